@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace retro::base
+{
+
+/// Counts the bytes that tensors hold in this process, with the highest value since the last reset. Thread-safe.
+class MemoryAccount
+{
+public:
+    /// The account that every tensor storage books to.
+    static MemoryAccount& tensors();
+
+    void add(std::int64_t bytes);
+    void remove(std::int64_t bytes) { m_live.fetch_sub(bytes, std::memory_order_relaxed); }
+    /// Bytes held now.
+    [[nodiscard]] std::int64_t live() const { return m_live.load(std::memory_order_relaxed); }
+    /// Highest number of bytes held since resetPeak().
+    [[nodiscard]] std::int64_t peak() const { return m_peak.load(std::memory_order_relaxed); }
+    void resetPeak() { m_peak.store(live(), std::memory_order_relaxed); }
+
+private:
+    std::atomic<std::int64_t> m_live{0};
+    std::atomic<std::int64_t> m_peak{0};
+};
+
+} // namespace retro::base

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/base/ids.h"
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace retro::event
+{
+
+using base::HandleId;
+using base::NodeId;
+using base::PromiseId;
+using base::VisitId;
+
+/// Traversal mode of a visit (specification of the traversal, section 2.1). `None`: runs that are not traversals.
+enum class Mode : std::uint8_t { None, Normal, Search, Fulfilment };
+
+/// "NTM", "PTM", "PFM" or "-".
+[[nodiscard]] std::string_view shortName(Mode mode);
+
+/// Kind of a promise, by what it was raised for.
+enum class PromiseKind : std::uint8_t {
+    Pre,
+    Aggregate,
+    Add,
+    Sub,
+    Sum,
+    Mean,
+    Softmax,
+    Cat,
+    Stack,
+    Unbind,
+    Operator ///< any other operator whose rule needs operands that it did not save
+};
+
+/// "pre", "aggregate", "add", …
+[[nodiscard]] std::string_view nameOf(PromiseKind kind);
+
+/// What happened. Each kind says which fields it uses and what its delta is; undoing an event applies the inverse
+/// delta, so every event that overwrites something carries what was there before.
+enum class EventKind : std::uint8_t {
+    /// A pick: `node` is visited in `mode`; `visit` counts from 0. Delta: current visit and node; visits of the node
+    /// +1;
+    /// last mode of the node := mode. extra = last mode of the node before (Mode as integer), other = current node
+    /// before.
+    Visit,
+    /// `node` went on top of the normal stack (extra = 0) or the search stack (extra = 1).
+    Push,
+    /// `node` left the top of the normal stack (0) or the search stack (1). flag = 1: discarded without a visit.
+    Pop,
+    /// `node` was appended to the promise queue; extra = its enqueue number.
+    Enqueue,
+    /// `node` left the promise queue from position extra (0 = oldest).
+    Dequeue,
+    /// A part landed in in-edge `slot` of `node`: the tensor `handle`, or, when `promise` is valid, its branch. other =
+    /// node it
+    /// came from, extra = number of in-edges of `node`. Delta: slot filled, parts missing at the node −1.
+    Land,
+    /// The part in in-edge `slot` of `node` was taken (consumed or handed to a promise). Fields as in Land. Delta: slot
+    /// emptied.
+    Take,
+    /// `promise` of kind extra (PromiseKind) was created at `node` with `slot` branches; flag = 1 when it is open.
+    NewPromise,
+    /// `promise` got a parent: branch `branch2` of promise `other` (through in-edge `slot` of the start, which reads
+    /// output `extra`).
+    AddParent,
+    /// Branch `branch` of `promise` crossed pass-through `node`.
+    Record,
+    /// Branch `branch` of `promise` got child promise `other`.
+    AddChild,
+    /// The search of branch `branch` of `promise` ended at `node`; extra = its arg node before (or NodeId::kInvalid).
+    ArgNode,
+    /// Argument of branch `branch` of `promise` is `handle`. `node` = where it was found; invalid when a child promise
+    /// answered.
+    Arg,
+    /// All arguments of `promise` are there.
+    Ready,
+    /// A branch landed on `node`, which is being searched already: it joined `promise` as parent (`other`, `branch2`).
+    Join,
+    /// Pre-Promise `promise` opened: all inputs of its node have landed. extra = number of parents.
+    Open,
+    /// `promise` is complete.
+    Complete,
+    /// Relevance collected for output `slot` of the start of `promise` is `handle`.
+    PromiseRelevance,
+    /// In-relevance of branch `branch` of `promise` is `handle` (before = extra, a HandleId or kInvalid).
+    BranchRelevance,
+    /// `node` waits for branch `branch` of `promise`.
+    Wait,
+    /// `node` no longer waits for branch `branch` of `promise`.
+    Resume,
+    /// Relevance of output `slot` of `node` is known in full: `handle`. Once per (node, output).
+    Relevance,
+    /// The relevance rule of `node` was applied; extra = index into the ledger, promise valid when a promise split or
+    /// chain did it.
+    Rule,
+    /// LRP checkpoint `node` took its snapshot `handle`.
+    Snapshot,
+    /// The run ended by itself.
+    Finished
+};
+
+/// Name for people and files: "visit", "push", …
+[[nodiscard]] std::string_view nameOf(EventKind kind);
+
+/// One state change of a run. Fixed size, no pointers.
+struct Event
+{
+    EventKind kind = EventKind::Visit;
+    Mode mode = Mode::None;
+    std::uint8_t flag = 0;
+    std::uint8_t reserved = 0;
+    std::uint32_t visit = 0; ///< visit that the event belongs to, from 0
+    std::uint32_t node = NodeId::kInvalid;
+    std::uint32_t slot = 0;
+    std::uint32_t promise = PromiseId::kInvalid;
+    std::uint32_t branch = 0;
+    std::uint32_t other = PromiseId::kInvalid;
+    std::uint32_t branch2 = 0;
+    std::uint32_t handle = HandleId::kInvalid;
+    std::uint32_t reserved2 = 0;
+    std::int64_t extra = 0;
+};
+static_assert(sizeof(Event) == 48);
+
+/// Why relevance was lost or gained at a node.
+enum class Cause : std::uint8_t {
+    Bias,            ///< absorbed by a bias (or emitted by it)
+    Stabiliser,      ///< kept back by the stabiliser of a denominator
+    ZeroDenominator, ///< arrived at a unit with nothing to distribute to
+    Constant,        ///< went to an untracked or constant operand
+    Duplicate,       ///< handed in full to each of several operands
+    Unread,          ///< arrived at elements that came from nowhere (padding)
+    Gradient,        ///< the rule is a gradient: it does not conserve by design
+    Filter,          ///< removed by a sign or relevance filter
+    Rounding         ///< what is left within floating-point rounding
+};
+inline constexpr std::size_t kCauseCount = 9;
+
+/// "bias", "stabiliser", "zero denominator", …
+[[nodiscard]] std::string_view nameOf(Cause cause);
+
+/// Balance of one application of a rule: arrived = handedOn + Σ causes + unexplained(). Sums over all elements, in
+/// double.
+struct LedgerEntry
+{
+    std::uint32_t node = NodeId::kInvalid;
+    std::uint32_t visit = 0;
+    double arrived = 0;
+    double handedOn = 0;
+    double magnitude = 0; ///< Σ|r| that arrived: the scale of rounding
+    std::array<double, kCauseCount> causes{};
+
+    [[nodiscard]] double unexplained() const
+    {
+        double rest = arrived - handedOn;
+        for (const double amount : causes) {
+            rest -= amount;
+        }
+        return rest;
+    }
+};
+
+} // namespace retro::event

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/base/result.h"
+#include "core/graph/graph.h"
+#include "core/ops/boundoperator.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace retro::execute
+{
+
+using graph::NodeId;
+using graph::ValueId;
+using tensor::Tensor;
+
+/// Type that every floating value of a run has. Integer values keep their own.
+enum class Precision : std::uint8_t {
+    Float, ///< float32, oneDNN where it helps
+    Double ///< float64, reference templates only
+};
+
+/// float32 or float64.
+[[nodiscard]] tensor::DType dtypeOf(Precision precision);
+
+/// A graph whose shapes are known: one BoundOperator per node, a type per value, constants in the run's precision.
+/// Built once per (graph, input shapes, precision); prepared weights stay with the operators. Immutable; share by
+/// pointer.
+class BoundModel
+{
+public:
+    /// Binds every node in order. `inputTypes` per graph input, in order (floating types are replaced by the
+    /// precision's). Errors (Input): wrong rank or extent of an input (names both shapes), unsupported operator,
+    /// impossible shape.
+    [[nodiscard]] static base::Result<std::shared_ptr<const BoundModel>>
+    bind(std::shared_ptr<const graph::Graph> graph, std::span<const ops::TensorType> inputTypes, Precision precision);
+
+    [[nodiscard]] const graph::Graph& graph() const { return *m_graph; }
+    [[nodiscard]] const std::shared_ptr<const graph::Graph>& sharedGraph() const { return m_graph; }
+    [[nodiscard]] Precision precision() const { return m_precision; }
+    /// Operator of a node (not an input).
+    [[nodiscard]] const ops::BoundOperator& op(NodeId node) const { return *m_operators[node.index()]; }
+    [[nodiscard]] const ops::TensorType& typeOf(ValueId value) const { return m_types[value.index()]; }
+    /// Data of a constant in the run's precision; invalid for other values.
+    [[nodiscard]] const Tensor& constant(ValueId value) const { return m_constants[value.index()]; }
+    /// True when the value is floating, depends on a graph input, and its producer passes relevance.
+    [[nodiscard]] bool isTracked(ValueId value) const { return m_tracked[value.index()]; }
+
+private:
+    std::shared_ptr<const graph::Graph> m_graph;
+    Precision m_precision = Precision::Float;
+    std::vector<std::unique_ptr<ops::BoundOperator>> m_operators;
+    std::vector<ops::TensorType> m_types;
+    std::vector<Tensor> m_constants;
+    std::vector<bool> m_tracked;
+};
+
+} // namespace retro::execute

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/execute/boundmodel.h"
+#include "core/execute/savedvalues.h"
+
+#include <functional>
+#include <stop_token>
+
+namespace retro::execute
+{
+
+/// Called after each node with (done, total); at most a few hundred times per run.
+using Progress = std::function<void(std::size_t, std::size_t)>;
+
+/// What a forward pass leaves behind.
+struct ForwardResult
+{
+    std::vector<Tensor> outputs; ///< per graph output
+    SavedValues saved;
+};
+
+/// Runs the model. `inputs` per graph input, of the model's types and shapes (checked; Input error otherwise). Keeps
+/// what `policy` says, releases every other value after its last reader. Errors: Cancelled.
+[[nodiscard]] base::Result<ForwardResult> forward(const std::shared_ptr<const BoundModel>& model,
+                                                  std::span<const Tensor> inputs, SavePolicy policy,
+                                                  std::stop_token stop = {}, const Progress& progress = {});
+
+} // namespace retro::execute

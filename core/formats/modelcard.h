@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/base/result.h"
+
+#include <array>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace retro::formats
+{
+
+/// A picture that a card names.
+struct CardPicture
+{
+    std::string file;                         ///< relative to the card
+    std::string trueClass;                    ///< may be empty
+    std::optional<std::array<int, 4>> tagBox; ///< x, y, width, height in model pixels
+};
+
+/// How a picture becomes the model's input, and what its outputs mean (docs/formats/card.md).
+struct ModelCard
+{
+    std::string model;
+    std::string title;
+    std::string inputName;
+    std::string inputKind = "image"; ///< "image" or "array"
+    std::string layout = "NCHW";     ///< NCHW or NHWC
+    std::string channels = "RGB";    ///< RGB, BGR or GRAY
+    std::array<double, 2> scale{0, 1};
+    std::vector<double> mean;
+    std::vector<double> deviation; ///< "std"
+    std::array<int, 2> size{0, 0}; ///< width, height; 0 = as the model's input says
+    std::vector<std::string> labels;
+    std::string composite; ///< empty = auto
+    std::string target;    ///< empty = argmax
+    std::string control;   ///< another model to compare with, relative to the card; may be empty
+    std::vector<CardPicture> pictures;
+    std::map<std::string, double> figures;
+};
+
+/// Reads a card. Errors (Input) name file and field: not JSON, wrong version, wrong type. Unknown fields are ignored.
+[[nodiscard]] base::Result<ModelCard> readCard(const std::filesystem::path& path);
+/// The card beside a model, `<model>.card.json` without the model's extension (`a.onnx` → `a.card.json`); none when
+/// there is no such file.
+[[nodiscard]] base::Result<std::optional<ModelCard>> cardOf(const std::filesystem::path& model);
+
+} // namespace retro::formats

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/graph/graphbuilder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <queue>
+#include <unordered_set>
+
+namespace retro::graph
+{
+
+using base::inputError;
+using base::Result;
+
+ValueId GraphBuilder::addValue(Value value)
+{
+    const ValueId id(m_graph.m_values.size());
+    if (!m_byName.emplace(value.name, id.value).second && m_duplicate.empty()) {
+        m_duplicate = value.name;
+    }
+    m_graph.m_values.push_back(std::move(value));
+    return id;
+}
+
+ValueId GraphBuilder::addInput(std::string name, tensor::DType dtype, std::optional<std::vector<Dimension>> shape)
+{
+    Value value;
+    value.name = std::move(name);
+    value.kind = ValueKind::Input;
+    value.dtype = dtype;
+    value.shape = std::move(shape);
+    const ValueId id = addValue(std::move(value));
+    m_graph.m_inputs.push_back(id);
+    return id;
+}
+
+ValueId GraphBuilder::addInput(std::string name, tensor::DType dtype, const tensor::Shape& shape)
+{
+    std::vector<Dimension> dimensions(shape.size());
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+        dimensions[i].extent = shape[i];
+    }
+    return addInput(std::move(name), dtype, std::optional(std::move(dimensions)));
+}
+
+ValueId GraphBuilder::addConstant(std::string name, tensor::Tensor data)
+{
+    Value value;
+    value.name = std::move(name);
+    value.kind = ValueKind::Constant;
+    value.dtype = data.dtype();
+    std::vector<Dimension> dimensions(data.rank());
+    for (std::size_t i = 0; i < data.rank(); ++i) {
+        dimensions[i].extent = data.shape()[i];
+    }
+    value.shape = std::move(dimensions);
+    value.constant = std::move(data);
+    return addValue(std::move(value));
+}
+
+ValueId GraphBuilder::addResult(std::string name)
+{
+    Value value;
+    value.name = std::move(name);
+    return addValue(std::move(value));
+}
+
+std::size_t GraphBuilder::addNode(Node node)
+{
+    m_graph.m_nodes.push_back(std::move(node));
+    return m_graph.m_nodes.size() - 1;
+}
+
+void GraphBuilder::declare(ValueId value, tensor::DType dtype, std::optional<std::vector<Dimension>> shape)
+{
+    m_graph.m_values[value.index()].dtype = dtype;
+    m_graph.m_values[value.index()].shape = std::move(shape);
+}
+
+std::optional<ValueId> GraphBuilder::find(std::string_view name) const
+{
+    const auto at = m_byName.find(std::string(name));
+    return at == m_byName.end() ? std::nullopt : std::optional(ValueId(at->second));
+}
+
+Result<Graph> GraphBuilder::build() &&
+{
+    if (!m_duplicate.empty()) {
+        return inputError("two values have this name; names of values must be unique in a graph",
+                          "value '" + m_duplicate + "'");
+    }
+    if (m_graph.m_nodes.size() > kMaxNodes) {
+        return inputError(
+            fmt::format("the graph has {} nodes; at most {} are read", m_graph.m_nodes.size(), kMaxNodes));
+    }
+    if (m_graph.m_outputs.empty()) {
+        return inputError("the graph has no output, so there is nothing to explain");
+    }
+    nameNodes();
+    RETRO_CHECK(connectProducers());
+    RETRO_CHECK(sortNodes());
+    indexUses();
+    for (std::size_t i = 0; i < m_graph.m_values.size(); ++i) {
+        m_graph.m_valueByName.emplace(m_graph.m_values[i].name, static_cast<std::uint32_t>(i));
+    }
+    for (std::size_t i = 0; i < m_graph.m_nodes.size(); ++i) {
+        m_graph.m_nodeByName.emplace(m_graph.m_nodes[i].name, static_cast<std::uint32_t>(i));
+    }
+    return std::move(m_graph);
+}
+
+void GraphBuilder::nameNodes()
+{
+    std::unordered_set<std::string> taken;
+    for (const Node& node : m_graph.m_nodes) {
+        taken.insert(node.name);
+    }
+    std::unordered_set<std::string> seen;
+    for (std::size_t i = 0; i < m_graph.m_nodes.size(); ++i) {
+        std::string& name = m_graph.m_nodes[i].name;
+        if (!name.empty() && seen.insert(name).second) {
+            continue;
+        }
+        const std::string stem = name.empty() ? m_graph.m_nodes[i].op : name;
+        std::size_t number = i;
+        do {
+            name = fmt::format("{}_{}", stem, number++);
+        } while (taken.contains(name) || seen.contains(name));
+        seen.insert(name);
+    }
+}
+
+Result<void> GraphBuilder::connectProducers()
+{
+    for (Value& value : m_graph.m_values) {
+        value.producer = NodeId();
+    }
+    for (std::size_t i = 0; i < m_graph.m_nodes.size(); ++i) {
+        const Node& node = m_graph.m_nodes[i];
+        for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+            if (!node.outputs[k].isValid()) {
+                continue;
+            }
+            Value& value = m_graph.m_values[node.outputs[k].index()];
+            if (value.kind != ValueKind::Result || value.producer.isValid()) {
+                return inputError("two nodes (or a node and an input) produce the same value '" + value.name + "'",
+                                  "node '" + node.name + "' (" + node.op + ")");
+            }
+            value.producer = NodeId(i);
+            value.producerOutput = static_cast<std::uint32_t>(k);
+        }
+    }
+    return {};
+}
+
+Result<void> GraphBuilder::sortNodes()
+{
+    const std::size_t count = m_graph.m_nodes.size();
+    std::vector<std::uint32_t> missing(count, 0);
+    std::vector<std::vector<std::uint32_t>> readers(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        for (const ValueId input : m_graph.m_nodes[i].inputs) {
+            if (!input.isValid()) {
+                continue;
+            }
+            const Value& value = m_graph.m_values[input.index()];
+            if (value.kind == ValueKind::Result && !value.producer.isValid()) {
+                return inputError("it reads the value '" + value.name +
+                                      "', which no node, input or initializer provides",
+                                  "node '" + m_graph.m_nodes[i].name + "' (" + m_graph.m_nodes[i].op + ")");
+            }
+            if (value.producer.isValid()) {
+                readers[value.producer.index()].push_back(static_cast<std::uint32_t>(i));
+                ++missing[i];
+            }
+        }
+    }
+    std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> ready;
+    for (std::size_t i = 0; i < count; ++i) {
+        if (missing[i] == 0) {
+            ready.push(static_cast<std::uint32_t>(i));
+        }
+    }
+    std::vector<std::uint32_t> order;
+    order.reserve(count);
+    while (!ready.empty()) {
+        const std::uint32_t i = ready.top();
+        ready.pop();
+        order.push_back(i);
+        for (const std::uint32_t reader : readers[i]) {
+            if (--missing[reader] == 0) {
+                ready.push(reader);
+            }
+        }
+    }
+    if (order.size() != count) {
+        const auto stuck = static_cast<std::size_t>(
+            std::find_if(missing.begin(), missing.end(), [](auto m) { return m > 0; }) - missing.begin());
+        return inputError("the graph has a cycle through this node",
+                          "node '" + m_graph.m_nodes[stuck].name + "' (" + m_graph.m_nodes[stuck].op + ")");
+    }
+    std::vector<Node> sorted;
+    sorted.reserve(count);
+    for (const std::uint32_t i : order) {
+        sorted.push_back(std::move(m_graph.m_nodes[i]));
+    }
+    m_graph.m_nodes = std::move(sorted);
+    return connectProducers();
+}
+
+void GraphBuilder::indexUses()
+{
+    std::vector<std::uint32_t> counts(m_graph.m_values.size(), 0);
+    const auto forEachUse = [this](auto&& visit) {
+        for (std::size_t i = 0; i < m_graph.m_nodes.size(); ++i) {
+            const std::vector<ValueId>& inputs = m_graph.m_nodes[i].inputs;
+            for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
+                if (inputs[slot].isValid()) {
+                    visit(inputs[slot], NodeId(i), static_cast<std::uint32_t>(slot));
+                }
+            }
+        }
+    };
+    forEachUse([&](ValueId value, NodeId, std::uint32_t) { ++counts[value.index()]; });
+    m_graph.m_useEnd.resize(counts.size());
+    std::uint32_t total = 0;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+        const std::uint32_t begin = total;
+        total += counts[i];
+        counts[i] = begin;
+        m_graph.m_useEnd[i] = total;
+    }
+    m_graph.m_uses.resize(total);
+    forEachUse([&](ValueId value, NodeId node, std::uint32_t slot) {
+        m_graph.m_uses[counts[value.index()]++] = {node, slot};
+    });
+}
+
+} // namespace retro::graph

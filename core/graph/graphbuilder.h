@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/base/result.h"
+#include "core/graph/graph.h"
+
+namespace retro::graph
+{
+
+/// Largest graph that is built.
+inline constexpr std::size_t kMaxNodes = 4'000'000;
+
+/// Collects values and nodes in any order, then checks and sorts them once.
+class GraphBuilder
+{
+public:
+    explicit GraphBuilder(std::string name = {}) { m_graph.m_name = std::move(name); }
+
+    void setOpset(const std::string& domain, std::int64_t version) { m_graph.m_opsets[domain] = version; }
+
+    /// A graph input. Missing shape = unknown.
+    ValueId addInput(std::string name, tensor::DType dtype, std::optional<std::vector<Dimension>> shape);
+    /// A graph input of fixed shape.
+    ValueId addInput(std::string name, tensor::DType dtype, const tensor::Shape& shape);
+    /// An initializer.
+    ValueId addConstant(std::string name, tensor::Tensor data);
+    /// A value that some node will produce; its producer is set by addNode.
+    ValueId addResult(std::string name);
+    /// A node; its outputs must come from addResult. Returns its position of adding, not its final NodeId.
+    std::size_t addNode(Node node);
+    /// Marks a value as output of the graph.
+    void addOutput(ValueId value) { m_graph.m_outputs.push_back(value); }
+    /// Type and shape that the file declares for a value.
+    void declare(ValueId value, tensor::DType dtype, std::optional<std::vector<Dimension>> shape);
+    /// The value of that name, if it was added.
+    [[nodiscard]] std::optional<ValueId> find(std::string_view name) const;
+
+    /// Checks and sorts. Errors (Input), each naming the node or value: two values or producers of one name, an operand
+    /// that nobody produces, a cycle, no output, more than kMaxNodes nodes. Empty and repeated node names are made
+    /// unique.
+    [[nodiscard]] base::Result<Graph> build() &&;
+
+private:
+    [[nodiscard]] base::Result<void> connectProducers();
+    [[nodiscard]] base::Result<void> sortNodes();
+    void nameNodes();
+    void indexUses();
+    ValueId addValue(Value value);
+
+    Graph m_graph;
+    std::unordered_map<std::string, std::uint32_t> m_byName;
+    std::string m_duplicate; // first value name that was added twice
+};
+
+/// Hash of operators, attributes, adjacency and constant shapes; names and constant data do not count.
+[[nodiscard]] std::uint64_t structuralHash(const Graph& graph);
+/// As structuralHash, with the data of constants.
+[[nodiscard]] std::uint64_t contentHash(const Graph& graph);
+
+} // namespace retro::graph

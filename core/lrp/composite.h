@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/base/result.h"
+#include "core/execute/boundmodel.h"
+#include "core/lrp/rule.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace retro::lrp
+{
+
+/// Selects nodes. Empty fields match everything; all given fields must match.
+struct Matcher
+{
+    std::vector<std::string> ops; ///< operator types
+    std::optional<ops::StructureKind> structure;
+    std::string nameGlob;     ///< * and ? over the node name
+    std::string scope;        ///< the scope itself or anything below it
+    bool firstWeight = false; ///< the first linear map (of `ops`, when given) on the path from an input, in node order
+    /// For people: "op Conv", "first Conv", "structure sum of operands".
+    [[nodiscard]] std::string text() const;
+};
+
+/// One line of a composite.
+struct CompositeEntry
+{
+    Matcher matcher;
+    RulePointer rule;
+};
+
+/// An ordered list of (matcher → rule); the first match wins.
+struct Composite
+{
+    std::string name;
+    /// For people: why `auto` chose it; empty otherwise.
+    std::string reason;
+    std::vector<CompositeEntry> entries;
+};
+
+/// The rule of one node and why.
+struct AssignedRule
+{
+    RulePointer rule;    ///< null for nodes that pass no relevance
+    std::string matcher; ///< text of the matcher that chose it
+};
+
+/// Rules of all nodes, by NodeId (operators only).
+using RuleAssignment = std::vector<AssignedRule>;
+
+/// A built-in composite with parameters, `name` or `name:key=value,…`; "auto" chooses by the model's structure. Errors
+/// (Usage): unknown name (lists the known ones), unknown parameter (lists them), bad number.
+[[nodiscard]] base::Result<Composite> builtinComposite(const std::string& specification,
+                                                       const execute::BoundModel& model);
+/// Names of the built-in composites that exist, in the order of the documentation.
+[[nodiscard]] std::vector<std::string> builtinNames();
+/// A composite from its JSON text (docs/formats/composite.md). Errors (Input) name file, line and field.
+[[nodiscard]] base::Result<Composite> parseComposite(const std::string& json, const std::string& where);
+/// JSON text of a composite; parseComposite reads it back.
+[[nodiscard]] std::string toJson(const Composite& composite);
+
+/// Gives each node that passes relevance its rule. Errors (Input): a node that no entry matches, or a rule that is not
+/// defined for the node's structure; the message names node, operator and rule and says what to add.
+[[nodiscard]] base::Result<RuleAssignment> assignRules(const Composite& composite, const execute::BoundModel& model);
+
+} // namespace retro::lrp

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/execute/savedvalues.h"
+#include "core/lrp/composite.h"
+#include "core/lrp/traversalgraph.h"
+
+#include <stop_token>
+#include <vector>
+
+namespace retro::lrp
+{
+
+/// Relevance of every (node, output): index by NodeId, then output. Invalid where nothing arrived.
+using RelevanceTable = std::vector<std::vector<Tensor>>;
+
+/// The specification side of the engine: nodes in decreasing post-order index, every value at hand (saved under policy
+/// All), parts summed in in-edge order, one rule application per node; no stacks, no promises. `start` has the shape of
+/// the root's output. Errors: Cancelled.
+[[nodiscard]] base::Result<RelevanceTable> oracle(const execute::SavedValues& everything, const RuleAssignment& rules,
+                                                  const TraversalGraph& graph, const Tensor& start,
+                                                  std::stop_token stop = {},
+                                                  std::vector<event::LedgerEntry>* ledger = nullptr);
+
+} // namespace retro::lrp

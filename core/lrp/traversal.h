@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/base/result.h"
+#include "core/event/sink.h"
+#include "core/lrp/arithmetic.h"
+#include "core/lrp/traversalgraph.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace retro::lrp
+{
+
+/// Counts of a traversal, for summary.json.
+struct TraversalCounts
+{
+    std::uint32_t visits = 0;
+    std::uint32_t normal = 0;
+    std::uint32_t search = 0;
+    std::uint32_t fulfilment = 0;
+    std::uint32_t promises = 0;
+    std::uint32_t visitsMax = 0; ///< most visits of one node; never above 3
+    std::uint64_t events = 0;
+};
+
+/// The promise traversal (source document 000; specification of the traversal, sections 1 and 2) as a resumable state
+/// machine: step() makes one visit and sends its events to the sink. Uses work lists, never native recursion. Works on
+/// handles only. Invariants I1–I7 are asserted in debug builds.
+class Traversal
+{
+public:
+    /// `start` is the start relevance of the root's output; the traversal takes over the reference. Nodes in
+    /// `checkpoints` (by NodeId) take a snapshot when their relevance is final. All references must outlive the
+    /// traversal.
+    Traversal(const TraversalGraph& graph, Arithmetic& arithmetic, event::Sink& sink, HandleId start,
+              std::vector<std::uint8_t> checkpoints = {});
+    ~Traversal();
+    Traversal(const Traversal&) = delete;
+    Traversal& operator=(const Traversal&) = delete;
+
+    /// True when the three collections are empty and the run has ended.
+    [[nodiscard]] bool finished() const;
+    /// One pick and everything that follows from it. Does nothing when finished. Error (Bug): deadlock, with the
+    /// waiting-for graph in words.
+    [[nodiscard]] base::Result<void> step();
+    [[nodiscard]] const TraversalCounts& counts() const;
+    /// Final relevance of output `k` of a node; valid after the run for every contained node whose output was consumed.
+    /// Borrowed.
+    [[nodiscard]] HandleId relevance(NodeId node, std::uint32_t k) const;
+
+private:
+    class Implementation;
+    std::unique_ptr<Implementation> m_impl;
+};
+
+} // namespace retro::lrp

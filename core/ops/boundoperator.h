@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/base/result.h"
+#include "core/graph/graph.h"
+#include "core/ops/structure.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace retro::ops
+{
+
+/// Element type and concrete shape of a value.
+struct TensorType
+{
+    tensor::DType dtype = tensor::DType::Float32;
+    tensor::Shape shape;
+    bool operator==(const TensorType&) const = default;
+};
+
+/// Which operands and outputs something reads: bit i = operand (output) i. Nodes with more than 64 operands keep all or
+/// none: bit 63 stands for operand 63 and all after it.
+struct Reads
+{
+    std::uint64_t operands = 0;
+    std::uint64_t outputs = 0;
+
+    static constexpr std::uint64_t bit(std::size_t i) { return 1ULL << (i < 63 ? i : 63); }
+    [[nodiscard]] bool operand(std::size_t i) const { return (operands & bit(i)) != 0; }
+    [[nodiscard]] bool output(std::size_t i) const { return (outputs & bit(i)) != 0; }
+    static constexpr Reads nothing() { return {}; }
+    static constexpr Reads allOperands() { return {~0ULL, 0}; }
+    static constexpr Reads firstOperand() { return {1, 0}; }
+    static constexpr Reads firstOutput() { return {0, 1}; }
+};
+
+/// What an operator is told when it is bound: its node, the types of its operands, and the data of those that are
+/// constant.
+struct BindContext
+{
+    const graph::Graph& graph;
+    graph::NodeId id;
+    const graph::Node& node;
+    /// Per operand; an entry of an empty optional input has no meaning (see `present`).
+    std::span<const TensorType> operandTypes;
+    /// Per operand: the data when it is a constant (already in the run's precision), else invalid.
+    std::span<const Tensor> constants;
+
+    [[nodiscard]] bool present(std::size_t slot) const
+    {
+        return slot < node.inputs.size() && node.inputs[slot].isValid();
+    }
+    [[nodiscard]] bool constant(std::size_t slot) const { return slot < constants.size() && constants[slot].isValid(); }
+    /// An Input error whose place names node, operator, opset and operand shapes.
+    [[nodiscard]] base::Error error(std::string message) const;
+    [[nodiscard]] std::int64_t intAttribute(std::string_view name, std::int64_t fallback) const;
+    [[nodiscard]] double floatAttribute(std::string_view name, double fallback) const;
+    [[nodiscard]] std::string textAttribute(std::string_view name, std::string fallback) const;
+    [[nodiscard]] std::vector<std::int64_t> intsAttribute(std::string_view name,
+                                                          std::vector<std::int64_t> fallback) const;
+    /// Integers of a constant operand; empty when the operand is absent; an error when it is not constant.
+    [[nodiscard]] base::Result<std::vector<std::int64_t>> constantInts(std::size_t slot) const;
+};
+
+/// An operator with its shapes, attributes and constants known: computes, differentiates, and says what it is.
+/// Immutable; used from the thread that runs. float32 may use oneDNN; float64 uses the reference templates.
+class BoundOperator
+{
+public:
+    virtual ~BoundOperator() = default;
+
+    /// Types of all outputs, in order.
+    [[nodiscard]] const std::vector<TensorType>& outputTypes() const { return m_outputTypes; }
+    /// Forward. `operands` by slot (constants included; absent optional ones invalid). Returns one tensor per output.
+    [[nodiscard]] virtual std::vector<Tensor> forward(std::span<const Tensor> operands) const = 0;
+    /// What the reverse rule (VJP) reads when every float operand requires a gradient, in PyTorch's choice where it has
+    /// one: the saving policy `autograd`.
+    [[nodiscard]] virtual Reads savedForGradient() const = 0;
+    /// What the operator is. Structures of operators whose results are integers are NoRelevance.
+    [[nodiscard]] virtual const Structure& structure() const = 0;
+    /// Multiply-add counted as two.
+    [[nodiscard]] virtual double flops() const { return 0; }
+
+protected:
+    std::vector<TensorType> m_outputTypes;
+};
+
+} // namespace retro::ops

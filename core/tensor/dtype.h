@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace retro::tensor
+{
+
+/// Element types. Float16 and BFloat16 are stored as their 16-bit patterns and widened where they are used.
+enum class DType : std::uint8_t {
+    Float32,
+    Float64,
+    Float16,
+    BFloat16,
+    Int8,
+    UInt8,
+    Int16,
+    UInt16,
+    Int32,
+    UInt32,
+    Int64,
+    UInt64,
+    Bool
+};
+
+/// Bytes per element.
+[[nodiscard]] constexpr std::size_t sizeOf(DType t)
+{
+    switch (t) {
+    case DType::Float64:
+    case DType::Int64:
+    case DType::UInt64:
+        return 8;
+    case DType::Float32:
+    case DType::Int32:
+    case DType::UInt32:
+        return 4;
+    case DType::Float16:
+    case DType::BFloat16:
+    case DType::Int16:
+    case DType::UInt16:
+        return 2;
+    case DType::Int8:
+    case DType::UInt8:
+    case DType::Bool:
+        return 1;
+    }
+    return 0;
+}
+
+/// Name as people write it: "float32", "int64", …
+[[nodiscard]] std::string_view nameOf(DType t);
+
+/// True for the types that can carry relevance.
+[[nodiscard]] constexpr bool isFloating(DType t)
+{
+    return t == DType::Float32 || t == DType::Float64 || t == DType::Float16 || t == DType::BFloat16;
+}
+
+template <class T>
+struct DTypeOf;
+template <>
+struct DTypeOf<float>
+{
+    static constexpr DType value = DType::Float32;
+};
+template <>
+struct DTypeOf<double>
+{
+    static constexpr DType value = DType::Float64;
+};
+template <>
+struct DTypeOf<std::int8_t>
+{
+    static constexpr DType value = DType::Int8;
+};
+template <>
+struct DTypeOf<std::uint8_t>
+{
+    static constexpr DType value = DType::UInt8;
+};
+template <>
+struct DTypeOf<std::int32_t>
+{
+    static constexpr DType value = DType::Int32;
+};
+template <>
+struct DTypeOf<std::int64_t>
+{
+    static constexpr DType value = DType::Int64;
+};
+template <>
+struct DTypeOf<bool>
+{
+    static constexpr DType value = DType::Bool;
+};
+
+} // namespace retro::tensor

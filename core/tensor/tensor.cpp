@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/tensor/tensor.h"
+
+#include "core/base/memoryaccount.h"
+#include "core/tensor/visit.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <numeric>
+
+namespace retro::tensor
+{
+
+namespace
+{
+
+constexpr std::size_t kAlignment = 64;
+
+std::size_t rounded(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+/// Copies any strided tensor to row-major memory, one innermost row at a time.
+void copyRowMajor(const Tensor& from, std::byte* to)
+{
+    const std::size_t width = sizeOf(from.dtype());
+    const std::int64_t count = from.size();
+    if (count == 0) {
+        return;
+    }
+    const std::size_t rank = from.rank();
+    const std::int64_t row = rank == 0 ? 1 : from.shape()[rank - 1];
+    const std::int64_t step = rank == 0 ? 1 : from.strides()[rank - 1];
+    Shape index(rank, 0);
+    const std::byte* base = from.rawData();
+    std::int64_t position = 0;
+    for (std::int64_t done = 0; done < count; done += row) {
+        const std::byte* source = base + position * static_cast<std::int64_t>(width);
+        if (step == 1) {
+            std::memcpy(to, source, static_cast<std::size_t>(row) * width);
+        } else {
+            for (std::int64_t i = 0; i < row; ++i) {
+                std::memcpy(to + static_cast<std::size_t>(i) * width,
+                            source + i * step * static_cast<std::int64_t>(width), width);
+            }
+        }
+        to += static_cast<std::size_t>(row) * width;
+        for (std::size_t axis = rank; axis-- > 1;) {
+            const std::size_t a = axis - 1;
+            position += from.strides()[a];
+            if (++index[a] < from.shape()[a]) {
+                break;
+            }
+            position -= from.strides()[a] * from.shape()[a];
+            index[a] = 0;
+        }
+    }
+}
+
+} // namespace
+
+Storage::Storage(std::size_t bytes) : m_bytes(bytes)
+{
+    m_data = static_cast<std::byte*>(std::aligned_alloc(kAlignment, std::max(rounded(bytes), kAlignment)));
+    if (m_data == nullptr) {
+        throw std::bad_alloc();
+    }
+    base::MemoryAccount::tensors().add(static_cast<std::int64_t>(bytes));
+}
+
+Storage::~Storage()
+{
+    std::free(m_data);
+    base::MemoryAccount::tensors().remove(static_cast<std::int64_t>(m_bytes));
+}
+
+Tensor::Tensor(DType dtype, Shape shape, Shape strides, std::int64_t offset, std::shared_ptr<const Storage> storage)
+    : m_storage(std::move(storage)), m_shape(std::move(shape)), m_strides(std::move(strides)), m_offset(offset),
+      m_dtype(dtype)
+{}
+
+Tensor Tensor::zeros(DType dtype, Shape shape)
+{
+    TensorBuffer buffer(dtype, std::move(shape));
+    buffer.clear();
+    return std::move(buffer).freeze();
+}
+
+Tensor Tensor::full(DType dtype, Shape shape, double value)
+{
+    TensorBuffer buffer(DType::Float64, std::move(shape));
+    const std::span<double> values = buffer.span<double>();
+    std::fill(values.begin(), values.end(), value);
+    return std::move(buffer).freeze().to(dtype);
+}
+
+bool Tensor::isContiguous() const
+{
+    std::int64_t expected = 1;
+    for (std::size_t i = m_shape.size(); i-- > 0;) {
+        if (m_shape[i] != 1 && m_strides[i] != expected) {
+            return false;
+        }
+        expected *= m_shape[i];
+    }
+    return true;
+}
+
+bool Tensor::isDense() const
+{
+    std::vector<std::size_t> order(rank());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(), [this](std::size_t a, std::size_t b) { return m_strides[a] < m_strides[b]; });
+    std::int64_t expected = 1;
+    for (const std::size_t axis : order) {
+        if (m_shape[axis] == 1) {
+            continue;
+        }
+        if (m_strides[axis] != expected) {
+            return false;
+        }
+        expected *= m_shape[axis];
+    }
+    return true;
+}
+
+Tensor Tensor::contiguous() const
+{
+    if (!isValid() || isContiguous()) {
+        return *this;
+    }
+    TensorBuffer buffer(m_dtype, m_shape);
+    copyRowMajor(*this, buffer.rawData());
+    return std::move(buffer).freeze();
+}
+
+Tensor Tensor::to(DType dtype) const
+{
+    if (!isValid() || dtype == m_dtype) {
+        return *this;
+    }
+    const Tensor source = contiguous();
+    TensorBuffer buffer(dtype, m_shape);
+    const auto count = static_cast<std::size_t>(size());
+    visitStored(m_dtype, [&](auto fromTag) {
+        visitStored(dtype, [&](auto toTag) {
+            using From = decltype(fromTag);
+            using To = decltype(toTag);
+            const auto* in = reinterpret_cast<const typename From::Bits*>(source.rawData());
+            auto* out = reinterpret_cast<typename To::Bits*>(buffer.rawData());
+            for (std::size_t i = 0; i < count; ++i) {
+                out[i] = To::store(static_cast<typename To::Value>(From::load(in[i])));
+            }
+        });
+    });
+    return std::move(buffer).freeze();
+}
+
+Tensor Tensor::reshaped(Shape shape) const
+{
+    assert(elementCount(shape) == size());
+    const Tensor source = contiguous();
+    Shape strides = rowMajorStrides(shape);
+    return {m_dtype, std::move(shape), std::move(strides), source.m_offset, source.m_storage};
+}
+
+Tensor Tensor::permuted(std::span<const std::int64_t> order) const
+{
+    assert(order.size() == rank());
+    Shape shape(rank());
+    Shape strides(rank());
+    for (std::size_t i = 0; i < rank(); ++i) {
+        shape[i] = m_shape[static_cast<std::size_t>(order[i])];
+        strides[i] = m_strides[static_cast<std::size_t>(order[i])];
+    }
+    return {m_dtype, std::move(shape), std::move(strides), m_offset, m_storage};
+}
+
+double Tensor::at(std::int64_t rowMajorIndex) const
+{
+    std::int64_t position = 0;
+    for (std::size_t i = rank(); i-- > 0;) {
+        position += rowMajorIndex % m_shape[i] * m_strides[i];
+        rowMajorIndex /= m_shape[i];
+    }
+    double value = 0;
+    visitStored(m_dtype, [&](auto tag) {
+        using Type = decltype(tag);
+        value = static_cast<double>(Type::load(reinterpret_cast<const typename Type::Bits*>(rawData())[position]));
+    });
+    return value;
+}
+
+bool Tensor::bitEqual(const Tensor& other) const
+{
+    if (isValid() != other.isValid()) {
+        return false;
+    }
+    if (!isValid()) {
+        return true;
+    }
+    if (m_dtype != other.m_dtype || m_shape != other.m_shape) {
+        return false;
+    }
+    const Tensor a = contiguous();
+    const Tensor b = other.contiguous();
+    return std::memcmp(a.rawData(), b.rawData(), static_cast<std::size_t>(bytes())) == 0;
+}
+
+TensorBuffer::TensorBuffer(DType dtype, Shape shape) : TensorBuffer(dtype, shape, rowMajorStrides(shape)) {}
+
+TensorBuffer::TensorBuffer(DType dtype, Shape shape, Shape strides)
+    : m_storage(std::make_shared<Storage>(static_cast<std::size_t>(elementCount(shape)) * sizeOf(dtype))),
+      m_shape(std::move(shape)), m_strides(std::move(strides)), m_dtype(dtype)
+{}
+
+void TensorBuffer::clear() { std::memset(m_storage->data(), 0, m_storage->size()); }
+
+Tensor TensorBuffer::freeze() &&
+{
+    return {m_dtype, std::move(m_shape), std::move(m_strides), 0, std::move(m_storage)};
+}
+
+Shape channelsLastStrides(const Shape& shape)
+{
+    if (shape.size() < 3) {
+        return rowMajorStrides(shape);
+    }
+    Shape strides(shape.size(), 1);
+    std::int64_t step = shape[1];
+    for (std::size_t i = shape.size(); i-- > 2;) {
+        strides[i] = step;
+        step *= shape[i];
+    }
+    strides[0] = step;
+    return strides;
+}
+
+} // namespace retro::tensor

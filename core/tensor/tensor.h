@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/tensor/dtype.h"
+#include "core/tensor/shape.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+namespace retro::tensor
+{
+
+/// Bytes of a tensor. 64-byte aligned, booked to MemoryAccount::tensors(), released with the last tensor that shares
+/// it.
+class Storage
+{
+public:
+    explicit Storage(std::size_t bytes);
+    ~Storage();
+    Storage(const Storage&) = delete;
+    Storage& operator=(const Storage&) = delete;
+
+    [[nodiscard]] std::byte* data() { return m_data; }
+    [[nodiscard]] const std::byte* data() const { return m_data; }
+    [[nodiscard]] std::size_t size() const { return m_bytes; }
+
+private:
+    std::byte* m_data = nullptr;
+    std::size_t m_bytes = 0;
+};
+
+/// An immutable view of shared storage: element type, shape, strides (in elements) and offset. Copying shares. A
+/// default-constructed tensor is empty ("no tensor"); isValid() tells. Channels-last activations are ordinary tensors
+/// whose logical shape is N×C×H×W and whose strides put C last.
+class Tensor
+{
+public:
+    Tensor() = default;
+    /// A view of `storage`; every reachable element must lie inside it.
+    Tensor(DType dtype, Shape shape, Shape strides, std::int64_t offset, std::shared_ptr<const Storage> storage);
+
+    /// Row-major tensor with a copy of `values`; values.size() must equal the element count.
+    template <class T>
+    [[nodiscard]] static Tensor of(Shape shape, std::span<const T> values);
+    /// One element of rank 0.
+    template <class T>
+    [[nodiscard]] static Tensor scalar(T value);
+    /// Row-major tensor of zeros.
+    [[nodiscard]] static Tensor zeros(DType dtype, Shape shape);
+    /// Row-major tensor with every element `value` (floating types and integers).
+    [[nodiscard]] static Tensor full(DType dtype, Shape shape, double value);
+
+    [[nodiscard]] bool isValid() const { return m_storage != nullptr; }
+    [[nodiscard]] DType dtype() const { return m_dtype; }
+    [[nodiscard]] const Shape& shape() const { return m_shape; }
+    [[nodiscard]] const Shape& strides() const { return m_strides; }
+    [[nodiscard]] std::int64_t offset() const { return m_offset; }
+    [[nodiscard]] std::size_t rank() const { return m_shape.size(); }
+    [[nodiscard]] std::int64_t size() const { return elementCount(m_shape); }
+    /// Bytes of the elements (not of the shared storage).
+    [[nodiscard]] std::int64_t bytes() const { return size() * static_cast<std::int64_t>(sizeOf(m_dtype)); }
+    [[nodiscard]] const std::shared_ptr<const Storage>& storage() const { return m_storage; }
+
+    /// Row-major without gaps.
+    [[nodiscard]] bool isContiguous() const;
+    /// Without gaps in some axis order (row-major or channels-last, …): data() spans exactly size() elements.
+    [[nodiscard]] bool isDense() const;
+    /// Pointer to the element at index 0…0. T must match dtype.
+    template <class T>
+    [[nodiscard]] const T* data() const
+    {
+        assert(DTypeOf<T>::value == m_dtype);
+        return reinterpret_cast<const T*>(m_storage->data()) + m_offset;
+    }
+    [[nodiscard]] const std::byte* rawData() const
+    {
+        return m_storage->data() + m_offset * static_cast<std::int64_t>(sizeOf(m_dtype));
+    }
+    /// Elements in row-major order; the tensor must be contiguous.
+    template <class T>
+    [[nodiscard]] std::span<const T> span() const
+    {
+        assert(isContiguous());
+        return {data<T>(), static_cast<std::size_t>(size())};
+    }
+
+    /// The same values row-major (itself when it already is).
+    [[nodiscard]] Tensor contiguous() const;
+    /// The same values in `dtype`, row-major unless the type is already right. Float to integer truncates towards zero.
+    [[nodiscard]] Tensor to(DType dtype) const;
+    /// Another shape over the same elements in row-major order; element counts must agree.
+    [[nodiscard]] Tensor reshaped(Shape shape) const;
+    /// View with axes permuted: axis i of the result is axis `order[i]` of this.
+    [[nodiscard]] Tensor permuted(std::span<const std::int64_t> order) const;
+
+    /// Element at a row-major position as double, whatever the type. Slow; for inspection and tests.
+    [[nodiscard]] double at(std::int64_t rowMajorIndex) const;
+    /// Equal type, shape and bits of every element (NaN equals the same NaN).
+    [[nodiscard]] bool bitEqual(const Tensor& other) const;
+
+private:
+    std::shared_ptr<const Storage> m_storage;
+    Shape m_shape;
+    Shape m_strides;
+    std::int64_t m_offset = 0;
+    DType m_dtype = DType::Float32;
+};
+
+/// A tensor while it is being filled: row-major or with given dense strides; freeze() makes it immutable.
+class TensorBuffer
+{
+public:
+    /// Row-major, uninitialised.
+    TensorBuffer(DType dtype, Shape shape);
+    /// Dense with the given strides (a permutation of row-major), uninitialised.
+    TensorBuffer(DType dtype, Shape shape, Shape strides);
+
+    template <class T>
+    [[nodiscard]] T* data()
+    {
+        assert(DTypeOf<T>::value == m_dtype);
+        return reinterpret_cast<T*>(m_storage->data());
+    }
+    template <class T>
+    [[nodiscard]] std::span<T> span()
+    {
+        return {data<T>(), static_cast<std::size_t>(elementCount(m_shape))};
+    }
+    [[nodiscard]] std::byte* rawData() { return m_storage->data(); }
+    [[nodiscard]] std::size_t bytes() const { return m_storage->size(); }
+    [[nodiscard]] const Shape& shape() const { return m_shape; }
+    /// Sets every byte to zero.
+    void clear();
+    /// The finished tensor; the buffer must not be used afterwards.
+    [[nodiscard]] Tensor freeze() &&;
+
+private:
+    std::shared_ptr<Storage> m_storage;
+    Shape m_shape;
+    Shape m_strides;
+    DType m_dtype;
+};
+
+/// Strides of an N×C×spatial… tensor whose channel axis is innermost; rank ≥ 3, else row-major.
+[[nodiscard]] Shape channelsLastStrides(const Shape& shape);
+
+/// float16 / bfloat16 bit patterns to float and back (round to nearest even).
+[[nodiscard]] float halfToFloat(std::uint16_t bits);
+[[nodiscard]] std::uint16_t floatToHalf(float value);
+[[nodiscard]] float bfloatToFloat(std::uint16_t bits);
+[[nodiscard]] std::uint16_t floatToBfloat(float value);
+
+template <class T>
+Tensor Tensor::of(Shape shape, std::span<const T> values)
+{
+    assert(static_cast<std::int64_t>(values.size()) == elementCount(shape));
+    TensorBuffer buffer(DTypeOf<T>::value, std::move(shape));
+    std::copy(values.begin(), values.end(), buffer.data<T>());
+    return std::move(buffer).freeze();
+}
+
+template <class T>
+Tensor Tensor::scalar(T value)
+{
+    return of<T>({}, std::span<const T>(&value, 1));
+}
+
+} // namespace retro::tensor

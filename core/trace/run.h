@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/event/event.h"
+#include "core/graph/graph.h"
+#include "core/tensor/tensor.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace retro::trace
+{
+
+using base::HandleId;
+using base::NodeId;
+using base::PromiseId;
+using base::StepId;
+using base::ValueId;
+using event::Event;
+using tensor::Tensor;
+
+/// Type, shape and size of the tensor behind a handle; kept even when the tensor itself was dropped.
+struct HandleInfo
+{
+    tensor::DType dtype = tensor::DType::Float32;
+    tensor::Shape shape;
+    std::int64_t bytes = 0;
+    double sum = 0; ///< Σ of the elements, for captions and edge widths
+};
+
+/// The rule that a node had in a run, in words.
+struct NodeRule
+{
+    std::string rule;    ///< "epsilon 1e-06"
+    std::string matcher; ///< what chose it
+};
+
+/// What was explained, in words and numbers.
+struct RunFacts
+{
+    std::string kind = "explain"; ///< which use case
+    std::string modelName;
+    std::string composite;
+    std::string engine;    ///< "promise", "oracle"
+    std::string save;      ///< "autograd", "all"
+    std::string precision; ///< "float32", "float64"
+    std::string start;     ///< "logit", "one", …
+    ValueId targetValue;
+    std::vector<std::int64_t> targetIndex; ///< per sample
+    std::vector<double> targetLogit;       ///< per sample
+    std::map<std::string, double> numbers; ///< relevance_start, relevance_inputs, seconds …
+    std::vector<std::string> labels;       ///< class names, may be empty
+};
+
+/// A finished (or stopped) run: immutable, shared between threads. One time axis: events numbered from 0 (StepId),
+/// grouped into visits.
+struct Run
+{
+    std::shared_ptr<const graph::Graph> graph;
+    RunFacts facts;
+    std::vector<Event> events;
+    std::vector<event::LedgerEntry> ledger;
+    /// First event of each visit. Events before the first visit (start of the run) belong to none.
+    std::vector<std::uint64_t> visitStart;
+    std::vector<HandleInfo> handles; ///< by HandleId
+    std::vector<Tensor> tensors;     ///< by HandleId; invalid when dropped or not recorded
+    std::vector<Tensor>
+        values; ///< forward values by ValueId, as far as they were kept; graph inputs and outputs always
+    std::vector<NodeRule> rules;       ///< by NodeId (operators only)
+    std::vector<tensor::Shape> shapes; ///< concrete shape of every value, by ValueId
+
+    [[nodiscard]] std::uint64_t eventCount() const { return events.size(); }
+    [[nodiscard]] std::uint32_t visitCount() const { return static_cast<std::uint32_t>(visitStart.size()); }
+    /// Visit that an event belongs to; 0 for events before the first visit.
+    [[nodiscard]] std::uint32_t visitOf(std::uint64_t step) const;
+    /// Number of events applied when visit `visit` is complete (= first event of the next visit, or the end).
+    [[nodiscard]] std::uint64_t endOfVisit(std::uint32_t visit) const;
+};
+
+} // namespace retro::trace

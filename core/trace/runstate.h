@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/event/event.h"
+#include "core/trace/run.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace retro::trace
+{
+
+/// A promise branch, named.
+struct BranchRef
+{
+    PromiseId promise;
+    std::uint32_t branch = 0;
+    bool operator==(const BranchRef&) const = default;
+};
+
+/// A part in an in-edge slot: a tensor, or a promise branch that stands for one. Both invalid = nothing has landed.
+struct Part
+{
+    HandleId handle;
+    BranchRef branch;
+    [[nodiscard]] bool isEmpty() const { return !handle.isValid() && !branch.promise.isValid(); }
+    bool operator==(const Part&) const = default;
+};
+
+struct BranchState
+{
+    std::vector<NodeId> path;
+    NodeId argNode;
+    HandleId argument;
+    HandleId relevance;
+    NodeId argumentFoundAt; ///< invalid while missing, or when a child promise answered
+    std::vector<PromiseId> children;
+    bool operator==(const BranchState&) const = default;
+};
+
+struct ParentState
+{
+    BranchRef branch;
+    std::uint32_t slot = 0;
+    std::uint32_t output = 0;
+    bool operator==(const ParentState&) const = default;
+};
+
+struct PromiseState
+{
+    event::PromiseKind kind = event::PromiseKind::Operator;
+    NodeId start;
+    std::uint64_t openedAt = 0;    ///< step of NewPromise
+    std::uint64_t completedAt = 0; ///< step of Complete; counts only when complete
+    bool isOpen = false;
+    bool isReady = false;
+    bool isComplete = false;
+    std::vector<HandleId> relevance; ///< per output of the start
+    std::vector<ParentState> parents;
+    std::vector<BranchState> branches;
+    bool operator==(const PromiseState&) const = default;
+};
+
+struct NodeState
+{
+    event::Mode lastMode = event::Mode::None; ///< None = not visited yet
+    std::uint32_t visits = 0;
+    std::uint32_t missing = 0; ///< in-edges that have not landed (known once one has landed)
+    std::uint32_t landed = 0;  ///< in-edges that have landed so far, taken or not
+    bool ruleApplied = false;
+    BranchRef waitsFor;              ///< promise invalid = waits for nothing
+    std::vector<Part> parts;         ///< by in-edge slot
+    std::vector<HandleId> relevance; ///< per output; invalid until known in full
+    bool operator==(const NodeState&) const = default;
+};
+
+/// Who is in the frontier at a step: relevance landed and not consumed, and what promises hold.
+struct FrontierMember
+{
+    HandleId handle;
+    NodeId node; ///< where it landed, or the start of the promise
+    bool heldByPromise = false;
+    bool operator==(const FrontierMember&) const = default;
+};
+
+/// Everything that can be known at a step, rebuilt from events alone. apply() and revert() are exact inverses: apply
+/// then revert leaves an equal state. Plain value; copying is a keyframe.
+class RunState
+{
+public:
+    RunState() = default;
+    /// State before the first event.
+    explicit RunState(const Run& run);
+
+    void apply(const Event& event, const Run& run, std::uint64_t step);
+    void revert(const Event& event, const Run& run, std::uint64_t step);
+
+    std::vector<NodeState> nodes; ///< by NodeId (operators and inputs)
+    std::vector<PromiseState> promises;
+    std::vector<NodeId> normalStack; ///< bottom first
+    std::vector<NodeId> searchStack; ///< bottom first
+    std::vector<NodeId> queue;       ///< oldest first
+    NodeId current;
+    event::Mode mode = event::Mode::None;
+    std::uint32_t visit = 0;
+    bool isFinished = false;
+    /// Ledger rows booked so far.
+    std::uint32_t ledgerRows = 0;
+    /// Tensors landed and not consumed / held by promises that are not complete, as counts and bytes.
+    std::uint32_t frontierLanded = 0;
+    std::uint32_t frontierHeld = 0;
+    std::int64_t frontierBytes = 0;
+
+    /// Members of the frontier, by node, then promise.
+    [[nodiscard]] std::vector<FrontierMember> frontier() const;
+    bool operator==(const RunState&) const = default;
+};
+
+} // namespace retro::trace

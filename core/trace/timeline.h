@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/base/result.h"
+#include "core/trace/run.h"
+#include "core/trace/runstate.h"
+
+#include <memory>
+#include <vector>
+
+namespace retro::trace
+{
+
+/// One value per visit, for charts. Index = visit; the state after the visit's last event.
+struct VisitSeries
+{
+    std::vector<event::Mode> mode;
+    std::vector<std::uint32_t> frontierLanded;
+    std::vector<std::uint32_t> frontierHeld;
+    std::vector<std::int64_t> frontierBytes;
+    std::vector<std::uint32_t> stackDepth;
+    std::vector<std::uint32_t> queueDepth;
+    std::vector<NodeId> node;
+    std::vector<std::uint64_t> promisesOpened;    ///< steps of NewPromise events, in order
+    std::vector<std::uint64_t> promisesCompleted; ///< steps of Complete events, in order
+};
+
+/// A run with a position. position() = number of events applied: 0 is before the first, events.size() after the last.
+/// Seeks from the nearest keyframe. Not thread-safe; give each thread its own over the shared Run.
+class Timeline
+{
+public:
+    /// Walks the run once: keyframes and series. Error (Input) when the events contradict each other (damaged file).
+    [[nodiscard]] static base::Result<Timeline> open(std::shared_ptr<const Run> run);
+
+    [[nodiscard]] const Run& run() const { return *m_run; }
+    [[nodiscard]] const std::shared_ptr<const Run>& sharedRun() const { return m_run; }
+    [[nodiscard]] const VisitSeries& series() const { return *m_series; }
+    [[nodiscard]] std::uint64_t position() const { return m_position; }
+    [[nodiscard]] const RunState& state() const { return m_state; }
+
+    /// Goes to a position (clamped). Cost: at most one keyframe copy and the events of one interval.
+    void seek(std::uint64_t position);
+    /// One event on or back; false at the end or the start.
+    bool forward();
+    bool back();
+
+private:
+    struct Keyframes;
+    Timeline() = default;
+    std::shared_ptr<const Run> m_run;
+    std::shared_ptr<const Keyframes> m_keyframes;
+    std::shared_ptr<const VisitSeries> m_series;
+    RunState m_state;
+    std::uint64_t m_position = 0;
+};
+
+} // namespace retro::trace
