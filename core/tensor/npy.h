@@ -21,7 +21,8 @@ inline constexpr std::uint64_t kMaxNpyBytes = 8ULL << 30;
 /// As readNpy, from memory; `where` is used in messages.
 [[nodiscard]] base::Result<Tensor> parseNpy(std::span<const std::byte> data, const std::string& where);
 
-/// The .npy bytes (version 1.0, C order, logical order of the elements whatever the strides).
+/// The .npy bytes (version 1.0, C order, logical order of the elements whatever the strides). NumPy has no bfloat16: it
+/// is written as float32, which holds every such value.
 [[nodiscard]] std::vector<std::byte> toNpy(const Tensor& tensor);
 /// Writes a .npy file through a temporary name. Errors: Output.
 [[nodiscard]] base::Result<void> writeNpy(const std::filesystem::path& path, const Tensor& tensor);
