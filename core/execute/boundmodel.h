@@ -46,10 +46,15 @@ public:
     [[nodiscard]] const ops::TensorType& typeOf(ValueId value) const { return m_types[value.index()]; }
     /// Data of a constant in the run's precision; invalid for other values.
     [[nodiscard]] const Tensor& constant(ValueId value) const { return m_constants[value.index()]; }
-    /// True when the value is floating, depends on a graph input, and its producer passes relevance.
+    /// True when the value carries relevance: a floating graph input, or a floating result of an operator that passes
+    /// relevance and has an operand that carries it.
     [[nodiscard]] bool isTracked(ValueId value) const { return m_tracked[value.index()]; }
 
 private:
+    [[nodiscard]] base::Result<void> takeInputs(std::span<const ops::TensorType> inputTypes);
+    void takeConstants();
+    [[nodiscard]] base::Result<void> bindNode(NodeId id);
+
     std::shared_ptr<const graph::Graph> m_graph;
     Precision m_precision = Precision::Float;
     std::vector<std::unique_ptr<ops::BoundOperator>> m_operators;

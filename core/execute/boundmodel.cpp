@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/execute/boundmodel.h"
+
+#include "core/ops/registry.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+namespace retro::execute
+{
+
+tensor::DType dtypeOf(Precision precision)
+{
+    return precision == Precision::Double ? tensor::DType::Float64 : tensor::DType::Float32;
+}
+
+namespace
+{
+
+std::string declaredText(const std::vector<graph::Dimension>& shape)
+{
+    std::string text;
+    for (const graph::Dimension& dimension : shape) {
+        text += text.empty() ? "" : " × ";
+        if (dimension.extent) {
+            text += std::to_string(*dimension.extent);
+        } else {
+            text += dimension.symbol.empty() ? "?" : dimension.symbol;
+        }
+    }
+    return text.empty() ? "scalar" : text;
+}
+
+// Extent of each symbolic dimension ("N") that inputs have given so far.
+using Symbols = std::map<std::string, std::int64_t>;
+
+bool fits(const graph::Dimension& declared, std::int64_t extent, Symbols& symbols)
+{
+    if (declared.extent) {
+        return *declared.extent == extent;
+    }
+    if (declared.symbol.empty()) {
+        return true;
+    }
+    return symbols.emplace(declared.symbol, extent).first->second == extent;
+}
+
+bool fits(const std::vector<graph::Dimension>& declared, const tensor::Shape& shape, Symbols& symbols)
+{
+    if (declared.size() != shape.size()) {
+        return false;
+    }
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+        if (!fits(declared[axis], shape[axis], symbols)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool sameKind(tensor::DType declared, tensor::DType given)
+{
+    return declared == given || (tensor::isFloating(declared) && tensor::isFloating(given));
+}
+
+base::Result<void> checkInput(const graph::Value& input, const ops::TensorType& given, Symbols& symbols)
+{
+    const std::string where = fmt::format("input \"{}\"", input.name);
+    if (!sameKind(input.dtype, given.dtype)) {
+        return base::inputError(fmt::format("the model expects {}, but the data is {}; convert the data",
+                                            tensor::nameOf(input.dtype), tensor::nameOf(given.dtype)),
+                                where);
+    }
+    if (input.shape && !fits(*input.shape, given.shape, symbols)) {
+        return base::inputError(fmt::format("the model expects the shape {}, but the data has {}; reshape or crop the "
+                                            "data, or export the model for this shape",
+                                            declaredText(*input.shape), tensor::toText(given.shape)),
+                                where);
+    }
+    return {};
+}
+
+} // namespace
+
+base::Result<std::shared_ptr<const BoundModel>> BoundModel::bind(std::shared_ptr<const graph::Graph> graph,
+                                                                 std::span<const ops::TensorType> inputTypes,
+                                                                 Precision precision)
+{
+    auto model = std::make_shared<BoundModel>();
+    model->m_precision = precision;
+    model->m_types.resize(graph->valueCount());
+    model->m_constants.resize(graph->valueCount());
+    model->m_tracked.resize(graph->valueCount(), false);
+    model->m_operators.resize(graph->nodeCount());
+    model->m_graph = std::move(graph);
+    RETRO_CHECK(model->takeInputs(inputTypes));
+    model->takeConstants();
+    for (std::size_t i = 0; i < model->m_graph->nodeCount(); ++i) {
+        RETRO_CHECK(model->bindNode(NodeId(i)));
+    }
+    return std::shared_ptr<const BoundModel>(std::move(model));
+}
+
+base::Result<void> BoundModel::takeInputs(std::span<const ops::TensorType> inputTypes)
+{
+    const std::span<const ValueId> inputs = m_graph->inputs();
+    if (inputs.size() != inputTypes.size()) {
+        return base::inputError(
+            fmt::format("the model has {} inputs, but {} were given", inputs.size(), inputTypes.size()),
+            m_graph->name());
+    }
+    Symbols symbols;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        RETRO_CHECK(checkInput(m_graph->value(inputs[i]), inputTypes[i], symbols));
+        const bool floating = tensor::isFloating(inputTypes[i].dtype);
+        m_types[inputs[i].index()] = {floating ? dtypeOf(m_precision) : inputTypes[i].dtype, inputTypes[i].shape};
+        m_tracked[inputs[i].index()] = floating;
+    }
+    return {};
+}
+
+void BoundModel::takeConstants()
+{
+    for (std::size_t i = 0; i < m_graph->valueCount(); ++i) {
+        const graph::Value& value = m_graph->value(ValueId(i));
+        if (value.kind == graph::ValueKind::Constant) {
+            const bool floating = tensor::isFloating(value.constant.dtype());
+            m_constants[i] = floating ? value.constant.to(dtypeOf(m_precision)) : value.constant;
+            m_types[i] = {m_constants[i].dtype(), m_constants[i].shape()};
+        }
+    }
+}
+
+base::Result<void> BoundModel::bindNode(NodeId id)
+{
+    const graph::Node& node = m_graph->node(id);
+    std::vector<ops::TensorType> types(node.inputs.size());
+    std::vector<Tensor> constants(node.inputs.size());
+    bool dependsOnInput = false;
+    for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
+        if (node.inputs[slot].isValid()) {
+            types[slot] = m_types[node.inputs[slot].index()];
+            constants[slot] = m_constants[node.inputs[slot].index()];
+            dependsOnInput = dependsOnInput || m_tracked[node.inputs[slot].index()];
+        }
+    }
+    RETRO_TRY(auto op, ops::bind({*m_graph, id, node, types, constants}));
+    const bool passes = dependsOnInput && op->structure().kind() != ops::StructureKind::NoRelevance;
+    const std::vector<ops::TensorType>& outputs = op->outputTypes();
+    for (std::size_t k = 0; k < std::min(outputs.size(), node.outputs.size()); ++k) {
+        m_types[node.outputs[k].index()] = outputs[k];
+        m_tracked[node.outputs[k].index()] = passes && tensor::isFloating(outputs[k].dtype);
+    }
+    m_operators[id.index()] = std::move(op);
+    return {};
+}
+
+} // namespace retro::execute

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/execute/forward.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace retro::execute
+{
+
+namespace
+{
+
+constexpr std::size_t kProgressCalls = 200;
+
+base::Result<void> checkInputs(const BoundModel& model, std::span<const Tensor> inputs)
+{
+    const std::span<const ValueId> ids = model.graph().inputs();
+    if (inputs.size() != ids.size()) {
+        return base::inputError(fmt::format("the model has {} inputs, but {} were given", ids.size(), inputs.size()),
+                                model.graph().name());
+    }
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const ops::TensorType& type = model.typeOf(ids[i]);
+        if (inputs[i].dtype() != type.dtype || inputs[i].shape() != type.shape) {
+            return base::inputError(fmt::format("the run was prepared for {} {}, but the data is {} {}",
+                                                tensor::nameOf(type.dtype), tensor::toText(type.shape),
+                                                tensor::nameOf(inputs[i].dtype()), tensor::toText(inputs[i].shape())),
+                                    fmt::format("input \"{}\"", model.graph().value(ids[i]).name));
+        }
+    }
+    return {};
+}
+
+/// Values of one forward pass while it runs: kept ones go to the store, the others live until their last reader.
+class LiveValues
+{
+public:
+    LiveValues(const BoundModel& model, const SavePlan& plan, MemoryValueStore& store)
+        : m_model(model), m_plan(plan), m_store(store), m_values(model.graph().valueCount()),
+          m_readers(model.graph().valueCount())
+    {
+        for (std::size_t i = 0; i < m_readers.size(); ++i) {
+            m_readers[i] = model.graph().uses(ValueId(i)).size();
+        }
+        for (const ValueId output : model.graph().outputs()) {
+            ++m_readers[output.index()]; // the caller reads it at the end
+        }
+    }
+
+    void put(ValueId value, const Tensor& tensor)
+    {
+        if (m_plan.keeps(value)) {
+            m_store.put(value, tensor);
+        }
+        if (m_readers[value.index()] > 0) {
+            m_values[value.index()] = tensor;
+        }
+    }
+
+    [[nodiscard]] Tensor get(ValueId value) const
+    {
+        const Tensor& constant = m_model.constant(value);
+        return constant.isValid() ? constant : m_values[value.index()];
+    }
+
+    void finishReading(ValueId value)
+    {
+        if (--m_readers[value.index()] == 0) {
+            m_values[value.index()] = {};
+        }
+    }
+
+private:
+    const BoundModel& m_model;
+    const SavePlan& m_plan;
+    MemoryValueStore& m_store;
+    std::vector<Tensor> m_values;
+    std::vector<std::size_t> m_readers; // per value: reads that are still to come
+};
+
+void runNode(const BoundModel& model, NodeId id, LiveValues& values)
+{
+    const graph::Node& node = model.graph().node(id);
+    std::vector<Tensor> operands(node.inputs.size());
+    for (std::size_t slot = 0; slot < operands.size(); ++slot) {
+        if (node.inputs[slot].isValid()) {
+            operands[slot] = values.get(node.inputs[slot]);
+        }
+    }
+    const std::vector<Tensor> results = model.op(id).forward(operands);
+    for (std::size_t k = 0; k < std::min(results.size(), node.outputs.size()); ++k) {
+        if (node.outputs[k].isValid()) {
+            values.put(node.outputs[k], results[k]);
+        }
+    }
+    for (const ValueId input : node.inputs) {
+        if (input.isValid()) {
+            values.finishReading(input);
+        }
+    }
+}
+
+void report(const Progress& progress, std::size_t done, std::size_t total)
+{
+    if (progress && (done * kProgressCalls / total != (done - 1) * kProgressCalls / total || done == total)) {
+        progress(done, total);
+    }
+}
+
+} // namespace
+
+base::Result<ForwardResult> forward(const std::shared_ptr<const BoundModel>& model, std::span<const Tensor> inputs,
+                                    SavePolicy policy, std::stop_token stop, const Progress& progress)
+{
+    RETRO_CHECK(checkInputs(*model, inputs));
+    const graph::Graph& graph = model->graph();
+    const auto plan = std::make_shared<const SavePlan>(*model, policy);
+    const auto store = std::make_shared<MemoryValueStore>(graph.valueCount());
+    LiveValues values(*model, *plan, *store);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        values.put(graph.inputs()[i], inputs[i]);
+    }
+    const std::size_t total = graph.nodeCount();
+    for (std::size_t i = 0; i < total; ++i) {
+        if (stop.stop_requested()) {
+            return base::Error{base::ErrorCode::Cancelled, "stopped during the forward pass",
+                               fmt::format("node {} of {}", i, total)};
+        }
+        runNode(*model, NodeId(i), values);
+        report(progress, i + 1, total);
+    }
+    std::vector<Tensor> outputs;
+    for (const ValueId output : graph.outputs()) {
+        outputs.push_back(values.get(output));
+    }
+    return ForwardResult{std::move(outputs), SavedValues(model, plan, store)};
+}
+
+} // namespace retro::execute

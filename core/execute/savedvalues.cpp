@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/execute/savedvalues.h"
+
+namespace retro::execute
+{
+
+namespace
+{
+
+constexpr ops::Reads kEverything{~0ULL, ~0ULL};
+
+bool hasTrackedOutput(const BoundModel& model, const graph::Node& node)
+{
+    for (const ValueId output : node.outputs) {
+        if (output.isValid() && model.isTracked(output)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Operands that carry no relevance and are not constants: nothing below them can be asked for their value.
+std::uint64_t untrackedOperands(const BoundModel& model, const graph::Node& node)
+{
+    std::uint64_t bits = 0;
+    for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
+        const ValueId value = node.inputs[slot];
+        if (value.isValid() && !model.isTracked(value) && !model.constant(value).isValid()) {
+            bits |= ops::Reads::bit(slot);
+        }
+    }
+    return bits;
+}
+
+ops::Reads readsOf(const BoundModel& model, NodeId id, SavePolicy policy)
+{
+    if (policy == SavePolicy::All) {
+        return kEverything;
+    }
+    if (model.graph().isInput(id)) {
+        return ops::Reads::firstOutput();
+    }
+    const graph::Node& node = model.graph().node(id);
+    if (!hasTrackedOutput(model, node)) {
+        return ops::Reads::nothing();
+    }
+    ops::Reads reads = model.op(id).savedForGradient();
+    reads.operands |= untrackedOperands(model, node);
+    return reads;
+}
+
+} // namespace
+
+SavePlan::SavePlan(const BoundModel& model, SavePolicy policy)
+    : m_policy(policy), m_reads(model.graph().runNodeCount()), m_kept(model.graph().valueCount(), false)
+{
+    const graph::Graph& graph = model.graph();
+    for (std::size_t i = 0; i < m_reads.size(); ++i) {
+        const NodeId id{i};
+        m_reads[i] = readsOf(model, id, policy);
+        if (!graph.isInput(id)) {
+            const std::vector<ValueId>& inputs = graph.node(id).inputs;
+            for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
+                if (inputs[slot].isValid() && m_reads[i].operand(slot)) {
+                    m_kept[inputs[slot].index()] = true;
+                }
+            }
+        }
+        const std::span<const ValueId> outputs = graph.outputsOf(id);
+        for (std::size_t k = 0; k < outputs.size(); ++k) {
+            if (outputs[k].isValid() && m_reads[i].output(k)) {
+                m_kept[outputs[k].index()] = true;
+            }
+        }
+    }
+}
+
+Tensor SavedValues::operand(NodeId node, std::size_t slot) const
+{
+    if (!hasOperand(node, slot)) {
+        return {};
+    }
+    const ValueId value = m_model->graph().node(node).inputs[slot];
+    const Tensor& constant = m_model->constant(value);
+    return constant.isValid() ? constant : m_store->get(value);
+}
+
+Tensor SavedValues::output(NodeId node, std::size_t k) const
+{
+    return hasOutput(node, k) ? m_store->get(m_model->graph().outputsOf(node)[k]) : Tensor();
+}
+
+bool SavedValues::hasOperand(NodeId node, std::size_t slot) const
+{
+    const graph::Graph& graph = m_model->graph();
+    if (graph.isInput(node) || slot >= graph.node(node).inputs.size()) {
+        return false;
+    }
+    const ValueId value = graph.node(node).inputs[slot];
+    return value.isValid() && (m_model->constant(value).isValid() || m_plan->of(node).operand(slot));
+}
+
+bool SavedValues::hasOutput(NodeId node, std::size_t k) const
+{
+    const std::span<const ValueId> outputs = m_model->graph().outputsOf(node);
+    return k < outputs.size() && outputs[k].isValid() && m_plan->of(node).output(k);
+}
+
+Tensor SavedValues::anyValue(ValueId value) const
+{
+    const Tensor& constant = m_model->constant(value);
+    return constant.isValid() ? constant : m_store->get(value);
+}
+
+} // namespace retro::execute

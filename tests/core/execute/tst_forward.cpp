@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// Binding, the forward pass, and what it leaves behind for the backward pass.
+#include "core/base/memoryaccount.h"
+#include "core/execute/forward.h"
+#include "core/graph/graphbuilder.h"
+
+#include <QTest>
+
+#include <memory>
+
+using namespace retro;
+using execute::BoundModel;
+using execute::NodeId;
+using execute::Precision;
+using execute::SavePolicy;
+using execute::ValueId;
+using tensor::DType;
+using tensor::Tensor;
+
+namespace
+{
+
+Tensor vectorOf(std::vector<double> values, tensor::Shape shape)
+{
+    return Tensor::of<double>(std::move(shape), values);
+}
+
+// y = relu(x · w) + x with a constant w and a free batch size.
+std::shared_ptr<const graph::Graph> residual()
+{
+    graph::GraphBuilder builder("residual");
+    builder.setOpset("", 13);
+    const std::vector<graph::Dimension> shape{{std::nullopt, "N"}, {2, ""}};
+    const ValueId x = builder.addInput("x", DType::Float32, shape);
+    const ValueId w = builder.addConstant("w", vectorOf({1, -1, 2, 0.5}, {2, 2}).to(DType::Float32));
+    const ValueId z = builder.addResult("z");
+    const ValueId h = builder.addResult("h");
+    const ValueId y = builder.addResult("y");
+    builder.addNode({"MatMul", "", "fc", "", 13, {x, w}, {z}, {}});
+    builder.addNode({"Relu", "", "act", "", 13, {z}, {h}, {}});
+    builder.addNode({"Add", "", "skip", "", 13, {h, x}, {y}, {}});
+    builder.addOutput(y);
+    auto built = std::move(builder).build();
+    return std::make_shared<const graph::Graph>(std::move(built).value());
+}
+
+std::shared_ptr<const BoundModel> bindResidual(std::int64_t batch = 2)
+{
+    const std::vector<ops::TensorType> types{{DType::Float64, {batch, 2}}};
+    auto bound = BoundModel::bind(residual(), types, Precision::Double);
+    return bound ? std::move(bound).value() : nullptr;
+}
+
+ValueId valueNamed(const BoundModel& model, std::string_view name) { return *model.graph().findValue(name); }
+
+NodeId nodeNamed(const BoundModel& model, std::string_view name) { return *model.graph().findNode(name); }
+
+QString textOf(const Tensor& tensor)
+{
+    QStringList values;
+    for (std::int64_t i = 0; tensor.isValid() && i < tensor.size(); ++i) {
+        values << QString::number(tensor.at(i));
+    }
+    return tensor.isValid() ? values.join(' ') : QStringLiteral("none");
+}
+
+} // namespace
+
+class TestForward : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void computesTheOutput()
+    {
+        const auto model = bindResidual();
+        QVERIFY(model);
+        const std::vector<Tensor> inputs{vectorOf({1, 2, 3, -4}, {2, 2})};
+        const auto result = execute::forward(model, inputs, SavePolicy::Autograd);
+        QVERIFY(result.ok());
+        // x·w = 5 0 / −5 −5
+        QCOMPARE(textOf(result->outputs.at(0)), QStringLiteral("6 2 3 -4"));
+    }
+
+    void floatAndDoubleHaveTheirOwnType()
+    {
+        const std::vector<ops::TensorType> types{{DType::Float32, {1, 2}}};
+        const auto bound = BoundModel::bind(residual(), types, Precision::Float);
+        QVERIFY(bound.ok());
+        const BoundModel& model = **bound;
+        QCOMPARE(model.typeOf(valueNamed(model, "y")).dtype, DType::Float32);
+        QCOMPARE(model.constant(valueNamed(model, "w")).dtype(), DType::Float32);
+        const auto twice = bindResidual();
+        QCOMPARE(twice->constant(valueNamed(*twice, "w")).dtype(), DType::Float64);
+    }
+
+    void relevancePassesFromInputsOnly()
+    {
+        const auto model = bindResidual();
+        QVERIFY(model->isTracked(valueNamed(*model, "x")));
+        QVERIFY(model->isTracked(valueNamed(*model, "z")));
+        QVERIFY(model->isTracked(valueNamed(*model, "y")));
+        QVERIFY(!model->isTracked(valueNamed(*model, "w")));
+    }
+
+    void autogradKeepsWhatTheGradientReads()
+    {
+        const auto model = bindResidual();
+        const std::vector<Tensor> inputs{vectorOf({1, 2, 3, -4}, {2, 2})};
+        const auto result = execute::forward(model, inputs, SavePolicy::Autograd);
+        const execute::SavedValues& saved = result->saved;
+        const NodeId skip = nodeNamed(*model, "skip");
+        // The gradient of a sum reads nothing, although its second operand is a graph input that is at hand.
+        QVERIFY(!saved.hasOperand(skip, 0));
+        QVERIFY(!saved.hasOperand(skip, 1));
+        QVERIFY(!saved.hasOutput(skip, 0));
+        QCOMPARE(textOf(saved.operand(skip, 1)), QStringLiteral("none"));
+        const NodeId fc = nodeNamed(*model, "fc");
+        QCOMPARE(textOf(saved.operand(fc, 0)), QStringLiteral("1 2 3 -4"));
+        QCOMPARE(textOf(saved.operand(fc, 1)), QStringLiteral("1 -1 2 0.5"));
+        const NodeId input = model->graph().inputNode(valueNamed(*model, "x"));
+        QCOMPARE(textOf(saved.output(input, 0)), QStringLiteral("1 2 3 -4"));
+        QVERIFY(!saved.anyValue(valueNamed(*model, "y")).isValid());
+    }
+
+    void policyAllKeepsEverything()
+    {
+        const auto model = bindResidual();
+        const std::vector<Tensor> inputs{vectorOf({1, 2, 3, -4}, {2, 2})};
+        const auto result = execute::forward(model, inputs, SavePolicy::All);
+        const execute::SavedValues& saved = result->saved;
+        for (std::size_t n = 0; n < model->graph().nodeCount(); ++n) {
+            QVERIFY(saved.hasOutput(NodeId(n), 0));
+            for (std::size_t slot = 0; slot < model->graph().node(NodeId(n)).inputs.size(); ++slot) {
+                QVERIFY(saved.operand(NodeId(n), slot).isValid());
+            }
+        }
+        QCOMPARE(textOf(saved.anyValue(valueNamed(*model, "z"))), QStringLiteral("5 0 -5 -5"));
+        QVERIFY(!saved.hasOperand(nodeNamed(*model, "act"), 1));
+    }
+
+    void releasesWhatNobodyNeeds()
+    {
+        // A chain of sums keeps nothing: at any time only a few of its tensors are alive.
+        graph::GraphBuilder builder("chain");
+        builder.setOpset("", 13);
+        ValueId value = builder.addInput("x", DType::Float32, tensor::Shape{1024});
+        const ValueId one = builder.addConstant("one", Tensor::full(DType::Float32, {1}, 1));
+        for (int i = 0; i < 64; ++i) {
+            const ValueId next = builder.addResult("v" + std::to_string(i));
+            builder.addNode({"Add", "", {}, {}, 13, {value, one}, {next}, {}});
+            value = next;
+        }
+        builder.addOutput(value);
+        auto built = std::move(builder).build();
+        const std::vector<ops::TensorType> types{{DType::Float32, {1024}}};
+        const auto bound =
+            BoundModel::bind(std::make_shared<const graph::Graph>(std::move(built).value()), types, Precision::Float);
+        QVERIFY(bound.ok());
+        const std::vector<Tensor> inputs{Tensor::zeros(DType::Float32, {1024})};
+        base::MemoryAccount& account = base::MemoryAccount::tensors();
+        const std::int64_t before = account.live();
+        account.resetPeak();
+        const auto result = execute::forward(*bound, inputs, SavePolicy::Autograd);
+        QVERIFY(result.ok());
+        QCOMPARE(result->outputs.at(0).at(0), 64.0);
+        QVERIFY(account.peak() - before <= 4 * 4096);
+        QCOMPARE(account.live() - before, std::int64_t(4096));
+    }
+
+    void wrongInputsAreRefused_data()
+    {
+        QTest::addColumn<int>("rank");
+        QTest::addColumn<int>("last");
+        QTest::addColumn<bool>("integer");
+        QTest::addColumn<QString>("message");
+        QTest::newRow("rank") << 3 << 2 << false << QStringLiteral("N × 2");
+        QTest::newRow("extent") << 2 << 5 << false << QStringLiteral("1 × 5");
+        QTest::newRow("type") << 2 << 2 << true << QStringLiteral("int64");
+    }
+    void wrongInputsAreRefused()
+    {
+        QFETCH(int, rank);
+        QFETCH(int, last);
+        QFETCH(bool, integer);
+        QFETCH(QString, message);
+        tensor::Shape shape(static_cast<std::size_t>(rank), 1);
+        shape.back() = last;
+        const std::vector<ops::TensorType> types{{integer ? DType::Int64 : DType::Float32, shape}};
+        const auto bound = BoundModel::bind(residual(), types, Precision::Float);
+        QVERIFY(!bound.ok());
+        QCOMPARE(bound.error().code, base::ErrorCode::Input);
+        const QString text = QString::fromStdString(bound.error().text());
+        QVERIFY2(text.contains(message) && text.contains("input \"x\""), qPrintable(text));
+    }
+
+    void oneSymbolIsOneExtent()
+    {
+        graph::GraphBuilder builder("two");
+        builder.setOpset("", 13);
+        const std::vector<graph::Dimension> shape{{std::nullopt, "N"}};
+        const ValueId a = builder.addInput("a", DType::Float32, shape);
+        const ValueId b = builder.addInput("b", DType::Float32, shape);
+        const ValueId y = builder.addResult("y");
+        builder.addNode({"Add", "", "sum", "", 13, {a, b}, {y}, {}});
+        builder.addOutput(y);
+        auto built = std::move(builder).build();
+        const auto graph = std::make_shared<const graph::Graph>(std::move(built).value());
+        const std::vector<ops::TensorType> good{{DType::Float32, {3}}, {DType::Float32, {3}}};
+        const std::vector<ops::TensorType> bad{{DType::Float32, {3}}, {DType::Float32, {1}}};
+        QVERIFY(BoundModel::bind(graph, good, Precision::Float).ok());
+        QVERIFY(!BoundModel::bind(graph, bad, Precision::Float).ok());
+        QVERIFY(!BoundModel::bind(graph, std::span(good).first(1), Precision::Float).ok());
+    }
+
+    void forwardChecksItsData()
+    {
+        const auto model = bindResidual();
+        const std::vector<Tensor> wrong{Tensor::zeros(DType::Float64, {3, 2})};
+        const auto result = execute::forward(model, wrong, SavePolicy::Autograd);
+        QVERIFY(!result.ok());
+        QVERIFY(QString::fromStdString(result.error().text()).contains("2 × 2"));
+        QVERIFY(!execute::forward(model, {}, SavePolicy::Autograd).ok());
+    }
+
+    void stopsAndReports()
+    {
+        const auto model = bindResidual();
+        const std::vector<Tensor> inputs{Tensor::zeros(DType::Float64, {2, 2})};
+        std::vector<std::size_t> seen;
+        const auto result = execute::forward(model, inputs, SavePolicy::Autograd, {},
+                                             [&seen](std::size_t done, std::size_t) { seen.push_back(done); });
+        QVERIFY(result.ok());
+        QCOMPARE(seen, (std::vector<std::size_t>{1, 2, 3}));
+        std::stop_source source;
+        source.request_stop();
+        const auto stopped = execute::forward(model, inputs, SavePolicy::Autograd, source.get_token());
+        QVERIFY(!stopped.ok());
+        QCOMPARE(stopped.error().code, base::ErrorCode::Cancelled);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestForward)
+#include "tst_forward.moc"
