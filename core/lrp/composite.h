@@ -38,6 +38,8 @@ struct Composite
     /// For people: why `auto` chose it; empty otherwise.
     std::string reason;
     std::vector<CompositeEntry> entries;
+    /// True for gradient_x_input: the engine multiplies the relevance of each graph input by the input.
+    bool timesInput = false;
 };
 
 /// The rule of one node and why.

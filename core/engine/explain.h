@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/base/result.h"
+#include "core/engine/loadmodel.h"
+#include "core/engine/target.h"
+#include "core/execute/savedvalues.h"
+#include "core/lrp/composite.h"
+#include "core/lrp/oracle.h"
+#include "core/lrp/traversal.h"
+#include "core/trace/run.h"
+
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace retro::engine
+{
+
+/// Which program carries relevance.
+enum class EngineKind {
+    Promise, ///< the traversal with promises
+    Oracle   ///< the specification side: everything saved, plain reverse order
+};
+
+/// A relevance pass to make.
+struct ExplainRequest
+{
+    /// Per graph input, in order. A batch axis of any extent is allowed where the model allows it.
+    std::vector<tensor::Tensor> inputs;
+    TargetRequest target;
+    StartRequest start;
+    /// Built-in specification or a composite file (ends in .json).
+    std::string composite = "auto";
+    EngineKind engine = EngineKind::Promise;
+    execute::SavePolicy save = execute::SavePolicy::Autograd;
+    execute::Precision precision = execute::Precision::Float;
+    /// Record events, ledger and tensors into ExplainResult::run (promise engine only).
+    bool record = false;
+    /// Keep every forward value in the recorded run, for inspection.
+    bool keepValues = false;
+};
+
+/// (stage, done, total) now and then; stages: "bind", "forward", "relevance".
+using StageProgress = std::function<void(const std::string&, std::size_t, std::size_t)>;
+
+/// What a relevance pass gives.
+struct ExplainResult
+{
+    std::shared_ptr<const execute::BoundModel> model;
+    std::vector<tensor::Tensor> outputs; ///< per graph output
+    ResolvedTarget target;
+    lrp::Composite composite;
+    std::vector<trace::NodeRule> rules;    ///< by NodeId
+    std::vector<tensor::Tensor> relevance; ///< by ValueId; invalid where nothing arrived
+    std::vector<event::LedgerEntry> ledger;
+    lrp::TraversalCounts counts;
+    std::size_t nodes = 0; ///< nodes that the traversal saw (inputs included)
+    double relevanceStart = 0;
+    double relevanceInputs = 0;
+    double secondsBind = 0;
+    double secondsForward = 0;
+    double secondsRelevance = 0;
+    std::int64_t peakBytes = 0;
+    std::shared_ptr<const trace::Run> run; ///< when recorded
+};
+
+/// Binds, runs forward, and carries relevance from the target to the inputs. Errors: Input (shapes, unsupported
+/// operator, rule that does not fit), Usage (target, composite), Cancelled.
+[[nodiscard]] base::Result<ExplainResult> explain(const LoadedModel& model, const ExplainRequest& request,
+                                                  std::stop_token stop = {}, const StageProgress& progress = {});
+
+/// Parses --composite: a built-in specification or a `.json` file.
+[[nodiscard]] base::Result<lrp::Composite> resolveComposite(const std::string& text, const execute::BoundModel& model);
+
+/// Total per cause of a ledger, by the causes' names; only causes that occur.
+[[nodiscard]] std::map<std::string, double> causeTotals(std::span<const event::LedgerEntry> ledger);
+
+/// Node by node: which rule and which matcher chose it. Binds with the request's input shapes; runs nothing.
+struct RuleLine
+{
+    base::NodeId node;
+    std::string name;
+    std::string op;
+    std::string rule; ///< "-" for nodes that pass no relevance
+    std::string matcher;
+};
+[[nodiscard]] base::Result<std::vector<RuleLine>> listRules(const LoadedModel& model, const ExplainRequest& request,
+                                                            lrp::Composite* chosen = nullptr);
+
+} // namespace retro::engine

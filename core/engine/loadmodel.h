@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/base/result.h"
+#include "core/formats/modelcard.h"
+#include "core/rewrite/rewrite.h"
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace retro::engine
+{
+
+/// A model file that was read and rewritten. Immutable; the handle that every other use case starts from.
+struct LoadedModel
+{
+    std::filesystem::path path;
+    std::string name;             ///< file name without folder
+    rewrite::Rewritten rewritten; ///< the graph as read and as run
+    std::optional<formats::ModelCard> card;
+    double seconds = 0; ///< time that reading and rewriting took
+
+    [[nodiscard]] const std::shared_ptr<const graph::Graph>& graph() const { return rewritten.graph; }
+};
+
+using LoadedModelPointer = std::shared_ptr<const LoadedModel>;
+
+/// Reads a model (ONNX), its card when there is one, and applies the chosen rewrites. Errors (Input) name the file and
+/// what is wrong with it. A graph with unsupported operators still loads (it can be drawn); explaining it is refused.
+[[nodiscard]] base::Result<LoadedModelPointer> loadModel(const std::filesystem::path& path,
+                                                         const rewrite::RewriteOptions& rewrites = {});
+
+} // namespace retro::engine

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/target.h"
+
+#include "core/tensor/npy.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+namespace retro::engine
+{
+
+namespace
+{
+
+using base::inputError;
+using base::Result;
+using base::usageError;
+
+std::optional<std::int64_t> wholeNumber(std::string_view text)
+{
+    std::int64_t value = 0;
+    const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return ec == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+/// "3,4" → {3, 4}; nothing when a part is not a whole number.
+std::optional<std::vector<std::int64_t>> wholeNumbers(std::string_view text)
+{
+    std::vector<std::int64_t> numbers;
+    while (true) {
+        const std::size_t comma = text.find(',');
+        const auto number = wholeNumber(text.substr(0, comma));
+        if (!number) {
+            return std::nullopt;
+        }
+        numbers.push_back(*number);
+        if (comma == std::string_view::npos) {
+            return numbers;
+        }
+        text.remove_prefix(comma + 1);
+    }
+}
+
+/// How the elements of a target are grouped into samples.
+struct Samples
+{
+    std::int64_t count = 1;
+    std::int64_t length = 1;
+};
+
+Samples samplesOf(const tensor::Shape& shape)
+{
+    if (shape.size() < 2) {
+        return {1, tensor::elementCount(shape)};
+    }
+    return {shape[0], shape[0] == 0 ? 0 : tensor::elementCount(shape) / shape[0]};
+}
+
+Result<std::int64_t> largest(const tensor::Tensor& plain, std::int64_t sample, std::int64_t length)
+{
+    std::int64_t best = -1;
+    const double* values = plain.data<double>() + sample * length;
+    for (std::int64_t i = 0; i < length; ++i) {
+        if (std::isfinite(values[i]) && (best < 0 || values[i] > values[best])) {
+            best = i;
+        }
+    }
+    if (best < 0) {
+        return inputError(
+            "the output has no finite value, so no class can be chosen; look at the input and at the first node that "
+            "gives NaN or infinity",
+            fmt::format("sample {}", sample));
+    }
+    return best;
+}
+
+/// Flat element that VALUE:i,j,… names. With as many indices as axes it is one element of the whole value; with one
+/// less, the first axis is the batch and every sample has the same target.
+Result<std::int64_t> flatIndex(const std::vector<std::int64_t>& index, const tensor::Shape& shape)
+{
+    if (index.size() != shape.size()) {
+        return usageError(fmt::format("the target has {} axes ({}), but {} indices are given", shape.size(),
+                                      tensor::toText(shape), index.size()),
+                          "--target");
+    }
+    std::int64_t flat = 0;
+    for (std::size_t i = 0; i < index.size(); ++i) {
+        const std::int64_t at = index[i] < 0 ? index[i] + shape[i] : index[i];
+        if (at < 0 || at >= shape[i]) {
+            return usageError(
+                fmt::format("index {} is out of range for axis {} of shape {}", index[i], i, tensor::toText(shape)),
+                "--target");
+        }
+        flat = flat * shape[i] + at;
+    }
+    return flat;
+}
+
+tensor::Tensor oneHotStart(const ResolvedTarget& target, StartKind kind, const tensor::Tensor& plain,
+                           const Samples& samples)
+{
+    tensor::TensorBuffer buffer(tensor::DType::Float64, plain.shape());
+    buffer.clear();
+    double* out = buffer.data<double>();
+    for (std::int64_t s = 0; s < samples.count; ++s) {
+        const std::int64_t chosen = target.index[static_cast<std::size_t>(s)];
+        if (chosen < 0) {
+            continue;
+        }
+        if (kind == StartKind::Contrastive) {
+            std::fill(out + s * samples.length, out + (s + 1) * samples.length,
+                      -1.0 / static_cast<double>(samples.length));
+        }
+        out[s * samples.length + chosen] =
+            kind == StartKind::Logit ? plain.data<double>()[s * samples.length + chosen] : 1.0;
+    }
+    return std::move(buffer).freeze();
+}
+
+Result<tensor::Tensor> givenStart(const std::filesystem::path& file, const tensor::Tensor& forward)
+{
+    RETRO_TRY(const tensor::Tensor start, tensor::readNpy(file));
+    if (start.shape() != forward.shape()) {
+        return inputError(fmt::format("the start relevance has shape {}, but the target has {}",
+                                      tensor::toText(start.shape()), tensor::toText(forward.shape())),
+                          file.string());
+    }
+    return start.to(forward.dtype());
+}
+
+Result<void> chooseElement(ResolvedTarget& target, const TargetRequest& request, const tensor::Tensor& plain,
+                           const Samples& samples)
+{
+    if (request.kind == TargetRequest::Kind::Value) {
+        if (request.index.empty()) {
+            target.index.assign(static_cast<std::size_t>(samples.count), -1);
+            return {};
+        }
+        RETRO_TRY(const std::int64_t flat, flatIndex(request.index, plain.shape()));
+        target.index.assign(static_cast<std::size_t>(samples.count), -2);
+        target.index[static_cast<std::size_t>(flat / samples.length)] = flat % samples.length;
+        return {};
+    }
+    for (std::int64_t s = 0; s < samples.count; ++s) {
+        if (request.kind == TargetRequest::Kind::Class) {
+            target.index.push_back(request.classIndex);
+            continue;
+        }
+        RETRO_TRY(const std::int64_t best, largest(plain, s, samples.length));
+        target.index.push_back(best);
+    }
+    return {};
+}
+
+} // namespace
+
+Result<TargetRequest> parseTarget(const std::string& text)
+{
+    TargetRequest request;
+    if (text.empty() || text == "argmax") {
+        return request;
+    }
+    if (const auto number = wholeNumber(text)) {
+        if (*number < 0) {
+            return usageError("a class index cannot be negative", "--target " + text);
+        }
+        request.kind = TargetRequest::Kind::Class;
+        request.classIndex = *number;
+        return request;
+    }
+    request.kind = TargetRequest::Kind::Value;
+    request.value = text;
+    const std::size_t colon = text.rfind(':');
+    if (colon != std::string::npos) {
+        if (const auto index = wholeNumbers(std::string_view(text).substr(colon + 1))) {
+            request.value = text.substr(0, colon);
+            request.index = *index;
+        }
+    }
+    return request;
+}
+
+Result<base::ValueId> targetValue(const TargetRequest& request, const graph::Graph& graph)
+{
+    if (request.kind != TargetRequest::Kind::Value) {
+        return graph.outputs()[0];
+    }
+    const auto value = graph.findValue(request.value);
+    if (!value) {
+        return usageError(
+            "the graph has no value of this name (retrograde-cli info lists inputs and outputs); write argmax, a class "
+            "index, or VALUE[:i,j,…]",
+            "--target " + request.value);
+    }
+    return *value;
+}
+
+Result<StartRequest> parseStart(const std::string& text)
+{
+    static const std::vector<std::pair<std::string, StartKind>> kNames{{"logit", StartKind::Logit},
+                                                                       {"one", StartKind::One},
+                                                                       {"all", StartKind::All},
+                                                                       {"contrastive", StartKind::Contrastive}};
+    for (const auto& [name, kind] : kNames) {
+        if (text == name || (text.empty() && kind == StartKind::Logit)) {
+            return StartRequest{kind, {}};
+        }
+    }
+    if (text.ends_with(".npy")) {
+        return StartRequest{StartKind::Given, text};
+    }
+    return usageError("the start is logit, one, all, contrastive, or a .npy file", "--start " + text);
+}
+
+std::string nameOf(const StartRequest& start)
+{
+    switch (start.kind) {
+    case StartKind::Logit:
+        return "logit";
+    case StartKind::One:
+        return "one";
+    case StartKind::All:
+        return "all";
+    case StartKind::Contrastive:
+        return "contrastive";
+    case StartKind::Given:
+        return start.file.filename().string();
+    }
+    return {};
+}
+
+Result<ResolvedTarget> resolveTarget(const TargetRequest& request, const StartRequest& start, base::ValueId value,
+                                     const tensor::Tensor& forward)
+{
+    const Samples samples = samplesOf(forward.shape());
+    if (samples.length < 1 || samples.count < 1) {
+        return inputError("the target has no elements", "shape " + tensor::toText(forward.shape()));
+    }
+    if (request.kind == TargetRequest::Kind::Class && request.classIndex >= samples.length) {
+        return usageError(fmt::format("there is no class {}; the output has {} ({})", request.classIndex,
+                                      samples.length, tensor::toText(forward.shape())),
+                          "--target");
+    }
+    ResolvedTarget target;
+    target.value = value;
+    const tensor::Tensor plain = forward.to(tensor::DType::Float64).contiguous();
+    RETRO_CHECK(chooseElement(target, request, plain, samples));
+    for (std::int64_t s = 0; s < samples.count; ++s) {
+        const std::int64_t chosen = target.index[static_cast<std::size_t>(s)];
+        double logit = 0;
+        for (std::int64_t i = 0; i < samples.length; ++i) {
+            logit += chosen == -1 || chosen == i ? plain.data<double>()[s * samples.length + i] : 0.0;
+        }
+        target.logit.push_back(logit);
+    }
+    const bool whole = request.kind == TargetRequest::Kind::Value && request.index.empty();
+    if (start.kind == StartKind::Given) {
+        RETRO_TRY(target.start, givenStart(start.file, forward));
+    } else if (start.kind == StartKind::All || (whole && start.kind == StartKind::Logit)) {
+        target.start = forward.contiguous();
+    } else if (whole) {
+        target.start = tensor::Tensor::full(forward.dtype(), forward.shape(), 1.0);
+    } else {
+        target.start = oneHotStart(target, start.kind, plain, samples).to(forward.dtype());
+    }
+    return target;
+}
+
+} // namespace retro::engine
