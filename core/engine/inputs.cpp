@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/inputs.h"
+
+#include "core/formats/onnx.h"
+#include "core/tensor/npy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <random>
+
+namespace retro::engine
+{
+
+namespace
+{
+
+using base::inputError;
+using base::Result;
+using base::usageError;
+using tensor::Tensor;
+
+Result<tensor::Shape> concreteShape(const graph::Value& input)
+{
+    if (!input.shape) {
+        return inputError(
+            "the model does not say this input's shape, so nothing can be made up for it; give an .npy file",
+            "input '" + input.name + "'");
+    }
+    tensor::Shape shape;
+    for (std::size_t i = 0; i < input.shape->size(); ++i) {
+        const auto& extent = (*input.shape)[i].extent;
+        if (!extent && i > 0) {
+            return inputError(
+                fmt::format("axis {} of this input is free, so nothing can be made up for it; give an .npy file", i),
+                "input '" + input.name + "'");
+        }
+        shape.push_back(extent.value_or(1));
+    }
+    return shape;
+}
+
+/// 53 random bits to [0, 1): std::uniform_real_distribution may differ between libraries, this does not.
+double unit(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1.0p-53; }
+
+Result<Tensor> randomInput(const graph::Value& input, const std::string& seedText)
+{
+    std::uint64_t seed = 0;
+    const auto [end, ec] = std::from_chars(seedText.data(), seedText.data() + seedText.size(), seed);
+    if (ec != std::errc() || end != seedText.data() + seedText.size()) {
+        return usageError("the seed must be a whole number: random:SEED", "--input random:" + seedText);
+    }
+    RETRO_TRY(const tensor::Shape shape, concreteShape(input));
+    std::mt19937_64 random(seed);
+    tensor::TensorBuffer buffer(tensor::DType::Float64, shape);
+    for (double& value : buffer.span<double>()) {
+        value = unit(random);
+    }
+    return std::move(buffer).freeze().to(input.dtype);
+}
+
+std::string lowerExtension(const std::string& source)
+{
+    std::string extension = std::filesystem::path(source).extension().string();
+    std::transform(extension.begin(), extension.end(), extension.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return extension;
+}
+
+Result<Tensor> readSource(const std::string& source, const graph::Value& input, const PictureOptions& options,
+                          const PictureDecoder& decode)
+{
+    if (source == "zeros") {
+        RETRO_TRY(const tensor::Shape shape, concreteShape(input));
+        return Tensor::zeros(input.dtype, shape);
+    }
+    if (source.starts_with("random:")) {
+        return randomInput(input, source.substr(7));
+    }
+    const std::string extension = lowerExtension(source);
+    if (extension == ".npy") {
+        return tensor::readNpy(source);
+    }
+    if (extension == ".pb") {
+        return formats::readTensorProto(source);
+    }
+    if (extension == ".png" || extension == ".jpg" || extension == ".jpeg") {
+        RETRO_TRY(const PixelArray picture, decode(source));
+        return pictureToInput(picture, input, options);
+    }
+    if (!std::filesystem::exists(source)) {
+        return inputError("there is no such file; check the path", source);
+    }
+    return inputError("this kind of input is not read; give .npy, .pb, .png or .jpg, or write zeros or random:SEED",
+                      source);
+}
+
+std::string namesOf(const graph::Graph& graph)
+{
+    std::string names;
+    for (const base::ValueId id : graph.inputs()) {
+        names += (names.empty() ? "" : ", ") + graph.value(id).name;
+    }
+    return names;
+}
+
+Result<std::size_t> positionOf(const InputSource& source, const graph::Graph& graph)
+{
+    if (source.name.empty()) {
+        if (graph.inputs().size() != 1) {
+            return usageError("the model has several inputs (" + namesOf(graph) + "); write --input NAME=FILE for each",
+                              source.source);
+        }
+        return std::size_t{0};
+    }
+    for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+        if (graph.value(graph.inputs()[i]).name == source.name) {
+            return i;
+        }
+    }
+    return usageError("the model has no input of this name; it has " + namesOf(graph), "--input " + source.name);
+}
+
+/// Types must agree up to the floating type, which the run's precision replaces.
+Result<Tensor> fitted(Tensor data, const graph::Value& input)
+{
+    if (data.dtype() == input.dtype || (tensor::isFloating(data.dtype()) && tensor::isFloating(input.dtype))) {
+        return data;
+    }
+    if (tensor::isFloating(input.dtype) != tensor::isFloating(data.dtype()) && tensor::isFloating(data.dtype())) {
+        return inputError(fmt::format("the file holds {} but the input wants {}; convert the file",
+                                      tensor::nameOf(data.dtype()), tensor::nameOf(input.dtype)),
+                          "input '" + input.name + "'");
+    }
+    return data.to(input.dtype);
+}
+
+} // namespace
+
+InputSource parseInput(const std::string& text, const graph::Graph& graph)
+{
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos) {
+        return {{}, text};
+    }
+    InputSource named{text.substr(0, equals), text.substr(equals + 1)};
+    const bool isInput = std::any_of(graph.inputs().begin(), graph.inputs().end(),
+                                     [&](base::ValueId id) { return graph.value(id).name == named.name; });
+    if (!isInput && std::filesystem::exists(text)) {
+        return {{}, text};
+    }
+    return named;
+}
+
+Result<std::vector<Tensor>> resolveInputs(const std::vector<std::string>& texts, const graph::Graph& graph,
+                                          const PictureOptions& options, const PictureDecoder& decode)
+{
+    std::vector<Tensor> inputs(graph.inputs().size());
+    for (const std::string& text : texts) {
+        const InputSource source = parseInput(text, graph);
+        RETRO_TRY(const std::size_t position, positionOf(source, graph));
+        const graph::Value& input = graph.value(graph.inputs()[position]);
+        if (inputs[position].isValid()) {
+            return usageError("two sources are given for this input", "--input " + input.name);
+        }
+        RETRO_TRY(Tensor data, readSource(source.source, input, options, decode));
+        auto fit = fitted(std::move(data), input);
+        if (!fit) {
+            return base::within(std::move(fit).error(), source.source);
+        }
+        inputs[position] = std::move(fit).value();
+    }
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (!inputs[i].isValid()) {
+            return usageError("no data for this input; add --input " + graph.value(graph.inputs()[i]).name + "=FILE",
+                              "input '" + graph.value(graph.inputs()[i]).name + "'");
+        }
+    }
+    return inputs;
+}
+
+} // namespace retro::engine

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/base/result.h"
+#include "core/engine/pictureinput.h"
+#include "core/graph/graph.h"
+#include "core/tensor/tensor.h"
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace retro::engine
+{
+
+/// Decodes a picture file; the caller brings the library.
+using PictureDecoder = std::function<base::Result<PixelArray>(const std::filesystem::path&)>;
+
+/// Where the data of graph inputs come from.
+struct InputSource
+{
+    std::string name;   ///< graph input; empty = the only one
+    std::string source; ///< file (.npy, .pb, .png, .jpg), "zeros", or "random:SEED"
+};
+
+/// Splits NAME=FILE. A text without '=' (or whose part before '=' is no input of the graph but which is a file as a
+/// whole) is the source of the only input.
+[[nodiscard]] InputSource parseInput(const std::string& text, const graph::Graph& graph);
+
+/// Reads the tensor of every graph input, in order. Errors: Usage (an input without a source, a name that is no input,
+/// two sources), Input (the file).  `zeros` and `random:SEED` need a declared shape; a free first axis counts as 1.
+/// random gives uniform numbers in [0, 1), the same on every machine.
+[[nodiscard]] base::Result<std::vector<tensor::Tensor>> resolveInputs(const std::vector<std::string>& texts,
+                                                                      const graph::Graph& graph,
+                                                                      const PictureOptions& options,
+                                                                      const PictureDecoder& decode);
+
+} // namespace retro::engine

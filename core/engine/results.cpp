@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/results.h"
+
+#include "core/base/file.h"
+#include "core/tensor/npy.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace retro::engine
+{
+
+using nlohmann::ordered_json;
+
+namespace
+{
+
+/// Longest stem of a file name, well below what file systems take with "~2.npy" behind it.
+constexpr std::size_t kMaxStem = 200;
+
+std::string fileStem(std::string name)
+{
+    for (char& c : name) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (c == '/' || c == ':' || c == '\\' || byte < 0x20 || byte == 0x7f) {
+            c = '_';
+        }
+    }
+    if (name.size() > kMaxStem) {
+        name.resize(kMaxStem);
+    }
+    const bool isDots = name.find_first_not_of('.') == std::string::npos;
+    return isDots ? "_" + name : name;
+}
+
+ordered_json targetJson(const LoadedModel& model, const ExplainResult& result)
+{
+    ordered_json targets = ordered_json::array();
+    const std::string& output = result.model->graph().value(result.target.value).name;
+    for (std::size_t i = 0; i < result.target.index.size(); ++i) {
+        const std::int64_t index = result.target.index[i];
+        ordered_json target{{"output", output}, {"index", index}, {"logit", result.target.logit[i]}};
+        if (model.card && index >= 0 && static_cast<std::size_t>(index) < model.card->labels.size()) {
+            target["label"] = model.card->labels[static_cast<std::size_t>(index)];
+        }
+        targets.push_back(std::move(target));
+    }
+    return targets;
+}
+
+const char* nameOf(EngineKind engine) { return engine == EngineKind::Oracle ? "oracle" : "promise"; }
+
+} // namespace
+
+std::vector<std::string> fileNames(const graph::Graph& graph)
+{
+    std::unordered_map<std::string, int> seen;
+    std::vector<std::string> names;
+    names.reserve(graph.valueCount());
+    for (const graph::Value& value : graph.values()) {
+        std::string stem = fileStem(value.name);
+        const int count = ++seen[stem];
+        names.push_back(count == 1 ? stem : stem + "~" + std::to_string(count));
+    }
+    return names;
+}
+
+ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request, const ExplainResult& result)
+{
+    ordered_json summary;
+    summary["format"] = "retrograde-summary/1";
+    summary["model"] = model.name;
+    summary["target"] = targetJson(model, result);
+    summary["start"] = nameOf(request.start);
+    summary["composite"] = result.composite.name;
+    if (!result.composite.reason.empty()) {
+        summary["composite_reason"] = result.composite.reason;
+    }
+    summary["engine"] = nameOf(request.engine);
+    summary["save"] = request.save == execute::SavePolicy::All ? "all" : "autograd";
+    summary["precision"] = tensor::nameOf(execute::dtypeOf(request.precision));
+    summary["nodes"] = result.nodes;
+    summary["steps"] = result.counts.visits;
+    summary["events"] = result.counts.events;
+    summary["visits_max"] = result.counts.visitsMax;
+    summary["promises"] = result.counts.promises;
+    summary["modes"] = {
+        {"ntm", result.counts.normal}, {"ptm", result.counts.search}, {"pfm", result.counts.fulfilment}};
+    summary["relevance_start"] = result.relevanceStart;
+    summary["relevance_inputs"] = result.relevanceInputs;
+    summary["causes"] = causeTotals(result.ledger);
+    summary["seconds"] = {{"load", model.seconds},
+                          {"bind", result.secondsBind},
+                          {"forward", result.secondsForward},
+                          {"relevance", result.secondsRelevance}};
+    summary["peak_bytes"] = result.peakBytes;
+    return summary;
+}
+
+base::Result<void> writeExplanation(const std::filesystem::path& folder, const LoadedModel& model,
+                                    const ExplainRequest& request, const ExplainResult& result)
+{
+    const std::filesystem::path relevance = folder / "relevance";
+    RETRO_CHECK(base::makeFolder(relevance));
+    const std::vector<std::string> names = fileNames(result.model->graph());
+    for (std::size_t i = 0; i < result.relevance.size(); ++i) {
+        if (result.relevance[i].isValid()) {
+            RETRO_CHECK(tensor::writeNpy(relevance / (names[i] + ".npy"), result.relevance[i]));
+        }
+    }
+    return base::writeFile(folder / "summary.json", summaryJson(model, request, result).dump(2) + "\n");
+}
+
+} // namespace retro::engine

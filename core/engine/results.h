@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/engine/explain.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace retro::engine
+{
+
+/// File names of values: '/' and ':' (and what no file system takes) become '_'; a second value of the same file name
+/// gets "~2", in value order. By ValueId, without extension.
+[[nodiscard]] std::vector<std::string> fileNames(const graph::Graph& graph);
+
+/// summary.json of a relevance pass (docs/cli.md).
+[[nodiscard]] nlohmann::ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request,
+                                                 const ExplainResult& result);
+
+/// Writes `folder`/relevance/<value>.npy for every value that relevance reached, then `folder`/summary.json. Errors:
+/// Output.
+[[nodiscard]] base::Result<void> writeExplanation(const std::filesystem::path& folder, const LoadedModel& model,
+                                                  const ExplainRequest& request, const ExplainResult& result);
+
+} // namespace retro::engine
