@@ -3,6 +3,7 @@
 
 #include "core/base/file.h"
 #include "core/base/memoryaccount.h"
+#include "core/engine/binding.h"
 #include "core/engine/stopwatch.h"
 #include "core/execute/forward.h"
 #include "core/lrp/tensorarithmetic.h"
@@ -31,28 +32,6 @@ public:
     void onTensor(base::HandleId, const tensor::Tensor&) override {}
     std::vector<event::LedgerEntry> rows;
 };
-
-Result<std::shared_ptr<const execute::BoundModel>> bindModel(const LoadedModel& model, const ExplainRequest& request)
-{
-    std::vector<ops::TensorType> types;
-    for (const tensor::Tensor& input : request.inputs) {
-        types.push_back({input.dtype(), input.shape()});
-    }
-    auto bound = execute::BoundModel::bind(model.graph(), types, request.precision);
-    if (!bound) {
-        return base::within(std::move(bound).error(), model.path.string());
-    }
-    return bound;
-}
-
-std::vector<tensor::Tensor> inPrecision(const ExplainRequest& request)
-{
-    std::vector<tensor::Tensor> inputs;
-    for (const tensor::Tensor& input : request.inputs) {
-        inputs.push_back(tensor::isFloating(input.dtype()) ? input.to(execute::dtypeOf(request.precision)) : input);
-    }
-    return inputs;
-}
 
 std::vector<trace::NodeRule> inWords(const lrp::RuleAssignment& rules)
 {
@@ -119,7 +98,7 @@ private:
     {
         const Stopwatch watch;
         report("bind", 0, 1);
-        RETRO_TRY(m_result.model, bindModel(m_model, m_request));
+        RETRO_TRY(m_result.model, bindModel(m_model, m_request.inputs, m_request.precision));
         RETRO_TRY(m_result.composite, resolveComposite(m_request.composite, *m_result.model));
         RETRO_TRY(m_rules, lrp::assignRules(m_result.composite, *m_result.model));
         m_result.rules = inWords(m_rules);
@@ -136,7 +115,8 @@ private:
         const bool keepAll = m_request.engine == EngineKind::Oracle || !isOutput(value, graph);
         const auto policy = keepAll ? execute::SavePolicy::All : m_request.save;
         const auto forwardProgress = [this](std::size_t done, std::size_t total) { report("forward", done, total); };
-        RETRO_TRY(m_forward, execute::forward(m_result.model, inPrecision(m_request), policy, m_stop, forwardProgress));
+        RETRO_TRY(m_forward, execute::forward(m_result.model, inPrecision(m_request.inputs, m_request.precision),
+                                              policy, m_stop, forwardProgress));
         m_result.outputs = m_forward->outputs;
         m_result.secondsForward = watch.seconds();
         RETRO_TRY(m_result.target,
@@ -203,7 +183,7 @@ private:
 
     void multiplyByInputs()
     {
-        const auto inputs = inPrecision(m_request);
+        const auto inputs = inPrecision(m_request.inputs, m_request.precision);
         const auto ids = m_result.model->graph().inputs();
         for (std::size_t i = 0; i < ids.size(); ++i) {
             tensor::Tensor& relevance = m_result.relevance[ids[i].index()];
@@ -237,7 +217,7 @@ private:
                 m_recorded->values[i] = m_forward->saved.anyValue(base::ValueId(i));
             }
         }
-        const auto inputs = inPrecision(m_request);
+        const auto inputs = inPrecision(m_request.inputs, m_request.precision);
         for (std::size_t i = 0; i < inputs.size(); ++i) {
             m_recorded->values[graph.inputs()[i].index()] = inputs[i];
         }
@@ -320,7 +300,8 @@ std::map<std::string, double> causeTotals(std::span<const event::LedgerEntry> le
 
 Result<std::vector<RuleLine>> listRules(const LoadedModel& model, const ExplainRequest& request, lrp::Composite* chosen)
 {
-    RETRO_TRY(const std::shared_ptr<const execute::BoundModel> bound, bindModel(model, request));
+    RETRO_TRY(const std::shared_ptr<const execute::BoundModel> bound,
+              bindModel(model, request.inputs, request.precision));
     RETRO_TRY(const lrp::Composite composite, resolveComposite(request.composite, *bound));
     RETRO_TRY(const lrp::RuleAssignment rules, lrp::assignRules(composite, *bound));
     std::vector<RuleLine> lines;

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/base/result.h"
+#include "core/engine/loadmodel.h"
+#include "core/execute/boundmodel.h"
+
+#include <memory>
+#include <vector>
+
+namespace retro::engine
+{
+
+/// Binds the rewritten graph for these inputs; errors carry the model's path.
+[[nodiscard]] base::Result<std::shared_ptr<const execute::BoundModel>>
+bindModel(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs, execute::Precision precision);
+
+/// The inputs with floating types replaced by the precision's.
+[[nodiscard]] std::vector<tensor::Tensor> inPrecision(const std::vector<tensor::Tensor>& inputs,
+                                                      execute::Precision precision);
+
+} // namespace retro::engine

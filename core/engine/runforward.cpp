@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/runforward.h"
+
+#include "core/base/memoryaccount.h"
+#include "core/engine/binding.h"
+#include "core/engine/stopwatch.h"
+#include "core/execute/forward.h"
+
+namespace retro::engine
+{
+
+base::Result<ForwardOutputs> runForward(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs,
+                                        execute::Precision precision, std::stop_token stop,
+                                        const StageProgress& progress)
+{
+    base::MemoryAccount::tensors().resetPeak();
+    RETRO_TRY(const std::shared_ptr<const execute::BoundModel> bound, bindModel(model, inputs, precision));
+    const Stopwatch watch;
+    const auto report = [&progress](std::size_t done, std::size_t total) {
+        if (progress) {
+            progress("forward", done, total);
+        }
+    };
+    RETRO_TRY(execute::ForwardResult result, execute::forward(bound, inPrecision(inputs, precision),
+                                                              execute::SavePolicy::Autograd, std::move(stop), report));
+    return ForwardOutputs{std::move(result.outputs), watch.seconds(), base::MemoryAccount::tensors().peak()};
+}
+
+} // namespace retro::engine
