@@ -74,11 +74,12 @@ enum class EventKind : std::uint8_t {
     /// The search of branch `branch` of `promise` ended at `node`; extra = its arg node before (or NodeId::kInvalid).
     ArgNode,
     /// Argument of branch `branch` of `promise` is `handle`. `node` = where it was found; invalid when a child promise
-    /// answered.
+    /// answered, or when the operand is not tracked (a constant). Arguments are held until Complete.
     Arg,
     /// All arguments of `promise` are there.
     Ready,
-    /// A branch landed on `node`, which is being searched already: it joined `promise` as parent (`other`, `branch2`).
+    /// A branch landed on `node`, which is being searched already: it joins `promise` as parent (`other`, `branch2`). No
+    /// delta of its own: AddParent and ArgNode follow.
     Join,
     /// Pre-Promise `promise` opened: all inputs of its node have landed. extra = number of parents.
     Open,
@@ -90,12 +91,12 @@ enum class EventKind : std::uint8_t {
     BranchRelevance,
     /// `node` waits for branch `branch` of `promise`.
     Wait,
-    /// `node` no longer waits for branch `branch` of `promise`.
+    /// `node` no longer waits for branch `branch` of `promise`, which is complete.
     Resume,
     /// Relevance of output `slot` of `node` is known in full: `handle`. Once per (node, output).
     Relevance,
-    /// The relevance rule of `node` was applied; extra = index into the ledger, promise valid when a promise split or
-    /// chain did it.
+    /// The relevance rule of `node` was applied; extra = number of rules applied before (= index into the ledger, when
+    /// the run is audited), promise valid when a promise split or chain did it.
     Rule,
     /// LRP checkpoint `node` took its snapshot `handle`.
     Snapshot,
