@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,8 +35,9 @@ struct HandleInfo
 /// The rule that a node had in a run, in words.
 struct NodeRule
 {
-    std::string rule;    ///< "epsilon 1e-06"
-    std::string matcher; ///< what chose it
+    std::string rule;        ///< "epsilon 1e-06"
+    std::string matcher;     ///< what chose it
+    std::string structure{}; ///< what the operator is (ops::nameOf of its StructureKind): "linear map"; may be empty
 };
 
 /// What was explained, in words and numbers.
@@ -55,6 +57,14 @@ struct RunFacts
     std::vector<std::string> labels;       ///< class names, may be empty
 };
 
+/// A place in a run that a person wants to find again.
+struct Bookmark
+{
+    std::uint64_t position = 0; ///< number of events applied
+    std::string text;
+    bool operator==(const Bookmark&) const = default;
+};
+
 /// A finished (or stopped) run: immutable, shared between threads. One time axis: events numbered from 0 (StepId),
 /// grouped into visits.
 struct Run
@@ -63,7 +73,8 @@ struct Run
     RunFacts facts;
     std::vector<Event> events;
     std::vector<event::LedgerEntry> ledger;
-    /// First event of each visit. Events before the first visit (start of the run) belong to none.
+    /// First event of each visit: its Visit event, or the first Pop or Dequeue of the pick that led to it
+    /// (firstEventOfPick). Events before the first visit (start of the run) belong to none.
     std::vector<std::uint64_t> visitStart;
     std::vector<HandleInfo> handles; ///< by HandleId
     std::vector<Tensor> tensors;     ///< by HandleId; invalid when dropped or not recorded
@@ -71,6 +82,7 @@ struct Run
         values; ///< forward values by ValueId, as far as they were kept; graph inputs and outputs always
     std::vector<NodeRule> rules;       ///< by NodeId (operators only)
     std::vector<tensor::Shape> shapes; ///< concrete shape of every value, by ValueId
+    std::vector<Bookmark> bookmarks;
 
     [[nodiscard]] std::uint64_t eventCount() const { return events.size(); }
     [[nodiscard]] std::uint32_t visitCount() const { return static_cast<std::uint32_t>(visitStart.size()); }
@@ -79,5 +91,9 @@ struct Run
     /// Number of events applied when visit `visit` is complete (= first event of the next visit, or the end).
     [[nodiscard]] std::uint64_t endOfVisit(std::uint32_t visit) const;
 };
+
+/// First event of the visit whose Visit event is at `visitStep`: the pops and dequeues just before it that carry the
+/// same visit number belong to it.
+[[nodiscard]] std::uint64_t firstEventOfPick(std::span<const Event> events, std::uint64_t visitStep);
 
 } // namespace retro::trace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/event/event.h"
+#include "core/trace/cowvector.h"
 #include "core/trace/run.h"
 
 #include <cstdint>
@@ -36,6 +37,13 @@ struct BranchState
     HandleId relevance;
     NodeId argumentFoundAt; ///< invalid while missing, or when a child promise answered
     std::vector<PromiseId> children;
+    /// Who will still take the in-relevance: an operator that waits for it, in-edge slots in which the branch lies, and
+    /// promises that are not complete and have it as parent.
+    bool isAwaited = false;
+    std::uint32_t inSlots = 0;
+    std::uint32_t feeds = 0;
+    /// True when the in-relevance is there and somebody will still take it.
+    [[nodiscard]] bool holdsRelevance() const { return relevance.isValid() && (isAwaited || inSlots > 0 || feeds > 0); }
     bool operator==(const BranchState&) const = default;
 };
 
@@ -70,8 +78,8 @@ struct NodeState
     std::uint32_t landed = 0;  ///< in-edges that have landed so far, taken or not
     bool ruleApplied = false;
     BranchRef waitsFor;              ///< promise invalid = waits for nothing
-    std::vector<Part> parts;         ///< by in-edge slot
-    std::vector<HandleId> relevance; ///< per output; invalid until known in full
+    std::vector<Part> parts;         ///< by in-edge slot; empty until something has landed
+    std::vector<HandleId> relevance; ///< per output; invalid until known in full, empty until one is known
     bool operator==(const NodeState&) const = default;
 };
 
@@ -84,8 +92,22 @@ struct FrontierMember
     bool operator==(const FrontierMember&) const = default;
 };
 
+/// In how many in-edge slots a tensor lies, and how often promises hold it.
+struct HandleUse
+{
+    std::uint32_t landed = 0;
+    std::uint32_t held = 0;
+    bool operator==(const HandleUse&) const = default;
+};
+
 /// Everything that can be known at a step, rebuilt from events alone. apply() and revert() are exact inverses: apply
-/// then revert leaves an equal state. Plain value; copying is a keyframe.
+/// then revert leaves an equal state. Plain value; copying is a keyframe and shares what does not change.
+///
+/// The frontier counts tensors (handles), each once however many places have it:
+/// - landed: tensors that lie in an in-edge slot and were not taken yet;
+/// - held: tensors that are not landed and that a promise holds: arguments and collected relevance of promises that are
+///   not complete, and in-relevance of a branch that somebody will still take (BranchState::holdsRelevance).
+/// Values that the forward pass saved, checkpoints and the final relevance of nodes do not count.
 class RunState
 {
 public:
@@ -93,11 +115,13 @@ public:
     /// State before the first event.
     explicit RunState(const Run& run);
 
+    /// Applies (takes back) the event at `step`. The event must be consistent with the state (consistency.h); a
+    /// Timeline has checked that for every event of its run.
     void apply(const Event& event, const Run& run, std::uint64_t step);
     void revert(const Event& event, const Run& run, std::uint64_t step);
 
-    std::vector<NodeState> nodes; ///< by NodeId (operators and inputs)
-    std::vector<PromiseState> promises;
+    CowVector<NodeState, 16> nodes; ///< by NodeId (operators and inputs)
+    CowVector<PromiseState, 8> promises;
     std::vector<NodeId> normalStack; ///< bottom first
     std::vector<NodeId> searchStack; ///< bottom first
     std::vector<NodeId> queue;       ///< oldest first
@@ -105,14 +129,16 @@ public:
     event::Mode mode = event::Mode::None;
     std::uint32_t visit = 0;
     bool isFinished = false;
-    /// Ledger rows booked so far.
+    /// Rules applied so far = ledger rows booked, when the run is audited.
     std::uint32_t ledgerRows = 0;
-    /// Tensors landed and not consumed / held by promises that are not complete, as counts and bytes.
+    /// Tensors landed and not consumed / held by promises, as counts, and the bytes of both.
     std::uint32_t frontierLanded = 0;
     std::uint32_t frontierHeld = 0;
     std::int64_t frontierBytes = 0;
+    CowVector<HandleUse, 128> handleUses; ///< by HandleId
 
-    /// Members of the frontier, by node, then promise.
+    /// Members of the frontier: landed ones by node and slot, then held ones by promise. As many as the two counts, and
+    /// their sizes add up to frontierBytes. Walks all nodes and promises.
     [[nodiscard]] std::vector<FrontierMember> frontier() const;
     bool operator==(const RunState&) const = default;
 };
