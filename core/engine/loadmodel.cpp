@@ -7,21 +7,46 @@
 namespace retro::engine
 {
 
-base::Result<LoadedModelPointer> loadModel(const std::filesystem::path& path, const rewrite::RewriteOptions& rewrites)
+namespace
 {
-    const Stopwatch watch;
+
+base::Result<LoadedModelPointer> finish(std::shared_ptr<const graph::Graph> graph, const std::filesystem::path& path,
+                                        std::optional<formats::ModelCard> card, const rewrite::RewriteOptions& rewrites,
+                                        const Stopwatch& watch)
+{
     auto model = std::make_shared<LoadedModel>();
     model->path = path;
     model->name = path.filename().string();
-    RETRO_TRY(const std::shared_ptr<const graph::Graph> graph, formats::readOnnx(path));
-    auto rewritten = rewrite::rewrite(graph, rewrites);
+    model->card = std::move(card);
+    auto rewritten = rewrite::rewrite(std::move(graph), rewrites);
     if (!rewritten) {
         return base::within(std::move(rewritten).error(), path.string());
     }
     model->rewritten = std::move(rewritten).value();
-    RETRO_TRY(model->card, formats::cardOf(path));
     model->seconds = watch.seconds();
     return LoadedModelPointer(std::move(model));
+}
+
+} // namespace
+
+base::Result<LoadedModelPointer> loadModel(const std::filesystem::path& path, const rewrite::RewriteOptions& rewrites)
+{
+    const Stopwatch watch;
+    RETRO_TRY(std::shared_ptr<const graph::Graph> graph, formats::readOnnx(path));
+    RETRO_TRY(std::optional<formats::ModelCard> card, formats::cardOf(path));
+    return finish(std::move(graph), path, std::move(card), rewrites, watch);
+}
+
+base::Result<LoadedModelPointer> parseModel(std::span<const std::byte> data, const std::filesystem::path& path,
+                                            const std::string& card, const rewrite::RewriteOptions& rewrites)
+{
+    const Stopwatch watch;
+    RETRO_TRY(std::shared_ptr<const graph::Graph> graph, formats::parseOnnx(data, path.string()));
+    std::optional<formats::ModelCard> parsed;
+    if (!card.empty()) {
+        RETRO_TRY(parsed, formats::parseCard(card, path.string()));
+    }
+    return finish(std::move(graph), path, std::move(parsed), rewrites, watch);
 }
 
 } // namespace retro::engine

@@ -5,9 +5,11 @@
 #include "core/formats/modelcard.h"
 #include "core/rewrite/rewrite.h"
 
+#include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace retro::engine
@@ -31,5 +33,11 @@ using LoadedModelPointer = std::shared_ptr<const LoadedModel>;
 /// what is wrong with it. A graph with unsupported operators still loads (it can be drawn); explaining it is refused.
 [[nodiscard]] base::Result<LoadedModelPointer> loadModel(const std::filesystem::path& path,
                                                          const rewrite::RewriteOptions& rewrites = {});
+
+/// As loadModel, from memory: the model's bytes, the path that messages and neighbours (pictures, control) are relative
+/// to, and the text of its card (empty = none).
+[[nodiscard]] base::Result<LoadedModelPointer> parseModel(std::span<const std::byte> data,
+                                                          const std::filesystem::path& path, const std::string& card,
+                                                          const rewrite::RewriteOptions& rewrites = {});
 
 } // namespace retro::engine

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/context.h"
+
+#include "app/common/decodepicture.h"
+#include "core/engine/inputs.h"
+#include "core/ops/threads.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <thread>
+#include <unistd.h>
+
+namespace retro::app
+{
+
+using base::Result;
+
+void Context::say(const std::string& line) const
+{
+    if (!quiet) {
+        fmt::print(json ? stderr : stdout, "{}\n", line);
+    }
+}
+
+void Context::answer(const nlohmann::ordered_json& result) const { fmt::print("{}\n", result.dump(2)); }
+
+engine::StageProgress Context::progress() const
+{
+    if (quiet || isatty(STDERR_FILENO) == 0) {
+        return {};
+    }
+    // At most one line per percent: a terminal is slower than the engine.
+    return [last = std::string()](const std::string& stage, std::size_t done, std::size_t total) mutable {
+        const std::size_t percent = total == 0 ? 0 : std::min<std::size_t>(100, done * 100 / total);
+        std::string line = fmt::format("\r{:<10} {:3} %", stage, percent);
+        if (line != last) {
+            fmt::print(stderr, "{}", line);
+            std::fflush(stderr);
+            last = std::move(line);
+        }
+        if (stage == "relevance" && percent == 100) {
+            fmt::print(stderr, "\r{:>20}\r", "");
+        }
+    };
+}
+
+int exitCodeOf(base::ErrorCode code)
+{
+    switch (code) {
+    case base::ErrorCode::Usage:
+        return 2;
+    case base::ErrorCode::Input:
+        return 3;
+    case base::ErrorCode::Engine:
+    case base::ErrorCode::Cancelled:
+        return 4;
+    case base::ErrorCode::Output:
+        return 5;
+    case base::ErrorCode::Bug:
+        return 1;
+    }
+    return 1;
+}
+
+CLI::App* addVerb(CLI::App& program, Context& context, const std::string& name, const std::string& description,
+                  std::function<Result<void>()> action)
+{
+    CLI::App* verb = program.add_subcommand(name, description);
+    verb->add_flag("--json", context.json, "Machine-readable result on standard output, messages on standard error");
+    verb->add_flag("--quiet", context.quiet, "No messages and no progress");
+    verb->add_option("--threads", context.threads, "Threads to compute with (default: all)")
+        ->check(CLI::Range(1, 1024));
+    verb->add_option("--precision", context.precision, "float (default) or double")
+        ->check(CLI::IsMember({"float", "double"}));
+    verb->callback([&context, action = std::move(action)] {
+        const unsigned all = std::max(1U, std::thread::hardware_concurrency());
+        ops::setThreads(context.threads > 0 ? context.threads : static_cast<int>(all));
+        const Result<void> done = action();
+        if (!done) {
+            fmt::print(stderr, "retrograde-cli: {}\n", done.error().text());
+            context.exitCode = exitCodeOf(done.error().code);
+        }
+    });
+    return verb;
+}
+
+void ModelOptions::addModelTo(CLI::App& verb)
+{
+    verb.add_option("MODEL", model, "Model file (.onnx)")->required();
+    verb.add_flag("--no-fold", noFold, "Do not fold constants");
+    verb.add_flag("--no-merge-batchnorm", noMerge, "Do not merge BatchNormalization into the layer before it");
+}
+
+void ModelOptions::addTo(CLI::App& verb)
+{
+    addModelTo(verb);
+    verb.add_option("--input", inputs,
+                    "NAME=FILE (.npy, .pb, .png, .jpg), zeros, or random:SEED; NAME= may be left out with one input")
+        ->allow_extra_args(false);
+    verb.add_option("--mean", mean, "Per channel, for pictures; replaces the card's")->delimiter(',');
+    verb.add_option("--std", deviation, "Per channel, for pictures; replaces the card's")->delimiter(',');
+    verb.add_option("--layout", layout, "NCHW or NHWC, for pictures")->check(CLI::IsMember({"NCHW", "NHWC"}));
+}
+
+Result<engine::LoadedModelPointer> ModelOptions::load() const
+{
+    rewrite::RewriteOptions rewrites;
+    rewrites.foldConstants = !noFold;
+    rewrites.mergeBatchNorm = !noMerge;
+    return engine::loadModel(model, rewrites);
+}
+
+engine::PictureOptions ModelOptions::pictureOptions(const engine::LoadedModel& loaded) const
+{
+    engine::PictureOptions options = engine::pictureOptions(loaded.card ? &*loaded.card : nullptr);
+    if (!mean.empty()) {
+        options.mean = mean;
+    }
+    if (!deviation.empty()) {
+        options.deviation = deviation;
+    }
+    if (!layout.empty()) {
+        options.layout = layout;
+    }
+    return options;
+}
+
+Result<std::vector<tensor::Tensor>> ModelOptions::resolve(const engine::LoadedModel& loaded) const
+{
+    return engine::resolveInputs(inputs, *loaded.graph(), pictureOptions(loaded), decodePicture);
+}
+
+} // namespace retro::app

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/base/result.h"
+#include "core/engine/explain.h"
+#include "core/engine/pictureinput.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace retro::app
+{
+
+/// Options that every verb has, and what the process will answer.
+struct Context
+{
+    bool json = false;
+    bool quiet = false;
+    int threads = 0; ///< 0 = as many as the machine has
+    std::string precision = "float";
+    int exitCode = 0;
+
+    [[nodiscard]] execute::Precision runPrecision() const
+    {
+        return precision == "double" ? execute::Precision::Double : execute::Precision::Float;
+    }
+    /// A line for people: standard output, or standard error when --json asked for a clean standard output; nothing
+    /// with --quiet.
+    void say(const std::string& line) const;
+    /// The machine-readable result on standard output.
+    void answer(const nlohmann::ordered_json& result) const;
+    /// Stage and share on a terminal's standard error; silent elsewhere.
+    [[nodiscard]] engine::StageProgress progress() const;
+};
+
+/// Exit code of docs/cli.md for an error.
+[[nodiscard]] int exitCodeOf(base::ErrorCode code);
+
+/// Adds a verb with the common options; `action` runs when it was chosen, its error is printed and becomes the exit
+/// code.
+CLI::App* addVerb(CLI::App& program, Context& context, const std::string& name, const std::string& description,
+                  std::function<base::Result<void>()> action);
+
+/// Model and inputs, as several verbs take them.
+struct ModelOptions
+{
+    std::string model;
+    std::vector<std::string> inputs;
+    std::vector<double> mean;
+    std::vector<double> deviation;
+    std::string layout;
+    bool noFold = false;
+    bool noMerge = false;
+
+    void addTo(CLI::App& verb);
+    /// Only MODEL and the rewrite switches.
+    void addModelTo(CLI::App& verb);
+    [[nodiscard]] base::Result<engine::LoadedModelPointer> load() const;
+    [[nodiscard]] base::Result<std::vector<tensor::Tensor>> resolve(const engine::LoadedModel& model) const;
+    [[nodiscard]] engine::PictureOptions pictureOptions(const engine::LoadedModel& model) const;
+};
+
+void addOps(CLI::App& program, Context& context);
+void addInfo(CLI::App& program, Context& context);
+void addRun(CLI::App& program, Context& context);
+void addExplain(CLI::App& program, Context& context);
+void addTrace(CLI::App& program, Context& context);
+void addAudit(CLI::App& program, Context& context);
+void addExport(CLI::App& program, Context& context);
+void addBench(CLI::App& program, Context& context);
+
+} // namespace retro::app

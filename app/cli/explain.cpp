@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/context.h"
+#include "app/common/heatmapfile.h"
+#include "core/base/file.h"
+#include "core/engine/results.h"
+#include "core/trace/runfile.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+namespace retro::app
+{
+
+namespace
+{
+
+using base::Result;
+
+struct ExplainOptions
+{
+    ModelOptions model;
+    std::string target = "argmax";
+    std::string start = "logit";
+    std::string composite;
+    std::string engine = "promise";
+    std::string save = "inputs";
+    std::string outputFolder;
+    std::string runFile;
+    std::string image;
+    std::string colormap = "relevance";
+    bool overlay = false;
+    bool rules = false;
+};
+
+Result<engine::ExplainRequest> requestOf(const Context& context, const ExplainOptions& options,
+                                         const engine::LoadedModel& model)
+{
+    engine::ExplainRequest request;
+    RETRO_TRY(request.inputs, options.model.resolve(model));
+    const bool cardTarget = options.target == "argmax" && model.card && !model.card->target.empty();
+    RETRO_TRY(request.target, engine::parseTarget(cardTarget ? model.card->target : options.target));
+    RETRO_TRY(request.start, engine::parseStart(options.start));
+    const std::string fallback = model.card && !model.card->composite.empty() ? model.card->composite : "auto";
+    request.composite = options.composite.empty() ? fallback : options.composite;
+    request.engine = options.engine == "oracle" ? engine::EngineKind::Oracle : engine::EngineKind::Promise;
+    request.save = options.save == "all" ? execute::SavePolicy::All : execute::SavePolicy::Autograd;
+    request.precision = context.runPrecision();
+    request.record = !options.runFile.empty();
+    request.keepValues = request.record;
+    return request;
+}
+
+Result<void> showRules(const Context& context, const engine::LoadedModel& model, const engine::ExplainRequest& request)
+{
+    lrp::Composite composite;
+    RETRO_TRY(const std::vector<engine::RuleLine> lines, engine::listRules(model, request, &composite));
+    if (context.json) {
+        nlohmann::ordered_json nodes = nlohmann::ordered_json::array();
+        for (const engine::RuleLine& line : lines) {
+            nodes.push_back(
+                {{"node", line.name}, {"operator", line.op}, {"rule", line.rule}, {"matcher", line.matcher}});
+        }
+        context.answer({{"composite", composite.name}, {"reason", composite.reason}, {"nodes", nodes}});
+        return {};
+    }
+    context.say(
+        fmt::format("composite {}{}", composite.name, composite.reason.empty() ? "" : " (" + composite.reason + ")"));
+    context.say(fmt::format("{:<40} {:<22} {:<28} {}", "node", "operator", "rule", "chosen by"));
+    for (const engine::RuleLine& line : lines) {
+        context.say(fmt::format("{:<40} {:<22} {:<28} {}", line.name, line.op, line.rule, line.matcher));
+    }
+    return {};
+}
+
+std::string labelOf(const engine::LoadedModel& model, std::int64_t index)
+{
+    if (model.card && index >= 0 && static_cast<std::size_t>(index) < model.card->labels.size()) {
+        return fmt::format("{} ({})", index, model.card->labels[static_cast<std::size_t>(index)]);
+    }
+    return index < 0 ? "the whole value" : std::to_string(index);
+}
+
+void sayResult(const Context& context, const engine::LoadedModel& model, const engine::ExplainResult& result)
+{
+    for (std::size_t i = 0; i < result.target.index.size(); ++i) {
+        context.say(fmt::format("target       {} of {}, score {:.6g}", labelOf(model, result.target.index[i]),
+                                result.model->graph().value(result.target.value).name, result.target.logit[i]));
+    }
+    context.say(fmt::format("composite    {}{}", result.composite.name,
+                            result.composite.reason.empty() ? "" : " (" + result.composite.reason + ")"));
+    context.say(fmt::format("visits       {} ({} normal, {} search, {} fulfilment), {} promises", result.counts.visits,
+                            result.counts.normal, result.counts.search, result.counts.fulfilment,
+                            result.counts.promises));
+    context.say(fmt::format("relevance    {:.6g} started, {:.6g} reached the inputs", result.relevanceStart,
+                            result.relevanceInputs));
+    for (const auto& [cause, amount] : engine::causeTotals(result.ledger)) {
+        context.say(fmt::format("  {:<18} {:+.6g}", cause, -amount));
+    }
+    context.say(fmt::format("seconds      load {:.3f}, bind {:.3f}, forward {:.3f}, relevance {:.3f}", model.seconds,
+                            result.secondsBind, result.secondsForward, result.secondsRelevance));
+}
+
+Result<void> writeImage(const ExplainOptions& options, const engine::LoadedModel& model,
+                        const engine::ExplainRequest& request, const engine::ExplainResult& result)
+{
+    const graph::Graph& graph = result.model->graph();
+    HeatmapJob job;
+    for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+        const tensor::Tensor& relevance = result.relevance[graph.inputs()[i].index()];
+        if (relevance.isValid() && !job.relevance.isValid()) {
+            job.relevance = relevance;
+            job.picture = engine::inputToPicture(request.inputs[i], 0, options.model.pictureOptions(model));
+        }
+    }
+    if (!job.relevance.isValid()) {
+        return base::inputError("no relevance reached an input, so there is no heatmap to draw", model.name);
+    }
+    job.colormap = options.colormap;
+    job.overlay = options.overlay;
+    job.modelName = model.name;
+    job.composite = result.composite.name;
+    job.target = labelOf(model, result.target.index.front());
+    job.visit = result.counts.visits;
+    return writeHeatmap(options.image, job);
+}
+
+Result<void> explainModel(const Context& context, const ExplainOptions& options)
+{
+    RETRO_TRY(const engine::LoadedModelPointer model, options.model.load());
+    RETRO_TRY(const engine::ExplainRequest request, requestOf(context, options, *model));
+    if (options.rules) {
+        return showRules(context, *model, request);
+    }
+    if (options.outputFolder.empty()) {
+        return base::usageError(
+            "explain needs --output-dir DIR for the relevance files (or --rules, which runs nothing)");
+    }
+    RETRO_TRY(const engine::ExplainResult result, engine::explain(*model, request, {}, context.progress()));
+    RETRO_CHECK(engine::writeExplanation(options.outputFolder, *model, request, result));
+    if (!options.runFile.empty()) {
+        RETRO_CHECK(trace::writeRun(options.runFile, *result.run));
+    }
+    if (!options.image.empty()) {
+        RETRO_CHECK(writeImage(options, *model, request, result));
+    }
+    if (context.json) {
+        context.answer(engine::summaryJson(*model, request, result));
+    } else {
+        sayResult(context, *model, result);
+    }
+    return {};
+}
+
+} // namespace
+
+void addExplain(CLI::App& program, Context& context)
+{
+    auto options = std::make_shared<ExplainOptions>();
+    CLI::App* verb =
+        addVerb(program, context, "explain", "Relevance; writes DIR/relevance/<value name>.npy and DIR/summary.json",
+                [&context, options] { return explainModel(context, *options); });
+    options->model.addTo(*verb);
+    verb->add_option("--target", options->target, "argmax (default), a class index, or VALUE[:i,j,…]");
+    verb->add_option("--start", options->start,
+                     "logit (default), one, all, contrastive, or a .npy file of the target's shape");
+    verb->add_option("--composite", options->composite,
+                     "Built-in name[:key=value,…], a .json file, or auto (default: the card's, else auto)");
+    verb->add_option("--engine", options->engine, "promise (default) or oracle")
+        ->check(CLI::IsMember({"promise", "oracle"}));
+    verb->add_option("--save", options->save, "inputs (default: what each gradient reads) or all")
+        ->check(CLI::IsMember({"inputs", "all"}));
+    verb->add_option("--output-dir", options->outputFolder, "Folder for the results; made when it is missing");
+    verb->add_option("--run", options->runFile, "Also record the run into this .retro file");
+    verb->add_option("--image", options->image, "Also draw the heatmap: .png, .svg or .pdf");
+    verb->add_option("--colormap", options->colormap,
+                     "relevance (default), gray, hot, bwr, coldnhot, seismic, …, or hex stops");
+    verb->add_flag("--overlay", options->overlay, "Draw the heatmap over the input picture");
+    verb->add_flag("--rules", options->rules,
+                   "Print node by node which rule it gets and which matcher chose it; runs nothing");
+}
+
+} // namespace retro::app

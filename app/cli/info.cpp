@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/context.h"
+#include "core/base/hash.h"
+#include "core/graph/graphbuilder.h"
+#include "core/ops/registry.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <memory>
+
+namespace retro::app
+{
+
+namespace
+{
+
+using nlohmann::ordered_json;
+
+std::string shapeText(const graph::Value& value)
+{
+    if (!value.shape) {
+        return "unknown shape";
+    }
+    std::string text;
+    for (const graph::Dimension& dimension : *value.shape) {
+        const std::string extent =
+            dimension.extent ? std::to_string(*dimension.extent) : (dimension.symbol.empty() ? "?" : dimension.symbol);
+        text += (text.empty() ? "" : " × ") + extent;
+    }
+    return text.empty() ? "scalar" : text;
+}
+
+ordered_json shapeJson(const graph::Value& value)
+{
+    if (!value.shape) {
+        return nullptr;
+    }
+    ordered_json shape = ordered_json::array();
+    for (const graph::Dimension& dimension : *value.shape) {
+        shape.push_back(dimension.extent ? ordered_json(*dimension.extent)
+                                         : ordered_json(dimension.symbol.empty() ? "?" : dimension.symbol));
+    }
+    return shape;
+}
+
+ordered_json valuesJson(const graph::Graph& graph, std::span<const base::ValueId> ids)
+{
+    ordered_json values = ordered_json::array();
+    for (const base::ValueId id : ids) {
+        const graph::Value& value = graph.value(id);
+        values.push_back({{"name", value.name}, {"type", tensor::nameOf(value.dtype)}, {"shape", shapeJson(value)}});
+    }
+    return values;
+}
+
+std::map<std::string, int> operatorCounts(const graph::Graph& graph)
+{
+    std::map<std::string, int> counts;
+    for (const graph::Node& node : graph.nodes()) {
+        ++counts[node.domain.empty() ? node.op : node.domain + "::" + node.op];
+    }
+    return counts;
+}
+
+std::int64_t parameterCount(const graph::Graph& graph)
+{
+    std::int64_t count = 0;
+    for (const graph::Value& value : graph.values()) {
+        if (value.kind == graph::ValueKind::Constant && tensor::isFloating(value.dtype)) {
+            count += value.constant.size();
+        }
+    }
+    return count;
+}
+
+ordered_json infoJson(const engine::LoadedModel& model)
+{
+    const graph::Graph& graph = *model.rewritten.before;
+    ordered_json info;
+    info["model"] = model.name;
+    info["name"] = graph.name();
+    ordered_json opsets;
+    for (const auto& [domain, version] : graph.opsets()) {
+        opsets[domain.empty() ? "ai.onnx" : domain] = version;
+    }
+    info["opset"] = opsets;
+    info["inputs"] = valuesJson(graph, graph.inputs());
+    info["outputs"] = valuesJson(graph, graph.outputs());
+    info["nodes"] = graph.nodeCount();
+    info["operators"] = operatorCounts(graph);
+    info["parameters"] = parameterCount(graph);
+    info["structural_hash"] = base::hex(graph::structuralHash(graph));
+    ordered_json rewrites = ordered_json::array();
+    for (const rewrite::RewriteStep& step : model.rewritten.steps) {
+        rewrites.push_back({{"rewrite", step.rewrite}, {"what", step.text}});
+    }
+    info["rewrites"] = rewrites;
+    info["nodes_after_rewrites"] = model.graph()->nodeCount();
+    ordered_json missing = ordered_json::array();
+    for (const ops::UnsupportedNode& node : ops::unsupported(*model.graph())) {
+        missing.push_back({{"node", model.graph()->labelOf(node.node)},
+                           {"operator", model.graph()->opOf(node.node)},
+                           {"reason", node.reason}});
+    }
+    info["unsupported"] = missing;
+    return info;
+}
+
+void sayValues(const Context& context, const char* title, const graph::Graph& graph, std::span<const base::ValueId> ids)
+{
+    for (const base::ValueId id : ids) {
+        const graph::Value& value = graph.value(id);
+        context.say(fmt::format("{:<12} {}  {}  {}", title, value.name, tensor::nameOf(value.dtype), shapeText(value)));
+    }
+}
+
+void sayInfo(const Context& context, const engine::LoadedModel& model, const ordered_json& info)
+{
+    const graph::Graph& graph = *model.rewritten.before;
+    context.say(fmt::format("{:<12} {}", "model", model.name));
+    for (const auto& [domain, version] : graph.opsets()) {
+        context.say(fmt::format("{:<12} {} {}", "opset", domain.empty() ? "ai.onnx" : domain, version));
+    }
+    sayValues(context, "input", graph, graph.inputs());
+    sayValues(context, "output", graph, graph.outputs());
+    context.say(fmt::format("{:<12} {}", "nodes", graph.nodeCount()));
+    for (const auto& [op, count] : operatorCounts(graph)) {
+        context.say(fmt::format("{:<12} {:>5} × {}", "", count, op));
+    }
+    context.say(fmt::format("{:<12} {}", "parameters", parameterCount(graph)));
+    for (const rewrite::RewriteStep& step : model.rewritten.steps) {
+        context.say(fmt::format("{:<12} {}: {}", "rewrite", step.rewrite, step.text));
+    }
+    if (info["unsupported"].empty()) {
+        context.say(fmt::format("{:<12} nothing; every operator is implemented", "unsupported"));
+    }
+    for (const ordered_json& node : info["unsupported"]) {
+        context.say(fmt::format("{:<12} {} ({}): {}", "unsupported", node["node"].get<std::string>(),
+                                node["operator"].get<std::string>(), node["reason"].get<std::string>()));
+    }
+}
+
+base::Result<void> showInfo(const Context& context, const ModelOptions& options)
+{
+    RETRO_TRY(const engine::LoadedModelPointer model, options.load());
+    const ordered_json info = infoJson(*model);
+    if (context.json) {
+        context.answer(info);
+    } else {
+        sayInfo(context, *model, info);
+    }
+    return {};
+}
+
+} // namespace
+
+void addInfo(CLI::App& program, Context& context)
+{
+    auto options = std::make_shared<ModelOptions>();
+    CLI::App* verb = addVerb(program, context, "info",
+                             "Inputs, outputs, opset, operator counts, parameters, what is unsupported and where",
+                             [&context, options] { return showInfo(context, *options); });
+    options->addModelTo(*verb);
+}
+
+} // namespace retro::app

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/context.h"
+
+#include <cstdlib>
+#include <exception>
+#include <fmt/format.h>
+
+int main(int argc, char** argv)
+{
+    using namespace retro::app;
+    Context context;
+    CLI::App program("Retrograde without a window: explains what a network's prediction rests on, step by step.",
+                     "retrograde-cli");
+    program.set_version_flag("--version", std::string("retrograde-cli " RETRO_VERSION));
+    program.require_subcommand(1);
+    addOps(program, context);
+    addInfo(program, context);
+    addRun(program, context);
+    addExplain(program, context);
+    addTrace(program, context);
+    addAudit(program, context);
+    addExport(program, context);
+    addBench(program, context);
+    try {
+        program.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        const int code = program.exit(error);
+        return code == 0 ? 0 : 2;
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "retrograde-cli: this is a bug in Retrograde: {}\n", error.what());
+        return 1;
+    }
+    return context.exitCode;
+}

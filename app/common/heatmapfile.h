@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/base/result.h"
+#include "core/engine/pictureinput.h"
+#include "core/tensor/tensor.h"
+
+#include <filesystem>
+#include <string>
+
+namespace retro::app
+{
+
+/// A heatmap to be drawn into a file.
+struct HeatmapJob
+{
+    tensor::Tensor relevance;   ///< of an input or a hidden value
+    engine::PixelArray picture; ///< what the model saw; empty when the input is no picture
+    std::string colormap = "relevance";
+    bool overlay = false;
+    std::string modelName;
+    std::string composite;
+    std::string target;
+    std::uint64_t visit = 0;
+};
+
+/// Draws by the extension: .png (exact pixels), .svg, .pdf. Errors: Usage (another extension, unknown colour map),
+/// Output.
+[[nodiscard]] base::Result<void> writeHeatmap(const std::filesystem::path& path, const HeatmapJob& job);
+
+} // namespace retro::app

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/gui/engineworker.h"
+
+#include "app/common/decodepicture.h"
+#include "app/gui/embeddedsample.h"
+#include "app/gui/inputinfo.h"
+#include "core/engine/inputs.h"
+#include "core/ops/algebra.h"
+#include "core/trace/runfile.h"
+
+#include <QElapsedTimer>
+#include <QFileInfo>
+
+#include <cmath>
+
+namespace retro::app
+{
+
+using base::Result;
+
+namespace
+{
+
+/// Progress signals are at least this far apart.
+constexpr qint64 kProgressMilliseconds = 33;
+/// Composites shown as small heatmaps beside the chosen one.
+constexpr std::array kSampleComposites{"epsilon", "epsilon_plus", "epsilon_alpha2_beta1", "epsilon_gamma_box"};
+
+/// A run that holds a graph and nothing that happened: what the canvas draws before (or without) a relevance pass.
+Result<views::RunHandle> graphOnly(const engine::LoadedModel& model)
+{
+    auto run = std::make_shared<trace::Run>();
+    run->graph = model.graph();
+    run->facts.kind = "graph";
+    run->facts.modelName = model.name;
+    run->values.resize(model.graph()->valueCount());
+    run->shapes.resize(model.graph()->valueCount());
+    run->rules.resize(model.graph()->nodeCount());
+    RETRO_TRY(trace::Timeline timeline, trace::Timeline::open(run));
+    return views::RunHandle{run, std::make_shared<trace::Timeline>(std::move(timeline))};
+}
+
+Result<views::RunHandle> handleOf(std::shared_ptr<const trace::Run> run)
+{
+    RETRO_TRY(trace::Timeline timeline, trace::Timeline::open(run));
+    return views::RunHandle{std::move(run), std::make_shared<trace::Timeline>(std::move(timeline))};
+}
+
+/// What a person can do about an error, by its kind; the message itself already says what is wrong with the file.
+QString remedyFor(const base::Error& error)
+{
+    switch (error.code) {
+    case base::ErrorCode::Input:
+        return EngineWorker::tr("Choose another file, or mend this one and open it again.");
+    case base::ErrorCode::Usage:
+        return EngineWorker::tr("Change the question in the run panel and run again.");
+    default:
+        return EngineWorker::tr("Nothing was changed; the view before stays.");
+    }
+}
+
+/// Position of the first input that carries relevance; the picture, in picture models.
+std::size_t pictureInput(const engine::ExplainResult& result)
+{
+    const auto inputs = result.model->graph().inputs();
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (result.relevance[inputs[i].index()].isValid()) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+/// Softmax probability of element `chosen` among the elements of sample 0.
+double probabilityOf(const tensor::Tensor& logits, std::int64_t chosen)
+{
+    const std::int64_t count =
+        logits.rank() < 2 ? logits.size() : logits.size() / std::max<std::int64_t>(1, logits.shape()[0]);
+    double total = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+        total += std::exp(logits.at(i) - logits.at(chosen));
+    }
+    return 1 / total;
+}
+
+} // namespace
+
+EngineWorker::EngineWorker(QObject* parent) : QObject(parent)
+{
+    qRegisterMetaType<std::shared_ptr<const retro::app::ExplainDone>>();
+    qRegisterMetaType<std::shared_ptr<const retro::app::ComparisonDone>>();
+    m_thread.setObjectName(QStringLiteral("engine"));
+    m_home.moveToThread(&m_thread);
+    m_thread.start();
+}
+
+EngineWorker::~EngineWorker()
+{
+    stop();
+    m_thread.quit();
+    m_thread.wait();
+}
+
+std::uint64_t EngineWorker::post(ExplainJob job)
+{
+    std::stop_token token;
+    {
+        const std::lock_guard lock(m_mutex);
+        m_stop.request_stop();
+        m_stop = std::stop_source();
+        token = m_stop.get_token();
+        job.generation = ++m_generation;
+    }
+    const std::uint64_t generation = job.generation;
+    QMetaObject::invokeMethod(
+        &m_home, [this, job = std::move(job), token] { execute(job, token); }, Qt::QueuedConnection);
+    return generation;
+}
+
+void EngineWorker::stop()
+{
+    const std::lock_guard lock(m_mutex);
+    m_stop.request_stop();
+}
+
+void EngineWorker::execute(ExplainJob job, std::stop_token token)
+{
+    if (token.stop_requested()) {
+        emit stopped(job.generation);
+        return;
+    }
+    const bool isRun = job.path.endsWith(QStringLiteral(".retro"), Qt::CaseInsensitive);
+    const Result<void> done = isRun ? openRun(job) : explainModel(job, token);
+    if (done) {
+        return;
+    }
+    if (done.error().code == base::ErrorCode::Cancelled) {
+        emit stopped(job.generation);
+        return;
+    }
+    emit failed(job.generation, QString::fromStdString(done.error().text()), remedyFor(done.error()));
+}
+
+Result<void> EngineWorker::openRun(const ExplainJob& job)
+{
+    emit progress(job.generation, tr("Reading the run"), -1);
+    RETRO_TRY(std::shared_ptr<const trace::Run> run, trace::readRun(job.path.toStdString()));
+    auto done = std::make_shared<ExplainDone>();
+    done->generation = job.generation;
+    done->composite = run->facts.composite;
+    done->hasRelevance = !run->events.empty();
+    done->input = inputInfo(*run);
+    RETRO_TRY(done->run, handleOf(std::move(run)));
+    emit explained(done);
+    return {};
+}
+
+Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
+{
+    emit progress(job.generation, tr("Reading the model"), -1);
+    if (!job.model) {
+        RETRO_TRY(job.model, job.path.isEmpty() ? loadEmbeddedSample() : engine::loadModel(job.path.toStdString()));
+        auto graph = std::make_shared<ExplainDone>();
+        graph->generation = job.generation;
+        graph->model = job.model;
+        RETRO_TRY(graph->run, graphOnly(*job.model));
+        emit graphReady(graph);
+    }
+    if (job.inputs.empty()) {
+        job.inputs = defaultInputs(*job.model);
+    }
+    if (job.inputs.empty()) {
+        return {};
+    }
+    const formats::ModelCard* card = job.model->card ? &*job.model->card : nullptr;
+    engine::ExplainRequest request;
+    RETRO_TRY(request.inputs,
+              engine::resolveInputs(job.inputs, *job.model->graph(), engine::pictureOptions(card), decodePicture));
+    RETRO_TRY(request.target, engine::parseTarget(job.target));
+    RETRO_TRY(request.start, engine::parseStart(job.start));
+    const std::string fallback = card != nullptr && !card->composite.empty() ? card->composite : "auto";
+    request.composite = job.composite.empty() ? fallback : job.composite;
+    request.record = true;
+    request.keepValues = true;
+    RETRO_TRY(const engine::ExplainResult result,
+              engine::explain(*job.model, request, token, progressOf(job.generation)));
+    auto done = std::make_shared<ExplainDone>();
+    done->generation = job.generation;
+    done->model = job.model;
+    done->composite = request.composite;
+    done->hasRelevance = true;
+    done->input = inputInfo(*job.model, job.inputs);
+    RETRO_TRY(done->run, handleOf(result.run));
+    emit explained(done);
+    return runComparisons(job, request, token);
+}
+
+Result<void> EngineWorker::runComparisons(const ExplainJob& job, const engine::ExplainRequest& request,
+                                          std::stop_token token)
+{
+    auto done = std::make_shared<ComparisonDone>();
+    done->generation = job.generation;
+    engine::ExplainRequest plain = request;
+    plain.record = false;
+    plain.keepValues = false;
+    if (job.model->card && !job.model->card->control.empty()) {
+        RETRO_TRY(const engine::LoadedModelPointer control, loadControl(*job.model));
+        RETRO_TRY(const engine::ExplainResult result, engine::explain(*control, plain, token));
+        const std::size_t input = pictureInput(result);
+        done->control = ControlResult{
+            QString::fromStdString(control->name), result.relevance[control->graph()->inputs()[input].index()],
+            result.target.index.front(), probabilityOf(result.outputs.front(), result.target.index.front())};
+    }
+    const bool isPicture = job.model->card && job.model->card->inputKind == "image";
+    for (const char* composite : kSampleComposites) {
+        if (!isPicture) {
+            break;
+        }
+        plain.composite = composite;
+        RETRO_TRY(const engine::ExplainResult result, engine::explain(*job.model, plain, token));
+        done->samples.push_back({QString::fromLatin1(composite),
+                                 result.relevance[job.model->graph()->inputs()[pictureInput(result)].index()]});
+    }
+    emit compared(done);
+    return {};
+}
+
+engine::StageProgress EngineWorker::progressOf(std::uint64_t generation)
+{
+    QElapsedTimer timer;
+    timer.start();
+    return [this, generation, timer](const std::string& stage, std::size_t done, std::size_t total) mutable {
+        if (timer.elapsed() < kProgressMilliseconds) {
+            return;
+        }
+        timer.restart();
+        const QString words = stage == "forward"     ? tr("Running the model")
+                              : stage == "relevance" ? tr("Carrying relevance back")
+                                                     : tr("Preparing");
+        emit progress(generation, words, total == 0 ? -1.0 : static_cast<double>(done) / static_cast<double>(total));
+    };
+}
+
+} // namespace retro::app

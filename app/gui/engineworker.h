@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "app/gui/jobs.h"
+#include "core/base/result.h"
+
+#include <QObject>
+#include <QThread>
+
+#include <atomic>
+#include <mutex>
+#include <stop_token>
+
+namespace retro::app
+{
+
+/// The one thread that runs the engine. post() and stop() are called from the GUI thread and never block; answers come
+/// as queued signals that carry the job's generation. A newer job stops the older one.
+class EngineWorker final : public QObject
+{
+    Q_OBJECT
+
+public:
+    explicit EngineWorker(QObject* parent = nullptr);
+    /// Stops the running job and waits for the thread (an operator that is computing is finished first).
+    ~EngineWorker() override;
+
+    /// Queues a job and returns its generation.
+    std::uint64_t post(ExplainJob job);
+    /// Stops whatever runs.
+    void stop();
+
+signals:
+    /// Stage in words, share done (0…1, negative = unknown). At most 30 times a second.
+    void progress(quint64 generation, const QString& stage, double fraction);
+    /// The graph is there; the relevance pass may still be running.
+    void graphReady(std::shared_ptr<const retro::app::ExplainDone> graph);
+    void explained(std::shared_ptr<const retro::app::ExplainDone> result);
+    void compared(std::shared_ptr<const retro::app::ComparisonDone> result);
+    void failed(quint64 generation, const QString& what, const QString& remedy);
+    void stopped(quint64 generation);
+
+private:
+    void execute(ExplainJob job, std::stop_token token);
+    base::Result<void> openRun(const ExplainJob& job);
+    base::Result<void> explainModel(ExplainJob& job, std::stop_token token);
+    base::Result<void> runComparisons(const ExplainJob& job, const engine::ExplainRequest& request,
+                                      std::stop_token token);
+    [[nodiscard]] engine::StageProgress progressOf(std::uint64_t generation);
+
+    QThread m_thread;
+    QObject m_home; // lives on m_thread: the queue of jobs
+    std::mutex m_mutex;
+    std::stop_source m_stop;
+    std::uint64_t m_generation = 0;
+};
+
+} // namespace retro::app

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/engine/explain.h"
+#include "core/engine/pictureinput.h"
+#include "views/common/viewcontext.h"
+
+#include <QMetaType>
+#include <QString>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace retro::app
+{
+
+/// What the window asks of the engine: which model, which input, which question. Plain values; the newest request wins.
+struct ExplainJob
+{
+    std::uint64_t generation = 0;
+    /// A model file, a `.retro` file, or empty for the embedded sample.
+    QString path;
+    /// Already loaded model (then `path` is not read again).
+    engine::LoadedModelPointer model;
+    /// As --input; empty = the card's first picture, or none (then only the graph is shown).
+    std::vector<std::string> inputs;
+    std::string composite; ///< empty = the card's, else auto
+    std::string target = "argmax";
+    std::string start = "logit";
+};
+
+/// The same input explained by the control model of the card.
+struct ControlResult
+{
+    QString name;
+    tensor::Tensor relevance; ///< of the picture
+    std::int64_t predicted = 0;
+    double probability = 0;
+};
+
+/// A small heatmap of another composite for the same input.
+struct CompositeSample
+{
+    QString composite;
+    tensor::Tensor relevance;
+};
+
+/// What came out; immutable, shared with the window.
+struct ExplainDone
+{
+    std::uint64_t generation = 0;
+    engine::LoadedModelPointer model; ///< null for recorded runs
+    views::RunHandle run;
+    views::InputInfo input;
+    std::string composite;
+    bool hasRelevance = false; ///< false: only the graph (no input was given)
+};
+
+/// Side results that come after the main one.
+struct ComparisonDone
+{
+    std::uint64_t generation = 0;
+    std::optional<ControlResult> control;
+    std::vector<CompositeSample> samples;
+};
+
+} // namespace retro::app
+
+Q_DECLARE_METATYPE(std::shared_ptr<const retro::app::ExplainDone>)
+Q_DECLARE_METATYPE(std::shared_ptr<const retro::app::ComparisonDone>)
+Q_DECLARE_METATYPE(retro::engine::LoadedModelPointer)
