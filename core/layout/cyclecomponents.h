@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/layout/buckets.h"
+#include "core/layout/layoutinput.h"
+
+#include <vector>
+
+namespace retro::layout
+{
+
+/// Strongly connected components: nodes that lie on a common cycle get the same number. O(nodes + edges), without
+/// recursion.
+struct CycleComponents
+{
+    std::vector<Index> component; ///< per node
+    std::vector<Index> size;      ///< per component
+};
+[[nodiscard]] CycleComponents findCycleComponents(const std::vector<LayoutEdge>& edges, Index nodeCount);
+
+} // namespace retro::layout

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/layout/ordering.h"
+
+#include "core/layout/layersorter.h"
+
+#include <limits>
+
+namespace retro::layout
+{
+
+namespace
+{
+
+constexpr std::size_t kFewSegments = 24;
+constexpr int kPatience = 3;
+constexpr int kMaxExchangeRounds = 4;
+
+/// Positions of the far ends of the segments of one element, ascending.
+void collectEnds(const Elements& elements, std::span<const Index> segments, Index Segment::*end,
+                 std::vector<Index>& out)
+{
+    const std::size_t first = out.size();
+    for (const Index segment : segments) {
+        out.push_back(elements.position[elements.segments[segment].*end]);
+    }
+    std::sort(out.begin() + static_cast<std::ptrdiff_t>(first), out.end());
+}
+
+std::int64_t inversionsByPairs(const std::vector<Index>& ends)
+{
+    std::int64_t total = 0;
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+        for (std::size_t j = i + 1; j < ends.size(); ++j) {
+            total += ends[i] > ends[j] ? 1 : 0;
+        }
+    }
+    return total;
+}
+
+/// Counts by a tree of prefix sums over the positions.
+std::int64_t inversionsByTree(const std::vector<Index>& ends, Index positions)
+{
+    std::vector<Index> tree(static_cast<std::size_t>(positions) + 1, 0);
+    std::int64_t total = 0;
+    Index seen = 0;
+    for (const Index end : ends) {
+        Index notRight = 0;
+        for (Index i = end + 1; i > 0; i -= i & -i) {
+            notRight += tree[i];
+        }
+        total += seen++ - notRight;
+        for (Index i = end + 1; i <= positions; i += i & -i) {
+            ++tree[i];
+        }
+    }
+    return total;
+}
+
+/// State of the search for a good order.
+class Search
+{
+public:
+    Search(Elements& elements, const std::stop_token& stop)
+        : m_elements(elements), m_sorter(elements), m_stop(stop),
+          m_crossings(static_cast<std::size_t>(elements.layerCount()), 0), m_hasMoved(m_crossings.size(), true)
+    {}
+
+    bool run(int sweeps)
+    {
+        startDepthFirst();
+        sweepInPlace();
+        recount();
+        keepBest();
+        int stale = 0;
+        for (int i = 0; i < sweeps && m_best > 0 && stale < kPatience; ++i) {
+            sweep(i % 2 == 0);
+            if (m_stop.stop_requested()) {
+                return false;
+            }
+            recount();
+            stale = keepBest() ? 0 : stale + 1;
+        }
+        if (m_best != m_total) {
+            restoreBest();
+        }
+        exchangeNeighbours();
+        return !m_stop.stop_requested();
+    }
+
+private:
+    /// Layers filled in the order of a depth-first walk: subtrees stay together, lanes go to the right of their
+    /// source's readers.
+    void startDepthFirst()
+    {
+        std::vector<Index> filled(m_crossings.size(), 0);
+        std::vector<bool> seen(m_elements.kind.size(), false);
+        std::vector<Index> stack;
+        for (Index root = 0; root < m_elements.count(); ++root) {
+            if (m_elements.layer[root] == kNone || m_elements.up.size(root) > 0) {
+                continue;
+            }
+            stack.push_back(root);
+            while (!stack.empty()) {
+                const Index e = stack.back();
+                stack.pop_back();
+                if (!seen[e]) {
+                    seen[e] = true;
+                    place(e, filled[m_elements.layer[e]]++);
+                    pushReaders(e, stack);
+                }
+            }
+        }
+    }
+
+    void place(Index e, Index position)
+    {
+        m_elements.layerElements(m_elements.layer[e])[static_cast<std::size_t>(position)] = e;
+        m_elements.position[e] = position;
+    }
+
+    void pushReaders(Index e, std::vector<Index>& stack) const
+    {
+        const auto down = m_elements.down[e];
+        for (std::size_t i = down.size(); i-- > 0;) {
+            stack.push_back(m_elements.segments[down[i]].lower);
+        }
+    }
+
+    /// Brings groups together without any other change.
+    void sweepInPlace()
+    {
+        if (m_elements.groupParents.empty()) {
+            return;
+        }
+        m_sorter.orderGroups();
+        for (Index l = 0; l < m_elements.layerCount(); ++l) {
+            sortInPlace(l);
+        }
+    }
+
+    void sortInPlace(Index l)
+    {
+        m_keys.clear();
+        for (const Index e : m_elements.layers[l]) {
+            m_keys.push_back(m_elements.kind[e] == ElementKind::Border ? LayerSorter::kNoKey : m_elements.position[e]);
+        }
+        noteMove(l, m_sorter.sort(l, m_keys));
+    }
+
+    void noteMove(Index l, bool hasMoved)
+    {
+        if (hasMoved) {
+            m_hasMoved[l] = true;
+        }
+    }
+
+    /// One barycentre pass; ends early when stopped.
+    void sweep(bool isDownwards)
+    {
+        const Index last = m_elements.layerCount() - 1;
+        if (!m_elements.groupParents.empty()) {
+            m_sorter.orderGroups();
+            sortInPlace(isDownwards ? 0 : last);
+        }
+        for (Index i = 1; i <= last && !isStopped(i); ++i) {
+            sortByNeighbours(isDownwards ? i : last - i, isDownwards);
+        }
+    }
+
+    [[nodiscard]] bool isStopped(Index layer) const { return layer % 256 == 0 && m_stop.stop_requested(); }
+
+    void sortByNeighbours(Index l, bool isDownwards)
+    {
+        if (m_elements.layers.size(l) < 2) {
+            return;
+        }
+        m_keys.clear();
+        for (const Index e : m_elements.layers[l]) {
+            m_keys.push_back(isDownwards ? barycentre(m_elements.up[e], &Segment::upper)
+                                         : barycentre(m_elements.down[e], &Segment::lower));
+        }
+        noteMove(l, m_sorter.sort(l, m_keys));
+    }
+
+    [[nodiscard]] double barycentre(std::span<const Index> segments, Index Segment::*end) const
+    {
+        if (segments.empty()) {
+            return LayerSorter::kNoKey;
+        }
+        std::int64_t sum = 0;
+        for (const Index segment : segments) {
+            sum += m_elements.position[m_elements.segments[segment].*end];
+        }
+        return static_cast<double>(sum) / static_cast<double>(segments.size());
+    }
+
+    /// Counts again where a layer moved.
+    void recount()
+    {
+        for (Index l = 0; l + 1 < m_elements.layerCount(); ++l) {
+            if (m_hasMoved[l] || m_hasMoved[l + 1]) {
+                m_total -= m_crossings[l];
+                m_crossings[l] = countCrossings(m_elements, l);
+                m_total += m_crossings[l];
+            }
+        }
+        std::fill(m_hasMoved.begin(), m_hasMoved.end(), false);
+    }
+
+    bool keepBest()
+    {
+        if (m_total >= m_best) {
+            return false;
+        }
+        m_best = m_total;
+        m_bestOrder = m_elements.layers.items;
+        return true;
+    }
+
+    void restoreBest()
+    {
+        m_elements.layers.items = m_bestOrder;
+        for (Index l = 0; l < m_elements.layerCount(); ++l) {
+            m_elements.updatePositions(l);
+        }
+        std::fill(m_hasMoved.begin(), m_hasMoved.end(), true);
+        recount();
+    }
+
+    void exchangeNeighbours()
+    {
+        for (int round = 0; round < kMaxExchangeRounds && m_total > 0 && !m_stop.stop_requested(); ++round) {
+            bool hasMoved = false;
+            for (Index l = 0; l < m_elements.layerCount(); ++l) {
+                const bool isCrossed = m_crossings[l] > 0 || (l > 0 && m_crossings[l - 1] > 0);
+                if (isCrossed && exchangeIn(l)) {
+                    m_hasMoved[l] = true;
+                    hasMoved = true;
+                }
+            }
+            if (!hasMoved) {
+                return;
+            }
+            recount();
+        }
+    }
+
+    bool exchangeIn(Index l)
+    {
+        bool hasMoved = false;
+        const auto elements = m_elements.layerElements(l);
+        for (std::size_t i = 0; i + 1 < elements.size(); ++i) {
+            if (mayExchange(elements[i], elements[i + 1]) && gain(elements[i], elements[i + 1]) > 0) {
+                std::swap(elements[i], elements[i + 1]);
+                std::swap(m_elements.position[elements[i]], m_elements.position[elements[i + 1]]);
+                hasMoved = true;
+            }
+        }
+        return hasMoved;
+    }
+
+    [[nodiscard]] bool mayExchange(Index a, Index b) const
+    {
+        return m_elements.group[a] == m_elements.group[b] && m_elements.kind[a] != ElementKind::Border &&
+               m_elements.kind[b] != ElementKind::Border;
+    }
+
+    /// Crossings that vanish when b goes to the left of a.
+    [[nodiscard]] std::int64_t gain(Index a, Index b)
+    {
+        return gainAt(m_elements.up[a], m_elements.up[b], &Segment::upper) +
+               gainAt(m_elements.down[a], m_elements.down[b], &Segment::lower);
+    }
+
+    [[nodiscard]] std::int64_t gainAt(std::span<const Index> ofA, std::span<const Index> ofB, Index Segment::*end)
+    {
+        m_endsA.clear();
+        m_endsB.clear();
+        collectEnds(m_elements, ofA, end, m_endsA);
+        collectEnds(m_elements, ofB, end, m_endsB);
+        return pairsRightOf(m_endsA, m_endsB) - pairsRightOf(m_endsB, m_endsA);
+    }
+
+    /// Pairs with x of `right` > y of `left`; both ascending.
+    [[nodiscard]] static std::int64_t pairsRightOf(const std::vector<Index>& right, const std::vector<Index>& left)
+    {
+        std::int64_t total = 0;
+        std::size_t smaller = 0;
+        for (const Index x : right) {
+            while (smaller < left.size() && left[smaller] < x) {
+                ++smaller;
+            }
+            total += static_cast<std::int64_t>(smaller);
+        }
+        return total;
+    }
+
+    Elements& m_elements;
+    LayerSorter m_sorter;
+    const std::stop_token& m_stop;
+    std::vector<std::int64_t> m_crossings; // per layer: with the layer below
+    std::vector<bool> m_hasMoved;
+    std::int64_t m_total = 0;
+    std::int64_t m_best = std::numeric_limits<std::int64_t>::max();
+    std::vector<Index> m_bestOrder;
+    std::vector<double> m_keys;
+    std::vector<Index> m_endsA;
+    std::vector<Index> m_endsB;
+};
+
+} // namespace
+
+std::int64_t countCrossings(const Elements& elements, Index layer)
+{
+    if (elements.layers.size(layer) < 2 || elements.layers.size(layer + 1) < 2) {
+        return 0;
+    }
+    std::vector<Index> ends;
+    for (const Index e : elements.layers[layer]) {
+        collectEnds(elements, elements.down[e], &Segment::lower, ends);
+    }
+    return ends.size() <= kFewSegments ? inversionsByPairs(ends)
+                                       : inversionsByTree(ends, elements.layers.size(layer + 1));
+}
+
+bool orderLayers(Elements& elements, int sweeps, const std::stop_token& stop)
+{
+    Search search(elements, stop);
+    return elements.layerCount() == 0 || search.run(sweeps);
+}
+
+} // namespace retro::layout

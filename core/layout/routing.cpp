@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/layout/routing.h"
+
+#include "core/layout/ports.h"
+
+namespace retro::layout
+{
+
+namespace
+{
+
+class Router
+{
+public:
+    Router(const LayoutInput& input, const Elements& elements, const Packing& packing, const LayoutOptions& options)
+        : m_input(input), m_elements(elements), m_packing(packing), m_options(options),
+          m_ports(placePorts(elements, packing.x, options))
+    {
+        m_out.offsets.push_back(0);
+    }
+
+    Polylines run()
+    {
+        m_out.offsets.reserve(m_input.edges.size() + 1);
+        m_out.points.reserve(m_input.edges.size() * 4);
+        for (std::size_t edge = 0; edge < m_input.edges.size(); ++edge) {
+            route(m_input.edges[edge], m_elements.routes[edge]);
+            m_out.offsets.push_back(static_cast<Index>(m_out.points.size()));
+        }
+        return std::move(m_out);
+    }
+
+private:
+    [[nodiscard]] const LayerBand& bandOf(Index element) const
+    {
+        return m_packing.bands[m_packing.layer[m_elements.layer[element]]];
+    }
+
+    void route(const LayoutEdge& edge, const EdgeRoute& route)
+    {
+        m_shift = parallelShift(edge, route);
+        const LayerBand& source = bandOf(edge.from);
+        const LayerBand& target = bandOf(edge.to);
+        const double leave = m_ports.leave[route.firstSegment];
+        const double enter = m_ports.enter[route.lastSegment];
+        add(leave, (source.top + source.bottom + m_input.nodeSizes[edge.from].height) / 2);
+        add(leave, source.exit);
+        addLanes(edge, route);
+        add(enter, target.entry);
+        add(enter, (target.top + target.bottom - m_input.nodeSizes[edge.to].height) / 2);
+    }
+
+    void addLanes(const LayoutEdge& edge, const EdgeRoute& route)
+    {
+        if (route.laneCount > 0 && m_elements.kind[route.firstLane] == ElementKind::SideLane) {
+            const Index first = m_packing.layer[m_elements.layer[edge.from]] + 1;
+            const Index last = m_packing.layer[m_elements.layer[edge.to]] - 1;
+            add(m_packing.x[route.firstLane], m_packing.bands[first].entry);
+            add(m_packing.x[route.firstLane], m_packing.bands[last].exit);
+            return;
+        }
+        for (Index lane = route.firstLane; lane < route.firstLane + route.laneCount; ++lane) {
+            add(m_packing.x[lane], bandOf(lane).entry);
+            add(m_packing.x[lane], bandOf(lane).exit);
+        }
+    }
+
+    /// Parallel edges run side by side.
+    [[nodiscard]] double parallelShift(const LayoutEdge& edge, const EdgeRoute& route) const
+    {
+        const double room = std::min(m_input.nodeSizes[edge.from].width, m_input.nodeSizes[edge.to].width);
+        const double step = std::min(m_options.parallelGap, room / (route.parallelCount + 1));
+        return step * (route.parallelIndex - (route.parallelCount - 1) / 2.0);
+    }
+
+    /// Appends a point; one between two others on a vertical line is dropped.
+    void add(double x, double y)
+    {
+        const Point point{x + m_shift, y};
+        std::vector<Point>& points = m_out.points;
+        const std::size_t own = points.size() - static_cast<std::size_t>(m_out.offsets.back());
+        if (own >= 1 && points.back() == point) {
+            return;
+        }
+        if (own >= 2 && points.back().x == point.x && points[points.size() - 2].x == point.x) {
+            points.back() = point;
+            return;
+        }
+        points.push_back(point);
+    }
+
+    const LayoutInput& m_input;
+    const Elements& m_elements;
+    const Packing& m_packing;
+    const LayoutOptions& m_options;
+    Ports m_ports;
+    Polylines m_out;
+    double m_shift = 0.0;
+};
+
+} // namespace
+
+Polylines routeEdges(const LayoutInput& input, const Elements& elements, const Packing& packing,
+                     const LayoutOptions& options)
+{
+    return Router(input, elements, packing, options).run();
+}
+
+} // namespace retro::layout
