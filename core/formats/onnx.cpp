@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/formats/onnx.h"
+
+#include "core/base/file.h"
+#include "core/formats/onnxdiagnosis.h"
+#include "core/formats/onnximport.h"
+#include "core/formats/onnxschema.pb.h"
+#include "core/formats/onnxtensor.h"
+
+#include <google/protobuf/io/coded_stream.h>
+
+#include <limits>
+
+namespace retro::formats
+{
+
+using base::inputError;
+using base::Result;
+using onnxschema::ModelProto;
+
+namespace
+{
+
+constexpr int kMaxNesting = 100;    // messages inside messages; a nested graph takes three
+constexpr int kProbeNesting = 1000; // only to tell "too deep" from "damaged"
+
+bool decode(std::span<const std::byte> data, int nesting, google::protobuf::MessageLite& message)
+{
+    google::protobuf::io::CodedInputStream stream(reinterpret_cast<const std::uint8_t*>(data.data()),
+                                                  static_cast<int>(data.size()));
+    stream.SetRecursionLimit(nesting);
+    return message.ParseFromCodedStream(&stream) && stream.ConsumedEntireMessage();
+}
+
+Result<ModelProto> decodeModel(std::span<const std::byte> data)
+{
+    if (data.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+        return inputError("the file has 2 GiB or more, which no ONNX file can have; keep the weights in external data");
+    }
+    ModelProto model;
+    if (decode(data, kMaxNesting, model) && model.has_graph()) {
+        return model;
+    }
+    if (!model.has_graph()) {
+        return explainUnreadable(data);
+    }
+    ModelProto probe;
+    if (decode(data, kProbeNesting, probe)) {
+        return inputError(
+            "its messages are nested deeper than 100, which is as deep as is read (about 33 graphs inside "
+            "each other)");
+    }
+    return explainUnreadable(data);
+}
+
+Result<std::shared_ptr<const graph::Graph>> import(ModelProto& model, const std::filesystem::path& folder)
+{
+    RETRO_TRY(graph::Graph graph, importModel(model, folder));
+    return std::make_shared<const graph::Graph>(std::move(graph));
+}
+
+/// The error with the file before its place.
+template <class T>
+Result<T> in(const std::string& where, Result<T> result)
+{
+    return result.ok() ? std::move(result) : Result<T>(base::within(std::move(result).error(), where));
+}
+
+} // namespace
+
+Result<std::shared_ptr<const graph::Graph>> parseOnnx(std::span<const std::byte> data, const std::string& where,
+                                                      const std::filesystem::path& folder)
+{
+    Result<ModelProto> model = decodeModel(data);
+    return model.ok() ? in(where, import(*model, folder)) : base::within(std::move(model).error(), where);
+}
+
+Result<std::shared_ptr<const graph::Graph>> readOnnx(const std::filesystem::path& path)
+{
+    Result<std::vector<std::byte>> data = base::readFile(path, kMaxOnnxBytes);
+    if (!data) {
+        return std::move(data).error();
+    }
+    Result<ModelProto> model = in(path.string(), decodeModel(*data));
+    if (!model) {
+        return std::move(model).error();
+    }
+    *data = {}; // the message holds a copy: give the bytes back before tensors are made
+    return in(path.string(), import(*model, path.parent_path()));
+}
+
+Result<tensor::Tensor> readTensorProto(const std::filesystem::path& path)
+{
+    RETRO_TRY(const std::vector<std::byte> data, base::readFile(path, kMaxOnnxBytes - 1));
+    onnxschema::TensorProto proto;
+    if (data.empty() || !decode(data, kMaxNesting, proto)) {
+        return inputError("this is not an ONNX tensor (TensorProto), or it was cut off", path.string());
+    }
+    return in(path.string(), fromTensorProto(proto, path.parent_path()));
+}
+
+} // namespace retro::formats

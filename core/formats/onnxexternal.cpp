@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/formats/onnxexternal.h"
+
+#include "core/formats/onnxschema.pb.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <optional>
+
+namespace retro::formats
+{
+
+namespace fs = std::filesystem;
+
+using base::inputError;
+using base::Result;
+using onnxschema::TensorProto;
+
+namespace
+{
+
+std::string field(std::string_view key) { return fmt::format("field 'external_data.{}'", key); }
+
+std::optional<std::string> entry(const TensorProto& proto, std::string_view key)
+{
+    for (const auto& pair : proto.external_data()) {
+        if (pair.key() == key) {
+            return pair.value();
+        }
+    }
+    return std::nullopt;
+}
+
+Result<std::uint64_t> number(const TensorProto& proto, std::string_view key, std::uint64_t fallback)
+{
+    const std::optional<std::string> text = entry(proto, key);
+    if (!text) {
+        return fallback;
+    }
+    std::uint64_t value = 0;
+    const char* end = text->data() + text->size();
+    const auto [at, error] = std::from_chars(text->data(), end, value);
+    if (error != std::errc() || at != end) {
+        return inputError("'" + *text + "' is not a number of bytes", field(key));
+    }
+    return value;
+}
+
+bool leavesFolder(const fs::path& location)
+{
+    return location.is_absolute() || location.has_root_name() ||
+           std::find(location.begin(), location.end(), "..") != location.end();
+}
+
+bool isInside(const fs::path& file, const fs::path& folder)
+{
+    const auto [inFolder, inFile] = std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
+    return inFolder == folder.end() && inFile != file.end();
+}
+
+/// The real path of a location, links followed, checked to lie in the folder.
+Result<fs::path> resolve(const std::string& location, const fs::path& folder)
+{
+    std::error_code ec;
+    const fs::path root = fs::canonical(folder.empty() ? fs::path(".") : folder, ec);
+    const fs::path file = ec ? fs::path() : fs::canonical(root / location, ec);
+    if (ec || !fs::is_regular_file(file)) {
+        return inputError(fmt::format("the model keeps its weights in the file '{}', which is not there; put it beside "
+                                      "the model",
+                                      location),
+                          field("location"));
+    }
+    if (!isInside(file, root)) {
+        return inputError(fmt::format("the file '{}' is a link to a place outside the model's folder; copy the file "
+                                      "there instead",
+                                      location),
+                          field("location"));
+    }
+    return file;
+}
+
+Result<fs::path> fileOf(const TensorProto& proto, const fs::path& folder)
+{
+    const std::optional<std::string> location = entry(proto, "location");
+    if (!location || location->empty()) {
+        return inputError("the data is in another file but that file is not named", field("location"));
+    }
+    if (leavesFolder(*location)) {
+        return inputError(fmt::format("the path '{}' is not inside the model's folder; only files beside or below the "
+                                      "model are read",
+                                      *location),
+                          field("location"));
+    }
+    return resolve(*location, folder);
+}
+
+} // namespace
+
+Result<ExternalData> findExternalData(const TensorProto& proto, const fs::path& folder, std::uint64_t bytes)
+{
+    RETRO_TRY(const fs::path file, fileOf(proto, folder));
+    RETRO_TRY(const std::uint64_t offset, number(proto, "offset", 0));
+    RETRO_TRY(const std::uint64_t length, number(proto, "length", bytes));
+    if (length != bytes) {
+        return inputError(fmt::format("it says {} bytes but the shape needs {}", length, bytes), field("length"));
+    }
+    std::error_code ec;
+    const std::uint64_t size = fs::file_size(file, ec);
+    if (ec || offset > size || bytes > size - offset) {
+        return inputError(fmt::format("the file '{}' has {} bytes but the tensor lies at bytes {} to {}; it was "
+                                      "probably not fetched whole",
+                                      file.filename().string(), ec ? 0 : size, offset, offset + bytes),
+                          field("location"));
+    }
+    return ExternalData{file, offset};
+}
+
+Result<void> readExternalData(const ExternalData& place, std::span<std::byte> target)
+{
+    std::ifstream file(place.file, std::ios::binary);
+    file.seekg(static_cast<std::streamoff>(place.offset));
+    file.read(reinterpret_cast<char*>(target.data()), static_cast<std::streamsize>(target.size()));
+    if (!file) {
+        return inputError("the file with the weights cannot be read: '" + place.file.string() + "'");
+    }
+    return {};
+}
+
+} // namespace retro::formats

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/base/result.h"
+#include "core/graph/graph.h"
+
+#include <filesystem>
+
+namespace retro::onnxschema
+{
+class ModelProto;
+} // namespace retro::onnxschema
+
+namespace retro::formats
+{
+
+/// The graph of a decoded model. Tensor data is taken out of `model` piece by piece, so that a large model is not held
+/// twice. Values are numbered: inputs, initializers, Constant nodes, results in node order. Errors (Input) name the
+/// node, value or field.
+[[nodiscard]] base::Result<graph::Graph> importModel(onnxschema::ModelProto& model,
+                                                     const std::filesystem::path& folder);
+
+} // namespace retro::formats

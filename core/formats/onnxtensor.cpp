@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/formats/onnxtensor.h"
+
+#include "core/formats/onnxexternal.h"
+#include "core/formats/onnxschema.pb.h"
+#include "core/tensor/checkedshape.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+namespace retro::formats
+{
+
+using base::inputError;
+using base::Result;
+using onnxschema::TensorProto;
+using tensor::DType;
+using tensor::Tensor;
+using tensor::TensorBuffer;
+
+namespace
+{
+
+constexpr std::array<std::pair<TensorProto::DataType, DType>, 13> kTypes{{
+    {TensorProto::FLOAT, DType::Float32},
+    {TensorProto::DOUBLE, DType::Float64},
+    {TensorProto::FLOAT16, DType::Float16},
+    {TensorProto::BFLOAT16, DType::BFloat16},
+    {TensorProto::INT8, DType::Int8},
+    {TensorProto::UINT8, DType::UInt8},
+    {TensorProto::INT16, DType::Int16},
+    {TensorProto::UINT16, DType::UInt16},
+    {TensorProto::INT32, DType::Int32},
+    {TensorProto::UINT32, DType::UInt32},
+    {TensorProto::INT64, DType::Int64},
+    {TensorProto::UINT64, DType::UInt64},
+    {TensorProto::BOOL, DType::Bool},
+}};
+
+/// Copies one of the typed lists into elements of type `To`. Every number must fit.
+template <class To, class List>
+Result<void> copyList(const List& list, std::string_view field, TensorBuffer& buffer)
+{
+    const std::size_t count = buffer.bytes() / sizeof(To);
+    if (static_cast<std::size_t>(list.size()) != count) {
+        return inputError(fmt::format("it has {} numbers but the shape {} needs {}", list.size(),
+                                      tensor::toText(buffer.shape()), count),
+                          fmt::format("field '{}'", field));
+    }
+    std::byte* out = buffer.rawData();
+    for (const auto number : list) {
+        if constexpr (std::is_integral_v<To>) {
+            if (!std::in_range<To>(number)) {
+                return inputError(fmt::format("the number {} does not fit into the element type", number),
+                                  fmt::format("field '{}'", field));
+            }
+        }
+        const auto element = static_cast<To>(number);
+        std::memcpy(out, &element, sizeof element);
+        out += sizeof element;
+    }
+    return {};
+}
+
+/// Copies int32_data, which serves every type of at most 32 bits that has no list of its own.
+Result<void> copyInt32List(const TensorProto& proto, DType dtype, TensorBuffer& buffer)
+{
+    constexpr std::string_view kField = "int32_data";
+    switch (dtype) {
+    case DType::Int8:
+        return copyList<std::int8_t>(proto.int32_data(), kField, buffer);
+    case DType::UInt8:
+    case DType::Bool:
+        return copyList<std::uint8_t>(proto.int32_data(), kField, buffer);
+    case DType::Int16:
+        return copyList<std::int16_t>(proto.int32_data(), kField, buffer);
+    case DType::UInt16:
+    case DType::Float16:
+    case DType::BFloat16:
+        return copyList<std::uint16_t>(proto.int32_data(), kField, buffer);
+    default:
+        return copyList<std::int32_t>(proto.int32_data(), kField, buffer);
+    }
+}
+
+Result<void> copyTyped(const TensorProto& proto, DType dtype, TensorBuffer& buffer)
+{
+    switch (dtype) {
+    case DType::Float32:
+        return copyList<float>(proto.float_data(), "float_data", buffer);
+    case DType::Float64:
+        return copyList<double>(proto.double_data(), "double_data", buffer);
+    case DType::Int64:
+        return copyList<std::int64_t>(proto.int64_data(), "int64_data", buffer);
+    case DType::UInt64:
+        return copyList<std::uint64_t>(proto.uint64_data(), "uint64_data", buffer);
+    case DType::UInt32:
+        return copyList<std::uint32_t>(proto.uint64_data(), "uint64_data", buffer);
+    default:
+        return copyInt32List(proto, dtype, buffer);
+    }
+}
+
+Result<void> checkRawSize(const TensorProto& proto, const tensor::Shape& shape, DType dtype, std::uint64_t expected)
+{
+    if (proto.raw_data().size() == expected) {
+        return {};
+    }
+    return inputError(fmt::format("it has {} bytes but the shape {} of {} needs {}", proto.raw_data().size(),
+                                  tensor::toText(shape), tensor::nameOf(dtype), expected),
+                      "field 'raw_data'");
+}
+
+/// Elements that the typed lists hold; protects against a large shape without data.
+std::size_t typedCount(const TensorProto& proto)
+{
+    return static_cast<std::size_t>(std::max({proto.float_data_size(), proto.int32_data_size(), proto.int64_data_size(),
+                                              proto.double_data_size(), proto.uint64_data_size()}));
+}
+
+Result<void> checkHasData(const TensorProto& proto, const tensor::Shape& shape, std::uint64_t bytes)
+{
+    if (bytes > 0 && typedCount(proto) == 0) {
+        return inputError(fmt::format("it has the shape {} but no data; the weights were probably left out when the "
+                                      "model was saved",
+                                      tensor::toText(shape)),
+                          "field 'raw_data'");
+    }
+    return {};
+}
+
+/// Some writers set an empty raw_data beside a typed list.
+bool usesRaw(const TensorProto& proto)
+{
+    return proto.has_raw_data() && (!proto.raw_data().empty() || typedCount(proto) == 0);
+}
+
+/// Checks, before any memory is taken, that the message has the data that its shape promises.
+Result<void> checkData(const TensorProto& proto, const tensor::Shape& shape, DType dtype, std::uint64_t bytes)
+{
+    if (proto.has_segment()) {
+        return inputError("tensors in segments are not read; save the tensor in one piece", "field 'segment'");
+    }
+    return usesRaw(proto) ? checkRawSize(proto, shape, dtype, bytes) : checkHasData(proto, shape, bytes);
+}
+
+/// Data inside the message.
+Result<Tensor> readInternal(const TensorProto& proto, tensor::Shape shape, DType dtype, std::uint64_t bytes)
+{
+    RETRO_CHECK(checkData(proto, shape, dtype, bytes));
+    TensorBuffer buffer(dtype, std::move(shape));
+    if (usesRaw(proto)) {
+        std::copy_n(proto.raw_data().data(), bytes, reinterpret_cast<char*>(buffer.rawData()));
+    } else {
+        RETRO_CHECK(copyTyped(proto, dtype, buffer));
+    }
+    return std::move(buffer).freeze();
+}
+
+/// Data in a file beside the model.
+Result<Tensor> readExternal(const TensorProto& proto, const std::filesystem::path& folder, tensor::Shape shape,
+                            DType dtype, std::uint64_t bytes)
+{
+    RETRO_TRY(const ExternalData place, findExternalData(proto, folder, bytes));
+    TensorBuffer buffer(dtype, std::move(shape));
+    RETRO_CHECK(readExternalData(place, {buffer.rawData(), bytes}));
+    return std::move(buffer).freeze();
+}
+
+} // namespace
+
+Result<DType> dtypeOfOnnx(int dataType)
+{
+    for (const auto& [onnx, dtype] : kTypes) {
+        if (onnx == dataType) {
+            return dtype;
+        }
+    }
+    if (dataType == TensorProto::UNDEFINED) {
+        return inputError("the element type is not stated");
+    }
+    if (TensorProto::DataType_IsValid(dataType)) {
+        return inputError(fmt::format("the element type {} is not supported; bool, integers of 8 to 64 bits, float16, "
+                                      "bfloat16, float32 and float64 are",
+                                      TensorProto::DataType_Name(static_cast<TensorProto::DataType>(dataType))));
+    }
+    return inputError(fmt::format("the element type {} is not one that ONNX defines", dataType));
+}
+
+int onnxOfDtype(DType dtype)
+{
+    const auto* at = std::find_if(kTypes.begin(), kTypes.end(), [&](const auto& pair) { return pair.second == dtype; });
+    return at->first;
+}
+
+Result<Tensor> fromTensorProto(const TensorProto& proto, const std::filesystem::path& folder)
+{
+    Result<DType> dtype = dtypeOfOnnx(proto.data_type());
+    if (!dtype) {
+        return base::within(std::move(dtype).error(), "field 'data_type'");
+    }
+    tensor::Shape shape(proto.dims().begin(), proto.dims().end());
+    Result<std::uint64_t> bytes = tensor::checkedBytes(shape, *dtype, kMaxOnnxTensorBytes);
+    if (!bytes) {
+        return base::within(std::move(bytes).error(), "field 'dims'");
+    }
+    if (proto.data_location() == TensorProto::EXTERNAL) {
+        return readExternal(proto, folder, std::move(shape), *dtype, *bytes);
+    }
+    return readInternal(proto, std::move(shape), *dtype, *bytes);
+}
+
+void toTensorProto(const Tensor& tensor, TensorProto& proto)
+{
+    const Tensor plain = tensor.contiguous();
+    proto.set_data_type(onnxOfDtype(plain.dtype()));
+    proto.mutable_dims()->Add(plain.shape().begin(), plain.shape().end());
+    proto.set_raw_data(plain.rawData(), static_cast<std::size_t>(plain.bytes()));
+}
+
+} // namespace retro::formats

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/base/result.h"
+#include "core/tensor/tensor.h"
+
+#include <filesystem>
+#include <string>
+
+namespace retro::onnxschema
+{
+class TensorProto;
+} // namespace retro::onnxschema
+
+namespace retro::formats
+{
+
+/// Largest tensor that is read; one in external data may be larger than an ONNX file.
+inline constexpr std::uint64_t kMaxOnnxTensorBytes = 8ULL << 30;
+
+/// Our element type for a number of TensorProto.DataType. Errors (Input) name the type that is not read.
+[[nodiscard]] base::Result<tensor::DType> dtypeOfOnnx(int dataType);
+/// The number of TensorProto.DataType for our element type.
+[[nodiscard]] int onnxOfDtype(tensor::DType dtype);
+
+/// The tensor of a message. External data is looked for in `folder` and nowhere else. Errors (Input) name the field;
+/// the caller adds file and tensor.
+[[nodiscard]] base::Result<tensor::Tensor> fromTensorProto(const onnxschema::TensorProto& proto,
+                                                           const std::filesystem::path& folder);
+/// Fills type, shape and raw data.
+void toTensorProto(const tensor::Tensor& tensor, onnxschema::TensorProto& proto);
+
+} // namespace retro::formats
