@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/context.h"
+#include "app/common/decodepicture.h"
 #include "app/common/heatmapfile.h"
 #include "core/base/file.h"
 #include "core/engine/results.h"
@@ -110,7 +111,7 @@ Result<void> writeImage(const ExplainOptions& options, const engine::LoadedModel
         const tensor::Tensor& relevance = result.relevance[graph.inputs()[i].index()];
         if (relevance.isValid() && !job.relevance.isValid()) {
             job.relevance = relevance;
-            job.picture = engine::inputToPicture(request.inputs[i], 0, options.model.pictureOptions(model));
+            job.picture = pictureOfInput(request.inputs[i], options.model.pictureOptions(model));
         }
     }
     if (!job.relevance.isValid()) {

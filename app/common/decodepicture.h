@@ -4,6 +4,8 @@
 #include "core/base/result.h"
 #include "core/engine/pictureinput.h"
 
+#include <QImage>
+
 #include <filesystem>
 
 namespace retro::app
@@ -11,5 +13,8 @@ namespace retro::app
 
 /// Decodes a .png or .jpg with Qt. Errors (Input): missing, not a picture, larger than the allocation limit.
 [[nodiscard]] base::Result<engine::PixelArray> decodePicture(const std::filesystem::path& path);
+
+/// The picture that an input tensor stands for, first sample; null when it has no picture's shape.
+[[nodiscard]] QImage pictureOfInput(const tensor::Tensor& input, const engine::PictureOptions& options);
 
 } // namespace retro::app

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/base/result.h"
-#include "core/engine/pictureinput.h"
 #include "core/tensor/tensor.h"
+#include <QImage>
 
 #include <filesystem>
 #include <string>
@@ -14,8 +14,8 @@ namespace retro::app
 /// A heatmap to be drawn into a file.
 struct HeatmapJob
 {
-    tensor::Tensor relevance;   ///< of an input or a hidden value
-    engine::PixelArray picture; ///< what the model saw; empty when the input is no picture
+    tensor::Tensor relevance; ///< of an input or a hidden value
+    QImage picture;           ///< what the model saw; null when the input is no picture
     std::string colormap = "relevance";
     bool overlay = false;
     std::string modelName;

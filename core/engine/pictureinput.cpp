@@ -160,35 +160,4 @@ Result<tensor::Tensor> pictureToInput(const PixelArray& picture, const graph::Va
     return std::move(buffer).freeze();
 }
 
-PixelArray inputToPicture(const tensor::Tensor& input, std::int64_t n, const PictureOptions& options)
-{
-    PixelArray picture;
-    const ImageAxes axes = axesOf(options);
-    if (!input.isValid() || input.rank() != 4 ||
-        (input.shape()[axes.channel] != 1 && input.shape()[axes.channel] != 3)) {
-        return picture;
-    }
-    const tensor::Tensor plain = input.to(tensor::DType::Float64).contiguous();
-    const tensor::Shape& strides = plain.strides();
-    const std::int64_t channels = plain.shape()[axes.channel];
-    picture.width = static_cast<int>(plain.shape()[axes.column]);
-    picture.height = static_cast<int>(plain.shape()[axes.row]);
-    const double range = options.high != options.low ? options.high - options.low : 1;
-    for (std::int64_t y = 0; y < picture.height; ++y) {
-        for (std::int64_t x = 0; x < picture.width; ++x) {
-            for (std::int64_t c = 0; c < 3; ++c) {
-                const std::int64_t source = channels == 1 ? 0 : (options.channels == "BGR" ? 2 - c : c);
-                const auto channel = static_cast<std::size_t>(source);
-                const double value = plain.data<double>()[n * strides[0] + source * strides[axes.channel] +
-                                                          y * strides[axes.row] + x * strides[axes.column]];
-                const double raw =
-                    value * parameter(options.deviation, channel, 1) + parameter(options.mean, channel, 0);
-                const double byte = std::clamp((raw - options.low) / range * 255.0, 0.0, 255.0);
-                picture.rgb.push_back(static_cast<std::uint8_t>(std::lround(byte)));
-            }
-        }
-    }
-    return picture;
-}
-
 } // namespace retro::engine

@@ -44,8 +44,4 @@ struct PictureOptions
 [[nodiscard]] base::Result<tensor::Tensor> pictureToInput(const PixelArray& picture, const graph::Value& input,
                                                           const PictureOptions& options);
 
-/// The inverse, for showing what the model sees: sample `n` of an image input as pixels (clamped). Null picture when it
-/// is not an image.
-[[nodiscard]] PixelArray inputToPicture(const tensor::Tensor& input, std::int64_t n, const PictureOptions& options);
-
 } // namespace retro::engine
