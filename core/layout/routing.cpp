@@ -41,8 +41,8 @@ private:
         m_shift = parallelShift(edge, route);
         const LayerBand& source = bandOf(edge.from);
         const LayerBand& target = bandOf(edge.to);
-        const double leave = m_ports.leave[route.firstSegment];
-        const double enter = m_ports.enter[route.lastSegment];
+        const double leave = onBox(edge.from, m_ports.leave[route.firstSegment]);
+        const double enter = onBox(edge.to, m_ports.enter[route.lastSegment]);
         add(leave, (source.top + source.bottom + m_input.nodeSizes[edge.from].height) / 2);
         add(leave, source.exit);
         addLanes(edge, route);
@@ -50,18 +50,25 @@ private:
         add(enter, (target.top + target.bottom - m_input.nodeSizes[edge.to].height) / 2);
     }
 
+    /// Place of an edge end: its port, moved for parallel edges, not past the corners of the box.
+    [[nodiscard]] double onBox(Index node, double port) const
+    {
+        const double half = m_input.nodeSizes[node].width / 2;
+        return std::clamp(port + m_shift, m_packing.x[node] - half, m_packing.x[node] + half);
+    }
+
     void addLanes(const LayoutEdge& edge, const EdgeRoute& route)
     {
         if (route.laneCount > 0 && m_elements.kind[route.firstLane] == ElementKind::SideLane) {
             const Index first = m_packing.layer[m_elements.layer[edge.from]] + 1;
             const Index last = m_packing.layer[m_elements.layer[edge.to]] - 1;
-            add(m_packing.x[route.firstLane], m_packing.bands[first].entry);
-            add(m_packing.x[route.firstLane], m_packing.bands[last].exit);
+            add(m_packing.x[route.firstLane] + m_shift, m_packing.bands[first].entry);
+            add(m_packing.x[route.firstLane] + m_shift, m_packing.bands[last].exit);
             return;
         }
         for (Index lane = route.firstLane; lane < route.firstLane + route.laneCount; ++lane) {
-            add(m_packing.x[lane], bandOf(lane).entry);
-            add(m_packing.x[lane], bandOf(lane).exit);
+            add(m_packing.x[lane] + m_shift, bandOf(lane).entry);
+            add(m_packing.x[lane] + m_shift, bandOf(lane).exit);
         }
     }
 
@@ -76,7 +83,7 @@ private:
     /// Appends a point; one between two others on a vertical line is dropped.
     void add(double x, double y)
     {
-        const Point point{x + m_shift, y};
+        const Point point{x, y};
         std::vector<Point>& points = m_out.points;
         const std::size_t own = points.size() - static_cast<std::size_t>(m_out.offsets.back());
         if (own >= 1 && points.back() == point) {
