@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/trace/recorder.h"
+
+#include "core/tensor/visit.h"
+
+#include <array>
+
+namespace retro::trace
+{
+
+namespace
+{
+
+constexpr std::size_t kLanes = 8;
+
+/// Sums with a fixed number of lanes: fast, and the same for the same storage.
+template <class Type>
+double sumStored(const typename Type::Bits* data, std::size_t count)
+{
+    std::array<double, kLanes> lanes{};
+    std::size_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) {
+        for (std::size_t lane = 0; lane < kLanes; ++lane) {
+            lanes[lane] += static_cast<double>(Type::load(data[i + lane]));
+        }
+    }
+    for (; i < count; ++i) {
+        lanes[i % kLanes] += static_cast<double>(Type::load(data[i]));
+    }
+    double sum = 0;
+    for (const double lane : lanes) {
+        sum += lane;
+    }
+    return sum;
+}
+
+} // namespace
+
+double sumOf(const Tensor& tensor)
+{
+    if (!tensor.isValid()) {
+        return 0;
+    }
+    const Tensor dense = tensor.isDense() ? tensor : tensor.contiguous();
+    double sum = 0;
+    tensor::visitStored(dense.dtype(), [&](auto tag) {
+        using Type = decltype(tag);
+        sum = sumStored<Type>(reinterpret_cast<const typename Type::Bits*>(dense.rawData()),
+                              static_cast<std::size_t>(dense.size()));
+    });
+    return sum;
+}
+
+Recorder::Recorder(std::int64_t tensorBudget) : m_budget(tensorBudget) {}
+
+void Recorder::onEvent(const Event& event)
+{
+    m_run.events.push_back(event);
+    if (event.kind == event::EventKind::Visit) {
+        m_run.visitStart.push_back(firstEventOfPick(m_run.events, m_run.events.size() - 1));
+    }
+}
+
+void Recorder::onLedger(const event::LedgerEntry& entry) { m_run.ledger.push_back(entry); }
+
+void Recorder::onTensor(HandleId handle, const Tensor& tensor)
+{
+    if (m_run.handles.size() <= handle.index()) {
+        m_run.handles.resize(handle.index() + 1);
+        m_run.tensors.resize(handle.index() + 1);
+    }
+    Tensor& kept = m_run.tensors[handle.index()];
+    m_held += tensor.bytes() - (kept.isValid() ? kept.bytes() : 0);
+    kept = tensor;
+    m_run.handles[handle.index()] = {tensor.dtype(), tensor.shape(), tensor.bytes(), sumOf(tensor)};
+    m_arrival.push_back(handle);
+    while (m_held > m_budget && m_oldest < m_arrival.size()) {
+        dropOldest();
+    }
+}
+
+void Recorder::dropOldest()
+{
+    Tensor& oldest = m_run.tensors[m_arrival[m_oldest++].index()];
+    if (oldest.isValid()) {
+        m_held -= oldest.bytes();
+        oldest = Tensor();
+    }
+}
+
+Run Recorder::take() && { return std::move(m_run); }
+
+} // namespace retro::trace
