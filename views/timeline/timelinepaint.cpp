@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/common/fonts.h"
+#include "views/common/marks.h"
+#include "views/common/numbertext.h"
+#include "views/common/theme.h"
+#include "views/timeline/timelinepane.h"
+
+#include <QPainter>
+#include <QPainterPath>
+
+#include <algorithm>
+#include <cmath>
+
+namespace retro::views
+{
+
+namespace
+{
+
+void paintLabel(QPainter& painter, const QRectF& track, double labelWidth, const QString& text, const Theme& theme)
+{
+    painter.setFont(fonts::label());
+    painter.setPen(theme[Role::Text2]);
+    const QRectF box(fonts::px(10), track.top(), labelWidth - fonts::px(14), track.height());
+    painter.drawText(box, Qt::AlignLeft | Qt::AlignVCenter, text);
+}
+
+/// Name (and unit below) at the top left of a chart, three grid lines with figures before the axis.
+void paintAxis(QPainter& painter, const QRectF& chart, double top, const QString& name, const QString& unit,
+               const Theme& theme, double divisor)
+{
+    const double lineHeight = fonts::px(15);
+    painter.setFont(fonts::label());
+    painter.setPen(theme[Role::Text2]);
+    painter.drawText(QPointF(fonts::px(10), chart.top() + lineHeight * 0.7), name);
+    painter.setFont(fonts::small());
+    painter.setPen(theme[Role::Text3]);
+    painter.drawText(QPointF(fonts::px(10), chart.top() + lineHeight * 1.7), unit);
+    painter.setFont(fonts::smallNumbers());
+    const bool isTall = chart.height() > fonts::px(34);
+    for (const double share : {0.0, 0.5, 1.0}) {
+        if (share == 0.5 && (!isTall || top < 2)) {
+            continue;
+        }
+        const double y = std::round(chart.bottom() - share * chart.height()) + 0.5;
+        paintHairline(painter, {chart.left(), y}, {chart.right(), y}, theme[share == 0 ? Role::Strong : Role::Grid]);
+        painter.setPen(theme[Role::Text3]);
+        const double value = top * share / divisor;
+        const QString figure =
+            value == std::floor(value) ? countText(static_cast<std::int64_t>(value)) : fixedText(value, 1);
+        painter.drawText(QRectF(chart.left() - fonts::px(60), y - fonts::px(8), fonts::px(54), fonts::px(16)),
+                         Qt::AlignRight | Qt::AlignVCenter, figure);
+    }
+}
+
+/// Step curve over a chart: area down to the axis, and its upper line.
+struct StepCurve
+{
+    QPainterPath line;
+    QPainterPath area;
+};
+
+StepCurve curveOf(const std::vector<StepPoint>& points, const QRectF& chart, double top)
+{
+    StepCurve curve;
+    const auto y = [&](double value) { return chart.bottom() - value / top * chart.height(); };
+    for (std::size_t i = 0; i < points.size(); ++i) {
+        const QPointF start(points[i].left, y(points[i].value));
+        if (i == 0) {
+            curve.line.moveTo(start);
+        } else {
+            curve.line.lineTo(start);
+        }
+        curve.line.lineTo(points[i].right, start.y());
+    }
+    if (!points.empty()) {
+        curve.area = curve.line;
+        curve.area.lineTo(points.back().right, chart.bottom());
+        curve.area.lineTo(points.front().left, chart.bottom());
+        curve.area.closeSubpath();
+    }
+    return curve;
+}
+
+double largest(const std::vector<double>& values)
+{
+    return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
+}
+
+/// Divisor and name of the unit that suits a number of bytes.
+struct ByteUnit
+{
+    double divisor = 1;
+    const char* name = "B";
+};
+
+ByteUnit unitFor(double bytes)
+{
+    constexpr double kKilo = 1024;
+    if (bytes >= kKilo * kKilo * kKilo) {
+        return {kKilo * kKilo * kKilo, "GB"};
+    }
+    if (bytes >= kKilo * kKilo) {
+        return {kKilo * kKilo, "MB"};
+    }
+    return bytes >= kKilo ? ByteUnit{kKilo, "kB"} : ByteUnit{};
+}
+
+/// Legend sample and word, right-aligned; returns the x where the next entry to the left may end.
+double paintLegend(QPainter& painter, double right, double y, const QString& word, const QColor& line,
+                   const QColor& fill, const Theme& theme)
+{
+    painter.setFont(fonts::small());
+    const double width = fonts::widthOf(fonts::small(), word);
+    painter.setPen(theme[Role::Text2]);
+    painter.drawText(QPointF(right - width, y + fonts::px(4)), word);
+    const QRectF sample(right - width - fonts::px(15), y - fonts::px(5), fonts::px(10), fonts::px(10));
+    painter.fillRect(sample, fill);
+    painter.setPen(line);
+    painter.drawRect(sample.adjusted(0.5, 0.5, -0.5, -0.5));
+    return sample.left() - fonts::px(14);
+}
+
+} // namespace
+
+void TimelinePane::paint(QPainter& painter, const QSizeF& size, const Theme& theme) const
+{
+    painter.fillRect(QRectF(QPointF(0, 0), size), theme[Role::Base]);
+    const TimelineTracks tracks = layoutTracks(size.width(), size.height(), fonts::scale());
+    const TimeScale scale = scaleFor(tracks);
+    paintRuler(painter, tracks, scale, theme);
+    paintModes(painter, tracks, scale, theme);
+    paintMarks(painter, tracks, scale, theme);
+    paintFrontier(painter, tracks, scale, theme);
+    paintBytes(painter, tracks, scale, theme);
+    if (!m_total.empty()) {
+        paintCursor(painter, tracks, scale, theme);
+        paintReadOut(painter, tracks, scale, theme);
+    }
+}
+
+void TimelinePane::paintRuler(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
+                              const Theme& theme) const
+{
+    paintLabel(painter, tracks.ruler, tracks.labelWidth, tr("Visit"), theme);
+    painter.setFont(fonts::smallNumbers());
+    painter.setPen(theme[Role::Text3]);
+    const std::uint32_t step = rulerStep(scale.pixelsPerVisit(), fonts::px(64));
+    const auto last = static_cast<std::uint32_t>(std::min(scale.count, std::ceil(scale.to)));
+    std::uint32_t number = static_cast<std::uint32_t>(scale.from) / step * step;
+    for (; number <= last; number += step) {
+        const std::uint32_t shown = std::max(number, 1U);
+        const double x = scale.x(shown - 0.5);
+        if (x >= tracks.ruler.left() && x <= tracks.ruler.right()) {
+            painter.drawText(QRectF(x - fonts::px(40), tracks.ruler.top(), fonts::px(80), tracks.ruler.height()),
+                             Qt::AlignCenter, countText(shown));
+        }
+    }
+}
+
+void TimelinePane::paintModes(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
+                              const Theme& theme) const
+{
+    paintLabel(painter, tracks.modes, tracks.labelWidth, tr("Mode"), theme);
+    painter.fillRect(tracks.modes, theme[Role::Alt]);
+    if (!m_model.hasRun()) {
+        return;
+    }
+    painter.save();
+    painter.setClipRect(tracks.modes.adjusted(0, 0, 1, 1));
+    for (const ModeCell& cell : modeCells(m_model.series().mode, scale)) {
+        const QRectF box(cell.left, tracks.modes.top(), cell.right - cell.left, tracks.modes.height());
+        if (box.width() < 4) {
+            painter.fillRect(box, theme.mode(cell.mode).line);
+            continue;
+        }
+        paintModeBox(painter, box.adjusted(0.5, 0.5, -0.5, -0.5), cell.mode, theme, 1);
+        if (box.width() >= fonts::px(11)) {
+            painter.setFont(fonts::sized(10.5, QFont::Medium));
+            painter.setPen(theme.mode(cell.mode).text);
+            painter.drawText(box.width() > fonts::px(30) ? box.adjusted(fonts::px(7), 0, 0, 0) : box,
+                             box.width() > fonts::px(30) ? Qt::AlignLeft | Qt::AlignVCenter : Qt::AlignCenter,
+                             letterOf(cell.mode));
+        }
+    }
+    painter.restore();
+}
+
+void TimelinePane::paintMarks(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
+                              const Theme& theme) const
+{
+    paintLabel(painter, tracks.markers, tracks.labelWidth, tr("Promises"), theme);
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing);
+    const double least = fonts::px(6);
+    double lastOpen = -1e9;
+    double lastDone = -1e9;
+    for (const PromiseMark& mark : m_marks) {
+        const double x = scale.x(mark.visit + 0.5);
+        double& last = mark.isComplete ? lastDone : lastOpen;
+        if (x < tracks.markers.left() || x > tracks.markers.right() || x - last < least) {
+            continue;
+        }
+        last = x;
+        const auto colors = theme.mode(mark.isComplete ? event::Mode::Fulfilment : event::Mode::Search);
+        paintDiamond(painter, {x, tracks.markers.center().y()}, fonts::px(5), colors.line, mark.isComplete);
+    }
+    painter.restore();
+}
+
+void TimelinePane::paintFrontier(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
+                                 const Theme& theme) const
+{
+    const QRectF& chart = tracks.frontier;
+    const double top = axisTop(largest(m_total));
+    paintAxis(painter, chart, top, tr("Frontier"), tr("tensors"), theme, 1);
+    painter.save();
+    painter.setClipRect(chart.adjusted(0, -2, 0, 1));
+    const StepCurve total = curveOf(stepPoints(m_total, scale), chart, top);
+    const StepCurve landed = curveOf(stepPoints(m_landed, scale), chart, top);
+    const ModeColors held = theme.mode(event::Mode::Search);
+    painter.fillPath(total.area, held.tint);
+    painter.fillPath(landed.area, theme.mode(event::Mode::Normal).line);
+    painter.setPen(QPen(held.line, 1.4));
+    painter.drawPath(total.line);
+    painter.restore();
+    const double y = chart.top() - fonts::px(5);
+    const double next = paintLegend(painter, chart.right(), y, tr("held by promises"), held.line, held.tint, theme);
+    paintLegend(painter, next, y, tr("landed, not consumed"), theme.mode(event::Mode::Normal).line,
+                theme.mode(event::Mode::Normal).line, theme);
+}
+
+void TimelinePane::paintBytes(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
+                              const Theme& theme) const
+{
+    const QRectF& chart = tracks.bytes;
+    const ByteUnit unit = unitFor(largest(m_bytes));
+    const double top = axisTop(largest(m_bytes) / unit.divisor) * unit.divisor;
+    paintAxis(painter, chart, top, tr("Its bytes"), QLatin1String(unit.name), theme, unit.divisor);
+    painter.save();
+    painter.setClipRect(chart.adjusted(0, -2, 0, 1));
+    const StepCurve curve = curveOf(stepPoints(m_bytes, scale), chart, top);
+    const ModeColors colors = theme.mode(event::Mode::Fulfilment);
+    painter.fillPath(curve.area, colors.tint);
+    painter.setPen(QPen(colors.line, 1.6));
+    painter.drawPath(curve.line);
+    painter.restore();
+}
+
+void TimelinePane::paintCursor(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
+                               const Theme& theme) const
+{
+    const double x = std::round(scale.x(cursorVisit(m_model.run(), m_model.position())));
+    if (x < tracks.modes.left() - 1 || x > tracks.modes.right() + 1) {
+        return;
+    }
+    const double flag = fonts::px(6);
+    const double flagTop = tracks.ruler.top() + fonts::px(2);
+    painter.save();
+    painter.fillRect(QRectF(x - 1, flagTop, 2, tracks.bytes.bottom() - flagTop), theme[Role::Accent]);
+    painter.setRenderHint(QPainter::Antialiasing);
+    QPainterPath shape;
+    shape.addRoundedRect(QRectF(x - flag, flagTop, 2 * flag, flag * 1.5), 2, 2);
+    shape.moveTo(x - flag, flagTop + flag * 1.2);
+    shape.lineTo(x, flagTop + flag * 2.4);
+    shape.lineTo(x + flag, flagTop + flag * 1.2);
+    shape.setFillRule(Qt::WindingFill);
+    painter.fillPath(shape, theme[Role::Accent]);
+    painter.restore();
+}
+
+void TimelinePane::paintReadOut(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
+                                const Theme& theme) const
+{
+    const trace::RunState& state = m_model.state();
+    const QString text = tr("%1 tensors, %2")
+                             .arg(countText(static_cast<std::int64_t>(state.frontierLanded) + state.frontierHeld),
+                                  bytesText(state.frontierBytes));
+    const double x = scale.x(cursorVisit(m_model.run(), m_model.position()));
+    const double width = fonts::widthOf(fonts::small(), text) + fonts::px(16);
+    const double height = fonts::px(22);
+    const bool isRight = x + fonts::px(10) + width < tracks.frontier.right();
+    // Inside the byte chart's upper corner, beside the cursor, so that it never covers the frontier's figures.
+    const QRectF box(isRight ? x + fonts::px(9) : x - fonts::px(9) - width, tracks.bytes.top() - fonts::px(6), width,
+                     height);
+    painter.setPen(QPen(theme[Role::Accent], 1));
+    painter.setBrush(theme[Role::Base]);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 3, 3);
+    painter.setRenderHint(QPainter::Antialiasing, false);
+    painter.setFont(fonts::small());
+    painter.setPen(theme[Role::Text]);
+    painter.drawText(box, Qt::AlignCenter, text);
+}
+
+} // namespace retro::views

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/timeline/timelinetracks.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace retro::views
+{
+
+namespace
+{
+
+/// Fulfilment tells more than search, search more than normal.
+int weightOf(event::Mode mode) { return static_cast<int>(mode); }
+
+struct VisibleRange
+{
+    std::size_t first = 0;
+    std::size_t last = 0;
+};
+
+VisibleRange visible(const TimeScale& scale, std::size_t count)
+{
+    const auto first = static_cast<std::size_t>(std::max(0.0, std::floor(scale.from)));
+    const auto last = static_cast<std::size_t>(std::max(0.0, std::ceil(scale.to)));
+    return {std::min(first, count), std::min(last, count)};
+}
+
+/// First visit right of pixel column `column`.
+std::size_t columnEnd(const TimeScale& scale, double pixel, std::size_t last)
+{
+    const double visit = std::ceil(scale.visitAt(pixel));
+    return std::min(last, static_cast<std::size_t>(std::max(0.0, visit)));
+}
+
+} // namespace
+
+TimelineTracks layoutTracks(double width, double height, double fontScale)
+{
+    const double s = fontScale;
+    TimelineTracks tracks;
+    tracks.labelWidth = 92 * s;
+    const double right = 14 * s;
+    const double left = tracks.labelWidth;
+    const double inner = std::max(10.0, width - left - right);
+    double y = 4 * s;
+    tracks.ruler = {left, y, inner, 18 * s};
+    y += 20 * s;
+    tracks.modes = {left, y, inner, 18 * s};
+    y += 22 * s;
+    tracks.markers = {left, y, inner, 16 * s};
+    y += 22 * s;
+    const double rest = std::max(40 * s, height - y - 8 * s);
+    const double gap = 14 * s;
+    const double chart = std::max(16 * s, (rest - gap) / 2);
+    tracks.frontier = {left, y, inner, chart};
+    tracks.bytes = {left, y + chart + gap, inner, chart};
+    return tracks;
+}
+
+std::vector<ModeCell> modeCells(const std::vector<event::Mode>& modes, const TimeScale& scale)
+{
+    std::vector<ModeCell> cells;
+    const VisibleRange range = visible(scale, modes.size());
+    if (scale.pixelsPerVisit() >= 1) {
+        for (std::size_t i = range.first; i < range.last;) {
+            std::size_t end = i + 1;
+            while (end < range.last && modes[end] == modes[i]) {
+                ++end;
+            }
+            cells.push_back({scale.x(static_cast<double>(i)), scale.x(static_cast<double>(end)), modes[i],
+                             static_cast<std::uint32_t>(end - i)});
+            i = end;
+        }
+        return cells;
+    }
+    std::size_t i = range.first;
+    for (double pixel = std::floor(scale.left); pixel < scale.left + scale.width && i < range.last; ++pixel) {
+        const std::size_t end = columnEnd(scale, pixel + 1, range.last);
+        if (end <= i) {
+            continue;
+        }
+        const auto heaviest = std::max_element(modes.begin() + static_cast<std::ptrdiff_t>(i),
+                                               modes.begin() + static_cast<std::ptrdiff_t>(end),
+                                               [](event::Mode a, event::Mode b) { return weightOf(a) < weightOf(b); });
+        cells.push_back({pixel, pixel + 1, *heaviest, static_cast<std::uint32_t>(end - i)});
+        i = end;
+    }
+    return cells;
+}
+
+std::vector<StepPoint> stepPoints(const std::vector<double>& values, const TimeScale& scale)
+{
+    std::vector<StepPoint> points;
+    const VisibleRange range = visible(scale, values.size());
+    if (scale.pixelsPerVisit() >= 1) {
+        for (std::size_t i = range.first; i < range.last; ++i) {
+            points.push_back({scale.x(static_cast<double>(i)), scale.x(static_cast<double>(i + 1)), values[i]});
+        }
+        return points;
+    }
+    std::size_t i = range.first;
+    for (double pixel = std::floor(scale.left); pixel < scale.left + scale.width && i < range.last; ++pixel) {
+        const std::size_t end = columnEnd(scale, pixel + 1, range.last);
+        if (end > i) {
+            points.push_back({pixel, pixel + 1,
+                              *std::max_element(values.begin() + static_cast<std::ptrdiff_t>(i),
+                                                values.begin() + static_cast<std::ptrdiff_t>(end))});
+            i = end;
+        }
+    }
+    return points;
+}
+
+double cursorVisit(const trace::Run& run, std::uint64_t position)
+{
+    if (run.visitStart.empty() || position <= run.visitStart.front()) {
+        return 0;
+    }
+    return run.visitOf(position - 1) + 0.5;
+}
+
+std::vector<PromiseMark> promiseMarks(const trace::Run& run, const trace::VisitSeries& series)
+{
+    std::vector<PromiseMark> marks;
+    marks.reserve(series.promisesOpened.size() + series.promisesCompleted.size());
+    for (const std::uint64_t step : series.promisesOpened) {
+        marks.push_back({run.visitOf(step), step, false});
+    }
+    for (const std::uint64_t step : series.promisesCompleted) {
+        marks.push_back({run.visitOf(step), step, true});
+    }
+    std::stable_sort(marks.begin(), marks.end(),
+                     [](const PromiseMark& a, const PromiseMark& b) { return a.step < b.step; });
+    return marks;
+}
+
+} // namespace retro::views

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/trace/timeline.h"
+#include "views/timeline/timescale.h"
+
+#include <QRectF>
+
+#include <cstdint>
+#include <vector>
+
+namespace retro::views
+{
+
+/// Where the tracks of the timeline lie in a pane; all lengths in pixels. Made from the pane's size and the font alone.
+struct TimelineTracks
+{
+    double labelWidth = 0;
+    QRectF ruler;
+    QRectF modes;
+    QRectF markers;
+    QRectF frontier;
+    QRectF bytes;
+};
+
+/// Lays the tracks out; the two charts share what the fixed rows leave.
+[[nodiscard]] TimelineTracks layoutTracks(double width, double height, double fontScale);
+
+/// Neighbouring visits of one mode, or (when visits are thinner than a pixel) one pixel column with its most telling
+/// mode.
+struct ModeCell
+{
+    double left = 0;
+    double right = 0;
+    event::Mode mode = event::Mode::None;
+    std::uint32_t count = 1;
+};
+
+/// Cells of the visible part of the mode strip.
+[[nodiscard]] std::vector<ModeCell> modeCells(const std::vector<event::Mode>& modes, const TimeScale& scale);
+
+/// Highest value per visible visit or pixel column, for step curves.
+struct StepPoint
+{
+    double left = 0;
+    double right = 0;
+    double value = 0;
+};
+
+/// `values` holds one number per visit.
+[[nodiscard]] std::vector<StepPoint> stepPoints(const std::vector<double>& values, const TimeScale& scale);
+
+/// Where the cursor line stands for a position of the run: the middle of the visit that it is in, the very start before
+/// the first event.
+[[nodiscard]] double cursorVisit(const trace::Run& run, std::uint64_t position);
+
+/// A promise that opened (waits) or completed, as a mark over its visit.
+struct PromiseMark
+{
+    std::uint32_t visit = 0;
+    std::uint64_t step = 0;
+    bool isComplete = false;
+};
+
+/// Marks of a run in order of time.
+[[nodiscard]] std::vector<PromiseMark> promiseMarks(const trace::Run& run, const trace::VisitSeries& series);
+
+} // namespace retro::views
