@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/boundoperator.h"
+
+#include <fmt/format.h>
+
+namespace retro::ops
+{
+
+namespace
+{
+
+/// The attribute of that name when it has type T.
+template <class T>
+const T* attribute(const graph::Node& node, std::string_view name)
+{
+    const auto found = node.attributes.find(name);
+    return found == node.attributes.end() ? nullptr : std::get_if<T>(&found->second);
+}
+
+std::string operandShapes(const BindContext& context)
+{
+    std::string text;
+    for (std::size_t slot = 0; slot < context.operandTypes.size(); ++slot) {
+        text += text.empty() ? "" : ", ";
+        text += context.present(slot) ? '[' + tensor::toText(context.operandTypes[slot].shape) + ']' : "[absent]";
+    }
+    return text.empty() ? "no operands" : "operand shapes " + text;
+}
+
+} // namespace
+
+base::Error BindContext::error(std::string message) const
+{
+    const std::string domain = node.domain.empty() ? std::string{} : node.domain + '.';
+    return base::inputError(std::move(message), fmt::format("node '{}' ({}{}, opset {}): {}", node.name, domain,
+                                                            node.op, node.opset, operandShapes(*this)));
+}
+
+std::int64_t BindContext::intAttribute(std::string_view name, std::int64_t fallback) const
+{
+    const auto* value = attribute<std::int64_t>(node, name);
+    return value != nullptr ? *value : fallback;
+}
+
+double BindContext::floatAttribute(std::string_view name, double fallback) const
+{
+    const auto* value = attribute<double>(node, name);
+    return value != nullptr ? *value : fallback;
+}
+
+std::string BindContext::textAttribute(std::string_view name, std::string fallback) const
+{
+    const auto* value = attribute<std::string>(node, name);
+    return value != nullptr ? *value : std::move(fallback);
+}
+
+std::vector<std::int64_t> BindContext::intsAttribute(std::string_view name, std::vector<std::int64_t> fallback) const
+{
+    const auto* value = attribute<std::vector<std::int64_t>>(node, name);
+    return value != nullptr ? *value : std::move(fallback);
+}
+
+base::Result<std::vector<std::int64_t>> BindContext::constantInts(std::size_t slot) const
+{
+    if (!present(slot)) {
+        return std::vector<std::int64_t>{};
+    }
+    if (!constant(slot)) {
+        return error(fmt::format("operand {} ('{}') must be a constant; fold the part of the model that computes it, "
+                                 "or export the model with fixed shapes",
+                                 slot, graph.value(node.inputs[slot]).name));
+    }
+    if (tensor::isFloating(constants[slot].dtype())) {
+        return error(
+            fmt::format("operand {} must hold integers, not {}", slot, tensor::nameOf(constants[slot].dtype())));
+    }
+    const Tensor wide = constants[slot].to(tensor::DType::Int64).contiguous();
+    const auto values = wide.span<std::int64_t>();
+    return std::vector<std::int64_t>(values.begin(), values.end());
+}
+
+} // namespace retro::ops

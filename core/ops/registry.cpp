@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/registry.h"
+
+#include "core/ops/families.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+namespace retro::ops
+{
+
+namespace
+{
+
+std::vector<OperatorDeclaration> gather()
+{
+    std::vector<OperatorDeclaration> all;
+    for (const auto family : {sumDeclarations, productDeclarations, matMulDeclarations, gemmDeclarations,
+                              reshapeDeclarations, identityDeclarations, transposeDeclarations, concatDeclarations,
+                              splitDeclarations, reduceDeclarations, activationDeclarations, softmaxDeclarations}) {
+        const auto declarations = family();
+        all.insert(all.end(), declarations.begin(), declarations.end());
+    }
+    std::sort(all.begin(), all.end(), [](const OperatorDeclaration& a, const OperatorDeclaration& b) {
+        return std::tie(a.domain, a.op, a.sinceOpset) < std::tie(b.domain, b.op, b.sinceOpset);
+    });
+    return all;
+}
+
+/// "ai.onnx" and "" are two spellings of one domain.
+std::string_view canonical(std::string_view domain) { return domain == "ai.onnx" ? std::string_view{} : domain; }
+
+bool covers(const OperatorDeclaration& d, std::int64_t opset)
+{
+    const std::int64_t newest = d.domain.empty() ? kNewestOpset : d.sinceOpset;
+    return d.sinceOpset <= opset && opset <= (d.untilOpset == 0 ? newest : d.untilOpset);
+}
+
+/// The opsets at which an operator is known, for messages; empty when it is not known at all.
+std::string knownOpsets(std::string_view domain, std::string_view op)
+{
+    std::string text;
+    for (const OperatorDeclaration& d : declarations()) {
+        if (d.domain == canonical(domain) && d.op == op) {
+            const std::int64_t newest = d.domain.empty() ? kNewestOpset : d.sinceOpset;
+            text += fmt::format("{}{} to {}", text.empty() ? "" : ", ", d.sinceOpset,
+                                d.untilOpset == 0 ? newest : d.untilOpset);
+        }
+    }
+    return text;
+}
+
+std::string reasonFor(const graph::Node& node)
+{
+    const std::string domain = canonical(node.domain).empty() ? "ai.onnx" : node.domain;
+    const std::string known = knownOpsets(node.domain, node.op);
+    if (known.empty()) {
+        return fmt::format("operator {} (domain {}, opset {}) is not implemented; replace it in the model by operators "
+                           "that `retrograde-cli ops` lists",
+                           node.op, domain, node.opset);
+    }
+    return fmt::format("operator {} (domain {}) is not implemented at opset {}, only at {}; convert the model to one "
+                       "of those",
+                       node.op, domain, node.opset, known);
+}
+
+} // namespace
+
+std::span<const OperatorDeclaration> declarations()
+{
+    static const std::vector<OperatorDeclaration> all = gather();
+    return all;
+}
+
+const OperatorDeclaration* find(std::string_view domain, std::string_view op, std::int64_t opset)
+{
+    const auto all = declarations();
+    const auto key = std::tuple(canonical(domain), op);
+    auto at = std::lower_bound(all.begin(), all.end(), key, [](const OperatorDeclaration& d, const auto& wanted) {
+        return std::tuple(d.domain, d.op) < wanted;
+    });
+    for (; at != all.end() && std::tuple(at->domain, at->op) == key; ++at) {
+        if (covers(*at, opset)) {
+            return &*at;
+        }
+    }
+    return nullptr;
+}
+
+base::Result<std::unique_ptr<BoundOperator>> bind(const BindContext& context)
+{
+    const OperatorDeclaration* declaration = ops::find(context.node.domain, context.node.op, context.node.opset);
+    if (declaration == nullptr) {
+        return context.error(reasonFor(context.node));
+    }
+    return declaration->bind(context);
+}
+
+std::vector<UnsupportedNode> unsupported(const graph::Graph& graph)
+{
+    std::vector<UnsupportedNode> found;
+    for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
+        const graph::Node& node = graph.nodes()[i];
+        if (ops::find(node.domain, node.op, node.opset) == nullptr) {
+            found.push_back({graph::NodeId(i), reasonFor(node)});
+        }
+    }
+    return found;
+}
+
+} // namespace retro::ops
