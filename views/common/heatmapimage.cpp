@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/common/heatmapimage.h"
+
+#include "views/common/fonts.h"
+#include "views/common/paintfile.h"
+
+#include <QFontMetricsF>
+#include <QPainter>
+
+#include <algorithm>
+#include <cmath>
+
+namespace retro::views
+{
+
+namespace
+{
+
+constexpr double kLift = 0.59; // the darkest grey under a heatmap
+constexpr double kGap = 12;
+constexpr double kShortestSide = 480;
+
+QImage imageOf(const HeatmapFigure& figure)
+{
+    if (figure.mode == HeatmapMode::Over) {
+        return heatmapOver(figure.plane, figure.bar.scale, figure.bar.map, figure.picture);
+    }
+    return heatmapOnly(figure.plane, figure.bar.scale, figure.bar.map);
+}
+
+int mixed(int ground, int cover, double opacity)
+{
+    return static_cast<int>(std::lround(ground + (cover - ground) * opacity));
+}
+
+bool hasTwoPictures(const HeatmapFigure& figure)
+{
+    return figure.mode == HeatmapMode::SideBySide && !figure.picture.isNull();
+}
+
+// Room around the pictures.
+QSizeF frameSize(const HeatmapFigure& figure)
+{
+    QSizeF room(hasTwoPictures(figure) ? kGap : 0, 0);
+    if (figure.hasBar) {
+        room.rwidth() += kGap + colorBarWidth(figure.bar);
+    }
+    if (!figure.caption.isEmpty()) {
+        room.rheight() += 4 + std::ceil(QFontMetricsF(fonts::label()).height());
+    }
+    return room;
+}
+
+// Nearest-neighbour copy, so that no viewer and no printer smooths the pixels.
+QImage enlarged(const QImage& image, double pixel)
+{
+    const int factor = std::max(1, static_cast<int>(std::ceil(pixel)));
+    return image.scaled(image.width() * factor, image.height() * factor, Qt::IgnoreAspectRatio, Qt::FastTransformation);
+}
+
+void paintBox(QPainter& painter, const QRect& box, const HeatmapLayout& layout)
+{
+    const QRectF framed(layout.picture.left() + box.x() * layout.pixel, layout.picture.top() + box.y() * layout.pixel,
+                        box.width() * layout.pixel, box.height() * layout.pixel);
+    painter.setBrush(Qt::NoBrush);
+    // The ground is light in both themes: a dark frame with a light outer line.
+    painter.setPen(QPen(Theme::of(ThemeKind::Light)[Role::Base], 1));
+    painter.drawRect(framed.adjusted(-2.5, -2.5, 1.5, 1.5));
+    painter.setPen(QPen(Theme::of(ThemeKind::Light)[Role::Text], 1));
+    painter.drawRect(framed.adjusted(-1.5, -1.5, 0.5, 0.5));
+}
+
+bool needsText(const HeatmapFigure& figure) { return figure.hasBar || !figure.caption.isEmpty(); }
+
+int wantedPixel(const HeatmapFigure& figure, int pixel)
+{
+    if (pixel > 0) {
+        return pixel;
+    }
+    const int longer = std::max({figure.plane.width, figure.plane.height, 1});
+    return std::max(1, static_cast<int>(std::ceil(kShortestSide / longer)));
+}
+
+void paintWords(QPainter& painter, const HeatmapFigure& figure, const HeatmapLayout& layout, const Theme& theme)
+{
+    if (figure.box) {
+        paintBox(painter, *figure.box, layout);
+    }
+    if (figure.hasBar) {
+        paintColorBar(painter, figure.bar, layout.bar, theme);
+    }
+    if (!figure.caption.isEmpty()) {
+        painter.setFont(fonts::label());
+        painter.setPen(theme[Role::Text2]);
+        const QString shown =
+            QFontMetricsF(fonts::label()).elidedText(figure.caption, Qt::ElideMiddle, layout.caption.width());
+        painter.drawText(layout.caption, Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine, shown);
+    }
+}
+
+} // namespace
+
+QImage heatmapOnly(const Plane& plane, const Scale& scale, const ColorMap& map)
+{
+    QImage image(plane.width, plane.height, QImage::Format_ARGB32);
+    std::size_t i = 0;
+    for (int y = 0; y < plane.height; ++y) {
+        auto* row = reinterpret_cast<QRgb*>(image.scanLine(y));
+        for (int x = 0; x < plane.width; ++x, ++i) {
+            const double v = plane.values[i];
+            row[x] = std::isnan(v) ? qRgba(0, 0, 0, 0) : map.at(scale.toUnit(v));
+        }
+    }
+    return image;
+}
+
+QImage heatmapOver(const Plane& plane, const Scale& scale, const ColorMap& map, const QImage& picture)
+{
+    if (picture.isNull() || plane.isEmpty()) {
+        return heatmapOnly(plane, scale, map);
+    }
+    const QImage grey = picture
+                            .scaled(plane.width, plane.height, Qt::IgnoreAspectRatio,
+                                    picture.width() > plane.width ? Qt::SmoothTransformation : Qt::FastTransformation)
+                            .convertToFormat(QImage::Format_RGB32);
+    QImage image(plane.width, plane.height, QImage::Format_RGB32);
+    std::size_t i = 0;
+    for (int y = 0; y < plane.height; ++y) {
+        const auto* from = reinterpret_cast<const QRgb*>(grey.constScanLine(y));
+        auto* to = reinterpret_cast<QRgb*>(image.scanLine(y));
+        for (int x = 0; x < plane.width; ++x, ++i) {
+            const double luma = (0.299 * qRed(from[x]) + 0.587 * qGreen(from[x]) + 0.114 * qBlue(from[x])) / 255;
+            const int ground = static_cast<int>(std::lround(255 * (kLift + (1 - kLift) * luma)));
+            const double unit = scale.toUnit(plane.values[i]);
+            const double opacity = std::min(1.0, 1.25 * std::sqrt(std::abs(unit)));
+            const QRgb cover = map.at(unit);
+            to[x] = qRgb(mixed(ground, qRed(cover), opacity), mixed(ground, qGreen(cover), opacity),
+                         mixed(ground, qBlue(cover), opacity));
+        }
+    }
+    return image;
+}
+
+double fittingPixel(const HeatmapFigure& figure, const QSizeF& area)
+{
+    if (figure.plane.isEmpty()) {
+        return 1;
+    }
+    const QSizeF room = area - frameSize(figure);
+    const int across = figure.plane.width * (hasTwoPictures(figure) ? 2 : 1);
+    const double exact = std::min(room.width() / across, room.height() / figure.plane.height);
+    return exact >= 1 ? std::floor(exact) : std::max(exact, 1e-3);
+}
+
+HeatmapLayout layoutFigure(const HeatmapFigure& figure, double pixel)
+{
+    HeatmapLayout layout;
+    layout.pixel = pixel;
+    const QSizeF image(figure.plane.width * pixel, figure.plane.height * pixel);
+    double x = 0;
+    if (hasTwoPictures(figure)) {
+        layout.beside = QRectF(QPointF(), image);
+        x = image.width() + kGap;
+    }
+    layout.picture = QRectF(QPointF(x, 0), image);
+    if (figure.hasBar) {
+        const QRectF area(layout.picture.right() + kGap, 0, colorBarWidth(figure.bar), image.height());
+        layout.bar = layoutColorBar(figure.bar, area);
+    }
+    const QSizeF room = frameSize(figure);
+    layout.size = QSizeF(image.width() * (hasTwoPictures(figure) ? 2 : 1), image.height()) + room;
+    if (!figure.caption.isEmpty()) {
+        const double line = std::ceil(QFontMetricsF(fonts::label()).height());
+        layout.caption = QRectF(0, image.height() + 4, layout.size.width(), line);
+    }
+    return layout;
+}
+
+void paintFigure(QPainter& painter, const HeatmapFigure& figure, const HeatmapLayout& layout, const Theme& theme)
+{
+    painter.save();
+    painter.setRenderHint(QPainter::SmoothPixmapTransform, layout.pixel < 1);
+    painter.setRenderHint(QPainter::Antialiasing, false);
+    painter.drawImage(layout.picture, imageOf(figure));
+    if (!layout.beside.isEmpty()) {
+        painter.drawImage(layout.beside, figure.picture);
+    }
+    paintWords(painter, figure, layout, theme);
+    painter.restore();
+}
+
+QImage renderFigure(const HeatmapFigure& figure, int pixel)
+{
+    const int length = wantedPixel(figure, pixel);
+    const Theme& light = Theme::of(ThemeKind::Light);
+    if (!needsText(figure) && !hasTwoPictures(figure) && !figure.box) {
+        return enlarged(imageOf(figure), length).convertToFormat(QImage::Format_RGB32);
+    }
+    const HeatmapLayout layout = layoutFigure(figure, length);
+    const double margin = needsText(figure) ? kGap : 0;
+    QImage image((layout.size + QSizeF(2 * margin, 2 * margin)).toSize(), QImage::Format_RGB32);
+    image.fill(light[Role::Base]);
+    QPainter painter(&image);
+    painter.translate(margin, margin);
+    paintFigure(painter, figure, layout, light);
+    return image;
+}
+
+base::Result<void> writeFigure(const std::filesystem::path& path, const HeatmapFigure& figure, int pixel)
+{
+    const QString ending = QString::fromStdString(path.extension().string()).toLower();
+    if (ending == QLatin1String(".png") || ending == QLatin1String(".jpg")) {
+        return writePicture(path, renderFigure(figure, pixel), figure.texts);
+    }
+    const int length = wantedPixel(figure, pixel);
+    const HeatmapLayout layout = layoutFigure(figure, length);
+    const double margin = needsText(figure) ? kGap : 0;
+    const QSizeF whole = layout.size + QSizeF(2 * margin, 2 * margin);
+    const auto paint = [&](QPainter& painter) {
+        const Theme& light = Theme::of(ThemeKind::Light);
+        painter.fillRect(QRectF(QPointF(), whole), light[Role::Base]);
+        painter.translate(margin, margin);
+        // Vector formats leave smoothing to the viewer: hand them pixels that are already large.
+        painter.drawImage(layout.picture, enlarged(imageOf(figure), length));
+        if (!layout.beside.isEmpty()) {
+            painter.drawImage(layout.beside, enlarged(figure.picture, length));
+        }
+        paintWords(painter, figure, layout, light);
+    };
+    return paintToFile(path, whole, paint, figure.caption, figure.texts);
+}
+
+} // namespace retro::views

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "views/common/colorbar.h"
+#include "views/common/picture.h"
+
+#include <QImage>
+#include <QRect>
+
+#include <filesystem>
+#include <optional>
+
+class QPainter;
+
+namespace retro::views
+{
+
+/// How a heatmap is combined with its picture.
+enum class HeatmapMode : std::uint8_t { Over, Only, SideBySide };
+
+/// One pixel per value in the colours of the map. NaN becomes transparent. Pure; needs no application object.
+[[nodiscard]] QImage heatmapOnly(const Plane& plane, const Scale& scale, const ColorMap& map);
+/// The grey picture lifted to 59–100 %, covered by the map with opacity min(1, 1.25·√|v|). The picture is scaled to the
+/// plane when its size differs; without a picture the same as heatmapOnly().
+[[nodiscard]] QImage heatmapOver(const Plane& plane, const Scale& scale, const ColorMap& map, const QImage& picture);
+
+/// Everything that a heatmap with its frame of words consists of.
+struct HeatmapFigure
+{
+    Plane plane;
+    ColorBarSpec bar; ///< map and scale too
+    QImage picture;   ///< what the model saw; may be null
+    HeatmapMode mode = HeatmapMode::Over;
+    bool hasBar = true;
+    QString caption;          ///< one line under the picture; may be empty
+    std::optional<QRect> box; ///< a frame in pixels of the plane
+    PictureTexts texts;       ///< model, step, rules, scale: go into the written file
+};
+
+/// Where the parts of a figure lie.
+struct HeatmapLayout
+{
+    QSizeF size;      ///< of the whole
+    double pixel = 1; ///< length of one value
+    QRectF picture;   ///< of the heatmap, or of the heatmap over the picture
+    QRectF beside;    ///< of the bare picture (SideBySide); else empty
+    ColorBarLayout bar;
+    QRectF caption;
+};
+
+/// Largest length of a value with which the figure fits into `area`: a whole number, or a fraction below 1.
+[[nodiscard]] double fittingPixel(const HeatmapFigure& figure, const QSizeF& area);
+/// Lays the figure out with values of `pixel` length, from (0, 0).
+[[nodiscard]] HeatmapLayout layoutFigure(const HeatmapFigure& figure, double pixel);
+/// Draws the figure; pixels stay square and sharp.
+void paintFigure(QPainter& painter, const HeatmapFigure& figure, const HeatmapLayout& layout, const Theme& theme);
+
+/// The figure as a picture on the light base colour. Text needs a QGuiApplication; without bar and caption none is
+/// needed. `pixel` 0 = the smallest whole number that makes the longer side at least 480.
+[[nodiscard]] QImage renderFigure(const HeatmapFigure& figure, int pixel = 0);
+/// Writes the figure as .png (with text chunks), .svg or .pdf, through a temporary name. Errors: Usage (ending),
+/// Output.
+[[nodiscard]] base::Result<void> writeFigure(const std::filesystem::path& path, const HeatmapFigure& figure,
+                                             int pixel = 0);
+
+} // namespace retro::views

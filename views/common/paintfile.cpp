@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/common/paintfile.h"
+
+#include "core/base/file.h"
+
+#include <QBuffer>
+#include <QPageSize>
+#include <QPainter>
+#include <QPdfWriter>
+#include <QSvgGenerator>
+
+#include <cmath>
+#include <cstddef>
+#include <span>
+
+namespace retro::views
+{
+
+namespace
+{
+
+constexpr int kPointsPerInch = 72;
+constexpr double kScreenDpi = 96;
+
+QString joined(const PictureTexts& texts)
+{
+    QStringList lines;
+    for (const auto& [key, text] : texts) {
+        lines.append(QString::fromStdString(key) + QStringLiteral(": ") + QString::fromStdString(text));
+    }
+    return lines.join(QStringLiteral("; "));
+}
+
+base::Result<void> writePng(const std::filesystem::path& path, const QSizeF& size,
+                            const std::function<void(QPainter&)>& paint, const PictureTexts& texts, double scale)
+{
+    const double width = std::ceil(size.width() * scale);
+    const double height = std::ceil(size.height() * scale);
+    if (width > kMaxPngSide || height > kMaxPngSide || width * height > double(kMaxPngPixels)) {
+        return base::usageError("the picture would be too large for PNG; write .svg or .pdf, or a smaller part",
+                                path.string());
+    }
+    QImage image(static_cast<int>(width), static_cast<int>(height), QImage::Format_ARGB32_Premultiplied);
+    image.fill(Qt::transparent);
+    image.setDevicePixelRatio(scale);
+    {
+        QPainter painter(&image);
+        paint(painter);
+    }
+    image.setDevicePixelRatio(1);
+    return writePicture(path, image.convertToFormat(QImage::Format_RGB888), texts);
+}
+
+QByteArray svgBytes(const QSizeF& size, const std::function<void(QPainter&)>& paint, const QString& title,
+                    const PictureTexts& texts)
+{
+    QByteArray bytes;
+    QBuffer buffer(&bytes);
+    QSvgGenerator generator;
+    generator.setOutputDevice(&buffer);
+    generator.setResolution(static_cast<int>(kScreenDpi));
+    generator.setSize(size.toSize());
+    generator.setViewBox(QRectF(QPointF(), size));
+    generator.setTitle(title.toHtmlEscaped());
+    generator.setDescription(joined(texts).toHtmlEscaped());
+    QPainter painter(&generator);
+    paint(painter);
+    painter.end();
+    return bytes;
+}
+
+QByteArray pdfBytes(const QSizeF& size, const std::function<void(QPainter&)>& paint, const QString& title)
+{
+    QByteArray bytes;
+    QBuffer buffer(&bytes);
+    buffer.open(QIODevice::WriteOnly);
+    QPdfWriter writer(&buffer);
+    const double toPoints = kPointsPerInch / kScreenDpi;
+    writer.setPageSize(QPageSize(size * toPoints, QPageSize::Point));
+    writer.setPageMargins(QMarginsF());
+    writer.setResolution(static_cast<int>(kScreenDpi));
+    writer.setTitle(title);
+    writer.setCreator(QStringLiteral("Retrograde"));
+    QPainter painter(&writer);
+    paint(painter);
+    painter.end();
+    return bytes;
+}
+
+base::Result<void> writeBytes(const std::filesystem::path& path, const QByteArray& bytes)
+{
+    if (bytes.isEmpty()) {
+        return base::outputError("nothing could be drawn into the file", path.string());
+    }
+    return base::writeFile(path, std::as_bytes(std::span(bytes.constData(), static_cast<std::size_t>(bytes.size()))));
+}
+
+} // namespace
+
+base::Result<void> paintToFile(const std::filesystem::path& path, const QSizeF& size,
+                               const std::function<void(QPainter&)>& paint, const QString& title,
+                               const PictureTexts& texts, double pngScale)
+{
+    const QString ending = QString::fromStdString(path.extension().string()).toLower();
+    if (ending == QLatin1String(".png")) {
+        return writePng(path, size, paint, texts, pngScale);
+    }
+    if (ending == QLatin1String(".svg")) {
+        return writeBytes(path, svgBytes(size, paint, title, texts));
+    }
+    if (ending == QLatin1String(".pdf")) {
+        return writeBytes(path, pdfBytes(size, paint, title));
+    }
+    return base::usageError("drawings are written as .png, .svg or .pdf", path.string());
+}
+
+} // namespace retro::views

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QRect>
+
+class QPainter;
+class QStyleOption;
+class QStyleOptionComboBox;
+class QStyleOptionMenuItem;
+class QStyleOptionSlider;
+class QWidget;
+
+/// The drawings of Style, one function per element.
+namespace retro::views::stylepaint
+{
+
+/// True when the button lies on the accent.
+[[nodiscard]] bool isFilled(const QWidget* widget);
+
+void button(const QStyleOption& option, QPainter& painter, const QWidget* widget);
+void field(const QStyleOption& option, QPainter& painter);
+void frame(const QStyleOption& option, QPainter& painter);
+/// Window colour; with an outline for menus.
+void flat(const QStyleOption& option, QPainter& painter, bool hasOutline);
+void checkBox(const QStyleOption& option, QPainter& painter);
+/// Guide lines and ▸ ▾ of a tree.
+void branch(const QStyleOption& option, QPainter& painter);
+void focusRing(const QStyleOption& option, QPainter& painter);
+void tab(const QStyleOption& option, QPainter& painter);
+void headerSection(const QStyleOption& option, QPainter& painter);
+void menuBarItem(const QStyleOptionMenuItem& option, QPainter& painter);
+void comboBox(const QStyleOptionComboBox& option, QPainter& painter);
+void slider(const QStyleOptionSlider& option, const QRect& groove, const QRect& handle, QPainter& painter);
+void progress(const QStyleOption& option, QPainter& painter, bool isContents);
+
+} // namespace retro::views::stylepaint

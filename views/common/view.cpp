@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/common/view.h"
+
+#include "views/common/emptystate.h"
+#include "views/common/theme.h"
+
+#include <QShowEvent>
+#include <QStackedLayout>
+#include <QTimer>
+
+#include <utility>
+
+namespace retro::views
+{
+
+namespace
+{
+constexpr int kFrame = 16; // milliseconds
+}
+
+View::View(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent)
+    : QWidget(parent), m_model(model), m_cursor(cursor), m_selection(selection),
+      m_emptySentence(tr("Nothing is open yet. Open a model and run it."))
+{
+    m_stack = new QStackedLayout(this);
+    m_stack->setContentsMargins(0, 0, 0, 0);
+    m_empty = new EmptyState(this);
+    m_stack->addWidget(m_empty);
+    m_frame = new QTimer(this);
+    m_frame->setSingleShot(true);
+    m_frame->setInterval(kFrame);
+    connect(m_frame, &QTimer::timeout, this, &View::apply);
+    connect(&model, &RunModel::runChanged, this, [this] { schedule(Change::Run | Change::State); });
+    connect(&model, &RunModel::stateChanged, this, [this] { schedule(Change::State); });
+    connect(&model, &RunModel::loadStateChanged, this, &View::applyLoadState);
+    connect(&selection, &Selection::changed, this, [this] { schedule(Change::Selection); });
+    connect(&ThemeHub::instance(), &ThemeHub::changed, this, [this] { schedule(Change::Theme); });
+    connect(m_empty, &EmptyState::activated, this, &View::openRequested);
+    connect(m_empty, &EmptyState::cancelled, this, &View::cancelRequested);
+}
+
+base::Result<void> View::exportTo(const std::filesystem::path& path)
+{
+    return base::usageError("this view cannot be exported", path.string());
+}
+
+void View::setBody(QWidget* body)
+{
+    m_body = body;
+    m_stack->addWidget(body);
+}
+
+void View::setEmptyText(const QString& sentence, const QString& button)
+{
+    m_emptySentence = sentence;
+    m_emptyButton = button;
+}
+
+void View::schedule(Changes changes)
+{
+    m_pending |= changes;
+    if (isVisible() && !m_frame->isActive()) {
+        m_frame->start();
+    }
+}
+
+void View::flush()
+{
+    m_frame->stop();
+    apply();
+}
+
+void View::showEvent(QShowEvent* event)
+{
+    QWidget::showEvent(event);
+    apply(); // catch up before the first paint
+}
+
+void View::apply()
+{
+    const Changes changes = std::exchange(m_pending, Changes());
+    if (m_model.hasRun() && changes != Changes()) {
+        refresh(changes);
+        emit captionChanged();
+    }
+    applyLoadState();
+}
+
+void View::applyLoadState()
+{
+    // Old content stays while something else is loaded.
+    if (m_model.hasRun() && m_model.loadState() != LoadState::Error) {
+        const QString reason = emptyReason();
+        m_empty->showEmpty(reason);
+        m_stack->setCurrentWidget(reason.isEmpty() && m_body != nullptr ? m_body : m_empty);
+        return;
+    }
+    switch (m_model.loadState()) {
+    case LoadState::Loading:
+        m_empty->showLoading(m_model.stage(), m_model.fraction());
+        break;
+    case LoadState::Error:
+        m_empty->showError(m_model.errorWhat(), m_model.errorRemedy());
+        break;
+    case LoadState::Empty:
+    case LoadState::Ready:
+        m_empty->showEmpty(m_emptySentence, m_emptyButton);
+        break;
+    }
+    m_stack->setCurrentWidget(m_empty);
+}
+
+} // namespace retro::views

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/common/viewcontext.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace retro::views
+{
+
+namespace
+{
+
+QString text(std::string_view s) { return QString::fromUtf8(s.data(), static_cast<qsizetype>(s.size())); }
+
+std::uint64_t keyOf(std::uint32_t node, std::uint32_t output)
+{
+    return (static_cast<std::uint64_t>(node) << 32) | output;
+}
+
+} // namespace
+
+RunModel::RunModel(Cursor& cursor, QObject* parent) : QObject(parent), m_cursor(cursor)
+{
+    connect(&cursor, &Cursor::moved, this, &RunModel::follow);
+}
+
+void RunModel::setRun(RunHandle handle, InputInfo input, bool atEnd)
+{
+    m_handle = std::move(handle);
+    m_input = std::move(input);
+    m_loadState = hasRun() ? LoadState::Ready : LoadState::Empty;
+    m_stage.clear();
+    m_remedy.clear();
+    m_relevanceSteps.clear();
+    const std::uint64_t end = hasRun() ? run().eventCount() : 0;
+    if (hasRun()) {
+        indexRelevance();
+        m_handle.timeline->seek(atEnd ? end : 0);
+    }
+    emit loadStateChanged();
+    emit runChanged();
+    m_cursor.reset(end, atEnd ? end : 0); // follows with stateChanged()
+}
+
+void RunModel::setLoading(const QString& stage, double fraction)
+{
+    m_loadState = LoadState::Loading;
+    m_stage = stage;
+    m_fraction = fraction;
+    emit loadStateChanged();
+}
+
+void RunModel::setError(const QString& what, const QString& remedy)
+{
+    m_loadState = LoadState::Error;
+    m_stage = what;
+    m_remedy = remedy;
+    emit loadStateChanged();
+}
+
+void RunModel::endLoading()
+{
+    m_loadState = hasRun() ? LoadState::Ready : LoadState::Empty;
+    emit loadStateChanged();
+}
+
+void RunModel::follow(std::uint64_t position)
+{
+    if (hasRun()) {
+        m_handle.timeline->seek(position);
+    }
+    emit stateChanged();
+}
+
+void RunModel::indexRelevance()
+{
+    const std::vector<trace::Event>& events = run().events;
+    for (std::size_t step = 0; step < events.size(); ++step) {
+        const trace::Event& e = events[step];
+        if (e.kind == event::EventKind::Relevance) {
+            m_relevanceSteps.emplace_back(keyOf(e.node, e.slot), step + 1);
+        }
+    }
+    std::sort(m_relevanceSteps.begin(), m_relevanceSteps.end());
+}
+
+QString RunModel::label(base::NodeId node) const { return text(graph().labelOf(node)); }
+
+QString RunModel::shortLabel(base::NodeId node) const
+{
+    const QString whole = label(node);
+    const QString last = whole.section(QLatin1Char('/'), -1, -1, QString::SectionSkipEmpty);
+    return last.isEmpty() ? whole : last;
+}
+
+QString RunModel::label(base::ValueId value) const { return text(graph().value(value).name); }
+
+QString RunModel::op(base::NodeId node) const { return text(graph().opOf(node)); }
+
+QString RunModel::shapeText(base::ValueId value) const
+{
+    const bool isKnown = value.isValid() && value.index() < run().shapes.size();
+    return isKnown ? text(tensor::toText(run().shapes[value.index()])) : QString();
+}
+
+QString RunModel::shortShapeText(base::ValueId value) const
+{
+    if (!value.isValid() || value.index() >= run().shapes.size()) {
+        return {};
+    }
+    tensor::Shape shape = run().shapes[value.index()];
+    if (shape.size() > 1 && shape.front() == 1) {
+        shape.erase(shape.begin());
+    }
+    return text(tensor::toText(shape)).remove(QLatin1Char(' '));
+}
+
+QString RunModel::className(std::int64_t index) const
+{
+    const auto at = static_cast<std::size_t>(index);
+    if (index >= 0 && at < run().facts.labels.size() && !run().facts.labels[at].empty()) {
+        return text(run().facts.labels[at]);
+    }
+    if (index >= 0 && index < m_input.labels.size()) {
+        return m_input.labels[static_cast<qsizetype>(index)];
+    }
+    return tr("class %1").arg(index);
+}
+
+base::HandleId RunModel::relevanceHandle(base::ValueId value) const
+{
+    if (!value.isValid()) {
+        return {};
+    }
+    const base::NodeId node = graph().nodeOf(value);
+    if (!node.isValid() || node.index() >= state().nodes.size()) {
+        return {};
+    }
+    const std::vector<base::HandleId>& relevance = state().nodes[node.index()].relevance;
+    const std::uint32_t output = graph().value(value).producerOutput;
+    return output < relevance.size() ? relevance[output] : base::HandleId();
+}
+
+const tensor::Tensor* RunModel::tensor(base::HandleId handle) const
+{
+    const std::vector<tensor::Tensor>& all = run().tensors;
+    const bool isThere = handle.isValid() && handle.index() < all.size() && all[handle.index()].isValid();
+    return isThere ? &all[handle.index()] : nullptr;
+}
+
+const tensor::Tensor* RunModel::forwardValue(base::ValueId value) const
+{
+    if (!value.isValid()) {
+        return nullptr;
+    }
+    if (value.index() < run().values.size() && run().values[value.index()].isValid()) {
+        return &run().values[value.index()];
+    }
+    const tensor::Tensor& constant = graph().value(value).constant;
+    return constant.isValid() ? &constant : nullptr;
+}
+
+base::NodeId RunModel::nodeOf(const SelectedThing& thing) const
+{
+    if (const auto* node = std::get_if<base::NodeId>(&thing)) {
+        return node->isValid() && node->index() < graph().runNodeCount() ? *node : base::NodeId();
+    }
+    if (const auto* value = std::get_if<base::ValueId>(&thing)) {
+        return value->isValid() && value->index() < graph().valueCount() ? graph().nodeOf(*value) : base::NodeId();
+    }
+    if (const auto* promise = std::get_if<base::PromiseId>(&thing)) {
+        const bool isKnown = promise->isValid() && promise->index() < state().promises.size();
+        return isKnown ? state().promises[promise->index()].start : base::NodeId();
+    }
+    return {};
+}
+
+base::ValueId RunModel::valueOf(const SelectedThing& thing) const
+{
+    if (const auto* value = std::get_if<base::ValueId>(&thing)) {
+        return value->isValid() && value->index() < graph().valueCount() ? *value : base::ValueId();
+    }
+    const base::NodeId node = nodeOf(thing);
+    if (!node.isValid() || graph().outputsOf(node).empty()) {
+        return {};
+    }
+    return graph().outputsOf(node).front();
+}
+
+std::optional<std::uint64_t> RunModel::relevanceStep(base::NodeId node, std::uint32_t output) const
+{
+    const std::uint64_t key = keyOf(node.value, output);
+    const auto found = std::lower_bound(m_relevanceSteps.begin(), m_relevanceSteps.end(), std::pair(key, std::uint64_t{0}));
+    if (found == m_relevanceSteps.end() || found->first != key) {
+        return std::nullopt;
+    }
+    return found->second;
+}
+
+} // namespace retro::views
