@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/formats/modelcard.h"
+
+#include "core/base/file.h"
+#include "core/formats/cardfields.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace retro::formats
+{
+
+namespace fs = std::filesystem;
+
+using base::inputError;
+using base::Result;
+using nlohmann::json;
+
+namespace
+{
+
+constexpr std::string_view kFormatName = "retrograde-card/";
+constexpr std::string_view kFormat = "retrograde-card/1";
+constexpr std::array<std::string_view, 2> kKinds{"image", "array"};
+constexpr std::array<std::string_view, 2> kLayouts{"NCHW", "NHWC"};
+constexpr std::array<std::string_view, 3> kChannels{"RGB", "BGR", "GRAY"};
+
+Result<void> checkFormat(const CardFields& card)
+{
+    std::string format;
+    RETRO_CHECK(card.text("format", format));
+    if (format == kFormat) {
+        return {};
+    }
+    if (format.starts_with(kFormatName)) {
+        return card.error("format", fmt::format("the card has the format '{}', which is newer than this program; it "
+                                                "reads '{}'",
+                                                format, kFormat));
+    }
+    return card.error("format", fmt::format("this is not a model card: it must say \"format\": \"{}\"", kFormat));
+}
+
+/// Mean and deviation: none, one for all channels, or one per channel; deviations above zero.
+Result<void> checkNormalisation(const CardFields& input, const ModelCard& card)
+{
+    const std::size_t channels = card.channels == "GRAY" ? 1 : 3;
+    const auto fits = [&](std::size_t count) { return card.inputKind == "array" || count <= 1 || count == channels; };
+    if (!fits(card.mean.size())) {
+        return input.error("mean", fmt::format("it has {} numbers for {} channels", card.mean.size(), channels));
+    }
+    if (!fits(card.deviation.size())) {
+        return input.error("std", fmt::format("it has {} numbers for {} channels", card.deviation.size(), channels));
+    }
+    if (std::any_of(card.deviation.begin(), card.deviation.end(), [](double d) { return !(d > 0); })) {
+        return input.error("std", "pixels are divided by it, so every number must be above 0");
+    }
+    return {};
+}
+
+Result<void> readInput(const json& object, ModelCard& card)
+{
+    const CardFields input(object, "input");
+    RETRO_CHECK(input.text("name", card.inputName));
+    RETRO_CHECK(input.word("kind", kKinds, card.inputKind));
+    RETRO_CHECK(input.word("layout", kLayouts, card.layout));
+    RETRO_CHECK(input.word("channels", kChannels, card.channels));
+    RETRO_CHECK(input.numbers("scale", std::span<double>(card.scale)));
+    RETRO_CHECK(input.numbers("mean", card.mean));
+    RETRO_CHECK(input.numbers("std", card.deviation));
+    RETRO_CHECK(input.pixels("size", card.size));
+    return checkNormalisation(input, card);
+}
+
+Result<CardPicture> readPicture(const json& object, const std::string& path)
+{
+    if (!object.is_object()) {
+        return inputError("it must be an object in braces", "field '" + path + "'");
+    }
+    const CardFields fields(object, path);
+    CardPicture picture;
+    RETRO_CHECK(fields.relativePath("file", picture.file));
+    RETRO_CHECK(fields.text("true_class", picture.trueClass));
+    if (picture.file.empty()) {
+        return fields.error("file", "the picture's file is not named");
+    }
+    if (fields.has("tag_box")) {
+        std::array<int, 4> box{};
+        RETRO_CHECK(fields.pixels("tag_box", box));
+        picture.tagBox = box;
+    }
+    return picture;
+}
+
+Result<void> readPictures(const CardFields& fields, ModelCard& card)
+{
+    RETRO_TRY(const json* pictures, fields.list("pictures"));
+    if (pictures == nullptr) {
+        return {};
+    }
+    for (std::size_t i = 0; i < pictures->size(); ++i) {
+        RETRO_TRY(CardPicture picture, readPicture((*pictures)[i], fmt::format("pictures[{}]", i)));
+        card.pictures.push_back(std::move(picture));
+    }
+    return {};
+}
+
+/// Numbers stay under their name, numbers inside an object under "name.member"; anything else is for people only.
+void addFigures(const json& object, const std::string& prefix, std::map<std::string, double>& figures)
+{
+    for (const auto& [name, figure] : object.items()) {
+        if (figure.is_number()) {
+            figures[prefix + name] = figure.get<double>();
+        } else if (figure.is_object()) {
+            addFigures(figure, prefix + name + ".", figures);
+        }
+    }
+}
+
+Result<ModelCard> parseCard(const std::string& text)
+{
+    RETRO_TRY(const json parsed, parseCardJson(text));
+    if (!parsed.is_object()) {
+        return inputError("this is not a model card: a card is a JSON object in braces");
+    }
+    const CardFields fields(parsed, "");
+    RETRO_CHECK(checkFormat(fields));
+    ModelCard card;
+    RETRO_CHECK(fields.relativePath("model", card.model));
+    RETRO_CHECK(fields.text("title", card.title));
+    RETRO_CHECK(fields.texts("labels", card.labels));
+    RETRO_CHECK(fields.text("composite", card.composite));
+    RETRO_CHECK(fields.text("target", card.target));
+    RETRO_CHECK(fields.relativePath("control", card.control));
+    RETRO_CHECK(readPictures(fields, card));
+    RETRO_TRY(const json* input, fields.object("input"));
+    if (input != nullptr) {
+        RETRO_CHECK(readInput(*input, card));
+    }
+    RETRO_TRY(const json* figures, fields.object("figures"));
+    if (figures != nullptr) {
+        addFigures(*figures, "", card.figures);
+    }
+    return card;
+}
+
+} // namespace
+
+Result<ModelCard> readCard(const fs::path& path)
+{
+    RETRO_TRY(const std::string text, base::readTextFile(path, kMaxCardBytes));
+    Result<ModelCard> card = parseCard(text);
+    return card.ok() ? std::move(card) : base::within(std::move(card).error(), path.string());
+}
+
+Result<std::optional<ModelCard>> cardOf(const fs::path& model)
+{
+    const fs::path path = fs::path(model).replace_extension("card.json");
+    std::error_code ec;
+    if (!fs::exists(path, ec)) {
+        return std::optional<ModelCard>();
+    }
+    RETRO_TRY(ModelCard card, readCard(path));
+    return std::optional(std::move(card));
+}
+
+} // namespace retro::formats
