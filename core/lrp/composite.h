@@ -59,7 +59,7 @@ using RuleAssignment = std::vector<AssignedRule>;
 /// Names of the built-in composites that exist, in the order of the documentation.
 [[nodiscard]] std::vector<std::string> builtinNames();
 /// A composite from its JSON text (docs/formats/composite.md). Errors (Input) name file, line and field.
-[[nodiscard]] base::Result<Composite> parseComposite(const std::string& json, const std::string& where);
+[[nodiscard]] base::Result<Composite> parseComposite(const std::string& text, const std::string& where);
 /// JSON text of a composite; parseComposite reads it back.
 [[nodiscard]] std::string toJson(const Composite& composite);
 

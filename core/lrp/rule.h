@@ -5,10 +5,12 @@
 #include "core/event/event.h"
 #include "core/ops/boundoperator.h"
 
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 namespace retro::lrp
@@ -35,6 +37,10 @@ struct RuleContext
     event::LedgerEntry* ledger = nullptr;
 };
 
+/// Parameters of a rule by name, as composite files write them.
+using RuleParameter = std::variant<bool, double, std::string>;
+using RuleParameters = std::map<std::string, RuleParameter, std::less<>>;
+
 /// A relevance rule with its parameters, written for one or more structures. Immutable, shared.
 class Rule
 {
@@ -45,6 +51,8 @@ public:
     [[nodiscard]] virtual std::string_view name() const = 0;
     /// Name with parameters, for people: "epsilon 1e-06".
     [[nodiscard]] virtual std::string text() const { return std::string(name()); }
+    /// All parameters; makeRule(name(), parameters()) gives an equal rule.
+    [[nodiscard]] virtual RuleParameters parameters() const { return {}; }
     /// True when the rule is defined for this operator's structure.
     [[nodiscard]] virtual bool accepts(const ops::Structure& structure) const = 0;
     /// Which operands and outputs apply() reads, given which operands are tracked.

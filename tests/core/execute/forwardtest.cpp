@@ -6,6 +6,8 @@
 
 #include <QTest>
 
+#include <fmt/format.h>
+
 #include <memory>
 
 using namespace retro;
@@ -147,7 +149,7 @@ private slots:
         ValueId value = builder.addInput("x", DType::Float32, tensor::Shape{1024});
         const ValueId one = builder.addConstant("one", Tensor::full(DType::Float32, {1}, 1));
         for (int i = 0; i < 64; ++i) {
-            const ValueId next = builder.addResult("v" + std::to_string(i));
+            const ValueId next = builder.addResult(fmt::format("v{}", i));
             builder.addNode({"Add", "", {}, {}, 13, {value, one}, {next}, {}});
             value = next;
         }
@@ -241,4 +243,4 @@ private slots:
 };
 
 QTEST_GUILESS_MAIN(TestForward)
-#include "tst_forward.moc"
+#include "forwardtest.moc"

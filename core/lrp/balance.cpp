@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/lrp/balance.h"
+
+#include <cmath>
+
+namespace retro::lrp
+{
+
+namespace algebra = ops::algebra;
+
+namespace
+{
+
+// Elements of r at which d is exactly zero; the others 0. Exact: each element is either copied or subtracted from
+// itself.
+Tensor keepWhereZero(const Tensor& r, const Tensor& d)
+{
+    return algebra::subtract(algebra::subtract(r, algebra::keepWherePositive(r, d)), algebra::keepWhereNegative(r, d));
+}
+
+double roundingOf(tensor::DType dtype) { return dtype == tensor::DType::Float64 ? kRoundingDouble : kRoundingFloat; }
+
+} // namespace
+
+Balance::Balance(const RuleContext& context) : m_ledger(context.ledger)
+{
+    if (m_ledger == nullptr) {
+        return;
+    }
+    for (const Tensor& relevance : context.relevance) {
+        if (relevance.isValid()) {
+            m_row.arrived += algebra::sum(relevance);
+            m_row.magnitude += algebra::sumAbsolute(relevance);
+            m_tolerance = roundingOf(relevance.dtype());
+        }
+    }
+    m_tolerance *= m_row.magnitude;
+}
+
+void Balance::book(event::Cause cause, double amount) { m_row.causes[static_cast<std::size_t>(cause)] += amount; }
+
+void Balance::bookDivision(const Tensor& r, const Tensor& s, const Tensor& d, double factor)
+{
+    if (!isWanted()) {
+        return;
+    }
+    const double nothingBelow = algebra::sum(keepWhereZero(r, d));
+    book(event::Cause::ZeroDenominator, factor * nothingBelow);
+    book(event::Cause::Stabiliser, factor * (algebra::sum(r) - nothingBelow - algebra::dot(s, d)));
+}
+
+std::vector<Tensor> Balance::close(std::vector<Tensor> parts)
+{
+    if (!isWanted()) {
+        return parts;
+    }
+    for (const Tensor& part : parts) {
+        if (part.isValid()) {
+            m_row.handedOn += algebra::sum(part);
+        }
+    }
+    const double rest = m_row.unexplained();
+    if (std::abs(rest) <= m_tolerance) {
+        book(event::Cause::Rounding, rest);
+    }
+    m_ledger->arrived += m_row.arrived;
+    m_ledger->handedOn += m_row.handedOn;
+    m_ledger->magnitude += m_row.magnitude;
+    for (std::size_t cause = 0; cause < event::kCauseCount; ++cause) {
+        m_ledger->causes[cause] += m_row.causes[cause];
+    }
+    return parts;
+}
+
+std::vector<Tensor> Balance::closeAs(event::Cause cause, std::vector<Tensor> parts)
+{
+    if (isWanted()) {
+        double rest = m_row.unexplained();
+        for (const Tensor& part : parts) {
+            rest -= part.isValid() ? algebra::sum(part) : 0;
+        }
+        if (std::abs(rest) > m_tolerance) {
+            book(cause, rest);
+        }
+    }
+    return close(std::move(parts));
+}
+
+std::vector<Tensor> onlySlot(const RuleContext& context, std::size_t slot, Tensor tensor)
+{
+    std::vector<Tensor> parts(context.tracked.size());
+    if (slot < parts.size() && context.tracked[slot] != 0) {
+        parts[slot] = std::move(tensor);
+    }
+    return parts;
+}
+
+} // namespace retro::lrp

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/lrp/rule.h"
+#include "core/ops/algebra.h"
+
+#include <vector>
+
+namespace retro::lrp
+{
+
+/// Relative size up to which a rest counts as rounding: of Σ|r| in float32 and in float64.
+inline constexpr double kRoundingFloat = 1e-6;
+inline constexpr double kRoundingDouble = 1e-12;
+
+/// Fills the ledger row of one application of a rule, when the caller wants one. Lives as long as the application;
+/// never changes what the rule computes.
+class Balance
+{
+public:
+    explicit Balance(const RuleContext& context);
+
+    /// False: amounts need not be computed.
+    [[nodiscard]] bool isWanted() const { return m_ledger != nullptr; }
+    void book(event::Cause cause, double amount);
+    /// Books what a stabilised division s = r / stab(d) keeps back, times `factor`: r where d is exactly 0 as zero
+    /// denominator, the rest of Σr − Σs·d as stabiliser.
+    void bookDivision(const Tensor& r, const Tensor& s, const Tensor& d, double factor = 1);
+
+    /// Books the relevance that is handed on and, when the row then closes within rounding, the rest as rounding.
+    /// Returns `parts`.
+    [[nodiscard]] std::vector<Tensor> close(std::vector<Tensor> parts);
+    /// As close(), for rules that lose relevance in one way only: a rest beyond rounding belongs to `cause`.
+    [[nodiscard]] std::vector<Tensor> closeAs(event::Cause cause, std::vector<Tensor> parts);
+
+private:
+    event::LedgerEntry* m_ledger;
+    event::LedgerEntry m_row; // of this application alone
+    double m_tolerance = 0;   // absolute
+};
+
+/// One slot of `tensor` among the operands of the node, the others invalid.
+[[nodiscard]] std::vector<Tensor> onlySlot(const RuleContext& context, std::size_t slot, Tensor tensor);
+
+} // namespace retro::lrp

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+// The built-in composites (specification of the rules, section 1.6); docs/composites.md has the table.
+#include "core/lrp/composite.h"
+#include "core/lrp/rules.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace retro::lrp
+{
+
+using execute::BoundModel;
+using execute::NodeId;
+using ops::StructureKind;
+using Entries = std::vector<CompositeEntry>;
+
+namespace
+{
+
+const std::vector<std::string> kConvolutions{"Conv", "ConvTranspose"};
+
+CompositeEntry entry(StructureKind structure, RulePointer rule)
+{
+    Matcher matcher;
+    matcher.structure = structure;
+    return {std::move(matcher), std::move(rule)};
+}
+
+CompositeEntry convolutions(RulePointer rule)
+{
+    CompositeEntry result = entry(StructureKind::LinearMap, std::move(rule));
+    result.matcher.ops = kConvolutions;
+    return result;
+}
+
+CompositeEntry first(std::vector<std::string> operators, RulePointer rule)
+{
+    Matcher matcher;
+    matcher.ops = std::move(operators);
+    matcher.firstWeight = true;
+    return {std::move(matcher), std::move(rule)};
+}
+
+void append(Entries& entries, Entries more)
+{
+    entries.insert(entries.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+// What every LRP composite does with nodes that have no weights.
+Entries baseMap(const RulePointer& bilinear)
+{
+    return {entry(StructureKind::Bilinear, bilinear),        entry(StructureKind::SumOfOperands, normRule()),
+            entry(StructureKind::Reduction, normRule()),     entry(StructureKind::AveragePool, normRule()),
+            entry(StructureKind::MaxPool, winnerRule()),     entry(StructureKind::ElementWise, passRule()),
+            entry(StructureKind::Normalisation, passRule()), entry(StructureKind::Softmax, passRule()),
+            entry(StructureKind::ShapeMap, passRule()),      entry(StructureKind::Product, uniformRule()),
+            entry(StructureKind::Quotient, passRule())};
+}
+
+Entries gradientMap() { return {{Matcher{}, gradientRule()}}; }
+
+// The parameters that the LRP composites share.
+struct Shared
+{
+    LinearOptions epsilon;
+    LinearOptions others; // epsilon 1e-6, the same bias policy
+    RulePointer first;    // null: the first weight layer is nothing special
+};
+
+constexpr std::array<std::string_view, 4> kFirstNames{"none", "flat", "w-square", "z-box"};
+enum class First : std::uint8_t { None, Flat, WSquare, ZBox };
+constexpr Range kAnything{std::numeric_limits<double>::lowest(), std::numeric_limits<double>::max()};
+
+RulePointer boxRule(ParameterReader& reader)
+{
+    const double low = reader.number("low", -3, kAnything);
+    const double high = reader.number("high", 3, kAnything);
+    if (!(low <= high)) {
+        reader.fail("low", fmt::format("low ({}) must not be above high ({})", low, high));
+    }
+    return zBoxRule(low, high);
+}
+
+RulePointer firstRule(ParameterReader& reader, First fallback, const LinearOptions& options)
+{
+    switch (static_cast<First>(reader.choice("first", kFirstNames, static_cast<std::size_t>(fallback)))) {
+    case First::None:
+        return nullptr;
+    case First::Flat:
+        return flatRule();
+    case First::WSquare:
+        return wSquareRule(options);
+    case First::ZBox:
+        return boxRule(reader);
+    }
+    return nullptr;
+}
+
+Shared readShared(ParameterReader& reader, First fallback)
+{
+    Shared shared;
+    shared.epsilon = reader.linearOptions(1e-6);
+    if (reader.flag("zero_bias", false)) {
+        shared.epsilon.bias = BiasPolicy::Zero;
+    }
+    shared.others.bias = shared.epsilon.bias;
+    shared.first = firstRule(reader, fallback, shared.others);
+    return shared;
+}
+
+Composite layered(const Shared& shared, std::vector<std::string> firstOperators, RulePointer convolution)
+{
+    Composite composite;
+    if (shared.first != nullptr) {
+        composite.entries.push_back(first(std::move(firstOperators), shared.first));
+    }
+    composite.entries.push_back(convolutions(std::move(convolution)));
+    composite.entries.push_back(entry(StructureKind::LinearMap, epsilonRule(shared.epsilon)));
+    append(composite.entries, baseMap(epsilonRule(shared.epsilon)));
+    return composite;
+}
+
+Composite epsilonComposite(ParameterReader& reader)
+{
+    const Shared shared = readShared(reader, First::None);
+    return layered(shared, {}, epsilonRule(shared.epsilon));
+}
+
+Composite plusComposite(ParameterReader& reader, First fallback)
+{
+    const Shared shared = readShared(reader, fallback);
+    return layered(shared, {}, zPlusRule(shared.others));
+}
+Composite epsilonPlus(ParameterReader& reader) { return plusComposite(reader, First::None); }
+Composite epsilonPlusFlat(ParameterReader& reader) { return plusComposite(reader, First::Flat); }
+
+Composite alphaComposite(ParameterReader& reader, First fallback)
+{
+    const Shared shared = readShared(reader, fallback);
+    return layered(shared, {}, alphaBetaRule(2, 1, shared.others));
+}
+Composite epsilonAlpha2Beta1(ParameterReader& reader) { return alphaComposite(reader, First::None); }
+Composite epsilonAlpha2Beta1Flat(ParameterReader& reader) { return alphaComposite(reader, First::Flat); }
+
+Composite epsilonGammaBox(ParameterReader& reader)
+{
+    const Shared shared = readShared(reader, First::ZBox);
+    const double gamma = reader.number("gamma", 0.25);
+    return layered(shared, kConvolutions, gammaRule(gamma, shared.others));
+}
+
+Composite excitationBackprop(ParameterReader& reader)
+{
+    LinearOptions options = reader.linearOptions(1e-6);
+    if (reader.flag("zero_bias", false)) {
+        options.bias = BiasPolicy::Zero;
+    }
+    Composite composite;
+    composite.entries = {entry(StructureKind::LinearMap, zPlusRule(options)),
+                         entry(StructureKind::SumOfOperands, normRule()), entry(StructureKind::AveragePool, normRule()),
+                         entry(StructureKind::Reduction, normRule())};
+    append(composite.entries, gradientMap());
+    return composite;
+}
+
+Composite reluComposite(RulePointer rule)
+{
+    Composite composite;
+    Matcher relu;
+    relu.ops = {"Relu"};
+    composite.entries.push_back({std::move(relu), std::move(rule)});
+    append(composite.entries, gradientMap());
+    return composite;
+}
+Composite guidedBackprop(ParameterReader&) { return reluComposite(guidedBackpropRule()); }
+Composite deconvNet(ParameterReader&) { return reluComposite(deconvNetRule()); }
+Composite betaSmooth(ParameterReader& reader) { return reluComposite(betaSmoothRule(reader.number("beta", 10))); }
+
+RulePointer dynamicSoftmax(ParameterReader& reader)
+{
+    static constexpr std::array<std::string_view, 3> kNames{"identity", "attn", "attn_tril"};
+    const std::size_t choice = reader.choice("softmax", kNames, 0);
+    return choice == 0 ? passRule() : softmaxTaylorRule(choice == 2);
+}
+
+Composite dynamic(ParameterReader& reader)
+{
+    constexpr double kEpsilon = 1e-11;
+    LinearOptions options;
+    options.stabiliser.epsilon = reader.number("epsilon", kEpsilon);
+    const RulePointer linear = epsilonRule(options, BilinearShare::Full);
+    const RulePointer ratio = absRatioRule(options.stabiliser.epsilon);
+    Composite composite;
+    composite.entries = {entry(StructureKind::LinearMap, linear),
+                         entry(StructureKind::Bilinear, linear),
+                         entry(StructureKind::SumOfOperands, ratio),
+                         entry(StructureKind::Product, ratio),
+                         entry(StructureKind::Quotient, ratio),
+                         entry(StructureKind::Reduction, ratio),
+                         entry(StructureKind::AveragePool, uniformRule()),
+                         entry(StructureKind::MaxPool, winnerRule()),
+                         entry(StructureKind::ElementWise, passRule()),
+                         entry(StructureKind::Normalisation, passRule()),
+                         entry(StructureKind::Softmax, dynamicSoftmax(reader)),
+                         entry(StructureKind::ShapeMap, passRule())};
+    return composite;
+}
+
+Composite gradient(ParameterReader&)
+{
+    Composite composite;
+    composite.entries = gradientMap();
+    return composite;
+}
+
+Composite gradientTimesInput(ParameterReader& reader)
+{
+    Composite composite = gradient(reader);
+    composite.timesInput = true;
+    return composite;
+}
+
+struct Builtin
+{
+    std::string_view name;
+    Composite (*make)(ParameterReader&);
+};
+
+constexpr std::array kBuiltins{
+    Builtin{"epsilon", epsilonComposite},
+    Builtin{"epsilon_plus", epsilonPlus},
+    Builtin{"epsilon_plus_flat", epsilonPlusFlat},
+    Builtin{"epsilon_alpha2_beta1", epsilonAlpha2Beta1},
+    Builtin{"epsilon_alpha2_beta1_flat", epsilonAlpha2Beta1Flat},
+    Builtin{"epsilon_gamma_box", epsilonGammaBox},
+    Builtin{"excitation_backprop", excitationBackprop},
+    Builtin{"guided_backprop", guidedBackprop},
+    Builtin{"deconvnet", deconvNet},
+    Builtin{"beta_smooth", betaSmooth},
+    Builtin{"dynamic", dynamic},
+    Builtin{"gradient", gradient},
+    Builtin{"gradient_x_input", gradientTimesInput},
+};
+
+// Composites that are known by name but need operators and rules of transformers.
+constexpr std::array<std::string_view, 2> kNotYet{"attnlrp", "cp_lrp"};
+
+const std::string kPlace = "composite";
+
+base::Error unknownName(const std::string& name)
+{
+    const std::string known = fmt::format("{}, auto", fmt::join(builtinNames(), ", "));
+    if (std::find(kNotYet.begin(), kNotYet.end(), name) != kNotYet.end()) {
+        return base::usageError(fmt::format("{} needs rules for attention and layer normalisation that this version "
+                                            "does not have; choose one of {}",
+                                            name, known),
+                                kPlace);
+    }
+    return base::usageError(
+        fmt::format("there is no composite \"{}\"; built in are {}; a file must end in .json", name, known), kPlace);
+}
+
+RuleParameter parameterOf(std::string_view text)
+{
+    double number = 0;
+    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (status == std::errc() && end == text.data() + text.size() && std::isfinite(number)) {
+        return number;
+    }
+    if (text == "true" || text == "false") {
+        return text == "true";
+    }
+    return std::string(text);
+}
+
+// "key=value,key=value".
+base::Result<RuleParameters> parametersOf(std::string_view text)
+{
+    RuleParameters parameters;
+    while (!text.empty()) {
+        const std::string_view item = text.substr(0, text.find(','));
+        text.remove_prefix(std::min(text.size(), item.size() + 1));
+        const std::size_t equals = item.find('=');
+        if (equals == std::string_view::npos || equals == 0) {
+            return base::usageError(fmt::format("\"{}\" is not a parameter; write name:key=value,key=value", item),
+                                    kPlace);
+        }
+        if (!parameters.emplace(item.substr(0, equals), parameterOf(item.substr(equals + 1))).second) {
+            return base::usageError(fmt::format("the parameter {} is given twice", item.substr(0, equals)), kPlace);
+        }
+    }
+    return parameters;
+}
+
+struct Choice
+{
+    std::string name;
+    std::string reason;
+};
+
+Choice chooseFor(const BoundModel& model)
+{
+    std::size_t convolutionCount = 0;
+    for (std::size_t i = 0; i < model.graph().nodeCount(); ++i) {
+        const std::string& op = model.graph().node(NodeId(i)).op;
+        convolutionCount += std::find(kConvolutions.begin(), kConvolutions.end(), op) != kConvolutions.end() ? 1 : 0;
+    }
+    if (convolutionCount == 0) {
+        return {"epsilon", "the model has no convolutions: epsilon in every layer with weights"};
+    }
+    return {"epsilon_plus",
+            fmt::format("the model has {} convolution{}: z-plus in convolutions, epsilon in dense layers",
+                        convolutionCount, convolutionCount == 1 ? "" : "s")};
+}
+
+} // namespace
+
+std::vector<std::string> builtinNames()
+{
+    std::vector<std::string> names;
+    for (const Builtin& builtin : kBuiltins) {
+        names.emplace_back(builtin.name);
+    }
+    return names;
+}
+
+base::Result<Composite> builtinComposite(const std::string& specification, const BoundModel& model)
+{
+    const std::size_t colon = specification.find(':');
+    Choice choice{specification.substr(0, colon), {}};
+    if (choice.name == "auto") {
+        choice = chooseFor(model);
+    }
+    const auto found = std::find_if(kBuiltins.begin(), kBuiltins.end(),
+                                    [&choice](const Builtin& builtin) { return builtin.name == choice.name; });
+    if (found == kBuiltins.end()) {
+        return unknownName(choice.name);
+    }
+    RETRO_TRY(const RuleParameters parameters,
+              parametersOf(colon == std::string::npos ? std::string_view()
+                                                      : std::string_view(specification).substr(colon + 1)));
+    ParameterReader reader(parameters);
+    Composite composite = found->make(reader);
+    const base::Result<void> status = reader.finish();
+    if (!status.ok()) {
+        return base::within(status.error(), fmt::format("composite {}", choice.name));
+    }
+    composite.name = colon == std::string::npos ? choice.name : choice.name + specification.substr(colon);
+    composite.reason = choice.reason;
+    return composite;
+}
+
+} // namespace retro::lrp

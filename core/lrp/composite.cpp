@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/lrp/composite.h"
+
+#include "core/lrp/lineardistribution.h"
+#include "core/lrp/rules.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace retro::lrp
+{
+
+using execute::BoundModel;
+using execute::NodeId;
+using ops::StructureKind;
+
+namespace
+{
+
+// * stands for any text, ? for one byte; without recursion.
+bool matchesGlob(std::string_view glob, std::string_view text)
+{
+    std::size_t g = 0;
+    std::size_t t = 0;
+    std::size_t star = std::string_view::npos; // last * seen, and the text it has taken so far
+    std::size_t taken = 0;
+    while (t < text.size()) {
+        if (g < glob.size() && (glob[g] == '?' || glob[g] == text[t]) && glob[g] != '*') {
+            ++g;
+            ++t;
+        } else if (g < glob.size() && glob[g] == '*') {
+            star = g++;
+            taken = t;
+        } else if (star != std::string_view::npos) {
+            g = star + 1;
+            t = ++taken;
+        } else {
+            return false;
+        }
+    }
+    return glob.find_first_not_of('*', g) == std::string_view::npos;
+}
+
+bool isWithin(std::string_view scope, std::string_view outer)
+{
+    return scope == outer || (scope.starts_with(outer) && scope.size() > outer.size() && scope[outer.size()] == '/');
+}
+
+bool passesRelevance(const BoundModel& model, NodeId id)
+{
+    const std::vector<execute::ValueId>& outputs = model.graph().node(id).outputs;
+    return std::any_of(outputs.begin(), outputs.end(),
+                       [&model](execute::ValueId output) { return output.isValid() && model.isTracked(output); });
+}
+
+// All fields but firstWeight.
+bool matchesFields(const Matcher& matcher, const BoundModel& model, NodeId id)
+{
+    const graph::Node& node = model.graph().node(id);
+    if (!matcher.ops.empty() && std::find(matcher.ops.begin(), matcher.ops.end(), node.op) == matcher.ops.end()) {
+        return false;
+    }
+    if (matcher.structure && *matcher.structure != model.op(id).structure().kind()) {
+        return false;
+    }
+    if (!matcher.nameGlob.empty() && !matchesGlob(matcher.nameGlob, node.name)) {
+        return false;
+    }
+    return matcher.scope.empty() || isWithin(node.scope, matcher.scope);
+}
+
+// The node that a firstWeight matcher stands for; invalid when there is none.
+NodeId firstWeightOf(const Matcher& matcher, const BoundModel& model)
+{
+    for (std::size_t i = 0; i < model.graph().nodeCount(); ++i) {
+        const NodeId id{i};
+        if (passesRelevance(model, id) && model.op(id).structure().kind() == StructureKind::LinearMap &&
+            matchesFields(matcher, model, id)) {
+            return id;
+        }
+    }
+    return {};
+}
+
+/// The entries of a composite, ready to be asked node by node.
+class Assigner
+{
+public:
+    Assigner(const Composite& composite, const BoundModel& model) : m_composite(composite), m_model(model)
+    {
+        for (const CompositeEntry& entry : composite.entries) {
+            m_firstWeights.push_back(entry.matcher.firstWeight ? firstWeightOf(entry.matcher, model) : NodeId());
+        }
+    }
+
+    [[nodiscard]] base::Result<AssignedRule> assign(NodeId id) const
+    {
+        const CompositeEntry* entry = find(id);
+        if (entry == nullptr) {
+            return base::inputError(
+                fmt::format("no entry of the composite \"{}\" matches this node; add one with one of the rules {}",
+                            m_composite.name, rulesFor(id)),
+                placeOf(id));
+        }
+        if (!entry->rule->accepts(m_model.op(id).structure())) {
+            return base::inputError(fmt::format("the rule \"{}\" (chosen by \"{}\") is not defined for this structure; "
+                                                "add an entry before it with one of the rules {}",
+                                                entry->rule->name(), entry->matcher.text(), rulesFor(id)),
+                                    placeOf(id));
+        }
+        RETRO_CHECK(checkOperands(id, *entry));
+        return AssignedRule{entry->rule, entry->matcher.text()};
+    }
+
+private:
+    [[nodiscard]] const CompositeEntry* find(NodeId id) const
+    {
+        for (std::size_t i = 0; i < m_composite.entries.size(); ++i) {
+            const CompositeEntry& entry = m_composite.entries[i];
+            if (entry.matcher.firstWeight ? m_firstWeights[i] == id : matchesFields(entry.matcher, m_model, id)) {
+                return &entry;
+            }
+        }
+        return nullptr;
+    }
+
+    // Rules for structures of one operand would lose what a second tracked operand (a computed slope) should get.
+    [[nodiscard]] base::Result<void> checkOperands(NodeId id, const CompositeEntry& entry) const
+    {
+        const std::optional<std::size_t> only = onlySlotOf(m_model.op(id).structure());
+        const std::vector<execute::ValueId>& inputs = m_model.graph().node(id).inputs;
+        for (std::size_t slot = 0; only && slot < inputs.size(); ++slot) {
+            if (slot != *only && inputs[slot].isValid() && m_model.isTracked(inputs[slot])) {
+                return base::inputError(
+                    fmt::format("operand {} depends on the model's input, and the rule \"{}\" has no share for it; "
+                                "fold it into a constant or explain a value before this node",
+                                slot, entry.rule->name()),
+                    placeOf(id));
+            }
+        }
+        return {};
+    }
+
+    static std::optional<std::size_t> onlySlotOf(const ops::Structure& structure)
+    {
+        switch (structure.kind()) {
+        case StructureKind::LinearMap:
+            return as<ops::LinearMap>(structure).operandSlot();
+        case StructureKind::Bilinear:
+        case StructureKind::SumOfOperands:
+        case StructureKind::Product:
+        case StructureKind::Quotient:
+        case StructureKind::ShapeMap:
+            return std::nullopt;
+        default:
+            return 0;
+        }
+    }
+
+    [[nodiscard]] std::string rulesFor(NodeId id) const
+    {
+        std::vector<std::string_view> names;
+        for (const std::string_view name : ruleNames()) {
+            const base::Result<RulePointer> rule = makeRule(name, {});
+            if (rule.ok() && (*rule)->accepts(m_model.op(id).structure())) {
+                names.push_back(name);
+            }
+        }
+        return fmt::format("{}", fmt::join(names, ", "));
+    }
+
+    [[nodiscard]] std::string placeOf(NodeId id) const
+    {
+        return fmt::format("node \"{}\" ({}, {})", m_model.graph().labelOf(id), m_model.graph().opOf(id),
+                           ops::nameOf(m_model.op(id).structure().kind()));
+    }
+
+    const Composite& m_composite;
+    const BoundModel& m_model;
+    std::vector<NodeId> m_firstWeights; // per entry
+};
+
+} // namespace
+
+std::string Matcher::text() const
+{
+    std::vector<std::string> parts;
+    if (firstWeight) {
+        parts.push_back(ops.empty() ? "first linear map" : fmt::format("first {}", fmt::join(ops, ", ")));
+    } else if (!ops.empty()) {
+        parts.push_back(fmt::format("op {}", fmt::join(ops, ", ")));
+    }
+    if (structure) {
+        parts.push_back(fmt::format("structure {}", retro::ops::nameOf(*structure)));
+    }
+    if (!nameGlob.empty()) {
+        parts.push_back("name " + nameGlob);
+    }
+    if (!scope.empty()) {
+        parts.push_back("scope " + scope);
+    }
+    return parts.empty() ? std::string("everything") : fmt::format("{}", fmt::join(parts, " and "));
+}
+
+base::Result<RuleAssignment> assignRules(const Composite& composite, const BoundModel& model)
+{
+    const Assigner assigner(composite, model);
+    RuleAssignment assignment(model.graph().nodeCount());
+    for (std::size_t i = 0; i < assignment.size(); ++i) {
+        if (passesRelevance(model, NodeId(i))) {
+            RETRO_TRY(assignment[i], assigner.assign(NodeId(i)));
+        }
+    }
+    return assignment;
+}
+
+} // namespace retro::lrp

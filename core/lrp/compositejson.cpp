@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+// The composite file, docs/formats/composite.md.
+#include "core/lrp/composite.h"
+#include "core/lrp/jsontext.h"
+#include "core/lrp/rules.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+namespace retro::lrp
+{
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+using ops::StructureKind;
+
+namespace
+{
+
+constexpr std::string_view kFormat = "retrograde-composite/1";
+constexpr std::size_t kMaxEntries = 10'000;
+
+std::vector<std::string_view> structureNames()
+{
+    std::vector<std::string_view> names;
+    for (int kind = 0; kind < static_cast<int>(StructureKind::NoRelevance); ++kind) {
+        names.push_back(ops::nameOf(static_cast<StructureKind>(kind)));
+    }
+    return names;
+}
+
+/// Reads the fields of one composite; each function gets the path of the field that it reads.
+class CompositeReader
+{
+public:
+    explicit CompositeReader(const JsonText& text) : m_text(text) {}
+
+    [[nodiscard]] base::Result<Composite> read() const
+    {
+        const json& root = m_text.root();
+        RETRO_CHECK(expectObject(root, ""));
+        RETRO_CHECK(checkFormat(root));
+        RETRO_CHECK(onlyKnown(root, "", {"format", "name", "times_input", "entries"}));
+        Composite composite;
+        RETRO_TRY(composite.name, readText(root, "", "name", "composite"));
+        RETRO_TRY(composite.timesInput, readFlag(root, "", "times_input"));
+        const auto entries = root.find("entries");
+        if (entries == root.end() || !entries->is_array() || entries->empty() || entries->size() > kMaxEntries) {
+            return m_text.error("entries", fmt::format("a list of 1 to {} entries is needed here", kMaxEntries));
+        }
+        for (std::size_t i = 0; i < entries->size(); ++i) {
+            RETRO_TRY(CompositeEntry entry, readEntry((*entries)[i], fmt::format("entries[{}]", i)));
+            composite.entries.push_back(std::move(entry));
+        }
+        return composite;
+    }
+
+private:
+    static std::string child(const std::string& path, std::string_view key)
+    {
+        return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
+    }
+
+    [[nodiscard]] base::Result<void> expectObject(const json& value, const std::string& path) const
+    {
+        return value.is_object() ? base::Result<void>() : m_text.error(path, "an object { … } is needed here");
+    }
+
+    [[nodiscard]] base::Result<void> checkFormat(const json& root) const
+    {
+        const auto format = root.find("format");
+        if (format == root.end() || !format->is_string()) {
+            return m_text.error("format", fmt::format("the field \"format\" must be \"{}\"", kFormat));
+        }
+        if (*format != kFormat) {
+            return m_text.error("format", fmt::format("the format is \"{}\"; this version reads \"{}\"",
+                                                      format->get_ref<const std::string&>(), kFormat));
+        }
+        return {};
+    }
+
+    [[nodiscard]] base::Result<void> onlyKnown(const json& object, const std::string& path,
+                                               std::initializer_list<std::string_view> known) const
+    {
+        for (const auto& item : object.items()) {
+            if (std::find(known.begin(), known.end(), item.key()) == known.end()) {
+                return m_text.error(child(path, item.key()),
+                                    fmt::format("there is no such field; known are {}", fmt::join(known, ", ")));
+            }
+        }
+        return {};
+    }
+
+    [[nodiscard]] base::Result<std::string> readText(const json& object, const std::string& path, std::string_view key,
+                                                     std::string fallback) const
+    {
+        const auto value = object.find(key);
+        if (value == object.end()) {
+            return fallback;
+        }
+        if (!value->is_string() || value->get_ref<const std::string&>().empty()) {
+            return m_text.error(child(path, key), "a text that is not empty is needed here");
+        }
+        return value->get<std::string>();
+    }
+
+    [[nodiscard]] base::Result<bool> readFlag(const json& object, const std::string& path, std::string_view key) const
+    {
+        const auto value = object.find(key);
+        if (value == object.end()) {
+            return false;
+        }
+        if (!value->is_boolean()) {
+            return m_text.error(child(path, key), "true or false is needed here");
+        }
+        return value->get<bool>();
+    }
+
+    [[nodiscard]] base::Result<CompositeEntry> readEntry(const json& value, const std::string& path) const
+    {
+        RETRO_CHECK(expectObject(value, path));
+        RETRO_CHECK(onlyKnown(value, path, {"match", "rule"}));
+        CompositeEntry entry;
+        if (const auto match = value.find("match"); match != value.end()) {
+            RETRO_TRY(entry.matcher, readMatcher(*match, path + ".match"));
+        }
+        const auto rule = value.find("rule");
+        if (rule == value.end()) {
+            return m_text.error(path, "the field \"rule\" is missing");
+        }
+        RETRO_TRY(entry.rule, readRule(*rule, path + ".rule"));
+        return entry;
+    }
+
+    [[nodiscard]] base::Result<Matcher> readMatcher(const json& value, const std::string& path) const
+    {
+        RETRO_CHECK(expectObject(value, path));
+        RETRO_CHECK(onlyKnown(value, path, {"op", "structure", "name", "scope", "first"}));
+        Matcher matcher;
+        RETRO_TRY(matcher.ops, readOperators(value, path));
+        RETRO_TRY(const std::string structure, readText(value, path, "structure", {}));
+        RETRO_TRY(matcher.structure, structureOf(structure, path));
+        RETRO_TRY(matcher.nameGlob, readText(value, path, "name", {}));
+        RETRO_TRY(matcher.scope, readText(value, path, "scope", {}));
+        RETRO_TRY(matcher.firstWeight, readFlag(value, path, "first"));
+        return matcher;
+    }
+
+    [[nodiscard]] base::Result<std::vector<std::string>> readOperators(const json& value, const std::string& path) const
+    {
+        std::vector<std::string> names;
+        const auto found = value.find("op");
+        if (found == value.end()) {
+            return names;
+        }
+        const json list = found->is_array() ? *found : json::array({*found});
+        for (const json& name : list) {
+            if (!name.is_string() || name.get_ref<const std::string&>().empty()) {
+                return m_text.error(path + ".op", "an operator name or a list of them is needed here");
+            }
+            names.push_back(name.get<std::string>());
+        }
+        if (names.empty()) {
+            return m_text.error(path + ".op", "the list is empty; name an operator or leave the field out");
+        }
+        return names;
+    }
+
+    [[nodiscard]] base::Result<std::optional<StructureKind>> structureOf(const std::string& name,
+                                                                         const std::string& path) const
+    {
+        const std::vector<std::string_view> names = structureNames();
+        const auto found = std::find(names.begin(), names.end(), name);
+        if (found != names.end()) {
+            return std::optional(static_cast<StructureKind>(found - names.begin()));
+        }
+        if (name.empty()) {
+            return std::optional<StructureKind>();
+        }
+        return m_text.error(path + ".structure",
+                            fmt::format("there is no structure \"{}\"; known are {}", name, fmt::join(names, ", ")));
+    }
+
+    [[nodiscard]] base::Result<RulePointer> readRule(const json& value, const std::string& path) const
+    {
+        RETRO_CHECK(expectObject(value, path));
+        RETRO_CHECK(onlyKnown(value, path, {"name", "params"}));
+        RETRO_TRY(const std::string name, readText(value, path, "name", {}));
+        if (name.empty()) {
+            return m_text.error(path, "the field \"name\" is missing");
+        }
+        RETRO_TRY(const RuleParameters parameters, readParameters(value, path + ".params"));
+        base::Result<RulePointer> rule = makeRule(name, parameters);
+        if (!rule.ok()) {
+            const bool isName = rule.error().where == "rule";
+            return m_text.error(isName ? path + ".name" : path + ".params." + rule.error().where, rule.error().message);
+        }
+        return rule;
+    }
+
+    [[nodiscard]] base::Result<RuleParameters> readParameters(const json& rule, const std::string& path) const
+    {
+        RuleParameters parameters;
+        const auto values = rule.find("params");
+        if (values == rule.end()) {
+            return parameters;
+        }
+        RETRO_CHECK(expectObject(*values, path));
+        for (const auto& item : values->items()) {
+            const json& value = item.value();
+            if (value.is_boolean()) {
+                parameters[item.key()] = value.get<bool>();
+            } else if (value.is_number()) {
+                parameters[item.key()] = value.get<double>();
+            } else if (value.is_string()) {
+                parameters[item.key()] = value.get<std::string>();
+            } else {
+                return m_text.error(path + "." + item.key(), "a number, a text, true or false is needed here");
+            }
+        }
+        return parameters;
+    }
+
+    const JsonText& m_text;
+};
+
+ordered_json matcherToJson(const Matcher& matcher)
+{
+    ordered_json result = ordered_json::object();
+    if (matcher.ops.size() == 1) {
+        result["op"] = matcher.ops.front();
+    } else if (!matcher.ops.empty()) {
+        result["op"] = matcher.ops;
+    }
+    if (matcher.structure) {
+        result["structure"] = ops::nameOf(*matcher.structure);
+    }
+    if (!matcher.nameGlob.empty()) {
+        result["name"] = matcher.nameGlob;
+    }
+    if (!matcher.scope.empty()) {
+        result["scope"] = matcher.scope;
+    }
+    if (matcher.firstWeight) {
+        result["first"] = true;
+    }
+    return result;
+}
+
+ordered_json ruleToJson(const Rule& rule)
+{
+    ordered_json result = {{"name", rule.name()}};
+    for (const auto& [name, value] : rule.parameters()) {
+        std::visit([&](const auto& plain) { result["params"][name] = plain; }, value);
+    }
+    return result;
+}
+
+} // namespace
+
+base::Result<Composite> parseComposite(const std::string& text, const std::string& where)
+{
+    RETRO_TRY(const JsonText parsed, JsonText::parse(text, where));
+    return CompositeReader(parsed).read();
+}
+
+std::string toJson(const Composite& composite)
+{
+    ordered_json result = {{"format", kFormat}, {"name", composite.name}};
+    if (composite.timesInput) {
+        result["times_input"] = true;
+    }
+    result["entries"] = ordered_json::array();
+    for (const CompositeEntry& entry : composite.entries) {
+        ordered_json item = ordered_json::object();
+        if (ordered_json match = matcherToJson(entry.matcher); !match.empty()) {
+            item["match"] = std::move(match);
+        }
+        item["rule"] = ruleToJson(*entry.rule);
+        result["entries"].push_back(std::move(item));
+    }
+    // Bytes that are not UTF-8 (from a file's node names) must not make this throw.
+    return result.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+} // namespace retro::lrp

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of the composite "dynamic" that no other composite has (specification of the traversal, sections 1.4 and
+// 4).
+#include "core/lrp/balance.h"
+#include "core/lrp/lineardistribution.h"
+#include "core/lrp/ruleregistry.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace retro::lrp
+{
+
+namespace algebra = ops::algebra;
+using ops::StructureKind;
+
+namespace
+{
+
+std::size_t takersOf(std::span<const std::uint8_t> tracked)
+{
+    return static_cast<std::size_t>(
+        std::count_if(tracked.begin(), tracked.end(), [](std::uint8_t isTracked) { return isTracked != 0; }));
+}
+
+class AbsRatioRule final : public Rule
+{
+public:
+    explicit AbsRatioRule(double epsilon) : m_stabiliser{StabiliserKind::Add, epsilon, false} {}
+
+    [[nodiscard]] std::string_view name() const override { return "abs-ratio"; }
+    [[nodiscard]] std::string text() const override
+    {
+        return fmt::format("abs-ratio, epsilon {}", m_stabiliser.epsilon);
+    }
+    [[nodiscard]] RuleParameters parameters() const override { return {{"epsilon", m_stabiliser.epsilon}}; }
+
+    [[nodiscard]] bool accepts(const ops::Structure& structure) const override
+    {
+        switch (structure.kind()) {
+        case StructureKind::SumOfOperands:
+        case StructureKind::Product:
+        case StructureKind::Quotient:
+        case StructureKind::Reduction:
+            return true;
+        default:
+            return false;
+        }
+    }
+
+    [[nodiscard]] ops::Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t> tracked) const override
+    {
+        if (op.structure().kind() == StructureKind::Reduction) {
+            return ops::Reads::firstOperand();
+        }
+        ops::Reads reads;
+        if (takersOf(tracked) > 1) {
+            for (std::size_t slot = 0; slot < tracked.size(); ++slot) {
+                reads.operands |= tracked[slot] != 0 ? ops::Reads::bit(slot) : 0;
+            }
+        }
+        return reads;
+    }
+
+    [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
+    {
+        if (context.op.structure().kind() == StructureKind::Reduction) {
+            return amongElements(context);
+        }
+        return takersOf(context.tracked) == 1 ? toTheOnlyOne(context) : amongOperands(context);
+    }
+
+private:
+    static std::vector<Tensor> toTheOnlyOne(const RuleContext& context)
+    {
+        std::vector<Tensor> parts(context.tracked.size());
+        for (std::size_t slot = 0; slot < parts.size(); ++slot) {
+            if (context.tracked[slot] != 0) {
+                parts[slot] = algebra::reduceTo(context.relevance[0], context.operandTypes[slot].shape);
+            }
+        }
+        return Balance(context).close(std::move(parts));
+    }
+
+    // What operand `slot` weighs, in the shape of the result.
+    static Tensor weightOf(const RuleContext& context, std::size_t slot)
+    {
+        Tensor value = algebra::broadcastTo(context.operands[slot], context.relevance[0].shape());
+        if (slot == 1 && context.op.structure().kind() == StructureKind::Quotient) {
+            value = algebra::stabilisedQuotient(algebra::filledLike(value, 1), value, {StabiliserKind::Add, 0, true});
+        }
+        return algebra::absolute(value);
+    }
+
+    [[nodiscard]] std::vector<Tensor> amongOperands(const RuleContext& context) const
+    {
+        Balance balance(context);
+        std::vector<Tensor> parts(context.tracked.size());
+        Tensor total;
+        for (std::size_t slot = 0; slot < parts.size(); ++slot) {
+            if (context.tracked[slot] != 0) {
+                parts[slot] = weightOf(context, slot);
+                total = total.isValid() ? algebra::add(total, parts[slot]) : parts[slot];
+            }
+        }
+        const Tensor s = algebra::stabilisedQuotient(context.relevance[0], total, m_stabiliser);
+        balance.bookDivision(context.relevance[0], s, total);
+        for (std::size_t slot = 0; slot < parts.size(); ++slot) {
+            if (parts[slot].isValid()) {
+                parts[slot] = algebra::reduceTo(algebra::multiply(parts[slot], s), context.operandTypes[slot].shape);
+            }
+        }
+        return balance.close(std::move(parts));
+    }
+
+    // A mean uses the ratio of the sum.
+    [[nodiscard]] std::vector<Tensor> amongElements(const RuleContext& context) const
+    {
+        const auto& map = as<ops::Reduction>(context.op.structure());
+        Balance balance(context);
+        const Tensor weights = algebra::absolute(context.operands[0]);
+        std::vector<Tensor> operands(context.operands.begin(), context.operands.end());
+        operands[0] = weights;
+        Tensor total = context.op.forward(operands).front();
+        if (map.isMean()) {
+            total = algebra::scale(total, static_cast<double>(weights.size()) / static_cast<double>(total.size()));
+        }
+        const Tensor s = algebra::stabilisedQuotient(context.relevance[0], total, m_stabiliser);
+        balance.bookDivision(context.relevance[0], s, total);
+        return balance.close(onlySlot(context, 0, algebra::multiply(weights, map.spread(s))));
+    }
+
+    Stabiliser m_stabiliser;
+};
+
+// Logits below this are masked out: −inf, or the large finite numbers that exporters put there.
+constexpr double kMasked = 1e30;
+
+// 1 on and below the diagonal of the last two axes, else 0, in the shape and type of `like`.
+Tensor lowerTriangle(const Tensor& like)
+{
+    const std::int64_t columns = like.rank() < 1 ? 1 : like.shape().back();
+    const std::int64_t rows = like.rank() < 2 ? 1 : like.shape()[like.rank() - 2];
+    tensor::TensorBuffer mask(tensor::DType::Float64, {rows, columns});
+    for (std::int64_t i = 0; i < rows * columns; ++i) {
+        mask.data<double>()[i] = i % columns <= i / columns ? 1 : 0;
+    }
+    const Tensor finished = std::move(mask).freeze().to(like.dtype());
+    return algebra::broadcastTo(like.rank() < 2 ? finished.reshaped(like.shape()) : finished, like.shape());
+}
+
+class SoftmaxTaylorRule final : public Rule
+{
+public:
+    explicit SoftmaxTaylorRule(bool causal) : m_causal(causal) {}
+
+    [[nodiscard]] std::string_view name() const override { return "softmax-taylor"; }
+    [[nodiscard]] std::string text() const override
+    {
+        return m_causal ? "softmax-taylor, lower triangle" : "softmax-taylor";
+    }
+    [[nodiscard]] RuleParameters parameters() const override { return {{"causal", m_causal}}; }
+
+    [[nodiscard]] bool accepts(const ops::Structure& structure) const override
+    {
+        return structure.kind() == StructureKind::Softmax;
+    }
+
+    [[nodiscard]] ops::Reads reads(const ops::BoundOperator&, std::span<const std::uint8_t>) const override
+    {
+        return {ops::Reads::bit(0), ops::Reads::bit(0)};
+    }
+
+    [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
+    {
+        const Tensor& r = context.relevance[0];
+        const Tensor total = as<ops::Softmax>(context.op.structure()).sumOverAxis(r);
+        const Tensor rest = algebra::subtract(r, algebra::multiply(context.outputs[0], total));
+        Tensor part = algebra::multiply(visible(context.operands[0]), rest);
+        return Balance(context).closeAs(event::Cause::Bias, onlySlot(context, 0, std::move(part)));
+    }
+
+private:
+    [[nodiscard]] Tensor visible(const Tensor& x) const
+    {
+        const Tensor shown = algebra::keepWherePositive(x, algebra::add(x, algebra::filledLike(x, kMasked)));
+        return m_causal ? algebra::keepWherePositive(shown, lowerTriangle(x)) : shown;
+    }
+
+    bool m_causal;
+};
+
+} // namespace
+
+RulePointer absRatioRule(double epsilon) { return std::make_shared<const AbsRatioRule>(epsilon); }
+
+RulePointer softmaxTaylorRule(bool causal) { return std::make_shared<const SoftmaxTaylorRule>(causal); }
+
+RulePointer readAbsRatio(ParameterReader& reader) { return absRatioRule(reader.number("epsilon", 1e-11)); }
+
+RulePointer readSoftmaxTaylor(ParameterReader& reader) { return softmaxTaylorRule(reader.flag("causal", false)); }
+
+} // namespace retro::lrp

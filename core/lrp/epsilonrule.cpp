@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/lrp/lineardistribution.h"
+#include "core/lrp/ruleregistry.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace retro::lrp
+{
+
+namespace algebra = ops::algebra;
+
+namespace
+{
+
+constexpr std::array<std::string_view, 2> kShareNames{"half", "full"};
+
+class EpsilonRule final : public Rule
+{
+public:
+    EpsilonRule(const LinearOptions& options, BilinearShare share) : m_options(options), m_share(share) {}
+
+    [[nodiscard]] std::string_view name() const override { return isZero() ? "lrp-0" : "epsilon"; }
+
+    [[nodiscard]] std::string text() const override
+    {
+        const std::string own = isZero() ? std::string("lrp-0") : fmt::format("epsilon {}", textOf(m_options));
+        return m_share == BilinearShare::Full ? own + ", full share for each operand" : own;
+    }
+
+    [[nodiscard]] RuleParameters parameters() const override
+    {
+        RuleParameters result;
+        if (!isZero()) {
+            write(m_options, result);
+        }
+        result["bilinear"] = std::string(kShareNames[static_cast<std::size_t>(m_share)]);
+        return result;
+    }
+
+    [[nodiscard]] bool accepts(const ops::Structure& structure) const override
+    {
+        using enum ops::StructureKind;
+        return structure.kind() == LinearMap || structure.kind() == Bilinear || structure.kind() == Normalisation;
+    }
+
+    [[nodiscard]] ops::Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t>) const override
+    {
+        switch (op.structure().kind()) {
+        case ops::StructureKind::LinearMap:
+            return readsOperandOf(as<ops::LinearMap>(op.structure()));
+        case ops::StructureKind::Bilinear:
+            return ops::Reads::allOperands();
+        default:
+            return ops::Reads::firstOperand();
+        }
+    }
+
+    [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
+    {
+        switch (context.op.structure().kind()) {
+        case ops::StructureKind::LinearMap:
+            return applyToLinear(context);
+        case ops::StructureKind::Bilinear:
+            return applyToBilinear(context);
+        default:
+            return applyToNormalisation(context);
+        }
+    }
+
+private:
+    [[nodiscard]] bool isZero() const { return m_options == LinearOptions{{StabiliserKind::Add, 0, true}, {}}; }
+
+    [[nodiscard]] std::vector<Tensor> applyToLinear(const RuleContext& context) const
+    {
+        const auto& map = as<ops::LinearMap>(context.op.structure());
+        Balance balance(context);
+        const LinearDistribution distribution{
+            map, {{context.operands[map.operandSlot()], WeightVariant{}, 1}}, WeightVariant{}, m_options};
+        Tensor part = distribute(distribution, context.relevance[0], balance);
+        return balance.close(onlySlot(context, map.operandSlot(), std::move(part)));
+    }
+
+    [[nodiscard]] std::vector<Tensor> applyToBilinear(const RuleContext& context) const
+    {
+        const auto& product = as<ops::Bilinear>(context.op.structure());
+        const Tensor& a = context.operands[0];
+        const Tensor& b = context.operands[1];
+        const double takers = (context.tracked[0] != 0 ? 1 : 0) + (context.tracked[1] != 0 ? 1 : 0);
+        const double share = m_share == BilinearShare::Full ? 1 : 1 / takers;
+        Balance balance(context);
+        const Tensor z = product.apply(a, b);
+        const Tensor s = algebra::stabilisedQuotient(context.relevance[0], z, m_options.stabiliser);
+        std::vector<Tensor> parts(context.tracked.size());
+        for (std::size_t slot = 0; slot < 2; ++slot) {
+            if (context.tracked[slot] != 0) {
+                const Tensor whole = algebra::multiply(product.pullback(s, a, b, slot), context.operands[slot]);
+                parts[slot] = share == 1 ? whole : algebra::scale(whole, share);
+            }
+        }
+        if (balance.isWanted()) {
+            balance.bookDivision(context.relevance[0], s, z);
+            balance.book(event::Cause::Duplicate, (1 - share * takers) * algebra::dot(s, z));
+        }
+        return balance.close(std::move(parts));
+    }
+
+    [[nodiscard]] std::vector<Tensor> applyToNormalisation(const RuleContext& context) const
+    {
+        const auto& affine = as<ops::Normalisation>(context.op.structure());
+        Balance balance(context);
+        const Tensor own = algebra::multiplyBroadcast(context.operands[0], affine.scale());
+        const bool withShift = m_options.bias != BiasPolicy::Zero;
+        const Tensor y = withShift ? algebra::addBroadcast(own, affine.shift()) : own;
+        const Tensor s = algebra::stabilisedQuotient(context.relevance[0], y, m_options.stabiliser);
+        // One input per unit: spreading gives it everything.
+        const bool all = m_options.bias == BiasPolicy::Spread;
+        if (balance.isWanted() && !all) {
+            balance.bookDivision(context.relevance[0], s, y);
+            balance.book(event::Cause::Bias, algebra::dot(s, y) - algebra::dot(s, own));
+        }
+        return balance.close(onlySlot(context, 0, all ? context.relevance[0] : algebra::multiply(s, own)));
+    }
+
+    LinearOptions m_options;
+    BilinearShare m_share;
+};
+
+BilinearShare readShare(ParameterReader& reader)
+{
+    return static_cast<BilinearShare>(reader.choice("bilinear", kShareNames, 0));
+}
+
+} // namespace
+
+RulePointer epsilonRule(const LinearOptions& options, BilinearShare share)
+{
+    return std::make_shared<const EpsilonRule>(options, share);
+}
+
+RulePointer readEpsilon(ParameterReader& reader)
+{
+    const LinearOptions options = reader.linearOptions(1e-6);
+    return epsilonRule(options, readShare(reader));
+}
+
+RulePointer readLrpZero(ParameterReader& reader)
+{
+    return epsilonRule({{StabiliserKind::Add, 0, true}, BiasPolicy::Absorb}, readShare(reader));
+}
+
+} // namespace retro::lrp

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/lrp/gradientparts.h"
+
+#include "core/lrp/lineardistribution.h"
+#include "core/ops/algebra.h"
+
+namespace retro::lrp
+{
+
+namespace algebra = ops::algebra;
+using ops::Reads;
+using ops::StructureKind;
+
+namespace
+{
+
+constexpr Stabiliser kPlain{StabiliserKind::Add, 0, true};
+
+// Of a product, each tracked operand's gradient is the other operand.
+Reads otherOperands(std::span<const std::uint8_t> tracked)
+{
+    Reads reads;
+    for (std::size_t slot = 0; slot < tracked.size(); ++slot) {
+        if (tracked[slot] != 0) {
+            reads.operands |= Reads::allOperands().operands & ~Reads::bit(slot);
+        }
+    }
+    return reads;
+}
+
+Reads readsOfQuotient(std::span<const std::uint8_t> tracked)
+{
+    const bool divisorOnly = tracked[1] == 0;
+    return divisorOnly ? Reads{Reads::bit(1), 0} : Reads{Reads::bit(0) | Reads::bit(1), 0};
+}
+
+Tensor ofSum(const RuleContext& context, std::size_t slot)
+{
+    const Tensor part = algebra::reduceTo(context.relevance[0], context.operandTypes[slot].shape);
+    const double sign = as<ops::SumOfOperands>(context.op.structure()).signs()[slot];
+    return sign == 1 ? part : algebra::scale(part, sign);
+}
+
+Tensor ofProduct(const RuleContext& context, std::size_t slot)
+{
+    const Tensor product = algebra::multiplyBroadcast(context.relevance[0], context.operands[1 - slot]);
+    return algebra::reduceTo(product, context.operandTypes[slot].shape);
+}
+
+// d(a/b)/da = 1/b, d(a/b)/db = −a/b².
+Tensor ofQuotient(const RuleContext& context, std::size_t slot)
+{
+    const tensor::Shape& shape = context.relevance[0].shape();
+    const Tensor divisor = algebra::broadcastTo(context.operands[1], shape);
+    Tensor part = algebra::stabilisedQuotient(context.relevance[0], divisor, kPlain);
+    if (slot == 1) {
+        const Tensor again = algebra::stabilisedQuotient(part, divisor, kPlain);
+        part = algebra::scale(algebra::multiplyBroadcast(again, context.operands[0]), -1);
+    }
+    return algebra::reduceTo(part, context.operandTypes[slot].shape);
+}
+
+Tensor ofShapeMap(const RuleContext& context, std::size_t slot)
+{
+    const auto& map = as<ops::ShapeMap>(context.op.structure());
+    const Tensor part = map.carryBack(context.relevance, slot);
+    return map.sign() == 1 ? part : algebra::scale(part, map.sign());
+}
+
+Tensor ofElementWise(const RuleContext& context)
+{
+    const auto& map = as<ops::ElementWise>(context.op.structure());
+    const bool byOutput = map.derivativeReadsOutput();
+    const Tensor slope =
+        map.derivative(byOutput ? Tensor() : context.operands[0], byOutput ? context.outputs[0] : Tensor());
+    return algebra::multiply(context.relevance[0], slope);
+}
+
+Tensor ofReduction(const RuleContext& context)
+{
+    const auto& map = as<ops::Reduction>(context.op.structure());
+    const Tensor part = map.spread(context.relevance[0]);
+    const double count = static_cast<double>(part.size()) / static_cast<double>(context.relevance[0].size());
+    return map.isMean() ? algebra::scale(part, 1 / count) : part;
+}
+
+// dp_j/dx_i = p_j·(δ_ij − p_i).
+Tensor ofSoftmax(const RuleContext& context)
+{
+    const Tensor& p = context.outputs[0];
+    const Tensor weighted = algebra::multiply(context.relevance[0], p);
+    const Tensor total = as<ops::Softmax>(context.op.structure()).sumOverAxis(weighted);
+    return algebra::subtract(weighted, algebra::multiply(p, total));
+}
+
+} // namespace
+
+Reads gradientReads(const ops::Structure& structure, std::span<const std::uint8_t> tracked)
+{
+    switch (structure.kind()) {
+    case StructureKind::Bilinear:
+    case StructureKind::Product:
+        return otherOperands(tracked);
+    case StructureKind::Quotient:
+        return readsOfQuotient(tracked);
+    case StructureKind::ElementWise:
+        return as<ops::ElementWise>(structure).derivativeReadsOutput() ? Reads::firstOutput() : Reads::firstOperand();
+    case StructureKind::MaxPool:
+        return Reads::firstOperand();
+    case StructureKind::Softmax:
+        return Reads::firstOutput();
+    default:
+        return Reads::nothing();
+    }
+}
+
+Tensor gradientPart(const RuleContext& context, std::size_t slot)
+{
+    const ops::Structure& structure = context.op.structure();
+    const Tensor& r = context.relevance[0];
+    switch (structure.kind()) {
+    case StructureKind::LinearMap:
+        return as<ops::LinearMap>(structure).pullback(r, {});
+    case StructureKind::Bilinear:
+        return as<ops::Bilinear>(structure).pullback(r, context.operands[0], context.operands[1], slot);
+    case StructureKind::SumOfOperands:
+        return ofSum(context, slot);
+    case StructureKind::Product:
+        return ofProduct(context, slot);
+    case StructureKind::Quotient:
+        return ofQuotient(context, slot);
+    case StructureKind::ShapeMap:
+        return ofShapeMap(context, slot);
+    case StructureKind::ElementWise:
+        return ofElementWise(context);
+    case StructureKind::Reduction:
+        return ofReduction(context);
+    case StructureKind::AveragePool:
+        return as<ops::AveragePool>(structure).pullback(r);
+    case StructureKind::MaxPool:
+        return as<ops::MaxPool>(structure).route(r, context.operands[0]);
+    case StructureKind::Normalisation:
+        return algebra::multiplyBroadcast(r, as<ops::Normalisation>(structure).scale());
+    case StructureKind::Softmax:
+        return ofSoftmax(context);
+    case StructureKind::NoRelevance:
+        break;
+    }
+    return {};
+}
+
+} // namespace retro::lrp

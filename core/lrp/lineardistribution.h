@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/lrp/balance.h"
+#include "core/lrp/ruleparameters.h"
+#include "core/ops/structure.h"
+
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace retro::lrp
+{
+
+using ops::WeightPart;
+using ops::WeightVariant;
+
+/// One contribution sign · x_k · W_k to the denominator of a weight rule.
+struct LinearTerm
+{
+    Tensor input; ///< x_k, shape of the map's operand
+    WeightVariant weight;
+    double sign = 1;
+};
+
+/// What a weight rule does with one linear map (specification of the rules, section 1.2).
+struct LinearDistribution
+{
+    const ops::LinearMap& map;
+    std::vector<LinearTerm> terms;
+    /// How the bias enters the denominator; none: not at all.
+    std::optional<WeightVariant> bias;
+    LinearOptions options;
+};
+
+/// D = Σ_k sign_k · x_k·W_k + b′, s = R / stab(D), R_in = Σ_k sign_k · x_k · (s·W_kᵀ). Under BiasPolicy::Zero, b′ is
+/// left out; under Spread, what b′ and the stabiliser keep back, R − s·(D − b′), is handed to the N inputs of each unit
+/// in equal parts, which conserves exactly. `relevance` has the shape of z, the result that of x. Losses are booked
+/// times `factor`.
+[[nodiscard]] Tensor distribute(const LinearDistribution& distribution, const Tensor& relevance, Balance& balance,
+                                double factor = 1);
+
+/// The terms x⁺·W_p + x⁻·W_n; only x·W_p when x has no negative element.
+[[nodiscard]] std::vector<LinearTerm> signSplit(const Tensor& x, WeightVariant forPositive, WeightVariant forNegative);
+
+/// z = x·W + b, as the forward pass has it.
+[[nodiscard]] Tensor trueOutput(const ops::LinearMap& map, const Tensor& x);
+
+/// The structure as what its kind says it is.
+template <class S>
+[[nodiscard]] const S& as(const ops::Structure& structure)
+{
+    return static_cast<const S&>(structure);
+}
+
+/// Reads of a rule that needs the data operand of a linear map and nothing else.
+[[nodiscard]] ops::Reads readsOperandOf(const ops::LinearMap& map);
+
+} // namespace retro::lrp

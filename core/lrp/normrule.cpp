@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/lrp/balance.h"
+#include "core/lrp/gradientparts.h"
+#include "core/lrp/lineardistribution.h"
+#include "core/lrp/ruleregistry.h"
+
+#include <fmt/format.h>
+
+namespace retro::lrp
+{
+
+namespace algebra = ops::algebra;
+using ops::StructureKind;
+
+namespace
+{
+
+/// The epsilon rule on linear functions without parameters: a sum of operands, a reduction, an average pooling.
+class NormRule final : public Rule
+{
+public:
+    explicit NormRule(const Stabiliser& stabiliser) : m_stabiliser(stabiliser) {}
+
+    [[nodiscard]] std::string_view name() const override { return "norm"; }
+
+    [[nodiscard]] std::string text() const override { return fmt::format("norm, epsilon {}", textOf(m_stabiliser)); }
+
+    [[nodiscard]] RuleParameters parameters() const override
+    {
+        RuleParameters result;
+        write(m_stabiliser, result);
+        return result;
+    }
+
+    [[nodiscard]] bool accepts(const ops::Structure& structure) const override
+    {
+        return structure.kind() == StructureKind::SumOfOperands || structure.kind() == StructureKind::Reduction ||
+               structure.kind() == StructureKind::AveragePool;
+    }
+
+    [[nodiscard]] ops::Reads reads(const ops::BoundOperator&, std::span<const std::uint8_t>) const override
+    {
+        return ops::Reads::allOperands();
+    }
+
+    [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
+    {
+        Balance balance(context);
+        const Tensor z = context.op.forward(context.operands).front();
+        const Tensor s = algebra::stabilisedQuotient(context.relevance[0], z, m_stabiliser);
+        balance.bookDivision(context.relevance[0], s, z);
+        // x·Jᵀs: the gradient of the same function, with s in the place of the relevance.
+        RuleContext divided = context;
+        divided.relevance = std::span(&s, 1);
+        const bool isSum = context.op.structure().kind() == StructureKind::SumOfOperands;
+        std::vector<Tensor> parts(context.tracked.size());
+        for (std::size_t slot = 0; slot < parts.size(); ++slot) {
+            if (context.tracked[slot] != 0) {
+                parts[slot] = algebra::multiply(gradientPart(divided, slot), context.operands[slot]);
+            } else if (isSum && balance.isWanted()) {
+                balance.book(event::Cause::Constant, algebra::dot(gradientPart(divided, slot), context.operands[slot]));
+            }
+        }
+        return balance.close(std::move(parts));
+    }
+
+private:
+    Stabiliser m_stabiliser;
+};
+
+} // namespace
+
+RulePointer normRule(const Stabiliser& stabiliser) { return std::make_shared<const NormRule>(stabiliser); }
+
+RulePointer readNorm(ParameterReader& reader) { return normRule(reader.stabiliser({})); }
+
+} // namespace retro::lrp

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/lrp/balance.h"
+#include "core/lrp/lineardistribution.h"
+#include "core/lrp/ruleregistry.h"
+
+namespace retro::lrp
+{
+
+namespace algebra = ops::algebra;
+using ops::StructureKind;
+
+namespace
+{
+
+// True for an operand whose elements can be among the result's: not an index list, not the scalar that fills a padding.
+bool isData(const RuleContext& context, std::size_t slot)
+{
+    const ops::TensorType& type = context.operandTypes[slot];
+    return tensor::isFloating(type.dtype) && !type.shape.empty() &&
+           type.shape.size() == context.op.outputTypes().front().shape.size();
+}
+
+// Relevance that a shape map brings back to operands that carry none (a constant part of a Concat).
+double carriedToUntracked(const RuleContext& context)
+{
+    const auto& map = as<ops::ShapeMap>(context.op.structure());
+    double amount = 0;
+    for (std::size_t slot = 0; slot < context.tracked.size(); ++slot) {
+        if (context.tracked[slot] == 0 && isData(context, slot)) {
+            amount += algebra::sum(map.carryBack(context.relevance, slot));
+        }
+    }
+    return amount;
+}
+
+class PassRule final : public Rule
+{
+public:
+    [[nodiscard]] std::string_view name() const override { return "pass"; }
+
+    [[nodiscard]] bool accepts(const ops::Structure& structure) const override
+    {
+        switch (structure.kind()) {
+        case StructureKind::ElementWise:
+        case StructureKind::Normalisation:
+        case StructureKind::Softmax:
+        case StructureKind::ShapeMap:
+        case StructureKind::Quotient:
+            return true;
+        default:
+            return false;
+        }
+    }
+
+    [[nodiscard]] ops::Reads reads(const ops::BoundOperator&, std::span<const std::uint8_t>) const override
+    {
+        return ops::Reads::nothing();
+    }
+
+    [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
+    {
+        switch (context.op.structure().kind()) {
+        case StructureKind::ShapeMap:
+            return applyToShapeMap(context);
+        case StructureKind::Quotient:
+            return applyToQuotient(context);
+        default:
+            return Balance(context).close(onlySlot(context, 0, context.relevance[0]));
+        }
+    }
+
+private:
+    static std::vector<Tensor> applyToShapeMap(const RuleContext& context)
+    {
+        const auto& map = as<ops::ShapeMap>(context.op.structure());
+        Balance balance(context);
+        std::vector<Tensor> parts(context.tracked.size());
+        for (std::size_t slot = 0; slot < parts.size(); ++slot) {
+            if (context.tracked[slot] != 0) {
+                parts[slot] = map.carryBack(context.relevance, slot);
+            }
+        }
+        if (balance.isWanted()) {
+            balance.book(event::Cause::Constant, carriedToUntracked(context));
+        }
+        return balance.closeAs(event::Cause::Unread, std::move(parts));
+    }
+
+    static std::vector<Tensor> applyToQuotient(const RuleContext& context)
+    {
+        Balance balance(context);
+        const std::size_t taker = context.tracked[0] != 0 ? 0 : 1;
+        std::vector<Tensor> parts(context.tracked.size());
+        for (std::size_t slot = 0; slot < parts.size(); ++slot) {
+            if (context.tracked[slot] != 0) {
+                const ops::TensorType& type = context.operandTypes[slot];
+                parts[slot] = slot == taker ? algebra::reduceTo(context.relevance[0], type.shape)
+                                            : Tensor::zeros(type.dtype, type.shape);
+            }
+        }
+        return balance.close(std::move(parts));
+    }
+};
+
+class StopRule final : public Rule
+{
+public:
+    [[nodiscard]] std::string_view name() const override { return "stop"; }
+
+    [[nodiscard]] bool accepts(const ops::Structure& structure) const override
+    {
+        return structure.kind() != StructureKind::NoRelevance;
+    }
+
+    [[nodiscard]] ops::Reads reads(const ops::BoundOperator&, std::span<const std::uint8_t>) const override
+    {
+        return ops::Reads::nothing();
+    }
+
+    [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
+    {
+        std::vector<Tensor> parts(context.tracked.size());
+        for (std::size_t slot = 0; slot < parts.size(); ++slot) {
+            if (context.tracked[slot] != 0) {
+                parts[slot] = Tensor::zeros(context.operandTypes[slot].dtype, context.operandTypes[slot].shape);
+            }
+        }
+        return Balance(context).closeAs(event::Cause::Filter, std::move(parts));
+    }
+};
+
+} // namespace
+
+RulePointer passRule() { return std::make_shared<const PassRule>(); }
+
+RulePointer stopRule() { return std::make_shared<const StopRule>(); }
+
+RulePointer readPass(ParameterReader&) { return passRule(); }
+
+RulePointer readStop(ParameterReader&) { return stopRule(); }
+
+} // namespace retro::lrp

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/lrp/ruleparameters.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+namespace retro::lrp
+{
+
+namespace
+{
+
+constexpr std::array<std::string_view, 3> kBiasNames{"absorb", "zero", "spread"};
+constexpr std::array<std::string_view, 3> kStabiliserNames{"add", "clip", "rms"};
+
+std::string textOf(const RuleParameter& value)
+{
+    if (const bool* flag = std::get_if<bool>(&value)) {
+        return *flag ? "true" : "false";
+    }
+    if (const double* number = std::get_if<double>(&value)) {
+        return fmt::format("{}", *number);
+    }
+    return fmt::format("\"{}\"", std::get<std::string>(value));
+}
+
+std::optional<bool> asFlag(const RuleParameter& value)
+{
+    if (const bool* flag = std::get_if<bool>(&value)) {
+        return *flag;
+    }
+    const double* number = std::get_if<double>(&value);
+    if (number != nullptr && (*number == 0 || *number == 1)) {
+        return *number == 1;
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
+const RuleParameter* ParameterReader::find(std::string_view name)
+{
+    m_asked.emplace(name);
+    const auto found = m_parameters.find(name);
+    return found == m_parameters.end() ? nullptr : &found->second;
+}
+
+void ParameterReader::fail(std::string_view name, std::string message)
+{
+    if (m_status.ok()) {
+        m_status = base::usageError(std::move(message), std::string(name));
+    }
+}
+
+double ParameterReader::number(std::string_view name, double fallback, Range range)
+{
+    const RuleParameter* value = find(name);
+    if (value == nullptr) {
+        return fallback;
+    }
+    const double* number = std::get_if<double>(value);
+    if (number == nullptr || !(*number >= range.low && *number <= range.high)) {
+        const std::string bounds = range.high == Range{}.high ? fmt::format("of at least {}", range.low)
+                                                              : fmt::format("from {} to {}", range.low, range.high);
+        fail(name, fmt::format("must be a number {}, not {}", bounds, textOf(*value)));
+        return fallback;
+    }
+    return *number;
+}
+
+bool ParameterReader::flag(std::string_view name, bool fallback)
+{
+    const RuleParameter* value = find(name);
+    if (value == nullptr) {
+        return fallback;
+    }
+    const std::optional<bool> flag = asFlag(*value);
+    if (!flag) {
+        fail(name, fmt::format("must be true or false (or 1 or 0), not {}", textOf(*value)));
+    }
+    return flag.value_or(fallback);
+}
+
+std::size_t ParameterReader::choice(std::string_view name, std::span<const std::string_view> options,
+                                    std::size_t fallback)
+{
+    const RuleParameter* value = find(name);
+    if (value == nullptr) {
+        return fallback;
+    }
+    const std::string* text = std::get_if<std::string>(value);
+    const auto found = text == nullptr ? options.end() : std::find(options.begin(), options.end(), *text);
+    if (found == options.end()) {
+        fail(name, fmt::format("must be one of {}, not {}", fmt::join(options, ", "), textOf(*value)));
+        return fallback;
+    }
+    return static_cast<std::size_t>(found - options.begin());
+}
+
+Stabiliser ParameterReader::stabiliser(Stabiliser fallback)
+{
+    Stabiliser result;
+    result.kind =
+        static_cast<StabiliserKind>(choice("stabiliser", kStabiliserNames, static_cast<std::size_t>(fallback.kind)));
+    result.epsilon = number("epsilon", fallback.epsilon);
+    result.isSigned = flag("signed", fallback.isSigned);
+    return result;
+}
+
+LinearOptions ParameterReader::linearOptions(double epsilon)
+{
+    LinearOptions options;
+    options.stabiliser = stabiliser({StabiliserKind::Add, epsilon, true});
+    options.bias = static_cast<BiasPolicy>(choice("bias", kBiasNames, 0));
+    return options;
+}
+
+base::Result<void> ParameterReader::finish() const
+{
+    if (!m_status.ok()) {
+        return m_status;
+    }
+    for (const auto& [name, value] : m_parameters) {
+        if (m_asked.count(name) == 0) {
+            const std::string known = m_asked.empty() ? std::string("it has no parameters")
+                                                      : fmt::format("known are {}", fmt::join(m_asked, ", "));
+            return base::usageError("there is no such parameter; " + known, name);
+        }
+    }
+    return {};
+}
+
+void write(const Stabiliser& stabiliser, RuleParameters& parameters)
+{
+    parameters["stabiliser"] = std::string(kStabiliserNames[static_cast<std::size_t>(stabiliser.kind)]);
+    parameters["epsilon"] = stabiliser.epsilon;
+    parameters["signed"] = stabiliser.isSigned;
+}
+
+void write(const LinearOptions& options, RuleParameters& parameters)
+{
+    write(options.stabiliser, parameters);
+    parameters["bias"] = std::string(kBiasNames[static_cast<std::size_t>(options.bias)]);
+}
+
+std::string textOf(const Stabiliser& stabiliser)
+{
+    std::string text = fmt::format("{}", stabiliser.epsilon);
+    if (stabiliser.kind != StabiliserKind::Add) {
+        text += fmt::format(", {}", kStabiliserNames[static_cast<std::size_t>(stabiliser.kind)]);
+    }
+    return stabiliser.isSigned ? text : text + ", unsigned";
+}
+
+std::string textOf(const LinearOptions& options)
+{
+    const std::string text = textOf(options.stabiliser);
+    return options.bias == BiasPolicy::Absorb
+               ? text
+               : fmt::format("{}, bias {}", text, kBiasNames[static_cast<std::size_t>(options.bias)]);
+}
+
+} // namespace retro::lrp

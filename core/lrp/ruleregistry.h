@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/lrp/rules.h"
+
+/// How each rule reads its parameters; a new rule adds its reader here and one line to the table in ruleregistry.cpp.
+/// Readers take what they need and leave errors in the reader.
+namespace retro::lrp
+{
+
+[[nodiscard]] RulePointer readLrpZero(ParameterReader& reader);
+[[nodiscard]] RulePointer readEpsilon(ParameterReader& reader);
+[[nodiscard]] RulePointer readZPlus(ParameterReader& reader);
+[[nodiscard]] RulePointer readAlphaBeta(ParameterReader& reader);
+[[nodiscard]] RulePointer readGamma(ParameterReader& reader);
+[[nodiscard]] RulePointer readZBox(ParameterReader& reader);
+[[nodiscard]] RulePointer readFlat(ParameterReader& reader);
+[[nodiscard]] RulePointer readWSquare(ParameterReader& reader);
+[[nodiscard]] RulePointer readGradient(ParameterReader& reader);
+[[nodiscard]] RulePointer readPass(ParameterReader& reader);
+[[nodiscard]] RulePointer readStop(ParameterReader& reader);
+[[nodiscard]] RulePointer readNorm(ParameterReader& reader);
+[[nodiscard]] RulePointer readUniform(ParameterReader& reader);
+[[nodiscard]] RulePointer readWinner(ParameterReader& reader);
+[[nodiscard]] RulePointer readDeconvNet(ParameterReader& reader);
+[[nodiscard]] RulePointer readGuidedBackprop(ParameterReader& reader);
+[[nodiscard]] RulePointer readBetaSmooth(ParameterReader& reader);
+[[nodiscard]] RulePointer readAbsRatio(ParameterReader& reader);
+[[nodiscard]] RulePointer readSoftmaxTaylor(ParameterReader& reader);
+
+} // namespace retro::lrp

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/lrp/rule.h"
+#include "core/lrp/ruleparameters.h"
+
+#include <string_view>
+#include <vector>
+
+/// The relevance rules. Formulas, with sources, stand in docs/composites.md and at each function; R is the relevance
+/// that arrives, s = R / stab(D), t⁺ = max(t, 0), t⁻ = min(t, 0).
+namespace retro::lrp
+{
+
+/// What the two operands of a product of matrices get.
+enum class BilinearShare : std::uint8_t {
+    Half, ///< an equal part for each tracked operand: conserves
+    Full  ///< all of the relevance for each tracked operand: duplicates (the peer's choice)
+};
+
+/// Linear map: D = z, R_in = x·(s·Wᵀ). Bilinear a·b: R_a = c·a·(s·bᵀ), R_b = c·b·(aᵀ·s) with c by `share`.
+/// Normalisation y = x·scale + shift: R_in = x·scale·R/stab(y). With epsilon 0 this is LRP-0.
+[[nodiscard]] RulePointer epsilonRule(const LinearOptions& options = {}, BilinearShare share = BilinearShare::Half);
+/// Linear map: R_in = α·share over (x⁺W⁺ + x⁻W⁻ + b⁺) − β·share over (x⁺W⁻ + x⁻W⁺ + b⁻); α − β = 1, both ≥ 0.
+[[nodiscard]] RulePointer alphaBetaRule(double alpha, double beta, const LinearOptions& options = {});
+/// Linear map: alpha-beta with α = 1, β = 0.
+[[nodiscard]] RulePointer zPlusRule(const LinearOptions& options = {});
+/// Linear map: where z > 0, D = x⁺(W+γW⁺) + x⁻(W+γW⁻) + (b+γb⁺); where z < 0, D = x⁺(W+γW⁻) + x⁻(W+γW⁺) + (b+γb⁻);
+/// where z = 0 the relevance has no branch and is lost. z always has the bias.
+[[nodiscard]] RulePointer gammaRule(double gamma = 0.25, const LinearOptions& options = {});
+/// Linear map whose input lies in [low, high]: D = xW − low·W⁺ − high·W⁻, R_in = x·(s·Wᵀ) − low·(s·W⁺ᵀ) −
+/// high·(s·W⁻ᵀ). The bias cancels.
+[[nodiscard]] RulePointer zBoxRule(double low, double high, const Stabiliser& stabiliser = {});
+/// Linear map: D = number of inputs of the unit, R_in = s·1ᵀ. No bias.
+[[nodiscard]] RulePointer flatRule(const Stabiliser& stabiliser = {});
+/// Linear map: D = ΣW² + b², R_in = s·(W²)ᵀ.
+[[nodiscard]] RulePointer wSquareRule(const LinearOptions& options = {});
+/// Every structure: the gradient, R_in = Jᵀ·R.
+[[nodiscard]] RulePointer gradientRule();
+/// Element-wise, normalisation, softmax: R_in = R. Shape maps: each element goes back to where it came from. Quotient:
+/// the numerator takes all (the divisor, when it alone carries relevance).
+[[nodiscard]] RulePointer passRule();
+/// Every structure: R_in = 0.
+[[nodiscard]] RulePointer stopRule();
+/// Sum of operands, reduction, average pooling: the epsilon rule on f without parameters, R_in = x·Jᵀ(R/stab(f(x))).
+/// Constant operands of a sum absorb their share.
+[[nodiscard]] RulePointer normRule(const Stabiliser& stabiliser = {});
+/// Sum of operands and product: equal parts for the tracked operands. Reduction and average pooling: equal parts for
+/// the elements that were averaged.
+[[nodiscard]] RulePointer uniformRule();
+/// Max pooling: the first maximum of each window, in scan order, takes all.
+[[nodiscard]] RulePointer winnerRule();
+/// ReLU: R_in = R⁺ (Zeiler and Fergus).
+[[nodiscard]] RulePointer deconvNetRule();
+/// ReLU: R_in = R⁺ where x > 0 (Springenberg et al.).
+[[nodiscard]] RulePointer guidedBackpropRule();
+/// ReLU: R_in = R·sigmoid(βx), the derivative of the softplus that smooths it.
+[[nodiscard]] RulePointer betaSmoothRule(double beta = 10);
+/// Sum of operands, product, quotient: R_i = R·m_i/(Σ_j m_j + epsilon) over the tracked operands with m = |x|, and
+/// |1/b| for a divisor; a single tracked operand takes all. Reduction: the same over the elements that were summed.
+[[nodiscard]] RulePointer absRatioRule(double epsilon = 1e-11);
+/// Softmax p of x: R_i = x_i·(R_i − p_i·ΣR), the Taylor expansion at x with its bias left out; x of masked elements
+/// (below −1e30) counts as 0. `causal` keeps only the lower triangle of the last two axes.
+[[nodiscard]] RulePointer softmaxTaylorRule(bool causal = false);
+
+/// A rule by its name and parameters. Errors (Usage): unknown name (lists the known ones), unknown or wrong parameter;
+/// `where` is "rule" or the parameter's name.
+[[nodiscard]] base::Result<RulePointer> makeRule(std::string_view name, const RuleParameters& parameters);
+/// Names of all rules, in the order of the documentation.
+[[nodiscard]] std::vector<std::string_view> ruleNames();
+
+} // namespace retro::lrp
