@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/common/heatmapfile.h"
+
+#include "app/common/guiapplication.h"
+#include "views/common/heatmapimage.h"
+#include "views/common/numbertext.h"
+#include "views/common/plane.h"
+
+#include <QCoreApplication>
+
+namespace retro::app
+{
+
+namespace
+{
+
+/// Share of the values whose colour is not clipped.
+constexpr double kPercentile = 99.9;
+
+base::Result<views::Plane> planeOf(const tensor::Tensor& relevance)
+{
+    if (relevance.rank() == 4 || relevance.rank() == 3) {
+        return views::channelSum(relevance);
+    }
+    return views::sliceGrid(relevance).plane;
+}
+
+} // namespace
+
+base::Result<void> writeHeatmap(const std::filesystem::path& path, const HeatmapJob& job)
+{
+    ensureGuiApplication();
+    RETRO_TRY(const views::ColorMap map, views::ColorMap::find(QString::fromStdString(job.colormap)));
+    views::HeatmapFigure figure;
+    RETRO_TRY(figure.plane, planeOf(job.relevance));
+    figure.bar.map = map;
+    figure.bar.scale = views::symmetricScale(figure.plane.values, kPercentile);
+    figure.picture = job.picture;
+    figure.mode = job.overlay && !job.picture.isNull() ? views::HeatmapMode::Over : views::HeatmapMode::Only;
+    figure.caption = QCoreApplication::translate("retro::app", "Relevance for %1 · %2 · %3")
+                         .arg(QString::fromStdString(job.target), QString::fromStdString(job.composite),
+                              QString::fromStdString(job.modelName));
+    figure.texts = {{"model", job.modelName},
+                    {"target", job.target},
+                    {"rules", job.composite},
+                    {"step", std::to_string(job.visit)},
+                    {"scale", views::valueText(figure.bar.scale.limit, 6).toStdString()},
+                    {"software", "Retrograde"}};
+    return views::writeFigure(path, figure);
+}
+
+} // namespace retro::app

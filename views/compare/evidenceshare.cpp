@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/compare/evidenceshare.h"
+
+#include <algorithm>
+
+namespace retro::views
+{
+
+EvidenceShare evidenceShare(const Plane& plane, const QRect& box)
+{
+    EvidenceShare share;
+    if (plane.isEmpty()) {
+        return share;
+    }
+    const QRect inside = box.intersected(QRect(0, 0, plane.width, plane.height));
+    double all = 0;
+    for (int y = 0; y < plane.height; ++y) {
+        for (int x = 0; x < plane.width; ++x) {
+            const double positive = std::max(0.0, plane.at(x, y));
+            all += positive;
+            share.inBox += inside.contains(x, y) ? positive : 0;
+        }
+    }
+    share.inBox = all > 0 ? share.inBox / all : 0;
+    share.outside = all > 0 ? 1 - share.inBox : 0;
+    share.boxArea =
+        static_cast<double>(inside.width()) * inside.height() / (static_cast<double>(plane.width) * plane.height);
+    return share;
+}
+
+} // namespace retro::views

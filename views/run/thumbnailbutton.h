@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QAbstractButton>
+#include <QImage>
+
+namespace retro::views
+{
+
+/// A small picture with a name under it; checked = the one on screen (accent frame).
+class ThumbnailButton final : public QAbstractButton
+{
+    Q_OBJECT
+
+public:
+    explicit ThumbnailButton(QWidget* parent = nullptr);
+    void setImage(const QImage& image);
+    [[nodiscard]] QSize sizeHint() const override;
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+
+private:
+    QImage m_image;
+};
+
+} // namespace retro::views
