@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/trace/file/database.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <sqlite3.h>
+
+namespace retro::trace::file
+{
+
+using base::Result;
+
+namespace fs = std::filesystem;
+
+namespace
+{
+
+/// Longest blob or text that is read; the writer cuts tensors into pieces far below.
+constexpr int kMaxLength = 1 << 30;
+constexpr int kMaxSqlLength = 1 << 16;
+
+/// Path as an SQLite URI: everything but plain characters as %xx.
+std::string uriOf(const fs::path& path)
+{
+    std::string uri = "file:";
+    for (const char c : fs::absolute(path).string()) {
+        const bool isPlain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '/';
+        uri += isPlain ? std::string(1, c) : fmt::format("%{:02x}", static_cast<unsigned char>(c));
+    }
+    return uri + "?immutable=1";
+}
+
+Result<void> checkIsFile(const fs::path& path)
+{
+    std::error_code ec;
+    const fs::file_status status = fs::status(path, ec);
+    if (!fs::exists(status)) {
+        return base::inputError("there is no such file; check the path", path.string());
+    }
+    if (!fs::is_regular_file(status)) {
+        return base::inputError("this is not a file (a folder or a device); name a file", path.string());
+    }
+    return {};
+}
+
+void distrust(sqlite3* database)
+{
+    sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+    sqlite3_db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+    sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+    sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+    sqlite3_limit(database, SQLITE_LIMIT_LENGTH, kMaxLength);
+    sqlite3_limit(database, SQLITE_LIMIT_SQL_LENGTH, kMaxSqlLength);
+    sqlite3_limit(database, SQLITE_LIMIT_COLUMN, 64);
+    sqlite3_limit(database, SQLITE_LIMIT_EXPR_DEPTH, 16);
+    sqlite3_limit(database, SQLITE_LIMIT_ATTACHED, 0);
+    sqlite3_exec(database, "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0", nullptr, nullptr, nullptr);
+}
+
+} // namespace
+
+void CloseDatabase::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
+
+void FinalizeStatement::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+
+Result<Database> Database::create(const fs::path& path)
+{
+    std::error_code ec;
+    fs::remove(path, ec);
+    Database created;
+    created.m_path = path.string();
+    sqlite3* database = nullptr;
+    const int status = sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+    created.m_database.reset(database);
+    if (status != SQLITE_OK) {
+        return base::outputError("the file cannot be written: " + created.reason() +
+                                 "; choose a folder that exists and that you may write to");
+    }
+    RETRO_CHECK(created.execute("PRAGMA page_size = 4096; PRAGMA encoding = 'UTF-8'; PRAGMA journal_mode = OFF; "
+                                "PRAGMA synchronous = NORMAL; PRAGMA locking_mode = EXCLUSIVE"));
+    return created;
+}
+
+Result<Database> Database::open(const fs::path& path)
+{
+    RETRO_CHECK(checkIsFile(path));
+    Database opened;
+    opened.m_path = path.string();
+    sqlite3* database = nullptr;
+    const int status = sqlite3_open_v2(uriOf(path).c_str(), &database, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr);
+    opened.m_database.reset(database);
+    if (status != SQLITE_OK) {
+        return base::inputError("the file cannot be opened: " + opened.reason(), path.string());
+    }
+    distrust(database);
+    return opened;
+}
+
+Result<void> Database::execute(const std::string& sql)
+{
+    if (sqlite3_exec(m_database.get(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) {
+        return base::outputError("writing stopped: " + reason());
+    }
+    return {};
+}
+
+Result<std::int64_t> Database::pragma(const std::string& name)
+{
+    const StatementPointer statement = prepare("PRAGMA " + name);
+    if (!statement || sqlite3_step(statement.get()) != SQLITE_ROW) {
+        return base::inputError("this is not a run file (" + reason() + "); record one with --run", m_path);
+    }
+    return sqlite3_column_int64(statement.get(), 0);
+}
+
+StatementPointer Database::prepare(const std::string& sql)
+{
+    sqlite3_stmt* statement = nullptr;
+    sqlite3_prepare_v2(m_database.get(), sql.c_str(), static_cast<int>(sql.size()), &statement, nullptr);
+    return StatementPointer(statement);
+}
+
+std::string Database::reason() const { return sqlite3_errmsg(m_database.get()); }
+
+std::string Table::createSql() const
+{
+    return fmt::format("CREATE TABLE {}(id INTEGER PRIMARY KEY, {}, checksum INTEGER NOT NULL)", name, columns);
+}
+
+std::size_t Table::columnCount() const
+{
+    return static_cast<std::size_t>(std::count(columns.begin(), columns.end(), ',')) + 3;
+}
+
+} // namespace retro::trace::file

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/trace/file/schema.h"
+#include "core/trace/file/tensortable.h"
+#include "core/trace/run.h"
+
+namespace retro::trace::file
+{
+
+/// Facts, rules, shapes and bookmarks: small tables, one row per item. Errors: Output.
+[[nodiscard]] base::Result<void> writeSmallTables(Database& database, const Run& run, RowCounts& counts);
+/// Reads them into `run`, whose graph must be there. Errors: Input.
+[[nodiscard]] base::Result<void> readSmallTables(Database& database, const RowCounts& counts, Run& run);
+
+/// Forward values as rows of the pool. Values of constants belong to the graph and are left out.
+[[nodiscard]] base::Result<void> writeForwardValues(Database& database, const Run& run, TensorPool& pool,
+                                                    RowCounts& counts);
+[[nodiscard]] base::Result<void> readForwardValues(Database& database, const RowCounts& counts,
+                                                   const std::vector<Tensor>& tensors, Run& run);
+
+/// Events, ledger and handles: kChunkRecords records per row. Errors: Output, Cancelled.
+[[nodiscard]] base::Result<void> writeChunks(Database& database, const Run& run, TensorPool& pool, RowCounts& counts,
+                                             const std::stop_token& stop);
+/// Reads them into `run`, whose graph must be there; finds the visits; checks every index of every record against
+/// graph, handles, promises and ledger. Errors: Input.
+[[nodiscard]] base::Result<void> readChunks(Database& database, const RowCounts& counts,
+                                            const std::vector<Tensor>& tensors, Run& run);
+
+} // namespace retro::trace::file

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/trace/file/database.h"
+
+#include <array>
+
+// Tables of version 1 of the run file (docs/formats/retro.md). A change here is a new version: readers compare the
+// whole statement.
+namespace retro::trace::file
+{
+
+/// "RTRO": SQLite's application_id of a run file.
+inline constexpr std::int64_t kApplicationId = 0x5254524f;
+
+inline constexpr Table kGraph{"graph", "name TEXT NOT NULL"};
+inline constexpr Table kOpsets{"opsets", "domain TEXT NOT NULL, version INTEGER NOT NULL"};
+inline constexpr Table kValues{"graph_values", "name TEXT NOT NULL, kind INTEGER NOT NULL, dtype INTEGER NOT NULL, "
+                                               "shape BLOB NOT NULL, tensor INTEGER NOT NULL"};
+inline constexpr Table kNodes{"nodes", "op TEXT NOT NULL, domain TEXT NOT NULL, name TEXT NOT NULL, "
+                                       "scope TEXT NOT NULL, opset INTEGER NOT NULL, inputs BLOB NOT NULL, "
+                                       "outputs BLOB NOT NULL"};
+inline constexpr Table kAttributes{"attributes", "node INTEGER NOT NULL, name TEXT NOT NULL, value BLOB NOT NULL"};
+inline constexpr Table kOutputs{"outputs", "value INTEGER NOT NULL"};
+inline constexpr Table kFacts{"facts", "name TEXT NOT NULL, item TEXT NOT NULL, text TEXT NOT NULL"};
+inline constexpr Table kRules{"rules", "rule TEXT NOT NULL, matcher TEXT NOT NULL, structure TEXT NOT NULL"};
+inline constexpr Table kShapes{"shapes", "shape BLOB NOT NULL"};
+inline constexpr Table kTensors{"tensors", "dtype INTEGER NOT NULL, shape BLOB NOT NULL"};
+inline constexpr Table kPieces{"pieces", "tensor INTEGER NOT NULL, data BLOB NOT NULL"};
+inline constexpr Table kForward{"forward_values", "value INTEGER NOT NULL, tensor INTEGER NOT NULL"};
+inline constexpr Table kHandles{"handles", "records BLOB NOT NULL"};
+inline constexpr Table kLedger{"ledger", "records BLOB NOT NULL"};
+inline constexpr Table kEvents{"events", "records BLOB NOT NULL"};
+inline constexpr Table kBookmarks{"bookmarks", "position INTEGER NOT NULL, text TEXT NOT NULL"};
+/// How many rows each of the others has, in the order of kCounted.
+inline constexpr Table kContents{"contents", "name TEXT NOT NULL, rows INTEGER NOT NULL"};
+
+inline constexpr std::array<const Table*, 16> kCounted{
+    &kGraph,  &kOpsets,  &kValues, &kNodes,   &kAttributes, &kOutputs, &kFacts,  &kRules,
+    &kShapes, &kTensors, &kPieces, &kForward, &kHandles,    &kLedger,  &kEvents, &kBookmarks};
+
+/// Rows of each table, by position in kCounted.
+using RowCounts = std::array<std::int64_t, kCounted.size()>;
+
+/// Position of a table in kCounted.
+[[nodiscard]] constexpr std::size_t positionOf(const Table& table)
+{
+    for (std::size_t i = 0; i < kCounted.size(); ++i) {
+        if (kCounted[i]->name == table.name) {
+            return i;
+        }
+    }
+    return kCounted.size();
+}
+
+/// Tensors above this size are written in pieces of this size.
+inline constexpr std::size_t kPieceBytes = 16U << 20;
+/// Constants of at most this many bytes are written; of larger ones only type and shape.
+inline constexpr std::int64_t kSmallConstantBytes = 4096;
+
+} // namespace retro::trace::file

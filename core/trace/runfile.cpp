@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/trace/runfile.h"
+
+#include "core/base/file.h"
+#include "core/trace/file/graphtables.h"
+#include "core/trace/file/runtables.h"
+
+#include <fmt/format.h>
+
+#include <sqlite3.h>
+
+namespace retro::trace::file
+{
+
+using base::Result;
+
+namespace
+{
+
+Result<void> createTables(Database& database)
+{
+    RETRO_CHECK(database.execute(
+        fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}; BEGIN", kApplicationId, kRunFileVersion)));
+    for (const Table* table : kCounted) {
+        RETRO_CHECK(database.execute(table->createSql()));
+    }
+    return database.execute(kContents.createSql());
+}
+
+Result<void> writeContents(Database& database, const RowCounts& counts)
+{
+    RowWriter rows(database, kContents);
+    for (std::size_t i = 0; i < kCounted.size(); ++i) {
+        RETRO_CHECK(rows.text(kCounted[i]->name).integer(counts[i]).endRow());
+    }
+    return {};
+}
+
+Result<void> writeTo(const std::filesystem::path& path, const Run& run, const std::stop_token& stop)
+{
+    RETRO_TRY(Database database, Database::create(path));
+    RETRO_CHECK(createTables(database));
+    RowCounts counts{};
+    TensorPool pool;
+    RETRO_CHECK(writeGraph(database, *run.graph, pool, counts));
+    RETRO_CHECK(writeSmallTables(database, run, counts));
+    RETRO_CHECK(writeForwardValues(database, run, pool, counts));
+    RETRO_CHECK(writeChunks(database, run, pool, counts, stop));
+    RETRO_CHECK(writeTensors(database, pool, counts, stop));
+    RETRO_CHECK(writeContents(database, counts));
+    return database.execute("COMMIT");
+}
+
+base::Error notARunFile(const std::string& path)
+{
+    return base::inputError("this is not a run file; record one with --run", path);
+}
+
+Result<void> checkVersion(Database& database)
+{
+    RETRO_TRY(const std::int64_t application, database.pragma("application_id"));
+    if (application != kApplicationId) {
+        return notARunFile(database.path());
+    }
+    RETRO_TRY(const std::int64_t version, database.pragma("user_version"));
+    if (version > kRunFileVersion) {
+        return base::inputError(fmt::format("this run file has format version {}, which a newer Retrograde wrote; this "
+                                            "one reads up to version {}: update it, or record the run again",
+                                            version, kRunFileVersion),
+                                database.path());
+    }
+    return version >= 1 ? Result<void>() : notARunFile(database.path());
+}
+
+/// The schema must be exactly ours: no views, no triggers, no generated columns.
+Result<void> checkSchema(Database& database)
+{
+    std::vector<std::string> expected;
+    for (const Table* table : kCounted) {
+        expected.push_back(table->createSql());
+    }
+    expected.push_back(kContents.createSql());
+    std::vector<std::string> found;
+    const StatementPointer statement = database.prepare("SELECT sql FROM sqlite_schema ORDER BY rowid");
+    while (statement && found.size() <= expected.size() && sqlite3_step(statement.get()) == SQLITE_ROW) {
+        const auto* sql = reinterpret_cast<const char*>(sqlite3_column_text(statement.get(), 0));
+        found.emplace_back(sql == nullptr ? "" : sql);
+    }
+    if (found != expected) {
+        return base::inputError("the file is damaged: its tables are not those of a run; record the run again",
+                                database.path());
+    }
+    return {};
+}
+
+Result<RowCounts> readContents(Database& database)
+{
+    RowCounts counts{};
+    RowReader rows(database, kContents, static_cast<std::int64_t>(counts.size()));
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+        RETRO_TRY(const bool isThere, rows.next());
+        const std::string name = isThere ? rows.text() : std::string();
+        counts[i] = isThere ? rows.integer() : 0;
+        RETRO_CHECK(rows.check(isThere && name == kCounted[i]->name && counts[i] >= 0, "it is not the table's turn"));
+    }
+    return counts;
+}
+
+Result<std::shared_ptr<const Run>> readFrom(const std::filesystem::path& path)
+{
+    RETRO_TRY(Database database, Database::open(path));
+    RETRO_CHECK(checkVersion(database));
+    RETRO_CHECK(checkSchema(database));
+    RETRO_TRY(const RowCounts counts, readContents(database));
+    std::error_code ec;
+    const std::uint64_t fileBytes = std::filesystem::file_size(path, ec);
+    RETRO_TRY(const std::vector<Tensor> tensors, readTensors(database, counts, ec ? 0 : fileBytes));
+    auto run = std::make_shared<Run>();
+    RETRO_TRY(run->graph, readGraph(database, counts, tensors));
+    RETRO_CHECK(readChunks(database, counts, tensors, *run));
+    RETRO_CHECK(readSmallTables(database, counts, *run));
+    RETRO_CHECK(readForwardValues(database, counts, tensors, *run));
+    return std::shared_ptr<const Run>(std::move(run));
+}
+
+/// Arrays by node or value are whole or missing.
+Result<void> checkWritable(const Run& run)
+{
+    const auto isWhole = [](std::size_t size, std::size_t whole) { return size == 0 || size == whole; };
+    if (!run.graph || !isWhole(run.rules.size(), run.graph->nodeCount()) ||
+        !isWhole(run.shapes.size(), run.graph->valueCount()) || run.values.size() > run.graph->valueCount()) {
+        return base::Error{base::ErrorCode::Bug, "the run does not fit its graph", {}};
+    }
+    return {};
+}
+
+} // namespace
+
+} // namespace retro::trace::file
+
+namespace retro::trace
+{
+
+using base::Result;
+
+Result<void> writeRun(const std::filesystem::path& path, const Run& run, std::stop_token stop)
+{
+    RETRO_CHECK(file::checkWritable(run));
+    return base::writeThrough(
+        path, [&](const std::filesystem::path& temporary) { return file::writeTo(temporary, run, stop); });
+}
+
+Result<std::shared_ptr<const Run>> readRun(const std::filesystem::path& path) { return file::readFrom(path); }
+
+} // namespace retro::trace
