@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+
 namespace retro::layout
 {
 
@@ -16,20 +18,9 @@ namespace
 std::vector<Index> findOutermostClosed(const std::vector<Index>& parents, const std::vector<bool>& isClosed)
 {
     std::vector<Index> result(parents.size(), kNone);
-    std::vector<bool> isKnown(parents.size(), false);
-    std::vector<Index> chain;
-    for (Index group = 0; group < static_cast<Index>(parents.size()); ++group) {
-        Index at = group;
-        for (; at != kNone && !isKnown[at]; at = parents[at]) {
-            chain.push_back(at);
-        }
-        Index outer = at == kNone ? kNone : result[at];
-        for (; !chain.empty(); chain.pop_back()) {
-            const Index inner = chain.back();
-            outer = outer == kNone && isClosed[inner] ? inner : outer;
-            result[inner] = outer;
-            isKnown[inner] = true;
-        }
+    for (const Index group : outerGroupsFirst(parents)) {
+        const Index around = parents[group] == kNone ? kNone : result[parents[group]];
+        result[group] = around == kNone && isClosed[group] ? group : around;
     }
     return result;
 }
@@ -158,55 +149,86 @@ private:
     std::vector<Index> m_current; // per item: its latest box
 };
 
-/// Merges edges that touch a closed group, in the order of their first edge.
-void mergeEdges(const GroupedGraph& graph, VisibleGraph& out)
+/// Edges between boxes.
+class EdgeMerger
 {
-    const auto count = static_cast<Index>(graph.edges.size());
-    const auto endsOf = [&](Index e) {
-        return std::pair(out.visibleOf[graph.edges[e].from], out.visibleOf[graph.edges[e].to]);
-    };
-    std::vector<Index> byEnds(graph.edges.size());
-    for (Index e = 0; e < count; ++e) {
-        byEnds[e] = e;
-    }
-    std::stable_sort(byEnds.begin(), byEnds.end(), [&](Index a, Index b) { return endsOf(a) < endsOf(b); });
-    std::vector<Index> firstOf(graph.edges.size(), kNone);
-    for (Index i = 0; i < count; ++i) {
-        const auto [from, to] = endsOf(byEnds[i]);
-        const bool isMerged = i > 0 && endsOf(byEnds[i - 1]) == std::pair(from, to) &&
-                              (out.nodes[from].isGroup() || out.nodes[to].isGroup());
-        firstOf[byEnds[i]] = isMerged ? firstOf[byEnds[i - 1]] : byEnds[i];
-    }
-    for (Index e = 0; e < count; ++e) {
-        const auto [from, to] = endsOf(e);
-        if (from == to) {
-            out.visibleEdgeOf.push_back(kNone);
-        } else if (firstOf[e] == e) {
-            out.visibleEdgeOf.push_back(static_cast<Index>(out.edges.size()));
-            out.edges.push_back({from, to});
-        } else {
-            out.visibleEdgeOf.push_back(out.visibleEdgeOf[firstOf[e]]);
+public:
+    EdgeMerger(const GroupedGraph& graph, VisibleGraph& out) : m_out(out)
+    {
+        for (const LayoutEdge& edge : graph.edges) {
+            m_ends.push_back({out.visibleOf[edge.from], out.visibleOf[edge.to]});
         }
     }
-    out.edgeMembers =
-        groupBy(count, static_cast<Index>(out.edges.size()), [&](Index e) { return out.visibleEdgeOf[e]; });
+
+    /// Merges those that touch a closed group, in the order of their first edge.
+    void run()
+    {
+        const auto count = static_cast<Index>(m_ends.size());
+        const std::vector<Index> firstOf = findFirst();
+        for (Index e = 0; e < count; ++e) {
+            if (m_ends[e].from == m_ends[e].to) {
+                m_out.visibleEdgeOf.push_back(kNone);
+            } else if (firstOf[e] == e) {
+                m_out.visibleEdgeOf.push_back(static_cast<Index>(m_out.edges.size()));
+                m_out.edges.push_back(m_ends[e]);
+            } else {
+                m_out.visibleEdgeOf.push_back(m_out.visibleEdgeOf[firstOf[e]]);
+            }
+        }
+        m_out.edgeMembers =
+            groupBy(count, static_cast<Index>(m_out.edges.size()), [&](Index e) { return m_out.visibleEdgeOf[e]; });
+    }
+
+private:
+    /// Per edge: the first edge that it is merged with, or itself.
+    [[nodiscard]] std::vector<Index> findFirst() const
+    {
+        std::vector<Index> byEnds(m_ends.size());
+        std::iota(byEnds.begin(), byEnds.end(), 0);
+        const auto key = [&](Index e) { return std::pair(m_ends[e].from, m_ends[e].to); };
+        std::stable_sort(byEnds.begin(), byEnds.end(), [&](Index a, Index b) { return key(a) < key(b); });
+        std::vector<Index> first(m_ends.size(), kNone);
+        for (std::size_t i = 0; i < byEnds.size(); ++i) {
+            const Index e = byEnds[i];
+            const bool isMerged = i > 0 && m_ends[byEnds[i - 1]] == m_ends[e] && touchesGroup(m_ends[e]);
+            first[e] = isMerged ? first[byEnds[i - 1]] : e;
+        }
+        return first;
+    }
+
+    [[nodiscard]] bool touchesGroup(const LayoutEdge& ends) const
+    {
+        return m_out.nodes[ends.from].isGroup() || m_out.nodes[ends.to].isGroup();
+    }
+
+    VisibleGraph& m_out;
+    std::vector<LayoutEdge> m_ends; // per edge: boxes
+};
+
+/// The innermost open group around a box, or kNone.
+Index innermostOpen(const GroupedGraph& graph, const VisibleNode& node)
+{
+    if (node.isGroup()) {
+        return graph.groupParents[node.group];
+    }
+    return graph.nodeGroups.empty() ? kNone : graph.nodeGroups[node.node];
 }
 
-/// Frames: open groups around anything that is visible.
-void findFrames(const GroupedGraph& graph, VisibleGraph& out)
+/// Per group: true when it is open and anything in it is visible.
+std::vector<bool> findShown(const GroupedGraph& graph, const std::vector<VisibleNode>& nodes)
 {
-    const auto innermostOpen = [&](const VisibleNode& node) {
-        if (node.isGroup()) {
-            return graph.groupParents[node.group];
-        }
-        return graph.nodeGroups.empty() ? kNone : graph.nodeGroups[node.node];
-    };
     std::vector<bool> isShown(graph.groupParents.size(), false);
-    for (const VisibleNode& node : out.nodes) {
-        for (Index group = innermostOpen(node); group != kNone && !isShown[group]; group = graph.groupParents[group]) {
-            isShown[group] = true;
+    for (const VisibleNode& node : nodes) {
+        for (Index at = innermostOpen(graph, node); at != kNone && !isShown[at]; at = graph.groupParents[at]) {
+            isShown[at] = true;
         }
     }
+    return isShown;
+}
+
+void setFrames(const GroupedGraph& graph, VisibleGraph& out)
+{
+    const std::vector<bool> isShown = findShown(graph, out.nodes);
     std::vector<Index> frameOf(graph.groupParents.size(), kNone);
     for (Index group = 0; group < static_cast<Index>(isShown.size()); ++group) {
         if (isShown[group]) {
@@ -219,7 +241,7 @@ void findFrames(const GroupedGraph& graph, VisibleGraph& out)
         out.frameParents.push_back(frameOrNone(graph.groupParents[group]));
     }
     for (VisibleNode& node : out.nodes) {
-        node.frame = frameOrNone(innermostOpen(node));
+        node.frame = frameOrNone(innermostOpen(graph, node));
     }
 }
 
@@ -237,8 +259,8 @@ base::Result<VisibleGraph> collapse(const GroupedGraph& graph, const std::vector
     BoxMaker(graph, topology, findOutermostClosed(graph.groupParents, isClosed)).run(out);
     out.members =
         groupBy(graph.nodeCount, static_cast<Index>(out.nodes.size()), [&](Index node) { return out.visibleOf[node]; });
-    mergeEdges(graph, out);
-    findFrames(graph, out);
+    EdgeMerger(graph, out).run();
+    setFrames(graph, out);
     return out;
 }
 

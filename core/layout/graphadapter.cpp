@@ -9,6 +9,8 @@ namespace retro::layout
 namespace
 {
 
+constexpr int kMaxScopeDepth = 64;
+
 /// Makes groups of scope paths.
 class ScopeTree
 {
@@ -21,13 +23,14 @@ public:
     {
         Index group = kNone;
         std::string path;
-        while (!scope.empty()) {
+        for (int depth = 0; !scope.empty() && depth < kMaxScopeDepth;) {
             const std::size_t slash = scope.find('/');
             const std::string_view part = scope.substr(0, slash);
             scope = slash == std::string_view::npos ? std::string_view() : scope.substr(slash + 1);
             if (!part.empty()) {
                 path.append(path.empty() ? "" : "/").append(part);
                 group = findOrAdd(path, group);
+                ++depth;
             }
         }
         return group;

@@ -229,20 +229,24 @@ private:
 
     void exchangeNeighbours()
     {
-        for (int round = 0; round < kMaxExchangeRounds && m_total > 0 && !m_stop.stop_requested(); ++round) {
-            bool hasMoved = false;
-            for (Index l = 0; l < m_elements.layerCount(); ++l) {
-                const bool isCrossed = m_crossings[l] > 0 || (l > 0 && m_crossings[l - 1] > 0);
-                if (isCrossed && exchangeIn(l)) {
-                    m_hasMoved[l] = true;
-                    hasMoved = true;
-                }
-            }
-            if (!hasMoved) {
-                return;
-            }
+        bool hasMoved = true;
+        for (int round = 0; round < kMaxExchangeRounds && hasMoved && m_total > 0 && !m_stop.stop_requested();
+             ++round) {
+            hasMoved = exchangeInCrossedLayers();
             recount();
         }
+    }
+
+    bool exchangeInCrossedLayers()
+    {
+        bool hasMoved = false;
+        for (Index l = 0; l < m_elements.layerCount(); ++l) {
+            const bool isCrossed = m_crossings[l] > 0 || (l > 0 && m_crossings[l - 1] > 0);
+            if (isCrossed && exchangeIn(l)) {
+                m_hasMoved[l] = hasMoved = true;
+            }
+        }
+        return hasMoved;
     }
 
     bool exchangeIn(Index l)

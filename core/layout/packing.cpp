@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/layout/packing.h"
 
+#include "core/layout/topology.h"
+
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -183,16 +185,9 @@ FrameRoom measureFrames(const Elements& elements, const LayoutOptions& options)
     const std::size_t count = elements.borders.size();
     FrameRoom room{std::vector<double>(count, options.groupHeader), std::vector<double>(count, options.groupPadding)};
     // Inner groups first: a frame stands outside the frames that begin or end in the same layer.
-    std::vector<Index> depth(count, 0);
-    std::vector<Index> order(count);
-    std::iota(order.begin(), order.end(), 0);
-    for (std::size_t group = 0; group < count; ++group) {
-        for (Index at = elements.groupParents[group]; at != kNone; at = elements.groupParents[at]) {
-            ++depth[group];
-        }
-    }
-    std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return depth[a] > depth[b]; });
-    for (const Index group : order) {
+    const std::vector<Index> order = outerGroupsFirst(elements.groupParents);
+    for (std::size_t i = count; i-- > 0;) {
+        const Index group = order[i];
         const Index parent = elements.groupParents[group];
         if (parent == kNone || elements.borders[group].layerCount == 0) {
             continue;

@@ -78,6 +78,7 @@ public:
         for (int i = 0; i < kSettleRounds && !stop.stop_requested(); ++i) {
             settle();
         }
+        tightenFrames();
         for (double& x : m_x) {
             x = std::floor(x); // distances are whole numbers, so they survive
         }
@@ -180,7 +181,7 @@ private:
     {
         const auto neighbours = m_neighbours[block];
         if (neighbours.empty()) {
-            return m_x[block];
+            return isBorder(block) ? tightest(block) : m_x[block];
         }
         m_scratch.clear();
         for (const Index other : neighbours) {
@@ -192,6 +193,32 @@ private:
             return *middle;
         }
         return std::clamp(m_x[block], *std::max_element(m_scratch.begin(), middle), *middle);
+    }
+
+    [[nodiscard]] bool isBorder(Index block) const
+    {
+        return m_elements.kind[m_blocks.members[block].front()] == ElementKind::Border;
+    }
+
+    /// Where the side of a frame touches what it holds.
+    [[nodiscard]] double tightest(Index border) const
+    {
+        const Index element = m_blocks.members[border].front();
+        const GroupBorders& borders = m_elements.borders[m_elements.group[element]];
+        return element < borders.firstRight ? highBound(m_x, border, std::numeric_limits<double>::infinity())
+                                            : lowBound(m_x, border, -std::numeric_limits<double>::infinity());
+    }
+
+    /// Frames follow their content inwards. Inner frames come before outer ones in both directions.
+    void tightenFrames()
+    {
+        const auto tighten = [this](Index block) {
+            if (isBorder(block)) {
+                m_x[block] = tightest(block);
+            }
+        };
+        std::for_each(m_order.rbegin(), m_order.rend(), tighten);
+        std::for_each(m_order.begin(), m_order.end(), tighten);
     }
 
     void drift()

@@ -58,6 +58,57 @@ base::Error cycleError(const std::vector<LayoutEdge>& edges, const std::vector<I
         fmt::format("node {}", node));
 }
 
+/// Kahn's algorithm. Takes `missing` (entering edges per node) down to what cannot be sorted.
+std::vector<Index> takeReady(const std::vector<LayoutEdge>& edges, const Buckets& out, std::vector<Index>& missing)
+{
+    std::vector<Index> order;
+    order.reserve(missing.size());
+    for (Index node = 0; node < static_cast<Index>(missing.size()); ++node) {
+        if (missing[node] == 0) {
+            order.push_back(node);
+        }
+    }
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        for (const Index edge : out[order[i]]) {
+            if (--missing[edges[edge].to] == 0) {
+                order.push_back(edges[edge].to);
+            }
+        }
+    }
+    return order;
+}
+
+/// True for an index that is neither kNone nor a group.
+bool isMissing(Index group, std::size_t groupCount) { return group < kNone || group >= static_cast<Index>(groupCount); }
+
+/// Groups around `group`, itself included; stops counting above kMaxGroupDepth.
+Index depthOf(const std::vector<Index>& groupParents, Index group)
+{
+    Index depth = 0;
+    for (; group != kNone && depth <= kMaxGroupDepth; group = groupParents[group]) {
+        ++depth;
+    }
+    return depth;
+}
+
+base::Result<void> checkGroupTree(const std::vector<Index>& groupParents)
+{
+    for (std::size_t group = 0; group < groupParents.size(); ++group) {
+        if (isMissing(groupParents[group], groupParents.size())) {
+            return base::inputError(fmt::format("is inside group {}, which does not exist", groupParents[group]),
+                                    fmt::format("group {}", group));
+        }
+    }
+    for (std::size_t group = 0; group < groupParents.size(); ++group) {
+        if (depthOf(groupParents, static_cast<Index>(group)) > kMaxGroupDepth) {
+            return base::inputError(
+                fmt::format("is inside itself or more than {} groups deep; name fewer levels", kMaxGroupDepth),
+                fmt::format("group {}", group));
+        }
+    }
+    return {};
+}
+
 } // namespace
 
 base::Result<Topology> sortTopologically(const std::vector<LayoutEdge>& edges, Index nodeCount)
@@ -70,19 +121,7 @@ base::Result<Topology> sortTopologically(const std::vector<LayoutEdge>& edges, I
         ++topology.inCount[edge.to];
     }
     std::vector<Index> missing = topology.inCount;
-    topology.order.reserve(static_cast<std::size_t>(nodeCount));
-    for (Index node = 0; node < nodeCount; ++node) {
-        if (missing[node] == 0) {
-            topology.order.push_back(node);
-        }
-    }
-    for (std::size_t i = 0; i < topology.order.size(); ++i) {
-        for (const Index edge : topology.out[topology.order[i]]) {
-            if (--missing[edges[edge].to] == 0) {
-                topology.order.push_back(edges[edge].to);
-            }
-        }
-    }
+    topology.order = takeReady(edges, topology.out, missing);
     if (topology.order.size() < static_cast<std::size_t>(nodeCount)) {
         return cycleError(edges, missing);
     }
@@ -92,39 +131,25 @@ base::Result<Topology> sortTopologically(const std::vector<LayoutEdge>& edges, I
 base::Result<void> checkGroups(const std::vector<Index>& nodeGroups, const std::vector<Index>& groupParents,
                                Index nodeCount)
 {
-    const auto groupCount = static_cast<Index>(groupParents.size());
+    RETRO_CHECK(checkGroupTree(groupParents));
     if (!nodeGroups.empty() && nodeGroups.size() != static_cast<std::size_t>(nodeCount)) {
         return base::inputError(
             fmt::format("groups are given for {} of {} nodes; give all or none", nodeGroups.size(), nodeCount));
     }
-    const auto isMissing = [&](Index group) { return group < kNone || group >= groupCount; };
     for (std::size_t node = 0; node < nodeGroups.size(); ++node) {
-        if (isMissing(nodeGroups[node])) {
+        if (isMissing(nodeGroups[node], groupParents.size())) {
             return base::inputError(
-                fmt::format("is in group {}, but there are {} groups", nodeGroups[node], groupCount),
+                fmt::format("is in group {}, but there are {} groups", nodeGroups[node], groupParents.size()),
                 fmt::format("node {}", node));
         }
     }
-    // A chain of parents longer than the number of groups has come round; states: 0 new, 1 on the chain, 2 known to
-    // end.
-    std::vector<char> state(groupParents.size(), 0);
-    for (Index group = 0; group < groupCount; ++group) {
-        Index at = group;
-        for (; at != kNone && state[at] == 0; at = groupParents[at]) {
-            if (isMissing(groupParents[at])) {
-                return base::inputError(fmt::format("is inside group {}, which does not exist", groupParents[at]),
-                                        fmt::format("group {}", at));
-            }
-            state[at] = 1;
-        }
-        if (at != kNone && state[at] == 1) {
-            return base::inputError("is inside itself", fmt::format("group {}", at));
-        }
-        for (at = group; at != kNone && state[at] == 1; at = groupParents[at]) {
-            state[at] = 2;
-        }
-    }
     return {};
+}
+
+std::vector<Index> outerGroupsFirst(const std::vector<Index>& groupParents)
+{
+    const auto count = static_cast<Index>(groupParents.size());
+    return groupBy(count, kMaxGroupDepth + 2, [&](Index group) { return depthOf(groupParents, group); }).items;
 }
 
 } // namespace retro::layout

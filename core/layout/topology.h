@@ -20,8 +20,15 @@ struct Topology
 /// message lists the nodes of one cycle by index.
 [[nodiscard]] base::Result<Topology> sortTopologically(const std::vector<LayoutEdge>& edges, Index nodeCount);
 
-/// Checks a group tree: every index in range and no group inside itself; nodeGroups empty or one entry per node.
+/// Deepest nesting of groups.
+inline constexpr Index kMaxGroupDepth = 256;
+
+/// Checks a group tree: every index in range, no group inside itself, no more than kMaxGroupDepth levels; nodeGroups
+/// empty or one entry per node.
 [[nodiscard]] base::Result<void> checkGroups(const std::vector<Index>& nodeGroups,
                                              const std::vector<Index>& groupParents, Index nodeCount);
+
+/// All groups of a checked tree, each behind the group around it; by index on one level.
+[[nodiscard]] std::vector<Index> outerGroupsFirst(const std::vector<Index>& groupParents);
 
 } // namespace retro::layout

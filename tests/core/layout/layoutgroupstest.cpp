@@ -52,6 +52,19 @@ private slots:
         }
     }
 
+    void framesFitTheirContent()
+    {
+        const LayeredLayout drawing = draw(groupedTransformer(3));
+        const double padding = LayoutOptions().groupPadding;
+        for (Index block = 0; block < 3; ++block) {
+            const Rect& attention = drawing.groups[2 * block + 1];
+            const Index first = 19 * block;
+            QCOMPARE(drawing.nodes[first + 2].x - attention.x, padding);             // query reader, leftmost
+            QCOMPARE(attention.right() - drawing.nodes[first + 6].right(), padding); // value reader, rightmost
+            QCOMPARE(attention.x - drawing.groups[2 * block].x, padding);
+        }
+    }
+
     void titleHasRoomAboveTheBoxes()
     {
         const LayeredLayout drawing = draw(groupedTransformer(1));

@@ -272,6 +272,12 @@ private slots:
         round.nodeGroups = {0, 1};
         round.groupParents = {1, 0};
         QTest::newRow("groups inside each other") << round;
+        LayoutInput deep = samples::chain(1);
+        for (Index group = 0; group < 300; ++group) {
+            deep.groupParents.push_back(group - 1);
+        }
+        deep.nodeGroups = {299};
+        QTest::newRow("groups too deep") << deep;
         LayoutInput tooFew = samples::chain(2);
         tooFew.nodeGroups = {kNone};
         QTest::newRow("groups of some nodes") << tooFew;
