@@ -117,6 +117,19 @@ std::uint64_t EngineWorker::post(ExplainJob job)
     return generation;
 }
 
+void EngineWorker::saveRun(std::shared_ptr<const trace::Run> run, const QString& path)
+{
+    const auto write = [this, run = std::move(run), path] {
+        const Result<void> done = trace::writeRun(path.toStdString(), *run);
+        if (done) {
+            emit saved(path);
+        } else {
+            emit saveFailed(QString::fromStdString(done.error().text()));
+        }
+    };
+    QMetaObject::invokeMethod(&m_home, write, Qt::QueuedConnection);
+}
+
 void EngineWorker::stop()
 {
     const std::lock_guard lock(m_mutex);
@@ -132,6 +145,7 @@ void EngineWorker::execute(ExplainJob job, std::stop_token token)
     const bool isRun = job.path.endsWith(QStringLiteral(".retro"), Qt::CaseInsensitive);
     const Result<void> done = isRun ? openRun(job) : explainModel(job, token);
     if (done) {
+        emit finished(job.generation);
         return;
     }
     if (done.error().code == base::ErrorCode::Cancelled) {
@@ -188,6 +202,7 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
     done->generation = job.generation;
     done->model = job.model;
     done->composite = request.composite;
+    done->inputs = job.inputs;
     done->hasRelevance = true;
     done->input = inputInfo(*job.model, job.inputs);
     RETRO_TRY(done->run, handleOf(result.run));

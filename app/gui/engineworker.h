@@ -27,6 +27,8 @@ public:
 
     /// Queues a job and returns its generation.
     std::uint64_t post(ExplainJob job);
+    /// Writes a run file in the background; saved() or saveFailed() says how it ended.
+    void saveRun(std::shared_ptr<const trace::Run> run, const QString& path);
     /// Stops whatever runs.
     void stop();
 
@@ -39,6 +41,10 @@ signals:
     void compared(std::shared_ptr<const retro::app::ComparisonDone> result);
     void failed(quint64 generation, const QString& what, const QString& remedy);
     void stopped(quint64 generation);
+    /// The job came to its end by itself, comparisons included.
+    void finished(quint64 generation);
+    void saved(const QString& path);
+    void saveFailed(const QString& what);
 
 private:
     void execute(ExplainJob job, std::stop_token token);

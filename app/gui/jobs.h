@@ -55,6 +55,7 @@ struct ExplainDone
     views::RunHandle run;
     views::InputInfo input;
     std::string composite;
+    std::vector<std::string> inputs;
     bool hasRelevance = false; ///< false: only the graph (no input was given)
 };
 

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "app/gui/engineworker.h"
+#include "views/common/actions.h"
+#include "views/common/viewcontext.h"
+#include "views/run/question.h"
+
+#include <QMainWindow>
+
+class QActionGroup;
+class QLabel;
+class QStackedWidget;
+
+namespace retro::app
+{
+
+class EngineWorkspace;
+class ExplainWorkspace;
+class TransportBar;
+class Workspace;
+
+/// The window: menus, transport, two workspaces over one cursor and one selection. Posts jobs to the engine thread and
+/// shows what comes back; runs nothing itself. GUI thread.
+class MainWindow final : public QMainWindow
+{
+    Q_OBJECT
+
+public:
+    explicit MainWindow(QWidget* parent = nullptr);
+    ~MainWindow() override;
+
+    /// Opens a model or a recorded run (empty = the built-in sample) and explains `inputs` (empty = what the card
+    /// names).
+    void open(const QString& path, const QStringList& inputs = {}, const QString& composite = {});
+    /// Explains another input with the model that is open.
+    void explainInput(const QString& source);
+    /// "explain" or "engine"; false when there is no such workspace.
+    bool showWorkspace(const QString& id);
+    /// Ids of the workspaces.
+    [[nodiscard]] static QStringList workspaceIds();
+    /// Writes the heatmap on screen. Errors: Usage, Output.
+    [[nodiscard]] base::Result<void> exportHeatmap(const QString& path);
+
+    /// True while a job is running or its comparison is still to come.
+    [[nodiscard]] bool isBusy() const { return m_isBusy; }
+    /// What went wrong last; empty when nothing did.
+    [[nodiscard]] const QString& lastError() const { return m_lastError; }
+    /// Brings every view of the workspace on screen up to date.
+    void flush();
+    [[nodiscard]] views::RunModel& model() { return m_model; }
+    [[nodiscard]] views::Cursor& cursor() { return m_cursor; }
+    [[nodiscard]] views::Selection& selection() { return m_selection; }
+    [[nodiscard]] views::ActionRegistry& actions() { return m_actions; }
+
+signals:
+    /// The last job ended, well or not; every view has what it will get.
+    void settled();
+
+protected:
+    void dragEnterEvent(QDragEnterEvent* event) override;
+    void dropEvent(QDropEvent* event) override;
+    void closeEvent(QCloseEvent* event) override;
+
+private:
+    void makeMenus();
+    void makeCorner();
+    void makeStatusBar();
+    void connectEngine();
+    void connectPanel();
+    void post(ExplainJob job);
+    void runQuestion();
+    void chooseModel();
+    void chooseInput();
+    void saveRun();
+    void exportWithDialog(bool isGraph);
+    void takeGraph(const ExplainDone& graph);
+    void takeResult(const ExplainDone& result);
+    void takeComparison(const ComparisonDone& comparison);
+    void takeFailure(const QString& what, const QString& remedy);
+    void setBusy(bool isBusy);
+    void showStatus();
+    void showProblem(const base::Error& error);
+    [[nodiscard]] Workspace& workspace() const;
+
+    views::ActionRegistry m_actions;
+    views::Cursor m_cursor;
+    views::Selection m_selection;
+    views::RunModel m_model;
+    EngineWorker m_engine;
+    engine::LoadedModelPointer m_loaded;
+    ExplainJob m_job;
+    std::uint64_t m_generation = 0;
+    std::vector<views::CompositeThumbnail> m_thumbnails;
+    QStackedWidget* m_stack = nullptr;
+    ExplainWorkspace* m_explain = nullptr;
+    EngineWorkspace* m_engineSpace = nullptr;
+    TransportBar* m_transport = nullptr;
+    QActionGroup* m_workspaceGroup = nullptr;
+    QLabel* m_statusLeft = nullptr;
+    QLabel* m_statusRight = nullptr;
+    QString m_lastError;
+    bool m_isBusy = false;
+};
+
+} // namespace retro::app

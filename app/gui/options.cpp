@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/gui/options.h"
+
+#include "app/gui/mainwindow.h"
+
+#include <CLI/CLI.hpp>
+
+#include <charconv>
+
+namespace retro::app
+{
+
+namespace
+{
+
+/// "1600x1000"; an invalid size when the text is something else.
+QSize parseSize(const std::string& text)
+{
+    const QStringList parts = QString::fromStdString(text).split(QLatin1Char('x'));
+    bool isWidth = false;
+    bool isHeight = false;
+    if (parts.size() != 2) {
+        return {};
+    }
+    const QSize size(parts[0].toInt(&isWidth), parts[1].toInt(&isHeight));
+    const bool isGood = isWidth && isHeight && size.width() >= 320 && size.height() >= 240 && size.width() <= 16384 &&
+                        size.height() <= 16384;
+    return isGood ? size : QSize();
+}
+
+/// A whole number, or "end" (= none).
+bool parseStep(const std::string& text, std::optional<std::uint64_t>& step)
+{
+    if (text == "end" || text.empty()) {
+        return true;
+    }
+    std::uint64_t value = 0;
+    const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
+    step = value;
+    return ec == std::errc() && end == text.data() + text.size();
+}
+
+struct RawOptions
+{
+    std::string model;
+    std::vector<std::string> inputs;
+    std::string composite;
+    std::string workspace = "explain";
+    std::string theme = "system";
+    std::string size;
+    std::string step = "end";
+    std::string screenshot;
+    std::string select;
+};
+
+void addOptions(CLI::App& program, RawOptions& raw, WindowOptions& options)
+{
+    std::vector<std::string> spaces;
+    for (const QString& id : MainWindow::workspaceIds()) {
+        spaces.push_back(id.toStdString());
+    }
+    program.add_option("MODEL", raw.model,
+                       "Model (.onnx) or recorded run (.retro); without it the built-in sample opens");
+    program.add_option("--input", raw.inputs, "NAME=FILE (.npy, .pb, .png, .jpg), zeros, or random:SEED")
+        ->allow_extra_args(false);
+    program.add_option("--composite", raw.composite, "Rules: a built-in composite or a .json file");
+    program.add_option("--workspace", raw.workspace, "explain (default) or engine")->check(CLI::IsMember(spaces));
+    program.add_option("--theme", raw.theme, "light, dark, or system (default)")
+        ->check(CLI::IsMember({"light", "dark", "system"}));
+    program.add_option("--size", raw.size, "Size of the window: 1600x1000");
+    program.add_option("--screenshot", raw.screenshot, "Save a picture of the window and exit");
+    program.add_option("--step", raw.step, "Position for the picture: visits, or end (default)");
+    program.add_option("--select", raw.select, "Node to select, by name");
+    program.add_option("--font-scale", options.fontScale, "Size of the text, 1 = 13 px")->check(CLI::Range(0.5, 3.0));
+}
+
+} // namespace
+
+std::optional<int> parseOptions(int argc, char** argv, WindowOptions& options)
+{
+    CLI::App program("Retrograde: a debugger for relevance propagation.", "retrograde");
+    program.set_version_flag("--version", std::string("retrograde " RETRO_VERSION));
+    RawOptions raw;
+    addOptions(program, raw, options);
+    try {
+        program.parse(argc, argv);
+        options.size = parseSize(raw.size);
+        if (!raw.size.empty() && !options.size.isValid()) {
+            throw CLI::ValidationError("--size", "write WIDTHxHEIGHT, from 320x240 to 16384x16384");
+        }
+        if (!parseStep(raw.step, options.step)) {
+            throw CLI::ValidationError("--step", "write a number of visits, or end");
+        }
+    } catch (const CLI::ParseError& error) {
+        return program.exit(error) == 0 ? 0 : 2;
+    }
+    options.model = QString::fromStdString(raw.model);
+    for (const std::string& input : raw.inputs) {
+        options.inputs.append(QString::fromStdString(input));
+    }
+    options.composite = QString::fromStdString(raw.composite);
+    options.workspace = QString::fromStdString(raw.workspace);
+    options.screenshot = QString::fromStdString(raw.screenshot);
+    options.selectNode = QString::fromStdString(raw.select);
+    options.theme = raw.theme == "light"  ? views::ThemeChoice::Light
+                    : raw.theme == "dark" ? views::ThemeChoice::Dark
+                                          : views::ThemeChoice::System;
+    return std::nullopt;
+}
+
+} // namespace retro::app

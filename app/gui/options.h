@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "views/common/theme.h"
+
+#include <QSize>
+#include <QString>
+#include <QStringList>
+
+#include <cstdint>
+#include <optional>
+
+namespace retro::app
+{
+
+/// The window's command line (docs/cli.md).
+struct WindowOptions
+{
+    QString model; ///< empty = the built-in sample
+    QStringList inputs;
+    QString composite;
+    QString workspace = QStringLiteral("explain");
+    QString screenshot; ///< empty = an ordinary window
+    QString selectNode;
+    std::optional<std::uint64_t> step; ///< visits; none = the end
+    views::ThemeChoice theme = views::ThemeChoice::System;
+    QSize size;
+    double fontScale = 1;
+};
+
+/// Parses; on help, version or an error prints and gives the exit code (0 or 2).
+[[nodiscard]] std::optional<int> parseOptions(int argc, char** argv, WindowOptions& options);
+
+} // namespace retro::app
