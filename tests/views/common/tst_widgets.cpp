@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/views/support/grabs.h"
+#include "views/common/docktitle.h"
+#include "views/common/emptystate.h"
+#include "views/common/fonts.h"
+#include "views/common/icons.h"
+#include "views/common/marks.h"
+#include "views/common/style.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QDockWidget>
+#include <QFormLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPainter>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QSlider>
+#include <QStandardItemModel>
+#include <QTabBar>
+#include <QTest>
+#include <QToolButton>
+#include <QTreeView>
+#include <QVBoxLayout>
+
+using namespace retro::views;
+
+namespace
+{
+
+/// One of each mark.
+class MarkSheet final : public QWidget
+{
+public:
+    using QWidget::QWidget;
+
+protected:
+    void paintEvent(QPaintEvent*) override
+    {
+        const Theme& colors = theme(this);
+        QPainter painter(this);
+        painter.fillRect(rect(), colors[Role::Base]);
+        double x = 8;
+        for (const auto mode : {retro::event::Mode::None, retro::event::Mode::Normal, retro::event::Mode::Search,
+                                retro::event::Mode::Fulfilment}) {
+            paintModeBox(painter, {x, 8, 60, 24}, mode, colors);
+            paintModeMark(painter, {x, 40, 16, 16}, mode, colors);
+            x += 70;
+        }
+        paintDiamond(painter, {300, 20}, 6, colors[Role::SearchLine], false);
+        paintDiamond(painter, {320, 20}, 6, colors[Role::FulfilLine], true);
+        paintTick(painter, {340, 20}, 5, colors[Role::Text3]);
+        paintCross(painter, {360, 20}, 5, colors[Role::AlarmLine]);
+        paintTriangle(painter, {380, 20}, 5, colors[Role::Accent]);
+        paintHatch(painter, {300, 40, 80, 14}, colors[Role::SearchLine]);
+        paintShareBar(painter, {300, 60, 80, 9}, 0.4, colors[Role::Accent], colors);
+        double iconX = 8;
+        for (const QString& name : icons::names()) {
+            painter.drawPixmap(QPointF(iconX, 80), icons::pixmap(name, 16, colors[Role::Text]));
+            iconX += 22;
+        }
+        painter.drawPixmap(QPointF(8, 104), icons::logo(48));
+        painter.drawPixmap(QPointF(64, 104), icons::logo(22));
+    }
+};
+
+QWidget* makeControls(QWidget* parent)
+{
+    auto* sheet = new QWidget(parent);
+    auto* form = new QFormLayout(sheet);
+    auto* combo = new QComboBox(sheet);
+    combo->addItems({QStringLiteral("clever-hans.onnx"), QStringLiteral("control.onnx")});
+    form->addRow(QStringLiteral("Model"), combo);
+    form->addRow(QStringLiteral("Picture"), new QLineEdit(QStringLiteral("jug-tagged.png"), sheet));
+    auto* slider = new QSlider(Qt::Horizontal, sheet);
+    slider->setValue(35);
+    form->addRow(QStringLiteral("Epsilon"), slider);
+    auto* check = new QCheckBox(QStringLiteral("Keep scale over layers"), sheet);
+    check->setChecked(true);
+    form->addRow(check);
+    auto* button = new QPushButton(QStringLiteral("Run"), sheet);
+    setFilled(*button, true);
+    form->addRow(button);
+    form->addRow(new QPushButton(QStringLiteral("Cover the tag"), sheet));
+    auto* segments = new QHBoxLayout;
+    segments->setSpacing(0);
+    for (const char* name : {"Layer", "Visit", "Event"}) {
+        auto* segment = new QToolButton(sheet);
+        segment->setText(QLatin1String(name));
+        segment->setCheckable(true);
+        segment->setChecked(QLatin1String(name) == QLatin1String("Visit"));
+        segment->setProperty("segment", true);
+        segments->addWidget(segment);
+    }
+    form->addRow(segments);
+    auto* bar = new QProgressBar(sheet);
+    bar->setValue(40);
+    form->addRow(bar);
+    auto* tabs = new QTabBar(sheet);
+    tabs->addTab(QStringLiteral("Inspector"));
+    tabs->addTab(QStringLiteral("Heatmap"));
+    form->addRow(tabs);
+    auto* tree = new QTreeView(sheet);
+    auto* items = new QStandardItemModel(tree);
+    items->setHorizontalHeaderLabels({QStringLiteral("Promise"), QStringLiteral("State")});
+    auto* top = new QStandardItem(QStringLiteral("P0 add"));
+    top->appendRow(new QStandardItem(QStringLiteral(".0 conv2")));
+    auto* nested = new QStandardItem(QStringLiteral(".1 P1 relu1"));
+    nested->appendRow(new QStandardItem(QStringLiteral(".0 relu1")));
+    top->appendRow(nested);
+    items->appendRow(top);
+    tree->setModel(items);
+    tree->expandAll();
+    tree->setCurrentIndex(items->index(0, 0));
+    tree->setFixedHeight(140);
+    form->addRow(tree);
+    return sheet;
+}
+
+} // namespace
+
+class WidgetsTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void initTestCase() { retro::tests::installLook(); }
+
+    void both_data()
+    {
+        QTest::addColumn<bool>("isDark");
+        QTest::newRow("light") << false;
+        QTest::newRow("dark") << true;
+    }
+    void controls_data() { both_data(); }
+    void controls()
+    {
+        QFETCH(bool, isDark);
+        const ThemeKind kind = isDark ? ThemeKind::Dark : ThemeKind::Light;
+        QWidget window;
+        (new QVBoxLayout(&window))->addWidget(makeControls(&window));
+        const QImage image = retro::tests::grab(window, {360, 480}, kind, QStringLiteral("controls"));
+        QVERIFY(retro::tests::hasColor(image, Theme::of(kind)[Role::Accent]));
+        QVERIFY(retro::tests::hasColor(image, Theme::of(kind)[Role::Sel]));
+    }
+
+    void marks_data() { both_data(); }
+    void marks()
+    {
+        QFETCH(bool, isDark);
+        const ThemeKind kind = isDark ? ThemeKind::Dark : ThemeKind::Light;
+        MarkSheet sheet;
+        const QImage image = retro::tests::grab(sheet, {640, 160}, kind, QStringLiteral("marks"));
+        for (const Role role : {Role::NormalTint, Role::SearchTint, Role::FulfilTint, Role::FulfilLine}) {
+            QVERIFY2(retro::tests::hasColor(image, Theme::of(kind)[role]), nameOf(role));
+        }
+    }
+
+    void dockTitle_data() { both_data(); }
+    void dockTitle()
+    {
+        QFETCH(bool, isDark);
+        QDockWidget dock(QStringLiteral("Input"));
+        auto* title = new DockTitle(dock);
+        dock.setTitleBarWidget(title);
+        dock.setWidget(new QWidget(&dock));
+        title->setSubject(QStringLiteral("3 × 96 × 96"));
+        title->setHint(QStringLiteral("The picture as the model sees it."));
+        const QImage image = retro::tests::grab(dock, {300, 120}, isDark ? ThemeKind::Dark : ThemeKind::Light,
+                                                QStringLiteral("docktitle"));
+        QVERIFY(retro::tests::colorCount(image) > 20);
+        const int withHint = title->sizeHint().height();
+        title->setHintShown(false);
+        QVERIFY(title->sizeHint().height() < withHint);
+        const auto buttons = title->findChildren<QToolButton*>();
+        QCOMPARE(buttons.size(), 2);
+        for (const QToolButton* button : buttons) {
+            QVERIFY(!button->accessibleName().isEmpty());
+        }
+        QTest::mouseClick(buttons.last(), Qt::LeftButton);
+        QVERIFY(!dock.isVisible());
+    }
+
+    void emptyStates_data() { both_data(); }
+    void emptyStates()
+    {
+        QFETCH(bool, isDark);
+        const ThemeKind kind = isDark ? ThemeKind::Dark : ThemeKind::Light;
+        EmptyState state;
+        QSignalSpy activated(&state, &EmptyState::activated);
+        QSignalSpy cancelled(&state, &EmptyState::cancelled);
+        state.showEmpty(QStringLiteral("Nothing is open yet."), QStringLiteral("Open a model"));
+        auto* button = state.findChild<QPushButton*>();
+        const QImage empty = retro::tests::grab(state, {360, 200}, kind, QStringLiteral("state-empty"));
+        QTest::mouseClick(button, Qt::LeftButton);
+        QCOMPARE(activated.count(), 1);
+        state.showLoading(QStringLiteral("Reading the model"), 0.4);
+        QVERIFY(!button->isVisible());
+        QTRY_VERIFY(button->isVisible());
+        const QImage loading = retro::tests::grab(state, {360, 200}, kind, QStringLiteral("state-loading"));
+        QTest::mouseClick(button, Qt::LeftButton);
+        QCOMPARE(cancelled.count(), 1);
+        state.showError(QStringLiteral("bad.onnx: this is not an ONNX model."),
+                        QStringLiteral("Open a file that ends in .onnx, or a recorded run (.retro)."));
+        const QImage error = retro::tests::grab(state, {360, 200}, kind, QStringLiteral("state-error"));
+        QVERIFY(!button->isVisible());
+        QVERIFY(empty != loading && loading != error);
+        QVERIFY(retro::tests::hasColor(loading, Theme::of(kind)[Role::Accent]));
+    }
+};
+
+QTEST_MAIN(WidgetsTest)
+#include "tst_widgets.moc"
