@@ -21,5 +21,11 @@ namespace retro::ops
 [[nodiscard]] std::span<const OperatorDeclaration> reduceDeclarations();
 [[nodiscard]] std::span<const OperatorDeclaration> activationDeclarations();
 [[nodiscard]] std::span<const OperatorDeclaration> softmaxDeclarations();
+[[nodiscard]] std::span<const OperatorDeclaration> convolutionDeclarations();
+[[nodiscard]] std::span<const OperatorDeclaration> normalisationDeclarations();
+[[nodiscard]] std::span<const OperatorDeclaration> maxPoolDeclarations();
+[[nodiscard]] std::span<const OperatorDeclaration> averagePoolDeclarations();
+[[nodiscard]] std::span<const OperatorDeclaration> padDeclarations();
+[[nodiscard]] std::span<const OperatorDeclaration> preluDeclarations();
 
 } // namespace retro::ops

@@ -17,9 +17,11 @@ namespace
 std::vector<OperatorDeclaration> gather()
 {
     std::vector<OperatorDeclaration> all;
-    for (const auto family : {sumDeclarations, productDeclarations, matMulDeclarations, gemmDeclarations,
-                              reshapeDeclarations, identityDeclarations, transposeDeclarations, concatDeclarations,
-                              splitDeclarations, reduceDeclarations, activationDeclarations, softmaxDeclarations}) {
+    for (const auto family :
+         {sumDeclarations, productDeclarations, matMulDeclarations, gemmDeclarations, reshapeDeclarations,
+          identityDeclarations, transposeDeclarations, concatDeclarations, splitDeclarations, reduceDeclarations,
+          activationDeclarations, softmaxDeclarations, convolutionDeclarations, normalisationDeclarations,
+          maxPoolDeclarations, averagePoolDeclarations, padDeclarations, preluDeclarations}) {
         const auto declarations = family();
         all.insert(all.end(), declarations.begin(), declarations.end());
     }

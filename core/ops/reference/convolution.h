@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/ops/reference/matrix.h"
+#include "core/ops/reference/window.h"
+
+namespace retro::ops::reference
+{
+
+/// A grouped convolution between an image (batch × groups·channels × spatial) and a result (batch × groups·filters ×
+/// windows). Weights are groups·filters × channels × kernel, row-major.
+struct ConvolutionShape
+{
+    std::int64_t batch = 1;
+    std::int64_t groups = 1;
+    std::int64_t channels = 1; ///< of the image, per group
+    std::int64_t filters = 1;  ///< of the result, per group
+    std::vector<WindowAxis> axes;
+
+    [[nodiscard]] std::int64_t product(std::int64_t WindowAxis::*extent) const
+    {
+        std::int64_t result = 1;
+        for (const WindowAxis& axis : axes) {
+            result *= axis.*extent;
+        }
+        return result;
+    }
+    [[nodiscard]] std::int64_t imageSize() const { return product(&WindowAxis::image); }
+    [[nodiscard]] std::int64_t windowCount() const { return product(&WindowAxis::windows); }
+    [[nodiscard]] std::int64_t taps() const { return product(&WindowAxis::kernel); }
+};
+
+namespace detail
+{
+
+/// Windows are handled in blocks of this many, so that the column matrix stays in the cache.
+inline constexpr std::int64_t kWindowBlock = 1024;
+
+/// Calls f(row of the column matrix, index in the block, position in the image of one group) for every tap that reads
+/// the image and not the padding: channel by channel, tap by tap, window by window.
+template <class F>
+void forEachTap(const ConvolutionShape& shape, std::int64_t first, std::int64_t count, const F& f)
+{
+    const auto axes = threeAxes(shape.axes);
+    const std::int64_t image = shape.imageSize();
+    const std::int64_t taps = shape.taps();
+    const auto visitTap = [&](std::int64_t channel, std::int64_t tap) {
+        const std::int64_t k2 = tap % axes[2].kernel;
+        const std::int64_t k1 = tap / axes[2].kernel % axes[1].kernel;
+        const std::int64_t k0 = tap / axes[2].kernel / axes[1].kernel;
+        std::int64_t o2 = first % axes[2].windows;
+        std::int64_t o1 = first / axes[2].windows % axes[1].windows;
+        std::int64_t o0 = first / axes[2].windows / axes[1].windows;
+        for (std::int64_t i = 0; i < count; ++i) {
+            const std::int64_t i0 = axes[0].position(o0, k0);
+            const std::int64_t i1 = axes[1].position(o1, k1);
+            const std::int64_t i2 = axes[2].position(o2, k2);
+            if (axes[0].contains(i0) && axes[1].contains(i1) && axes[2].contains(i2)) {
+                f(channel * taps + tap, i, channel * image + (i0 * axes[1].image + i1) * axes[2].image + i2);
+            }
+            if (++o2 == axes[2].windows) {
+                o2 = 0;
+                if (++o1 == axes[1].windows) {
+                    o1 = 0;
+                    ++o0;
+                }
+            }
+        }
+    };
+    for (std::int64_t channel = 0; channel < shape.channels; ++channel) {
+        for (std::int64_t tap = 0; tap < taps; ++tap) {
+            visitTap(channel, tap);
+        }
+    }
+}
+
+/// Calls f(group of the batch and groups together, first window, windows in the block).
+template <class F>
+void forEachBlock(const ConvolutionShape& shape, const F& f)
+{
+    const std::int64_t windows = shape.windowCount();
+    for (std::int64_t g = 0; g < shape.batch * shape.groups; ++g) {
+        for (std::int64_t first = 0; first < windows; first += kWindowBlock) {
+            f(g, first, std::min(kWindowBlock, windows - first));
+        }
+    }
+}
+
+} // namespace detail
+
+/// z = x * w: the weights of each group times the matrix of its windows. All row-major.
+template <class T>
+void convolve(const ConvolutionShape& shape, const T* x, const T* w, T* z)
+{
+    const std::int64_t depth = shape.channels * shape.taps();
+    const std::int64_t windows = shape.windowCount();
+    std::vector<T> columns(static_cast<std::size_t>(depth * std::min(detail::kWindowBlock, windows)));
+    detail::forEachBlock(shape, [&](std::int64_t g, std::int64_t first, std::int64_t count) {
+        std::fill(columns.begin(), columns.end(), T{0});
+        const T* image = x + g * shape.channels * shape.imageSize();
+        detail::forEachTap(shape, first, count, [&](std::int64_t row, std::int64_t i, std::int64_t at) {
+            columns[static_cast<std::size_t>(row * count + i)] = image[at];
+        });
+        const T* weights = w + g % shape.groups * shape.filters * depth;
+        multiply(MatrixView<T>{weights, shape.filters, depth, depth, 1},
+                 MatrixView<T>{columns.data(), depth, count, count, 1}, z + g * shape.filters * windows + first,
+                 windows);
+    });
+}
+
+/// x = wᵀ * z: the transposed map. Contributions are added window block by window block, tap by tap.
+template <class T>
+void convolveTransposed(const ConvolutionShape& shape, const T* z, const T* w, T* x)
+{
+    const std::int64_t depth = shape.channels * shape.taps();
+    const std::int64_t windows = shape.windowCount();
+    const std::int64_t imageSize = shape.channels * shape.imageSize();
+    std::fill(x, x + shape.batch * shape.groups * imageSize, T{0});
+    std::vector<T> columns(static_cast<std::size_t>(depth * std::min(detail::kWindowBlock, windows)));
+    detail::forEachBlock(shape, [&](std::int64_t g, std::int64_t first, std::int64_t count) {
+        const T* weights = w + g % shape.groups * shape.filters * depth;
+        multiply(MatrixView<T>{weights, depth, shape.filters, 1, depth},
+                 MatrixView<T>{z + g * shape.filters * windows + first, shape.filters, count, windows, 1},
+                 columns.data(), count);
+        T* image = x + g * imageSize;
+        detail::forEachTap(shape, first, count, [&](std::int64_t row, std::int64_t i, std::int64_t at) {
+            image[at] += columns[static_cast<std::size_t>(row * count + i)];
+        });
+    });
+}
+
+} // namespace retro::ops::reference

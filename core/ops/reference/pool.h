@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/ops/reference/window.h"
+#include "core/ops/threads.h"
+
+#include <limits>
+
+namespace retro::ops::reference
+{
+
+/// Windows over batch × channels × spatial, everything dense in channels-last order.
+struct PoolShape
+{
+    std::int64_t batch = 1;
+    std::int64_t channels = 1;
+    std::array<WindowAxis, 3> axes;
+
+    [[nodiscard]] std::int64_t imageSize() const { return axes[0].image * axes[1].image * axes[2].image; }
+    [[nodiscard]] std::int64_t windowCount() const { return axes[0].windows * axes[1].windows * axes[2].windows; }
+};
+
+/// Positions in the image that a window reads, in scan order; padding is left out.
+inline void tapsOf(const PoolShape& shape, std::int64_t window, std::vector<std::int64_t>& taps)
+{
+    const auto& [a, b, c] = shape.axes;
+    const std::int64_t o2 = window % c.windows;
+    const std::int64_t o1 = window / c.windows % b.windows;
+    const std::int64_t o0 = window / c.windows / b.windows;
+    taps.clear();
+    for (std::int64_t k0 = 0; k0 < a.kernel; ++k0) {
+        for (std::int64_t k1 = 0; k1 < b.kernel; ++k1) {
+            for (std::int64_t k2 = 0; k2 < c.kernel; ++k2) {
+                const std::int64_t i0 = a.position(o0, k0);
+                const std::int64_t i1 = b.position(o1, k1);
+                const std::int64_t i2 = c.position(o2, k2);
+                if (a.contains(i0) && b.contains(i1) && c.contains(i2)) {
+                    taps.push_back((i0 * b.image + i1) * c.image + i2);
+                }
+            }
+        }
+    }
+}
+
+/// Channels that one task handles together.
+inline constexpr std::int64_t kLanes = 32;
+
+/// Calls f(window, taps, offset of the image's first channel, offset of the window's first channel, channels) for every
+/// window; images and channel ranges run in parallel, the windows of one task in order.
+template <class F>
+void forEachWindow(const PoolShape& shape, const F& f)
+{
+    const std::int64_t ranges = (shape.channels + kLanes - 1) / kLanes;
+    parallelFor(shape.batch * ranges, 1, [&](std::int64_t begin, std::int64_t end) {
+        std::vector<std::int64_t> taps;
+        for (std::int64_t task = begin; task < end; ++task) {
+            const std::int64_t image = task / ranges;
+            const std::int64_t first = task % ranges * kLanes;
+            const std::int64_t count = std::min(kLanes, shape.channels - first);
+            const std::int64_t imageAt = image * shape.imageSize() * shape.channels + first;
+            for (std::int64_t window = 0; window < shape.windowCount(); ++window) {
+                tapsOf(shape, window, taps);
+                f(window, taps, imageAt, (image * shape.windowCount() + window) * shape.channels + first, count);
+            }
+        }
+    });
+}
+
+/// First maximum of one window per channel: its value and its position in the image (−1 for a window of padding only).
+/// The first NaN wins over every number.
+template <class T>
+struct Winners
+{
+    std::array<T, kLanes> value{};
+    std::array<std::int64_t, kLanes> position{};
+
+    Winners(const T* image, std::int64_t channels, const std::vector<std::int64_t>& taps, std::int64_t count)
+    {
+        value.fill(-std::numeric_limits<T>::infinity());
+        position.fill(taps.empty() ? -1 : taps.front());
+        for (const std::int64_t tap : taps) {
+            const T* x = image + tap * channels;
+            for (std::int64_t c = 0; c < count; ++c) {
+                T& best = value[static_cast<std::size_t>(c)];
+                const bool wins = x[c] > best || (x[c] != x[c] && best == best);
+                best = wins ? x[c] : best;
+                std::int64_t& where = position[static_cast<std::size_t>(c)];
+                where = wins ? tap : where;
+            }
+        }
+    }
+};
+
+/// y = largest element of each window.
+template <class T>
+void maxPool(const PoolShape& shape, const T* x, T* y)
+{
+    forEachWindow(shape, [&](std::int64_t, const std::vector<std::int64_t>& taps, std::int64_t imageAt,
+                             std::int64_t windowAt, std::int64_t count) {
+        const Winners<T> winners(x + imageAt, shape.channels, taps, count);
+        std::copy(winners.value.begin(), winners.value.begin() + count, y + windowAt);
+    });
+}
+
+/// r = s routed to the first maximum of each window of x.
+template <class T>
+void routeToMaximum(const PoolShape& shape, const T* s, const T* x, T* r)
+{
+    std::fill(r, r + shape.batch * shape.imageSize() * shape.channels, T{0});
+    forEachWindow(shape, [&](std::int64_t, const std::vector<std::int64_t>& taps, std::int64_t imageAt,
+                             std::int64_t windowAt, std::int64_t count) {
+        const Winners<T> winners(x + imageAt, shape.channels, taps, count);
+        for (std::int64_t c = 0; c < count && !taps.empty(); ++c) {
+            r[imageAt + winners.position[static_cast<std::size_t>(c)] * shape.channels + c] += s[windowAt + c];
+        }
+    });
+}
+
+/// y = sum of each window times factor[window].
+template <class T>
+void sumPool(const PoolShape& shape, const T* x, const std::vector<T>& factors, T* y)
+{
+    forEachWindow(shape, [&](std::int64_t window, const std::vector<std::int64_t>& taps, std::int64_t imageAt,
+                             std::int64_t windowAt, std::int64_t count) {
+        std::array<T, kLanes> sum{};
+        for (const std::int64_t tap : taps) {
+            const T* in = x + imageAt + tap * shape.channels;
+            for (std::int64_t c = 0; c < count; ++c) {
+                sum[static_cast<std::size_t>(c)] += in[c];
+            }
+        }
+        for (std::int64_t c = 0; c < count; ++c) {
+            y[windowAt + c] = sum[static_cast<std::size_t>(c)] * factors[static_cast<std::size_t>(window)];
+        }
+    });
+}
+
+/// r = transposed map of sumPool applied to s.
+template <class T>
+void spreadOverWindows(const PoolShape& shape, const T* s, const std::vector<T>& factors, T* r)
+{
+    std::fill(r, r + shape.batch * shape.imageSize() * shape.channels, T{0});
+    forEachWindow(shape, [&](std::int64_t window, const std::vector<std::int64_t>& taps, std::int64_t imageAt,
+                             std::int64_t windowAt, std::int64_t count) {
+        for (const std::int64_t tap : taps) {
+            T* out = r + imageAt + tap * shape.channels;
+            for (std::int64_t c = 0; c < count; ++c) {
+                out[c] += s[windowAt + c] * factors[static_cast<std::size_t>(window)];
+            }
+        }
+    });
+}
+
+} // namespace retro::ops::reference
