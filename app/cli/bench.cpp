@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/benchmarks.h"
+#include "app/cli/context.h"
+#include "core/base/file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+namespace retro::app
+{
+
+namespace
+{
+
+using base::Result;
+using nlohmann::ordered_json;
+
+/// Largest file of earlier figures that is read.
+constexpr std::uint64_t kMaxFigures = 16ULL << 20;
+
+struct BenchOptions
+{
+    BenchmarkRequest request;
+    std::string save;
+    std::string compare;
+    double factor = 1.25;
+};
+
+ordered_json toJson(const std::vector<BenchmarkFigure>& figures, int threads)
+{
+    ordered_json all{{"format", "retrograde-bench/1"}, {"threads", threads}};
+    for (const BenchmarkFigure& figure : figures) {
+        all["seconds"][figure.name] = {
+            {"min", figure.least}, {"median", figure.median}, {"max", figure.most}, {"runs", figure.runs}};
+    }
+    return all;
+}
+
+Result<ordered_json> readFigures(const std::string& path)
+{
+    RETRO_TRY(const std::string text, base::readTextFile(path, kMaxFigures));
+    ordered_json json = ordered_json::parse(text, nullptr, false);
+    const bool isGood =
+        json.is_object() && json.value("format", "") == "retrograde-bench/1" && json.contains("seconds");
+    if (!isGood) {
+        return base::inputError("this is not a file that `bench --save` wrote", path);
+    }
+    return json;
+}
+
+/// True when some ratio is beyond the factor even at its most favourable end.
+Result<bool> compareWith(const Context& context, const std::vector<BenchmarkFigure>& figures,
+                         const BenchOptions& options)
+{
+    RETRO_TRY(const ordered_json before, readFigures(options.compare));
+    bool isSlower = false;
+    context.say(fmt::format("{:<36} {:>10} {:>10} {:>7}  {}", "benchmark", "before ms", "now ms", "ratio", "spread"));
+    for (const BenchmarkFigure& figure : figures) {
+        const auto at = before["seconds"].find(figure.name);
+        if (at == before["seconds"].end()) {
+            continue;
+        }
+        const double old = at->value("median", 0.0);
+        const double ratio = figure.median / old;
+        const double low = figure.least / at->value("max", old);
+        const double high = figure.most / at->value("min", old);
+        const bool isBeyond = ratio > options.factor;
+        isSlower = isSlower || isBeyond;
+        context.say(fmt::format("{:<36} {:>10.3f} {:>10.3f} {:>7.2f}  {:.2f}–{:.2f}{}", figure.name, old * 1e3,
+                                figure.median * 1e3, ratio, low, high, isBeyond ? "  slower" : ""));
+    }
+    return isSlower;
+}
+
+void sayFigures(const Context& context, const std::vector<BenchmarkFigure>& figures)
+{
+    context.say(fmt::format("{:<36} {:>10} {:>10} {:>10}", "benchmark", "min ms", "median ms", "max ms"));
+    for (const BenchmarkFigure& figure : figures) {
+        context.say(fmt::format("{:<36} {:>10.3f} {:>10.3f} {:>10.3f}", figure.name, figure.least * 1e3,
+                                figure.median * 1e3, figure.most * 1e3));
+    }
+}
+
+Result<void> runSuite(Context& context, const BenchOptions& options)
+{
+    RETRO_TRY(const std::vector<BenchmarkFigure> figures, runBenchmarks(options.request));
+    const ordered_json json = toJson(figures, context.threads);
+    if (context.json) {
+        context.answer(json);
+    } else if (options.compare.empty()) {
+        sayFigures(context, figures);
+    }
+    if (!options.save.empty()) {
+        RETRO_CHECK(base::writeFile(options.save, json.dump(2) + "\n"));
+    }
+    if (!options.compare.empty()) {
+        RETRO_TRY(const bool isSlower, compareWith(context, figures, options));
+        context.exitCode = isSlower ? 1 : 0;
+    }
+    return {};
+}
+
+} // namespace
+
+void addBench(CLI::App& program, Context& context)
+{
+    auto options = std::make_shared<BenchOptions>();
+    CLI::App* verb = addVerb(program, context, "bench", "The benchmark suite",
+                             [&context, options] { return runSuite(context, *options); });
+    verb->add_option("NAME", options->request.names, "Benchmarks to run, by name or the start of one (default: all)");
+    verb->add_option("--sample", options->request.sample, "Folder of the sample (default: samples/clever-hans)");
+    verb->add_option("--runs", options->request.runs, "Repetitions of each")->check(CLI::Range(1, 1000));
+    verb->add_option("--save", options->save, "Write the figures to this file");
+    verb->add_option("--compare", options->compare,
+                     "Print ratios to the figures in this file; exit 1 beyond the factor");
+    verb->add_option("--factor", options->factor, "How much slower is too slow (default 1.25)")
+        ->check(CLI::PositiveNumber);
+}
+
+} // namespace retro::app

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/benchmarks.h"
+
+#ifdef RETRO_HAVE_BENCHMARK
+
+#include "app/common/decodepicture.h"
+#include "app/common/syntheticgraph.h"
+#include "core/engine/explain.h"
+#include "core/engine/inputs.h"
+#include "core/engine/runforward.h"
+#include "core/formats/onnx.h"
+#include "core/layout/graphadapter.h"
+#include "core/layout/layout.h"
+#include "core/trace/timeline.h"
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+
+namespace retro::app
+{
+
+namespace
+{
+
+using base::Result;
+
+/// Nodes of the graphs that are made up.
+constexpr std::size_t kManyNodes = 20'000;
+
+/// Collects wall seconds per iteration; prints nothing.
+class Collector final : public benchmark::BenchmarkReporter
+{
+public:
+    bool ReportContext(const Context&) override { return true; }
+    void ReportRuns(const std::vector<Run>& report) override
+    {
+        for (const Run& run : report) {
+            if (run.run_type == Run::RT_Iteration && run.iterations > 0) {
+                seconds[run.run_name.function_name].push_back(run.real_accumulated_time /
+                                                              static_cast<double>(run.iterations));
+            }
+        }
+    }
+    std::map<std::string, std::vector<double>> seconds;
+};
+
+struct Sample
+{
+    std::filesystem::path path;
+    engine::LoadedModelPointer model;
+    engine::ExplainRequest request;
+};
+
+Result<std::shared_ptr<Sample>> loadSample(const std::string& folder)
+{
+    auto sample = std::make_shared<Sample>();
+    sample->path = std::filesystem::path(folder) / "clever-hans.onnx";
+    RETRO_TRY(sample->model, engine::loadModel(sample->path));
+    if (!sample->model->card || sample->model->card->pictures.empty()) {
+        return base::inputError("the sample has no card with pictures", folder);
+    }
+    const std::string picture = (std::filesystem::path(folder) / sample->model->card->pictures.front().file).string();
+    RETRO_TRY(sample->request.inputs,
+              engine::resolveInputs({picture}, *sample->model->graph(), engine::pictureOptions(&*sample->model->card),
+                                    decodePicture));
+    return sample;
+}
+
+using Body = std::function<bool()>;
+
+/// A benchmark whose body says whether it worked; a failure ends it with an error.
+void add(const std::string& name, Body body, int runs)
+{
+    benchmark::RegisterBenchmark(name.c_str(),
+                                 [body = std::move(body)](benchmark::State& state) {
+                                     for (auto iteration : state) {
+                                         static_cast<void>(iteration);
+                                         if (!body()) {
+                                             state.SkipWithError("failed");
+                                             return;
+                                         }
+                                     }
+                                 })
+        ->Repetitions(runs)
+        ->UseRealTime()
+        ->ReportAggregatesOnly(false);
+}
+
+void addExplanations(const std::shared_ptr<Sample>& sample, int runs)
+{
+    for (const char* composite : {"epsilon", "epsilon_plus", "epsilon_alpha2_beta1", "epsilon_gamma_box", "gradient"}) {
+        engine::ExplainRequest request = sample->request;
+        request.composite = composite;
+        add(
+            std::string("explain/") + composite,
+            [sample, request] { return engine::explain(*sample->model, request).ok(); }, runs);
+    }
+    engine::ExplainRequest recorded = sample->request;
+    recorded.composite = "epsilon_plus";
+    recorded.record = true;
+    add(
+        "explain/recorded", [sample, recorded] { return engine::explain(*sample->model, recorded).ok(); }, runs);
+    engine::ExplainRequest oracle = sample->request;
+    oracle.composite = "epsilon_plus";
+    oracle.engine = engine::EngineKind::Oracle;
+    add(
+        "explain/oracle", [sample, oracle] { return engine::explain(*sample->model, oracle).ok(); }, runs);
+}
+
+Result<void> addLargeGraphs(int runs)
+{
+    RETRO_TRY(graph::Graph built, chainAndResidualGraph(kManyNodes));
+    const auto graph = std::make_shared<const graph::Graph>(std::move(built));
+    RETRO_TRY(const std::vector<std::byte> onnx, formats::toOnnx(*graph));
+    const auto bytes = std::make_shared<const std::vector<std::byte>>(onnx);
+    add(
+        "onnx/read_20k", [bytes] { return formats::parseOnnx(*bytes, "synthetic").ok(); }, runs);
+    const auto drawn = std::make_shared<const layout::DrawnGraph>(layout::readGraph(*graph));
+    add(
+        "layout/20k",
+        [drawn] {
+            layout::LayoutInput input;
+            input.nodeSizes.assign(static_cast<std::size_t>(drawn->graph.nodeCount), {140, 28});
+            input.edges = drawn->graph.edges;
+            return layout::computeLayout(input).ok();
+        },
+        runs);
+    return {};
+}
+
+Result<void> addTimeline(const std::shared_ptr<Sample>& sample, int runs)
+{
+    engine::ExplainRequest request = sample->request;
+    request.record = true;
+    RETRO_TRY(const engine::ExplainResult result, engine::explain(*sample->model, request));
+    const std::shared_ptr<const trace::Run> run = result.run;
+    add(
+        "timeline/open", [run] { return trace::Timeline::open(run).ok(); }, runs);
+    RETRO_TRY(trace::Timeline opened, trace::Timeline::open(run));
+    const auto timeline = std::make_shared<trace::Timeline>(std::move(opened));
+    add(
+        "timeline/seek_there_and_back",
+        [timeline] {
+            timeline->seek(timeline->run().eventCount());
+            timeline->seek(0);
+            return timeline->position() == 0;
+        },
+        runs);
+    return {};
+}
+
+bool isChosen(const std::string& name, const std::vector<std::string>& names)
+{
+    return names.empty() ||
+           std::any_of(names.begin(), names.end(), [&](const std::string& start) { return name.starts_with(start); });
+}
+
+/// A regular expression that matches exactly the chosen starts.
+std::string filterOf(const std::vector<std::string>& names)
+{
+    std::string filter;
+    for (const std::string& name : names) {
+        filter += (filter.empty() ? "^(" : "|") + name;
+    }
+    return filter.empty() ? "." : filter + ")";
+}
+
+} // namespace
+
+Result<std::vector<BenchmarkFigure>> runBenchmarks(const BenchmarkRequest& request)
+{
+    RETRO_TRY(const std::shared_ptr<Sample> sample, loadSample(request.sample));
+    add(
+        "load/sample", [sample] { return engine::loadModel(sample->path).ok(); }, request.runs);
+    add(
+        "forward/sample",
+        [sample] { return engine::runForward(*sample->model, sample->request.inputs, execute::Precision::Float).ok(); },
+        request.runs);
+    addExplanations(sample, request.runs);
+    RETRO_CHECK(addTimeline(sample, request.runs));
+    RETRO_CHECK(addLargeGraphs(request.runs));
+    int count = 1;
+    char name[] = "retrograde-cli";
+    char* arguments[] = {name, nullptr};
+    benchmark::Initialize(&count, arguments);
+    Collector collector;
+    benchmark::RunSpecifiedBenchmarks(&collector, filterOf(request.names));
+    std::vector<BenchmarkFigure> figures;
+    for (auto& [key, seconds] : collector.seconds) {
+        if (isChosen(key, request.names)) {
+            std::sort(seconds.begin(), seconds.end());
+            figures.push_back(
+                {key, seconds.front(), seconds[seconds.size() / 2], seconds.back(), static_cast<int>(seconds.size())});
+        }
+    }
+    if (figures.empty()) {
+        return base::usageError("no benchmark has such a name; `retrograde-cli bench --json` lists all", "bench");
+    }
+    return figures;
+}
+
+} // namespace retro::app
+
+#else
+
+namespace retro::app
+{
+
+base::Result<std::vector<BenchmarkFigure>> runBenchmarks(const BenchmarkRequest&)
+{
+    return base::usageError("this program was built without Google Benchmark; install libbenchmark-dev and build again "
+                            "(./dev bench does both)",
+                            "bench");
+}
+
+} // namespace retro::app
+
+#endif

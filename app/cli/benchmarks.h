@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/base/result.h"
+
+#include <string>
+#include <vector>
+
+namespace retro::app
+{
+
+struct BenchmarkRequest
+{
+    std::vector<std::string> names; ///< starts of names; empty = all
+    std::string sample = "samples/clever-hans";
+    int runs = 5;
+};
+
+/// Wall seconds of one benchmark.
+struct BenchmarkFigure
+{
+    std::string name;
+    double least = 0;
+    double median = 0;
+    double most = 0;
+    int runs = 0;
+};
+
+/// Runs the chosen benchmarks through Google Benchmark, each several times. Errors: Usage (no such benchmark, or the
+/// program was built without the library), Input (no sample).
+[[nodiscard]] base::Result<std::vector<BenchmarkFigure>> runBenchmarks(const BenchmarkRequest& request);
+
+} // namespace retro::app
