@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/composite.h"
 
-#include "core/lrp/lineardistribution.h"
 #include "core/lrp/rules.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <optional>
 
 namespace retro::lrp
 {
@@ -111,7 +109,6 @@ public:
                                                 entry->rule->name(), entry->matcher.text(), rulesFor(id)),
                                     placeOf(id));
         }
-        RETRO_CHECK(checkOperands(id, *entry));
         return AssignedRule{entry->rule, entry->matcher.text()};
     }
 
@@ -125,39 +122,6 @@ private:
             }
         }
         return nullptr;
-    }
-
-    // Rules for structures of one operand would lose what a second tracked operand (a computed slope) should get.
-    [[nodiscard]] base::Result<void> checkOperands(NodeId id, const CompositeEntry& entry) const
-    {
-        const std::optional<std::size_t> only = onlySlotOf(m_model.op(id).structure());
-        const std::vector<execute::ValueId>& inputs = m_model.graph().node(id).inputs;
-        for (std::size_t slot = 0; only && slot < inputs.size(); ++slot) {
-            if (slot != *only && inputs[slot].isValid() && m_model.isTracked(inputs[slot])) {
-                return base::inputError(
-                    fmt::format("operand {} depends on the model's input, and the rule \"{}\" has no share for it; "
-                                "fold it into a constant or explain a value before this node",
-                                slot, entry.rule->name()),
-                    placeOf(id));
-            }
-        }
-        return {};
-    }
-
-    static std::optional<std::size_t> onlySlotOf(const ops::Structure& structure)
-    {
-        switch (structure.kind()) {
-        case StructureKind::LinearMap:
-            return as<ops::LinearMap>(structure).operandSlot();
-        case StructureKind::Bilinear:
-        case StructureKind::SumOfOperands:
-        case StructureKind::Product:
-        case StructureKind::Quotient:
-        case StructureKind::ShapeMap:
-            return std::nullopt;
-        default:
-            return 0;
-        }
     }
 
     [[nodiscard]] std::string rulesFor(NodeId id) const

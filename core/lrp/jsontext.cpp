@@ -60,8 +60,7 @@ public:
     {
         const CountingIterator begin(m_text.data(), &m_furthest);
         const CountingIterator end(m_text.data() + m_text.size(), &m_furthest);
-        return json::parse(begin, end, [this](int depth, json::parse_event_t event, json& parsed) {
-            m_depth = std::max(m_depth, depth);
+        return json::parse(begin, end, [this](int, json::parse_event_t event, json& parsed) {
             follow(event, parsed);
             return true;
         });
@@ -73,7 +72,7 @@ public:
         const char* last = m_furthest == m_text.data() ? m_furthest : m_furthest - 1;
         return 1 + static_cast<std::size_t>(std::count(m_text.data(), last, '\n'));
     }
-    [[nodiscard]] int depth() const { return m_depth; }
+    [[nodiscard]] std::size_t depth() const { return m_depth; }
     [[nodiscard]] const std::string& duplicate() const { return m_duplicate; }
 
 private:
@@ -112,6 +111,7 @@ private:
             note(path); // members of objects are noted at their key
         }
         m_frames.push_back({std::move(path), isList, 0, {}});
+        m_depth = std::max(m_depth, m_frames.size());
     }
 
     void nameMember(const std::string& key)
@@ -145,7 +145,7 @@ private:
     std::map<std::string, std::size_t>& m_lines;
     const char* m_counted = m_text.data();
     std::size_t m_line = 1;
-    int m_depth = 0;
+    std::size_t m_depth = 0;
     std::string m_duplicate;
     std::vector<Frame> m_frames;
 };

@@ -13,7 +13,7 @@ namespace retro::lrp
 
 /// Largest composite text, and deepest nesting in it, that is read.
 inline constexpr std::size_t kMaxCompositeBytes = 1U << 20;
-inline constexpr int kMaxCompositeDepth = 16;
+inline constexpr std::size_t kMaxCompositeDepth = 16;
 
 /// JSON that remembers the line of each field, so that messages can name it.
 class JsonText

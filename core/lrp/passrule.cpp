@@ -16,8 +16,9 @@ namespace
 bool isData(const RuleContext& context, std::size_t slot)
 {
     const ops::TensorType& type = context.operandTypes[slot];
-    return tensor::isFloating(type.dtype) && !type.shape.empty() &&
-           type.shape.size() == context.op.outputTypes().front().shape.size();
+    const bool fits = type.shape.size() == context.op.outputTypes().front().shape.size() ||
+                      type.shape == context.operandTypes[0].shape; // a stacked one has an axis less
+    return fits && tensor::isFloating(type.dtype) && !type.shape.empty();
 }
 
 // Relevance that a shape map brings back to operands that carry none (a constant part of a Concat).

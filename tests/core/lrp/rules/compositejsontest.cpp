@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// The composite file: what is read, what is written, and where errors point.
+#include "core/lrp/composite.h"
+#include "core/lrp/jsontext.h"
+#include "core/lrp/rules.h"
+
+#include <QTest>
+
+using namespace retro;
+
+namespace
+{
+
+const char* const kExample = R"({
+  "format": "retrograde-composite/1",
+  "name": "mine",
+  "entries": [
+    {
+      "match": { "op": ["Conv", "ConvTranspose"], "first": true },
+      "rule": { "name": "z-box", "params": { "low": -2.1, "high": 2.6 } }
+    },
+    {
+      "match": { "structure": "linear map", "scope": "features", "name": "*conv?" },
+      "rule": { "name": "gamma", "params": { "gamma": 0.1, "bias": "zero", "signed": true } }
+    },
+    { "rule": { "name": "gradient" } }
+  ]
+}
+)";
+
+QString errorOf(const QString& text)
+{
+    const auto composite = lrp::parseComposite(text.toStdString(), "mine.json");
+    return composite.ok() ? QString() : QString::fromStdString(composite.error().text());
+}
+
+QString replaced(const char* before, const char* after)
+{
+    const QString text = QString::fromUtf8(kExample);
+    const QString result = QString(text).replace(QLatin1String(before), QLatin1String(after));
+    return result == text ? QString() : result;
+}
+
+} // namespace
+
+class CompositeJsonTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void reads()
+    {
+        const auto composite = lrp::parseComposite(kExample, "mine.json");
+        QVERIFY2(composite.ok(), composite.ok() ? "" : composite.error().text().c_str());
+        QCOMPARE(QString::fromStdString(composite->name), QStringLiteral("mine"));
+        QVERIFY(!composite->timesInput);
+        QCOMPARE(composite->entries.size(), std::size_t{3});
+        const lrp::CompositeEntry& box = composite->entries[0];
+        QCOMPARE(QString::fromStdString(box.matcher.text()), QStringLiteral("first Conv, ConvTranspose"));
+        QCOMPARE(QString::fromStdString(box.rule->text()), QStringLiteral("z-box -2.1 to 2.6, epsilon 1e-06"));
+        const lrp::CompositeEntry& gamma = composite->entries[1];
+        QCOMPARE(QString::fromStdString(gamma.matcher.text()),
+                 QStringLiteral("structure linear map and name *conv? and scope features"));
+        QCOMPARE(QString::fromStdString(gamma.rule->text()), QStringLiteral("gamma 0.1, epsilon 1e-06, bias zero"));
+        QCOMPARE(QString::fromStdString(composite->entries[2].matcher.text()), QStringLiteral("everything"));
+    }
+
+    void writesWhatItReads()
+    {
+        const auto composite = lrp::parseComposite(kExample, "mine.json");
+        const std::string once = lrp::toJson(*composite);
+        const auto again = lrp::parseComposite(once, "again.json");
+        QVERIFY2(again.ok(), again.ok() ? "" : again.error().text().c_str());
+        QCOMPARE(QString::fromStdString(lrp::toJson(*again)), QString::fromStdString(once));
+        QCOMPARE(again->entries.size(), composite->entries.size());
+        for (std::size_t i = 0; i < again->entries.size(); ++i) {
+            QCOMPARE(QString::fromStdString(again->entries[i].matcher.text()),
+                     QString::fromStdString(composite->entries[i].matcher.text()));
+            QCOMPARE(QString::fromStdString(again->entries[i].rule->text()),
+                     QString::fromStdString(composite->entries[i].rule->text()));
+        }
+    }
+
+    void everyRuleGoesRound()
+    {
+        lrp::Composite composite;
+        composite.name = "all";
+        composite.timesInput = true;
+        for (const std::string_view name : lrp::ruleNames()) {
+            const auto rule = lrp::makeRule(name, {});
+            QVERIFY(rule.ok());
+            QCOMPARE(QString::fromUtf8((*rule)->name().data()), QString::fromStdString(std::string(name)));
+            composite.entries.push_back({{}, *rule});
+        }
+        const lrp::LinearOptions options{{lrp::StabiliserKind::Clip, 0.5, false}, lrp::BiasPolicy::Spread};
+        composite.entries.push_back({{}, lrp::epsilonRule(options, lrp::BilinearShare::Full)});
+        composite.entries.push_back({{}, lrp::alphaBetaRule(3, 2, options)});
+        const auto again = lrp::parseComposite(lrp::toJson(composite), "all.json");
+        QVERIFY2(again.ok(), again.ok() ? "" : again.error().text().c_str());
+        QVERIFY(again->timesInput);
+        for (std::size_t i = 0; i < composite.entries.size(); ++i) {
+            QVERIFY(again->entries[i].rule->parameters() == composite.entries[i].rule->parameters());
+            QCOMPARE(QString::fromStdString(again->entries[i].rule->text()),
+                     QString::fromStdString(composite.entries[i].rule->text()));
+        }
+    }
+
+    void errors_data()
+    {
+        QTest::addColumn<QString>("text");
+        QTest::addColumn<QString>("message");
+        QTest::newRow("syntax") << replaced("\"first\": true }", "\"first\": }")
+                                << "mine.json, line 6: this is not valid";
+        QTest::newRow("end") << QString::fromUtf8(kExample).left(60) << "mine.json, line 4: this is not valid JSON";
+        QTest::newRow("empty") << QString() + " "
+                               << "mine.json, line 1: this is not valid JSON";
+        QTest::newRow("huge number") << replaced("0.1", "1e999") << "mine.json, line 11: this is not valid JSON";
+        QTest::newRow("list") << "[]"
+                              << "mine.json, line 1: an object { … } is needed here";
+        QTest::newRow("format") << replaced("composite/1", "composite/2")
+                                << "mine.json, line 2, field format: the format is \"retrograde-composite/2\"";
+        QTest::newRow("no format") << "{}"
+                                   << "field format: the field \"format\" must be";
+        QTest::newRow("field") << replaced("\"scope\"", "\"scoop\"")
+                               << "line 10, field entries[1].match.scoop: there is no such field; known are op";
+        QTest::newRow("structure") << replaced("linear map", "linear")
+                                   << "line 10, field entries[1].match.structure: there is no structure \"linear\"";
+        QTest::newRow("rule") << replaced("\"gamma\", \"p", "\"gama\", \"p")
+                              << "line 11, field entries[1].rule.name: there is no rule \"gama\"; known are lrp-0";
+        QTest::newRow("parameter") << replaced("\"low\": -2.1", "\"lows\": -2.1")
+                                   << "line 7, field entries[0].rule.params.lows: there is no such parameter";
+        QTest::newRow("number") << replaced("0.1", "\"much\"")
+                                << "line 11, field entries[1].rule.params.gamma: must be a number of at least 0";
+        QTest::newRow("choice") << replaced("\"zero\"", "\"none\"")
+                                << "field entries[1].rule.params.bias: must be one of absorb, zero, spread";
+        QTest::newRow("value") << replaced("0.1", "[1]")
+                               << "field entries[1].rule.params.gamma: a number, a text, true or false";
+        QTest::newRow("twice") << replaced("\"low\": -2.1", "\"high\": 3")
+                               << "line 7, field entries[0].rule.params.high: this field stands twice";
+        QTest::newRow("no rule") << replaced("{ \"rule\": { \"name\": \"gradient\" } }", "{ }")
+                                 << "line 13, field entries[2]: the field \"rule\" is missing";
+        QTest::newRow("no name") << replaced("{ \"name\": \"gradient\" }", "{ }")
+                                 << "line 13, field entries[2].rule: the field \"name\" is missing";
+        QTest::newRow("operators") << replaced("[\"Conv\", \"ConvTranspose\"]", "[]")
+                                   << "line 6, field entries[0].match.op: the list is empty";
+        QTest::newRow("operator") << replaced("[\"Conv\", \"ConvTranspose\"]", "3")
+                                  << "field entries[0].match.op: an operator name or a list";
+        QTest::newRow("no entries") << "{\"format\": \"retrograde-composite/1\", \"entries\": []}"
+                                    << "field entries: a list of 1 to 10000 entries";
+        QTest::newRow("deep") << QString(40, '[') + QString(40, ']') << "nested 40 deep";
+        QTest::newRow("large") << QString(int(lrp::kMaxCompositeBytes) + 1, ' ') << "at most 1048576 are read";
+    }
+    void errors()
+    {
+        QFETCH(QString, text);
+        QFETCH(QString, message);
+        QVERIFY(!text.isEmpty());
+        const QString error = errorOf(text);
+        QVERIFY2(error.contains(message), qPrintable(error));
+        const auto composite = lrp::parseComposite(text.toStdString(), "mine.json");
+        QCOMPARE(composite.error().code, base::ErrorCode::Input);
+    }
+};
+
+QTEST_GUILESS_MAIN(CompositeJsonTest)
+#include "compositejsontest.moc"

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which rule lands on which node, and what is refused.
+#include "core/lrp/composite.h"
+#include "core/execute/boundmodel.h"
+#include "core/graph/graphbuilder.h"
+#include "core/lrp/rules.h"
+
+#include <QTest>
+
+#include <algorithm>
+#include <memory>
+
+using namespace retro;
+using lrp::Composite;
+using lrp::CompositeEntry;
+using lrp::Matcher;
+using tensor::DType;
+using tensor::Shape;
+using tensor::Tensor;
+using Bound = std::shared_ptr<const execute::BoundModel>;
+
+namespace
+{
+
+/// Adds nodes one after the other.
+class Chain
+{
+public:
+    Chain() { m_builder.setOpset("", 13); }
+    graph::ValueId input(const Shape& shape) { return m_builder.addInput("x", DType::Float32, shape); }
+    graph::ValueId constant(const Shape& shape)
+    {
+        return m_builder.addConstant("w" + QByteArray::number(m_count++).toStdString(),
+                                     Tensor::full(DType::Float32, shape, 0.5));
+    }
+    graph::ValueId add(const std::string& op, const std::string& name, std::vector<graph::ValueId> inputs,
+                       const std::string& scope = {})
+    {
+        const graph::ValueId result = m_builder.addResult(name + "_out");
+        m_builder.addNode({op, "", name, scope, 13, std::move(inputs), {result}, {}});
+        return result;
+    }
+    Bound finish(graph::ValueId output, const Shape& input)
+    {
+        m_builder.addOutput(output);
+        auto built = std::move(m_builder).build();
+        const std::vector<ops::TensorType> types{{DType::Float32, input}};
+        auto bound = execute::BoundModel::bind(std::make_shared<const graph::Graph>(std::move(built).value()), types,
+                                               execute::Precision::Float);
+        if (!bound.ok()) {
+            qFatal("%s", bound.error().text().c_str());
+        }
+        return std::move(bound).value();
+    }
+
+private:
+    graph::GraphBuilder m_builder;
+    int m_count = 0;
+};
+
+// Conv, Relu, Conv, Add (skip), GlobalAveragePool, Flatten, Gemm, Softmax.
+Bound convolutional()
+{
+    Chain chain;
+    const graph::ValueId x = chain.input({1, 2, 4, 4});
+    const graph::ValueId first = chain.add("Conv", "stem", {x, chain.constant({2, 2, 1, 1})}, "features/0");
+    const graph::ValueId relu = chain.add("Relu", "act", {first}, "features/0");
+    const graph::ValueId second = chain.add("Conv", "block", {relu, chain.constant({2, 2, 1, 1})}, "features/10");
+    const graph::ValueId skip = chain.add("Add", "skip", {second, relu});
+    const graph::ValueId pooled = chain.add("GlobalAveragePool", "gap", {skip});
+    const graph::ValueId flat = chain.add("Flatten", "flat", {pooled});
+    const graph::ValueId logits = chain.add("Gemm", "head", {flat, chain.constant({2, 3})}, "classifier");
+    return chain.finish(chain.add("Softmax", "prob", {logits}), {1, 2, 4, 4});
+}
+
+Bound perceptron()
+{
+    Chain chain;
+    const graph::ValueId x = chain.input({1, 4});
+    const graph::ValueId first = chain.add("MatMul", "fc1", {x, chain.constant({4, 3})});
+    const graph::ValueId relu = chain.add("Relu", "act", {first});
+    return chain.finish(chain.add("MatMul", "fc2", {relu, chain.constant({3, 2})}), {1, 4});
+}
+
+// "name: rule <matcher>" per node.
+QStringList table(const Composite& composite, const Bound& model)
+{
+    const auto assignment = lrp::assignRules(composite, *model);
+    QStringList lines;
+    if (!assignment.ok()) {
+        return {QString::fromStdString(assignment.error().text())};
+    }
+    for (std::size_t i = 0; i < assignment->size(); ++i) {
+        const lrp::AssignedRule& rule = (*assignment)[i];
+        lines << QStringLiteral("%1: %2 <%3>")
+                     .arg(QString::fromStdString(model->graph().labelOf(graph::NodeId(i))),
+                          QString::fromStdString(rule.rule ? rule.rule->text() : "none"),
+                          QString::fromStdString(rule.matcher));
+    }
+    return lines;
+}
+
+QStringList table(const char* name, const Bound& model)
+{
+    const auto composite = lrp::builtinComposite(name, *model);
+    return composite.ok() ? table(*composite, model) : QStringList{QString::fromStdString(composite.error().text())};
+}
+
+QString ruleOf(const QStringList& lines, const QString& node)
+{
+    const QStringList found = lines.filter(node + ": ");
+    return found.size() == 1 ? found.first().mid(node.size() + 2).section(" <", 0, 0) : QString();
+}
+
+Composite only(std::vector<CompositeEntry> entries)
+{
+    Composite composite;
+    composite.name = "test";
+    composite.entries = std::move(entries);
+    return composite;
+}
+
+} // namespace
+
+class CompositeTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void epsilonPlusFlat()
+    {
+        const QStringList expected{
+            QStringLiteral("stem: flat, epsilon 1e-06 <first linear map>"),
+            QStringLiteral("act: pass <structure element-wise>"),
+            QStringLiteral("block: z-plus, epsilon 1e-06 <op Conv, ConvTranspose and structure linear map>"),
+            QStringLiteral("skip: norm, epsilon 1e-06 <structure sum of operands>"),
+            QStringLiteral("gap: norm, epsilon 1e-06 <structure average pool>"),
+            QStringLiteral("flat: pass <structure shape map>"),
+            QStringLiteral("head: epsilon 1e-06 <structure linear map>"),
+            QStringLiteral("prob: pass <structure softmax>")};
+        QCOMPARE(table("epsilon_plus_flat", convolutional()), expected);
+    }
+
+    void builtIns_data()
+    {
+        QTest::addColumn<QString>("stem");
+        QTest::addColumn<QString>("block");
+        QTest::addColumn<QString>("head");
+        QTest::addColumn<QString>("act");
+        const QString e = QStringLiteral("epsilon 1e-06");
+        const QString plus = QStringLiteral("z-plus, epsilon 1e-06");
+        const QString two = QStringLiteral("alpha-beta 2 1, epsilon 1e-06");
+        const QString flat = QStringLiteral("flat, epsilon 1e-06");
+        const QString pass = QStringLiteral("pass");
+        const QString gradient = QStringLiteral("gradient");
+        const QString full = QStringLiteral("epsilon 1e-11, full share for each operand");
+        const QString quarter = QStringLiteral("gamma 0.25, epsilon 1e-06");
+        QTest::newRow("epsilon") << e << e << e << pass;
+        QTest::newRow("epsilon:epsilon=0.25") << "epsilon 0.25"
+                                              << "epsilon 0.25"
+                                              << "epsilon 0.25" << pass;
+        QTest::newRow("epsilon:epsilon=0") << "lrp-0"
+                                           << "lrp-0"
+                                           << "lrp-0" << pass;
+        QTest::newRow("epsilon_plus") << plus << plus << e << pass;
+        QTest::newRow("epsilon_plus:zero_bias=1,first=w-square")
+            << "w-square, epsilon 1e-06, bias zero" << plus + ", bias zero" << e + ", bias zero" << pass;
+        QTest::newRow("epsilon_plus:bias=spread")
+            << plus + ", bias spread" << plus + ", bias spread" << e + ", bias spread" << pass;
+        QTest::newRow("epsilon_alpha2_beta1") << two << two << e << pass;
+        QTest::newRow("epsilon_alpha2_beta1_flat") << flat << two << e << pass;
+        QTest::newRow("epsilon_gamma_box") << "z-box -3 to 3, epsilon 1e-06" << quarter << e << pass;
+        QTest::newRow("epsilon_gamma_box:low=-2,high=1.5,gamma=1,epsilon=0.5") << "z-box -2 to 1.5, epsilon 1e-06"
+                                                                               << "gamma 1, epsilon 1e-06"
+                                                                               << "epsilon 0.5" << pass;
+        QTest::newRow("excitation_backprop") << plus << plus << plus << gradient;
+        QTest::newRow("guided_backprop") << gradient << gradient << gradient << "guided-backprop";
+        QTest::newRow("deconvnet") << gradient << gradient << gradient << "deconvnet";
+        QTest::newRow("beta_smooth:beta=3") << gradient << gradient << gradient << "beta-smooth 3";
+        QTest::newRow("dynamic") << full << full << full << pass;
+        QTest::newRow("gradient") << gradient << gradient << gradient << gradient;
+        QTest::newRow("gradient_x_input") << gradient << gradient << gradient << gradient;
+        QTest::newRow("auto") << plus << plus << e << pass;
+    }
+    void builtIns()
+    {
+        QFETCH(QString, stem);
+        QFETCH(QString, block);
+        QFETCH(QString, head);
+        QFETCH(QString, act);
+        const QStringList lines = table(QTest::currentDataTag(), convolutional());
+        QCOMPARE(ruleOf(lines, QStringLiteral("stem")), stem);
+        QCOMPARE(ruleOf(lines, QStringLiteral("block")), block);
+        QCOMPARE(ruleOf(lines, QStringLiteral("head")), head);
+        QCOMPARE(ruleOf(lines, QStringLiteral("act")), act);
+    }
+
+    void everyBuiltInIsTested()
+    {
+        const Bound model = convolutional();
+        for (const std::string& name : lrp::builtinNames()) {
+            QVERIFY2(table(name.c_str(), model).size() == 8, name.c_str());
+        }
+        QCOMPARE(lrp::builtinNames().size(), std::size_t{13});
+    }
+
+    void autoGivesItsReason()
+    {
+        const auto pictures = lrp::builtinComposite("auto", *convolutional());
+        QCOMPARE(QString::fromStdString(pictures->name), QStringLiteral("epsilon_plus"));
+        QVERIFY(QString::fromStdString(pictures->reason).contains("2 convolutions"));
+        const auto plain = lrp::builtinComposite("auto", *perceptron());
+        QCOMPARE(QString::fromStdString(plain->name), QStringLiteral("epsilon"));
+        QVERIFY(QString::fromStdString(plain->reason).contains("no convolutions"));
+    }
+
+    void theBoxIsForConvolutionsOnly()
+    {
+        const QStringList lines = table("epsilon_gamma_box", perceptron());
+        QCOMPARE(ruleOf(lines, QStringLiteral("fc1")), QStringLiteral("epsilon 1e-06"));
+        QCOMPARE(ruleOf(table("epsilon_plus_flat", perceptron()), QStringLiteral("fc1")),
+                 QStringLiteral("flat, epsilon 1e-06"));
+    }
+
+    void gradientTimesInputIsAFlag()
+    {
+        QVERIFY(lrp::builtinComposite("gradient_x_input", *perceptron())->timesInput);
+        QVERIFY(!lrp::builtinComposite("gradient", *perceptron())->timesInput);
+    }
+
+    void refusals_data()
+    {
+        QTest::addColumn<QString>("message");
+        QTest::newRow("epsilonplus") << "there is no composite \"epsilonplus\"; built in are epsilon, epsilon_plus";
+        QTest::newRow("attnlrp") << "attnlrp needs rules for attention";
+        QTest::newRow("cp_lrp") << "cp_lrp needs rules for attention";
+        QTest::newRow("epsilon:gamma=1") << "known are bias, epsilon, first, signed, stabiliser, zero_bias";
+        QTest::newRow("epsilon_plus:low=1") << "there is no such parameter";
+        QTest::newRow("epsilon:epsilon=-1") << "must be a number of at least 0, not -1";
+        QTest::newRow("epsilon:epsilon=abc") << "epsilon: must be a number of at least 0, not \"abc\"";
+        QTest::newRow("epsilon:epsilon") << "\"epsilon\" is not a parameter";
+        QTest::newRow("epsilon:epsilon=1,epsilon=2") << "given twice";
+        QTest::newRow("epsilon:epsilon=nan") << "must be a number";
+        QTest::newRow("epsilon:first=tilted") << "must be one of none, flat, w-square, z-box";
+        QTest::newRow("epsilon:zero_bias=2") << "must be true or false";
+        QTest::newRow("epsilon_gamma_box:low=4") << "must not be above high";
+        QTest::newRow("gradient:x=1") << "it has no parameters";
+    }
+    void refusals()
+    {
+        QFETCH(QString, message);
+        const auto composite = lrp::builtinComposite(QTest::currentDataTag(), *perceptron());
+        QVERIFY(!composite.ok());
+        QCOMPARE(composite.error().code, base::ErrorCode::Usage);
+        const QString text = QString::fromStdString(composite.error().text());
+        QVERIFY2(text.contains(message), qPrintable(text));
+    }
+
+    void firstMatchWins()
+    {
+        Matcher glob;
+        glob.nameGlob = "st?m*";
+        Matcher scope;
+        scope.scope = "features/1";
+        Matcher wide;
+        wide.scope = "features";
+        const Composite composite = only({{glob, lrp::flatRule()},
+                                          {scope, lrp::gradientRule()},
+                                          {wide, lrp::stopRule()},
+                                          {Matcher{}, lrp::gradientRule()}});
+        const QStringList lines = table(composite, convolutional());
+        QCOMPARE(lines.at(0), QStringLiteral("stem: flat, epsilon 1e-06 <name st?m*>"));
+        QCOMPARE(lines.at(1), QStringLiteral("act: stop <scope features>"));
+        QCOMPARE(lines.at(2), QStringLiteral("block: stop <scope features>"));
+        QCOMPARE(lines.at(3), QStringLiteral("skip: gradient <everything>"));
+    }
+
+    void globs_data()
+    {
+        QTest::addColumn<bool>("matches");
+        QTest::newRow("block") << true;
+        QTest::newRow("*") << true;
+        QTest::newRow("b*k") << true;
+        QTest::newRow("*l*c*") << true;
+        QTest::newRow("?????") << true;
+        QTest::newRow("??????") << false;
+        QTest::newRow("bloc") << false;
+        QTest::newRow("*z*") << false;
+        QTest::newRow("block?") << false;
+        QTest::newRow("*block") << true;
+    }
+    void globs()
+    {
+        QFETCH(bool, matches);
+        Matcher matcher;
+        matcher.nameGlob = QTest::currentDataTag();
+        const QStringList lines =
+            table(only({{matcher, lrp::stopRule()}, {Matcher{}, lrp::gradientRule()}}), convolutional());
+        QCOMPARE(ruleOf(lines, QStringLiteral("block")) == QStringLiteral("stop"), matches);
+    }
+
+    void firstWithinTheOtherFields()
+    {
+        Matcher inner;
+        inner.firstWeight = true;
+        inner.scope = "features/10";
+        const QStringList lines =
+            table(only({{inner, lrp::stopRule()}, {Matcher{}, lrp::gradientRule()}}), convolutional());
+        QCOMPARE(ruleOf(lines, QStringLiteral("stem")), QStringLiteral("gradient"));
+        QCOMPARE(ruleOf(lines, QStringLiteral("block")), QStringLiteral("stop"));
+    }
+
+    void rulesAreRefusedByName()
+    {
+        Matcher relu;
+        relu.ops = {"Relu"};
+        const QStringList wrong =
+            table(only({{relu, lrp::zPlusRule()}, {Matcher{}, lrp::gradientRule()}}), convolutional());
+        QVERIFY2(
+            wrong.first().contains("node \"act\" (Relu, element-wise): the rule \"z-plus\" (chosen by \"op Relu\") "
+                                   "is not defined for this structure"),
+            qPrintable(wrong.first()));
+        QVERIFY(wrong.first().contains("gradient, pass, stop, deconvnet"));
+        const QStringList missing = table(only({{relu, lrp::passRule()}}), convolutional());
+        QVERIFY2(missing.first().contains("node \"stem\" (Conv, linear map): no entry of the composite \"test\""),
+                 qPrintable(missing.first()));
+    }
+};
+
+QTEST_GUILESS_MAIN(CompositeTest)
+#include "compositetest.moc"
