@@ -36,6 +36,12 @@ public:
     /// Kind of the promise that the node raises.
     [[nodiscard]] virtual event::PromiseKind promiseKind(NodeId node) const = 0;
 
+    /// True when a promise that the node raises needs the value of operand `slot`: every tracked operand, and those
+    /// untracked ones that hold data (which are answered at once); false for absent operands, axes, sizes and the like.
+    [[nodiscard]] virtual bool hasBranch(NodeId node, std::uint32_t slot) const = 0;
+
+    /// A visit starts; ledger rows from now on belong to it.
+    virtual void beginVisit(std::uint32_t visit) = 0;
     /// Sum of one or more relevance parts, left to right. One part is returned as it is (a new reference).
     [[nodiscard]] virtual HandleId sum(std::span<const HandleId> parts) = 0;
     /// Applies the node's rule. `relevance` per output (invalid = zero; all invalid = zero everywhere). `operands` per

@@ -30,6 +30,8 @@ public:
     [[nodiscard]] Role role(NodeId node) const override;
     [[nodiscard]] bool isStrict(NodeId node) const override;
     [[nodiscard]] event::PromiseKind promiseKind(NodeId node) const override;
+    [[nodiscard]] bool hasBranch(NodeId node, std::uint32_t slot) const override;
+    void beginVisit(std::uint32_t visit) override { m_visit = visit; }
     [[nodiscard]] HandleId sum(std::span<const HandleId> parts) override;
     [[nodiscard]] std::vector<HandleId> applyRule(NodeId node, std::span<const HandleId> relevance,
                                                   std::span<const HandleId> operands) override;

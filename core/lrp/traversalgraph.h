@@ -30,6 +30,17 @@ struct InEdge
     std::uint32_t output = 0;
 };
 
+/// The child slots of every node and how many outputs each has, before the walk that numbers them.
+struct Adjacency
+{
+    std::vector<ChildSlot> slots;           ///< all child slots, node by node; `inEdge` is filled by the walk
+    std::vector<std::uint32_t> slotEnd;     ///< per node: end of its slots
+    std::vector<std::uint32_t> outputCount; ///< per node
+
+    /// Appends the next node (ids count from 0) with its child slots.
+    void addNode(std::span<const ChildSlot> children, std::uint32_t outputs);
+};
+
 /// The graph as the traversal sees it (specification of the traversal, section 1.1): nodes that the target depends on
 /// and that pass relevance, inputs as leaves, child slots with gaps for untracked operands, in-edges in the order in
 /// which a depth-first walk from the root meets them, post-order indices. Built with an explicit stack: depth is
@@ -40,30 +51,47 @@ public:
     /// `target` is the explained value. Errors (Input): the target is not tracked (constant, integer, or independent of
     /// the inputs).
     [[nodiscard]] static base::Result<TraversalGraph> build(const execute::BoundModel& model, ValueId target);
+    /// The same walk over plain adjacency, from output `rootOutput` of `root`. Children must form no cycle.
+    [[nodiscard]] static TraversalGraph walk(Adjacency adjacency, NodeId root, std::uint32_t rootOutput);
 
     [[nodiscard]] NodeId root() const { return m_root; }
     [[nodiscard]] std::uint32_t rootOutput() const { return m_rootOutput; }
     [[nodiscard]] bool contains(NodeId node) const { return m_topo[node.index()] != kUnreached; }
-    [[nodiscard]] std::span<const ChildSlot> children(NodeId node) const { return m_children[node.index()]; }
-    [[nodiscard]] std::span<const InEdge> inEdges(NodeId node) const { return m_inEdges[node.index()]; }
+    [[nodiscard]] std::span<const ChildSlot> children(NodeId node) const
+    {
+        const std::uint32_t begin = node.index() == 0 ? 0 : m_adjacency.slotEnd[node.index() - 1];
+        return {m_adjacency.slots.data() + begin, m_adjacency.slotEnd[node.index()] - begin};
+    }
+    [[nodiscard]] std::span<const InEdge> inEdges(NodeId node) const
+    {
+        return {m_inEdges.data() + firstInEdge(node), m_firstInEdge[node.index() + 1] - firstInEdge(node)};
+    }
+    /// Number of in-edges of all nodes before `node`: in-edge i of a node has the number firstInEdge(node) + i, which
+    /// is below inEdgeCount().
+    [[nodiscard]] std::uint32_t firstInEdge(NodeId node) const { return m_firstInEdge[node.index()]; }
+    [[nodiscard]] std::size_t inEdgeCount() const { return m_inEdges.size(); }
     /// Post-order index: leaves small, root largest. Node must be contained.
     [[nodiscard]] std::uint32_t topo(NodeId node) const { return m_topo[node.index()]; }
     /// Contained nodes by increasing post-order index.
     [[nodiscard]] std::span<const NodeId> postOrder() const { return m_postOrder; }
     /// Number of outputs of a node (1 for inputs).
-    [[nodiscard]] std::size_t outputCount(NodeId node) const { return m_outputCount[node.index()]; }
+    [[nodiscard]] std::size_t outputCount(NodeId node) const { return m_adjacency.outputCount[node.index()]; }
     /// Size of arrays indexed by NodeId.
     [[nodiscard]] std::size_t size() const { return m_topo.size(); }
 
 private:
     static constexpr std::uint32_t kUnreached = 0xffffffffU;
+
+    void number();
+    void collectInEdges(const std::vector<std::uint32_t>& inEdgeCounts);
+
     NodeId m_root;
     std::uint32_t m_rootOutput = 0;
-    std::vector<std::vector<ChildSlot>> m_children;
-    std::vector<std::vector<InEdge>> m_inEdges;
+    Adjacency m_adjacency;
+    std::vector<InEdge> m_inEdges;            // node by node
+    std::vector<std::uint32_t> m_firstInEdge; // per node, and the total at the end
     std::vector<std::uint32_t> m_topo;
     std::vector<NodeId> m_postOrder;
-    std::vector<std::uint32_t> m_outputCount;
 };
 
 } // namespace retro::lrp

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/lrp/traversal/promisequeue.h"
+
+#include <cassert>
+
+namespace retro::lrp
+{
+
+namespace
+{
+
+std::uint32_t lowestBit(std::uint32_t i) { return i & (~i + 1); }
+
+} // namespace
+
+std::uint32_t PromiseQueue::append(NodeId node)
+{
+    assert(!contains(node));
+    const auto number = static_cast<std::uint32_t>(m_entries.size());
+    m_entries.push_back({node, false});
+    m_numberOf[node.index()] = number;
+    const std::uint32_t i = number + 1;
+    m_counts.push_back(countBefore(number) - countBefore(i - lowestBit(i)) + 1);
+    ++m_size;
+    return number;
+}
+
+void PromiseQueue::markEligible(NodeId node)
+{
+    const std::uint32_t number = m_numberOf[node.index()];
+    if (number == kAbsent || m_entries[number].isEligible) {
+        return;
+    }
+    m_entries[number].isEligible = true;
+    m_eligible.push(number);
+}
+
+NodeId PromiseQueue::firstEligible() const { return m_eligible.empty() ? NodeId() : m_entries[m_eligible.top()].node; }
+
+std::uint32_t PromiseQueue::takeFirstEligible()
+{
+    const std::uint32_t number = m_eligible.top();
+    m_eligible.pop();
+    m_numberOf[m_entries[number].node.index()] = kAbsent;
+    for (std::uint32_t i = number + 1; i < m_counts.size(); i += lowestBit(i)) {
+        --m_counts[i];
+    }
+    --m_size;
+    return countBefore(number);
+}
+
+std::vector<NodeId> PromiseQueue::members() const
+{
+    std::vector<NodeId> nodes;
+    for (std::uint32_t number = 0; number < m_entries.size(); ++number) {
+        if (m_numberOf[m_entries[number].node.index()] == number) {
+            nodes.push_back(m_entries[number].node);
+        }
+    }
+    return nodes;
+}
+
+// Entries in the queue whose number is below `number`.
+std::uint32_t PromiseQueue::countBefore(std::uint32_t number) const
+{
+    std::uint32_t count = 0;
+    for (std::uint32_t i = number; i > 0; i -= lowestBit(i)) {
+        count += m_counts[i];
+    }
+    return count;
+}
+
+} // namespace retro::lrp

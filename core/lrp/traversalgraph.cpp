@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/lrp/traversalgraph.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+namespace retro::lrp
+{
+
+namespace
+{
+
+// A node on the way from the root, and the child slot that comes next.
+struct Step
+{
+    NodeId node;
+    std::uint32_t nextSlot = 0;
+};
+
+ChildSlot childOf(const execute::BoundModel& model, ValueId operand)
+{
+    if (!operand.isValid() || !model.isTracked(operand)) {
+        return {};
+    }
+    return {model.graph().nodeOf(operand), model.graph().value(operand).producerOutput, 0};
+}
+
+Adjacency adjacencyOf(const execute::BoundModel& model)
+{
+    Adjacency adjacency;
+    std::vector<ChildSlot> children;
+    for (const graph::Node& node : model.graph().nodes()) {
+        children.clear();
+        for (const ValueId operand : node.inputs) {
+            children.push_back(childOf(model, operand));
+        }
+        adjacency.addNode(children, static_cast<std::uint32_t>(node.outputs.size()));
+    }
+    for (std::size_t i = 0; i < model.graph().inputs().size(); ++i) {
+        adjacency.addNode({}, 1);
+    }
+    return adjacency;
+}
+
+std::string whyUntracked(const execute::BoundModel& model, ValueId target)
+{
+    if (model.constant(target).isValid()) {
+        return "it is a constant";
+    }
+    if (!tensor::isFloating(model.typeOf(target).dtype)) {
+        return fmt::format("its elements are {}", tensor::nameOf(model.typeOf(target).dtype));
+    }
+    return "no path that passes relevance leads from it to an input";
+}
+
+} // namespace
+
+void Adjacency::addNode(std::span<const ChildSlot> children, std::uint32_t outputs)
+{
+    slots.insert(slots.end(), children.begin(), children.end());
+    slotEnd.push_back(static_cast<std::uint32_t>(slots.size()));
+    outputCount.push_back(outputs);
+}
+
+base::Result<TraversalGraph> TraversalGraph::build(const execute::BoundModel& model, ValueId target)
+{
+    if (!model.isTracked(target)) {
+        const std::string& name = model.graph().value(target).name;
+        return base::inputError(fmt::format("this value cannot be explained: {}; choose a floating-point result that "
+                                            "depends on the inputs",
+                                            whyUntracked(model, target)),
+                                fmt::format("value \"{}\"", name));
+    }
+    return walk(adjacencyOf(model), model.graph().nodeOf(target), model.graph().value(target).producerOutput);
+}
+
+TraversalGraph TraversalGraph::walk(Adjacency adjacency, NodeId root, std::uint32_t rootOutput)
+{
+    TraversalGraph graph;
+    graph.m_root = root;
+    graph.m_rootOutput = rootOutput;
+    graph.m_topo.assign(adjacency.slotEnd.size(), kUnreached);
+    graph.m_adjacency = std::move(adjacency);
+    graph.number();
+    return graph;
+}
+
+// In-edges are numbered when the walk crosses an edge, before it descends (section 1.1): promise parents depend on it.
+void TraversalGraph::number()
+{
+    std::vector<std::uint32_t> inEdgeCounts(size(), 0);
+    std::vector<bool> seen(size(), false);
+    std::vector<Step> stack{{m_root, 0}};
+    inEdgeCounts[m_root.index()] = 1; // the virtual edge of the root
+    seen[m_root.index()] = true;
+    while (!stack.empty()) {
+        const NodeId node = stack.back().node;
+        const std::span<const ChildSlot> slots = children(node);
+        if (stack.back().nextSlot == slots.size()) {
+            m_topo[node.index()] = static_cast<std::uint32_t>(m_postOrder.size());
+            m_postOrder.push_back(node);
+            stack.pop_back();
+            continue;
+        }
+        const auto position = static_cast<std::size_t>(slots.data() - m_adjacency.slots.data());
+        ChildSlot& slot = m_adjacency.slots[position + stack.back().nextSlot++];
+        if (!slot.child.isValid()) {
+            continue;
+        }
+        slot.inEdge = inEdgeCounts[slot.child.index()]++;
+        if (!seen[slot.child.index()]) {
+            seen[slot.child.index()] = true;
+            stack.push_back({slot.child, 0});
+        }
+    }
+    collectInEdges(inEdgeCounts);
+}
+
+void TraversalGraph::collectInEdges(const std::vector<std::uint32_t>& inEdgeCounts)
+{
+    m_firstInEdge.assign(size() + 1, 0);
+    for (std::size_t i = 0; i < size(); ++i) {
+        m_firstInEdge[i + 1] = m_firstInEdge[i] + inEdgeCounts[i];
+    }
+    m_inEdges.resize(m_firstInEdge.back());
+    m_inEdges[firstInEdge(m_root)] = {NodeId(), 0, m_rootOutput};
+    for (const NodeId node : m_postOrder) {
+        const std::span<const ChildSlot> slots = children(node);
+        for (std::uint32_t i = 0; i < slots.size(); ++i) {
+            if (slots[i].child.isValid()) {
+                m_inEdges[firstInEdge(slots[i].child) + slots[i].inEdge] = {node, i, slots[i].output};
+            }
+        }
+    }
+}
+
+} // namespace retro::lrp
