@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/algebra.h"
 
-#include "core/ops/axisreduction.h"
-#include "core/ops/elementloop.h"
+#include "core/ops/kernel/axisreduction.h"
+#include "core/ops/kernel/elementloop.h"
+#include "core/ops/kernel/visitnumber.h"
 #include "core/ops/reference/sum.h"
-#include "core/ops/visitnumber.h"
 
 #include <cmath>
 

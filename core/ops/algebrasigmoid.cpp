@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/algebra.h"
-#include "core/ops/elementloop.h"
-#include "core/ops/visitnumber.h"
+#include "core/ops/kernel/elementloop.h"
+#include "core/ops/kernel/visitnumber.h"
 
 #include <cmath>
 

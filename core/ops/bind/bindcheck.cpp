@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/bind/bindcheck.h"
+
+#include "core/ops/bind/operatorbase.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace retro::ops
+{
+
+using tensor::DType;
+using tensor::Shape;
+
+const Structure& noRelevance()
+{
+    static const NoRelevance instance;
+    return instance;
+}
+
+base::Result<void> expectArity(const BindContext& context, std::size_t least, std::size_t most, std::size_t outputs)
+{
+    if (context.operandTypes.size() < context.node.inputs.size()) {
+        return context.error("the types of some operands are not known");
+    }
+    for (std::size_t slot = 0; slot < least; ++slot) {
+        if (!context.present(slot)) {
+            return context.error(fmt::format("operand {} is missing; {} needs {}", slot, context.node.op, least));
+        }
+    }
+    for (std::size_t slot = most; slot < context.node.inputs.size(); ++slot) {
+        if (context.present(slot)) {
+            return context.error(fmt::format("operand {} is one too many; {} takes at most {} at this opset", slot,
+                                             context.node.op, most));
+        }
+    }
+    if (context.node.outputs.empty() || context.node.outputs.size() > outputs) {
+        return context.error(
+            fmt::format("{} outputs, but at most {} can be computed here", context.node.outputs.size(), outputs));
+    }
+    return {};
+}
+
+base::Result<void> expectFloats(const BindContext& context, std::initializer_list<std::size_t> slots)
+{
+    std::optional<DType> common;
+    for (const std::size_t slot : slots) {
+        if (!context.present(slot)) {
+            continue;
+        }
+        const DType type = context.operandTypes[slot].dtype;
+        if (type != DType::Float32 && type != DType::Float64) {
+            return context.error(fmt::format("operand {} is {}, but must be float32 or float64", slot, nameOf(type)));
+        }
+        if (common.value_or(type) != type) {
+            return context.error(
+                fmt::format("operand {} is {}, but an operand before it is {}", slot, nameOf(type), nameOf(*common)));
+        }
+        common = type;
+    }
+    return {};
+}
+
+base::Result<void> expectNumber(const BindContext& context, std::size_t slot)
+{
+    constexpr std::array kNumbers{DType::Float32, DType::Float64, DType::Int32, DType::Int64};
+    const DType type = context.operandTypes[slot].dtype;
+    if (context.present(slot) && std::find(kNumbers.begin(), kNumbers.end(), type) == kNumbers.end()) {
+        return context.error(
+            fmt::format("operand {} is {}, but must be float32, float64, int32 or int64", slot, nameOf(type)));
+    }
+    return {};
+}
+
+base::Result<void> expectNumbers(const BindContext& context)
+{
+    for (std::size_t slot = 0; slot < context.node.inputs.size(); ++slot) {
+        if (!context.present(slot)) {
+            return context.error(fmt::format("operand {} is missing", slot));
+        }
+        RETRO_CHECK(expectNumber(context, slot));
+        const DType type = context.operandTypes[slot].dtype;
+        if (type != firstType(context).dtype) {
+            return context.error(fmt::format("operand {} is {}, but operand 0 is {}; insert a Cast", slot, nameOf(type),
+                                             nameOf(firstType(context).dtype)));
+        }
+    }
+    return {};
+}
+
+base::Result<void> expectAttributes(const BindContext& context, std::initializer_list<AttributeSpec> attributes)
+{
+    static constexpr std::array<std::string_view, 7> kKinds{
+        "an integer", "a float", "a text", "a tensor", "a list of integers", "a list of floats", "a list of texts"};
+    for (const AttributeSpec& wanted : attributes) {
+        const auto found = context.node.attributes.find(wanted.name);
+        if (found != context.node.attributes.end() && found->second.index() != static_cast<std::size_t>(wanted.kind)) {
+            return context.error(fmt::format("attribute '{}' is {}, but must be {}", wanted.name,
+                                             kKinds[found->second.index()],
+                                             kKinds[static_cast<std::size_t>(wanted.kind)]));
+        }
+    }
+    return {};
+}
+
+base::Result<std::size_t> axisWithin(const BindContext& context, std::int64_t axis, std::size_t rank)
+{
+    const auto signedRank = static_cast<std::int64_t>(rank);
+    if (axis < -signedRank || axis >= signedRank) {
+        return context.error(fmt::format("axis {} is outside a tensor of rank {}", axis, rank));
+    }
+    return static_cast<std::size_t>(axis < 0 ? axis + signedRank : axis);
+}
+
+base::Result<std::vector<std::size_t>> axesWithin(const BindContext& context, const std::vector<std::int64_t>& axes,
+                                                  std::size_t rank)
+{
+    std::vector<std::size_t> result;
+    for (const std::int64_t axis : axes) {
+        RETRO_TRY(const std::size_t plain, axisWithin(context, axis, rank));
+        result.push_back(plain);
+    }
+    std::sort(result.begin(), result.end());
+    if (std::adjacent_find(result.begin(), result.end()) != result.end()) {
+        return context.error("an axis is named twice");
+    }
+    return result;
+}
+
+bool hasInts(const BindContext& context, std::string_view attribute, std::size_t slot, std::int64_t operandSince)
+{
+    return context.node.opset >= operandSince
+               ? context.present(slot)
+               : context.node.attributes.find(attribute) != context.node.attributes.end();
+}
+
+base::Result<std::vector<std::int64_t>> intsFrom(const BindContext& context, std::string_view attribute,
+                                                 std::size_t slot, std::int64_t operandSince)
+{
+    if (context.node.opset >= operandSince) {
+        return context.constantInts(slot);
+    }
+    RETRO_CHECK(expectAttributes(context, {{attribute, AttributeKind::Ints}}));
+    return context.intsAttribute(attribute, {});
+}
+
+base::Result<Shape> broadcastShape(const BindContext& context, const Shape& a, const Shape& b)
+{
+    const std::size_t rank = std::max(a.size(), b.size());
+    Shape shape(rank, 1);
+    for (std::size_t i = 0; i < rank; ++i) {
+        const std::int64_t left = i < a.size() ? a[a.size() - 1 - i] : 1;
+        const std::int64_t right = i < b.size() ? b[b.size() - 1 - i] : 1;
+        if (left != right && left != 1 && right != 1) {
+            return context.error(
+                fmt::format("[{}] and [{}] do not broadcast: extents {} and {} differ and neither is 1",
+                            tensor::toText(a), tensor::toText(b), left, right));
+        }
+        shape[rank - 1 - i] = left == 1 ? right : left;
+    }
+    RETRO_CHECK(expectSize(context, shape));
+    return shape;
+}
+
+base::Result<void> expectSize(const BindContext& context, const Shape& shape)
+{
+    if (shape.size() > tensor::kMaxRank) {
+        return context.error(
+            fmt::format("the result would have rank {}; at most {} is supported", shape.size(), tensor::kMaxRank));
+    }
+    if (std::any_of(shape.begin(), shape.end(), [](std::int64_t extent) { return extent < 0; })) {
+        return context.error(fmt::format("the result would have the impossible shape [{}]; check pads, kernel and "
+                                         "extents against the operand",
+                                         tensor::toText(shape)));
+    }
+    std::int64_t count = 1;
+    for (const std::int64_t extent : shape) {
+        if (extent != 0 && count > kMaxElements / extent) {
+            return context.error(fmt::format("the result would have the shape [{}], more than {} elements",
+                                             tensor::toText(shape), kMaxElements));
+        }
+        count *= extent;
+    }
+    return {};
+}
+
+} // namespace retro::ops

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/bind/windows.h"
+
+#include <fmt/format.h>
+
+namespace retro::ops
+{
+
+using reference::WindowAxis;
+using tensor::Shape;
+
+namespace
+{
+
+/// Largest extent, stride, dilation or pad; products of two still fit.
+constexpr std::int64_t kMaxExtent = 1LL << 30;
+
+base::Result<std::vector<std::int64_t>> checkedList(const BindContext& context, std::string_view name,
+                                                    std::size_t count, std::int64_t least)
+{
+    std::vector<std::int64_t> values = context.intsAttribute(name, std::vector<std::int64_t>(count, least));
+    if (values.size() != count) {
+        return context.error(fmt::format("{} has {} entries, but {} are needed", name, values.size(), count));
+    }
+    for (const std::int64_t value : values) {
+        if (value < least || value > kMaxExtent) {
+            return context.error(
+                fmt::format("{} contains {}, which is not between {} and {}", name, value, least, kMaxExtent));
+        }
+    }
+    return values;
+}
+
+/// Pads that make one window per stride: SAME_UPPER puts the odd one behind, SAME_LOWER in front.
+void padToSame(WindowAxis& axis, bool isUpper)
+{
+    axis.windows = (axis.image + axis.stride - 1) / axis.stride;
+    const std::int64_t total = std::max<std::int64_t>((axis.windows - 1) * axis.stride + axis.span() - axis.image, 0);
+    axis.padBegin = isUpper ? total / 2 : total - total / 2;
+    axis.padEnd = total - axis.padBegin;
+}
+
+base::Result<void> fitWindows(const BindContext& context, WindowAxis& axis, bool isCeil)
+{
+    const std::int64_t room = axis.image + axis.padBegin + axis.padEnd - axis.span();
+    if (room < 0) {
+        return context.error(fmt::format("a window spans {} positions, but the padded operand has only {}", axis.span(),
+                                         axis.image + axis.padBegin + axis.padEnd));
+    }
+    axis.windows = (isCeil ? (room + axis.stride - 1) / axis.stride : room / axis.stride) + 1;
+    if (isCeil && (axis.windows - 1) * axis.stride >= axis.image + axis.padBegin) {
+        --axis.windows;
+    }
+    return {};
+}
+
+} // namespace
+
+base::Result<std::size_t> spatialAxes(const BindContext& context)
+{
+    const Shape& shape = firstType(context).shape;
+    if (shape.size() < 3 || shape.size() > 5) {
+        return context.error(fmt::format("operand 0 has rank {}, but batch × channels × one to three spatial axes are "
+                                         "needed",
+                                         shape.size()));
+    }
+    for (const std::int64_t extent : shape) {
+        if (extent > kMaxExtent) {
+            return context.error(fmt::format("an extent of operand 0 is larger than {}", kMaxExtent));
+        }
+    }
+    return shape.size() - 2;
+}
+
+base::Result<void> expectKernel(const BindContext& context, const std::vector<std::int64_t>& kernel, std::size_t count)
+{
+    if (kernel.size() != count) {
+        return context.error(
+            fmt::format("the kernel has {} axes, but the operand has {} spatial axes", kernel.size(), count));
+    }
+    for (const std::int64_t extent : kernel) {
+        if (extent < 1 || extent > kMaxExtent) {
+            return context.error(
+                fmt::format("the kernel has the extent {}, which is not between 1 and {}", extent, kMaxExtent));
+        }
+    }
+    return {};
+}
+
+base::Result<WindowAttributes> windowAttributes(const BindContext& context, std::size_t count)
+{
+    RETRO_CHECK(expectAttributes(context, {{"strides", AttributeKind::Ints},
+                                           {"dilations", AttributeKind::Ints},
+                                           {"pads", AttributeKind::Ints},
+                                           {"auto_pad", AttributeKind::Text},
+                                           {"ceil_mode", AttributeKind::Int}}));
+    WindowAttributes result;
+    RETRO_TRY(result.strides, checkedList(context, "strides", count, 1));
+    RETRO_TRY(result.dilations, checkedList(context, "dilations", count, 1));
+    RETRO_TRY(result.pads, checkedList(context, "pads", 2 * count, 0));
+    result.autoPad = context.textAttribute("auto_pad", "NOTSET");
+    result.isCeil = context.intAttribute("ceil_mode", 0) != 0;
+    constexpr std::array<std::string_view, 4> kKnown{"NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"};
+    if (std::find(kKnown.begin(), kKnown.end(), result.autoPad) == kKnown.end()) {
+        return context.error(fmt::format("auto_pad '{}' is unknown", result.autoPad));
+    }
+    return result;
+}
+
+base::Result<std::vector<WindowAxis>> windowsOver(const BindContext& context, const std::vector<std::int64_t>& kernel)
+{
+    RETRO_TRY(const std::size_t count, spatialAxes(context));
+    RETRO_CHECK(expectKernel(context, kernel, count));
+    RETRO_TRY(const WindowAttributes attributes, windowAttributes(context, count));
+    std::vector<WindowAxis> axes(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        WindowAxis& axis = axes[i];
+        axis.image = firstType(context).shape[2 + i];
+        axis.kernel = kernel[i];
+        axis.stride = attributes.strides[i];
+        axis.dilation = attributes.dilations[i];
+        if (attributes.autoPad.starts_with("SAME")) {
+            padToSame(axis, attributes.autoPad == "SAME_UPPER");
+            continue;
+        }
+        if (attributes.autoPad == "NOTSET") {
+            axis.padBegin = attributes.pads[i];
+            axis.padEnd = attributes.pads[count + i];
+        }
+        RETRO_CHECK(fitWindows(context, axis, attributes.isCeil));
+    }
+    return axes;
+}
+
+base::Result<std::vector<WindowAxis>> poolWindows(const BindContext& context)
+{
+    RETRO_CHECK(expectAttributes(context, {{"kernel_shape", AttributeKind::Ints}}));
+    RETRO_TRY(auto axes, windowsOver(context, context.intsAttribute("kernel_shape", {})));
+    for (const WindowAxis& axis : axes) {
+        if (std::max(axis.padBegin, axis.padEnd) >= axis.span()) {
+            return context.error(fmt::format("pads {} and {} must be smaller than the window, which spans {}",
+                                             axis.padBegin, axis.padEnd, axis.span()));
+        }
+    }
+    return axes;
+}
+
+base::Result<Shape> pooledShape(const BindContext& context, const std::vector<WindowAxis>& axes)
+{
+    Shape shape{firstType(context).shape[0], firstType(context).shape[1]};
+    for (const WindowAxis& axis : axes) {
+        shape.push_back(axis.windows);
+    }
+    RETRO_CHECK(expectSize(context, shape));
+    return shape;
+}
+
+} // namespace retro::ops

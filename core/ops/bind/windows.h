@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/ops/bind/bindcheck.h"
+#include "core/ops/reference/window.h"
+
+namespace retro::ops
+{
+
+/// strides, dilations, pads, auto_pad and ceil_mode of a node, checked: one entry per spatial axis (two for pads).
+struct WindowAttributes
+{
+    std::vector<std::int64_t> strides;
+    std::vector<std::int64_t> dilations;
+    std::vector<std::int64_t> pads; ///< begins, then ends
+    std::string autoPad;            ///< NOTSET, VALID, SAME_UPPER, SAME_LOWER
+    bool isCeil = false;
+};
+
+/// Reads and checks the attributes for `count` spatial axes.
+[[nodiscard]] base::Result<WindowAttributes> windowAttributes(const BindContext& context, std::size_t count);
+
+/// Number of spatial axes of operand 0 (batch × channels × spatial …): 1 to 3, else an error.
+[[nodiscard]] base::Result<std::size_t> spatialAxes(const BindContext& context);
+
+/// Extents are at least 1 and small enough for every sum of them to fit.
+[[nodiscard]] base::Result<void> expectKernel(const BindContext& context, const std::vector<std::int64_t>& kernel,
+                                              std::size_t count);
+
+/// The windows of a convolution or pooling over operand 0: how many fit, with pads by auto_pad where it asks. With
+/// ceil_mode a last window may stick out, if it starts inside the image or its front padding.
+[[nodiscard]] base::Result<std::vector<reference::WindowAxis>> windowsOver(const BindContext& context,
+                                                                           const std::vector<std::int64_t>& kernel);
+
+/// As windowsOver, for pooling: kernel from kernel_shape, and every pad smaller than the window, so that each window
+/// sees the image.
+[[nodiscard]] base::Result<std::vector<reference::WindowAxis>> poolWindows(const BindContext& context);
+
+/// batch × channels × windows of operand 0; checked against kMaxElements.
+[[nodiscard]] base::Result<tensor::Shape> pooledShape(const BindContext& context,
+                                                      const std::vector<reference::WindowAxis>& axes);
+
+} // namespace retro::ops

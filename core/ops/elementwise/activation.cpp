@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/elementwise/activation.h"
+
+#include "core/ops/bind/bindcheck.h"
+#include "core/ops/families.h"
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace retro::ops
+{
+
+namespace
+{
+
+struct ReadsOutput
+{
+    static constexpr bool kReadsOutput = true;
+    static constexpr bool kIsRelu = false;
+};
+struct ReadsOperand
+{
+    static constexpr bool kReadsOutput = false;
+    static constexpr bool kIsRelu = false;
+};
+
+/// 1 / (1 + e⁻ˣ) by the exponential of a number that is not positive, which never overflows.
+template <class T>
+T logistic(T x)
+{
+    const T decay = std::exp(-std::abs(x));
+    return (x >= T{0} ? T{1} : decay) / (T{1} + decay);
+}
+
+/// max(x, 0); NaN stays NaN. The derivative at 0 is 0.
+struct Relu
+{
+    static constexpr bool kReadsOutput = true;
+    static constexpr bool kIsRelu = true;
+
+    template <class T>
+    [[nodiscard]] T value(T x) const
+    {
+        return x <= T{0} ? T{0} : x;
+    }
+    template <class T>
+    [[nodiscard]] T slope(T y) const
+    {
+        return y > T{0} ? T{1} : T{0};
+    }
+};
+
+struct Sigmoid : ReadsOutput
+{
+    template <class T>
+    [[nodiscard]] T value(T x) const
+    {
+        return logistic(x);
+    }
+    template <class T>
+    [[nodiscard]] T slope(T y) const
+    {
+        return y * (T{1} - y);
+    }
+};
+
+struct Tanh : ReadsOutput
+{
+    template <class T>
+    [[nodiscard]] T value(T x) const
+    {
+        return std::tanh(x);
+    }
+    template <class T>
+    [[nodiscard]] T slope(T y) const
+    {
+        return T{1} - y * y;
+    }
+};
+
+struct Exponential : ReadsOutput
+{
+    template <class T>
+    [[nodiscard]] T value(T x) const
+    {
+        return std::exp(x);
+    }
+    template <class T>
+    [[nodiscard]] T slope(T y) const
+    {
+        return y;
+    }
+};
+
+/// factor · (x for x > 0, else alpha·(eˣ − 1)): Elu, and Selu with its two constants.
+struct Elu : ReadsOperand
+{
+    double alpha = 1;
+    double factor = 1;
+
+    template <class T>
+    [[nodiscard]] T value(T x) const
+    {
+        return static_cast<T>(factor) * (x > T{0} ? x : static_cast<T>(alpha) * std::expm1(x));
+    }
+    template <class T>
+    [[nodiscard]] T slope(T x) const
+    {
+        return static_cast<T>(factor) * (x > T{0} ? T{1} : static_cast<T>(alpha) * std::exp(x));
+    }
+};
+
+struct LeakyRelu : ReadsOperand
+{
+    double alpha = 0.01;
+
+    template <class T>
+    [[nodiscard]] T value(T x) const
+    {
+        return x > T{0} ? x : static_cast<T>(alpha) * x;
+    }
+    template <class T>
+    [[nodiscard]] T slope(T x) const
+    {
+        return x > T{0} ? T{1} : static_cast<T>(alpha);
+    }
+};
+
+/// max(0, min(1, alpha·x + beta)).
+struct HardSigmoid : ReadsOperand
+{
+    double alpha = 0.2;
+    double beta = 0.5;
+
+    template <class T>
+    [[nodiscard]] T value(T x) const
+    {
+        const T line = static_cast<T>(alpha) * x + static_cast<T>(beta);
+        return line <= T{0} ? T{0} : line >= T{1} ? T{1} : line;
+    }
+    template <class T>
+    [[nodiscard]] T slope(T x) const
+    {
+        const T line = static_cast<T>(alpha) * x + static_cast<T>(beta);
+        return line > T{0} && line < T{1} ? static_cast<T>(alpha) : T{0};
+    }
+};
+
+/// ln(1 + eˣ).
+struct Softplus : ReadsOperand
+{
+    template <class T>
+    [[nodiscard]] T value(T x) const
+    {
+        return std::log1p(std::exp(-std::abs(x))) + (x > T{0} ? x : T{0});
+    }
+    template <class T>
+    [[nodiscard]] T slope(T x) const
+    {
+        return logistic(x);
+    }
+};
+
+/// min(max(x, low), high); the derivative is 1 on the closed interval.
+struct Clip : ReadsOperand
+{
+    double low = -std::numeric_limits<double>::infinity();
+    double high = std::numeric_limits<double>::infinity();
+
+    template <class T>
+    [[nodiscard]] T value(T x) const
+    {
+        const T raised = x < static_cast<T>(low) ? static_cast<T>(low) : x;
+        return raised > static_cast<T>(high) ? static_cast<T>(high) : raised;
+    }
+    template <class T>
+    [[nodiscard]] T slope(T x) const
+    {
+        return x >= static_cast<T>(low) && x <= static_cast<T>(high) ? T{1} : T{0};
+    }
+};
+
+base::Result<void> expectOneFloat(const BindContext& context, std::initializer_list<AttributeSpec> attributes)
+{
+    RETRO_CHECK(expectArity(context, 1, 1));
+    RETRO_CHECK(expectFloats(context, {0}));
+    return expectAttributes(context, attributes);
+}
+
+template <class F>
+BoundResult bindPlain(const BindContext& context)
+{
+    RETRO_CHECK(expectOneFloat(context, {}));
+    return bound<Activation<F>>(firstType(context), F{});
+}
+
+BoundResult bindElu(const BindContext& context)
+{
+    RETRO_CHECK(expectOneFloat(context, {{"alpha", AttributeKind::Float}}));
+    Elu function;
+    function.alpha = context.floatAttribute("alpha", 1);
+    return bound<Activation<Elu>>(firstType(context), function);
+}
+
+BoundResult bindSelu(const BindContext& context)
+{
+    RETRO_CHECK(expectOneFloat(context, {{"alpha", AttributeKind::Float}, {"gamma", AttributeKind::Float}}));
+    const bool isFirstForm = context.node.opset < 6;
+    Elu function;
+    function.alpha = context.floatAttribute("alpha", isFirstForm ? 1.6732 : 1.67326319217681884765625);
+    function.factor = context.floatAttribute("gamma", isFirstForm ? 1.0507 : 1.05070102214813232421875);
+    return bound<Activation<Elu>>(firstType(context), function);
+}
+
+BoundResult bindLeakyRelu(const BindContext& context)
+{
+    RETRO_CHECK(expectOneFloat(context, {{"alpha", AttributeKind::Float}}));
+    LeakyRelu function;
+    function.alpha = context.floatAttribute("alpha", 0.01);
+    return bound<Activation<LeakyRelu>>(firstType(context), function);
+}
+
+BoundResult bindHardSigmoid(const BindContext& context)
+{
+    RETRO_CHECK(expectOneFloat(context, {{"alpha", AttributeKind::Float}, {"beta", AttributeKind::Float}}));
+    HardSigmoid function;
+    function.alpha = context.floatAttribute("alpha", 0.2);
+    function.beta = context.floatAttribute("beta", 0.5);
+    return bound<Activation<HardSigmoid>>(firstType(context), function);
+}
+
+/// A bound of Clip: a constant of one element, or `fallback` when absent.
+base::Result<double> boundOf(const BindContext& context, std::size_t slot, double fallback)
+{
+    if (!context.present(slot)) {
+        return fallback;
+    }
+    if (!context.constant(slot) || context.constants[slot].size() != 1) {
+        return context.error("min and max must be constants of one element");
+    }
+    return context.constants[slot].at(0);
+}
+
+BoundResult bindClip(const BindContext& context)
+{
+    const bool hasOperands = context.node.opset >= 11;
+    RETRO_CHECK(expectArity(context, 1, hasOperands ? 3 : 1));
+    RETRO_CHECK(expectFloats(context, {0, 1, 2}));
+    Clip function;
+    if (hasOperands) {
+        RETRO_TRY(function.low, boundOf(context, 1, function.low));
+        RETRO_TRY(function.high, boundOf(context, 2, function.high));
+    } else {
+        RETRO_CHECK(expectAttributes(context, {{"min", AttributeKind::Float}, {"max", AttributeKind::Float}}));
+        function.low = context.floatAttribute("min", function.low);
+        function.high = context.floatAttribute("max", function.high);
+    }
+    return bound<Activation<Clip>>(firstType(context), function);
+}
+
+} // namespace
+
+std::span<const OperatorDeclaration> activationDeclarations()
+{
+    static constexpr std::array kDeclarations{
+        OperatorDeclaration{"", "Relu", 1, 0, "element-wise", true, bindPlain<Relu>},
+        OperatorDeclaration{"", "Sigmoid", 1, 0, "element-wise", true, bindPlain<Sigmoid>},
+        OperatorDeclaration{"", "Tanh", 1, 0, "element-wise", true, bindPlain<Tanh>},
+        OperatorDeclaration{"", "Exp", 1, 0, "element-wise", true, bindPlain<Exponential>},
+        OperatorDeclaration{"", "Softplus", 1, 0, "element-wise", true, bindPlain<Softplus>},
+        OperatorDeclaration{"", "Elu", 1, 0, "element-wise", true, bindElu},
+        OperatorDeclaration{"", "Selu", 1, 0, "element-wise", true, bindSelu},
+        OperatorDeclaration{"", "LeakyRelu", 1, 0, "element-wise", true, bindLeakyRelu},
+        OperatorDeclaration{"", "HardSigmoid", 1, 0, "element-wise", true, bindHardSigmoid},
+        OperatorDeclaration{"", "Clip", 1, 0, "element-wise", true, bindClip},
+    };
+    return kDeclarations;
+}
+
+} // namespace retro::ops

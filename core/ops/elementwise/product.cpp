@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/bind/bindcheck.h"
+#include "core/ops/bind/operatorbase.h"
+#include "core/ops/families.h"
+#include "core/ops/kernel/elementloop.h"
+#include "core/ops/kernel/visitnumber.h"
+
+#include <array>
+#include <limits>
+
+namespace retro::ops
+{
+
+namespace
+{
+
+using tensor::Shape;
+
+/// What a product reads: with exactly one constant operand only that one, so that a traversal passes through it.
+Reads readsOf(const BindContext& context)
+{
+    const Reads both{Reads::bit(0) | Reads::bit(1), 0};
+    if (context.constant(0) == context.constant(1)) {
+        return both;
+    }
+    return {Reads::bit(context.constant(0) ? 0 : 1), 0};
+}
+
+class Mul final : public Operator<Product>
+{
+public:
+    Mul(TensorType output, Reads reads) : Operator(std::move(output)), m_reads(reads) {}
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
+    {
+        return visitNumber(m_outputTypes[0].dtype, [&](auto zero) -> std::vector<Tensor> {
+            using T = decltype(zero);
+            return {mapElements<T>(operands[0], operands[1], m_outputTypes[0].shape, times<T>)};
+        });
+    }
+    [[nodiscard]] Reads savedForGradient() const override { return m_reads; }
+
+private:
+    Reads m_reads;
+};
+
+/// Division that is defined for every pair: integers by 0 give 0, the smallest integer by −1 gives itself.
+template <class T>
+T divided(T x, T y)
+{
+    if constexpr (std::is_integral_v<T>) {
+        if (y == 0) {
+            return 0;
+        }
+        if (y == -1) {
+            return x == std::numeric_limits<T>::min() ? x : static_cast<T>(-x);
+        }
+    }
+    return static_cast<T>(x / y);
+}
+
+class Div final : public Operator<Quotient>
+{
+public:
+    Div(TensorType output, Reads reads) : Operator(std::move(output)), m_reads(reads) {}
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
+    {
+        return visitNumber(m_outputTypes[0].dtype, [&](auto zero) -> std::vector<Tensor> {
+            using T = decltype(zero);
+            return {mapElements<T>(operands[0], operands[1], m_outputTypes[0].shape, divided<T>)};
+        });
+    }
+    [[nodiscard]] Reads savedForGradient() const override { return m_reads; }
+
+private:
+    Reads m_reads;
+};
+
+template <class O>
+BoundResult bindPair(const BindContext& context, Reads reads)
+{
+    RETRO_TRY(Shape shape, broadcastShape(context, context.operandTypes[0].shape, context.operandTypes[1].shape));
+    return bound<O>(TensorType{firstType(context).dtype, std::move(shape)}, reads);
+}
+
+BoundResult bindMul(const BindContext& context)
+{
+    RETRO_CHECK(expectArity(context, 2, 2));
+    RETRO_CHECK(expectNumbers(context));
+    return bindPair<Mul>(context, readsOf(context));
+}
+
+BoundResult bindDiv(const BindContext& context)
+{
+    RETRO_CHECK(expectArity(context, 2, 2));
+    RETRO_CHECK(expectNumbers(context));
+    // A constant numerator is no pass-through: the quotient is not linear in its denominator.
+    const bool isScaling = context.constant(1) && !context.constant(0);
+    return bindPair<Div>(context, isScaling ? Reads{Reads::bit(1), 0} : Reads{Reads::bit(0) | Reads::bit(1), 0});
+}
+
+} // namespace
+
+std::span<const OperatorDeclaration> productDeclarations()
+{
+    // Before opset 7, Mul and Div had a broadcasting of their own.
+    static constexpr std::array kDeclarations{
+        OperatorDeclaration{"", "Mul", 7, 0, "product", true, bindMul},
+        OperatorDeclaration{"", "Div", 7, 0, "quotient", true, bindDiv},
+    };
+    return kDeclarations;
+}
+
+} // namespace retro::ops

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/kernel/elementloop.h"
+
+#include "core/tensor/visit.h"
+
+#include <numeric>
+
+namespace retro::ops
+{
+
+using tensor::Shape;
+using tensor::Tensor;
+using tensor::TensorBuffer;
+
+Shape broadcastStrides(const Tensor& t, const Shape& shape)
+{
+    assert(t.rank() <= shape.size());
+    Shape strides(shape.size(), 0);
+    const std::size_t lead = shape.size() - t.rank();
+    for (std::size_t i = 0; i < t.rank(); ++i) {
+        if (t.shape()[i] != 1) {
+            assert(t.shape()[i] == shape[lead + i]);
+            strides[lead + i] = t.strides()[i];
+        }
+    }
+    return strides;
+}
+
+Shape resultStrides(const Shape& shape, std::initializer_list<const Tensor*> operands)
+{
+    for (const Tensor* t : operands) {
+        if (t->shape() == shape && t->isDense()) {
+            return t->strides();
+        }
+    }
+    return tensor::rowMajorStrides(shape);
+}
+
+Shape stridesInOrderOf(const Tensor& like, const Shape& shape)
+{
+    if (like.rank() != shape.size()) {
+        return tensor::rowMajorStrides(shape);
+    }
+    std::vector<std::size_t> order(shape.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return like.strides()[a] > like.strides()[b]; });
+    Shape strides(shape.size(), 1);
+    std::int64_t step = 1;
+    for (std::size_t i = order.size(); i-- > 0;) {
+        strides[order[i]] = step;
+        step *= std::max<std::int64_t>(shape[order[i]], 1);
+    }
+    return strides;
+}
+
+Tensor withStrides(const Tensor& t, const Shape& strides)
+{
+    if (t.strides() == strides) {
+        return t;
+    }
+    TensorBuffer buffer(t.dtype(), t.shape(), strides);
+    const ElementLoop loop(t.shape(), {strides, t.strides()});
+    tensor::visitStored(t.dtype(), [&](auto tag) {
+        using Bits = typename decltype(tag)::Bits;
+        const auto* in = reinterpret_cast<const Bits*>(t.rawData());
+        auto* out = reinterpret_cast<Bits*>(buffer.rawData());
+        const std::int64_t so = loop.innerStride(0);
+        const std::int64_t si = loop.innerStride(1);
+        loop.run<2>([&](const std::array<std::int64_t, 2>& offsets, std::int64_t count) {
+            Bits* o = out + offsets[0];
+            const Bits* x = in + offsets[1];
+            for (std::int64_t i = 0; i < count; ++i) {
+                o[i * so] = x[i * si];
+            }
+        });
+    });
+    return std::move(buffer).freeze();
+}
+
+Tensor channelsLast(const Tensor& t)
+{
+    const Shape strides = tensor::channelsLastStrides(t.shape());
+    for (std::size_t i = 0; i < t.rank(); ++i) {
+        if (t.shape()[i] != 1 && t.strides()[i] != strides[i]) {
+            return withStrides(t, strides);
+        }
+    }
+    return t;
+}
+
+namespace
+{
+
+/// True when axis `outer` can be walked as a continuation of `inner` by every participant.
+bool canMerge(const std::vector<Shape>& strides, std::size_t outer, std::size_t inner, std::int64_t innerExtent)
+{
+    return std::all_of(strides.begin(), strides.end(),
+                       [&](const Shape& s) { return s[outer] == s[inner] * innerExtent; });
+}
+
+} // namespace
+
+ElementLoop::ElementLoop(const Shape& shape, std::vector<Shape> strides) : m_strides(strides.size())
+{
+    std::vector<std::size_t> order;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+        if (shape[axis] != 1) {
+            order.push_back(axis);
+        }
+    }
+    const Shape& leading = strides.front();
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return leading[a] > leading[b]; });
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        const std::size_t axis = order[i];
+        const bool merges = i > 0 && canMerge(strides, order[i - 1], axis, shape[axis]);
+        if (merges) {
+            m_extents.back() *= shape[axis];
+        } else {
+            m_extents.push_back(shape[axis]);
+        }
+        for (std::size_t p = 0; p < strides.size(); ++p) {
+            if (merges) {
+                m_strides[p].back() = strides[p][axis];
+            } else {
+                m_strides[p].push_back(strides[p][axis]);
+            }
+        }
+    }
+    if (m_extents.empty()) {
+        m_extents.push_back(1);
+        for (Shape& s : m_strides) {
+            s.push_back(1);
+        }
+    }
+    for (std::size_t i = 0; i + 1 < m_extents.size(); ++i) {
+        m_rows *= m_extents[i];
+    }
+}
+
+} // namespace retro::ops

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/kernel/matrixproduct.h"
+
+#include "core/ops/algebra.h"
+#include "core/ops/kernel/visitnumber.h"
+#include "core/ops/onednn/onednnmatrix.h"
+
+#include <numeric>
+
+namespace retro::ops
+{
+
+namespace
+{
+
+using reference::MatrixView;
+using tensor::Shape;
+using tensor::Tensor;
+
+Shape batchOf(const Tensor& t) { return {t.shape().begin(), t.shape().end() - 2}; }
+
+Shape commonBatch(const Shape& a, const Shape& b)
+{
+    Shape common(std::max(a.size(), b.size()), 1);
+    for (std::size_t i = 0; i < common.size(); ++i) {
+        const std::int64_t left = i < a.size() ? a[a.size() - 1 - i] : 1;
+        const std::int64_t right = i < b.size() ? b[b.size() - 1 - i] : 1;
+        common[common.size() - 1 - i] = left == 1 ? right : left;
+    }
+    return common;
+}
+
+/// Dense, with the two matrix axes innermost in either order and the batch axes row-major around them.
+bool isMatrixDense(const Tensor& t)
+{
+    const std::size_t rank = t.rank();
+    return t.isContiguous() || (t.strides()[rank - 2] == 1 && swapped(t).isContiguous());
+}
+
+/// A run of equal matrices in memory.
+struct Operand
+{
+    Tensor tensor;
+    std::int64_t stride = 0; // from matrix to matrix; 0 = one matrix for all
+
+    Operand(const Tensor& t, const Shape& batch) : tensor(t)
+    {
+        const std::int64_t own = tensor::elementCount(batchOf(t));
+        if (own != 1 && own != tensor::elementCount(batch)) {
+            Shape whole = batch;
+            whole.insert(whole.end(), t.shape().end() - 2, t.shape().end());
+            tensor = algebra::broadcastTo(t, whole);
+        }
+        tensor = isMatrixDense(tensor) ? tensor : tensor.contiguous();
+        const Shape& shape = tensor.shape();
+        stride = own == 1 ? 0 : shape[shape.size() - 2] * shape[shape.size() - 1];
+    }
+
+    template <class T>
+    [[nodiscard]] MatrixView<T> view(std::int64_t index = 0) const
+    {
+        const std::size_t rank = tensor.rank();
+        // Extents of 1 may carry any stride; give the library the regular one.
+        const std::int64_t rows = tensor.shape()[rank - 2];
+        const std::int64_t columns = tensor.shape()[rank - 1];
+        const bool isRowMajor = tensor.isContiguous();
+        return {tensor.data<T>() + index * stride, rows, columns, isRowMajor ? columns : 1, isRowMajor ? 1 : rows};
+    }
+};
+
+template <class T>
+void multiplyByReference(std::int64_t count, const Operand& a, const Operand& b, T* c)
+{
+    const std::int64_t rows = a.tensor.shape()[a.tensor.rank() - 2];
+    const std::int64_t columns = b.tensor.shape().back();
+    parallelFor(count, 1, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) {
+            reference::multiply(a.view<T>(i), b.view<T>(i), c + i * rows * columns, columns);
+        }
+    });
+}
+
+void multiplyInto(std::int64_t count, const Operand& a, const Operand& b, float* c)
+{
+    if (a.tensor.size() == 0 || !onednn::multiply(count, {a.view<float>(), a.stride}, {b.view<float>(), b.stride}, c)) {
+        multiplyByReference<float>(count, a, b, c);
+    }
+}
+
+void multiplyInto(std::int64_t count, const Operand& a, const Operand& b, double* c)
+{
+    multiplyByReference<double>(count, a, b, c);
+}
+
+} // namespace
+
+Tensor swapped(const Tensor& t)
+{
+    Shape order(t.rank());
+    std::iota(order.begin(), order.end(), std::int64_t{0});
+    std::swap(order[t.rank() - 2], order[t.rank() - 1]);
+    return t.permuted(order);
+}
+
+Tensor matrixProduct(const Tensor& a, const Tensor& b)
+{
+    assert(a.rank() >= 2 && b.rank() >= 2 && a.dtype() == b.dtype());
+    assert(a.shape().back() == b.shape()[b.rank() - 2]);
+    const Shape batch = commonBatch(batchOf(a), batchOf(b));
+    Shape shape = batch;
+    shape.push_back(a.shape()[a.rank() - 2]);
+    shape.push_back(b.shape().back());
+    tensor::TensorBuffer buffer(a.dtype(), shape);
+    if (tensor::elementCount(shape) > 0) {
+        const Operand left(a, batch);
+        const Operand right(b, batch);
+        visitFloat(a.dtype(), [&](auto zero) {
+            using T = decltype(zero);
+            multiplyInto(tensor::elementCount(batch), left, right, buffer.data<T>());
+        });
+    }
+    return std::move(buffer).freeze();
+}
+
+} // namespace retro::ops

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/kernel/slices.h"
+
+#include "core/ops/kernel/elementloop.h"
+
+#include <cstring>
+
+namespace retro::ops
+{
+
+using tensor::Shape;
+
+Tensor slice(const Tensor& t, std::size_t axis, std::int64_t begin, std::int64_t count)
+{
+    assert(begin >= 0 && begin + count <= t.shape()[axis]);
+    Shape shape = t.shape();
+    shape[axis] = count;
+    return {t.dtype(), std::move(shape), t.strides(), t.offset() + begin * t.strides()[axis], t.storage()};
+}
+
+Tensor withAxis(const Tensor& t, std::size_t axis)
+{
+    Shape shape = t.shape();
+    Shape strides = t.strides();
+    const std::int64_t step = axis < strides.size() ? strides[axis] * shape[axis] : 1;
+    shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), 1);
+    strides.insert(strides.begin() + static_cast<std::ptrdiff_t>(axis), step);
+    return {t.dtype(), std::move(shape), std::move(strides), t.offset(), t.storage()};
+}
+
+Tensor withoutAxis(const Tensor& t, std::size_t axis)
+{
+    assert(t.shape()[axis] == 1);
+    Shape shape = t.shape();
+    Shape strides = t.strides();
+    shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
+    strides.erase(strides.begin() + static_cast<std::ptrdiff_t>(axis));
+    return {t.dtype(), std::move(shape), std::move(strides), t.offset(), t.storage()};
+}
+
+void place(tensor::TensorBuffer& buffer, const Shape& strides, std::int64_t offset, const Tensor& part)
+{
+    if (part.size() == 0) {
+        return;
+    }
+    const std::size_t width = tensor::sizeOf(part.dtype());
+    const ElementLoop loop(part.shape(), {strides, part.strides()});
+    const std::int64_t so = loop.innerStride(0);
+    const std::int64_t si = loop.innerStride(1);
+    std::byte* out = buffer.rawData() + static_cast<std::size_t>(offset) * width;
+    const std::byte* in = part.rawData();
+    const auto bytes = [width](std::int64_t elements) { return elements * static_cast<std::int64_t>(width); };
+    loop.run<2>([&](const std::array<std::int64_t, 2>& offsets, std::int64_t count) {
+        std::byte* o = out + bytes(offsets[0]);
+        const std::byte* x = in + bytes(offsets[1]);
+        if (so == 1 && si == 1) {
+            std::memcpy(o, x, static_cast<std::size_t>(bytes(count)));
+            return;
+        }
+        for (std::int64_t i = 0; i < count; ++i) {
+            std::memcpy(o + bytes(i * so), x + bytes(i * si), width);
+        }
+    });
+}
+
+Tensor joined(const TensorType& type, std::span<const Tensor> parts, std::span<const std::int64_t> extents,
+              std::size_t axis)
+{
+    const auto first = std::find_if(parts.begin(), parts.end(), [](const Tensor& t) { return t.isValid(); });
+    if (first == parts.end()) {
+        return Tensor::zeros(type.dtype, type.shape);
+    }
+    const Shape strides = stridesInOrderOf(*first, type.shape);
+    tensor::TensorBuffer buffer(type.dtype, type.shape, strides);
+    if (std::any_of(parts.begin(), parts.end(), [](const Tensor& t) { return !t.isValid(); })) {
+        buffer.clear();
+    }
+    std::int64_t position = 0;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        if (parts[i].isValid()) {
+            place(buffer, strides, position * strides[axis], parts[i]);
+        }
+        position += extents[i];
+    }
+    return std::move(buffer).freeze();
+}
+
+} // namespace retro::ops

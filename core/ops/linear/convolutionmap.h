@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/ops/bind/operatorbase.h"
+#include "core/ops/kernel/weightvariants.h"
+#include "core/ops/onednn/onednnconvolution.h"
+
+namespace retro::ops
+{
+
+/// Conv and ConvTranspose with constant weights: the same convolution, walked the other way round.
+class ConvolutionMap final : public Operator<LinearMap>
+{
+public:
+    /// `direction` is that of the operator: Forward for Conv, Transposed for ConvTranspose. `weight` in ONNX's layout,
+    /// which is groups·filters × channels × kernel of `shape` for both. `bias`: invalid, or 1 × channels × 1 ….
+    ConvolutionMap(TensorType output, reference::ConvolutionShape shape, onednn::Direction direction, Tensor weight,
+                   Tensor bias);
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override;
+    [[nodiscard]] Reads savedForGradient() const override { return {Reads::bit(0) | Reads::bit(1), 0}; }
+    [[nodiscard]] double flops() const override;
+
+    [[nodiscard]] std::size_t operandSlot() const override { return 0; }
+    [[nodiscard]] bool hasBias() const override { return m_bias.weight().isValid(); }
+    [[nodiscard]] Tensor bias(WeightVariant variant) const override { return m_bias.get(variant); }
+    [[nodiscard]] Tensor apply(const Tensor& x, WeightVariant variant) const override;
+    [[nodiscard]] Tensor pullback(const Tensor& s, WeightVariant variant) const override;
+
+private:
+    struct PackKey
+    {
+        WeightVariant variant;
+        onednn::Direction direction = onednn::Direction::Forward;
+        int threads = 1;
+        auto operator<=>(const PackKey&) const = default;
+    };
+
+    [[nodiscard]] tensor::Shape shapeAfter(onednn::Direction direction) const;
+    [[nodiscard]] Tensor walk(const Tensor& t, WeightVariant variant, onednn::Direction direction) const;
+    [[nodiscard]] Tensor packed(const Tensor& t, WeightVariant variant, onednn::Direction direction) const;
+
+    reference::ConvolutionShape m_shape;
+    onednn::Direction m_direction;
+    WeightVariants m_weight;
+    WeightVariants m_bias;
+    PreparedCache<PackKey, onednn::PackedConvolution> m_packs;
+};
+
+} // namespace retro::ops

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/algebra.h"
+#include "core/ops/bind/bindcheck.h"
+#include "core/ops/families.h"
+#include "core/ops/kernel/matrixproduct.h"
+#include "core/ops/linear/matrixmap.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace retro::ops
+{
+
+namespace
+{
+
+using tensor::Shape;
+
+Tensor swappedIf(bool swaps, const Tensor& t) { return swaps ? swapped(t).contiguous() : t; }
+
+Tensor scaledBy(double factor, const Tensor& t) { return factor == 1 ? t : algebra::scale(t, factor); }
+
+/// alpha · op(A) · op(B) of two tracked operands.
+class Gemm final : public Operator<Bilinear>
+{
+public:
+    Gemm(TensorType output, std::int64_t depth, std::array<bool, 2> swaps, double alpha)
+        : Operator(std::move(output)), m_depth(depth), m_swaps(swaps), m_alpha(alpha)
+    {}
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
+    {
+        return {apply(operands[0], operands[1])};
+    }
+    [[nodiscard]] Reads savedForGradient() const override { return {Reads::bit(0) | Reads::bit(1), 0}; }
+    [[nodiscard]] double flops() const override
+    {
+        return 2.0 * static_cast<double>(tensor::elementCount(m_outputTypes[0].shape)) * static_cast<double>(m_depth);
+    }
+
+    [[nodiscard]] Tensor apply(const Tensor& a, const Tensor& b) const override
+    {
+        const Tensor left = swappedIf(m_swaps[0], a).contiguous();
+        const Tensor right = swappedIf(m_swaps[1], b).contiguous();
+        return scaledBy(m_alpha, matrixProduct(left, right));
+    }
+    [[nodiscard]] Tensor pullback(const Tensor& s, const Tensor& a, const Tensor& b, std::size_t slot) const override
+    {
+        const Tensor inner = scaledBy(m_alpha, s.contiguous());
+        const Tensor r = slot == 0 ? matrixProduct(inner, swapped(swappedIf(m_swaps[1], b).contiguous()))
+                                   : matrixProduct(swapped(swappedIf(m_swaps[0], a).contiguous()), inner);
+        return swappedIf(m_swaps[slot], r);
+    }
+
+private:
+    std::int64_t m_depth;
+    std::array<bool, 2> m_swaps;
+    double m_alpha;
+};
+
+struct Parameters
+{
+    std::array<bool, 2> swaps{};
+    double alpha = 1;
+    double beta = 1;
+    std::int64_t depth = 0;
+    Shape output;
+};
+
+base::Result<Parameters> parametersOf(const BindContext& context)
+{
+    RETRO_CHECK(expectAttributes(context, {{"transA", AttributeKind::Int},
+                                           {"transB", AttributeKind::Int},
+                                           {"alpha", AttributeKind::Float},
+                                           {"beta", AttributeKind::Float}}));
+    Parameters p;
+    p.swaps = {context.intAttribute("transA", 0) != 0, context.intAttribute("transB", 0) != 0};
+    p.alpha = context.floatAttribute("alpha", 1);
+    p.beta = context.floatAttribute("beta", 1);
+    Shape a = context.operandTypes[0].shape;
+    Shape b = context.operandTypes[1].shape;
+    if (a.size() != 2 || b.size() != 2) {
+        return context.error("A and B must be matrices (rank 2); use MatMul for batches");
+    }
+    if (p.swaps[0]) {
+        std::swap(a[0], a[1]);
+    }
+    if (p.swaps[1]) {
+        std::swap(b[0], b[1]);
+    }
+    if (a[1] != b[0]) {
+        return context.error(fmt::format("inner extents {} and {} differ; check transA and transB", a[1], b[0]));
+    }
+    p.depth = a[1];
+    p.output = {a[0], b[1]};
+    RETRO_CHECK(expectSize(context, p.output));
+    if (context.present(2)) {
+        RETRO_TRY(const Shape common, broadcastShape(context, context.operandTypes[2].shape, p.output));
+        if (common != p.output) {
+            return context.error("C does not broadcast to the shape of the product");
+        }
+    }
+    return p;
+}
+
+BoundResult bindGemm(const BindContext& context)
+{
+    RETRO_CHECK(expectArity(context, 2, 3));
+    RETRO_CHECK(expectFloats(context, {0, 1, 2}));
+    RETRO_TRY(const Parameters p, parametersOf(context));
+    const TensorType output{firstType(context).dtype, p.output};
+    const bool hasMatrix = context.constant(0) || context.constant(1);
+    if (context.present(2) && !(hasMatrix && context.constant(2))) {
+        return context.error("Gemm with a C that is added needs C and one of A and B constant; split it into MatMul "
+                             "and Add, or fold the constants first");
+    }
+    if (!hasMatrix) {
+        return bound<Gemm>(output, p.depth, p.swaps, p.alpha);
+    }
+    MatrixMapPlan plan;
+    plan.isWeightOnRight = context.constant(1);
+    plan.slot = plan.isWeightOnRight ? 0 : 1;
+    plan.isTransposed = p.swaps[plan.slot];
+    plan.xOuter = context.operandTypes[plan.slot].shape;
+    plan.xInner = plan.xOuter;
+    if (plan.isTransposed) {
+        std::swap(plan.xInner[0], plan.xInner[1]);
+    }
+    plan.zInner = p.output;
+    const std::size_t other = 1 - plan.slot;
+    plan.weight = scaledBy(p.alpha, swappedIf(p.swaps[other], context.constants[other])).contiguous();
+    if (context.present(2)) {
+        plan.bias = scaledBy(p.beta, context.constants[2]).contiguous();
+    }
+    return bound<MatrixMap>(output, std::move(plan));
+}
+
+} // namespace
+
+std::span<const OperatorDeclaration> gemmDeclarations()
+{
+    static constexpr std::array kDeclarations{
+        OperatorDeclaration{"", "Gemm", 1, 0, "linear map, bilinear", true, bindGemm},
+    };
+    return kDeclarations;
+}
+
+} // namespace retro::ops

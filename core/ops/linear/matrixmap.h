@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/ops/bind/operatorbase.h"
+#include "core/ops/kernel/weightvariants.h"
+#include "core/ops/onednn/onednnmatrix.h"
+
+#include <optional>
+
+namespace retro::ops
+{
+
+/// How a product of matrices with one constant factor is laid out. Inner shapes are what is multiplied: at least two
+/// axes, batch axes in front.
+struct MatrixMapPlan
+{
+    std::size_t slot = 0;        ///< operand that is x
+    bool isWeightOnRight = true; ///< z = x·W, else z = W·x
+    bool isTransposed = false;   ///< x's last two axes are swapped first
+    tensor::Shape xOuter;        ///< x as the node sees it
+    tensor::Shape xInner;        ///< x after reshaping and swapping
+    tensor::Shape zInner;        ///< z before reshaping to the output's shape
+    Tensor weight;               ///< inner shape, scaled and swapped already
+    Tensor bias;                 ///< invalid, or broadcastable to the output
+};
+
+/// MatMul by a constant, and Gemm with a constant matrix (and bias).
+class MatrixMap final : public Operator<LinearMap>
+{
+public:
+    MatrixMap(TensorType output, MatrixMapPlan plan);
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override;
+    [[nodiscard]] Reads savedForGradient() const override;
+    [[nodiscard]] double flops() const override;
+
+    [[nodiscard]] std::size_t operandSlot() const override { return m_plan.slot; }
+    [[nodiscard]] bool hasBias() const override { return m_bias.weight().isValid(); }
+    [[nodiscard]] Tensor bias(WeightVariant variant) const override;
+    [[nodiscard]] Tensor apply(const Tensor& x, WeightVariant variant) const override;
+    [[nodiscard]] Tensor pullback(const Tensor& s, WeightVariant variant) const override;
+
+private:
+    struct PackKey
+    {
+        WeightVariant variant;
+        bool isBackward = false;
+        int threads = 1;
+        auto operator<=>(const PackKey&) const = default;
+    };
+
+    [[nodiscard]] Tensor packedProduct(const Tensor& x, WeightVariant variant, bool isBackward) const;
+    [[nodiscard]] Tensor product(const Tensor& x, WeightVariant variant, bool isBackward) const;
+    [[nodiscard]] Tensor inner(const Tensor& x) const;
+
+    MatrixMapPlan m_plan;
+    WeightVariants m_weight;
+    WeightVariants m_bias;
+    bool m_isPacked;
+    PreparedCache<PackKey, onednn::PackedMatrix> m_packs;
+};
+
+} // namespace retro::ops

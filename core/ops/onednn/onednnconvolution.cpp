@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/onednn/onednnconvolution.h"
+
+#include "core/ops/onednn/onednncontext.h"
+
+namespace retro::ops::onednn
+{
+
+namespace
+{
+
+using dnnl::memory;
+using reference::ConvolutionShape;
+using reference::WindowAxis;
+
+constexpr auto kFloat = memory::data_type::f32;
+
+/// `leading` extents, then one extent per spatial axis.
+memory::dims dimsOf(memory::dims leading, const ConvolutionShape& shape, std::int64_t WindowAxis::*extent)
+{
+    for (const WindowAxis& axis : shape.axes) {
+        leading.push_back(axis.*extent);
+    }
+    return leading;
+}
+
+memory::desc channelsLast(const memory::dims& dims)
+{
+    using Tag = memory::format_tag;
+    constexpr std::array kTags{Tag::nwc, Tag::nhwc, Tag::ndhwc};
+    return {dims, kFloat, kTags[dims.size() - 3]};
+}
+
+struct Description
+{
+    memory::desc image;
+    memory::desc result;
+    memory::dims kernel; // with the group axis in front when there are several
+    memory::dims strides;
+    memory::dims dilations;
+    memory::dims padBegins;
+    memory::dims padEnds;
+
+    explicit Description(const ConvolutionShape& shape)
+        : image(channelsLast(dimsOf({shape.batch, shape.groups * shape.channels}, shape, &WindowAxis::image))),
+          result(channelsLast(dimsOf({shape.batch, shape.groups * shape.filters}, shape, &WindowAxis::windows))),
+          kernel(shape.groups == 1 ? dimsOf({shape.filters, shape.channels}, shape, &WindowAxis::kernel)
+                                   : dimsOf({shape.groups, shape.filters, shape.channels}, shape, &WindowAxis::kernel)),
+          strides(dimsOf({}, shape, &WindowAxis::stride)), dilations(dimsOf({}, shape, &WindowAxis::dilation)),
+          padBegins(dimsOf({}, shape, &WindowAxis::padBegin)), padEnds(dimsOf({}, shape, &WindowAxis::padEnd))
+    {
+        for (auto& dilation : dilations) {
+            --dilation; // the library counts the gaps
+        }
+    }
+
+    [[nodiscard]] memory::desc packedWeights() const { return {kernel, kFloat, memory::format_tag::any}; }
+    [[nodiscard]] memory::desc plainWeights() const
+    {
+        memory::dims plain(kernel.size(), 1);
+        for (std::size_t i = kernel.size(); i-- > 1;) {
+            plain[i - 1] = plain[i] * kernel[i];
+        }
+        return {kernel, kFloat, plain};
+    }
+    [[nodiscard]] dnnl::convolution_forward::primitive_desc forward(dnnl::prop_kind kind) const
+    {
+        const dnnl::convolution_forward::desc desc(kind, dnnl::algorithm::convolution_direct, image, packedWeights(),
+                                                   result, strides, dilations, padBegins, padEnds);
+        return {desc, engine(), true};
+    }
+    [[nodiscard]] dnnl::convolution_backward_data::primitive_desc
+    backward(const dnnl::convolution_forward::primitive_desc& hint) const
+    {
+        const dnnl::convolution_backward_data::desc desc(dnnl::algorithm::convolution_direct, image, packedWeights(),
+                                                         result, strides, dilations, padBegins, padEnds);
+        return {desc, engine(), hint, true};
+    }
+};
+
+} // namespace
+
+struct PackedConvolution::State
+{
+    Direction direction;
+    memory::desc in;
+    memory::desc out;
+    dnnl::primitive primitive;
+    memory weights;
+};
+
+PackedConvolution::PackedConvolution(const ConvolutionShape& shape, Direction direction, const float* weight)
+try {
+    dnnl::stream& queue = stream();
+    const Description description(shape);
+    const bool isForward = direction == Direction::Forward;
+    const auto forward =
+        description.forward(isForward ? dnnl::prop_kind::forward_inference : dnnl::prop_kind::forward_training);
+    if (!forward) {
+        return;
+    }
+    dnnl::primitive primitive;
+    memory::desc packedDesc;
+    if (isForward) {
+        primitive = dnnl::convolution_forward(forward);
+        packedDesc = forward.weights_desc();
+    } else {
+        const auto backward = description.backward(forward);
+        if (!backward) {
+            return;
+        }
+        primitive = dnnl::convolution_backward_data(backward);
+        packedDesc = backward.weights_desc();
+    }
+    memory given = readOnly(description.plainWeights(), weight);
+    memory packed(packedDesc, engine());
+    dnnl::reorder(given, packed).execute(queue, given, packed);
+    queue.wait();
+    const memory::desc& in = isForward ? description.image : description.result;
+    const memory::desc& out = isForward ? description.result : description.image;
+    m_state = std::make_unique<State>(State{direction, in, out, std::move(primitive), std::move(packed)});
+} catch (const dnnl::error&) {
+    // Geometry that the library refuses, such as a transposed convolution that leaves a rim untouched: the reference
+    // template computes it.
+    m_state.reset();
+}
+
+PackedConvolution::~PackedConvolution() = default;
+PackedConvolution::PackedConvolution(PackedConvolution&&) noexcept = default;
+
+void PackedConvolution::run(const float* in, float* out) const
+{
+    dnnl::stream& queue = stream();
+    const bool isForward = m_state->direction == Direction::Forward;
+    m_state->primitive.execute(queue,
+                               {{isForward ? DNNL_ARG_SRC : DNNL_ARG_DIFF_DST, readOnly(m_state->in, in)},
+                                {DNNL_ARG_WEIGHTS, m_state->weights},
+                                {isForward ? DNNL_ARG_DST : DNNL_ARG_DIFF_SRC, memory(m_state->out, engine(), out)}});
+    queue.wait();
+}
+
+} // namespace retro::ops::onednn

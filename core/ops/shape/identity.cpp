@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/bind/bindcheck.h"
+#include "core/ops/bind/operatorbase.h"
+#include "core/ops/families.h"
+#include "core/ops/kernel/elementloop.h"
+#include "core/ops/kernel/visitnumber.h"
+
+#include <array>
+
+namespace retro::ops
+{
+
+namespace
+{
+
+/// Hands its operand on: Identity, Dropout at inference, Checkpoint.
+class Identity final : public Operator<ShapeMap>
+{
+public:
+    Identity(std::vector<TensorType> outputs, Reads reads) : Operator(std::move(outputs)), m_reads(reads) {}
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
+    {
+        std::vector<Tensor> results{operands[0]};
+        if (m_outputTypes.size() > 1) { // Dropout's mask: nothing is dropped
+            results.push_back(Tensor::full(m_outputTypes[1].dtype, m_outputTypes[1].shape, 1));
+        }
+        return results;
+    }
+    [[nodiscard]] Reads savedForGradient() const override { return m_reads; }
+    [[nodiscard]] Tensor carryBack(std::span<const Tensor> perOutput, std::size_t) const override
+    {
+        return perOutput[0].isValid() ? perOutput[0] : Tensor::zeros(m_outputTypes[0].dtype, m_outputTypes[0].shape);
+    }
+
+private:
+    Reads m_reads;
+};
+
+/// y = −x. Relevance moves unchanged; a gradient changes its sign.
+class Negation final : public Operator<ShapeMap>
+{
+public:
+    explicit Negation(TensorType type) : Operator(std::move(type)) {}
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
+    {
+        return visitNumber(m_outputTypes[0].dtype, [&](auto zero) -> std::vector<Tensor> {
+            using T = decltype(zero);
+            if constexpr (std::is_integral_v<T>) {
+                return {mapElements<T>(operands[0], [](T x) { return minus(T{0}, x); })};
+            } else {
+                return {mapElements<T>(operands[0], [](T x) { return -x; })};
+            }
+        });
+    }
+    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
+    [[nodiscard]] Tensor carryBack(std::span<const Tensor> perOutput, std::size_t) const override
+    {
+        return perOutput[0].isValid() ? perOutput[0] : Tensor::zeros(m_outputTypes[0].dtype, m_outputTypes[0].shape);
+    }
+    [[nodiscard]] double sign() const override { return -1; }
+};
+
+BoundResult bindIdentity(const BindContext& context)
+{
+    RETRO_CHECK(expectArity(context, 1, 1));
+    return bound<Identity>(std::vector{firstType(context)}, Reads::nothing());
+}
+
+BoundResult bindCheckpoint(const BindContext& context)
+{
+    RETRO_CHECK(expectArity(context, 1, 1));
+    return bound<Identity>(std::vector{firstType(context)}, Reads::firstOperand());
+}
+
+BoundResult bindNeg(const BindContext& context)
+{
+    RETRO_CHECK(expectArity(context, 1, 1));
+    RETRO_CHECK(expectNumbers(context));
+    return bound<Negation>(firstType(context));
+}
+
+/// True when training_mode is missing or a constant false.
+bool isInference(const BindContext& context)
+{
+    if (context.node.opset < 7) {
+        return context.intAttribute("is_test", 0) != 0;
+    }
+    if (context.node.opset < 12 || !context.present(2)) {
+        return true;
+    }
+    return context.constant(2) && context.constants[2].size() == 1 && context.constants[2].at(0) == 0;
+}
+
+BoundResult bindDropout(const BindContext& context)
+{
+    RETRO_CHECK(expectArity(context, 1, context.node.opset < 12 ? 1 : 3, 2));
+    if (!isInference(context)) {
+        return context.error("this Dropout is in training mode, which is random; export the model for inference");
+    }
+    std::vector<TensorType> outputs{firstType(context)};
+    if (context.node.outputs.size() > 1) {
+        const tensor::DType mask = context.node.opset < 10 ? firstType(context).dtype : tensor::DType::Bool;
+        outputs.push_back({mask, firstType(context).shape});
+    }
+    return bound<Identity>(std::move(outputs), Reads::nothing());
+}
+
+} // namespace
+
+std::span<const OperatorDeclaration> identityDeclarations()
+{
+    static constexpr std::array kDeclarations{
+        OperatorDeclaration{"", "Identity", 1, 0, "shape map", true, bindIdentity},
+        OperatorDeclaration{"", "Dropout", 1, 0, "shape map", true, bindDropout},
+        OperatorDeclaration{"", "Neg", 1, 0, "shape map", true, bindNeg},
+        OperatorDeclaration{"ai.retrograde", "Checkpoint", 1, 0, "shape map", true, bindCheckpoint},
+    };
+    return kDeclarations;
+}
+
+} // namespace retro::ops

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/bind/bindcheck.h"
+#include "core/ops/bind/operatorbase.h"
+#include "core/ops/families.h"
+#include "core/ops/kernel/elementloop.h"
+#include "core/ops/kernel/slices.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <numeric>
+
+namespace retro::ops
+{
+
+namespace
+{
+
+using tensor::Shape;
+
+/// Pad with a constant; negative pads cut off.
+class ConstantPad final : public Operator<ShapeMap>
+{
+public:
+    ConstantPad(TensorType output, Shape operand, Shape begins, Tensor fill)
+        : Operator(std::move(output)), m_operand(std::move(operand)), m_begins(std::move(begins)),
+          m_fill(std::move(fill))
+    {}
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
+    {
+        const TensorType& type = m_outputTypes[0];
+        return {moved(operands[0], type.shape, m_begins, m_fill)};
+    }
+    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
+    [[nodiscard]] Tensor carryBack(std::span<const Tensor> perOutput, std::size_t) const override
+    {
+        const tensor::DType type = m_outputTypes[0].dtype;
+        if (!perOutput[0].isValid()) {
+            return Tensor::zeros(type, m_operand);
+        }
+        Shape back = m_begins;
+        for (std::int64_t& begin : back) {
+            begin = -begin;
+        }
+        return moved(perOutput[0], m_operand, back, Tensor::zeros(type, {}));
+    }
+
+private:
+    /// `t` with element 0 … 0 at `begins` of a tensor of `shape`; what falls outside is dropped, the rest is `fill`.
+    static Tensor moved(const Tensor& t, const Shape& shape, const Shape& begins, const Tensor& fill)
+    {
+        const Shape strides = stridesInOrderOf(t, shape);
+        tensor::TensorBuffer buffer(t.dtype(), shape, strides);
+        place(buffer, strides, 0, Tensor(fill.dtype(), shape, Shape(shape.size(), 0), fill.offset(), fill.storage()));
+        Tensor inside = t;
+        std::int64_t offset = 0;
+        for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+            const std::int64_t first = std::max<std::int64_t>(-begins[axis], 0);
+            const std::int64_t end = std::min(t.shape()[axis], shape[axis] - begins[axis]);
+            if (end <= first) {
+                return std::move(buffer).freeze();
+            }
+            inside = slice(inside, axis, first, end - first);
+            offset += (begins[axis] + first) * strides[axis];
+        }
+        place(buffer, strides, offset, inside);
+        return std::move(buffer).freeze();
+    }
+
+    Shape m_operand;
+    Shape m_begins;
+    Tensor m_fill;
+};
+
+/// Begins and ends for all axes.
+base::Result<Shape> padsOf(const BindContext& context)
+{
+    const std::size_t rank = firstType(context).shape.size();
+    RETRO_TRY(const auto given, intsFrom(context, context.node.opset < 2 ? "paddings" : "pads", 1, 11));
+    std::vector<std::size_t> axes(rank);
+    std::iota(axes.begin(), axes.end(), std::size_t{0});
+    if (context.node.opset >= 18 && context.present(3)) {
+        RETRO_TRY(const auto named, context.constantInts(3));
+        axes.clear();
+        for (const std::int64_t axis : named) {
+            RETRO_TRY(const std::size_t plain, axisWithin(context, axis, rank));
+            axes.push_back(plain);
+        }
+    }
+    if (given.size() != 2 * axes.size()) {
+        return context.error(
+            fmt::format("pads has {} entries, but {} axes need {}", given.size(), axes.size(), 2 * axes.size()));
+    }
+    Shape pads(2 * rank, 0);
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+        pads[axes[i]] = given[i];
+        pads[rank + axes[i]] = given[axes.size() + i];
+    }
+    for (const std::int64_t pad : pads) {
+        if (pad < -kMaxElements || pad > kMaxElements) {
+            return context.error(fmt::format("pads contains {}, which is out of range", pad));
+        }
+    }
+    return pads;
+}
+
+base::Result<Tensor> fillOf(const BindContext& context)
+{
+    const tensor::DType type = firstType(context).dtype;
+    if (context.node.opset < 11) {
+        RETRO_CHECK(expectAttributes(context, {{"value", AttributeKind::Float}}));
+        return Tensor::full(type, {}, context.floatAttribute("value", 0));
+    }
+    if (!context.present(2)) {
+        return Tensor::zeros(type, {});
+    }
+    if (!context.constant(2) || context.constants[2].size() != 1 || context.constants[2].dtype() != type) {
+        return context.error("constant_value must be a constant of one element and of the operand's type");
+    }
+    return context.constants[2].reshaped({});
+}
+
+BoundResult bindPad(const BindContext& context)
+{
+    const bool hasOperands = context.node.opset >= 11;
+    RETRO_CHECK(expectArity(context, hasOperands ? 2 : 1, hasOperands ? 4 : 1));
+    RETRO_CHECK(expectAttributes(context, {{"mode", AttributeKind::Text}}));
+    const std::string mode = context.textAttribute("mode", "constant");
+    if (mode != "constant") {
+        return context.error(fmt::format("mode '{}' is not supported, only 'constant'", mode));
+    }
+    const TensorType& operand = firstType(context);
+    const std::size_t rank = operand.shape.size();
+    RETRO_TRY(const Shape pads, padsOf(context));
+    RETRO_TRY(Tensor fill, fillOf(context));
+    Shape shape = operand.shape;
+    for (std::size_t axis = 0; axis < rank; ++axis) {
+        shape[axis] += pads[axis] + pads[rank + axis];
+    }
+    RETRO_CHECK(expectSize(context, shape));
+    return bound<ConstantPad>(TensorType{operand.dtype, std::move(shape)}, operand.shape,
+                              Shape(pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(rank)), std::move(fill));
+}
+
+} // namespace
+
+std::span<const OperatorDeclaration> padDeclarations()
+{
+    static constexpr std::array kDeclarations{
+        OperatorDeclaration{"", "Pad", 1, 0, "shape map", true, bindPad},
+    };
+    return kDeclarations;
+}
+
+} // namespace retro::ops

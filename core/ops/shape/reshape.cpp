@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/bind/bindcheck.h"
+#include "core/ops/bind/operatorbase.h"
+#include "core/ops/families.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace retro::ops
+{
+
+namespace
+{
+
+using tensor::Shape;
+
+/// The same elements in row-major order under another shape: Reshape, Flatten, Squeeze, Unsqueeze.
+class Reshaping final : public Operator<ShapeMap>
+{
+public:
+    Reshaping(TensorType output, Shape operand) : Operator(std::move(output)), m_operand(std::move(operand)) {}
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
+    {
+        return {operands[0].reshaped(m_outputTypes[0].shape)};
+    }
+    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
+    [[nodiscard]] Tensor carryBack(std::span<const Tensor> perOutput, std::size_t) const override
+    {
+        return perOutput[0].isValid() ? perOutput[0].reshaped(m_operand)
+                                      : Tensor::zeros(m_outputTypes[0].dtype, m_operand);
+    }
+
+private:
+    Shape m_operand;
+};
+
+BoundResult reshapingTo(const BindContext& context, Shape shape)
+{
+    RETRO_CHECK(expectSize(context, shape));
+    const TensorType& operand = firstType(context);
+    if (tensor::elementCount(shape) != tensor::elementCount(operand.shape)) {
+        return context.error(fmt::format("{} elements do not fit the shape [{}]", tensor::elementCount(operand.shape),
+                                         tensor::toText(shape)));
+    }
+    return bound<Reshaping>(TensorType{operand.dtype, std::move(shape)}, operand.shape);
+}
+
+/// Replaces zeros (copy, unless allowed) and the one −1 (whatever is left).
+base::Result<Shape> resolved(const BindContext& context, Shape shape)
+{
+    const Shape& operand = firstType(context).shape;
+    const bool allowsZero = context.node.opset >= 14 && context.intAttribute("allowzero", 0) != 0;
+    std::int64_t known = 1;
+    std::int64_t* open = nullptr;
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+        if (shape[i] == 0 && !allowsZero) {
+            if (i >= operand.size()) {
+                return context.error(fmt::format("the shape copies extent {}, which the operand does not have", i));
+            }
+            shape[i] = operand[i];
+        }
+        if (shape[i] < -1 || (shape[i] == -1 && open != nullptr) || shape[i] > kMaxElements) {
+            return context.error("the shape may have one extent −1 and no other negative or huge one");
+        }
+        if (shape[i] == -1) {
+            open = &shape[i];
+        } else if (known <= kMaxElements) {
+            known *= shape[i];
+        }
+    }
+    if (open != nullptr) {
+        const std::int64_t count = tensor::elementCount(operand);
+        if (known == 0 || count % known != 0) {
+            return context.error(fmt::format("{} elements do not divide into rows of {}", count, known));
+        }
+        *open = count / known;
+    }
+    return shape;
+}
+
+BoundResult bindReshape(const BindContext& context)
+{
+    RETRO_CHECK(expectArity(context, context.node.opset < 5 ? 1 : 2, context.node.opset < 5 ? 1 : 2));
+    RETRO_CHECK(expectAttributes(context, {{"allowzero", AttributeKind::Int}}));
+    RETRO_TRY(Shape wanted, intsFrom(context, "shape", 1, 5));
+    RETRO_TRY(Shape shape, resolved(context, std::move(wanted)));
+    return reshapingTo(context, std::move(shape));
+}
+
+BoundResult bindFlatten(const BindContext& context)
+{
+    RETRO_CHECK(expectArity(context, 1, 1));
+    RETRO_CHECK(expectAttributes(context, {{"axis", AttributeKind::Int}}));
+    const Shape& operand = firstType(context).shape;
+    const std::int64_t given = context.intAttribute("axis", 1);
+    const auto rank = static_cast<std::int64_t>(operand.size());
+    if (given < -rank || given > rank) {
+        return context.error(fmt::format("axis {} is outside a tensor of rank {}", given, rank));
+    }
+    const auto middle = operand.begin() + (given < 0 ? given + rank : given);
+    return reshapingTo(context, {tensor::elementCount(Shape(operand.begin(), middle)),
+                                 tensor::elementCount(Shape(middle, operand.end()))});
+}
+
+BoundResult bindSqueeze(const BindContext& context)
+{
+    RETRO_CHECK(expectArity(context, 1, context.node.opset < 13 ? 1 : 2));
+    const Shape& operand = firstType(context).shape;
+    RETRO_TRY(const auto given, intsFrom(context, "axes", 1, 13));
+    RETRO_TRY(const auto axes, axesWithin(context, given, operand.size()));
+    const bool takesAll = !hasInts(context, "axes", 1, 13);
+    Shape shape;
+    for (std::size_t axis = 0; axis < operand.size(); ++axis) {
+        const bool isNamed = std::binary_search(axes.begin(), axes.end(), axis);
+        if (isNamed && operand[axis] != 1) {
+            return context.error(
+                fmt::format("axis {} has extent {}; only extents of 1 can be squeezed", axis, operand[axis]));
+        }
+        if (!isNamed && !(takesAll && operand[axis] == 1)) {
+            shape.push_back(operand[axis]);
+        }
+    }
+    return reshapingTo(context, std::move(shape));
+}
+
+BoundResult bindUnsqueeze(const BindContext& context)
+{
+    RETRO_CHECK(expectArity(context, context.node.opset < 13 ? 1 : 2, context.node.opset < 13 ? 1 : 2));
+    const Shape& operand = firstType(context).shape;
+    RETRO_TRY(const auto given, intsFrom(context, "axes", 1, 13));
+    if (operand.size() + given.size() > tensor::kMaxRank) {
+        return context.error(fmt::format("the result would have more than {} axes", tensor::kMaxRank));
+    }
+    RETRO_TRY(const auto axes, axesWithin(context, given, operand.size() + given.size()));
+    Shape shape = operand;
+    for (const std::size_t axis : axes) {
+        shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), 1);
+    }
+    return reshapingTo(context, std::move(shape));
+}
+
+} // namespace
+
+std::span<const OperatorDeclaration> reshapeDeclarations()
+{
+    static constexpr std::array kDeclarations{
+        OperatorDeclaration{"", "Reshape", 1, 0, "shape map", true, bindReshape},
+        OperatorDeclaration{"", "Flatten", 1, 0, "shape map", true, bindFlatten},
+        OperatorDeclaration{"", "Squeeze", 1, 0, "shape map", true, bindSqueeze},
+        OperatorDeclaration{"", "Unsqueeze", 1, 0, "shape map", true, bindUnsqueeze},
+    };
+    return kDeclarations;
+}
+
+} // namespace retro::ops

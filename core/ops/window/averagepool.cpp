@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/algebra.h"
+#include "core/ops/bind/operatorbase.h"
+#include "core/ops/bind/windows.h"
+#include "core/ops/families.h"
+#include "core/ops/kernel/axisreduction.h"
+#include "core/ops/kernel/elementloop.h"
+#include "core/ops/kernel/visitnumber.h"
+#include "core/ops/reference/pool.h"
+
+#include <array>
+#include <numeric>
+
+namespace retro::ops
+{
+
+namespace
+{
+
+using reference::WindowAxis;
+using tensor::Shape;
+
+/// Elements that window `o` of one axis is divided by: taps in the image, or in image and padding.
+std::int64_t tapsCounted(const WindowAxis& axis, std::int64_t o, bool countsPadding)
+{
+    std::int64_t count = 0;
+    for (std::int64_t k = 0; k < axis.kernel; ++k) {
+        const std::int64_t at = axis.position(o, k);
+        // A window that ceil_mode lets stick out beyond the padding is not divided by what lies out there.
+        count += (countsPadding ? at < axis.image + axis.padEnd : axis.contains(at)) ? 1 : 0;
+    }
+    return count;
+}
+
+/// 1 / divisor per window, 0 for a window without elements.
+std::vector<double> factorsOf(const std::array<WindowAxis, 3>& axes, bool countsPadding)
+{
+    std::vector<double> factors{1};
+    for (const WindowAxis& axis : axes) {
+        std::vector<double> longer;
+        for (const double factor : factors) {
+            for (std::int64_t o = 0; o < axis.windows; ++o) {
+                const std::int64_t count = tapsCounted(axis, o, countsPadding);
+                longer.push_back(count == 0 ? 0 : factor * static_cast<double>(count));
+            }
+        }
+        factors = std::move(longer);
+    }
+    for (double& factor : factors) {
+        factor = factor == 0 ? 0 : 1 / factor;
+    }
+    return factors;
+}
+
+/// AveragePool over windows. Computes in channels-last order, whatever the order of the operand.
+class WindowMean final : public Operator<AveragePool>
+{
+public:
+    WindowMean(TensorType output, Shape operand, const std::vector<WindowAxis>& axes, bool countsPadding)
+        : Operator(std::move(output)),
+          m_operand(std::move(operand)), m_shape{m_operand[0], m_operand[1], reference::threeAxes(axes)},
+          m_factors(factorsOf(m_shape.axes, countsPadding)), m_floatFactors(m_factors.begin(), m_factors.end())
+    {}
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
+    {
+        return {computed(operands[0], m_outputTypes[0].shape, [this](const auto* x, const auto& factors, auto* y) {
+            reference::sumPool(m_shape, x, factors, y);
+        })};
+    }
+    [[nodiscard]] Reads savedForGradient() const override { return Reads::firstOperand(); }
+    [[nodiscard]] Tensor pullback(const Tensor& s) const override
+    {
+        return computed(s, m_operand, [this](const auto* from, const auto& factors, auto* r) {
+            reference::spreadOverWindows(m_shape, from, factors, r);
+        });
+    }
+
+private:
+    template <class F>
+    [[nodiscard]] Tensor computed(const Tensor& t, const Shape& shape, const F& kernel) const
+    {
+        const Tensor in = channelsLast(t);
+        tensor::TensorBuffer buffer(t.dtype(), shape, tensor::channelsLastStrides(shape));
+        if (t.dtype() == tensor::DType::Float64) {
+            kernel(in.data<double>(), m_factors, buffer.data<double>());
+        } else {
+            kernel(in.data<float>(), m_floatFactors, buffer.data<float>());
+        }
+        return std::move(buffer).freeze();
+    }
+
+    Shape m_operand;
+    reference::PoolShape m_shape;
+    std::vector<double> m_factors; // per window
+    std::vector<float> m_floatFactors;
+};
+
+/// GlobalAveragePool: the mean over all spatial axes.
+class GlobalMean final : public Operator<AveragePool>
+{
+public:
+    GlobalMean(TensorType output, Shape operand) : Operator(std::move(output)), m_operand(std::move(operand))
+    {
+        m_axes.resize(m_operand.size() - 2);
+        std::iota(m_axes.begin(), m_axes.end(), std::size_t{2});
+        m_factor = 1 / static_cast<double>(extentOf(m_operand, m_axes));
+    }
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
+    {
+        return {algebra::scale(sumOverAxes(operands[0], m_axes), m_factor)};
+    }
+    [[nodiscard]] Reads savedForGradient() const override { return Reads::firstOperand(); }
+    [[nodiscard]] Tensor pullback(const Tensor& s) const override
+    {
+        return algebra::broadcastTo(algebra::scale(s, m_factor), m_operand);
+    }
+
+private:
+    Shape m_operand;
+    std::vector<std::size_t> m_axes;
+    double m_factor;
+};
+
+BoundResult bindAveragePool(const BindContext& context)
+{
+    RETRO_CHECK(expectArity(context, 1, 1));
+    RETRO_CHECK(expectFloats(context, {0}));
+    RETRO_CHECK(expectAttributes(context, {{"count_include_pad", AttributeKind::Int}}));
+    RETRO_TRY(const auto axes, poolWindows(context));
+    RETRO_TRY(Shape shape, pooledShape(context, axes));
+    const TensorType& x = firstType(context);
+    return bound<WindowMean>(TensorType{x.dtype, std::move(shape)}, x.shape, axes,
+                             context.intAttribute("count_include_pad", 0) != 0);
+}
+
+BoundResult bindGlobalAveragePool(const BindContext& context)
+{
+    RETRO_CHECK(expectArity(context, 1, 1));
+    RETRO_CHECK(expectFloats(context, {0}));
+    const TensorType& x = firstType(context);
+    if (x.shape.size() < 3) {
+        return context.error("the operand needs the axes batch × channels and at least one more");
+    }
+    if (tensor::elementCount({x.shape.begin() + 2, x.shape.end()}) == 0) {
+        return context.error("the mean of no elements is not defined");
+    }
+    Shape shape(x.shape.size(), 1);
+    shape[0] = x.shape[0];
+    shape[1] = x.shape[1];
+    return bound<GlobalMean>(TensorType{x.dtype, std::move(shape)}, x.shape);
+}
+
+} // namespace
+
+std::span<const OperatorDeclaration> averagePoolDeclarations()
+{
+    static constexpr std::array kDeclarations{
+        OperatorDeclaration{"", "AveragePool", 1, 0, "average pool", true, bindAveragePool},
+        OperatorDeclaration{"", "GlobalAveragePool", 1, 0, "average pool", true, bindGlobalAveragePool},
+    };
+    return kDeclarations;
+}
+
+} // namespace retro::ops
