@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/trace/breakpoints.h"
+
+#include "core/trace/labels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace retro::trace
+{
+
+using event::EventKind;
+using event::Mode;
+
+namespace
+{
+
+struct Place
+{
+    const Run& run;
+    const Breakpoint& breakpoint;
+    std::uint64_t step;
+    const std::vector<NodeId>& starts; ///< by promise, when the breakpoint asks for them
+
+    [[nodiscard]] const Event& event() const { return run.events[step]; }
+    [[nodiscard]] bool isVisit() const { return event().kind == EventKind::Visit; }
+};
+
+/// Mode of the visit before a Visit event; None before the first.
+Mode modeBefore(const Place& at)
+{
+    const std::uint32_t visit = at.event().visit;
+    if (visit == 0 || visit > at.run.visitCount()) {
+        return Mode::None;
+    }
+    std::uint64_t step = at.run.visitStart[visit - 1];
+    while (step < at.step && at.run.events[step].kind != EventKind::Visit) {
+        ++step;
+    }
+    return at.run.events[step].mode;
+}
+
+bool isNodeVisited(const Place& at) { return at.isVisit() && at.event().node == at.breakpoint.node.value; }
+
+bool isOperatorVisited(const Place& at)
+{
+    return at.isVisit() && at.run.graph->opOf(NodeId(at.event().node)) == at.breakpoint.op;
+}
+
+bool isModeEntered(const Place& at)
+{
+    return at.isVisit() && at.event().mode == at.breakpoint.mode && modeBefore(at) != at.breakpoint.mode;
+}
+
+bool isModeChanged(const Place& at)
+{
+    return at.isVisit() && at.event().visit > 0 && modeBefore(at) != at.event().mode;
+}
+
+bool isPromiseOpened(const Place& at)
+{
+    return at.event().kind == EventKind::NewPromise &&
+           (!at.breakpoint.node.isValid() || at.event().node == at.breakpoint.node.value);
+}
+
+bool isPromiseFulfilled(const Place& at)
+{
+    const std::uint32_t promise = at.event().promise;
+    return at.event().kind == EventKind::Complete &&
+           (!at.breakpoint.node.isValid() || (promise < at.starts.size() && at.starts[promise] == at.breakpoint.node));
+}
+
+bool isLedgerViolation(const Place& at)
+{
+    const auto row = static_cast<std::uint64_t>(at.event().extra);
+    return at.event().kind == EventKind::Rule && row < at.run.ledger.size() &&
+           isViolation(at.run.ledger[row], at.breakpoint.tolerance);
+}
+
+bool carriesRelevance(EventKind kind)
+{
+    return kind == EventKind::Relevance || kind == EventKind::Land || kind == EventKind::PromiseRelevance ||
+           kind == EventKind::BranchRelevance;
+}
+
+bool isNonFinite(const Place& at)
+{
+    const Event& event = at.event();
+    return carriesRelevance(event.kind) && event.handle < at.run.handles.size() &&
+           !std::isfinite(at.run.handles[event.handle].sum);
+}
+
+using Condition = bool (*)(const Place&);
+/// By BreakKind; layer stops are looked up instead.
+constexpr std::array<Condition, 8> kConditions{isNodeVisited,   isOperatorVisited,  isModeEntered,     isModeChanged,
+                                               isPromiseOpened, isPromiseFulfilled, isLedgerViolation, isNonFinite};
+
+/// A breakpoint with what it looks up in the whole run.
+class Search
+{
+public:
+    Search(const Run& run, const Breakpoint& breakpoint) : m_run(run), m_breakpoint(breakpoint)
+    {
+        if (breakpoint.kind == BreakKind::PromiseFulfilled && breakpoint.node.isValid()) {
+            findStarts();
+        }
+    }
+
+    [[nodiscard]] bool holds(std::uint64_t step) const
+    {
+        return kConditions[static_cast<std::size_t>(m_breakpoint.kind)]({m_run, m_breakpoint, step, m_starts});
+    }
+
+private:
+    void findStarts()
+    {
+        for (const Event& event : m_run.events) {
+            if (event.kind == EventKind::NewPromise) {
+                m_starts.emplace_back(event.node);
+            }
+        }
+    }
+
+    const Run& m_run;
+    const Breakpoint& m_breakpoint;
+    std::vector<NodeId> m_starts;
+};
+
+std::optional<std::uint64_t> nextLayer(const Run& run, std::uint64_t position)
+{
+    const std::vector<std::uint64_t> stops = layerStops(run);
+    const auto at = std::upper_bound(stops.begin(), stops.end(), position);
+    return at == stops.end() ? std::nullopt : std::optional(*at);
+}
+
+std::optional<std::uint64_t> previousLayer(const Run& run, std::uint64_t position)
+{
+    const std::vector<std::uint64_t> stops = layerStops(run);
+    const auto at = std::lower_bound(stops.begin(), stops.end(), position);
+    return at == stops.begin() ? std::nullopt : std::optional(*(at - 1));
+}
+
+} // namespace
+
+bool isViolation(const event::LedgerEntry& entry, double tolerance)
+{
+    return !(std::abs(entry.unexplained()) <= tolerance * entry.magnitude) || !std::isfinite(entry.magnitude);
+}
+
+std::optional<std::uint64_t> nextStop(const Run& run, const Breakpoint& breakpoint, std::uint64_t position)
+{
+    if (breakpoint.kind == BreakKind::LayerReached) {
+        return nextLayer(run, position);
+    }
+    const Search search(run, breakpoint);
+    for (std::uint64_t step = position; step < run.events.size(); ++step) {
+        if (search.holds(step)) {
+            return step + 1;
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<std::uint64_t> previousStop(const Run& run, const Breakpoint& breakpoint, std::uint64_t position)
+{
+    if (breakpoint.kind == BreakKind::LayerReached) {
+        return previousLayer(run, position);
+    }
+    const Search search(run, breakpoint);
+    const std::uint64_t end = std::min<std::uint64_t>(position, run.events.size() + 1);
+    for (std::uint64_t stop = end; stop-- > 1;) {
+        if (search.holds(stop - 1)) {
+            return stop;
+        }
+    }
+    return std::nullopt;
+}
+
+std::string text(const Run& run, const Breakpoint& breakpoint)
+{
+    const std::string at = breakpoint.node.isValid() ? " at " + nodeText(run, breakpoint.node) : std::string();
+    switch (breakpoint.kind) {
+    case BreakKind::NodeVisited:
+        return fmt::format("when {} is visited", nodeText(run, breakpoint.node));
+    case BreakKind::OperatorVisited:
+        return fmt::format("when any {} is visited", breakpoint.op);
+    case BreakKind::ModeEntered:
+        return fmt::format("when mode {} begins", shortName(breakpoint.mode));
+    case BreakKind::ModeChanged:
+        return "when the mode changes";
+    case BreakKind::PromiseOpened:
+        return fmt::format("when a promise is raised{}", at);
+    case BreakKind::PromiseFulfilled:
+        return fmt::format("when a promise{} is complete", at);
+    case BreakKind::LedgerViolation:
+        return fmt::format("when a rule leaves more than {} · Σ|r| unexplained", breakpoint.tolerance);
+    case BreakKind::NonFinite:
+        return "when relevance is not finite";
+    case BreakKind::LayerReached:
+        return "when a new layer is reached";
+    }
+    return {};
+}
+
+} // namespace retro::trace

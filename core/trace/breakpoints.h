@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/trace/run.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace retro::trace
+{
+
+/// What a breakpoint waits for.
+enum class BreakKind : std::uint8_t {
+    NodeVisited,      ///< a visit of `node`
+    OperatorVisited,  ///< a visit of a node of operator type `op`
+    ModeEntered,      ///< a visit in `mode`, after one in another mode (or as the first)
+    ModeChanged,      ///< a visit in another mode than the visit before
+    PromiseOpened,    ///< a promise is created (at `node`, when valid)
+    PromiseFulfilled, ///< a promise is complete (one that started at `node`, when valid)
+    LedgerViolation,  ///< a rule leaves more than tolerance · Σ|r| unexplained
+    NonFinite,        ///< relevance with an element that is not a number or infinite
+    LayerReached      ///< a layer stop (layerStops)
+};
+
+/// A condition on a run. Only the fields that the kind names count.
+struct Breakpoint
+{
+    BreakKind kind = BreakKind::NodeVisited;
+    NodeId node;
+    std::string op;
+    event::Mode mode = event::Mode::Search;
+    double tolerance = 1e-4; ///< relative to the magnitude of the relevance that arrived
+};
+
+/// First position after `position` (last before it) at which the breakpoint holds; nothing when there is none. A
+/// position is a number of events applied, so the stop is just after the event that makes the condition true. Pure
+/// search over the recorded run, linear in its events.
+[[nodiscard]] std::optional<std::uint64_t> nextStop(const Run& run, const Breakpoint& breakpoint,
+                                                    std::uint64_t position);
+[[nodiscard]] std::optional<std::uint64_t> previousStop(const Run& run, const Breakpoint& breakpoint,
+                                                        std::uint64_t position);
+
+/// One line for people: "when Conv conv2 is visited", "when the mode changes".
+[[nodiscard]] std::string text(const Run& run, const Breakpoint& breakpoint);
+
+/// Positions at which stepping by layers stops, ascending: the ends of the visits that reach a new layer, and the end
+/// of the run. A visit reaches a new layer when its node is visited for the first time and
+/// - is a linear map, a bilinear map or a pooling (NodeRule::structure), or
+/// - lies in a scope in which no node was visited before.
+/// Without scopes and structures that leaves the first visit and the end.
+[[nodiscard]] std::vector<std::uint64_t> layerStops(const Run& run);
+
+/// Row of the ledger that leaves more than tolerance · magnitude unexplained, or that is not finite.
+[[nodiscard]] bool isViolation(const event::LedgerEntry& entry, double tolerance);
+
+} // namespace retro::trace

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/trace/describe.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace retro::trace
+{
+
+using event::EventKind;
+using event::Mode;
+
+namespace
+{
+
+/// An event with words for what it names.
+struct Words
+{
+    const Run& run;
+    const Event& event;
+
+    [[nodiscard]] std::string node() const { return nodeText(run, NodeId(event.node)); }
+    [[nodiscard]] std::string promise() const { return promiseText(PromiseId(event.promise)); }
+    [[nodiscard]] std::string branch() const { return branchText(PromiseId(event.promise), event.branch); }
+    [[nodiscard]] std::string otherPromise() const { return promiseText(PromiseId(event.other)); }
+    [[nodiscard]] std::string otherBranch() const { return branchText(PromiseId(event.other), event.branch2); }
+    [[nodiscard]] bool isBranch() const { return event.promise != PromiseId::kInvalid; }
+    /// "relevance" or "search P0.1".
+    [[nodiscard]] std::string part() const { return isBranch() ? "search " + branch() : std::string("relevance"); }
+    [[nodiscard]] std::string stack() const { return event.extra == 0 ? "the normal stack" : "the search stack"; }
+    /// " of 2 × 3, Σ 0.5" when the tensor is known.
+    [[nodiscard]] std::string tensor() const
+    {
+        if (event.handle >= run.handles.size()) {
+            return {};
+        }
+        const HandleInfo& info = run.handles[event.handle];
+        return fmt::format(" ({}, Σ {:.6g})", tensor::toText(info.shape), info.sum);
+    }
+    /// " at output 1" when the node has more than one.
+    [[nodiscard]] std::string output() const
+    {
+        const bool isKnown = run.graph && event.node < run.graph->runNodeCount();
+        const bool hasMore = isKnown && run.graph->outputsOf(NodeId(event.node)).size() > 1;
+        return hasMore ? fmt::format(" at output {}", event.slot) : std::string();
+    }
+};
+
+std::string plural(std::int64_t count, std::string_view one)
+{
+    return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
+}
+
+std::string visitText(const Words& w)
+{
+    switch (w.event.mode) {
+    case Mode::Search:
+        return "search reaches " + w.node();
+    case Mode::Fulfilment:
+        return w.node() + " goes on: the promise that it waited for is complete";
+    case Mode::Normal:
+        return w.node() + " is visited";
+    case Mode::None:
+        break;
+    }
+    return w.node();
+}
+
+std::string pushText(const Words& w) { return fmt::format("{} goes on {}", w.node(), w.stack()); }
+
+std::string popText(const Words& w)
+{
+    return fmt::format("{} leaves {}{}", w.node(), w.stack(), w.event.flag == 1 ? ": nobody needs it any more" : "");
+}
+
+std::string enqueueText(const Words& w) { return w.node() + " goes into the promise queue"; }
+
+std::string dequeueText(const Words& w) { return w.node() + " leaves the promise queue"; }
+
+std::string landText(const Words& w)
+{
+    const std::string from = w.event.other == NodeId::kInvalid ? "" : " from " + nodeText(w.run, NodeId(w.event.other));
+    return fmt::format("{}{} lands at {}, in-edge {} of {}{}", w.part(), from, w.node(), w.event.slot + 1,
+                       w.event.extra, w.isBranch() ? std::string() : w.tensor());
+}
+
+std::string takeText(const Words& w)
+{
+    return fmt::format("{} takes {} from in-edge {} of {}", w.node(), w.part(), w.event.slot + 1, w.event.extra);
+}
+
+std::string newPromiseText(const Words& w)
+{
+    const bool isKind = w.event.extra >= 0 && w.event.extra <= static_cast<std::int64_t>(event::PromiseKind::Operator);
+    const std::string_view kind = isKind ? nameOf(static_cast<event::PromiseKind>(w.event.extra)) : "?";
+    return fmt::format("{} raises {} ({}{}): asks for {}", w.node(), w.promise(), kind,
+                       w.event.flag == 1 ? "" : ", not open yet", plural(w.event.slot, "operand"));
+}
+
+std::string addParentText(const Words& w) { return fmt::format("{} gets {} as parent", w.promise(), w.otherBranch()); }
+
+std::string recordText(const Words& w) { return fmt::format("search {} passes through {}", w.branch(), w.node()); }
+
+std::string addChildText(const Words& w) { return fmt::format("{} gets {} as child", w.branch(), w.otherPromise()); }
+
+std::string argNodeText(const Words& w) { return fmt::format("search {} ends at {}", w.branch(), w.node()); }
+
+std::string argText(const Words& w)
+{
+    const std::string from = w.event.node == NodeId::kInvalid ? "" : " at " + w.node();
+    return fmt::format("{} finds its argument{}{}", w.branch(), from, w.tensor());
+}
+
+std::string readyText(const Words& w) { return w.promise() + " is ready: all its arguments are there"; }
+
+std::string joinText(const Words& w)
+{
+    return fmt::format("search {} joins {}: {} is being searched already", w.otherBranch(), w.promise(), w.node());
+}
+
+std::string openText(const Words& w) { return w.promise() + " opens: all inputs of its node have landed"; }
+
+std::string completeText(const Words& w) { return w.promise() + " is complete"; }
+
+std::string promiseRelevanceText(const Words& w)
+{
+    return fmt::format("{} has its relevance{}", w.promise(), w.tensor());
+}
+
+std::string branchRelevanceText(const Words& w)
+{
+    return fmt::format("{} receives relevance{}", w.branch(), w.tensor());
+}
+
+std::string waitText(const Words& w) { return fmt::format("{} waits for {}", w.node(), w.branch()); }
+
+std::string resumeText(const Words& w) { return fmt::format("{} no longer waits for {}", w.node(), w.branch()); }
+
+std::string relevanceText(const Words& w)
+{
+    return fmt::format("relevance of {}{} is known{}", w.node(), w.output(), w.tensor());
+}
+
+std::string ruleText(const Words& w)
+{
+    const bool isKnown = w.event.node < w.run.rules.size() && !w.run.rules[w.event.node].rule.empty();
+    const std::string rule = isKnown ? "rule " + w.run.rules[w.event.node].rule : std::string("the rule");
+    return fmt::format("{} of {} is applied{}", rule, w.node(), w.isBranch() ? " by " + w.promise() : std::string());
+}
+
+std::string snapshotText(const Words& w) { return fmt::format("checkpoint {} is taken{}", w.node(), w.tensor()); }
+
+std::string finishedText(const Words&) { return "the run is finished"; }
+
+using Describer = std::string (*)(const Words&);
+constexpr std::array<Describer, static_cast<std::size_t>(EventKind::Finished) + 1> kDescribers{
+    visitText,      pushText,      popText,      enqueueText,          dequeueText,         landText, takeText,
+    newPromiseText, addParentText, recordText,   addChildText,         argNodeText,         argText,  readyText,
+    joinText,       openText,      completeText, promiseRelevanceText, branchRelevanceText, waitText, resumeText,
+    relevanceText,  ruleText,      snapshotText, finishedText};
+
+} // namespace
+
+std::string describe(const Run& run, std::uint64_t step)
+{
+    if (step >= run.events.size()) {
+        return {};
+    }
+    const Event& event = run.events[step];
+    const auto kind = static_cast<std::size_t>(event.kind);
+    return kind < kDescribers.size() ? kDescribers[kind]({run, event}) : std::string();
+}
+
+} // namespace retro::trace

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/trace/ledgersummary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace retro::trace
+{
+
+using event::Cause;
+using event::EventKind;
+using event::LedgerEntry;
+
+namespace
+{
+
+double sumOf(const CauseAmounts& amounts) { return std::accumulate(amounts.begin(), amounts.end(), 0.0); }
+
+void add(NodeBalance& balance, const LedgerEntry& entry)
+{
+    ++balance.rows;
+    balance.arrived += entry.arrived;
+    balance.handedOn += entry.handedOn;
+    balance.magnitude += entry.magnitude;
+    for (std::size_t i = 0; i < entry.causes.size(); ++i) {
+        balance.causes[i] += entry.causes[i];
+    }
+    balance.unexplained += entry.unexplained();
+}
+
+/// Not finite comes before everything.
+double rank(const NodeBalance& balance)
+{
+    const double turnover = balance.turnover();
+    return std::isfinite(turnover) ? turnover : HUGE_VAL;
+}
+
+double sumOfHandle(const Run& run, std::uint32_t handle)
+{
+    return handle < run.handles.size() ? run.handles[handle].sum : 0;
+}
+
+/// What landed from outside is the start; what inputs know in full are the leaves.
+void addEnds(const Run& run, LedgerSummary& summary)
+{
+    for (const Event& event : run.events) {
+        if (event.kind == EventKind::Land && event.other == NodeId::kInvalid && event.promise == PromiseId::kInvalid) {
+            summary.start += sumOfHandle(run, event.handle);
+        } else if (event.kind == EventKind::Relevance && run.graph->isInput(NodeId(event.node))) {
+            summary.leaves += sumOfHandle(run, event.handle);
+        }
+    }
+}
+
+void addRow(LedgerSummary& summary, const LedgerEntry& entry)
+{
+    RunningBalance running = summary.running.empty() ? RunningBalance() : summary.running.back();
+    running.visit = entry.visit;
+    running.node = NodeId(entry.node);
+    running.unexplained += entry.unexplained();
+    running.lost += sumOf(entry.causes) + entry.unexplained();
+    summary.running.push_back(running);
+    for (std::size_t i = 0; i < entry.causes.size(); ++i) {
+        summary.causes[i] += entry.causes[i];
+    }
+    summary.unexplained += entry.unexplained();
+}
+
+std::string quoted(std::string_view text)
+{
+    if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
+        return std::string(text);
+    }
+    std::string result = "\"";
+    for (const char c : text) {
+        result += c == '"' ? std::string("\"\"") : std::string(1, c);
+    }
+    return result + "\"";
+}
+
+} // namespace
+
+double NodeBalance::turnover() const
+{
+    double sum = std::abs(unexplained);
+    for (const double amount : causes) {
+        sum += std::abs(amount);
+    }
+    return sum;
+}
+
+std::optional<Cause> NodeBalance::largestCause() const
+{
+    const auto largest =
+        std::max_element(causes.begin(), causes.end(), [](double a, double b) { return std::abs(a) < std::abs(b); });
+    return *largest == 0 ? std::nullopt : std::optional(static_cast<Cause>(largest - causes.begin()));
+}
+
+LedgerSummary summarise(const Run& run)
+{
+    LedgerSummary summary;
+    std::vector<NodeBalance> balances(run.graph->runNodeCount());
+    for (const LedgerEntry& entry : run.ledger) {
+        if (entry.node < balances.size()) {
+            balances[entry.node].node = NodeId(entry.node);
+            add(balances[entry.node], entry);
+            addRow(summary, entry);
+        }
+    }
+    std::copy_if(balances.begin(), balances.end(), std::back_inserter(summary.nodes),
+                 [](const NodeBalance& balance) { return balance.rows > 0; });
+    std::stable_sort(summary.nodes.begin(), summary.nodes.end(),
+                     [](const NodeBalance& a, const NodeBalance& b) { return rank(a) > rank(b); });
+    addEnds(run, summary);
+    summary.rest = summary.start - summary.leaves - sumOf(summary.causes) - summary.unexplained;
+    return summary;
+}
+
+std::string ledgerCsv(const Run& run, const LedgerSummary& summary)
+{
+    std::string csv = "node,operator,rows,arrived,handed on,magnitude";
+    for (std::size_t i = 0; i < event::kCauseCount; ++i) {
+        csv += fmt::format(",{}", nameOf(static_cast<Cause>(i)));
+    }
+    csv += ",unexplained\n";
+    for (const NodeBalance& balance : summary.nodes) {
+        csv += fmt::format("{},{},{},{},{},{}", quoted(run.graph->labelOf(balance.node)),
+                           quoted(run.graph->opOf(balance.node)), balance.rows, balance.arrived, balance.handedOn,
+                           balance.magnitude);
+        for (const double amount : balance.causes) {
+            csv += fmt::format(",{}", amount);
+        }
+        csv += fmt::format(",{}\n", balance.unexplained);
+    }
+    return csv;
+}
+
+} // namespace retro::trace

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/trace/run.h"
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace retro::trace
+{
+
+/// Amounts per cause, by Cause.
+using CauseAmounts = std::array<double, event::kCauseCount>;
+
+/// What happened to relevance at one node, over all its ledger rows.
+struct NodeBalance
+{
+    NodeId node;
+    std::uint32_t rows = 0;
+    double arrived = 0;
+    double handedOn = 0;
+    double magnitude = 0; ///< Σ|r| that arrived
+    CauseAmounts causes{};
+    double unexplained = 0; ///< arrived − handedOn − Σ causes
+
+    /// How much was lost or gained, whatever the direction: Σ|cause| + |unexplained|.
+    [[nodiscard]] double turnover() const;
+    /// The cause with the largest amount; nothing when all are zero.
+    [[nodiscard]] std::optional<event::Cause> largestCause() const;
+};
+
+/// Balance after one more row of the ledger: start = leaves + in flight + Σ lost so far.
+struct RunningBalance
+{
+    std::uint32_t visit = 0;
+    NodeId node;
+    double lost = 0;        ///< Σ (causes + unexplained) of this row and all before
+    double unexplained = 0; ///< Σ unexplained of this row and all before
+};
+
+/// The conservation ledger of a run, summed up: start = leaves + Σ causes + unexplained + rest, where rest is what is
+/// still under way when the run was stopped, and rounding otherwise.
+struct LedgerSummary
+{
+    double start = 0;  ///< relevance that the run began with
+    double leaves = 0; ///< relevance that has arrived at graph inputs
+    CauseAmounts causes{};
+    double unexplained = 0;
+    double rest = 0;                     ///< start − leaves − Σ causes − unexplained
+    std::vector<NodeBalance> nodes;      ///< worst first: not finite, then by turnover; equals in node order
+    std::vector<RunningBalance> running; ///< one per row of the ledger
+};
+
+/// Sums up the ledger of a run. Start and leaves come from the run's own events (what landed from outside; the
+/// relevance of inputs), so a stopped run has its rest too. Rows of nodes that do not exist are left out.
+[[nodiscard]] LedgerSummary summarise(const Run& run);
+
+/// CSV, one line per node, worst first: node, operator, rows, arrived, handed on, magnitude, one column per cause,
+/// unexplained. Shortest digits that read back as the same numbers; names quoted where needed.
+[[nodiscard]] std::string ledgerCsv(const Run& run, const LedgerSummary& summary);
+
+} // namespace retro::trace
