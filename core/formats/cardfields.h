@@ -30,13 +30,16 @@ public:
     /// `object` must outlive this; `path` is "" for the card itself.
     CardFields(const nlohmann::json& object, std::string path) : m_object(object), m_path(std::move(path)) {}
 
+    /// A text.
     [[nodiscard]] base::Result<void> text(std::string_view name, std::string& target) const;
     /// One of a few words.
     [[nodiscard]] base::Result<void> word(std::string_view name, std::span<const std::string_view> allowed,
                                           std::string& target) const;
     /// A path that is not absolute.
     [[nodiscard]] base::Result<void> relativePath(std::string_view name, std::string& target) const;
+    /// A list of texts.
     [[nodiscard]] base::Result<void> texts(std::string_view name, std::vector<std::string>& target) const;
+    /// A list of numbers.
     [[nodiscard]] base::Result<void> numbers(std::string_view name, std::vector<double>& target) const;
     /// Exactly `target.size()` numbers.
     [[nodiscard]] base::Result<void> numbers(std::string_view name, std::span<double> target) const;
@@ -46,6 +49,7 @@ public:
     [[nodiscard]] base::Result<const nlohmann::json*> object(std::string_view name) const;
     /// The items of a list; nullptr when missing.
     [[nodiscard]] base::Result<const nlohmann::json*> list(std::string_view name) const;
+    /// True when the member is there and not null.
     [[nodiscard]] bool has(std::string_view name) const { return find(name) != nullptr; }
     /// "input.mean".
     [[nodiscard]] std::string pathOf(std::string_view name) const;

@@ -222,18 +222,30 @@ private:
             node.domain = domainOf(proto.domain());
             node.name = proto.name();
             node.scope = scopeOf(proto);
-            const auto opset = m_opsets.find(node.domain);
-            node.opset = opset == m_opsets.end() ? 0 : opset->second;
+            node.opset = opsetOf(node.domain);
+            node.inputs = operands(proto.input());
+            node.outputs = operands(proto.output());
             node.attributes = std::move(attributes).value();
-            for (const std::string& name : proto.input()) {
-                node.inputs.push_back(operand(name));
-            }
-            for (const std::string& name : proto.output()) {
-                node.outputs.push_back(operand(name));
-            }
             m_builder.addNode(std::move(node));
         }
         return {};
+    }
+
+    /// Version of an imported domain; 0 when the file does not import it.
+    std::int64_t opsetOf(const std::string& domain) const
+    {
+        const auto at = m_opsets.find(domain);
+        return at == m_opsets.end() ? 0 : at->second;
+    }
+
+    template <class Names>
+    std::vector<ValueId> operands(const Names& names)
+    {
+        std::vector<ValueId> ids;
+        for (const std::string& name : names) {
+            ids.push_back(operand(name));
+        }
+        return ids;
     }
 
     Result<void> declare(const ValueInfoProto& info, const char* kind)

@@ -21,7 +21,7 @@ struct RewriteOptions
 /// One change that a rewrite made, for people and for undoing.
 struct RewriteStep
 {
-    std::string rewrite;              ///< "fold constants", "merge BatchNorm"
+    std::string rewrite;              ///< "remove unused", "fold constants", "merge BatchNorm"
     std::string text;                 ///< "conv1 + bn1 → Conv conv1"
     std::vector<std::string> removed; ///< node names of the graph before
     std::vector<std::string> added;   ///< node names of the graph after
@@ -37,7 +37,10 @@ struct Rewritten
 
 /// Applies the chosen rewrites in a fixed order: constant folding, BatchNorm merge. Names of values that survive stay;
 /// a merged node's output keeps the name of the last merged node's output, so relevance is stored under names that the
-/// model's author knows.
+/// model's author knows. Folding also drops nodes that no output depends on and constants that nobody reads. Computed
+/// constants are kept in float64 whatever type they are declared with, so that a run in either precision rounds once
+/// (specification of the rules, section 1.5); moved ones (Reshape, Transpose, …) keep their type. A graph in which
+/// nothing is to be done is handed back itself.
 [[nodiscard]] base::Result<Rewritten> rewrite(std::shared_ptr<const graph::Graph> graph, const RewriteOptions& options);
 
 } // namespace retro::rewrite

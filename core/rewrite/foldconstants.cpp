@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/registry.h"
+#include "core/rewrite/passes.h"
+#include "core/tensor/checkedshape.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace retro::rewrite
+{
+
+using ops::BoundOperator;
+using tensor::DType;
+using tensor::Tensor;
+
+namespace
+{
+
+using OperatorPointer = std::unique_ptr<BoundOperator>;
+
+class Folder
+{
+public:
+    explicit Folder(Draft& draft) : m_draft(draft) {}
+
+    /// True when the node was folded.
+    bool fold(NodeId id)
+    {
+        const graph::Node& node = m_draft.node(id);
+        if (m_draft.isRemoved(id) || !isFoldable(node)) {
+            return false;
+        }
+        const std::vector<Tensor> results = compute(id);
+        if (results.empty()) {
+            return false;
+        }
+        for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+            if (node.outputs[k].isValid()) {
+                m_draft.makeConstant(node.outputs[k], results[k].contiguous());
+            }
+        }
+        m_draft.removeNode(id);
+        return true;
+    }
+
+private:
+    [[nodiscard]] bool isFoldable(const graph::Node& node) const
+    {
+        const auto isMissing = [](ValueId id) { return !id.isValid(); };
+        const bool hasOperand = !std::all_of(node.inputs.begin(), node.inputs.end(), isMissing);
+        const bool isConstant = std::all_of(node.inputs.begin(), node.inputs.end(),
+                                            [&](ValueId id) { return isMissing(id) || m_draft.isConstant(id); });
+        const bool makesOutput = std::any_of(node.outputs.begin(), node.outputs.end(),
+                                             [&](ValueId id) { return !isMissing(id) && m_draft.isOutput(id); });
+        return hasOperand && isConstant && !makesOutput;
+    }
+
+    /// Float64 once an operand has that many digits, else float32.
+    [[nodiscard]] DType floatType(const graph::Node& node) const
+    {
+        const bool isWide = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
+            return id.isValid() && m_draft.value(id).constant.dtype() == DType::Float64;
+        });
+        return isWide ? DType::Float64 : DType::Float32;
+    }
+
+    [[nodiscard]] std::vector<Tensor> operandsOf(const graph::Node& node, DType floats) const
+    {
+        std::vector<Tensor> operands(node.inputs.size());
+        for (std::size_t slot = 0; slot < operands.size(); ++slot) {
+            if (node.inputs[slot].isValid()) {
+                const Tensor& constant = m_draft.value(node.inputs[slot]).constant;
+                operands[slot] = tensor::isFloating(constant.dtype()) ? constant.to(floats) : constant;
+            }
+        }
+        return operands;
+    }
+
+    /// The operator, or nothing when it is not implemented for these operands (the run will say so, with the reason).
+    [[nodiscard]] OperatorPointer bind(NodeId id, const std::vector<Tensor>& operands) const
+    {
+        std::vector<ops::TensorType> types(operands.size());
+        for (std::size_t slot = 0; slot < operands.size(); ++slot) {
+            if (operands[slot].isValid()) {
+                types[slot] = {operands[slot].dtype(), operands[slot].shape()};
+            }
+        }
+        base::Result<OperatorPointer> bound = ops::bind({m_draft.before(), id, m_draft.node(id), types, operands});
+        return bound.ok() ? std::move(bound).value() : nullptr;
+    }
+
+    std::vector<Tensor> compute(NodeId id)
+    {
+        const graph::Node& node = m_draft.node(id);
+        DType floats = floatType(node);
+        std::vector<Tensor> operands = operandsOf(node, floats);
+        OperatorPointer op = bind(id, operands);
+        if (op && floats == DType::Float32 && isArithmetic(*op)) {
+            operands = operandsOf(node, DType::Float64);
+            op = bind(id, operands);
+        }
+        return op && takeAllowance(*op) ? op->forward(operands) : std::vector<Tensor>();
+    }
+
+    /// True when results are floats that are computed, not moved.
+    static bool isArithmetic(const BoundOperator& op)
+    {
+        const std::vector<ops::TensorType>& types = op.outputTypes();
+        return op.structure().kind() != ops::StructureKind::ShapeMap &&
+               std::any_of(types.begin(), types.end(), [](const auto& type) { return isFloating(type.dtype); });
+    }
+
+    bool takeAllowance(const BoundOperator& op)
+    {
+        std::uint64_t bytes = 0;
+        for (const ops::TensorType& type : op.outputTypes()) {
+            const auto size = tensor::checkedBytes(type.shape, type.dtype, kMaxFoldedBytes);
+            bytes += size.ok() ? *size : kMaxFoldedBytes + 1;
+        }
+        if (bytes > kMaxFoldedBytes || m_bytes + bytes > kMaxFoldedBytesTogether || op.flops() > kMaxFoldedFlops) {
+            return false;
+        }
+        m_bytes += bytes;
+        return true;
+    }
+
+    Draft& m_draft;
+    std::uint64_t m_bytes = 0;
+};
+
+/// "3 Transpose, 1 Cast".
+std::string countsText(const std::map<std::string, int>& counts)
+{
+    std::string text;
+    for (const auto& [op, count] : counts) {
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, op);
+    }
+    return text;
+}
+
+} // namespace
+
+void foldConstants(Draft& draft, std::vector<RewriteStep>& steps)
+{
+    Folder folder(draft);
+    RewriteStep step;
+    step.rewrite = "fold constants";
+    std::map<std::string, int> counts;
+    for (std::size_t i = 0; i < draft.nodeCount(); ++i) {
+        if (folder.fold(NodeId(i))) {
+            step.removed.push_back(draft.node(NodeId(i)).name);
+            ++counts[draft.node(NodeId(i)).op];
+        }
+    }
+    if (!step.removed.empty()) {
+        step.text = fmt::format("{} nodes with constant operands were computed once ({})", step.removed.size(),
+                                countsText(counts));
+        steps.push_back(std::move(step));
+    }
+}
+
+} // namespace retro::rewrite

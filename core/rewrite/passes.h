@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/rewrite/draft.h"
+#include "core/rewrite/rewrite.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace retro::rewrite
+{
+
+/// A node whose results need more than this is not folded, and folding stops when all results together need more than
+/// the second.
+inline constexpr std::uint64_t kMaxFoldedBytes = 256ULL << 20;
+inline constexpr std::uint64_t kMaxFoldedBytesTogether = 1ULL << 30;
+/// Nor is a node that takes more multiplications and additions than this.
+inline constexpr double kMaxFoldedFlops = 2e10;
+
+/// Removes nodes from which no output of the graph can be reached, and constants that nobody reads then.
+void removeUnused(Draft& draft, std::vector<RewriteStep>& steps);
+
+/// Computes nodes all of whose operands are constant and puts constants in the place of their results. Moving elements
+/// keeps their type; arithmetic is done and kept in float64, so that a run in either precision rounds once. A node that
+/// makes an output of the graph stays, and so does one that is not implemented or too large.
+void foldConstants(Draft& draft, std::vector<RewriteStep>& steps);
+
+/// Merges a BatchNormalization with constant parameters into the Conv, ConvTranspose or Gemm before it, when nobody
+/// else reads the value between them: w' = w·g/√(v+ε), b' = (b−m)·g/√(v+ε) + β, computed and kept in float64.
+/// ConvTranspose scales axis 1 per group, Gemm the columns of B (C is multiplied by beta first, and beta becomes 1).
+void mergeBatchNorm(Draft& draft, std::vector<RewriteStep>& steps);
+
+} // namespace retro::rewrite

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/rewrite/rewrite.h"
+
+#include "core/rewrite/draft.h"
+#include "core/rewrite/passes.h"
+
+namespace retro::rewrite
+{
+
+base::Result<Rewritten> rewrite(std::shared_ptr<const graph::Graph> graph, const RewriteOptions& options)
+{
+    Rewritten result{graph, graph, {}};
+    Draft draft(*graph);
+    if (options.foldConstants) {
+        removeUnused(draft, result.steps);
+        foldConstants(draft, result.steps);
+    }
+    if (options.mergeBatchNorm) {
+        mergeBatchNorm(draft, result.steps);
+    }
+    if (result.steps.empty()) {
+        return result;
+    }
+    RETRO_TRY(graph::Graph rewritten, draft.build());
+    result.graph = std::make_shared<const graph::Graph>(std::move(rewritten));
+    return result;
+}
+
+} // namespace retro::rewrite
