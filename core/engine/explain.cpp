@@ -33,11 +33,12 @@ public:
     std::vector<event::LedgerEntry> rows;
 };
 
-std::vector<trace::NodeRule> inWords(const lrp::RuleAssignment& rules)
+std::vector<trace::NodeRule> inWords(const lrp::RuleAssignment& rules, const execute::BoundModel& model)
 {
     std::vector<trace::NodeRule> words;
-    for (const lrp::AssignedRule& rule : rules) {
-        words.push_back({rule.rule ? rule.rule->text() : "", rule.matcher});
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        words.push_back({rules[i].rule ? rules[i].rule->text() : "", rules[i].matcher,
+                         std::string(ops::nameOf(model.op(base::NodeId(i)).structure().kind()))});
     }
     return words;
 }
@@ -101,7 +102,7 @@ private:
         RETRO_TRY(m_result.model, bindModel(m_model, m_request.inputs, m_request.precision));
         RETRO_TRY(m_result.composite, resolveComposite(m_request.composite, *m_result.model));
         RETRO_TRY(m_rules, lrp::assignRules(m_result.composite, *m_result.model));
-        m_result.rules = inWords(m_rules);
+        m_result.rules = inWords(m_rules, *m_result.model);
         m_result.secondsBind = watch.seconds();
         return {};
     }

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/context.h"
+#include "core/trace/ledgersummary.h"
+#include "core/trace/runfile.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+namespace retro::app
+{
+
+namespace
+{
+
+using base::Result;
+using nlohmann::ordered_json;
+
+struct AuditOptions
+{
+    std::string file;
+    std::size_t most = 20;
+};
+
+ordered_json causesJson(const trace::CauseAmounts& causes)
+{
+    ordered_json json = ordered_json::object();
+    for (std::size_t i = 0; i < causes.size(); ++i) {
+        if (causes[i] != 0) {
+            json[std::string(event::nameOf(static_cast<event::Cause>(i)))] = causes[i];
+        }
+    }
+    return json;
+}
+
+ordered_json auditJson(const trace::Run& run, const trace::LedgerSummary& summary)
+{
+    ordered_json nodes = ordered_json::array();
+    for (const trace::NodeBalance& node : summary.nodes) {
+        nodes.push_back({{"node", run.graph->labelOf(node.node)},
+                         {"operator", run.graph->opOf(node.node)},
+                         {"arrived", node.arrived},
+                         {"handed_on", node.handedOn},
+                         {"causes", causesJson(node.causes)},
+                         {"unexplained", node.unexplained}});
+    }
+    return {{"start", summary.start},
+            {"leaves", summary.leaves},
+            {"causes", causesJson(summary.causes)},
+            {"unexplained", summary.unexplained},
+            {"rest", summary.rest},
+            {"nodes", nodes}};
+}
+
+void sayAudit(const Context& context, const trace::Run& run, const trace::LedgerSummary& summary, std::size_t most)
+{
+    const auto share = [&](double amount) { return summary.start != 0 ? 100 * amount / summary.start : 0.0; };
+    const auto line = [&](const std::string& name, double amount) {
+        context.say(fmt::format("{:<22} {:>16.9g} {:>10.4f} %", name, amount, share(amount)));
+    };
+    line("started", summary.start);
+    for (std::size_t i = 0; i < summary.causes.size(); ++i) {
+        if (summary.causes[i] != 0) {
+            line("  " + std::string(event::nameOf(static_cast<event::Cause>(i))), -summary.causes[i]);
+        }
+    }
+    line("  unexplained", -summary.unexplained);
+    line("reached the inputs", summary.leaves);
+    line("rest", summary.rest);
+    context.say("");
+    context.say(fmt::format("{:<36} {:<20} {:>13} {:>13} {:>13}  {}", "node, worst first", "operator", "arrived",
+                            "handed on", "unexplained", "largest cause"));
+    for (std::size_t i = 0; i < std::min(most, summary.nodes.size()); ++i) {
+        const trace::NodeBalance& node = summary.nodes[i];
+        const auto cause = node.largestCause();
+        const std::string words =
+            cause ? fmt::format("{} {:.4g}", event::nameOf(*cause), node.causes[static_cast<std::size_t>(*cause)])
+                  : "–";
+        context.say(fmt::format("{:<36} {:<20} {:>13.6g} {:>13.6g} {:>13.3g}  {}", run.graph->labelOf(node.node),
+                                run.graph->opOf(node.node), node.arrived, node.handedOn, node.unexplained, words));
+    }
+}
+
+Result<void> audit(const Context& context, const AuditOptions& options)
+{
+    RETRO_TRY(const std::shared_ptr<const trace::Run> run, trace::readRun(options.file));
+    const trace::LedgerSummary summary = trace::summarise(*run);
+    if (context.json) {
+        context.answer(auditJson(*run, summary));
+    } else {
+        sayAudit(context, *run, summary, options.most);
+    }
+    return {};
+}
+
+} // namespace
+
+void addAudit(CLI::App& program, Context& context)
+{
+    auto options = std::make_shared<AuditOptions>();
+    CLI::App* verb = addVerb(program, context, "audit", "Conservation ledger of a recorded run, worst nodes first",
+                             [&context, options] { return audit(context, *options); });
+    verb->add_option("FILE", options->file, "Recorded run (.retro)")->required();
+    verb->add_option("--most", options->most, "Nodes to list (default 20)");
+}
+
+} // namespace retro::app

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/context.h"
+#include "core/trace/describe.h"
+#include "core/trace/runfile.h"
+#include "core/trace/timeline.h"
+#include "core/trace/why.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+
+namespace retro::app
+{
+
+namespace
+{
+
+using base::Result;
+using nlohmann::ordered_json;
+
+struct TraceOptions
+{
+    std::string file;
+    std::uint64_t from = 0;
+    std::optional<std::uint64_t> to;
+    std::optional<std::uint64_t> at;
+    std::string why;
+};
+
+ordered_json eventJson(const trace::Run& run, std::uint64_t step)
+{
+    const event::Event& event = run.events[step];
+    ordered_json json{{"event", step},
+                      {"visit", event.visit},
+                      {"kind", event::nameOf(event.kind)},
+                      {"mode", event::shortName(event.mode)}};
+    if (event.node < run.graph->runNodeCount()) {
+        json["node"] = run.graph->labelOf(base::NodeId(event.node));
+    }
+    if (base::PromiseId(event.promise).isValid()) {
+        json["promise"] = event.promise;
+        json["branch"] = event.branch;
+    }
+    json["text"] = trace::describe(run, step);
+    return json;
+}
+
+Result<void> listEvents(const Context& context, const trace::Run& run, const TraceOptions& options)
+{
+    const std::uint64_t end = std::min(options.to.value_or(run.eventCount()), run.eventCount());
+    ordered_json all = ordered_json::array();
+    for (std::uint64_t step = options.from; step < end; ++step) {
+        if (context.json) {
+            all.push_back(eventJson(run, step));
+            continue;
+        }
+        const event::Event& event = run.events[step];
+        context.say(fmt::format("{:>8} {:>6} {:<4} {:<9} {}", step, event.visit, event::shortName(event.mode),
+                                event::nameOf(event.kind), trace::describe(run, step)));
+    }
+    if (context.json) {
+        context.answer(all);
+    }
+    return {};
+}
+
+ordered_json names(const trace::Run& run, const std::vector<base::NodeId>& nodes)
+{
+    ordered_json list = ordered_json::array();
+    for (const base::NodeId node : nodes) {
+        list.push_back(run.graph->labelOf(node));
+    }
+    return list;
+}
+
+ordered_json promisesJson(const trace::Run& run, const trace::RunState& state)
+{
+    ordered_json promises = ordered_json::array();
+    for (std::size_t i = 0; i < state.promises.size(); ++i) {
+        const trace::PromiseState& promise = state.promises[i];
+        ordered_json branches = ordered_json::array();
+        for (const trace::BranchState& branch : promise.branches) {
+            branches.push_back({{"path", names(run, branch.path)},
+                                {"argument", branch.argument.isValid()},
+                                {"relevance", branch.relevance.isValid()},
+                                {"arg_node", branch.argNode.isValid() ? ordered_json(run.graph->labelOf(branch.argNode))
+                                                                      : ordered_json(nullptr)}});
+        }
+        ordered_json parents = ordered_json::array();
+        for (const trace::ParentState& parent : promise.parents) {
+            parents.push_back(fmt::format("P{}.{}", parent.branch.promise.value, parent.branch.branch));
+        }
+        promises.push_back({{"promise", i},
+                            {"kind", event::nameOf(promise.kind)},
+                            {"start", run.graph->labelOf(promise.start)},
+                            {"open", promise.isOpen},
+                            {"ready", promise.isReady},
+                            {"complete", promise.isComplete},
+                            {"parents", parents},
+                            {"branches", branches}});
+    }
+    return promises;
+}
+
+ordered_json stateJson(const trace::Timeline& timeline)
+{
+    const trace::Run& run = timeline.run();
+    const trace::RunState& state = timeline.state();
+    ordered_json frontier = ordered_json::array();
+    for (const trace::FrontierMember& member : state.frontier()) {
+        frontier.push_back(
+            {{"node", run.graph->labelOf(member.node)},
+             {"held_by_promise", member.heldByPromise},
+             {"bytes", member.handle.index() < run.handles.size() ? run.handles[member.handle.index()].bytes : 0}});
+    }
+    return {{"position", timeline.position()},
+            {"visit", state.visit},
+            {"mode", event::shortName(state.mode)},
+            {"node", state.current.isValid() ? ordered_json(run.graph->labelOf(state.current)) : ordered_json(nullptr)},
+            {"normal_stack", names(run, state.normalStack)},
+            {"search_stack", names(run, state.searchStack)},
+            {"queue", names(run, state.queue)},
+            {"promises", promisesJson(run, state)},
+            {"frontier", frontier},
+            {"frontier_bytes", state.frontierBytes},
+            {"finished", state.isFinished}};
+}
+
+std::string joined(const ordered_json& list)
+{
+    std::string text;
+    for (const ordered_json& item : list) {
+        text += (text.empty() ? "" : ", ") + item.get<std::string>();
+    }
+    return text.empty() ? "–" : text;
+}
+
+void sayState(const Context& context, const ordered_json& state)
+{
+    context.say(fmt::format("position      {} (visit {}, {})", state["position"].get<std::uint64_t>(),
+                            state["visit"].get<std::uint32_t>(), state["mode"].get<std::string>()));
+    context.say(fmt::format("node          {}", state["node"].is_null() ? "–" : state["node"].get<std::string>()));
+    context.say("normal stack  " + joined(state["normal_stack"]));
+    context.say("search stack  " + joined(state["search_stack"]));
+    context.say("queue         " + joined(state["queue"]));
+    context.say(fmt::format("frontier      {} tensors, {} bytes", state["frontier"].size(),
+                            state["frontier_bytes"].get<std::int64_t>()));
+    for (const ordered_json& promise : state["promises"]) {
+        const char* word =
+            promise["complete"].get<bool>() ? "fulfilled" : (promise["ready"].get<bool>() ? "ready" : "waits");
+        context.say(fmt::format("promise       P{} {} at {}: {}{}", promise["promise"].get<std::size_t>(),
+                                promise["kind"].get<std::string>(), promise["start"].get<std::string>(), word,
+                                promise["open"].get<bool>() ? "" : ", not open"));
+    }
+}
+
+/// Position at which "why" is asked when none is given: just before the node's first visit.
+std::uint64_t beforeFirstVisit(const trace::Run& run, base::NodeId node)
+{
+    for (std::uint64_t step = 0; step < run.eventCount(); ++step) {
+        if (run.events[step].kind == event::EventKind::Visit && run.events[step].node == node.value) {
+            return step;
+        }
+    }
+    return run.eventCount();
+}
+
+Result<base::NodeId> nodeOf(const trace::Run& run, const std::string& name)
+{
+    if (const auto node = run.graph->findNode(name)) {
+        return *node;
+    }
+    const auto value = run.graph->findValue(name);
+    if (value && run.graph->nodeOf(*value).isValid()) {
+        return run.graph->nodeOf(*value);
+    }
+    return base::usageError("the run's graph has no node or value of this name", "--why " + name);
+}
+
+Result<void> explainWait(const Context& context, trace::Timeline& timeline, const TraceOptions& options)
+{
+    RETRO_TRY(const base::NodeId node, nodeOf(timeline.run(), options.why));
+    timeline.seek(options.at.value_or(beforeFirstVisit(timeline.run(), node)));
+    const trace::Why why = trace::whyNotVisited(timeline, node);
+    if (context.json) {
+        ordered_json missing = ordered_json::array();
+        for (const trace::MissingEdge& edge : why.missing) {
+            missing.push_back(
+                {{"slot", edge.slot},
+                 {"from", edge.consumer.isValid() ? ordered_json(timeline.run().graph->labelOf(edge.consumer))
+                                                  : ordered_json(nullptr)}});
+        }
+        context.answer({{"node", options.why},
+                        {"position", timeline.position()},
+                        {"visits", why.visits},
+                        {"missing", missing},
+                        {"lines", why.lines}});
+        return {};
+    }
+    context.say(fmt::format("at position {}:", timeline.position()));
+    for (const std::string& line : why.lines) {
+        context.say(line);
+    }
+    return {};
+}
+
+Result<void> showTrace(const Context& context, const TraceOptions& options)
+{
+    RETRO_TRY(const std::shared_ptr<const trace::Run> run, trace::readRun(options.file));
+    if (!options.at && options.why.empty()) {
+        return listEvents(context, *run, options);
+    }
+    RETRO_TRY(trace::Timeline timeline, trace::Timeline::open(run));
+    if (!options.why.empty()) {
+        return explainWait(context, timeline, options);
+    }
+    timeline.seek(*options.at);
+    const ordered_json state = stateJson(timeline);
+    if (context.json) {
+        context.answer(state);
+    } else {
+        sayState(context, state);
+    }
+    return {};
+}
+
+} // namespace
+
+void addTrace(CLI::App& program, Context& context)
+{
+    auto options = std::make_shared<TraceOptions>();
+    CLI::App* verb =
+        addVerb(program, context, "trace", "Events of a recorded run, the state at one, or why a node waits",
+                [&context, options] { return showTrace(context, *options); });
+    verb->add_option("FILE", options->file, "Recorded run (.retro)")->required();
+    verb->add_option("--from", options->from, "First event");
+    verb->add_option("--to", options->to, "One past the last event");
+    verb->add_option("--at", options->at, "Show the state after this many events: collections, promises, frontier");
+    verb->add_option("--why", options->why,
+                     "Say why this node has not been visited (at --at, else just before its first visit)");
+}
+
+} // namespace retro::app

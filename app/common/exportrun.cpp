@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/common/exportrun.h"
+
+#include "app/common/decodepicture.h"
+#include "app/common/guiapplication.h"
+#include "app/common/heatmapfile.h"
+#include "core/base/file.h"
+#include "core/tensor/npy.h"
+#include "core/trace/timeline.h"
+#include "views/common/plane.h"
+#include "views/graph/graphfile.h"
+
+#include <fmt/format.h>
+
+namespace retro::app
+{
+
+namespace
+{
+
+using base::Result;
+using tensor::Tensor;
+
+Result<base::ValueId> chosenValue(const trace::Run& run, const std::string& name)
+{
+    if (!name.empty()) {
+        const auto value = run.graph->findValue(name);
+        if (!value) {
+            return base::usageError("the run's graph has no value of this name", "--value " + name);
+        }
+        return *value;
+    }
+    return run.graph->inputs()[0];
+}
+
+/// Handle of the value's relevance in a state; the last Relevance event wins, so no timeline is needed.
+base::HandleId relevanceAt(const trace::Run& run, base::ValueId value, std::uint64_t position)
+{
+    const base::NodeId node = run.graph->nodeOf(value);
+    const std::uint32_t output = run.graph->isInput(node) ? 0 : run.graph->value(value).producerOutput;
+    base::HandleId handle;
+    for (std::uint64_t step = 0; step < std::min(position, run.eventCount()); ++step) {
+        const event::Event& event = run.events[step];
+        if (event.kind == event::EventKind::Relevance && event.node == node.value && event.slot == output) {
+            handle = base::HandleId(event.handle);
+        }
+    }
+    return handle;
+}
+
+Result<Tensor> relevanceOf(const trace::Run& run, const ExportRequest& request)
+{
+    if (run.graph->inputs().empty()) {
+        return base::usageError("the run's graph has no input; name a value", "--value");
+    }
+    RETRO_TRY(const base::ValueId value, chosenValue(run, request.value));
+    const base::HandleId handle = relevanceAt(run, value, request.position.value_or(run.eventCount()));
+    if (!handle.isValid()) {
+        return base::usageError("no relevance has arrived at this value at that position",
+                                "value '" + run.graph->value(value).name + "'");
+    }
+    const Tensor tensor = handle.index() < run.tensors.size() ? run.tensors[handle.index()] : Tensor();
+    if (!tensor.isValid()) {
+        return base::usageError(
+            "the recording did not keep this tensor (its memory limit was reached); explain again with --run",
+            "value '" + run.graph->value(value).name + "'");
+    }
+    return tensor;
+}
+
+Result<std::string> csvOf(const Tensor& relevance)
+{
+    views::Plane plane;
+    if (relevance.rank() == 3 || relevance.rank() == 4) {
+        RETRO_TRY(plane, views::channelSum(relevance));
+    } else {
+        plane = views::sliceGrid(relevance).plane;
+    }
+    std::string csv;
+    for (int y = 0; y < plane.height; ++y) {
+        for (int x = 0; x < plane.width; ++x) {
+            csv += fmt::format("{}{}", x == 0 ? "" : ",", plane.at(x, y));
+        }
+        csv += '\n';
+    }
+    return csv;
+}
+
+/// The picture of the run's first input, when it looks like one in 0…1.
+QImage pictureOf(const trace::Run& run)
+{
+    const base::ValueId input = run.graph->inputs()[0];
+    const bool isKept = input.index() < run.values.size() && run.values[input.index()].isValid();
+    return isKept ? pictureOfInput(run.values[input.index()], {}) : QImage();
+}
+
+} // namespace
+
+Result<void> exportHeatmap(const trace::Run& run, const std::filesystem::path& path, const ExportRequest& request)
+{
+    RETRO_TRY(const Tensor relevance, relevanceOf(run, request));
+    if (path.extension() == ".npy") {
+        return tensor::writeNpy(path, relevance);
+    }
+    if (path.extension() == ".csv") {
+        RETRO_TRY(const std::string csv, csvOf(relevance));
+        return base::writeFile(path, csv);
+    }
+    HeatmapJob job;
+    job.relevance = relevance;
+    job.picture = pictureOf(run);
+    job.colormap = request.colormap;
+    job.overlay = request.overlay;
+    job.modelName = run.facts.modelName;
+    job.composite = run.facts.composite;
+    const std::int64_t target = run.facts.targetIndex.empty() ? -1 : run.facts.targetIndex.front();
+    const bool hasLabel = target >= 0 && static_cast<std::size_t>(target) < run.facts.labels.size();
+    job.target = hasLabel ? run.facts.labels[static_cast<std::size_t>(target)] : std::to_string(target);
+    job.visit = request.position ? run.visitOf(*request.position) : run.visitCount();
+    return writeHeatmap(path, job);
+}
+
+Result<void> exportGraph(const std::shared_ptr<const trace::Run>& run, const std::filesystem::path& path,
+                         const ExportRequest& request)
+{
+    ensureGuiApplication();
+    RETRO_TRY(trace::Timeline timeline, trace::Timeline::open(run));
+    timeline.seek(request.position.value_or(run->eventCount()));
+    return views::writeGraphFigure(path, *run->graph, &timeline.state(), *run);
+}
+
+} // namespace retro::app

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line as a stranger meets it: every verb once on the sample, and every way in which an input can be bad,
+// each with its exit code and a message that says what is wrong and what to do.
+#include <QtTest>
+
+#include "app/common/syntheticgraph.h"
+#include "core/base/file.h"
+#include "core/formats/onnx.h"
+#include "core/graph/graphbuilder.h"
+#include "core/tensor/npy.h"
+
+#include <nlohmann/json.hpp>
+
+#include <QProcess>
+#include <QTemporaryDir>
+
+namespace fs = std::filesystem;
+using namespace retro;
+
+namespace
+{
+
+struct Answer
+{
+    int code = -1;
+    QString out;
+    QString err;
+};
+
+Answer cli(const QStringList& arguments)
+{
+    QProcess process;
+    process.start(QStringLiteral(RETRO_BINARY_DIR "/bin/retrograde-cli"), arguments);
+    Answer answer;
+    if (process.waitForFinished(60'000)) {
+        answer.code = process.exitCode();
+    }
+    answer.out = QString::fromUtf8(process.readAllStandardOutput());
+    answer.err = QString::fromUtf8(process.readAllStandardError());
+    return answer;
+}
+
+const QString kSample = QStringLiteral(RETRO_SOURCE_DIR "/samples/clever-hans/");
+
+QStringList filesUnder(const QString& folder)
+{
+    QStringList files;
+    QDirIterator walk(folder, QDir::Files | QDir::Hidden, QDirIterator::Subdirectories);
+    while (walk.hasNext()) {
+        files.append(walk.next());
+    }
+    return files;
+}
+
+} // namespace
+
+class CliTest : public QObject
+{
+    Q_OBJECT
+    QTemporaryDir m_folder;
+
+    QString path(const QString& name) const { return m_folder.filePath(name); }
+    QString writeText(const QString& name, const QByteArray& text) const
+    {
+        QFile file(path(name));
+        if (!file.open(QIODevice::WriteOnly)) {
+            return {};
+        }
+        file.write(text);
+        return path(name);
+    }
+    void expect(const QStringList& arguments, int code, const QStringList& words)
+    {
+        const Answer answer = cli(arguments);
+        QVERIFY2(answer.code == code, qPrintable(QStringLiteral("exit %1: %2").arg(answer.code).arg(answer.err)));
+        for (const QString& word : words) {
+            QVERIFY2(answer.err.contains(word), qPrintable(word + QStringLiteral(" is not in: ") + answer.err));
+        }
+    }
+
+private slots:
+    void missingFile() { expect({"info", path("nowhere.onnx")}, 3, {"nowhere.onnx", "no such file"}); }
+
+    void truncatedOnnx()
+    {
+        QFile whole(kSample + "clever-hans.onnx");
+        QVERIFY(whole.open(QIODevice::ReadOnly));
+        const QByteArray data = whole.readAll();
+        const QString file = writeText("cut.onnx", data.left(data.size() / 2));
+        expect({"info", file}, 3, {"cut.onnx", "ends"});
+    }
+
+    void textNamedOnnx()
+    {
+        const QString file = writeText("notes.onnx", "These are my notes on the model.\nThey are not a model.\n");
+        expect({"info", file}, 3, {"notes.onnx"});
+        const Answer answer = cli({"info", file});
+        QVERIFY(answer.err.contains("ONNX"));
+    }
+
+    void wrongInputShape()
+    {
+        const QString file = path("small.npy");
+        QVERIFY(
+            tensor::writeNpy(file.toStdString(), tensor::Tensor::zeros(tensor::DType::Float32, {1, 3, 5, 96})).ok());
+        expect({"run", kSample + "clever-hans.onnx", "--input", file, "--output-dir", path("never")}, 3,
+               {"image", "1 × 3 × 5 × 96"});
+        QVERIFY(!QFile::exists(path("never")));
+    }
+
+    void unsupportedOperator()
+    {
+        graph::GraphBuilder builder("strange");
+        builder.setOpset("", 13);
+        const auto input = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 4});
+        const auto output = builder.addResult("y");
+        graph::Node node;
+        node.op = "Frobnicate";
+        node.name = "mystery";
+        node.opset = 13;
+        node.inputs = {input};
+        node.outputs = {output};
+        builder.addNode(node);
+        builder.addOutput(output);
+        auto graph = std::move(builder).build();
+        QVERIFY(graph.ok());
+        const auto bytes = formats::toOnnx(*graph);
+        QVERIFY(bytes.ok());
+        QVERIFY(base::writeFile(path("strange.onnx").toStdString(), *bytes).ok());
+        expect({"explain", path("strange.onnx"), "--input", "random:1", "--output-dir", path("never")}, 3,
+               {"Frobnicate", "mystery", "13"});
+        const Answer info = cli({"info", path("strange.onnx")});
+        QCOMPARE(info.code, 0);
+        QVERIFY(info.out.contains("Frobnicate"));
+    }
+
+    void unwritableOutput()
+    {
+        const QString blocked = writeText("file", "in the way");
+        expect({"run", kSample + "clever-hans.onnx", "--input", "random:1", "--output-dir", blocked + "/out"}, 5,
+               {"file"});
+        expect({"explain", kSample + "clever-hans.onnx", "--input", "random:1", "--output-dir", path("good"), "--image",
+                path("nofolder/heat.png")},
+               5, {"nofolder"});
+        for (const QString& name : filesUnder(m_folder.path())) {
+            QVERIFY2(!name.contains(".tmp"), qPrintable(name));
+        }
+    }
+
+    void wrongUsage()
+    {
+        expect({"explain", kSample + "clever-hans.onnx", "--nonsense"}, 2, {"nonsense"});
+        expect({"frobnicate"}, 2, {});
+        expect({"explain", kSample + "clever-hans.onnx", "--input", "random:1", "--composite", "no_such_composite",
+                "--output-dir", path("c")},
+               2, {"no_such_composite", "epsilon_plus"});
+        expect({"explain", kSample + "clever-hans.onnx", "--input", "random:1", "--target", "99999", "--output-dir",
+                path("t")},
+               2, {"99999"});
+    }
+
+    void everyVerbOnTheSample()
+    {
+        const QString model = kSample + "clever-hans.onnx";
+        const QString picture = kSample + "jug-tagged.png";
+        const QString run = path("sample.retro");
+        const Answer explained = cli({"explain", model, "--input", picture, "--output-dir", path("out"), "--run", run,
+                                      "--image", path("heat.png"), "--overlay", "--json"});
+        QVERIFY2(explained.code == 0, qPrintable(explained.err));
+        const auto summary = nlohmann::json::parse(explained.out.toStdString(), nullptr, false);
+        for (const char* key :
+             {"target", "start", "composite", "engine", "nodes", "steps", "events", "visits_max", "promises", "modes",
+              "relevance_start", "relevance_inputs", "causes", "seconds", "peak_bytes"}) {
+            QVERIFY2(summary.contains(key), key);
+        }
+        QVERIFY(summary["visits_max"].get<int>() <= 3);
+        QVERIFY(summary["promises"].get<int>() > 0);
+        QVERIFY(std::abs(summary["causes"]["unexplained"].get<double>()) <
+                1e-3 * std::abs(summary["relevance_start"].get<double>()));
+        QVERIFY(QFile::exists(path("out/summary.json")));
+        QVERIFY(QFile::exists(path("out/relevance/image.npy")));
+        QVERIFY(QFile(path("heat.png")).size() > 1000);
+        for (const QStringList& verb :
+             {QStringList{"ops"}, QStringList{"info", model}, QStringList{"trace", run, "--from", "0", "--to", "20"},
+              QStringList{"trace", run, "--at", "40"}, QStringList{"audit", run},
+              QStringList{"explain", model, "--input", picture, "--rules"}}) {
+            const Answer answer = cli(verb);
+            QVERIFY2(answer.code == 0, qPrintable(verb.join(' ') + ": " + answer.err));
+            QVERIFY2(answer.out.count('\n') > 5, qPrintable(verb.join(' ')));
+            const Answer asJson = cli(verb + QStringList{"--json"});
+            QVERIFY2(nlohmann::json::accept(asJson.out.toStdString()), qPrintable(verb.join(' ') + " --json"));
+        }
+        for (const char* file : {"h.png", "h.svg", "h.pdf", "h.npy", "h.csv"}) {
+            const Answer answer = cli({"export", run, "heatmap", "--out", path(file)});
+            QVERIFY2(answer.code == 0 && QFile(path(file)).size() > 100, qPrintable(QString(file) + answer.err));
+        }
+        for (const char* file : {"g.png", "g.svg", "g.pdf", "g.dot", "g.json"}) {
+            const Answer answer = cli({"export", run, "graph", "--out", path(file)});
+            QVERIFY2(answer.code == 0 && QFile(path(file)).size() > 100, qPrintable(QString(file) + answer.err));
+        }
+    }
+
+    void promiseAndOracleWriteTheSameBytes()
+    {
+        const QString model = kSample + "clever-hans.onnx";
+        const QString picture = kSample + "jug-tagged.png";
+        QCOMPARE(cli({"explain", model, "--input", picture, "--output-dir", path("p"), "--engine", "promise"}).code, 0);
+        QCOMPARE(cli({"explain", model, "--input", picture, "--output-dir", path("o"), "--engine", "oracle"}).code, 0);
+        QCOMPARE(cli({"explain", model, "--input", picture, "--output-dir", path("a"), "--save", "all"}).code, 0);
+        const QStringList files = filesUnder(path("p/relevance"));
+        QVERIFY(files.size() > 20);
+        for (const QString& file : files) {
+            QFile first(file);
+            QVERIFY(first.open(QIODevice::ReadOnly));
+            const QByteArray bytes = first.readAll();
+            for (const char* other : {"o", "a"}) {
+                QFile second(path(QString(other) + "/relevance/" + QFileInfo(file).fileName()));
+                QVERIFY2(second.open(QIODevice::ReadOnly), qPrintable(second.fileName()));
+                QVERIFY2(second.readAll() == bytes, qPrintable(second.fileName()));
+            }
+        }
+    }
+};
+
+QTEST_GUILESS_MAIN(CliTest)
+#include "clitest.moc"

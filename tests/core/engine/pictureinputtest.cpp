@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <QtTest>
+
+#include "core/engine/pictureinput.h"
+
+using namespace retro;
+using engine::PixelArray;
+
+namespace
+{
+
+graph::Value inputOf(const std::vector<std::int64_t>& shape)
+{
+    graph::Value value;
+    value.name = "image";
+    std::vector<graph::Dimension> dimensions;
+    for (const std::int64_t extent : shape) {
+        graph::Dimension dimension;
+        if (extent > 0) {
+            dimension.extent = extent;
+        }
+        dimensions.push_back(dimension);
+    }
+    value.shape = dimensions;
+    return value;
+}
+
+} // namespace
+
+class PictureInputTest : public QObject
+{
+    Q_OBJECT
+private slots:
+    void scalesAndNormalises()
+    {
+        const PixelArray picture{2, 1, {0, 51, 255, 255, 0, 102}};
+        engine::PictureOptions options;
+        options.mean = {0.0, 0.2, 0.0};
+        options.deviation = {1.0, 2.0, 1.0};
+        const auto tensor = engine::pictureToInput(picture, inputOf({0, 3, 1, 2}), options);
+        QVERIFY(tensor.ok());
+        QCOMPARE(tensor->shape(), (tensor::Shape{1, 3, 1, 2}));
+        QCOMPARE(tensor->at(0), 0.0);
+        QCOMPARE(tensor->at(1), 1.0);
+        QVERIFY(std::abs(tensor->at(2)) < 1e-7);
+        QVERIFY(std::abs(tensor->at(3) + 0.1) < 1e-7);
+        QVERIFY(std::abs(tensor->at(5) - 0.4) < 1e-6);
+    }
+
+    void channelsLastAndBgr()
+    {
+        const PixelArray picture{1, 1, {255, 0, 51}};
+        engine::PictureOptions options;
+        options.layout = "NHWC";
+        options.channels = "BGR";
+        const auto tensor = engine::pictureToInput(picture, inputOf({1, 1, 1, 3}), options);
+        QVERIFY(tensor.ok());
+        QVERIFY(std::abs(tensor->at(0) - 0.2) < 1e-6);
+        QCOMPARE(tensor->at(2), 1.0);
+    }
+
+    void areaAverage()
+    {
+        const PixelArray picture{2, 2, {0, 0, 0, 100, 100, 100, 100, 100, 100, 200, 200, 200}};
+        const PixelArray small = picture.resized(1, 1);
+        QCOMPARE(static_cast<int>(small.rgb[0]), 100);
+        const PixelArray large = picture.resized(4, 4);
+        QCOMPARE(static_cast<int>(large.rgb[0]), 0);
+        QCOMPARE(static_cast<int>(large.rgb[(15 * 3)]), 200);
+    }
+
+    void refusesOtherShapes()
+    {
+        const PixelArray picture{1, 1, {0, 0, 0}};
+        QVERIFY(!engine::pictureToInput(picture, inputOf({1, 16}), {}).ok());
+        const auto refused = engine::pictureToInput(picture, inputOf({1, 5, 8, 8}), {});
+        QVERIFY(!refused.ok());
+        QVERIFY(refused.error().text().find("image") != std::string::npos);
+    }
+};
+
+QTEST_GUILESS_MAIN(PictureInputTest)
+#include "pictureinputtest.moc"

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <QtTest>
+
+#include "core/engine/target.h"
+
+using namespace retro;
+using engine::StartKind;
+using engine::TargetRequest;
+using tensor::Tensor;
+
+namespace
+{
+
+Tensor logits()
+{
+    const std::vector<double> values{0.5, 2.0, -1.0, 3.0, -2.0, 0.25};
+    return Tensor::of<double>({2, 3}, std::span<const double>(values));
+}
+
+engine::ResolvedTarget resolve(const std::string& target, StartKind start)
+{
+    const auto request = engine::parseTarget(target);
+    auto resolved = engine::resolveTarget(*request, {start, {}}, base::ValueId(std::uint32_t{0}), logits());
+    return *resolved;
+}
+
+std::vector<double> valuesOf(const Tensor& t)
+{
+    const auto span = t.span<double>();
+    return {span.begin(), span.end()};
+}
+
+} // namespace
+
+class TargetTest : public QObject
+{
+    Q_OBJECT
+private slots:
+    void parses()
+    {
+        QVERIFY(engine::parseTarget("argmax")->kind == TargetRequest::Kind::Argmax);
+        QVERIFY(engine::parseTarget("7")->classIndex == 7);
+        const auto value = engine::parseTarget("/fc1/Gemm_output_0:1,2");
+        QCOMPARE(QString::fromStdString(value->value), QStringLiteral("/fc1/Gemm_output_0"));
+        QCOMPARE(value->index, (std::vector<std::int64_t>{1, 2}));
+        QCOMPARE(QString::fromStdString(engine::parseTarget("scope::name")->value), QStringLiteral("scope::name"));
+        QVERIFY(!engine::parseTarget("-1").ok());
+        QVERIFY(!engine::parseStart("loud").ok());
+    }
+
+    void argmaxIsPerSample()
+    {
+        const auto target = resolve("argmax", StartKind::Logit);
+        QCOMPARE(target.index, (std::vector<std::int64_t>{1, 0}));
+        QCOMPARE(target.logit, (std::vector<double>{2.0, 3.0}));
+        QCOMPARE(valuesOf(target.start), (std::vector<double>{0, 2, 0, 3, 0, 0}));
+    }
+
+    void startsDiffer()
+    {
+        QCOMPARE(valuesOf(resolve("2", StartKind::One).start), (std::vector<double>{0, 0, 1, 0, 0, 1}));
+        QCOMPARE(valuesOf(resolve("argmax", StartKind::All).start), valuesOf(logits()));
+        const double rest = -1.0 / 3.0;
+        QCOMPARE(valuesOf(resolve("0", StartKind::Contrastive).start),
+                 (std::vector<double>{1, rest, rest, 1, rest, rest}));
+    }
+
+    void indicesChooseOneElement()
+    {
+        const auto target = resolve("y:1,2", StartKind::Logit);
+        QCOMPARE(valuesOf(target.start), (std::vector<double>{0, 0, 0, 0, 0, 0.25}));
+        const auto whole = resolve("y", StartKind::Logit);
+        QCOMPARE(valuesOf(whole.start), valuesOf(logits()));
+    }
+
+    void refusesWhatIsNotThere()
+    {
+        const auto request = engine::parseTarget("3");
+        const auto resolved = engine::resolveTarget(*request, {}, base::ValueId(std::uint32_t{0}), logits());
+        QVERIFY(!resolved.ok());
+        QVERIFY(resolved.error().code == base::ErrorCode::Usage);
+        const auto tooMany =
+            engine::resolveTarget(*engine::parseTarget("y:0,1,2"), {}, base::ValueId(std::uint32_t{0}), logits());
+        QVERIFY(!tooMany.ok());
+        const Tensor broken = Tensor::full(tensor::DType::Float64, {1, 3}, std::nan(""));
+        QVERIFY(!engine::resolveTarget({}, {}, base::ValueId(std::uint32_t{0}), broken).ok());
+    }
+};
+
+QTEST_GUILESS_MAIN(TargetTest)
+#include "targettest.moc"
