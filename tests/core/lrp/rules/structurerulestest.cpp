@@ -303,6 +303,58 @@ private slots:
         checkGradient(OneNode("Neg", {{noise({2, 3}, 1)}}), 3);
     }
 
+    void pooling()
+    {
+        const graph::Attributes pairs{{"kernel_shape", std::vector<std::int64_t>{2}},
+                                      {"strides", std::vector<std::int64_t>{2}}};
+        const Tensor x = doubles({1, 1, 4}, {1, 3, 2, 2});
+        const Tensor r = doubles({1, 1, 2}, {4, 8});
+        OneNode winner("MaxPool", {{x}}, pairs);
+        QCOMPARE(valuesOf(winner.apply(lrp::winnerRule(), {r})[0]), (Values{0, 4, 8, 0}));
+        QCOMPARE(valuesOf(winner.apply(lrp::gradientRule(), {r})[0]), (Values{0, 4, 8, 0}));
+        OneNode mean("AveragePool", {{x}}, pairs);
+        QVERIFY(distance(valuesOf(mean.apply(lrp::normRule(exactly(0)), {r})[0]), {1, 3, 4, 4}) < 1e-12);
+        QCOMPARE(valuesOf(mean.apply(lrp::uniformRule(), {r})[0]), (Values{2, 2, 4, 4}));
+        checkGradient(OneNode("AveragePool", {{noise({1, 2, 4}, 1)}}, pairs), 2);
+        checkGradient(OneNode("MaxPool", {{noise({1, 2, 4}, 1)}}, pairs), 2);
+        checkGradient(OneNode("GlobalAveragePool", {{noise({1, 2, 3, 3}, 1)}}), 2);
+    }
+
+    void whatFallsOnPaddingIsUnread()
+    {
+        OneNode pad("Pad",
+                    {{doubles({2}, {1, 2})}, {Tensor::of<std::int64_t>({2}, std::array<std::int64_t, 2>{1, 0}), true}});
+        QCOMPARE(valuesOf(pad.apply(lrp::passRule(), {doubles({3}, {5, 6, 7})})[0]), (Values{6, 7}));
+        QCOMPARE(pad.lost(Cause::Unread), 5.0);
+        OneNode mean("AveragePool", {{doubles({1, 1, 2}, {1, 2})}},
+                     {{"kernel_shape", std::vector<std::int64_t>{2}},
+                      {"pads", std::vector<std::int64_t>{1, 0}},
+                      {"count_include_pad", std::int64_t{1}}});
+        QCOMPARE(valuesOf(mean.apply(lrp::uniformRule(), {doubles({1, 1, 2}, {4, 6})})[0]), (Values{5, 3}));
+        QCOMPARE(mean.lost(Cause::Unread), 2.0);
+    }
+
+    void batchNormalisation()
+    {
+        const std::vector<Operand> operands{{noise({1, 2, 3}, 1)},
+                                            {doubles({2}, {2, -1}), true},
+                                            {doubles({2}, {0.5, 0}), true},
+                                            {doubles({2}, {0.1, 0.2}), true},
+                                            {doubles({2}, {1, 4}), true}};
+        OneNode node("BatchNormalization", operands);
+        const Tensor r = noise({1, 2, 3}, 2);
+        QVERIFY(node.apply(lrp::passRule(), {r})[0].bitEqual(r));
+        checkGradient(node, 2);
+        const Values y = valuesOf(node.forward()[0]);
+        const Values affine = valuesOf(node.apply(lrp::epsilonRule({exactly(0), {}}), {r})[0]);
+        QVERIFY(std::abs(node.lost(Cause::Bias)) > 1e-3);
+        const Values slope = valuesOf(node.apply(lrp::gradientRule(), {r})[0]);
+        for (std::size_t i = 0; i < y.size(); ++i) {
+            QVERIFY(std::abs(affine[i] - node.operands()[0].at(static_cast<std::int64_t>(i)) * slope[i] / y[i]) <
+                    1e-12);
+        }
+    }
+
     void aGradientSaysWhatItGained()
     {
         OneNode node("Add", {{doubles({1}, {1})}, {doubles({1}, {2})}});
