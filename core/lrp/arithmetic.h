@@ -51,8 +51,9 @@ public:
                                                           std::span<const HandleId> operands) = 0;
     /// Forward output `k` of an Arg node (or an input) from what it saved.
     [[nodiscard]] virtual HandleId ownOutput(NodeId node, std::uint32_t k) = 0;
-    /// Forward output of a pass-through node for this value of its tracked operand.
-    [[nodiscard]] virtual HandleId carryForward(NodeId node, HandleId operand) = 0;
+    /// A value after the pass-through nodes `crossed`, in the order in which it passes them: the tracked operand of the
+    /// first, the tracked operand of the next one is its output, … Not empty.
+    [[nodiscard]] virtual HandleId carryForward(std::span<const NodeId> crossed, HandleId operand) = 0;
     /// Forward output `k` of any node from all its tracked operands' values (by operand slot; untracked ones are known
     /// to the node).
     [[nodiscard]] virtual HandleId forwardOutput(NodeId node, std::span<const HandleId> operands, std::uint32_t k) = 0;

@@ -41,7 +41,7 @@ public:
     [[nodiscard]] std::vector<HandleId> applyRule(NodeId node, std::span<const HandleId> relevance,
                                                   std::span<const HandleId> operands) override;
     [[nodiscard]] HandleId ownOutput(NodeId, std::uint32_t) override { return newHandle(); }
-    [[nodiscard]] HandleId carryForward(NodeId, HandleId) override { return newHandle(); }
+    [[nodiscard]] HandleId carryForward(std::span<const NodeId>, HandleId) override { return newHandle(); }
     [[nodiscard]] HandleId forwardOutput(NodeId, std::span<const HandleId>, std::uint32_t) override
     {
         return newHandle();

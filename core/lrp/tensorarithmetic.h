@@ -5,6 +5,7 @@
 #include "core/execute/savedvalues.h"
 #include "core/lrp/arithmetic.h"
 #include "core/lrp/composite.h"
+#include "core/lrp/ruleapplication.h"
 #include "core/lrp/traversalgraph.h"
 
 #include <memory>
@@ -15,6 +16,11 @@ namespace retro::lrp
 
 /// Arithmetic on real tensors: rules from a RuleAssignment, values from what the forward pass saved. Reports each new
 /// handle and each ledger row to the sink. Tensors are dropped when their last reference is released.
+///
+/// Roles follow from what was saved: a node answers a search when its consumed outputs or all its operands were saved;
+/// it is crossed when it has one tracked operand, one output, and a rule that reads nothing that the node lacks;
+/// otherwise it raises a promise. A product with one tracked factor is crossed even when it could answer, and nodes
+/// that join operands (Concat) always raise (specification of the traversal, sections 2.3 and 4).
 class TensorArithmetic final : public Arithmetic
 {
 public:
@@ -31,12 +37,12 @@ public:
     [[nodiscard]] bool isStrict(NodeId node) const override;
     [[nodiscard]] event::PromiseKind promiseKind(NodeId node) const override;
     [[nodiscard]] bool hasBranch(NodeId node, std::uint32_t slot) const override;
-    void beginVisit(std::uint32_t visit) override { m_visit = visit; }
+    void beginVisit(std::uint32_t visit) override;
     [[nodiscard]] HandleId sum(std::span<const HandleId> parts) override;
     [[nodiscard]] std::vector<HandleId> applyRule(NodeId node, std::span<const HandleId> relevance,
                                                   std::span<const HandleId> operands) override;
     [[nodiscard]] HandleId ownOutput(NodeId node, std::uint32_t k) override;
-    [[nodiscard]] HandleId carryForward(NodeId node, HandleId operand) override;
+    [[nodiscard]] HandleId carryForward(std::span<const NodeId> crossed, HandleId operand) override;
     [[nodiscard]] HandleId forwardOutput(NodeId node, std::span<const HandleId> operands, std::uint32_t k) override;
     [[nodiscard]] HandleId untrackedOperand(NodeId node, std::uint32_t slot) override;
     void retain(HandleId handle) override;
@@ -45,8 +51,8 @@ public:
 private:
     struct NodeFacts
     {
-        Role role = Role::Raise;
-        bool strict = false;
+        Role role = Role::Arg;
+        bool isStrict = false;
         std::vector<std::uint8_t> tracked; // per operand slot
     };
     struct Entry
@@ -54,9 +60,25 @@ private:
         Tensor tensor;
         std::uint32_t references = 0;
     };
+    // Forward outputs that several parents of one promise ask for one after the other.
+    struct LastForward
+    {
+        NodeId node;
+        std::vector<HandleId> operands;
+        std::vector<Tensor> outputs;
+    };
 
     [[nodiscard]] NodeFacts factsOf(NodeId node, const TraversalGraph& graph) const;
-    [[nodiscard]] std::vector<Tensor> operandsFor(NodeId node, std::span<const HandleId> operands) const;
+    [[nodiscard]] bool isStrict(NodeId node, std::span<const std::uint8_t> tracked) const;
+    [[nodiscard]] bool canAnswer(NodeId node, const TraversalGraph& graph) const;
+    [[nodiscard]] bool hasAllOperands(NodeId node) const;
+    [[nodiscard]] bool joinsOperands(NodeId node) const;
+    [[nodiscard]] bool isData(NodeId node, std::size_t slot) const;
+    [[nodiscard]] Tensor operandFor(NodeId node, std::size_t slot, std::span<const HandleId> operands) const;
+    [[nodiscard]] std::vector<Tensor> allOperandsFor(NodeId node, std::span<const HandleId> operands) const;
+    [[nodiscard]] NodeValues valuesFor(NodeId node, std::span<const HandleId> operands) const;
+    [[nodiscard]] HandleId newHandle(Tensor tensor);
+    [[nodiscard]] const graph::Node& definition(NodeId node) const { return m_saved.model().graph().node(node); }
 
     execute::SavedValues m_saved;
     const RuleAssignment& m_rules;
@@ -64,6 +86,7 @@ private:
     bool m_audit;
     std::vector<NodeFacts> m_facts;
     std::vector<Entry> m_entries;
+    LastForward m_lastForward;
     std::uint32_t m_visit = 0;
 };
 

@@ -2,6 +2,7 @@
 #include "core/lrp/traversal/traversalstate.h"
 
 #include <cassert>
+#include <utility>
 
 namespace retro::lrp
 {
@@ -19,10 +20,12 @@ void Traversal::Implementation::setArgument(BranchIndex b, HandleId value, NodeI
 {
     Branch& branch = m_branches[b];
     assert(!branch.hasArgument && !branch.relevance.isValid()); // I5
+    m_crossed.clear();
     for (NodeId node = branch.pathLast; node.isValid(); node = run(node).pathBefore) {
-        const HandleId carried = m_arithmetic.carryForward(node, value);
-        m_arithmetic.release(value);
-        value = carried;
+        m_crossed.push_back(node);
+    }
+    if (!m_crossed.empty()) {
+        m_arithmetic.release(std::exchange(value, m_arithmetic.carryForward(m_crossed, value)));
     }
     branch.argument = value;
     branch.hasArgument = true;

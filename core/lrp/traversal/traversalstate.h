@@ -262,6 +262,7 @@ private:
     std::vector<NodeId> m_ready;                   // children that can be visited
     std::vector<NodeId> m_toSearch;                // children that a search enters
     std::vector<std::vector<HandleId>> m_gathered; // parts by output, while they are summed
+    std::vector<NodeId> m_crossed;                 // nodes that a value is carried through, last one first
     std::vector<HandleId> m_operands;              // arguments by operand slot, while a promise splits
 
     TraversalCounts m_counts;

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/lrp/tensorarithmetic.h"
+
+#include "core/ops/algebra.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace retro::lrp
+{
+
+TensorArithmetic::TensorArithmetic(execute::SavedValues saved, const RuleAssignment& rules, const TraversalGraph& graph,
+                                   event::Sink& sink, bool audit)
+    : m_saved(std::move(saved)), m_rules(rules), m_sink(sink), m_audit(audit), m_facts(graph.size())
+{
+    for (const NodeId node : graph.postOrder()) {
+        m_facts[node.index()] = factsOf(node, graph);
+    }
+}
+
+HandleId TensorArithmetic::adopt(Tensor tensor) { return newHandle(std::move(tensor)); }
+
+const Tensor& TensorArithmetic::tensor(HandleId handle) const
+{
+    assert(m_entries[handle.index()].references > 0);
+    return m_entries[handle.index()].tensor;
+}
+
+Role TensorArithmetic::role(NodeId node) const { return m_facts[node.index()].role; }
+
+bool TensorArithmetic::isStrict(NodeId node) const { return m_facts[node.index()].isStrict; }
+
+bool TensorArithmetic::hasBranch(NodeId node, std::uint32_t slot) const
+{
+    return m_facts[node.index()].tracked[slot] != 0 || isData(node, slot);
+}
+
+void TensorArithmetic::beginVisit(std::uint32_t visit)
+{
+    m_visit = visit;
+    m_lastForward = {};
+}
+
+HandleId TensorArithmetic::sum(std::span<const HandleId> parts)
+{
+    if (parts.size() == 1) {
+        retain(parts.front());
+        return parts.front();
+    }
+    Tensor total = tensor(parts.front());
+    for (const HandleId part : parts.subspan(1)) {
+        total = ops::algebra::add(total, tensor(part));
+    }
+    return newHandle(std::move(total));
+}
+
+std::vector<HandleId> TensorArithmetic::applyRule(NodeId node, std::span<const HandleId> relevance,
+                                                  std::span<const HandleId> operands)
+{
+    std::vector<Tensor> arrived;
+    for (const HandleId handle : relevance) {
+        arrived.push_back(handle.isValid() ? tensor(handle) : Tensor());
+    }
+    event::LedgerEntry row{.node = node.value, .visit = m_visit};
+    std::vector<Tensor> shares =
+        lrp::applyRule(m_saved.model(), node, *m_rules[node.index()].rule, m_facts[node.index()].tracked, arrived,
+                       valuesFor(node, operands), m_audit ? &row : nullptr);
+    if (m_audit) {
+        m_sink.onLedger(row);
+    }
+    std::vector<HandleId> handles;
+    for (Tensor& share : shares) {
+        handles.push_back(share.isValid() ? newHandle(std::move(share)) : HandleId());
+    }
+    return handles;
+}
+
+HandleId TensorArithmetic::ownOutput(NodeId node, std::uint32_t k)
+{
+    if (m_saved.hasOutput(node, k)) {
+        return newHandle(m_saved.output(node, k));
+    }
+    return newHandle(std::move(m_saved.model().op(node).forward(allOperandsFor(node, {}))[k]));
+}
+
+HandleId TensorArithmetic::carryForward(std::span<const NodeId> crossed, HandleId operand)
+{
+    Tensor value = tensor(operand);
+    for (const NodeId node : crossed) {
+        const std::vector<std::uint8_t>& tracked = m_facts[node.index()].tracked;
+        std::vector<Tensor> operands(tracked.size());
+        for (std::size_t slot = 0; slot < tracked.size(); ++slot) {
+            operands[slot] = tracked[slot] != 0 ? value : operandFor(node, slot, {});
+        }
+        value = std::move(m_saved.model().op(node).forward(operands).front());
+    }
+    return newHandle(std::move(value));
+}
+
+HandleId TensorArithmetic::forwardOutput(NodeId node, std::span<const HandleId> operands, std::uint32_t k)
+{
+    if (m_lastForward.node != node || !std::ranges::equal(m_lastForward.operands, operands)) {
+        m_lastForward = {
+            node, {operands.begin(), operands.end()}, m_saved.model().op(node).forward(allOperandsFor(node, operands))};
+    }
+    return newHandle(m_lastForward.outputs[k]);
+}
+
+HandleId TensorArithmetic::untrackedOperand(NodeId node, std::uint32_t slot)
+{
+    return newHandle(operandFor(node, slot, {}));
+}
+
+void TensorArithmetic::retain(HandleId handle)
+{
+    assert(m_entries[handle.index()].references > 0);
+    ++m_entries[handle.index()].references;
+}
+
+void TensorArithmetic::release(HandleId handle)
+{
+    Entry& entry = m_entries[handle.index()];
+    assert(entry.references > 0);
+    if (--entry.references == 0) {
+        entry.tensor = Tensor();
+    }
+}
+
+HandleId TensorArithmetic::newHandle(Tensor tensor)
+{
+    assert(tensor.isValid());
+    const HandleId handle{m_entries.size()};
+    m_entries.push_back({std::move(tensor), 1});
+    m_sink.onTensor(handle, m_entries.back().tensor);
+    return handle;
+}
+
+/// An operand's value: reconstructed, or what the node kept; invalid for absent operands.
+Tensor TensorArithmetic::operandFor(NodeId node, std::size_t slot, std::span<const HandleId> operands) const
+{
+    if (slot < operands.size() && operands[slot].isValid()) {
+        return tensor(operands[slot]);
+    }
+    return definition(node).inputs[slot].isValid() ? m_saved.operand(node, slot) : Tensor();
+}
+
+std::vector<Tensor> TensorArithmetic::allOperandsFor(NodeId node, std::span<const HandleId> operands) const
+{
+    std::vector<Tensor> values;
+    for (std::size_t slot = 0; slot < definition(node).inputs.size(); ++slot) {
+        values.push_back(operandFor(node, slot, operands));
+    }
+    return values;
+}
+
+/// What the node's rule reads, and no more: fetching may cost.
+NodeValues TensorArithmetic::valuesFor(NodeId node, std::span<const HandleId> operands) const
+{
+    const ops::BoundOperator& op = m_saved.model().op(node);
+    const ops::Reads reads = m_rules[node.index()].rule->reads(op, m_facts[node.index()].tracked);
+    NodeValues values{std::vector<Tensor>(definition(node).inputs.size()),
+                      std::vector<Tensor>(definition(node).outputs.size())};
+    for (std::size_t slot = 0; slot < values.operands.size(); ++slot) {
+        values.operands[slot] = reads.operand(slot) ? operandFor(node, slot, operands) : Tensor();
+    }
+    bool isRecomputed = false;
+    for (std::size_t k = 0; k < values.outputs.size(); ++k) {
+        if (reads.output(k)) {
+            values.outputs[k] = m_saved.output(node, k);
+            isRecomputed = isRecomputed || !values.outputs[k].isValid();
+        }
+    }
+    if (isRecomputed) {
+        values.outputs = op.forward(allOperandsFor(node, operands));
+    }
+    return values;
+}
+
+} // namespace retro::lrp
