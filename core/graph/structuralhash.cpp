@@ -12,16 +12,28 @@ namespace
 
 using base::Hasher;
 
-void addTensor(Hasher& hash, const tensor::Tensor& t, bool withData)
+void addTensor(Hasher& hash, const tensor::Tensor& t)
 {
     hash.number(static_cast<std::uint64_t>(t.dtype()));
     hash.number(t.rank());
     for (const std::int64_t extent : t.shape()) {
         hash.number(static_cast<std::uint64_t>(extent));
     }
-    if (withData) {
+    if (t.isValid()) {
         const tensor::Tensor plain = t.contiguous();
         hash.bytes({plain.rawData(), static_cast<std::size_t>(plain.bytes())});
+    }
+}
+
+/// A constant by its declared type and shape, which it has even where its data was left out (run files).
+void addConstant(Hasher& hash, const Value& value, bool withData)
+{
+    hash.number(static_cast<std::uint64_t>(value.dtype));
+    for (const Dimension& dimension : value.shape.value_or(std::vector<Dimension>())) {
+        hash.number(static_cast<std::uint64_t>(dimension.extent.value_or(-1)));
+    }
+    if (withData) {
+        addTensor(hash, value.constant);
     }
 }
 
@@ -31,7 +43,7 @@ struct AttributeHasher
     void operator()(std::int64_t v) const { hash.number(static_cast<std::uint64_t>(v)); }
     void operator()(double v) const { hash.number(std::bit_cast<std::uint64_t>(v)); }
     void operator()(const std::string& v) const { hash.text(v); }
-    void operator()(const tensor::Tensor& v) const { addTensor(hash, v, true); }
+    void operator()(const tensor::Tensor& v) const { addTensor(hash, v); }
     template <class T>
     void operator()(const std::vector<T>& v) const
     {
@@ -54,7 +66,7 @@ std::uint64_t hashGraph(const Graph& graph, bool withData)
     for (const Value& value : graph.values()) {
         hash.number(static_cast<std::uint64_t>(value.kind));
         if (value.kind == ValueKind::Constant) {
-            addTensor(hash, value.constant, withData);
+            addConstant(hash, value, withData);
         }
     }
     for (const Node& node : graph.nodes()) {
