@@ -78,7 +78,7 @@ Result<Database> Database::create(const fs::path& path)
                                  "; choose a folder that exists and that you may write to");
     }
     RETRO_CHECK(created.execute("PRAGMA page_size = 4096; PRAGMA encoding = 'UTF-8'; PRAGMA journal_mode = OFF; "
-                                "PRAGMA synchronous = NORMAL; PRAGMA locking_mode = EXCLUSIVE"));
+                                "PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE"));
     return created;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/trace/file/recordcheck.h"
 
+#include <array>
+
 namespace retro::trace::file
 {
 
@@ -16,10 +18,36 @@ bool isMissingOrBelow(std::uint32_t id, std::size_t count)
     return id == Id::kInvalid || id < count;
 }
 
-bool otherIsPromise(EventKind kind)
-{
-    return kind == EventKind::AddParent || kind == EventKind::AddChild || kind == EventKind::Join;
-}
+/// Which ids a kind of event uses (core/event/event.h); the other fields of an event mean nothing.
+enum Uses : std::uint8_t { kNode = 1, kPromise = 2, kOtherNode = 4, kOtherPromise = 8, kHandle = 16 };
+
+constexpr std::array<int, static_cast<std::size_t>(EventKind::Finished) + 1> kUses{
+    kNode | kOtherNode,                      // Visit
+    kNode,                                   // Push
+    kNode,                                   // Pop
+    kNode,                                   // Enqueue
+    kNode,                                   // Dequeue
+    kNode | kPromise | kOtherNode | kHandle, // Land
+    kNode | kPromise | kOtherNode | kHandle, // Take
+    kNode | kPromise,                        // NewPromise
+    kPromise | kOtherPromise,                // AddParent
+    kNode | kPromise,                        // Record
+    kPromise | kOtherPromise,                // AddChild
+    kNode | kPromise,                        // ArgNode
+    kNode | kPromise | kHandle,              // Arg
+    kPromise,                                // Ready
+    kNode | kPromise | kOtherPromise,        // Join
+    kPromise,                                // Open
+    kPromise,                                // Complete
+    kPromise | kHandle,                      // PromiseRelevance
+    kPromise | kHandle,                      // BranchRelevance
+    kNode | kPromise,                        // Wait
+    kNode | kPromise,                        // Resume
+    kNode | kHandle,                         // Relevance
+    kNode | kPromise,                        // Rule
+    kNode | kHandle,                         // Snapshot
+    0                                        // Finished
+};
 
 } // namespace
 
@@ -64,12 +92,13 @@ const char* EventCheck::checkKinds(const Event& event)
 
 bool EventCheck::areIdsGood(const Event& event) const
 {
+    const int uses = kUses[static_cast<std::size_t>(event.kind)];
     const std::size_t nodes = m_run.graph->runNodeCount();
-    const bool isOther =
-        otherIsPromise(event.kind) ? event.other < m_promises : isMissingOrBelow<NodeId>(event.other, nodes);
-    return isOther && isMissingOrBelow<NodeId>(event.node, nodes) &&
-           isMissingOrBelow<PromiseId>(event.promise, m_promises) &&
-           isMissingOrBelow<HandleId>(event.handle, m_run.handles.size());
+    return ((uses & kNode) == 0 || isMissingOrBelow<NodeId>(event.node, nodes)) &&
+           ((uses & kPromise) == 0 || isMissingOrBelow<PromiseId>(event.promise, m_promises)) &&
+           ((uses & kOtherNode) == 0 || isMissingOrBelow<NodeId>(event.other, nodes)) &&
+           ((uses & kOtherPromise) == 0 || event.other < m_promises) &&
+           ((uses & kHandle) == 0 || isMissingOrBelow<HandleId>(event.handle, m_run.handles.size()));
 }
 
 } // namespace retro::trace::file

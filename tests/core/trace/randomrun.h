@@ -95,6 +95,7 @@ private:
         case EventKind::Land:
             e.extra = node.landed > 0 ? static_cast<std::int64_t>(node.parts.size()) : 1 + below(4);
             e.promise = below(2) == 0 ? PromiseId::kInvalid : e.promise;
+            e.other = below(m_state.nodes.size());
             break;
         case EventKind::Take:
             fitTake(e, node);
@@ -111,6 +112,7 @@ private:
             break;
         case EventKind::Rule:
             e.extra = m_state.ledgerRows;
+            e.promise = PromiseId::kInvalid;
             break;
         default:
             fitBefore(e);
@@ -120,6 +122,7 @@ private:
     void fitTake(Event& e, const NodeState& node)
     {
         e.slot = below(node.parts.size());
+        e.other = NodeId::kInvalid;
         if (e.slot < node.parts.size()) {
             e.handle = node.parts[e.slot].handle.value;
             e.promise = node.parts[e.slot].branch.promise.value;

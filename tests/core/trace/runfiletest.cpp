@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Run files: what is written comes back, and errors that a stranger understands.
+#include "core/trace/runfile.h"
+
+#include "core/base/file.h"
+#include "core/trace/timeline.h"
+#include "randomrun.h"
+#include "samplerun.h"
+
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include <sqlite3.h>
+
+using namespace retro::trace;
+using namespace retro::trace::test;
+using retro::base::ErrorCode;
+
+namespace fs = std::filesystem;
+
+namespace
+{
+
+void execute(const fs::path& path, const std::string& sql)
+{
+    sqlite3* database = nullptr;
+    QCOMPARE(sqlite3_open(path.c_str(), &database), SQLITE_OK);
+    sqlite3_exec(database, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF", nullptr, nullptr, nullptr);
+    QCOMPARE(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK);
+    sqlite3_close(database);
+}
+
+std::string bytesOf(const fs::path& path) { return retro::base::readTextFile(path, 1U << 30U).value(); }
+
+} // namespace
+
+class RunFileTest : public QObject
+{
+    Q_OBJECT
+    QTemporaryDir m_folder;
+
+    fs::path file(const char* name) const { return fs::path(m_folder.path().toStdString()) / name; }
+
+    std::string written(const char* name, const Run& run) const
+    {
+        const auto done = writeRun(file(name), run);
+        return done ? std::string() : done.error().text();
+    }
+
+private slots:
+    void everythingComesBack()
+    {
+        const auto run = sampleRun();
+        QCOMPARE(written("a.retro", *run), std::string());
+        const auto read = readRun(file("a.retro"));
+        QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
+        QCOMPARE(difference(*run, **read), std::string());
+        QVERIFY((*read)->tensors[5].storage() == (*read)->tensors[6].storage());
+        QVERIFY(Timeline::open(*read).ok());
+    }
+
+    void graphsComeBackWithAttributesAndShapes()
+    {
+        auto run = std::make_shared<Run>();
+        run->graph = decoratedGraph();
+        decorate(*run);
+        QCOMPARE(written("graph.retro", *run), std::string());
+        const auto read = readRun(file("graph.retro"));
+        QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
+        QCOMPARE(difference(*run, **read), std::string());
+        const retro::graph::Graph& graph = *(*read)->graph;
+        const auto& attributes = graph.nodes()[0].attributes;
+        QCOMPARE(std::get<std::string>(attributes.at("text")), std::string("zero\0inside", 11));
+        QVERIFY(std::get<std::vector<std::string>>(attributes.at("texts")) == (std::vector<std::string>{"a", "", "c"}));
+        // Small constants keep their data, large ones type and shape.
+        QVERIFY(graph.value(*graph.findValue("axes")).constant.isValid());
+        const retro::graph::Value& weight = graph.value(*graph.findValue("W"));
+        QVERIFY(!weight.constant.isValid());
+        QCOMPARE(weight.shape->size(), std::size_t{2});
+        QCOMPARE(*weight.shape->at(1).extent, std::int64_t{64});
+    }
+
+    void writingTwiceGivesTheSameBytes()
+    {
+        const auto run = sampleRun();
+        QCOMPARE(written("one.retro", *run), std::string());
+        QCOMPARE(written("two.retro", *run), std::string());
+        QVERIFY(bytesOf(file("one.retro")) == bytesOf(file("two.retro")));
+        const auto read = readRun(file("one.retro"));
+        QCOMPARE(written("three.retro", **read), std::string());
+        QVERIFY(bytesOf(file("one.retro")) == bytesOf(file("three.retro")));
+    }
+
+    void severalChunksAndPiecesComeBack()
+    {
+        auto run = std::make_shared<Run>(*RandomRun(5).make(9000));
+        std::vector<float> large(5U << 20U); // 20 MiB: two pieces
+        for (std::size_t i = 0; i < large.size(); i += 1000) {
+            large[i] = static_cast<float>(i);
+        }
+        run->tensors[3] = Tensor::of<float>({5, 1 << 20}, large);
+        run->values.resize(run->graph->valueCount());
+        QCOMPARE(written("long.retro", *run), std::string());
+        const auto read = readRun(file("long.retro"));
+        QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
+        QCOMPARE(difference(*run, **read), std::string());
+        QCOMPARE((*read)->eventCount(), std::uint64_t{9001});
+    }
+
+    void aNameWithOddCharactersWorks()
+    {
+        const auto run = sampleRun();
+        const char* name = "odd %20?&#é name.retro";
+        QCOMPARE(written(name, *run), std::string());
+        QVERIFY(readRun(file(name)).ok());
+    }
+
+    void anExistingFileStaysWhenWritingIsStopped()
+    {
+        QCOMPARE(written("old.retro", *sampleRun()), std::string());
+        const std::string before = bytesOf(file("old.retro"));
+        std::stop_source stop;
+        stop.request_stop();
+        const auto done = writeRun(file("old.retro"), *sampleRun(), stop.get_token());
+        QVERIFY(!done.ok());
+        QCOMPARE(done.error().code, ErrorCode::Cancelled);
+        QVERIFY(bytesOf(file("old.retro")) == before);
+        for (const auto& entry : fs::directory_iterator(m_folder.path().toStdString())) {
+            QVERIFY2(entry.path().string().find(".tmp") == std::string::npos, entry.path().c_str());
+        }
+    }
+
+    void anUnwritableFolderIsAnOutputError()
+    {
+        const auto done = writeRun(file("nowhere/a.retro"), *sampleRun());
+        QVERIFY(!done.ok());
+        QCOMPARE(done.error().code, ErrorCode::Output);
+        QVERIFY2(done.error().text().find("nowhere/a.retro") != std::string::npos, done.error().text().c_str());
+        QVERIFY2(done.error().text().find("may write") != std::string::npos, done.error().text().c_str());
+    }
+
+    void aRunThatDoesNotFitItsGraphIsNotWritten()
+    {
+        Run run = *sampleRun();
+        run.shapes.pop_back();
+        const auto done = writeRun(file("bad.retro"), run);
+        QVERIFY(!done.ok());
+        QCOMPARE(done.error().code, ErrorCode::Bug);
+        QVERIFY(!fs::exists(file("bad.retro")));
+    }
+
+    void refusals_data()
+    {
+        QTest::addColumn<QString>("name");
+        QTest::addColumn<QString>("message");
+        QTest::newRow("missing") << "missing.retro"
+                                 << "no such file";
+        QTest::newRow("folder") << "folder"
+                                << "not a file";
+        QTest::newRow("text") << "text.retro"
+                              << "not a run file";
+        QTest::newRow("empty") << "empty.retro"
+                               << "not a run file";
+        QTest::newRow("other database") << "other.retro"
+                                        << "not a run file";
+        QTest::newRow("newer") << "newer.retro"
+                               << "format version 2, which a newer Retrograde wrote";
+        QTest::newRow("unfinished") << "zero.retro"
+                                    << "not a run file";
+        QTest::newRow("trigger") << "trigger.retro"
+                                 << "its tables are not those of a run";
+        QTest::newRow("table instead of rows") << "view.retro"
+                                               << "its tables are not those of a run";
+    }
+
+    void refusals()
+    {
+        QFETCH(QString, name);
+        QFETCH(QString, message);
+        fs::create_directories(file("folder"));
+        QVERIFY(retro::base::writeFile(file("text.retro"), std::string_view("this is some text, not a run\n")).ok());
+        QVERIFY(retro::base::writeFile(file("empty.retro"), std::string_view()).ok());
+        for (const char* copy : {"newer.retro", "zero.retro", "trigger.retro", "view.retro"}) {
+            QCOMPARE(written(copy, *sampleRun()), std::string());
+        }
+        fs::remove(file("other.retro"));
+        execute(file("other.retro"), "CREATE TABLE t(a)");
+        execute(file("newer.retro"), "PRAGMA user_version = 2");
+        execute(file("zero.retro"), "PRAGMA user_version = 0");
+        execute(file("trigger.retro"), "CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM events; END");
+        execute(file("view.retro"), "DROP TABLE bookmarks; CREATE VIEW bookmarks AS SELECT 1");
+        const auto read = readRun(file(name.toUtf8().constData()));
+        QVERIFY(!read.ok());
+        QCOMPARE(read.error().code, ErrorCode::Input);
+        const QString text = QString::fromStdString(read.error().text());
+        QVERIFY2(text.contains(message) && text.contains(name), qPrintable(text));
+    }
+};
+
+QTEST_GUILESS_MAIN(RunFileTest)
+#include "runfiletest.moc"
