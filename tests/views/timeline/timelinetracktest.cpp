@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <QtTest>
+
+#include "views/timeline/timelinetracks.h"
+
+#include <random>
+
+using namespace retro;
+using event::Mode;
+using views::TimeScale;
+
+namespace
+{
+
+TimeScale scaleOf(double count, double width)
+{
+    TimeScale scale;
+    scale.left = 100;
+    scale.width = width;
+    scale.count = count;
+    scale.fit();
+    return scale;
+}
+
+} // namespace
+
+class TimelineTrackTest : public QObject
+{
+    Q_OBJECT
+private slots:
+    void pixelAndVisitAreInverse()
+    {
+        TimeScale scale = scaleOf(1000, 500);
+        scale.zoomAt(350, 4);
+        for (double pixel = 100; pixel <= 600; pixel += 7) {
+            QVERIFY(std::abs(scale.x(scale.visitAt(pixel)) - pixel) < 1e-9);
+        }
+        QCOMPARE(scale.visitUnder(-1e9), 0U);
+        QCOMPARE(scale.visitUnder(1e9), 999U);
+    }
+
+    void zoomKeepsTheVisitUnderThePointerAndStaysInside()
+    {
+        std::mt19937 random(7);
+        TimeScale scale = scaleOf(5000, 700);
+        for (int i = 0; i < 300; ++i) {
+            const double pixel = 100 + static_cast<double>(random() % 700);
+            const double before = scale.visitAt(pixel);
+            const double span = scale.to - scale.from;
+            scale.zoomAt(pixel, random() % 2 == 0 ? 1.4 : 0.7);
+            QVERIFY(scale.from >= 0 && scale.to <= 5000.0 + 1e-9);
+            const bool isFree =
+                scale.from > 1e-9 && scale.to < 5000 - 1e-9 && std::abs(scale.to - scale.from - span) > 1e-9;
+            QVERIFY(!isFree || std::abs(scale.visitAt(pixel) - before) < 1e-6);
+            scale.pan(static_cast<double>(random() % 200) - 100);
+            QVERIFY(scale.from >= 0 && scale.to <= 5000.0 + 1e-9);
+        }
+    }
+
+    void revealBringsAVisitIntoSight()
+    {
+        TimeScale scale = scaleOf(1000, 500);
+        scale.zoomAt(100, 50);
+        scale.reveal(700);
+        QVERIFY(scale.from <= 700 && scale.to >= 701);
+        scale.reveal(3);
+        QVERIFY(scale.from <= 3 && scale.to >= 4);
+    }
+
+    void cellsCoverEveryVisitOnce()
+    {
+        std::vector<Mode> modes;
+        std::mt19937 random(3);
+        for (int i = 0; i < 3000; ++i) {
+            modes.push_back(static_cast<Mode>(1 + random() % 3));
+        }
+        for (const double width : {400.0, 9000.0}) {
+            const TimeScale scale = scaleOf(3000, width);
+            std::uint32_t covered = 0;
+            double right = scale.left - 1;
+            for (const views::ModeCell& cell : views::modeCells(modes, scale)) {
+                covered += cell.count;
+                QVERIFY(cell.left >= right - 1.0001);
+                right = cell.right;
+            }
+            QCOMPARE(covered, 3000U);
+        }
+    }
+
+    void aColumnShowsItsMostTellingMode()
+    {
+        std::vector<Mode> modes(1000, Mode::Normal);
+        modes[500] = Mode::Fulfilment;
+        const auto cells = views::modeCells(modes, scaleOf(1000, 100));
+        QCOMPARE(
+            std::count_if(cells.begin(), cells.end(), [](const auto& cell) { return cell.mode == Mode::Fulfilment; }),
+            1);
+    }
+
+    void stepPointsKeepThePeak()
+    {
+        std::vector<double> values(2000, 1.0);
+        values[1234] = 17;
+        double top = 0;
+        for (const views::StepPoint& point : views::stepPoints(values, scaleOf(2000, 150))) {
+            top = std::max(top, point.value);
+        }
+        QCOMPARE(top, 17.0);
+    }
+
+    void axesAreRound()
+    {
+        QCOMPARE(views::axisTop(0), 1.0);
+        QCOMPARE(views::axisTop(7), 10.0);
+        QCOMPARE(views::axisTop(37), 40.0);
+        QCOMPARE(views::axisTop(400), 400.0);
+        QCOMPARE(views::rulerStep(10, 64), 10U);
+        QCOMPARE(views::rulerStep(0.01, 64), 10000U);
+    }
+};
+
+QTEST_GUILESS_MAIN(TimelineTrackTest)
+#include "timelinetracktest.moc"
