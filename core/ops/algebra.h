@@ -31,6 +31,7 @@ struct Stabiliser
 /// r / stab(d), with 0 where the stabilised denominator is exactly 0. `r` and `d` of equal shape.
 [[nodiscard]] Tensor stabilisedQuotient(const Tensor& r, const Tensor& d, const Stabiliser& stabiliser);
 
+/// a·b, a + b, a − b, a·factor.
 [[nodiscard]] Tensor multiply(const Tensor& a, const Tensor& b);
 [[nodiscard]] Tensor add(const Tensor& a, const Tensor& b);
 [[nodiscard]] Tensor subtract(const Tensor& a, const Tensor& b);

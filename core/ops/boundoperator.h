@@ -28,9 +28,12 @@ struct Reads
     std::uint64_t operands = 0;
     std::uint64_t outputs = 0;
 
+    /// The bit that stands for operand or output i.
     static constexpr std::uint64_t bit(std::size_t i) { return 1ULL << (i < 63 ? i : 63); }
+    /// True when operand (output) i is read.
     [[nodiscard]] bool operand(std::size_t i) const { return (operands & bit(i)) != 0; }
     [[nodiscard]] bool output(std::size_t i) const { return (outputs & bit(i)) != 0; }
+    /// The usual choices.
     static constexpr Reads nothing() { return {}; }
     static constexpr Reads allOperands() { return {~0ULL, 0}; }
     static constexpr Reads firstOperand() { return {1, 0}; }
@@ -49,10 +52,12 @@ struct BindContext
     /// Per operand: the data when it is a constant (already in the run's precision), else invalid.
     std::span<const Tensor> constants;
 
+    /// True when operand `slot` is given.
     [[nodiscard]] bool present(std::size_t slot) const
     {
         return slot < node.inputs.size() && node.inputs[slot].isValid();
     }
+    /// True when operand `slot` is a constant.
     [[nodiscard]] bool constant(std::size_t slot) const { return slot < constants.size() && constants[slot].isValid(); }
     /// An Input error whose place names node, operator, opset and operand shapes.
     [[nodiscard]] base::Error error(std::string message) const;

@@ -9,6 +9,7 @@
 namespace retro::ops
 {
 
+/// The declarations of one family.
 [[nodiscard]] std::span<const OperatorDeclaration> sumDeclarations();
 [[nodiscard]] std::span<const OperatorDeclaration> productDeclarations();
 [[nodiscard]] std::span<const OperatorDeclaration> matMulDeclarations();

@@ -34,10 +34,13 @@ std::vector<OperatorDeclaration> gather()
 /// "ai.onnx" and "" are two spellings of one domain.
 std::string_view canonical(std::string_view domain) { return domain == "ai.onnx" ? std::string_view{} : domain; }
 
-bool covers(const OperatorDeclaration& d, std::int64_t opset)
+/// Last opset that a declaration covers.
+std::int64_t lastOpset(const OperatorDeclaration& d)
 {
-    const std::int64_t newest = d.domain.empty() ? kNewestOpset : d.sinceOpset;
-    return d.sinceOpset <= opset && opset <= (d.untilOpset == 0 ? newest : d.untilOpset);
+    if (d.untilOpset != 0) {
+        return d.untilOpset;
+    }
+    return d.domain.empty() ? kNewestOpset : d.sinceOpset;
 }
 
 /// The opsets at which an operator is known, for messages; empty when it is not known at all.
@@ -45,10 +48,8 @@ std::string knownOpsets(std::string_view domain, std::string_view op)
 {
     std::string text;
     for (const OperatorDeclaration& d : declarations()) {
-        if (d.domain == canonical(domain) && d.op == op) {
-            const std::int64_t newest = d.domain.empty() ? kNewestOpset : d.sinceOpset;
-            text += fmt::format("{}{} to {}", text.empty() ? "" : ", ", d.sinceOpset,
-                                d.untilOpset == 0 ? newest : d.untilOpset);
+        if (d.domain == domain && d.op == op) {
+            text += fmt::format("{}{} to {}", text.empty() ? "" : ", ", d.sinceOpset, lastOpset(d));
         }
     }
     return text;
@@ -57,7 +58,7 @@ std::string knownOpsets(std::string_view domain, std::string_view op)
 std::string reasonFor(const graph::Node& node)
 {
     const std::string domain = canonical(node.domain).empty() ? "ai.onnx" : node.domain;
-    const std::string known = knownOpsets(node.domain, node.op);
+    const std::string known = knownOpsets(canonical(node.domain), node.op);
     if (known.empty()) {
         return fmt::format("operator {} (domain {}, opset {}) is not implemented; replace it in the model by operators "
                            "that `retrograde-cli ops` lists",
@@ -84,7 +85,7 @@ const OperatorDeclaration* find(std::string_view domain, std::string_view op, st
         return std::tuple(d.domain, d.op) < wanted;
     });
     for (; at != all.end() && std::tuple(at->domain, at->op) == key; ++at) {
-        if (covers(*at, opset)) {
+        if (at->sinceOpset <= opset && opset <= lastOpset(*at)) {
             return &*at;
         }
     }

@@ -42,10 +42,10 @@ base::Result<void> expectArity(const BindContext& context, std::size_t least, st
     return {};
 }
 
-base::Result<void> expectFloats(const BindContext& context, std::initializer_list<std::size_t> slots)
+base::Result<void> expectFloats(const BindContext& context)
 {
     std::optional<DType> common;
-    for (const std::size_t slot : slots) {
+    for (std::size_t slot = 0; slot < context.node.inputs.size(); ++slot) {
         if (!context.present(slot)) {
             continue;
         }
@@ -54,8 +54,8 @@ base::Result<void> expectFloats(const BindContext& context, std::initializer_lis
             return context.error(fmt::format("operand {} is {}, but must be float32 or float64", slot, nameOf(type)));
         }
         if (common.value_or(type) != type) {
-            return context.error(
-                fmt::format("operand {} is {}, but an operand before it is {}", slot, nameOf(type), nameOf(*common)));
+            return context.error(fmt::format("operand {} is {}, but an operand before it is {}; insert a Cast", slot,
+                                             nameOf(type), nameOf(*common)));
         }
         common = type;
     }
@@ -104,6 +104,21 @@ base::Result<void> expectAttributes(const BindContext& context, std::initializer
     return {};
 }
 
+base::Result<void> expect(const BindContext& context, const Signature& signature)
+{
+    RETRO_CHECK(expectArity(context, signature.least, signature.most, signature.outputs));
+    RETRO_CHECK(expectAttributes(context, signature.attributes));
+    switch (signature.types) {
+    case OperandTypes::Floats:
+        return expectFloats(context);
+    case OperandTypes::Numbers:
+        return expectNumbers(context);
+    case OperandTypes::Any:
+        break;
+    }
+    return {};
+}
+
 base::Result<std::size_t> axisWithin(const BindContext& context, std::int64_t axis, std::size_t rank)
 {
     const auto signedRank = static_cast<std::int64_t>(rank);
@@ -145,13 +160,24 @@ base::Result<std::vector<std::int64_t>> intsFrom(const BindContext& context, std
     return context.intsAttribute(attribute, {});
 }
 
+namespace
+{
+
+/// Extent number `i` from the end; 1 in front of the shape.
+std::int64_t extentFromEnd(const Shape& shape, std::size_t i)
+{
+    return i < shape.size() ? shape[shape.size() - 1 - i] : 1;
+}
+
+} // namespace
+
 base::Result<Shape> broadcastShape(const BindContext& context, const Shape& a, const Shape& b)
 {
     const std::size_t rank = std::max(a.size(), b.size());
     Shape shape(rank, 1);
     for (std::size_t i = 0; i < rank; ++i) {
-        const std::int64_t left = i < a.size() ? a[a.size() - 1 - i] : 1;
-        const std::int64_t right = i < b.size() ? b[b.size() - 1 - i] : 1;
+        const std::int64_t left = extentFromEnd(a, i);
+        const std::int64_t right = extentFromEnd(b, i);
         if (left != right && left != 1 && right != 1) {
             return context.error(
                 fmt::format("[{}] and [{}] do not broadcast: extents {} and {} differ and neither is 1",

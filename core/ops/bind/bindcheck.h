@@ -18,8 +18,8 @@ inline constexpr std::int64_t kMaxElements = 1LL << 34;
 /// As expectArity for operators without upper bounds on their operands.
 inline constexpr std::size_t kAnyNumber = static_cast<std::size_t>(-1);
 
-/// Present operands among `slots` are float32 or float64, all of one type.
-[[nodiscard]] base::Result<void> expectFloats(const BindContext& context, std::initializer_list<std::size_t> slots);
+/// All present operands are float32 or float64, all of one type.
+[[nodiscard]] base::Result<void> expectFloats(const BindContext& context);
 /// Operand `slot`, if present, is float32, float64, int32 or int64.
 [[nodiscard]] base::Result<void> expectNumber(const BindContext& context, std::size_t slot);
 /// All operands are present and have one type: float32, float64, int32 or int64.
@@ -35,6 +35,25 @@ struct AttributeSpec
 /// Those of the named attributes that the node has are of their kind.
 [[nodiscard]] base::Result<void> expectAttributes(const BindContext& context,
                                                   std::initializer_list<AttributeSpec> attributes);
+
+/// Which types a node's operands may have.
+enum class OperandTypes : std::uint8_t {
+    Any,    ///< whatever they are
+    Floats, ///< float32 or float64, all present ones alike
+    Numbers ///< all present, float32, float64, int32 or int64, all alike
+};
+
+/// What an operator takes, as far as every operator says it in the same way.
+struct Signature
+{
+    std::size_t least = 1;   ///< operands that must be present
+    std::size_t most = 1;    ///< operands that may be present
+    std::size_t outputs = 1; ///< outputs that can be computed
+    OperandTypes types = OperandTypes::Any;
+    std::initializer_list<AttributeSpec> attributes = {};
+};
+/// expectArity, expectFloats or expectNumbers, and expectAttributes in one.
+[[nodiscard]] base::Result<void> expect(const BindContext& context, const Signature& signature);
 
 /// Operand 0's type. Operand 0 must be present.
 [[nodiscard]] inline const TensorType& firstType(const BindContext& context) { return context.operandTypes[0]; }

@@ -56,7 +56,7 @@ base::Result<void> fitWindows(const BindContext& context, WindowAxis& axis, bool
 
 } // namespace
 
-base::Result<std::size_t> spatialAxes(const BindContext& context)
+base::Result<std::size_t> spatialAxes(const BindContext& context, const std::vector<std::int64_t>& kernel)
 {
     const Shape& shape = firstType(context).shape;
     if (shape.size() < 3 || shape.size() > 5) {
@@ -64,27 +64,17 @@ base::Result<std::size_t> spatialAxes(const BindContext& context)
                                          "needed",
                                          shape.size()));
     }
-    for (const std::int64_t extent : shape) {
-        if (extent > kMaxExtent) {
-            return context.error(fmt::format("an extent of operand 0 is larger than {}", kMaxExtent));
+    if (kernel.size() != shape.size() - 2) {
+        return context.error(fmt::format("the kernel has {} axes, but the operand has {} spatial axes", kernel.size(),
+                                         shape.size() - 2));
+    }
+    for (std::size_t i = 0; i < kernel.size(); ++i) {
+        if (kernel[i] < 1 || kernel[i] > kMaxExtent || shape[2 + i] > kMaxExtent) {
+            return context.error(fmt::format("kernel extent {} or operand extent {} is not between 1 and {}", kernel[i],
+                                             shape[2 + i], kMaxExtent));
         }
     }
-    return shape.size() - 2;
-}
-
-base::Result<void> expectKernel(const BindContext& context, const std::vector<std::int64_t>& kernel, std::size_t count)
-{
-    if (kernel.size() != count) {
-        return context.error(
-            fmt::format("the kernel has {} axes, but the operand has {} spatial axes", kernel.size(), count));
-    }
-    for (const std::int64_t extent : kernel) {
-        if (extent < 1 || extent > kMaxExtent) {
-            return context.error(
-                fmt::format("the kernel has the extent {}, which is not between 1 and {}", extent, kMaxExtent));
-        }
-    }
-    return {};
+    return kernel.size();
 }
 
 base::Result<WindowAttributes> windowAttributes(const BindContext& context, std::size_t count)
@@ -107,34 +97,43 @@ base::Result<WindowAttributes> windowAttributes(const BindContext& context, std:
     return result;
 }
 
+namespace
+{
+
+/// Pads and windows of axis `i` of `count`, whose other numbers are known.
+base::Result<void> placeWindows(const BindContext& context, const WindowAttributes& attributes, std::size_t i,
+                                std::size_t count, WindowAxis& axis)
+{
+    if (attributes.autoPad.starts_with("SAME")) {
+        padToSame(axis, attributes.autoPad == "SAME_UPPER");
+        return {};
+    }
+    if (attributes.autoPad == "NOTSET") {
+        axis.padBegin = attributes.pads[i];
+        axis.padEnd = attributes.pads[count + i];
+    }
+    return fitWindows(context, axis, attributes.isCeil);
+}
+
+} // namespace
+
 base::Result<std::vector<WindowAxis>> windowsOver(const BindContext& context, const std::vector<std::int64_t>& kernel)
 {
-    RETRO_TRY(const std::size_t count, spatialAxes(context));
-    RETRO_CHECK(expectKernel(context, kernel, count));
+    RETRO_TRY(const std::size_t count, spatialAxes(context, kernel));
     RETRO_TRY(const WindowAttributes attributes, windowAttributes(context, count));
     std::vector<WindowAxis> axes(count);
     for (std::size_t i = 0; i < count; ++i) {
-        WindowAxis& axis = axes[i];
-        axis.image = firstType(context).shape[2 + i];
-        axis.kernel = kernel[i];
-        axis.stride = attributes.strides[i];
-        axis.dilation = attributes.dilations[i];
-        if (attributes.autoPad.starts_with("SAME")) {
-            padToSame(axis, attributes.autoPad == "SAME_UPPER");
-            continue;
-        }
-        if (attributes.autoPad == "NOTSET") {
-            axis.padBegin = attributes.pads[i];
-            axis.padEnd = attributes.pads[count + i];
-        }
-        RETRO_CHECK(fitWindows(context, axis, attributes.isCeil));
+        axes[i].image = firstType(context).shape[2 + i];
+        axes[i].kernel = kernel[i];
+        axes[i].stride = attributes.strides[i];
+        axes[i].dilation = attributes.dilations[i];
+        RETRO_CHECK(placeWindows(context, attributes, i, count, axes[i]));
     }
     return axes;
 }
 
 base::Result<std::vector<WindowAxis>> poolWindows(const BindContext& context)
 {
-    RETRO_CHECK(expectAttributes(context, {{"kernel_shape", AttributeKind::Ints}}));
     RETRO_TRY(auto axes, windowsOver(context, context.intsAttribute("kernel_shape", {})));
     for (const WindowAxis& axis : axes) {
         if (std::max(axis.padBegin, axis.padEnd) >= axis.span()) {

@@ -20,20 +20,18 @@ struct WindowAttributes
 /// Reads and checks the attributes for `count` spatial axes.
 [[nodiscard]] base::Result<WindowAttributes> windowAttributes(const BindContext& context, std::size_t count);
 
-/// Number of spatial axes of operand 0 (batch × channels × spatial …): 1 to 3, else an error.
-[[nodiscard]] base::Result<std::size_t> spatialAxes(const BindContext& context);
-
-/// Extents are at least 1 and small enough for every sum of them to fit.
-[[nodiscard]] base::Result<void> expectKernel(const BindContext& context, const std::vector<std::int64_t>& kernel,
-                                              std::size_t count);
+/// Number of spatial axes of operand 0 (batch × channels × spatial …): 1 to 3, as many as the kernel has, all extents
+/// small enough for every sum of them to fit. An error otherwise.
+[[nodiscard]] base::Result<std::size_t> spatialAxes(const BindContext& context,
+                                                    const std::vector<std::int64_t>& kernel);
 
 /// The windows of a convolution or pooling over operand 0: how many fit, with pads by auto_pad where it asks. With
 /// ceil_mode a last window may stick out, if it starts inside the image or its front padding.
 [[nodiscard]] base::Result<std::vector<reference::WindowAxis>> windowsOver(const BindContext& context,
                                                                            const std::vector<std::int64_t>& kernel);
 
-/// As windowsOver, for pooling: kernel from kernel_shape, and every pad smaller than the window, so that each window
-/// sees the image.
+/// As windowsOver, for pooling: kernel from kernel_shape (whose type the caller has checked), and every pad smaller
+/// than the window, so that each window sees the image.
 [[nodiscard]] base::Result<std::vector<reference::WindowAxis>> poolWindows(const BindContext& context);
 
 /// batch × channels × windows of operand 0; checked against kMaxElements.

@@ -4,6 +4,8 @@
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/families.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cmath>
 #include <limits>
@@ -183,9 +185,7 @@ struct Clip : ReadsOperand
 
 base::Result<void> expectOneFloat(const BindContext& context, std::initializer_list<AttributeSpec> attributes)
 {
-    RETRO_CHECK(expectArity(context, 1, 1));
-    RETRO_CHECK(expectFloats(context, {0}));
-    return expectAttributes(context, attributes);
+    return expect(context, {.types = OperandTypes::Floats, .attributes = attributes});
 }
 
 template <class F>
@@ -230,32 +230,29 @@ BoundResult bindHardSigmoid(const BindContext& context)
     return bound<Activation<HardSigmoid>>(firstType(context), function);
 }
 
-/// A bound of Clip: a constant of one element, or `fallback` when absent.
-base::Result<double> boundOf(const BindContext& context, std::size_t slot, double fallback)
+/// A bound of Clip: an attribute in the first forms, then a constant of one element; `fallback` when missing.
+base::Result<double> boundOf(const BindContext& context, std::string_view attribute, std::size_t slot, double fallback)
 {
+    if (context.node.opset < 11) {
+        return context.floatAttribute(attribute, fallback);
+    }
     if (!context.present(slot)) {
         return fallback;
     }
     if (!context.constant(slot) || context.constants[slot].size() != 1) {
-        return context.error("min and max must be constants of one element");
+        return context.error(fmt::format("{} must be a constant of one element", attribute));
     }
     return context.constants[slot].at(0);
 }
 
 BoundResult bindClip(const BindContext& context)
 {
-    const bool hasOperands = context.node.opset >= 11;
-    RETRO_CHECK(expectArity(context, 1, hasOperands ? 3 : 1));
-    RETRO_CHECK(expectFloats(context, {0, 1, 2}));
+    RETRO_CHECK(expect(context, {.most = context.node.opset < 11 ? 1U : 3U,
+                                 .types = OperandTypes::Floats,
+                                 .attributes = {{"min", AttributeKind::Float}, {"max", AttributeKind::Float}}}));
     Clip function;
-    if (hasOperands) {
-        RETRO_TRY(function.low, boundOf(context, 1, function.low));
-        RETRO_TRY(function.high, boundOf(context, 2, function.high));
-    } else {
-        RETRO_CHECK(expectAttributes(context, {{"min", AttributeKind::Float}, {"max", AttributeKind::Float}}));
-        function.low = context.floatAttribute("min", function.low);
-        function.high = context.floatAttribute("max", function.high);
-    }
+    RETRO_TRY(function.low, boundOf(context, "min", 1, function.low));
+    RETRO_TRY(function.high, boundOf(context, "max", 2, function.high));
     return bound<Activation<Clip>>(firstType(context), function);
 }
 

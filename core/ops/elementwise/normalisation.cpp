@@ -3,8 +3,6 @@
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
-#include "core/ops/kernel/elementloop.h"
-#include "core/ops/kernel/visitnumber.h"
 
 #include <fmt/format.h>
 
@@ -44,6 +42,19 @@ private:
     Tensor m_shift;
 };
 
+base::Result<void> expectInference(const BindContext& context)
+{
+    const bool isOldTraining = context.node.opset < 7 && context.intAttribute("is_test", 0) == 0;
+    if (isOldTraining || context.intAttribute("training_mode", 0) != 0 || context.node.outputs.size() > 1) {
+        return context.error("this BatchNormalization is in training mode; export the model for inference");
+    }
+    if (context.node.opset < 9 && context.intAttribute("spatial", 1) == 0) {
+        return context.error("spatial = 0 (one statistic per element) is not supported; convert the model to opset 9 "
+                             "or newer");
+    }
+    return {};
+}
+
 base::Result<void> expectStatistics(const BindContext& context)
 {
     static constexpr std::array<std::string_view, 5> kNames{"x", "scale", "bias", "mean", "variance"};
@@ -52,55 +63,50 @@ base::Result<void> expectStatistics(const BindContext& context)
         return context.error("the operand needs at least the axes batch × channels");
     }
     for (std::size_t slot = 1; slot < 5; ++slot) {
-        if (context.operandTypes[slot].shape != Shape{x[1]}) {
-            return context.error(fmt::format("{} (operand {}) must have the shape [{}], one value per channel",
+        if (context.operandTypes[slot].shape != Shape{x[1]} || !context.constant(slot)) {
+            return context.error(fmt::format("{} (operand {}) must be a constant of shape [{}], one value per channel",
                                              kNames[slot], slot, x[1]));
-        }
-        if (!context.constant(slot)) {
-            return context.error(fmt::format("{} (operand {}) must be a constant", kNames[slot], slot));
         }
     }
     return {};
 }
 
+/// scale and shift of every channel, shaped to broadcast to x; worked out in double.
+template <class T>
+BoundResult boundNormalisation(const BindContext& context, double epsilon)
+{
+    const TensorType& x = firstType(context);
+    Shape shape(x.shape.size(), 1);
+    shape[1] = x.shape[1];
+    std::array<Tensor, 5> values;
+    for (std::size_t slot = 1; slot < 5; ++slot) {
+        values[slot] = context.constants[slot].to(tensor::DType::Float64).contiguous();
+    }
+    tensor::TensorBuffer scale(x.dtype, shape);
+    tensor::TensorBuffer shift(x.dtype, shape);
+    for (std::int64_t c = 0; c < shape[1]; ++c) {
+        const double factor = values[1].data<double>()[c] / std::sqrt(values[4].data<double>()[c] + epsilon);
+        scale.data<T>()[c] = static_cast<T>(factor);
+        shift.data<T>()[c] = static_cast<T>(values[2].data<double>()[c] - values[3].data<double>()[c] * factor);
+    }
+    return bound<BatchNormalization>(x, std::move(scale).freeze(), std::move(shift).freeze());
+}
+
 BoundResult bindBatchNormalization(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 5, 5, 5));
-    RETRO_CHECK(expectFloats(context, {0, 1, 2, 3, 4}));
-    RETRO_CHECK(expectAttributes(context, {{"epsilon", AttributeKind::Float},
-                                           {"training_mode", AttributeKind::Int},
-                                           {"is_test", AttributeKind::Int},
-                                           {"spatial", AttributeKind::Int}}));
-    const bool isTraining = context.intAttribute("training_mode", 0) != 0 ||
-                            (context.node.opset < 7 && context.intAttribute("is_test", 0) == 0);
-    if (isTraining || context.node.outputs.size() > 1) {
-        return context.error("this BatchNormalization is in training mode; export the model for inference");
-    }
-    if (context.node.opset < 9 && context.intAttribute("spatial", 1) == 0) {
-        return context.error("spatial = 0 (one statistic per element) is not supported; convert the model to opset 9 "
-                             "or newer");
-    }
+    RETRO_CHECK(expect(context, {.least = 5,
+                                 .most = 5,
+                                 .outputs = 5,
+                                 .types = OperandTypes::Floats,
+                                 .attributes = {{"epsilon", AttributeKind::Float},
+                                                {"training_mode", AttributeKind::Int},
+                                                {"is_test", AttributeKind::Int},
+                                                {"spatial", AttributeKind::Int}}}));
+    RETRO_CHECK(expectInference(context));
     RETRO_CHECK(expectStatistics(context));
     const double epsilon = context.floatAttribute("epsilon", 1e-5);
-    Shape shape(firstType(context).shape.size(), 1);
-    shape[1] = firstType(context).shape[1];
-    return visitFloat(firstType(context).dtype, [&](auto zero) -> BoundResult {
-        using T = decltype(zero);
-        std::array<Tensor, 5> values;
-        for (std::size_t slot = 1; slot < 5; ++slot) {
-            values[slot] = context.constants[slot].contiguous();
-        }
-        tensor::TensorBuffer scale(firstType(context).dtype, shape);
-        tensor::TensorBuffer shift(firstType(context).dtype, shape);
-        for (std::int64_t c = 0; c < shape[1]; ++c) {
-            const double factor = static_cast<double>(values[1].data<T>()[c]) /
-                                  std::sqrt(static_cast<double>(values[4].data<T>()[c]) + epsilon);
-            scale.data<T>()[c] = static_cast<T>(factor);
-            shift.data<T>()[c] = static_cast<T>(static_cast<double>(values[2].data<T>()[c]) -
-                                                static_cast<double>(values[3].data<T>()[c]) * factor);
-        }
-        return bound<BatchNormalization>(firstType(context), std::move(scale).freeze(), std::move(shift).freeze());
-    });
+    return firstType(context).dtype == tensor::DType::Float64 ? boundNormalisation<double>(context, epsilon)
+                                                              : boundNormalisation<float>(context, epsilon);
 }
 
 } // namespace

@@ -41,20 +41,27 @@ private:
     Tensor m_slope;
 };
 
+/// The slope, which in the first forms has one value per channel.
+Tensor slopeOf(const BindContext& context)
+{
+    const Tensor& slope = context.constants[1];
+    const std::size_t rank = firstType(context).shape.size();
+    if (context.node.opset >= 7 || slope.rank() != 1 || slope.size() == 1 || rank < 3) {
+        return slope;
+    }
+    tensor::Shape perChannel(rank - 1, 1);
+    perChannel[0] = slope.size();
+    return slope.reshaped(std::move(perChannel));
+}
+
 BoundResult bindPRelu(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 2, 2));
-    RETRO_CHECK(expectFloats(context, {0, 1}));
+    RETRO_CHECK(expect(context, {.least = 2, .most = 2, .types = OperandTypes::Floats}));
     if (!context.constant(1)) {
         return context.error("the slope must be a constant");
     }
     const TensorType& x = firstType(context);
-    Tensor slope = context.constants[1];
-    if (context.node.opset < 7 && slope.rank() == 1 && slope.size() != 1 && x.shape.size() > 2) {
-        tensor::Shape perChannel(x.shape.size() - 1, 1); // the first forms give one slope per channel
-        perChannel[0] = slope.size();
-        slope = slope.reshaped(std::move(perChannel));
-    }
+    Tensor slope = slopeOf(context);
     RETRO_TRY(const tensor::Shape common, broadcastShape(context, x.shape, slope.shape()));
     if (common != x.shape) {
         return context.error("the slope does not broadcast to the operand");

@@ -77,6 +77,8 @@ private:
     Reads m_reads;
 };
 
+constexpr Signature kPair{.least = 2, .most = 2, .types = OperandTypes::Numbers};
+
 template <class O>
 BoundResult bindPair(const BindContext& context, Reads reads)
 {
@@ -86,15 +88,13 @@ BoundResult bindPair(const BindContext& context, Reads reads)
 
 BoundResult bindMul(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 2, 2));
-    RETRO_CHECK(expectNumbers(context));
+    RETRO_CHECK(expect(context, kPair));
     return bindPair<Mul>(context, readsOf(context));
 }
 
 BoundResult bindDiv(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 2, 2));
-    RETRO_CHECK(expectNumbers(context));
+    RETRO_CHECK(expect(context, kPair));
     // A constant numerator is no pass-through: the quotient is not linear in its denominator.
     const bool isScaling = context.constant(1) && !context.constant(0);
     return bindPair<Div>(context, isScaling ? Reads{Reads::bit(1), 0} : Reads{Reads::bit(0) | Reads::bit(1), 0});

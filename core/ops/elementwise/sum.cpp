@@ -43,7 +43,6 @@ private:
 
 BoundResult bindSum(const BindContext& context, double lastSign)
 {
-    RETRO_CHECK(expectNumbers(context));
     Shape shape = firstType(context).shape;
     for (std::size_t slot = 1; slot < context.node.inputs.size(); ++slot) {
         RETRO_TRY(shape, broadcastShape(context, shape, context.operandTypes[slot].shape));
@@ -53,21 +52,23 @@ BoundResult bindSum(const BindContext& context, double lastSign)
     return bound<SignedSum>(TensorType{firstType(context).dtype, std::move(shape)}, std::move(signs));
 }
 
+constexpr Signature kPair{.least = 2, .most = 2, .types = OperandTypes::Numbers};
+
 BoundResult bindAdd(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 2, 2));
+    RETRO_CHECK(expect(context, kPair));
     return bindSum(context, 1);
 }
 
 BoundResult bindSub(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 2, 2));
+    RETRO_CHECK(expect(context, kPair));
     return bindSum(context, -1);
 }
 
 BoundResult bindSumOfAll(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 1, kAnyNumber));
+    RETRO_CHECK(expect(context, {.most = kAnyNumber, .types = OperandTypes::Numbers}));
     return bindSum(context, 1);
 }
 

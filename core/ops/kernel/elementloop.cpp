@@ -99,9 +99,8 @@ bool canMerge(const std::vector<Shape>& strides, std::size_t outer, std::size_t 
                        [&](const Shape& s) { return s[outer] == s[inner] * innerExtent; });
 }
 
-} // namespace
-
-ElementLoop::ElementLoop(const Shape& shape, std::vector<Shape> strides) : m_strides(strides.size())
+/// Axes with more than one element, the result's largest stride first.
+std::vector<std::size_t> axesInMemoryOrder(const Shape& shape, const Shape& leading)
 {
     std::vector<std::size_t> order;
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
@@ -109,23 +108,18 @@ ElementLoop::ElementLoop(const Shape& shape, std::vector<Shape> strides) : m_str
             order.push_back(axis);
         }
     }
-    const Shape& leading = strides.front();
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return leading[a] > leading[b]; });
+    return order;
+}
+
+} // namespace
+
+ElementLoop::ElementLoop(const Shape& shape, std::vector<Shape> strides) : m_strides(strides.size())
+{
+    const std::vector<std::size_t> order = axesInMemoryOrder(shape, strides.front());
     for (std::size_t i = 0; i < order.size(); ++i) {
-        const std::size_t axis = order[i];
-        const bool merges = i > 0 && canMerge(strides, order[i - 1], axis, shape[axis]);
-        if (merges) {
-            m_extents.back() *= shape[axis];
-        } else {
-            m_extents.push_back(shape[axis]);
-        }
-        for (std::size_t p = 0; p < strides.size(); ++p) {
-            if (merges) {
-                m_strides[p].back() = strides[p][axis];
-            } else {
-                m_strides[p].push_back(strides[p][axis]);
-            }
-        }
+        const bool merges = i > 0 && canMerge(strides, order[i - 1], order[i], shape[order[i]]);
+        append(shape[order[i]], order[i], strides, merges);
     }
     if (m_extents.empty()) {
         m_extents.push_back(1);
@@ -135,6 +129,22 @@ ElementLoop::ElementLoop(const Shape& shape, std::vector<Shape> strides) : m_str
     }
     for (std::size_t i = 0; i + 1 < m_extents.size(); ++i) {
         m_rows *= m_extents[i];
+    }
+}
+
+void ElementLoop::append(std::int64_t extent, std::size_t axis, const std::vector<Shape>& strides, bool merges)
+{
+    if (merges) {
+        m_extents.back() *= extent;
+    } else {
+        m_extents.push_back(extent);
+    }
+    for (std::size_t p = 0; p < strides.size(); ++p) {
+        if (merges) {
+            m_strides[p].back() = strides[p][axis];
+        } else {
+            m_strides[p].push_back(strides[p][axis]);
+        }
     }
 }
 

@@ -34,6 +34,7 @@ public:
     /// `strides` per participant, each of shape's rank.
     ElementLoop(const tensor::Shape& shape, std::vector<tensor::Shape> strides);
 
+    /// Elements between neighbours of an innermost row.
     [[nodiscard]] std::int64_t innerStride(std::size_t participant) const { return m_strides[participant].back(); }
 
     /// Calls f(offsets, count) for pieces of innermost rows: offsets of the piece's first element, in elements, per
@@ -71,6 +72,9 @@ private:
         return offsets;
     }
 
+    /// Adds an axis inside the others, or merges it into the innermost.
+    void append(std::int64_t extent, std::size_t axis, const std::vector<tensor::Shape>& strides, bool merges);
+
     tensor::Shape m_extents;              // outermost first, at least one
     std::vector<tensor::Shape> m_strides; // per participant
     std::int64_t m_rows = 1;
@@ -81,8 +85,8 @@ template <class T, class Out = T, class F>
 [[nodiscard]] tensor::Tensor mapElements(const tensor::Tensor& a, const F& f)
 {
     tensor::Shape strides = resultStrides(a.shape(), {&a});
-    tensor::TensorBuffer buffer(tensor::DTypeOf<Out>::value, a.shape(), strides);
-    const ElementLoop loop(a.shape(), {std::move(strides), a.strides()});
+    tensor::TensorBuffer buffer{tensor::DTypeOf<Out>::value, a.shape(), strides};
+    const ElementLoop loop{a.shape(), {std::move(strides), a.strides()}};
     const T* in = a.data<T>();
     Out* out = buffer.data<Out>();
     const std::int64_t so = loop.innerStride(0);
@@ -109,8 +113,8 @@ template <class T, class F>
                                          const F& f)
 {
     tensor::Shape strides = resultStrides(shape, {&a, &b});
-    tensor::TensorBuffer buffer(tensor::DTypeOf<T>::value, shape, strides);
-    const ElementLoop loop(shape, {std::move(strides), broadcastStrides(a, shape), broadcastStrides(b, shape)});
+    tensor::TensorBuffer buffer{tensor::DTypeOf<T>::value, shape, strides};
+    const ElementLoop loop{shape, {std::move(strides), broadcastStrides(a, shape), broadcastStrides(b, shape)}};
     const T* inA = a.data<T>();
     const T* inB = b.data<T>();
     T* out = buffer.data<T>();

@@ -42,6 +42,7 @@ public:
     explicit WeightVariants(Tensor weight) : m_weight(std::move(weight)) {}
 
     [[nodiscard]] const Tensor& weight() const { return m_weight; }
+    /// The tensor with the variant applied.
     [[nodiscard]] const Tensor& get(WeightVariant variant) const
     {
         return variant.part == WeightPart::All

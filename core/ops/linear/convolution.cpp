@@ -17,10 +17,20 @@ using reference::ConvolutionShape;
 using reference::WindowAxis;
 using tensor::Shape;
 
+base::Result<void> expectConvolution(const BindContext& context)
+{
+    return expect(context, {.least = 2,
+                            .most = 3,
+                            .types = OperandTypes::Floats,
+                            .attributes = {{"kernel_shape", AttributeKind::Ints},
+                                           {"group", AttributeKind::Int},
+                                           {"output_padding", AttributeKind::Ints},
+                                           {"output_shape", AttributeKind::Ints}}});
+}
+
 /// Kernel extents from the weights, checked against kernel_shape.
 base::Result<std::vector<std::int64_t>> kernelOf(const BindContext& context)
 {
-    RETRO_CHECK(expectAttributes(context, {{"kernel_shape", AttributeKind::Ints}, {"group", AttributeKind::Int}}));
     const Shape& weight = context.operandTypes[1].shape;
     if (weight.size() != firstType(context).shape.size()) {
         return context.error(fmt::format("the weights have rank {}, the operand has rank {}; they must agree",
@@ -69,8 +79,7 @@ BoundResult boundMap(const BindContext& context, ConvolutionShape shape, onednn:
 
 BoundResult bindConv(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 2, 3));
-    RETRO_CHECK(expectFloats(context, {0, 1, 2}));
+    RETRO_CHECK(expectConvolution(context));
     RETRO_TRY(const auto kernel, kernelOf(context));
     RETRO_TRY(auto axes, windowsOver(context, kernel));
     RETRO_TRY(const std::int64_t groups, groupsOf(context, false));
@@ -94,51 +103,69 @@ void padTo(WindowAxis& axis, std::int64_t output, std::int64_t extra, bool isUpp
     axis.image = output;
 }
 
+/// output_padding and output_shape (its spatial part; empty when missing), one entry per axis.
+struct OutputAttributes
+{
+    std::vector<std::int64_t> padding;
+    std::vector<std::int64_t> shape;
+};
+
+base::Result<OutputAttributes> outputAttributes(const BindContext& context, const WindowAttributes& windows)
+{
+    const std::size_t count = windows.strides.size();
+    OutputAttributes result{context.intsAttribute("output_padding", std::vector<std::int64_t>(count, 0)),
+                            context.intsAttribute("output_shape", {})};
+    if (result.shape.size() == count + 2) { // some exporters name batch and channels, too
+        result.shape.erase(result.shape.begin(), result.shape.begin() + 2);
+    }
+    if (result.padding.size() != count || (!result.shape.empty() && result.shape.size() != count)) {
+        return context.error(fmt::format("output_padding and output_shape need {} entries", count));
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        if (result.padding[i] < 0 || result.padding[i] > windows.strides[i] + windows.dilations[i]) {
+            return context.error(
+                fmt::format("output_padding {} is not between 0 and stride or dilation", result.padding[i]));
+        }
+    }
+    return result;
+}
+
+/// Image and pads of axis `i`, whose other numbers are known.
+void placeImage(WindowAxis& axis, std::size_t i, const WindowAttributes& windows, const OutputAttributes& output)
+{
+    const std::int64_t extra = output.padding[i];
+    if (!output.shape.empty() || windows.autoPad.starts_with("SAME")) {
+        padTo(axis, output.shape.empty() ? axis.windows * axis.stride : output.shape[i], extra,
+              windows.autoPad == "SAME_UPPER");
+        return;
+    }
+    if (windows.autoPad == "NOTSET") {
+        axis.padBegin = windows.pads[i];
+        axis.padEnd = windows.pads[windows.strides.size() + i];
+    }
+    axis.image = (axis.windows - 1) * axis.stride + extra + axis.span() - axis.padBegin - axis.padEnd;
+}
+
 base::Result<std::vector<WindowAxis>> transposedAxes(const BindContext& context,
                                                      const std::vector<std::int64_t>& kernel)
 {
-    RETRO_TRY(const std::size_t count, spatialAxes(context));
-    RETRO_CHECK(expectKernel(context, kernel, count));
-    RETRO_TRY(const WindowAttributes attributes, windowAttributes(context, count));
-    RETRO_CHECK(
-        expectAttributes(context, {{"output_padding", AttributeKind::Ints}, {"output_shape", AttributeKind::Ints}}));
-    const auto extra = context.intsAttribute("output_padding", std::vector<std::int64_t>(count, 0));
-    auto wanted = context.intsAttribute("output_shape", {});
-    if (wanted.size() == count + 2) {
-        wanted.erase(wanted.begin(), wanted.begin() + 2);
-    }
-    if (extra.size() != count || (!wanted.empty() && wanted.size() != count)) {
-        return context.error(fmt::format("output_padding and output_shape need {} entries", count));
-    }
+    RETRO_TRY(const std::size_t count, spatialAxes(context, kernel));
+    RETRO_TRY(const WindowAttributes windows, windowAttributes(context, count));
+    RETRO_TRY(const OutputAttributes output, outputAttributes(context, windows));
     std::vector<WindowAxis> axes(count);
     for (std::size_t i = 0; i < count; ++i) {
-        WindowAxis& axis = axes[i];
-        axis.windows = firstType(context).shape[2 + i];
-        axis.kernel = kernel[i];
-        axis.stride = attributes.strides[i];
-        axis.dilation = attributes.dilations[i];
-        const bool isSame = attributes.autoPad.starts_with("SAME");
-        if (extra[i] < 0 || extra[i] > axis.stride + axis.dilation) {
-            return context.error(fmt::format("output_padding {} is not smaller than stride or dilation", extra[i]));
-        }
-        if (!wanted.empty() || isSame) {
-            padTo(axis, wanted.empty() ? axis.windows * axis.stride : wanted[i], extra[i],
-                  attributes.autoPad == "SAME_UPPER");
-            continue;
-        }
-        if (attributes.autoPad == "NOTSET") {
-            axis.padBegin = attributes.pads[i];
-            axis.padEnd = attributes.pads[count + i];
-        }
-        axis.image = (axis.windows - 1) * axis.stride + extra[i] + axis.span() - axis.padBegin - axis.padEnd;
+        axes[i].windows = firstType(context).shape[2 + i];
+        axes[i].kernel = kernel[i];
+        axes[i].stride = windows.strides[i];
+        axes[i].dilation = windows.dilations[i];
+        placeImage(axes[i], i, windows, output);
     }
     return axes;
 }
 
 BoundResult bindConvTranspose(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 2, 3));
-    RETRO_CHECK(expectFloats(context, {0, 1, 2}));
+    RETRO_CHECK(expectConvolution(context));
     RETRO_TRY(const auto kernel, kernelOf(context));
     RETRO_TRY(auto axes, transposedAxes(context, kernel));
     RETRO_TRY(const std::int64_t groups, groupsOf(context, true));

@@ -34,7 +34,6 @@ Shape ConvolutionMap::shapeAfter(Direction direction) const
     return shape;
 }
 
-/// Through oneDNN; invalid when it has no implementation for this geometry.
 Tensor ConvolutionMap::packed(const Tensor& t, WeightVariant variant, Direction direction) const
 {
     const PackKey key{WeightVariants::canonical(variant), direction, threads()};

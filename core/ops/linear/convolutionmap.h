@@ -36,8 +36,11 @@ private:
         auto operator<=>(const PackKey&) const = default;
     };
 
+    /// Shape of what walk() gives in that direction.
     [[nodiscard]] tensor::Shape shapeAfter(onednn::Direction direction) const;
+    /// The map without bias, by whichever path computes it.
     [[nodiscard]] Tensor walk(const Tensor& t, WeightVariant variant, onednn::Direction direction) const;
+    /// Through oneDNN; invalid when it has no implementation for this geometry.
     [[nodiscard]] Tensor packed(const Tensor& t, WeightVariant variant, onednn::Direction direction) const;
 
     reference::ConvolutionShape m_shape;

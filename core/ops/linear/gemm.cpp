@@ -68,72 +68,85 @@ struct Parameters
     Shape output;
 };
 
+/// Shape of operand `slot` as it is multiplied.
+Shape matrixShape(const BindContext& context, std::size_t slot, bool swaps)
+{
+    Shape shape = context.operandTypes[slot].shape;
+    if (swaps) {
+        std::swap(shape[0], shape[1]);
+    }
+    return shape;
+}
+
 base::Result<Parameters> parametersOf(const BindContext& context)
 {
-    RETRO_CHECK(expectAttributes(context, {{"transA", AttributeKind::Int},
-                                           {"transB", AttributeKind::Int},
-                                           {"alpha", AttributeKind::Float},
-                                           {"beta", AttributeKind::Float}}));
     Parameters p;
     p.swaps = {context.intAttribute("transA", 0) != 0, context.intAttribute("transB", 0) != 0};
     p.alpha = context.floatAttribute("alpha", 1);
     p.beta = context.floatAttribute("beta", 1);
-    Shape a = context.operandTypes[0].shape;
-    Shape b = context.operandTypes[1].shape;
-    if (a.size() != 2 || b.size() != 2) {
+    if (context.operandTypes[0].shape.size() != 2 || context.operandTypes[1].shape.size() != 2) {
         return context.error("A and B must be matrices (rank 2); use MatMul for batches");
     }
-    if (p.swaps[0]) {
-        std::swap(a[0], a[1]);
-    }
-    if (p.swaps[1]) {
-        std::swap(b[0], b[1]);
-    }
+    const Shape a = matrixShape(context, 0, p.swaps[0]);
+    const Shape b = matrixShape(context, 1, p.swaps[1]);
     if (a[1] != b[0]) {
         return context.error(fmt::format("inner extents {} and {} differ; check transA and transB", a[1], b[0]));
     }
     p.depth = a[1];
     p.output = {a[0], b[1]};
     RETRO_CHECK(expectSize(context, p.output));
-    if (context.present(2)) {
-        RETRO_TRY(const Shape common, broadcastShape(context, context.operandTypes[2].shape, p.output));
-        if (common != p.output) {
-            return context.error("C does not broadcast to the shape of the product");
-        }
-    }
     return p;
 }
 
-BoundResult bindGemm(const BindContext& context)
+/// C, if present, broadcasts to the product and can be the bias of a linear map.
+base::Result<void> expectBias(const BindContext& context, const Shape& output)
 {
-    RETRO_CHECK(expectArity(context, 2, 3));
-    RETRO_CHECK(expectFloats(context, {0, 1, 2}));
-    RETRO_TRY(const Parameters p, parametersOf(context));
-    const TensorType output{firstType(context).dtype, p.output};
-    const bool hasMatrix = context.constant(0) || context.constant(1);
-    if (context.present(2) && !(hasMatrix && context.constant(2))) {
+    if (!context.present(2)) {
+        return {};
+    }
+    RETRO_TRY(const Shape common, broadcastShape(context, context.operandTypes[2].shape, output));
+    if (common != output) {
+        return context.error("C does not broadcast to the shape of the product");
+    }
+    if (!context.constant(2) || !(context.constant(0) || context.constant(1))) {
         return context.error("Gemm with a C that is added needs C and one of A and B constant; split it into MatMul "
                              "and Add, or fold the constants first");
     }
-    if (!hasMatrix) {
-        return bound<Gemm>(output, p.depth, p.swaps, p.alpha);
-    }
+    return {};
+}
+
+BoundResult boundMap(const BindContext& context, const Parameters& p)
+{
     MatrixMapPlan plan;
     plan.isWeightOnRight = context.constant(1);
     plan.slot = plan.isWeightOnRight ? 0 : 1;
     plan.isTransposed = p.swaps[plan.slot];
     plan.xOuter = context.operandTypes[plan.slot].shape;
-    plan.xInner = plan.xOuter;
-    if (plan.isTransposed) {
-        std::swap(plan.xInner[0], plan.xInner[1]);
-    }
+    plan.xInner = matrixShape(context, plan.slot, plan.isTransposed);
     plan.zInner = p.output;
     const std::size_t other = 1 - plan.slot;
     plan.weight = scaledBy(p.alpha, swappedIf(p.swaps[other], context.constants[other])).contiguous();
     if (context.present(2)) {
         plan.bias = scaledBy(p.beta, context.constants[2]).contiguous();
     }
-    return bound<MatrixMap>(output, std::move(plan));
+    return bound<MatrixMap>(TensorType{firstType(context).dtype, p.output}, std::move(plan));
+}
+
+BoundResult bindGemm(const BindContext& context)
+{
+    RETRO_CHECK(expect(context, {.least = 2,
+                                 .most = 3,
+                                 .types = OperandTypes::Floats,
+                                 .attributes = {{"transA", AttributeKind::Int},
+                                                {"transB", AttributeKind::Int},
+                                                {"alpha", AttributeKind::Float},
+                                                {"beta", AttributeKind::Float}}}));
+    RETRO_TRY(const Parameters p, parametersOf(context));
+    RETRO_CHECK(expectBias(context, p.output));
+    if (context.constant(0) || context.constant(1)) {
+        return boundMap(context, p);
+    }
+    return bound<Gemm>(TensorType{firstType(context).dtype, p.output}, p.depth, p.swaps, p.alpha);
 }
 
 } // namespace

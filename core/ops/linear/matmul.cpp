@@ -26,44 +26,54 @@ struct Shapes
     Shape output; // as ONNX has it
 };
 
+/// Shape as a matrix: a vector becomes a row (on the left) or a column (on the right).
+Shape asMatrix(Shape shape, bool isLeft)
+{
+    if (shape.size() == 1) {
+        shape.insert(isLeft ? shape.begin() : shape.end(), 1);
+    }
+    return shape;
+}
+
+Shape batchOf(const Shape& matrix) { return {matrix.begin(), matrix.end() - 2}; }
+
+/// A batch times one matrix is one product with longer rows.
+void flattenBatch(Shapes& shapes)
+{
+    const std::int64_t batch = tensor::elementCount(batchOf(shapes.z));
+    if (tensor::elementCount(batchOf(shapes.b)) == 1 && tensor::elementCount(batchOf(shapes.a)) == batch) {
+        const std::int64_t rows = batch * shapes.a[shapes.a.size() - 2];
+        shapes.a = {rows, shapes.a.back()};
+        shapes.b = {shapes.a.back(), shapes.b.back()};
+        shapes.z = {rows, shapes.b.back()};
+    }
+}
+
 base::Result<Shapes> shapesOf(const BindContext& context)
 {
-    Shape a = context.operandTypes[0].shape;
-    Shape b = context.operandTypes[1].shape;
-    if (a.empty() || b.empty()) {
+    const Shape& outerA = context.operandTypes[0].shape;
+    const Shape& outerB = context.operandTypes[1].shape;
+    if (outerA.empty() || outerB.empty()) {
         return context.error("a scalar cannot be multiplied as a matrix; use Mul");
     }
-    const bool isRow = a.size() == 1;
-    const bool isColumn = b.size() == 1;
-    if (isRow) {
-        a.insert(a.begin(), 1);
+    Shapes shapes{asMatrix(outerA, true), asMatrix(outerB, false), {}, {}};
+    const std::int64_t rows = shapes.a[shapes.a.size() - 2];
+    const std::int64_t columns = shapes.b.back();
+    if (shapes.b[shapes.b.size() - 2] != shapes.a.back()) {
+        return context.error(fmt::format("inner extents {} and {} differ; transpose or reshape one operand",
+                                         shapes.a.back(), shapes.b[shapes.b.size() - 2]));
     }
-    if (isColumn) {
-        b.push_back(1);
-    }
-    const std::int64_t rows = a[a.size() - 2];
-    const std::int64_t depth = a.back();
-    const std::int64_t columns = b.back();
-    if (b[b.size() - 2] != depth) {
-        return context.error(
-            fmt::format("inner extents {} and {} differ; transpose or reshape one operand", depth, b[b.size() - 2]));
-    }
-    RETRO_TRY(const Shape batch, broadcastShape(context, {a.begin(), a.end() - 2}, {b.begin(), b.end() - 2}));
-    Shapes shapes{a, b, batch, batch};
+    RETRO_TRY(shapes.z, broadcastShape(context, batchOf(shapes.a), batchOf(shapes.b)));
+    shapes.output = shapes.z;
     shapes.z.insert(shapes.z.end(), {rows, columns});
-    if (!isRow) {
+    if (outerA.size() > 1) {
         shapes.output.push_back(rows);
     }
-    if (!isColumn) {
+    if (outerB.size() > 1) {
         shapes.output.push_back(columns);
     }
     RETRO_CHECK(expectSize(context, shapes.output));
-    const std::int64_t batchA = tensor::elementCount({a.begin(), a.end() - 2});
-    if (tensor::elementCount({b.begin(), b.end() - 2}) == 1 && batchA == tensor::elementCount(batch)) {
-        shapes.a = {batchA * rows, depth};
-        shapes.b = {depth, columns};
-        shapes.z = {batchA * rows, columns};
-    }
+    flattenBatch(shapes);
     return shapes;
 }
 
@@ -102,16 +112,8 @@ private:
     Shapes m_shapes;
 };
 
-BoundResult bindMatMul(const BindContext& context)
+BoundResult boundMap(const BindContext& context, const Shapes& shapes)
 {
-    RETRO_CHECK(expectArity(context, 2, 2));
-    RETRO_CHECK(expectFloats(context, {0, 1}));
-    RETRO_TRY(Shapes shapes, shapesOf(context));
-    const TensorType& a = context.operandTypes[0];
-    const TensorType& b = context.operandTypes[1];
-    if (!context.constant(0) && !context.constant(1)) {
-        return bound<MatMul>(a, b, std::move(shapes));
-    }
     MatrixMapPlan plan;
     plan.isWeightOnRight = context.constant(1);
     plan.slot = plan.isWeightOnRight ? 0 : 1;
@@ -119,7 +121,17 @@ BoundResult bindMatMul(const BindContext& context)
     plan.xInner = plan.isWeightOnRight ? shapes.a : shapes.b;
     plan.zInner = shapes.z;
     plan.weight = context.constants[1 - plan.slot].reshaped(plan.isWeightOnRight ? shapes.b : shapes.a);
-    return bound<MatrixMap>(TensorType{a.dtype, shapes.output}, std::move(plan));
+    return bound<MatrixMap>(TensorType{firstType(context).dtype, shapes.output}, std::move(plan));
+}
+
+BoundResult bindMatMul(const BindContext& context)
+{
+    RETRO_CHECK(expect(context, {.least = 2, .most = 2, .types = OperandTypes::Floats}));
+    RETRO_TRY(Shapes shapes, shapesOf(context));
+    if (context.constant(0) || context.constant(1)) {
+        return boundMap(context, shapes);
+    }
+    return bound<MatMul>(context.operandTypes[0], context.operandTypes[1], std::move(shapes));
 }
 
 } // namespace

@@ -49,8 +49,11 @@ private:
         auto operator<=>(const PackKey&) const = default;
     };
 
+    /// x·W, or x·Wᵀ, through oneDNN's own layout; invalid when it has no implementation.
     [[nodiscard]] Tensor packedProduct(const Tensor& x, WeightVariant variant, bool isBackward) const;
+    /// Product of an inner operand with the weights, or with their transpose.
     [[nodiscard]] Tensor product(const Tensor& x, WeightVariant variant, bool isBackward) const;
+    /// x as it is multiplied: row-major, reshaped or swapped.
     [[nodiscard]] Tensor inner(const Tensor& x) const;
 
     MatrixMapPlan m_plan;

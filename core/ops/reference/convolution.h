@@ -17,6 +17,7 @@ struct ConvolutionShape
     std::int64_t filters = 1;  ///< of the result, per group
     std::vector<WindowAxis> axes;
 
+    /// Product of one extent over the axes.
     [[nodiscard]] std::int64_t product(std::int64_t WindowAxis::*extent) const
     {
         std::int64_t result = 1;
@@ -42,34 +43,17 @@ template <class F>
 void forEachTap(const ConvolutionShape& shape, std::int64_t first, std::int64_t count, const F& f)
 {
     const auto axes = threeAxes(shape.axes);
-    const std::int64_t image = shape.imageSize();
     const std::int64_t taps = shape.taps();
-    const auto visitTap = [&](std::int64_t channel, std::int64_t tap) {
-        const std::int64_t k2 = tap % axes[2].kernel;
-        const std::int64_t k1 = tap / axes[2].kernel % axes[1].kernel;
-        const std::int64_t k0 = tap / axes[2].kernel / axes[1].kernel;
-        std::int64_t o2 = first % axes[2].windows;
-        std::int64_t o1 = first / axes[2].windows % axes[1].windows;
-        std::int64_t o0 = first / axes[2].windows / axes[1].windows;
-        for (std::int64_t i = 0; i < count; ++i) {
-            const std::int64_t i0 = axes[0].position(o0, k0);
-            const std::int64_t i1 = axes[1].position(o1, k1);
-            const std::int64_t i2 = axes[2].position(o2, k2);
-            if (axes[0].contains(i0) && axes[1].contains(i1) && axes[2].contains(i2)) {
-                f(channel * taps + tap, i, channel * image + (i0 * axes[1].image + i1) * axes[2].image + i2);
+    for (std::int64_t row = 0; row < shape.channels * taps; ++row) {
+        const std::int64_t tap = row % taps;
+        const std::array<std::int64_t, 3> index{tap / axes[2].kernel / axes[1].kernel,
+                                                tap / axes[2].kernel % axes[1].kernel, tap % axes[2].kernel};
+        const std::int64_t channelAt = row / taps * shape.imageSize();
+        WindowCounter window(axes, first);
+        for (std::int64_t i = 0; i < count; ++i, window.advance()) {
+            if (const std::int64_t at = window.read(index); at >= 0) {
+                f(row, i, channelAt + at);
             }
-            if (++o2 == axes[2].windows) {
-                o2 = 0;
-                if (++o1 == axes[1].windows) {
-                    o1 = 0;
-                    ++o0;
-                }
-            }
-        }
-    };
-    for (std::int64_t channel = 0; channel < shape.channels; ++channel) {
-        for (std::int64_t tap = 0; tap < taps; ++tap) {
-            visitTap(channel, tap);
         }
     }
 }
@@ -94,7 +78,8 @@ void convolve(const ConvolutionShape& shape, const T* x, const T* w, T* z)
 {
     const std::int64_t depth = shape.channels * shape.taps();
     const std::int64_t windows = shape.windowCount();
-    std::vector<T> columns(static_cast<std::size_t>(depth * std::min(detail::kWindowBlock, windows)));
+    std::vector<T> columns;
+    columns.resize(static_cast<std::size_t>(depth * std::min(detail::kWindowBlock, windows)));
     detail::forEachBlock(shape, [&](std::int64_t g, std::int64_t first, std::int64_t count) {
         std::fill(columns.begin(), columns.end(), T{0});
         const T* image = x + g * shape.channels * shape.imageSize();
@@ -116,7 +101,8 @@ void convolveTransposed(const ConvolutionShape& shape, const T* z, const T* w, T
     const std::int64_t windows = shape.windowCount();
     const std::int64_t imageSize = shape.channels * shape.imageSize();
     std::fill(x, x + shape.batch * shape.groups * imageSize, T{0});
-    std::vector<T> columns(static_cast<std::size_t>(depth * std::min(detail::kWindowBlock, windows)));
+    std::vector<T> columns;
+    columns.resize(static_cast<std::size_t>(depth * std::min(detail::kWindowBlock, windows)));
     detail::forEachBlock(shape, [&](std::int64_t g, std::int64_t first, std::int64_t count) {
         const T* weights = w + g % shape.groups * shape.filters * depth;
         multiply(MatrixView<T>{weights, depth, shape.filters, 1, depth},

@@ -52,29 +52,60 @@ void pack(const T* from, std::int64_t lineStride, std::int64_t depthStride, std:
     }
 }
 
-/// c[0…rows, 0…columns] (+)= panel a · panel b, one product after the other along the depth.
+/// A block of c that is kept in registers.
 template <class T>
-void multiplyTile(const T* a, const T* b, std::int64_t depth, T* c, std::int64_t stride, std::int64_t rows,
-                  std::int64_t columns, bool isFirst)
+struct Tile
 {
     T sum[kTileRows][kTileColumns] = {};
-    for (std::int64_t i = 0; !isFirst && i < rows; ++i) {
-        for (std::int64_t j = 0; j < columns; ++j) {
-            sum[i][j] = c[i * stride + j];
+
+    /// Starts from what c holds.
+    void load(const T* c, std::int64_t stride, std::int64_t rows, std::int64_t columns)
+    {
+        for (std::int64_t i = 0; i < rows; ++i) {
+            std::copy(c + i * stride, c + i * stride + columns, sum[i]);
         }
     }
-    for (std::int64_t k = 0; k < depth; ++k, a += kTileRows, b += kTileColumns) {
-        for (std::int64_t i = 0; i < kTileRows; ++i) {
-            for (std::int64_t j = 0; j < kTileColumns; ++j) {
-                sum[i][j] += a[i] * b[j];
+    /// Adds panel a · panel b, one product after the other along the depth.
+    void multiply(const T* a, const T* b, std::int64_t depth)
+    {
+        for (std::int64_t k = 0; k < depth; ++k, a += kTileRows, b += kTileColumns) {
+            for (std::int64_t i = 0; i < kTileRows; ++i) {
+                for (std::int64_t j = 0; j < kTileColumns; ++j) {
+                    sum[i][j] += a[i] * b[j];
+                }
             }
         }
     }
-    for (std::int64_t i = 0; i < rows; ++i) {
-        for (std::int64_t j = 0; j < columns; ++j) {
-            c[i * stride + j] = sum[i][j];
+    /// Writes rows × columns of the block.
+    void store(T* c, std::int64_t stride, std::int64_t rows, std::int64_t columns) const
+    {
+        for (std::int64_t i = 0; i < rows; ++i) {
+            std::copy(sum[i], sum[i] + columns, c + i * stride);
         }
     }
+};
+
+/// c (rows × columns) = packed a · packed b, added to what c holds unless `isFirst`.
+template <class T>
+void multiplyBlock(const T* a, const T* b, std::int64_t depth, T* c, std::int64_t stride, std::int64_t rows,
+                   std::int64_t columns, bool isFirst)
+{
+    const std::int64_t panels = (columns + kTileColumns - 1) / kTileColumns;
+    const std::int64_t grain = std::max<std::int64_t>(1, 65536 / (rows * depth));
+    parallelFor(panels, grain, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t j = begin * kTileColumns; j < std::min(end * kTileColumns, columns); j += kTileColumns) {
+            const std::int64_t width = std::min(kTileColumns, columns - j);
+            for (std::int64_t i = 0; i < rows; i += kTileRows) {
+                const std::int64_t height = std::min(kTileRows, rows - i);
+                Tile<T> tile;
+                if (!isFirst) {
+                    tile.load(c + i * stride + j, stride, height, width);
+                }
+                tile.multiply(a + i * depth, b + j * depth, depth);
+                tile.store(c + i * stride + j, stride, height, width);
+            }
+        }
+    });
 }
 
 } // namespace detail
@@ -92,8 +123,10 @@ void multiply(const MatrixView<T>& a, const MatrixView<T>& b, T* c, std::int64_t
         return;
     }
     const std::int64_t deepest = std::min(kDepth, a.columns);
-    std::vector<T> packedA(static_cast<std::size_t>(std::min(kBlockRows, a.rows + kTileRows) * deepest));
-    std::vector<T> packedB(static_cast<std::size_t>(std::min(kBlockColumns, b.columns + kTileColumns) * deepest));
+    std::vector<T> packedA;
+    packedA.resize(static_cast<std::size_t>(std::min(kBlockRows, a.rows + kTileRows) * deepest));
+    std::vector<T> packedB;
+    packedB.resize(static_cast<std::size_t>(std::min(kBlockColumns, b.columns + kTileColumns) * deepest));
     for (std::int64_t column = 0; column < b.columns; column += kBlockColumns) {
         const std::int64_t columns = std::min(kBlockColumns, b.columns - column);
         for (std::int64_t k = 0; k < a.columns; k += kDepth) {
@@ -104,18 +137,8 @@ void multiply(const MatrixView<T>& a, const MatrixView<T>& b, T* c, std::int64_t
                 const std::int64_t rows = std::min(kBlockRows, a.rows - row);
                 pack(a.data + row * a.rowStride + k * a.columnStride, a.rowStride, a.columnStride, rows, depth,
                      kTileRows, packedA.data());
-                const std::int64_t panels = (columns + kTileColumns - 1) / kTileColumns;
-                const std::int64_t grain = std::max<std::int64_t>(1, 65536 / (rows * depth));
-                parallelFor(panels, grain, [&](std::int64_t begin, std::int64_t end) {
-                    for (std::int64_t panel = begin; panel < end; ++panel) {
-                        const std::int64_t j = panel * kTileColumns;
-                        for (std::int64_t i = 0; i < rows; i += kTileRows) {
-                            multiplyTile(packedA.data() + i * depth, packedB.data() + j * depth, depth,
-                                         c + (row + i) * stride + column + j, stride, std::min(kTileRows, rows - i),
-                                         std::min(kTileColumns, columns - j), k == 0);
-                        }
-                    }
-                });
+                multiplyBlock(packedA.data(), packedB.data(), depth, c + row * stride + column, stride, rows, columns,
+                              k == 0);
             }
         }
     }

@@ -23,19 +23,14 @@ struct PoolShape
 /// Positions in the image that a window reads, in scan order; padding is left out.
 inline void tapsOf(const PoolShape& shape, std::int64_t window, std::vector<std::int64_t>& taps)
 {
-    const auto& [a, b, c] = shape.axes;
-    const std::int64_t o2 = window % c.windows;
-    const std::int64_t o1 = window / c.windows % b.windows;
-    const std::int64_t o0 = window / c.windows / b.windows;
+    const WindowCounter counter{shape.axes, window};
+    std::array<std::int64_t, 3> tap{};
     taps.clear();
-    for (std::int64_t k0 = 0; k0 < a.kernel; ++k0) {
-        for (std::int64_t k1 = 0; k1 < b.kernel; ++k1) {
-            for (std::int64_t k2 = 0; k2 < c.kernel; ++k2) {
-                const std::int64_t i0 = a.position(o0, k0);
-                const std::int64_t i1 = b.position(o1, k1);
-                const std::int64_t i2 = c.position(o2, k2);
-                if (a.contains(i0) && b.contains(i1) && c.contains(i2)) {
-                    taps.push_back((i0 * b.image + i1) * c.image + i2);
+    for (tap[0] = 0; tap[0] < shape.axes[0].kernel; ++tap[0]) {
+        for (tap[1] = 0; tap[1] < shape.axes[1].kernel; ++tap[1]) {
+            for (tap[2] = 0; tap[2] < shape.axes[2].kernel; ++tap[2]) {
+                if (const std::int64_t at = counter.read(tap); at >= 0) {
+                    taps.push_back(at);
                 }
             }
         }
@@ -81,13 +76,17 @@ struct Winners
         for (const std::int64_t tap : taps) {
             const T* x = image + tap * channels;
             for (std::int64_t c = 0; c < count; ++c) {
-                T& best = value[static_cast<std::size_t>(c)];
-                const bool wins = x[c] > best || (x[c] != x[c] && best == best);
-                best = wins ? x[c] : best;
-                std::int64_t& where = position[static_cast<std::size_t>(c)];
-                where = wins ? tap : where;
+                consider(static_cast<std::size_t>(c), x[c], tap);
             }
         }
+    }
+
+private:
+    void consider(std::size_t c, T x, std::int64_t tap)
+    {
+        const bool wins = x > value[c] || (x != x && value[c] == value[c]);
+        value[c] = wins ? x : value[c];
+        position[c] = wins ? tap : position[c];
     }
 };
 

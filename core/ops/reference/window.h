@@ -27,6 +27,7 @@ struct WindowAxis
     {
         return o * stride - padBegin + k * dilation;
     }
+    /// True when the position lies in the image.
     [[nodiscard]] bool contains(std::int64_t at) const { return at >= 0 && at < image; }
 };
 
@@ -39,5 +40,41 @@ inline std::array<WindowAxis, 3> threeAxes(const std::vector<WindowAxis>& axes)
     }
     return three;
 }
+
+/// The windows over an image one after the other, as three indices.
+struct WindowCounter
+{
+    const std::array<WindowAxis, 3>& axes;
+    std::array<std::int64_t, 3> index;
+
+    WindowCounter(const std::array<WindowAxis, 3>& from, std::int64_t window)
+        : axes(from), index{window / from[2].windows / from[1].windows, window / from[2].windows % from[1].windows,
+                            window % from[2].windows}
+    {}
+
+    /// Position in the image that the tap (k0, k1, k2) reads; −1 for padding.
+    [[nodiscard]] std::int64_t read(const std::array<std::int64_t, 3>& tap) const
+    {
+        std::int64_t at = 0;
+        for (std::size_t i = 0; i < 3; ++i) {
+            const std::int64_t position = axes[i].position(index[i], tap[i]);
+            if (!axes[i].contains(position)) {
+                return -1;
+            }
+            at = at * axes[i].image + position;
+        }
+        return at;
+    }
+    /// Goes to the next window.
+    void advance()
+    {
+        for (std::size_t i = 3; i-- > 0;) {
+            if (++index[i] < axes[i].windows) {
+                return;
+            }
+            index[i] = 0;
+        }
+    }
+};
 
 } // namespace retro::ops::reference

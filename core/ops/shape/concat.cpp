@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <numeric>
 
 namespace retro::ops
 {
@@ -75,31 +76,41 @@ base::Result<void> expectSimilar(const BindContext& context, std::size_t axis)
     return {};
 }
 
-BoundResult bindConcat(const BindContext& context)
+/// Every operand's extent along `axis`.
+std::vector<std::int64_t> extentsAlong(const BindContext& context, std::size_t axis)
 {
-    RETRO_CHECK(expectArity(context, 1, kAnyNumber));
-    RETRO_CHECK(expectAttributes(context, {{"axis", AttributeKind::Int}}));
+    std::vector<std::int64_t> extents;
+    for (std::size_t slot = 0; slot < context.node.inputs.size(); ++slot) {
+        extents.push_back(context.operandTypes[slot].shape[axis]);
+    }
+    return extents;
+}
+
+/// The attribute 'axis', which only the first forms may leave out.
+base::Result<std::size_t> concatAxis(const BindContext& context)
+{
     if (context.node.opset >= 4 && context.node.attributes.find("axis") == context.node.attributes.end()) {
         return context.error("attribute 'axis' is missing");
     }
+    return axisWithin(context, context.intAttribute("axis", 1), firstType(context).shape.size());
+}
+
+BoundResult bindConcat(const BindContext& context)
+{
+    RETRO_CHECK(expect(context, {.most = kAnyNumber, .attributes = {{"axis", AttributeKind::Int}}}));
     const TensorType& first = firstType(context);
-    RETRO_TRY(const std::size_t axis, axisWithin(context, context.intAttribute("axis", 1), first.shape.size()));
+    RETRO_TRY(const std::size_t axis, concatAxis(context));
     RETRO_CHECK(expectSimilar(context, axis));
-    std::vector<std::int64_t> extents;
+    auto extents = extentsAlong(context, axis);
     Shape shape = first.shape;
-    shape[axis] = 0;
-    for (std::size_t slot = 0; slot < context.node.inputs.size(); ++slot) {
-        extents.push_back(context.operandTypes[slot].shape[axis]);
-        shape[axis] += extents.back();
-    }
+    shape[axis] = std::accumulate(extents.begin(), extents.end(), std::int64_t{0});
     RETRO_CHECK(expectSize(context, shape));
     return bound<Joining>(TensorType{first.dtype, std::move(shape)}, std::move(extents), axis, false);
 }
 
 BoundResult bindStack(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 1, kAnyNumber));
-    RETRO_CHECK(expectAttributes(context, {{"axis", AttributeKind::Int}}));
+    RETRO_CHECK(expect(context, {.most = kAnyNumber, .attributes = {{"axis", AttributeKind::Int}}}));
     const TensorType& first = firstType(context);
     RETRO_TRY(const std::size_t axis, axisWithin(context, context.intAttribute("axis", 0), first.shape.size() + 1));
     RETRO_CHECK(expectSimilar(context, first.shape.size()));

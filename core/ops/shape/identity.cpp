@@ -76,8 +76,7 @@ BoundResult bindCheckpoint(const BindContext& context)
 
 BoundResult bindNeg(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 1, 1));
-    RETRO_CHECK(expectNumbers(context));
+    RETRO_CHECK(expect(context, {.types = OperandTypes::Numbers}));
     return bound<Negation>(firstType(context));
 }
 

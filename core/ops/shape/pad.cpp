@@ -73,34 +73,40 @@ private:
     Tensor m_fill;
 };
 
+/// The axes that the pads are for: all, or those that operand 3 names.
+base::Result<std::vector<std::size_t>> paddedAxes(const BindContext& context)
+{
+    const std::size_t rank = firstType(context).shape.size();
+    std::vector<std::size_t> axes(rank);
+    std::iota(axes.begin(), axes.end(), std::size_t{0});
+    if (context.node.opset < 18 || !context.present(3)) {
+        return axes;
+    }
+    RETRO_TRY(const auto named, context.constantInts(3));
+    RETRO_TRY([[maybe_unused]] const auto sorted, axesWithin(context, named, rank)); // refuses what is named twice
+    axes.clear();
+    for (const std::int64_t axis : named) {
+        axes.push_back(static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis));
+    }
+    return axes;
+}
+
 /// Begins and ends for all axes.
 base::Result<Shape> padsOf(const BindContext& context)
 {
     const std::size_t rank = firstType(context).shape.size();
     RETRO_TRY(const auto given, intsFrom(context, context.node.opset < 2 ? "paddings" : "pads", 1, 11));
-    std::vector<std::size_t> axes(rank);
-    std::iota(axes.begin(), axes.end(), std::size_t{0});
-    if (context.node.opset >= 18 && context.present(3)) {
-        RETRO_TRY(const auto named, context.constantInts(3));
-        axes.clear();
-        for (const std::int64_t axis : named) {
-            RETRO_TRY(const std::size_t plain, axisWithin(context, axis, rank));
-            axes.push_back(plain);
-        }
-    }
+    RETRO_TRY(const auto axes, paddedAxes(context));
     if (given.size() != 2 * axes.size()) {
         return context.error(
             fmt::format("pads has {} entries, but {} axes need {}", given.size(), axes.size(), 2 * axes.size()));
     }
     Shape pads(2 * rank, 0);
-    for (std::size_t i = 0; i < axes.size(); ++i) {
-        pads[axes[i]] = given[i];
-        pads[rank + axes[i]] = given[axes.size() + i];
-    }
-    for (const std::int64_t pad : pads) {
-        if (pad < -kMaxElements || pad > kMaxElements) {
-            return context.error(fmt::format("pads contains {}, which is out of range", pad));
+    for (std::size_t i = 0; i < given.size(); ++i) {
+        if (given[i] < -kMaxElements || given[i] > kMaxElements) {
+            return context.error(fmt::format("pads contains {}, which is out of range", given[i]));
         }
+        pads[axes[i % axes.size()] + (i < axes.size() ? 0 : rank)] = given[i];
     }
     return pads;
 }
@@ -109,7 +115,6 @@ base::Result<Tensor> fillOf(const BindContext& context)
 {
     const tensor::DType type = firstType(context).dtype;
     if (context.node.opset < 11) {
-        RETRO_CHECK(expectAttributes(context, {{"value", AttributeKind::Float}}));
         return Tensor::full(type, {}, context.floatAttribute("value", 0));
     }
     if (!context.present(2)) {
@@ -121,26 +126,34 @@ base::Result<Tensor> fillOf(const BindContext& context)
     return context.constants[2].reshaped({});
 }
 
-BoundResult bindPad(const BindContext& context)
+base::Result<void> expectPad(const BindContext& context)
 {
     const bool hasOperands = context.node.opset >= 11;
-    RETRO_CHECK(expectArity(context, hasOperands ? 2 : 1, hasOperands ? 4 : 1));
-    RETRO_CHECK(expectAttributes(context, {{"mode", AttributeKind::Text}}));
+    RETRO_CHECK(expect(context, {.least = hasOperands ? 2U : 1U,
+                                 .most = hasOperands ? 4U : 1U,
+                                 .attributes = {{"mode", AttributeKind::Text}, {"value", AttributeKind::Float}}}));
     const std::string mode = context.textAttribute("mode", "constant");
     if (mode != "constant") {
         return context.error(fmt::format("mode '{}' is not supported, only 'constant'", mode));
     }
+    return {};
+}
+
+BoundResult bindPad(const BindContext& context)
+{
+    RETRO_CHECK(expectPad(context));
     const TensorType& operand = firstType(context);
     const std::size_t rank = operand.shape.size();
-    RETRO_TRY(const Shape pads, padsOf(context));
+    RETRO_TRY(Shape pads, padsOf(context));
     RETRO_TRY(Tensor fill, fillOf(context));
     Shape shape = operand.shape;
     for (std::size_t axis = 0; axis < rank; ++axis) {
         shape[axis] += pads[axis] + pads[rank + axis];
     }
     RETRO_CHECK(expectSize(context, shape));
-    return bound<ConstantPad>(TensorType{operand.dtype, std::move(shape)}, operand.shape,
-                              Shape(pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(rank)), std::move(fill));
+    pads.resize(rank);
+    return bound<ConstantPad>(TensorType{operand.dtype, std::move(shape)}, operand.shape, std::move(pads),
+                              std::move(fill));
 }
 
 } // namespace

@@ -47,52 +47,52 @@ BoundResult reshapingTo(const BindContext& context, Shape shape)
     return bound<Reshaping>(TensorType{operand.dtype, std::move(shape)}, operand.shape);
 }
 
-/// Replaces zeros (copy, unless allowed) and the one −1 (whatever is left).
-base::Result<Shape> resolved(const BindContext& context, Shape shape)
+/// Replaces zeros by the operand's extents, unless the node allows extents of 0.
+base::Result<Shape> withCopies(const BindContext& context, Shape shape)
 {
     const Shape& operand = firstType(context).shape;
     const bool allowsZero = context.node.opset >= 14 && context.intAttribute("allowzero", 0) != 0;
-    std::int64_t known = 1;
-    std::int64_t* open = nullptr;
-    for (std::size_t i = 0; i < shape.size(); ++i) {
-        if (shape[i] == 0 && !allowsZero) {
-            if (i >= operand.size()) {
-                return context.error(fmt::format("the shape copies extent {}, which the operand does not have", i));
-            }
-            shape[i] = operand[i];
+    for (std::size_t i = 0; i < shape.size() && !allowsZero; ++i) {
+        if (shape[i] == 0 && i >= operand.size()) {
+            return context.error(fmt::format("the shape copies extent {}, which the operand does not have", i));
         }
-        if (shape[i] < -1 || (shape[i] == -1 && open != nullptr) || shape[i] > kMaxElements) {
-            return context.error("the shape may have one extent −1 and no other negative or huge one");
-        }
-        if (shape[i] == -1) {
-            open = &shape[i];
-        } else if (known <= kMaxElements) {
-            known *= shape[i];
-        }
+        shape[i] = shape[i] == 0 ? operand[i] : shape[i];
     }
-    if (open != nullptr) {
-        const std::int64_t count = tensor::elementCount(operand);
-        if (known == 0 || count % known != 0) {
-            return context.error(fmt::format("{} elements do not divide into rows of {}", count, known));
-        }
-        *open = count / known;
+    return shape;
+}
+
+/// Replaces the one −1 by whatever is left.
+base::Result<Shape> withRest(const BindContext& context, Shape shape)
+{
+    const auto open = std::find(shape.begin(), shape.end(), -1);
+    if (open == shape.end()) {
+        return shape;
     }
+    *open = 1;
+    RETRO_CHECK(expectSize(context, shape));
+    const std::int64_t known = tensor::elementCount(shape);
+    const std::int64_t count = tensor::elementCount(firstType(context).shape);
+    if (known == 0 || count % known != 0) {
+        return context.error(fmt::format("{} elements do not divide into rows of {}", count, known));
+    }
+    *open = count / known;
     return shape;
 }
 
 BoundResult bindReshape(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, context.node.opset < 5 ? 1 : 2, context.node.opset < 5 ? 1 : 2));
-    RETRO_CHECK(expectAttributes(context, {{"allowzero", AttributeKind::Int}}));
+    const std::size_t operands = context.node.opset < 5 ? 1 : 2;
+    RETRO_CHECK(
+        expect(context, {.least = operands, .most = operands, .attributes = {{"allowzero", AttributeKind::Int}}}));
     RETRO_TRY(Shape wanted, intsFrom(context, "shape", 1, 5));
-    RETRO_TRY(Shape shape, resolved(context, std::move(wanted)));
+    RETRO_TRY(Shape copied, withCopies(context, std::move(wanted)));
+    RETRO_TRY(Shape shape, withRest(context, std::move(copied)));
     return reshapingTo(context, std::move(shape));
 }
 
 BoundResult bindFlatten(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 1, 1));
-    RETRO_CHECK(expectAttributes(context, {{"axis", AttributeKind::Int}}));
+    RETRO_CHECK(expect(context, {.attributes = {{"axis", AttributeKind::Int}}}));
     const Shape& operand = firstType(context).shape;
     const std::int64_t given = context.intAttribute("axis", 1);
     const auto rank = static_cast<std::int64_t>(operand.size());
@@ -104,37 +104,48 @@ BoundResult bindFlatten(const BindContext& context)
                                  tensor::elementCount(Shape(middle, operand.end()))});
 }
 
+/// Axes to squeeze: those that the node names, else all of extent 1.
+base::Result<std::vector<std::size_t>> squeezedAxes(const BindContext& context)
+{
+    const Shape& operand = firstType(context).shape;
+    RETRO_TRY(const auto given, intsFrom(context, "axes", 1, 13));
+    RETRO_TRY(auto axes, axesWithin(context, given, operand.size()));
+    if (hasInts(context, "axes", 1, 13)) {
+        return axes;
+    }
+    for (std::size_t axis = 0; axis < operand.size(); ++axis) {
+        if (operand[axis] == 1) {
+            axes.push_back(axis);
+        }
+    }
+    return axes;
+}
+
 BoundResult bindSqueeze(const BindContext& context)
 {
     RETRO_CHECK(expectArity(context, 1, context.node.opset < 13 ? 1 : 2));
-    const Shape& operand = firstType(context).shape;
-    RETRO_TRY(const auto given, intsFrom(context, "axes", 1, 13));
-    RETRO_TRY(const auto axes, axesWithin(context, given, operand.size()));
-    const bool takesAll = !hasInts(context, "axes", 1, 13);
-    Shape shape;
-    for (std::size_t axis = 0; axis < operand.size(); ++axis) {
-        const bool isNamed = std::binary_search(axes.begin(), axes.end(), axis);
-        if (isNamed && operand[axis] != 1) {
+    RETRO_TRY(const auto axes, squeezedAxes(context));
+    Shape shape = firstType(context).shape;
+    for (std::size_t i = axes.size(); i-- > 0;) {
+        if (shape[axes[i]] != 1) {
             return context.error(
-                fmt::format("axis {} has extent {}; only extents of 1 can be squeezed", axis, operand[axis]));
+                fmt::format("axis {} has extent {}; only extents of 1 can be squeezed", axes[i], shape[axes[i]]));
         }
-        if (!isNamed && !(takesAll && operand[axis] == 1)) {
-            shape.push_back(operand[axis]);
-        }
+        shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axes[i]));
     }
     return reshapingTo(context, std::move(shape));
 }
 
 BoundResult bindUnsqueeze(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, context.node.opset < 13 ? 1 : 2, context.node.opset < 13 ? 1 : 2));
-    const Shape& operand = firstType(context).shape;
+    const std::size_t operands = context.node.opset < 13 ? 1 : 2;
+    RETRO_CHECK(expectArity(context, operands, operands));
+    Shape shape = firstType(context).shape;
     RETRO_TRY(const auto given, intsFrom(context, "axes", 1, 13));
-    if (operand.size() + given.size() > tensor::kMaxRank) {
+    if (shape.size() + given.size() > tensor::kMaxRank) {
         return context.error(fmt::format("the result would have more than {} axes", tensor::kMaxRank));
     }
-    RETRO_TRY(const auto axes, axesWithin(context, given, operand.size() + given.size()));
-    Shape shape = operand;
+    RETRO_TRY(const auto axes, axesWithin(context, given, shape.size() + given.size()));
     for (const std::size_t axis : axes) {
         shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), 1);
     }

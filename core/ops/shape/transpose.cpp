@@ -48,8 +48,7 @@ private:
 
 BoundResult bindTranspose(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 1, 1));
-    RETRO_CHECK(expectAttributes(context, {{"perm", AttributeKind::Ints}}));
+    RETRO_CHECK(expect(context, {.attributes = {{"perm", AttributeKind::Ints}}}));
     const TensorType& operand = firstType(context);
     Shape reversed(operand.shape.size());
     std::iota(reversed.rbegin(), reversed.rend(), std::int64_t{0});

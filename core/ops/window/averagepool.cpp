@@ -32,22 +32,27 @@ std::int64_t tapsCounted(const WindowAxis& axis, std::int64_t o, bool countsPadd
     return count;
 }
 
-/// 1 / divisor per window, 0 for a window without elements.
+/// `counts` times the counts of one more, inner axis.
+std::vector<double> withAxis(const std::vector<double>& counts, const WindowAxis& axis, bool countsPadding)
+{
+    std::vector<double> longer;
+    for (const double count : counts) {
+        for (std::int64_t o = 0; o < axis.windows; ++o) {
+            longer.push_back(count * static_cast<double>(tapsCounted(axis, o, countsPadding)));
+        }
+    }
+    return longer;
+}
+
+/// 1 / number of elements per window.
 std::vector<double> factorsOf(const std::array<WindowAxis, 3>& axes, bool countsPadding)
 {
     std::vector<double> factors{1};
     for (const WindowAxis& axis : axes) {
-        std::vector<double> longer;
-        for (const double factor : factors) {
-            for (std::int64_t o = 0; o < axis.windows; ++o) {
-                const std::int64_t count = tapsCounted(axis, o, countsPadding);
-                longer.push_back(count == 0 ? 0 : factor * static_cast<double>(count));
-            }
-        }
-        factors = std::move(longer);
+        factors = withAxis(factors, axis, countsPadding);
     }
     for (double& factor : factors) {
-        factor = factor == 0 ? 0 : 1 / factor;
+        factor = 1 / std::max(factor, 1.0); // no elements: the sum is 0 already
     }
     return factors;
 }
@@ -125,9 +130,9 @@ private:
 
 BoundResult bindAveragePool(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 1, 1));
-    RETRO_CHECK(expectFloats(context, {0}));
-    RETRO_CHECK(expectAttributes(context, {{"count_include_pad", AttributeKind::Int}}));
+    RETRO_CHECK(expect(
+        context, {.types = OperandTypes::Floats,
+                  .attributes = {{"kernel_shape", AttributeKind::Ints}, {"count_include_pad", AttributeKind::Int}}}));
     RETRO_TRY(const auto axes, poolWindows(context));
     RETRO_TRY(Shape shape, pooledShape(context, axes));
     const TensorType& x = firstType(context);
@@ -137,8 +142,7 @@ BoundResult bindAveragePool(const BindContext& context)
 
 BoundResult bindGlobalAveragePool(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 1, 1));
-    RETRO_CHECK(expectFloats(context, {0}));
+    RETRO_CHECK(expect(context, {.types = OperandTypes::Floats}));
     const TensorType& x = firstType(context);
     if (x.shape.size() < 3) {
         return context.error("the operand needs the axes batch × channels and at least one more");

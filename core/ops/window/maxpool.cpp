@@ -71,11 +71,11 @@ private:
 
 BoundResult bindMaxPool(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 1, 1, 2));
+    RETRO_CHECK(expect(
+        context, {.outputs = 2, .types = OperandTypes::Floats, .attributes = {{"kernel_shape", AttributeKind::Ints}}}));
     if (context.node.outputs.size() > 1) {
         return context.error("the second output (Indices) is not supported; remove what reads it");
     }
-    RETRO_CHECK(expectFloats(context, {0}));
     RETRO_TRY(const auto axes, poolWindows(context));
     RETRO_TRY(Shape shape, pooledShape(context, axes));
     const TensorType& x = firstType(context);
@@ -84,8 +84,7 @@ BoundResult bindMaxPool(const BindContext& context)
 
 BoundResult bindGlobalMaxPool(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 1, 1));
-    RETRO_CHECK(expectFloats(context, {0}));
+    RETRO_CHECK(expect(context, {.types = OperandTypes::Floats}));
     const TensorType& x = firstType(context);
     if (x.shape.size() < 3) {
         return context.error("the operand needs the axes batch × channels and at least one more");

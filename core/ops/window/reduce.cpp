@@ -58,29 +58,41 @@ private:
     bool m_isMean;
 };
 
-BoundResult bindReduction(const BindContext& context, bool isMean, std::int64_t operandSince)
+/// Axes to reduce: those that the node names, else all, unless it asks for none.
+base::Result<std::vector<std::size_t>> reducedAxes(const BindContext& context, std::int64_t operandSince)
 {
-    const bool hasOperand = context.node.opset >= operandSince;
-    RETRO_CHECK(expectArity(context, 1, hasOperand ? 2 : 1));
-    RETRO_CHECK(
-        expectAttributes(context, {{"keepdims", AttributeKind::Int}, {"noop_with_empty_axes", AttributeKind::Int}}));
-    const TensorType& operand = firstType(context);
-    RETRO_CHECK(expectNumber(context, 0));
+    const std::size_t rank = firstType(context).shape.size();
     RETRO_TRY(const auto given, intsFrom(context, "axes", 1, operandSince));
-    RETRO_TRY(auto axes, axesWithin(context, given, operand.shape.size()));
-    const bool isNoop = hasOperand && context.intAttribute("noop_with_empty_axes", 0) != 0;
+    RETRO_TRY(auto axes, axesWithin(context, given, rank));
+    const bool isNoop = context.node.opset >= operandSince && context.intAttribute("noop_with_empty_axes", 0) != 0;
     if (axes.empty() && !isNoop) {
-        axes.resize(operand.shape.size());
+        axes.resize(rank);
         std::iota(axes.begin(), axes.end(), std::size_t{0});
     }
-    const bool keeps = context.intAttribute("keepdims", 1) != 0;
-    Shape shape;
-    for (std::size_t axis = 0; axis < operand.shape.size(); ++axis) {
-        const bool isReduced = std::binary_search(axes.begin(), axes.end(), axis);
-        if (!isReduced || keeps) {
-            shape.push_back(isReduced ? 1 : operand.shape[axis]);
+    return axes;
+}
+
+Shape reducedShape(const Shape& operand, const std::vector<std::size_t>& axes, bool keeps)
+{
+    Shape shape = operand;
+    for (std::size_t i = axes.size(); i-- > 0;) {
+        shape[axes[i]] = 1;
+        if (!keeps) {
+            shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axes[i]));
         }
     }
+    return shape;
+}
+
+BoundResult bindReduction(const BindContext& context, bool isMean, std::int64_t operandSince)
+{
+    RETRO_CHECK(expect(
+        context, {.most = context.node.opset >= operandSince ? 2U : 1U,
+                  .attributes = {{"keepdims", AttributeKind::Int}, {"noop_with_empty_axes", AttributeKind::Int}}}));
+    RETRO_CHECK(expectNumber(context, 0));
+    const TensorType& operand = firstType(context);
+    RETRO_TRY(auto axes, reducedAxes(context, operandSince));
+    Shape shape = reducedShape(operand.shape, axes, context.intAttribute("keepdims", 1) != 0);
     return bound<AxisReduction>(TensorType{operand.dtype, std::move(shape)}, operand.shape, std::move(axes), isMean);
 }
 

@@ -85,9 +85,7 @@ private:
 
 BoundResult bindSoftmax(const BindContext& context)
 {
-    RETRO_CHECK(expectArity(context, 1, 1));
-    RETRO_CHECK(expectFloats(context, {0}));
-    RETRO_CHECK(expectAttributes(context, {{"axis", AttributeKind::Int}}));
+    RETRO_CHECK(expect(context, {.types = OperandTypes::Floats, .attributes = {{"axis", AttributeKind::Int}}}));
     const std::size_t rank = firstType(context).shape.size();
     const bool flattens = context.node.opset < 13;
     RETRO_TRY(const std::size_t first, axisWithin(context, context.intAttribute("axis", flattens ? 1 : -1), rank));
