@@ -64,7 +64,7 @@ QString clipText(const Scale& scale)
 {
     QStringList parts;
     if (scale.clipped > 0) {
-        parts.append(translated("%1 beyond").arg(countText(scale.clipped)));
+        parts.append(translated("%1 clipped").arg(countText(scale.clipped)));
     }
     if (scale.notANumber > 0) {
         parts.append(translated("%1 NaN").arg(countText(scale.notANumber)));

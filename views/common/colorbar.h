@@ -45,7 +45,7 @@ struct ColorBarLayout
 
 /// Figure at a tick: two significant digits of the limit, with sign.
 [[nodiscard]] QString tickText(double value, double limit);
-/// "clipped at 99.9 %, 12 beyond"; empty when nothing is clipped and every value is a number.
+/// "12 clipped, 1 NaN"; empty when nothing is clipped and every value is a number.
 [[nodiscard]] QString clipText(const Scale& scale);
 /// Room that a bar with these words needs beside a picture.
 [[nodiscard]] double colorBarWidth(const ColorBarSpec& spec);

@@ -58,18 +58,6 @@ QImage enlarged(const QImage& image, double pixel)
     return image.scaled(image.width() * factor, image.height() * factor, Qt::IgnoreAspectRatio, Qt::FastTransformation);
 }
 
-void paintBox(QPainter& painter, const QRect& box, const HeatmapLayout& layout)
-{
-    const QRectF framed(layout.picture.left() + box.x() * layout.pixel, layout.picture.top() + box.y() * layout.pixel,
-                        box.width() * layout.pixel, box.height() * layout.pixel);
-    painter.setBrush(Qt::NoBrush);
-    // The ground is light in both themes: a dark frame with a light outer line.
-    painter.setPen(QPen(Theme::of(ThemeKind::Light)[Role::Base], 1));
-    painter.drawRect(framed.adjusted(-2.5, -2.5, 1.5, 1.5));
-    painter.setPen(QPen(Theme::of(ThemeKind::Light)[Role::Text], 1));
-    painter.drawRect(framed.adjusted(-1.5, -1.5, 0.5, 0.5));
-}
-
 bool needsText(const HeatmapFigure& figure) { return figure.hasBar || !figure.caption.isEmpty(); }
 
 int wantedPixel(const HeatmapFigure& figure, int pixel)
@@ -84,7 +72,7 @@ int wantedPixel(const HeatmapFigure& figure, int pixel)
 void paintWords(QPainter& painter, const HeatmapFigure& figure, const HeatmapLayout& layout, const Theme& theme)
 {
     if (figure.box) {
-        paintBox(painter, *figure.box, layout);
+        paintFigureBox(painter, *figure.box, layout.picture.topLeft(), layout.pixel);
     }
     if (figure.hasBar) {
         paintColorBar(painter, figure.bar, layout.bar, theme);
@@ -99,6 +87,20 @@ void paintWords(QPainter& painter, const HeatmapFigure& figure, const HeatmapLay
 }
 
 } // namespace
+
+void paintFigureBox(QPainter& painter, const QRect& box, const QPointF& corner, double pixel)
+{
+    const Theme& light = Theme::of(ThemeKind::Light);
+    const QRectF framed(corner + QPointF(box.topLeft()) * pixel, QSizeF(box.size()) * pixel);
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing, false);
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(light[Role::Base], 1));
+    painter.drawRect(framed.adjusted(-2.5, -2.5, 1.5, 1.5));
+    painter.setPen(QPen(light[Role::Text], 1));
+    painter.drawRect(framed.adjusted(-1.5, -1.5, 0.5, 0.5));
+    painter.restore();
+}
 
 QImage heatmapOnly(const Plane& plane, const Scale& scale, const ColorMap& map)
 {

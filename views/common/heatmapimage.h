@@ -55,6 +55,9 @@ struct HeatmapLayout
 /// Draws the figure; pixels stay square and sharp.
 void paintFigure(QPainter& painter, const HeatmapFigure& figure, const HeatmapLayout& layout, const Theme& theme);
 
+/// The frame around a box of the plane: dark with a light outer line, since the ground is light in both themes.
+void paintFigureBox(QPainter& painter, const QRect& box, const QPointF& corner, double pixel);
+
 /// The figure as a picture on the light base colour. Text needs a QGuiApplication; without bar and caption none is
 /// needed. `pixel` 0 = the smallest whole number that makes the longer side at least 480.
 [[nodiscard]] QImage renderFigure(const HeatmapFigure& figure, int pixel = 0);

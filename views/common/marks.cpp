@@ -83,10 +83,22 @@ void paintModeBox(QPainter& painter, const QRectF& box, event::Mode mode, const 
 
 void paintModeMark(QPainter& painter, const QRectF& box, event::Mode mode, const Theme& theme)
 {
-    paintModeBox(painter, box, mode, theme, 2);
+    const ModeColors colors = theme.mode(mode);
     painter.save();
-    painter.setPen(theme.mode(mode).text);
-    painter.setFont(fonts::sized(10, QFont::DemiBold));
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setBrush(colors.tint);
+    QPen pen(colors.line, 1);
+    if (mode == event::Mode::Search) {
+        pen.setDashPattern({3, 2});
+    }
+    painter.setPen(pen);
+    painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 2, 2);
+    if (mode == event::Mode::Fulfilment) {
+        painter.setBrush(Qt::NoBrush);
+        painter.drawRoundedRect(box.adjusted(2.5, 2.5, -2.5, -2.5), 1, 1);
+    }
+    painter.setPen(colors.text);
+    painter.setFont(fonts::sized(mode == event::Mode::Fulfilment ? 9 : 10, QFont::DemiBold));
     painter.drawText(box, Qt::AlignCenter, letterOf(mode));
     painter.restore();
 }

@@ -172,4 +172,15 @@ Scale symmetricScale(std::span<const double> values, double percentile)
     return scale;
 }
 
+Scale scaleWithLimit(std::span<const double> values, double limit)
+{
+    Scale scale;
+    scale.limit = limit;
+    for (const double v : values) {
+        scale.notANumber += std::isfinite(v) ? 0 : 1;
+        scale.clipped += std::isfinite(v) && std::abs(v) > limit ? 1 : 0;
+    }
+    return scale;
+}
+
 } // namespace retro::views

@@ -59,4 +59,7 @@ struct Scale
 /// The symmetric scale whose limit is the `percentile` of |v| (100 = the largest). NaN and infinities are left out.
 [[nodiscard]] Scale symmetricScale(std::span<const double> values, double percentile = 100);
 
+/// The scale of a given limit over these values.
+[[nodiscard]] Scale scaleWithLimit(std::span<const double> values, double limit);
+
 } // namespace retro::views

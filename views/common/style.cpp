@@ -9,6 +9,7 @@
 #include <QAbstractItemView>
 #include <QApplication>
 #include <QHeaderView>
+#include <QLineEdit>
 #include <QPainter>
 #include <QStyleFactory>
 #include <QStyleOption>
@@ -34,6 +35,11 @@ void Style::polish(QWidget* widget)
         header->setFont(fonts::label(QFont::DemiBold));
         header->setHighlightSections(false);
     }
+    auto* edit = qobject_cast<QLineEdit*>(widget);
+    if (edit != nullptr && edit->parentWidget() != nullptr && !edit->parentWidget()->inherits("QAbstractSpinBox") &&
+        !edit->parentWidget()->inherits("QComboBox")) {
+        edit->setTextMargins(fonts::px(4), 0, fonts::px(4), 0);
+    }
 }
 
 int Style::pixelMetric(PixelMetric metric, const QStyleOption* option, const QWidget* widget) const
@@ -54,6 +60,10 @@ int Style::pixelMetric(PixelMetric metric, const QStyleOption* option, const QWi
         return fonts::px(14);
     case PM_TreeViewIndentation:
         return fonts::px(13);
+    case PM_HeaderMargin:
+        return fonts::px(6);
+    case PM_FocusFrameHMargin:
+        return fonts::px(5);
     case PM_ToolBarItemSpacing:
         return 2;
     case PM_ToolBarItemMargin:
@@ -96,6 +106,9 @@ QSize Style::sizeFromContents(ContentsType type, const QStyleOption* option, con
     QSize made = QProxyStyle::sizeFromContents(type, option, size, widget);
     switch (type) {
     case CT_PushButton:
+        made.rwidth() += fonts::px(12);
+        made.setHeight(fonts::px(26));
+        break;
     case CT_ComboBox:
     case CT_LineEdit:
     case CT_SpinBox:

@@ -8,6 +8,7 @@
 #include <QPainterPath>
 #include <QStyle>
 #include <QStyleOption>
+#include <QToolButton>
 #include <QVariant>
 #include <QWidget>
 
@@ -38,7 +39,47 @@ bool hasProperty(const QWidget* widget, const char* name)
     return widget != nullptr && widget->property(name).toBool();
 }
 
-void filledButton(const QStyleOption& option, QPainter& painter)
+struct Neighbours
+{
+    bool left = false;
+    bool right = false;
+};
+
+// Segments that touch another one share the edge with it.
+Neighbours segmentsBeside(const QWidget* widget)
+{
+    Neighbours found;
+    if (!hasProperty(widget, "segment") || widget->parentWidget() == nullptr) {
+        return found;
+    }
+    for (const QObject* child : widget->parentWidget()->children()) {
+        const auto* other = qobject_cast<const QToolButton*>(child);
+        if (other == nullptr || other == widget || !hasProperty(other, "segment") || other->isHidden() ||
+            other->y() != widget->y()) {
+            continue;
+        }
+        found.left = found.left || other->geometry().right() + 1 == widget->x();
+        found.right = found.right || widget->geometry().right() + 1 == other->x();
+    }
+    return found;
+}
+
+void buttonBox(QPainter& painter, const QRect& box, const QColor& fill, const QColor& line, const QWidget* widget)
+{
+    const Neighbours beside = segmentsBeside(widget);
+    painter.save();
+    painter.setClipRect(box);
+    // Where a neighbour follows, the rounded end and one of the two lines lie outside of the clip.
+    const int reach = static_cast<int>(2 * kRadius);
+    roundBox(painter, box.adjusted(beside.left ? -reach : 0, 0, beside.right ? reach : 0, 0), fill, line);
+    if (beside.right) {
+        painter.setPen(QPen(line, 1));
+        painter.drawLine(box.topRight(), box.bottomRight());
+    }
+    painter.restore();
+}
+
+void filledButton(const QStyleOption& option, QPainter& painter, const QWidget* widget)
 {
     const Theme& colors = theme();
     QColor fill = colors[Role::Accent];
@@ -47,7 +88,7 @@ void filledButton(const QStyleOption& option, QPainter& painter)
     } else if (has(option, QStyle::State_MouseOver)) {
         fill = fill.lighter(108);
     }
-    roundBox(painter, option.rect, fill, fill);
+    buttonBox(painter, option.rect, fill, fill, widget);
 }
 
 // ▾ drawn as two strokes, centred.
@@ -75,7 +116,7 @@ void button(const QStyleOption& option, QPainter& painter, const QWidget* widget
     const bool isTool = has(option, QStyle::State_AutoRaise);
     const bool isSegment = hasProperty(widget, "segment");
     if (isFilled(widget) && isEnabled && (isOn || !isSegment)) {
-        return filledButton(option, painter);
+        return filledButton(option, painter, widget);
     }
     QColor fill = colors[Role::Button];
     QColor line = colors[Role::ButtonLine];
@@ -95,7 +136,7 @@ void button(const QStyleOption& option, QPainter& painter, const QWidget* widget
     if (!isEnabled) {
         fill = colors[Role::Window];
     }
-    roundBox(painter, option.rect, fill, line);
+    buttonBox(painter, option.rect, fill, line, widget);
 }
 
 void field(const QStyleOption& option, QPainter& painter)

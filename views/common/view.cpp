@@ -4,6 +4,7 @@
 #include "views/common/emptystate.h"
 #include "views/common/theme.h"
 
+#include <QScrollArea>
 #include <QShowEvent>
 #include <QStackedLayout>
 #include <QTimer>
@@ -22,6 +23,8 @@ View::View(RunModel& model, Cursor& cursor, Selection& selection, QWidget* paren
     : QWidget(parent), m_model(model), m_cursor(cursor), m_selection(selection),
       m_emptySentence(tr("Nothing is open yet. Open a model and run it."))
 {
+    setAutoFillBackground(true);
+    setBackgroundRole(QPalette::Base);
     m_stack = new QStackedLayout(this);
     m_stack->setContentsMargins(0, 0, 0, 0);
     m_empty = new EmptyState(this);
@@ -48,6 +51,18 @@ void View::setBody(QWidget* body)
 {
     m_body = body;
     m_stack->addWidget(body);
+}
+
+QWidget* View::makeScroll(QWidget* body)
+{
+    auto* scroll = new QScrollArea(this);
+    scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setWidgetResizable(true);
+    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scroll->viewport()->setAutoFillBackground(false);
+    scroll->setWidget(body);
+    body->setAutoFillBackground(false);
+    return scroll;
 }
 
 void View::setEmptyText(const QString& sentence, const QString& button)

@@ -71,6 +71,8 @@ signals:
 protected:
     /// The widget that is shown while there is something to show; the view owns it.
     void setBody(QWidget* body);
+    /// A scroll area without frame around a body that may be higher than the view.
+    [[nodiscard]] QWidget* makeScroll(QWidget* body);
     /// Sentence and button of the empty state; the sentence should say how to get a run.
     void setEmptyText(const QString& sentence, const QString& button = {});
     /// Brings the body up to date. Only called with a run, while visible or on flush().

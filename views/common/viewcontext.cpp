@@ -32,6 +32,7 @@ void RunModel::setRun(RunHandle handle, InputInfo input, bool atEnd)
     m_stage.clear();
     m_remedy.clear();
     m_relevanceSteps.clear();
+    m_arrivals.clear();
     const std::uint64_t end = hasRun() ? run().eventCount() : 0;
     if (hasRun()) {
         indexRelevance();
@@ -79,6 +80,7 @@ void RunModel::indexRelevance()
         const trace::Event& e = events[step];
         if (e.kind == event::EventKind::Relevance) {
             m_relevanceSteps.emplace_back(keyOf(e.node, e.slot), step + 1);
+            m_arrivals.emplace_back(step + 1, graph().outputsOf(base::NodeId(e.node))[e.slot]);
         }
     }
     std::sort(m_relevanceSteps.begin(), m_relevanceSteps.end());
@@ -190,11 +192,19 @@ base::ValueId RunModel::valueOf(const SelectedThing& thing) const
 std::optional<std::uint64_t> RunModel::relevanceStep(base::NodeId node, std::uint32_t output) const
 {
     const std::uint64_t key = keyOf(node.value, output);
-    const auto found = std::lower_bound(m_relevanceSteps.begin(), m_relevanceSteps.end(), std::pair(key, std::uint64_t{0}));
+    const auto found =
+        std::lower_bound(m_relevanceSteps.begin(), m_relevanceSteps.end(), std::pair(key, std::uint64_t{0}));
     if (found == m_relevanceSteps.end() || found->first != key) {
         return std::nullopt;
     }
     return found->second;
+}
+
+base::ValueId RunModel::lastArrived() const
+{
+    const auto after = std::upper_bound(m_arrivals.begin(), m_arrivals.end(), position(),
+                                        [](std::uint64_t at, const auto& arrival) { return at < arrival.first; });
+    return after == m_arrivals.begin() ? base::ValueId() : std::prev(after)->second;
 }
 
 } // namespace retro::views

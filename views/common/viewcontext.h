@@ -113,6 +113,9 @@ public:
     /// event; none when it never was.
     [[nodiscard]] std::optional<std::uint64_t> relevanceStep(base::NodeId node, std::uint32_t output = 0) const;
 
+    /// The value whose relevance was known last at the cursor; invalid before the first.
+    [[nodiscard]] base::ValueId lastArrived() const;
+
 signals:
     void runChanged();
     void stateChanged();
@@ -131,6 +134,8 @@ private:
     double m_fraction = -1;
     // (node << 32 | output, step + 1), sorted
     std::vector<std::pair<std::uint64_t, std::uint64_t>> m_relevanceSteps;
+    // (step + 1, value) by step
+    std::vector<std::pair<std::uint64_t, base::ValueId>> m_arrivals;
 };
 
 } // namespace retro::views

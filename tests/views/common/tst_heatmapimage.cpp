@@ -144,7 +144,7 @@ private slots:
         QCOMPARE(clipText(scale), QString());
         scale.clipped = 1234;
         scale.notANumber = 2;
-        QCOMPARE(clipText(scale), QStringLiteral("1,234 beyond, 2 NaN"));
+        QCOMPARE(clipText(scale), QStringLiteral("1,234 clipped, 2 NaN"));
     }
 
     void bareHeatmapIsExact()

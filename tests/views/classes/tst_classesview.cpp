@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/views/support/grabs.h"
+#include "tests/views/support/tinyrun.h"
+#include "views/classes/classespane.h"
+#include "views/classes/classesview.h"
+#include "views/common/csv.h"
+
+#include <QFile>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include <numeric>
+
+using namespace retro;
+using namespace retro::views;
+
+class ClassesViewTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void initTestCase() { tests::installLook(); }
+
+    void probabilitiesAddUp()
+    {
+        const std::vector<double> shares = probabilitiesOf(std::vector<double>{1000, 999, -1000});
+        QVERIFY(std::abs(std::accumulate(shares.begin(), shares.end(), 0.0) - 1) < 1e-12);
+        QVERIFY(std::abs(shares[0] - 0.7310585786) < 1e-9);
+        QVERIFY(probabilitiesOf({}).empty());
+    }
+
+    void answerOfTheTinyRun()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        const ClassAnswer answer = classAnswer(context.model);
+        QCOMPARE(answer.classes, 3);
+        QCOMPARE(answer.best.size(), std::size_t{3});
+        QCOMPARE(answer.best[0].name, QStringLiteral("mug"));
+        QCOMPARE(answer.best[1].name, QStringLiteral("jug"));
+        QVERIFY(answer.best[0].isTarget);
+        QVERIFY(answer.best[0].probability > 0.97 && answer.best[0].probability < 0.98);
+        QCOMPARE(answerSentence(answer), QStringLiteral("The model says mug. It is a jug."));
+        QCOMPARE(classAnswer(context.model, 1).best.size(), std::size_t{1});
+    }
+
+    void sentences()
+    {
+        ClassAnswer answer;
+        QCOMPARE(answerSentence(answer), QString());
+        answer.best.resize(1);
+        answer.says = QStringLiteral("jug");
+        QCOMPARE(answerSentence(answer), QStringLiteral("The model says jug."));
+        answer.truth = QStringLiteral("jug");
+        QCOMPARE(answerSentence(answer), QStringLiteral("The model says jug, and it is."));
+    }
+
+    void rowsDoNotOverlap()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        const ClassAnswer answer = classAnswer(context.model);
+        const QRectF area(10, 0, 240, 300);
+        const ClassesLayout layout = layoutClasses(answer, area);
+        double y = layout.probabilityTitle.bottom();
+        for (const ClassRowLayout& row : layout.rows) {
+            QVERIFY(row.name.top() >= y);
+            QVERIFY(row.bar.top() >= row.name.bottom());
+            QVERIFY(row.name.right() < row.probability.left());
+            QVERIFY(row.probability.right() < row.score.left());
+            QCOMPARE(row.score.right(), area.right());
+            y = row.bar.bottom();
+        }
+        QVERIFY(layout.sentence.top() > y);
+        QCOMPARE(layout.height, layout.sentence.bottom());
+    }
+
+    void csvIsQuoted()
+    {
+        CsvText text({"a", "b"});
+        text.add(QStringLiteral("x, \"y\"")).add(0.1).endRow();
+        QCOMPARE(text.take(), std::string("a,b\n\"x, \"\"y\"\"\",0.1\n"));
+    }
+
+    void exports()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        ClassesView view(context.model, context.cursor, context.selection);
+        view.flush();
+        QCOMPARE(view.subject(), QStringLiteral("3 best of 3"));
+        const QTemporaryDir folder;
+        for (const QString& format : view.exportFormats()) {
+            QVERIFY(view.exportTo(folder.filePath(QStringLiteral("c.") + format).toStdString()).ok());
+        }
+        QFile file(folder.filePath(QStringLiteral("c.csv")));
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        QVERIFY(file.readAll().startsWith("class,name,probability,score\n0,mug,0.97"));
+    }
+
+    void looks()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        ClassesView view(context.model, context.cursor, context.selection);
+        for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark}) {
+            const QImage image = tests::grab(view, {280, 240}, kind, QStringLiteral("classes"));
+            QVERIFY(tests::hasColor(image, Theme::of(kind)[Role::Accent]));
+            QVERIFY(tests::hasColor(image, Theme::of(kind)[Role::Base]));
+        }
+    }
+};
+
+QTEST_MAIN(ClassesViewTest)
+#include "tst_classesview.moc"

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/views/support/grabs.h"
+#include "tests/views/support/tinyrun.h"
+#include "views/heatmap/heatmapcanvas.h"
+#include "views/heatmap/heatmapview.h"
+
+#include <QComboBox>
+#include <QImageReader>
+#include <QSignalSpy>
+#include <QTemporaryDir>
+#include <QTest>
+
+using namespace retro;
+using namespace retro::views;
+
+class HeatmapViewTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void initTestCase() { tests::installLook(); }
+
+    void showsTheLayerThatArrivedLast()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        HeatmapContent content = heatmapContent(context.model, {});
+        QCOMPARE(content.value, context.model.graph().inputs().front());
+        QVERIFY(content.isPicture);
+        QCOMPARE(content.plane.width, tests::kTinySide);
+        QCOMPARE(content.place, QStringLiteral("at the input"));
+        context.cursor.moveTo(tests::endOfVisit(context.model, 0));
+        content = heatmapContent(context.model, {});
+        QVERIFY(!content.isPicture);
+        QCOMPARE(content.plane.width, 3);
+        QCOMPARE(content.place, QStringLiteral("at head/fc"));
+        context.cursor.moveTo(0);
+        content = heatmapContent(context.model, {});
+        QVERIFY(content.relevance == nullptr);
+        QVERIFY(!content.reason.isEmpty());
+    }
+
+    void saysWhenItHasNotArrived()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        const base::NodeId conv(std::uint32_t{tests::kConv1});
+        QVERIFY(heatmapContent(context.model, conv).relevance != nullptr);
+        context.cursor.moveTo(tests::endOfVisit(context.model, 3));
+        const HeatmapContent content = heatmapContent(context.model, conv);
+        QVERIFY(content.relevance == nullptr);
+        QCOMPARE(content.reason,
+                 QStringLiteral("The relevance of stem/conv1 has not arrived yet. It arrives at visit 9."));
+        const auto weight = context.model.graph().findValue("stem.weight");
+        QVERIFY(heatmapContent(context.model, *weight).reason.contains(QStringLiteral("constant")));
+    }
+
+    void smallLayersAreEnlarged()
+    {
+        const Plane small{2, 2, {1, 2, 3, 4}};
+        const Plane large = enlargedPlane(small, 4, 6);
+        QCOMPARE(large.values.size(), std::size_t{24});
+        QCOMPARE(large.at(1, 2), 1.0);
+        QCOMPARE(large.at(2, 2), 2.0);
+        QCOMPARE(large.at(3, 5), 4.0);
+    }
+
+    void relevanceAddsUp()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        const HeatmapContent content = heatmapContent(context.model, {});
+        double sum = 0;
+        for (const double v : content.plane.values) {
+            sum += v;
+        }
+        QVERIFY(std::abs(sum - 8.24) < 1e-3);
+    }
+
+    void placesThePicture()
+    {
+        HeatmapFigure figure;
+        figure.plane = {10, 10, std::vector<double>(100, 0.5)};
+        figure.bar.scale = symmetricScale(figure.plane.values);
+        const QRectF area(0, 0, 400, 325);
+        HeatmapPlacement placement = placeFigure(figure, {}, area);
+        QCOMPARE(placement.pixel, 32.0);
+        QCOMPARE(placement.picture.size(), QSizeF(320, 320));
+        QVERIFY(placement.picture.right() < placement.bar.bar.left());
+        QVERIFY(placement.bar.bar.right() < area.right());
+        QCOMPARE(placement.valueAt(placement.picture.topLeft() + QPointF(33, 65)), QPoint(1, 2));
+        QVERIFY(!placement.valueAt({395, 10}).has_value());
+        placement = placeFigure(figure, {64, {0, 0}}, area);
+        QVERIFY((placement.picture.center() - placement.room.center()).manhattanLength() <= 1);
+        QVERIFY(placement.bar.bar.bottom() <= area.bottom());
+    }
+
+    void zoomStepsAreMonotone()
+    {
+        double pixel = 0.25;
+        for (int i = 0; i < 20; ++i) {
+            const double next = HeatmapCamera::larger(pixel);
+            QVERIFY(next > pixel || next == 64);
+            QVERIFY(HeatmapCamera::smaller(next) < next);
+            QVERIFY(next < 1 || next == std::floor(next));
+            pixel = next;
+        }
+    }
+
+    void probeTellsTheValue()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        HeatmapView view(context.model, context.cursor, context.selection);
+        view.resize(500, 460);
+        view.show();
+        auto* canvas = view.findChild<HeatmapCanvas*>();
+        QSignalSpy spy(canvas, &HeatmapCanvas::probed);
+        QTest::keyClick(canvas, Qt::Key_Right);
+        QTest::keyClick(canvas, Qt::Key_Right);
+        QCOMPARE(spy.count(), 2);
+        QCOMPARE(spy.last().first().toPoint(), QPoint(13, 12));
+        const double before = canvas->camera().pixel;
+        QTest::keyClick(canvas, Qt::Key_Plus);
+        QVERIFY(canvas->camera().pixel > before);
+        QTest::keyClick(canvas, Qt::Key_0);
+        QCOMPARE(canvas->camera().pixel, 0.0);
+    }
+
+    void settingsComeBack()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        HeatmapView view(context.model, context.cursor, context.selection);
+        HeatmapSettings settings;
+        settings.mode = HeatmapMode::SideBySide;
+        settings.map = *ColorMap::find(QStringLiteral("seismic"));
+        settings.percentile = 99;
+        view.setSettings(settings);
+        HeatmapView other(context.model, context.cursor, context.selection);
+        other.restoreState(view.saveState());
+        QCOMPARE(other.settings().mode, HeatmapMode::SideBySide);
+        QCOMPARE(other.settings().map.name(), QStringLiteral("seismic"));
+        QCOMPARE(other.settings().percentile, 99.0);
+        other.restoreState("nonsense");
+        QCOMPARE(other.settings().percentile, 99.0);
+        QVERIFY(!view.accessibleName().isEmpty());
+    }
+
+    void exportsWhatItShows()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        HeatmapView view(context.model, context.cursor, context.selection);
+        view.flush();
+        const QTemporaryDir folder;
+        for (const QString& format : view.exportFormats()) {
+            const QString path = folder.filePath(QStringLiteral("heatmap.") + format);
+            QVERIFY2(view.exportTo(path.toStdString()).ok(), qPrintable(format));
+            QVERIFY(QFileInfo(path).size() > 500);
+        }
+        QCOMPARE(QImageReader(folder.filePath(QStringLiteral("heatmap.png"))).text(QStringLiteral("rules")),
+                 QStringLiteral("epsilon_plus"));
+        context.model.clear();
+        QVERIFY(!view.exportTo(folder.filePath(QStringLiteral("x.png")).toStdString()).ok());
+    }
+
+    void looks_data()
+    {
+        QTest::addColumn<bool>("isDark");
+        QTest::addColumn<int>("visit");
+        QTest::addColumn<int>("mode");
+        for (const bool isDark : {false, true}) {
+            const char* theme = isDark ? "dark" : "light";
+            QTest::addRow("%s end", theme) << isDark << 9 << 0;
+            QTest::addRow("%s score", theme) << isDark << 0 << 0;
+            QTest::addRow("%s beside", theme) << isDark << 9 << 2;
+            QTest::addRow("%s start", theme) << isDark << -1 << 0;
+        }
+    }
+    void looks()
+    {
+        QFETCH(bool, isDark);
+        QFETCH(int, visit);
+        QFETCH(int, mode);
+        tests::ViewContext context;
+        context.showTinyRun();
+        context.cursor.moveTo(visit < 0 ? 0 : tests::endOfVisit(context.model, static_cast<std::uint32_t>(visit)));
+        HeatmapView view(context.model, context.cursor, context.selection);
+        HeatmapSettings settings;
+        settings.mode = static_cast<HeatmapMode>(mode);
+        settings.percentile = mode == 0 ? 99 : 100;
+        view.setSettings(settings);
+        const ThemeKind kind = isDark ? ThemeKind::Dark : ThemeKind::Light;
+        const QImage image = tests::grab(view, {640, 500}, kind, QStringLiteral("heatmap-%1-%2").arg(visit).arg(mode));
+        QVERIFY(tests::hasColor(image, Theme::of(kind)[Role::Base]));
+        if (visit >= 0) {
+            QVERIFY(tests::hasColor(image, QColor(ColorMap().at(1))));
+        }
+    }
+};
+
+QTEST_MAIN(HeatmapViewTest)
+#include "tst_heatmapview.moc"

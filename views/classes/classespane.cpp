@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/classes/classespane.h"
+
+#include "views/common/fonts.h"
+#include "views/common/marks.h"
+#include "views/common/numbertext.h"
+
+#include <QCoreApplication>
+#include <QFontMetricsF>
+#include <QPainter>
+
+#include <algorithm>
+
+namespace retro::views
+{
+
+namespace
+{
+
+constexpr double kBar = 9;
+
+QString translated(const char* text) { return QCoreApplication::translate("retro::views::ClassesView", text); }
+
+double lineOf(const QFont& font) { return std::ceil(QFontMetricsF(font).height()) + 2; }
+
+double widest(const std::vector<QString>& texts, const QFont& font)
+{
+    double width = 0;
+    for (const QString& text : texts) {
+        width = std::max(width, fonts::widthOf(font, text));
+    }
+    return std::ceil(width);
+}
+
+QString scoreText(const ClassAnswer& answer, const ClassScore& score)
+{
+    return answer.hasScores ? fixedText(score.score, 2) : QString();
+}
+
+} // namespace
+
+ClassesLayout layoutClasses(const ClassAnswer& answer, const QRectF& area)
+{
+    ClassesLayout layout;
+    std::vector<QString> scores{translated("score")};
+    for (const ClassScore& score : answer.best) {
+        scores.push_back(scoreText(answer, score));
+    }
+    const double scoreWidth = answer.hasScores ? widest(scores, fonts::numbers(QFont::DemiBold)) : 0;
+    const double shareWidth = std::max(widest({QStringLiteral("100.0 %")}, fonts::numbers(QFont::DemiBold)),
+                                       widest({translated("probability")}, fonts::small()));
+    const double gap = fonts::px(16);
+    const QRectF score(area.right() - scoreWidth, 0, scoreWidth, 0);
+    const QRectF share(score.left() - (answer.hasScores ? gap : 0) - shareWidth, 0, shareWidth, 0);
+    const auto at = [](QRectF column, double y, double height) {
+        column.moveTop(y);
+        column.setHeight(height);
+        return column;
+    };
+    double y = area.top();
+    const double titles = lineOf(fonts::small());
+    layout.probabilityTitle = at(share, y, titles);
+    layout.scoreTitle = at(score, y, titles);
+    y += titles;
+    const double line = lineOf(fonts::content());
+    for (std::size_t i = 0; i < answer.best.size(); ++i) {
+        ClassRowLayout row;
+        row.name = QRectF(area.left(), y, share.left() - gap - area.left(), line);
+        row.probability = at(share, y, line);
+        row.score = at(score, y, line);
+        row.bar = QRectF(area.left(), y + line + 1, area.width(), kBar);
+        layout.rows.push_back(row);
+        y += line + 1 + kBar + fonts::px(5);
+    }
+    y += fonts::px(4);
+    layout.rule = QRectF(area.left(), y, area.width(), 1);
+    y += fonts::px(6);
+    layout.sentence = QRectF(area.left(), y, area.width(), line);
+    layout.height = y + line - area.top();
+    return layout;
+}
+
+void paintClasses(QPainter& painter, const ClassAnswer& answer, const ClassesLayout& layout, const Theme& theme)
+{
+    constexpr auto kRight = Qt::AlignRight | Qt::AlignVCenter;
+    painter.save();
+    painter.setFont(fonts::small());
+    painter.setPen(theme[Role::Text3]);
+    painter.drawText(layout.probabilityTitle, kRight, translated("probability"));
+    if (answer.hasScores) {
+        painter.drawText(layout.scoreTitle, kRight, translated("score"));
+    }
+    for (std::size_t i = 0; i < layout.rows.size(); ++i) {
+        const ClassScore& score = answer.best[i];
+        const ClassRowLayout& row = layout.rows[i];
+        const QFont::Weight weight = i == 0 ? QFont::DemiBold : QFont::Normal;
+        const QFont name = fonts::content(weight);
+        painter.setPen(theme[Role::Text]);
+        painter.setFont(name);
+        painter.drawText(row.name, Qt::AlignLeft | Qt::AlignVCenter,
+                         QFontMetricsF(name).elidedText(score.name, Qt::ElideMiddle, row.name.width()));
+        painter.setFont(fonts::numbers(weight));
+        painter.drawText(row.probability, kRight, percentText(score.probability));
+        painter.setFont(fonts::numbers());
+        painter.setPen(theme[Role::Text2]);
+        painter.drawText(row.score, kRight, scoreText(answer, score));
+        paintShareBar(painter, row.bar, score.probability, i == 0 ? theme[Role::Accent] : theme[Role::Strong], theme);
+    }
+    paintHairline(painter, layout.rule.topLeft(), layout.rule.topRight(), theme[Role::Line]);
+    painter.setFont(fonts::content(QFont::DemiBold));
+    painter.setPen(theme[Role::Text]);
+    painter.drawText(layout.sentence, Qt::AlignLeft | Qt::AlignVCenter,
+                     QFontMetricsF(fonts::content(QFont::DemiBold))
+                         .elidedText(answerSentence(answer), Qt::ElideRight, layout.sentence.width()));
+    painter.restore();
+}
+
+ClassesPane::ClassesPane(QWidget* parent) : QWidget(parent) {}
+
+void ClassesPane::setAnswer(ClassAnswer answer)
+{
+    m_answer = std::move(answer);
+    setAccessibleDescription(answerSentence(m_answer));
+    updateGeometry();
+    update();
+}
+
+QRectF ClassesPane::area() const
+{
+    const double margin = fonts::px(10);
+    return QRectF(rect()).adjusted(margin, fonts::px(2), -margin, 0);
+}
+
+QSize ClassesPane::sizeHint() const
+{
+    return {fonts::px(260), static_cast<int>(layoutClasses(m_answer, {0, 0, 240, 0}).height) + fonts::px(8)};
+}
+
+void ClassesPane::paintEvent(QPaintEvent* /*event*/)
+{
+    QPainter painter(this);
+    paintClasses(painter, m_answer, layoutClasses(m_answer, area()), theme(this));
+}
+
+} // namespace retro::views

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/classes/classesview.h"
+
+#include "core/base/file.h"
+#include "views/classes/classespane.h"
+#include "views/common/csv.h"
+#include "views/common/numbertext.h"
+#include "views/common/paintfile.h"
+#include "views/common/theme.h"
+
+#include <QPainter>
+
+namespace retro::views
+{
+
+ClassesView::ClassesView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent)
+    : View(model, cursor, selection, parent)
+{
+    setAccessibleName(tr("Classes"));
+    setEmptyText(tr("No answer yet. Open a model and a picture, then run."));
+    m_pane = new ClassesPane(this);
+    m_pane->setAccessibleName(tr("Best classes"));
+    setBody(makeScroll(m_pane));
+}
+
+QString ClassesView::subject() const
+{
+    const ClassAnswer& answer = m_pane->answer();
+    if (answer.best.empty()) {
+        return {};
+    }
+    return tr("%1 best of %2").arg(answer.best.size()).arg(countText(answer.classes));
+}
+
+bool ClassesView::canShow(const SelectedThing& thing) const
+{
+    return model().hasRun() && model().valueOf(thing) == model().run().facts.targetValue;
+}
+
+QString ClassesView::emptyReason() const
+{
+    return m_pane->answer().best.empty() ? tr("The explained output is not a row of class scores.") : QString();
+}
+
+void ClassesView::refresh(Changes changes)
+{
+    if (changes.testFlag(Change::Run)) {
+        m_pane->setAnswer(classAnswer(model()));
+    }
+}
+
+QStringList ClassesView::exportFormats() const
+{
+    return {QStringLiteral("csv"), QStringLiteral("png"), QStringLiteral("svg"), QStringLiteral("pdf")};
+}
+
+std::string ClassesView::csv() const
+{
+    CsvText text({"class", "name", "probability", "score"});
+    for (const ClassScore& score : m_pane->answer().best) {
+        text.add(score.index).add(score.name).add(score.probability).add(score.score).endRow();
+    }
+    return text.take();
+}
+
+base::Result<void> ClassesView::exportTo(const std::filesystem::path& path)
+{
+    if (m_pane->answer().best.empty()) {
+        return base::usageError("there are no classes to write", path.string());
+    }
+    if (path.extension() == ".csv") {
+        return base::writeFile(path, csv());
+    }
+    const QSizeF size(280, m_pane->sizeHint().height() + 16);
+    return paintToFile(
+        path, size,
+        [&](QPainter& painter) {
+            const Theme& light = Theme::of(ThemeKind::Light);
+            painter.fillRect(QRectF(QPointF(), size), light[Role::Base]);
+            paintClasses(painter, m_pane->answer(), layoutClasses(m_pane->answer(), {12, 8, size.width() - 24, 0}),
+                         light);
+        },
+        title());
+}
+
+} // namespace retro::views

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "views/common/view.h"
+
+namespace retro::views
+{
+
+class ClassesPane;
+
+/// The best classes of the explained output: how sure the model is and its raw score.
+class ClassesView final : public View
+{
+    Q_OBJECT
+
+public:
+    ClassesView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent = nullptr);
+
+    [[nodiscard]] QString title() const override { return tr("Classes"); }
+    [[nodiscard]] QString subject() const override;
+    [[nodiscard]] QString hint() const override { return tr("How sure the model is, and its raw score."); }
+    [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
+    [[nodiscard]] QStringList exportFormats() const override;
+    [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
+
+protected:
+    void refresh(Changes changes) override;
+    [[nodiscard]] QString emptyReason() const override;
+
+private:
+    [[nodiscard]] std::string csv() const;
+    ClassesPane* m_pane = nullptr;
+};
+
+} // namespace retro::views

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/common/jobrunner.h"
+
+#include <QMetaObject>
+#include <QThreadPool>
+
+#include <mutex>
+#include <utility>
+
+namespace retro::views
+{
+
+/// The way back to the runner: posting and the runner's end exclude each other.
+struct JobRunner::Channel
+{
+    std::mutex mutex;
+    JobRunner* runner = nullptr; // null once the runner is gone
+
+    void post(std::uint64_t generation, Delivery delivery)
+    {
+        const std::lock_guard lock(mutex);
+        if (runner != nullptr) {
+            QMetaObject::invokeMethod(
+                runner,
+                [target = runner, generation, result = std::move(delivery)] { target->finish(generation, result); },
+                Qt::QueuedConnection);
+        }
+    }
+};
+
+JobRunner::JobRunner(QObject* parent) : QObject(parent), m_channel(std::make_shared<Channel>())
+{
+    m_channel->runner = this;
+}
+
+JobRunner::~JobRunner()
+{
+    m_stop.request_stop();
+    const std::lock_guard lock(m_channel->mutex);
+    m_channel->runner = nullptr;
+}
+
+void JobRunner::start(Work work)
+{
+    cancel();
+    m_stop = std::stop_source();
+    m_isRunning = true;
+    QThreadPool::globalInstance()->start([channel = m_channel, generation = m_generation, token = m_stop.get_token(),
+                                          job = std::move(work)] { channel->post(generation, job(token)); });
+}
+
+void JobRunner::cancel()
+{
+    m_stop.request_stop();
+    ++m_generation;
+    m_isRunning = false;
+}
+
+void JobRunner::finish(std::uint64_t generation, const Delivery& delivery)
+{
+    if (generation != m_generation) {
+        return;
+    }
+    m_isRunning = false;
+    if (delivery) {
+        delivery();
+    }
+    emit delivered();
+}
+
+} // namespace retro::views

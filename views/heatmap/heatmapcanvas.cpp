@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/heatmap/heatmapcanvas.h"
+
+#include "views/common/fonts.h"
+#include "views/common/theme.h"
+
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QWheelEvent>
+
+#include <algorithm>
+#include <cmath>
+
+namespace retro::views
+{
+
+namespace
+{
+
+constexpr double kMaxPixel = 64;
+constexpr double kMinPixel = 1.0 / 16;
+constexpr double kGap = 12;
+constexpr double kMaxFit = 40; // a row of three numbers does not fill the pane
+
+bool hasTwoPictures(const HeatmapFigure& figure)
+{
+    return figure.mode == HeatmapMode::SideBySide && !figure.picture.isNull();
+}
+
+QPoint nextOf(int key)
+{
+    switch (key) {
+    case Qt::Key_Left:
+        return {-1, 0};
+    case Qt::Key_Right:
+        return {1, 0};
+    case Qt::Key_Up:
+        return {0, -1};
+    case Qt::Key_Down:
+        return {0, 1};
+    default:
+        return {};
+    }
+}
+
+} // namespace
+
+double HeatmapCamera::larger(double pixel)
+{
+    if (pixel < 1) {
+        return std::min(1.0, pixel * 2);
+    }
+    return std::min(kMaxPixel, std::floor(pixel) + std::max(1.0, std::floor(pixel / 4)));
+}
+
+double HeatmapCamera::smaller(double pixel)
+{
+    if (pixel <= 1) {
+        return std::max(kMinPixel, pixel / 2);
+    }
+    return std::max(1.0, std::ceil(pixel) - std::max(1.0, std::floor(pixel / 5)));
+}
+
+std::optional<QPoint> HeatmapPlacement::valueAt(const QPointF& point) const
+{
+    if (!room.contains(point)) {
+        return std::nullopt;
+    }
+    for (const QRectF& box : {picture, beside}) {
+        if (!box.isEmpty() && box.contains(point)) {
+            const QPointF inside = (point - box.topLeft()) / pixel;
+            return QPoint(static_cast<int>(inside.x()), static_cast<int>(inside.y()));
+        }
+    }
+    return std::nullopt;
+}
+
+HeatmapPlacement placeFigure(const HeatmapFigure& figure, const HeatmapCamera& camera, const QRectF& area)
+{
+    HeatmapPlacement placement;
+    if (figure.plane.isEmpty()) {
+        return placement;
+    }
+    const double barRoom = figure.hasBar ? kGap + colorBarWidth(figure.bar) : 0;
+    placement.room = area.adjusted(0, 0, -barRoom, 0);
+    HeatmapFigure bare; // the same pictures without words, to ask for the fitting size
+    bare.plane.width = figure.plane.width;
+    bare.plane.height = figure.plane.height;
+    bare.plane.values.resize(1);
+    bare.mode = figure.mode;
+    bare.picture = figure.picture;
+    bare.hasBar = false;
+    const double fit = fittingPixel(bare, placement.room.size());
+    const double widest = figure.picture.isNull() ? std::min(fit, kMaxFit) : fit;
+    placement.pixel = camera.pixel > 0 ? camera.pixel : widest;
+    const QSizeF one(figure.plane.width * placement.pixel, figure.plane.height * placement.pixel);
+    const double width = hasTwoPictures(figure) ? 2 * one.width() + kGap : one.width();
+    const QPointF middle = placement.room.center() + camera.pan;
+    const QPointF corner(std::round(middle.x() - width / 2), std::round(middle.y() - one.height() / 2));
+    placement.picture = QRectF(corner + QPointF(width - one.width(), 0), one);
+    if (hasTwoPictures(figure)) {
+        placement.beside = QRectF(corner, one);
+    }
+    if (figure.hasBar) {
+        // Beside the picture and as high as it, as long as that leaves room for the figures.
+        const double left = std::min(placement.picture.right(), placement.room.right()) + kGap;
+        const double top = std::max(placement.picture.top(), area.top());
+        const double bottom = std::min(placement.picture.bottom(), area.bottom());
+        const double height = std::clamp(bottom - top, std::min(180.0, area.height()), area.height());
+        const double y = std::clamp((top + bottom - height) / 2, area.top(), area.bottom() - height);
+        placement.bar = layoutColorBar(figure.bar, {left, y, barRoom - kGap, height});
+    }
+    return placement;
+}
+
+HeatmapCanvas::HeatmapCanvas(QWidget* parent) : QWidget(parent)
+{
+    setMouseTracking(true);
+    setFocusPolicy(Qt::StrongFocus);
+    setMinimumSize(120, 100);
+    setAccessibleName(tr("Heatmap"));
+    setAccessibleDescription(tr("Relevance as colours; arrow keys move the probe, plus and minus zoom, 0 fits."));
+}
+
+void HeatmapCanvas::setFigure(HeatmapFigure figure)
+{
+    const bool isOtherSize = figure.plane.width != m_figure.plane.width || figure.plane.height != m_figure.plane.height;
+    m_figure = std::move(figure);
+    if (isOtherSize) {
+        m_camera = {};
+        m_probed = {-1, -1};
+    }
+    m_image = m_figure.mode == HeatmapMode::Over
+                  ? heatmapOver(m_figure.plane, m_figure.bar.scale, m_figure.bar.map, m_figure.picture)
+                  : heatmapOnly(m_figure.plane, m_figure.bar.scale, m_figure.bar.map);
+    place();
+    emit probed(m_probed);
+}
+
+void HeatmapCanvas::setCamera(const HeatmapCamera& camera)
+{
+    m_camera = camera;
+    place();
+}
+
+void HeatmapCanvas::place()
+{
+    const double margin = fonts::px(8);
+    m_placement = placeFigure(m_figure, m_camera, QRectF(rect()).adjusted(margin, margin / 2, -margin, -margin));
+    update();
+}
+
+void HeatmapCanvas::zoomIn() { zoomAt(m_placement.room.center(), HeatmapCamera::larger(m_placement.pixel)); }
+
+void HeatmapCanvas::zoomOut() { zoomAt(m_placement.room.center(), HeatmapCamera::smaller(m_placement.pixel)); }
+
+void HeatmapCanvas::zoomToFit() { setCamera({}); }
+
+void HeatmapCanvas::zoomAt(const QPointF& point, double pixel)
+{
+    const double factor = pixel / m_placement.pixel;
+    const QPointF middle = m_placement.room.center() + m_camera.pan;
+    setCamera({pixel, point - (point - middle) * factor - m_placement.room.center()});
+}
+
+void HeatmapCanvas::paintEvent(QPaintEvent* /*event*/)
+{
+    const Theme& colors = theme(this);
+    QPainter painter(this);
+    painter.fillRect(rect(), colors[Role::Base]);
+    if (m_figure.plane.isEmpty()) {
+        return;
+    }
+    painter.save();
+    painter.setClipRect(m_placement.room);
+    painter.setRenderHint(QPainter::SmoothPixmapTransform, m_placement.pixel < 1);
+    painter.drawImage(m_placement.picture, m_image);
+    if (!m_placement.beside.isEmpty()) {
+        painter.drawImage(m_placement.beside, m_figure.picture);
+    }
+    if (m_figure.box) {
+        paintFigureBox(painter, *m_figure.box, m_placement.picture.topLeft(), m_placement.pixel);
+    }
+    if (hasFocus() && m_probed.x() >= 0) {
+        painter.setPen(QPen(colors[Role::Accent], 2));
+        painter.drawRect(QRectF(m_placement.picture.topLeft() + QPointF(m_probed) * m_placement.pixel,
+                                QSizeF(m_placement.pixel, m_placement.pixel)));
+    }
+    painter.restore();
+    if (m_figure.hasBar) {
+        paintColorBar(painter, m_figure.bar, m_placement.bar, colors);
+    }
+}
+
+void HeatmapCanvas::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    place();
+}
+
+void HeatmapCanvas::probe(std::optional<QPoint> value)
+{
+    const QPoint at = value.value_or(QPoint(-1, -1));
+    if (at != m_probed) {
+        m_probed = at;
+        emit probed(at);
+        update();
+    }
+}
+
+void HeatmapCanvas::mouseMoveEvent(QMouseEvent* event)
+{
+    if (m_dragFrom) {
+        const QPointF moved = event->position() - *m_dragFrom;
+        m_dragFrom = event->position();
+        setCamera({m_placement.pixel, m_camera.pan + moved});
+        return;
+    }
+    probe(m_placement.valueAt(event->position()));
+}
+
+void HeatmapCanvas::mousePressEvent(QMouseEvent* event)
+{
+    if (event->button() == Qt::LeftButton || event->button() == Qt::MiddleButton) {
+        m_dragFrom = event->position();
+    }
+}
+
+void HeatmapCanvas::mouseReleaseEvent(QMouseEvent* /*event*/) { m_dragFrom.reset(); }
+
+void HeatmapCanvas::leaveEvent(QEvent* /*event*/) { probe(std::nullopt); }
+
+void HeatmapCanvas::wheelEvent(QWheelEvent* event)
+{
+    if (m_figure.plane.isEmpty() || event->angleDelta().y() == 0) {
+        event->ignore();
+        return;
+    }
+    const double pixel = event->angleDelta().y() > 0 ? HeatmapCamera::larger(m_placement.pixel)
+                                                     : HeatmapCamera::smaller(m_placement.pixel);
+    zoomAt(event->position(), pixel);
+}
+
+void HeatmapCanvas::keyPressEvent(QKeyEvent* event)
+{
+    switch (event->key()) {
+    case Qt::Key_Plus:
+        return zoomIn();
+    case Qt::Key_Minus:
+        return zoomOut();
+    case Qt::Key_0:
+        return zoomToFit();
+    default:
+        break;
+    }
+    const QPoint step = nextOf(event->key());
+    if (step.isNull() || m_figure.plane.isEmpty()) {
+        return QWidget::keyPressEvent(event);
+    }
+    const QPoint from = m_probed.x() < 0 ? QPoint(m_figure.plane.width, m_figure.plane.height) / 2 : m_probed + step;
+    probe(
+        QPoint(std::clamp(from.x(), 0, m_figure.plane.width - 1), std::clamp(from.y(), 0, m_figure.plane.height - 1)));
+}
+
+} // namespace retro::views

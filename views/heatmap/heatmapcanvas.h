@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "views/common/heatmapimage.h"
+
+#include <QPixmap>
+#include <QWidget>
+
+#include <optional>
+
+namespace retro::views
+{
+
+/// Where a figure lies in a widget: zoom and pan. Plain geometry.
+struct HeatmapCamera
+{
+    double pixel = 0; ///< length of one value; 0 = fit
+    QPointF pan;      ///< of the picture's centre from the middle of the room
+
+    /// Zoom levels are whole numbers above 1 and unit fractions below.
+    [[nodiscard]] static double larger(double pixel);
+    [[nodiscard]] static double smaller(double pixel);
+};
+
+/// A figure placed in the room of a widget: colour bar at the right edge, picture in the middle of the rest.
+struct HeatmapPlacement
+{
+    double pixel = 1;
+    QRectF room;    ///< for the pictures; what sticks out is clipped
+    QRectF picture; ///< the heatmap
+    QRectF beside;  ///< the bare picture; empty unless side by side
+    ColorBarLayout bar;
+
+    /// Value of the plane under a point; none outside. Works on the bare picture too.
+    [[nodiscard]] std::optional<QPoint> valueAt(const QPointF& point) const;
+};
+[[nodiscard]] HeatmapPlacement placeFigure(const HeatmapFigure& figure, const HeatmapCamera& camera,
+                                           const QRectF& area);
+
+/// Paints a figure with zoom and pan and tells the value under the pointer.
+class HeatmapCanvas final : public QWidget
+{
+    Q_OBJECT
+
+public:
+    explicit HeatmapCanvas(QWidget* parent = nullptr);
+
+    void setFigure(HeatmapFigure figure);
+    [[nodiscard]] const HeatmapFigure& figure() const { return m_figure; }
+    [[nodiscard]] const HeatmapCamera& camera() const { return m_camera; }
+    void setCamera(const HeatmapCamera& camera);
+    [[nodiscard]] QSize sizeHint() const override { return {420, 420}; }
+
+public slots:
+    void zoomIn();
+    void zoomOut();
+    void zoomToFit();
+
+signals:
+    /// The value (in pixels of the plane) under the pointer or the keyboard's probe; (−1, −1) when none.
+    void probed(QPoint value);
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void leaveEvent(QEvent* event) override;
+    void wheelEvent(QWheelEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+
+private:
+    void place();
+    void probe(std::optional<QPoint> value);
+    void zoomAt(const QPointF& point, double pixel);
+
+    HeatmapFigure m_figure;
+    HeatmapCamera m_camera;
+    HeatmapPlacement m_placement;
+    QImage m_image;
+    QPoint m_probed{-1, -1};
+    std::optional<QPointF> m_dragFrom;
+};
+
+} // namespace retro::views

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/heatmap/heatmapsource.h"
+
+#include "views/common/numbertext.h"
+
+#include <QCoreApplication>
+
+namespace retro::views
+{
+
+namespace
+{
+
+QString translated(const char* text) { return QCoreApplication::translate("retro::views::HeatmapView", text); }
+
+bool isChannelsLast(const RunModel& model) { return model.input().layout == QLatin1String("NHWC"); }
+
+// Four axes with more than one row and column.
+bool isPictureShape(const tensor::Shape& shape, bool channelsLast)
+{
+    if (shape.size() != 4) {
+        return false;
+    }
+    const std::int64_t height = shape[channelsLast ? 1 : 2];
+    const std::int64_t width = shape[channelsLast ? 2 : 3];
+    return height > 1 && width > 1;
+}
+
+QString placeOf(const RunModel& model, base::ValueId value)
+{
+    const base::NodeId node = model.graph().nodeOf(value);
+    if (model.graph().isInput(node)) {
+        return translated("at the input");
+    }
+    return translated("at %1").arg(model.label(node));
+}
+
+void fillPlane(const RunModel& model, HeatmapContent& content)
+{
+    const bool channelsLast = isChannelsLast(model);
+    content.isPicture = isPictureShape(content.relevance->shape(), channelsLast);
+    if (content.isPicture) {
+        auto plane = channelSum(*content.relevance, 0, channelsLast);
+        if (plane.ok()) {
+            content.plane = std::move(plane).value();
+            return;
+        }
+        content.isPicture = false;
+    }
+    content.grid = sliceGrid(*content.relevance);
+    content.plane = content.grid.plane;
+}
+
+QString missingReason(const RunModel& model, base::ValueId value)
+{
+    const base::NodeId node = model.graph().nodeOf(value);
+    if (!node.isValid()) {
+        return translated("%1 is a constant: it gets no relevance.").arg(model.label(value));
+    }
+    const base::HandleId handle = model.relevanceHandle(value);
+    if (handle.isValid()) {
+        return translated("The relevance of %1 was not kept in memory.").arg(model.label(node));
+    }
+    const auto step = model.relevanceStep(node, model.graph().value(value).producerOutput);
+    if (step) {
+        return translated("The relevance of %1 has not arrived yet. It arrives at visit %2.")
+            .arg(model.label(node), countText(std::int64_t{model.run().visitOf(*step - 1)} + 1));
+    }
+    return translated("No relevance reaches %1 in this run.").arg(model.label(node));
+}
+
+PictureTexts textsOf(const RunModel& model, const HeatmapContent& content, const Scale& scale, const QString& map)
+{
+    const trace::RunFacts& facts = model.run().facts;
+    PictureTexts texts;
+    texts["model"] = facts.modelName;
+    texts["target"] = targetName(model).toStdString();
+    texts["value"] = model.label(content.value).toStdString();
+    texts["step"] = std::to_string(model.position());
+    texts["rules"] = facts.composite;
+    texts["scale"] = valueText(scale.limit, 6).toStdString();
+    texts["colormap"] = map.toStdString();
+    texts["software"] = "Retrograde";
+    return texts;
+}
+
+} // namespace
+
+QString targetName(const RunModel& model)
+{
+    const trace::RunFacts& facts = model.run().facts;
+    if (!facts.targetIndex.empty()) {
+        return model.className(facts.targetIndex.front());
+    }
+    return facts.targetValue.isValid() ? model.label(facts.targetValue) : QString();
+}
+
+HeatmapContent heatmapContent(const RunModel& model, const SelectedThing& selected)
+{
+    HeatmapContent content;
+    const base::ValueId wanted = model.valueOf(selected);
+    content.value = wanted.isValid() ? wanted : model.lastArrived();
+    if (!content.value.isValid()) {
+        content.reason = translated("No relevance has arrived anywhere yet. Step forward to see it.");
+        return content;
+    }
+    content.place = placeOf(model, content.value);
+    content.relevance = model.tensor(model.relevanceHandle(content.value));
+    if (content.relevance == nullptr) {
+        content.reason = missingReason(model, content.value);
+        return content;
+    }
+    fillPlane(model, content);
+    return content;
+}
+
+QImage inputPicture(const RunModel& model)
+{
+    if (!model.hasRun() || !model.input().isPicture || model.graph().inputs().empty()) {
+        return {};
+    }
+    const tensor::Tensor* input = model.forwardValue(model.graph().inputs().front());
+    if (input == nullptr) {
+        return {};
+    }
+    const InputInfo& info = model.input();
+    return pictureOfTensor(*input, info.scaleLow, info.scaleHigh, info.mean, info.deviation, isChannelsLast(model),
+                           info.channels == QLatin1String("BGR"));
+}
+
+Plane enlargedPlane(const Plane& plane, int width, int height)
+{
+    Plane large{width, height, {}};
+    large.values.reserve(static_cast<std::size_t>(width) * static_cast<std::size_t>(height));
+    for (int y = 0; y < height; ++y) {
+        for (int x = 0; x < width; ++x) {
+            large.values.push_back(plane.at(x * plane.width / width, y * plane.height / height));
+        }
+    }
+    return large;
+}
+
+HeatmapFigure heatmapFigure(const RunModel& model, const HeatmapContent& content, const HeatmapSettings& settings)
+{
+    HeatmapFigure figure;
+    figure.mode = content.isPicture ? settings.mode : HeatmapMode::Only;
+    figure.plane = content.plane;
+    figure.bar.map = settings.map;
+    figure.bar.scale = symmetricScale(content.plane.values, settings.percentile);
+    if (!content.isPicture) {
+        figure.bar.scale.notANumber = 0; // the lines between slices
+    }
+    if (settings.keptLimit) {
+        figure.bar.scale = scaleWithLimit(content.plane.values, *settings.keptLimit);
+    }
+    const QString target = targetName(model);
+    figure.bar.upperWord = translated("for %1").arg(target);
+    figure.bar.lowerWord = translated("against");
+    const QImage picture = content.isPicture ? inputPicture(model) : QImage();
+    if (!picture.isNull() && picture.width() >= content.plane.width && picture.height() >= content.plane.height) {
+        figure.picture = picture;
+        figure.plane = enlargedPlane(content.plane, picture.width(), picture.height());
+        figure.box = model.input().tagBox;
+    }
+    figure.caption = translated("Relevance for “%1” %2").arg(target, content.place);
+    figure.texts = textsOf(model, content, figure.bar.scale, settings.map.name());
+    return figure;
+}
+
+} // namespace retro::views

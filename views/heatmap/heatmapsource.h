@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "views/common/heatmapimage.h"
+#include "views/common/viewcontext.h"
+
+#include <QString>
+
+namespace retro::views
+{
+
+/// What the user set.
+struct HeatmapSettings
+{
+    HeatmapMode mode = HeatmapMode::Over;
+    ColorMap map;
+    double percentile = 100;
+    std::optional<double> keptLimit; ///< scale held over layers
+};
+
+/// The relevance that a heatmap shows at a cursor step.
+struct HeatmapContent
+{
+    base::ValueId value;                       ///< what it is of; invalid = nothing
+    const tensor::Tensor* relevance = nullptr; ///< null: see reason
+    QString reason;                            ///< why there is nothing to draw
+    QString place;                             ///< "at the input", "at block1/add"
+    bool isPicture = false;                    ///< N×C×H×W: summed over channels; else a grid of slices
+    Plane plane;                               ///< values as they are, before any enlarging
+    SliceGrid grid;                            ///< of tensors that are no pictures
+};
+
+/// Picks the relevance: the selected value (node, promise) at the cursor; with nothing selected the layer that arrived
+/// last.
+[[nodiscard]] HeatmapContent heatmapContent(const RunModel& model, const SelectedThing& selected);
+
+/// The input of the run as a picture; null when it is none.
+[[nodiscard]] QImage inputPicture(const RunModel& model);
+
+/// The figure of a content: map, scale, picture under it, words and text chunks. A layer that is smaller than the
+/// picture is enlarged without smoothing, so that it lies over the picture.
+[[nodiscard]] HeatmapFigure heatmapFigure(const RunModel& model, const HeatmapContent& content,
+                                          const HeatmapSettings& settings);
+
+/// Every value repeated so that the plane is width × height.
+[[nodiscard]] Plane enlargedPlane(const Plane& plane, int width, int height);
+
+/// Name of the explained class or value: "mug".
+[[nodiscard]] QString targetName(const RunModel& model);
+
+} // namespace retro::views

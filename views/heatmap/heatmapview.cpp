@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/heatmap/heatmapview.h"
+
+#include "core/tensor/npy.h"
+#include "views/common/elidedlabel.h"
+#include "views/common/fonts.h"
+#include "views/common/icons.h"
+#include "views/common/numbertext.h"
+#include "views/heatmap/heatmapcanvas.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QDataStream>
+#include <QHBoxLayout>
+#include <QIODevice>
+#include <QSignalBlocker>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <cmath>
+
+namespace retro::views
+{
+
+namespace
+{
+
+constexpr int kStateVersion = 1;
+
+QToolButton* makeZoomButton(const QString& icon, const QString& tip, QWidget* parent)
+{
+    auto* button = new QToolButton(parent);
+    button->setAutoRaise(true);
+    button->setIcon(icons::icon(icon));
+    button->setToolTip(tip);
+    button->setAccessibleName(tip);
+    return button;
+}
+
+QComboBox* makeCombo(const QString& name, QWidget* parent)
+{
+    auto* combo = new QComboBox(parent);
+    combo->setAccessibleName(name);
+    combo->setToolTip(name);
+    combo->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    combo->setMinimumContentsLength(8);
+    return combo;
+}
+
+} // namespace
+
+HeatmapView::HeatmapView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent)
+    : View(model, cursor, selection, parent)
+{
+    setAccessibleName(tr("Heatmap"));
+    setEmptyText(tr("No heatmap yet. Open a model and a picture, then run."), tr("Open a model"));
+    auto* body = new QWidget(this);
+    auto* column = new QVBoxLayout(body);
+    column->setContentsMargins(0, fonts::px(2), 0, 0);
+    column->setSpacing(0);
+    m_canvas = new HeatmapCanvas(body);
+    column->addLayout(makeControls());
+    column->addWidget(m_canvas, 1);
+    m_probe = new ElidedLabel({}, Role::Text2, fonts::numbers(), body);
+    m_probe->setContentsMargins(fonts::px(10), 0, fonts::px(10), 0);
+    m_probe->setFixedHeight(fonts::px(22));
+    m_probe->setAccessibleName(tr("Value under the pointer"));
+    column->addWidget(m_probe);
+    connect(m_canvas, &HeatmapCanvas::probed, this, &HeatmapView::showProbe);
+    setBody(body);
+    showControls();
+}
+
+QHBoxLayout* HeatmapView::makeControls()
+{
+    auto* row = new QHBoxLayout;
+    row->setContentsMargins(fonts::px(10), fonts::px(4), fonts::px(8), fonts::px(4));
+    row->setSpacing(fonts::px(8));
+    m_mode = makeCombo(tr("How the heatmap is combined with the picture"), this);
+    m_mode->addItem(tr("Over the picture"), static_cast<int>(HeatmapMode::Over));
+    m_mode->addItem(tr("Only the heatmap"), static_cast<int>(HeatmapMode::Only));
+    m_mode->addItem(tr("Side by side"), static_cast<int>(HeatmapMode::SideBySide));
+    m_map = makeCombo(tr("Colours"), this);
+    for (const QString& name : ColorMap::names()) {
+        m_map->addItem(name == QLatin1String("relevance") ? tr("Blue to red") : name, name);
+    }
+    m_clip = makeCombo(tr("Values beyond this share get the strongest colour"), this);
+    for (const double percentile : {100.0, 99.9, 99.5, 99.0, 95.0}) {
+        m_clip->addItem(percentile >= 100 ? tr("Not clipped") : tr("Clip at %1 %").arg(fixedText(percentile, 1)),
+                        percentile);
+    }
+    m_keep = new QCheckBox(tr("Keep scale over layers"), this);
+    m_keep->setToolTip(tr("Holds the present scale while you step, so that colours of different layers compare"));
+    for (QComboBox* combo : {m_mode, m_map, m_clip}) {
+        row->addWidget(combo);
+        connect(combo, &QComboBox::currentIndexChanged, this, &HeatmapView::readControls);
+    }
+    row->addWidget(m_keep);
+    connect(m_keep, &QCheckBox::toggled, this, &HeatmapView::readControls);
+    row->addStretch(1);
+    auto* smaller = makeZoomButton(QStringLiteral("zoomout"), tr("Smaller"), this);
+    auto* fit = makeZoomButton(QStringLiteral("zoomfit"), tr("Fit"), this);
+    auto* larger = makeZoomButton(QStringLiteral("zoomin"), tr("Larger"), this);
+    connect(smaller, &QToolButton::clicked, m_canvas, &HeatmapCanvas::zoomOut);
+    connect(fit, &QToolButton::clicked, m_canvas, &HeatmapCanvas::zoomToFit);
+    connect(larger, &QToolButton::clicked, m_canvas, &HeatmapCanvas::zoomIn);
+    for (QToolButton* button : {smaller, fit, larger}) {
+        row->addWidget(button);
+    }
+    return row;
+}
+
+QString HeatmapView::title() const
+{
+    return model().hasRun() ? tr("Relevance for “%1”").arg(targetName(model())) : tr("Heatmap");
+}
+
+QString HeatmapView::hint() const
+{
+    if (!model().hasRun()) {
+        return {};
+    }
+    const QString target = targetName(model());
+    QString words = m_content.isPicture ? tr("Red pixels speak for %1, blue ones against it.").arg(target)
+                                        : tr("Red speaks for %1, blue against it.").arg(target);
+    if (model().input().tagBox && m_content.isPicture) {
+        words += QLatin1Char(' ') + tr("The frame marks the %1.").arg(model().input().tagName);
+    }
+    return words;
+}
+
+bool HeatmapView::canShow(const SelectedThing& thing) const
+{
+    return model().hasRun() && model().valueOf(thing).isValid();
+}
+
+void HeatmapView::refresh(Changes changes)
+{
+    if (changes.testFlag(Change::Run)) {
+        m_settings.keptLimit.reset();
+    }
+    m_content = heatmapContent(model(), selection().thing());
+    drawContent();
+}
+
+void HeatmapView::drawContent()
+{
+    if (m_content.relevance == nullptr) {
+        return;
+    }
+    HeatmapFigure figure = heatmapFigure(model(), m_content, m_settings);
+    if (m_keep->isChecked() && !m_settings.keptLimit) {
+        m_settings.keptLimit = figure.bar.scale.limit;
+    }
+    m_mode->setEnabled(m_content.isPicture);
+    m_canvas->setFigure(std::move(figure));
+}
+
+void HeatmapView::readControls()
+{
+    m_settings.mode = static_cast<HeatmapMode>(m_mode->currentData().toInt());
+    auto map = ColorMap::find(m_map->currentData().toString());
+    if (map.ok()) {
+        m_settings.map = std::move(map).value();
+    }
+    m_settings.percentile = m_clip->currentData().toDouble();
+    if (!m_keep->isChecked()) {
+        m_settings.keptLimit.reset();
+    }
+    if (model().hasRun()) {
+        drawContent();
+    }
+}
+
+void HeatmapView::showControls()
+{
+    const QSignalBlocker mode(m_mode);
+    const QSignalBlocker map(m_map);
+    const QSignalBlocker clip(m_clip);
+    const QSignalBlocker keep(m_keep);
+    m_mode->setCurrentIndex(std::max(0, m_mode->findData(static_cast<int>(m_settings.mode))));
+    m_map->setCurrentIndex(std::max(0, m_map->findData(m_settings.map.name())));
+    m_clip->setCurrentIndex(std::max(0, m_clip->findData(m_settings.percentile)));
+    m_keep->setChecked(m_settings.keptLimit.has_value());
+}
+
+void HeatmapView::setSettings(const HeatmapSettings& settings)
+{
+    m_settings = settings;
+    showControls();
+    if (model().hasRun()) {
+        drawContent();
+    }
+}
+
+void HeatmapView::showProbe(QPoint value)
+{
+    const HeatmapFigure& figure = m_canvas->figure();
+    if (value.x() < 0 || value.x() >= figure.plane.width || value.y() >= figure.plane.height) {
+        m_probe->setText({});
+        return;
+    }
+    const double v = figure.plane.at(value.x(), value.y());
+    m_probe->setText(std::isnan(v) ? QString()
+                                   : tr("x %1  y %2   %3").arg(value.x(), 3).arg(value.y(), 3).arg(valueText(v)));
+}
+
+QStringList HeatmapView::exportFormats() const
+{
+    return {QStringLiteral("png"), QStringLiteral("svg"), QStringLiteral("pdf"), QStringLiteral("npy")};
+}
+
+base::Result<void> HeatmapView::exportTo(const std::filesystem::path& path)
+{
+    if (!model().hasRun() || m_content.relevance == nullptr) {
+        return base::usageError("there is no heatmap to write at this step", path.string());
+    }
+    if (path.extension() == ".npy") {
+        return tensor::writeNpy(path, *m_content.relevance);
+    }
+    return writeFigure(path, heatmapFigure(model(), m_content, m_settings));
+}
+
+QByteArray HeatmapView::saveState() const
+{
+    QByteArray bytes;
+    QDataStream stream(&bytes, QIODevice::WriteOnly);
+    stream << kStateVersion << static_cast<int>(m_settings.mode) << m_settings.map.name() << m_settings.percentile;
+    return bytes;
+}
+
+void HeatmapView::restoreState(const QByteArray& state)
+{
+    QDataStream stream(state);
+    int version = 0;
+    int mode = 0;
+    QString map;
+    HeatmapSettings settings;
+    stream >> version >> mode >> map >> settings.percentile;
+    auto found = ColorMap::find(map);
+    if (stream.status() != QDataStream::Ok || version != kStateVersion || mode < 0 || mode > 2 || !found.ok()) {
+        return;
+    }
+    settings.mode = static_cast<HeatmapMode>(mode);
+    settings.map = std::move(found).value();
+    setSettings(settings);
+}
+
+} // namespace retro::views
