@@ -155,7 +155,7 @@ void foldConstants(Draft& draft, std::vector<RewriteStep>& steps)
         }
     }
     if (!step.removed.empty()) {
-        step.text = fmt::format("{} nodes with constant operands were computed once ({})", step.removed.size(),
+        step.text = fmt::format("{} with constant operands computed once ({})", counted(step.removed.size(), "node"),
                                 countsText(counts));
         steps.push_back(std::move(step));
     }

@@ -5,6 +5,8 @@
 #include "core/rewrite/rewrite.h"
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace retro::rewrite
@@ -16,6 +18,9 @@ inline constexpr std::uint64_t kMaxFoldedBytes = 256ULL << 20;
 inline constexpr std::uint64_t kMaxFoldedBytesTogether = 1ULL << 30;
 /// Nor is a node that takes more multiplications and additions than this.
 inline constexpr double kMaxFoldedFlops = 2e10;
+
+/// "1 node", "3 nodes".
+[[nodiscard]] std::string counted(std::size_t count, std::string_view noun);
 
 /// Removes nodes from which no output of the graph can be reached, and constants that nobody reads then.
 void removeUnused(Draft& draft, std::vector<RewriteStep>& steps);

@@ -52,6 +52,11 @@ std::vector<bool> neededNodes(const Draft& draft)
 
 } // namespace
 
+std::string counted(std::size_t count, std::string_view noun)
+{
+    return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 void removeUnused(Draft& draft, std::vector<RewriteStep>& steps)
 {
     const std::vector<bool> isNeeded = neededNodes(draft);
@@ -65,8 +70,8 @@ void removeUnused(Draft& draft, std::vector<RewriteStep>& steps)
     }
     const std::size_t constants = draft.unusedConstants(); // they are left out when the graph is built
     if (!step.removed.empty() || constants > 0) {
-        step.text = fmt::format("{} nodes and {} constants that no output depends on were removed", step.removed.size(),
-                                constants);
+        step.text =
+            "no output depends on " + counted(step.removed.size(), "node") + " and " + counted(constants, "constant");
         steps.push_back(std::move(step));
     }
 }
