@@ -77,11 +77,14 @@ private:
         return {};
     }
 
-    /// Domains that only the nodes name.
+    /// Domains that only the nodes name. A foreign domain that the model did not import stays that way.
     Result<void> completeOpsets()
     {
         for (const Node& node : m_graph.nodes()) {
             if (m_opsets.contains(node.domain)) {
+                continue;
+            }
+            if (node.opset == 0 && !node.domain.empty()) {
                 continue;
             }
             if (node.opset == 0) {

@@ -203,6 +203,26 @@ private slots:
         QCOMPARE(qint64{model.opset_import(0).version()}, opset);
     }
 
+    void foreignDomainsNeedNoImport()
+    {
+        GraphBuilder builder;
+        builder.setOpset("", 17);
+        const ValueId x = builder.addInput("x", DType::Float32, retro::tensor::Shape{1});
+        const ValueId y = builder.addResult("y");
+        Node foreign = node("Foreign", "foreign", {x}, {y});
+        foreign.domain = "org.example";
+        foreign.opset = 0;
+        builder.addNode(std::move(foreign));
+        builder.addOutput(y);
+        const Result<Graph> graph = std::move(builder).build();
+        QVERIFY(graph.ok());
+        const auto data = toOnnx(*graph);
+        QVERIFY(data.ok());
+        const auto back = parseOnnx(*data, "memory");
+        QVERIFY(back.ok());
+        compare(*graph, **back);
+    }
+
     void unwritableGraphsAreRefused()
     {
         GraphBuilder nameless;
