@@ -4,6 +4,7 @@
 #include "core/lrp/jsontext.h"
 #include "core/lrp/rules.h"
 
+#include <QFile>
 #include <QTest>
 
 using namespace retro;
@@ -39,6 +40,12 @@ QString replaced(const char* before, const char* after)
     const QString text = QString::fromUtf8(kExample);
     const QString result = QString(text).replace(QLatin1String(before), QLatin1String(after));
     return result == text ? QString() : result;
+}
+
+QString pageOf(const char* path)
+{
+    QFile file(QStringLiteral(RETRO_SOURCE_DIR "/docs/") + QLatin1String(path));
+    return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()) : QString();
 }
 
 } // namespace
@@ -102,6 +109,26 @@ private slots:
             QVERIFY(again->entries[i].rule->parameters() == composite.entries[i].rule->parameters());
             QCOMPARE(QString::fromStdString(again->entries[i].rule->text()),
                      QString::fromStdString(composite.entries[i].rule->text()));
+        }
+    }
+
+    void theExampleOfThePageIsValid()
+    {
+        const QString example = pageOf("formats/composite.md").section(QStringLiteral("```json\n"), 1, 1);
+        const QString text = example.section(QStringLiteral("```"), 0, 0);
+        QVERIFY(!text.isEmpty());
+        QCOMPARE(errorOf(text), QString());
+    }
+
+    void thePageNamesEveryRuleAndComposite()
+    {
+        const QString page = pageOf("composites.md");
+        for (const std::string_view name : lrp::ruleNames()) {
+            QVERIFY2(page.contains("| `" + QString::fromStdString(std::string(name)) + "` |"),
+                     std::string(name).c_str());
+        }
+        for (const std::string& name : lrp::builtinNames()) {
+            QVERIFY2(page.contains("| `" + QString::fromStdString(name) + "` |"), name.c_str());
         }
     }
 
