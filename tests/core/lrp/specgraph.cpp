@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/core/lrp/specgraph.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace retro::lrptest
+{
+
+namespace
+{
+
+using event::PromiseKind;
+using lrp::NodeBehaviour;
+using lrp::Role;
+
+// What these do when both operands are tracked; with one they are crossed.
+struct Binary
+{
+    const char* op;
+    NodeBehaviour behaviour;
+};
+constexpr std::array<Binary, 3> kBinary{{
+    {"add", {Role::Raise, true, PromiseKind::Add}},
+    {"sub", {Role::Raise, true, PromiseKind::Sub}},
+    {"mul", {Role::Arg, false, PromiseKind::Operator}},
+}};
+
+// The other operations whose behaviour does not depend on their operands; all that are missing are arg nodes.
+struct Fixed
+{
+    const char* op;
+    NodeBehaviour behaviour;
+};
+constexpr std::array<Fixed, 7> kFixed{{
+    {"t", {Role::PassThrough, false, PromiseKind::Operator}},
+    {"neg", {Role::PassThrough, false, PromiseKind::Operator}},
+    {"clone", {Role::PassThrough, false, PromiseKind::Operator}},
+    {"cat", {Role::Raise, false, PromiseKind::Cat}},
+    {"stack", {Role::Raise, false, PromiseKind::Stack}},
+    {"unbind", {Role::Raise, false, PromiseKind::Unbind}},
+    {"sum", {Role::Raise, true, PromiseKind::Sum}},
+}};
+
+// Makes `shape` what broadcasting with `other` gives.
+void widen(tensor::Shape& shape, const tensor::Shape& other)
+{
+    if (other.size() > shape.size()) {
+        shape.insert(shape.begin(), other.size() - shape.size(), 1);
+    }
+    for (std::size_t i = 0; i < other.size(); ++i) {
+        std::int64_t& extent = shape[shape.size() - 1 - i];
+        extent = std::max(extent, other[other.size() - 1 - i]);
+    }
+}
+
+} // namespace
+
+SpecGraph::SpecGraph(std::vector<SpecNode> nodes) : m_nodes(std::move(nodes)), m_tracked(m_nodes.size())
+{
+    for (std::size_t i = 0; i < m_nodes.size(); ++i) {
+        inferShape(m_nodes[i]);
+        m_tracked[i] = m_nodes[i].op == "leaf" || trackedOperands(i) > 0;
+    }
+}
+
+void SpecGraph::inferShape(SpecNode& node) const
+{
+    if (node.operands.empty() || shapeOf(node.operands[0]).empty()) {
+        return; // a source, or a case without shapes
+    }
+    node.shape = shapeOf(node.operands[0]);
+    const auto rank = static_cast<std::int64_t>(node.shape.size()) + (node.op == "stack" ? 1 : 0);
+    const std::int64_t axis = node.axis < 0 ? node.axis + rank : node.axis;
+    if (node.op == "t") {
+        std::swap(node.shape[0], node.shape[1]);
+    } else if (node.op == "mm") {
+        node.shape[1] = shapeOf(node.operands[1])[1];
+    } else if (node.op == "stack") {
+        node.shape.insert(node.shape.begin() + axis, static_cast<std::int64_t>(node.operands.size()));
+    } else if (node.op == "unbind") {
+        node.outputs = static_cast<std::uint32_t>(node.shape[static_cast<std::size_t>(axis)]);
+        node.shape.erase(node.shape.begin() + axis);
+    } else if (node.op == "sum") {
+        node.shape.erase(node.shape.begin() + axis);
+        if (node.keepsAxis) {
+            node.shape.insert(node.shape.begin() + axis, 1);
+        }
+    } else if (node.op == "cat") {
+        node.shape[static_cast<std::size_t>(axis)] = 0;
+        for (const SpecOperand& operand : node.operands) {
+            node.shape[static_cast<std::size_t>(axis)] += shapeOf(operand)[static_cast<std::size_t>(axis)];
+        }
+    } else if (node.operands.size() == 2) {
+        widen(node.shape, shapeOf(node.operands[1]));
+    }
+}
+
+std::size_t SpecGraph::trackedOperands(std::size_t node) const
+{
+    const std::vector<SpecOperand>& operands = m_nodes[node].operands;
+    return static_cast<std::size_t>(std::count_if(
+        operands.begin(), operands.end(), [this](const SpecOperand& operand) { return m_tracked[operand.node]; }));
+}
+
+lrp::TraversalGraph SpecGraph::traversalGraph() const
+{
+    lrp::Adjacency adjacency;
+    std::vector<lrp::ChildSlot> children;
+    for (const SpecNode& node : m_nodes) {
+        children.clear();
+        for (const SpecOperand& operand : node.operands) {
+            children.push_back(m_tracked[operand.node] ? lrp::ChildSlot{NodeId(operand.node), operand.output, 0}
+                                                       : lrp::ChildSlot{});
+        }
+        adjacency.addNode(children, node.outputs);
+    }
+    return lrp::TraversalGraph::walk(std::move(adjacency), NodeId(m_nodes.size() - 1), 0);
+}
+
+NodeBehaviour SpecGraph::behaviourOf(std::size_t node) const
+{
+    const SpecNode& spec = m_nodes[node];
+    for (const Binary& binary : kBinary) {
+        if (spec.op == binary.op) {
+            return trackedOperands(node) == 2 ? binary.behaviour
+                                              : NodeBehaviour{Role::PassThrough, false, PromiseKind::Operator};
+        }
+    }
+    for (const Fixed& fixed : kFixed) {
+        if (spec.op == fixed.op) {
+            return fixed.behaviour;
+        }
+    }
+    return {Role::Arg, spec.op == "softmax" && spec.variant != "identity", PromiseKind::Softmax};
+}
+
+std::vector<NodeBehaviour> SpecGraph::autogradBehaviour() const
+{
+    std::vector<NodeBehaviour> behaviour;
+    for (std::size_t i = 0; i < m_nodes.size(); ++i) {
+        behaviour.push_back(behaviourOf(i));
+    }
+    return behaviour;
+}
+
+std::vector<NodeBehaviour> SpecGraph::savedBehaviour() const { return std::vector<NodeBehaviour>(m_nodes.size()); }
+
+bool SpecGraph::readsOperands(NodeId id) const
+{
+    static constexpr std::array<const char*, 6> kReading{"add", "sub", "sum", "mul", "mm", "softmax"};
+    return std::find(kReading.begin(), kReading.end(), node(id).op) != kReading.end();
+}
+
+} // namespace retro::lrptest

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/core/lrp/tensorrun.h"
+
+#include "core/execute/forward.h"
+#include "core/graph/graphbuilder.h"
+#include "core/lrp/tensorarithmetic.h"
+#include "tests/core/lrp/eventlog.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <utility>
+
+namespace retro::lrptest
+{
+
+namespace
+{
+
+constexpr std::int64_t kOpset = 18;
+
+struct OperatorName
+{
+    const char* op;
+    const char* domain;
+};
+
+const std::map<std::string, OperatorName>& operatorNames()
+{
+    static const std::map<std::string, OperatorName> names{
+        {"add", {"Add", ""}},         {"sub", {"Sub", ""}},
+        {"mul", {"Mul", ""}},         {"mm", {"MatMul", ""}},
+        {"t", {"Transpose", ""}},     {"neg", {"Neg", ""}},
+        {"relu", {"Relu", ""}},       {"clone", {"Identity", ""}},
+        {"cat", {"Concat", ""}},      {"stack", {"Stack", "ai.retrograde"}},
+        {"sum", {"ReduceSum", ""}},   {"unbind", {"Unbind", "ai.retrograde"}},
+        {"softmax", {"Softmax", ""}}, {"ckpt", {"Checkpoint", "ai.retrograde"}},
+    };
+    return names;
+}
+
+// Builds the graph: leaves are inputs, constants initializers, values are called like their node (and output).
+class ModelBuilder
+{
+public:
+    explicit ModelBuilder(const SpecGraph& spec) : m_spec(spec), m_values(spec.nodes().size()) {}
+
+    base::Result<graph::Graph> build();
+
+private:
+    base::Result<void> add(std::size_t index);
+    base::Result<void> addOperator(const SpecNode& node, std::vector<ValueId>& outputs);
+    void addAttributes(const SpecNode& node, graph::Node& made);
+
+    const SpecGraph& m_spec;
+    graph::GraphBuilder m_builder{"case"};
+    std::vector<std::vector<ValueId>> m_values; // per node and output
+};
+
+base::Result<graph::Graph> ModelBuilder::build()
+{
+    m_builder.setOpset("", kOpset);
+    m_builder.setOpset("ai.retrograde", 1);
+    for (std::size_t i = 0; i < m_spec.nodes().size(); ++i) {
+        RETRO_CHECK(add(i));
+    }
+    m_builder.addOutput(m_values.back().front());
+    return std::move(m_builder).build();
+}
+
+base::Result<void> ModelBuilder::add(std::size_t index)
+{
+    const SpecNode& node = m_spec.nodes()[index];
+    if (node.op == "leaf") {
+        m_values[index] = {m_builder.addInput(node.id, tensor::DType::Float64, node.shape)};
+        return {};
+    }
+    if (node.op == "const") {
+        m_values[index] = {m_builder.addConstant(node.id, Tensor::of<double>(node.shape, node.values))};
+        return {};
+    }
+    return addOperator(node, m_values[index]);
+}
+
+base::Result<void> ModelBuilder::addOperator(const SpecNode& node, std::vector<ValueId>& outputs)
+{
+    const auto name = operatorNames().find(node.op);
+    if (name == operatorNames().end()) {
+        return base::inputError(fmt::format("unknown operation \"{}\"", node.op), node.id);
+    }
+    graph::Node made;
+    made.op = name->second.op;
+    made.domain = name->second.domain;
+    made.name = node.id;
+    made.opset = made.domain.empty() ? kOpset : 1;
+    for (const SpecOperand& operand : node.operands) {
+        made.inputs.push_back(m_values[operand.node][operand.output]);
+    }
+    for (std::uint32_t k = 0; k < node.outputs; ++k) {
+        outputs.push_back(m_builder.addResult(fmt::format("{}:{}", node.id, k)));
+    }
+    made.outputs = outputs;
+    addAttributes(node, made);
+    m_builder.addNode(std::move(made));
+    return {};
+}
+
+void ModelBuilder::addAttributes(const SpecNode& node, graph::Node& made)
+{
+    if (node.op == "cat" || node.op == "stack" || node.op == "unbind") {
+        made.attributes.emplace("axis", node.axis);
+    } else if (node.op == "softmax") {
+        made.attributes.emplace("axis", std::int64_t{-1});
+    } else if (node.op == "t") {
+        made.attributes.emplace("perm", std::vector<std::int64_t>{1, 0});
+    } else if (node.op == "sum") {
+        made.attributes.emplace("keepdims", std::int64_t{node.keepsAxis ? 1 : 0});
+        const std::vector<std::int64_t> axes{node.axis};
+        made.inputs.push_back(m_builder.addConstant(node.id + ":axes", Tensor::of<std::int64_t>({1}, axes)));
+    }
+}
+
+// Rules of the composite "dynamic"; each softmax has the variant that its node names.
+base::Result<lrp::RuleAssignment> rulesFor(const SpecGraph& spec, const execute::BoundModel& model)
+{
+    std::map<std::string, lrp::RuleAssignment> byVariant;
+    for (const char* variant : {"identity", "attn", "attn_tril"}) {
+        RETRO_TRY(const lrp::Composite composite,
+                  lrp::builtinComposite(fmt::format("dynamic:softmax={}", variant), model));
+        RETRO_TRY(byVariant[variant], lrp::assignRules(composite, model));
+    }
+    lrp::RuleAssignment rules = byVariant["identity"];
+    for (const SpecNode& node : spec.nodes()) {
+        if (!node.variant.empty() && byVariant.count(node.variant) == 0) {
+            return base::inputError(fmt::format("unknown rule \"{}\"", node.variant), node.id);
+        }
+        if (!node.variant.empty()) {
+            const NodeId id = *model.graph().findNode(node.id);
+            rules[id.index()] = byVariant[node.variant][id.index()];
+        }
+    }
+    return rules;
+}
+
+base::Result<void> finish(lrp::Traversal& traversal)
+{
+    while (!traversal.finished()) {
+        RETRO_CHECK(traversal.step());
+    }
+    return {};
+}
+
+// Keeps every tensor that a handle was given.
+class TensorLog final : public event::Sink
+{
+public:
+    void onEvent(const event::Event& event) override { events.push_back(event); }
+    void onLedger(const event::LedgerEntry&) override {}
+    void onTensor(HandleId handle, const Tensor& tensor) override
+    {
+        tensors.resize(std::max<std::size_t>(tensors.size(), handle.index() + 1));
+        tensors[handle.index()] = tensor;
+    }
+
+    std::vector<event::Event> events;
+    std::vector<Tensor> tensors;
+};
+
+} // namespace
+
+base::Result<TensorCase> tensorCaseOf(const SpecGraph& spec, const std::vector<double>& start)
+{
+    RETRO_TRY(graph::Graph built, ModelBuilder(spec).build());
+    TensorCase made;
+    std::vector<ops::TensorType> types;
+    for (const SpecNode& node : spec.nodes()) {
+        if (node.op == "leaf") {
+            made.inputs.push_back(Tensor::of<double>(node.shape, node.values));
+            types.push_back({tensor::DType::Float64, node.shape});
+        }
+    }
+    RETRO_TRY(made.model, execute::BoundModel::bind(std::make_shared<const graph::Graph>(std::move(built)), types,
+                                                    execute::Precision::Double));
+    RETRO_TRY(made.rules, rulesFor(spec, *made.model));
+    const ValueId target = made.model->graph().outputs().front();
+    RETRO_TRY(made.graph, lrp::TraversalGraph::build(*made.model, target));
+    const tensor::Shape& shape = made.model->typeOf(target).shape;
+    if (!start.empty() && static_cast<std::int64_t>(start.size()) != tensor::elementCount(shape)) {
+        return base::inputError(fmt::format("{} start values for the shape {}", start.size(), tensor::toText(shape)));
+    }
+    made.start = start.empty() ? Tensor::full(tensor::DType::Float64, shape, 1) : Tensor::of<double>(shape, start);
+    return made;
+}
+
+base::Result<TensorRun> runTensors(const TensorCase& tensorCase, execute::SavePolicy policy)
+{
+    RETRO_TRY(const execute::ForwardResult forward, execute::forward(tensorCase.model, tensorCase.inputs, policy));
+    TensorLog log;
+    TensorRun run;
+    lrp::TensorArithmetic arithmetic(forward.saved, tensorCase.rules, tensorCase.graph, log, false);
+    lrp::Traversal traversal(tensorCase.graph, arithmetic, log, arithmetic.adopt(tensorCase.start));
+    RETRO_CHECK(finish(traversal));
+    run.counts = traversal.counts();
+    run.relevance.resize(tensorCase.graph.size());
+    for (const NodeId node : tensorCase.graph.postOrder()) {
+        for (std::uint32_t k = 0; k < tensorCase.graph.outputCount(node); ++k) {
+            const HandleId handle = traversal.relevance(node, k);
+            run.relevance[node.index()].push_back(handle.isValid() ? arithmetic.tensor(handle) : Tensor());
+        }
+    }
+    run.events = std::move(log.events);
+    run.tensors = std::move(log.tensors);
+    return run;
+}
+
+base::Result<lrp::RelevanceTable> runOracle(const TensorCase& tensorCase)
+{
+    RETRO_TRY(const execute::ForwardResult forward,
+              execute::forward(tensorCase.model, tensorCase.inputs, execute::SavePolicy::All));
+    return lrp::oracle(forward.saved, tensorCase.rules, tensorCase.graph, tensorCase.start);
+}
+
+std::string firstDifference(const TensorCase& tensorCase, const lrp::RelevanceTable& a, const lrp::RelevanceTable& b)
+{
+    for (const NodeId node : tensorCase.graph.postOrder()) {
+        for (std::size_t k = 0; k < a[node.index()].size(); ++k) {
+            const Tensor& left = a[node.index()][k];
+            const Tensor& right = b[node.index()][k];
+            if (left.isValid() != right.isValid() || (left.isValid() && !left.bitEqual(right))) {
+                return fmt::format("{} output {}", tensorCase.model->graph().labelOf(node), k);
+            }
+        }
+    }
+    return {};
+}
+
+std::string faultBetween(const TensorCase& tensorCase, const TensorRun& promise, const TensorRun& all,
+                         const lrp::RelevanceTable& oracle)
+{
+    if (const std::string where = firstDifference(tensorCase, promise.relevance, oracle); !where.empty()) {
+        return "promise engine and oracle differ at " + where;
+    }
+    if (const std::string where = firstDifference(tensorCase, all.relevance, oracle); !where.empty()) {
+        return "policy all and oracle differ at " + where;
+    }
+    if (promise.counts.visitsMax > 3 || all.counts.visitsMax > 1 || all.counts.promises > 0) {
+        return fmt::format("{} and {} visits of one node, {} promises with everything saved", promise.counts.visitsMax,
+                           all.counts.visitsMax, all.counts.promises);
+    }
+    const std::string fault = inconsistency(promise.events);
+    return fault.empty() ? inconsistency(all.events) : fault;
+}
+
+std::string faultOnTensors(const SpecGraph& spec)
+{
+    const auto made = tensorCaseOf(spec, {});
+    if (!made) {
+        return made.error().text();
+    }
+    const auto promise = runTensors(*made, execute::SavePolicy::Autograd);
+    const auto all = runTensors(*made, execute::SavePolicy::All);
+    const auto oracle = runOracle(*made);
+    if (!promise || !all || !oracle) {
+        return (!promise ? promise.error() : !all ? all.error() : oracle.error()).text();
+    }
+    return faultBetween(*made, *promise, *all, *oracle);
+}
+
+} // namespace retro::lrptest

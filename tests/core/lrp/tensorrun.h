@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/lrp/composite.h"
+#include "core/lrp/oracle.h"
+#include "core/lrp/traversal.h"
+#include "tests/core/lrp/specgraph.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace retro::lrptest
+{
+
+using tensor::Tensor;
+
+/// A case as a real model in double precision, with the rules of the composite "dynamic".
+struct TensorCase
+{
+    std::shared_ptr<const execute::BoundModel> model;
+    std::vector<Tensor> inputs;
+    lrp::RuleAssignment rules;
+    lrp::TraversalGraph graph;
+    Tensor start;
+};
+
+/// `start` empty: ones.
+[[nodiscard]] base::Result<TensorCase> tensorCaseOf(const SpecGraph& spec, const std::vector<double>& start);
+
+/// What a traversal on tensors left behind.
+struct TensorRun
+{
+    std::vector<event::Event> events;
+    lrp::TraversalCounts counts;
+    std::vector<Tensor> tensors; ///< by handle
+    lrp::RelevanceTable relevance;
+};
+
+[[nodiscard]] base::Result<TensorRun> runTensors(const TensorCase& tensorCase, execute::SavePolicy policy);
+[[nodiscard]] base::Result<lrp::RelevanceTable> runOracle(const TensorCase& tensorCase);
+
+/// Name of the first (node, output) at which two tables differ in any bit; empty when there is none.
+[[nodiscard]] std::string firstDifference(const TensorCase& tensorCase, const lrp::RelevanceTable& a,
+                                          const lrp::RelevanceTable& b);
+
+/// What is wrong between the runs under both policies and the oracle: a difference in any bit of any relevance, events
+/// that contradict each other, a node visited too often. Empty when all is well.
+[[nodiscard]] std::string faultBetween(const TensorCase& tensorCase, const TensorRun& promise, const TensorRun& all,
+                                       const lrp::RelevanceTable& oracle);
+
+/// Runs promise engine, policy All, and oracle from a start relevance of ones; returns the error or the fault between
+/// them, empty when all is well.
+[[nodiscard]] std::string faultOnTensors(const SpecGraph& spec);
+
+} // namespace retro::lrptest
