@@ -205,7 +205,7 @@ private slots:
 
     void foreignDomainsNeedNoImport()
     {
-        GraphBuilder builder;
+        GraphBuilder builder("foreign");
         builder.setOpset("", 17);
         const ValueId x = builder.addInput("x", DType::Float32, retro::tensor::Shape{1});
         const ValueId y = builder.addResult("y");
