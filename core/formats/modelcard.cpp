@@ -117,7 +117,7 @@ void addFigures(const json& object, const std::string& prefix, std::map<std::str
     }
 }
 
-Result<ModelCard> parseCard(const std::string& text)
+Result<ModelCard> cardFromText(const std::string& text)
 {
     RETRO_TRY(const json parsed, parseCardJson(text));
     if (!parsed.is_object()) {
@@ -146,11 +146,16 @@ Result<ModelCard> parseCard(const std::string& text)
 
 } // namespace
 
+Result<ModelCard> parseCard(const std::string& json, const std::string& where)
+{
+    Result<ModelCard> card = cardFromText(json);
+    return card.ok() ? std::move(card) : base::within(std::move(card).error(), where);
+}
+
 Result<ModelCard> readCard(const fs::path& path)
 {
     RETRO_TRY(const std::string text, base::readTextFile(path, kMaxCardBytes));
-    Result<ModelCard> card = parseCard(text);
-    return card.ok() ? std::move(card) : base::within(std::move(card).error(), path.string());
+    return parseCard(text, path.string());
 }
 
 Result<std::optional<ModelCard>> cardOf(const fs::path& model)
