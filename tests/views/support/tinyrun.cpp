@@ -285,7 +285,7 @@ void runTail(Script& script, std::uint32_t left)
     const auto through = script.keep(relevanceOf({1, 4, kSide, kSide}, 5.08));
     const auto both = script.keep(relevanceOf({1, 4, kSide, kSide}, 8.24));
     const auto atConv1 = script.keep(relevanceOf({1, 4, kSide, kSide}, 8.24));
-    const auto atImage = script.keep(relevanceOf({1, 3, kSide, kSide}, 8.243 - 0.003));
+    const auto atImage = script.keep(relevanceOf({1, 3, kSide, kSide}, 8.14));
     script.add(EventKind::Dequeue, kConv2).extra = 0;
     script.visit(kConv2, Mode::Fulfilment);
     script.promise(EventKind::Resume, kConv2, 0, 0);

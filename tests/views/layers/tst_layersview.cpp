@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/views/support/grabs.h"
+#include "tests/views/support/tinyrun.h"
+#include "views/layers/layerstrip.h"
+#include "views/layers/layersview.h"
+
+#include <QFile>
+#include <QTemporaryDir>
+#include <QTest>
+
+using namespace retro;
+using namespace retro::views;
+
+class LayersViewTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void initTestCase() { tests::installLook(); }
+
+    void chainOfTheTinyRun()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        const std::vector<Layer> layers = layerChain(context.model);
+        QStringList names;
+        for (const Layer& layer : layers) {
+            names.append(layer.name + QLatin1Char('=') + context.model.shortLabel(layer.node));
+        }
+        QCOMPARE(names, (QStringList{QStringLiteral("Class scores=fc"), QStringLiteral("Block 1=add"),
+                                     QStringLiteral("Stem=relu1"), QStringLiteral("Input=image")}));
+        QCOMPARE(layers.front().share, 1.0);
+        QVERIFY(std::abs(layers.back().share - 8.14 / 8.42) < 1e-4);
+        for (std::size_t i = 1; i < layers.size(); ++i) {
+            QVERIFY(layers[i].position > layers[i - 1].position);
+        }
+    }
+
+    void aLongChainIsThinned()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        const std::vector<Layer> layers = layerChain(context.model, 3);
+        QCOMPARE(layers.size(), std::size_t{3});
+        QCOMPARE(layers.front().name, QStringLiteral("Class scores"));
+        QCOMPARE(layers.back().name, QStringLiteral("Input"));
+    }
+
+    void namesForPeople()
+    {
+        QCOMPARE(layerName(QStringLiteral("block3/conv1"), QString()), QStringLiteral("Block 3"));
+        QCOMPARE(layerName(QStringLiteral("layer.2/x"), QString()), QStringLiteral("Layer 2"));
+        QCOMPARE(layerName(QString(), QStringLiteral("a/pool")), QStringLiteral("Pool"));
+        QCOMPARE(layerName(QString(), QString()), QString());
+    }
+
+    void stripLayout()
+    {
+        const StripLayout layout = layoutStrip(5, {8, 0, 600, 140});
+        QCOMPARE(layout.cells.size(), std::size_t{5});
+        for (std::size_t i = 0; i < 5; ++i) {
+            const StripLayout::Cell& cell = layout.cells[i];
+            QVERIFY(cell.cell.contains(cell.picture));
+            QVERIFY(cell.share.top() >= cell.picture.bottom());
+            QVERIFY(cell.knob.y() > cell.cell.bottom());
+            QVERIFY(cell.knob.y() < 140);
+            QCOMPARE(layout.cellAt(cell.knob.x()), static_cast<int>(i));
+        }
+        QCOMPARE(layout.cellAt(-100), 0);
+        QCOMPARE(layout.cellAt(10'000), 4);
+        QCOMPARE(layoutStrip(0, {0, 0, 100, 100}).cellAt(3), -1);
+    }
+
+    void picturesShowSigns()
+    {
+        const std::vector<float> values{1, -1};
+        const tensor::Tensor row = tensor::Tensor::of<float>({1, 2}, values);
+        const QImage image = layerPicture(&row, 20, false);
+        QVERIFY(qRed(image.pixel(3, 5)) > qBlue(image.pixel(3, 5)));
+        QVERIFY(qBlue(image.pixel(15, 15)) > qRed(image.pixel(15, 15)));
+        QVERIFY(layerPicture(nullptr, 20, false).isNull());
+    }
+
+    void choosingMovesTheCursor()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        LayersView view(context.model, context.cursor, context.selection);
+        view.resize(600, 150);
+        view.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&view));
+        auto* strip = view.findChild<LayerStrip*>();
+        QCOMPARE(strip->arrived(), 4);
+        QTest::mouseClick(strip, Qt::LeftButton, {}, {30, 40});
+        QCOMPARE(context.cursor.position(), strip->layers().front().position);
+        view.flush();
+        QCOMPARE(strip->arrived(), 1);
+        QTest::keyClick(strip, Qt::Key_Right);
+        QCOMPARE(context.cursor.position(), strip->layers()[1].position);
+        QVERIFY(view.canShow(strip->layers()[1].node));
+    }
+
+    void exports()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        LayersView view(context.model, context.cursor, context.selection);
+        view.flush();
+        const QTemporaryDir folder;
+        for (const QString& format : view.exportFormats()) {
+            QVERIFY(view.exportTo(folder.filePath(QStringLiteral("l.") + format).toStdString()).ok());
+        }
+        QFile file(folder.filePath(QStringLiteral("l.csv")));
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        QVERIFY(file.readAll().startsWith("layer,node,share\nClass scores,head/fc,1\n"));
+    }
+
+    void looks_data()
+    {
+        QTest::addColumn<int>("visit");
+        QTest::newRow("end") << 9;
+        QTest::newRow("middle") << 5;
+    }
+    void looks()
+    {
+        QFETCH(int, visit);
+        tests::ViewContext context;
+        context.showTinyRun();
+        context.cursor.moveTo(tests::endOfVisit(context.model, static_cast<std::uint32_t>(visit)));
+        LayersView view(context.model, context.cursor, context.selection);
+        for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark}) {
+            const QImage image = tests::grab(view, {620, 150}, kind, QStringLiteral("layers-%1").arg(visit));
+            QVERIFY(tests::hasColor(image, Theme::of(kind)[Role::Sel]));
+            QVERIFY(tests::hasColor(image, Theme::of(kind)[Role::Accent]));
+        }
+    }
+};
+
+QTEST_MAIN(LayersViewTest)
+#include "tst_layersview.moc"

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/views/support/grabs.h"
+#include "tests/views/support/tinyrun.h"
+#include "views/ledger/ledgerview.h"
+#include "views/ledger/waterfall.h"
+
+#include <QFile>
+#include <QTemporaryDir>
+#include <QTest>
+
+using namespace retro;
+using namespace retro::views;
+
+namespace
+{
+
+double sumOfBooks(const LedgerBooks& books)
+{
+    double sum = 0;
+    for (const LedgerLine& line : books.lines) {
+        sum += line.kind == LedgerKind::Started || line.kind == LedgerKind::Cause ? line.amount : -line.amount;
+    }
+    return sum;
+}
+
+} // namespace
+
+class LedgerViewTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void initTestCase() { tests::installLook(); }
+
+    void booksAddUpAtEveryVisit()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        for (std::uint32_t visit = 0; visit < tests::kTinyVisits; ++visit) {
+            context.cursor.moveTo(tests::endOfVisit(context.model, visit));
+            const LedgerBooks books = ledgerBooks(context.model);
+            QVERIFY(!books.isEmpty());
+            QVERIFY(std::abs(sumOfBooks(books)) < 1e-12);
+        }
+    }
+
+    void theEndHasItsLines()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        const LedgerBooks books = ledgerBooks(context.model);
+        QStringList names;
+        for (const LedgerLine& line : books.lines) {
+            names.append(line.name);
+        }
+        QCOMPARE(names, (QStringList{QStringLiteral("Started at mug"), QStringLiteral("Absorbed by bias"),
+                                     QStringLiteral("By stabiliser"), QStringLiteral("Reached the input"),
+                                     QStringLiteral("Unexplained")}));
+        QCOMPARE(books.lines[0].share, 1.0);
+        QVERIFY(std::abs(books.lines[1].amount + 0.24) < 1e-9);
+        QVERIFY(std::abs(books.lines[3].amount - 8.14) < 1e-4);
+        QVERIFY(std::abs(books.unexplained) < 1e-4);
+        QVERIFY(
+            booksSentence(books).startsWith(QStringLiteral("100.0 % started, 96.7 % reached the input, 2.9 % bias")));
+    }
+
+    void theMiddleSaysWhatIsOnItsWay()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        context.cursor.moveTo(tests::endOfVisit(context.model, 2));
+        const LedgerBooks books = ledgerBooks(context.model);
+        QCOMPARE(books.reached, 0.0);
+        QVERIFY(std::abs(books.unexplained) < 1e-9);
+        const auto onItsWay = std::find_if(books.lines.begin(), books.lines.end(),
+                                           [](const LedgerLine& line) { return line.kind == LedgerKind::OnItsWay; });
+        QVERIFY(onItsWay != books.lines.end());
+        QVERIFY(std::abs(onItsWay->amount - 8.26) < 1e-9);
+        context.cursor.moveTo(0);
+        QVERIFY(ledgerBooks(context.model).isEmpty());
+    }
+
+    void axisIsCutWhereItHelps()
+    {
+        const ShareAxis near = shareAxis(0.979, 1.0);
+        QVERIFY(near.isCut());
+        QVERIFY(near.low <= 0.979 && near.low > 0.9);
+        QCOMPARE(near.high, 1.0);
+        const QRectF track(100, 0, 200, 0);
+        QCOMPARE(near.x(1.0, track), 300.0);
+        QCOMPARE(near.x(0.0, track), 100.0);
+        const ShareAxis wide = shareAxis(0.2, 1.0);
+        QVERIFY(!wide.isCut());
+        QCOMPARE(wide.x(0.5, track), 200.0);
+        const ShareAxis more = shareAxis(1.0, 1.277);
+        QVERIFY(more.high >= 1.277);
+        const ShareAxis huge = shareAxis(-3, 12);
+        QVERIFY(huge.high >= 12 && huge.high / huge.step <= 6);
+        const ShareAxis flat = shareAxis(1.0, 1.0);
+        QVERIFY(flat.high > flat.low);
+    }
+
+    void rowsAreAligned()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        const LedgerBooks books = ledgerBooks(context.model);
+        const QRectF area(10, 4, 420, 0);
+        const WaterfallLayout layout = layoutWaterfall(books, area);
+        QCOMPARE(layout.rows.size(), books.lines.size());
+        double y = layout.titles.bottom();
+        for (const WaterfallRow& row : layout.rows) {
+            QVERIFY(row.row.top() >= y);
+            QCOMPARE(row.score.right(), area.right());
+            QVERIFY(row.percent.right() < row.score.left());
+            QVERIFY(row.name.right() < layout.track.left());
+            QVERIFY(layout.track.right() < row.percent.left());
+            y = row.row.bottom();
+        }
+        // A cause begins where the line before ended.
+        QCOMPARE(layout.rows[1].bar.right(), layout.rows[0].bar.right());
+        QVERIFY(std::abs(layout.rows[2].bar.right() - layout.rows[1].bar.left()) <= 1.5);
+    }
+
+    void exports()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        LedgerView view(context.model, context.cursor, context.selection);
+        view.flush();
+        const QTemporaryDir folder;
+        for (const QString& format : view.exportFormats()) {
+            QVERIFY(view.exportTo(folder.filePath(QStringLiteral("l.") + format).toStdString()).ok());
+        }
+        QFile file(folder.filePath(QStringLiteral("l.csv")));
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        QVERIFY(file.readAll().startsWith("line,share,amount\nStarted at mug,1,8.42\nAbsorbed by bias,"));
+    }
+
+    void looks_data()
+    {
+        QTest::addColumn<int>("visit");
+        QTest::newRow("end") << 9;
+        QTest::newRow("middle") << 3;
+    }
+    void looks()
+    {
+        QFETCH(int, visit);
+        tests::ViewContext context;
+        context.showTinyRun();
+        context.cursor.moveTo(tests::endOfVisit(context.model, static_cast<std::uint32_t>(visit)));
+        LedgerView view(context.model, context.cursor, context.selection);
+        for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark}) {
+            const QImage image = tests::grab(view, {430, 180}, kind, QStringLiteral("ledger-%1").arg(visit));
+            QVERIFY(tests::hasColor(image, Theme::of(kind)[Role::Ink]));
+            QVERIFY(tests::hasColor(image, Theme::of(kind)[Role::SearchTint]));
+        }
+    }
+};
+
+QTEST_MAIN(LedgerViewTest)
+#include "tst_ledgerview.moc"

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/layers/layersview.h"
+
+#include "core/base/file.h"
+#include "views/common/csv.h"
+#include "views/common/paintfile.h"
+#include "views/layers/layerstrip.h"
+
+#include <QPainter>
+
+#include <algorithm>
+
+namespace retro::views
+{
+
+namespace
+{
+constexpr int kPictureSide = 96;
+}
+
+LayersView::LayersView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent)
+    : View(model, cursor, selection, parent)
+{
+    setAccessibleName(tr("Layers"));
+    setEmptyText(tr("No layers yet. Open a model and a picture, then run."));
+    m_strip = new LayerStrip(this);
+    connect(m_strip, &LayerStrip::chosen, this, &LayersView::goTo);
+    setBody(m_strip);
+}
+
+QString LayersView::hint() const
+{
+    return tr("From the class score on the left back to the input on the right. Drag to see the heatmap at any layer.");
+}
+
+bool LayersView::canShow(const SelectedThing& thing) const
+{
+    const base::NodeId node = model().hasRun() ? model().nodeOf(thing) : base::NodeId();
+    const std::vector<Layer>& layers = m_strip->layers();
+    return node.isValid() &&
+           std::any_of(layers.begin(), layers.end(), [&](const Layer& layer) { return layer.node == node; });
+}
+
+QString LayersView::emptyReason() const
+{
+    return m_strip->layers().empty() ? tr("No layer of this run has relevance.") : QString();
+}
+
+void LayersView::rebuild()
+{
+    std::vector<Layer> layers = layerChain(model());
+    std::vector<QImage> pictures;
+    const bool isChannelsLast = model().input().layout == QLatin1String("NHWC");
+    pictures.reserve(layers.size());
+    for (const Layer& layer : layers) {
+        pictures.push_back(layerPicture(model().tensor(layer.relevance), kPictureSide, isChannelsLast));
+    }
+    m_strip->setLayers(std::move(layers), std::move(pictures));
+}
+
+void LayersView::refresh(Changes changes)
+{
+    if (changes.testFlag(Change::Run)) {
+        rebuild();
+    }
+    const std::vector<Layer>& layers = m_strip->layers();
+    const auto arrived = std::count_if(layers.begin(), layers.end(),
+                                       [&](const Layer& layer) { return layer.position <= model().position(); });
+    m_strip->setArrived(static_cast<int>(arrived));
+}
+
+void LayersView::goTo(int layer)
+{
+    const std::vector<Layer>& layers = m_strip->layers();
+    if (layer >= 0 && layer < static_cast<int>(layers.size())) {
+        selection().clear(); // the heatmap follows the layer that arrived last
+        cursor().moveTo(layers[static_cast<std::size_t>(layer)].position);
+    }
+}
+
+QStringList LayersView::exportFormats() const
+{
+    return {QStringLiteral("png"), QStringLiteral("svg"), QStringLiteral("pdf"), QStringLiteral("csv")};
+}
+
+base::Result<void> LayersView::exportTo(const std::filesystem::path& path)
+{
+    if (!model().hasRun() || m_strip->layers().empty()) {
+        return base::usageError("there are no layers to write", path.string());
+    }
+    if (path.extension() == ".csv") {
+        CsvText text({"layer", "node", "share"});
+        for (const Layer& layer : m_strip->layers()) {
+            text.add(layer.name).add(model().label(layer.node)).add(layer.share).endRow();
+        }
+        return base::writeFile(path, text.take());
+    }
+    const QSizeF size(std::max(m_strip->width(), 600), std::max(m_strip->height(), 120));
+    const auto paint = [&](QPainter& painter) {
+        const Theme& light = Theme::of(ThemeKind::Light);
+        painter.fillRect(QRectF(QPointF(), size), light[Role::Base]);
+        m_strip->paint(painter, QRectF(QPointF(8, 4), size - QSizeF(16, 8)), light);
+    };
+    return paintToFile(path, size, paint, title(), {}, 2);
+}
+
+} // namespace retro::views

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "views/common/view.h"
+
+namespace retro::views
+{
+
+class LayerStrip;
+
+/// The relevance at each layer as a small picture, from the class score back to the input, with the share that arrived;
+/// choosing one moves the cursor to where its relevance is known.
+class LayersView final : public View
+{
+    Q_OBJECT
+
+public:
+    LayersView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent = nullptr);
+
+    [[nodiscard]] QString title() const override { return tr("Layers"); }
+    [[nodiscard]] QString subject() const override { return tr("share of the relevance that has arrived"); }
+    [[nodiscard]] QString hint() const override;
+    [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
+    [[nodiscard]] QStringList exportFormats() const override;
+    [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
+
+protected:
+    void refresh(Changes changes) override;
+    [[nodiscard]] QString emptyReason() const override;
+
+private:
+    void rebuild();
+    void goTo(int layer);
+    LayerStrip* m_strip = nullptr;
+};
+
+} // namespace retro::views

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/ledger/ledgerfigures.h"
+
+#include "views/common/numbertext.h"
+
+#include <QCoreApplication>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace retro::views
+{
+
+namespace
+{
+
+// A cause smaller than this share of the start gets no line of its own while others are larger.
+constexpr double kLeastShare = 1e-7;
+
+QString translated(const char* text) { return QCoreApplication::translate("retro::views::LedgerView", text); }
+
+double sumOf(const RunModel& model, base::HandleId handle)
+{
+    return handle.isValid() && handle.index() < model.run().handles.size() ? model.run().handles[handle.index()].sum
+                                                                           : 0.0;
+}
+
+double startedAt(const RunModel& model)
+{
+    const auto& numbers = model.run().facts.numbers;
+    if (const auto found = numbers.find("relevance_start"); found != numbers.end()) {
+        return found->second;
+    }
+    return model.run().ledger.empty() ? 0.0 : model.run().ledger.front().arrived;
+}
+
+double reachedInputs(const RunModel& model)
+{
+    double sum = 0;
+    for (const base::ValueId input : model.graph().inputs()) {
+        sum += sumOf(model, model.relevanceHandle(input));
+    }
+    return sum;
+}
+
+struct Totals
+{
+    std::array<double, event::kCauseCount> causes{};
+    double unexplained = 0;
+};
+
+Totals totalsUpTo(const RunModel& model)
+{
+    Totals totals;
+    const std::vector<event::LedgerEntry>& ledger = model.run().ledger;
+    const std::size_t rows = std::min<std::size_t>(model.state().ledgerRows, ledger.size());
+    for (std::size_t row = 0; row < rows; ++row) {
+        for (std::size_t c = 0; c < totals.causes.size(); ++c) {
+            totals.causes[c] += ledger[row].causes[c];
+        }
+        totals.unexplained += ledger[row].unexplained();
+    }
+    return totals;
+}
+
+QString shortCause(event::Cause cause)
+{
+    switch (cause) {
+    case event::Cause::Bias:
+        return translated("bias");
+    case event::Cause::Stabiliser:
+        return translated("stabiliser");
+    case event::Cause::ZeroDenominator:
+        return translated("dead units");
+    case event::Cause::Constant:
+        return translated("constants");
+    case event::Cause::Duplicate:
+        return translated("duplication");
+    case event::Cause::Unread:
+        return translated("padding");
+    case event::Cause::Gradient:
+        return translated("gradient rule");
+    case event::Cause::Filter:
+        return translated("filter");
+    case event::Cause::Rounding:
+        return translated("rounding");
+    }
+    return {};
+}
+
+} // namespace
+
+QString causeText(event::Cause cause, double amount)
+{
+    const bool isGain = amount > 0;
+    switch (cause) {
+    case event::Cause::Bias:
+        return isGain ? translated("Added by bias") : translated("Absorbed by bias");
+    case event::Cause::Stabiliser:
+        return isGain ? translated("Added by stabiliser") : translated("By stabiliser");
+    case event::Cause::ZeroDenominator:
+        return translated("At dead units");
+    case event::Cause::Constant:
+        return isGain ? translated("From constants") : translated("To constants");
+    case event::Cause::Duplicate:
+        return translated("Duplicated");
+    case event::Cause::Unread:
+        return translated("To padding");
+    case event::Cause::Gradient:
+        return translated("By gradient rule");
+    case event::Cause::Filter:
+        return translated("By filter");
+    case event::Cause::Rounding:
+        return translated("Rounding");
+    }
+    return {};
+}
+
+LedgerBooks ledgerBooks(const RunModel& model)
+{
+    LedgerBooks books;
+    books.started = startedAt(model);
+    if (model.run().ledger.empty() || model.state().ledgerRows == 0 || books.started == 0) {
+        return books;
+    }
+    const auto& targets = model.run().facts.targetIndex;
+    books.target = targets.empty() ? translated("the target") : model.className(targets.front());
+    books.isFinished = model.state().isFinished;
+    books.reached = reachedInputs(model);
+    const auto line = [&](LedgerKind kind, const QString& name, double amount) {
+        books.lines.push_back({kind, event::Cause::Bias, name, amount, amount / books.started});
+    };
+    line(LedgerKind::Started, translated("Started at %1").arg(books.target), books.started);
+    const Totals totals = totalsUpTo(model);
+    double taken = 0;
+    for (std::size_t c = 0; c < totals.causes.size(); ++c) {
+        const double change = -totals.causes[c]; // the books count what is lost as positive
+        taken += totals.causes[c];
+        if (std::abs(change) > kLeastShare * std::abs(books.started)) {
+            const auto cause = static_cast<event::Cause>(c);
+            line(LedgerKind::Cause, causeText(cause, change), change);
+            books.lines.back().cause = cause;
+        }
+    }
+    const double rest = books.started - taken - books.reached;
+    books.unexplained = books.isFinished ? rest : totals.unexplained;
+    if (!books.isFinished) {
+        line(LedgerKind::OnItsWay, translated("On its way"), rest - books.unexplained);
+    }
+    line(LedgerKind::Reached, translated("Reached the input"), books.reached);
+    line(LedgerKind::Unexplained, translated("Unexplained"), books.unexplained);
+    return books;
+}
+
+QString booksSentence(const LedgerBooks& books)
+{
+    if (books.isEmpty()) {
+        return {};
+    }
+    QStringList parts{translated("%1 started").arg(percentText(1))};
+    for (const LedgerLine& line : books.lines) {
+        if (line.kind == LedgerKind::Reached) {
+            parts.insert(1, translated("%1 reached the input").arg(percentText(line.share)));
+        } else if (line.kind == LedgerKind::OnItsWay) {
+            parts.append(translated("%1 on its way").arg(percentText(line.share)));
+        } else if (line.kind == LedgerKind::Cause) {
+            parts.append(QStringLiteral("%1 %2").arg(percentText(-line.share), shortCause(line.cause)));
+        }
+    }
+    return parts.join(QStringLiteral(", ")) + QLatin1Char('.');
+}
+
+} // namespace retro::views

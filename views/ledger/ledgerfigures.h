@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/event/event.h"
+#include "views/common/viewcontext.h"
+
+#include <QString>
+
+#include <vector>
+
+namespace retro::views
+{
+
+/// What a line of the ledger is.
+enum class LedgerKind : std::uint8_t {
+    Started,    ///< what the run began with
+    Cause,      ///< taken away (or added) for a known reason
+    OnItsWay,   ///< has not reached the input yet at this step
+    Reached,    ///< arrived at the inputs
+    Unexplained ///< what the books cannot account for
+};
+
+struct LedgerLine
+{
+    LedgerKind kind = LedgerKind::Cause;
+    event::Cause cause = event::Cause::Bias;
+    QString name;
+    double amount = 0; ///< Started, OnItsWay, Reached: a level; Cause: signed change; Unexplained: what is left
+    double share = 0;  ///< of what started; 0 when nothing started
+};
+
+/// The books at a step: started + causes = on its way + reached + unexplained.
+struct LedgerBooks
+{
+    std::vector<LedgerLine> lines;
+    QString target;
+    double started = 0;
+    double reached = 0;
+    double unexplained = 0;
+    bool isFinished = false;
+
+    [[nodiscard]] bool isEmpty() const { return lines.empty(); }
+};
+
+/// Sums the ledger up to the cursor. Empty when the run was not audited or nothing has started.
+[[nodiscard]] LedgerBooks ledgerBooks(const RunModel& model);
+
+/// Relevance was absorbed by …: "Absorbed by bias", "Kept by stabiliser".
+[[nodiscard]] QString causeText(event::Cause cause, double amount);
+
+/// "100.0 % started, 97.9 % reached the input, 1.6 % bias, 0.5 % stabiliser."
+[[nodiscard]] QString booksSentence(const LedgerBooks& books);
+
+} // namespace retro::views

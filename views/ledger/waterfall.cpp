@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/ledger/waterfall.h"
+
+#include "views/common/fonts.h"
+#include "views/common/marks.h"
+#include "views/common/numbertext.h"
+
+#include <QCoreApplication>
+#include <QFontMetricsF>
+#include <QPainter>
+
+#include <algorithm>
+#include <cmath>
+
+namespace retro::views
+{
+
+namespace
+{
+
+// Below this share of the start a sum of doubles is zero.
+constexpr double kNoise = 1e-12;
+
+QString translated(const char* text) { return QCoreApplication::translate("retro::views::LedgerView", text); }
+
+int scoreDecimals(const LedgerBooks& books)
+{
+    const double magnitude = std::abs(books.started);
+    const int exponent = magnitude > 0 ? static_cast<int>(std::floor(std::log10(magnitude))) : 0;
+    return std::clamp(3 - exponent, 0, 8);
+}
+
+// Unexplained is printed as precisely as it is small, so that rounding noise does not read as a loss.
+QString scoreText(const LedgerBooks& books, const LedgerLine& line)
+{
+    const int decimals = scoreDecimals(books);
+    const double magnitude = std::abs(line.amount);
+    const bool isTiny = magnitude > kNoise * std::abs(books.started) && magnitude < 0.5 * std::pow(10.0, -decimals);
+    return line.kind == LedgerKind::Unexplained && isTiny ? valueText(line.amount, 2)
+                                                          : fixedText(line.amount, decimals);
+}
+
+QString shareText(const LedgerLine& line) { return fixedText(line.share * 100, 1); }
+
+bool isHeavy(LedgerKind kind) { return kind == LedgerKind::Started || kind == LedgerKind::Reached; }
+
+double columnWidth(const std::vector<QString>& texts)
+{
+    double width = 0;
+    for (const QString& text : texts) {
+        width = std::max(width, fonts::widthOf(fonts::numbers(QFont::DemiBold), text));
+    }
+    return std::ceil(width);
+}
+
+struct Span
+{
+    double from = 0;
+    double to = 0;
+};
+
+// Bars of all lines as shares: levels from zero, changes between the levels before and after.
+std::vector<Span> spansOf(const LedgerBooks& books)
+{
+    std::vector<Span> spans;
+    double level = 0;
+    for (const LedgerLine& line : books.lines) {
+        switch (line.kind) {
+        case LedgerKind::Started:
+            level = line.share;
+            spans.push_back({0, line.share});
+            break;
+        case LedgerKind::Cause:
+            spans.push_back({level, level + line.share});
+            level += line.share;
+            break;
+        case LedgerKind::OnItsWay:
+        case LedgerKind::Reached:
+            spans.push_back({0, line.share});
+            break;
+        case LedgerKind::Unexplained:
+            spans.push_back({0, 0});
+            break;
+        }
+    }
+    return spans;
+}
+
+ShareAxis axisOf(const LedgerBooks& books, const std::vector<Span>& spans)
+{
+    double lowest = 1;
+    double highest = 1;
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+        const LedgerKind kind = books.lines[i].kind;
+        if (kind == LedgerKind::Unexplained || (kind == LedgerKind::Reached && !books.isFinished)) {
+            continue; // nothing has arrived yet: it would only push the axis to zero
+        }
+        lowest = std::min({lowest, spans[i].to, kind == LedgerKind::Cause ? spans[i].from : 1.0});
+        highest = std::max({highest, spans[i].to, spans[i].from});
+    }
+    return shareAxis(lowest, highest);
+}
+
+void paintAxis(QPainter& painter, const WaterfallLayout& layout, const Theme& theme)
+{
+    const double bottom = layout.ruleY - 3;
+    painter.setFont(fonts::smallNumbers());
+    const int count = static_cast<int>(std::lround((layout.axis.high - layout.axis.low) / layout.axis.step));
+    for (int i = 0; i <= count; ++i) {
+        const double share = layout.axis.low + i * layout.axis.step;
+        const double x = layout.axis.x(share, layout.track);
+        paintHairline(painter, {x, layout.titles.bottom()}, {x, bottom}, theme[Role::Grid]);
+        painter.setPen(theme[Role::Text3]);
+        painter.drawText(QRectF(x - 30, layout.titles.top(), 60, layout.titles.height()), Qt::AlignCenter,
+                         fixedText(share * 100, layout.axis.step < 0.01 ? 1 : 0));
+    }
+}
+
+void paintBar(QPainter& painter, const LedgerLine& line, const QRectF& bar, const Theme& theme)
+{
+    if (bar.isEmpty()) {
+        return;
+    }
+    painter.setRenderHint(QPainter::Antialiasing, false);
+    switch (line.kind) {
+    case LedgerKind::Started:
+        painter.fillRect(bar, theme[Role::Ink]);
+        break;
+    case LedgerKind::Reached:
+        painter.fillRect(bar, theme[Role::Accent]);
+        break;
+    case LedgerKind::OnItsWay:
+        painter.fillRect(bar, theme[Role::Strong]);
+        break;
+    case LedgerKind::Cause:
+        painter.fillRect(bar, theme[Role::SearchTint]);
+        paintHatch(painter, bar, theme[Role::SearchLine]);
+        painter.setPen(QPen(theme[Role::SearchLine], 1));
+        painter.setBrush(Qt::NoBrush);
+        painter.drawRect(bar.adjusted(0.5, 0.5, -0.5, -0.5));
+        break;
+    case LedgerKind::Unexplained:
+        break;
+    }
+}
+
+} // namespace
+
+double ShareAxis::x(double share, const QRectF& track) const
+{
+    const double t = std::clamp((share - low) / (high - low), 0.0, 1.0);
+    return std::round(track.left() + t * track.width());
+}
+
+ShareAxis shareAxis(double lowest, double highest)
+{
+    ShareAxis axis;
+    const double top = std::max(1.0, highest);
+    const double span = std::max(top - std::max(0.0, lowest), 0.004) * 1.6;
+    for (const double step : {0.002, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0}) {
+        axis.step = step;
+        if (span <= 5 * step) {
+            break;
+        }
+    }
+    axis.high = std::ceil(top / axis.step - 1e-9) * axis.step;
+    axis.low = std::floor((top - span) / axis.step + 1e-9) * axis.step;
+    if (axis.low < 0.3 || lowest < 0) {
+        axis.low = 0;
+        axis.step = axis.high > 2.5 ? std::ceil(axis.high / 5) : 0.25;
+        axis.high = std::ceil(axis.high / axis.step - 1e-9) * axis.step;
+    }
+    return axis;
+}
+
+WaterfallLayout layoutWaterfall(const LedgerBooks& books, const QRectF& area)
+{
+    WaterfallLayout layout;
+    const std::vector<Span> spans = spansOf(books);
+    layout.axis = axisOf(books, spans);
+    std::vector<QString> shares{QStringLiteral("%")};
+    std::vector<QString> scores{translated("score")};
+    double nameWidth = 0;
+    for (const LedgerLine& line : books.lines) {
+        shares.push_back(shareText(line));
+        scores.push_back(scoreText(books, line));
+        nameWidth = std::max(nameWidth, fonts::widthOf(fonts::label(QFont::DemiBold), line.name));
+    }
+    const double gap = fonts::px(12);
+    const double shareWidth = columnWidth(shares);
+    const double scoreWidth = columnWidth(scores);
+    nameWidth = std::min(std::ceil(nameWidth), area.width() * 0.4);
+    const double percentLeft = area.right() - scoreWidth - gap - shareWidth;
+    const double trackLeft = area.left() + nameWidth + gap;
+    const double titleHeight = std::ceil(QFontMetricsF(fonts::smallNumbers()).height()) + 2;
+    const double rowHeight = std::ceil(QFontMetricsF(fonts::label()).height()) + fonts::px(6);
+    const double thick = std::round(rowHeight * 0.62);
+    layout.track = QRectF(trackLeft, area.top(), std::max(8.0, percentLeft - gap - trackLeft), 0);
+    layout.titles = QRectF(trackLeft, area.top(), layout.track.width(), titleHeight);
+    layout.percentTitle = QRectF(percentLeft, area.top(), shareWidth, titleHeight);
+    layout.scoreTitle = QRectF(area.right() - scoreWidth, area.top(), scoreWidth, titleHeight);
+    double y = area.top() + titleHeight;
+    for (std::size_t i = 0; i < books.lines.size(); ++i) {
+        if (books.lines[i].kind == LedgerKind::Unexplained) {
+            layout.ruleY = y + 3;
+            y += 6;
+        }
+        WaterfallRow row;
+        row.row = QRectF(area.left(), y, area.width(), rowHeight);
+        row.name = QRectF(area.left(), y, nameWidth, rowHeight);
+        row.percent = QRectF(percentLeft, y, shareWidth, rowHeight);
+        row.score = QRectF(area.right() - scoreWidth, y, scoreWidth, rowHeight);
+        const double from = layout.axis.x(std::min(spans[i].from, spans[i].to), layout.track);
+        const double to = layout.axis.x(std::max(spans[i].from, spans[i].to), layout.track);
+        if (spans[i].from != spans[i].to) {
+            row.bar = QRectF(from, std::round(y + (rowHeight - thick) / 2), std::max(1.5, to - from), thick);
+        }
+        layout.rows.push_back(row);
+        y += rowHeight;
+    }
+    layout.note = QRectF(layout.track.left(), y - rowHeight, layout.track.width(), rowHeight);
+    layout.height = y - area.top();
+    return layout;
+}
+
+void paintWaterfall(QPainter& painter, const LedgerBooks& books, const WaterfallLayout& layout, const Theme& theme)
+{
+    constexpr auto kRight = Qt::AlignRight | Qt::AlignVCenter;
+    painter.save();
+    paintAxis(painter, layout, theme);
+    painter.setPen(theme[Role::Text3]);
+    painter.setFont(fonts::small());
+    painter.drawText(layout.percentTitle, kRight, QStringLiteral("%"));
+    painter.drawText(layout.scoreTitle, kRight, translated("score"));
+    for (std::size_t i = 0; i < books.lines.size(); ++i) {
+        const LedgerLine& line = books.lines[i];
+        const WaterfallRow& row = layout.rows[i];
+        const QFont::Weight weight = isHeavy(line.kind) ? QFont::DemiBold : QFont::Normal;
+        const QFont font = fonts::label(weight);
+        painter.setFont(font);
+        painter.setPen(theme[Role::Text]);
+        painter.drawText(row.name, Qt::AlignLeft | Qt::AlignVCenter,
+                         QFontMetricsF(font).elidedText(line.name, Qt::ElideMiddle, row.name.width()));
+        painter.setFont(fonts::numbers(weight));
+        painter.drawText(row.percent, kRight, shareText(line));
+        painter.setFont(fonts::numbers());
+        painter.setPen(theme[Role::Text2]);
+        painter.drawText(row.score, kRight, scoreText(books, line));
+        paintBar(painter, line, row.bar, theme);
+    }
+    paintHairline(painter, {layout.rows.front().row.left(), layout.ruleY},
+                  {layout.rows.front().row.right(), layout.ruleY}, theme[Role::Line]);
+    if (layout.axis.isCut()) {
+        painter.setFont(fonts::small());
+        painter.setPen(theme[Role::Text3]);
+        painter.drawText(
+            layout.note, kRight,
+            translated("axis starts at %1").arg(percentText(layout.axis.low, layout.axis.step < 0.01 ? 1 : 0)));
+    }
+    painter.restore();
+}
+
+} // namespace retro::views

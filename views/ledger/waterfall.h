@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "views/common/theme.h"
+#include "views/ledger/ledgerfigures.h"
+
+#include <QRectF>
+
+#include <vector>
+
+class QPainter;
+
+namespace retro::views
+{
+
+/// Share axis of a waterfall: from where it is cut to its end, with round ticks. Plain arithmetic.
+struct ShareAxis
+{
+    double low = 0;
+    double high = 1;
+    double step = 0.25;
+    [[nodiscard]] bool isCut() const { return low > 0; }
+    /// Position of a share on a track, clamped to it.
+    [[nodiscard]] double x(double share, const QRectF& track) const;
+};
+/// The axis on which these levels fill the track: cut when all lie close together.
+[[nodiscard]] ShareAxis shareAxis(double lowest, double highest);
+
+struct WaterfallRow
+{
+    QRectF row;
+    QRectF name;
+    QRectF bar; ///< empty for Unexplained
+    QRectF percent;
+    QRectF score;
+};
+
+/// Sentence-free body of the ledger. Plain geometry.
+struct WaterfallLayout
+{
+    ShareAxis axis;
+    QRectF track; ///< x range of the bars over all rows
+    QRectF titles;
+    QRectF percentTitle;
+    QRectF scoreTitle;
+    std::vector<WaterfallRow> rows;
+    double ruleY = 0; ///< hairline above Unexplained
+    QRectF note;      ///< "axis starts at 95 %"
+    double height = 0;
+};
+[[nodiscard]] WaterfallLayout layoutWaterfall(const LedgerBooks& books, const QRectF& area);
+void paintWaterfall(QPainter& painter, const LedgerBooks& books, const WaterfallLayout& layout, const Theme& theme);
+
+} // namespace retro::views
