@@ -71,6 +71,12 @@ std::optional<std::size_t> placeIn(const std::vector<NodeId>& nodes, NodeId node
     return at == nodes.end() ? std::nullopt : std::optional(static_cast<std::size_t>(at - nodes.begin()));
 }
 
+std::string placeText(std::size_t above)
+{
+    return above == 0 ? "on top of the normal stack"
+                      : fmt::format("on the normal stack under {} other{}", above, above == 1 ? "" : "s");
+}
+
 /// Follows the reasons from a node to the cause: nodes depend on nodes and promises, promises on both.
 class Chain
 {
@@ -136,8 +142,8 @@ private:
             m_lines.push_back(fmt::format("{} stands in the promise queue at place {} of {}", name(node), *place + 1,
                                           m_state.queue.size()));
         } else if (const auto height = placeIn(m_state.normalStack, node)) {
-            m_lines.push_back(fmt::format("{} lies on the normal stack under {} others", name(node),
-                                          m_state.normalStack.size() - 1 - *height));
+            m_lines.push_back(
+                fmt::format("{} lies {}", name(node), placeText(m_state.normalStack.size() - 1 - *height)));
         } else if (at.visits > 0) {
             m_lines.push_back(fmt::format("{} was visited {} time{}; nothing is missing", name(node), at.visits,
                                           at.visits == 1 ? "" : "s"));

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Words for people: what an event says, and why a node stands still.
+#include "randomrun.h"
+#include "scenarios.h"
+
+#include "core/trace/describe.h"
+#include "core/trace/why.h"
+
+#include <QtTest>
+
+#include <set>
+
+using namespace retro::trace;
+using namespace retro::trace::test;
+
+namespace
+{
+
+std::string joined(const std::vector<std::string>& lines)
+{
+    std::string text;
+    for (const std::string& line : lines) {
+        text += line + "\n";
+    }
+    return text;
+}
+
+Timeline at(const std::shared_ptr<const Run>& run, std::uint64_t position)
+{
+    Timeline timeline = Timeline::open(run).value();
+    timeline.seek(position);
+    return timeline;
+}
+
+} // namespace
+
+class DescribeTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void everyEventOfTheResidualHasItsLine()
+    {
+        auto run = residual().run();
+        run->rules.resize(run->graph->nodeCount());
+        run->rules[3].rule = "epsilon 1e-06"; // y
+        std::string text;
+        for (std::uint64_t step = 0; step < 25; ++step) {
+            text += describe(*run, step) + "\n";
+        }
+        QCOMPARE(text, std::string("relevance lands at Add y, in-edge 1 of 1 (1, Σ 0)\n"
+                                   "Add y goes on the normal stack\n"
+                                   "Add y is visited\n"
+                                   "Add y leaves the normal stack\n"
+                                   "Add y takes relevance from in-edge 1 of 1\n"
+                                   "relevance of Add y is known (1, Σ 0)\n"
+                                   "Add y raises P0 (add): asks for 2 operands\n"
+                                   "P0 has its relevance (1, Σ 0)\n"
+                                   "search P0.0 from Add y lands at MatMul h, in-edge 1 of 2\n"
+                                   "search P0.1 from Add y lands at Relu r, in-edge 1 of 1\n"
+                                   "Relu r goes on the normal stack\n"
+                                   "MatMul h goes on the search stack\n"
+                                   "search reaches MatMul h\n"
+                                   "MatMul h leaves the search stack\n"
+                                   "MatMul h raises P1 (pre, not open yet): asks for 1 operand\n"
+                                   "P1 gets P0.0 as parent\n"
+                                   "search P0.0 ends at MatMul h\n"
+                                   "search P1.0 ends at MatMul h\n"
+                                   "P1.0 finds its argument at MatMul h (2, Σ 2)\n"
+                                   "P1 is ready: all its arguments are there\n"
+                                   "P0.0 finds its argument (2, Σ 2)\n"
+                                   "MatMul h waits for P1.0\n"
+                                   "MatMul h goes into the promise queue\n"
+                                   "Relu r is visited\n"
+                                   "Relu r leaves the normal stack\n"));
+        const auto rule = std::find_if(run->events.begin(), run->events.end(),
+                                       [](const Event& event) { return event.kind == EventKind::Rule; });
+        QCOMPARE(describe(*run, static_cast<std::uint64_t>(rule - run->events.begin())),
+                 std::string("rule epsilon 1e-06 of Add y is applied by P0"));
+        QCOMPARE(describe(*run, run->eventCount() - 1), std::string("the run is finished"));
+        QCOMPARE(describe(*run, run->eventCount()), std::string());
+    }
+
+    void noEventIsWithoutWordsAndNoIdIsTrusted()
+    {
+        Run run = *RandomRun(31).make(800);
+        std::set<EventKind> kinds;
+        for (std::uint64_t step = 0; step < run.eventCount(); ++step) {
+            kinds.insert(run.events[step].kind);
+            QVERIFY(!describe(run, step).empty());
+        }
+        QCOMPARE(kinds.size(), static_cast<std::size_t>(EventKind::Finished) + 1);
+        for (Event& event : run.events) {
+            event.node = event.other = event.promise = event.handle = 0xfffffff0U;
+            event.extra = -1;
+        }
+        for (std::uint64_t step = 0; step < run.eventCount(); ++step) {
+            QVERIFY(!describe(run, step).empty());
+        }
+    }
+
+    void aNodeWaitsForItsPromiseAndThatForInputs()
+    {
+        Script script = residual();
+        const auto run = script.run();
+        // After visit 3 (m) nothing is missing at h but its pick; after visit 2 (r) the tensor of m is.
+        const Timeline timeline = at(run, run->endOfVisit(2));
+        const Why why = whyNotVisited(timeline, NodeId(script.node("h")));
+        QCOMPARE(why.visits, 1U);
+        QCOMPARE(*why.nextVisit, 4U);
+        QCOMPARE(why.inEdges, 2U);
+        QCOMPARE(why.missing, (std::vector<MissingEdge>{{1, NodeId(script.node("m"))}}));
+        QVERIFY(why.waitsFor == (BranchRef{PromiseId(1U), 0}));
+        QCOMPARE(joined(why.lines),
+                 std::string("MatMul h waits for P1.0\n"
+                             "P1 (pre at MatMul h) has its arguments and is closed until all inputs of its node have "
+                             "landed\n"
+                             "visit 4 picks MatMul h next\n"));
+    }
+
+    void aSearchThatIsNotOver()
+    {
+        Script script = residual();
+        const auto run = script.run();
+        const Why why = whyNotVisited(at(run, run->endOfVisit(1)), NodeId(script.node("m")));
+        QCOMPARE(why.missing, (std::vector<MissingEdge>{{0, NodeId(script.node("r"))}}));
+        QCOMPARE(joined(why.lines), std::string("MatMul m misses 1 of 1 in-edge: 1 from Relu r\n"
+                                                "Relu r lies on top of the normal stack\n"
+                                                "visit 3 picks MatMul m next\n"));
+        const Why leaf = whyNotVisited(at(run, 0), NodeId(script.node("W")));
+        QCOMPARE(leaf.lines.front(), std::string("input W misses 1 of 1 in-edge: 1 from MatMul m"));
+    }
+
+    void promisesAreFollowedUpAndDown()
+    {
+        Script script = stackedPrePromises();
+        const auto run = script.run();
+        // After visit 8 c has fanned in; h waits for P2, whose parent P1 is closed because b has not sent anything.
+        const Why why = whyNotVisited(at(run, run->endOfVisit(8)), NodeId(script.node("h")));
+        QCOMPARE(
+            joined(why.lines),
+            std::string("Relu h waits for P2.0\n"
+                        "P2 (pre at Transpose c) is ready and waits for the relevance of P1.0\n"
+                        "P1 (pre at Transpose e) has its arguments and is closed until all inputs of its node have "
+                        "landed\n"
+                        "Transpose e misses 1 of 2 in-edges: 2 from Relu b\n"
+                        "Relu b lies on top of the normal stack\n"
+                        "visit 11 picks Relu h next\n"));
+        Script nested = nestedAdd();
+        const auto adds = nested.run();
+        const Why waiting = whyNotVisited(at(adds, adds->endOfVisit(2)), NodeId(nested.node("a")));
+        QCOMPARE(joined(waiting.lines), std::string("input a waits for P1.0\n"
+                                                    "P1 (add at Add s) lacks the argument of P1.1\n"
+                                                    "input b lies on top of the normal stack\n"));
+    }
+
+    void nodesThatNothingReaches()
+    {
+        Script script(graphOf({"a", "b"}, {{"s", "Add", {"a", "b"}}, {"y", "Relu", {"s"}}}), 2);
+        script.land("y", 0, 1, 0);
+        script.push("y");
+        const auto run = script.run();
+        const Why why = whyNotVisited(at(run, 2), NodeId(script.node("s")));
+        QCOMPARE(why.inEdges, 0U);
+        QVERIFY(!why.nextVisit.has_value());
+        QCOMPARE(joined(why.lines), std::string("nothing lands at Add s in this run: no relevance reaches it\n"));
+        QCOMPARE(whyNotVisited(at(run, 2), NodeId(script.node("y"))).lines.front(),
+                 std::string("Relu y lies on top of the normal stack"));
+    }
+};
+
+QTEST_GUILESS_MAIN(DescribeTest)
+#include "describetest.moc"

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// The conservation ledger, summed up.
+#include "scenarios.h"
+
+#include "core/trace/ledgersummary.h"
+
+#include <QtTest>
+
+#include <cmath>
+
+using namespace retro::trace;
+using namespace retro::trace::test;
+using retro::event::Cause;
+using retro::event::LedgerEntry;
+
+namespace
+{
+
+LedgerEntry row(std::uint32_t node, double arrived, double handedOn, Cause cause, double amount)
+{
+    LedgerEntry entry;
+    entry.node = node;
+    entry.visit = node;
+    entry.arrived = arrived;
+    entry.handedOn = handedOn;
+    entry.magnitude = std::abs(arrived);
+    entry.causes[static_cast<std::size_t>(cause)] = amount;
+    return entry;
+}
+
+/// y = relu(relu x): 10 arrives, 1 is kept by a stabiliser at y, 2.5 by a bias at h; 6.25 reaches x, 0.25 is nowhere.
+std::shared_ptr<Run> leakyRun()
+{
+    Script script(graphOf({"x"}, {{"h", "Relu", {"x"}}, {"y", "Relu", {"h"}}}), 3);
+    script.land("y", 0, 1, 0);
+    script.push("y");
+    script.visit(Mode::Normal, "y");
+    script.rule("y");
+    script.land("h", 0, 1, 1, "y");
+    script.visit(Mode::Normal, "h");
+    script.rule("h");
+    script.land("x", 0, 1, 2, "h");
+    script.visit(Mode::Normal, "x");
+    script.relevance("x", 2);
+    script.ledger(row(1, 10, 9, Cause::Stabiliser, 1));
+    script.ledger(row(0, 9, 6.25, Cause::Bias, 2.5));
+    auto run = script.run();
+    run->handles[0].sum = 10;
+    run->handles[1].sum = 9;
+    run->handles[2].sum = 6.25;
+    return run;
+}
+
+} // namespace
+
+class LedgerSummaryTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void everythingThatWentInComesOutSomewhere()
+    {
+        const LedgerSummary summary = summarise(*leakyRun());
+        QCOMPARE(summary.start, 10.0);
+        QCOMPARE(summary.leaves, 6.25);
+        QCOMPARE(summary.causes[static_cast<std::size_t>(Cause::Stabiliser)], 1.0);
+        QCOMPARE(summary.causes[static_cast<std::size_t>(Cause::Bias)], 2.5);
+        QCOMPARE(summary.unexplained, 0.25);
+        QCOMPARE(summary.rest, 0.0);
+    }
+
+    void worstNodesComeFirst()
+    {
+        const auto run = leakyRun();
+        const LedgerSummary summary = summarise(*run);
+        QCOMPARE(summary.nodes.size(), std::size_t{2});
+        QCOMPARE(run->graph->labelOf(summary.nodes[0].node), std::string("h"));
+        QCOMPARE(summary.nodes[0].turnover(), 2.75);
+        QVERIFY(summary.nodes[0].largestCause() == Cause::Bias);
+        QVERIFY(summary.nodes[1].largestCause() == Cause::Stabiliser);
+        QVERIFY(!NodeBalance().largestCause().has_value());
+    }
+
+    void whatIsNotFiniteIsWorst()
+    {
+        auto run = leakyRun();
+        run->ledger[0].arrived = std::nan("");
+        QCOMPARE(run->graph->labelOf(summarise(*run).nodes[0].node), std::string("y"));
+    }
+
+    void rowsOfOneNodeAddUpAndForeignRowsAreLeftOut()
+    {
+        auto run = leakyRun();
+        run->ledger.push_back(row(0, 1, 1, Cause::Filter, 0));
+        run->ledger.push_back(row(77, 1, 0, Cause::Filter, 1));
+        const LedgerSummary summary = summarise(*run);
+        QCOMPARE(summary.nodes[0].rows, 2U);
+        QCOMPARE(summary.nodes[0].arrived, 10.0);
+        QCOMPARE(summary.running.size(), std::size_t{3});
+    }
+
+    void theBalanceRuns()
+    {
+        const LedgerSummary summary = summarise(*leakyRun());
+        QCOMPARE(summary.running.size(), std::size_t{2});
+        QCOMPARE(summary.running[0].lost, 1.0);
+        QCOMPARE(summary.running[0].visit, 1U);
+        QCOMPARE(summary.running[1].lost, 3.75);
+        QCOMPARE(summary.running[1].unexplained, 0.25);
+    }
+
+    void aStoppedRunHasARest()
+    {
+        auto run = leakyRun();
+        run->events.resize(run->events.size() - 2); // x was never visited
+        const LedgerSummary summary = summarise(*run);
+        QCOMPARE(summary.leaves, 0.0);
+        QCOMPARE(summary.rest, 6.25);
+    }
+
+    void theTableIsCsv()
+    {
+        auto run = leakyRun();
+        QCOMPARE(ledgerCsv(*run, summarise(*run)),
+                 std::string("node,operator,rows,arrived,handed on,magnitude,bias,stabiliser,zero denominator,constant "
+                             "operand,duplicate,unread,gradient,filter,rounding,unexplained\n"
+                             "h,Relu,1,9,6.25,9,2.5,0,0,0,0,0,0,0,0,0.25\n"
+                             "y,Relu,1,10,9,10,0,1,0,0,0,0,0,0,0,0\n"));
+        run->graph = graphOf({"x"}, {{"a \"b\", c", "Relu", {"x"}}, {"y", "Relu", {"x"}}});
+        QVERIFY(ledgerCsv(*run, summarise(*run)).find("\n\"a \"\"b\"\", c\",Relu,1,9,") != std::string::npos);
+    }
+};
+
+QTEST_GUILESS_MAIN(LedgerSummaryTest)
+#include "ledgersummarytest.moc"
