@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/core/lrp/randombehaviour.h"
 
-#include "tests/core/lrp/randomgraph.h"
 #include "tests/core/lrp/symbolicrun.h"
 
 #include <fmt/format.h>
@@ -31,7 +30,9 @@ std::string faultWith(const SpecGraph& spec, const std::vector<NodeBehaviour>& b
     return fault.empty() ? std::string() : fmt::format("{}: {}", what, fault);
 }
 
-std::string faultOf(const SpecGraph& spec, std::uint64_t seed)
+} // namespace
+
+std::string faultOnFormulas(const SpecGraph& spec, std::uint64_t seed)
 {
     std::string fault = faultWith(spec, spec.autogradBehaviour(), "what gradients read is saved");
     if (fault.empty()) {
@@ -42,8 +43,6 @@ std::string faultOf(const SpecGraph& spec, std::uint64_t seed)
     }
     return fault;
 }
-
-} // namespace
 
 std::vector<NodeBehaviour> randomBehaviour(const SpecGraph& spec, std::uint64_t seed)
 {
@@ -61,19 +60,6 @@ std::vector<NodeBehaviour> randomBehaviour(const SpecGraph& spec, std::uint64_t 
         behaviour.push_back(drawn);
     }
     return behaviour;
-}
-
-std::string firstFailure(std::uint64_t firstSeed, std::size_t count, std::size_t operations)
-{
-    for (std::uint64_t seed = firstSeed; seed < firstSeed + count; ++seed) {
-        const SpecGraph spec = randomGraph(seed, 1 + (seed * 7919) % operations);
-        if (!faultOf(spec, seed).empty()) {
-            const SpecGraph small =
-                smallest(spec, [&](const SpecGraph& graph) { return !faultOf(graph, seed).empty(); });
-            return fmt::format("seed {}: {}\n{}", seed, faultOf(small, seed), toText(small));
-        }
-    }
-    return {};
 }
 
 } // namespace retro::lrptest

@@ -12,9 +12,8 @@ namespace retro::lrptest
 /// what the contract of Arithmetic allows.
 [[nodiscard]] std::vector<lrp::NodeBehaviour> randomBehaviour(const SpecGraph& spec, std::uint64_t seed);
 
-/// Runs the traversal over formulas for `count` random graphs of up to `operations` operations, each with the behaviour
-/// under both saving policies and a random one. Returns the smallest failing graph that was found, as text; empty when
-/// all is well.
-[[nodiscard]] std::string firstFailure(std::uint64_t firstSeed, std::size_t count, std::size_t operations);
+/// What is wrong with the traversal of a graph over formulas, with the behaviour under both saving policies and a
+/// random one; empty when all is well.
+[[nodiscard]] std::string faultOnFormulas(const SpecGraph& spec, std::uint64_t seed);
 
 } // namespace retro::lrptest

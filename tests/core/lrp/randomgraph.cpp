@@ -249,6 +249,21 @@ SpecGraph smallest(SpecGraph failing, const std::function<bool(const SpecGraph&)
     return failing;
 }
 
+std::string firstFailure(std::uint64_t firstSeed, std::size_t count, std::size_t most, const GraphCheck& check)
+{
+    constexpr std::uint64_t kSpread = 7919; // a prime: sizes do not follow the seeds
+    constexpr std::uint64_t kUsual = 60;
+    for (std::uint64_t seed = firstSeed; seed < firstSeed + count; ++seed) {
+        const std::uint64_t bound = seed % 16 == 0 ? most : kUsual;
+        const SpecGraph spec = randomGraph(seed, 1 + seed * kSpread % bound);
+        if (!check(spec, seed).empty()) {
+            const SpecGraph small = smallest(spec, [&](const SpecGraph& graph) { return !check(graph, seed).empty(); });
+            return fmt::format("seed {}: {}\n{}", seed, check(small, seed), toText(small));
+        }
+    }
+    return {};
+}
+
 std::string toText(const SpecGraph& spec)
 {
     std::string text;

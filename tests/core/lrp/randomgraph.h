@@ -23,6 +23,13 @@ namespace retro::lrptest
 /// A small graph that still fails, from one that does.
 [[nodiscard]] SpecGraph smallest(SpecGraph failing, const std::function<bool(const SpecGraph&)>& fails);
 
+/// What is wrong with a graph, by some check; empty when all is well. Gets the seed of the graph.
+using GraphCheck = std::function<std::string(const SpecGraph&, std::uint64_t)>;
+/// Checks `count` random graphs: every 16th has up to `most` operations, the others up to 60. Returns the first fault
+/// with a small graph that shows it, as text; empty when all is well.
+[[nodiscard]] std::string firstFailure(std::uint64_t firstSeed, std::size_t count, std::size_t most,
+                                       const GraphCheck& check);
+
 /// The graph as text, one node per line.
 [[nodiscard]] std::string toText(const SpecGraph& spec);
 

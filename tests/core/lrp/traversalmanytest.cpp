@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/core/lrp/randombehaviour.h"
+#include "tests/core/lrp/randomgraph.h"
+#include "tests/core/lrp/tensorrun.h"
 
 #include <QTest>
 
-/// The property test of the traversal on many large graphs.
+using namespace retro::lrptest;
+
+/// The property tests of the traversal on many graphs, of which some are large: over formulas for every kind of
+/// behaviour, and on tensors for what the operators really save.
 class TraversalManyTest : public QObject
 {
     Q_OBJECT
 
 private slots:
-    void largeGraphs_data();
-    void largeGraphs();
+    void formulas_data();
+    void formulas();
+    void tensors_data() { formulas_data(); }
+    void tensors();
 };
 
-void TraversalManyTest::largeGraphs_data()
+void TraversalManyTest::formulas_data()
 {
     QTest::addColumn<quint64>("firstSeed");
     for (quint64 seed = 1'000'000; seed < 1'020'000; seed += 1'000) {
@@ -21,10 +28,17 @@ void TraversalManyTest::largeGraphs_data()
     }
 }
 
-void TraversalManyTest::largeGraphs()
+void TraversalManyTest::formulas()
 {
     QFETCH(quint64, firstSeed);
-    QCOMPARE(retro::lrptest::firstFailure(firstSeed, 1'000, 400), std::string());
+    QCOMPARE(firstFailure(firstSeed, 1'000, 400, faultOnFormulas), std::string());
+}
+
+void TraversalManyTest::tensors()
+{
+    QFETCH(quint64, firstSeed);
+    const auto check = [](const SpecGraph& spec, std::uint64_t) { return faultOnTensors(spec); };
+    QCOMPARE(firstFailure(firstSeed, 1'000, 400, check), std::string());
 }
 
 QTEST_APPLESS_MAIN(TraversalManyTest)

@@ -6,6 +6,7 @@
 #include "tests/core/lrp/deepgraphs.h"
 #include "tests/core/lrp/goldencase.h"
 #include "tests/core/lrp/randombehaviour.h"
+#include "tests/core/lrp/randomgraph.h"
 #include "tests/core/lrp/symbolicarithmetic.h"
 #include "tests/core/lrp/symbolicrun.h"
 
@@ -140,7 +141,7 @@ void TraversalTest::goldenWithEverythingSaved()
     QCOMPARE(run.counts.visitsMax, 1U);
 }
 
-void TraversalTest::randomGraphs() { QCOMPARE(firstFailure(1, 300, 60), std::string()); }
+void TraversalTest::randomGraphs() { QCOMPARE(firstFailure(1, 300, 60, faultOnFormulas), std::string()); }
 
 // A constant operand of a searched Concat is a branch that is answered at once, with no place.
 void TraversalTest::constantUnderSearch()
