@@ -59,8 +59,8 @@ std::string whyUntracked(const execute::BoundModel& model, ValueId target)
 
 void Adjacency::addNode(std::span<const ChildSlot> children, std::uint32_t outputs)
 {
-    slots.insert(slots.end(), children.begin(), children.end());
-    slotEnd.push_back(static_cast<std::uint32_t>(slots.size()));
+    childSlots.insert(childSlots.end(), children.begin(), children.end());
+    slotEnd.push_back(static_cast<std::uint32_t>(childSlots.size()));
     outputCount.push_back(outputs);
 }
 
@@ -104,8 +104,8 @@ void TraversalGraph::number()
             stack.pop_back();
             continue;
         }
-        const auto position = static_cast<std::size_t>(slots.data() - m_adjacency.slots.data());
-        ChildSlot& slot = m_adjacency.slots[position + stack.back().nextSlot++];
+        const auto position = static_cast<std::size_t>(slots.data() - m_adjacency.childSlots.data());
+        ChildSlot& slot = m_adjacency.childSlots[position + stack.back().nextSlot++];
         if (!slot.child.isValid()) {
             continue;
         }

@@ -33,7 +33,7 @@ struct InEdge
 /// The child slots of every node and how many outputs each has, before the walk that numbers them.
 struct Adjacency
 {
-    std::vector<ChildSlot> slots;           ///< all child slots, node by node; `inEdge` is filled by the walk
+    std::vector<ChildSlot> childSlots;      ///< all child slots, node by node; `inEdge` is filled by the walk
     std::vector<std::uint32_t> slotEnd;     ///< per node: end of its slots
     std::vector<std::uint32_t> outputCount; ///< per node
 
@@ -60,7 +60,7 @@ public:
     [[nodiscard]] std::span<const ChildSlot> children(NodeId node) const
     {
         const std::uint32_t begin = node.index() == 0 ? 0 : m_adjacency.slotEnd[node.index() - 1];
-        return {m_adjacency.slots.data() + begin, m_adjacency.slotEnd[node.index()] - begin};
+        return {m_adjacency.childSlots.data() + begin, m_adjacency.slotEnd[node.index()] - begin};
     }
     [[nodiscard]] std::span<const InEdge> inEdges(NodeId node) const
     {
