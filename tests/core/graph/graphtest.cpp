@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// Building, checking and asking graphs; structural hashes.
+#include "core/graph/graphbuilder.h"
+
+#include <QtTest>
+
+#include <functional>
+#include <set>
+
+using namespace retro::graph;
+using retro::base::ErrorCode;
+using retro::base::Result;
+using retro::tensor::DType;
+using retro::tensor::Shape;
+using retro::tensor::Tensor;
+
+namespace
+{
+
+Node node(std::string op, std::string name, std::vector<ValueId> inputs, std::vector<ValueId> outputs)
+{
+    Node made;
+    made.op = std::move(op);
+    made.name = std::move(name);
+    made.inputs = std::move(inputs);
+    made.outputs = std::move(outputs);
+    return made;
+}
+
+/// h = Conv(x, W), r = Relu(h), y = Add(r, h), added in the wrong order when `shuffled`.
+Result<Graph> residual(bool shuffled = false, const std::function<void(GraphBuilder&, Node&)>& change = {},
+                       double weight = 1)
+{
+    GraphBuilder builder("residual");
+    builder.setOpset("", 17);
+    const ValueId x = builder.addInput("x", DType::Float32, Shape{1, 3});
+    const ValueId w = builder.addConstant("W", Tensor::full(DType::Float32, {3, 3}, weight));
+    const ValueId h = builder.addResult("h");
+    const ValueId r = builder.addResult("r");
+    const ValueId y = builder.addResult("y");
+    Node first = node("MatMul", "first", {x, w}, {h});
+    if (change) {
+        change(builder, first);
+    }
+    std::vector<Node> nodes{first, node("Relu", "act", {h}, {r}), node("Add", "sum", {r, h}, {y})};
+    if (shuffled) {
+        std::reverse(nodes.begin(), nodes.end());
+    }
+    for (Node& made : nodes) {
+        builder.addNode(std::move(made));
+    }
+    builder.addOutput(y);
+    return std::move(builder).build();
+}
+
+std::string order(const Graph& graph)
+{
+    std::string names;
+    for (const Node& made : graph.nodes()) {
+        names += made.name + " ";
+    }
+    return names;
+}
+
+std::uint64_t hashWith(const std::function<void(GraphBuilder&, Node&)>& change)
+{
+    return structuralHash(residual(false, change).value());
+}
+
+} // namespace
+
+class GraphTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void nodesAreSortedAndKeepTheFilesOrderWhereTheyCan()
+    {
+        QCOMPARE(order(residual().value()), std::string("first act sum "));
+        QCOMPARE(order(residual(true).value()), std::string("first act sum "));
+    }
+
+    void graphsAnswerQuestions()
+    {
+        const Graph graph = residual().value();
+        const ValueId x = graph.inputs()[0];
+        const ValueId h = *graph.findValue("h");
+        QCOMPARE(graph.nodeCount(), std::size_t{3});
+        QCOMPARE(graph.runNodeCount(), std::size_t{4});
+        QCOMPARE(graph.opsets().at(""), std::int64_t{17});
+        QCOMPARE(graph.name(), std::string("residual"));
+
+        QCOMPARE(graph.uses(h).size(), std::size_t{2});
+        QCOMPARE(graph.uses(h)[0].node.value, 1U);
+        QCOMPARE(graph.uses(h)[1].node.value, 2U);
+        QCOMPARE(graph.uses(h)[1].slot, 1U);
+        QVERIFY(graph.uses(graph.outputs()[0]).empty());
+
+        const NodeId input = graph.inputNode(x);
+        QCOMPARE(input.value, 3U);
+        QVERIFY(graph.isInput(input));
+        QVERIFY(!graph.inputNode(h).isValid());
+        QVERIFY(graph.nodeOf(x) == input);
+        QCOMPARE(graph.nodeOf(h).value, 0U);
+        QVERIFY(!graph.nodeOf(*graph.findValue("W")).isValid());
+        QVERIFY(graph.outputsOf(input)[0] == x);
+        QVERIFY(graph.outputsOf(NodeId(0U))[0] == h);
+
+        QCOMPARE(graph.labelOf(input), std::string("x"));
+        QCOMPARE(graph.labelOf(NodeId(1U)), std::string("act"));
+        QCOMPARE(graph.opOf(input), std::string_view("Input"));
+        QCOMPARE(graph.opOf(NodeId(2U)), std::string_view("Add"));
+        QVERIFY(graph.scopeOf(input).empty());
+        QVERIFY(!graph.findValue("nothing").has_value());
+        QCOMPARE(graph.findNode("sum")->value, 2U);
+        QVERIFY(!graph.findNode("h").has_value());
+    }
+
+    void movingKeepsTheNameIndexes()
+    {
+        Graph graph = residual().value();
+        const Graph moved = std::move(graph);
+        QCOMPARE(moved.findNode("act")->value, 1U);
+        QVERIFY(moved.findValue("x") == moved.inputs()[0]);
+    }
+
+    void emptyAndRepeatedNamesBecomeUnique()
+    {
+        GraphBuilder builder;
+        ValueId last = builder.addInput("x", DType::Float32, Shape{1});
+        for (int i = 0; i < 4; ++i) {
+            const ValueId next = builder.addResult(std::string("v") + static_cast<char>('0' + i));
+            builder.addNode(node("Relu", i == 1 ? "Relu_0" : i == 3 ? "Relu_0" : "", {last}, {next}));
+            last = next;
+        }
+        builder.addOutput(last);
+        const Graph graph = std::move(builder).build().value();
+        std::set<std::string> names;
+        for (const Node& made : graph.nodes()) {
+            QVERIFY(!made.name.empty());
+            names.insert(made.name);
+        }
+        QCOMPARE(names.size(), std::size_t{4});
+        QCOMPARE(graph.nodes()[1].name, std::string("Relu_0"));
+    }
+
+    void wrongGraphsAreRefusedByName_data()
+    {
+        QTest::addColumn<int>("what");
+        QTest::addColumn<QString>("message");
+        QTest::newRow("two values") << 0 << "value 'x': two values have this name";
+        QTest::newRow("no output") << 1 << "no output";
+        QTest::newRow("two producers") << 2 << "node 'b' (Relu): two nodes";
+        QTest::newRow("producer of an input") << 3 << "produce the same value 'x'";
+        QTest::newRow("nobody produces") << 4
+                                         << "reads the value 'ghost', which no node, input or initializer provides";
+        QTest::newRow("cycle") << 5 << "the graph has a cycle through this node";
+    }
+
+    void wrongGraphsAreRefusedByName()
+    {
+        QFETCH(int, what);
+        QFETCH(QString, message);
+        GraphBuilder builder;
+        const ValueId x = builder.addInput("x", DType::Float32, Shape{1});
+        const ValueId h = builder.addResult("h");
+        const ValueId y = builder.addResult("y");
+        const std::vector<std::function<void()>> spoil{
+            [&] { builder.addResult("x"); },
+            [] {},
+            [&] { builder.addNode(node("Relu", "b", {x}, {h})); },
+            [&] { builder.addNode(node("Relu", "b", {h}, {x})); },
+            [&] { builder.addNode(node("Relu", "b", {builder.addResult("ghost")}, {builder.addResult("z")})); },
+            [&] {
+                const ValueId a = builder.addResult("a");
+                const ValueId b = builder.addResult("b");
+                builder.addNode(node("Relu", "one", {a}, {b}));
+                builder.addNode(node("Relu", "two", {b}, {a}));
+            }};
+        builder.addNode(node("Relu", "a", {x}, {h}));
+        builder.addNode(node("Relu", "c", {h}, {y}));
+        if (what != 1) {
+            builder.addOutput(y);
+        }
+        spoil[static_cast<std::size_t>(what)]();
+        const Result<Graph> built = std::move(builder).build();
+        QVERIFY(!built.ok());
+        QCOMPARE(built.error().code, ErrorCode::Input);
+        QVERIFY2(QString::fromStdString(built.error().text()).contains(message), built.error().text().c_str());
+    }
+
+    void theStructuralHashSeesStructure()
+    {
+        const std::uint64_t plain = hashWith({});
+        QCOMPARE(hashWith([](GraphBuilder&, Node& first) { first.name = "another"; }), plain);
+        QVERIFY(hashWith([](GraphBuilder&, Node& first) { first.op = "Gemm"; }) != plain);
+        QVERIFY(hashWith([](GraphBuilder&, Node& first) { first.domain = "d"; }) != plain);
+        QVERIFY(hashWith([](GraphBuilder&, Node& first) { first.opset = 9; }) != plain);
+        QVERIFY(hashWith([](GraphBuilder&, Node& first) { first.attributes["a"] = 1.0; }) != plain);
+        QVERIFY(hashWith([](GraphBuilder&, Node& first) { std::swap(first.inputs[0], first.inputs[1]); }) != plain);
+    }
+
+    void attributesCountByTypeAndValue()
+    {
+        const auto with = [](const Attribute& attribute) {
+            return hashWith([&](GraphBuilder&, Node& first) { first.attributes["a"] = attribute; });
+        };
+        const std::vector<Attribute> all{std::int64_t{1},
+                                         1.0,
+                                         std::string("1"),
+                                         Tensor::scalar<float>(1),
+                                         Tensor::scalar<float>(2),
+                                         std::vector<std::int64_t>{1},
+                                         std::vector<double>{1},
+                                         std::vector<std::string>{"1"},
+                                         std::vector<std::string>{"1", ""}};
+        std::set<std::uint64_t> hashes;
+        for (const Attribute& attribute : all) {
+            hashes.insert(with(attribute));
+            QCOMPARE(with(attribute), with(attribute));
+        }
+        QCOMPARE(hashes.size(), all.size());
+    }
+
+    void theContentHashSeesWeightsToo()
+    {
+        const Graph one = residual(false, {}, 1).value();
+        const Graph two = residual(false, {}, 2).value();
+        QCOMPARE(structuralHash(one), structuralHash(two));
+        QVERIFY(contentHash(one) != contentHash(two));
+        QCOMPARE(contentHash(one), contentHash(residual(false, {}, 1).value()));
+    }
+
+    void constantsWithoutDataHaveTheSameStructure()
+    {
+        const auto build = [](Tensor data, Shape shape) {
+            GraphBuilder builder;
+            const ValueId w = builder.addConstant("W", std::move(data));
+            std::vector<Dimension> dimensions(shape.size());
+            for (std::size_t i = 0; i < shape.size(); ++i) {
+                dimensions[i].extent = shape[i];
+            }
+            builder.declare(w, DType::Float32, dimensions);
+            const ValueId y = builder.addResult("y");
+            builder.addNode(node("Relu", "r", {w}, {y}));
+            builder.addOutput(y);
+            return std::move(builder).build().value();
+        };
+        const Graph whole = build(Tensor::zeros(DType::Float32, {3, 2}), {3, 2});
+        QCOMPARE(structuralHash(build(Tensor(), {3, 2})), structuralHash(whole));
+        QVERIFY(structuralHash(build(Tensor(), {2, 3})) != structuralHash(whole));
+        QVERIFY(contentHash(build(Tensor(), {3, 2})) != contentHash(whole));
+    }
+};
+
+QTEST_GUILESS_MAIN(GraphTest)
+#include "graphtest.moc"
