@@ -49,6 +49,15 @@ ops::Reads readsOf(const BoundModel& model, NodeId id, SavePolicy policy)
     return reads;
 }
 
+void mark(std::vector<bool>& kept, std::span<const ValueId> values, std::uint64_t bits)
+{
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (values[i].isValid() && (bits & ops::Reads::bit(i)) != 0) {
+            kept[values[i].index()] = true;
+        }
+    }
+}
+
 } // namespace
 
 SavePlan::SavePlan(const BoundModel& model, SavePolicy policy)
@@ -57,21 +66,12 @@ SavePlan::SavePlan(const BoundModel& model, SavePolicy policy)
     const graph::Graph& graph = model.graph();
     for (std::size_t i = 0; i < m_reads.size(); ++i) {
         const NodeId id{i};
-        m_reads[i] = readsOf(model, id, policy);
+        const ops::Reads reads = readsOf(model, id, policy);
+        m_reads[i] = reads;
         if (!graph.isInput(id)) {
-            const std::vector<ValueId>& inputs = graph.node(id).inputs;
-            for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
-                if (inputs[slot].isValid() && m_reads[i].operand(slot)) {
-                    m_kept[inputs[slot].index()] = true;
-                }
-            }
+            mark(m_kept, graph.node(id).inputs, reads.operands);
         }
-        const std::span<const ValueId> outputs = graph.outputsOf(id);
-        for (std::size_t k = 0; k < outputs.size(); ++k) {
-            if (outputs[k].isValid() && m_reads[i].output(k)) {
-                m_kept[outputs[k].index()] = true;
-            }
-        }
+        mark(m_kept, graph.outputsOf(id), reads.outputs);
     }
 }
 

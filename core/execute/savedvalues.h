@@ -39,6 +39,7 @@ class ValueStore
 {
 public:
     virtual ~ValueStore() = default;
+    /// Keeps a value; a second call for the same value replaces it.
     virtual void put(ValueId value, Tensor tensor) = 0;
     /// Invalid when the value was not kept.
     [[nodiscard]] virtual Tensor get(ValueId value) const = 0;

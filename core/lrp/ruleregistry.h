@@ -8,6 +8,7 @@
 namespace retro::lrp
 {
 
+/// The rule of that name from its parameters; what is wrong with them stays in the reader.
 [[nodiscard]] RulePointer readLrpZero(ParameterReader& reader);
 [[nodiscard]] RulePointer readEpsilon(ParameterReader& reader);
 [[nodiscard]] RulePointer readZPlus(ParameterReader& reader);
