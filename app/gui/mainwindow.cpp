@@ -14,6 +14,7 @@
 #include "views/heatmap/heatmapview.h"
 #include "views/run/runpanel.h"
 
+#include <QActionGroup>
 #include <QCloseEvent>
 #include <QDragEnterEvent>
 #include <QFileDialog>
