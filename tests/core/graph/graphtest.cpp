@@ -57,7 +57,7 @@ std::string order(const Graph& graph)
 {
     std::string names;
     for (const Node& made : graph.nodes()) {
-        names += made.name + " ";
+        names.append(made.name).append(" ");
     }
     return names;
 }
@@ -129,7 +129,7 @@ private slots:
         GraphBuilder builder;
         ValueId last = builder.addInput("x", DType::Float32, Shape{1});
         for (int i = 0; i < 4; ++i) {
-            const ValueId next = builder.addResult(std::string("v") + static_cast<char>('0' + i));
+            const ValueId next = builder.addResult(std::to_string(i));
             builder.addNode(node("Relu", i == 1 ? "Relu_0" : i == 3 ? "Relu_0" : "", {last}, {next}));
             last = next;
         }
@@ -194,7 +194,7 @@ private slots:
         const std::uint64_t plain = hashWith({});
         QCOMPARE(hashWith([](GraphBuilder&, Node& first) { first.name = "another"; }), plain);
         QVERIFY(hashWith([](GraphBuilder&, Node& first) { first.op = "Gemm"; }) != plain);
-        QVERIFY(hashWith([](GraphBuilder&, Node& first) { first.domain = "d"; }) != plain);
+        QVERIFY(hashWith([](GraphBuilder&, Node& first) { first.domain = "com.example"; }) != plain);
         QVERIFY(hashWith([](GraphBuilder&, Node& first) { first.opset = 9; }) != plain);
         QVERIFY(hashWith([](GraphBuilder&, Node& first) { first.attributes["a"] = 1.0; }) != plain);
         QVERIFY(hashWith([](GraphBuilder&, Node& first) { std::swap(first.inputs[0], first.inputs[1]); }) != plain);
