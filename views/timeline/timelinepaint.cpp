@@ -148,6 +148,9 @@ void TimelinePane::paintRuler(QPainter& painter, const TimelineTracks& tracks, c
     const std::uint32_t step = rulerStep(scale.pixelsPerVisit(), fonts::px(64));
     const auto last = static_cast<std::uint32_t>(std::min(scale.count, std::ceil(scale.to)));
     std::uint32_t number = static_cast<std::uint32_t>(scale.from) / step * step;
+    if (number == 0 && step == 1) {
+        number = 1; // visits count from 1
+    }
     for (; number <= last; number += step) {
         const std::uint32_t shown = std::max(number, 1U);
         const double x = scale.x(shown - 0.5);
@@ -224,7 +227,7 @@ void TimelinePane::paintFrontier(QPainter& painter, const TimelineTracks& tracks
     painter.setPen(QPen(held.line, 1.4));
     painter.drawPath(total.line);
     painter.restore();
-    const double y = chart.top() - fonts::px(5);
+    const double y = chart.top() - fonts::px(9);
     const double next = paintLegend(painter, chart.right(), y, tr("held by promises"), held.line, held.tint, theme);
     paintLegend(painter, next, y, tr("landed, not consumed"), theme.mode(event::Mode::Normal).line,
                 theme.mode(event::Mode::Normal).line, theme);

@@ -49,7 +49,7 @@ TimelineTracks layoutTracks(double width, double height, double fontScale)
     tracks.modes = {left, y, inner, 18 * s};
     y += 22 * s;
     tracks.markers = {left, y, inner, 16 * s};
-    y += 22 * s;
+    y += 34 * s; // the legend of the frontier has this line to itself
     const double rest = std::max(40 * s, height - y - 8 * s);
     const double gap = 14 * s;
     const double chart = std::max(16 * s, (rest - gap) / 2);
