@@ -12,8 +12,8 @@ namespace retro::views
 {
 
 /// Runs work of one kind off the GUI thread. The newest job wins: starting one stops the one before, whose result is
-/// thrown away. Lives on the GUI thread; when it is destroyed, a job in flight is told to stop and its result is dropped
-/// without waiting for it.
+/// thrown away. Lives on the GUI thread; when it is destroyed, a job in flight is told to stop and its result is
+/// dropped without waiting for it.
 class JobRunner final : public QObject
 {
     Q_OBJECT
@@ -21,7 +21,8 @@ class JobRunner final : public QObject
 public:
     /// What a job hands back: called on the GUI thread, unless a newer job was started or the runner is gone.
     using Delivery = std::function<void()>;
-    /// Called on a thread of the pool. Must touch nothing but what it owns or shares as const; should look at the token.
+    /// Called on a thread of the pool. Must touch nothing but what it owns or shares as const; should look at the
+    /// token.
     using Work = std::function<Delivery(const std::stop_token&)>;
 
     explicit JobRunner(QObject* parent = nullptr);

@@ -80,6 +80,7 @@ public:
     [[nodiscard]] const trace::Run& run() const { return *m_handle.run; }
     [[nodiscard]] const std::shared_ptr<const trace::Run>& sharedRun() const { return m_handle.run; }
     [[nodiscard]] const graph::Graph& graph() const { return *m_handle.run->graph; }
+    [[nodiscard]] const trace::Timeline& timeline() const { return *m_handle.timeline; }
     [[nodiscard]] const trace::RunState& state() const { return m_handle.timeline->state(); }
     [[nodiscard]] const trace::VisitSeries& series() const { return m_handle.timeline->series(); }
     [[nodiscard]] std::uint64_t position() const { return m_handle.timeline->position(); }

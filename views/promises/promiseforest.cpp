@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/promises/promiseforest.h"
+
+#include <algorithm>
+
+namespace retro::views
+{
+
+namespace
+{
+
+using event::Event;
+using event::EventKind;
+
+bool hasHappened(const std::optional<std::uint64_t>& step, std::uint64_t position) { return step && *step < position; }
+
+/// Fills the facts from one event. A Timeline has checked the run: ids are in range.
+void book(std::vector<PromiseFacts>& promises, const Event& e, std::uint64_t step)
+{
+    switch (e.kind) {
+    case EventKind::NewPromise: {
+        PromiseFacts facts;
+        facts.kind = static_cast<event::PromiseKind>(e.extra);
+        facts.start = base::NodeId(e.node);
+        facts.raisedAt = step;
+        facts.branches.resize(e.slot);
+        if (e.flag == 1) {
+            facts.openAt = step;
+        }
+        promises.push_back(std::move(facts));
+        return;
+    }
+    case EventKind::AddParent:
+        promises[e.promise].parents.push_back(e.other);
+        promises[e.other].branches[e.branch2].fed = e.promise;
+        return;
+    case EventKind::ArgNode:
+        promises[e.promise].branches[e.branch].searchEnd = base::NodeId(e.node);
+        return;
+    case EventKind::Arg:
+        promises[e.promise].branches[e.branch].argumentAt = step;
+        promises[e.promise].branches[e.branch].foundAt = base::NodeId(e.node);
+        return;
+    case EventKind::Ready:
+        promises[e.promise].readyAt = step;
+        return;
+    case EventKind::Open:
+        promises[e.promise].openAt = step;
+        return;
+    case EventKind::Complete:
+        promises[e.promise].completedAt = step;
+        return;
+    default:
+        return;
+    }
+}
+
+std::unique_ptr<PromiseRow> makeRow(PromiseRow* parent, std::size_t position, base::PromiseId promise)
+{
+    auto row = std::make_unique<PromiseRow>();
+    row->parent = parent;
+    row->position = static_cast<int>(position);
+    row->promise = promise;
+    return row;
+}
+
+} // namespace
+
+PromiseForest::PromiseForest(const trace::Run& run)
+{
+    read(run);
+    build();
+}
+
+void PromiseForest::read(const trace::Run& run)
+{
+    for (std::uint64_t step = 0; step < run.events.size(); ++step) {
+        book(m_promises, run.events[step], step);
+    }
+}
+
+void PromiseForest::build()
+{
+    m_rowOf.resize(m_promises.size(), nullptr);
+    std::vector<PromiseRow*> open;
+    for (std::size_t i = 0; i < m_promises.size(); ++i) {
+        if (!m_promises[i].parents.empty()) {
+            continue;
+        }
+        m_roots.push_back(makeRow(nullptr, m_roots.size(), base::PromiseId(i)));
+        m_roots.back()->isPromise = true;
+        m_rowOf[i] = m_roots.back().get();
+        open.push_back(m_roots.back().get());
+    }
+    while (!open.empty()) {
+        PromiseRow* row = open.back();
+        open.pop_back();
+        addBranches(*row, open);
+    }
+}
+
+void PromiseForest::addBranches(PromiseRow& row, std::vector<PromiseRow*>& open)
+{
+    const std::vector<BranchFacts>& branches = m_promises[row.promise.index()].branches;
+    for (std::uint32_t b = 0; b < branches.size(); ++b) {
+        const std::optional<std::uint32_t> fed = branches[b].fed;
+        auto child = makeRow(&row, row.children.size(), fed ? base::PromiseId(*fed) : row.promise);
+        child->branch = b;
+        child->isPromise = fed.has_value();
+        if (fed && m_rowOf[*fed] != nullptr) {
+            child->isLink = true;
+        } else if (fed) {
+            m_rowOf[*fed] = child.get();
+            open.push_back(child.get());
+        }
+        row.children.push_back(std::move(child));
+    }
+}
+
+PromiseRow* PromiseForest::rowOf(base::PromiseId promise) const
+{
+    return promise.isValid() && promise.index() < m_rowOf.size() ? m_rowOf[promise.index()] : nullptr;
+}
+
+const BranchFacts* PromiseForest::branchOf(const PromiseRow& row) const
+{
+    if (row.parent == nullptr || !row.branch) {
+        return nullptr;
+    }
+    return &m_promises[row.parent->promise.index()].branches[*row.branch];
+}
+
+PromiseRowState PromiseForest::stateOf(const PromiseRow& row, std::uint64_t position) const
+{
+    const PromiseFacts& facts = m_promises[row.promise.index()];
+    const BranchFacts* branch = branchOf(row);
+    if (row.isPromise && facts.raisedAt < position) {
+        return hasHappened(facts.completedAt, position) ? PromiseRowState::Fulfilled : PromiseRowState::Waits;
+    }
+    // A branch alone, or one whose promise is not raised yet.
+    const bool isRaised = branch != nullptr && m_promises[row.parent->promise.index()].raisedAt < position;
+    if (!isRaised) {
+        return PromiseRowState::NotYet;
+    }
+    if (!hasHappened(branch->argumentAt, position)) {
+        return PromiseRowState::Waits;
+    }
+    return branch->foundAt.isValid() || branch->fed ? PromiseRowState::Found : PromiseRowState::Constant;
+}
+
+std::size_t PromiseForest::waiting(std::uint64_t position) const
+{
+    return static_cast<std::size_t>(std::count_if(m_promises.begin(), m_promises.end(), [&](const PromiseFacts& p) {
+        return p.raisedAt < position && !hasHappened(p.completedAt, position);
+    }));
+}
+
+std::size_t PromiseForest::fulfilled(std::uint64_t position) const
+{
+    return static_cast<std::size_t>(std::count_if(m_promises.begin(), m_promises.end(), [&](const PromiseFacts& p) {
+        return hasHappened(p.completedAt, position);
+    }));
+}
+
+std::vector<base::PromiseId> PromiseForest::followers(base::PromiseId promise, std::uint64_t position) const
+{
+    // Promises are numbered by creation; a parent's branch may feed an older one, hence the loop until nothing changes.
+    std::vector<bool> isFollower(m_promises.size(), false);
+    isFollower[promise.index()] = true;
+    bool hasChanged = true;
+    while (hasChanged) {
+        hasChanged = false;
+        for (std::size_t i = 0; i < m_promises.size(); ++i) {
+            const bool follows =
+                !isFollower[i] && std::any_of(m_promises[i].parents.begin(), m_promises[i].parents.end(),
+                                              [&](std::uint32_t p) { return isFollower[p]; });
+            isFollower[i] = isFollower[i] || follows;
+            hasChanged = hasChanged || follows;
+        }
+    }
+    std::vector<base::PromiseId> found;
+    for (std::size_t i = 0; i < m_promises.size(); ++i) {
+        const PromiseFacts& p = m_promises[i];
+        if (isFollower[i] && i != promise.index() && p.raisedAt < position && !hasHappened(p.completedAt, position)) {
+            found.emplace_back(i);
+        }
+    }
+    return found;
+}
+
+} // namespace retro::views

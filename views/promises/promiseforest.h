@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/trace/run.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace retro::views
+{
+
+/// What became of a branch of a promise in the whole run. Steps are event numbers; a thing has happened at a position
+/// when its step is smaller.
+struct BranchFacts
+{
+    std::optional<std::uint64_t> argumentAt;
+    base::NodeId foundAt;             ///< node that answered; invalid when a promise or a constant did
+    base::NodeId searchEnd;           ///< where the search ended
+    std::optional<std::uint32_t> fed; ///< promise that it feeds
+};
+
+/// What became of a promise in the whole run.
+struct PromiseFacts
+{
+    event::PromiseKind kind = event::PromiseKind::Operator;
+    base::NodeId start;
+    std::uint64_t raisedAt = 0;
+    std::optional<std::uint64_t> readyAt;
+    std::optional<std::uint64_t> openAt;
+    std::optional<std::uint64_t> completedAt;
+    std::vector<BranchFacts> branches;
+    std::vector<std::uint32_t> parents; ///< promises that feed it, in order
+};
+
+/// How a row of the tree stands at a position.
+enum class PromiseRowState : std::uint8_t {
+    NotYet,    ///< not raised yet
+    Waits,     ///< ◇
+    Fulfilled, ///< ◆
+    Found,     ///< ✓ the value was found
+    Constant   ///< = a constant answered
+};
+
+/// A row: a promise, or a branch of one. A branch that feeds a promise is one row with it.
+struct PromiseRow
+{
+    PromiseRow* parent = nullptr;
+    int position = 0;                    ///< among its siblings
+    base::PromiseId promise;             ///< whose state the row shows
+    bool isPromise = false;              ///< false: a branch that feeds no promise
+    bool isLink = false;                 ///< the promise stands elsewhere too, with its branches
+    std::optional<std::uint32_t> branch; ///< number within the promise above
+    std::vector<std::unique_ptr<PromiseRow>> children;
+};
+
+/// All promises of a run as a forest: roots are promises that no branch feeds. Plain data, built once per run.
+class PromiseForest
+{
+public:
+    PromiseForest() = default;
+    explicit PromiseForest(const trace::Run& run);
+
+    [[nodiscard]] const std::vector<std::unique_ptr<PromiseRow>>& roots() const { return m_roots; }
+    [[nodiscard]] const std::vector<PromiseFacts>& promises() const { return m_promises; }
+    [[nodiscard]] bool isEmpty() const { return m_promises.empty(); }
+    /// The row where a promise stands with its branches; null for an unknown one.
+    [[nodiscard]] PromiseRow* rowOf(base::PromiseId promise) const;
+    /// The branch facts of a row that is one; null for roots.
+    [[nodiscard]] const BranchFacts* branchOf(const PromiseRow& row) const;
+
+    [[nodiscard]] PromiseRowState stateOf(const PromiseRow& row, std::uint64_t position) const;
+    /// Numbers of promises that wait, and that are fulfilled.
+    [[nodiscard]] std::size_t waiting(std::uint64_t position) const;
+    [[nodiscard]] std::size_t fulfilled(std::uint64_t position) const;
+    /// Promises that wait at the position and cannot be fulfilled before this one.
+    [[nodiscard]] std::vector<base::PromiseId> followers(base::PromiseId promise, std::uint64_t position) const;
+
+private:
+    void read(const trace::Run& run);
+    void build();
+    void addBranches(PromiseRow& row, std::vector<PromiseRow*>& open);
+
+    std::vector<PromiseFacts> m_promises;
+    std::vector<std::unique_ptr<PromiseRow>> m_roots;
+    std::vector<PromiseRow*> m_rowOf; // by promise
+};
+
+} // namespace retro::views

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/promises/promisestory.h"
+
+#include "core/trace/why.h"
+#include "views/common/numbertext.h"
+
+#include <QCoreApplication>
+
+#include <algorithm>
+
+namespace retro::views
+{
+
+namespace
+{
+
+QString translated(const char* text, int n = -1)
+{
+    return QCoreApplication::translate("retro::views::PromisesView", text, nullptr, n);
+}
+
+QString visitText(const RunModel& model, std::uint64_t step)
+{
+    return countText(std::int64_t{model.run().visitOf(step)} + 1);
+}
+
+bool hasHappened(const std::optional<std::uint64_t>& step, std::uint64_t position) { return step && *step < position; }
+
+/// "P3, P4 and P5".
+QString listed(QStringList names)
+{
+    constexpr qsizetype kMost = 6;
+    if (names.size() > kMost) {
+        const qsizetype more = names.size() - kMost + 1;
+        names = names.mid(0, kMost - 1);
+        names.append(translated("%1 more").arg(more));
+    }
+    if (names.size() < 2) {
+        return names.join(QString());
+    }
+    const QString last = names.takeLast();
+    return translated("%1 and %2").arg(names.join(QStringLiteral(", ")), last);
+}
+
+/// Writes the story of a promise that waits.
+class Waiting
+{
+public:
+    Waiting(const RunModel& model, const PromiseForest& forest, base::PromiseId promise, PromiseStory& story)
+        : m_model(model), m_forest(forest), m_promise(promise), m_facts(forest.promises()[promise.index()]),
+          m_story(story)
+    {}
+
+    void tell()
+    {
+        const std::uint64_t now = m_model.position();
+        const auto missing = std::find_if(m_facts.branches.begin(), m_facts.branches.end(),
+                                          [&](const BranchFacts& b) { return !hasHappened(b.argumentAt, now); });
+        if (missing != m_facts.branches.end()) {
+            tellMissingOperand(*missing, missing - m_facts.branches.begin());
+        } else {
+            tellOperandsKnown();
+            if (!hasHappened(m_facts.openAt, now)) {
+                tellMissingParts();
+            } else {
+                tellMissingParents();
+            }
+        }
+        tellFollowers();
+    }
+
+private:
+    void tellMissingOperand(const BranchFacts& branch, std::ptrdiff_t number)
+    {
+        const auto known = std::count_if(m_facts.branches.begin(), m_facts.branches.end(), [&](const BranchFacts& b) {
+            return hasHappened(b.argumentAt, m_model.position());
+        });
+        m_story.known.append(translated("%1 of %2 operands known.").arg(known).arg(m_facts.branches.size()));
+        m_story.missing = translated("Missing: operand .%1").arg(number);
+        const bool isInPromise = branch.fed && m_forest.promises()[*branch.fed].raisedAt < m_model.position();
+        if (isInPromise) {
+            m_story.details.append(translated("Its search ended in P%1, which has no answer yet.").arg(*branch.fed));
+        } else {
+            m_story.details.append(translated("Its search is still on its way towards the input."));
+        }
+    }
+
+    void tellOperandsKnown()
+    {
+        const QString visit = m_facts.readyAt ? visitText(m_model, *m_facts.readyAt) : QString();
+        const std::size_t count = m_facts.branches.size();
+        if (count == 1) {
+            m_story.known.append(translated("Its operand is known since visit %1.").arg(visit));
+        } else if (count == 2) {
+            m_story.known.append(translated("Both operands are known since visit %1.").arg(visit));
+        } else {
+            m_story.known.append(translated("All %1 operands are known since visit %2.").arg(count).arg(visit));
+        }
+    }
+
+    void tellMissingParts()
+    {
+        const QString name = m_model.label(m_facts.start);
+        const trace::Why why = trace::whyNotVisited(m_model.timeline(), m_facts.start);
+        const trace::NodeState& node = m_model.state().nodes[m_facts.start.index()];
+        const std::size_t all = node.parts.size();
+        m_story.known.append(translated("Its relevance: part %1 of %2 has landed.").arg(node.landed).arg(all));
+        QStringList senders;
+        for (const trace::MissingEdge& edge : why.missing) {
+            if (edge.consumer.isValid()) {
+                senders.append(m_model.label(edge.consumer));
+            }
+        }
+        senders.removeDuplicates();
+        m_story.missing = senders.isEmpty() ? translated("Missing: a part of the relevance of %1").arg(name)
+                                            : translated("Missing: %1 → %2").arg(listed(senders), name);
+        if (why.nextVisit) {
+            m_story.details.append(
+                translated("%1 is visited again at visit %2.").arg(name, countText(std::int64_t{*why.nextVisit} + 1)));
+        }
+    }
+
+    void tellMissingParents()
+    {
+        QStringList above;
+        for (const std::uint32_t parent : m_facts.parents) {
+            if (!hasHappened(m_forest.promises()[parent].completedAt, m_model.position())) {
+                above.append(QStringLiteral("P%1").arg(parent));
+            }
+        }
+        above.removeDuplicates();
+        if (!above.isEmpty()) {
+            m_story.missing = translated("Missing: the relevance of %1").arg(listed(above));
+            m_story.details.append(translated("It comes down when %1 is fulfilled.").arg(listed(above)));
+        } else {
+            m_story.known.append(translated("Nothing is missing: it is fulfilled next."));
+        }
+    }
+
+    void tellFollowers()
+    {
+        QStringList names;
+        for (const base::PromiseId follower : m_forest.followers(m_promise, m_model.position())) {
+            names.append(QStringLiteral("P%1").arg(follower.value));
+        }
+        if (!names.isEmpty()) {
+            m_story.details.append(translated("%1 follow once P%2 is fulfilled.", static_cast<int>(names.size()))
+                                       .arg(listed(names))
+                                       .arg(m_promise.value));
+        }
+    }
+
+    const RunModel& m_model;
+    const PromiseForest& m_forest;
+    base::PromiseId m_promise;
+    const PromiseFacts& m_facts;
+    PromiseStory& m_story;
+};
+
+} // namespace
+
+PromiseStory promiseStory(const RunModel& model, const PromiseForest& forest, base::PromiseId promise)
+{
+    PromiseStory story;
+    const PromiseFacts& facts = forest.promises()[promise.index()];
+    const QString kind = QString::fromUtf8(event::nameOf(facts.kind).data());
+    story.title = QStringLiteral("P%1 · %2 · %3").arg(promise.value).arg(kind, model.label(facts.start));
+    story.opened = facts.raisedAt + 1;
+    if (facts.completedAt) {
+        story.fulfilled = *facts.completedAt + 1;
+    }
+    const PromiseRow* row = forest.rowOf(promise);
+    story.state = row != nullptr ? forest.stateOf(*row, model.position()) : PromiseRowState::NotYet;
+    if (facts.raisedAt >= model.position()) {
+        story.state = PromiseRowState::NotYet;
+        story.badge = translated("not yet");
+        story.known.append(translated("It is raised at visit %1.").arg(visitText(model, facts.raisedAt)));
+        return story;
+    }
+    const auto firstVisit = static_cast<std::int64_t>(model.run().visitOf(facts.raisedAt));
+    if (story.state == PromiseRowState::Fulfilled) {
+        const auto lastVisit = static_cast<std::int64_t>(model.run().visitOf(*facts.completedAt));
+        story.badge = translated("fulfilled");
+        story.known.append(translated("Raised at visit %1 because a rule needs a value that nobody saved.")
+                               .arg(countText(firstVisit + 1)));
+        story.known.append(translated("Fulfilled at visit %1.").arg(countText(lastVisit + 1)));
+        return story;
+    }
+    const std::int64_t age = std::int64_t{model.state().visit} - firstVisit;
+    story.badge = translated("waits");
+    if (age > 0) {
+        story.badge = age == 1 ? translated("waits, 1 visit") : translated("waits, %1 visits").arg(countText(age));
+    }
+    Waiting(model, forest, promise, story).tell();
+    return story;
+}
+
+} // namespace retro::views

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "views/common/viewcontext.h"
+#include "views/promises/promiseforest.h"
+
+#include <QAbstractItemModel>
+
+namespace retro::views
+{
+
+/// The promise forest of the current run at the cursor. Indexes carry row pointers; rows never move, so stepping only
+/// changes data. Rows that are not raised yet are shown too, as such.
+class PromiseTreeModel final : public QAbstractItemModel
+{
+    Q_OBJECT
+
+public:
+    enum Column { NameColumn, StateColumn, VisitsColumn, ColumnCount };
+    enum Role {
+        StateRole = Qt::UserRole, ///< PromiseRowState as int
+        IdRole,                   ///< ".1 P2", the bold part of the name
+        PlaceRole                 ///< name of the node
+    };
+
+    explicit PromiseTreeModel(const RunModel& model, QObject* parent = nullptr);
+
+    /// Another run: builds the forest anew.
+    void resetRun();
+    /// The cursor moved: tells which rows changed.
+    void setPosition(std::uint64_t position);
+
+    [[nodiscard]] const PromiseForest& forest() const { return m_forest; }
+    [[nodiscard]] std::uint64_t position() const { return m_position; }
+    [[nodiscard]] QModelIndex indexOf(base::PromiseId promise) const;
+    [[nodiscard]] static const PromiseRow* rowAt(const QModelIndex& index);
+
+    [[nodiscard]] QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;
+    [[nodiscard]] QModelIndex parent(const QModelIndex& child) const override;
+    using QObject::parent;
+    [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
+    [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
+    [[nodiscard]] QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
+    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+
+private:
+    [[nodiscard]] const std::vector<std::unique_ptr<PromiseRow>>& childrenOf(const QModelIndex& parent) const;
+    [[nodiscard]] QString idText(const PromiseRow& row) const;
+    [[nodiscard]] QString placeText(const PromiseRow& row) const;
+    [[nodiscard]] QString visitsText(const PromiseRow& row, std::uint64_t position) const;
+    [[nodiscard]] QString tipText(const PromiseRow& row) const;
+    [[nodiscard]] bool looksDifferent(const PromiseRow& row, std::uint64_t before) const;
+    void tellChanges(const std::vector<std::unique_ptr<PromiseRow>>& rows, std::uint64_t before);
+
+    const RunModel& m_model;
+    PromiseForest m_forest;
+    std::uint64_t m_position = 0;
+};
+
+/// "waits", "fulfilled", "found", "constant", "not yet".
+[[nodiscard]] QString wordOf(PromiseRowState state);
+
+} // namespace retro::views
