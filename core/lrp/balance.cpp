@@ -11,13 +11,6 @@ namespace algebra = ops::algebra;
 namespace
 {
 
-// Elements of r at which d is exactly zero; the others 0. Exact: each element is either copied or subtracted from
-// itself.
-Tensor keepWhereZero(const Tensor& r, const Tensor& d)
-{
-    return algebra::subtract(algebra::subtract(r, algebra::keepWherePositive(r, d)), algebra::keepWhereNegative(r, d));
-}
-
 double roundingOf(tensor::DType dtype) { return dtype == tensor::DType::Float64 ? kRoundingDouble : kRoundingFloat; }
 
 } // namespace
@@ -39,14 +32,15 @@ Balance::Balance(const RuleContext& context) : m_ledger(context.ledger)
 
 void Balance::book(event::Cause cause, double amount) { m_row.causes[static_cast<std::size_t>(cause)] += amount; }
 
-void Balance::bookDivision(const Tensor& r, const Tensor& s, const Tensor& d, double factor)
+double Balance::bookDivision(const Tensor& r, const Tensor& s, const Tensor& d, double factor)
 {
     if (!isWanted()) {
-        return;
+        return 0;
     }
-    const double nothingBelow = algebra::sum(keepWhereZero(r, d));
-    book(event::Cause::ZeroDenominator, factor * nothingBelow);
-    book(event::Cause::Stabiliser, factor * (algebra::sum(r) - nothingBelow - algebra::dot(s, d)));
+    const algebra::DivisionSums sums = algebra::divisionSums(r, s, d);
+    book(event::Cause::ZeroDenominator, factor * sums.overZero);
+    book(event::Cause::Stabiliser, factor * (sums.dividend - sums.overZero - sums.product));
+    return sums.product;
 }
 
 std::vector<Tensor> Balance::close(std::vector<Tensor> parts)

@@ -24,8 +24,8 @@ public:
     [[nodiscard]] bool isWanted() const { return m_ledger != nullptr; }
     void book(event::Cause cause, double amount);
     /// Books what a stabilised division s = r / stab(d) keeps back, times `factor`: r where d is exactly 0 as zero
-    /// denominator, the rest of Σr − Σs·d as stabiliser.
-    void bookDivision(const Tensor& r, const Tensor& s, const Tensor& d, double factor = 1);
+    /// denominator, the rest of Σr − Σs·d as stabiliser. Returns Σs·d (0 when no row is wanted).
+    double bookDivision(const Tensor& r, const Tensor& s, const Tensor& d, double factor = 1);
 
     /// Books the relevance that is handed on and, when the row then closes within rounding, the rest as rounding.
     /// Returns `parts`.

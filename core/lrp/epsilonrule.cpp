@@ -100,8 +100,8 @@ private:
             }
         }
         if (balance.isWanted()) {
-            balance.bookDivision(context.relevance[0], s, z);
-            balance.book(event::Cause::Duplicate, (1 - share * takers) * algebra::dot(s, z));
+            const double shared = balance.bookDivision(context.relevance[0], s, z);
+            balance.book(event::Cause::Duplicate, (1 - share * takers) * shared);
         }
         return balance.close(std::move(parts));
     }
@@ -117,8 +117,8 @@ private:
         // One input per unit: spreading gives it everything.
         const bool all = m_options.bias == BiasPolicy::Spread;
         if (balance.isWanted() && !all) {
-            balance.bookDivision(context.relevance[0], s, y);
-            balance.book(event::Cause::Bias, algebra::dot(s, y) - algebra::dot(s, own));
+            const double shared = balance.bookDivision(context.relevance[0], s, y);
+            balance.book(event::Cause::Bias, shared - algebra::dot(s, own));
         }
         return balance.close(onlySlot(context, 0, all ? context.relevance[0] : algebra::multiply(s, own)));
     }

@@ -64,9 +64,9 @@ Tensor distribute(const LinearDistribution& distribution, const Tensor& relevanc
         return algebra::add(shares, spreadEqually(distribution, rest, s, balance, factor));
     }
     if (balance.isWanted()) {
-        balance.bookDivision(relevance, s, denominator, factor);
+        const double shared = balance.bookDivision(relevance, s, denominator, factor);
         if (withBias) {
-            balance.book(event::Cause::Bias, factor * (algebra::dot(s, denominator) - algebra::dot(s, own)));
+            balance.book(event::Cause::Bias, factor * (shared - algebra::dot(s, own)));
         }
     }
     return shares;

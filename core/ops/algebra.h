@@ -63,6 +63,15 @@ struct Stabiliser
 [[nodiscard]] double sum(const Tensor& a);
 [[nodiscard]] double sumAbsolute(const Tensor& a);
 [[nodiscard]] double dot(const Tensor& a, const Tensor& b);
+/// What a stabilised division s = r / stab(d) did, in double: Σ r, Σ r where d is exactly 0, and Σ s·d.
+struct DivisionSums
+{
+    double dividend = 0;
+    double overZero = 0;
+    double product = 0;
+};
+/// Summed pairwise in one pass; equal shapes.
+[[nodiscard]] DivisionSums divisionSums(const Tensor& r, const Tensor& s, const Tensor& d);
 /// True when every element is finite.
 [[nodiscard]] bool allFinite(const Tensor& a);
 
