@@ -5,6 +5,7 @@
 #include "core/ops/algebra.h"
 
 #include <ranges>
+#include <utility>
 
 namespace retro::lrp
 {
@@ -13,13 +14,13 @@ namespace
 {
 
 // Parts of a node's in-edges, summed per output in in-edge order; invalid where nothing arrived.
-std::vector<Tensor> arrivedAt(const TraversalGraph& graph, NodeId node, std::span<const Tensor> parts)
+std::vector<Tensor> arrivedAt(const TraversalGraph& graph, NodeId node, std::vector<Tensor>& parts)
 {
     std::vector<Tensor> relevance(graph.outputCount(node));
     const std::span<const InEdge> inEdges = graph.inEdges(node);
     for (std::size_t i = 0; i < inEdges.size(); ++i) {
         Tensor& sum = relevance[inEdges[i].output];
-        const Tensor& part = parts[graph.firstInEdge(node) + i];
+        const Tensor part = std::exchange(parts[graph.firstInEdge(node) + i], Tensor());
         sum = sum.isValid() ? ops::algebra::add(sum, part) : part;
     }
     return relevance;
@@ -38,6 +39,17 @@ NodeValues valuesOf(const execute::SavedValues& everything, NodeId node)
     return values;
 }
 
+// Hands the shares of a node to its children's in-edges.
+void handOn(const TraversalGraph& graph, NodeId node, std::vector<Tensor> shares, std::vector<Tensor>& parts)
+{
+    const std::span<const ChildSlot> children = graph.children(node);
+    for (std::size_t slot = 0; slot < children.size(); ++slot) {
+        if (children[slot].child.isValid()) {
+            parts[graph.firstInEdge(children[slot].child) + children[slot].inEdge] = std::move(shares[slot]);
+        }
+    }
+}
+
 } // namespace
 
 base::Result<RelevanceTable> oracle(const execute::SavedValues& everything, const RuleAssignment& rules,
@@ -52,20 +64,16 @@ base::Result<RelevanceTable> oracle(const execute::SavedValues& everything, cons
         if (stop.stop_requested()) {
             return base::Error{base::ErrorCode::Cancelled, "stopped during the relevance pass", {}};
         }
-        table[node.index()] = arrivedAt(graph, node, parts);
-        const std::span<const ChildSlot> children = graph.children(node);
+        const std::vector<Tensor>& relevance = table[node.index()] = arrivedAt(graph, node, parts);
         event::LedgerEntry row{.node = node.value, .visit = visit++};
-        std::vector<Tensor> shares;
-        if (!children.empty()) {
-            shares = applyRule(everything.model(), node, *rules[node.index()].rule, trackedSlots(graph, node),
-                               table[node.index()], valuesOf(everything, node), ledger == nullptr ? nullptr : &row);
+        if (graph.children(node).empty()) {
+            continue;
         }
-        for (std::size_t slot = 0; slot < shares.size(); ++slot) {
-            if (children[slot].child.isValid()) {
-                parts[graph.firstInEdge(children[slot].child) + children[slot].inEdge] = std::move(shares[slot]);
-            }
-        }
-        if (ledger != nullptr && !children.empty()) {
+        handOn(graph, node,
+               applyRule(everything.model(), node, *rules[node.index()].rule, trackedSlots(graph, node), relevance,
+                         valuesOf(everything, node), ledger == nullptr ? nullptr : &row),
+               parts);
+        if (ledger != nullptr) {
             ledger->push_back(row);
         }
     }

@@ -39,6 +39,7 @@ public:
     [[nodiscard]] bool hasBranch(NodeId node, std::uint32_t slot) const override;
     void beginVisit(std::uint32_t visit) override;
     [[nodiscard]] HandleId sum(std::span<const HandleId> parts) override;
+    /// Fetches or recomputes only what the rule reads.
     [[nodiscard]] std::vector<HandleId> applyRule(NodeId node, std::span<const HandleId> relevance,
                                                   std::span<const HandleId> operands) override;
     [[nodiscard]] HandleId ownOutput(NodeId node, std::uint32_t k) override;
@@ -68,6 +69,7 @@ private:
         std::vector<Tensor> outputs;
     };
 
+private:
     [[nodiscard]] NodeFacts factsOf(NodeId node, const TraversalGraph& graph) const;
     [[nodiscard]] bool isStrict(NodeId node, std::span<const std::uint8_t> tracked) const;
     [[nodiscard]] bool canAnswer(NodeId node, const TraversalGraph& graph) const;

@@ -48,7 +48,8 @@ public:
     [[nodiscard]] base::Result<void> step();
     [[nodiscard]] const TraversalCounts& counts() const;
     /// Final relevance of output `k` of a node; valid after the run for every contained node whose output was consumed.
-    /// Borrowed.
+    /// Borrowed. The traversal holds a reference to each until it is destroyed: the relevance of every value is a
+    /// result of the run, so memory grows to that of one relevance per value.
     [[nodiscard]] HandleId relevance(NodeId node, std::uint32_t k) const;
 
 private:

@@ -56,12 +56,15 @@ public:
 
     [[nodiscard]] NodeId root() const { return m_root; }
     [[nodiscard]] std::uint32_t rootOutput() const { return m_rootOutput; }
+    /// True when the walk from the root reached the node.
     [[nodiscard]] bool contains(NodeId node) const { return m_topo[node.index()] != kUnreached; }
+    /// One entry per operand slot.
     [[nodiscard]] std::span<const ChildSlot> children(NodeId node) const
     {
         const std::uint32_t begin = node.index() == 0 ? 0 : m_adjacency.slotEnd[node.index() - 1];
         return {m_adjacency.childSlots.data() + begin, m_adjacency.slotEnd[node.index()] - begin};
     }
+    /// In the order in which the walk met them; the virtual edge of the root is its first.
     [[nodiscard]] std::span<const InEdge> inEdges(NodeId node) const
     {
         return {m_inEdges.data() + firstInEdge(node), m_firstInEdge[node.index() + 1] - firstInEdge(node)};

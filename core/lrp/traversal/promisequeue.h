@@ -20,6 +20,7 @@ class PromiseQueue
 public:
     explicit PromiseQueue(std::size_t nodeCount) : m_numberOf(nodeCount, kAbsent), m_counts(1, 0) {}
 
+    /// What is in the queue now.
     [[nodiscard]] bool isEmpty() const { return m_size == 0; }
     [[nodiscard]] bool contains(NodeId node) const { return m_numberOf[node.index()] != kAbsent; }
     /// Appends a node that is not in the queue; returns its enqueue number, from 0.

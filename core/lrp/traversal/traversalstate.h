@@ -121,6 +121,7 @@ public:
     Implementation(const Implementation&) = delete;
     Implementation& operator=(const Implementation&) = delete;
 
+    /// As the functions of Traversal.
     [[nodiscard]] bool isFinished() const { return m_finished; }
     [[nodiscard]] base::Result<void> step();
     [[nodiscard]] const TraversalCounts& counts() const { return m_counts; }
