@@ -65,7 +65,7 @@ std::string listOf(const json& names)
 {
     std::string text;
     for (const json& name : names) {
-        text += " " + name.get<std::string>();
+        text.append(1, ' ').append(name.get<std::string>());
     }
     return text;
 }
