@@ -46,19 +46,23 @@ template <class F>
 void forEachWindow(const PoolShape& shape, const F& f)
 {
     const std::int64_t ranges = (shape.channels + kLanes - 1) / kLanes;
-    parallelFor(shape.batch * ranges, 1, [&](std::int64_t begin, std::int64_t end) {
-        std::vector<std::int64_t> taps;
-        for (std::int64_t task = begin; task < end; ++task) {
-            const std::int64_t image = task / ranges;
-            const std::int64_t first = task % ranges * kLanes;
-            const std::int64_t count = std::min(kLanes, shape.channels - first);
-            const std::int64_t imageAt = image * shape.imageSize() * shape.channels + first;
-            for (std::int64_t window = 0; window < shape.windowCount(); ++window) {
-                tapsOf(shape, window, taps);
-                f(window, taps, imageAt, (image * shape.windowCount() + window) * shape.channels + first, count);
-            }
-        }
-    });
+    const std::int64_t tapCount = shape.axes[0].kernel * shape.axes[1].kernel * shape.axes[2].kernel;
+    const std::int64_t work = shape.windowCount() * std::min<std::int64_t>(tapCount, shape.imageSize()) * kLanes;
+    parallelFor(shape.batch * ranges, std::max<std::int64_t>(131072 / std::max<std::int64_t>(work, 1), 1),
+                [&](std::int64_t begin, std::int64_t end) {
+                    std::vector<std::int64_t> taps;
+                    for (std::int64_t task = begin; task < end; ++task) {
+                        const std::int64_t image = task / ranges;
+                        const std::int64_t first = task % ranges * kLanes;
+                        const std::int64_t count = std::min(kLanes, shape.channels - first);
+                        const std::int64_t imageAt = image * shape.imageSize() * shape.channels + first;
+                        for (std::int64_t window = 0; window < shape.windowCount(); ++window) {
+                            tapsOf(shape, window, taps);
+                            f(window, taps, imageAt, (image * shape.windowCount() + window) * shape.channels + first,
+                              count);
+                        }
+                    }
+                });
 }
 
 /// First maximum of one window per channel: its value and its position in the image (−1 for a window of padding only).

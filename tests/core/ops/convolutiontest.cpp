@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conv and ConvTranspose: values by hand, the definition, adjoints, and float against the reference over odd geometry.
+#include "tests/core/ops/opcase.h"
+
+#include <QtTest>
+
+using namespace retro::tests;
+using retro::ops::LinearMap;
+using retro::ops::WeightPart;
+using retro::ops::WeightVariant;
+using Ints = std::vector<std::int64_t>;
+
+namespace
+{
+
+QString q(std::string text) { return QString::fromStdString(std::move(text)); }
+
+struct Geometry
+{
+    const char* name;
+    Shape x;
+    Shape w;
+    std::int64_t groups = 1;
+    Ints strides = {};
+    Ints pads = {};
+    Ints dilations = {};
+    Ints outputPadding = {};
+    const char* autoPad = "NOTSET";
+    Ints outputShape = {};
+};
+
+const std::vector<Geometry> kConvolutions{
+    {"3x3", {2, 3, 7, 9}, {4, 3, 3, 3}},
+    {"1x1", {1, 16, 5, 5}, {8, 16, 1, 1}},
+    {"padded", {1, 3, 6, 5}, {5, 3, 3, 3}, 1, {1, 1}, {1, 1, 1, 1}},
+    {"uneven pads and strides", {1, 2, 9, 8}, {3, 2, 3, 2}, 1, {2, 3}, {0, 1, 2, 0}},
+    {"stride leaves a rest", {1, 2, 8, 8}, {3, 2, 3, 3}, 1, {2, 2}, {}},
+    {"dilated", {1, 2, 11, 12}, {3, 2, 3, 3}, 1, {1, 2}, {2, 1, 2, 1}, {2, 3}},
+    {"groups", {2, 6, 6, 6}, {9, 2, 3, 3}, 3, {1, 1}, {1, 1, 1, 1}},
+    {"depthwise", {1, 8, 6, 7}, {8, 1, 3, 3}, 8, {2, 2}, {1, 1, 1, 1}},
+    {"wide", {1, 17, 4, 4}, {33, 17, 3, 3}, 1, {}, {1, 1, 1, 1}},
+    {"pads larger than the kernel", {1, 2, 4, 4}, {3, 2, 2, 2}, 1, {}, {3, 3, 3, 3}},
+    {"same upper", {1, 2, 7, 8}, {3, 2, 4, 3}, 1, {2, 3}, {}, {}, {}, "SAME_UPPER"},
+    {"same lower", {1, 2, 7, 8}, {3, 2, 4, 3}, 1, {2, 3}, {}, {}, {}, "SAME_LOWER"},
+    {"valid", {1, 2, 7, 8}, {3, 2, 4, 3}, 1, {2, 1}, {}, {}, {}, "VALID"},
+    {"one axis", {2, 3, 17}, {4, 3, 5}, 1, {2}, {2, 1}, {2}},
+    {"three axes", {1, 2, 5, 6, 7}, {3, 2, 3, 2, 3}, 1, {1, 2, 1}, {1, 0, 1, 0, 1, 1}},
+    {"more windows than a block", {1, 2, 40, 41}, {3, 2, 3, 3}},
+};
+
+const std::vector<Geometry> kTransposed{
+    {"2x2 stride 2", {1, 4, 3, 3}, {4, 3, 2, 2}, 1, {2, 2}},
+    {"3x3 padded", {2, 3, 5, 4}, {3, 5, 3, 3}, 1, {2, 1}, {1, 1, 1, 1}},
+    {"output padding", {1, 3, 4, 4}, {3, 2, 3, 3}, 1, {2, 2}, {1, 1, 1, 1}, {}, {1, 1}},
+    {"groups", {1, 6, 4, 4}, {6, 2, 3, 3}, 3, {1, 1}, {1, 0, 1, 0}},
+    {"dilated", {1, 2, 4, 5}, {2, 3, 3, 2}, 1, {2, 1}, {}, {2, 3}},
+    {"rim that no window reads", {1, 2, 3, 3}, {2, 2, 1, 1}, 1, {3, 3}, {}, {}, {2, 2}},
+    {"output shape", {1, 2, 3, 3}, {2, 3, 3, 3}, 1, {3, 2}, {}, {}, {}, "NOTSET", {10, 8}},
+    {"same upper", {1, 2, 4, 3}, {2, 3, 3, 3}, 1, {2, 2}, {}, {}, {}, "SAME_UPPER"},
+    {"same lower", {1, 2, 4, 3}, {2, 3, 3, 3}, 1, {2, 2}, {}, {}, {}, "SAME_LOWER"},
+    {"one axis", {2, 3, 6}, {3, 4, 4}, 1, {3}, {1, 2}},
+    {"three axes", {1, 2, 3, 2, 3}, {2, 3, 2, 3, 2}, 1, {2, 1, 2}},
+};
+
+OpCase caseOf(const char* op, const Geometry& g, DType dtype, bool withBias = true)
+{
+    OpCase c(op);
+    c.operand(randomTensor(g.x, DType::Float64, 3).to(dtype));
+    c.constant(randomTensor(g.w, DType::Float64, 4).to(dtype));
+    if (withBias) {
+        const std::int64_t channels = std::string(op) == "Conv" ? g.w[0] : g.w[1] * g.groups;
+        c.constant(randomTensor({channels}, DType::Float64, 5).to(dtype));
+    }
+    c.with("group", g.groups).with("auto_pad", std::string(g.autoPad));
+    const std::array lists{std::pair{"strides", g.strides}, std::pair{"pads", g.pads},
+                           std::pair{"dilations", g.dilations}, std::pair{"output_padding", g.outputPadding},
+                           std::pair{"output_shape", g.outputShape}};
+    for (const auto& [name, list] : lists) {
+        if (!list.empty()) {
+            c.with(name, list);
+        }
+    }
+    return c;
+}
+
+void compareFloatWithReference(const char* op, const Geometry& g)
+{
+    OpCase wide = caseOf(op, g, DType::Float64);
+    OpCase narrow = caseOf(op, g, DType::Float32);
+    QVERIFY2(wide.bind() && narrow.bind(), (g.name + (": " + wide.error())).c_str());
+    QVERIFY2(distance(narrow.forward()[0].to(DType::Float64), wide.forward()[0]) < 1e-5, g.name);
+    const Tensor s = randomTensor(wide.op().outputTypes()[0].shape, DType::Float64, 9);
+    for (const WeightVariant variant : allVariants()) {
+        const LinearMap& reference = wide.structure<LinearMap>();
+        const LinearMap& fast = narrow.structure<LinearMap>();
+        const Tensor applied = fast.apply(narrow.operands()[0], variant);
+        const Tensor pulled = fast.pullback(s.to(DType::Float32), variant);
+        QVERIFY2(distance(applied.to(DType::Float64), reference.apply(wide.operands()[0], variant)) < 1e-5, g.name);
+        QVERIFY2(distance(pulled.to(DType::Float64), reference.pullback(s, variant)) < 1e-5, g.name);
+        QVERIFY2(adjointGap(reference, wide.operands()[0], s, variant) < 1e-13, g.name);
+    }
+}
+
+/// A two-dimensional convolution by its definition, without padding, groups or dilation.
+Tensor naive(const Tensor& x, const Tensor& w, std::int64_t stride)
+{
+    const Shape& xs = x.shape();
+    const Shape& ws = w.shape();
+    const Shape zs{xs[0], ws[0], (xs[2] - ws[2]) / stride + 1, (xs[3] - ws[3]) / stride + 1};
+    std::vector<double> z;
+    for (std::int64_t i = 0; i < retro::tensor::elementCount(zs); ++i) {
+        const std::int64_t column = i % zs[3];
+        const std::int64_t row = i / zs[3] % zs[2];
+        const std::int64_t filter = i / zs[3] / zs[2] % zs[1];
+        const std::int64_t n = i / zs[3] / zs[2] / zs[1];
+        double sum = 0;
+        for (std::int64_t k = 0; k < ws[1] * ws[2] * ws[3]; ++k) {
+            const std::int64_t kx = k % ws[3];
+            const std::int64_t ky = k / ws[3] % ws[2];
+            const std::int64_t c = k / ws[3] / ws[2];
+            const std::int64_t at = ((n * xs[1] + c) * xs[2] + row * stride + ky) * xs[3] + column * stride + kx;
+            sum += x.at(at) * w.at(filter * ws[1] * ws[2] * ws[3] + k);
+        }
+        z.push_back(sum);
+    }
+    return doubles(zs, z);
+}
+
+} // namespace
+
+class ConvolutionTest : public QObject
+{
+    Q_OBJECT
+private slots:
+    void byHand()
+    {
+        const Tensor x = doubles({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
+        const Tensor w = doubles({1, 1, 2, 2}, {1, 0, 0, -1});
+        QCOMPARE(q(OpCase("Conv").operand(x).constant(w).run()), "[1 × 1 × 2 × 2] -4 -4 -4 -4");
+        QCOMPARE(q(OpCase("Conv").operand(x).constant(w).constant(doubles({1}, {10})).run()),
+                 "[1 × 1 × 2 × 2] 6 6 6 6");
+        QCOMPARE(
+            q(OpCase("Conv").with("pads", Ints{1, 1, 0, 0}).with("strides", Ints{2, 2}).operand(x).constant(w).run()),
+            "[1 × 1 × 2 × 2] -1 -3 -7 -4");
+        const Tensor small = doubles({1, 1, 2, 2}, {1, 2, 3, 4});
+        QCOMPARE(q(OpCase("ConvTranspose").operand(small).constant(w).run()), "[1 × 1 × 3 × 3] 1 2 0 3 3 -2 0 -3 -4");
+        QCOMPARE(q(OpCase("ConvTranspose").with("strides", Ints{2, 2}).operand(small).constant(w).run()),
+                 "[1 × 1 × 4 × 4] 1 0 2 0 0 -1 0 -2 3 0 4 0 0 -3 0 -4");
+    }
+
+    void referenceIsTheDefinition()
+    {
+        const Tensor x = randomTensor({2, 3, 8, 9});
+        const Tensor w = randomTensor({4, 3, 3, 2}, DType::Float64, 2);
+        for (const std::int64_t stride : {1, 2}) {
+            OpCase c("Conv");
+            QVERIFY(c.with("strides", Ints{stride, stride}).operand(x).constant(w).bind());
+            QVERIFY(distance(c.forward()[0], naive(x, w, stride)) < 1e-14);
+        }
+    }
+
+    void floatAgreesWithTheReference()
+    {
+        for (const Geometry& g : kConvolutions) {
+            compareFloatWithReference("Conv", g);
+        }
+        for (const Geometry& g : kTransposed) {
+            compareFloatWithReference("ConvTranspose", g);
+        }
+    }
+
+    void onesCountTheTapsInsideTheImage()
+    {
+        OpCase c("Conv");
+        c.with("pads", Ints{1, 1, 1, 1}).operand(Tensor::full(DType::Float32, {1, 1, 3, 3}, 1));
+        QVERIFY(c.constant(randomTensor({1, 1, 3, 3}, DType::Float32)).bind());
+        const LinearMap& map = c.structure<LinearMap>();
+        QCOMPARE(q(textOf(map.apply(c.operands()[0], {WeightPart::Ones, 0}))), "[1 × 1 × 3 × 3] 4 6 4 6 9 6 4 6 4");
+        QCOMPARE(q(textOf(map.pullback(c.operands()[0], {WeightPart::Ones, 0}))), "[1 × 1 × 3 × 3] 4 6 4 6 9 6 4 6 4");
+    }
+
+    void biasBroadcastsToTheResult()
+    {
+        OpCase c = caseOf("Conv", kConvolutions[0], DType::Float64);
+        QVERIFY(c.bind());
+        const LinearMap& map = c.structure<LinearMap>();
+        QVERIFY(map.hasBias());
+        QVERIFY((map.bias({}).shape() == Shape{1, 4, 1, 1}));
+        const Tensor rebuilt = retro::ops::algebra::addBroadcast(map.apply(c.operands()[0], {}), map.bias({}));
+        QVERIFY(rebuilt.bitEqual(c.forward()[0]));
+        OpCase without = caseOf("Conv", kConvolutions[0], DType::Float64, false);
+        QVERIFY(without.bind());
+        QVERIFY(!without.structure<LinearMap>().hasBias());
+        QVERIFY(!without.structure<LinearMap>().bias({}).isValid());
+    }
+
+    void floatResultsAreChannelsLast()
+    {
+        OpCase c = caseOf("Conv", kConvolutions[0], DType::Float32);
+        QVERIFY(c.bind());
+        const Tensor z = c.forward()[0];
+        QVERIFY(z.strides() == retro::tensor::channelsLastStrides(z.shape()));
+    }
+
+    void emptyBatch()
+    {
+        for (const DType dtype : {DType::Float32, DType::Float64}) {
+            OpCase c("Conv");
+            c.operand(Tensor::zeros(dtype, {0, 3, 5, 5})).constant(Tensor::zeros(dtype, {2, 3, 3, 3}));
+            QCOMPARE(q(c.run()), "[0 × 2 × 3 × 3]");
+        }
+    }
+
+    void keepsOperandAndWeights()
+    {
+        OpCase c = caseOf("Conv", kConvolutions[0], DType::Float64);
+        QVERIFY(c.bind());
+        QCOMPARE(c.op().savedForGradient().operands, 3U);
+        QCOMPARE(c.op().flops(), 2.0 * 2 * 4 * 3 * 9 * 5 * 7);
+    }
+};
+
+QTEST_GUILESS_MAIN(ConvolutionTest)
+#include "convolutiontest.moc"

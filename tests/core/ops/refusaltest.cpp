@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything a model file can get wrong is refused by name, with shapes and a way out.
+#include "tests/core/ops/opcase.h"
+
+#include <QtTest>
+
+using namespace retro::tests;
+using Ints = std::vector<std::int64_t>;
+
+namespace
+{
+
+Tensor zeros(Shape shape) { return Tensor::zeros(DType::Float32, std::move(shape)); }
+
+struct Refusal
+{
+    OpCase node;
+    const char* says;
+};
+
+std::vector<Refusal> refusals()
+{
+    const Tensor x = zeros({1, 3, 5, 5});
+    const Tensor w = zeros({4, 3, 3, 3});
+    const auto one = std::int64_t{1};
+    return {
+        {OpCase("Conv").operand(x), "operand 1 is missing"},
+        {OpCase("Conv").operand(x).constant(w).constant(zeros({4})).operand(x), "operand 3 is one too many"},
+        {OpCase("Conv").operand(x).operand(w), "weights and bias must be constants"},
+        {OpCase("Conv").operand(x).constant(zeros({4, 2, 3, 3})), "do not fit together"},
+        {OpCase("Conv").operand(x).constant(zeros({4, 3, 3})), "the weights have rank 3"},
+        {OpCase("Conv").operand(x).constant(zeros({4, 3, 7, 3})), "a window spans 7 positions"},
+        {OpCase("Conv").operand(zeros({1, 3})).constant(zeros({4, 3})), "operand 0 has rank 2"},
+        {OpCase("Conv").operand(x).constant(zeros({4, 3, 0, 3})), "kernel extent 0"},
+        {OpCase("Conv").with("strides", Ints{0, 1}).operand(x).constant(w), "strides contains 0"},
+        {OpCase("Conv").with("strides", Ints{1}).operand(x).constant(w), "strides has 1 entries"},
+        {OpCase("Conv").with("pads", Ints{-1, 0, 0, 0}).operand(x).constant(w), "pads contains -1"},
+        {OpCase("Conv").with("pads", Ints{1LL << 40, 0, 0, 0}).operand(x).constant(w), "pads contains 1099511627776"},
+        {OpCase("Conv").with("pads", Ints{1 << 29, 1 << 29, 0, 0}).operand(x).constant(w), "more than"},
+        {OpCase("Conv").with("auto_pad", std::string("SOME")).operand(x).constant(w), "auto_pad 'SOME' is unknown"},
+        {OpCase("Conv").with("group", std::int64_t{0}).operand(x).constant(w), "0 groups"},
+        {OpCase("Conv").with("group", 1.0).operand(x).constant(w),
+         "attribute 'group' is a float, but must be an integer"},
+        {OpCase("Conv").with("kernel_shape", Ints{5, 5}).operand(x).constant(w), "kernel_shape does not agree"},
+        {OpCase("Conv").operand(x).constant(w).constant(zeros({3})), "the bias must have the shape [4]"},
+        {OpCase("Conv").operand(x).constant(w.to(DType::Float64)), "operand 1 is float64"},
+        {OpCase("ConvTranspose").operand(x).constant(zeros({4, 2, 3, 3})), "do not fit together"},
+        {OpCase("ConvTranspose").with("output_padding", Ints{9, 0}).operand(x).constant(zeros({3, 2, 3, 3})),
+         "output_padding 9"},
+        {OpCase("ConvTranspose").with("pads", Ints{9, 9, 9, 9}).operand(x).constant(zeros({3, 2, 3, 3})),
+         "impossible shape"},
+        {OpCase("ConvTranspose").with("output_shape", Ints{9}).operand(x).constant(zeros({3, 2, 3, 3})),
+         "need 2 entries"},
+        {OpCase("MatMul").operand(zeros({2, 3})).operand(zeros({2, 3})), "inner extents 3 and 2 differ"},
+        {OpCase("MatMul").operand(zeros({})).operand(zeros({2, 3})), "a scalar cannot be multiplied"},
+        {OpCase("MatMul").operand(zeros({2, 4, 3})).operand(zeros({3, 3, 2})), "do not broadcast"},
+        {OpCase("MatMul").operand(ints({1})).operand(ints({1})), "operand 0 is int64"},
+        {OpCase("Gemm").operand(zeros({2, 3})).operand(zeros({3, 2})).constant(zeros({2})),
+         "split it into MatMul and Add"},
+        {OpCase("Gemm").operand(zeros({2, 3})).constant(zeros({3, 2})).constant(zeros({3})), "do not broadcast"},
+        {OpCase("Gemm").operand(zeros({2, 3})).constant(zeros({3, 2})).constant(zeros({2, 2, 2})),
+         "C does not broadcast"},
+        {OpCase("Gemm").operand(zeros({2, 3, 1})).constant(zeros({3, 2})), "must be matrices"},
+        {OpCase("Add").operand(zeros({2})).operand(zeros({3})), "do not broadcast"},
+        {OpCase("Add").operand(zeros({2})).operand(ints({1, 2})), "operand 1 is int64, but operand 0 is float32"},
+        {OpCase("Add").operand(zeros({1LL << 20, 1})).operand(zeros({1, 1LL << 20})), "more than"},
+        {OpCase("Reshape").operand(x).operand(ints({75})), "operand 1 ('x1') must be a constant"},
+        {OpCase("Reshape").operand(x).constant(zeros({1})), "must hold integers, not float32"},
+        {OpCase("Reshape").operand(x).constant(ints({76})), "75 elements do not fit the shape [76]"},
+        {OpCase("Reshape").operand(x).constant(ints({-1, 4})), "do not divide into rows of 4"},
+        {OpCase("Reshape").operand(x).constant(ints({-1, -1})), "impossible shape"},
+        {OpCase("Reshape").operand(x).constant(ints({-1, 1LL << 40, 1LL << 40})), "more than"},
+        {OpCase("Reshape").operand(x).constant(ints({75, 1, 1, 1, 0})), "the shape copies extent 4"},
+        {OpCase("Flatten").with("axis", std::int64_t{5}).operand(x), "axis 5 is outside"},
+        {OpCase("Squeeze").operand(x).constant(ints({1})), "axis 1 has extent 3"},
+        {OpCase("Unsqueeze").operand(x).constant(ints({0, 0})), "an axis is named twice"},
+        {OpCase("Unsqueeze").operand(x).constant(ints({7})), "axis 7 is outside"},
+        {OpCase("Transpose").with("perm", Ints{0, 1, 1, 2}).operand(x), "perm [0, 1, 1, 2]"},
+        {OpCase("Transpose").with("perm", Ints{0}).operand(x), "perm [0]"},
+        {OpCase("Concat").operand(x), "attribute 'axis' is missing"},
+        {OpCase("Concat").with("axis", one).operand(x).operand(zeros({1, 3, 4, 5})), "cannot be joined"},
+        {OpCase("Concat").with("axis", one).operand(x).operand(zeros({1, 3})), "cannot be joined"},
+        {OpCase("Split").operand(x).outputs(2), "does not divide into 2 equal pieces"},
+        {OpCase("Split").with("axis", one).operand(x).constant(ints({1, 1})).outputs(2), "do not add up"},
+        {OpCase("Split").with("axis", one).operand(x).constant(ints({4, -1})).outputs(2), "do not add up"},
+        {OpCase("Split", 18).with("axis", one).with("num_outputs", std::int64_t{3}).operand(x).outputs(2),
+         "num_outputs is 3"},
+        {OpCase("Split", 18).with("axis", one).operand(zeros({1, 3})).outputs(5), "too small for 5 pieces"},
+        {OpCase("Stack", 1, "ai.retrograde").operand(x).operand(w), "cannot be joined"},
+        {OpCase("Unbind", 1, "ai.retrograde").operand(x).outputs(2), "axis 0 has extent 1"},
+        {OpCase("Pad").with("mode", std::string("reflect")).operand(x).constant(ints({0})),
+         "mode 'reflect' is not supported"},
+        {OpCase("Pad").operand(x).constant(ints({1, 1})), "pads has 2 entries"},
+        {OpCase("Pad").operand(x).constant(ints({0, 0, 0, 0, 0, 0, -3, -3})).operand(zeros({})),
+         "constant_value must be"},
+        {OpCase("Pad").operand(x).constant(ints({0, 0, -9, 0, 0, 0, 0, 0})), "impossible shape"},
+        {OpCase("Pad").operand(x).constant(ints({0, 0, 1LL << 50, 0, 0, 0, 0, 0})), "out of range"},
+        {OpCase("ReduceSum").operand(x).constant(ints({4})), "axis 4 is outside"},
+        {OpCase("Softmax").operand(zeros({})), "axis -1 is outside"},
+        {OpCase("MaxPool").operand(x), "the kernel has 0 axes"},
+        {OpCase("MaxPool").with("kernel_shape", Ints{2, 2}).operand(x).outputs(2), "Indices"},
+        {OpCase("MaxPool").with("kernel_shape", Ints{2, 2}).with("pads", Ints{2, 0, 0, 0}).operand(x),
+         "must be smaller than the window"},
+        {OpCase("AveragePool").with("kernel_shape", Ints{6, 1}).operand(x), "a window spans 6 positions"},
+        {OpCase("GlobalAveragePool").operand(zeros({2, 3})), "at least one more"},
+        {OpCase("GlobalMaxPool").operand(zeros({2, 3, 0})), "is not defined"},
+        {OpCase("BatchNormalization")
+             .operand(x)
+             .constant(zeros({3}))
+             .constant(zeros({3}))
+             .constant(zeros({3}))
+             .operand(zeros({3})),
+         "variance (operand 4) must be a constant of shape [3]"},
+        {OpCase("BatchNormalization")
+             .with("training_mode", one)
+             .operand(x)
+             .constant(zeros({3}))
+             .constant(zeros({3}))
+             .constant(zeros({3}))
+             .constant(zeros({3})),
+         "training mode"},
+        {OpCase("Dropout").operand(x).constant(zeros({})).constant(Tensor::full(DType::Bool, {}, 1)), "training mode"},
+        {OpCase("Clip").operand(x).operand(zeros({})), "min must be a constant"},
+        {OpCase("PRelu").operand(x).operand(zeros({3, 1, 1})), "the slope must be a constant"},
+        {OpCase("PRelu").operand(x).constant(zeros({2, 1, 1, 1})), "does not broadcast"},
+        {OpCase("Relu").operand(ints({1})), "must be float32 or float64"},
+        {OpCase("Relu").operand(x).outputs(2), "2 outputs"},
+        {OpCase("Add", 6).operand(x).operand(x), "not implemented at opset 6, only at 7 to"},
+        {OpCase("Sorcery").operand(x), "operator Sorcery (domain ai.onnx, opset 13) is not implemented"},
+        {OpCase("Relu", 13, "com.example").operand(x), "domain com.example"},
+    };
+}
+
+} // namespace
+
+class RefusalTest : public QObject
+{
+    Q_OBJECT
+private slots:
+    void refusesByName()
+    {
+        for (Refusal& refusal : refusals()) {
+            const std::string text = refusal.node.refusal();
+            QVERIFY2(text.find(refusal.says) != std::string::npos, (text + " does not say: " + refusal.says).c_str());
+            QVERIFY2(text.find("node 'n' (") == 0, text.c_str());
+        }
+    }
+
+    void namesNodeOperatorOpsetAndShapes()
+    {
+        OpCase c("Clip", 12);
+        c.operand(zeros({2, 3})).absent().operand(zeros({}));
+        QCOMPARE(QString::fromStdString(c.refusal()),
+                 "node 'n' (Clip, opset 12): operand shapes [2 × 3], [absent], [scalar]: max must be a constant of one "
+                 "element");
+        OpCase own("Unbind", 1, "ai.retrograde");
+        QVERIFY(own.operand(zeros({})).refusal().find("(ai.retrograde.Unbind, opset 1)") != std::string::npos);
+    }
+};
+
+QTEST_GUILESS_MAIN(RefusalTest)
+#include "refusaltest.moc"
