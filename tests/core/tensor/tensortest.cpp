@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors: views, conversions, comparison, channels-last strides, memory account, 16-bit floats.
+#include "core/tensor/tensor.h"
+#include "core/base/memoryaccount.h"
+
+#include <QtTest>
+
+#include <array>
+#include <bit>
+#include <cmath>
+
+using namespace retro::tensor;
+
+namespace
+{
+
+Tensor counting(Shape shape)
+{
+    TensorBuffer buffer(DType::Float32, std::move(shape));
+    float next = 0;
+    for (float& value : buffer.span<float>()) {
+        value = next++;
+    }
+    return std::move(buffer).freeze();
+}
+
+} // namespace
+
+class TensorTest : public QObject
+{
+    Q_OBJECT
+private slots:
+    void shapes()
+    {
+        QCOMPARE(elementCount({}), 1);
+        QCOMPARE(elementCount({2, 0, 3}), 0);
+        QVERIFY((rowMajorStrides({2, 3, 4}) == Shape{12, 4, 1}));
+        QVERIFY((channelsLastStrides({2, 3, 4, 5}) == Shape{60, 1, 15, 3}));
+        QVERIFY((channelsLastStrides({2, 3}) == Shape{3, 1}));
+        QCOMPARE(QString::fromStdString(toText({2, 3})), "2 × 3");
+        QCOMPARE(QString::fromStdString(toText({})), "scalar");
+    }
+
+    void permutedIsAView()
+    {
+        const Tensor t = counting({2, 3});
+        const std::array<std::int64_t, 2> order{1, 0};
+        const Tensor turned = t.permuted(order);
+        QVERIFY(turned.storage() == t.storage());
+        QVERIFY((turned.shape() == Shape{3, 2}));
+        QVERIFY(!turned.isContiguous());
+        QVERIFY(turned.isDense());
+        const Tensor plain = turned.contiguous();
+        const std::array<float, 6> expected{0, 3, 1, 4, 2, 5};
+        QVERIFY(std::equal(expected.begin(), expected.end(), plain.span<float>().begin()));
+        QVERIFY(plain.bitEqual(turned));
+        QCOMPARE(turned.at(1), 3.0);
+    }
+
+    void reshapedKeepsTheLogicalOrder()
+    {
+        const std::array<std::int64_t, 2> order{1, 0};
+        const Tensor turned = counting({2, 3}).permuted(order).reshaped({6});
+        QCOMPARE(turned.at(1), 3.0);
+        const Tensor t = counting({2, 3});
+        QVERIFY(t.reshaped({3, 2}).storage() == t.storage());
+    }
+
+    void viewsWithGapsAreNotDense()
+    {
+        const Tensor t = counting({4, 4});
+        const Tensor column(DType::Float32, {4, 2}, {4, 1}, 1, t.storage());
+        QVERIFY(!column.isDense());
+        QVERIFY(!column.isContiguous());
+        QCOMPARE(column.contiguous().at(2), 5.0);
+        const Tensor repeated(DType::Float32, {3, 2}, {0, 1}, 2, t.storage());
+        QVERIFY(!repeated.isDense());
+        QCOMPARE(repeated.contiguous().at(5), 3.0);
+    }
+
+    void extentsOfOneCarryAnyStride()
+    {
+        const Tensor t = counting({2, 3});
+        const Tensor wide(DType::Float32, {2, 1, 3}, {3, 99, 1}, 0, t.storage());
+        QVERIFY(wide.isContiguous());
+        QVERIFY(wide.isDense());
+    }
+
+    void conversions()
+    {
+        const std::array values{1.75, -1.75, 300.0, 0.0};
+        const Tensor t = Tensor::of<double>({4}, values);
+        QCOMPARE(t.to(DType::Int32).at(1), -1.0); // towards zero
+        QCOMPARE(t.to(DType::Bool).at(2), 1.0);
+        QCOMPARE(t.to(DType::Bool).at(3), 0.0);
+        QCOMPARE(t.to(DType::Float16).to(DType::Float64).at(0), 1.75);
+        QCOMPARE(t.to(DType::BFloat16).at(2), 300.0);
+        QVERIFY(t.to(DType::Float64).storage() == t.storage());
+        QCOMPARE(Tensor::full(DType::Int64, {2}, 7).at(1), 7.0);
+        QCOMPARE(Tensor::zeros(DType::Float32, {0}).size(), 0);
+    }
+
+    void comparison()
+    {
+        const float nan = std::nanf("");
+        const Tensor a = Tensor::scalar(nan);
+        QVERIFY(a.bitEqual(Tensor::scalar(nan)));
+        QVERIFY(!Tensor::scalar(0.0F).bitEqual(Tensor::scalar(-0.0F)));
+        QVERIFY(!a.bitEqual(Tensor::scalar(std::nan(""))));
+        QVERIFY(!a.bitEqual(Tensor{}));
+        QVERIFY(Tensor{}.bitEqual(Tensor{}));
+        QVERIFY(!counting({2, 3}).bitEqual(counting({3, 2})));
+    }
+
+    void halfFloatsRoundToEven()
+    {
+        // Every finite half survives the way to float and back.
+        for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
+            const auto half = static_cast<std::uint16_t>(bits);
+            const float value = halfToFloat(half);
+            if (!std::isnan(value)) {
+                QCOMPARE(floatToHalf(value), half);
+            }
+            const float wide = bfloatToFloat(half);
+            if (!std::isnan(wide)) {
+                QCOMPARE(floatToBfloat(wide), half);
+            }
+        }
+        QCOMPARE(floatToHalf(1.0F + 0x1p-11F), floatToHalf(1.0F));               // a tie goes to even: down
+        QCOMPARE(floatToHalf(1.0F + 3 * 0x1p-11F), floatToHalf(1.0F + 0x1p-9F)); // a tie goes to even: up
+        QCOMPARE(floatToHalf(0x1p-25F), std::uint16_t{0});                       // half of the smallest subnormal
+        QCOMPARE(floatToHalf(0x1.8p-25F), std::uint16_t{1});
+        QCOMPARE(floatToHalf(65519.0F), std::uint16_t{0x7bff});
+        QCOMPARE(floatToHalf(65520.0F), std::uint16_t{0x7c00});
+        QVERIFY(std::isnan(halfToFloat(floatToHalf(std::nanf("")))));
+        QVERIFY(std::isnan(bfloatToFloat(floatToBfloat(std::nanf("")))));
+        QCOMPARE(halfToFloat(0x0001), 0x1p-24F);
+        QCOMPARE(halfToFloat(0xfc00), -INFINITY);
+    }
+
+    void memoryIsBookedOncePerStorage()
+    {
+        const auto& account = retro::base::MemoryAccount::tensors();
+        const std::int64_t before = account.live();
+        {
+            const Tensor t = counting({10, 10});
+            const Tensor view = t.reshaped({100});
+            QCOMPARE(account.live() - before, 400);
+            QCOMPARE(view.bytes(), 400);
+            QCOMPARE(reinterpret_cast<std::uintptr_t>(t.rawData()) % 64, std::uintptr_t{0});
+        }
+        QCOMPARE(account.live(), before);
+    }
+};
+
+QTEST_GUILESS_MAIN(TensorTest)
+#include "tensortest.moc"
