@@ -62,6 +62,25 @@ void foldVector(std::int64_t count, int maxRow, SliceGrid& grid)
     grid.sliceHeight = isShort ? 1 : static_cast<int>((count + side - 1) / side);
 }
 
+// The number of columns whose picture comes closest to the wanted shape and leaves few cells empty.
+int columnsFor(const SliceGrid& grid, double aspect)
+{
+    int best = 1;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::int64_t columns = 1; columns <= grid.slices; ++columns) {
+        const std::int64_t rows = (grid.slices + columns - 1) / columns;
+        const double shape =
+            static_cast<double>(columns * grid.sliceWidth) / static_cast<double>(rows * grid.sliceHeight);
+        const double waste = 1 - static_cast<double>(grid.slices) / static_cast<double>(columns * rows);
+        const double badness = std::abs(std::log(shape / aspect)) + waste;
+        if (badness < least) {
+            least = badness;
+            best = static_cast<int>(columns);
+        }
+    }
+    return best;
+}
+
 void copySlice(const std::vector<double>& all, std::size_t first, SliceGrid& grid, std::int64_t slice)
 {
     const auto column = static_cast<int>(slice % grid.columns);
@@ -104,7 +123,7 @@ base::Result<Plane> channelSum(const tensor::Tensor& relevance, std::int64_t sam
     return plane;
 }
 
-SliceGrid sliceGrid(const tensor::Tensor& tensor, std::int64_t maxSlices, int maxRow)
+SliceGrid sliceGrid(const tensor::Tensor& tensor, std::int64_t maxSlices, int maxRow, double aspect)
 {
     SliceGrid grid;
     const tensor::Shape shape = withoutBatch(tensor.shape());
@@ -120,10 +139,7 @@ SliceGrid sliceGrid(const tensor::Tensor& tensor, std::int64_t maxSlices, int ma
         grid.allSlices = count / (shape[shape.size() - 2] * shape.back());
     }
     grid.slices = std::min(grid.allSlices, maxSlices);
-    // Near-square as a picture, not as a count: columns · width ≈ rows · height.
-    const double wanted =
-        std::sqrt(static_cast<double>(grid.slices) * grid.sliceHeight / static_cast<double>(grid.sliceWidth));
-    grid.columns = static_cast<int>(std::clamp<std::int64_t>(std::llround(wanted), 1, grid.slices));
+    grid.columns = columnsFor(grid, aspect);
     const auto rows = static_cast<int>((grid.slices + grid.columns - 1) / grid.columns);
     grid.plane.width = grid.columns * (grid.sliceWidth + 1) - 1;
     grid.plane.height = rows * (grid.sliceHeight + 1) - 1;

@@ -32,7 +32,8 @@ struct Plane
 
 /// Any tensor as a flat picture: the last two axes as rows and columns, all earlier ones as a near-square grid of
 /// slices with one empty (NaN) line between them; rank 1 as one row, or as a near-square block when longer than
-/// `maxRow`. The batch axis is dropped when it is 1. At most `maxSlices` slices are laid out.
+/// `maxRow`. The batch axis is dropped when it is 1. At most `maxSlices` slices are laid out, so that the whole is
+/// about `aspect` times as wide as high.
 struct SliceGrid
 {
     Plane plane;
@@ -42,7 +43,8 @@ struct SliceGrid
     int sliceWidth = 0;
     int sliceHeight = 0;
 };
-[[nodiscard]] SliceGrid sliceGrid(const tensor::Tensor& tensor, std::int64_t maxSlices = 256, int maxRow = 64);
+[[nodiscard]] SliceGrid sliceGrid(const tensor::Tensor& tensor, std::int64_t maxSlices = 256, int maxRow = 64,
+                                  double aspect = 1);
 
 /// A scale from −limit to +limit.
 struct Scale

@@ -60,6 +60,10 @@ int Style::pixelMetric(PixelMetric metric, const QStyleOption* option, const QWi
         return fonts::px(14);
     case PM_TreeViewIndentation:
         return fonts::px(13);
+    case PM_ScrollBarExtent:
+        return fonts::px(11);
+    case PM_ScrollBarSliderMin:
+        return fonts::px(28);
     case PM_HeaderMargin:
         return fonts::px(6);
     case PM_FocusFrameHMargin:
@@ -92,6 +96,7 @@ int Style::styleHint(StyleHint hint, const QStyleOption* option, const QWidget* 
     case SH_Slider_AbsoluteSetButtons:
         return Qt::LeftButton;
     case SH_ItemView_ShowDecorationSelected:
+    case SH_ScrollBar_LeftClickAbsolutePosition:
         return 1;
     case SH_TabBar_ElideMode:
         return Qt::ElideMiddle;
@@ -135,6 +140,16 @@ QSize Style::sizeFromContents(ContentsType type, const QStyleOption* option, con
         break;
     }
     return made;
+}
+
+QRect Style::subControlRect(ComplexControl control, const QStyleOptionComplex* option, SubControl part,
+                            const QWidget* widget) const
+{
+    const auto* slider = qstyleoption_cast<const QStyleOptionSlider*>(option);
+    if (control != CC_ScrollBar || slider == nullptr) {
+        return QProxyStyle::subControlRect(control, option, part, widget);
+    }
+    return stylepaint::scrollBarPart(*slider, part, pixelMetric(PM_ScrollBarSliderMin, option, widget));
 }
 
 void Style::drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
@@ -234,6 +249,10 @@ void Style::drawComplexControl(ComplexControl control, const QStyleOptionComplex
     if (control == CC_Slider) {
         const auto* slider = qstyleoption_cast<const QStyleOptionSlider*>(option);
         return drawSlider(*slider, *painter, widget);
+    }
+    if (control == CC_ScrollBar) {
+        const auto* bar = qstyleoption_cast<const QStyleOptionSlider*>(option);
+        return stylepaint::scrollBar(*bar, subControlRect(control, option, SC_ScrollBarSlider, widget), *painter);
     }
     if (control == CC_ToolButton) {
         // The panel by ourselves (Fusion leaves it out for flat buttons that are not raised), the label by Fusion.

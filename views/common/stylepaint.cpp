@@ -321,6 +321,53 @@ void slider(const QStyleOptionSlider& option, const QRect& groove, const QRect& 
     painter.restore();
 }
 
+QRect scrollBarPart(const QStyleOptionSlider& option, QStyle::SubControl part, int leastSlider)
+{
+    const bool isFlat = option.orientation == Qt::Horizontal;
+    const QRect bar = option.rect;
+    const int length = isFlat ? bar.width() : bar.height();
+    const qint64 range = qint64{option.maximum} - option.minimum;
+    int slider = length;
+    if (range > 0) {
+        slider = static_cast<int>(qint64{option.pageStep} * length / (range + option.pageStep));
+        slider = std::clamp(slider, std::min(leastSlider, length), length);
+    }
+    const int start = QStyle::sliderPositionFromValue(option.minimum, option.maximum, option.sliderPosition,
+                                                      length - slider, option.upsideDown);
+    const auto stretch = [&](int from, int size) {
+        return isFlat ? QRect(bar.left() + from, bar.top(), size, bar.height())
+                      : QRect(bar.left(), bar.top() + from, bar.width(), size);
+    };
+    switch (part) {
+    case QStyle::SC_ScrollBarGroove:
+        return bar;
+    case QStyle::SC_ScrollBarSlider:
+        return QStyle::visualRect(option.direction, bar, stretch(start, slider));
+    case QStyle::SC_ScrollBarSubPage:
+        return QStyle::visualRect(option.direction, bar, stretch(0, start));
+    case QStyle::SC_ScrollBarAddPage:
+        return QStyle::visualRect(option.direction, bar, stretch(start + slider, length - start - slider));
+    default:
+        return {};
+    }
+}
+
+void scrollBar(const QStyleOptionSlider& option, const QRect& slider, QPainter& painter)
+{
+    const Theme& colors = theme();
+    painter.fillRect(option.rect, colors[Role::Alt]);
+    const bool isTouched = option.activeSubControls.testFlag(QStyle::SC_ScrollBarSlider) &&
+                           (has(option, QStyle::State_MouseOver) || has(option, QStyle::State_Sunken));
+    const QRectF box = QRectF(slider).adjusted(2.5, 2.5, -2.5, -2.5);
+    const double radius = std::min(box.width(), box.height()) / 2;
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(isTouched ? colors[Role::Strong] : colors[Role::Ghost]);
+    painter.drawRoundedRect(box, radius, radius);
+    painter.restore();
+}
+
 void progress(const QStyleOption& option, QPainter& painter, bool isContents)
 {
     const Theme& colors = theme();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QRect>
+#include <QStyle>
 
 class QPainter;
 class QStyleOption;
@@ -31,6 +32,9 @@ void headerSection(const QStyleOption& option, QPainter& painter);
 void menuBarItem(const QStyleOptionMenuItem& option, QPainter& painter);
 void comboBox(const QStyleOptionComboBox& option, QPainter& painter);
 void slider(const QStyleOptionSlider& option, const QRect& groove, const QRect& handle, QPainter& painter);
+/// Parts of a scroll bar without arrows: groove, slider, the pages before and after it.
+[[nodiscard]] QRect scrollBarPart(const QStyleOptionSlider& option, QStyle::SubControl part, int leastSlider);
+void scrollBar(const QStyleOptionSlider& option, const QRect& slider, QPainter& painter);
 void progress(const QStyleOption& option, QPainter& painter, bool isContents);
 
 } // namespace retro::views::stylepaint

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "views/common/heatmapimage.h"
+#include "views/inspector/nodefacts.h"
+#include "views/inspector/tensorstats.h"
+
+#include <QImage>
+#include <QWidget>
+
+#include <optional>
+
+namespace retro::views
+{
+
+/// A painted section of the inspector: a bold title, a note at the right, a hairline above. Fixed height, any width.
+class InspectorPane : public QWidget
+{
+    Q_OBJECT
+
+public:
+    InspectorPane(const QString& title, QWidget* parent);
+    void setNote(const QString& note);
+    [[nodiscard]] QSize sizeHint() const override;
+    [[nodiscard]] QSize minimumSizeHint() const override { return {0, sizeHint().height()}; }
+    [[nodiscard]] int heightForWidth(int width) const override;
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    /// Height of the body in a given width.
+    [[nodiscard]] virtual double bodyHeight(double width) const = 0;
+    virtual void paintBody(QPainter& painter, const QRectF& body, const Theme& theme) = 0;
+    /// The body changed: new height and content.
+    void bodyChanged();
+
+private:
+    [[nodiscard]] double titleHeight() const;
+    QString m_title;
+    QString m_note;
+};
+
+/// Name, mode and rule of the node.
+class HeadPane final : public InspectorPane
+{
+    Q_OBJECT
+
+public:
+    explicit HeadPane(QWidget* parent) : InspectorPane({}, parent) {}
+    void setFacts(const NodeFacts& facts);
+
+protected:
+    [[nodiscard]] double bodyHeight(double width) const override;
+    void paintBody(QPainter& painter, const QRectF& body, const Theme& theme) override;
+
+private:
+    NodeFacts m_facts;
+};
+
+/// Σ, min, max, mean, norm, NaN in two columns.
+class StatsPane final : public InspectorPane
+{
+    Q_OBJECT
+
+public:
+    explicit StatsPane(QWidget* parent) : InspectorPane({}, parent) {}
+    void setStats(const TensorStats& stats);
+
+protected:
+    [[nodiscard]] double bodyHeight(double width) const override;
+    void paintBody(QPainter& painter, const QRectF& body, const Theme& theme) override;
+
+private:
+    TensorStats m_stats;
+};
+
+/// Histogram with counts on a log scale, bars in the colours of the relevance map.
+class HistogramPane final : public InspectorPane
+{
+    Q_OBJECT
+
+public:
+    explicit HistogramPane(QWidget* parent);
+    void setHistogram(Histogram histogram);
+
+protected:
+    [[nodiscard]] double bodyHeight(double width) const override;
+    void paintBody(QPainter& painter, const QRectF& body, const Theme& theme) override;
+
+private:
+    Histogram m_histogram;
+};
+
+/// The tensor as a grid of slices.
+class SlicePane final : public InspectorPane
+{
+    Q_OBJECT
+
+public:
+    explicit SlicePane(QWidget* parent);
+    void setGrid(const SliceGrid& grid, bool isRelevance);
+    /// Where the picture lies in a body of this width; plain geometry.
+    [[nodiscard]] static QSizeF pictureSize(const Plane& plane, double width, double most);
+
+protected:
+    [[nodiscard]] double bodyHeight(double width) const override;
+    void paintBody(QPainter& painter, const QRectF& body, const Theme& theme) override;
+
+private:
+    Plane m_plane;
+    QImage m_image;
+};
+
+/// Balance of the node with bars.
+class BalancePane final : public InspectorPane
+{
+    Q_OBJECT
+
+public:
+    explicit BalancePane(QWidget* parent);
+    void setBalance(std::vector<BalanceLine> lines);
+
+protected:
+    [[nodiscard]] double bodyHeight(double width) const override;
+    void paintBody(QPainter& painter, const QRectF& body, const Theme& theme) override;
+
+private:
+    [[nodiscard]] QString amountText(const BalanceLine& line) const;
+    std::vector<BalanceLine> m_lines;
+};
+
+} // namespace retro::views

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/inspector/inspectorview.h"
+
+#include "core/base/file.h"
+#include "core/tensor/npy.h"
+#include "views/common/csv.h"
+#include "views/common/elidedlabel.h"
+#include "views/common/fonts.h"
+#include "views/common/numbertext.h"
+#include "views/inspector/inspectorpanes.h"
+
+#include <QButtonGroup>
+#include <QHBoxLayout>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+namespace retro::views
+{
+
+InspectorView::InspectorView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent)
+    : View(model, cursor, selection, parent)
+{
+    setAccessibleName(tr("Inspector"));
+    setEmptyText(tr("Nothing to inspect yet. Open a model and run it."));
+    auto* body = new QWidget(this);
+    auto* column = new QVBoxLayout(body);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    m_head = new HeadPane(body);
+    m_missing = new ElidedLabel({}, Role::Text2, fonts::label(), body);
+    m_missing->setContentsMargins(fonts::px(10), fonts::px(6), fonts::px(10), fonts::px(10));
+    m_stats = new StatsPane(body);
+    m_histogram = new HistogramPane(body);
+    m_slice = new SlicePane(body);
+    m_balance = new BalancePane(body);
+    column->addWidget(m_head);
+    column->addWidget(makeTabs());
+    for (QWidget* pane : std::initializer_list<QWidget*>{m_missing, m_stats, m_histogram, m_slice, m_balance}) {
+        column->addWidget(pane);
+    }
+    column->addStretch(1);
+    setBody(makeScroll(body));
+}
+
+QWidget* InspectorView::makeTabs()
+{
+    auto* box = new QWidget(this);
+    auto* row = new QHBoxLayout(box);
+    row->setContentsMargins(fonts::px(10), fonts::px(2), fonts::px(10), fonts::px(8));
+    row->setSpacing(0);
+    auto* group = new QButtonGroup(this);
+    const auto make = [&](const QString& text, const QString& tip, Tab tab) {
+        auto* button = new QToolButton(box);
+        button->setText(text);
+        button->setToolTip(tip);
+        button->setCheckable(true);
+        button->setChecked(tab == m_tab);
+        button->setProperty("segment", true);
+        group->addButton(button);
+        row->addWidget(button);
+        connect(button, &QToolButton::clicked, this, [this, tab] { setTab(tab); });
+        return button;
+    };
+    m_relevance = make(tr("Relevance"), tr("What arrived at the output of this node"), Tab::Relevance);
+    m_value = make(tr("Value"), tr("What the node computed"), Tab::Value);
+    row->addSpacing(fonts::px(8));
+    m_shape = new ElidedLabel({}, Role::Text2, fonts::numbers(), box);
+    m_shape->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    row->addWidget(m_shape, 1);
+    return box;
+}
+
+bool InspectorView::canShow(const SelectedThing& thing) const
+{
+    return model().hasRun() && model().nodeOf(thing).isValid();
+}
+
+void InspectorView::setTab(Tab tab)
+{
+    m_tab = tab;
+    m_relevance->setChecked(tab == Tab::Relevance);
+    m_value->setChecked(tab == Tab::Value);
+    if (model().hasRun() && m_facts.node.isValid()) {
+        showTensor();
+    }
+}
+
+QString InspectorView::emptyReason() const
+{
+    return m_facts.node.isValid() ? QString() : tr("Step forward, or select a node in the graph.");
+}
+
+void InspectorView::refresh(Changes changes)
+{
+    if (changes.testFlag(Change::Run)) {
+        m_drawn = nullptr;
+    }
+    m_facts = nodeFacts(model(), selection().thing());
+    if (!m_facts.node.isValid()) {
+        return;
+    }
+    m_head->setFacts(m_facts);
+    m_balance->setBalance(m_facts.balance);
+    m_balance->setVisible(!model().graph().isInput(m_facts.node) && !model().run().ledger.empty());
+    showTensor();
+}
+
+const tensor::Tensor* InspectorView::shownTensor() const
+{
+    return m_tab == Tab::Value ? model().forwardValue(m_facts.value)
+                               : model().tensor(model().relevanceHandle(m_facts.value));
+}
+
+QString InspectorView::missingText() const
+{
+    if (m_tab == Tab::Value) {
+        return tr("This value was not kept by the run.");
+    }
+    if (model().relevanceHandle(m_facts.value).isValid()) {
+        return tr("This relevance was not kept in memory.");
+    }
+    const auto step = model().relevanceStep(m_facts.node);
+    return step ? tr("Its relevance arrives at visit %1.")
+                      .arg(countText(std::int64_t{model().run().visitOf(*step - 1)} + 1))
+                : tr("No relevance reaches it in this run.");
+}
+
+void InspectorView::showTensor()
+{
+    const tensor::Tensor* tensor = shownTensor();
+    for (QWidget* pane : std::initializer_list<QWidget*>{m_stats, m_histogram, m_slice}) {
+        pane->setVisible(tensor != nullptr);
+    }
+    m_missing->setVisible(tensor == nullptr);
+    m_shape->setText(m_facts.shape);
+    if (tensor == nullptr) {
+        m_missing->setText(missingText());
+        m_drawn = nullptr;
+        return;
+    }
+    const std::string_view type = tensor::nameOf(tensor->dtype());
+    m_shape->setText(m_facts.shape + QLatin1Char(' ') +
+                     QString::fromUtf8(type.data(), static_cast<qsizetype>(type.size())));
+    if (tensor == m_drawn) {
+        return; // immutable: the same tensor has the same figures
+    }
+    m_drawn = tensor;
+    const TensorStats stats = statsOf(*tensor);
+    m_stats->setStats(stats);
+    m_histogram->setHistogram(histogramOf(*tensor, stats));
+    m_slice->setGrid(sliceGrid(*tensor, 64, 64, 2.2), m_tab == Tab::Relevance);
+}
+
+base::Result<void> InspectorView::exportTo(const std::filesystem::path& path)
+{
+    const tensor::Tensor* tensor = model().hasRun() && m_facts.node.isValid() ? shownTensor() : nullptr;
+    if (tensor == nullptr) {
+        return base::usageError("there is no tensor to write at this step", path.string());
+    }
+    if (path.extension() == ".npy") {
+        return tensor::writeNpy(path, *tensor);
+    }
+    CsvText text({"index", "value"});
+    for (std::int64_t i = 0; i < tensor->size(); ++i) {
+        text.add(i).add(tensor->at(i)).endRow();
+    }
+    return base::writeFile(path, text.take());
+}
+
+QByteArray InspectorView::saveState() const { return m_tab == Tab::Value ? "value" : "relevance"; }
+
+void InspectorView::restoreState(const QByteArray& state) { setTab(state == "value" ? Tab::Value : Tab::Relevance); }
+
+} // namespace retro::views

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "views/common/view.h"
+#include "views/inspector/nodefacts.h"
+
+class QButtonGroup;
+class QLabel;
+class QToolButton;
+
+namespace retro::views
+{
+
+class BalancePane;
+class ElidedLabel;
+class HeadPane;
+class HistogramPane;
+class SlicePane;
+class StatsPane;
+
+/// Everything about one node at the cursor: rule, shape, mode, its relevance (or value) in figures, as histogram and as
+/// picture, and its balance. With nothing selected, the current node.
+class InspectorView final : public View
+{
+    Q_OBJECT
+
+public:
+    /// Which tensor of the node is shown.
+    enum class Tab { Relevance, Value };
+
+    InspectorView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent = nullptr);
+
+    [[nodiscard]] QString title() const override { return tr("Inspector"); }
+    [[nodiscard]] QString subject() const override { return {}; }
+    [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
+    [[nodiscard]] QStringList exportFormats() const override { return {QStringLiteral("npy"), QStringLiteral("csv")}; }
+    [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
+    [[nodiscard]] QByteArray saveState() const override;
+    void restoreState(const QByteArray& state) override;
+
+    [[nodiscard]] Tab tab() const { return m_tab; }
+    void setTab(Tab tab);
+    [[nodiscard]] const NodeFacts& facts() const { return m_facts; }
+
+protected:
+    void refresh(Changes changes) override;
+    [[nodiscard]] QString emptyReason() const override;
+
+private:
+    QWidget* makeTabs();
+    void showTensor();
+    [[nodiscard]] const tensor::Tensor* shownTensor() const;
+    [[nodiscard]] QString missingText() const;
+
+    NodeFacts m_facts;
+    Tab m_tab = Tab::Relevance;
+    const tensor::Tensor* m_drawn = nullptr; ///< what the panes show; borrowed from the run
+    HeadPane* m_head = nullptr;
+    QToolButton* m_relevance = nullptr;
+    QToolButton* m_value = nullptr;
+    ElidedLabel* m_shape = nullptr;
+    ElidedLabel* m_missing = nullptr;
+    StatsPane* m_stats = nullptr;
+    HistogramPane* m_histogram = nullptr;
+    SlicePane* m_slice = nullptr;
+    BalancePane* m_balance = nullptr;
+};
+
+} // namespace retro::views

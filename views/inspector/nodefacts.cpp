@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/inspector/nodefacts.h"
+
+#include "views/common/numbertext.h"
+
+#include <QCoreApplication>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace retro::views
+{
+
+namespace
+{
+
+QString translated(const char* text) { return QCoreApplication::translate("retro::views::InspectorView", text); }
+
+QString causeName(event::Cause cause)
+{
+    switch (cause) {
+    case event::Cause::Bias:
+        return translated("Absorbed by bias");
+    case event::Cause::Stabiliser:
+        return translated("By stabiliser");
+    case event::Cause::ZeroDenominator:
+        return translated("At dead units");
+    case event::Cause::Constant:
+        return translated("To constants");
+    case event::Cause::Duplicate:
+        return translated("Duplicated");
+    case event::Cause::Unread:
+        return translated("To padding");
+    case event::Cause::Gradient:
+        return translated("By gradient rule");
+    case event::Cause::Filter:
+        return translated("By filter");
+    case event::Cause::Rounding:
+        return translated("Rounding");
+    }
+    return {};
+}
+
+QString visitText(const RunModel& model, base::NodeId node)
+{
+    const trace::RunState& state = model.state();
+    const std::uint32_t visits = state.nodes[node.index()].visits;
+    if (visits == 0) {
+        return translated("not visited yet");
+    }
+    if (state.current == node) {
+        return translated("visited now");
+    }
+    return visits == 1 ? translated("visited") : translated("visited %1 times").arg(visits);
+}
+
+QString ruleText(const RunModel& model, base::NodeId node)
+{
+    QStringList parts{model.op(node)};
+    if (node.index() < model.run().rules.size()) {
+        const trace::NodeRule& rule = model.run().rules[node.index()];
+        if (!rule.rule.empty()) {
+            parts.append(translated("rule %1").arg(QString::fromStdString(rule.rule)));
+        }
+        if (!rule.matcher.empty()) {
+            parts.append(translated("chosen by %1").arg(QString::fromStdString(rule.matcher)));
+        }
+    }
+    return parts.join(QStringLiteral(" · "));
+}
+
+} // namespace
+
+std::vector<BalanceLine> balanceOf(const RunModel& model, base::NodeId node)
+{
+    const std::vector<event::LedgerEntry>& ledger = model.run().ledger;
+    const std::size_t booked = std::min<std::size_t>(model.state().ledgerRows, ledger.size());
+    double arrived = 0;
+    double handedOn = 0;
+    double unexplained = 0;
+    double magnitude = 0;
+    std::array<double, event::kCauseCount> causes{};
+    bool hasRows = false;
+    for (std::size_t row = 0; row < booked; ++row) {
+        if (ledger[row].node != node.value) {
+            continue;
+        }
+        hasRows = true;
+        arrived += ledger[row].arrived;
+        handedOn += ledger[row].handedOn;
+        unexplained += ledger[row].unexplained();
+        magnitude += ledger[row].magnitude;
+        for (std::size_t c = 0; c < causes.size(); ++c) {
+            causes[c] += ledger[row].causes[c];
+        }
+    }
+    std::vector<BalanceLine> lines;
+    if (!hasRows) {
+        return lines;
+    }
+    const auto add = [&](const QString& name, double amount, BalanceLine::Kind kind) {
+        lines.push_back({name, amount, arrived != 0 ? amount / arrived : 0, kind});
+    };
+    add(translated("Arrived"), arrived, BalanceLine::Kind::Arrived);
+    add(translated("Handed on"), handedOn, BalanceLine::Kind::HandedOn);
+    for (std::size_t c = 0; c < causes.size(); ++c) {
+        if (std::abs(causes[c]) > 1e-9 * magnitude) {
+            add(causeName(static_cast<event::Cause>(c)), causes[c], BalanceLine::Kind::Cause);
+        }
+    }
+    const bool isNoise = std::abs(unexplained) < 1e-12 * magnitude;
+    add(translated("Unexplained"), isNoise ? 0.0 : unexplained, BalanceLine::Kind::Unexplained);
+    return lines;
+}
+
+NodeFacts nodeFacts(const RunModel& model, const SelectedThing& selected)
+{
+    NodeFacts facts;
+    facts.node = model.nodeOf(selected);
+    facts.value = model.valueOf(selected);
+    if (!facts.node.isValid() && std::holds_alternative<std::monostate>(selected)) {
+        facts.node = model.state().current;
+        facts.value = facts.node.isValid() ? model.valueOf(facts.node) : base::ValueId();
+    }
+    if (!facts.node.isValid()) {
+        return facts;
+    }
+    facts.name = model.label(facts.node);
+    facts.mode = model.state().nodes[facts.node.index()].lastMode;
+    facts.visit = visitText(model, facts.node);
+    facts.rule = ruleText(model, facts.node);
+    facts.shape = model.shapeText(facts.value);
+    facts.balance = balanceOf(model, facts.node);
+    return facts;
+}
+
+} // namespace retro::views
