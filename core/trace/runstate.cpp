@@ -14,24 +14,32 @@ const std::array<Delta, kEventKindCount> kDeltas{
     kRecord,          kAddChild, kArgNode, kArg,       kReady,   kNothing, kOpen,    kComplete,   kPromiseRelevance,
     kBranchRelevance, kWait,     kResume,  kRelevance, kRule,    kNothing, kFinished};
 
+namespace
+{
+
+/// Adds what one tensor counts for to the frontier (sign 1), or takes it out (−1).
+void count(RunState& state, const HandleUse& use, std::int64_t bytes, int sign)
+{
+    const int isLanded = use.landed > 0 ? sign : 0;
+    const int isHeld = use.landed == 0 && use.held > 0 ? sign : 0;
+    state.frontierLanded += static_cast<std::uint32_t>(isLanded);
+    state.frontierHeld += static_cast<std::uint32_t>(isHeld);
+    state.frontierBytes += (isLanded + isHeld) * bytes;
+}
+
+} // namespace
+
 void countUse(RunState& state, const Run& run, HandleId handle, int landed, int held)
 {
     if (!handle.isValid()) {
         return;
     }
-    const auto count = [&](const HandleUse& use, bool add) {
-        const std::uint32_t isLanded = use.landed > 0 ? 1 : 0;
-        const std::uint32_t isHeld = use.landed == 0 && use.held > 0 ? 1 : 0;
-        const std::int64_t bytes = (isLanded + isHeld) * run.handles[handle.index()].bytes;
-        state.frontierLanded += add ? isLanded : 0 - isLanded;
-        state.frontierHeld += add ? isHeld : 0 - isHeld;
-        state.frontierBytes += add ? bytes : -bytes;
-    };
+    const std::int64_t bytes = run.handles[handle.index()].bytes;
     HandleUse& use = state.handleUses.edit(handle.index());
-    count(use, false);
+    count(state, use, bytes, -1);
     use.landed += static_cast<std::uint32_t>(landed);
     use.held += static_cast<std::uint32_t>(held);
-    count(use, true);
+    count(state, use, bytes, 1);
 }
 
 } // namespace delta

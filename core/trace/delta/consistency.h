@@ -21,6 +21,7 @@ struct Context
     [[nodiscard]] bool hasNode() const { return event.node < state.nodes.size(); }
     [[nodiscard]] bool hasPromise() const { return event.promise < state.promises.size(); }
     [[nodiscard]] bool hasHandle() const { return event.handle < run.handles.size(); }
+    /// True when there is such a promise with such a branch.
     [[nodiscard]] bool hasBranch(std::uint32_t promise, std::uint32_t branch) const
     {
         return promise < state.promises.size() && branch < state.promises[promise].branches.size();

@@ -71,7 +71,9 @@ void editBranch(RunState& state, const Run& run, BranchRef at, Change&& change)
     }
 }
 
+/// The node of an event.
 [[nodiscard]] inline NodeId nodeOf(const Event& event) { return NodeId(event.node); }
+/// The tensor of an event.
 [[nodiscard]] inline HandleId handleOf(const Event& event) { return HandleId(event.handle); }
 /// The branch that promise and branch name.
 [[nodiscard]] inline BranchRef branchOf(const Event& event) { return {PromiseId(event.promise), event.branch}; }

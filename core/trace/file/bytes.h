@@ -66,7 +66,9 @@ public:
         put(static_cast<std::uint32_t>(text.size()));
         raw(std::as_bytes(std::span(text.data(), text.size())));
     }
+    /// Bytes as they are.
     void raw(std::span<const std::byte> bytes) { m_bytes.insert(m_bytes.end(), bytes.begin(), bytes.end()); }
+    /// Makes room for a blob whose size is known.
     void reserve(std::size_t bytes) { m_bytes.reserve(bytes); }
     [[nodiscard]] std::span<const std::byte> bytes() const { return m_bytes; }
 
@@ -94,6 +96,7 @@ public:
         }
         return std::bit_cast<T>(bits);
     }
+    /// A length in 32 bits, then that many bytes.
     [[nodiscard]] std::string text()
     {
         const std::span<const std::byte> from = raw(get<std::uint32_t>());

@@ -34,6 +34,22 @@ Result<std::int64_t> writeTable(Database& database, const Table& table, std::siz
     return rows.rows();
 }
 
+/// Reads the records of a chunk into `records`; returns what is wrong with one, or nullptr.
+template <class Get>
+const char* readChunk(ByteReader from, std::size_t& records, Get&& getRecord)
+{
+    for (records = 0; from.left() > 0; ++records) {
+        const char* wrong = getRecord(from);
+        if (!from.ok()) {
+            return "a record is not whole or has an impossible value";
+        }
+        if (wrong != nullptr) {
+            return wrong;
+        }
+    }
+    return nullptr;
+}
+
 /// Reads a table: `getRecord(from)` for each record returns nullptr or what is wrong. Every chunk but the last must be
 /// full.
 template <class Get>
@@ -45,19 +61,14 @@ Result<void> readTable(Database& database, const Table& table, std::int64_t expe
         if (!isThere) {
             return {};
         }
-        ByteReader from(rows.blob());
+        const std::span<const std::byte> blob = rows.blob();
         RETRO_CHECK(rows.check());
         std::size_t records = 0;
-        const char* wrong = nullptr;
-        while (from.left() > 0 && wrong == nullptr) {
-            wrong = getRecord(from);
-            wrong = from.ok() ? wrong : "a record is not whole or has an impossible value";
-            ++records;
-        }
-        const bool isLast = rows.row() + 1 == expected;
-        const bool isCount = records == kChunkRecords || (isLast && records > 0 && records < kChunkRecords);
+        const char* wrong = readChunk(ByteReader(blob), records, getRecord);
         RETRO_CHECK(rows.check(wrong == nullptr, wrong));
-        RETRO_CHECK(rows.check(isCount, "the chunk has a wrong number of records"));
+        const bool isLast = rows.row() + 1 == expected;
+        const bool isFull = records == kChunkRecords || (isLast && records > 0 && records < kChunkRecords);
+        RETRO_CHECK(rows.check(isFull, "the chunk has a wrong number of records"));
     }
 }
 

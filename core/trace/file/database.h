@@ -70,8 +70,11 @@ class RowWriter
 public:
     RowWriter(Database& database, const Table& table);
 
+    /// The next column: a number.
     RowWriter& integer(std::int64_t value);
+    /// The next column: a text; any bytes will do.
     RowWriter& text(std::string_view value);
+    /// The next column: bytes.
     RowWriter& blob(std::span<const std::byte> value);
     /// Errors (Output): the disk is full, a blob is too large.
     [[nodiscard]] base::Result<void> endRow();

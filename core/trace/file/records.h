@@ -26,13 +26,19 @@ struct HandleRecord
 };
 inline constexpr std::uint32_t kNoTensor = 0xffffffffU;
 
+/// An event: kEventBytes.
 void put(ByteWriter& to, const Event& event);
+/// Reads an event; its fields may be anything.
 [[nodiscard]] Event getEvent(ByteReader& from);
 
+/// A ledger row: kLedgerBytes.
 void put(ByteWriter& to, const event::LedgerEntry& entry);
+/// Reads a ledger row; its fields may be anything.
 [[nodiscard]] event::LedgerEntry getLedgerEntry(ByteReader& from);
 
+/// A handle: type, shape, bytes, sum, row of its tensor.
 void put(ByteWriter& to, const HandleRecord& handle);
+/// Reads a handle; refuses unknown types and negative sizes.
 [[nodiscard]] HandleRecord getHandle(ByteReader& from);
 
 /// Rank as 8 bits, then the extents. Reading refuses ranks above kMaxRank and negative extents.
@@ -41,7 +47,9 @@ void put(ByteWriter& to, const tensor::Shape& shape);
 
 /// A declared shape, with symbols and unknown extents; an empty blob when nothing is declared.
 using DeclaredShape = std::optional<std::vector<graph::Dimension>>;
+/// Writes nothing at all when nothing is declared.
 void put(ByteWriter& to, const DeclaredShape& shape);
+/// Reads all that is left as a declared shape.
 [[nodiscard]] DeclaredShape getDeclaredShape(ByteReader& from);
 
 /// Ids of values, 32 bits each.
