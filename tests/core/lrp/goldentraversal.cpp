@@ -127,6 +127,9 @@ std::string checkRelevance(const char* what, const json& expected, const json& s
     for (const auto& [id, values] : expected.items()) {
         const NodeId node = nodeNamed(made.model->graph(), id);
         const Tensor found = node.isValid() && !table[node.index()].empty() ? table[node.index()][0] : Tensor();
+        if (values.is_null() && !found.isValid()) {
+            continue; // nothing arrives there
+        }
         if (!agrees(found, values, kTolerance * largestOf(scale.value(id, json())))) {
             return fmt::format("{} of {} is not {}", what, id, values.dump());
         }

@@ -43,6 +43,11 @@ constexpr std::array<Fixed, 7> kFixed{{
     {"sum", {Role::Raise, true, PromiseKind::Sum}},
 }};
 
+void removeAxis(tensor::Shape& shape, std::size_t axis)
+{
+    shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
+}
+
 // Makes `shape` what broadcasting with `other` gives.
 void widen(tensor::Shape& shape, const tensor::Shape& other)
 {
@@ -67,33 +72,45 @@ SpecGraph::SpecGraph(std::vector<SpecNode> nodes) : m_nodes(std::move(nodes)), m
 
 void SpecGraph::inferShape(SpecNode& node) const
 {
-    if (node.operands.empty() || shapeOf(node.operands[0]).empty()) {
-        return; // a source, or a case without shapes
+    const auto isKnown = [this](const SpecOperand& operand) { return m_nodes[operand.node].hasShape; };
+    node.hasShape =
+        node.operands.empty() ? !node.values.empty() : std::all_of(node.operands.begin(), node.operands.end(), isKnown);
+    if (!node.hasShape || node.operands.empty()) {
+        return;
     }
     node.shape = shapeOf(node.operands[0]);
-    const auto rank = static_cast<std::int64_t>(node.shape.size()) + (node.op == "stack" ? 1 : 0);
-    const std::int64_t axis = node.axis < 0 ? node.axis + rank : node.axis;
+    const std::size_t rank = node.shape.size() + (node.op == "stack" ? 1 : 0);
+    const std::size_t axis =
+        static_cast<std::size_t>(node.axis < 0 ? node.axis + static_cast<std::int64_t>(rank) : node.axis);
     if (node.op == "t") {
-        std::swap(node.shape[0], node.shape[1]);
+        std::swap(node.shape[rank - 1], node.shape[rank - 2]);
     } else if (node.op == "mm") {
-        node.shape[1] = shapeOf(node.operands[1])[1];
-    } else if (node.op == "stack") {
-        node.shape.insert(node.shape.begin() + axis, static_cast<std::int64_t>(node.operands.size()));
+        node.shape.back() = shapeOf(node.operands[1]).back();
     } else if (node.op == "unbind") {
-        node.outputs = static_cast<std::uint32_t>(node.shape[static_cast<std::size_t>(axis)]);
-        node.shape.erase(node.shape.begin() + axis);
+        node.outputs = static_cast<std::uint32_t>(node.shape[axis]);
+        removeAxis(node.shape, axis);
     } else if (node.op == "sum") {
-        node.shape.erase(node.shape.begin() + axis);
-        if (node.keepsAxis) {
-            node.shape.insert(node.shape.begin() + axis, 1);
+        node.shape[axis] = 1;
+        if (!node.keepsAxis) {
+            removeAxis(node.shape, axis);
         }
-    } else if (node.op == "cat") {
-        node.shape[static_cast<std::size_t>(axis)] = 0;
-        for (const SpecOperand& operand : node.operands) {
-            node.shape[static_cast<std::size_t>(axis)] += shapeOf(operand)[static_cast<std::size_t>(axis)];
-        }
+    } else if (node.op == "stack" || node.op == "cat") {
+        joinShapes(node, axis);
     } else if (node.operands.size() == 2) {
         widen(node.shape, shapeOf(node.operands[1]));
+    }
+}
+
+void SpecGraph::joinShapes(SpecNode& node, std::size_t axis) const
+{
+    if (node.op == "stack") {
+        node.shape.insert(node.shape.begin() + static_cast<std::ptrdiff_t>(axis),
+                          static_cast<std::int64_t>(node.operands.size()));
+        return;
+    }
+    node.shape[axis] = 0;
+    for (const SpecOperand& operand : node.operands) {
+        node.shape[axis] += shapeOf(operand)[axis];
     }
 }
 

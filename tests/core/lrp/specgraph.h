@@ -31,7 +31,8 @@ struct SpecNode
     std::string variant;        ///< rule of a softmax
     std::int64_t axis = 0;      ///< of cat, stack, unbind, sum
     bool keepsAxis = false;     ///< of sum
-    tensor::Shape shape;        ///< of each output; given for leaves and constants, else inferred
+    bool hasShape = false;      ///< known for leaves and constants with values, then inferred for all others
+    tensor::Shape shape;        ///< of each output
     std::vector<double> values; ///< of leaves and constants
 };
 
@@ -40,7 +41,7 @@ struct SpecNode
 class SpecGraph
 {
 public:
-    /// Infers shapes where leaves have one, and how many outputs an unbind has.
+    /// Infers shapes where the sources have values, and how many outputs an unbind has.
     explicit SpecGraph(std::vector<SpecNode> nodes);
 
     [[nodiscard]] const std::vector<SpecNode>& nodes() const { return m_nodes; }
@@ -57,6 +58,7 @@ public:
 
 private:
     void inferShape(SpecNode& node) const;
+    void joinShapes(SpecNode& node, std::size_t axis) const;
     [[nodiscard]] const tensor::Shape& shapeOf(const SpecOperand& operand) const { return m_nodes[operand.node].shape; }
     [[nodiscard]] lrp::NodeBehaviour behaviourOf(std::size_t node) const;
     [[nodiscard]] std::size_t trackedOperands(std::size_t node) const;

@@ -39,6 +39,12 @@ SpecNode node(std::string op, std::vector<SpecOperand> operands, std::string var
     return made;
 }
 
+SpecNode withId(std::string id, SpecNode made)
+{
+    made.id = std::move(id);
+    return made;
+}
+
 constexpr std::size_t kX = 0;
 constexpr std::size_t kZ = 1;
 constexpr std::size_t kConstant = 2;
@@ -122,6 +128,9 @@ private slots:
     void tensorsDieWithTheirLastReference();
     void constantsCannotBeExplained();
     void oracleCanBeStopped();
+    void broadcastUnderSearch();
+    void constantsUnderSearch();
+    void threeOutputsOfWhichOneIsRead();
     void randomGraphs();
 };
 
@@ -221,6 +230,45 @@ void TensorArithmeticTest::oracleCanBeStopped()
         retro::lrp::oracle(forward->saved, tensorCase.rules, tensorCase.graph, tensorCase.start, stop.get_token());
     QVERIFY(!table.ok());
     QCOMPARE(table.error().code, retro::base::ErrorCode::Cancelled);
+}
+
+// y = t(x + v) + w, where v is a row: the search carries values of the broadcast shape, relevance returns to the row's.
+void TensorArithmeticTest::broadcastUnderSearch()
+{
+    SpecNode total = node("sum", {{5, 0}});
+    total.axis = -1;
+    total.keepsAxis = true;
+    const SpecGraph spec({source("x", "leaf", {3, 2}), source("v", "leaf", {2}), source("w", "leaf", {2, 3}),
+                          node("add", {{0, 0}, {1, 0}}), node("t", {{3, 0}}),
+                          withId("y", node("add", {{4, 0}, {2, 0}})), total});
+    QCOMPARE(faultOnTensors(spec), std::string());
+    const auto made = tensorCaseOf(spec, {});
+    const auto run = runTensors(*made, retro::execute::SavePolicy::Autograd);
+    QVERIFY(run.ok());
+    QCOMPARE(run->counts.promises, 3U);
+    const NodeId row = made->model->graph().inputNode(*made->model->graph().findValue("v"));
+    QCOMPARE(run->relevance[row.index()][0].shape(), (retro::tensor::Shape{2}));
+}
+
+// y = cat(relu x, k) + (k - z) with constants on either side and scalars.
+void TensorArithmeticTest::constantsUnderSearch()
+{
+    const SpecGraph spec({source("x", "leaf", {2, 2}), source("z", "leaf", {4, 2}), source("k", "const", {2, 2}),
+                          source("s", "const", {}), node("relu", {{0, 0}}), node("cat", {{4, 0}, {2, 0}}),
+                          node("sub", {{3, 0}, {1, 0}}), withId("y", node("add", {{5, 0}, {6, 0}}))});
+    QCOMPARE(faultOnTensors(spec), std::string());
+}
+
+void TensorArithmeticTest::threeOutputsOfWhichOneIsRead()
+{
+    const SpecGraph spec({source("x", "leaf", {3, 2}), source("z", "leaf", {2}), node("unbind", {{0, 0}}),
+                          withId("y", node("add", {{2, 1}, {1, 0}}))});
+    QCOMPARE(faultOnTensors(spec), std::string());
+    const auto made = tensorCaseOf(spec, {});
+    const auto run = runTensors(*made, retro::execute::SavePolicy::Autograd);
+    QVERIFY(run.ok());
+    const std::vector<Tensor>& relevance = run->relevance[made->model->graph().findNode("unbind")->index()];
+    QVERIFY(!relevance[0].isValid() && relevance[1].isValid() && !relevance[2].isValid());
 }
 
 // Promise engine, policy All and oracle agree in every bit of every relevance.

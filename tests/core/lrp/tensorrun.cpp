@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <numeric>
 #include <utility>
 
 namespace retro::lrptest
@@ -37,6 +38,14 @@ const std::map<std::string, OperatorName>& operatorNames()
         {"softmax", {"Softmax", ""}}, {"ckpt", {"Checkpoint", "ai.retrograde"}},
     };
     return names;
+}
+
+std::vector<std::int64_t> lastTwoSwapped(std::size_t rank)
+{
+    std::vector<std::int64_t> order(rank);
+    std::iota(order.begin(), order.end(), std::int64_t{0});
+    std::swap(order[rank - 1], order[rank - 2]);
+    return order;
 }
 
 // Builds the graph: leaves are inputs, constants initializers, values are called like their node (and output).
@@ -112,7 +121,7 @@ void ModelBuilder::addAttributes(const SpecNode& node, graph::Node& made)
     } else if (node.op == "softmax") {
         made.attributes.emplace("axis", std::int64_t{-1});
     } else if (node.op == "t") {
-        made.attributes.emplace("perm", std::vector<std::int64_t>{1, 0});
+        made.attributes.emplace("perm", lastTwoSwapped(node.shape.size()));
     } else if (node.op == "sum") {
         made.attributes.emplace("keepdims", std::int64_t{node.keepsAxis ? 1 : 0});
         const std::vector<std::int64_t> axes{node.axis};
