@@ -56,7 +56,7 @@ void sayAudit(const Context& context, const trace::Run& run, const trace::Ledger
 {
     const auto share = [&](double amount) { return summary.start != 0 ? 100 * amount / summary.start : 0.0; };
     const auto line = [&](const std::string& name, double amount) {
-        context.say(fmt::format("{:<22} {:>16.9g} {:>10.4f} %", name, amount, share(amount)));
+        context.say(fmt::format("{:<22} {:>16.9g} {:>10.4f} %", name, amount + 0.0, share(amount) + 0.0));
     };
     line("started", summary.start);
     for (std::size_t i = 0; i < summary.causes.size(); ++i) {

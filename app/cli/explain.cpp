@@ -96,7 +96,7 @@ void sayResult(const Context& context, const engine::LoadedModel& model, const e
     context.say(fmt::format("relevance    {:.6g} started, {:.6g} reached the inputs", result.relevanceStart,
                             result.relevanceInputs));
     for (const auto& [cause, amount] : engine::causeTotals(result.ledger)) {
-        context.say(fmt::format("  {:<18} {:+.6g}", cause, -amount));
+        context.say(fmt::format("  {:<18} {:+.6g}", cause, 0.0 - amount));
     }
     context.say(fmt::format("seconds      load {:.3f}, bind {:.3f}, forward {:.3f}, relevance {:.3f}", model.seconds,
                             result.secondsBind, result.secondsForward, result.secondsRelevance));

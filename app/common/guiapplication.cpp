@@ -5,10 +5,27 @@
 
 #include <QApplication>
 
+#include <cstdio>
 #include <memory>
 
 namespace retro::app
 {
+
+namespace
+{
+
+/// A process without a session has no XDG_RUNTIME_DIR; Qt then uses a temporary folder and says so on standard error,
+/// where nobody asked.
+void showMessage(QtMsgType type, const QMessageLogContext& context, const QString& message)
+{
+    if (!message.startsWith(QLatin1String("QStandardPaths: XDG_RUNTIME_DIR"))) {
+        fprintf(stderr, "%s\n", qPrintable(qFormatLogMessage(type, context, message)));
+    }
+}
+
+} // namespace
+
+void quietRuntimeFolder() { qInstallMessageHandler(showMessage); }
 
 void ensureGuiApplication()
 {
@@ -18,6 +35,7 @@ void ensureGuiApplication()
     static int count = 1;
     static char name[] = "retrograde-cli";
     static char* arguments[] = {name, nullptr};
+    quietRuntimeFolder();
     qputenv("QT_QPA_PLATFORM", "offscreen");
     static const auto application = std::make_unique<QApplication>(count, arguments);
     views::fonts::install();

@@ -8,4 +8,7 @@ namespace retro::app
 /// "offscreen") when the process has none; does nothing in the window.
 void ensureGuiApplication();
 
+/// Keeps Qt's remark about a missing XDG_RUNTIME_DIR off standard error; call before the application object is made.
+void quietRuntimeFolder();
+
 } // namespace retro::app

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "app/common/guiapplication.h"
 #include "app/gui/mainwindow.h"
 #include "app/gui/options.h"
 #include "app/gui/screenshot.h"
@@ -16,6 +17,7 @@ int main(int argc, char** argv)
     if (const auto code = app::parseOptions(argc, argv, options)) {
         return *code;
     }
+    app::quietRuntimeFolder();
     QApplication application(argc, argv);
     QApplication::setApplicationName(QStringLiteral("Retrograde"));
     QApplication::setApplicationVersion(QStringLiteral(RETRO_VERSION));

@@ -146,9 +146,9 @@ Result<ModelCard> cardFromText(const std::string& text)
 
 } // namespace
 
-Result<ModelCard> parseCard(const std::string& json, const std::string& where)
+Result<ModelCard> parseCard(const std::string& text, const std::string& where)
 {
-    Result<ModelCard> card = cardFromText(json);
+    Result<ModelCard> card = cardFromText(text);
     return card.ok() ? std::move(card) : base::within(std::move(card).error(), where);
 }
 

@@ -45,7 +45,7 @@ struct ModelCard
 /// Reads a card. Errors (Input) name file and field: not JSON, wrong version, wrong type. Unknown fields are ignored.
 [[nodiscard]] base::Result<ModelCard> readCard(const std::filesystem::path& path);
 /// A card from its JSON text; `where` is used in messages. Errors as readCard.
-[[nodiscard]] base::Result<ModelCard> parseCard(const std::string& json, const std::string& where);
+[[nodiscard]] base::Result<ModelCard> parseCard(const std::string& text, const std::string& where);
 /// The card beside a model, `<model>.card.json` without the model's extension (`a.onnx` → `a.card.json`); none when
 /// there is no such file.
 [[nodiscard]] base::Result<std::optional<ModelCard>> cardOf(const std::filesystem::path& model);
