@@ -59,6 +59,15 @@ private slots:
         QVERIFY(Timeline::open(*read).ok());
     }
 
+    /// tests/data/runs/version1.retro was written by writeRun() from sampleRun() when version 1 was made. It must open
+    /// for ever.
+    void theFileOfVersion1Opens()
+    {
+        const auto read = readRun(RETRO_SOURCE_DIR "/tests/data/runs/version1.retro");
+        QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
+        QCOMPARE(difference(*sampleRun(), **read), std::string());
+    }
+
     void graphsComeBackWithAttributesAndShapes()
     {
         auto run = std::make_shared<Run>();

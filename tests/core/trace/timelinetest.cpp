@@ -7,8 +7,10 @@
 
 #include <QtTest>
 
+#include <atomic>
 #include <cmath>
 #include <limits>
+#include <thread>
 
 using namespace retro::trace;
 using namespace retro::trace::test;
@@ -83,6 +85,31 @@ private slots:
         QCOMPARE(second.position(), std::uint64_t{0});
         second.seek(20);
         QVERIFY(first.state() == second.state());
+    }
+
+    void copiesWorkInSeveralThreads()
+    {
+        const auto run = RandomRun(12).make(2 * kKeyframeInterval);
+        Timeline shared = opened(run);
+        shared.seek(run->eventCount() / 2);
+        const RunState expected = shared.state();
+        std::atomic<int> wrong = 0;
+        std::vector<std::thread> threads;
+        for (unsigned t = 0; t < 4; ++t) {
+            threads.emplace_back([&wrong, &expected, t, own = shared]() mutable {
+                std::mt19937 random(t);
+                for (int i = 0; i < 10; ++i) {
+                    own.seek(random() % own.run().eventCount());
+                }
+                own.seek(own.run().eventCount() / 2);
+                wrong += own.state() == expected ? 0 : 1;
+            });
+        }
+        shared.seek(1); // drops its blocks while the others use theirs
+        for (std::thread& thread : threads) {
+            thread.join();
+        }
+        QCOMPARE(wrong.load(), 0);
     }
 
     void seriesShowsTheStateAfterEachVisit()
