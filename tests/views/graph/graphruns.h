@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "views/common/viewcontext.h"
+
+namespace retro::tests
+{
+
+/// A small vision transformer (embedding, `layers` blocks of 19 nodes, head) with a scope per block: 46 nodes for two
+/// layers. The events are those of the real traversal; sums and tensors behind the handles are made up. With `leaks`
+/// the rule of every Softmax loses a tenth without a cause.
+[[nodiscard]] views::RunHandle makeTransformerRun(int layers = 2, bool leaks = false);
+
+/// Blocks of convolution, activation, convolution and a sum with what went in; no scopes. `nodes` is rounded down to
+/// whole blocks.
+[[nodiscard]] views::RunHandle makeResidualRun(int nodes);
+
+/// One node of that name that reads an input; no events.
+[[nodiscard]] views::RunHandle makeNamedRun(const char* name);
+
+/// The node of that name, which must exist.
+[[nodiscard]] base::NodeId nodeNamed(const views::RunHandle& handle, const char* name);
+
+/// Position after the first visit in a mode, counted from `from`.
+[[nodiscard]] std::uint64_t endOfFirst(const views::RunHandle& handle, event::Mode mode, std::uint32_t from = 0);
+
+} // namespace retro::tests

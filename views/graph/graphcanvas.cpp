@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/graph/graphcanvas.h"
+
+#include "views/common/fonts.h"
+
+#include <QPaintEvent>
+#include <QPainter>
+#include <QResizeEvent>
+
+#include <algorithm>
+#include <utility>
+
+namespace retro::views
+{
+
+using layout::Index;
+using layout::kNone;
+
+namespace
+{
+
+constexpr double kLeastOpenZoom = 0.55; // a graph that fits only at a smaller scale …
+constexpr double kReadableZoom = 0.8;   // … opens at this one
+constexpr double kRevealMargin = 28;    // pixels between a revealed box and the border
+constexpr double kInSight = 40;         // pixels of the picture that cannot be pushed out
+
+} // namespace
+
+GraphCanvas::GraphCanvas(QWidget* parent) : QWidget(parent)
+{
+    setFocusPolicy(Qt::StrongFocus);
+    setMouseTracking(true);
+    setAccessibleName(tr("Graph"));
+}
+
+void GraphCanvas::setScene(std::shared_ptr<const GraphScene> scene, GraphStatus status)
+{
+    m_scene = std::move(scene);
+    m_status = std::move(status);
+    m_texts.assign(m_scene->visible.nodes.size(), {});
+    m_path = {};
+    m_selected = kNone;
+    m_hovered = kNone;
+    m_value = {};
+    applyHold();
+    cameraChanged();
+}
+
+void GraphCanvas::setStatus(GraphStatus status)
+{
+    m_status = std::move(status);
+    update();
+}
+
+void GraphCanvas::setMarks(Index selected, base::ValueId value, PromisePath path)
+{
+    m_selected = selected;
+    m_value = value;
+    m_path = std::move(path);
+    update();
+}
+
+GraphOverlays GraphCanvas::overlays() const
+{
+    return GraphOverlays::place(QSizeF(size()), fonts::scale(), m_wantsMap, m_wantsLegend);
+}
+
+void GraphCanvas::hold(Index group, QPointF pixel) { m_held = Held{group, pixel}; }
+
+/// The box of a closed group (its first part), or the title of an open one, in scene units.
+std::optional<layout::Rect> GraphCanvas::placeOf(Index group) const
+{
+    const auto& nodes = m_scene->visible.nodes;
+    const auto box = std::find_if(nodes.begin(), nodes.end(),
+                                  [group](const layout::VisibleNode& node) { return node.group == group; });
+    if (box != nodes.end()) {
+        return m_scene->layout.nodes[static_cast<std::size_t>(box - nodes.begin())];
+    }
+    const auto& frames = m_scene->visible.frames;
+    const auto frame = std::find(frames.begin(), frames.end(), group);
+    if (frame == frames.end()) {
+        return std::nullopt;
+    }
+    layout::Rect title = titleOf(*m_scene, static_cast<Index>(frame - frames.begin()));
+    title.width = std::min(title.width, m_scene->book->metrics.leastNode);
+    return title;
+}
+
+QPointF GraphCanvas::pixelOf(Index group) const
+{
+    const auto place = placeOf(group);
+    return place ? m_camera.toScreen(place->center()) : QRectF(rect()).center();
+}
+
+void GraphCanvas::applyHold()
+{
+    const std::optional<Held> held = std::exchange(m_held, std::nullopt);
+    if (!held) {
+        return;
+    }
+    if (const auto place = placeOf(held->group)) {
+        m_camera.place(place->center(), held->pixel);
+        m_keepsFitting = false;
+    }
+}
+
+void GraphCanvas::showFirst()
+{
+    if (m_scene == nullptr) {
+        return;
+    }
+    fitAll();
+    if (m_camera.zoom() >= kLeastOpenZoom) {
+        return;
+    }
+    const layout::LayeredLayout& layout = m_scene->layout;
+    const QRectF view = overlays().free;
+    const Index start = m_status.now != kNone ? m_status.now : 0;
+    m_camera.zoomAt(view.center(), kReadableZoom / m_camera.zoom());
+    m_camera.place(layout.nodes[static_cast<std::size_t>(start)].center(), view.center());
+    m_camera.fillHeight(layout.bounds, view);
+    cameraChanged();
+}
+
+void GraphCanvas::fitAll()
+{
+    if (m_scene == nullptr) {
+        return;
+    }
+    m_camera.fit(m_scene->layout.bounds, overlays().free);
+    m_keepsFitting = true;
+    cameraChanged();
+}
+
+void GraphCanvas::fitSelection()
+{
+    if (m_scene == nullptr || m_selected == kNone) {
+        fitAll();
+        return;
+    }
+    const QRectF view = overlays().free;
+    m_camera.zoomAt(view.center(), std::max(1.0, m_camera.zoom()) / m_camera.zoom());
+    m_camera.place(m_scene->layout.nodes[static_cast<std::size_t>(m_selected)].center(), view.center());
+    m_keepsFitting = false;
+    cameraChanged();
+}
+
+void GraphCanvas::zoomBy(double factor)
+{
+    m_camera.zoomAt(overlays().free.center(), factor);
+    m_keepsFitting = false;
+    cameraChanged();
+}
+
+void GraphCanvas::reveal(Index box)
+{
+    if (m_scene == nullptr || box == kNone) {
+        return;
+    }
+    if (m_camera.reveal(m_scene->layout.nodes[static_cast<std::size_t>(box)], overlays().free, kRevealMargin)) {
+        m_keepsFitting = false;
+        cameraChanged();
+    }
+}
+
+void GraphCanvas::setMapShown(bool isShown)
+{
+    m_wantsMap = isShown;
+    update();
+}
+
+void GraphCanvas::setLegendShown(bool isShown)
+{
+    m_wantsLegend = isShown;
+    update();
+}
+
+GraphPicture GraphCanvas::picture()
+{
+    return {m_scene.get(), &m_status, &m_texts, &m_path, m_selected, m_hovered, m_value};
+}
+
+QSize GraphCanvas::sizeHint() const { return {fonts::px(760), fonts::px(540)}; }
+
+QSize GraphCanvas::minimumSizeHint() const { return {fonts::px(240), fonts::px(160)}; }
+
+void GraphCanvas::cameraChanged()
+{
+    if (m_scene != nullptr) {
+        m_camera.keepInSight(m_scene->layout.bounds, QRectF(rect()), kInSight);
+    }
+    emit zoomChanged(m_camera.zoom());
+    update();
+}
+
+void GraphCanvas::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    if (m_keepsFitting) {
+        showFirst();
+    }
+}
+
+void GraphCanvas::paintEvent(QPaintEvent* event)
+{
+    QPainter painter(this);
+    const Theme& colors = theme(this);
+    painter.fillRect(event->rect(), colors[Role::Base]);
+    if (m_scene == nullptr) {
+        return;
+    }
+    const GraphPicture shown = picture();
+    GraphPainter(painter, shown, m_camera, colors).paint(QRectF(event->rect()));
+    const GraphOverlays panels = overlays();
+    if (!panels.map.isNull()) {
+        paintMap(painter, shown, panels, m_camera.toScene(QRectF(rect())), colors);
+    }
+    if (!panels.legend.isNull()) {
+        paintLegend(painter, panels.legend, colors);
+    }
+}
+
+} // namespace retro::views

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QWidget>
+
+#include "views/graph/graphoverlays.h"
+#include "views/graph/graphwalk.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+namespace retro::views
+{
+
+/// The painted graph: shows a scene with a status through a camera and turns mouse and keys into signals. Knows no run
+/// and no selection; the view tells it what to mark. Drag = pan, wheel = zoom at the pointer, click = signal only.
+class GraphCanvas final : public QWidget
+{
+    Q_OBJECT
+
+public:
+    explicit GraphCanvas(QWidget* parent = nullptr);
+
+    /// Shows a drawing. The camera stays; when a group was opened or closed (hold()), that group stays where it was.
+    void setScene(std::shared_ptr<const GraphScene> scene, GraphStatus status);
+    void setStatus(GraphStatus status);
+    /// Marks a box, the edges that carry a value, and the path of a promise.
+    void setMarks(layout::Index selected, base::ValueId value, PromisePath path);
+    /// Words for what is under the pointer.
+    void setTips(std::function<QString(const Hit&)> tips) { m_tips = std::move(tips); }
+    [[nodiscard]] const std::shared_ptr<const GraphScene>& scene() const { return m_scene; }
+    [[nodiscard]] const GraphStatus& status() const { return m_status; }
+    [[nodiscard]] layout::Index selected() const { return m_selected; }
+
+    [[nodiscard]] const GraphCamera& camera() const { return m_camera; }
+    [[nodiscard]] GraphOverlays overlays() const;
+    /// The next scene keeps this group (its box or its title) under a pixel.
+    void hold(layout::Index group, QPointF pixel);
+    /// Where a group's box or title is at present; the centre when it is not visible.
+    [[nodiscard]] QPointF pixelOf(layout::Index group) const;
+    /// As when a graph is opened: all of it, or, where that would be too small to read, a piece around the current
+    /// node.
+    void showFirst();
+    void fitAll();
+    /// The selected box (all of it when nothing is selected) in the middle, large enough to read.
+    void fitSelection();
+    void zoomBy(double factor);
+    /// Brings a box into sight with the least movement.
+    void reveal(layout::Index box);
+    void setMapShown(bool isShown);
+    void setLegendShown(bool isShown);
+    [[nodiscard]] bool isMapShown() const { return m_wantsMap; }
+    [[nodiscard]] bool isLegendShown() const { return m_wantsLegend; }
+    /// Everything that a painter needs; the pointers are good until the scene or the marks change.
+    [[nodiscard]] GraphPicture picture();
+
+    [[nodiscard]] QSize sizeHint() const override;
+    [[nodiscard]] QSize minimumSizeHint() const override;
+
+signals:
+    void boxClicked(int box);
+    /// Double click or Enter.
+    void boxActivated(int box);
+    void edgeClicked(int edge);
+    void groundClicked();
+    /// A group is to be opened or closed; `pixel` is where it should stay.
+    void groupToggled(int group, QPointF pixel);
+    void allGroupsToggled(bool isClosed);
+    void zoomChanged(double zoom);
+
+protected:
+    bool event(QEvent* event) override;
+    void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
+    void wheelEvent(QWheelEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void leaveEvent(QEvent* event) override;
+
+private:
+    enum class Drag { None, Armed, Pan, Map };
+    struct Held
+    {
+        layout::Index group = layout::kNone;
+        QPointF pixel;
+    };
+
+    [[nodiscard]] Hit hitAt(QPointF pixel) const;
+    [[nodiscard]] std::optional<layout::Rect> placeOf(layout::Index group) const;
+    void applyHold();
+    void cameraChanged();
+    void moveByMap(QPointF pixel);
+    void click(QPointF pixel);
+    void setHovered(layout::Index box);
+    void toggle(const Hit& hit, QPointF pixel);
+    bool walkByKey(int key);
+    bool changeGroupsByKey(int key, bool isShifted);
+    bool moveByKey(int key);
+    void walkTo(layout::Index box);
+    void changeGroups(bool isClosing, bool isAll);
+    void openSelected();
+    void closeAroundSelected();
+
+    std::shared_ptr<const GraphScene> m_scene; // null until the first one came
+    GraphStatus m_status;
+    std::vector<BoxText> m_texts;
+    PromisePath m_path;
+    layout::Index m_selected = layout::kNone;
+    layout::Index m_hovered = layout::kNone;
+    base::ValueId m_value;
+    GraphCamera m_camera;
+    std::function<QString(const Hit&)> m_tips;
+    std::optional<Held> m_held;
+    Drag m_drag = Drag::None;
+    QPointF m_dragFrom;
+    bool m_wantsMap = true;
+    bool m_wantsLegend = true;
+    bool m_keepsFitting = true; // until the user moves the picture, it is fitted again when the widget is resized
+};
+
+} // namespace retro::views

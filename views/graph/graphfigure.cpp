@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/graph/graphfigure.h"
+
+#include "core/base/file.h"
+#include "views/common/numbertext.h"
+#include "views/common/paintfile.h"
+#include "views/graph/graphpainter.h"
+
+#include <QPainter>
+
+#include <algorithm>
+#include <cmath>
+
+namespace retro::views
+{
+
+namespace
+{
+
+constexpr double kMargin = 16;  // scene units around the graph
+constexpr double kPngScale = 2; // where the limits of PNG files allow it
+
+PictureTexts textsOf(const trace::Run& run, const FigureState& state)
+{
+    PictureTexts texts;
+    const auto add = [&](const char* key, const std::string& text) {
+        if (!text.empty()) {
+            texts[key] = text;
+        }
+    };
+    add("model", run.facts.modelName);
+    add("composite", run.facts.composite);
+    if (state.run != nullptr) {
+        add("step", countText(static_cast<std::int64_t>(state.position)).toStdString());
+    }
+    return texts;
+}
+
+double pngScaleFor(const QSizeF& size)
+{
+    const bool isWithin = std::max(size.width(), size.height()) * kPngScale <= kMaxPngSide &&
+                          size.width() * size.height() * kPngScale * kPngScale <= double(kMaxPngPixels);
+    return isWithin ? kPngScale : 1;
+}
+
+base::Result<void> writePicture(const std::filesystem::path& path, const std::shared_ptr<const GraphBook>& book,
+                                const FigureState& state, const FigureOptions& options)
+{
+    RETRO_TRY(const auto scene, makeScene(book, options.closed));
+    const GraphStatus status = makeStatus(*scene, state.run, state.position);
+    std::vector<BoxText> texts(scene->visible.nodes.size());
+    const PromisePath promise = state.run != nullptr ? makePath(*scene, *state.run, options.promise) : PromisePath();
+    GraphPicture picture;
+    picture.scene = scene.get();
+    picture.status = &status;
+    picture.texts = &texts;
+    picture.path = &promise;
+    picture.selectedValue = state.value;
+    const layout::Rect area = scene->layout.bounds.grown(kMargin);
+    const QSizeF size(std::ceil(area.width), std::ceil(area.height));
+    GraphCamera camera;
+    camera.place({area.x, area.y}, {0, 0});
+    const Theme& colors = Theme::of(options.theme);
+    const auto paint = [&](QPainter& painter) {
+        painter.fillRect(QRectF(QPointF(), size), colors[Role::Base]);
+        GraphPainter(painter, picture, camera, colors).paint(QRectF(QPointF(), size));
+    };
+    const std::string& name = book->run->facts.modelName;
+    return paintToFile(path, size, paint, QString::fromStdString(name.empty() ? book->graph->name() : name),
+                       textsOf(*book->run, state), pngScaleFor(size));
+}
+
+} // namespace
+
+base::Result<void> writeFigure(const std::filesystem::path& path, const std::shared_ptr<const GraphBook>& book,
+                               const FigureState& state, const FigureOptions& options)
+{
+    const std::string ending = path.extension().string();
+    if (ending == ".dot") {
+        return base::writeFile(path, dotOf(*book, state));
+    }
+    if (ending == ".json") {
+        return base::writeFile(path, jsonOf(*book, state));
+    }
+    if (ending != ".svg" && ending != ".png" && ending != ".pdf") {
+        return base::usageError("graphs are written as .svg, .png, .pdf, .dot or .json", path.string());
+    }
+    return writePicture(path, book, state, options);
+}
+
+} // namespace retro::views

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/graph/graphfind.h"
+
+#include "views/common/fonts.h"
+#include "views/common/icons.h"
+#include "views/common/theme.h"
+#include "views/graph/graphwalk.h"
+
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPainter>
+#include <QToolButton>
+
+namespace retro::views
+{
+
+namespace
+{
+
+QToolButton* makeButton(const QString& text, const QString& icon, const QString& tip, QWidget* parent)
+{
+    auto* button = new QToolButton(parent);
+    button->setAutoRaise(true);
+    button->setText(text);
+    if (!icon.isEmpty()) {
+        button->setIcon(icons::icon(icon));
+    }
+    button->setToolTip(tip);
+    button->setAccessibleName(tip);
+    button->setFocusPolicy(Qt::TabFocus);
+    return button;
+}
+
+} // namespace
+
+GraphFind::GraphFind(QWidget* parent) : QWidget(parent)
+{
+    auto* row = new QHBoxLayout(this);
+    row->setContentsMargins(6, 4, 4, 4);
+    row->setSpacing(4);
+    m_line = new QLineEdit(this);
+    m_line->setPlaceholderText(tr("Find a node"));
+    m_line->setAccessibleName(tr("Find a node by name"));
+    m_line->setClearButtonEnabled(true);
+    m_line->setFixedWidth(fonts::px(190));
+    m_count = new QLabel(this);
+    m_count->setFont(fonts::numbers());
+    m_count->setMinimumWidth(static_cast<int>(fonts::widthOf(fonts::numbers(), QStringLiteral("000 / 000"))));
+    m_count->setAlignment(Qt::AlignCenter);
+    auto* back = makeButton(QStringLiteral("↑"), {}, tr("Previous match (Shift+Return)"), this);
+    auto* forth = makeButton(QStringLiteral("↓"), {}, tr("Next match (Return)"), this);
+    auto* hide = makeButton({}, QStringLiteral("close"), tr("Hide the find box (Escape)"), this);
+    for (QWidget* part : std::initializer_list<QWidget*>{m_line, m_count, back, forth, hide}) {
+        row->addWidget(part);
+    }
+    connect(m_line, &QLineEdit::textChanged, this, &GraphFind::search);
+    connect(back, &QToolButton::clicked, this, &GraphFind::previous);
+    connect(forth, &QToolButton::clicked, this, &GraphFind::next);
+    connect(hide, &QToolButton::clicked, this, &GraphFind::close);
+    setFocusProxy(m_line);
+    setAutoFillBackground(false);
+    QWidget::hide();
+    showCount();
+}
+
+void GraphFind::setGraph(std::shared_ptr<const graph::Graph> graph)
+{
+    if (m_graph == graph) {
+        return;
+    }
+    m_graph = std::move(graph);
+    m_matches.clear();
+    m_current = 0;
+    if (isVisible()) {
+        search(m_line->text());
+    } else {
+        showCount();
+    }
+}
+
+void GraphFind::open()
+{
+    adjustSize();
+    show();
+    raise();
+    m_line->setFocus();
+    m_line->selectAll();
+}
+
+void GraphFind::search(const QString& text)
+{
+    m_current = 0;
+    m_matches.clear();
+    if (m_graph != nullptr) {
+        m_matches = findNodes(*m_graph, text.toStdString());
+    }
+    showCount();
+    if (!m_matches.empty()) {
+        emit found(m_matches.front());
+    }
+}
+
+void GraphFind::go(int step)
+{
+    if (m_matches.empty()) {
+        search(m_line->text());
+        return;
+    }
+    m_current = (m_current + m_matches.size() + static_cast<std::size_t>(step)) % m_matches.size();
+    showCount();
+    emit found(m_matches[m_current]);
+}
+
+void GraphFind::showCount()
+{
+    if (m_line->text().isEmpty()) {
+        m_count->clear();
+    } else if (m_matches.empty()) {
+        m_count->setText(tr("none"));
+    } else {
+        m_count->setText(QStringLiteral("%1 / %2").arg(m_current + 1).arg(m_matches.size()));
+    }
+}
+
+void GraphFind::close()
+{
+    hide();
+    emit closed();
+}
+
+void GraphFind::keyPressEvent(QKeyEvent* event)
+{
+    if (event->key() == Qt::Key_Escape) {
+        close();
+    } else if (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) {
+        go(event->modifiers() & Qt::ShiftModifier ? -1 : 1);
+    } else {
+        QWidget::keyPressEvent(event);
+    }
+}
+
+void GraphFind::paintEvent(QPaintEvent*)
+{
+    const Theme& colors = theme(this);
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(QPen(colors[Role::Line], 1));
+    painter.setBrush(colors[Role::Header]);
+    painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
+}
+
+} // namespace retro::views

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/graph/graphoverlays.h"
+
+#include "views/common/fonts.h"
+#include "views/common/marks.h"
+#include "views/common/numbertext.h"
+
+#include <QCoreApplication>
+#include <QFontMetricsF>
+#include <QPainter>
+#include <QVector>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace retro::views
+{
+
+using layout::Index;
+
+namespace
+{
+
+constexpr double kMargin = 10;
+constexpr double kPanelWidth = 152;
+constexpr double kMapHeight = 224;
+constexpr double kLeastMapHeight = 110;
+constexpr double kTitleRow = 28;
+constexpr double kLegendRow = 20;
+constexpr int kLegendRows = 9;
+constexpr double kLegendHeight = kTitleRow + kLegendRows * kLegendRow + 6;
+constexpr double kLeastGraph = 360; // width of graph beside the panels
+constexpr std::size_t kModeCount = 4;
+
+QString tr(const char* text) { return QCoreApplication::translate("retro::views::GraphView", text); }
+
+QRectF toQt(const layout::Rect& r) { return {r.x, r.y, r.width, r.height}; }
+
+void paintPanel(QPainter& painter, const QRectF& panel, const QString& title, const QString& detail, const Theme& theme)
+{
+    painter.setRenderHint(QPainter::Antialiasing, true);
+    painter.setPen(QPen(theme[Role::Line], 1));
+    painter.setBrush(theme[Role::Base]);
+    painter.drawRoundedRect(panel.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
+    const QRectF row = panel.adjusted(fonts::px(10), fonts::px(2), -fonts::px(10), 0);
+    painter.setFont(fonts::label(QFont::DemiBold));
+    painter.setPen(theme[Role::Text]);
+    const QRectF line(row.left(), row.top(), row.width(), fonts::px(kTitleRow - 4));
+    painter.drawText(line, Qt::AlignLeft | Qt::AlignVCenter, title);
+    painter.setFont(fonts::small());
+    painter.setPen(theme[Role::Text3]);
+    painter.drawText(line, Qt::AlignRight | Qt::AlignVCenter, detail);
+}
+
+/// Bars of one picture, by mode.
+using Bars = std::array<QVector<QRectF>, kModeCount>;
+
+/// Boxes that would be thinner than a pixel are drawn as rows instead, one per pixel.
+void addRows(const GraphPicture& picture, const layout::Minimap& map, Bars& bars)
+{
+    const layout::LayeredLayout& layout = picture.scene->layout;
+    const layout::Rect& ground = map.picture();
+    const auto table = layout::densityRows(layout, layout.bounds, std::max(1, static_cast<int>(ground.height)));
+    for (std::size_t i = 0; i < table.size(); ++i) {
+        if (table[i].nodeCount == 0) {
+            continue;
+        }
+        auto mode = event::Mode::None;
+        for (Index l = table[i].firstLayer; l < table[i].lastLayer; ++l) {
+            for (const Index box : layout.nodesOf(layout.layers[static_cast<std::size_t>(l)])) {
+                mode = std::max(mode, picture.status->boxes[static_cast<std::size_t>(box)].mode);
+            }
+        }
+        const double left = map.toMap(layout::Point{table[i].left, 0}).x;
+        const double right = map.toMap(layout::Point{table[i].right, 0}).x;
+        bars[static_cast<std::size_t>(mode)].append(
+            QRectF(left, std::floor(ground.y) + static_cast<double>(i), std::max(2.0, right - left), 1));
+    }
+}
+
+void addBoxes(const GraphPicture& picture, const layout::Minimap& map, Bars& bars)
+{
+    for (Index box = 0; box < picture.scene->boxCount(); ++box) {
+        const layout::Rect r = map.toMap(picture.scene->layout.nodes[static_cast<std::size_t>(box)]);
+        const auto mode = static_cast<std::size_t>(picture.status->boxes[static_cast<std::size_t>(box)].mode);
+        const double height = std::clamp(std::floor(r.height), 1.0, 5.0);
+        bars[mode].append(
+            QRectF(std::round(r.x), std::round(r.center().y - height / 2), std::max(2.0, std::round(r.width)), height));
+    }
+}
+
+/// A sample of the legend.
+enum class Sample { Normal, Search, Fulfil, Idle, Now, Waits, Fulfilled, Frontier, Width };
+
+struct LegendRow
+{
+    Sample sample;
+    const char* text;
+};
+
+constexpr std::array<LegendRow, kLegendRows> kLegend{{
+    {Sample::Normal, QT_TRANSLATE_NOOP("retro::views::GraphView", "normal")},
+    {Sample::Search, QT_TRANSLATE_NOOP("retro::views::GraphView", "search")},
+    {Sample::Fulfil, QT_TRANSLATE_NOOP("retro::views::GraphView", "fulfilment")},
+    {Sample::Idle, QT_TRANSLATE_NOOP("retro::views::GraphView", "not yet visited")},
+    {Sample::Now, QT_TRANSLATE_NOOP("retro::views::GraphView", "now")},
+    {Sample::Waits, QT_TRANSLATE_NOOP("retro::views::GraphView", "promise waits")},
+    {Sample::Fulfilled, QT_TRANSLATE_NOOP("retro::views::GraphView", "fulfilled")},
+    {Sample::Frontier, QT_TRANSLATE_NOOP("retro::views::GraphView", "in the frontier")},
+    {Sample::Width, QT_TRANSLATE_NOOP("retro::views::GraphView", "width: log |R|")},
+}};
+
+void paintModeSample(QPainter& painter, const QRectF& box, event::Mode mode, const Theme& theme)
+{
+    paintModeBox(painter, box, mode, theme, 3);
+    painter.setFont(fonts::sized(10, QFont::DemiBold));
+    painter.setPen(theme.mode(mode).text);
+    painter.drawText(box, Qt::AlignCenter, letterOf(mode));
+}
+
+void paintWidths(QPainter& painter, const QRectF& box, const Theme& theme)
+{
+    painter.setRenderHint(QPainter::Antialiasing, false);
+    const double middle = std::round(box.center().y());
+    painter.fillRect(QRectF(box.left(), middle - fonts::px(3), box.width(), 1), theme[Role::Ghost]);
+    painter.fillRect(QRectF(box.left(), middle + 1, box.width(), fonts::px(4)), theme[Role::Strong]);
+}
+
+void paintSample(QPainter& painter, const QRectF& box, Sample sample, const Theme& theme)
+{
+    switch (sample) {
+    case Sample::Normal:
+        return paintModeSample(painter, box, event::Mode::Normal, theme);
+    case Sample::Search:
+        return paintModeSample(painter, box, event::Mode::Search, theme);
+    case Sample::Fulfil:
+        return paintModeSample(painter, box, event::Mode::Fulfilment, theme);
+    case Sample::Idle:
+        return paintModeSample(painter, box, event::Mode::None, theme);
+    case Sample::Now:
+        painter.setRenderHint(QPainter::Antialiasing, true);
+        painter.setPen(QPen(theme[Role::Accent], 3));
+        painter.setBrush(Qt::NoBrush);
+        painter.drawRoundedRect(box.adjusted(1.5, 1.5, -1.5, -1.5), 3, 3);
+        return;
+    case Sample::Waits:
+        return paintDiamond(painter, box.center(), fonts::px(5), theme[Role::SearchLine], false);
+    case Sample::Fulfilled:
+        return paintDiamond(painter, box.center(), fonts::px(5), theme[Role::FulfilText], true);
+    case Sample::Frontier:
+        return paintTriangle(painter, box.center(), fonts::px(5), theme[Role::Accent]);
+    case Sample::Width:
+        return paintWidths(painter, box, theme);
+    }
+}
+
+} // namespace
+
+GraphOverlays GraphOverlays::place(const QSizeF& size, double scale, bool wantsMap, bool wantsLegend)
+{
+    const double margin = std::round(kMargin * scale);
+    const double width = std::round(kPanelWidth * scale);
+    const double legendHeight = std::ceil(kLegendHeight * scale);
+    GraphOverlays out;
+    out.free = QRectF(QPointF(), size).adjusted(margin, margin, -margin, -margin);
+    if (size.width() < width + 2 * margin + kLeastGraph * scale) {
+        return out;
+    }
+    const double left = size.width() - margin - width;
+    const double room = size.height() - 2 * margin;
+    const double leastMap = wantsMap ? kLeastMapHeight * scale + margin : 0;
+    const bool hasLegend = wantsLegend && room >= legendHeight + leastMap;
+    const double mapHeight = std::floor(std::min(kMapHeight * scale, room - (hasLegend ? legendHeight + margin : 0)));
+    if (hasLegend) {
+        out.legend = QRectF(left, size.height() - margin - legendHeight, width, legendHeight);
+    }
+    if (wantsMap && mapHeight >= kLeastMapHeight * scale) {
+        out.map = QRectF(left, margin, width, mapHeight);
+        out.ground = out.map.adjusted(margin, std::round(kTitleRow * scale), -margin, -margin);
+    }
+    if (!out.map.isNull() || !out.legend.isNull()) {
+        out.free.setRight(left - margin);
+    }
+    return out;
+}
+
+layout::Minimap minimapOf(const GraphScene& scene, const GraphOverlays& overlays)
+{
+    const QRectF inner = overlays.ground.adjusted(4, 4, -4, -4);
+    return {scene.layout.bounds, {inner.x(), inner.y(), inner.width(), inner.height()}};
+}
+
+void paintMap(QPainter& painter, const GraphPicture& picture, const GraphOverlays& overlays,
+              const layout::Rect& visible, const Theme& theme)
+{
+    const GraphScene& scene = *picture.scene;
+    paintPanel(painter, overlays.map, tr("Map"), tr("all %1 nodes").arg(countText(scene.book->drawn.graph.nodeCount)),
+               theme);
+    const layout::Minimap map = minimapOf(scene, overlays);
+    painter.setRenderHint(QPainter::Antialiasing, false);
+    painter.setPen(QPen(theme[Role::Line], 1));
+    painter.setBrush(theme[Role::Alt]);
+    painter.drawRect(overlays.ground.adjusted(0.5, 0.5, -0.5, -0.5));
+    const layout::Rect window{overlays.ground.x(), overlays.ground.y(), overlays.ground.width(),
+                              overlays.ground.height()};
+    const layout::Rect exact = map.viewportFrame(visible);
+    const QRectF frame = toQt(exact) & toQt(window);
+    painter.setOpacity(0.5); // half way between the ground and the colour of selections
+    painter.fillRect(frame, theme[Role::Sel]);
+    painter.setOpacity(1);
+    Bars bars;
+    const bool isFine = map.picture().height < static_cast<double>(scene.layout.layers.size());
+    if (isFine) {
+        addRows(picture, map, bars);
+    } else {
+        addBoxes(picture, map, bars);
+    }
+    painter.setPen(Qt::NoPen);
+    for (std::size_t mode = 0; mode < kModeCount; ++mode) {
+        const auto m = static_cast<event::Mode>(mode);
+        painter.setBrush(m == event::Mode::None ? theme[Role::Ghost] : theme.mode(m).line);
+        painter.drawRects(bars[mode]);
+    }
+    painter.setRenderHint(QPainter::Antialiasing, true);
+    painter.setPen(QPen(theme[Role::Accent], 1.5));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRect(frame.adjusted(0.75, 0.75, -0.75, -0.75));
+}
+
+void paintLegend(QPainter& painter, const QRectF& panel, const Theme& theme)
+{
+    paintPanel(painter, panel, tr("Legend"), {}, theme);
+    double top = panel.top() + fonts::px(kTitleRow);
+    for (const LegendRow& row : kLegend) {
+        const double middle = std::round(top + fonts::px(kLegendRow) / 2.0);
+        const QRectF sample(panel.left() + fonts::px(10), middle - fonts::px(7), fonts::px(30), fonts::px(14));
+        paintSample(painter, sample, row.sample, theme);
+        painter.setFont(fonts::label());
+        painter.setPen(theme[Role::Text2]);
+        painter.drawText(QPointF(panel.left() + fonts::px(50), middle + QFontMetricsF(fonts::label()).capHeight() / 2),
+                         tr(row.text));
+        top += fonts::px(kLegendRow);
+    }
+}
+
+} // namespace retro::views

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/layout/levelofdetail.h"
+#include "views/common/theme.h"
+#include "views/graph/graphcamera.h"
+#include "views/graph/graphstatus.h"
+#include "views/graph/promisepath.h"
+
+#include <QFont>
+#include <QPainterPath>
+#include <QString>
+
+#include <span>
+#include <vector>
+
+class QPainter;
+
+namespace retro::views
+{
+
+/// The words of a box, made when it is painted for the first time.
+struct BoxText
+{
+    QString name;
+    QString detail;
+    double nameWidth = 0; ///< scene units
+    double detailWidth = 0;
+};
+
+/// Everything that a drawing shows. All pointers are borrowed; `path` may be null.
+struct GraphPicture
+{
+    const GraphScene* scene = nullptr;
+    const GraphStatus* status = nullptr;
+    std::vector<BoxText>* texts = nullptr; ///< one entry per box, filled as needed
+    const PromisePath* path = nullptr;
+    layout::Index selected = layout::kNone; ///< box
+    layout::Index hovered = layout::kNone;  ///< box
+    base::ValueId selectedValue;            ///< edges that carry it are marked
+};
+
+/// Paints a graph through a camera; screen and files use it alike. Costs what is visible: boxes and edges outside the
+/// exposed rectangle are not looked at, and below the zoom of text there is one call per colour.
+class GraphPainter
+{
+public:
+    GraphPainter(QPainter& painter, const GraphPicture& picture, const GraphCamera& camera, const Theme& theme);
+
+    /// Paints what lies in `exposed` (pixels); the ground is not painted.
+    void paint(const QRectF& exposed);
+
+private:
+    using Index = layout::Index;
+
+    [[nodiscard]] const layout::LayeredLayout& layout() const { return m_picture.scene->layout; }
+    [[nodiscard]] const layout::VisibleNode& visible(Index box) const
+    {
+        return m_picture.scene->visible.nodes[static_cast<std::size_t>(box)];
+    }
+    [[nodiscard]] const BoxStatus& status(Index box) const
+    {
+        return m_picture.status->boxes[static_cast<std::size_t>(box)];
+    }
+    [[nodiscard]] float relevance(Index edge) const { return m_picture.status->edges[static_cast<std::size_t>(edge)]; }
+    /// Pixels of a length in scene units that follows the font size: `designPixels` at zoom 1.
+    [[nodiscard]] double length(double designPixels) const { return designPixels * m_unit; }
+    [[nodiscard]] QRectF pixelsOf(Index box) const;
+    [[nodiscard]] QFont zoomed(QFont font) const;
+
+    // graphpainter.cpp: whole drawing, small scales
+    void paintDensity(const QRectF& exposed);
+    void paintFlatEdges();
+    void paintFlatBoxes();
+    void paintFrames(const layout::Rect& area);
+    void paintTitles();
+    void paintTitle(Index frame);
+    void paintRings();
+    void paintRing(Index box, double width, double distance);
+
+    // graphpainteredges.cpp
+    void paintEdges();
+    void paintEdge(Index edge);
+    [[nodiscard]] bool isMarked(Index edge) const;
+    [[nodiscard]] bool isOnPath(Index edge) const;
+    void paintPath();
+    void paintPiece(const PathPiece& piece, QPainterPath& way);
+    void paintFigures();
+    void paintFigure(Index edge);
+    void paintHeld();
+    /// No box, no figure and no edge but `edge` in a piece of the scene.
+    [[nodiscard]] bool isFree(const layout::Rect& area, Index edge);
+    [[nodiscard]] bool bendsThrough(Index edge, const layout::Rect& area) const;
+    [[nodiscard]] double widthOf(float sum) const;
+    [[nodiscard]] QPointF corner(layout::Point point) const;
+    void appendEdge(QPainterPath& path, std::span<const layout::Point> points) const;
+    void paintHead(QPointF tip, double strokeWidth, const QColor& color);
+    void paintChip(QPointF center, const QString& text, const QColor& color, bool hasGround);
+    [[nodiscard]] bool crossesFrame(const layout::Rect& area) const;
+    [[nodiscard]] QPointF tipOf(Index edge) const;
+
+    // graphpainterboxes.cpp
+    struct Badge;
+    void paintBoxes();
+    void paintBox(Index box);
+    void paintBoxTexts(Index box, const QRectF& rect, double right);
+    [[nodiscard]] BoxText& textOf(Index box);
+    [[nodiscard]] static std::vector<Badge> badgesOf(const BoxStatus& status);
+    /// Returns where the texts may end.
+    double paintBadges(Index box, const QRectF& rect);
+    [[nodiscard]] double badgeWidth(const Badge& badge) const;
+    void paintBadge(const Badge& badge, const QRectF& rect);
+    void paintLeak(const QRectF& rect);
+    /// How far the second outline of a closed group stands out, in pixels.
+    [[nodiscard]] double outlineOffset() const;
+
+    QPainter& m_painter;
+    const GraphPicture& m_picture;
+    const GraphCamera& m_camera;
+    const Theme& m_theme;
+    layout::DetailTier m_tier;
+    double m_unit;                      // pixels per design pixel: zoom · font scale
+    QColor m_passed;                    // line of an edge that relevance has passed
+    std::vector<Index> m_boxes;         // exposed
+    std::vector<Index> m_edges;         // exposed
+    std::vector<Index> m_frames;        // exposed
+    std::vector<Index> m_scratch;       // of collision tests
+    std::vector<layout::Rect> m_placed; // figures at edges, scene units
+    QFont m_nameFont;
+    QFont m_letterFont;
+    QFont m_wordFont;
+    QFont m_figureFont;
+    double m_nameDrop = 0; // from the middle of a line to its base line, pixels
+    double m_figureDrop = 0;
+    double m_wordDrop = 0;
+};
+
+} // namespace retro::views

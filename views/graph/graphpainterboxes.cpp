@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/common/fonts.h"
+#include "views/common/marks.h"
+#include "views/graph/graphpainter.h"
+
+#include <QFontMetricsF>
+#include <QPainter>
+
+#include <algorithm>
+#include <cmath>
+
+namespace retro::views
+{
+
+namespace
+{
+
+constexpr double kSecondOutline = 4;   // offset of a closed group's second outline
+constexpr std::size_t kMostBadges = 2; // then a count of the others
+
+QString utf8(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
+
+} // namespace
+
+/// A mark at the right end of a box.
+struct GraphPainter::Badge
+{
+    enum class Kind { Leak, Waits, Parts, Fulfilled, Frontier, More };
+    Kind kind = Kind::More;
+    QString text;
+};
+
+void GraphPainter::paintBoxes()
+{
+    for (const Index box : m_boxes) {
+        paintBox(box);
+    }
+}
+
+double GraphPainter::outlineOffset() const { return std::max(2.0, std::round(length(kSecondOutline))); }
+
+void GraphPainter::paintBox(Index box)
+{
+    const QRectF rect = pixelsOf(box);
+    const event::Mode mode = status(box).mode;
+    const double radius = std::min(3.0, length(4));
+    if (visible(box).isGroup()) {
+        const double offset = outlineOffset();
+        m_painter.setRenderHint(QPainter::Antialiasing, true);
+        m_painter.setBrush(m_theme[Role::Base]);
+        m_painter.setPen(QPen(m_theme[Role::Ghost], 1));
+        m_painter.drawRoundedRect(rect.translated(offset, offset).adjusted(0.5, 0.5, -0.5, -0.5), radius, radius);
+    }
+    paintModeBox(m_painter, rect, mode, m_theme, radius);
+    if (status(box).isLeaking) {
+        paintLeak(rect);
+    }
+    if (m_tier == layout::DetailTier::Full) {
+        paintBoxTexts(box, rect, paintBadges(box, rect));
+    }
+}
+
+BoxText& GraphPainter::textOf(Index box)
+{
+    BoxText& text = (*m_picture.texts)[static_cast<std::size_t>(box)];
+    if (!text.name.isNull()) {
+        return text;
+    }
+    const GraphScene& scene = *m_picture.scene;
+    const layout::VisibleNode& node = visible(box);
+    if (node.isGroup()) {
+        text.name = utf8(scene.book->drawn.groupName(node.group));
+        text.detail = node.partCount > 1 ? QStringLiteral("%1 / %2").arg(node.part + 1).arg(node.partCount)
+                                         : QString::fromStdString(countOfNodes(node.memberCount));
+        text.detailWidth = fonts::widthOf(fonts::label(), text.detail);
+    } else {
+        const base::NodeId id(static_cast<std::uint32_t>(node.node));
+        text.name = utf8(shortName(scene.graph(), id));
+        text.detail = QString::fromStdString(shortShape(scene.graph(), *scene.book->run, id));
+        text.detailWidth = fonts::widthOf(fonts::smallNumbers(), text.detail);
+    }
+    text.nameWidth = fonts::widthOf(fonts::content(QFont::Medium), text.name);
+    return text;
+}
+
+void GraphPainter::paintBoxTexts(Index box, const QRectF& rect, double right)
+{
+    const BoxText& text = textOf(box);
+    const event::Mode mode = status(box).mode;
+    const double middle = rect.center().y();
+    const bool isGroup = visible(box).isGroup();
+    if (mode != event::Mode::None) {
+        m_painter.setFont(m_letterFont);
+        m_painter.setPen(m_theme.mode(mode).text);
+        m_painter.drawText(QPointF(rect.left() + length(10), middle + m_wordDrop), letterOf(mode));
+    }
+    m_painter.setFont(m_nameFont);
+    m_painter.setPen(m_theme[Role::Text]);
+    double left = rect.left() + length(isGroup || mode != event::Mode::None ? 26 : 10);
+    if (isGroup) {
+        m_painter.drawText(QPointF(left, middle + m_nameDrop), QStringLiteral("▸"));
+        left += length(12);
+    }
+    const double zoom = m_camera.zoom();
+    const bool hasDetail = left + (text.nameWidth + text.detailWidth) * zoom + length(8) <= right;
+    const double room = right - left - (hasDetail ? text.detailWidth * zoom + length(8) : 0);
+    const bool isWhole = text.nameWidth * zoom <= room;
+    const double slack = length(2); // rounding of glyph positions at odd zooms
+    m_painter.drawText(QPointF(left, middle + m_nameDrop),
+                       isWhole ? text.name
+                               : QFontMetricsF(m_nameFont).elidedText(text.name, Qt::ElideMiddle, room + slack));
+    if (hasDetail) {
+        const QFont& font = isGroup ? m_wordFont : m_figureFont;
+        m_painter.setFont(font);
+        m_painter.setPen(m_theme[Role::Text3]);
+        m_painter.drawText(QPointF(right - text.detailWidth * zoom, middle + (isGroup ? m_wordDrop : m_figureDrop)),
+                           text.detail);
+    }
+}
+
+std::vector<GraphPainter::Badge> GraphPainter::badgesOf(const BoxStatus& status)
+{
+    std::vector<Badge> all;
+    if (status.isLeaking) {
+        all.push_back({Badge::Kind::Leak, {}});
+    }
+    if (status.waiting > 0) {
+        all.push_back({Badge::Kind::Waits, status.waiting > 1 ? QString::number(status.waiting) : QString()});
+    }
+    if (status.parts > 0) {
+        all.push_back({Badge::Kind::Parts, QStringLiteral("%1 / %2").arg(status.landed).arg(status.parts)});
+    }
+    if (status.isFulfilled) {
+        all.push_back({Badge::Kind::Fulfilled, {}});
+    }
+    if (status.isInFrontier && status.parts == 0) {
+        all.push_back({Badge::Kind::Frontier, {}});
+    }
+    if (all.size() > kMostBadges) {
+        const std::size_t rest = all.size() - kMostBadges;
+        all.resize(kMostBadges);
+        all.push_back({Badge::Kind::More, QStringLiteral("+%1").arg(rest)});
+    }
+    return all;
+}
+
+double GraphPainter::badgeWidth(const Badge& badge) const
+{
+    const double textWidth = badge.text.isEmpty() ? 0 : QFontMetricsF(m_figureFont).horizontalAdvance(badge.text);
+    if (badge.kind == Badge::Kind::Frontier) {
+        return length(12);
+    }
+    const bool hasSymbol = badge.kind != Badge::Kind::Parts && badge.kind != Badge::Kind::More;
+    const double symbol = hasSymbol ? length(16) : length(4);
+    return symbol + (textWidth > 0 ? textWidth + length(hasSymbol ? 3 : 4) : 0);
+}
+
+double GraphPainter::paintBadges(Index box, const QRectF& rect)
+{
+    const BoxStatus& state = status(box);
+    // A group has no part counter: its members would add up to a figure that means nothing.
+    BoxStatus shown = state;
+    if (visible(box).isGroup()) {
+        shown.parts = 0;
+    }
+    const std::vector<Badge> badges = badgesOf(shown);
+    double right = rect.right() - length(badges.empty() ? 10 : 6);
+    const double height = std::round(length(16));
+    for (auto badge = badges.rbegin(); badge != badges.rend(); ++badge) {
+        const double width = std::round(badgeWidth(*badge));
+        const double left = std::round(right - width);
+        paintBadge(*badge, {left, std::round(rect.center().y() - height / 2), width, height});
+        right = left - length(3);
+    }
+    return badges.empty() ? right : right - length(4);
+}
+
+void GraphPainter::paintBadge(const Badge& badge, const QRectF& rect)
+{
+    const double radius = length(4.3);
+    QColor line = m_theme[Role::Strong];
+    QColor ink = m_theme[Role::Text];
+    if (badge.kind == Badge::Kind::Waits) {
+        line = m_theme[Role::SearchLine];
+        ink = m_theme[Role::SearchText];
+    } else if (badge.kind == Badge::Kind::Fulfilled) {
+        line = m_theme[Role::FulfilLine];
+        ink = m_theme[Role::FulfilText];
+    } else if (badge.kind == Badge::Kind::Leak) {
+        line = m_theme[Role::AlarmLine];
+        ink = m_theme[Role::AlarmText];
+    }
+    if (badge.kind == Badge::Kind::Frontier) {
+        paintTriangle(m_painter, rect.center(), length(5), m_theme[Role::Accent]);
+        return;
+    }
+    m_painter.setRenderHint(QPainter::Antialiasing, true);
+    m_painter.setPen(QPen(line, 1));
+    m_painter.setBrush(m_theme[Role::Base]);
+    m_painter.drawRoundedRect(rect.adjusted(0.5, 0.5, -0.5, -0.5), length(3), length(3));
+    const QPointF symbol(rect.left() + length(8), rect.center().y());
+    double textLeft = rect.left() + length(4);
+    if (badge.kind == Badge::Kind::Waits || badge.kind == Badge::Kind::Fulfilled) {
+        paintDiamond(m_painter, symbol, radius, ink, badge.kind == Badge::Kind::Fulfilled);
+        textLeft = rect.left() + length(15);
+    } else if (badge.kind == Badge::Kind::Leak) {
+        paintCross(m_painter, symbol, length(3.2), ink);
+    }
+    if (!badge.text.isEmpty()) {
+        m_painter.setFont(m_figureFont);
+        m_painter.setPen(ink);
+        m_painter.drawText(QPointF(textLeft, rect.center().y() + m_figureDrop), badge.text);
+    }
+}
+
+/// Hatched strip at the left end; the lines are cut by hand, since files of drawings know no clipping everywhere.
+void GraphPainter::paintLeak(const QRectF& rect)
+{
+    const double border = std::min(2.0, length(2));
+    const QRectF strip(rect.left() + border, rect.top() + 2, length(5), rect.height() - 4);
+    m_painter.setRenderHint(QPainter::Antialiasing, true);
+    m_painter.setPen(QPen(m_theme[Role::AlarmLine], 1.2));
+    const double pitch = std::max(3.0, length(4));
+    for (double start = strip.bottom() + strip.width(); start > strip.top(); start -= pitch) {
+        // From the left edge at y = start up to the right; both ends are cut to the strip.
+        const double low = std::min(start, strip.bottom());
+        const double high = std::max(start - strip.width(), strip.top());
+        if (low > high) {
+            m_painter.drawLine(QPointF(strip.left() + (start - low), low),
+                               QPointF(strip.left() + (start - high), high));
+        }
+    }
+}
+
+} // namespace retro::views

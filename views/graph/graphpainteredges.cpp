@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/common/fonts.h"
+#include "views/common/numbertext.h"
+#include "views/graph/graphpainter.h"
+
+#include <QCoreApplication>
+#include <QFontMetricsF>
+#include <QPainter>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace retro::views
+{
+
+namespace
+{
+
+constexpr double kFigureZoom = 0.7; // from this zoom on edges carry figures
+constexpr double kWidest = 11;      // of an edge, design pixels
+constexpr double kPathWidth = 3.6;  // of a promise's path
+constexpr double kHeadLength = 7.5; // of an arrow head
+constexpr double kHeadHalf = 4.0;   // half its width beside a thin line
+
+/// 9-5 dashes for a pen of some width.
+QPen dashed(const QColor& color, double width, double unit)
+{
+    QPen pen(color, width);
+    pen.setCapStyle(Qt::FlatCap);
+    pen.setJoinStyle(Qt::RoundJoin);
+    pen.setDashPattern({9 * unit / width, 5 * unit / width});
+    return pen;
+}
+
+bool isVertical(const layout::Point& a, const layout::Point& b) { return a.x == b.x; }
+
+} // namespace
+
+/// Line width for the relevance on an edge: 1.1 + 1.55 · log2(1 + |R|) design pixels.
+double GraphPainter::widthOf(float sum) const
+{
+    const double raw = 1.1 + 1.55 * std::log2(1 + std::abs(static_cast<double>(sum)));
+    const double design = std::isfinite(raw) ? std::min(raw, kWidest) : kWidest;
+    return std::max(1.0, design * std::min(m_unit, 1.5));
+}
+
+/// Middle of a pixel in x, so that thin vertical lines are sharp.
+QPointF GraphPainter::corner(layout::Point point) const
+{
+    const QPointF exact = m_camera.toScreen(point);
+    return {std::floor(exact.x()) + 0.5, exact.y()};
+}
+
+/// Slanted pieces become curves that leave and arrive vertically. Both ends reach a pixel into their boxes, whose
+/// borders are rounded to pixels.
+void GraphPainter::appendEdge(QPainterPath& path, std::span<const layout::Point> points) const
+{
+    for (std::size_t i = 0; i < points.size(); ++i) {
+        QPointF to = corner(points[i]);
+        to.ry() += i + 1 == points.size() ? 1 : 0;
+        to.ry() -= i == 0 ? 1 : 0;
+        if (i == 0) {
+            path.moveTo(to);
+        } else if (isVertical(points[i - 1], points[i])) {
+            path.lineTo(to);
+        } else {
+            const QPointF from = path.currentPosition();
+            const double middle = (from.y() + to.y()) / 2;
+            path.cubicTo(QPointF(from.x(), middle), QPointF(to.x(), middle), to);
+        }
+    }
+}
+
+bool GraphPainter::isMarked(Index edge) const
+{
+    return m_picture.selectedValue.isValid() && m_picture.scene->carries(edge, m_picture.selectedValue);
+}
+
+bool GraphPainter::isOnPath(Index edge) const { return m_picture.path != nullptr && m_picture.path->covers(edge); }
+
+void GraphPainter::paintEdges()
+{
+    m_painter.setRenderHint(QPainter::Antialiasing, true);
+    QPainterPath idle;
+    std::vector<Index> others;
+    for (const Index edge : m_edges) {
+        if (isOnPath(edge)) {
+            continue;
+        }
+        if (std::isnan(relevance(edge)) && !isMarked(edge)) {
+            appendEdge(idle, layout().edge(edge));
+        } else {
+            others.push_back(edge);
+        }
+    }
+    m_painter.setBrush(Qt::NoBrush);
+    m_painter.setPen(QPen(m_theme[Role::Ghost], 1));
+    m_painter.drawPath(idle);
+    for (const Index edge : others) {
+        paintEdge(edge);
+    }
+}
+
+// Relevance runs upwards: the head is where the edge leaves its producer.
+void GraphPainter::paintEdge(Index edge)
+{
+    const float sum = relevance(edge);
+    const bool hasPassed = !std::isnan(sum);
+    const bool isChosen = isMarked(edge);
+    QPainterPath path;
+    appendEdge(path, layout().edge(edge));
+    QPen pen(isChosen ? m_theme[Role::Accent] : m_passed, hasPassed ? widthOf(sum) : 1.5);
+    pen.setCapStyle(Qt::FlatCap);
+    m_painter.setBrush(Qt::NoBrush);
+    m_painter.setPen(pen);
+    m_painter.drawPath(path);
+    if (hasPassed) {
+        paintHead(tipOf(edge), pen.widthF(), m_theme[isChosen ? Role::Accent : Role::Ink]);
+    }
+}
+
+/// Where the head of an edge ends: at its producer, below the second outline of a closed group.
+QPointF GraphPainter::tipOf(Index edge) const
+{
+    const Index producer = m_picture.scene->visible.edges[static_cast<std::size_t>(edge)].from;
+    return corner(layout().edge(edge).front()) + QPointF(0, visible(producer).isGroup() ? outlineOffset() : 0);
+}
+
+void GraphPainter::paintHead(QPointF tip, double strokeWidth, const QColor& color)
+{
+    const double half = std::max(length(kHeadHalf), strokeWidth / 2 + length(2));
+    const double base = tip.y() + std::max(length(kHeadLength), half * 1.4);
+    m_painter.setPen(Qt::NoPen);
+    m_painter.setBrush(color);
+    const std::array<QPointF, 3> points{QPointF(tip.x(), tip.y() + 0.5), QPointF(tip.x() + half, base),
+                                        QPointF(tip.x() - half, base)};
+    m_painter.drawConvexPolygon(points.data(), static_cast<int>(points.size()));
+}
+
+void GraphPainter::paintPath()
+{
+    if (m_picture.path == nullptr || m_picture.path->isEmpty()) {
+        return;
+    }
+    m_painter.setRenderHint(QPainter::Antialiasing, true);
+    const double width = std::max(2.0, length(kPathWidth));
+    for (const PathPiece& piece : m_picture.path->pieces) {
+        QPainterPath way;
+        paintPiece(piece, way);
+        m_painter.setBrush(Qt::NoBrush);
+        m_painter.setPen(dashed(m_theme[Role::SearchLine], width, std::max(0.4, m_unit)));
+        m_painter.drawPath(way.toReversed());
+        if (piece.isLast && m_tier != layout::DetailTier::Lines) {
+            const QPointF end = QPointF(way.elementAt(0)) + QPointF(0, 1);
+            paintHead(piece.edge != layout::kNone ? tipOf(piece.edge) : end, width, m_theme[Role::SearchLine]);
+        }
+    }
+}
+
+void GraphPainter::paintPiece(const PathPiece& piece, QPainterPath& way)
+{
+    if (piece.edge != layout::kNone) {
+        appendEdge(way, layout().edge(piece.edge));
+        return;
+    }
+    const layout::Rect& producer = layout().nodes[static_cast<std::size_t>(piece.producer)];
+    const layout::Rect& consumer = layout().nodes[static_cast<std::size_t>(piece.consumer)];
+    way.moveTo(m_camera.toScreen(layout::Point{producer.center().x, producer.bottom()}));
+    way.lineTo(m_camera.toScreen(layout::Point{consumer.center().x, consumer.y}));
+}
+
+void GraphPainter::paintFigures()
+{
+    if (m_tier != layout::DetailTier::Full || m_camera.zoom() < kFigureZoom) {
+        return;
+    }
+    for (const Index edge : m_edges) {
+        if (!std::isnan(relevance(edge))) {
+            paintFigure(edge);
+        }
+    }
+}
+
+/// The relevance of an edge as a figure beside its upper end, where nothing else is.
+void GraphPainter::paintFigure(Index edge)
+{
+    const auto points = layout().edge(edge);
+    const QString text = valueText(relevance(edge), 3);
+    const double scale = fonts::scale();
+    const double width = QFontMetricsF(m_figureFont).horizontalAdvance(text) / m_camera.zoom();
+    const double away = widthOf(relevance(edge)) / 2 / m_camera.zoom() + 7 * scale;
+    const double height = 12 * scale;
+    const double y = points.front().y + 3 * scale; // in the middle of the least gap of two layers
+    for (const double x : {points.front().x + away, points.front().x - away - width}) {
+        const layout::Rect area{x - 2 * scale, y, width + 4 * scale, height};
+        if (!bendsThrough(edge, area) && isFree(area, edge)) {
+            m_placed.push_back(area);
+            paintChip(m_camera.toScreen(area.center()), text, m_theme[Role::Text2], crossesFrame(area));
+            return;
+        }
+    }
+}
+
+bool GraphPainter::isFree(const layout::Rect& area, Index edge)
+{
+    const auto isInTheWay = [&](const layout::Rect& other) { return other.intersects(area); };
+    if (std::any_of(m_placed.begin(), m_placed.end(), isInTheWay)) {
+        return false;
+    }
+    m_scratch.clear();
+    layout().nodesIn(area, m_scratch);
+    if (!m_scratch.empty()) {
+        return false;
+    }
+    layout().edgesIn(area, m_scratch);
+    return std::all_of(m_scratch.begin(), m_scratch.end(), [&](Index other) { return other == edge; });
+}
+
+/// True when a slanted piece of an edge may run through an area.
+bool GraphPainter::bendsThrough(Index edge, const layout::Rect& area) const
+{
+    const auto points = layout().edge(edge);
+    for (std::size_t i = 1; i < points.size(); ++i) {
+        const layout::Point& a = points[i - 1];
+        const layout::Point& b = points[i];
+        const layout::Rect box{std::min(a.x, b.x), std::min(a.y, b.y), std::abs(a.x - b.x), std::abs(a.y - b.y)};
+        if (!isVertical(a, b) && box.intersects(area)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// True when the outline of a frame runs through an area.
+bool GraphPainter::crossesFrame(const layout::Rect& area) const
+{
+    return std::any_of(m_frames.begin(), m_frames.end(), [&](Index frame) {
+        const layout::Rect& rect = layout().groups[static_cast<std::size_t>(frame)];
+        return rect.intersects(area) && !rect.contains(area);
+    });
+}
+
+/// A short text, on a piece of ground where something lies below it.
+void GraphPainter::paintChip(QPointF center, const QString& text, const QColor& color, bool hasGround)
+{
+    const double width = QFontMetricsF(m_figureFont).horizontalAdvance(text);
+    if (hasGround) {
+        const QRectF chip(center.x() - width / 2 - length(3), center.y() - length(7), width + length(6), length(14));
+        m_painter.setRenderHint(QPainter::Antialiasing, true);
+        m_painter.setPen(Qt::NoPen);
+        m_painter.setBrush(m_theme[Role::Base]);
+        m_painter.drawRoundedRect(chip, length(2), length(2));
+    }
+    m_painter.setFont(m_figureFont);
+    m_painter.setPen(color);
+    m_painter.drawText(QPointF(center.x() - width / 2, center.y() + m_figureDrop), text);
+}
+
+/// What the selected promise holds, beside the longest piece of its path.
+void GraphPainter::paintHeld()
+{
+    const PromisePath* path = m_picture.path;
+    if (path == nullptr || path->isEmpty() || !path->held || m_tier != layout::DetailTier::Full) {
+        return;
+    }
+    const PathPiece& piece = path->pieces.front();
+    QPainterPath way;
+    paintPiece(piece, way);
+    const QString text = QCoreApplication::translate("retro::views::GraphView", "%1 held by P%2")
+                             .arg(valueText(*path->held, 3))
+                             .arg(path->promise.value);
+    const double width = QFontMetricsF(m_figureFont).horizontalAdvance(text);
+    paintChip(way.pointAtPercent(0.5) + QPointF(-width / 2 - length(10), 0), text, m_theme[Role::SearchText], true);
+}
+
+} // namespace retro::views

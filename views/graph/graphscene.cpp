@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/graph/graphscene.h"
+
+#include "core/layout/layout.h"
+#include "views/common/numbertext.h"
+
+#include <QCoreApplication>
+
+#include <algorithm>
+#include <utility>
+
+namespace retro::views
+{
+
+using layout::Index;
+using layout::kNone;
+
+namespace
+{
+
+constexpr Index kFewBoxes = 8; // fewer than this show nothing of a large graph
+
+layout::LayoutOptions optionsFor(const BoxMetrics& metrics)
+{
+    const double s = metrics.scale;
+    layout::LayoutOptions options;
+    options.nodeGap = 24 * s;
+    options.laneGap = 16 * s;
+    options.layerGap = 16 * s;
+    options.gapSlope = 0.06;
+    options.maxLayerGap = 34 * s;
+    options.portGap = 14 * s;
+    options.groupPadding = 10 * s;
+    options.groupHeader = 22 * s;
+    return options;
+}
+
+void measureNodes(GraphBook& book)
+{
+    const graph::Graph& graph = *book.graph;
+    book.nodeWidths.reserve(graph.runNodeCount());
+    for (std::size_t i = 0; i < graph.runNodeCount(); ++i) {
+        const base::NodeId node(i);
+        book.nodeWidths.push_back(book.metrics.nodeWidth(shortName(graph, node), shortShape(graph, *book.run, node)));
+    }
+}
+
+/// Groups stand behind those around them, so that one walk from the back sums up.
+void measureGroups(GraphBook& book)
+{
+    const layout::GroupedGraph& graph = book.drawn.graph;
+    const std::vector<Index>& parents = graph.groupParents;
+    book.groupParts.assign(parents.size(), 0);
+    book.groupDepths.assign(parents.size(), 0);
+    for (const Index group : graph.nodeGroups) {
+        if (group != kNone) {
+            ++book.groupParts[static_cast<std::size_t>(group)];
+        }
+    }
+    for (std::size_t group = parents.size(); group-- > 0;) {
+        if (parents[group] != kNone) {
+            book.groupParts[static_cast<std::size_t>(parents[group])] += book.groupParts[group];
+        }
+    }
+    for (std::size_t group = 0; group < parents.size(); ++group) {
+        if (parents[group] != kNone) {
+            book.groupDepths[group] = book.groupDepths[static_cast<std::size_t>(parents[group])] + 1;
+        }
+    }
+}
+
+std::vector<bool> closedFrom(const GraphBook& book, Index depth)
+{
+    std::vector<bool> closed(book.groupDepths.size());
+    for (std::size_t group = 0; group < closed.size(); ++group) {
+        closed[group] = book.groupDepths[group] >= depth;
+    }
+    return closed;
+}
+
+/// Boxes when all groups from `depth` on are closed, as if none had to be cut into parts.
+Index boxesFrom(const GraphBook& book, Index depth)
+{
+    const layout::GroupedGraph& graph = book.drawn.graph;
+    Index boxes = 0;
+    for (const Index group : graph.nodeGroups) {
+        boxes += group == kNone || book.groupDepths[static_cast<std::size_t>(group)] < depth ? 1 : 0;
+    }
+    return boxes + static_cast<Index>(std::count(book.groupDepths.begin(), book.groupDepths.end(), depth));
+}
+
+std::vector<layout::Size> sizesOf(const GraphBook& book, const layout::VisibleGraph& visible)
+{
+    std::vector<layout::Size> sizes;
+    sizes.reserve(visible.nodes.size());
+    for (const layout::VisibleNode& node : visible.nodes) {
+        const double width =
+            node.isGroup() ? book.metrics.groupWidth(book.drawn.groupName(node.group), countOfNodes(node.memberCount))
+                           : book.nodeWidths[static_cast<std::size_t>(node.node)];
+        sizes.push_back({width, book.metrics.height});
+    }
+    return sizes;
+}
+
+} // namespace
+
+std::string_view shortName(const graph::Graph& graph, base::NodeId node)
+{
+    const std::string_view whole = graph.labelOf(node);
+    const std::size_t end = whole.find_last_not_of('/');
+    if (end == std::string_view::npos) {
+        return whole;
+    }
+    const std::string_view name = whole.substr(0, end + 1);
+    const std::size_t slash = name.rfind('/');
+    return slash == std::string_view::npos ? name : name.substr(slash + 1);
+}
+
+std::string shortShape(const graph::Graph& graph, const trace::Run& run, base::NodeId node)
+{
+    const auto outputs = graph.outputsOf(node);
+    if (outputs.empty() || outputs.front().index() >= run.shapes.size()) {
+        return {};
+    }
+    const tensor::Shape& shape = run.shapes[outputs.front().index()];
+    std::string text;
+    for (std::size_t i = shape.size() > 1 && shape.front() == 1 ? 1 : 0; i < shape.size(); ++i) {
+        text += (text.empty() ? "" : "×") + std::to_string(shape[i]);
+    }
+    return text;
+}
+
+std::string countOfNodes(Index count)
+{
+    const QString text = count == 1
+                             ? QCoreApplication::translate("retro::views::GraphView", "1 node")
+                             : QCoreApplication::translate("retro::views::GraphView", "%1 nodes").arg(countText(count));
+    return text.toStdString();
+}
+
+std::shared_ptr<const GraphBook> makeBook(std::shared_ptr<const trace::Run> run,
+                                          std::shared_ptr<const graph::Graph> graph, const BoxMetrics& metrics)
+{
+    auto book = std::make_shared<GraphBook>();
+    book->run = std::move(run);
+    book->graph = std::move(graph);
+    book->metrics = metrics;
+    book->drawn = layout::readGraph(*book->graph);
+    book->flow = RelevanceFlow(book->drawn, *book->run);
+    measureNodes(*book);
+    measureGroups(*book);
+    return book;
+}
+
+std::vector<bool> initiallyClosed(const GraphBook& book)
+{
+    const std::vector<Index>& depths = book.groupDepths;
+    const Index deepest = depths.empty() ? 0 : *std::max_element(depths.begin(), depths.end());
+    if (book.drawn.graph.nodeCount <= kOpenNodes) {
+        return std::vector<bool>(depths.size(), false);
+    }
+    Index depth = 0;
+    while (depth < deepest && boxesFrom(book, depth) < kFewBoxes) {
+        ++depth;
+    }
+    return closedFrom(book, depth);
+}
+
+base::Result<std::shared_ptr<const GraphScene>> makeScene(std::shared_ptr<const GraphBook> book,
+                                                          std::vector<bool> closed, const std::stop_token& stop)
+{
+    auto scene = std::make_shared<GraphScene>();
+    scene->book = std::move(book);
+    scene->closed = std::move(closed);
+    RETRO_TRY(scene->visible, layout::collapse(scene->book->drawn.graph, scene->closed));
+    const layout::LayoutInput input = layout::layoutInputOf(scene->visible, sizesOf(*scene->book, scene->visible));
+    RETRO_TRY(scene->layout, layout::computeLayout(input, optionsFor(scene->book->metrics), stop));
+    const auto edgeCount = static_cast<Index>(scene->visible.edges.size());
+    const std::vector<layout::LayoutEdge>& edges = scene->visible.edges;
+    scene->producersOf = layout::groupBy(edgeCount, scene->boxCount(), [&](Index e) { return edges[e].to; });
+    scene->consumersOf = layout::groupBy(edgeCount, scene->boxCount(), [&](Index e) { return edges[e].from; });
+    return std::shared_ptr<const GraphScene>(std::move(scene));
+}
+
+Index GraphScene::boxOf(base::NodeId node) const
+{
+    return node.isValid() && node.index() < visible.visibleOf.size() ? visible.visibleOf[node.index()] : kNone;
+}
+
+Index GraphScene::edgeBetween(Index producer, Index consumer) const
+{
+    for (const Index edge : producersOf[consumer]) {
+        if (visible.edges[static_cast<std::size_t>(edge)].from == producer) {
+            return edge;
+        }
+    }
+    return kNone;
+}
+
+base::ValueId GraphScene::valueOf(Index edge) const
+{
+    const auto members = visible.edgeMembers[edge];
+    return members.empty() ? base::ValueId() : book->drawn.edgeTensors[static_cast<std::size_t>(members.front())].value;
+}
+
+bool GraphScene::carries(Index edge, base::ValueId value) const
+{
+    const auto members = visible.edgeMembers[edge];
+    return std::any_of(members.begin(), members.end(), [&](Index member) {
+        return book->drawn.edgeTensors[static_cast<std::size_t>(member)].value == value;
+    });
+}
+
+} // namespace retro::views

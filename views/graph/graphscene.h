@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/base/result.h"
+#include "core/layout/graphadapter.h"
+#include "core/layout/layeredlayout.h"
+#include "views/graph/boxmetrics.h"
+#include "views/graph/relevanceflow.h"
+
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace retro::views
+{
+
+/// Graphs with at most this many nodes start with every group open.
+inline constexpr layout::Index kOpenNodes = 60;
+
+/// The graph of a run as it can be drawn: everything that does not depend on which groups are open. Immutable, shared
+/// between threads.
+struct GraphBook
+{
+    std::shared_ptr<const trace::Run> run;
+    std::shared_ptr<const graph::Graph> graph;
+    layout::DrawnGraph drawn;
+    RelevanceFlow flow;
+    BoxMetrics metrics;
+    std::vector<double> nodeWidths;         ///< per node
+    std::vector<layout::Index> groupParts;  ///< per group: nodes in it and in all groups inside it
+    std::vector<layout::Index> groupDepths; ///< per group: 0 = outermost
+};
+
+/// Reads a graph and the events of a run on it. O(nodes + edges + events).
+[[nodiscard]] std::shared_ptr<const GraphBook>
+makeBook(std::shared_ptr<const trace::Run> run, std::shared_ptr<const graph::Graph> graph, const BoxMetrics& metrics);
+
+/// Which groups are closed when a graph is opened: none in a small graph; else all from one depth on, the outermost
+/// unless that would leave next to nothing to see.
+[[nodiscard]] std::vector<bool> initiallyClosed(const GraphBook& book);
+
+/// A drawing: what is visible with some groups closed, and where it lies. Immutable, shared between threads. Boxes,
+/// edges and frames are those of `visible`, positions those of `layout`, in scene units.
+struct GraphScene
+{
+    std::shared_ptr<const GraphBook> book;
+    std::vector<bool> closed; ///< per group
+    layout::VisibleGraph visible;
+    layout::LayeredLayout layout;
+    layout::Buckets producersOf; ///< per box: edges that enter it
+    layout::Buckets consumersOf; ///< per box: edges that leave it
+
+    [[nodiscard]] const graph::Graph& graph() const { return *book->graph; }
+    [[nodiscard]] layout::Index boxCount() const { return static_cast<layout::Index>(visible.nodes.size()); }
+    /// The box that shows a node; kNone when there is no such node.
+    [[nodiscard]] layout::Index boxOf(base::NodeId node) const;
+    /// The edge from one box to another, kNone when there is none; the first of several.
+    [[nodiscard]] layout::Index edgeBetween(layout::Index producer, layout::Index consumer) const;
+    /// The value that an edge carries; the first one of a merged edge.
+    [[nodiscard]] base::ValueId valueOf(layout::Index edge) const;
+    /// True when an edge carries a value, alone or with others.
+    [[nodiscard]] bool carries(layout::Index edge, base::ValueId value) const;
+};
+
+/// Collapses and lays out. Errors: those of layout::collapse and layout::computeLayout (Input, Cancelled).
+[[nodiscard]] base::Result<std::shared_ptr<const GraphScene>>
+makeScene(std::shared_ptr<const GraphBook> book, std::vector<bool> closed, const std::stop_token& stop = {});
+
+/// Last part of a node's name, after the last '/'.
+[[nodiscard]] std::string_view shortName(const graph::Graph& graph, base::NodeId node);
+/// Shape of a node's first output without a leading batch of 1: "3×96×96"; empty when unknown.
+[[nodiscard]] std::string shortShape(const graph::Graph& graph, const trace::Run& run, base::NodeId node);
+/// "19 nodes".
+[[nodiscard]] std::string countOfNodes(layout::Index count);
+
+} // namespace retro::views

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "views/graph/graphscene.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace retro::views
+{
+
+/// What a box shows at a position of the run.
+struct BoxStatus
+{
+    event::Mode mode = event::Mode::None; ///< of its last visit; of a group: of the member that was visited last
+    base::NodeId lastVisited;             ///< that member; invalid before the first visit
+    std::uint32_t waiting = 0;            ///< promises that start here and are not complete
+    std::uint32_t landed = 0;             ///< parts that have landed; set only while some have and some have not
+    std::uint32_t parts = 0;              ///< in-edges, set with `landed`
+    bool isFulfilled = false;             ///< a promise that starts here is complete, or was answered here
+    bool isInFrontier = false;            ///< relevance has landed here and is not consumed
+    bool isLeaking = false;               ///< the ledger row of a member does not add up
+    bool operator==(const BoxStatus&) const = default;
+};
+
+/// The state of a run, box by box and edge by edge of a drawing. Plain value.
+struct GraphStatus
+{
+    std::vector<BoxStatus> boxes;
+    std::vector<float> edges;          ///< Σ of the relevance that has passed; NaN while none has
+    layout::Index now = layout::kNone; ///< box of the current node
+};
+
+/// `state` may be null: nothing has happened then. O(nodes + edges + visits).
+[[nodiscard]] GraphStatus makeStatus(const GraphScene& scene, const trace::RunState* state, std::uint64_t position);
+
+/// The node that stands for a box when it is selected: itself; of a group the member that was visited last, else the
+/// last one in the order of execution.
+[[nodiscard]] base::NodeId representative(const GraphScene& scene, const GraphStatus& status, layout::Index box);
+
+} // namespace retro::views

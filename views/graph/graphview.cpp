@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/graph/graphview.h"
+
+#include "views/common/jobrunner.h"
+#include "views/common/numbertext.h"
+#include "views/common/theme.h"
+#include "views/graph/graphcanvas.h"
+#include "views/graph/graphfigure.h"
+#include "views/graph/graphfind.h"
+#include "views/graph/graphtools.h"
+#include "views/graph/graphwords.h"
+
+#include <QDataStream>
+#include <QIODevice>
+
+#include <utility>
+
+namespace retro::views
+{
+
+using layout::Index;
+using layout::kNone;
+
+namespace
+{
+
+constexpr std::size_t kAsideNodes = 2000; // graphs from this size on are laid out off the GUI thread
+constexpr double kZoomStep = 1.25;
+constexpr quint8 kStateVersion = 1;
+
+} // namespace
+
+GraphView::GraphView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent)
+    : View(model, cursor, selection, parent)
+{
+    m_canvas = new GraphCanvas(this);
+    m_find = new GraphFind(m_canvas);
+    m_jobs = new JobRunner(this);
+    m_canvas->setTips([this](const Hit& hit) { return tipFor(hit); });
+    setBody(m_canvas);
+    setFocusProxy(m_canvas);
+    setEmptyText(tr("The network appears here, with the path of relevance through it, once something was explained."));
+    connect(m_canvas, &GraphCanvas::boxClicked, this, &GraphView::selectBox);
+    connect(m_canvas, &GraphCanvas::boxActivated, this, &GraphView::activateBox);
+    connect(m_canvas, &GraphCanvas::edgeClicked, this, &GraphView::selectEdge);
+    connect(m_canvas, &GraphCanvas::groundClicked, &selection, &Selection::clear);
+    connect(m_canvas, &GraphCanvas::groupToggled, this, &GraphView::toggleGroup);
+    connect(m_canvas, &GraphCanvas::allGroupsToggled, this, &GraphView::setAllClosed);
+    connect(m_canvas, &GraphCanvas::zoomChanged, this, &GraphView::zoomChanged);
+    connect(m_find, &GraphFind::found, &selection, &Selection::selectNode);
+    connect(m_find, &GraphFind::closed, m_canvas, qOverload<>(&QWidget::setFocus));
+    connect(m_jobs, &JobRunner::delivered, this, &GraphView::layoutFinished);
+}
+
+QString GraphView::subject() const
+{
+    if (!model().hasRun()) {
+        return {};
+    }
+    const base::NodeId selected = model().nodeOf(selection().thing());
+    const base::NodeId node = selected.isValid() ? selected : model().state().current;
+    const bool isKnown = node.isValid() && node.index() < model().graph().runNodeCount();
+    const QString path = isKnown ? scopePath(model().graph(), node) : QString();
+    const auto count = static_cast<std::int64_t>(model().graph().runNodeCount());
+    return path.isEmpty() ? (count == 1 ? tr("1 node") : tr("%1 nodes").arg(countText(count))) : path;
+}
+
+QString GraphView::hint() const
+{
+    return tr("The network, inputs on top. Relevance runs upwards; a border shows how a node was visited last.");
+}
+
+bool GraphView::canShow(const SelectedThing& thing) const
+{
+    return std::holds_alternative<std::monostate>(thing) || (model().hasRun() && model().nodeOf(thing).isValid());
+}
+
+QStringList GraphView::exportFormats() const
+{
+    return {QStringLiteral("svg"), QStringLiteral("png"), QStringLiteral("pdf"), QStringLiteral("dot"),
+            QStringLiteral("json")};
+}
+
+base::Result<void> GraphView::exportTo(const std::filesystem::path& path)
+{
+    if (!model().hasRun()) {
+        return base::usageError("there is no graph to export; open a run first", path.string());
+    }
+    const auto book = showsThisRun() ? m_canvas->scene()->book
+                                     : makeBook(model().sharedRun(), model().run().graph, BoxMetrics::ofFonts());
+    const FigureState state{&model().state(), model().position(), model().valueOf(selection().thing())};
+    const bool isSameGraph = m_closed.size() == book->groupDepths.size();
+    FigureOptions options;
+    options.closed = isSameGraph ? m_closed : initiallyClosed(*book);
+    options.theme = theme(this).kind();
+    options.promise = selection().promise().value_or(base::PromiseId());
+    return writeFigure(path, book, state, options);
+}
+
+QByteArray GraphView::saveState() const
+{
+    QByteArray bytes;
+    QDataStream out(&bytes, QIODevice::WriteOnly);
+    out << kStateVersion << m_isFollowing << m_canvas->isMapShown() << m_canvas->isLegendShown();
+    return bytes;
+}
+
+void GraphView::restoreState(const QByteArray& state)
+{
+    QDataStream in(state);
+    quint8 version = 0;
+    bool isFollowing = true;
+    bool isMapShown = true;
+    bool isLegendShown = true;
+    in >> version >> isFollowing >> isMapShown >> isLegendShown;
+    if (in.status() == QDataStream::Ok && version == kStateVersion) {
+        setFollow(isFollowing);
+        setMinimapShown(isMapShown);
+        setLegendShown(isLegendShown);
+    }
+}
+
+QWidget* GraphView::tools()
+{
+    if (m_tools == nullptr) {
+        m_tools = new GraphTools(this);
+        m_tools->hide(); // until its new owner lays it out
+        m_tools->setZoom(m_canvas->camera().zoom());
+        connect(this, &GraphView::zoomChanged, m_tools, &GraphTools::setZoom);
+        connect(m_tools, &GraphTools::findWanted, this, &GraphView::showFind);
+        connect(m_tools, &GraphTools::zoomInWanted, this, &GraphView::zoomIn);
+        connect(m_tools, &GraphTools::zoomOutWanted, this, &GraphView::zoomOut);
+        connect(m_tools, &GraphTools::fitWanted, this, &GraphView::fitAll);
+    }
+    return m_tools;
+}
+
+bool GraphView::isLayoutRunning() const { return m_jobs->isRunning(); }
+
+void GraphView::zoomIn() { m_canvas->zoomBy(kZoomStep); }
+
+void GraphView::zoomOut() { m_canvas->zoomBy(1 / kZoomStep); }
+
+void GraphView::fitAll() { m_canvas->fitAll(); }
+
+void GraphView::fitSelection() { m_canvas->fitSelection(); }
+
+void GraphView::showFind()
+{
+    m_find->move(8, 8);
+    m_find->open();
+}
+
+void GraphView::findNext() { m_find->next(); }
+
+void GraphView::findPrevious() { m_find->previous(); }
+
+void GraphView::setFollow(bool isOn) { m_isFollowing = isOn; }
+
+void GraphView::setMinimapShown(bool isShown) { m_canvas->setMapShown(isShown); }
+
+void GraphView::setLegendShown(bool isShown) { m_canvas->setLegendShown(isShown); }
+
+QString GraphView::emptyReason() const
+{
+    if (!model().hasRun()) {
+        return {};
+    }
+    return model().graph().runNodeCount() == 0 ? tr("This model has no nodes to draw.") : m_problem;
+}
+
+bool GraphView::showsThisRun() const
+{
+    return m_canvas->scene() != nullptr && m_canvas->scene()->book->run == model().sharedRun();
+}
+
+void GraphView::refresh(Changes changes)
+{
+    if (changes & Change::Run) {
+        openRun();
+    } else if (showsThisRun()) {
+        if (changes & Change::State) {
+            applyState();
+        }
+        if (changes & (Change::State | Change::Selection)) {
+            applySelection(std::exchange(m_isOwnSelection, false) || !(changes & Change::Selection));
+        }
+    }
+    m_canvas->update();
+}
+
+/// Another run; when it is of the graph that is on screen, camera and open groups stay.
+void GraphView::openRun()
+{
+    m_find->setGraph(model().run().graph);
+    if (model().graph().runNodeCount() == 0) {
+        return;
+    }
+    const bool isSameGraph = m_canvas->scene() != nullptr && m_canvas->scene()->book->graph == model().run().graph;
+    build(isSameGraph ? m_closed : std::vector<bool>(), !isSameGraph);
+}
+
+/// Lays out with some groups closed; for the first picture of a graph (`isFirst`) the groups are chosen here. Small
+/// graphs at once, so that the first paint is complete; large ones aside, while the old picture stays.
+void GraphView::build(std::vector<bool> closed, bool isFirst)
+{
+    const auto shown = m_canvas->scene();
+    auto book = showsThisRun() ? shown->book : nullptr;
+    const auto make = [run = model().sharedRun(), metrics = BoxMetrics::ofFonts(), book = std::move(book),
+                       closed = std::move(closed), isFirst](const std::stop_token& stop) {
+        const auto pages = book != nullptr ? book : makeBook(run, run->graph, metrics);
+        return makeScene(pages, isFirst ? initiallyClosed(*pages) : closed, stop);
+    };
+    if (model().graph().runNodeCount() < kAsideNodes) {
+        m_jobs->cancel();
+        install(make({}), isFirst);
+        return;
+    }
+    m_jobs->start([this, make, isFirst](const std::stop_token& stop) -> JobRunner::Delivery {
+        auto scene = std::make_shared<base::Result<ScenePointer>>(make(stop));
+        return [this, scene, isFirst] { install(std::move(*scene), isFirst); };
+    });
+}
+
+void GraphView::install(base::Result<ScenePointer> scene, bool isFirst)
+{
+    m_problem.clear();
+    if (!scene.ok()) {
+        m_problem = tr("The graph cannot be drawn: %1.").arg(QString::fromStdString(scene.error().text()));
+        schedule(Change::Selection);
+        return;
+    }
+    const ScenePointer shown = std::move(scene).value();
+    if (isFirst) {
+        m_closed = shown->closed;
+    }
+    m_canvas->setScene(shown, makeStatus(*shown, &model().state(), model().position()));
+    if (isFirst) {
+        m_canvas->showFirst();
+    }
+    applySelection(true);
+}
+
+void GraphView::applyState()
+{
+    const auto scene = m_canvas->scene();
+    m_canvas->setStatus(makeStatus(*scene, &model().state(), model().position()));
+    if (m_isFollowing) {
+        m_canvas->reveal(m_canvas->status().now);
+    }
+}
+
+/// `isFromHere`: the user pointed at something in this view, so that it must not scroll by itself.
+void GraphView::applySelection(bool isFromHere)
+{
+    const auto scene = m_canvas->scene();
+    const Index box = scene->boxOf(model().nodeOf(selection().thing()));
+    const base::PromiseId promise = selection().promise().value_or(base::PromiseId());
+    m_canvas->setMarks(box, selection().value().value_or(base::ValueId()), makePath(*scene, model().state(), promise));
+    if (!isFromHere && m_isFollowing) {
+        m_canvas->reveal(box);
+    }
+    describeSelection();
+}
+
+void GraphView::describeSelection()
+{
+    const base::NodeId node = model().nodeOf(selection().thing());
+    m_canvas->setAccessibleDescription(
+        node.isValid() ? describeNode(model(), node)
+                       : tr("Nothing is selected. Arrow keys walk from node to node, Enter goes to where the relevance "
+                            "of a node was known."));
+}
+
+void GraphView::selectBox(int box)
+{
+    m_isOwnSelection = true;
+    selection().selectNode(representative(*m_canvas->scene(), m_canvas->status(), box));
+    flush();
+}
+
+void GraphView::activateBox(int box)
+{
+    const base::NodeId node = representative(*m_canvas->scene(), m_canvas->status(), box);
+    if (const auto step = model().relevanceStep(node)) {
+        cursor().moveTo(*step);
+    }
+}
+
+void GraphView::selectEdge(int edge)
+{
+    m_isOwnSelection = true;
+    selection().selectValue(m_canvas->scene()->valueOf(edge));
+    flush();
+}
+
+void GraphView::toggleGroup(int group, QPointF pixel)
+{
+    const auto at = static_cast<std::size_t>(group);
+    m_closed[at] = !m_closed[at];
+    m_canvas->hold(group, pixel);
+    build(m_closed, false);
+}
+
+void GraphView::setAllClosed(bool isClosed)
+{
+    m_closed.assign(m_closed.size(), isClosed);
+    const base::NodeId node = model().hasRun() ? model().nodeOf(selection().thing()) : base::NodeId();
+    if (!showsThisRun()) {
+        return;
+    }
+    build(m_closed, false);
+    if (node.isValid()) {
+        m_canvas->reveal(m_canvas->selected());
+    } else {
+        m_canvas->fitAll();
+    }
+}
+
+QString GraphView::tipFor(const Hit& hit) const
+{
+    if (!model().hasRun() || !showsThisRun()) {
+        return {};
+    }
+    const GraphScene& scene = *m_canvas->scene();
+    switch (hit.kind) {
+    case HitKind::Box:
+        return describeBox(model(), scene, m_canvas->status(), hit.index);
+    case HitKind::Edge:
+        return describeEdge(model(), scene, m_canvas->status(), hit.index);
+    case HitKind::Frame:
+        return tr("%1\nDouble click closes the group.")
+            .arg(QString::fromStdString(scene.book->drawn.groupPaths[static_cast<std::size_t>(
+                scene.visible.frames[static_cast<std::size_t>(hit.index)])]));
+    case HitKind::Nothing:
+        break;
+    }
+    return {};
+}
+
+} // namespace retro::views

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "views/graph/graphscene.h"
+
+namespace retro::views
+{
+
+/// What lies under a point.
+enum class HitKind { Nothing, Box, Frame, Edge };
+
+struct Hit
+{
+    HitKind kind = HitKind::Nothing;
+    layout::Index index = layout::kNone; ///< box, frame or edge of the scene
+    bool isOnSign = false;               ///< on the ▸ of a closed group or the ▾ of a frame
+    bool operator==(const Hit&) const = default;
+};
+
+/// Box, else title of a frame, else edge at most `tolerance` away (scene units).
+[[nodiscard]] Hit hitTest(const GraphScene& scene, layout::Point point, double tolerance);
+
+/// The strip at the top of a frame that holds its title.
+[[nodiscard]] layout::Rect titleOf(const GraphScene& scene, layout::Index frame);
+/// Where the ▸ of a closed group's box stands.
+[[nodiscard]] layout::Rect signOf(const GraphScene& scene, layout::Index box);
+
+enum class Direction { Up, Down, Left, Right };
+
+/// The box that an arrow key leads to: up and down the nearest producer and consumer, left and right the next box of
+/// the layer. kNone at the border.
+[[nodiscard]] layout::Index neighbour(const GraphScene& scene, layout::Index box, Direction direction);
+/// The producer of the first operand, or the first consumer. kNone when there is none.
+[[nodiscard]] layout::Index firstProducer(const GraphScene& scene, layout::Index box);
+[[nodiscard]] layout::Index firstConsumer(const GraphScene& scene, layout::Index box);
+
+/// The frame to be closed for a box: the innermost around it. kNone when it stands in none.
+[[nodiscard]] layout::Index frameAround(const GraphScene& scene, layout::Index box);
+
+/// Nodes whose name contains `text`, whatever the case, in the order of execution.
+[[nodiscard]] std::vector<base::NodeId> findNodes(const graph::Graph& graph, std::string_view text);
+
+} // namespace retro::views
