@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <span>
 
 namespace retro::views
 {
@@ -79,6 +80,30 @@ bool readLayout(const tensor::Shape& shape, bool isChannelsLast, std::int64_t sa
     const bool isPicture = layout.channels == 1 || layout.channels == 3;
     return isPicture && layout.height > 0 && layout.width > 0 && sample >= 0 && sample < samples;
 }
+
+// Takes the model's scaling back, pixel by pixel.
+struct PixelReader
+{
+    std::span<const double> values;
+    const ImageLayout& layout;
+    double low;
+    double high;
+    const std::vector<double>& mean;
+    const std::vector<double>& deviation;
+    bool isBgr;
+
+    [[nodiscard]] uchar byteAt(std::int64_t shown, std::int64_t y, std::int64_t x) const
+    {
+        std::int64_t channel = layout.channels == 1 ? 0 : shown;
+        if (isBgr && layout.channels == 3) {
+            channel = 2 - channel;
+        }
+        const auto c = static_cast<std::size_t>(channel);
+        const double stored = values[static_cast<std::size_t>(layout.index(channel, y, x))];
+        const double t = (stored * channelOr(deviation, c, 1) + channelOr(mean, c, 0) - low) / (high - low);
+        return std::isnan(t) ? uchar{0} : static_cast<uchar>(std::lround(255 * std::clamp(t, 0.0, 1.0)));
+    }
+};
 
 } // namespace
 
@@ -164,23 +189,13 @@ QImage pictureOfTensor(const tensor::Tensor& input, double low, double high, con
     if (!input.isValid() || !readLayout(input.shape(), isChannelsLast, sample, layout) || high == low) {
         return {};
     }
-    const auto byteAt = [&](std::int64_t shown, std::int64_t y, std::int64_t x) {
-        std::int64_t channel = layout.channels == 1 ? 0 : shown;
-        if (isBgr && layout.channels == 3) {
-            channel = 2 - channel;
-        }
-        const auto c = static_cast<std::size_t>(channel);
-        const double v = input.at(layout.index(channel, y, x)) * channelOr(deviation, c, 1) + channelOr(mean, c, 0);
-        const double t = std::isnan(v) ? 0 : (v - low) / (high - low);
-        return static_cast<uchar>(std::lround(255 * std::clamp(t, 0.0, 1.0)));
-    };
+    const tensor::Tensor plain = input.to(tensor::DType::Float64).contiguous();
+    const PixelReader reader{plain.span<double>(), layout, low, high, mean, deviation, isBgr};
     QImage image(static_cast<int>(layout.width), static_cast<int>(layout.height), QImage::Format_RGB888);
     for (std::int64_t y = 0; y < layout.height; ++y) {
         uchar* out = image.scanLine(static_cast<int>(y));
-        for (std::int64_t x = 0; x < layout.width; ++x) {
-            for (std::int64_t c = 0; c < 3; ++c) {
-                *out++ = byteAt(c, y, x);
-            }
+        for (std::int64_t i = 0; i < 3 * layout.width; ++i) {
+            out[i] = reader.byteAt(i % 3, y, i / 3);
         }
     }
     return image;

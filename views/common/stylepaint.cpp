@@ -79,6 +79,26 @@ void buttonBox(QPainter& painter, const QRect& box, const QColor& fill, const QC
     painter.restore();
 }
 
+bool isTouched(const QStyleOption& option)
+{
+    return has(option, QStyle::State_Enabled) &&
+           (has(option, QStyle::State_MouseOver) || has(option, QStyle::State_Sunken));
+}
+
+QColor buttonFill(const QStyleOption& option, const Theme& colors)
+{
+    if (!has(option, QStyle::State_Enabled)) {
+        return colors[Role::Window];
+    }
+    if (has(option, QStyle::State_Sunken)) {
+        return colors[Role::Line];
+    }
+    if (has(option, QStyle::State_On)) {
+        return colors[Role::Sel];
+    }
+    return colors[has(option, QStyle::State_MouseOver) ? Role::Grid : Role::Button];
+}
+
 void filledButton(const QStyleOption& option, QPainter& painter, const QWidget* widget)
 {
     const Theme& colors = theme();
@@ -110,33 +130,16 @@ bool isFilled(const QWidget* widget) { return hasProperty(widget, "filled"); }
 
 void button(const QStyleOption& option, QPainter& painter, const QWidget* widget)
 {
-    const Theme& colors = theme(widget);
-    const bool isEnabled = has(option, QStyle::State_Enabled);
-    const bool isOn = has(option, QStyle::State_On);
-    const bool isTool = has(option, QStyle::State_AutoRaise);
     const bool isSegment = hasProperty(widget, "segment");
-    if (isFilled(widget) && isEnabled && (isOn || !isSegment)) {
+    if (isFilled(widget) && has(option, QStyle::State_Enabled) && (has(option, QStyle::State_On) || !isSegment)) {
         return filledButton(option, painter, widget);
     }
-    QColor fill = colors[Role::Button];
-    QColor line = colors[Role::ButtonLine];
-    if (isOn) {
-        fill = colors[Role::Sel];
-    } else if (isTool && !isSegment) {
-        const bool isTouched = isEnabled && (has(option, QStyle::State_MouseOver) || has(option, QStyle::State_Sunken));
-        if (!isTouched) {
-            return;
-        }
-        fill = colors[Role::Grid];
-        line = colors[Role::Grid];
+    const bool isFlat = has(option, QStyle::State_AutoRaise) && !isSegment && !has(option, QStyle::State_On);
+    if (isFlat && !isTouched(option)) {
+        return; // a tool button shows its frame only under the pointer
     }
-    if (has(option, QStyle::State_Sunken) || (isEnabled && has(option, QStyle::State_MouseOver) && !isOn)) {
-        fill = has(option, QStyle::State_Sunken) ? colors[Role::Line] : colors[Role::Grid];
-    }
-    if (!isEnabled) {
-        fill = colors[Role::Window];
-    }
-    buttonBox(painter, option.rect, fill, line, widget);
+    const Theme& colors = theme(widget);
+    buttonBox(painter, option.rect, buttonFill(option, colors), colors[isFlat ? Role::Grid : Role::ButtonLine], widget);
 }
 
 void field(const QStyleOption& option, QPainter& painter)

@@ -33,7 +33,13 @@ View::View(RunModel& model, Cursor& cursor, Selection& selection, QWidget* paren
     m_frame->setSingleShot(true);
     m_frame->setInterval(kFrame);
     connect(m_frame, &QTimer::timeout, this, &View::apply);
-    connect(&model, &RunModel::runChanged, this, [this] { schedule(Change::Run | Change::State); });
+    // Another run is shown at once: what the view holds of the old one must not be painted with the new one's names.
+    connect(&model, &RunModel::runChanged, this, [this] {
+        schedule(Change::Run | Change::State);
+        if (isVisible()) {
+            flush();
+        }
+    });
     connect(&model, &RunModel::stateChanged, this, [this] { schedule(Change::State); });
     connect(&model, &RunModel::loadStateChanged, this, &View::applyLoadState);
     connect(&selection, &Selection::changed, this, [this] { schedule(Change::Selection); });

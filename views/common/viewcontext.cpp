@@ -88,11 +88,10 @@ void RunModel::indexRelevance()
 
 QString RunModel::label(base::NodeId node) const { return text(graph().labelOf(node)); }
 
-QString RunModel::shortLabel(base::NodeId node) const
+QString RunModel::shortened(const QString& name)
 {
-    const QString whole = label(node);
-    const QString last = whole.section(QLatin1Char('/'), -1, -1, QString::SectionSkipEmpty);
-    return last.isEmpty() ? whole : last;
+    const QString last = name.section(QLatin1Char('/'), -1, -1, QString::SectionSkipEmpty);
+    return last.isEmpty() ? name : last;
 }
 
 QString RunModel::label(base::ValueId value) const { return text(graph().value(value).name); }
@@ -164,17 +163,26 @@ const tensor::Tensor* RunModel::forwardValue(base::ValueId value) const
 
 base::NodeId RunModel::nodeOf(const SelectedThing& thing) const
 {
-    if (const auto* node = std::get_if<base::NodeId>(&thing)) {
-        return node->isValid() && node->index() < graph().runNodeCount() ? *node : base::NodeId();
-    }
-    if (const auto* value = std::get_if<base::ValueId>(&thing)) {
-        return value->isValid() && value->index() < graph().valueCount() ? graph().nodeOf(*value) : base::NodeId();
-    }
-    if (const auto* promise = std::get_if<base::PromiseId>(&thing)) {
-        const bool isKnown = promise->isValid() && promise->index() < state().promises.size();
-        return isKnown ? state().promises[promise->index()].start : base::NodeId();
-    }
-    return {};
+    struct Finder
+    {
+        const RunModel& model;
+        base::NodeId operator()(std::monostate) const { return {}; }
+        base::NodeId operator()(base::NodeId node) const
+        {
+            return node.isValid() && node.index() < model.graph().runNodeCount() ? node : base::NodeId();
+        }
+        base::NodeId operator()(base::ValueId value) const
+        {
+            const bool isKnown = value.isValid() && value.index() < model.graph().valueCount();
+            return isKnown ? model.graph().nodeOf(value) : base::NodeId();
+        }
+        base::NodeId operator()(base::PromiseId promise) const
+        {
+            const bool isKnown = promise.isValid() && promise.index() < model.state().promises.size();
+            return isKnown ? model.state().promises[promise.index()].start : base::NodeId();
+        }
+    };
+    return std::visit(Finder{*this}, thing);
 }
 
 base::ValueId RunModel::valueOf(const SelectedThing& thing) const

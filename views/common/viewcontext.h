@@ -88,7 +88,8 @@ public:
     /// Name of a node or input, as the file says.
     [[nodiscard]] QString label(base::NodeId node) const;
     /// Last part of a node's name, after the last '/' (the scope is said elsewhere).
-    [[nodiscard]] QString shortLabel(base::NodeId node) const;
+    [[nodiscard]] QString shortLabel(base::NodeId node) const { return shortened(label(node)); }
+    [[nodiscard]] static QString shortened(const QString& name);
     [[nodiscard]] QString label(base::ValueId value) const;
     /// Operator type, or "Input".
     [[nodiscard]] QString op(base::NodeId node) const;

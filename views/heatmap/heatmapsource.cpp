@@ -38,16 +38,16 @@ QString placeOf(const RunModel& model, base::ValueId value)
 void fillPlane(const RunModel& model, HeatmapContent& content)
 {
     const bool channelsLast = isChannelsLast(model);
-    content.isPicture = isPictureShape(content.relevance->shape(), channelsLast);
+    content.isPicture = isPictureShape(content.relevance.shape(), channelsLast);
     if (content.isPicture) {
-        auto plane = channelSum(*content.relevance, 0, channelsLast);
+        auto plane = channelSum(content.relevance, 0, channelsLast);
         if (plane.ok()) {
             content.plane = std::move(plane).value();
             return;
         }
         content.isPicture = false;
     }
-    content.grid = sliceGrid(*content.relevance);
+    content.grid = sliceGrid(content.relevance);
     content.plane = content.grid.plane;
 }
 
@@ -105,11 +105,12 @@ HeatmapContent heatmapContent(const RunModel& model, const SelectedThing& select
         return content;
     }
     content.place = placeOf(model, content.value);
-    content.relevance = model.tensor(model.relevanceHandle(content.value));
-    if (content.relevance == nullptr) {
+    const tensor::Tensor* relevance = model.tensor(model.relevanceHandle(content.value));
+    if (relevance == nullptr) {
         content.reason = missingReason(model, content.value);
         return content;
     }
+    content.relevance = *relevance;
     fillPlane(model, content);
     return content;
 }

@@ -21,13 +21,13 @@ struct HeatmapSettings
 /// The relevance that a heatmap shows at a cursor step.
 struct HeatmapContent
 {
-    base::ValueId value;                       ///< what it is of; invalid = nothing
-    const tensor::Tensor* relevance = nullptr; ///< null: see reason
-    QString reason;                            ///< why there is nothing to draw
-    QString place;                             ///< "at the input", "at block1/add"
-    bool isPicture = false;                    ///< N×C×H×W: summed over channels; else a grid of slices
-    Plane plane;                               ///< values as they are, before any enlarging
-    SliceGrid grid;                            ///< of tensors that are no pictures
+    base::ValueId value;      ///< what it is of; invalid = nothing
+    tensor::Tensor relevance; ///< invalid: see reason
+    QString reason;           ///< why there is nothing to draw
+    QString place;            ///< "at the input", "at block1/add"
+    bool isPicture = false;   ///< N×C×H×W: summed over channels; else a grid of slices
+    Plane plane;              ///< values as they are, before any enlarging
+    SliceGrid grid;           ///< of tensors that are no pictures
 };
 
 /// Picks the relevance: the selected value (node, promise) at the cursor; with nothing selected the layer that arrived

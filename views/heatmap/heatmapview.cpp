@@ -146,7 +146,7 @@ void HeatmapView::refresh(Changes changes)
 
 void HeatmapView::drawContent()
 {
-    if (m_content.relevance == nullptr) {
+    if (!m_content.relevance.isValid()) {
         return;
     }
     HeatmapFigure figure = heatmapFigure(model(), m_content, m_settings);
@@ -213,11 +213,11 @@ QStringList HeatmapView::exportFormats() const
 
 base::Result<void> HeatmapView::exportTo(const std::filesystem::path& path)
 {
-    if (!model().hasRun() || m_content.relevance == nullptr) {
+    if (!model().hasRun() || !m_content.relevance.isValid()) {
         return base::usageError("there is no heatmap to write at this step", path.string());
     }
     if (path.extension() == ".npy") {
-        return tensor::writeNpy(path, *m_content.relevance);
+        return tensor::writeNpy(path, m_content.relevance);
     }
     return writeFigure(path, heatmapFigure(model(), m_content, m_settings));
 }

@@ -32,6 +32,20 @@ void drawLine(QPainter& painter, const QRectF& box, int alignment, const QFont& 
                      QFontMetricsF(font).elidedText(text, Qt::ElideMiddle, box.width()));
 }
 
+Role fillOf(BalanceLine::Kind kind)
+{
+    switch (kind) {
+    case BalanceLine::Kind::Arrived:
+        return Role::Ink;
+    case BalanceLine::Kind::HandedOn:
+        return Role::Accent;
+    case BalanceLine::Kind::Cause:
+    case BalanceLine::Kind::Unexplained:
+        break;
+    }
+    return Role::SearchLine;
+}
+
 } // namespace
 
 InspectorPane::InspectorPane(const QString& title, QWidget* parent) : QWidget(parent), m_title(title)
@@ -165,22 +179,9 @@ void HistogramPane::paintBody(QPainter& painter, const QRectF& body, const Theme
     }
     const double figures = std::ceil(QFontMetricsF(fonts::smallNumbers()).height()) + 3;
     const QRectF chart(body.left(), body.top(), body.width(), body.height() - figures);
-    const double pitch = chart.width() / static_cast<double>(m_histogram.counts.size());
-    const double magnitude = std::max(std::abs(m_histogram.low), std::abs(m_histogram.high));
-    const ColorMap map;
     painter.setRenderHint(QPainter::Antialiasing, false);
     for (std::size_t i = 0; i < m_histogram.counts.size(); ++i) {
-        if (m_histogram.counts[i] == 0) {
-            continue;
-        }
-        const double height = std::max(1.0, std::round(m_histogram.heightOf(i) * chart.height()));
-        const double left = std::round(chart.left() + static_cast<double>(i) * pitch);
-        const double right = std::round(chart.left() + static_cast<double>(i + 1) * pitch);
-        const QRectF bar(left, chart.bottom() - height, std::max(1.0, right - left - 1), height);
-        const double v = magnitude > 0 ? m_histogram.valueOf(i) / magnitude : 0;
-        // Around zero the map is nearly white: those bars are grey, so that they are seen on both grounds.
-        painter.fillRect(bar,
-                         std::abs(v) < 0.02 ? theme[Role::Strong] : QColor(map.at(0.25 * (v > 0 ? 1 : -1) + 0.6 * v)));
+        paintBin(painter, i, chart, theme);
     }
     paintHairline(painter, chart.bottomLeft(), chart.bottomRight(), theme[Role::Strong]);
     const double middle = (m_histogram.low + m_histogram.high) / 2;
@@ -189,6 +190,23 @@ void HistogramPane::paintBody(QPainter& painter, const QRectF& body, const Theme
     drawLine(painter, axis, kLeft, font, theme[Role::Text3], valueText(m_histogram.low, 2));
     drawLine(painter, axis, Qt::AlignCenter, font, theme[Role::Text3], valueText(middle, 2));
     drawLine(painter, axis, kRight, font, theme[Role::Text3], valueText(m_histogram.high, 2));
+}
+
+void HistogramPane::paintBin(QPainter& painter, std::size_t bin, const QRectF& chart, const Theme& theme) const
+{
+    if (m_histogram.counts[bin] == 0) {
+        return;
+    }
+    const double pitch = chart.width() / static_cast<double>(m_histogram.counts.size());
+    const double height = std::max(1.0, std::round(m_histogram.heightOf(bin) * chart.height()));
+    const double left = std::round(chart.left() + static_cast<double>(bin) * pitch);
+    const double right = std::round(chart.left() + static_cast<double>(bin + 1) * pitch);
+    const double magnitude = std::max(std::abs(m_histogram.low), std::abs(m_histogram.high));
+    const double v = magnitude > 0 ? m_histogram.valueOf(bin) / magnitude : 0;
+    // Around zero the map is nearly white: those bars are grey, so that they are seen on both grounds.
+    const QColor fill =
+        std::abs(v) < 0.02 ? theme[Role::Strong] : QColor(ColorMap().at(std::copysign(0.25, v) + 0.6 * v));
+    painter.fillRect(QRectF(left, chart.bottom() - height, std::max(1.0, right - left - 1), height), fill);
 }
 
 SlicePane::SlicePane(QWidget* parent) : InspectorPane(tr("Slice"), parent) {}
@@ -270,34 +288,35 @@ void BalancePane::paintBody(QPainter& painter, const QRectF& body, const Theme& 
                  tr("Its rule has not been applied yet."));
         return;
     }
-    double amountWidth = 0;
-    double nameWidth = 0;
+    Columns columns;
     for (const BalanceLine& line : m_lines) {
-        amountWidth = std::max(amountWidth, fonts::widthOf(fonts::numbers(), amountText(line)));
-        nameWidth = std::max(nameWidth, fonts::widthOf(fonts::label(), line.name));
+        columns.amount = std::max(columns.amount, std::ceil(fonts::widthOf(fonts::numbers(), amountText(line))) + 1);
+        columns.name = std::max(columns.name, std::ceil(fonts::widthOf(fonts::label(), line.name)) + 1);
     }
-    const double shareWidth = std::ceil(fonts::widthOf(fonts::numbers(), QStringLiteral("−100.0 %")));
+    columns.name = std::min(columns.name, body.width() * 0.4);
+    columns.share = std::ceil(fonts::widthOf(fonts::numbers(), QStringLiteral("−100.0 %")));
+    QRectF row(body.left(), body.top(), body.width(), pitch);
+    for (const BalanceLine& line : m_lines) {
+        paintLine(painter, line, row, columns, theme);
+        row.translate(0, pitch);
+    }
+}
+
+void BalancePane::paintLine(QPainter& painter, const BalanceLine& line, const QRectF& row, const Columns& columns,
+                            const Theme& theme) const
+{
     const double gap = fonts::px(8);
-    amountWidth = std::ceil(amountWidth) + 1;
-    nameWidth = std::min(std::ceil(nameWidth) + 1, body.width() * 0.4);
-    double y = body.top();
-    for (const BalanceLine& line : m_lines) {
-        const QRectF row(body.left(), y, body.width(), pitch);
-        const QRectF share(row.right() - shareWidth, y, shareWidth, pitch);
-        const QRectF amount(share.left() - gap - amountWidth, y, amountWidth, pitch);
-        const QRectF bar(row.left() + nameWidth + gap, std::round(y + pitch / 2 - 4.5),
-                         amount.left() - gap - row.left() - nameWidth - gap, 9);
-        drawLine(painter, {row.left(), y, nameWidth, pitch}, kLeft, fonts::label(), theme[Role::Text], line.name);
-        const bool isPlain = line.kind == BalanceLine::Kind::Arrived || line.kind == BalanceLine::Kind::HandedOn;
-        const Role fill =
-            line.kind == BalanceLine::Kind::Arrived ? Role::Ink : (isPlain ? Role::Accent : Role::SearchLine);
-        if (bar.width() > 12) {
-            paintShareBar(painter, bar, std::abs(line.share), theme[fill], theme);
-        }
-        drawLine(painter, amount, kRight, fonts::numbers(), theme[Role::Text], amountText(line));
-        drawLine(painter, share, kRight, fonts::numbers(), theme[Role::Text2], percentText(line.share));
-        y += pitch;
+    const QRectF share(row.right() - columns.share, row.top(), columns.share, row.height());
+    const QRectF amount(share.left() - gap - columns.amount, row.top(), columns.amount, row.height());
+    const double barLeft = row.left() + columns.name + gap;
+    const QRectF bar(barLeft, std::round(row.center().y() - 4.5), amount.left() - gap - barLeft, 9);
+    drawLine(painter, {row.left(), row.top(), columns.name, row.height()}, kLeft, fonts::label(), theme[Role::Text],
+             line.name);
+    if (bar.width() > 12) {
+        paintShareBar(painter, bar, std::abs(line.share), theme[fillOf(line.kind)], theme);
     }
+    drawLine(painter, amount, kRight, fonts::numbers(), theme[Role::Text], amountText(line));
+    drawLine(painter, share, kRight, fonts::numbers(), theme[Role::Text2], percentText(line.share));
 }
 
 } // namespace retro::views

@@ -87,6 +87,7 @@ protected:
     void paintBody(QPainter& painter, const QRectF& body, const Theme& theme) override;
 
 private:
+    void paintBin(QPainter& painter, std::size_t bin, const QRectF& chart, const Theme& theme) const;
     Histogram m_histogram;
 };
 
@@ -124,6 +125,14 @@ protected:
     void paintBody(QPainter& painter, const QRectF& body, const Theme& theme) override;
 
 private:
+    struct Columns
+    {
+        double name = 0;
+        double amount = 0;
+        double share = 0;
+    };
+    void paintLine(QPainter& painter, const BalanceLine& line, const QRectF& row, const Columns& columns,
+                   const Theme& theme) const;
     [[nodiscard]] QString amountText(const BalanceLine& line) const;
     std::vector<BalanceLine> m_lines;
 };

@@ -6,7 +6,6 @@
 #include <QCoreApplication>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace retro::views
@@ -70,47 +69,58 @@ QString ruleText(const RunModel& model, base::NodeId node)
     return parts.join(QStringLiteral(" · "));
 }
 
+struct Sums
+{
+    event::LedgerEntry total;
+    bool hasRows = false;
+};
+
+void addTo(event::LedgerEntry& total, const event::LedgerEntry& row)
+{
+    total.arrived += row.arrived;
+    total.handedOn += row.handedOn;
+    total.magnitude += row.magnitude;
+    for (std::size_t c = 0; c < total.causes.size(); ++c) {
+        total.causes[c] += row.causes[c];
+    }
+}
+
+Sums sumsOf(const RunModel& model, base::NodeId node)
+{
+    Sums sums;
+    const std::vector<event::LedgerEntry>& ledger = model.run().ledger;
+    const std::size_t booked = std::min<std::size_t>(model.state().ledgerRows, ledger.size());
+    for (std::size_t row = 0; row < booked; ++row) {
+        if (ledger[row].node == node.value) {
+            sums.hasRows = true;
+            addTo(sums.total, ledger[row]);
+        }
+    }
+    return sums;
+}
+
 } // namespace
 
 std::vector<BalanceLine> balanceOf(const RunModel& model, base::NodeId node)
 {
-    const std::vector<event::LedgerEntry>& ledger = model.run().ledger;
-    const std::size_t booked = std::min<std::size_t>(model.state().ledgerRows, ledger.size());
-    double arrived = 0;
-    double handedOn = 0;
-    double unexplained = 0;
-    double magnitude = 0;
-    std::array<double, event::kCauseCount> causes{};
-    bool hasRows = false;
-    for (std::size_t row = 0; row < booked; ++row) {
-        if (ledger[row].node != node.value) {
-            continue;
-        }
-        hasRows = true;
-        arrived += ledger[row].arrived;
-        handedOn += ledger[row].handedOn;
-        unexplained += ledger[row].unexplained();
-        magnitude += ledger[row].magnitude;
-        for (std::size_t c = 0; c < causes.size(); ++c) {
-            causes[c] += ledger[row].causes[c];
-        }
-    }
+    const Sums sums = sumsOf(model, node);
     std::vector<BalanceLine> lines;
-    if (!hasRows) {
+    if (!sums.hasRows) {
         return lines;
     }
+    const event::LedgerEntry& total = sums.total;
     const auto add = [&](const QString& name, double amount, BalanceLine::Kind kind) {
-        lines.push_back({name, amount, arrived != 0 ? amount / arrived : 0, kind});
+        lines.push_back({name, amount, total.arrived != 0 ? amount / total.arrived : 0, kind});
     };
-    add(translated("Arrived"), arrived, BalanceLine::Kind::Arrived);
-    add(translated("Handed on"), handedOn, BalanceLine::Kind::HandedOn);
-    for (std::size_t c = 0; c < causes.size(); ++c) {
-        if (std::abs(causes[c]) > 1e-9 * magnitude) {
-            add(causeName(static_cast<event::Cause>(c)), causes[c], BalanceLine::Kind::Cause);
+    add(translated("Arrived"), total.arrived, BalanceLine::Kind::Arrived);
+    add(translated("Handed on"), total.handedOn, BalanceLine::Kind::HandedOn);
+    for (std::size_t c = 0; c < total.causes.size(); ++c) {
+        if (std::abs(total.causes[c]) > 1e-9 * total.magnitude) {
+            add(causeName(static_cast<event::Cause>(c)), total.causes[c], BalanceLine::Kind::Cause);
         }
     }
-    const bool isNoise = std::abs(unexplained) < 1e-12 * magnitude;
-    add(translated("Unexplained"), isNoise ? 0.0 : unexplained, BalanceLine::Kind::Unexplained);
+    const bool isNoise = std::abs(total.unexplained()) < 1e-12 * total.magnitude;
+    add(translated("Unexplained"), isNoise ? 0.0 : total.unexplained(), BalanceLine::Kind::Unexplained);
     return lines;
 }
 

@@ -116,6 +116,24 @@ std::vector<base::NodeId> onePerShape(const RunModel& model, const std::vector<b
     return kept;
 }
 
+std::vector<base::NodeId> grouped(const RunModel& model, const std::vector<base::NodeId>& all)
+{
+    const bool hasScopes =
+        std::any_of(all.begin(), all.end(), [&](base::NodeId node) { return !topScope(model, node).isEmpty(); });
+    return hasScopes ? onePerScope(model, all) : onePerShape(model, all);
+}
+
+std::vector<base::ValueId> reachedInputs(const RunModel& model)
+{
+    std::vector<base::ValueId> inputs;
+    for (const base::ValueId input : model.graph().inputs()) {
+        if (model.relevanceStep(model.graph().inputNode(input))) {
+            inputs.push_back(input);
+        }
+    }
+    return inputs;
+}
+
 std::vector<base::NodeId> thinned(const std::vector<base::NodeId>& nodes, std::size_t most)
 {
     if (nodes.size() <= most) {
@@ -172,25 +190,13 @@ QString layerName(const QString& scope, const QString& node)
 
 std::vector<Layer> layerChain(const RunModel& model, std::size_t most)
 {
-    std::vector<Layer> layers;
-    const std::vector<base::NodeId> all = separators(model);
-    std::vector<base::NodeId> grouped = onePerScope(model, all);
-    const bool hasScopes =
-        std::any_of(all.begin(), all.end(), [&](base::NodeId node) { return !topScope(model, node).isEmpty(); });
-    if (!hasScopes) {
-        grouped = onePerShape(model, all);
-    }
-    std::vector<base::ValueId> inputs;
-    for (const base::ValueId input : model.graph().inputs()) {
-        if (model.relevanceStep(model.graph().inputNode(input))) {
-            inputs.push_back(input);
-        }
-    }
+    const std::vector<base::ValueId> inputs = reachedInputs(model);
     const std::size_t room = most > inputs.size() + 1 ? most - inputs.size() : 2;
-    for (const base::NodeId node : thinned(grouped, room)) {
+    std::vector<Layer> layers;
+    for (const base::NodeId node : thinned(grouped(model, separators(model)), room)) {
         const bool isTarget = model.graph().nodeOf(model.run().facts.targetValue) == node;
-        layers.push_back(makeLayer(
-            model, node, isTarget ? translated("Class scores") : layerName(scopeOf(model, node), model.label(node))));
+        const QString name = isTarget ? translated("Class scores") : layerName(scopeOf(model, node), model.label(node));
+        layers.push_back(makeLayer(model, node, name));
     }
     for (const base::ValueId input : inputs) {
         const QString name = inputs.size() == 1 ? translated("Input") : model.label(input);

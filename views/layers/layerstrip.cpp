@@ -154,29 +154,34 @@ void LayerStrip::paintCell(QPainter& painter, std::size_t i, const StripLayout::
     const Layer& layer = m_layers[i];
     const bool hasArrived = static_cast<int>(i) < m_arrived;
     const bool isNow = static_cast<int>(i) + 1 == m_arrived;
+    const QFont::Weight weight = isNow ? QFont::DemiBold : QFont::Normal;
     if (isNow) {
         painter.fillRect(cell.cell, theme[Role::Sel]);
     }
-    const QFont name = fonts::label(isNow ? QFont::DemiBold : QFont::Normal);
+    const QFont name = fonts::label(weight);
     painter.setFont(name);
-    painter.setPen(hasArrived ? theme[Role::Text] : theme[Role::Text3]);
+    painter.setPen(theme[hasArrived ? Role::Text : Role::Text3]);
     painter.drawText(cell.name, Qt::AlignLeft | Qt::AlignVCenter,
                      QFontMetricsF(name).elidedText(layer.name, Qt::ElideMiddle, cell.name.width()));
-    painter.setRenderHint(QPainter::Antialiasing, false);
-    if (hasArrived && !m_pictures[i].isNull()) {
-        painter.setRenderHint(QPainter::SmoothPixmapTransform, m_pictures[i].width() > cell.picture.width());
-        painter.drawImage(cell.picture, m_pictures[i]);
-    } else {
-        painter.fillRect(cell.picture, theme[Role::Alt]);
-    }
-    painter.setBrush(Qt::NoBrush);
-    painter.setPen(
-        QPen(hasArrived ? theme[Role::Line] : theme[Role::Ghost], 1, hasArrived ? Qt::SolidLine : Qt::DotLine));
-    painter.drawRect(cell.picture.adjusted(-0.5, -0.5, 0.5, 0.5));
-    painter.setFont(fonts::numbers(isNow ? QFont::DemiBold : QFont::Normal));
-    painter.setPen(hasArrived ? theme[Role::Text] : theme[Role::Text3]);
+    painter.setFont(fonts::numbers(weight));
     painter.drawText(cell.share, Qt::AlignLeft | Qt::AlignVCenter | Qt::TextDontClip,
                      hasArrived ? percentText(layer.share) : tr("not yet"));
+    paintPicture(painter, cell.picture, hasArrived ? m_pictures[i] : QImage(), theme);
+}
+
+void LayerStrip::paintPicture(QPainter& painter, const QRectF& box, const QImage& picture, const Theme& theme)
+{
+    painter.setRenderHint(QPainter::Antialiasing, false);
+    if (picture.isNull()) {
+        painter.fillRect(box, theme[Role::Alt]);
+        painter.setPen(QPen(theme[Role::Ghost], 1, Qt::DotLine));
+    } else {
+        painter.setRenderHint(QPainter::SmoothPixmapTransform, picture.width() > box.width());
+        painter.drawImage(box, picture);
+        painter.setPen(QPen(theme[Role::Line], 1));
+    }
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRect(box.adjusted(-0.5, -0.5, 0.5, 0.5));
 }
 
 void LayerStrip::paintLine(QPainter& painter, const StripLayout& layout, const Theme& theme) const

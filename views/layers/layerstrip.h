@@ -65,6 +65,7 @@ protected:
 private:
     [[nodiscard]] StripLayout layoutNow() const;
     void paintCell(QPainter& painter, std::size_t i, const StripLayout::Cell& cell, const Theme& theme) const;
+    static void paintPicture(QPainter& painter, const QRectF& box, const QImage& picture, const Theme& theme);
     void paintLine(QPainter& painter, const StripLayout& layout, const Theme& theme) const;
 
     std::vector<Layer> m_layers;

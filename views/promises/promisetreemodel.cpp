@@ -38,10 +38,13 @@ PromiseTreeModel::PromiseTreeModel(const RunModel& model, QObject* parent) : QAb
 void PromiseTreeModel::resetRun()
 {
     beginResetModel();
-    m_forest = m_model.hasRun() ? PromiseForest(m_model.run()) : PromiseForest();
-    m_position = m_model.hasRun() ? m_model.position() : 0;
+    m_run = m_model.hasRun() ? m_model.sharedRun() : nullptr;
+    m_forest = m_run ? PromiseForest(*m_run) : PromiseForest();
+    m_position = m_run ? m_model.position() : 0;
     endResetModel();
 }
+
+QString PromiseTreeModel::label(base::NodeId node) const { return QString::fromStdString(m_run->graph->labelOf(node)); }
 
 void PromiseTreeModel::setPosition(std::uint64_t position)
 {
@@ -131,19 +134,19 @@ QString PromiseTreeModel::idText(const PromiseRow& row) const
 QString PromiseTreeModel::placeText(const PromiseRow& row) const
 {
     if (row.isPromise) {
-        const QString name = m_model.shortLabel(m_forest.promises()[row.promise.index()].start);
+        const QString name = RunModel::shortened(label(m_forest.promises()[row.promise.index()].start));
         return row.isLink ? tr("%1 (see there)").arg(name) : name;
     }
     const BranchFacts* branch = m_forest.branchOf(row);
     if (branch == nullptr || !branch->searchEnd.isValid()) {
         return branch != nullptr && branch->argumentAt ? tr("a constant") : QString();
     }
-    return m_model.shortLabel(branch->searchEnd);
+    return RunModel::shortened(label(branch->searchEnd));
 }
 
 QString PromiseTreeModel::visitsText(const PromiseRow& row, std::uint64_t position) const
 {
-    const auto visit = [&](std::uint64_t step) { return countText(std::int64_t{m_model.run().visitOf(step)} + 1); };
+    const auto visit = [&](std::uint64_t step) { return countText(std::int64_t{m_run->visitOf(step)} + 1); };
     const PromiseRowState state = m_forest.stateOf(row, position);
     if (row.isPromise && (state == PromiseRowState::Waits || state == PromiseRowState::Fulfilled)) {
         const PromiseFacts& facts = m_forest.promises()[row.promise.index()];
@@ -163,11 +166,11 @@ QString PromiseTreeModel::tipText(const PromiseRow& row) const
     const PromiseFacts& facts = m_forest.promises()[row.promise.index()];
     const QString kind = QString::fromUtf8(event::nameOf(facts.kind).data());
     if (row.isPromise) {
-        return tr("Promise P%1 (%2) of %3").arg(row.promise.value).arg(kind, m_model.label(facts.start));
+        return tr("Promise P%1 (%2) of %3").arg(row.promise.value).arg(kind, label(facts.start));
     }
     const BranchFacts* branch = m_forest.branchOf(row);
     const bool hasEnd = branch != nullptr && branch->searchEnd.isValid();
-    return hasEnd ? tr("The search ended at %1").arg(m_model.label(branch->searchEnd)) : QString();
+    return hasEnd ? tr("The search ended at %1").arg(label(branch->searchEnd)) : QString();
 }
 
 QVariant PromiseTreeModel::data(const QModelIndex& index, int role) const

@@ -52,7 +52,10 @@ private:
     [[nodiscard]] bool looksDifferent(const PromiseRow& row, std::uint64_t before) const;
     void tellChanges(const std::vector<std::unique_ptr<PromiseRow>>& rows, std::uint64_t before);
 
+    [[nodiscard]] QString label(base::NodeId node) const;
+
     const RunModel& m_model;
+    std::shared_ptr<const trace::Run> m_run; ///< the run of the forest, whatever the window shows by now
     PromiseForest m_forest;
     std::uint64_t m_position = 0;
 };

@@ -36,7 +36,7 @@ private slots:
         QCOMPARE(content.place, QStringLiteral("at head/fc"));
         context.cursor.moveTo(0);
         content = heatmapContent(context.model, {});
-        QVERIFY(content.relevance == nullptr);
+        QVERIFY(!content.relevance.isValid());
         QVERIFY(!content.reason.isEmpty());
     }
 
@@ -45,10 +45,10 @@ private slots:
         tests::ViewContext context;
         context.showTinyRun();
         const base::NodeId conv(std::uint32_t{tests::kConv1});
-        QVERIFY(heatmapContent(context.model, conv).relevance != nullptr);
+        QVERIFY(heatmapContent(context.model, conv).relevance.isValid());
         context.cursor.moveTo(tests::endOfVisit(context.model, 3));
         const HeatmapContent content = heatmapContent(context.model, conv);
-        QVERIFY(content.relevance == nullptr);
+        QVERIFY(!content.relevance.isValid());
         QCOMPARE(content.reason,
                  QStringLiteral("The relevance of stem/conv1 has not arrived yet. It arrives at visit 9."));
         const auto weight = context.model.graph().findValue("stem.weight");

@@ -11,7 +11,12 @@
 namespace retro::tests
 {
 
-void installLook() { views::Style::install(*qApp); }
+void installLook()
+{
+    // For people who want to see the grabs with a larger font: 1.25 and so on.
+    const double scale = qEnvironmentVariable("RETRO_FONT_SCALE", QStringLiteral("1")).toDouble();
+    views::Style::install(*qApp, scale > 0 ? scale : 1.0);
+}
 
 QImage grab(QWidget& widget, const QSize& size, views::ThemeKind kind, const QString& name)
 {
