@@ -3,6 +3,9 @@
 
 #include <QFile>
 
+/// The resource is in a static library, where nothing registers it by itself. The macro needs the global namespace.
+static void registerSample() { Q_INIT_RESOURCE(sample); }
+
 namespace retro::app
 {
 
@@ -13,6 +16,7 @@ constexpr const char* kFolder = ":/samples/clever-hans";
 
 base::Result<QByteArray> resource(const std::string& name)
 {
+    registerSample();
     QFile file(QString::fromStdString(std::string(kFolder) + "/" + name));
     if (!file.open(QIODevice::ReadOnly)) {
         return base::Error{base::ErrorCode::Bug, "the built-in sample has no file '" + name + "'", kFolder};

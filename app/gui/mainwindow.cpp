@@ -110,8 +110,8 @@ void MainWindow::connectEngine()
     connect(&m_engine, &EngineWorker::stopped, this, [this, isNew](quint64 generation) {
         if (isNew(generation)) {
             m_model.endLoading();
-            statusBar()->showMessage(tr("Stopped"), kMessageMilliseconds);
             setBusy(false);
+            statusBar()->showMessage(tr("Stopped"), kMessageMilliseconds);
         }
     });
     connect(&m_engine, &EngineWorker::saved, this,
@@ -262,6 +262,9 @@ void MainWindow::takeFailure(const QString& what, const QString& remedy)
 void MainWindow::setBusy(bool isBusy)
 {
     m_isBusy = isBusy;
+    if (!isBusy && m_lastError.isEmpty()) {
+        statusBar()->clearMessage();
+    }
     m_explain->runPanel().setRunning(isBusy);
     if (!isBusy) {
         emit settled();

@@ -3,6 +3,7 @@
 
 #include "core/trace/breakpoints.h"
 #include "core/trace/describe.h"
+#include "views/common/elidedlabel.h"
 #include "views/common/fonts.h"
 #include "views/common/icons.h"
 #include "views/common/marks.h"
@@ -75,9 +76,9 @@ TransportBar::TransportBar(views::ActionRegistry& actions, views::RunModel& mode
     m_position->setToolTip(tr("Where the run is: a number, +10, -10, 50%, or @ and a node's name"));
     m_count = new QLabel(this);
     m_count->setFont(views::fonts::numbers());
-    m_now = new QLabel(this);
-    m_now->setTextFormat(Qt::PlainText);
-    m_now->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    m_now = new views::ElidedLabel(this);
+    m_now->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+    m_now->setMinimumWidth(views::fonts::px(80));
     m_now->setContentsMargins(views::fonts::px(10), 0, views::fonts::px(10), 0);
     m_figures = new QLabel(this);
     m_figures->setFont(views::fonts::numbers());
@@ -165,7 +166,7 @@ void TransportBar::showPosition()
     if (!m_model.hasRun()) {
         m_position->clear();
         m_count->clear();
-        m_now->clear();
+        m_now->setText({});
         m_figures->clear();
         return;
     }

@@ -14,6 +14,11 @@ class QLabel;
 class QLineEdit;
 class QTimer;
 
+namespace retro::views
+{
+class ElidedLabel;
+}
+
 namespace retro::app
 {
 
@@ -54,7 +59,7 @@ private:
     QActionGroup* m_group = nullptr;
     QLineEdit* m_position = nullptr;
     QLabel* m_count = nullptr;
-    QLabel* m_now = nullptr;
+    views::ElidedLabel* m_now = nullptr;
     QLabel* m_figures = nullptr;
     QTimer* m_timer = nullptr;
 };

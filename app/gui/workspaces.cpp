@@ -59,12 +59,13 @@ EngineWorkspace::EngineWorkspace(const WorkspaceContext& context, QWidget* paren
 {
     auto& [model, cursor, selection] = context;
     m_graph = new views::GraphView(model, cursor, selection, this);
-    m_promisesDock = addView(new views::PromisesView(model, cursor, selection, this), Qt::LeftDockWidgetArea);
-    m_graphDock = addView(m_graph, Qt::RightDockWidgetArea);
-    m_inspectorDock = addView(new views::InspectorView(model, cursor, selection, this), Qt::RightDockWidgetArea);
-    m_heatmapDock = addView(new views::HeatmapView(model, cursor, selection, this), Qt::RightDockWidgetArea);
+    m_promisesDock = addView(new views::PromisesView(model, cursor, selection, this), Qt::TopDockWidgetArea);
+    m_graphDock = addView(m_graph, Qt::TopDockWidgetArea);
+    m_inspectorDock = addView(new views::InspectorView(model, cursor, selection, this), Qt::TopDockWidgetArea);
+    m_heatmapDock = addView(new views::HeatmapView(model, cursor, selection, this), Qt::TopDockWidgetArea);
     m_timelineDock = addView(new views::TimelineView(model, cursor, selection, this), Qt::BottomDockWidgetArea);
     m_ledgerDock = addView(new views::LedgerView(model, cursor, selection, this), Qt::BottomDockWidgetArea);
+    splitDockWidget(m_promisesDock, m_graphDock, Qt::Horizontal);
     splitDockWidget(m_graphDock, m_inspectorDock, Qt::Horizontal);
     tabifyDockWidget(m_inspectorDock, m_heatmapDock);
     m_inspectorDock->raise();

@@ -68,12 +68,7 @@ void CompareView::setControl(std::optional<ControlFacts> control)
 
 QString CompareView::subject() const { return m_control ? tr("with the control model") : QString(); }
 
-QString CompareView::hint() const
-{
-    return m_control && !model().input().tagName.isEmpty()
-               ? tr("Same picture; in its training the %1 told nothing.").arg(model().input().tagName)
-               : QString();
-}
+QString CompareView::hint() const { return m_control ? tr("Same picture, another training.") : QString(); }
 
 bool CompareView::canShow(const SelectedThing& thing) const { return std::holds_alternative<std::monostate>(thing); }
 

@@ -187,6 +187,13 @@ RunPanel::RunPanel(QWidget* parent) : QWidget(parent)
             emit runRequested();
         }
     });
+    // A view like the others: on the base colour, not on the window's grey.
+    setAutoFillBackground(true);
+    setBackgroundRole(QPalette::Base);
+    area->setBackgroundRole(QPalette::Base);
+    area->viewport()->setBackgroundRole(QPalette::Base);
+    content->setBackgroundRole(QPalette::Base);
+    content->setAutoFillBackground(true);
     applyColors();
 }
 

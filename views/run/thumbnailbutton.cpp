@@ -15,6 +15,9 @@ ThumbnailButton::ThumbnailButton(QWidget* parent) : QAbstractButton(parent)
 {
     setCheckable(true);
     setFocusPolicy(Qt::StrongFocus);
+    QSizePolicy policy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+    policy.setHeightForWidth(true);
+    setSizePolicy(policy);
 }
 
 void ThumbnailButton::setImage(const QImage& image)
@@ -24,6 +27,8 @@ void ThumbnailButton::setImage(const QImage& image)
 }
 
 QSize ThumbnailButton::sizeHint() const { return {fonts::px(104), fonts::px(124)}; }
+
+int ThumbnailButton::heightForWidth(int width) const { return width + fonts::px(18); }
 
 void ThumbnailButton::paintEvent(QPaintEvent*)
 {

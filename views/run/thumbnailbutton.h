@@ -16,6 +16,9 @@ public:
     explicit ThumbnailButton(QWidget* parent = nullptr);
     void setImage(const QImage& image);
     [[nodiscard]] QSize sizeHint() const override;
+    /// A square picture with a line of text under it.
+    [[nodiscard]] int heightForWidth(int width) const override;
+    [[nodiscard]] bool hasHeightForWidth() const override { return true; }
 
 protected:
     void paintEvent(QPaintEvent* event) override;
