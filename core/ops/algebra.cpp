@@ -33,18 +33,19 @@ Tensor binary(const Tensor& a, const Tensor& b, const F& f)
     });
 }
 
-/// r / d, but 0 where d is 0.
+/// r / d, but 0 where d is 0. Without a branch, so that loops over it vectorise.
 template <class T>
 T quotient(T r, T d)
 {
-    return d == T{0} ? T{0} : r / d;
+    const T q = r / d;
+    return d == T{0} ? T{0} : q;
 }
 
 /// d moved away from zero by e, towards its own sign; sgn(0) = +1.
 template <class T>
 T moved(T d, T e)
 {
-    return d >= T{0} ? d + e : d - e;
+    return d + (d >= T{0} ? e : -e);
 }
 
 Tensor constantQuotient(const Tensor& r, const Tensor& d, const Stabiliser& stabiliser)

@@ -2,6 +2,7 @@
 #include "core/tensor/tensor.h"
 
 #include "core/base/memoryaccount.h"
+#include "core/tensor/stridedcopy.h"
 #include "core/tensor/visit.h"
 
 #include <cstdlib>
@@ -18,43 +19,6 @@ namespace
 constexpr std::size_t kAlignment = 64;
 
 std::size_t rounded(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
-/// Copies any strided tensor to row-major memory, one innermost row at a time.
-void copyRowMajor(const Tensor& from, std::byte* to)
-{
-    const std::size_t width = sizeOf(from.dtype());
-    const std::int64_t count = from.size();
-    if (count == 0) {
-        return;
-    }
-    const std::size_t rank = from.rank();
-    const std::int64_t row = rank == 0 ? 1 : from.shape()[rank - 1];
-    const std::int64_t step = rank == 0 ? 1 : from.strides()[rank - 1];
-    Shape index(rank, 0);
-    const std::byte* base = from.rawData();
-    std::int64_t position = 0;
-    for (std::int64_t done = 0; done < count; done += row) {
-        const std::byte* source = base + position * static_cast<std::int64_t>(width);
-        if (step == 1) {
-            std::memcpy(to, source, static_cast<std::size_t>(row) * width);
-        } else {
-            for (std::int64_t i = 0; i < row; ++i) {
-                std::memcpy(to + static_cast<std::size_t>(i) * width,
-                            source + i * step * static_cast<std::int64_t>(width), width);
-            }
-        }
-        to += static_cast<std::size_t>(row) * width;
-        for (std::size_t axis = rank; axis-- > 1;) {
-            const std::size_t a = axis - 1;
-            position += from.strides()[a];
-            if (++index[a] < from.shape()[a]) {
-                break;
-            }
-            position -= from.strides()[a] * from.shape()[a];
-            index[a] = 0;
-        }
-    }
-}
 
 } // namespace
 
@@ -129,7 +93,7 @@ Tensor Tensor::contiguous() const
         return *this;
     }
     TensorBuffer buffer(m_dtype, m_shape);
-    copyRowMajor(*this, buffer.rawData());
+    copyStrided(*this, buffer.rawData(), rowMajorStrides(m_shape));
     return std::move(buffer).freeze();
 }
 

@@ -25,6 +25,7 @@ public:
     Storage(const Storage&) = delete;
     Storage& operator=(const Storage&) = delete;
 
+    /// First byte.
     [[nodiscard]] std::byte* data() { return m_data; }
     [[nodiscard]] const std::byte* data() const { return m_data; }
     [[nodiscard]] std::size_t size() const { return m_bytes; }
@@ -131,6 +132,7 @@ public:
     {
         return {data<T>(), static_cast<std::size_t>(elementCount(m_shape))};
     }
+    /// First byte of the memory to fill.
     [[nodiscard]] std::byte* rawData() { return m_storage->data(); }
     [[nodiscard]] std::size_t bytes() const { return m_storage->size(); }
     [[nodiscard]] const Shape& shape() const { return m_shape; }
@@ -159,7 +161,7 @@ template <class T>
 Tensor Tensor::of(Shape shape, std::span<const T> values)
 {
     assert(static_cast<std::int64_t>(values.size()) == elementCount(shape));
-    TensorBuffer buffer(DTypeOf<T>::value, std::move(shape));
+    TensorBuffer buffer{DTypeOf<T>::value, std::move(shape)};
     std::copy(values.begin(), values.end(), buffer.data<T>());
     return std::move(buffer).freeze();
 }

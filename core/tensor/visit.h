@@ -14,6 +14,7 @@ struct PlainType
 {
     using Bits = T;
     using Value = T;
+    /// Stored bits to value, and back.
     static T load(T v) { return v; }
     static T store(T v) { return v; }
 };
@@ -23,6 +24,7 @@ struct BoolType
 {
     using Bits = std::uint8_t;
     using Value = bool;
+    /// Stored bits to value, and back.
     static bool load(std::uint8_t v) { return v != 0; }
     static std::uint8_t store(bool v) { return v ? 1 : 0; }
 };
@@ -31,6 +33,7 @@ struct HalfType
 {
     using Bits = std::uint16_t;
     using Value = float;
+    /// Stored bits to value, and back.
     static float load(std::uint16_t v) { return halfToFloat(v); }
     static std::uint16_t store(float v) { return floatToHalf(v); }
 };
@@ -39,6 +42,7 @@ struct BfloatType
 {
     using Bits = std::uint16_t;
     using Value = float;
+    /// Stored bits to value, and back.
     static float load(std::uint16_t v) { return bfloatToFloat(v); }
     static std::uint16_t store(float v) { return floatToBfloat(v); }
 };

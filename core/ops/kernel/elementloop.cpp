@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/kernel/elementloop.h"
 
-#include "core/tensor/visit.h"
+#include "core/tensor/stridedcopy.h"
 
 #include <numeric>
 
@@ -60,21 +60,7 @@ Tensor withStrides(const Tensor& t, const Shape& strides)
         return t;
     }
     TensorBuffer buffer(t.dtype(), t.shape(), strides);
-    const ElementLoop loop(t.shape(), {strides, t.strides()});
-    tensor::visitStored(t.dtype(), [&](auto tag) {
-        using Bits = typename decltype(tag)::Bits;
-        const auto* in = reinterpret_cast<const Bits*>(t.rawData());
-        auto* out = reinterpret_cast<Bits*>(buffer.rawData());
-        const std::int64_t so = loop.innerStride(0);
-        const std::int64_t si = loop.innerStride(1);
-        loop.run<2>([&](const std::array<std::int64_t, 2>& offsets, std::int64_t count) {
-            Bits* o = out + offsets[0];
-            const Bits* x = in + offsets[1];
-            for (std::int64_t i = 0; i < count; ++i) {
-                o[i * so] = x[i * si];
-            }
-        });
-    });
+    tensor::copyStrided(t, buffer.rawData(), strides);
     return std::move(buffer).freeze();
 }
 

@@ -2,8 +2,7 @@
 #include "core/ops/kernel/slices.h"
 
 #include "core/ops/kernel/elementloop.h"
-
-#include <cstring>
+#include "core/tensor/stridedcopy.h"
 
 namespace retro::ops
 {
@@ -40,27 +39,8 @@ Tensor withoutAxis(const Tensor& t, std::size_t axis)
 
 void place(tensor::TensorBuffer& buffer, const Shape& strides, std::int64_t offset, const Tensor& part)
 {
-    if (part.size() == 0) {
-        return;
-    }
     const std::size_t width = tensor::sizeOf(part.dtype());
-    const ElementLoop loop(part.shape(), {strides, part.strides()});
-    const std::int64_t so = loop.innerStride(0);
-    const std::int64_t si = loop.innerStride(1);
-    std::byte* out = buffer.rawData() + static_cast<std::size_t>(offset) * width;
-    const std::byte* in = part.rawData();
-    const auto bytes = [width](std::int64_t elements) { return elements * static_cast<std::int64_t>(width); };
-    loop.run<2>([&](const std::array<std::int64_t, 2>& offsets, std::int64_t count) {
-        std::byte* o = out + bytes(offsets[0]);
-        const std::byte* x = in + bytes(offsets[1]);
-        if (so == 1 && si == 1) {
-            std::memcpy(o, x, static_cast<std::size_t>(bytes(count)));
-            return;
-        }
-        for (std::int64_t i = 0; i < count; ++i) {
-            std::memcpy(o + bytes(i * so), x + bytes(i * si), width);
-        }
-    });
+    tensor::copyStrided(part, buffer.rawData() + static_cast<std::size_t>(offset) * width, strides);
 }
 
 Tensor joined(const TensorType& type, std::span<const Tensor> parts, std::span<const std::int64_t> extents,

@@ -125,7 +125,8 @@ BoundResult boundMap(const BindContext& context, const Parameters& p)
     plan.xInner = matrixShape(context, plan.slot, plan.isTransposed);
     plan.zInner = p.output;
     const std::size_t other = 1 - plan.slot;
-    plan.weight = scaledBy(p.alpha, swappedIf(p.swaps[other], context.constants[other])).contiguous();
+    const Tensor weight = context.constants[other].contiguous();
+    plan.weight = scaledBy(p.alpha, p.swaps[other] ? swapped(weight) : weight); // a view: nothing is moved
     if (context.present(2)) {
         plan.bias = scaledBy(p.beta, context.constants[2]).contiguous();
     }

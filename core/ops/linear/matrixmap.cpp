@@ -9,11 +9,19 @@ namespace retro::ops
 
 using tensor::Shape;
 
+namespace
+{
+
+/// With fewer rows the product waits for the weights to come from memory, and packing them costs more than it gains.
+constexpr std::int64_t kLeastPackedRows = 4;
+
+} // namespace
+
 MatrixMap::MatrixMap(TensorType output, MatrixMapPlan plan)
     : Operator(std::move(output)), m_plan(std::move(plan)), m_weight(m_plan.weight), m_bias(m_plan.bias),
       m_isPacked(m_plan.isWeightOnRight && m_plan.weight.rank() == 2 && m_plan.xInner.size() == 2 &&
-                 m_plan.weight.dtype() == tensor::DType::Float32 && m_plan.weight.size() > 0 &&
-                 tensor::elementCount(m_plan.xInner) > 0)
+                 m_plan.xInner[0] >= kLeastPackedRows && m_plan.weight.dtype() == tensor::DType::Float32 &&
+                 m_plan.weight.size() > 0)
 {}
 
 Reads MatrixMap::savedForGradient() const { return {Reads::bit(0) | Reads::bit(1), 0}; }

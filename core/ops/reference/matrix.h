@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/ops/reference/tile.h"
 #include "core/ops/threads.h"
 
 #include <array>
@@ -26,8 +27,6 @@ struct MatrixView
 namespace detail
 {
 
-inline constexpr std::int64_t kTileRows = 4;
-inline constexpr std::int64_t kTileColumns = 8;
 inline constexpr std::int64_t kDepth = 256;
 inline constexpr std::int64_t kBlockRows = 64;
 inline constexpr std::int64_t kBlockColumns = 1024;
@@ -66,16 +65,7 @@ struct Tile
         }
     }
     /// Adds panel a · panel b, one product after the other along the depth.
-    void multiply(const T* a, const T* b, std::int64_t depth)
-    {
-        for (std::int64_t k = 0; k < depth; ++k, a += kTileRows, b += kTileColumns) {
-            for (std::int64_t i = 0; i < kTileRows; ++i) {
-                for (std::int64_t j = 0; j < kTileColumns; ++j) {
-                    sum[i][j] += a[i] * b[j];
-                }
-            }
-        }
-    }
+    void multiply(const T* a, const T* b, std::int64_t depth) { multiplyPanels(a, b, depth, &sum[0][0]); }
     /// Writes rows × columns of the block.
     void store(T* c, std::int64_t stride, std::int64_t rows, std::int64_t columns) const
     {

@@ -65,34 +65,22 @@ void forEachWindow(const PoolShape& shape, const F& f)
                 });
 }
 
-/// First maximum of one window per channel: its value and its position in the image (−1 for a window of padding only).
-/// The first NaN wins over every number.
+/// Largest element of one window per channel; NaN when there is one.
 template <class T>
-struct Winners
+std::array<T, kLanes> maximumOf(const T* image, std::int64_t channels, const std::vector<std::int64_t>& taps,
+                                std::int64_t count)
 {
-    std::array<T, kLanes> value{};
-    std::array<std::int64_t, kLanes> position{};
-
-    Winners(const T* image, std::int64_t channels, const std::vector<std::int64_t>& taps, std::int64_t count)
-    {
-        value.fill(-std::numeric_limits<T>::infinity());
-        position.fill(taps.empty() ? -1 : taps.front());
-        for (const std::int64_t tap : taps) {
-            const T* x = image + tap * channels;
-            for (std::int64_t c = 0; c < count; ++c) {
-                consider(static_cast<std::size_t>(c), x[c], tap);
-            }
+    std::array<T, kLanes> best;
+    best.fill(-std::numeric_limits<T>::infinity());
+    for (const std::int64_t tap : taps) {
+        const T* x = image + tap * channels;
+        for (std::int64_t c = 0; c < count; ++c) {
+            T& largest = best[static_cast<std::size_t>(c)];
+            largest = (x[c] <= largest) | (largest != largest) ? largest : x[c];
         }
     }
-
-private:
-    void consider(std::size_t c, T x, std::int64_t tap)
-    {
-        const bool wins = x > value[c] || (x != x && value[c] == value[c]);
-        value[c] = wins ? x : value[c];
-        position[c] = wins ? tap : position[c];
-    }
-};
+    return best;
+}
 
 /// y = largest element of each window.
 template <class T>
@@ -100,21 +88,30 @@ void maxPool(const PoolShape& shape, const T* x, T* y)
 {
     forEachWindow(shape, [&](std::int64_t, const std::vector<std::int64_t>& taps, std::int64_t imageAt,
                              std::int64_t windowAt, std::int64_t count) {
-        const Winners<T> winners(x + imageAt, shape.channels, taps, count);
-        std::copy(winners.value.begin(), winners.value.begin() + count, y + windowAt);
+        const auto best = maximumOf(x + imageAt, shape.channels, taps, count);
+        std::copy(best.begin(), best.begin() + count, y + windowAt);
     });
 }
 
-/// r = s routed to the first maximum of each window of x.
+/// r = s routed to the first maximum of each window of x (its first NaN when there is one).
 template <class T>
 void routeToMaximum(const PoolShape& shape, const T* s, const T* x, T* r)
 {
     std::fill(r, r + shape.batch * shape.imageSize() * shape.channels, T{0});
     forEachWindow(shape, [&](std::int64_t, const std::vector<std::int64_t>& taps, std::int64_t imageAt,
                              std::int64_t windowAt, std::int64_t count) {
-        const Winners<T> winners(x + imageAt, shape.channels, taps, count);
-        for (std::int64_t c = 0; c < count && !taps.empty(); ++c) {
-            r[imageAt + winners.position[static_cast<std::size_t>(c)] * shape.channels + c] += s[windowAt + c];
+        const auto best = maximumOf(x + imageAt, shape.channels, taps, count);
+        std::array<T, kLanes> left{}; // what no element has taken yet
+        std::copy(s + windowAt, s + windowAt + count, left.begin());
+        for (const std::int64_t tap : taps) {
+            const T* in = x + imageAt + tap * shape.channels;
+            T* out = r + imageAt + tap * shape.channels;
+            for (std::int64_t c = 0; c < count; ++c) {
+                const auto lane = static_cast<std::size_t>(c);
+                const bool wins = (in[c] == best[lane]) | ((in[c] != in[c]) & (best[lane] != best[lane]));
+                out[c] += wins ? left[lane] : T{0};
+                left[lane] = wins ? T{0} : left[lane];
+            }
         }
     });
 }
