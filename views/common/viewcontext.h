@@ -90,6 +90,10 @@ public:
     /// Last part of a node's name, after the last '/' (the scope is said elsewhere).
     [[nodiscard]] QString shortLabel(base::NodeId node) const { return shortened(label(node)); }
     [[nodiscard]] static QString shortened(const QString& name);
+    /// Name for lists without room: the last two parts of the path; a last part that only repeats the operator
+    /// ("second/conv/Conv") is left out.
+    [[nodiscard]] QString placeLabel(base::NodeId node) const { return placeLabel(graph(), node); }
+    [[nodiscard]] static QString placeLabel(const graph::Graph& graph, base::NodeId node);
     [[nodiscard]] QString label(base::ValueId value) const;
     /// Operator type, or "Input".
     [[nodiscard]] QString op(base::NodeId node) const;

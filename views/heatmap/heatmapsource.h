@@ -14,7 +14,7 @@ struct HeatmapSettings
 {
     HeatmapMode mode = HeatmapMode::Over;
     ColorMap map;
-    double percentile = 100;
+    double percentile = 99.9;
     std::optional<double> keptLimit; ///< scale held over layers
 };
 

@@ -13,6 +13,7 @@
 #include <QDataStream>
 #include <QHBoxLayout>
 #include <QIODevice>
+#include <QResizeEvent>
 #include <QSignalBlocker>
 #include <QToolButton>
 #include <QVBoxLayout>
@@ -27,6 +28,29 @@ namespace
 {
 
 constexpr int kStateVersion = 1;
+
+/// A row that can be narrower than its controls: the extra one steps aside first, then the combos shrink.
+class ControlRow final : public QWidget
+{
+public:
+    using QWidget::QWidget;
+    void setExtra(QWidget* extra) { m_extra = extra; }
+    [[nodiscard]] QSize minimumSizeHint() const override
+    {
+        return {fonts::px(220), QWidget::minimumSizeHint().height()};
+    }
+
+protected:
+    void resizeEvent(QResizeEvent* event) override
+    {
+        QWidget::resizeEvent(event);
+        const int needed = sizeHint().width() + (m_extra->isHidden() ? m_extra->sizeHint().width() + fonts::px(8) : 0);
+        m_extra->setVisible(event->size().width() >= needed);
+    }
+
+private:
+    QWidget* m_extra = nullptr;
+};
 
 QToolButton* makeZoomButton(const QString& icon, const QString& tip, QWidget* parent)
 {
@@ -43,8 +67,8 @@ QComboBox* makeCombo(const QString& name, QWidget* parent)
     auto* combo = new QComboBox(parent);
     combo->setAccessibleName(name);
     combo->setToolTip(name);
-    combo->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    combo->setMinimumContentsLength(8);
+    combo->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    combo->setMinimumWidth(fonts::px(48)); // narrower than its text where the pane is narrow
     return combo;
 }
 
@@ -60,7 +84,7 @@ HeatmapView::HeatmapView(RunModel& model, Cursor& cursor, Selection& selection, 
     column->setContentsMargins(0, fonts::px(2), 0, 0);
     column->setSpacing(0);
     m_canvas = new HeatmapCanvas(body);
-    column->addLayout(makeControls());
+    column->addWidget(makeControls(body));
     column->addWidget(m_canvas, 1);
     m_probe = new ElidedLabel({}, Role::Text2, fonts::numbers(), body);
     m_probe->setContentsMargins(fonts::px(10), 0, fonts::px(10), 0);
@@ -72,9 +96,10 @@ HeatmapView::HeatmapView(RunModel& model, Cursor& cursor, Selection& selection, 
     showControls();
 }
 
-QHBoxLayout* HeatmapView::makeControls()
+QWidget* HeatmapView::makeControls(QWidget* parent)
 {
-    auto* row = new QHBoxLayout;
+    auto* box = new ControlRow(parent);
+    auto* row = new QHBoxLayout(box);
     row->setContentsMargins(fonts::px(10), fonts::px(4), fonts::px(8), fonts::px(4));
     row->setSpacing(fonts::px(8));
     m_mode = makeCombo(tr("How the heatmap is combined with the picture"), this);
@@ -108,7 +133,8 @@ QHBoxLayout* HeatmapView::makeControls()
     for (QToolButton* button : {smaller, fit, larger}) {
         row->addWidget(button);
     }
-    return row;
+    box->setExtra(m_keep);
+    return box;
 }
 
 QString HeatmapView::title() const

@@ -6,7 +6,6 @@
 
 class QCheckBox;
 class QComboBox;
-class QHBoxLayout;
 class QLabel;
 
 namespace retro::views
@@ -42,7 +41,7 @@ protected:
     [[nodiscard]] QString emptyReason() const override { return m_content.reason; }
 
 private:
-    QHBoxLayout* makeControls();
+    QWidget* makeControls(QWidget* parent);
     void readControls();
     void showControls();
     void drawContent();

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 namespace retro::views
 {
@@ -15,8 +16,8 @@ namespace retro::views
 namespace
 {
 
-// A cause smaller than this share of the start gets no line of its own while others are larger.
-constexpr double kLeastShare = 1e-7;
+// Causes below this share of the start share one line.
+constexpr double kLeastShare = 5e-4;
 
 QString translated(const char* text) { return QCoreApplication::translate("retro::views::LedgerView", text); }
 
@@ -89,6 +90,35 @@ QString shortCause(event::Cause cause)
     return {};
 }
 
+LedgerLine causeLine(event::Cause cause, double change, double started)
+{
+    return {LedgerKind::Cause, cause, causeText(cause, change), change, change / started};
+}
+
+// One line per cause; those too small for one share a line, unless there is only one of them.
+void addCauses(const Totals& totals, LedgerBooks& books)
+{
+    std::vector<LedgerLine> small;
+    for (std::size_t c = 0; c < totals.causes.size(); ++c) {
+        if (totals.causes[c] == 0) {
+            continue;
+        }
+        // The books count what is lost as positive.
+        const LedgerLine line = causeLine(static_cast<event::Cause>(c), -totals.causes[c], books.started);
+        (std::abs(line.share) < kLeastShare ? small : books.lines).push_back(line);
+    }
+    if (small.size() == 1) {
+        books.lines.push_back(small.front());
+    } else if (!small.empty()) {
+        LedgerLine others{LedgerKind::Others, event::Cause::Rounding, translated("Other causes"), 0, 0};
+        for (const LedgerLine& line : small) {
+            others.amount += line.amount;
+            others.share += line.share;
+        }
+        books.lines.push_back(others);
+    }
+}
+
 } // namespace
 
 QString causeText(event::Cause cause, double amount)
@@ -133,16 +163,8 @@ LedgerBooks ledgerBooks(const RunModel& model)
     };
     line(LedgerKind::Started, translated("Started at %1").arg(books.target), books.started);
     const Totals totals = totalsUpTo(model);
-    double taken = 0;
-    for (std::size_t c = 0; c < totals.causes.size(); ++c) {
-        const double change = -totals.causes[c]; // the books count what is lost as positive
-        taken += totals.causes[c];
-        if (std::abs(change) > kLeastShare * std::abs(books.started)) {
-            const auto cause = static_cast<event::Cause>(c);
-            line(LedgerKind::Cause, causeText(cause, change), change);
-            books.lines.back().cause = cause;
-        }
-    }
+    const double taken = std::accumulate(totals.causes.begin(), totals.causes.end(), 0.0);
+    addCauses(totals, books);
     const double rest = books.started - taken - books.reached;
     books.unexplained = books.isFinished ? rest : totals.unexplained;
     if (!books.isFinished) {
@@ -164,8 +186,10 @@ QString booksSentence(const LedgerBooks& books)
             parts.insert(1, translated("%1 reached the input").arg(percentText(line.share)));
         } else if (line.kind == LedgerKind::OnItsWay) {
             parts.append(translated("%1 on its way").arg(percentText(line.share)));
-        } else if (line.kind == LedgerKind::Cause) {
-            parts.append(QStringLiteral("%1 %2").arg(percentText(-line.share), shortCause(line.cause)));
+        } else if (line.kind == LedgerKind::Cause && std::abs(line.share) >= kLeastShare) {
+            const QString sign = line.share > 0 ? QStringLiteral("+") : QString();
+            parts.append(
+                QStringLiteral("%1%2 %3").arg(sign, percentText(std::abs(line.share)), shortCause(line.cause)));
         }
     }
     return parts.join(QStringLiteral(", ")) + QLatin1Char('.');

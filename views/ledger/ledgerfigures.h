@@ -15,6 +15,7 @@ namespace retro::views
 enum class LedgerKind : std::uint8_t {
     Started,    ///< what the run began with
     Cause,      ///< taken away (or added) for a known reason
+    Others,     ///< several causes that are too small for a line of their own
     OnItsWay,   ///< has not reached the input yet at this step
     Reached,    ///< arrived at the inputs
     Unexplained ///< what the books cannot account for

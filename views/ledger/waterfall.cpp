@@ -23,6 +23,8 @@ constexpr double kNoise = 1e-12;
 
 QString translated(const char* text) { return QCoreApplication::translate("retro::views::LedgerView", text); }
 
+bool isChange(LedgerKind kind) { return kind == LedgerKind::Cause || kind == LedgerKind::Others; }
+
 int scoreDecimals(const LedgerBooks& books)
 {
     const double magnitude = std::abs(books.started);
@@ -30,17 +32,25 @@ int scoreDecimals(const LedgerBooks& books)
     return std::clamp(3 - exponent, 0, 8);
 }
 
-// Unexplained is printed as precisely as it is small, so that rounding noise does not read as a loss.
+// What is too small for the digits of the column keeps one of its own, so that it does not read as nothing.
 QString scoreText(const LedgerBooks& books, const LedgerLine& line)
 {
     const int decimals = scoreDecimals(books);
     const double magnitude = std::abs(line.amount);
     const bool isTiny = magnitude > kNoise * std::abs(books.started) && magnitude < 0.5 * std::pow(10.0, -decimals);
-    return line.kind == LedgerKind::Unexplained && isTiny ? valueText(line.amount, 2)
-                                                          : fixedText(line.amount, decimals);
+    if (isTiny) {
+        return valueText(line.amount, 1);
+    }
+    const bool isGain = isChange(line.kind) && line.amount > 0;
+    return (isGain ? QStringLiteral("+") : QString()) + fixedText(line.amount, decimals);
 }
 
-QString shareText(const LedgerLine& line) { return fixedText(line.share * 100, 1); }
+QString shareText(const LedgerLine& line)
+{
+    const double percent = line.share * 100;
+    const bool isGain = isChange(line.kind) && percent >= 0.05;
+    return (isGain ? QStringLiteral("+") : QString()) + fixedText(percent, 1);
+}
 
 bool isHeavy(LedgerKind kind) { return kind == LedgerKind::Started || kind == LedgerKind::Reached; }
 
@@ -71,6 +81,7 @@ std::vector<Span> spansOf(const LedgerBooks& books)
             spans.push_back({0, line.share});
             break;
         case LedgerKind::Cause:
+        case LedgerKind::Others:
             spans.push_back({level, level + line.share});
             level += line.share;
             break;
@@ -95,7 +106,7 @@ ShareAxis axisOf(const LedgerBooks& books, const std::vector<Span>& spans)
         if (kind == LedgerKind::Unexplained || (kind == LedgerKind::Reached && !books.isFinished)) {
             continue; // nothing has arrived yet: it would only push the axis to zero
         }
-        lowest = std::min({lowest, spans[i].to, kind == LedgerKind::Cause ? spans[i].from : 1.0});
+        lowest = std::min({lowest, spans[i].to, isChange(kind) ? spans[i].from : 1.0});
         highest = std::max({highest, spans[i].to, spans[i].from});
     }
     return shareAxis(lowest, highest);
@@ -133,6 +144,7 @@ void paintBar(QPainter& painter, const LedgerLine& line, const QRectF& bar, cons
         painter.fillRect(bar, theme[Role::Strong]);
         break;
     case LedgerKind::Cause:
+    case LedgerKind::Others:
         painter.fillRect(bar, theme[Role::SearchTint]);
         paintHatch(painter, bar, theme[Role::SearchLine]);
         painter.setPen(QPen(theme[Role::SearchLine], 1));

@@ -134,14 +134,14 @@ QString PromiseTreeModel::idText(const PromiseRow& row) const
 QString PromiseTreeModel::placeText(const PromiseRow& row) const
 {
     if (row.isPromise) {
-        const QString name = RunModel::shortened(label(m_forest.promises()[row.promise.index()].start));
+        const QString name = RunModel::placeLabel(*m_run->graph, m_forest.promises()[row.promise.index()].start);
         return row.isLink ? tr("%1 (see there)").arg(name) : name;
     }
     const BranchFacts* branch = m_forest.branchOf(row);
     if (branch == nullptr || !branch->searchEnd.isValid()) {
         return branch != nullptr && branch->argumentAt ? tr("a constant") : QString();
     }
-    return RunModel::shortened(label(branch->searchEnd));
+    return RunModel::placeLabel(*m_run->graph, branch->searchEnd);
 }
 
 QString PromiseTreeModel::visitsText(const PromiseRow& row, std::uint64_t position) const

@@ -133,6 +133,7 @@ void WhyPane::setStory(const PromiseStory& story, const QString& openedVisit, co
 {
     m_story = story;
     m_title->setText(story.title);
+    m_title->show();
     static_cast<StateBadge*>(m_badge)->setState(story.state, story.badge);
     m_badge->show();
     showText(*m_known, story.known.join(QLatin1Char('\n')));
@@ -148,7 +149,7 @@ void WhyPane::setStory(const PromiseStory& story, const QString& openedVisit, co
 
 void WhyPane::clear()
 {
-    m_title->setText({});
+    m_title->hide();
     m_badge->hide();
     showText(*m_known, tr("Select a promise to see what it waits for."));
     showText(*m_missing, {});

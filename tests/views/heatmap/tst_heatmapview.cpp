@@ -4,7 +4,7 @@
 #include "views/heatmap/heatmapcanvas.h"
 #include "views/heatmap/heatmapview.h"
 
-#include <QComboBox>
+#include <QCheckBox>
 #include <QImageReader>
 #include <QSignalSpy>
 #include <QTemporaryDir>
@@ -145,6 +145,23 @@ private slots:
         other.restoreState("nonsense");
         QCOMPARE(other.settings().percentile, 99.0);
         QVERIFY(!view.accessibleName().isEmpty());
+    }
+
+    void controlsStepAsideWhereItIsNarrow()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        HeatmapView view(context.model, context.cursor, context.selection);
+        QVERIFY(view.minimumSizeHint().width() < 320);
+        const auto* keep = view.findChild<QCheckBox*>();
+        view.resize(900, 400);
+        view.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&view));
+        QVERIFY(keep->isVisible());
+        view.resize(320, 400);
+        QTRY_VERIFY(!keep->isVisible());
+        view.resize(900, 400);
+        QTRY_VERIFY(keep->isVisible());
     }
 
     void exportsWhatItShows()

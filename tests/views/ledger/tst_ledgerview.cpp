@@ -18,7 +18,9 @@ double sumOfBooks(const LedgerBooks& books)
 {
     double sum = 0;
     for (const LedgerLine& line : books.lines) {
-        sum += line.kind == LedgerKind::Started || line.kind == LedgerKind::Cause ? line.amount : -line.amount;
+        const bool isAdded =
+            line.kind == LedgerKind::Started || line.kind == LedgerKind::Cause || line.kind == LedgerKind::Others;
+        sum += isAdded ? line.amount : -line.amount;
     }
     return sum;
 }

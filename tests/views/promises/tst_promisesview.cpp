@@ -54,23 +54,23 @@ private slots:
         PromiseTreeModel items(context.model);
         const QAbstractItemModelTester tester(&items, QAbstractItemModelTester::FailureReportingMode::QtTest);
         items.resetRun();
-        QCOMPARE(printed(items), QStringLiteral("P0 add | fulfilled | 4 – 6\n"
-                                                " .0 conv2 | found | 5\n"
-                                                " .1 P1 relu1 | fulfilled | 6 – 8\n"
-                                                "  .0 relu1 | found | 6\n"));
+        QCOMPARE(printed(items), QStringLiteral("P0 block1/add | fulfilled | 4 – 6\n"
+                                                " .0 block1/conv2 | found | 5\n"
+                                                " .1 P1 stem/relu1 | fulfilled | 6 – 8\n"
+                                                "  .0 stem/relu1 | found | 6\n"));
         QSignalSpy changed(&items, &QAbstractItemModel::dataChanged);
         context.cursor.moveTo(tests::endOfVisit(context.model, 4));
         items.setPosition(context.model.position());
         QCOMPARE(changed.count(), 3); // conv2 is found in both
-        QCOMPARE(printed(items), QStringLiteral("P0 add | waits | 4 …\n"
-                                                " .0 conv2 | found | 5\n"
-                                                " .1 P1 relu1 | waits | \n"
-                                                "  .0 relu1 | not yet | \n"));
+        QCOMPARE(printed(items), QStringLiteral("P0 block1/add | waits | 4 …\n"
+                                                " .0 block1/conv2 | found | 5\n"
+                                                " .1 P1 stem/relu1 | waits | \n"
+                                                "  .0 stem/relu1 | not yet | \n"));
         items.setPosition(0);
-        QCOMPARE(printed(items), QStringLiteral("P0 add | not yet | \n"
-                                                " .0 conv2 | not yet | \n"
-                                                " .1 P1 relu1 | not yet | \n"
-                                                "  .0 relu1 | not yet | \n"));
+        QCOMPARE(printed(items), QStringLiteral("P0 block1/add | not yet | \n"
+                                                " .0 block1/conv2 | not yet | \n"
+                                                " .1 P1 stem/relu1 | not yet | \n"
+                                                "  .0 stem/relu1 | not yet | \n"));
         items.setPosition(context.model.run().eventCount());
         QCOMPARE(items.forest().waiting(items.position()), std::size_t{0});
         QCOMPARE(items.forest().fulfilled(items.position()), std::size_t{2});
@@ -151,7 +151,7 @@ private slots:
         QVERIFY(context.model.state().promises[0].isComplete);
         context.selection.selectPromise(kSecond);
         view.flush();
-        QCOMPARE(tree->currentIndex().data().toString(), QStringLiteral(".1 P1 relu1"));
+        QCOMPARE(tree->currentIndex().data().toString(), QStringLiteral(".1 P1 stem/relu1"));
         QCOMPARE(view.subject(), QStringLiteral("1 waiting, 1 fulfilled"));
         const auto buttons = view.findChild<WhyPane*>()->findChildren<QPushButton*>();
         QTest::mouseClick(buttons.last(), Qt::LeftButton);
