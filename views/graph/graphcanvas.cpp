@@ -20,9 +20,10 @@ namespace
 {
 
 constexpr double kLeastOpenZoom = 0.55; // a graph that fits only at a smaller scale …
-constexpr double kReadableZoom = 0.8;   // … opens at this one
+constexpr double kReadableZoom = 0.8;   // … opens at this one, or less when that shows its whole width
 constexpr double kRevealMargin = 28;    // pixels between a revealed box and the border
 constexpr double kInSight = 40;         // pixels of the picture that cannot be pushed out
+constexpr double kTitleSign = 13;       // design pixels from the left end of a title to the middle of its ▾
 
 } // namespace
 
@@ -65,31 +66,31 @@ GraphOverlays GraphCanvas::overlays() const
     return GraphOverlays::place(QSizeF(size()), fonts::scale(), m_wantsMap, m_wantsLegend);
 }
 
-void GraphCanvas::hold(Index group, QPointF pixel) { m_held = Held{group, pixel}; }
+/// The next scene keeps a group under a pixel: its ▸ or ▾ when that was clicked, else the middle of its box or title.
+void GraphCanvas::toggleGroup(Index group, QPointF pixel, bool isBySign)
+{
+    m_held = Held{group, pixel, isBySign};
+    emit groupToggled(group);
+}
 
-/// The box of a closed group (its first part), or the title of an open one, in scene units.
-std::optional<layout::Rect> GraphCanvas::placeOf(Index group) const
+/// Where a group is in the scene: the box of a closed one (its first part), or the title of an open one.
+std::optional<layout::Point> GraphCanvas::placeOf(Index group, bool isSign) const
 {
     const auto& nodes = m_scene->visible.nodes;
-    const auto box = std::find_if(nodes.begin(), nodes.end(),
-                                  [group](const layout::VisibleNode& node) { return node.group == group; });
-    if (box != nodes.end()) {
-        return m_scene->layout.nodes[static_cast<std::size_t>(box - nodes.begin())];
+    const auto node = std::find_if(nodes.begin(), nodes.end(),
+                                   [group](const layout::VisibleNode& each) { return each.group == group; });
+    if (node != nodes.end()) {
+        const auto box = static_cast<Index>(node - nodes.begin());
+        return isSign ? signOf(*m_scene, box).center() : m_scene->layout.nodes[static_cast<std::size_t>(box)].center();
     }
     const auto& frames = m_scene->visible.frames;
     const auto frame = std::find(frames.begin(), frames.end(), group);
     if (frame == frames.end()) {
         return std::nullopt;
     }
-    layout::Rect title = titleOf(*m_scene, static_cast<Index>(frame - frames.begin()));
-    title.width = std::min(title.width, m_scene->book->metrics.leastNode);
-    return title;
-}
-
-QPointF GraphCanvas::pixelOf(Index group) const
-{
-    const auto place = placeOf(group);
-    return place ? m_camera.toScreen(place->center()) : QRectF(rect()).center();
+    const layout::Rect title = titleOf(*m_scene, static_cast<Index>(frame - frames.begin()));
+    const double inside = isSign ? kTitleSign * m_scene->book->metrics.scale : title.width / 2;
+    return layout::Point{title.x + std::min(inside, m_scene->book->metrics.leastNode / 2), title.center().y};
 }
 
 void GraphCanvas::applyHold()
@@ -98,8 +99,8 @@ void GraphCanvas::applyHold()
     if (!held) {
         return;
     }
-    if (const auto place = placeOf(held->group)) {
-        m_camera.place(place->center(), held->pixel);
+    if (const auto place = placeOf(held->group, held->isSign)) {
+        m_camera.place(*place, held->pixel);
         m_keepsFitting = false;
     }
 }
@@ -116,7 +117,9 @@ void GraphCanvas::showFirst()
     const layout::LayeredLayout& layout = m_scene->layout;
     const QRectF view = overlays().free;
     const Index start = m_status.now != kNone ? m_status.now : 0;
-    m_camera.zoomAt(view.center(), kReadableZoom / m_camera.zoom());
+    const double fullWidth = view.width() / std::max(1.0, layout.bounds.width);
+    const double zoom = std::clamp(fullWidth, kLeastOpenZoom, kReadableZoom);
+    m_camera.zoomAt(view.center(), zoom / m_camera.zoom());
     m_camera.place(layout.nodes[static_cast<std::size_t>(start)].center(), view.center());
     m_camera.fillHeight(layout.bounds, view);
     cameraChanged();

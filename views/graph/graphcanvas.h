@@ -22,7 +22,7 @@ class GraphCanvas final : public QWidget
 public:
     explicit GraphCanvas(QWidget* parent = nullptr);
 
-    /// Shows a drawing. The camera stays; when a group was opened or closed (hold()), that group stays where it was.
+    /// Shows a drawing. The camera stays; when a group was opened or closed by the user, that group stays where it was.
     void setScene(std::shared_ptr<const GraphScene> scene, GraphStatus status);
     void setStatus(GraphStatus status);
     /// Marks a box, the edges that carry a value, and the path of a promise.
@@ -35,10 +35,6 @@ public:
 
     [[nodiscard]] const GraphCamera& camera() const { return m_camera; }
     [[nodiscard]] GraphOverlays overlays() const;
-    /// The next scene keeps this group (its box or its title) under a pixel.
-    void hold(layout::Index group, QPointF pixel);
-    /// Where a group's box or title is at present; the centre when it is not visible.
-    [[nodiscard]] QPointF pixelOf(layout::Index group) const;
     /// As when a graph is opened: all of it, or, where that would be too small to read, a piece around the current
     /// node.
     void showFirst();
@@ -64,8 +60,8 @@ signals:
     void boxActivated(int box);
     void edgeClicked(int edge);
     void groundClicked();
-    /// A group is to be opened or closed; `pixel` is where it should stay.
-    void groupToggled(int group, QPointF pixel);
+    /// A group is to be opened or closed.
+    void groupToggled(int group);
     void allGroupsToggled(bool isClosed);
     void zoomChanged(double zoom);
 
@@ -87,16 +83,19 @@ private:
     {
         layout::Index group = layout::kNone;
         QPointF pixel;
+        bool isSign = false;
     };
 
     [[nodiscard]] Hit hitAt(QPointF pixel) const;
-    [[nodiscard]] std::optional<layout::Rect> placeOf(layout::Index group) const;
+    [[nodiscard]] std::optional<layout::Point> placeOf(layout::Index group, bool isSign) const;
     void applyHold();
     void cameraChanged();
     void moveByMap(QPointF pixel);
     void click(QPointF pixel);
     void setHovered(layout::Index box);
     void toggle(const Hit& hit, QPointF pixel);
+    void toggleGroup(layout::Index group, QPointF pixel, bool isBySign);
+    void toggleByKey(layout::Index group);
     bool walkByKey(int key);
     bool changeGroupsByKey(int key, bool isShifted);
     bool moveByKey(int key);
@@ -117,6 +116,7 @@ private:
     std::optional<Held> m_held;
     Drag m_drag = Drag::None;
     QPointF m_dragFrom;
+    bool m_hasToggled = false; // by the last press; a double click that follows toggles no second time
     bool m_wantsMap = true;
     bool m_wantsLegend = true;
     bool m_keepsFitting = true; // until the user moves the picture, it is fitted again when the widget is resized

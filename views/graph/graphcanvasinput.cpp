@@ -52,6 +52,7 @@ void GraphCanvas::mousePressEvent(QMouseEvent* event)
         return;
     }
     const GraphOverlays panels = overlays();
+    m_hasToggled = false;
     m_dragFrom = event->position();
     if (panels.map.contains(event->position())) {
         m_drag = Drag::Map;
@@ -108,8 +109,8 @@ void GraphCanvas::click(QPointF pixel)
 void GraphCanvas::mouseDoubleClickEvent(QMouseEvent* event)
 {
     const Hit hit = hitAt(event->position());
-    if (event->button() != Qt::LeftButton || hit.isOnSign) {
-        return; // the click on the sign has toggled already
+    if (event->button() != Qt::LeftButton || m_hasToggled) {
+        return; // the first click was on a sign
     }
     const bool isGroup =
         hit.kind == HitKind::Box && m_scene->visible.nodes[static_cast<std::size_t>(hit.index)].isGroup();
@@ -126,7 +127,8 @@ void GraphCanvas::toggle(const Hit& hit, QPointF pixel)
     const Index group = hit.kind == HitKind::Frame ? m_scene->visible.frames[static_cast<std::size_t>(hit.index)]
                                                    : m_scene->visible.nodes[static_cast<std::size_t>(hit.index)].group;
     if (group != kNone) {
-        emit groupToggled(group, pixel);
+        m_hasToggled = true;
+        toggleGroup(group, pixel, hit.isOnSign);
     }
 }
 
@@ -287,10 +289,8 @@ void GraphCanvas::changeGroups(bool isClosing, bool isAll)
 
 void GraphCanvas::openSelected()
 {
-    const Index group =
-        m_selected == kNone ? kNone : m_scene->visible.nodes[static_cast<std::size_t>(m_selected)].group;
-    if (group != kNone) {
-        emit groupToggled(group, pixelOf(group));
+    if (m_selected != kNone) {
+        toggleByKey(m_scene->visible.nodes[static_cast<std::size_t>(m_selected)].group);
     }
 }
 
@@ -298,8 +298,15 @@ void GraphCanvas::closeAroundSelected()
 {
     const Index frame = m_selected == kNone ? kNone : frameAround(*m_scene, m_selected);
     if (frame != kNone) {
-        const Index group = m_scene->visible.frames[static_cast<std::size_t>(frame)];
-        emit groupToggled(group, pixelOf(group));
+        toggleByKey(m_scene->visible.frames[static_cast<std::size_t>(frame)]);
+    }
+}
+
+void GraphCanvas::toggleByKey(Index group)
+{
+    const auto place = group == kNone ? std::nullopt : placeOf(group, false);
+    if (place) {
+        toggleGroup(group, m_camera.toScreen(*place), false);
     }
 }
 

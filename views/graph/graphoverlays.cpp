@@ -30,7 +30,8 @@ constexpr double kTitleRow = 28;
 constexpr double kLegendRow = 20;
 constexpr int kLegendRows = 9;
 constexpr double kLegendHeight = kTitleRow + kLegendRows * kLegendRow + 6;
-constexpr double kLeastGraph = 360; // width of graph beside the panels
+constexpr double kLeastBesideMap = 320;  // width of graph beside the map alone …
+constexpr double kLeastBesideBoth = 460; // … and beside map and legend
 constexpr std::size_t kModeCount = 4;
 
 QString tr(const char* text) { return QCoreApplication::translate("retro::views::GraphView", text); }
@@ -164,13 +165,14 @@ GraphOverlays GraphOverlays::place(const QSizeF& size, double scale, bool wantsM
     const double legendHeight = std::ceil(kLegendHeight * scale);
     GraphOverlays out;
     out.free = QRectF(QPointF(), size).adjusted(margin, margin, -margin, -margin);
-    if (size.width() < width + 2 * margin + kLeastGraph * scale) {
+    const double beside = size.width() - width - 2 * margin;
+    if (beside < kLeastBesideMap * scale) {
         return out;
     }
     const double left = size.width() - margin - width;
     const double room = size.height() - 2 * margin;
     const double leastMap = wantsMap ? kLeastMapHeight * scale + margin : 0;
-    const bool hasLegend = wantsLegend && room >= legendHeight + leastMap;
+    const bool hasLegend = wantsLegend && beside >= kLeastBesideBoth * scale && room >= legendHeight + leastMap;
     const double mapHeight = std::floor(std::min(kMapHeight * scale, room - (hasLegend ? legendHeight + margin : 0)));
     if (hasLegend) {
         out.legend = QRectF(left, size.height() - margin - legendHeight, width, legendHeight);

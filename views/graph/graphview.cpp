@@ -89,9 +89,8 @@ base::Result<void> GraphView::exportTo(const std::filesystem::path& path)
     const auto book = showsThisRun() ? m_canvas->scene()->book
                                      : makeBook(model().sharedRun(), model().run().graph, BoxMetrics::ofFonts());
     const FigureState state{&model().state(), model().position(), model().valueOf(selection().thing())};
-    const bool isSameGraph = m_closed.size() == book->groupDepths.size();
     FigureOptions options;
-    options.closed = isSameGraph ? m_closed : initiallyClosed(*book);
+    options.closed = showsThisRun() ? m_closed : initiallyClosed(*book);
     options.theme = theme(this).kind();
     options.promise = selection().promise().value_or(base::PromiseId());
     return writeFigure(path, book, state, options);
@@ -183,7 +182,7 @@ void GraphView::refresh(Changes changes)
             applyState();
         }
         if (changes & (Change::State | Change::Selection)) {
-            applySelection(std::exchange(m_isOwnSelection, false) || !(changes & Change::Selection));
+            applySelection(m_isOwnSelection || !(changes & Change::Selection));
         }
     }
     m_canvas->update();
@@ -192,6 +191,7 @@ void GraphView::refresh(Changes changes)
 /// Another run; when it is of the graph that is on screen, camera and open groups stay.
 void GraphView::openRun()
 {
+    m_jobs->cancel();
     m_find->setGraph(model().run().graph);
     if (model().graph().runNodeCount() == 0) {
         return;
@@ -224,6 +224,9 @@ void GraphView::build(std::vector<bool> closed, bool isFirst)
 
 void GraphView::install(base::Result<ScenePointer> scene, bool isFirst)
 {
+    if (!model().hasRun()) {
+        return; // cleared while the layout ran
+    }
     m_problem.clear();
     if (!scene.ok()) {
         m_problem = tr("The graph cannot be drawn: %1.").arg(QString::fromStdString(scene.error().text()));
@@ -277,6 +280,7 @@ void GraphView::selectBox(int box)
     m_isOwnSelection = true;
     selection().selectNode(representative(*m_canvas->scene(), m_canvas->status(), box));
     flush();
+    m_isOwnSelection = false; // also when it was selected before
 }
 
 void GraphView::activateBox(int box)
@@ -292,25 +296,26 @@ void GraphView::selectEdge(int edge)
     m_isOwnSelection = true;
     selection().selectValue(m_canvas->scene()->valueOf(edge));
     flush();
+    m_isOwnSelection = false;
 }
 
-void GraphView::toggleGroup(int group, QPointF pixel)
+void GraphView::toggleGroup(int group)
 {
-    const auto at = static_cast<std::size_t>(group);
-    m_closed[at] = !m_closed[at];
-    m_canvas->hold(group, pixel);
-    build(m_closed, false);
+    if (showsThisRun()) {
+        const auto at = static_cast<std::size_t>(group);
+        m_closed[at] = !m_closed[at];
+        build(m_closed, false);
+    }
 }
 
 void GraphView::setAllClosed(bool isClosed)
 {
-    m_closed.assign(m_closed.size(), isClosed);
-    const base::NodeId node = model().hasRun() ? model().nodeOf(selection().thing()) : base::NodeId();
     if (!showsThisRun()) {
         return;
     }
+    m_closed.assign(m_closed.size(), isClosed);
     build(m_closed, false);
-    if (node.isValid()) {
+    if (m_canvas->selected() != kNone) {
         m_canvas->reveal(m_canvas->selected());
     } else {
         m_canvas->fitAll();

@@ -3,8 +3,6 @@
 
 #include "views/common/view.h"
 
-#include <QPointF>
-
 #include <memory>
 #include <vector>
 
@@ -79,7 +77,7 @@ private:
     void selectBox(int box);
     void activateBox(int box);
     void selectEdge(int edge);
-    void toggleGroup(int group, QPointF pixel);
+    void toggleGroup(int group);
     void setAllClosed(bool isClosed);
     void describeSelection();
     [[nodiscard]] QString tipFor(const Hit& hit) const;

@@ -134,6 +134,8 @@ private slots:
         QVERIFY(large.covers(large.map.center()) && !large.covers(large.free.center()));
         const GraphOverlays low = place(900, 300);
         QVERIFY(!low.map.isNull() && low.legend.isNull());
+        const GraphOverlays thin = place(560, 620);
+        QVERIFY(!thin.map.isNull() && thin.legend.isNull());
         const GraphOverlays narrow = place(400, 620);
         QVERIFY(narrow.map.isNull() && narrow.legend.isNull());
         QVERIFY(narrow.free.right() > 380);

@@ -71,6 +71,8 @@ private slots:
             view.render(&image);
             report(qPrintable(QStringLiteral("frame at %1").arg(view.canvas().camera().zoom())), clock.nsecsElapsed());
             QVERIFY(tests::colorCount(image) > 8);
+            (void)tests::grab(view, kSize, ThemeKind::Light,
+                              QStringLiteral("graph-large-%1").arg(qRound(view.canvas().camera().zoom() * 100)));
         }
         clock.restart();
         context.cursor.moveTo(context.cursor.end() / 2);
