@@ -75,8 +75,10 @@ ClassesLayout layoutClasses(const ClassAnswer& answer, const QRectF& area)
     y += fonts::px(4);
     layout.rule = QRectF(area.left(), y, area.width(), 1);
     y += fonts::px(6);
-    layout.sentence = QRectF(area.left(), y, area.width(), line);
-    layout.height = y + line - area.top();
+    const QRectF sentence = QFontMetricsF(fonts::content(QFont::DemiBold))
+                                .boundingRect({0, 0, area.width(), 1000}, Qt::TextWordWrap, answerSentence(answer));
+    layout.sentence = QRectF(area.left(), y, area.width(), std::max(line, std::ceil(sentence.height())));
+    layout.height = layout.sentence.bottom() - area.top();
     return layout;
 }
 
@@ -109,9 +111,7 @@ void paintClasses(QPainter& painter, const ClassAnswer& answer, const ClassesLay
     paintHairline(painter, layout.rule.topLeft(), layout.rule.topRight(), theme[Role::Line]);
     painter.setFont(fonts::content(QFont::DemiBold));
     painter.setPen(theme[Role::Text]);
-    painter.drawText(layout.sentence, Qt::AlignLeft | Qt::AlignVCenter,
-                     QFontMetricsF(fonts::content(QFont::DemiBold))
-                         .elidedText(answerSentence(answer), Qt::ElideRight, layout.sentence.width()));
+    painter.drawText(layout.sentence, Qt::AlignLeft | Qt::AlignVCenter | Qt::TextWordWrap, answerSentence(answer));
     painter.restore();
 }
 
@@ -133,7 +133,15 @@ QRectF ClassesPane::area() const
 
 QSize ClassesPane::sizeHint() const
 {
-    return {fonts::px(260), static_cast<int>(layoutClasses(m_answer, {0, 0, 240, 0}).height) + fonts::px(8)};
+    const double width = std::max(area().width(), 120.0);
+    return {fonts::px(260),
+            static_cast<int>(std::ceil(layoutClasses(m_answer, {0, 0, width, 0}).height)) + fonts::px(8)};
+}
+
+void ClassesPane::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    updateGeometry(); // the sentence may need another line
 }
 
 void ClassesPane::paintEvent(QPaintEvent* /*event*/)
