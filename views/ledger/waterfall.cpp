@@ -112,6 +112,14 @@ ShareAxis axisOf(const LedgerBooks& books, const std::vector<Span>& spans)
     return shareAxis(lowest, highest);
 }
 
+// In full words where they fit.
+QString axisNote(const WaterfallLayout& layout)
+{
+    const QString start = percentText(layout.axis.low, layout.axis.step < 0.01 ? 1 : 0);
+    const QString full = translated("axis starts at %1").arg(start);
+    return fonts::widthOf(fonts::small(), full) <= layout.note.width() ? full : translated("from %1").arg(start);
+}
+
 void paintAxis(QPainter& painter, const WaterfallLayout& layout, const Theme& theme)
 {
     const double bottom = layout.ruleY - 3;
@@ -265,9 +273,7 @@ void paintWaterfall(QPainter& painter, const LedgerBooks& books, const Waterfall
     if (layout.axis.isCut()) {
         painter.setFont(fonts::small());
         painter.setPen(theme[Role::Text3]);
-        painter.drawText(
-            layout.note, kRight,
-            translated("axis starts at %1").arg(percentText(layout.axis.low, layout.axis.step < 0.01 ? 1 : 0)));
+        painter.drawText(layout.note, kRight, axisNote(layout));
     }
     painter.restore();
 }
