@@ -147,15 +147,40 @@ base::Result<void> BoundModel::bindNode(NodeId id)
             dependsOnInput = dependsOnInput || m_tracked[node.inputs[slot].index()];
         }
     }
-    RETRO_TRY(auto op, ops::bind({*m_graph, id, node, types, constants}));
+    RETRO_TRY(auto op, ops::bind({*m_graph, id, node, types, constants, dtypeOf(m_precision)}));
     const bool passes = dependsOnInput && op->structure().kind() != ops::StructureKind::NoRelevance;
     const std::vector<ops::TensorType>& outputs = op->outputTypes();
     for (std::size_t k = 0; k < std::min(outputs.size(), node.outputs.size()); ++k) {
         m_types[node.outputs[k].index()] = outputs[k];
         m_tracked[node.outputs[k].index()] = passes && tensor::isFloating(outputs[k].dtype);
     }
+    keepKnownResults(node, *op, constants);
     m_operators[id.index()] = std::move(op);
     return {};
+}
+
+/// Integers that are known before the run (Shape of anything, and what is computed from it) are constants for the
+/// operators that follow: Reshape wants its shape when it is bound.
+void BoundModel::keepKnownResults(const graph::Node& node, const ops::BoundOperator& op,
+                                  std::span<const Tensor> constants)
+{
+    const auto isInteger = [](const ops::TensorType& type) { return !tensor::isFloating(type.dtype); };
+    if (!std::all_of(op.outputTypes().begin(), op.outputTypes().end(), isInteger)) {
+        return;
+    }
+    std::vector<Tensor> results = op.knownResults();
+    bool isKnown = !constants.empty();
+    for (std::size_t slot = 0; slot < constants.size(); ++slot) {
+        isKnown = isKnown && (constants[slot].isValid() || !node.inputs[slot].isValid());
+    }
+    if (results.empty() && isKnown) {
+        results = op.forward(constants);
+    }
+    for (std::size_t k = 0; k < std::min(results.size(), node.outputs.size()); ++k) {
+        if (node.outputs[k].isValid()) {
+            m_constants[node.outputs[k].index()] = results[k];
+        }
+    }
 }
 
 } // namespace retro::execute

@@ -54,6 +54,7 @@ private:
     [[nodiscard]] base::Result<void> takeInputs(std::span<const ops::TensorType> inputTypes);
     void takeConstants();
     [[nodiscard]] base::Result<void> bindNode(NodeId id);
+    void keepKnownResults(const graph::Node& node, const ops::BoundOperator& op, std::span<const Tensor> constants);
 
     std::shared_ptr<const graph::Graph> m_graph;
     Precision m_precision = Precision::Float;

@@ -51,6 +51,8 @@ struct BindContext
     std::span<const TensorType> operandTypes;
     /// Per operand: the data when it is a constant (already in the run's precision), else invalid.
     std::span<const Tensor> constants;
+    /// Floating type of the run, for results whose type no floating operand decides.
+    tensor::DType floatType = tensor::DType::Float32;
 
     /// True when operand `slot` is given.
     [[nodiscard]] bool present(std::size_t slot) const
@@ -86,6 +88,9 @@ public:
     [[nodiscard]] virtual Reads savedForGradient() const = 0;
     /// What the operator is. Structures of operators whose results are integers are NoRelevance.
     [[nodiscard]] virtual const Structure& structure() const = 0;
+    /// One tensor per output when the results follow from types and constants alone and no forward pass is needed to
+    /// know them (Shape); empty otherwise.
+    [[nodiscard]] virtual std::vector<Tensor> knownResults() const { return {}; }
     /// Multiply-add counted as two.
     [[nodiscard]] virtual double flops() const { return 0; }
 

@@ -28,5 +28,7 @@ namespace retro::ops
 [[nodiscard]] std::span<const OperatorDeclaration> averagePoolDeclarations();
 [[nodiscard]] std::span<const OperatorDeclaration> padDeclarations();
 [[nodiscard]] std::span<const OperatorDeclaration> preluDeclarations();
+[[nodiscard]] std::span<const OperatorDeclaration> indexDeclarations();
+[[nodiscard]] std::span<const OperatorDeclaration> typedDeclarations();
 
 } // namespace retro::ops

@@ -18,10 +18,11 @@ std::vector<OperatorDeclaration> gather()
 {
     std::vector<OperatorDeclaration> all;
     for (const auto family :
-         {sumDeclarations, productDeclarations, matMulDeclarations, gemmDeclarations, reshapeDeclarations,
-          identityDeclarations, transposeDeclarations, concatDeclarations, splitDeclarations, reduceDeclarations,
-          activationDeclarations, softmaxDeclarations, convolutionDeclarations, normalisationDeclarations,
-          maxPoolDeclarations, averagePoolDeclarations, padDeclarations, preluDeclarations}) {
+         {sumDeclarations,         productDeclarations,       matMulDeclarations,     gemmDeclarations,
+          reshapeDeclarations,     identityDeclarations,      transposeDeclarations,  concatDeclarations,
+          splitDeclarations,       reduceDeclarations,        activationDeclarations, softmaxDeclarations,
+          convolutionDeclarations, normalisationDeclarations, maxPoolDeclarations,    averagePoolDeclarations,
+          padDeclarations,         preluDeclarations,         indexDeclarations,      typedDeclarations}) {
         const auto declarations = family();
         all.insert(all.end(), declarations.begin(), declarations.end());
     }

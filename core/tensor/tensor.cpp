@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <numeric>
 
@@ -19,6 +20,25 @@ namespace
 constexpr std::size_t kAlignment = 64;
 
 std::size_t rounded(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+/// A number as another type. Floats become integers towards zero, cut to the integer's range; NaN becomes 0.
+template <class To, class From>
+To converted(From value)
+{
+    if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> && !std::is_same_v<To, bool>) {
+        constexpr auto kLeast = static_cast<From>(std::numeric_limits<To>::min());
+        constexpr auto kMost = static_cast<From>(std::numeric_limits<To>::max()); // may round up to one too many
+        if (std::isnan(value)) {
+            return 0;
+        }
+        if (value >= kMost) {
+            return std::numeric_limits<To>::max();
+        }
+        return value <= kLeast ? std::numeric_limits<To>::min() : static_cast<To>(value);
+    } else {
+        return static_cast<To>(value);
+    }
+}
 
 } // namespace
 
@@ -112,7 +132,7 @@ Tensor Tensor::to(DType dtype) const
             const auto* in = reinterpret_cast<const typename From::Bits*>(source.rawData());
             auto* out = reinterpret_cast<typename To::Bits*>(buffer.rawData());
             for (std::size_t i = 0; i < count; ++i) {
-                out[i] = To::store(static_cast<typename To::Value>(From::load(in[i])));
+                out[i] = To::store(converted<typename To::Value>(From::load(in[i])));
             }
         });
     });

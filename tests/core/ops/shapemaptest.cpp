@@ -189,6 +189,77 @@ private slots:
         QCOMPARE(q(textOf(c.structure<ShapeMap>().carryBack(relevance, 0))), "[2 × 2] 1 2 4 5");
     }
 
+    void gather()
+    {
+        const Tensor x = counting({3, 2});
+        QCOMPARE(q(OpCase("Gather").operand(x).constant(ints({2, 0, -1})).run()), "[3 × 2] 4 5 0 1 4 5");
+        QCOMPARE(q(OpCase("Gather").with("axis", std::int64_t{1}).operand(x).constant(ints({1})).run()),
+                 "[3 × 1] 1 3 5");
+        QCOMPARE(q(OpCase("Gather").operand(ints({7, 8})).constant(Tensor::scalar(std::int64_t{1})).run()),
+                 "[scalar] 8");
+        checkAdjoint(OpCase("Gather")
+                         .operand(inOtherOrder(counting({3, 4, 2})))
+                         .constant(ints({1, 1, 0}))
+                         .with("axis", std::int64_t{1}));
+        OpCase c("Gather");
+        QVERIFY(c.operand(x).constant(ints({2, 0, 2})).bind());
+        const std::vector<Tensor> relevance{doubles({3, 2}, {1, 2, 3, 4, 5, 6})};
+        QCOMPARE(q(textOf(c.structure<ShapeMap>().carryBack(relevance, 0))), "[3 × 2] 3 4 0 0 6 8");
+    }
+
+    void sliceTakesRanges()
+    {
+        const Tensor x = counting({2, 5});
+        const auto slice = [&](const Ints& starts, const Ints& ends, const Ints& axes, const Ints& steps) {
+            return OpCase("Slice")
+                .operand(x)
+                .constant(ints(starts))
+                .constant(ints(ends))
+                .constant(ints(axes))
+                .constant(ints(steps));
+        };
+        constexpr std::int64_t kFar = std::numeric_limits<std::int64_t>::max();
+        constexpr std::int64_t kNear = std::numeric_limits<std::int64_t>::min();
+        QCOMPARE(q(slice({1}, {4}, {1}, {2}).run()), "[2 × 2] 1 3 6 8");
+        QCOMPARE(q(slice({-2}, {kFar}, {-1}, {1}).run()), "[2 × 2] 3 4 8 9");
+        QCOMPARE(q(slice({kFar}, {kNear}, {1}, {-2}).run()), "[2 × 3] 4 2 0 9 7 5");
+        QCOMPARE(q(slice({0}, {kFar}, {1}, {kFar}).run()), "[2 × 1] 0 5");
+        QCOMPARE(q(slice({4}, {2}, {1}, {1}).run()), "[2 × 0]");
+        QCOMPARE(q(OpCase("Slice", 9).with("starts", Ints{1}).with("ends", Ints{2}).operand(x).run()),
+                 "[1 × 5] 5 6 7 8 9");
+        checkAdjoint(slice({1, 4}, {2, 0}, {0, 1}, {1, -3}));
+        checkAdjoint(slice({1}, {4}, {1}, {2}));
+    }
+
+    void knownResults()
+    {
+        const Tensor x = counting({2, 5, 3});
+        QCOMPARE(q(OpCase("Shape").operand(x).run()), "[3] 2 5 3");
+        QCOMPARE(q(OpCase("Shape", 15).with("start", std::int64_t{-2}).operand(x).run()), "[2] 5 3");
+        QCOMPARE(q(OpCase("Shape", 15).with("end", std::int64_t{1}).operand(x).run()), "[1] 2");
+        QCOMPARE(q(OpCase("ConstantOfShape").constant(ints({2, 2})).run()), "[2 × 2] 0 0 0 0");
+        QCOMPARE(q(OpCase("ConstantOfShape").with("value", ints({7})).constant(ints({2})).run()), "[2] 7 7");
+        OpCase c("Shape");
+        QVERIFY(c.operand(x).bind());
+        QCOMPARE(q(textOf(c.op().knownResults().at(0))), "[3] 2 5 3");
+        QVERIFY(c.op().structure().kind() == retro::ops::StructureKind::NoRelevance);
+    }
+
+    void cast()
+    {
+        const Tensor x = doubles({3}, {1.75, -1.75, 0});
+        QCOMPARE(q(OpCase("Cast").with("to", std::int64_t{7}).operand(x).run()), "[3] 1 -1 0");
+        QCOMPARE(q(OpCase("Cast").with("to", std::int64_t{9}).operand(x).run()), "[3] 1 1 0");
+        OpCase floats("Cast");
+        QVERIFY(floats.with("to", std::int64_t{10}).operand(x).bind());
+        QVERIFY(floats.op().outputTypes()[0].dtype == DType::Float64); // a run has one floating type
+        checkAdjoint(OpCase("Cast").with("to", std::int64_t{1}).operand(x));
+        OpCase integers("Cast");
+        QVERIFY(integers.with("to", std::int64_t{7}).operand(x).bind());
+        QVERIFY(integers.op().structure().kind() == retro::ops::StructureKind::NoRelevance);
+        QCOMPARE(q(OpCase("Cast", 5).with("to", std::string("INT32")).operand(x).run()), "[3] 1 -1 0");
+    }
+
     void identities()
     {
         const Tensor x = counting({3});

@@ -96,6 +96,13 @@ private slots:
         QCOMPARE(t.to(DType::Float16).to(DType::Float64).at(0), 1.75);
         QCOMPARE(t.to(DType::BFloat16).at(2), 300.0);
         QVERIFY(t.to(DType::Float64).storage() == t.storage());
+        const std::array extremes{1e300, -1e300, std::nan(""), 9.3e18};
+        const Tensor wild = Tensor::of<double>({4}, extremes);
+        QCOMPARE(wild.to(DType::Int8).at(0), 127.0);
+        QCOMPARE(wild.to(DType::Int32).at(1), -2147483648.0);
+        QCOMPARE(wild.to(DType::UInt16).at(1), 0.0);
+        QCOMPARE(wild.to(DType::Int64).at(2), 0.0);
+        QCOMPARE(wild.to(DType::Int64).at(3), 9223372036854775807.0);
         QCOMPARE(Tensor::full(DType::Int64, {2}, 7).at(1), 7.0);
         QCOMPARE(Tensor::zeros(DType::Float32, {0}).size(), 0);
     }
