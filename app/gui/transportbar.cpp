@@ -76,7 +76,7 @@ TransportBar::TransportBar(views::ActionRegistry& actions, views::RunModel& mode
     m_position->setToolTip(tr("Where the run is: a number, +10, -10, 50%, or @ and a node's name"));
     m_count = new QLabel(this);
     m_count->setFont(views::fonts::numbers());
-    m_now = new views::ElidedLabel(this);
+    m_now = new views::ElidedLabel(QString(), views::Role::Text, views::fonts::content(), this);
     m_now->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
     m_now->setMinimumWidth(views::fonts::px(80));
     m_now->setContentsMargins(views::fonts::px(10), 0, views::fonts::px(10), 0);

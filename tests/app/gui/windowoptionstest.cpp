@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// The window's command line, and pictures of the window without a person.
+#include <QtTest>
+
+#include "app/gui/options.h"
+
+#include <QProcess>
+#include <QTemporaryDir>
+
+using namespace retro;
+
+namespace
+{
+
+struct Answer
+{
+    int code = -1;
+    QString err;
+};
+
+Answer window(const QStringList& arguments)
+{
+    QProcess process;
+    QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+    environment.insert(QStringLiteral("QT_QPA_PLATFORM"), QStringLiteral("offscreen"));
+    process.setProcessEnvironment(environment);
+    process.start(QStringLiteral(RETRO_BINARY_DIR "/bin/retrograde"), arguments);
+    Answer answer;
+    if (process.waitForFinished(90'000)) {
+        answer.code = process.exitCode();
+    }
+    answer.err = QString::fromUtf8(process.readAllStandardError());
+    return answer;
+}
+
+std::optional<int> parse(std::vector<std::string> words, app::WindowOptions& options)
+{
+    words.insert(words.begin(), "retrograde");
+    std::vector<char*> arguments;
+    for (std::string& word : words) {
+        arguments.push_back(word.data());
+    }
+    return app::parseOptions(static_cast<int>(arguments.size()), arguments.data(), options);
+}
+
+} // namespace
+
+class WindowOptionsTest : public QObject
+{
+    Q_OBJECT
+private slots:
+    void reads()
+    {
+        app::WindowOptions options;
+        QVERIFY(!parse({"a.onnx", "--input", "x=b.npy", "--workspace", "engine", "--size", "1280x800", "--step", "7",
+                        "--theme", "dark"},
+                       options));
+        QCOMPARE(options.model, QStringLiteral("a.onnx"));
+        QCOMPARE(options.inputs, QStringList{QStringLiteral("x=b.npy")});
+        QCOMPARE(options.workspace, QStringLiteral("engine"));
+        QCOMPARE(options.size, QSize(1280, 800));
+        QCOMPARE(options.step, std::optional<std::uint64_t>(7));
+        QVERIFY(options.theme == views::ThemeChoice::Dark);
+    }
+
+    void refuses()
+    {
+        app::WindowOptions options;
+        QCOMPARE(parse({"--workspace", "kitchen"}, options), std::optional<int>(2));
+        QCOMPARE(parse({"--size", "huge"}, options), std::optional<int>(2));
+        QCOMPARE(parse({"--size", "10x10"}, options), std::optional<int>(2));
+        QCOMPARE(parse({"--step", "soon"}, options), std::optional<int>(2));
+        QCOMPARE(parse({"--nonsense"}, options), std::optional<int>(2));
+        QCOMPARE(parse({"--help"}, options), std::optional<int>(0));
+    }
+
+    void screenshots()
+    {
+        QTemporaryDir folder;
+        const QString picture = folder.filePath("window.png");
+        const Answer good = window(
+            {"--screenshot", picture, "--size", "1280x800", "--workspace", "engine", "--step", "5", "--theme", "dark"});
+        QVERIFY2(good.code == 0, qPrintable(good.err));
+        QCOMPARE(QImage(picture).size(), QSize(1280, 800));
+        QCOMPARE(window({"nowhere.onnx", "--screenshot", folder.filePath("a.png")}).code, 3);
+        QCOMPARE(window({"--screenshot", folder.filePath("no/folder/a.png")}).code, 5);
+        QCOMPARE(window({"--screenshot", folder.filePath("b.png"), "--select", "no such node"}).code, 2);
+        QCOMPARE(window({"--screenshot", folder.filePath("c.png"), "--workspace", "kitchen"}).code, 2);
+    }
+};
+
+QTEST_MAIN(WindowOptionsTest)
+#include "windowoptionstest.moc"
