@@ -182,7 +182,7 @@ QString booksSentence(const LedgerBooks& books)
     }
     QStringList parts{translated("%1 started").arg(percentText(1))};
     for (const LedgerLine& line : books.lines) {
-        if (line.kind == LedgerKind::Reached) {
+        if (line.kind == LedgerKind::Reached && line.amount != 0) {
             parts.insert(1, translated("%1 reached the input").arg(percentText(line.share)));
         } else if (line.kind == LedgerKind::OnItsWay) {
             parts.append(translated("%1 on its way").arg(percentText(line.share)));
