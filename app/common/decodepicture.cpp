@@ -6,9 +6,29 @@
 namespace retro::app
 {
 
+namespace
+{
+
+/// Files that are built into the program have paths that start so; the file system does not know them.
+constexpr const char* kBuiltIn = ":/";
+
+base::Result<views::RgbPicture> decode(const std::filesystem::path& path)
+{
+    if (!path.string().starts_with(kBuiltIn)) {
+        return views::decodePicture(path);
+    }
+    const QImage image(QString::fromStdString(path.string()));
+    if (image.isNull()) {
+        return base::inputError("the program has no such picture built in", path.string());
+    }
+    return views::toPicture(image);
+}
+
+} // namespace
+
 base::Result<engine::PixelArray> decodePicture(const std::filesystem::path& path)
 {
-    RETRO_TRY(views::RgbPicture picture, views::decodePicture(path));
+    RETRO_TRY(views::RgbPicture picture, decode(path));
     return engine::PixelArray{picture.width, picture.height, std::move(picture.rgb)};
 }
 

@@ -276,7 +276,7 @@ void TimelinePane::paintReadOut(QPainter& painter, const TimelineTracks& tracks,
                                 const Theme& theme) const
 {
     const trace::RunState& state = m_model.state();
-    const QString text = tr("%1 tensors, %2")
+    const QString text = tr("frontier %1, %2")
                              .arg(countText(static_cast<std::int64_t>(state.frontierLanded) + state.frontierHeld),
                                   bytesText(state.frontierBytes));
     const double x = scale.x(cursorVisit(m_model.run(), m_model.position()));
