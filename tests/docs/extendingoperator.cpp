@@ -5,6 +5,7 @@
 #include "core/graph/graphbuilder.h"
 #include "core/ops/algebra.h"
 #include "core/ops/bind/operatorbase.h"
+#include "core/ops/registry.h"
 #include "tests/docs/snippet.h"
 
 using namespace retro;
@@ -56,7 +57,8 @@ graph::Graph graphWith(tensor::DType dtype)
     const graph::ValueId output = node.outputs[0];
     builder.addNode(std::move(node));
     builder.addOutput(output);
-    return std::move(*std::move(builder).build());
+    auto built = std::move(builder).build();
+    return std::move(built).value();
 }
 
 ops::BoundResult bindIn(const graph::Graph& graph, tensor::DType dtype)
