@@ -203,9 +203,9 @@ void HistogramPane::paintBin(QPainter& painter, std::size_t bin, const QRectF& c
     const double right = std::round(chart.left() + static_cast<double>(bin + 1) * pitch);
     const double magnitude = std::max(std::abs(m_histogram.low), std::abs(m_histogram.high));
     const double v = magnitude > 0 ? m_histogram.valueOf(bin) / magnitude : 0;
+    static const ColorMap map;
     // Around zero the map is nearly white: those bars are grey, so that they are seen on both grounds.
-    const QColor fill =
-        std::abs(v) < 0.02 ? theme[Role::Strong] : QColor(ColorMap().at(std::copysign(0.25, v) + 0.6 * v));
+    const QColor fill = std::abs(v) < 0.02 ? theme[Role::Strong] : QColor(map.at(std::copysign(0.25, v) + 0.6 * v));
     painter.fillRect(QRectF(left, chart.bottom() - height, std::max(1.0, right - left - 1), height), fill);
 }
 
