@@ -3,6 +3,7 @@
 
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/families.h"
+#include "core/ops/kernel/logistic.h"
 
 #include <fmt/format.h>
 
@@ -26,14 +27,6 @@ struct ReadsOperand
     static constexpr bool kReadsOutput = false;
     static constexpr bool kIsRelu = false;
 };
-
-/// 1 / (1 + e⁻ˣ) by the exponential of a number that is not positive, which never overflows.
-template <class T>
-T logistic(T x)
-{
-    const T decay = std::exp(-std::abs(x));
-    return (x >= T{0} ? T{1} : decay) / (T{1} + decay);
-}
 
 /// max(x, 0); NaN stays NaN. The derivative at 0 is 0.
 struct Relu
