@@ -101,7 +101,7 @@ void GraphCanvas::applyHold()
     }
     if (const auto place = placeOf(held->group, held->isSign)) {
         m_camera.place(*place, held->pixel);
-        m_keepsFitting = false;
+        m_fit = Fit::None;
     }
 }
 
@@ -111,6 +111,7 @@ void GraphCanvas::showFirst()
         return;
     }
     fitAll();
+    m_fit = Fit::First;
     if (m_camera.zoom() >= kLeastOpenZoom) {
         return;
     }
@@ -131,7 +132,7 @@ void GraphCanvas::fitAll()
         return;
     }
     m_camera.fit(m_scene->layout.bounds, overlays().free);
-    m_keepsFitting = true;
+    m_fit = Fit::All;
     cameraChanged();
 }
 
@@ -144,14 +145,14 @@ void GraphCanvas::fitSelection()
     const QRectF view = overlays().free;
     m_camera.zoomAt(view.center(), std::max(1.0, m_camera.zoom()) / m_camera.zoom());
     m_camera.place(m_scene->layout.nodes[static_cast<std::size_t>(m_selected)].center(), view.center());
-    m_keepsFitting = false;
+    m_fit = Fit::None;
     cameraChanged();
 }
 
 void GraphCanvas::zoomBy(double factor)
 {
     m_camera.zoomAt(overlays().free.center(), factor);
-    m_keepsFitting = false;
+    m_fit = Fit::None;
     cameraChanged();
 }
 
@@ -161,7 +162,7 @@ void GraphCanvas::reveal(Index box)
         return;
     }
     if (m_camera.reveal(m_scene->layout.nodes[static_cast<std::size_t>(box)], overlays().free, kRevealMargin)) {
-        m_keepsFitting = false;
+        m_fit = Fit::None;
         cameraChanged();
     }
 }
@@ -199,8 +200,10 @@ void GraphCanvas::cameraChanged()
 void GraphCanvas::resizeEvent(QResizeEvent* event)
 {
     QWidget::resizeEvent(event);
-    if (m_keepsFitting) {
+    if (m_fit == Fit::First) {
         showFirst();
+    } else if (m_fit == Fit::All) {
+        fitAll();
     }
 }
 

@@ -79,6 +79,7 @@ protected:
 
 private:
     enum class Drag { None, Armed, Pan, Map };
+    enum class Fit { None, First, All };
     struct Held
     {
         layout::Index group = layout::kNone;
@@ -119,7 +120,7 @@ private:
     bool m_hasToggled = false; // by the last press; a double click that follows toggles no second time
     bool m_wantsMap = true;
     bool m_wantsLegend = true;
-    bool m_keepsFitting = true; // until the user moves the picture, it is fitted again when the widget is resized
+    Fit m_fit = Fit::First; // until the user moves the picture, it is fitted again when the widget is resized
 };
 
 } // namespace retro::views

@@ -72,7 +72,7 @@ void GraphCanvas::mouseMoveEvent(QMouseEvent* event)
     if (m_drag == Drag::Pan) {
         m_camera.pan(moved);
         m_dragFrom = event->position();
-        m_keepsFitting = false;
+        m_fit = Fit::None;
         cameraChanged();
     } else if (m_drag == Drag::Map) {
         moveByMap(event->position());
@@ -136,7 +136,7 @@ void GraphCanvas::moveByMap(QPointF pixel)
 {
     const layout::Point scene = minimapOf(*m_scene, overlays()).toScene({pixel.x(), pixel.y()});
     m_camera.place(scene, overlays().free.center());
-    m_keepsFitting = false;
+    m_fit = Fit::None;
     cameraChanged();
 }
 
@@ -160,7 +160,7 @@ void GraphCanvas::wheelEvent(QWheelEvent* event)
     } else {
         m_camera.zoomAt(event->position(), std::pow(kWheelBase, delta.y()));
     }
-    m_keepsFitting = false;
+    m_fit = Fit::None;
     event->accept();
     cameraChanged();
 }
@@ -253,7 +253,7 @@ bool GraphCanvas::moveByKey(int key)
         return false;
     }
     m_camera.pan(pan);
-    m_keepsFitting = false;
+    m_fit = Fit::None;
     cameraChanged();
     return true;
 }

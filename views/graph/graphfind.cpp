@@ -58,7 +58,7 @@ GraphFind::GraphFind(QWidget* parent) : QWidget(parent)
     connect(m_line, &QLineEdit::textChanged, this, &GraphFind::search);
     connect(back, &QToolButton::clicked, this, &GraphFind::previous);
     connect(forth, &QToolButton::clicked, this, &GraphFind::next);
-    connect(hide, &QToolButton::clicked, this, &GraphFind::close);
+    connect(hide, &QToolButton::clicked, this, &GraphFind::dismiss);
     setFocusProxy(m_line);
     setAutoFillBackground(false);
     QWidget::hide();
@@ -124,7 +124,7 @@ void GraphFind::showCount()
     }
 }
 
-void GraphFind::close()
+void GraphFind::dismiss()
 {
     hide();
     emit closed();
@@ -133,7 +133,7 @@ void GraphFind::close()
 void GraphFind::keyPressEvent(QKeyEvent* event)
 {
     if (event->key() == Qt::Key_Escape) {
-        close();
+        dismiss();
     } else if (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) {
         go(event->modifiers() & Qt::ShiftModifier ? -1 : 1);
     } else {

@@ -45,7 +45,7 @@ protected:
 private:
     void search(const QString& text);
     void go(int step);
-    void close();
+    void dismiss();
     void showCount();
 
     QLineEdit* m_line = nullptr;

@@ -8,7 +8,6 @@
 #include <QCoreApplication>
 #include <QFontMetricsF>
 #include <QPainter>
-#include <QVector>
 
 #include <algorithm>
 #include <array>
@@ -32,7 +31,6 @@ constexpr int kLegendRows = 9;
 constexpr double kLegendHeight = kTitleRow + kLegendRows * kLegendRow + 6;
 constexpr double kLeastBesideMap = 320;  // width of graph beside the map alone …
 constexpr double kLeastBesideBoth = 460; // … and beside map and legend
-constexpr std::size_t kModeCount = 4;
 
 QString tr(const char* text) { return QCoreApplication::translate("retro::views::GraphView", text); }
 
@@ -54,33 +52,19 @@ void paintPanel(QPainter& painter, const QRectF& panel, const QString& title, co
     painter.drawText(line, Qt::AlignRight | Qt::AlignVCenter, detail);
 }
 
-/// Bars of one picture, by mode.
-using Bars = std::array<QVector<QRectF>, kModeCount>;
-
-/// Boxes that would be thinner than a pixel are drawn as rows instead, one per pixel.
-void addRows(const GraphPicture& picture, const layout::Minimap& map, Bars& bars)
+/// Layers that would be thinner than a pixel are drawn as rows instead, one per pixel.
+void addRows(const GraphPicture& picture, const layout::Minimap& map, ModeBars& bars)
 {
-    const layout::LayeredLayout& layout = picture.scene->layout;
     const layout::Rect& ground = map.picture();
-    const auto table = layout::densityRows(layout, layout.bounds, std::max(1, static_cast<int>(ground.height)));
-    for (std::size_t i = 0; i < table.size(); ++i) {
-        if (table[i].nodeCount == 0) {
-            continue;
-        }
-        auto mode = event::Mode::None;
-        for (Index l = table[i].firstLayer; l < table[i].lastLayer; ++l) {
-            for (const Index box : layout.nodesOf(layout.layers[static_cast<std::size_t>(l)])) {
-                mode = std::max(mode, picture.status->boxes[static_cast<std::size_t>(box)].mode);
-            }
-        }
-        const double left = map.toMap(layout::Point{table[i].left, 0}).x;
-        const double right = map.toMap(layout::Point{table[i].right, 0}).x;
-        bars[static_cast<std::size_t>(mode)].append(
-            QRectF(left, std::floor(ground.y) + static_cast<double>(i), std::max(2.0, right - left), 1));
+    double top = std::floor(ground.y);
+    for (const ModeRow& row : modeRows(*picture.scene, *picture.status, picture.scene->layout.bounds,
+                                       std::max(1, static_cast<int>(ground.height)))) {
+        appendRow(bars, row, map.toMap(layout::Point{row.left, 0}).x, map.toMap(layout::Point{row.right, 0}).x, top);
+        top += 1;
     }
 }
 
-void addBoxes(const GraphPicture& picture, const layout::Minimap& map, Bars& bars)
+void addBoxes(const GraphPicture& picture, const layout::Minimap& map, ModeBars& bars)
 {
     for (Index box = 0; box < picture.scene->boxCount(); ++box) {
         const layout::Rect r = map.toMap(picture.scene->layout.nodes[static_cast<std::size_t>(box)]);
@@ -211,19 +195,14 @@ void paintMap(QPainter& painter, const GraphPicture& picture, const GraphOverlay
     painter.setOpacity(0.5); // half way between the ground and the colour of selections
     painter.fillRect(frame, theme[Role::Sel]);
     painter.setOpacity(1);
-    Bars bars;
+    ModeBars bars;
     const bool isFine = map.picture().height < static_cast<double>(scene.layout.layers.size());
     if (isFine) {
         addRows(picture, map, bars);
     } else {
         addBoxes(picture, map, bars);
     }
-    painter.setPen(Qt::NoPen);
-    for (std::size_t mode = 0; mode < kModeCount; ++mode) {
-        const auto m = static_cast<event::Mode>(mode);
-        painter.setBrush(m == event::Mode::None ? theme[Role::Ghost] : theme.mode(m).line);
-        painter.drawRects(bars[mode]);
-    }
+    paintBars(painter, bars, theme);
     painter.setRenderHint(QPainter::Antialiasing, true);
     painter.setPen(QPen(theme[Role::Accent], 1.5));
     painter.setBrush(Qt::NoBrush);

@@ -7,10 +7,8 @@
 #include <QFontMetricsF>
 #include <QPaintDevice>
 #include <QPainter>
-#include <QVector>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace retro::views
@@ -22,19 +20,11 @@ namespace
 constexpr double kReach = 12; // pixels that rings, heads and second outlines stand out of a box
 constexpr double kPointsPerInch = 72;
 constexpr double kPassedInk = 0.55; // share of ink in the line of a passed edge: arrow heads and text stay darker
-constexpr double kLeastRow = 5;     // width of the thinnest row of a picture without boxes
-constexpr std::size_t kModeCount = 4;
 
 QColor mixed(const QColor& a, const QColor& b, double share)
 {
     const auto channel = [&](int x, int y) { return static_cast<int>(std::lround(x * share + y * (1 - share))); };
     return {channel(a.red(), b.red()), channel(a.green(), b.green()), channel(a.blue(), b.blue())};
-}
-
-/// Colour of a box that is too small for a border.
-QColor flatColor(const Theme& theme, event::Mode mode)
-{
-    return mode == event::Mode::None ? theme[Role::Ghost] : theme.mode(mode).line;
 }
 
 /// Offset of the base line from the middle of capital letters.
@@ -85,87 +75,27 @@ void GraphPainter::paint(const QRectF& exposed)
         layout().nodesIn(area, m_boxes);
         layout().edgesIn(area, m_edges);
         paintFrames(area);
-        if (m_tier == layout::DetailTier::Lines) {
-            paintFlatEdges();
-            paintPath();
-            paintFlatBoxes();
-        } else {
-            paintEdges();
-            paintPath();
-            paintTitles();
-            paintBoxes();
-            paintFigures();
-            paintHeld();
-        }
+        m_tier == layout::DetailTier::Full ? paintWithText() : paintWithoutText();
     }
     paintRings();
     m_painter.restore();
 }
 
-// One row of pixels at a time: as wide as the layers there, cut into the modes by their number.
-void GraphPainter::paintDensity(const QRectF& exposed)
+void GraphPainter::paintWithText()
 {
-    std::array<QVector<QRectF>, kModeCount> bars;
-    const QRectF rows(exposed.left(), std::floor(exposed.top()), exposed.width(), std::ceil(exposed.height()) + 1);
-    const auto table = layout::densityRows(layout(), m_camera.toScene(rows), static_cast<int>(rows.height()));
-    for (std::size_t i = 0; i < table.size(); ++i) {
-        const layout::DensityRow& row = table[i];
-        if (row.nodeCount == 0) {
-            continue;
-        }
-        std::array<int, kModeCount> counts{};
-        for (Index l = row.firstLayer; l < row.lastLayer; ++l) {
-            for (const Index box : layout().nodesOf(layout().layers[static_cast<std::size_t>(l)])) {
-                ++counts[static_cast<std::size_t>(status(box).mode)];
-            }
-        }
-        const double left = m_camera.toScreen(layout::Point{row.left, 0}).x();
-        const double right = m_camera.toScreen(layout::Point{row.right, 0}).x();
-        const double width = std::max(right - left, kLeastRow);
-        double x = (left + right - width) / 2;
-        for (std::size_t mode = 0; mode < kModeCount; ++mode) {
-            const double part = width * counts[mode] / row.nodeCount;
-            bars[mode].append(QRectF(x, rows.top() + static_cast<double>(i), part, 1));
-            x += part;
-        }
-    }
-    m_painter.setPen(Qt::NoPen);
-    for (std::size_t mode = 0; mode < kModeCount; ++mode) {
-        m_painter.setBrush(flatColor(m_theme, static_cast<event::Mode>(mode)));
-        m_painter.drawRects(bars[mode]);
-    }
+    paintEdges();
+    paintPath();
+    paintTitles();
+    paintBoxes();
+    paintFigures();
+    paintHeld();
 }
 
-void GraphPainter::paintFlatEdges()
+void GraphPainter::paintWithoutText()
 {
-    QVector<QLineF> idle;
-    QVector<QLineF> passed;
-    for (const Index edge : m_edges) {
-        QVector<QLineF>& lines = std::isnan(relevance(edge)) ? idle : passed;
-        const auto points = layout().edge(edge);
-        for (std::size_t i = 1; i < points.size(); ++i) {
-            lines.append(QLineF(m_camera.toScreen(points[i - 1]), m_camera.toScreen(points[i])));
-        }
-    }
-    m_painter.setRenderHint(QPainter::Antialiasing, false);
-    m_painter.setPen(QPen(m_theme[Role::Line], 1));
-    m_painter.drawLines(idle);
-    m_painter.setPen(QPen(m_passed, 1));
-    m_painter.drawLines(passed);
-}
-
-void GraphPainter::paintFlatBoxes()
-{
-    std::array<QVector<QRectF>, kModeCount> boxes;
-    for (const Index box : m_boxes) {
-        boxes[static_cast<std::size_t>(status(box).mode)].append(pixelsOf(box));
-    }
-    m_painter.setRenderHint(QPainter::Antialiasing, false);
-    m_painter.setPen(Qt::NoPen);
-    for (std::size_t mode = 0; mode < kModeCount; ++mode) {
-        m_painter.setBrush(flatColor(m_theme, static_cast<event::Mode>(mode)));
-        m_painter.drawRects(boxes[mode]);
-    }
+    paintFlatEdges();
+    paintPath();
+    m_tier == layout::DetailTier::Lines ? paintFlatBoxes() : paintSmallBoxes();
 }
 
 void GraphPainter::paintFrames(const layout::Rect& area)
@@ -188,10 +118,8 @@ void GraphPainter::paintFrames(const layout::Rect& area)
 
 void GraphPainter::paintTitles()
 {
-    if (m_tier == layout::DetailTier::Full) {
-        for (const Index frame : m_frames) {
-            paintTitle(frame);
-        }
+    for (const Index frame : m_frames) {
+        paintTitle(frame);
     }
 }
 

@@ -10,7 +10,9 @@
 #include <QFont>
 #include <QPainterPath>
 #include <QString>
+#include <QVector>
 
+#include <array>
 #include <span>
 #include <vector>
 
@@ -40,6 +42,14 @@ struct GraphPicture
     base::ValueId selectedValue;            ///< edges that carry it are marked
 };
 
+/// Bars of a picture that is too small for boxes, by mode.
+using ModeBars = std::array<QVector<QRectF>, 4>;
+
+/// Adds a row of pixels at `top`, from `left` to `right`, cut into the modes by their number.
+void appendRow(ModeBars& bars, const ModeRow& row, double left, double right, double top);
+/// Fills the bars with the colours of their modes.
+void paintBars(QPainter& painter, const ModeBars& bars, const Theme& theme);
+
 /// Paints a graph through a camera; screen and files use it alike. Costs what is visible: boxes and edges outside the
 /// exposed rectangle are not looked at, and below the zoom of text there is one call per colour.
 class GraphPainter
@@ -68,10 +78,15 @@ private:
     [[nodiscard]] QRectF pixelsOf(Index box) const;
     [[nodiscard]] QFont zoomed(QFont font) const;
 
-    // graphpainter.cpp: whole drawing, small scales
+    // graphpaintersmall.cpp: scales without text
     void paintDensity(const QRectF& exposed);
     void paintFlatEdges();
     void paintFlatBoxes();
+    void paintSmallBoxes();
+
+    // graphpainter.cpp: whole drawing
+    void paintWithText();
+    void paintWithoutText();
     void paintFrames(const layout::Rect& area);
     void paintTitles();
     void paintTitle(Index frame);
@@ -80,6 +95,7 @@ private:
 
     // graphpainteredges.cpp
     void paintEdges();
+    void paintIdleEdges(const std::vector<Index>& edges);
     void paintEdge(Index edge);
     [[nodiscard]] bool isMarked(Index edge) const;
     [[nodiscard]] bool isOnPath(Index edge) const;
@@ -102,8 +118,9 @@ private:
     // graphpainterboxes.cpp
     struct Badge;
     void paintBoxes();
-    void paintBox(Index box);
+    void paintBox(Index box, const QRectF& rect);
     void paintBoxTexts(Index box, const QRectF& rect, double right);
+    [[nodiscard]] double paintSigns(Index box, const QRectF& rect);
     [[nodiscard]] BoxText& textOf(Index box);
     [[nodiscard]] static std::vector<Badge> badgesOf(const BoxStatus& status);
     /// Returns where the texts may end.

@@ -17,6 +17,7 @@ namespace
 
 constexpr double kSecondOutline = 4;   // offset of a closed group's second outline
 constexpr std::size_t kMostBadges = 2; // then a count of the others
+constexpr double kFineZoom = 0.55;     // from this zoom on round corners can be seen and shapes can be read
 
 QString utf8(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
 
@@ -32,16 +33,23 @@ struct GraphPainter::Badge
 
 void GraphPainter::paintBoxes()
 {
+    const bool isFine = m_camera.zoom() >= kFineZoom;
+    if (!isFine) {
+        paintSmallBoxes();
+    }
     for (const Index box : m_boxes) {
-        paintBox(box);
+        const QRectF rect = pixelsOf(box);
+        if (isFine) {
+            paintBox(box, rect);
+        }
+        paintBoxTexts(box, rect, paintBadges(box, rect));
     }
 }
 
 double GraphPainter::outlineOffset() const { return std::max(2.0, std::round(length(kSecondOutline))); }
 
-void GraphPainter::paintBox(Index box)
+void GraphPainter::paintBox(Index box, const QRectF& rect)
 {
-    const QRectF rect = pixelsOf(box);
     const event::Mode mode = status(box).mode;
     const double radius = std::min(3.0, length(4));
     if (visible(box).isGroup()) {
@@ -54,9 +62,6 @@ void GraphPainter::paintBox(Index box)
     paintModeBox(m_painter, rect, mode, m_theme, radius);
     if (status(box).isLeaking) {
         paintLeak(rect);
-    }
-    if (m_tier == layout::DetailTier::Full) {
-        paintBoxTexts(box, rect, paintBadges(box, rect));
     }
 }
 
@@ -83,39 +88,47 @@ BoxText& GraphPainter::textOf(Index box)
     return text;
 }
 
+/// Letter, sign and name from the left, shape from the right, where it does not cost the name.
 void GraphPainter::paintBoxTexts(Index box, const QRectF& rect, double right)
 {
     const BoxText& text = textOf(box);
+    const double zoom = m_camera.zoom();
+    const double left = paintSigns(box, rect);
+    const double detailLeft = right - text.detailWidth * zoom;
+    const bool hasDetail = zoom >= kFineZoom && left + text.nameWidth * zoom + length(8) <= detailLeft;
+    const double room = (hasDetail ? detailLeft - length(8) : right) - left;
+    const double slack = length(2); // rounding of glyph positions at odd zooms
+    m_painter.setFont(m_nameFont);
+    m_painter.setPen(m_theme[Role::Text]);
+    m_painter.drawText(QPointF(left, rect.center().y() + m_nameDrop),
+                       text.nameWidth * zoom <= room
+                           ? text.name
+                           : QFontMetricsF(m_nameFont).elidedText(text.name, Qt::ElideMiddle, room + slack));
+    if (hasDetail) {
+        const bool isGroup = visible(box).isGroup();
+        m_painter.setFont(isGroup ? m_wordFont : m_figureFont);
+        m_painter.setPen(m_theme[Role::Text3]);
+        m_painter.drawText(QPointF(detailLeft, rect.center().y() + (isGroup ? m_wordDrop : m_figureDrop)), text.detail);
+    }
+}
+
+/// The letter of the mode and the ▸ of a group; returns where the name begins.
+double GraphPainter::paintSigns(Index box, const QRectF& rect)
+{
     const event::Mode mode = status(box).mode;
     const double middle = rect.center().y();
-    const bool isGroup = visible(box).isGroup();
     if (mode != event::Mode::None) {
         m_painter.setFont(m_letterFont);
         m_painter.setPen(m_theme.mode(mode).text);
         m_painter.drawText(QPointF(rect.left() + length(10), middle + m_wordDrop), letterOf(mode));
     }
-    m_painter.setFont(m_nameFont);
-    m_painter.setPen(m_theme[Role::Text]);
-    double left = rect.left() + length(isGroup || mode != event::Mode::None ? 26 : 10);
-    if (isGroup) {
-        m_painter.drawText(QPointF(left, middle + m_nameDrop), QStringLiteral("▸"));
-        left += length(12);
+    if (visible(box).isGroup()) {
+        m_painter.setFont(m_nameFont);
+        m_painter.setPen(m_theme[Role::Text]);
+        m_painter.drawText(QPointF(rect.left() + length(26), middle + m_nameDrop), QStringLiteral("▸"));
+        return rect.left() + length(38);
     }
-    const double zoom = m_camera.zoom();
-    const bool hasDetail = left + (text.nameWidth + text.detailWidth) * zoom + length(8) <= right;
-    const double room = right - left - (hasDetail ? text.detailWidth * zoom + length(8) : 0);
-    const bool isWhole = text.nameWidth * zoom <= room;
-    const double slack = length(2); // rounding of glyph positions at odd zooms
-    m_painter.drawText(QPointF(left, middle + m_nameDrop),
-                       isWhole ? text.name
-                               : QFontMetricsF(m_nameFont).elidedText(text.name, Qt::ElideMiddle, room + slack));
-    if (hasDetail) {
-        const QFont& font = isGroup ? m_wordFont : m_figureFont;
-        m_painter.setFont(font);
-        m_painter.setPen(m_theme[Role::Text3]);
-        m_painter.drawText(QPointF(right - text.detailWidth * zoom, middle + (isGroup ? m_wordDrop : m_figureDrop)),
-                           text.detail);
-    }
+    return rect.left() + length(mode != event::Mode::None ? 26 : 10);
 }
 
 std::vector<GraphPainter::Badge> GraphPainter::badgesOf(const BoxStatus& status)

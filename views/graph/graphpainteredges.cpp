@@ -35,6 +35,12 @@ QPen dashed(const QColor& color, double width, double unit)
 
 bool isVertical(const layout::Point& a, const layout::Point& b) { return a.x == b.x; }
 
+bool isStraight(std::span<const layout::Point> points)
+{
+    return std::all_of(points.begin(), points.end(),
+                       [&](const layout::Point& point) { return isVertical(point, points.front()); });
+}
+
 } // namespace
 
 /// Line width for the relevance on an edge: 1.1 + 1.55 · log2(1 + |R|) design pixels.
@@ -81,25 +87,38 @@ bool GraphPainter::isOnPath(Index edge) const { return m_picture.path != nullptr
 
 void GraphPainter::paintEdges()
 {
-    m_painter.setRenderHint(QPainter::Antialiasing, true);
-    QPainterPath idle;
+    std::vector<Index> idle;
     std::vector<Index> others;
     for (const Index edge : m_edges) {
-        if (isOnPath(edge)) {
-            continue;
+        if (!isOnPath(edge)) {
+            (std::isnan(relevance(edge)) && !isMarked(edge) ? idle : others).push_back(edge);
         }
-        if (std::isnan(relevance(edge)) && !isMarked(edge)) {
-            appendEdge(idle, layout().edge(edge));
+    }
+    paintIdleEdges(idle);
+    for (const Index edge : others) {
+        paintEdge(edge);
+    }
+}
+
+/// Straight edges are sharp without smoothing and need no path.
+void GraphPainter::paintIdleEdges(const std::vector<Index>& edges)
+{
+    QVector<QLineF> lines;
+    QPainterPath curves;
+    for (const Index edge : edges) {
+        const auto points = layout().edge(edge);
+        if (isStraight(points)) {
+            lines.append(QLineF(corner(points.front()), corner(points.back())));
         } else {
-            others.push_back(edge);
+            appendEdge(curves, points);
         }
     }
     m_painter.setBrush(Qt::NoBrush);
     m_painter.setPen(QPen(m_theme[Role::Ghost], 1));
-    m_painter.drawPath(idle);
-    for (const Index edge : others) {
-        paintEdge(edge);
-    }
+    m_painter.setRenderHint(QPainter::Antialiasing, false);
+    m_painter.drawLines(lines);
+    m_painter.setRenderHint(QPainter::Antialiasing, true);
+    m_painter.drawPath(curves);
 }
 
 // Relevance runs upwards: the head is where the edge leaves its producer.
@@ -108,13 +127,18 @@ void GraphPainter::paintEdge(Index edge)
     const float sum = relevance(edge);
     const bool hasPassed = !std::isnan(sum);
     const bool isChosen = isMarked(edge);
-    QPainterPath path;
-    appendEdge(path, layout().edge(edge));
+    const auto points = layout().edge(edge);
     QPen pen(isChosen ? m_theme[Role::Accent] : m_passed, hasPassed ? widthOf(sum) : 1.5);
     pen.setCapStyle(Qt::FlatCap);
     m_painter.setBrush(Qt::NoBrush);
     m_painter.setPen(pen);
-    m_painter.drawPath(path);
+    if (isStraight(points)) {
+        m_painter.drawLine(corner(points.front()), corner(points.back()) + QPointF(0, 1));
+    } else {
+        QPainterPath path;
+        appendEdge(path, points);
+        m_painter.drawPath(path);
+    }
     if (hasPassed) {
         paintHead(tipOf(edge), pen.widthF(), m_theme[isChosen ? Role::Accent : Role::Ink]);
     }
@@ -151,7 +175,7 @@ void GraphPainter::paintPath()
         m_painter.setBrush(Qt::NoBrush);
         m_painter.setPen(dashed(m_theme[Role::SearchLine], width, std::max(0.4, m_unit)));
         m_painter.drawPath(way.toReversed());
-        if (piece.isLast && m_tier != layout::DetailTier::Lines) {
+        if (piece.isLast && m_tier == layout::DetailTier::Full) {
             const QPointF end = QPointF(way.elementAt(0)) + QPointF(0, 1);
             paintHead(piece.edge != layout::kNone ? tipOf(piece.edge) : end, width, m_theme[Role::SearchLine]);
         }
@@ -172,7 +196,7 @@ void GraphPainter::paintPiece(const PathPiece& piece, QPainterPath& way)
 
 void GraphPainter::paintFigures()
 {
-    if (m_tier != layout::DetailTier::Full || m_camera.zoom() < kFigureZoom) {
+    if (m_camera.zoom() < kFigureZoom) {
         return;
     }
     for (const Index edge : m_edges) {
@@ -261,7 +285,7 @@ void GraphPainter::paintChip(QPointF center, const QString& text, const QColor& 
 void GraphPainter::paintHeld()
 {
     const PromisePath* path = m_picture.path;
-    if (path == nullptr || path->isEmpty() || !path->held || m_tier != layout::DetailTier::Full) {
+    if (path == nullptr || path->isEmpty() || !path->held) {
         return;
     }
     const PathPiece& piece = path->pieces.front();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/graph/graphstatus.h"
 
+#include "core/layout/levelofdetail.h"
+
 #include <algorithm>
 #include <limits>
 
@@ -115,6 +117,21 @@ GraphStatus makeStatus(const GraphScene& scene, const trace::RunState* state, st
         maker.readPromises();
         maker.readLedger();
         maker.readEdges();
+    }
+    return out;
+}
+
+std::vector<ModeRow> modeRows(const GraphScene& scene, const GraphStatus& status, const layout::Rect& area, int rows)
+{
+    std::vector<ModeRow> out;
+    for (const layout::DensityRow& row : layout::densityRows(scene.layout, area, rows)) {
+        ModeRow modes{row.left, row.right, {}, row.nodeCount};
+        for (Index l = row.firstLayer; l < row.lastLayer; ++l) {
+            for (const Index box : scene.layout.nodesOf(scene.layout.layers[static_cast<std::size_t>(l)])) {
+                ++modes.counts[static_cast<std::size_t>(status.boxes[static_cast<std::size_t>(box)].mode)];
+            }
+        }
+        out.push_back(modes);
     }
     return out;
 }

@@ -3,6 +3,7 @@
 
 #include "views/graph/graphscene.h"
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -33,6 +34,19 @@ struct GraphStatus
 
 /// `state` may be null: nothing has happened then. O(nodes + edges + visits).
 [[nodiscard]] GraphStatus makeStatus(const GraphScene& scene, const trace::RunState* state, std::uint64_t position);
+
+/// One row of pixels of a picture that is too small for boxes, with how many boxes of each mode it stands for.
+struct ModeRow
+{
+    double left = 0; ///< scene x
+    double right = 0;
+    std::array<layout::Index, 4> counts{}; ///< by Mode
+    layout::Index total = 0;               ///< 0 = nothing there
+};
+
+/// Cuts the height of `area` into `rows` equal rows. O(rows · log layers + boxes in area).
+[[nodiscard]] std::vector<ModeRow> modeRows(const GraphScene& scene, const GraphStatus& status,
+                                            const layout::Rect& area, int rows);
 
 /// The node that stands for a box when it is selected: itself; of a group the member that was visited last, else the
 /// last one in the order of execution.

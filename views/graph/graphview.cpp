@@ -123,7 +123,6 @@ QWidget* GraphView::tools()
 {
     if (m_tools == nullptr) {
         m_tools = new GraphTools(this);
-        m_tools->hide(); // until its new owner lays it out
         m_tools->setZoom(m_canvas->camera().zoom());
         connect(this, &GraphView::zoomChanged, m_tools, &GraphTools::setZoom);
         connect(m_tools, &GraphTools::findWanted, this, &GraphView::showFind);

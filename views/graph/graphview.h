@@ -3,6 +3,8 @@
 
 #include "views/common/view.h"
 
+#include <QPointer>
+
 #include <memory>
 #include <vector>
 
@@ -85,7 +87,7 @@ private:
 
     GraphCanvas* m_canvas = nullptr;
     GraphFind* m_find = nullptr;
-    GraphTools* m_tools = nullptr;
+    QPointer<GraphTools> m_tools; // its owner may end before this view
     JobRunner* m_jobs = nullptr;
     std::vector<bool> m_closed; // as asked for; the scene on screen may be older
     QString m_problem;          // why nothing can be drawn

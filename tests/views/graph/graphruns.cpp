@@ -287,6 +287,14 @@ views::RunHandle makeResidualRun(int nodes)
     return play(graph, net.shapesOf(*graph), false);
 }
 
+views::RunHandle makeSquareRun()
+{
+    NetworkBuilder net("square");
+    const ValueId x = net.input("x", {4, 4});
+    const auto graph = net.finish(net.node("MatMul", "", "square", {x, x}, {4, 4}));
+    return play(graph, net.shapesOf(*graph), false);
+}
+
 views::RunHandle makeNamedRun(const char* name)
 {
     NetworkBuilder net(name);

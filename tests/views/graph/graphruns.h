@@ -15,6 +15,9 @@ namespace retro::tests
 /// whole blocks.
 [[nodiscard]] views::RunHandle makeResidualRun(int nodes);
 
+/// A product of the input with itself: two edges between the same two nodes, of which the first gets twice as much.
+[[nodiscard]] views::RunHandle makeSquareRun();
+
 /// One node of that name that reads an input; no events.
 [[nodiscard]] views::RunHandle makeNamedRun(const char* name);
 

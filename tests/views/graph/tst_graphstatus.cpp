@@ -136,6 +136,26 @@ private slots:
                             [](const BoxStatus& box) { return box == BoxStatus{}; }));
     }
 
+    void parallelEdgesKeepTheirOwnSums()
+    {
+        Shot shot(tests::makeSquareRun());
+        QCOMPARE(shot.scene->visible.edges.size(), std::size_t{2});
+        const GraphStatus end = shot.at(shot.handle.run->eventCount());
+        const double handedOn = 0.99 * 6.2;
+        QVERIFY(std::abs(static_cast<double>(end.edges[0]) - handedOn * 2 / 3) < 1e-3);
+        QVERIFY(std::abs(static_cast<double>(end.edges[1]) - handedOn / 3) < 1e-3);
+    }
+
+    void rowsOfASmallPictureCountModes()
+    {
+        Shot shot(tests::makeTinyRun());
+        const GraphStatus end = shot.at(shot.handle.run->eventCount());
+        const auto rows = modeRows(*shot.scene, end, shot.scene->layout.bounds, 1);
+        QCOMPARE(rows.size(), std::size_t{1});
+        QCOMPARE(rows[0].total, Index{8});
+        QCOMPARE(rows[0].counts, (std::array<Index, 4>{0, 7, 0, 1}));
+    }
+
     void nothingIsKnownWithoutAState()
     {
         Shot shot(tests::makeTinyRun());

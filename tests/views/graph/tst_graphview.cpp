@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <QAccessible>
 #include <QApplication>
+#include <QHBoxLayout>
 #include <QLineEdit>
 #include <QSignalSpy>
 #include <QTest>
@@ -224,6 +224,22 @@ private slots:
         QVERIFY(std::abs(center.y() - stage.canvas().overlays().free.center().y()) < 1);
     }
 
+    void aFittedPictureStaysFitted()
+    {
+        Stage stage(tests::makeTransformerRun());
+        stage.view.fitAll();
+        const double fitted = stage.canvas().camera().zoom();
+        stage.view.resize(kSize.width(), kSize.height() / 2);
+        QCoreApplication::sendPostedEvents();
+        QVERIFY(stage.canvas().camera().zoom() < fitted);
+        stage.view.resize(kSize);
+        QCOMPARE(stage.canvas().camera().zoom(), fitted);
+        stage.view.zoomIn();
+        const double chosen = stage.canvas().camera().zoom();
+        stage.view.resize(kSize.width(), kSize.height() / 2);
+        QCOMPARE(stage.canvas().camera().zoom(), chosen);
+    }
+
     void theWheelZoomsAtThePointer()
     {
         Stage stage(tests::makeTinyRun());
@@ -366,6 +382,11 @@ private slots:
         Stage stage(tests::makeTinyRun());
         QWidget* tools = stage.view.tools();
         QCOMPARE(tools, stage.view.tools());
+        QWidget bar;
+        (new QHBoxLayout(&bar))->addWidget(tools);
+        bar.show();
+        QVERIFY(tools->isVisible());
+        (void)tests::grab(bar, {180, 40}, ThemeKind::Light, QStringLiteral("graph-tools"));
         const auto buttons = tools->findChildren<QToolButton*>();
         QCOMPARE(buttons.size(), 4);
         for (const QToolButton* button : buttons) {
