@@ -201,7 +201,7 @@ private slots:
     {
         static const std::regex kLiteral(
             R"(QColor\s*[({]\s*(\d|"#|0x)|Qt::(red|blue|green|black|white|gray|yellow|darkGray|lightGray)\b|qRgb\(\s*\d)");
-        static const Names kOwners{"theme.cpp", "colormap.cpp"};
+        static const Names kOwners{"theme.cpp", "colormap.cpp", "picture.cpp"};
         for (const char* top : {"views", "app"}) {
             for (const fs::path& path : sourcesUnder(m_root / top)) {
                 if (kOwners.contains(path.filename().string())) {

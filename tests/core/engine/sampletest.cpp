@@ -186,8 +186,6 @@ private slots:
             ++pictures;
             engine::ExplainRequest request = requestFor(*cheat, picture.file);
             request.composite = "epsilon_plus";
-            request.target.kind = engine::TargetRequest::Kind::Class;
-            request.target.classIndex = 0;
             const auto here = engine::explain(*cheat, request);
             const auto there = engine::explain(*control, request);
             QVERIFY(here.ok() && there.ok());
