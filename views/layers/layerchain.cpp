@@ -169,6 +169,14 @@ Layer makeLayer(const RunModel& model, base::NodeId node, const QString& name)
     return layer;
 }
 
+void fillShares(const RunModel& model, std::vector<Layer>& layers)
+{
+    const double started = layers.empty() ? 0 : sumOf(model, layers.front().relevance);
+    for (Layer& layer : layers) {
+        layer.share = started != 0 ? sumOf(model, layer.relevance) / started : 0;
+    }
+}
+
 } // namespace
 
 QString layerName(const QString& scope, const QString& node)
@@ -202,10 +210,7 @@ std::vector<Layer> layerChain(const RunModel& model, std::size_t most)
         const QString name = inputs.size() == 1 ? translated("Input") : model.label(input);
         layers.push_back(makeLayer(model, model.graph().inputNode(input), name));
     }
-    const double started = layers.empty() ? 0 : sumOf(model, layers.front().relevance);
-    for (Layer& layer : layers) {
-        layer.share = started != 0 ? sumOf(model, layer.relevance) / started : 0;
-    }
+    fillShares(model, layers);
     return layers;
 }
 

@@ -119,6 +119,19 @@ void addCauses(const Totals& totals, LedgerBooks& books)
     }
 }
 
+// What the sentence says of a cause or of what is on its way; empty for other lines and for what is too small.
+QString shortText(const LedgerLine& line)
+{
+    if (line.kind == LedgerKind::OnItsWay) {
+        return translated("%1 on its way").arg(percentText(line.share));
+    }
+    if (line.kind != LedgerKind::Cause || std::abs(line.share) < kLeastShare) {
+        return {};
+    }
+    const QString sign = line.share > 0 ? QStringLiteral("+") : QString();
+    return QStringLiteral("%1%2 %3").arg(sign, percentText(std::abs(line.share)), shortCause(line.cause));
+}
+
 } // namespace
 
 QString causeText(event::Cause cause, double amount)
@@ -181,15 +194,13 @@ QString booksSentence(const LedgerBooks& books)
         return {};
     }
     QStringList parts{translated("%1 started").arg(percentText(1))};
+    if (books.reached != 0) {
+        parts.append(translated("%1 reached the input").arg(percentText(books.reached / books.started)));
+    }
     for (const LedgerLine& line : books.lines) {
-        if (line.kind == LedgerKind::Reached && line.amount != 0) {
-            parts.insert(1, translated("%1 reached the input").arg(percentText(line.share)));
-        } else if (line.kind == LedgerKind::OnItsWay) {
-            parts.append(translated("%1 on its way").arg(percentText(line.share)));
-        } else if (line.kind == LedgerKind::Cause && std::abs(line.share) >= kLeastShare) {
-            const QString sign = line.share > 0 ? QStringLiteral("+") : QString();
-            parts.append(
-                QStringLiteral("%1%2 %3").arg(sign, percentText(std::abs(line.share)), shortCause(line.cause)));
+        const QString words = shortText(line);
+        if (!words.isEmpty()) {
+            parts.append(words);
         }
     }
     return parts.join(QStringLiteral(", ")) + QLatin1Char('.');
