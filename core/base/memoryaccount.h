@@ -14,7 +14,9 @@ public:
     /// The account that every tensor storage books to.
     static MemoryAccount& tensors();
 
+    /// Books bytes that were taken, and raises the highest value where it is exceeded.
     void add(std::int64_t bytes);
+    /// Books bytes that were given back.
     void remove(std::int64_t bytes) { m_live.fetch_sub(bytes, std::memory_order_relaxed); }
     /// Bytes held now.
     [[nodiscard]] std::int64_t live() const { return m_live.load(std::memory_order_relaxed); }

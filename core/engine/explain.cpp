@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/explain.h"
 
+#include "core/base/cancel.h"
 #include "core/base/file.h"
 #include "core/base/memoryaccount.h"
 #include "core/engine/binding.h"
@@ -141,6 +142,16 @@ private:
         return {};
     }
 
+    Result<void> walk(lrp::Traversal& traversal, std::size_t nodes) const
+    {
+        while (!traversal.finished()) {
+            RETRO_CHECK(base::checkStop(m_stop));
+            RETRO_CHECK(traversal.step());
+            report("relevance", traversal.counts().visits, nodes);
+        }
+        return {};
+    }
+
     Result<void> runPromise(const lrp::TraversalGraph& graph)
     {
         trace::Recorder recorder;
@@ -148,13 +159,7 @@ private:
         event::Sink& sink = m_request.record ? static_cast<event::Sink&>(recorder) : ledger;
         lrp::TensorArithmetic arithmetic(m_forward->saved, m_rules, graph, sink, true);
         lrp::Traversal traversal(graph, arithmetic, sink, arithmetic.adopt(m_result.target.start));
-        while (!traversal.finished()) {
-            if (m_stop.stop_requested()) {
-                return base::Error{base::ErrorCode::Cancelled, "stopped", {}};
-            }
-            RETRO_CHECK(traversal.step());
-            report("relevance", traversal.counts().visits, graph.postOrder().size());
-        }
+        RETRO_CHECK(walk(traversal, graph.postOrder().size()));
         m_result.counts = traversal.counts();
         m_result.relevance.resize(m_result.model->graph().valueCount());
         for (const base::NodeId node : graph.postOrder()) {

@@ -87,6 +87,7 @@ struct RuleLine
     std::string rule; ///< "-" for nodes that pass no relevance
     std::string matcher;
 };
+/// The rule that every node would get, without running anything; `chosen` takes the composite. Errors as explain().
 [[nodiscard]] base::Result<std::vector<RuleLine>> listRules(const LoadedModel& model, const ExplainRequest& request,
                                                             lrp::Composite* chosen = nullptr);
 

@@ -12,13 +12,13 @@ namespace
 
 base::Result<LoadedModelPointer> finish(std::shared_ptr<const graph::Graph> graph, const std::filesystem::path& path,
                                         std::optional<formats::ModelCard> card, const rewrite::RewriteOptions& rewrites,
-                                        const Stopwatch& watch)
+                                        const std::stop_token& stop, const Stopwatch& watch)
 {
     auto model = std::make_shared<LoadedModel>();
     model->path = path;
     model->name = path.filename().string();
     model->card = std::move(card);
-    auto rewritten = rewrite::rewrite(std::move(graph), rewrites);
+    auto rewritten = rewrite::rewrite(std::move(graph), rewrites, stop);
     if (!rewritten) {
         return base::within(std::move(rewritten).error(), path.string());
     }
@@ -29,24 +29,26 @@ base::Result<LoadedModelPointer> finish(std::shared_ptr<const graph::Graph> grap
 
 } // namespace
 
-base::Result<LoadedModelPointer> loadModel(const std::filesystem::path& path, const rewrite::RewriteOptions& rewrites)
+base::Result<LoadedModelPointer> loadModel(const std::filesystem::path& path, const rewrite::RewriteOptions& rewrites,
+                                           const std::stop_token& stop)
 {
     const Stopwatch watch;
-    RETRO_TRY(std::shared_ptr<const graph::Graph> graph, formats::readOnnx(path));
+    RETRO_TRY(std::shared_ptr<const graph::Graph> graph, formats::readOnnx(path, stop));
     RETRO_TRY(std::optional<formats::ModelCard> card, formats::cardOf(path));
-    return finish(std::move(graph), path, std::move(card), rewrites, watch);
+    return finish(std::move(graph), path, std::move(card), rewrites, stop, watch);
 }
 
 base::Result<LoadedModelPointer> parseModel(std::span<const std::byte> data, const std::filesystem::path& path,
-                                            const std::string& card, const rewrite::RewriteOptions& rewrites)
+                                            const std::string& card, const rewrite::RewriteOptions& rewrites,
+                                            const std::stop_token& stop)
 {
     const Stopwatch watch;
-    RETRO_TRY(std::shared_ptr<const graph::Graph> graph, formats::parseOnnx(data, path.string()));
+    RETRO_TRY(std::shared_ptr<const graph::Graph> graph, formats::parseOnnx(data, path.string(), {}, stop));
     std::optional<formats::ModelCard> parsed;
     if (!card.empty()) {
         RETRO_TRY(parsed, formats::parseCard(card, path.string()));
     }
-    return finish(std::move(graph), path, std::move(parsed), rewrites, watch);
+    return finish(std::move(graph), path, std::move(parsed), rewrites, stop, watch);
 }
 
 } // namespace retro::engine

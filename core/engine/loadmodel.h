@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 
 namespace retro::engine
@@ -31,13 +32,16 @@ using LoadedModelPointer = std::shared_ptr<const LoadedModel>;
 
 /// Reads a model (ONNX), its card when there is one, and applies the chosen rewrites. Errors (Input) name the file and
 /// what is wrong with it. A graph with unsupported operators still loads (it can be drawn); explaining it is refused.
+/// A requested stop ends it with Cancelled.
 [[nodiscard]] base::Result<LoadedModelPointer> loadModel(const std::filesystem::path& path,
-                                                         const rewrite::RewriteOptions& rewrites = {});
+                                                         const rewrite::RewriteOptions& rewrites = {},
+                                                         const std::stop_token& stop = {});
 
 /// As loadModel, from memory: the model's bytes, the path that messages and neighbours (pictures, control) are relative
 /// to, and the text of its card (empty = none).
 [[nodiscard]] base::Result<LoadedModelPointer> parseModel(std::span<const std::byte> data,
                                                           const std::filesystem::path& path, const std::string& card,
-                                                          const rewrite::RewriteOptions& rewrites = {});
+                                                          const rewrite::RewriteOptions& rewrites = {},
+                                                          const std::stop_token& stop = {});
 
 } // namespace retro::engine

@@ -154,6 +154,30 @@ Result<void> chooseElement(ResolvedTarget& target, const TargetRequest& request,
     return {};
 }
 
+/// Value of the chosen element of a sample; the sum of all of them for −1.
+double logitOf(const tensor::Tensor& plain, const Samples& samples, std::int64_t sample, std::int64_t chosen)
+{
+    double logit = 0;
+    for (std::int64_t i = 0; i < samples.length; ++i) {
+        logit += chosen == -1 || chosen == i ? plain.data<double>()[sample * samples.length + i] : 0.0;
+    }
+    return logit;
+}
+
+/// Errors that depend on the shape of the target's value.
+Result<void> checkTarget(const TargetRequest& request, const Samples& samples, const tensor::Shape& shape)
+{
+    if (samples.length < 1 || samples.count < 1) {
+        return inputError("the target has no elements", "shape " + tensor::toText(shape));
+    }
+    if (request.kind == TargetRequest::Kind::Class && request.classIndex >= samples.length) {
+        return usageError(fmt::format("there is no class {}; the output has {} ({})", request.classIndex,
+                                      samples.length, tensor::toText(shape)),
+                          "--target");
+    }
+    return {};
+}
+
 } // namespace
 
 Result<TargetRequest> parseTarget(const std::string& text)
@@ -235,25 +259,13 @@ Result<ResolvedTarget> resolveTarget(const TargetRequest& request, const StartRe
                                      const tensor::Tensor& forward)
 {
     const Samples samples = samplesOf(forward.shape());
-    if (samples.length < 1 || samples.count < 1) {
-        return inputError("the target has no elements", "shape " + tensor::toText(forward.shape()));
-    }
-    if (request.kind == TargetRequest::Kind::Class && request.classIndex >= samples.length) {
-        return usageError(fmt::format("there is no class {}; the output has {} ({})", request.classIndex,
-                                      samples.length, tensor::toText(forward.shape())),
-                          "--target");
-    }
+    RETRO_CHECK(checkTarget(request, samples, forward.shape()));
     ResolvedTarget target;
     target.value = value;
     const tensor::Tensor plain = forward.to(tensor::DType::Float64).contiguous();
     RETRO_CHECK(chooseElement(target, request, plain, samples));
     for (std::int64_t s = 0; s < samples.count; ++s) {
-        const std::int64_t chosen = target.index[static_cast<std::size_t>(s)];
-        double logit = 0;
-        for (std::int64_t i = 0; i < samples.length; ++i) {
-            logit += chosen == -1 || chosen == i ? plain.data<double>()[s * samples.length + i] : 0.0;
-        }
-        target.logit.push_back(logit);
+        target.logit.push_back(logitOf(plain, samples, s, target.index[static_cast<std::size_t>(s)]));
     }
     const bool whole = request.kind == TargetRequest::Kind::Value && request.index.empty();
     if (start.kind == StartKind::Given) {

@@ -78,7 +78,8 @@ enum class EventKind : std::uint8_t {
     Arg,
     /// All arguments of `promise` are there.
     Ready,
-    /// A branch landed on `node`, which is being searched already: it joins `promise` as parent (`other`, `branch2`). No
+    /// A branch landed on `node`, which is being searched already: it joins `promise` as parent (`other`, `branch2`).
+    /// No
     /// delta of its own: AddParent and ArgNode follow.
     Join,
     /// Pre-Promise `promise` opened: all inputs of its node have landed. extra = number of parents.

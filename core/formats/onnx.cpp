@@ -53,9 +53,10 @@ Result<ModelProto> decodeModel(std::span<const std::byte> data)
     return explainUnreadable(data);
 }
 
-Result<std::shared_ptr<const graph::Graph>> import(ModelProto& model, const std::filesystem::path& folder)
+Result<std::shared_ptr<const graph::Graph>> import(ModelProto& model, const std::filesystem::path& folder,
+                                                   const std::stop_token& stop)
 {
-    RETRO_TRY(graph::Graph graph, importModel(model, folder));
+    RETRO_TRY(graph::Graph graph, importModel(model, folder, stop));
     return std::make_shared<const graph::Graph>(std::move(graph));
 }
 
@@ -69,13 +70,13 @@ Result<T> in(const std::string& where, Result<T> result)
 } // namespace
 
 Result<std::shared_ptr<const graph::Graph>> parseOnnx(std::span<const std::byte> data, const std::string& where,
-                                                      const std::filesystem::path& folder)
+                                                      const std::filesystem::path& folder, const std::stop_token& stop)
 {
     Result<ModelProto> model = decodeModel(data);
-    return model.ok() ? in(where, import(*model, folder)) : base::within(std::move(model).error(), where);
+    return model.ok() ? in(where, import(*model, folder, stop)) : base::within(std::move(model).error(), where);
 }
 
-Result<std::shared_ptr<const graph::Graph>> readOnnx(const std::filesystem::path& path)
+Result<std::shared_ptr<const graph::Graph>> readOnnx(const std::filesystem::path& path, const std::stop_token& stop)
 {
     Result<std::vector<std::byte>> data = base::readFile(path, kMaxOnnxBytes);
     if (!data) {
@@ -86,7 +87,7 @@ Result<std::shared_ptr<const graph::Graph>> readOnnx(const std::filesystem::path
         return std::move(model).error();
     }
     *data = {}; // the message holds a copy: give the bytes back before tensors are made
-    return in(path.string(), import(*model, path.parent_path()));
+    return in(path.string(), import(*model, path.parent_path(), stop));
 }
 
 Result<tensor::Tensor> readTensorProto(const std::filesystem::path& path)

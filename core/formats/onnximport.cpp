@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/formats/onnximport.h"
 
+#include "core/base/cancel.h"
 #include "core/formats/onnxattributes.h"
 #include "core/formats/onnxnames.h"
 #include "core/formats/onnxschema.pb.h"
@@ -44,8 +45,8 @@ bool isConstantNode(const NodeProto& node)
 class Importer
 {
 public:
-    Importer(ModelProto& model, const std::filesystem::path& folder)
-        : m_model(model), m_graph(*model.mutable_graph()), m_folder(folder),
+    Importer(ModelProto& model, const std::filesystem::path& folder, const std::stop_token& stop)
+        : m_model(model), m_graph(*model.mutable_graph()), m_folder(folder), m_stop(stop),
           m_builder(isUtf8(m_graph.name()) ? m_graph.name() : std::string())
     {}
 
@@ -61,6 +62,7 @@ public:
         RETRO_CHECK(addNodes());
         RETRO_CHECK(declareValues());
         RETRO_CHECK(addOutputs());
+        RETRO_CHECK(base::checkStop(m_stop));
         return std::move(m_builder).build();
     }
 
@@ -107,6 +109,7 @@ private:
     Result<void> checkNodes()
     {
         for (const NodeProto& node : m_graph.node()) {
+            RETRO_CHECK(base::checkStop(m_stop));
             RETRO_CHECK(checkNode(node));
         }
         return {};
@@ -210,6 +213,7 @@ private:
     Result<void> addNodes()
     {
         for (const NodeProto& proto : m_graph.node()) {
+            RETRO_CHECK(base::checkStop(m_stop));
             if (isConstantNode(proto)) {
                 continue;
             }
@@ -305,6 +309,7 @@ private:
     ModelProto& m_model;
     GraphProto& m_graph;
     const std::filesystem::path& m_folder;
+    const std::stop_token& m_stop;
     graph::GraphBuilder m_builder;
     std::map<std::string, std::int64_t> m_opsets;
     std::set<std::pair<std::string, std::string>> m_functions; // domain, name
@@ -313,9 +318,9 @@ private:
 
 } // namespace
 
-Result<graph::Graph> importModel(ModelProto& model, const std::filesystem::path& folder)
+Result<graph::Graph> importModel(ModelProto& model, const std::filesystem::path& folder, const std::stop_token& stop)
 {
-    return Importer(model, folder).run();
+    return Importer(model, folder, stop).run();
 }
 
 } // namespace retro::formats

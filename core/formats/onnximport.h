@@ -5,6 +5,7 @@
 #include "core/graph/graph.h"
 
 #include <filesystem>
+#include <stop_token>
 
 namespace retro::onnxschema
 {
@@ -16,8 +17,8 @@ namespace retro::formats
 
 /// The graph of a decoded model. Tensor data is taken out of `model` piece by piece, so that a large model is not held
 /// twice. Values are numbered: inputs, initializers, Constant nodes, results in node order. Errors (Input) name the
-/// node, value or field.
-[[nodiscard]] base::Result<graph::Graph> importModel(onnxschema::ModelProto& model,
-                                                     const std::filesystem::path& folder);
+/// node, value or field; Cancelled after a requested stop.
+[[nodiscard]] base::Result<graph::Graph> importModel(onnxschema::ModelProto& model, const std::filesystem::path& folder,
+                                                     const std::stop_token& stop);
 
 } // namespace retro::formats

@@ -93,6 +93,7 @@ public:
     /// Domain → imported version ("" = ai.onnx).
     [[nodiscard]] const std::map<std::string, std::int64_t>& opsets() const { return m_opsets; }
 
+    /// True for the node that stands for a graph input.
     [[nodiscard]] bool isInput(NodeId id) const { return id.index() >= m_nodes.size(); }
     /// Node id of a graph input; invalid when the value is not one.
     [[nodiscard]] NodeId inputNode(ValueId value) const;
@@ -107,6 +108,7 @@ public:
     /// Scope of a node; empty for inputs.
     [[nodiscard]] std::string_view scopeOf(NodeId id) const;
 
+    /// The value or node of exactly this name; none when there is no such thing.
     [[nodiscard]] std::optional<ValueId> findValue(std::string_view name) const;
     [[nodiscard]] std::optional<NodeId> findNode(std::string_view name) const;
 

@@ -13,6 +13,85 @@ namespace retro::graph
 using base::inputError;
 using base::Result;
 
+namespace
+{
+
+std::string placeOf(const Node& node) { return "node '" + node.name + "' (" + node.op + ")"; }
+
+Result<void> connectOutputs(const Node& node, NodeId id, std::vector<Value>& values)
+{
+    for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+        if (!node.outputs[k].isValid()) {
+            continue;
+        }
+        Value& value = values[node.outputs[k].index()];
+        if (value.kind != ValueKind::Result || value.producer.isValid()) {
+            return inputError("two nodes (or a node and an input) produce the same value '" + value.name + "'",
+                              placeOf(node));
+        }
+        value.producer = id;
+        value.producerOutput = static_cast<std::uint32_t>(k);
+    }
+    return {};
+}
+
+/// Who reads what a node makes, and how many of its operands still have to be made.
+struct Readers
+{
+    std::vector<std::vector<std::uint32_t>> of; ///< by producing node; a reader stands once per operand
+    std::vector<std::uint32_t> missing;         ///< by node
+};
+
+Result<Readers> readersOf(const std::vector<Node>& nodes, const std::vector<Value>& values)
+{
+    Readers readers{std::vector<std::vector<std::uint32_t>>(nodes.size()), std::vector<std::uint32_t>(nodes.size(), 0)};
+    const auto add = [&](std::size_t reader, const Value& value) -> Result<void> {
+        if (value.kind == ValueKind::Result && !value.producer.isValid()) {
+            return inputError("it reads the value '" + value.name + "', which no node, input or initializer provides",
+                              placeOf(nodes[reader]));
+        }
+        if (value.producer.isValid()) {
+            readers.of[value.producer.index()].push_back(static_cast<std::uint32_t>(reader));
+            ++readers.missing[reader];
+        }
+        return {};
+    };
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        for (const ValueId input : nodes[i].inputs) {
+            if (input.isValid()) {
+                RETRO_CHECK(add(i, values[input.index()]));
+            }
+        }
+    }
+    return readers;
+}
+
+/// Producers before readers, else in the given order; nodes on a cycle are left out. Counts `missing` down.
+std::vector<std::uint32_t> sortedOrder(Readers& readers)
+{
+    std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> ready;
+    for (std::size_t i = 0; i < readers.missing.size(); ++i) {
+        if (readers.missing[i] == 0) {
+            ready.push(static_cast<std::uint32_t>(i));
+        }
+    }
+    std::vector<std::uint32_t> order;
+    order.reserve(readers.missing.size());
+    while (!ready.empty()) {
+        const std::uint32_t i = ready.top();
+        ready.pop();
+        order.push_back(i);
+        for (const std::uint32_t reader : readers.of[i]) {
+            if (--readers.missing[reader] == 0) {
+                ready.push(reader);
+            }
+        }
+    }
+    return order;
+}
+
+} // namespace
+
 ValueId GraphBuilder::addValue(Value value)
 {
     const ValueId id(m_graph.m_values.size());
@@ -137,71 +216,22 @@ Result<void> GraphBuilder::connectProducers()
         value.producer = NodeId();
     }
     for (std::size_t i = 0; i < m_graph.m_nodes.size(); ++i) {
-        const Node& node = m_graph.m_nodes[i];
-        for (std::size_t k = 0; k < node.outputs.size(); ++k) {
-            if (!node.outputs[k].isValid()) {
-                continue;
-            }
-            Value& value = m_graph.m_values[node.outputs[k].index()];
-            if (value.kind != ValueKind::Result || value.producer.isValid()) {
-                return inputError("two nodes (or a node and an input) produce the same value '" + value.name + "'",
-                                  "node '" + node.name + "' (" + node.op + ")");
-            }
-            value.producer = NodeId(i);
-            value.producerOutput = static_cast<std::uint32_t>(k);
-        }
+        RETRO_CHECK(connectOutputs(m_graph.m_nodes[i], NodeId(i), m_graph.m_values));
     }
     return {};
 }
 
 Result<void> GraphBuilder::sortNodes()
 {
-    const std::size_t count = m_graph.m_nodes.size();
-    std::vector<std::uint32_t> missing(count, 0);
-    std::vector<std::vector<std::uint32_t>> readers(count);
-    for (std::size_t i = 0; i < count; ++i) {
-        for (const ValueId input : m_graph.m_nodes[i].inputs) {
-            if (!input.isValid()) {
-                continue;
-            }
-            const Value& value = m_graph.m_values[input.index()];
-            if (value.kind == ValueKind::Result && !value.producer.isValid()) {
-                return inputError("it reads the value '" + value.name +
-                                      "', which no node, input or initializer provides",
-                                  "node '" + m_graph.m_nodes[i].name + "' (" + m_graph.m_nodes[i].op + ")");
-            }
-            if (value.producer.isValid()) {
-                readers[value.producer.index()].push_back(static_cast<std::uint32_t>(i));
-                ++missing[i];
-            }
-        }
-    }
-    std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> ready;
-    for (std::size_t i = 0; i < count; ++i) {
-        if (missing[i] == 0) {
-            ready.push(static_cast<std::uint32_t>(i));
-        }
-    }
-    std::vector<std::uint32_t> order;
-    order.reserve(count);
-    while (!ready.empty()) {
-        const std::uint32_t i = ready.top();
-        ready.pop();
-        order.push_back(i);
-        for (const std::uint32_t reader : readers[i]) {
-            if (--missing[reader] == 0) {
-                ready.push(reader);
-            }
-        }
-    }
-    if (order.size() != count) {
-        const auto stuck = static_cast<std::size_t>(
-            std::find_if(missing.begin(), missing.end(), [](auto m) { return m > 0; }) - missing.begin());
-        return inputError("the graph has a cycle through this node",
-                          "node '" + m_graph.m_nodes[stuck].name + "' (" + m_graph.m_nodes[stuck].op + ")");
+    RETRO_TRY(Readers readers, readersOf(m_graph.m_nodes, m_graph.m_values));
+    const std::vector<std::uint32_t> order = sortedOrder(readers);
+    if (order.size() != m_graph.m_nodes.size()) {
+        const auto stuck = std::find_if(readers.missing.begin(), readers.missing.end(), [](auto m) { return m > 0; });
+        const auto at = static_cast<std::size_t>(stuck - readers.missing.begin());
+        return inputError("the graph has a cycle through this node", placeOf(m_graph.m_nodes[at]));
     }
     std::vector<Node> sorted;
-    sorted.reserve(count);
+    sorted.reserve(order.size());
     for (const std::uint32_t i : order) {
         sorted.push_back(std::move(m_graph.m_nodes[i]));
     }

@@ -16,6 +16,7 @@ class GraphBuilder
 public:
     explicit GraphBuilder(std::string name = {}) { m_graph.m_name = std::move(name); }
 
+    /// Version of an operator set that the model imports; `domain` empty = ai.onnx.
     void setOpset(const std::string& domain, std::int64_t version) { m_graph.m_opsets[domain] = version; }
 
     /// A graph input. Missing shape = unknown.

@@ -54,6 +54,24 @@ struct AttributeHasher
     }
 };
 
+void addNode(Hasher& hash, const Node& node)
+{
+    hash.text(node.domain);
+    hash.text(node.op);
+    hash.number(static_cast<std::uint64_t>(node.opset));
+    for (const ValueId input : node.inputs) {
+        hash.number(input.value);
+    }
+    for (const ValueId output : node.outputs) {
+        hash.number(output.value);
+    }
+    for (const auto& [name, attribute] : node.attributes) {
+        hash.text(name);
+        hash.number(attribute.index());
+        std::visit(AttributeHasher{hash}, attribute);
+    }
+}
+
 std::uint64_t hashGraph(const Graph& graph, bool withData)
 {
     Hasher hash;
@@ -70,20 +88,7 @@ std::uint64_t hashGraph(const Graph& graph, bool withData)
         }
     }
     for (const Node& node : graph.nodes()) {
-        hash.text(node.domain);
-        hash.text(node.op);
-        hash.number(static_cast<std::uint64_t>(node.opset));
-        for (const ValueId input : node.inputs) {
-            hash.number(input.value);
-        }
-        for (const ValueId output : node.outputs) {
-            hash.number(output.value);
-        }
-        for (const auto& [name, attribute] : node.attributes) {
-            hash.text(name);
-            hash.number(attribute.index());
-            std::visit(AttributeHasher{hash}, attribute);
-        }
+        addNode(hash, node);
     }
     return hash.digest();
 }

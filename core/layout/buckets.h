@@ -22,6 +22,7 @@ struct Buckets
         const auto last = static_cast<std::size_t>(offsets[static_cast<std::size_t>(bucket) + 1]);
         return std::span(items).subspan(first, last - first);
     }
+    /// Number of items in a bucket.
     [[nodiscard]] Index size(Index bucket) const { return offsets[bucket + 1] - offsets[bucket]; }
     [[nodiscard]] Index count() const { return static_cast<Index>(offsets.size()) - 1; }
 };

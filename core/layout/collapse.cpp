@@ -29,8 +29,9 @@ std::vector<Index> findOutermostClosed(const std::vector<Index>& parents, const 
 class BoxMaker
 {
 public:
-    BoxMaker(const GroupedGraph& graph, const Topology& topology, std::vector<Index> closedGroups)
-        : m_graph(graph), m_topology(topology), m_closed(std::move(closedGroups)),
+    BoxMaker(const GroupedGraph& graph, const Topology& topology, std::vector<Index> closedGroups,
+             const std::vector<bool>& isHidden)
+        : m_graph(graph), m_topology(topology), m_isHidden(isHidden), m_closed(std::move(closedGroups)),
           m_in(groupBy(static_cast<Index>(graph.edges.size()), graph.nodeCount,
                        [&](Index e) { return graph.edges[e].to; }))
     {}
@@ -125,6 +126,10 @@ private:
     {
         std::vector<Index> number(m_boxes.size(), kNone);
         for (Index node = 0; node < m_graph.nodeCount; ++node) {
+            if (!m_isHidden.empty() && m_isHidden[node]) {
+                out.visibleOf.push_back(kNone);
+                continue;
+            }
             const Box& box = m_boxes[boxOf[node]];
             Index& visible = number[boxOf[node]];
             if (visible == kNone) {
@@ -140,7 +145,8 @@ private:
 
     const GroupedGraph& m_graph;
     const Topology& m_topology;
-    std::vector<Index> m_closed; // per group: the outermost closed group around it
+    const std::vector<bool>& m_isHidden; // per node, or empty
+    std::vector<Index> m_closed;         // per group: the outermost closed group around it
     Buckets m_in;
     std::vector<Index> m_itemOf;
     Index m_itemCount = 0;
@@ -156,7 +162,8 @@ public:
     EdgeMerger(const GroupedGraph& graph, VisibleGraph& out) : m_out(out)
     {
         for (const LayoutEdge& edge : graph.edges) {
-            m_ends.push_back({out.visibleOf[edge.from], out.visibleOf[edge.to]});
+            const LayoutEdge ends{out.visibleOf[edge.from], out.visibleOf[edge.to]};
+            m_ends.push_back(ends.from == kNone || ends.to == kNone ? LayoutEdge() : ends);
         }
     }
 
@@ -190,7 +197,8 @@ private:
         std::vector<Index> first(m_ends.size(), kNone);
         for (std::size_t i = 0; i < byEnds.size(); ++i) {
             const Index e = byEnds[i];
-            const bool isMerged = i > 0 && m_ends[byEnds[i - 1]] == m_ends[e] && touchesGroup(m_ends[e]);
+            const bool isMerged =
+                i > 0 && m_ends[e].from != kNone && m_ends[byEnds[i - 1]] == m_ends[e] && touchesGroup(m_ends[e]);
             first[e] = isMerged ? first[byEnds[i - 1]] : e;
         }
         return first;
@@ -247,16 +255,21 @@ void setFrames(const GroupedGraph& graph, VisibleGraph& out)
 
 } // namespace
 
-base::Result<VisibleGraph> collapse(const GroupedGraph& graph, const std::vector<bool>& isClosed)
+base::Result<VisibleGraph> collapse(const GroupedGraph& graph, const std::vector<bool>& isClosed,
+                                    const std::vector<bool>& isHidden)
 {
     RETRO_CHECK(checkGroups(graph.nodeGroups, graph.groupParents, graph.nodeCount));
     if (isClosed.size() != graph.groupParents.size()) {
         return base::inputError(fmt::format("{} groups are marked open or closed, but there are {}", isClosed.size(),
                                             graph.groupParents.size()));
     }
+    if (!isHidden.empty() && isHidden.size() != static_cast<std::size_t>(graph.nodeCount)) {
+        return base::inputError(
+            fmt::format("{} nodes are marked hidden or shown, but there are {}", isHidden.size(), graph.nodeCount));
+    }
     RETRO_TRY(const Topology topology, sortTopologically(graph.edges, graph.nodeCount));
     VisibleGraph out;
-    BoxMaker(graph, topology, findOutermostClosed(graph.groupParents, isClosed)).run(out);
+    BoxMaker(graph, topology, findOutermostClosed(graph.groupParents, isClosed), isHidden).run(out);
     out.members =
         groupBy(graph.nodeCount, static_cast<Index>(out.nodes.size()), [&](Index node) { return out.visibleOf[node]; });
     EdgeMerger(graph, out).run();

@@ -72,6 +72,7 @@ struct Elements
         return std::span(layers.items)
             .subspan(static_cast<std::size_t>(layers.offsets[l]), static_cast<std::size_t>(layers.size(l)));
     }
+    /// Makes `position` follow the present order of a layer.
     void updatePositions(Index l)
     {
         Index next = 0;

@@ -38,7 +38,9 @@ struct Rect
     [[nodiscard]] double right() const { return x + width; }
     [[nodiscard]] double bottom() const { return y + height; }
     [[nodiscard]] Point center() const { return {x + width / 2, y + height / 2}; }
+    /// True for points on the borders too.
     [[nodiscard]] bool contains(Point p) const { return p.x >= x && p.x <= right() && p.y >= y && p.y <= bottom(); }
+    /// True when all of `o` lies inside.
     [[nodiscard]] bool contains(const Rect& o) const
     {
         return o.x >= x && o.right() <= right() && o.y >= y && o.bottom() <= bottom();
@@ -48,6 +50,7 @@ struct Rect
     {
         return x <= o.right() && o.x <= right() && y <= o.bottom() && o.y <= bottom();
     }
+    /// The smallest rectangle around both.
     [[nodiscard]] Rect united(const Rect& o) const
     {
         const double left = std::min(x, o.x);

@@ -41,6 +41,8 @@ private:
     {
         const auto [at, isNew] = m_groups.try_emplace(path, static_cast<Index>(m_out.groupPaths.size()));
         if (isNew) {
+            m_out.groupLike.push_back(at->second);
+            m_out.groupRepeats.push_back(1);
             m_out.groupPaths.push_back(path);
             m_out.graph.groupParents.push_back(parent);
         }

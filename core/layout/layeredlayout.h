@@ -44,12 +44,14 @@ struct LayeredLayout
     std::vector<Rect> groups; ///< per open group its frame; empty (width 0) for a group without nodes
     Rect bounds;              ///< of everything; edges and frames included
 
+    /// Points of an edge, from the source to the target.
     [[nodiscard]] std::span<const Point> edge(Index e) const
     {
         return std::span(edgePoints)
             .subspan(static_cast<std::size_t>(edgePointOffsets[e]),
                      static_cast<std::size_t>(edgePointOffsets[e + 1] - edgePointOffsets[e]));
     }
+    /// Nodes of a layer, from left to right.
     [[nodiscard]] std::span<const Index> nodesOf(const Layer& layer) const
     {
         return std::span(layerNodes)

@@ -18,6 +18,7 @@ public:
     /// `scene`: bounds of the drawing; `map`: pixels that the map may use.
     Minimap(const Rect& scene, const Rect& map);
 
+    /// From the scene to pixels of the map, and back.
     [[nodiscard]] Point toMap(Point scenePoint) const;
     [[nodiscard]] Point toScene(Point mapPoint) const;
     [[nodiscard]] Rect toMap(const Rect& sceneArea) const;

@@ -37,6 +37,7 @@ struct FrameRoom
     std::vector<double> before;
     std::vector<double> after;
 };
+/// The room of every group under these options.
 [[nodiscard]] FrameRoom measureFrames(const Elements& elements, const LayoutOptions& options);
 
 } // namespace retro::layout

@@ -5,6 +5,7 @@
 #include "core/graph/graph.h"
 
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,8 @@ struct Rewritten
 /// constants are kept in float64 whatever type they are declared with, so that a run in either precision rounds once
 /// (specification of the rules, section 1.5); moved ones (Reshape, Transpose, …) keep their type. A graph in which
 /// nothing is to be done is handed back itself.
-[[nodiscard]] base::Result<Rewritten> rewrite(std::shared_ptr<const graph::Graph> graph, const RewriteOptions& options);
+/// A requested stop ends it with Cancelled.
+[[nodiscard]] base::Result<Rewritten> rewrite(std::shared_ptr<const graph::Graph> graph, const RewriteOptions& options,
+                                              const std::stop_token& stop = {});
 
 } // namespace retro::rewrite

@@ -43,11 +43,17 @@ Mode modeBefore(const Place& at)
     return at.run.events[step].mode;
 }
 
-bool isNodeVisited(const Place& at) { return at.isVisit() && at.event().node == at.breakpoint.node.value; }
+/// A visit in the mode that the breakpoint asks for, if it asks for one.
+bool isWantedVisit(const Place& at)
+{
+    return at.isVisit() && (at.breakpoint.only == Mode::None || at.event().mode == at.breakpoint.only);
+}
+
+bool isNodeVisited(const Place& at) { return isWantedVisit(at) && at.event().node == at.breakpoint.node.value; }
 
 bool isOperatorVisited(const Place& at)
 {
-    return at.isVisit() && at.run.graph->opOf(NodeId(at.event().node)) == at.breakpoint.op;
+    return isWantedVisit(at) && at.run.graph->opOf(NodeId(at.event().node)) == at.breakpoint.op;
 }
 
 bool isModeEntered(const Place& at)
@@ -179,20 +185,58 @@ std::optional<std::uint64_t> previousStop(const Run& run, const Breakpoint& brea
     return std::nullopt;
 }
 
+std::optional<std::uint64_t> nextStop(const Run& run, std::span<const Breakpoint> breakpoints, std::uint64_t position)
+{
+    std::optional<std::uint64_t> nearest;
+    for (const Breakpoint& breakpoint : breakpoints) {
+        const auto stop = nextStop(run, breakpoint, position);
+        nearest = stop && (!nearest || *stop < *nearest) ? stop : nearest;
+    }
+    return nearest;
+}
+
+std::optional<std::uint64_t> previousStop(const Run& run, std::span<const Breakpoint> breakpoints,
+                                          std::uint64_t position)
+{
+    std::optional<std::uint64_t> nearest;
+    for (const Breakpoint& breakpoint : breakpoints) {
+        const auto stop = previousStop(run, breakpoint, position);
+        nearest = stop && (!nearest || *stop > *nearest) ? stop : nearest;
+    }
+    return nearest;
+}
+
+std::vector<std::uint64_t> allStops(const Run& run, const Breakpoint& breakpoint)
+{
+    if (breakpoint.kind == BreakKind::LayerReached) {
+        return layerStops(run);
+    }
+    std::vector<std::uint64_t> stops;
+    const Search search(run, breakpoint);
+    for (std::uint64_t step = 0; step < run.events.size(); ++step) {
+        if (search.holds(step)) {
+            stops.push_back(step + 1);
+        }
+    }
+    return stops;
+}
+
 std::string text(const Run& run, const Breakpoint& breakpoint)
 {
+    const std::string during =
+        breakpoint.only == event::Mode::None ? std::string() : fmt::format(" in mode {}", shortName(breakpoint.only));
     const std::string at = breakpoint.node.isValid() ? " at " + nodeText(run, breakpoint.node) : std::string();
     switch (breakpoint.kind) {
     case BreakKind::NodeVisited:
-        return fmt::format("when {} is visited", nodeText(run, breakpoint.node));
+        return fmt::format("when {} is visited{}", nodeText(run, breakpoint.node), during);
     case BreakKind::OperatorVisited:
-        return fmt::format("when any {} is visited", breakpoint.op);
+        return fmt::format("when any {} is visited{}", breakpoint.op, during);
     case BreakKind::ModeEntered:
         return fmt::format("when mode {} begins", shortName(breakpoint.mode));
     case BreakKind::ModeChanged:
         return "when the mode changes";
     case BreakKind::PromiseOpened:
-        return fmt::format("when a promise is raised{}", at);
+        return fmt::format("when a promise is opened{}", at);
     case BreakKind::PromiseFulfilled:
         return fmt::format("when a promise{} is complete", at);
     case BreakKind::LedgerViolation:

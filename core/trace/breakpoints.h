@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/base/result.h"
 #include "core/trace/run.h"
 
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace retro::trace
@@ -31,6 +34,9 @@ struct Breakpoint
     std::string op;
     event::Mode mode = event::Mode::Search;
     double tolerance = 1e-4; ///< relative to the magnitude of the relevance that arrived
+    /// NodeVisited and OperatorVisited: only visits in this mode; None = in any.
+    event::Mode only = event::Mode::None;
+    bool operator==(const Breakpoint&) const = default;
 };
 
 /// First position after `position` (last before it) at which the breakpoint holds; nothing when there is none. A
@@ -40,6 +46,20 @@ struct Breakpoint
                                                     std::uint64_t position);
 [[nodiscard]] std::optional<std::uint64_t> previousStop(const Run& run, const Breakpoint& breakpoint,
                                                         std::uint64_t position);
+
+/// The nearest stop of any of several breakpoints.
+[[nodiscard]] std::optional<std::uint64_t> nextStop(const Run& run, std::span<const Breakpoint> breakpoints,
+                                                    std::uint64_t position);
+[[nodiscard]] std::optional<std::uint64_t> previousStop(const Run& run, std::span<const Breakpoint> breakpoints,
+                                                        std::uint64_t position);
+/// Every position at which the breakpoint holds, ascending. Linear in the events of the run.
+[[nodiscard]] std::vector<std::uint64_t> allStops(const Run& run, const Breakpoint& breakpoint);
+
+/// The condition as text that parseBreakpoint() reads: "node block1/conv in search", "op Conv", "mode search", "mode
+/// changes", "promise opened at block1/add", "promise fulfilled", "violation 0.0001", "nan", "layer".
+[[nodiscard]] std::string source(const Run& run, const Breakpoint& breakpoint);
+/// Reads a condition. Errors (Usage): unknown word, node or operator that the run's graph does not have, bad number.
+[[nodiscard]] base::Result<Breakpoint> parseBreakpoint(const Run& run, std::string_view text);
 
 /// One line for people: "when Conv conv2 is visited", "when the mode changes".
 [[nodiscard]] std::string text(const Run& run, const Breakpoint& breakpoint);

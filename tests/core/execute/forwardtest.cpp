@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Binding, the forward pass, and what it leaves behind for the backward pass.
-#include "core/base/memoryaccount.h"
 #include "core/execute/forward.h"
+#include "core/base/memoryaccount.h"
 #include "core/graph/graphbuilder.h"
 
 #include <QTest>

@@ -80,6 +80,16 @@ class OnnxTest : public QObject
     Q_OBJECT
 
 private slots:
+    void aRequestedStopEndsTheReading()
+    {
+        std::stop_source source;
+        QVERIFY(parseOnnx(bytesOf(smallModel()), "m.onnx", {}, source.get_token()).ok());
+        source.request_stop();
+        const auto graph = parseOnnx(bytesOf(smallModel()), "m.onnx", {}, source.get_token());
+        QVERIFY(!graph.ok());
+        QCOMPARE(graph.error().code, retro::base::ErrorCode::Cancelled);
+    }
+
     void namesShapesAndScopesAreKept()
     {
         const auto graph = read(smallModel());

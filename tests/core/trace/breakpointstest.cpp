@@ -164,6 +164,74 @@ private slots:
         QCOMPARE(text(*run, of(BreakKind::LedgerViolation)),
                  std::string("when a rule leaves more than 0.0001 · Σ|r| unexplained"));
     }
+
+    void conditionsSurviveTextBothWays()
+    {
+        Script script = residual();
+        const auto run = script.run();
+        for (const char* text : {"node h", "node h in search", "op MatMul", "op MatMul in normal", "mode search",
+                                 "mode fulfilment", "mode changes", "promise opened", "promise opened at h",
+                                 "promise fulfilled at h", "promise fulfilled", "violation 0.01", "nan", "layer"}) {
+            const auto breakpoint = parseBreakpoint(*run, text);
+            QVERIFY2(breakpoint.ok(), text);
+            QCOMPARE(source(*run, *breakpoint), std::string(text));
+        }
+        QCOMPARE(parseBreakpoint(*run, "  mode   search ")->kind, BreakKind::ModeEntered);
+        QCOMPARE(parseBreakpoint(*run, "violation")->tolerance, 1e-4);
+    }
+
+    void unclearConditionsAreRefused()
+    {
+        Script script = residual();
+        const auto run = script.run();
+        for (const char* text :
+             {"", "knot h", "node", "node nowhere", "op", "op Conv", "mode", "mode sideways", "promise", "promise kept",
+              "promise opened h", "promise opened at nowhere", "violation much", "violation -1", "nan now"}) {
+            QVERIFY2(!parseBreakpoint(*run, text).ok(), text);
+        }
+    }
+
+    void aVisitCanBeLimitedToAMode()
+    {
+        Script script = residual();
+        const auto run = script.run();
+        Breakpoint any = of(BreakKind::NodeVisited, NodeId(script.node("h")));
+        const std::size_t all = allStops(*run, any).size();
+        std::size_t sum = 0;
+        for (const Mode mode : {Mode::Normal, Mode::Search, Mode::Fulfilment}) {
+            any.only = mode;
+            sum += allStops(*run, any).size();
+        }
+        QCOMPARE(all, std::size_t{2});
+        QCOMPARE(sum, all);
+        any.only = Mode::Search;
+        QVERIFY(allStops(*run, any).size() < all);
+    }
+
+    void severalBreakpointsStopAtTheNearest()
+    {
+        Script script = residual();
+        const auto run = script.run();
+        std::vector<Breakpoint> both{of(BreakKind::NodeVisited, NodeId(script.node("h"))),
+                                     of(BreakKind::PromiseOpened)};
+        std::vector<std::uint64_t> expected;
+        for (const Breakpoint& breakpoint : both) {
+            const auto stops = allStops(*run, breakpoint);
+            expected.insert(expected.end(), stops.begin(), stops.end());
+        }
+        std::sort(expected.begin(), expected.end());
+        std::vector<std::uint64_t> forward;
+        for (auto at = nextStop(*run, both, 0); at; at = nextStop(*run, both, *at)) {
+            forward.push_back(*at);
+        }
+        QCOMPARE(forward, expected);
+        std::vector<std::uint64_t> back;
+        for (auto at = previousStop(*run, both, run->eventCount() + 1); at; at = previousStop(*run, both, *at)) {
+            back.insert(back.begin(), *at);
+        }
+        QCOMPARE(back, expected);
+        QVERIFY(!nextStop(*run, std::span<const Breakpoint>(), 0).has_value());
+    }
 };
 
 QTEST_GUILESS_MAIN(BreakpointsTest)

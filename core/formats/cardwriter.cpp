@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/formats/cardwriter.h"
+
+#include "core/base/file.h"
+#include "core/formats/cardfields.h"
+
+#include <nlohmann/json.hpp>
+
+namespace retro::formats
+{
+
+namespace fs = std::filesystem;
+
+using base::Result;
+using nlohmann::ordered_json;
+
+namespace
+{
+
+/// The card as it is in the file, members in their order; an empty object when there is no file.
+Result<ordered_json> present(const fs::path& path)
+{
+    std::error_code ec;
+    if (!fs::exists(path, ec)) {
+        return ordered_json::object();
+    }
+    RETRO_CHECK(readCard(path)); // within all limits, and a version that we know
+    RETRO_TRY(const std::string text, base::readTextFile(path, kMaxCardBytes));
+    return ordered_json::parse(text, nullptr, false);
+}
+
+/// Lists of numbers are left alone when they say the same: 0 and 0.0 are equal.
+void put(ordered_json& object, const char* name, const ordered_json& value, bool isDefault)
+{
+    const bool isThere = object.contains(name);
+    if (isThere ? object[name] != value : !isDefault) {
+        object[name] = value;
+    }
+}
+
+void putInput(ordered_json& root, const ModelCard& card)
+{
+    if (!root.contains("input")) {
+        root["input"] = ordered_json::object();
+    }
+    ordered_json& input = root["input"];
+    put(input, "kind", card.inputKind, false);
+    if (card.inputKind != "image") {
+        return; // an array is taken as it is
+    }
+    put(input, "layout", card.layout, false);
+    put(input, "channels", card.channels, false);
+    put(input, "scale", card.scale, false);
+    put(input, "mean", card.mean, card.mean.empty());
+    put(input, "std", card.deviation, card.deviation.empty());
+}
+
+} // namespace
+
+Result<bool> saveCardChoices(const fs::path& model, const ModelCard& card)
+{
+    const fs::path path = fs::path(model).replace_extension("card.json");
+    RETRO_TRY(ordered_json root, present(path));
+    const ordered_json before = root;
+    put(root, "format", "retrograde-card/1", false);
+    if (!root.contains("model")) {
+        root["model"] = model.filename().string();
+    }
+    putInput(root, card);
+    put(root, "composite", card.composite, card.composite.empty());
+    put(root, "target", card.target, card.target.empty());
+    if (root == before) {
+        return false;
+    }
+    RETRO_CHECK(base::writeFile(path, root.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n"));
+    return true;
+}
+
+} // namespace retro::formats
