@@ -51,7 +51,7 @@ graph::Graph graphWith(tensor::DType dtype)
     graph::Node node;
     node.op = "Triple";
     node.domain = "example";
-    node.name = "t";
+    node.name = std::string("t");
     node.inputs = {builder.addInput("x", dtype, tensor::Shape{3})};
     node.outputs = {builder.addResult("y")};
     const graph::ValueId output = node.outputs[0];

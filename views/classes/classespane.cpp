@@ -7,7 +7,11 @@
 
 #include <QCoreApplication>
 #include <QFontMetricsF>
+#include <QHelpEvent>
+#include <QKeyEvent>
+#include <QMouseEvent>
 #include <QPainter>
+#include <QToolTip>
 
 #include <algorithm>
 
@@ -18,6 +22,8 @@ namespace
 {
 
 constexpr double kBar = 9;
+constexpr double kSide = 6; // of a row beyond its words, design pixels
+constexpr double kMark = 3; // width of the mark at the explained class
 
 QString translated(const char* text) { return QCoreApplication::translate("retro::views::ClassesView", text); }
 
@@ -69,6 +75,8 @@ ClassesLayout layoutClasses(const ClassAnswer& answer, const QRectF& area)
         row.probability = at(share, y, line);
         row.score = at(score, y, line);
         row.bar = QRectF(area.left(), y + line + 1, area.width(), kBar);
+        const double side = fonts::px(kSide);
+        row.row = QRectF(area.left() - side, y - 1, area.width() + 2 * side, line + kBar + 5);
         layout.rows.push_back(row);
         y += line + 1 + kBar + fonts::px(5);
     }
@@ -80,6 +88,16 @@ ClassesLayout layoutClasses(const ClassAnswer& answer, const QRectF& area)
     layout.sentence = QRectF(area.left(), y, area.width(), std::max(line, std::ceil(sentence.height())));
     layout.height = layout.sentence.bottom() - area.top();
     return layout;
+}
+
+int ClassesLayout::rowAt(const QPointF& point) const
+{
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (rows[i].row.contains(point)) {
+            return static_cast<int>(i);
+        }
+    }
+    return -1;
 }
 
 void paintClasses(QPainter& painter, const ClassAnswer& answer, const ClassesLayout& layout, const Theme& theme)
@@ -97,6 +115,10 @@ void paintClasses(QPainter& painter, const ClassAnswer& answer, const ClassesLay
         const ClassRowLayout& row = layout.rows[i];
         const QFont::Weight weight = i == 0 ? QFont::DemiBold : QFont::Normal;
         const QFont name = fonts::content(weight);
+        if (score.isTarget) {
+            painter.fillRect(row.row, theme[Role::Sel]);
+            painter.fillRect(QRectF(row.row.topLeft(), QSizeF(kMark, row.row.height())), theme[Role::Accent]);
+        }
         painter.setPen(theme[Role::Text]);
         painter.setFont(name);
         painter.drawText(row.name, Qt::AlignLeft | Qt::AlignVCenter,
@@ -115,13 +137,53 @@ void paintClasses(QPainter& painter, const ClassAnswer& answer, const ClassesLay
     painter.restore();
 }
 
-ClassesPane::ClassesPane(QWidget* parent) : QWidget(parent) {}
+ClassesPane::ClassesPane(QWidget* parent) : QWidget(parent)
+{
+    setFocusPolicy(Qt::StrongFocus);
+    setMouseTracking(true);
+}
 
 void ClassesPane::setAnswer(ClassAnswer answer)
 {
     m_answer = std::move(answer);
+    m_current = std::min(m_current, static_cast<int>(m_answer.best.size()) - 1);
     setAccessibleDescription(answerSentence(m_answer));
     updateGeometry();
+    update();
+}
+
+bool ClassesPane::canChoose(int row) const
+{
+    return row >= 0 && row < static_cast<int>(m_answer.best.size()) &&
+           !m_answer.best[static_cast<std::size_t>(row)].isTarget;
+}
+
+QString ClassesPane::tipOf(int row) const
+{
+    if (row < 0) {
+        return {};
+    }
+    const ClassScore& score = m_answer.best[static_cast<std::size_t>(row)];
+    return score.isTarget ? tr("%1 is explained now").arg(score.name)
+                          : tr("Click, or press Enter, to explain %1").arg(score.name);
+}
+
+void ClassesPane::choose(int row)
+{
+    if (canChoose(row)) {
+        emit chosen(m_answer.best[static_cast<std::size_t>(row)].index);
+    }
+}
+
+void ClassesPane::moveTo(int row)
+{
+    const int last = static_cast<int>(m_answer.best.size()) - 1;
+    m_current = std::clamp(row, std::min(0, last), last);
+    if (m_current >= 0) {
+        const ClassScore& score = m_answer.best[static_cast<std::size_t>(m_current)];
+        setAccessibleDescription(tr("%1, %2. %3").arg(score.name, percentText(score.probability), tipOf(m_current)));
+        emit currentMoved(layoutNow().rows[static_cast<std::size_t>(m_current)].row.toAlignedRect());
+    }
     update();
 }
 
@@ -146,8 +208,62 @@ void ClassesPane::resizeEvent(QResizeEvent* event)
 
 void ClassesPane::paintEvent(QPaintEvent* /*event*/)
 {
+    const ClassesLayout layout = layoutNow();
     QPainter painter(this);
-    paintClasses(painter, m_answer, layoutClasses(m_answer, area()), theme(this));
+    paintClasses(painter, m_answer, layout, theme(this));
+    if (hasFocus() && m_current >= 0) {
+        painter.setPen(QPen(theme(this)[Role::Accent], 1));
+        painter.setBrush(Qt::NoBrush);
+        painter.drawRect(layout.rows[static_cast<std::size_t>(m_current)].row.toAlignedRect().adjusted(0, 0, -1, -1));
+    }
+}
+
+void ClassesPane::mouseMoveEvent(QMouseEvent* event)
+{
+    const bool leads = canChoose(layoutNow().rowAt(event->position()));
+    setCursor(leads ? Qt::PointingHandCursor : Qt::ArrowCursor);
+}
+
+void ClassesPane::mouseReleaseEvent(QMouseEvent* event)
+{
+    const int row = layoutNow().rowAt(event->position());
+    if (event->button() == Qt::LeftButton && row >= 0) {
+        moveTo(row);
+        choose(row);
+    }
+}
+
+void ClassesPane::keyPressEvent(QKeyEvent* event)
+{
+    switch (event->key()) {
+    case Qt::Key_Up:
+        return moveTo(m_current - 1);
+    case Qt::Key_Down:
+        return moveTo(m_current + 1);
+    case Qt::Key_Return:
+    case Qt::Key_Enter:
+        return choose(m_current);
+    default:
+        return QWidget::keyPressEvent(event);
+    }
+}
+
+void ClassesPane::focusInEvent(QFocusEvent* event)
+{
+    QWidget::focusInEvent(event);
+    if (m_current < 0 && event->reason() != Qt::MouseFocusReason) {
+        moveTo(0);
+    }
+}
+
+bool ClassesPane::event(QEvent* event)
+{
+    if (event->type() != QEvent::ToolTip) {
+        return QWidget::event(event);
+    }
+    auto* help = static_cast<QHelpEvent*>(event);
+    QToolTip::showText(help->globalPos(), tipOf(layoutNow().rowAt(help->pos())), this);
+    return true;
 }
 
 } // namespace retro::views

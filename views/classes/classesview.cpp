@@ -9,6 +9,7 @@
 #include "views/common/theme.h"
 
 #include <QPainter>
+#include <QScrollArea>
 
 namespace retro::views
 {
@@ -20,7 +21,13 @@ ClassesView::ClassesView(RunModel& model, Cursor& cursor, Selection& selection, 
     setEmptyText(tr("No answer yet. Open a model and a picture, then run."));
     m_pane = new ClassesPane(this);
     m_pane->setAccessibleName(tr("Best classes"));
-    setBody(makeScroll(m_pane));
+    auto* scroll = qobject_cast<QScrollArea*>(makeScroll(m_pane));
+    setBody(scroll);
+    connect(m_pane, &ClassesPane::chosen, this, &ClassesView::classWanted);
+    connect(m_pane, &ClassesPane::currentMoved, scroll, [scroll](const QRect& row) {
+        scroll->ensureVisible(row.center().x(), row.top(), 0, 0);
+        scroll->ensureVisible(row.center().x(), row.bottom(), 0, 0);
+    });
 }
 
 QString ClassesView::subject() const

@@ -8,7 +8,8 @@ namespace retro::views
 
 class ClassesPane;
 
-/// The best classes of the explained output: how sure the model is and its raw score.
+/// The best classes of the explained output: how sure the model is and its raw score. Another class can be chosen to be
+/// explained; the view only says so.
 class ClassesView final : public View
 {
     Q_OBJECT
@@ -18,10 +19,14 @@ public:
 
     [[nodiscard]] QString title() const override { return tr("Classes"); }
     [[nodiscard]] QString subject() const override;
-    [[nodiscard]] QString hint() const override { return tr("How sure the model is, and its raw score."); }
+    [[nodiscard]] QString hint() const override { return tr("How sure the model is."); }
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
     [[nodiscard]] QStringList exportFormats() const override;
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
+
+signals:
+    /// Explain this class of the output in place of the present one.
+    void classWanted(std::int64_t index);
 
 protected:
     void refresh(Changes changes) override;

@@ -5,6 +5,8 @@
 
 #include <QCoreApplication>
 
+#include <algorithm>
+
 namespace retro::views
 {
 
@@ -34,6 +36,13 @@ QAction* ActionRegistry::add(const ActionSpec& spec)
     action->setIconVisibleInMenu(false);
     action->setCheckable(spec.isCheckable);
     m_byId.insert(id, action);
+    m_defaultKeys.insert(id, key);
+    m_icons.insert(id, QString::fromLatin1(spec.icon));
+    connect(action, &QAction::triggered, this, [this, id] {
+        m_used.removeAll(id);
+        m_used.prepend(id);
+        m_used = m_used.mid(0, kUsedCount);
+    });
     m_all.push_back(action);
     return action;
 }
@@ -50,6 +59,33 @@ QAction& ActionRegistry::at(const QString& id) const
     QAction* action = find(id);
     Q_ASSERT_X(action != nullptr, "ActionRegistry::at", qPrintable(id));
     return *action;
+}
+
+void ActionRegistry::setKey(const QString& id, const QKeySequence& key)
+{
+    QAction& action = at(id);
+    action.setShortcut(key);
+    action.setToolTip(tipWithKey(action.statusTip(), key));
+    emit keyChanged(id);
+}
+
+QAction* ActionRegistry::ownerOf(const QKeySequence& key, const QString& except) const
+{
+    const auto owns = [&](const QAction* action) {
+        return action->shortcut() == key && action->objectName() != except;
+    };
+    const auto at = key.isEmpty() ? m_all.end() : std::find_if(m_all.begin(), m_all.end(), owns);
+    return at == m_all.end() ? nullptr : *at;
+}
+
+QString ActionRegistry::plainText(const QAction& action)
+{
+    QString text = action.text();
+    text.remove(QLatin1Char('&'));
+    if (text.endsWith(QStringLiteral("…"))) {
+        text.chop(1);
+    }
+    return text;
 }
 
 QStringList ActionRegistry::problems() const

@@ -25,7 +25,8 @@ struct ActionSpec
     bool isCheckable = false;
 };
 
-/// Every action of the window, each made once. GUI thread; owns its actions.
+/// Every action of the window, each made once; knows its key at first, its key now, and what was used last. GUI thread;
+/// owns its actions.
 class ActionRegistry final : public QObject
 {
     Q_OBJECT
@@ -45,9 +46,31 @@ public:
     /// What is wrong with the registered actions, one line each: no text, no tip, no icon, a key used twice.
     [[nodiscard]] QStringList problems() const;
 
+    /// Gives an action another key (empty = none). The one that had it keeps it: ask ownerOf() before.
+    void setKey(const QString& id, const QKeySequence& key);
+    /// The key that the action was made with.
+    [[nodiscard]] QKeySequence defaultKey(const QString& id) const { return m_defaultKeys.value(id); }
+    /// The action that a key belongs to, other than `except`; null when it is free.
+    [[nodiscard]] QAction* ownerOf(const QKeySequence& key, const QString& except = {}) const;
+    /// Name of the drawing that the action was made with.
+    [[nodiscard]] QString iconName(const QString& id) const { return m_icons.value(id); }
+    /// Text without the marks of menus: "Open".
+    [[nodiscard]] static QString plainText(const QAction& action);
+
+    /// Ids of the actions that were used last, the newest first, at most kUsedCount.
+    [[nodiscard]] const QStringList& used() const { return m_used; }
+    void setUsed(const QStringList& ids) { m_used = ids; }
+    static constexpr int kUsedCount = 20;
+
+signals:
+    void keyChanged(const QString& id);
+
 private:
     QHash<QString, QAction*> m_byId;
+    QHash<QString, QKeySequence> m_defaultKeys;
+    QHash<QString, QString> m_icons;
     std::vector<QAction*> m_all;
+    QStringList m_used;
 };
 
 /// The actions of the window that belong to no single view: file, run, go, view, export, help.

@@ -3,6 +3,7 @@
 
 #include "views/common/elidedlabel.h"
 #include "views/common/fonts.h"
+#include "views/common/hintlabel.h"
 #include "views/common/icons.h"
 #include "views/common/theme.h"
 
@@ -59,9 +60,8 @@ DockTitle::DockTitle(QDockWidget& dock) : QWidget(&dock), m_dock(dock)
     row->addLayout(buttons);
     column->addWidget(m_bar);
 
-    m_hint = new ElidedLabel({}, Role::Text2, fonts::label(), this);
+    m_hint = new HintLabel(this);
     m_hint->setContentsMargins(fonts::px(10), 0, fonts::px(10), 0);
-    m_hint->setFixedHeight(fonts::px(24));
     column->addWidget(m_hint);
     updateHint();
 

@@ -5,6 +5,7 @@
 #include "views/common/marks.h"
 #include "views/common/theme.h"
 
+#include <QHBoxLayout>
 #include <QLabel>
 #include <QPainter>
 #include <QProgressBar>
@@ -22,6 +23,9 @@ namespace
 
 constexpr int kCancelDelay = 300;
 constexpr int kBarSteps = 1000;
+// Design pixels: a bar that shrinks with its view, so that loading makes no view wider than its content does.
+constexpr double kBarWidth = 220;
+constexpr double kLeastBarWidth = 60;
 
 QLabel* makeLine(QWidget* parent)
 {
@@ -53,11 +57,17 @@ EmptyState::EmptyState(QWidget* parent) : QWidget(parent)
     m_second->setFont(fonts::label());
     m_bar = new QProgressBar(this);
     m_bar->setTextVisible(false);
-    m_bar->setFixedSize(fonts::px(220), 9);
+    m_bar->setFixedHeight(9);
+    m_bar->setMinimumWidth(fonts::px(kLeastBarWidth));
+    m_bar->setMaximumWidth(fonts::px(kBarWidth));
     m_button = new QPushButton(this);
     column->addWidget(m_first);
     column->addWidget(m_second);
-    column->addWidget(m_bar, 0, Qt::AlignHCenter);
+    auto* barRow = new QHBoxLayout;
+    barRow->addStretch(1);
+    barRow->addWidget(m_bar, 100);
+    barRow->addStretch(1);
+    column->addLayout(barRow);
     column->addWidget(m_button, 0, Qt::AlignHCenter);
     column->addStretch(3);
     m_cancelDelay = new QTimer(this);

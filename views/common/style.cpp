@@ -3,6 +3,7 @@
 
 #include "views/common/fonts.h"
 #include "views/common/icons.h"
+#include "views/common/motion.h"
 #include "views/common/stylepaint.h"
 #include "views/common/theme.h"
 
@@ -100,6 +101,8 @@ int Style::styleHint(StyleHint hint, const QStyleOption* option, const QWidget* 
         return 1;
     case SH_TabBar_ElideMode:
         return Qt::ElideMiddle;
+    case SH_Widget_Animation_Duration:
+        return isMotionReduced() ? 0 : QProxyStyle::styleHint(hint, option, widget, returned);
     default:
         return QProxyStyle::styleHint(hint, option, widget, returned);
     }
@@ -201,6 +204,12 @@ void Style::drawControl(ControlElement element, const QStyleOption* option, QPai
         QProxyStyle::drawControl(element, &tab, painter, widget);
         painter->restore();
         return;
+    }
+    case CE_ComboBoxLabel: {
+        QStyleOptionComboBox box = *qstyleoption_cast<const QStyleOptionComboBox*>(option);
+        const int room = proxy()->subControlRect(CC_ComboBox, &box, SC_ComboBoxEditField, widget).width() - 2;
+        box.currentText = box.fontMetrics.elidedText(box.currentText, Qt::ElideMiddle, room);
+        return QProxyStyle::drawControl(element, &box, painter, widget);
     }
     case CE_HeaderSection:
     case CE_HeaderEmptyArea:

@@ -109,8 +109,9 @@ void View::apply()
 
 void View::applyLoadState()
 {
-    // Old content stays while something else is loaded.
-    if (m_model.hasRun() && m_model.loadState() != LoadState::Error) {
+    // Old content stays while something else is loaded, and when that fails: the last good run (what failed is among
+    // the problems).
+    if (m_model.hasRun()) {
         const QString reason = emptyReason();
         m_empty->showEmpty(reason);
         m_stack->setCurrentWidget(reason.isEmpty() && m_body != nullptr ? m_body : m_empty);

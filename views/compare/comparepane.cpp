@@ -2,10 +2,11 @@
 #include "views/compare/comparepane.h"
 
 #include "views/common/fonts.h"
+#include "views/common/heatmapimage.h"
 #include "views/common/marks.h"
-#include "views/common/numbertext.h"
 #include "views/common/theme.h"
 
+#include <QFontMetricsF>
 #include <QPainter>
 
 #include <algorithm>
@@ -21,26 +22,99 @@ namespace
 struct Row
 {
     QString name;
-    double here = 0;
-    double control = 0;
+    QString here;
+    QString control;
+    double hereBar = 0;
+    double controlBar = 0;
 };
 
-double margin() { return fonts::px(12); }
+// Design pixels.
+constexpr double kMargin = 12;
+constexpr double kGap = 8;
+constexpr double kLine = 20;
+constexpr double kBar = 9;
+constexpr double kRow = kLine + kBar + 6;
+constexpr double kThumbnail = 60;
+constexpr int kRows = 2;
+
+double px(double designPixels) { return fonts::px(designPixels); }
+
+/// Width of a column of figures: roomy, but rather narrow than that the names in front of it are cut.
+double columnWidth(double inner, double names)
+{
+    const double least = px(10) + std::max(fonts::widthOf(fonts::numbers(), QStringLiteral("100.0 %")),
+                                           fonts::widthOf(fonts::label(), ComparePane::tr("this model")));
+    return std::clamp((inner - names - px(kGap)) / 2, std::ceil(least), std::max(px(84), std::ceil(least)));
+}
+
+double meaningHeight(const QString& text, double width)
+{
+    return std::ceil(QFontMetricsF(fonts::content()).boundingRect({0, 0, width, 1e4}, Qt::TextWordWrap, text).height());
+}
+
+QString spoken(const CompareFigure& figure)
+{
+    QStringList parts{figure.verdict, figure.verdictFigure};
+    if (figure.hasShares()) {
+        const EvidenceTexts here = evidenceTexts(*figure.here);
+        const EvidenceTexts control = evidenceTexts(*figure.control);
+        parts << ComparePane::tr("Positive relevance on the %1: this model %2, control %3.")
+                     .arg(figure.boxName, here.inBox, control.inBox);
+    }
+    parts << figure.meaning;
+    return parts.join(QLatin1Char(' ')).simplified();
+}
 
 } // namespace
+
+CompareLayout layoutCompare(const CompareFigure& figure, const QSizeF& size)
+{
+    const double inner = size.width() - 2 * px(kMargin);
+    const double shares = figure.hasShares() ? 2 * px(kGap) + 3 * px(kLine) + kRows * px(kRow) : 0;
+    const double meaning =
+        figure.meaning.isEmpty() ? 0 : px(kGap) + px(kLine) + meaningHeight(figure.meaning, inner) + px(kGap);
+    const double above = px(6);
+    const double verdict = px(kGap) + px(kLine) + px(kGap);
+    const double room = std::max(px(kThumbnail), std::min(inner, size.height() - above - verdict - shares - meaning));
+    const double longer = std::max(1, std::max(figure.picture.width(), figure.picture.height()));
+    const double whole = std::floor(room / longer);
+    CompareLayout layout;
+    layout.pixel = whole >= 1 ? whole : room / longer;
+    const QSizeF picture = QSizeF(figure.picture.size()) * layout.pixel;
+    layout.picture = QRectF(QPointF(std::floor((size.width() - picture.width()) / 2), above), picture);
+    layout.verdict = QRectF(px(kMargin), layout.picture.bottom() + px(kGap), inner, px(kLine));
+    double y = layout.verdict.bottom() + px(kGap);
+    layout.shares = shares > 0 ? QRectF(0, y, size.width(), shares) : QRectF();
+    y += shares;
+    layout.meaning = meaning > 0 ? QRectF(0, y, size.width(), meaning) : QRectF();
+    layout.height = y + meaning;
+    return layout;
+}
 
 ComparePane::ComparePane(QWidget* parent) : QWidget(parent) { setAccessibleName(tr("Compare with the control model")); }
 
 void ComparePane::setFigure(CompareFigure figure)
 {
     m_figure = std::move(figure);
-    setAccessibleDescription(m_figure.verdict + QLatin1Char(' ') + m_figure.meaning);
+    setAccessibleDescription(spoken(m_figure));
+    updateGeometry();
     update();
 }
 
 QSize ComparePane::sizeHint() const { return {fonts::px(280), fonts::px(520)}; }
 
-QSize ComparePane::minimumSizeHint() const { return {fonts::px(200), fonts::px(240)}; }
+QSize ComparePane::minimumSizeHint() const
+{
+    const int least = fonts::px(220);
+    const int wide = std::max(width(), least);
+    return {least, static_cast<int>(std::ceil(layoutCompare(m_figure, QSizeF(wide, 0)).height))};
+}
+
+void ComparePane::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    updateGeometry(); // the sentence may need another line
+}
 
 void ComparePane::paintEvent(QPaintEvent*)
 {
@@ -50,97 +124,93 @@ void ComparePane::paintEvent(QPaintEvent*)
 
 void ComparePane::paint(QPainter& painter, const QSizeF& size, const Theme& theme) const
 {
+    const CompareLayout layout = layoutCompare(m_figure, size);
     painter.fillRect(QRectF(QPointF(0, 0), size), theme[Role::Base]);
-    double y = paintPicture(painter, size, theme);
-    if (m_figure.here && m_figure.control) {
-        y = paintShares(painter, y, size.width(), theme);
+    paintPicture(painter, layout, theme);
+    if (!layout.shares.isEmpty()) {
+        paintShares(painter, layout.shares, theme);
     }
-    paintMeaning(painter, y, size, theme);
+    if (!layout.meaning.isEmpty()) {
+        paintMeaning(painter, layout.meaning, theme);
+    }
 }
 
-double ComparePane::paintPicture(QPainter& painter, const QSizeF& size, const Theme& theme) const
+void ComparePane::paintPicture(QPainter& painter, const CompareLayout& layout, const Theme& theme) const
 {
-    const double inner = size.width() - 2 * margin();
-    const double below = m_figure.here ? fonts::px(300) : fonts::px(60);
-    const double room = std::max<double>(fonts::px(60), std::min(inner, size.height() - below));
-    const QImage& image = m_figure.picture;
-    const double longer = std::max(1, std::max(image.width(), image.height()));
-    const double whole = std::floor(room / longer);
-    const double pixel = whole >= 1 ? whole : room / longer;
-    const QRectF area((size.width() - image.width() * pixel) / 2, fonts::px(6), image.width() * pixel,
-                      image.height() * pixel);
-    painter.drawImage(area, image);
+    painter.drawImage(layout.picture, m_figure.picture);
     if (m_figure.box) {
-        const QRectF box(area.left() + m_figure.box->x() * pixel, area.top() + m_figure.box->y() * pixel,
-                         m_figure.box->width() * pixel, m_figure.box->height() * pixel);
-        painter.setPen(QPen(theme[Role::Accent], 2));
-        painter.setBrush(Qt::NoBrush);
-        painter.drawRect(box.adjusted(-1.5, -1.5, 1.5, 1.5));
+        paintFigureBox(painter, *m_figure.box, layout.picture.topLeft(), layout.pixel);
     }
-    double y = area.bottom() + fonts::px(8);
-    const QRectF line(margin(), y, inner, fonts::px(20));
+    const QFont figures = fonts::numbers();
+    const double room = layout.verdict.width() - fonts::widthOf(figures, m_figure.verdictFigure) - px(kGap);
     painter.setFont(fonts::content(QFont::Medium));
     painter.setPen(theme[Role::Text]);
-    painter.drawText(line, Qt::AlignLeft | Qt::AlignVCenter, m_figure.verdict);
-    painter.setFont(fonts::numbers());
-    painter.drawText(line, Qt::AlignRight | Qt::AlignVCenter, m_figure.verdictFigure);
-    return line.bottom() + fonts::px(8);
+    painter.drawText(layout.verdict, Qt::AlignLeft | Qt::AlignVCenter,
+                     QFontMetricsF(painter.font()).elidedText(m_figure.verdict, Qt::ElideMiddle, room));
+    painter.setFont(figures);
+    painter.drawText(layout.verdict, Qt::AlignRight | Qt::AlignVCenter, m_figure.verdictFigure);
 }
 
-double ComparePane::paintShares(QPainter& painter, double y, double width, const Theme& theme) const
+void ComparePane::paintShares(QPainter& painter, const QRectF& area, const Theme& theme) const
 {
-    const double right = width - margin();
-    const double column = fonts::px(84);
-    paintHairline(painter, {0, std::round(y) + 0.5}, {width, std::round(y) + 0.5}, theme[Role::Line]);
-    y += fonts::px(8);
-    painter.setFont(fonts::label(QFont::DemiBold));
+    constexpr auto kRight = Qt::AlignRight | Qt::AlignVCenter;
+    const double left = area.left() + px(kMargin);
+    const double right = area.right() - px(kMargin);
+    const double line = px(kLine);
+    const QString onBox = tr("On the %1").arg(m_figure.boxName);
+    const double longest =
+        std::max(fonts::widthOf(fonts::label(), onBox), fonts::widthOf(fonts::label(), tr("Elsewhere")));
+    const double column = columnWidth(right - left, longest);
+    const double names = right - 2 * column - left;
+    double y = area.top();
+    const auto writeLine = [&](const Row& row, const QFont& name, const QFont& figures) {
+        painter.setFont(name);
+        painter.drawText(QRectF(left, y, names, line), Qt::AlignLeft | Qt::AlignVCenter,
+                         QFontMetricsF(name).elidedText(row.name, Qt::ElideMiddle, names));
+        painter.setFont(figures);
+        painter.drawText(QRectF(right - 2 * column, y, column, line), kRight, row.here);
+        painter.drawText(QRectF(right - column, y, column, line), kRight, row.control);
+        y += line;
+    };
+    paintHairline(painter, {area.left(), std::round(y) + 0.5}, {area.right(), std::round(y) + 0.5}, theme[Role::Line]);
+    y += px(kGap);
     painter.setPen(theme[Role::Text]);
-    painter.drawText(QRectF(margin(), y, width, fonts::px(20)), Qt::AlignLeft | Qt::AlignVCenter,
+    painter.setFont(fonts::label(QFont::DemiBold));
+    painter.drawText(QRectF(left, y, right - left, line), Qt::AlignLeft | Qt::AlignVCenter,
                      tr("Where the positive relevance is"));
-    y += fonts::px(20);
-    painter.setFont(fonts::label());
+    y += line;
     painter.setPen(theme[Role::Text2]);
-    painter.drawText(QRectF(right - 2 * column, y, column, fonts::px(20)), Qt::AlignRight | Qt::AlignVCenter,
-                     tr("this model"));
-    painter.drawText(QRectF(right - column, y, column, fonts::px(20)), Qt::AlignRight | Qt::AlignVCenter,
-                     tr("control"));
-    y += fonts::px(20);
-    const std::array rows{Row{tr("On the %1").arg(m_figure.boxName), m_figure.here->inBox, m_figure.control->inBox},
-                          Row{tr("Elsewhere"), m_figure.here->outside, m_figure.control->outside}};
+    writeLine({{}, tr("this model"), tr("control")}, fonts::label(), fonts::label());
+    const EvidenceTexts here = evidenceTexts(*m_figure.here);
+    const EvidenceTexts control = evidenceTexts(*m_figure.control);
+    const std::array<Row, kRows> rows{
+        Row{onBox, here.inBox, control.inBox, m_figure.here->inBox, m_figure.control->inBox},
+        Row{tr("Elsewhere"), here.outside, control.outside, m_figure.here->outside, m_figure.control->outside}};
+    const double bar = column - px(14);
     for (const Row& row : rows) {
-        const QRectF line(margin(), y, right - margin(), fonts::px(20));
-        painter.setFont(fonts::label());
         painter.setPen(theme[Role::Text]);
-        painter.drawText(line, Qt::AlignLeft | Qt::AlignVCenter, row.name);
-        painter.setFont(fonts::numbers());
-        painter.drawText(line, Qt::AlignRight | Qt::AlignVCenter, percentText(row.control));
-        painter.drawText(line.adjusted(0, 0, -column, 0), Qt::AlignRight | Qt::AlignVCenter, percentText(row.here));
-        y += fonts::px(21);
-        const double bar = column - fonts::px(14);
-        paintShareBar(painter, QRectF(right - 2 * column + fonts::px(14), y, bar, fonts::px(7)), row.here,
-                      theme[Role::Accent], theme);
-        paintShareBar(painter, QRectF(right - column + fonts::px(14), y, bar, fonts::px(7)), row.control,
-                      theme[Role::Strong], theme);
-        y += fonts::px(14);
+        writeLine(row, fonts::label(), fonts::numbers());
+        paintShareBar(painter, QRectF(right - column - bar, y, bar, kBar), row.hereBar, theme[Role::Accent], theme);
+        paintShareBar(painter, QRectF(right - bar, y, bar, kBar), row.controlBar, theme[Role::Strong], theme);
+        y += px(kRow) - line;
     }
-    return y + fonts::px(6);
+    paintHairline(painter, {right - 2 * column, std::round(y) - 0.5}, {right, std::round(y) - 0.5}, theme[Role::Line]);
+    painter.setPen(theme[Role::Text]);
+    writeLine({tr("Sum"), here.sum, control.sum}, fonts::label(), fonts::numbers());
 }
 
-void ComparePane::paintMeaning(QPainter& painter, double y, const QSizeF& size, const Theme& theme) const
+void ComparePane::paintMeaning(QPainter& painter, const QRectF& area, const Theme& theme) const
 {
-    if (m_figure.meaning.isEmpty()) {
-        return;
-    }
-    paintHairline(painter, {0, std::round(y) + 0.5}, {size.width(), std::round(y) + 0.5}, theme[Role::Line]);
-    y += fonts::px(8);
+    const QRectF text = area.adjusted(px(kMargin), px(kGap), -px(kMargin), 0);
+    const double top = std::round(area.top()) + 0.5;
+    paintHairline(painter, {area.left(), top}, {area.right(), top}, theme[Role::Line]);
     painter.setFont(fonts::label(QFont::DemiBold));
     painter.setPen(theme[Role::Text]);
-    painter.drawText(QRectF(margin(), y, size.width(), fonts::px(20)), Qt::AlignLeft | Qt::AlignVCenter,
+    painter.drawText(QRectF(text.left(), text.top(), text.width(), px(kLine)), Qt::AlignLeft | Qt::AlignVCenter,
                      tr("What this means"));
-    y += fonts::px(22);
     painter.setFont(fonts::content());
-    painter.drawText(QRectF(margin(), y, size.width() - 2 * margin(), std::max(0.0, size.height() - y)),
-                     Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap, m_figure.meaning);
+    painter.drawText(text.adjusted(0, px(kLine), 0, 0), Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap,
+                     m_figure.meaning);
 }
 
 } // namespace retro::views

@@ -20,9 +20,26 @@ struct CompareFigure
     std::optional<EvidenceShare> here;
     std::optional<EvidenceShare> control;
     QString meaning; ///< one plain conclusion
+
+    [[nodiscard]] bool hasShares() const { return here.has_value() && control.has_value(); }
 };
 
-/// The painted body of CompareView.
+/// Where the parts of the figure lie, from top to bottom; what the figure has not is empty.
+struct CompareLayout
+{
+    double pixel = 1; ///< length of a pixel of the picture: a whole number, or a fraction below 1
+    QRectF picture;
+    QRectF verdict;
+    QRectF shares;  ///< from the hairline above to below the sum
+    QRectF meaning; ///< from the hairline above to the end of the text
+    double height = 0;
+};
+
+/// Lays the figure out in `size`: words get what they need, the picture the rest, but never less than a thumbnail; then
+/// `height` is more than the size has.
+[[nodiscard]] CompareLayout layoutCompare(const CompareFigure& figure, const QSizeF& size);
+
+/// The painted body of CompareView; as high as its words need at its width.
 class ComparePane final : public QWidget
 {
     Q_OBJECT
@@ -30,6 +47,7 @@ class ComparePane final : public QWidget
 public:
     explicit ComparePane(QWidget* parent = nullptr);
     void setFigure(CompareFigure figure);
+    [[nodiscard]] const CompareFigure& figure() const { return m_figure; }
     /// Draws at any size; screen and files use the same painter.
     void paint(QPainter& painter, const QSizeF& size, const Theme& theme) const;
     [[nodiscard]] QSize sizeHint() const override;
@@ -37,11 +55,12 @@ public:
 
 protected:
     void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
-    [[nodiscard]] double paintPicture(QPainter& painter, const QSizeF& size, const Theme& theme) const;
-    [[nodiscard]] double paintShares(QPainter& painter, double y, double width, const Theme& theme) const;
-    void paintMeaning(QPainter& painter, double y, const QSizeF& size, const Theme& theme) const;
+    void paintPicture(QPainter& painter, const CompareLayout& layout, const Theme& theme) const;
+    void paintShares(QPainter& painter, const QRectF& area, const Theme& theme) const;
+    void paintMeaning(QPainter& painter, const QRectF& area, const Theme& theme) const;
 
     CompareFigure m_figure;
 };

@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/compare/compareview.h"
 
+#include "views/common/fonts.h"
 #include "views/common/heatmapimage.h"
 #include "views/common/numbertext.h"
 #include "views/common/paintfile.h"
 #include "views/common/theme.h"
 #include "views/compare/comparepane.h"
+
+#include <QAction>
+#include <QHBoxLayout>
+#include <QScrollArea>
+#include <QStyle>
+#include <QToolButton>
+#include <QVBoxLayout>
 
 namespace retro::views
 {
@@ -50,14 +58,52 @@ PictureOfRun pictureOf(const RunModel& model)
     return found;
 }
 
+QString waitingText()
+{
+    return CompareView::tr("The answer of the control model appears here once something was explained.");
+}
+
+QString meaningOf(const EvidenceShare& share, const QString& boxName)
+{
+    if (!share.hasEvidence()) {
+        return CompareView::tr("Nothing speaks for the target: no pixel has positive relevance.");
+    }
+    const QString place = CompareView::tr("%1 of its positive relevance sits on the %2, which covers %3 of the pixels.")
+                              .arg(percentText(share.inBox), boxName, percentText(share.boxArea));
+    return share.inBox >= kReadsIt ? CompareView::tr("The model reads the %1, not the object: %2").arg(boxName, place)
+                                   : CompareView::tr("Most evidence lies off the %1: %2").arg(boxName, place);
+}
+
 } // namespace
 
 CompareView::CompareView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent)
     : View(model, cursor, selection, parent)
 {
     m_pane = new ComparePane(this);
-    setBody(m_pane);
-    setEmptyText(tr("The answer of the control model appears here once something was explained."));
+    QWidget* scroll = makeScroll(m_pane);
+    scroll->setMinimumWidth(m_pane->minimumSizeHint().width() + style()->pixelMetric(QStyle::PM_ScrollBarExtent));
+    auto* body = new QWidget(this);
+    auto* column = new QVBoxLayout(body);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(scroll, 1);
+    m_buttons = new QHBoxLayout;
+    m_buttons->setContentsMargins(fonts::px(12), fonts::px(6), fonts::px(12), fonts::px(10));
+    m_buttons->setSpacing(fonts::px(8));
+    column->addLayout(m_buttons);
+    setBody(body);
+    setEmptyText(waitingText());
+}
+
+void CompareView::addButtons(const QList<QAction*>& actions)
+{
+    for (QAction* action : actions) {
+        auto* button = new QToolButton(this);
+        button->setDefaultAction(action);
+        button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+        m_buttons->addWidget(button);
+    }
+    m_buttons->addStretch(1);
 }
 
 void CompareView::setControl(std::optional<ControlFacts> control)
@@ -66,7 +112,13 @@ void CompareView::setControl(std::optional<ControlFacts> control)
     schedule(Change::Run);
 }
 
-QString CompareView::subject() const { return m_control ? tr("with the control model") : QString(); }
+void CompareView::setAwaited(bool isAwaited)
+{
+    m_isAwaited = isAwaited;
+    schedule(Change::Run);
+}
+
+QString CompareView::subject() const { return m_control ? tr("with the control") : QString(); }
 
 QString CompareView::hint() const { return m_control ? tr("Same picture, another training.") : QString(); }
 
@@ -92,35 +144,40 @@ void CompareView::refresh(Changes changes)
     if (!(changes & (Change::Run | Change::Theme)) || !m_control) {
         return;
     }
-    const bool isLast = model().input().layout == QLatin1String("NHWC");
-    const auto plane = channelSum(m_control->relevance, 0, isLast);
-    if (!plane) {
+    const InputInfo& input = model().input();
+    const auto plane = channelSum(m_control->relevance, 0, input.layout == QLatin1String("NHWC"));
+    const PictureOfRun here = pictureOf(model());
+    const bool isSameSize = plane && (here.relevance.isEmpty() ||
+                                      (plane->width == here.relevance.width && plane->height == here.relevance.height));
+    m_problem =
+        isSameSize ? QString() : tr("The control model reads another kind of input, so its answer cannot be compared.");
+    if (!isSameSize) {
         return;
     }
-    const PictureOfRun here = pictureOf(model());
     CompareFigure figure;
     figure.picture = heatmapOver(*plane, symmetricScale(plane->values, kPercentile), ColorMap(), here.picture);
     figure.verdict = tr("Control says %1").arg(m_control->predicted);
     figure.verdictFigure = percentText(m_control->probability);
-    const InputInfo& input = model().input();
     if (input.tagBox && !here.relevance.isEmpty()) {
         figure.box = input.tagBox;
         figure.boxName = input.tagName;
         figure.here = evidenceShare(here.relevance, *input.tagBox);
         figure.control = evidenceShare(*plane, *input.tagBox);
-        const QString place =
-            tr("%1 of its positive relevance sits on the %2, which covers %3 of the pixels.")
-                .arg(percentText(figure.here->inBox), input.tagName, percentText(figure.here->boxArea));
-        figure.meaning = figure.here->inBox >= kReadsIt
-                             ? tr("The model reads the %1, not the object: %2").arg(input.tagName, place)
-                             : tr("Most evidence lies off the %1: %2").arg(input.tagName, place);
+        figure.meaning = meaningOf(*figure.here, input.tagName);
     }
     m_pane->setFigure(std::move(figure));
 }
 
 QString CompareView::emptyReason() const
 {
-    return m_control ? QString() : tr("This model's card names no control model to compare with.");
+    if (m_control) {
+        return m_problem;
+    }
+    if (m_isAwaited) {
+        return tr("The control model is being asked…");
+    }
+    return model().run().eventCount() == 0 ? waitingText()
+                                           : tr("This model's card names no control model to compare with.");
 }
 
 } // namespace retro::views

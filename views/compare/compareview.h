@@ -6,6 +6,9 @@
 
 #include <optional>
 
+class QAction;
+class QHBoxLayout;
+
 namespace retro::views
 {
 
@@ -30,8 +33,12 @@ class CompareView final : public View
 public:
     CompareView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent = nullptr);
 
-    /// None = the model has no control, or it is not done yet.
+    /// Buttons of the window's actions under the comparison.
+    void addButtons(const QList<QAction*>& actions);
+    /// None = the model has no control, or it is not done yet (see setAwaited).
     void setControl(std::optional<ControlFacts> control);
+    /// The control model is at work: without an answer the view says so.
+    void setAwaited(bool isAwaited);
     [[nodiscard]] QString title() const override { return tr("Compare"); }
     [[nodiscard]] QString subject() const override;
     [[nodiscard]] QString hint() const override;
@@ -45,7 +52,10 @@ protected:
 
 private:
     ComparePane* m_pane = nullptr;
+    QHBoxLayout* m_buttons = nullptr;
     std::optional<ControlFacts> m_control;
+    QString m_problem; ///< why the answer cannot be compared; empty = it can
+    bool m_isAwaited = false;
 };
 
 } // namespace retro::views

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/compare/evidenceshare.h"
 
+#include "views/common/numbertext.h"
+
 #include <algorithm>
+#include <cmath>
 
 namespace retro::views
 {
@@ -26,6 +29,15 @@ EvidenceShare evidenceShare(const Plane& plane, const QRect& box)
     share.boxArea =
         static_cast<double>(inside.width()) * inside.height() / (static_cast<double>(plane.width) * plane.height);
     return share;
+}
+
+EvidenceTexts evidenceTexts(const EvidenceShare& share)
+{
+    // One decimal of a percentage: the second figure is what the first leaves, not rounded on its own.
+    const double shown = std::round(share.inBox * 1000) / 1000;
+    const double rest = share.hasEvidence() ? 1 - shown : 0;
+    return {percentText(shown > 0 ? shown : share.inBox), percentText(rest > 0 ? rest : share.outside),
+            percentText(share.hasEvidence() ? 1 : 0)};
 }
 
 } // namespace retro::views

@@ -40,6 +40,9 @@ void GraphCanvas::setScene(std::shared_ptr<const GraphScene> scene, GraphStatus 
     m_status = std::move(status);
     m_texts.assign(m_scene->visible.nodes.size(), {});
     m_path = {};
+    m_colouring = nullptr;
+    m_emphasis = {};
+    m_breaks.clear();
     m_selected = kNone;
     m_hovered = kNone;
     m_value = {};
@@ -53,23 +56,57 @@ void GraphCanvas::setStatus(GraphStatus status)
     update();
 }
 
-void GraphCanvas::setMarks(Index selected, base::ValueId value, PromisePath path)
+void GraphCanvas::setMarks(Index selected, base::NodeId node, base::ValueId value, PromisePath path)
 {
     m_selected = selected;
+    m_node = node;
     m_value = value;
     m_path = std::move(path);
     update();
 }
 
+void GraphCanvas::setColouring(std::shared_ptr<const Colouring> colouring)
+{
+    m_colouring = std::move(colouring);
+    m_texts.assign(m_texts.size(), {}); // what stands at the right end of a box depends on it
+    update();
+}
+
+void GraphCanvas::setEmphasis(Emphasis emphasis)
+{
+    m_emphasis = std::move(emphasis);
+    update();
+}
+
 GraphOverlays GraphCanvas::overlays() const
 {
-    return GraphOverlays::place(QSizeF(size()), fonts::scale(), m_wantsMap, m_wantsLegend);
+    return GraphOverlays::place(QSizeF(size()), fonts::scale(), m_wantsMap, m_wantsLegend,
+                                legendRowsOf(m_colouring.get()));
+}
+
+void GraphCanvas::holdSelected()
+{
+    const Index box = m_selected != kNone ? m_selected : m_status.now;
+    m_wantsFit = box == kNone;
+    if (box != kNone) {
+        const layout::Rect& place = m_scene->layout.nodes[static_cast<std::size_t>(box)];
+        const auto member = static_cast<std::uint32_t>(m_scene->visible.members[box].front());
+        const base::NodeId current = m_selected != kNone ? m_node : base::NodeId(member);
+        m_held =
+            Held{kNone, current.isValid() ? current : base::NodeId(member), m_camera.toScreen(place.center()), false};
+    }
+}
+
+void GraphCanvas::setBreaks(std::vector<bool> breaks)
+{
+    m_breaks = std::move(breaks);
+    update();
 }
 
 /// The next scene keeps a group under a pixel: its ▸ or ▾ when that was clicked, else the middle of its box or title.
 void GraphCanvas::toggleGroup(Index group, QPointF pixel, bool isBySign)
 {
-    m_held = Held{group, pixel, isBySign};
+    m_held = Held{group, {}, pixel, isBySign};
     emit groupToggled(group);
 }
 
@@ -93,13 +130,23 @@ std::optional<layout::Point> GraphCanvas::placeOf(Index group, bool isSign) cons
     return layout::Point{title.x + std::min(inside, m_scene->book->metrics.leastNode / 2), title.center().y};
 }
 
+/// The middle of the box that shows a node.
+std::optional<layout::Point> GraphCanvas::placeOf(base::NodeId node) const
+{
+    const Index box = m_scene->boxOf(node);
+    return box != kNone ? std::optional(m_scene->layout.nodes[static_cast<std::size_t>(box)].center()) : std::nullopt;
+}
+
 void GraphCanvas::applyHold()
 {
     const std::optional<Held> held = std::exchange(m_held, std::nullopt);
+    if (std::exchange(m_wantsFit, false)) {
+        fitAll();
+    }
     if (!held) {
         return;
     }
-    if (const auto place = placeOf(held->group, held->isSign)) {
+    if (const auto place = held->group != kNone ? placeOf(held->group, held->isSign) : placeOf(held->node)) {
         m_camera.place(*place, held->pixel);
         m_fit = Fit::None;
     }
@@ -181,7 +228,8 @@ void GraphCanvas::setLegendShown(bool isShown)
 
 GraphPicture GraphCanvas::picture()
 {
-    return {m_scene.get(), &m_status, &m_texts, &m_path, m_selected, m_hovered, m_value};
+    return {m_scene.get(), &m_status, &m_texts,          &m_path,     m_selected,
+            m_hovered,     m_value,   m_colouring.get(), &m_emphasis, m_breaks.empty() ? nullptr : &m_breaks};
 }
 
 QSize GraphCanvas::sizeHint() const { return {fonts::px(760), fonts::px(540)}; }
@@ -222,7 +270,7 @@ void GraphCanvas::paintEvent(QPaintEvent* event)
         paintMap(painter, shown, panels, m_camera.toScene(QRectF(rect())), colors);
     }
     if (!panels.legend.isNull()) {
-        paintLegend(painter, panels.legend, colors);
+        paintLegend(painter, panels.legend, m_colouring.get(), colors);
     }
 }
 

@@ -25,8 +25,17 @@ public:
     /// Shows a drawing. The camera stays; when a group was opened or closed by the user, that group stays where it was.
     void setScene(std::shared_ptr<const GraphScene> scene, GraphStatus status);
     void setStatus(GraphStatus status);
-    /// Marks a box, the edges that carry a value, and the path of a promise.
-    void setMarks(layout::Index selected, base::ValueId value, PromisePath path);
+    /// Marks a box (because of `node`, one of those that it shows), the edges that carry a value, and the path of a
+    /// promise.
+    void setMarks(layout::Index selected, base::NodeId node, base::ValueId value, PromisePath path);
+    /// Colours by something else than the modes; null = by mode. All three are dropped with the scene that they were
+    /// made for.
+    void setColouring(std::shared_ptr<const Colouring> colouring);
+    void setEmphasis(Emphasis emphasis);
+    /// Marks boxes (one entry each) that have a breakpoint.
+    void setBreaks(std::vector<bool> breaks);
+    /// The next scene keeps the selected box (or the current one) where it is now; without one it is shown whole.
+    void holdSelected();
     /// Words for what is under the pointer.
     void setTips(std::function<QString(const Hit&)> tips) { m_tips = std::move(tips); }
     [[nodiscard]] const std::shared_ptr<const GraphScene>& scene() const { return m_scene; }
@@ -62,7 +71,10 @@ signals:
     void groundClicked();
     /// A group is to be opened or closed.
     void groupToggled(int group);
-    void allGroupsToggled(bool isClosed);
+    /// All groups of one depth are to be opened or closed.
+    void depthToggled(bool isClosed);
+    /// Commands for what lies under a point are wanted.
+    void menuWanted(const retro::views::Hit& hit, const QPoint& place);
     void zoomChanged(double zoom);
 
 protected:
@@ -76,6 +88,7 @@ protected:
     void wheelEvent(QWheelEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
     void leaveEvent(QEvent* event) override;
+    void contextMenuEvent(QContextMenuEvent* event) override;
 
 private:
     enum class Drag { None, Armed, Pan, Map };
@@ -83,12 +96,14 @@ private:
     struct Held
     {
         layout::Index group = layout::kNone;
+        base::NodeId node; ///< when no group is held
         QPointF pixel;
         bool isSign = false;
     };
 
     [[nodiscard]] Hit hitAt(QPointF pixel) const;
     [[nodiscard]] std::optional<layout::Point> placeOf(layout::Index group, bool isSign) const;
+    [[nodiscard]] std::optional<layout::Point> placeOf(base::NodeId node) const;
     void applyHold();
     void cameraChanged();
     void moveByMap(QPointF pixel);
@@ -101,7 +116,7 @@ private:
     bool changeGroupsByKey(int key, bool isShifted);
     bool moveByKey(int key);
     void walkTo(layout::Index box);
-    void changeGroups(bool isClosing, bool isAll);
+    void changeGroups(bool isClosing, bool isByDepth);
     void openSelected();
     void closeAroundSelected();
 
@@ -109,12 +124,17 @@ private:
     GraphStatus m_status;
     std::vector<BoxText> m_texts;
     PromisePath m_path;
+    std::shared_ptr<const Colouring> m_colouring;
+    Emphasis m_emphasis;
+    std::vector<bool> m_breaks; // empty = none
     layout::Index m_selected = layout::kNone;
     layout::Index m_hovered = layout::kNone;
+    base::NodeId m_node; // why m_selected is
     base::ValueId m_value;
     GraphCamera m_camera;
     std::function<QString(const Hit&)> m_tips;
     std::optional<Held> m_held;
+    bool m_wantsFit = false; // when the next scene comes
     Drag m_drag = Drag::None;
     QPointF m_dragFrom;
     bool m_hasToggled = false; // by the last press; a double click that follows toggles no second time

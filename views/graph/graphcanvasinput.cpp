@@ -2,6 +2,7 @@
 #include "views/graph/graphcanvas.h"
 
 #include <QApplication>
+#include <QContextMenuEvent>
 #include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
@@ -276,15 +277,36 @@ bool GraphCanvas::changeGroupsByKey(int key, bool isShifted)
     }
 }
 
-void GraphCanvas::changeGroups(bool isClosing, bool isAll)
+void GraphCanvas::changeGroups(bool isClosing, bool isByDepth)
 {
-    if (isAll) {
-        emit allGroupsToggled(isClosing);
+    if (isByDepth) {
+        emit depthToggled(isClosing);
     } else if (isClosing) {
         closeAroundSelected();
     } else {
         openSelected();
     }
+}
+
+/// By mouse at the pointer, which selects what is there; by key at the selected box.
+void GraphCanvas::contextMenuEvent(QContextMenuEvent* event)
+{
+    if (m_scene == nullptr) {
+        return;
+    }
+    if (event->reason() == QContextMenuEvent::Mouse) {
+        const Hit hit = hitAt(QPointF(event->pos()));
+        if (hit.kind == HitKind::Box) {
+            emit boxClicked(hit.index);
+        }
+        emit menuWanted(hit, event->globalPos());
+        return;
+    }
+    const bool hasBox = m_selected != kNone;
+    const QPointF place = hasBox
+                              ? m_camera.toScreen(m_scene->layout.nodes[static_cast<std::size_t>(m_selected)].center())
+                              : QRectF(rect()).center();
+    emit menuWanted(hasBox ? Hit{HitKind::Box, m_selected, false} : Hit{}, mapToGlobal(place.toPoint()));
 }
 
 void GraphCanvas::openSelected()

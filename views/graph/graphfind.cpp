@@ -4,7 +4,7 @@
 #include "views/common/fonts.h"
 #include "views/common/icons.h"
 #include "views/common/theme.h"
-#include "views/graph/graphwalk.h"
+#include "views/graph/graphsearch.h"
 
 #include <QHBoxLayout>
 #include <QKeyEvent>
@@ -41,16 +41,18 @@ GraphFind::GraphFind(QWidget* parent) : QWidget(parent)
     row->setContentsMargins(6, 4, 4, 4);
     row->setSpacing(4);
     m_line = new QLineEdit(this);
-    m_line->setPlaceholderText(tr("Find a node"));
-    m_line->setAccessibleName(tr("Find a node by name"));
+    m_line->setPlaceholderText(tr("Name, op:Conv, scope:layer.1"));
+    m_line->setAccessibleName(tr("Find nodes by name, operator type or scope"));
+    m_line->setToolTip(tr("Finds nodes by name, operator type or scope; op:Conv, name:fc or scope:layer.1 look in one "
+                          "place only"));
     m_line->setClearButtonEnabled(true);
-    m_line->setFixedWidth(fonts::px(190));
+    m_line->setFixedWidth(fonts::px(230));
     m_count = new QLabel(this);
     m_count->setFont(fonts::numbers());
     m_count->setMinimumWidth(static_cast<int>(fonts::widthOf(fonts::numbers(), QStringLiteral("000 / 000"))));
     m_count->setAlignment(Qt::AlignCenter);
-    auto* back = makeButton(QStringLiteral("↑"), {}, tr("Previous match (Shift+Return)"), this);
-    auto* forth = makeButton(QStringLiteral("↓"), {}, tr("Next match (Return)"), this);
+    auto* back = makeButton(QStringLiteral("↑"), {}, tr("Previous match (Shift+F3)"), this);
+    auto* forth = makeButton(QStringLiteral("↓"), {}, tr("Next match (F3)"), this);
     auto* hide = makeButton({}, QStringLiteral("close"), tr("Hide the find box (Escape)"), this);
     for (QWidget* part : std::initializer_list<QWidget*>{m_line, m_count, back, forth, hide}) {
         row->addWidget(part);
@@ -87,7 +89,10 @@ void GraphFind::open()
     raise();
     m_line->setFocus();
     m_line->selectAll();
+    emit matchesChanged();
 }
+
+std::vector<base::NodeId> GraphFind::matches() const { return isHidden() ? std::vector<base::NodeId>() : m_matches; }
 
 void GraphFind::search(const QString& text)
 {
@@ -97,6 +102,7 @@ void GraphFind::search(const QString& text)
         m_matches = findNodes(*m_graph, text.toStdString());
     }
     showCount();
+    emit matchesChanged();
     if (!m_matches.empty()) {
         emit found(m_matches.front());
     }
@@ -127,6 +133,7 @@ void GraphFind::showCount()
 void GraphFind::dismiss()
 {
     hide();
+    emit matchesChanged();
     emit closed();
 }
 

@@ -14,8 +14,8 @@ class QLineEdit;
 namespace retro::views
 {
 
-/// The find box in the corner of the graph: a line, how many nodes match, previous and next. Return = next,
-/// Shift+Return = previous, Escape hides it.
+/// The find box in the corner of the graph: a line, how many nodes match, previous and next. Return or F3 = next,
+/// Shift+Return or Shift+F3 = previous, Escape hides it.
 class GraphFind final : public QWidget
 {
     Q_OBJECT
@@ -27,12 +27,16 @@ public:
     void setGraph(std::shared_ptr<const graph::Graph> graph);
     /// Shows the box and puts the cursor into it.
     void open();
+    /// What is found while the box is shown; nothing when it is hidden.
+    [[nodiscard]] std::vector<base::NodeId> matches() const;
 
 public slots:
     void next() { go(1); }
     void previous() { go(-1); }
 
 signals:
+    /// Other nodes match, or the box was shown or hidden.
+    void matchesChanged();
     /// Another match is the current one.
     void found(retro::base::NodeId node);
     /// The box was hidden; the keyboard belongs to the graph again.

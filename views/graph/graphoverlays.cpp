@@ -27,8 +27,7 @@ constexpr double kMapHeight = 224;
 constexpr double kLeastMapHeight = 110;
 constexpr double kTitleRow = 28;
 constexpr double kLegendRow = 20;
-constexpr int kLegendRows = 9;
-constexpr double kLegendHeight = kTitleRow + kLegendRows * kLegendRow + 6;
+constexpr double kLegendFoot = 6;
 constexpr double kLeastBesideMap = 320;  // width of graph beside the map alone …
 constexpr double kLeastBesideBoth = 460; // … and beside map and legend
 
@@ -53,24 +52,23 @@ void paintPanel(QPainter& painter, const QRectF& panel, const QString& title, co
 }
 
 /// Layers that would be thinner than a pixel are drawn as rows instead, one per pixel.
-void addRows(const GraphPicture& picture, const layout::Minimap& map, ModeBars& bars)
+void addRows(const GraphPicture& picture, const layout::Minimap& map, ClassBars& bars)
 {
     const layout::Rect& ground = map.picture();
     double top = std::floor(ground.y);
-    for (const ModeRow& row : modeRows(*picture.scene, *picture.status, picture.scene->layout.bounds,
-                                       std::max(1, static_cast<int>(ground.height)))) {
+    for (const ClassRow& row : classRows(*picture.scene, *picture.status, picture.colouring,
+                                         picture.scene->layout.bounds, std::max(1, static_cast<int>(ground.height)))) {
         appendRow(bars, row, map.toMap(layout::Point{row.left, 0}).x, map.toMap(layout::Point{row.right, 0}).x, top);
         top += 1;
     }
 }
 
-void addBoxes(const GraphPicture& picture, const layout::Minimap& map, ModeBars& bars)
+void addBoxes(const GraphPicture& picture, const layout::Minimap& map, ClassBars& bars)
 {
     for (Index box = 0; box < picture.scene->boxCount(); ++box) {
         const layout::Rect r = map.toMap(picture.scene->layout.nodes[static_cast<std::size_t>(box)]);
-        const auto mode = static_cast<std::size_t>(picture.status->boxes[static_cast<std::size_t>(box)].mode);
         const double height = std::clamp(std::floor(r.height), 1.0, 5.0);
-        bars[mode].append(
+        bars[picture.classOf(box)].append(
             QRectF(std::round(r.x), std::round(r.center().y - height / 2), std::max(2.0, std::round(r.width)), height));
     }
 }
@@ -84,7 +82,7 @@ struct LegendRow
     const char* text;
 };
 
-constexpr std::array<LegendRow, kLegendRows> kLegend{{
+constexpr std::array<LegendRow, kModeRows> kLegend{{
     {Sample::Normal, QT_TRANSLATE_NOOP("retro::views::GraphView", "normal")},
     {Sample::Search, QT_TRANSLATE_NOOP("retro::views::GraphView", "search")},
     {Sample::Fulfil, QT_TRANSLATE_NOOP("retro::views::GraphView", "fulfilment")},
@@ -140,13 +138,43 @@ void paintSample(QPainter& painter, const QRectF& box, Sample sample, const Them
     }
 }
 
+QRectF sampleAt(const QRectF& panel, double top)
+{
+    const double middle = std::round(top + fonts::px(kLegendRow) / 2.0);
+    return {panel.left() + fonts::px(10), middle - fonts::px(7), double(fonts::px(30)), double(fonts::px(14))};
+}
+
+void paintClassSample(QPainter& painter, const QRectF& box, const Colouring& colouring, std::size_t which,
+                      const Theme& theme)
+{
+    const QColor line = classColor(&colouring, which, theme);
+    painter.setRenderHint(QPainter::Antialiasing, true);
+    painter.setPen(QPen(line == theme[Role::Base] ? theme[Role::Ghost] : line, 1.2));
+    painter.setBrush(classTint(&colouring, which, theme));
+    painter.drawRoundedRect(box.adjusted(0.6, 0.6, -0.6, -0.6), 3, 3);
+    painter.fillRect(QRectF(box.left() + 1, box.top() + 1, fonts::px(5), box.height() - 2), line);
+    painter.setFont(fonts::sized(10, QFont::DemiBold));
+    painter.setPen(theme[Role::Text2]);
+    painter.drawText(box.adjusted(fonts::px(4), 0, 0, 0), Qt::AlignCenter, classSign(colouring.by, which));
+}
+
+void paintMeaning(QPainter& painter, const QRectF& panel, double top, const QString& text, const Theme& theme)
+{
+    const QFontMetricsF metrics(fonts::label());
+    const double left = panel.left() + fonts::px(50);
+    painter.setFont(fonts::label());
+    painter.setPen(theme[Role::Text2]);
+    painter.drawText(QPointF(left, std::round(top + fonts::px(kLegendRow) / 2.0) + metrics.capHeight() / 2),
+                     metrics.elidedText(text, Qt::ElideMiddle, panel.right() - fonts::px(6) - left));
+}
+
 } // namespace
 
-GraphOverlays GraphOverlays::place(const QSizeF& size, double scale, bool wantsMap, bool wantsLegend)
+GraphOverlays GraphOverlays::place(const QSizeF& size, double scale, bool wantsMap, bool wantsLegend, int legendRows)
 {
     const double margin = std::round(kMargin * scale);
     const double width = std::round(kPanelWidth * scale);
-    const double legendHeight = std::ceil(kLegendHeight * scale);
+    const double legendHeight = std::ceil((kTitleRow + legendRows * kLegendRow + kLegendFoot) * scale);
     GraphOverlays out;
     out.free = QRectF(QPointF(), size).adjusted(margin, margin, -margin, -margin);
     const double beside = size.width() - width - 2 * margin;
@@ -195,32 +223,46 @@ void paintMap(QPainter& painter, const GraphPicture& picture, const GraphOverlay
     painter.setOpacity(0.5); // half way between the ground and the colour of selections
     painter.fillRect(frame, theme[Role::Sel]);
     painter.setOpacity(1);
-    ModeBars bars;
+    ClassBars bars;
     const bool isFine = map.picture().height < static_cast<double>(scene.layout.layers.size());
     if (isFine) {
         addRows(picture, map, bars);
     } else {
         addBoxes(picture, map, bars);
     }
-    paintBars(painter, bars, theme);
+    painter.setOpacity(picture.hasEmphasis() ? kFaint : 1);
+    paintBars(painter, bars, picture.colouring, theme);
+    painter.setOpacity(1);
+    if (picture.hasEmphasis()) {
+        const auto toPixels = [&](const layout::Rect& rect) { return toQt(map.toMap(rect)); };
+        paintBars(painter, emphasisedBars(picture, toPixels), picture.colouring, theme);
+    }
     painter.setRenderHint(QPainter::Antialiasing, true);
     painter.setPen(QPen(theme[Role::Accent], 1.5));
     painter.setBrush(Qt::NoBrush);
     painter.drawRect(frame.adjusted(0.75, 0.75, -0.75, -0.75));
 }
 
-void paintLegend(QPainter& painter, const QRectF& panel, const Theme& theme)
+int legendRowsOf(const Colouring* colouring)
 {
-    paintPanel(painter, panel, tr("Legend"), {}, theme);
+    return colouring == nullptr ? kModeRows : static_cast<int>(colouring->legend.size());
+}
+
+void paintLegend(QPainter& painter, const QRectF& panel, const Colouring* colouring, const Theme& theme)
+{
+    paintPanel(painter, panel, tr("Legend"), colouring == nullptr ? QString() : wordOf(colouring->by), theme);
     double top = panel.top() + fonts::px(kTitleRow);
-    for (const LegendRow& row : kLegend) {
-        const double middle = std::round(top + fonts::px(kLegendRow) / 2.0);
-        const QRectF sample(panel.left() + fonts::px(10), middle - fonts::px(7), fonts::px(30), fonts::px(14));
-        paintSample(painter, sample, row.sample, theme);
-        painter.setFont(fonts::label());
-        painter.setPen(theme[Role::Text2]);
-        painter.drawText(QPointF(panel.left() + fonts::px(50), middle + QFontMetricsF(fonts::label()).capHeight() / 2),
-                         tr(row.text));
+    if (colouring == nullptr) {
+        for (const LegendRow& row : kLegend) {
+            paintSample(painter, sampleAt(panel, top), row.sample, theme);
+            paintMeaning(painter, panel, top, tr(row.text), theme);
+            top += fonts::px(kLegendRow);
+        }
+        return;
+    }
+    for (const std::size_t which : colouring->legend) {
+        paintClassSample(painter, sampleAt(panel, top), *colouring, which, theme);
+        paintMeaning(painter, panel, top, colouring->names[which], theme);
         top += fonts::px(kLegendRow);
     }
 }

@@ -8,6 +8,9 @@
 namespace retro::views
 {
 
+/// Rows of the legend while boxes have the colours of their modes.
+inline constexpr int kModeRows = 9;
+
 /// Where map and legend lie over the graph. Made from the widget's size and the font alone; plain value.
 struct GraphOverlays
 {
@@ -17,7 +20,8 @@ struct GraphOverlays
     QRectF free;   ///< what is left for the graph: left of the panels
 
     /// Panels that do not fit beside a usable piece of graph are left out: first the legend, then the map.
-    [[nodiscard]] static GraphOverlays place(const QSizeF& size, double scale, bool wantsMap, bool wantsLegend);
+    [[nodiscard]] static GraphOverlays place(const QSizeF& size, double scale, bool wantsMap, bool wantsLegend,
+                                             int legendRows = kModeRows);
     [[nodiscard]] bool covers(const QPointF& pixel) const { return map.contains(pixel) || legend.contains(pixel); }
 };
 
@@ -28,7 +32,9 @@ struct GraphOverlays
 void paintMap(QPainter& painter, const GraphPicture& picture, const GraphOverlays& overlays,
               const layout::Rect& visible, const Theme& theme);
 
-/// The legend: every mark beside its meaning.
-void paintLegend(QPainter& painter, const QRectF& panel, const Theme& theme);
+/// Rows that the legend of a colouring (null = by mode) has.
+[[nodiscard]] int legendRowsOf(const Colouring* colouring);
+/// The legend: every mark, or every class of a colouring, beside its meaning.
+void paintLegend(QPainter& painter, const QRectF& panel, const Colouring* colouring, const Theme& theme);
 
 } // namespace retro::views

@@ -139,6 +139,9 @@ void GraphPainter::paintTitle(Index frame)
     bold.setWeight(QFont::DemiBold);
     const QFontMetricsF metrics(bold);
     QString title = QStringLiteral("▾ ") + QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
+    if (const Index repeats = scene.book->drawn.groupRepeats[static_cast<std::size_t>(group)]; repeats > 1) {
+        title += QStringLiteral("  ×%1").arg(repeats);
+    }
     if (metrics.horizontalAdvance(title) > room) {
         title = metrics.elidedText(title, Qt::ElideMiddle, room);
     }

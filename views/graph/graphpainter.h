@@ -3,8 +3,9 @@
 
 #include "core/layout/levelofdetail.h"
 #include "views/common/theme.h"
+#include "views/graph/emphasis.h"
 #include "views/graph/graphcamera.h"
-#include "views/graph/graphstatus.h"
+#include "views/graph/graphcolouring.h"
 #include "views/graph/promisepath.h"
 
 #include <QFont>
@@ -12,6 +13,7 @@
 #include <QString>
 #include <QVector>
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <vector>
@@ -28,27 +30,55 @@ struct BoxText
     QString detail;
     double nameWidth = 0; ///< scene units
     double detailWidth = 0;
+    bool isFigure = false; ///< the detail is set in the font of numbers
 };
 
-/// Everything that a drawing shows. All pointers are borrowed; `path` may be null.
+/// Everything that a drawing shows. All pointers are borrowed; `path` and what stands behind it may be
+/// null.
 struct GraphPicture
 {
     const GraphScene* scene = nullptr;
     const GraphStatus* status = nullptr;
     std::vector<BoxText>* texts = nullptr; ///< one entry per box, filled as needed
     const PromisePath* path = nullptr;
-    layout::Index selected = layout::kNone; ///< box
-    layout::Index hovered = layout::kNone;  ///< box
-    base::ValueId selectedValue;            ///< edges that carry it are marked
+    layout::Index selected = layout::kNone;    ///< box
+    layout::Index hovered = layout::kNone;     ///< box
+    base::ValueId selectedValue;               ///< edges that carry it are marked
+    const Colouring* colouring = nullptr;      ///< null = by mode
+    const Emphasis* emphasis = nullptr;        ///< what is not in it is faint
+    const std::vector<bool>* breaks = nullptr; ///< per box: a breakpoint on a node of it; may be null
+
+    [[nodiscard]] bool hasEmphasis() const { return emphasis != nullptr && !emphasis->boxes.empty(); }
+    [[nodiscard]] bool isFaint(layout::Index box) const { return emphasis != nullptr && emphasis->isFaintBox(box); }
+    [[nodiscard]] std::size_t classOf(layout::Index box) const { return views::classOf(*status, colouring, box); }
 };
 
-/// Bars of a picture that is too small for boxes, by mode.
-using ModeBars = std::array<QVector<QRectF>, 4>;
+/// How much is left of what is not emphasised.
+inline constexpr double kFaint = 0.3;
 
-/// Adds a row of pixels at `top`, from `left` to `right`, cut into the modes by their number.
-void appendRow(ModeBars& bars, const ModeRow& row, double left, double right, double top);
-/// Fills the bars with the colours of their modes.
-void paintBars(QPainter& painter, const ModeBars& bars, const Theme& theme);
+/// Bars of a picture that is too small for boxes, by class.
+using ClassBars = std::array<QVector<QRectF>, kColourClasses>;
+
+/// Adds a row of pixels at `top`, from `left` to `right`, cut into the classes by their number.
+void appendRow(ClassBars& bars, const ClassRow& row, double left, double right, double top);
+/// Fills the bars with the colours of their classes.
+void paintBars(QPainter& painter, const ClassBars& bars, const Colouring* colouring, const Theme& theme);
+/// The emphasised boxes, never smaller than can be seen. `toPixels` turns a rectangle of the scene into pixels.
+template <class ToPixels>
+[[nodiscard]] ClassBars emphasisedBars(const GraphPicture& picture, ToPixels toPixels)
+{
+    constexpr double kLeastSide = 3;
+    ClassBars bars;
+    for (layout::Index box = 0; box < picture.scene->boxCount(); ++box) {
+        if (picture.emphasis->isFaintBox(box)) {
+            continue;
+        }
+        const QRectF exact = toPixels(picture.scene->layout.nodes[static_cast<std::size_t>(box)]);
+        const QSizeF size(std::max(kLeastSide, exact.width()), std::max(kLeastSide, exact.height()));
+        bars[picture.classOf(box)].append(QRectF(exact.center() - QPointF(size.width(), size.height()) / 2, size));
+    }
+    return bars;
+}
 
 /// Paints a graph through a camera; screen and files use it alike. Costs what is visible: boxes and edges outside the
 /// exposed rectangle are not looked at, and below the zoom of text there is one call per colour.
@@ -82,7 +112,12 @@ private:
     void paintDensity(const QRectF& exposed);
     void paintFlatEdges();
     void paintFlatBoxes();
+    struct SmallBoxes;
     void paintSmallBoxes();
+    void paintSmall(const SmallBoxes& small);
+    void appendSmall(Index box, SmallBoxes& out) const;
+    template <class Append>
+    void appendPieces(Index edge, Append append) const;
 
     // graphpainter.cpp: whole drawing
     void paintWithText();
@@ -95,6 +130,11 @@ private:
 
     // graphpainteredges.cpp
     void paintEdges();
+    void paintEdges(bool isFaint);
+    [[nodiscard]] bool isFaintEdge(Index edge) const
+    {
+        return m_picture.emphasis != nullptr && m_picture.emphasis->isFaintEdge(edge);
+    }
     void paintIdleEdges(const std::vector<Index>& edges);
     void paintEdge(Index edge);
     [[nodiscard]] bool isMarked(Index edge) const;
@@ -119,12 +159,18 @@ private:
     struct Badge;
     void paintBoxes();
     void paintBox(Index box, const QRectF& rect);
+    void paintClassBox(Index box, const QRectF& rect, double radius);
     void paintBoxTexts(Index box, const QRectF& rect, double right);
+    [[nodiscard]] double detailWidthIn(const BoxText& text, double room) const;
+    void paintDetail(const BoxText& text, QPointF place, double width);
+    [[nodiscard]] QString signOf(Index box) const;
     [[nodiscard]] double paintSigns(Index box, const QRectF& rect);
     [[nodiscard]] BoxText& textOf(Index box);
+    [[nodiscard]] QString plainDetail(const layout::VisibleNode& node) const;
     [[nodiscard]] static std::vector<Badge> badgesOf(const BoxStatus& status);
     /// Returns where the texts may end.
     double paintBadges(Index box, const QRectF& rect);
+    void paintBreakpoint(const QRectF& rect);
     [[nodiscard]] double badgeWidth(const Badge& badge) const;
     void paintBadge(const Badge& badge, const QRectF& rect);
     void paintLeak(const QRectF& rect);

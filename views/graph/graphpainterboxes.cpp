@@ -15,9 +15,14 @@ namespace retro::views
 namespace
 {
 
+constexpr double kShortDetail = 36; // least room for a shortened text at the right end
+constexpr double kBreakRadius = 5;
+constexpr double kClassStrip = 5;      // at the left end of a box that is coloured by class
 constexpr double kSecondOutline = 4;   // offset of a closed group's second outline
 constexpr std::size_t kMostBadges = 2; // then a count of the others
 constexpr double kFineZoom = 0.55;     // from this zoom on round corners can be seen and shapes can be read
+
+base::NodeId idOf(const layout::VisibleNode& node) { return base::NodeId(static_cast<std::uint32_t>(node.node)); }
 
 QString utf8(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
 
@@ -39,11 +44,16 @@ void GraphPainter::paintBoxes()
     }
     for (const Index box : m_boxes) {
         const QRectF rect = pixelsOf(box);
+        m_painter.setOpacity(m_picture.isFaint(box) ? kFaint : 1);
         if (isFine) {
             paintBox(box, rect);
         }
         paintBoxTexts(box, rect, paintBadges(box, rect));
+        if (m_picture.breaks != nullptr && (*m_picture.breaks)[static_cast<std::size_t>(box)]) {
+            paintBreakpoint(rect);
+        }
     }
+    m_painter.setOpacity(1);
 }
 
 double GraphPainter::outlineOffset() const { return std::max(2.0, std::round(length(kSecondOutline))); }
@@ -59,9 +69,34 @@ void GraphPainter::paintBox(Index box, const QRectF& rect)
         m_painter.setPen(QPen(m_theme[Role::Ghost], 1));
         m_painter.drawRoundedRect(rect.translated(offset, offset).adjusted(0.5, 0.5, -0.5, -0.5), radius, radius);
     }
-    paintModeBox(m_painter, rect, mode, m_theme, radius);
+    if (m_picture.colouring != nullptr) {
+        paintClassBox(box, rect, radius);
+    } else {
+        paintModeBox(m_painter, rect, mode, m_theme, radius);
+    }
     if (status(box).isLeaking) {
         paintLeak(rect);
+    }
+}
+
+/// Ground and border in the main class of the box; the strip at its left end is cut into the classes of its nodes.
+void GraphPainter::paintClassBox(Index box, const QRectF& rect, double radius)
+{
+    const ClassCounts& counts = m_picture.colouring->boxes[static_cast<std::size_t>(box)];
+    const std::size_t main = mainClass(counts);
+    const QColor line = classColor(m_picture.colouring, main, m_theme);
+    const bool isPlain = line == m_theme[Role::Base];
+    m_painter.setRenderHint(QPainter::Antialiasing, true);
+    m_painter.setPen(QPen(isPlain ? m_theme[Role::Ghost] : line, 1.2));
+    m_painter.setBrush(classTint(m_picture.colouring, main, m_theme));
+    m_painter.drawRoundedRect(rect.adjusted(0.6, 0.6, -0.6, -0.6), radius, radius);
+    const double total = std::max<Index>(1, visible(box).memberCount);
+    double top = rect.top() + 1;
+    for (std::size_t which = 0; which < counts.size(); ++which) {
+        const double height = (rect.height() - 2) * counts[which] / total;
+        m_painter.fillRect(QRectF(rect.left() + 1, top, length(kClassStrip), height),
+                           classColor(m_picture.colouring, which, m_theme));
+        top += height;
     }
 }
 
@@ -73,19 +108,28 @@ BoxText& GraphPainter::textOf(Index box)
     }
     const GraphScene& scene = *m_picture.scene;
     const layout::VisibleNode& node = visible(box);
-    if (node.isGroup()) {
-        text.name = utf8(scene.book->drawn.groupName(node.group));
-        text.detail = node.partCount > 1 ? QStringLiteral("%1 / %2").arg(node.part + 1).arg(node.partCount)
-                                         : QString::fromStdString(countOfNodes(node.memberCount));
-        text.detailWidth = fonts::widthOf(fonts::label(), text.detail);
-    } else {
-        const base::NodeId id(static_cast<std::uint32_t>(node.node));
-        text.name = utf8(shortName(scene.graph(), id));
-        text.detail = QString::fromStdString(shortShape(scene.graph(), *scene.book->run, id));
-        text.detailWidth = fonts::widthOf(fonts::smallNumbers(), text.detail);
+    const Colouring* colouring = m_picture.colouring;
+    text.name = utf8(node.isGroup() ? scene.book->drawn.groupName(node.group) : nameInGroup(*scene.book, idOf(node)));
+    text.detail = colouring != nullptr ? classText(*colouring, scene, box) : plainDetail(node);
+    text.isFigure = colouring != nullptr ? colouring->by == ColourBy::Ledger : !node.isGroup();
+    if (text.detail.isEmpty() && node.isGroup()) {
+        text.detail = plainDetail(node);
+        text.isFigure = false;
     }
+    text.detailWidth = fonts::widthOf(text.isFigure ? fonts::smallNumbers() : fonts::label(), text.detail);
     text.nameWidth = fonts::widthOf(fonts::content(QFont::Medium), text.name);
     return text;
+}
+
+/// By mode: the shape of a node, what a group holds, or which part of it this is.
+QString GraphPainter::plainDetail(const layout::VisibleNode& node) const
+{
+    const GraphScene& scene = *m_picture.scene;
+    if (!node.isGroup()) {
+        return QString::fromStdString(shortShape(scene.graph(), *scene.book->run, idOf(node)));
+    }
+    return node.partCount > 1 ? QStringLiteral("%1 / %2").arg(node.part + 1).arg(node.partCount)
+                              : QString::fromStdString(groupDetail(*scene.book, node.group, node.memberCount));
 }
 
 /// Letter, sign and name from the left, shape from the right, where it does not cost the name.
@@ -94,33 +138,54 @@ void GraphPainter::paintBoxTexts(Index box, const QRectF& rect, double right)
     const BoxText& text = textOf(box);
     const double zoom = m_camera.zoom();
     const double left = paintSigns(box, rect);
-    const double detailLeft = right - text.detailWidth * zoom;
-    const bool hasDetail = zoom >= kFineZoom && left + text.nameWidth * zoom + length(8) <= detailLeft;
-    const double room = (hasDetail ? detailLeft - length(8) : right) - left;
+    const double gap = length(8);
+    const double detail = detailWidthIn(text, right - left - text.nameWidth * zoom - gap);
+    const double room = (detail > 0 ? right - detail - gap : right) - left;
     const double slack = length(2); // rounding of glyph positions at odd zooms
     m_painter.setFont(m_nameFont);
     m_painter.setPen(m_theme[Role::Text]);
     m_painter.drawText(QPointF(left, rect.center().y() + m_nameDrop),
-                       text.nameWidth * zoom <= room
+                       text.nameWidth * zoom <= room + slack
                            ? text.name
                            : QFontMetricsF(m_nameFont).elidedText(text.name, Qt::ElideMiddle, room + slack));
-    if (hasDetail) {
-        const bool isGroup = visible(box).isGroup();
-        m_painter.setFont(isGroup ? m_wordFont : m_figureFont);
-        m_painter.setPen(m_theme[Role::Text3]);
-        m_painter.drawText(QPointF(detailLeft, rect.center().y() + (isGroup ? m_wordDrop : m_figureDrop)), text.detail);
+    if (detail > 0) {
+        paintDetail(text, QPointF(right - detail, rect.center().y()), detail);
     }
 }
 
-/// The letter of the mode and the ▸ of a group; returns where the name begins.
+/// How wide the text at the right end may be, in pixels: all of it where there is room, less when it tells the class of
+/// the box, else nothing.
+double GraphPainter::detailWidthIn(const BoxText& text, double room) const
+{
+    const double whole = text.detailWidth * m_camera.zoom();
+    if (m_camera.zoom() < kFineZoom || whole <= 0) {
+        return 0;
+    }
+    const bool mayBeShort = m_picture.colouring != nullptr && room >= length(kShortDetail);
+    return whole <= room ? whole : mayBeShort ? room : 0;
+}
+
+/// `place`: left end, half way up.
+void GraphPainter::paintDetail(const BoxText& text, QPointF place, double width)
+{
+    const QFont& font = text.isFigure ? m_figureFont : m_wordFont;
+    m_painter.setFont(font);
+    m_painter.setPen(m_theme[m_picture.colouring != nullptr ? Role::Text2 : Role::Text3]);
+    m_painter.drawText(place + QPointF(0, text.isFigure ? m_figureDrop : m_wordDrop),
+                       width >= text.detailWidth * m_camera.zoom()
+                           ? text.detail
+                           : QFontMetricsF(font).elidedText(text.detail, Qt::ElideMiddle, width));
+}
+
+/// The letter of the mode (or the number of the class) and the ▸ of a group; returns where the name begins.
 double GraphPainter::paintSigns(Index box, const QRectF& rect)
 {
-    const event::Mode mode = status(box).mode;
     const double middle = rect.center().y();
-    if (mode != event::Mode::None) {
+    const QString sign = signOf(box);
+    if (!sign.isEmpty()) {
         m_painter.setFont(m_letterFont);
-        m_painter.setPen(m_theme.mode(mode).text);
-        m_painter.drawText(QPointF(rect.left() + length(10), middle + m_wordDrop), letterOf(mode));
+        m_painter.setPen(m_picture.colouring != nullptr ? m_theme[Role::Text2] : m_theme.mode(status(box).mode).text);
+        m_painter.drawText(QPointF(rect.left() + length(10), middle + m_wordDrop), sign);
     }
     if (visible(box).isGroup()) {
         m_painter.setFont(m_nameFont);
@@ -128,7 +193,14 @@ double GraphPainter::paintSigns(Index box, const QRectF& rect)
         m_painter.drawText(QPointF(rect.left() + length(26), middle + m_nameDrop), QStringLiteral("▸"));
         return rect.left() + length(38);
     }
-    return rect.left() + length(mode != event::Mode::None ? 26 : 10);
+    return rect.left() + length(sign.isEmpty() ? 10 : 26);
+}
+
+/// What stands at the left end of a box beside its colour: the letter of its mode, or the number of its class.
+QString GraphPainter::signOf(Index box) const
+{
+    return m_picture.colouring != nullptr ? classSign(m_picture.colouring->by, m_picture.classOf(box))
+                                          : letterOf(status(box).mode);
 }
 
 std::vector<GraphPainter::Badge> GraphPainter::badgesOf(const BoxStatus& status)
@@ -224,6 +296,16 @@ void GraphPainter::paintBadge(const Badge& badge, const QRectF& rect)
         m_painter.setPen(ink);
         m_painter.drawText(QPointF(textLeft, rect.center().y() + m_figureDrop), badge.text);
     }
+}
+
+/// A filled dot on the left border.
+void GraphPainter::paintBreakpoint(const QRectF& rect)
+{
+    const double radius = std::max(3.0, length(kBreakRadius));
+    m_painter.setRenderHint(QPainter::Antialiasing, true);
+    m_painter.setPen(QPen(m_theme[Role::Base], 1));
+    m_painter.setBrush(m_theme[Role::AlarmLine]);
+    m_painter.drawEllipse(QPointF(rect.left(), rect.center().y()), radius, radius);
 }
 
 /// Hatched strip at the left end; the lines are cut by hand, since files of drawings know no clipping everywhere.

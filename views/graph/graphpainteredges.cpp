@@ -87,10 +87,20 @@ bool GraphPainter::isOnPath(Index edge) const { return m_picture.path != nullptr
 
 void GraphPainter::paintEdges()
 {
+    if (m_picture.hasEmphasis()) {
+        m_painter.setOpacity(kFaint);
+        paintEdges(true);
+        m_painter.setOpacity(1);
+    }
+    paintEdges(false);
+}
+
+void GraphPainter::paintEdges(bool isFaint)
+{
     std::vector<Index> idle;
     std::vector<Index> others;
     for (const Index edge : m_edges) {
-        if (!isOnPath(edge)) {
+        if (!isOnPath(edge) && isFaintEdge(edge) == isFaint) {
             (std::isnan(relevance(edge)) && !isMarked(edge) ? idle : others).push_back(edge);
         }
     }
@@ -200,7 +210,7 @@ void GraphPainter::paintFigures()
         return;
     }
     for (const Index edge : m_edges) {
-        if (!std::isnan(relevance(edge))) {
+        if (!std::isnan(relevance(edge)) && !isFaintEdge(edge)) {
             paintFigure(edge);
         }
     }

@@ -18,6 +18,12 @@ constexpr double kLeastPiece = 1.5; // of an edge between two rectangles
 constexpr double kLeakWidth = 3;    // of the mark of a box that is too small for hatching
 constexpr std::size_t kWidths = 3;  // of edges, in whole pixels
 
+/// 1 … kWidths.
+std::size_t wholePixels(double width)
+{
+    return static_cast<std::size_t>(std::clamp(std::round(width), 1.0, static_cast<double>(kWidths)));
+}
+
 QRectF onPixels(const QRectF& rect) { return rect.adjusted(0.5, 0.5, -0.5, -0.5); }
 
 /// Lines of one pen: vertical ones are sharp without smoothing.
@@ -49,49 +55,68 @@ struct LineSet
 
 } // namespace
 
-void appendRow(ModeBars& bars, const ModeRow& row, double left, double right, double top)
+void appendRow(ClassBars& bars, const ClassRow& row, double left, double right, double top)
 {
     if (row.total == 0) {
         return;
     }
     const double width = std::max(right - left, kLeastRow);
     double x = (left + right - width) / 2;
-    for (std::size_t mode = 0; mode < bars.size(); ++mode) {
-        const double part = width * row.counts[mode] / row.total;
+    for (std::size_t which = 0; which < bars.size(); ++which) {
+        const double part = width * row.counts[which] / row.total;
         if (part > 0) {
-            bars[mode].append(QRectF(x, top, part, 1));
+            bars[which].append(QRectF(x, top, part, 1));
         }
         x += part;
     }
 }
 
-void paintBars(QPainter& painter, const ModeBars& bars, const Theme& theme)
+void paintBars(QPainter& painter, const ClassBars& bars, const Colouring* colouring, const Theme& theme)
 {
     painter.setRenderHint(QPainter::Antialiasing, false);
     painter.setPen(Qt::NoPen);
-    for (std::size_t mode = 0; mode < bars.size(); ++mode) {
-        painter.setBrush(theme.mode(static_cast<event::Mode>(mode)).line); // ghost when not visited
-        painter.drawRects(bars[mode]);
+    for (std::size_t which = 0; which < bars.size(); ++which) {
+        if (!bars[which].isEmpty()) {
+            painter.setBrush(classColor(colouring, which, theme));
+            painter.drawRects(bars[which]);
+        }
     }
 }
 
 void GraphPainter::paintDensity(const QRectF& exposed)
 {
-    ModeBars bars;
+    ClassBars bars;
     const QRectF rows(exposed.left(), std::floor(exposed.top()), exposed.width(), std::ceil(exposed.height()) + 1);
     double top = rows.top();
-    for (const ModeRow& row :
-         modeRows(*m_picture.scene, *m_picture.status, m_camera.toScene(rows), static_cast<int>(rows.height()))) {
+    for (const ClassRow& row : classRows(*m_picture.scene, *m_picture.status, m_picture.colouring,
+                                         m_camera.toScene(rows), static_cast<int>(rows.height()))) {
         appendRow(bars, row, m_camera.toScreen(layout::Point{row.left, 0}).x(),
                   m_camera.toScreen(layout::Point{row.right, 0}).x(), top);
         top += 1;
     }
-    paintBars(m_painter, bars, m_theme);
+    m_painter.setOpacity(m_picture.hasEmphasis() ? kFaint : 1);
+    paintBars(m_painter, bars, m_picture.colouring, m_theme);
+    m_painter.setOpacity(1);
+    if (m_picture.hasEmphasis()) {
+        const auto toPixels = [this](const layout::Rect& rect) { return m_camera.toScreen(rect); };
+        paintBars(m_painter, emphasisedBars(m_picture, toPixels), m_picture.colouring, m_theme);
+    }
+}
+
+/// Calls `append(from, to)` for every piece of an edge, in pixels.
+template <class Append>
+void GraphPainter::appendPieces(Index edge, Append append) const
+{
+    const auto points = layout().edge(edge);
+    for (std::size_t i = 1; i < points.size(); ++i) {
+        append(corner(points[i - 1]), corner(points[i]));
+    }
 }
 
 void GraphPainter::paintFlatEdges()
 {
     LineSet idle;
+    LineSet faint;
     std::array<LineSet, kWidths> passed;
     const bool isSmooth = m_tier == layout::DetailTier::Boxes;
     const double least = isSmooth ? 0 : kLeastPiece;
@@ -100,13 +125,11 @@ void GraphPainter::paintFlatEdges()
             continue;
         }
         const float sum = relevance(edge);
-        const double width = std::isnan(sum) ? 1 : std::clamp(std::round(widthOf(sum)), 1.0, double(kWidths));
-        LineSet& lines = std::isnan(sum) ? idle : passed[static_cast<std::size_t>(width) - 1];
-        const auto points = layout().edge(edge);
-        for (std::size_t i = 1; i < points.size(); ++i) {
-            lines.append(corner(points[i - 1]), corner(points[i]), least);
-        }
+        LineSet& line = std::isnan(sum) ? idle : passed[wholePixels(widthOf(sum)) - 1];
+        LineSet& lines = isFaintEdge(edge) ? faint : line;
+        appendPieces(edge, [&](const QPointF& from, const QPointF& to) { lines.append(from, to, least); });
     }
+    faint.draw(m_painter, m_theme[Role::Line], 1, isSmooth);
     idle.draw(m_painter, m_theme[isSmooth ? Role::Ghost : Role::Line], 1, isSmooth);
     for (std::size_t i = 0; i < passed.size(); ++i) {
         passed[i].draw(m_painter, m_passed, static_cast<double>(i + 1), isSmooth);
@@ -115,52 +138,79 @@ void GraphPainter::paintFlatEdges()
 
 void GraphPainter::paintFlatBoxes()
 {
-    ModeBars boxes;
+    ClassBars faint;
+    ClassBars boxes;
     for (const Index box : m_boxes) {
-        boxes[static_cast<std::size_t>(status(box).mode)].append(pixelsOf(box));
+        (m_picture.isFaint(box) ? faint : boxes)[m_picture.classOf(box)].append(pixelsOf(box));
     }
-    paintBars(m_painter, boxes, m_theme);
+    m_painter.setOpacity(kFaint);
+    paintBars(m_painter, faint, m_picture.colouring, m_theme);
+    m_painter.setOpacity(1);
+    paintBars(m_painter, boxes, m_picture.colouring, m_theme);
+}
+
+/// Rectangles of boxes with borders, ready to be drawn in one call each.
+struct GraphPainter::SmallBoxes
+{
+    ClassBars boxes;
+    QVector<QRectF> seconds; // outlines of closed groups
+    QVector<QRectF> inner;   // of double borders
+    QVector<QRectF> leaks;
+};
+
+void GraphPainter::appendSmall(Index box, SmallBoxes& out) const
+{
+    const QRectF rect = pixelsOf(box);
+    const BoxStatus& state = status(box);
+    const bool isDouble = m_picture.colouring == nullptr && state.mode == event::Mode::Fulfilment &&
+                          m_tier == layout::DetailTier::Boxes && rect.height() >= kLeastInner; // else the letter tells
+    out.boxes[m_picture.classOf(box)].append(onPixels(rect));
+    if (visible(box).isGroup()) {
+        out.seconds.append(onPixels(rect.translated(outlineOffset(), outlineOffset())));
+    }
+    if (isDouble) {
+        out.inner.append(onPixels(rect.adjusted(2, 2, -2, -2)));
+    }
+    if (state.isLeaking) {
+        out.leaks.append(QRectF(rect.left(), rect.top(), kLeakWidth, rect.height()));
+    }
 }
 
 /// Boxes with the borders of their modes, one call per mode.
 void GraphPainter::paintSmallBoxes()
 {
-    ModeBars boxes;
-    const bool isDouble = m_tier == layout::DetailTier::Boxes; // else the letter tells
-    QVector<QRectF> seconds;
-    QVector<QRectF> inner;
-    QVector<QRectF> leaks;
+    SmallBoxes faint;
+    SmallBoxes small;
     for (const Index box : m_boxes) {
-        const QRectF rect = pixelsOf(box);
-        const BoxStatus& state = status(box);
-        boxes[static_cast<std::size_t>(state.mode)].append(onPixels(rect));
-        if (visible(box).isGroup()) {
-            seconds.append(onPixels(rect.translated(outlineOffset(), outlineOffset())));
-        }
-        if (isDouble && state.mode == event::Mode::Fulfilment && rect.height() >= kLeastInner) {
-            inner.append(onPixels(rect.adjusted(2, 2, -2, -2)));
-        }
-        if (state.isLeaking) {
-            leaks.append(QRectF(rect.left(), rect.top(), kLeakWidth, rect.height()));
-        }
+        appendSmall(box, m_picture.isFaint(box) ? faint : small);
     }
+    m_painter.setOpacity(kFaint);
+    paintSmall(faint);
+    m_painter.setOpacity(1);
+    paintSmall(small);
+}
+
+void GraphPainter::paintSmall(const SmallBoxes& small)
+{
     const auto draw = [&](const QVector<QRectF>& rects, const QPen& pen, const QBrush& brush) {
         m_painter.setPen(pen);
         m_painter.setBrush(brush);
         m_painter.drawRects(rects);
     };
     m_painter.setRenderHint(QPainter::Antialiasing, false);
-    draw(seconds, QPen(m_theme[Role::Ghost], 1), m_theme[Role::Base]);
-    for (std::size_t i = 0; i < boxes.size(); ++i) {
-        const auto mode = static_cast<event::Mode>(i);
-        QPen pen(m_theme.mode(mode).line, 1);
-        if (mode == event::Mode::Search) {
+    draw(small.seconds, QPen(m_theme[Role::Ghost], 1), m_theme[Role::Base]);
+    for (std::size_t which = 0; which < small.boxes.size(); ++which) {
+        if (small.boxes[which].isEmpty()) {
+            continue;
+        }
+        QPen pen(classColor(m_picture.colouring, which, m_theme), 1);
+        if (m_picture.colouring == nullptr && static_cast<event::Mode>(which) == event::Mode::Search) {
             pen.setDashPattern({3, 2});
         }
-        draw(boxes[i], pen, m_theme.mode(mode).tint);
+        draw(small.boxes[which], pen, classTint(m_picture.colouring, which, m_theme));
     }
-    draw(inner, QPen(m_theme[Role::FulfilLine], 1), Qt::NoBrush);
-    draw(leaks, Qt::NoPen, m_theme[Role::AlarmLine]);
+    draw(small.inner, QPen(m_theme[Role::FulfilLine], 1), Qt::NoBrush);
+    draw(small.leaks, Qt::NoPen, m_theme[Role::AlarmLine]);
 }
 
 } // namespace retro::views

@@ -2,6 +2,9 @@
 #include "views/graph/graphscene.h"
 
 #include "core/layout/layout.h"
+#include "core/layout/repeats.h"
+#include "core/layout/smallgroups.h"
+#include "core/trace/ledgersummary.h"
 #include "views/common/numbertext.h"
 
 #include <QCoreApplication>
@@ -18,22 +21,8 @@ using layout::kNone;
 namespace
 {
 
-constexpr Index kFewBoxes = 8; // fewer than this show nothing of a large graph
-
-layout::LayoutOptions optionsFor(const BoxMetrics& metrics)
-{
-    const double s = metrics.scale;
-    layout::LayoutOptions options;
-    options.nodeGap = 24 * s;
-    options.laneGap = 16 * s;
-    options.layerGap = 16 * s;
-    options.gapSlope = 0.06;
-    options.maxLayerGap = 34 * s;
-    options.portGap = 14 * s;
-    options.groupPadding = 10 * s;
-    options.groupHeader = 22 * s;
-    return options;
-}
+constexpr Index kFewBoxes = 8;    // fewer than this show nothing of a large graph …
+constexpr Index kManyBoxes = 500; // … and more than this are no overview either
 
 void measureNodes(GraphBook& book)
 {
@@ -41,7 +30,7 @@ void measureNodes(GraphBook& book)
     book.nodeWidths.reserve(graph.runNodeCount());
     for (std::size_t i = 0; i < graph.runNodeCount(); ++i) {
         const base::NodeId node(i);
-        book.nodeWidths.push_back(book.metrics.nodeWidth(shortName(graph, node), shortShape(graph, *book.run, node)));
+        book.nodeWidths.push_back(book.metrics.nodeWidth(nameInGroup(book, node), shortShape(graph, *book.run, node)));
     }
 }
 
@@ -66,6 +55,20 @@ void measureGroups(GraphBook& book)
         if (parents[group] != kNone) {
             book.groupDepths[group] = book.groupDepths[static_cast<std::size_t>(parents[group])] + 1;
         }
+    }
+}
+
+/// Nodes stand behind what they read.
+void findConstants(GraphBook& book)
+{
+    const graph::Graph& graph = *book.graph;
+    book.isConstant.assign(graph.runNodeCount(), false); // inputs come last and are none
+    for (std::size_t node = 0; node < graph.nodeCount(); ++node) {
+        const auto& inputs = graph.nodes()[node].inputs;
+        book.isConstant[node] = std::all_of(inputs.begin(), inputs.end(), [&](base::ValueId operand) {
+            const base::NodeId source = operand.isValid() ? graph.nodeOf(operand) : base::NodeId();
+            return !source.isValid() || book.isConstant[source.index()];
+        });
     }
 }
 
@@ -94,15 +97,35 @@ std::vector<layout::Size> sizesOf(const GraphBook& book, const layout::VisibleGr
     std::vector<layout::Size> sizes;
     sizes.reserve(visible.nodes.size());
     for (const layout::VisibleNode& node : visible.nodes) {
-        const double width =
-            node.isGroup() ? book.metrics.groupWidth(book.drawn.groupName(node.group), countOfNodes(node.memberCount))
-                           : book.nodeWidths[static_cast<std::size_t>(node.node)];
+        const double width = node.isGroup() ? book.metrics.groupWidth(book.drawn.groupName(node.group),
+                                                                      groupDetail(book, node.group, node.memberCount))
+                                            : book.nodeWidths[static_cast<std::size_t>(node.node)];
         sizes.push_back({width, book.metrics.height});
     }
     return sizes;
 }
 
 } // namespace
+
+layout::LayoutOptions layoutOptionsFor(const BoxMetrics& metrics)
+{
+    const double s = metrics.scale;
+    layout::LayoutOptions options;
+    options.nodeGap = 24 * s;
+    options.laneGap = 16 * s;
+    options.layerGap = 16 * s;
+    options.gapSlope = 0.06;
+    options.maxLayerGap = 34 * s;
+    options.portGap = 14 * s;
+    options.groupPadding = 10 * s;
+    options.groupHeader = 22 * s;
+    return options;
+}
+
+layout::LayoutInput layoutInputOf(const GraphScene& scene)
+{
+    return layout::layoutInputOf(scene.visible, sizesOf(*scene.book, scene.visible));
+}
 
 std::string_view shortName(const graph::Graph& graph, base::NodeId node)
 {
@@ -114,6 +137,25 @@ std::string_view shortName(const graph::Graph& graph, base::NodeId node)
     const std::string_view name = whole.substr(0, end + 1);
     const std::size_t slash = name.rfind('/');
     return slash == std::string_view::npos ? name : name.substr(slash + 1);
+}
+
+std::string_view nameInGroup(const GraphBook& book, base::NodeId node)
+{
+    const std::string_view shortest = shortName(*book.graph, node);
+    const std::string_view op = book.graph->opOf(node);
+    std::string_view scope = book.graph->scopeOf(node);
+    while (scope.starts_with('/')) {
+        scope.remove_prefix(1);
+    }
+    Index group = book.drawn.graph.nodeGroups[node.index()];
+    while (group != kNone && !scope.starts_with(book.drawn.groupPaths[static_cast<std::size_t>(group)])) {
+        group = book.drawn.graph.groupParents[static_cast<std::size_t>(group)]; // a group that is in no scope path
+    }
+    const std::size_t known = group == kNone ? 0 : book.drawn.groupPaths[static_cast<std::size_t>(group)].size() + 1;
+    const std::string_view rest = scope.substr(std::min(known, scope.size()));
+    // "Conv" and "Conv_3" only repeat the operator.
+    const bool isRepeated = shortest.starts_with(op) && (shortest.size() == op.size() || shortest[op.size()] == '_');
+    return rest.empty() || !isRepeated ? shortest : rest;
 }
 
 std::string shortShape(const graph::Graph& graph, const trace::Run& run, base::NodeId node)
@@ -138,6 +180,13 @@ std::string countOfNodes(Index count)
     return text.toStdString();
 }
 
+std::string groupDetail(const GraphBook& book, Index group, Index nodeCount)
+{
+    const Index repeats = book.drawn.groupRepeats[static_cast<std::size_t>(group)];
+    const std::string nodes = countOfNodes(nodeCount);
+    return repeats > 1 ? "×" + countText(repeats).toStdString() + ", " + nodes : nodes;
+}
+
 std::shared_ptr<const GraphBook> makeBook(std::shared_ptr<const trace::Run> run,
                                           std::shared_ptr<const graph::Graph> graph, const BoxMetrics& metrics)
 {
@@ -146,9 +195,15 @@ std::shared_ptr<const GraphBook> makeBook(std::shared_ptr<const trace::Run> run,
     book->graph = std::move(graph);
     book->metrics = metrics;
     book->drawn = layout::readGraph(*book->graph);
+    layout::dissolveSmallGroups(book->drawn);
+    layout::addRepeats(*book->graph, book->drawn);
     book->flow = RelevanceFlow(book->drawn, *book->run);
     measureNodes(*book);
     measureGroups(*book);
+    findConstants(*book);
+    if (book->run->graph != nullptr && !book->run->ledger.empty()) {
+        book->relevanceStart = trace::summarise(*book->run).start;
+    }
     return book;
 }
 
@@ -160,21 +215,24 @@ std::vector<bool> initiallyClosed(const GraphBook& book)
         return std::vector<bool>(depths.size(), false);
     }
     Index depth = 0;
-    while (depth < deepest && boxesFrom(book, depth) < kFewBoxes) {
+    while (depth < deepest && boxesFrom(book, depth) < kFewBoxes && boxesFrom(book, depth + 1) <= kManyBoxes) {
         ++depth;
     }
     return closedFrom(book, depth);
 }
 
 base::Result<std::shared_ptr<const GraphScene>> makeScene(std::shared_ptr<const GraphBook> book,
-                                                          std::vector<bool> closed, const std::stop_token& stop)
+                                                          std::vector<bool> closed, const std::stop_token& stop,
+                                                          Constants constants)
 {
     auto scene = std::make_shared<GraphScene>();
     scene->book = std::move(book);
     scene->closed = std::move(closed);
-    RETRO_TRY(scene->visible, layout::collapse(scene->book->drawn.graph, scene->closed));
-    const layout::LayoutInput input = layout::layoutInputOf(scene->visible, sizesOf(*scene->book, scene->visible));
-    RETRO_TRY(scene->layout, layout::computeLayout(input, optionsFor(scene->book->metrics), stop));
+    RETRO_TRY(scene->visible,
+              layout::collapse(scene->book->drawn.graph, scene->closed,
+                               constants == Constants::Hidden ? scene->book->isConstant : std::vector<bool>()));
+    RETRO_TRY(scene->layout,
+              layout::computeLayout(layoutInputOf(*scene), layoutOptionsFor(scene->book->metrics), stop));
     const auto edgeCount = static_cast<Index>(scene->visible.edges.size());
     const std::vector<layout::LayoutEdge>& edges = scene->visible.edges;
     scene->producersOf = layout::groupBy(edgeCount, scene->boxCount(), [&](Index e) { return edges[e].to; });

@@ -30,6 +30,8 @@ struct GraphBook
     std::vector<double> nodeWidths;         ///< per node
     std::vector<layout::Index> groupParts;  ///< per group: nodes in it and in all groups inside it
     std::vector<layout::Index> groupDepths; ///< per group: 0 = outermost
+    std::vector<bool> isConstant;           ///< per node: nothing that it computes depends on an input of the graph
+    double relevanceStart = 0;              ///< Σ of what the run began with
 };
 
 /// Reads a graph and the events of a run on it. O(nodes + edges + events).
@@ -37,7 +39,7 @@ struct GraphBook
 makeBook(std::shared_ptr<const trace::Run> run, std::shared_ptr<const graph::Graph> graph, const BoxMetrics& metrics);
 
 /// Which groups are closed when a graph is opened: none in a small graph; else all from one depth on, the outermost
-/// unless that would leave next to nothing to see.
+/// unless that would leave next to nothing to see and the next does not leave too much.
 [[nodiscard]] std::vector<bool> initiallyClosed(const GraphBook& book);
 
 /// A drawing: what is visible with some groups closed, and where it lies. Immutable, shared between threads. Boxes,
@@ -63,14 +65,28 @@ struct GraphScene
     [[nodiscard]] bool carries(layout::Index edge, base::ValueId value) const;
 };
 
+/// Whether operators that no input reaches are drawn.
+enum class Constants { Shown, Hidden };
+
 /// Collapses and lays out. Errors: those of layout::collapse and layout::computeLayout (Input, Cancelled).
-[[nodiscard]] base::Result<std::shared_ptr<const GraphScene>>
-makeScene(std::shared_ptr<const GraphBook> book, std::vector<bool> closed, const std::stop_token& stop = {});
+[[nodiscard]] base::Result<std::shared_ptr<const GraphScene>> makeScene(std::shared_ptr<const GraphBook> book,
+                                                                        std::vector<bool> closed,
+                                                                        const std::stop_token& stop = {},
+                                                                        Constants constants = Constants::Shown);
+
+/// What a drawing gave to the layout, and the distances that it asks for.
+[[nodiscard]] layout::LayoutInput layoutInputOf(const GraphScene& scene);
+[[nodiscard]] layout::LayoutOptions layoutOptionsFor(const BoxMetrics& metrics);
 
 /// Last part of a node's name, after the last '/'.
 [[nodiscard]] std::string_view shortName(const graph::Graph& graph, base::NodeId node);
+/// Name of a node as its box says it: what its path adds to the group that the box stands in ("first/conv"), without a
+/// last part that only repeats the operator.
+[[nodiscard]] std::string_view nameInGroup(const GraphBook& book, base::NodeId node);
 /// Shape of a node's first output without a leading batch of 1: "3×96×96"; empty when unknown.
 [[nodiscard]] std::string shortShape(const graph::Graph& graph, const trace::Run& run, base::NodeId node);
+/// What a group holds: "19 nodes"; of one that stands for like groups "×12, 228 nodes".
+[[nodiscard]] std::string groupDetail(const GraphBook& book, layout::Index group, layout::Index nodeCount);
 /// "19 nodes".
 [[nodiscard]] std::string countOfNodes(layout::Index count);
 

@@ -2,6 +2,7 @@
 #include "views/graph/graphstatus.h"
 
 #include "core/layout/levelofdetail.h"
+#include "views/graph/graphcolouring.h"
 
 #include <algorithm>
 #include <limits>
@@ -29,9 +30,10 @@ public:
             if (visit.step >= m_position) {
                 break;
             }
-            BoxStatus& box = boxOf(visit.node);
-            box.mode = visit.mode;
-            box.lastVisited = visit.node;
+            if (BoxStatus* box = boxOf(visit.node)) {
+                box->mode = visit.mode;
+                box->lastVisited = visit.node;
+            }
         }
     }
 
@@ -39,7 +41,9 @@ public:
     {
         const std::size_t count = std::min(m_state.nodes.size(), m_scene.visible.visibleOf.size());
         for (std::size_t i = 0; i < count; ++i) {
-            readNode(m_state.nodes[i], m_out.boxes[static_cast<std::size_t>(m_scene.visible.visibleOf[i])]);
+            if (BoxStatus* box = boxOf(base::NodeId(i))) {
+                readNode(m_state.nodes[i], *box);
+            }
         }
         m_out.now = m_scene.boxOf(m_state.current);
     }
@@ -47,12 +51,10 @@ public:
     void readPromises()
     {
         for (const trace::PromiseState& promise : m_state.promises) {
-            if (m_scene.boxOf(promise.start) == kNone) {
-                continue;
+            if (BoxStatus* box = boxOf(promise.start)) {
+                box->waiting += promise.isComplete ? 0 : 1;
+                box->isFulfilled = box->isFulfilled || promise.isComplete;
             }
-            BoxStatus& box = boxOf(promise.start);
-            box.waiting += promise.isComplete ? 0 : 1;
-            box.isFulfilled = box.isFulfilled || promise.isComplete;
         }
     }
 
@@ -62,7 +64,9 @@ public:
             if (leak.row >= m_state.ledgerRows) {
                 break;
             }
-            boxOf(leak.node).isLeaking = true;
+            if (BoxStatus* box = boxOf(leak.node)) {
+                box->isLeaking = true;
+            }
         }
     }
 
@@ -80,9 +84,11 @@ public:
     }
 
 private:
-    [[nodiscard]] BoxStatus& boxOf(base::NodeId node)
+    /// Null for a node that is not drawn.
+    [[nodiscard]] BoxStatus* boxOf(base::NodeId node)
     {
-        return m_out.boxes[static_cast<std::size_t>(m_scene.boxOf(node))];
+        const Index box = m_scene.boxOf(node);
+        return box != kNone ? &m_out.boxes[static_cast<std::size_t>(box)] : nullptr;
     }
 
     static void readNode(const trace::NodeState& node, BoxStatus& box)
@@ -121,17 +127,24 @@ GraphStatus makeStatus(const GraphScene& scene, const trace::RunState* state, st
     return out;
 }
 
-std::vector<ModeRow> modeRows(const GraphScene& scene, const GraphStatus& status, const layout::Rect& area, int rows)
+std::size_t classOf(const GraphStatus& status, const Colouring* colouring, Index box)
 {
-    std::vector<ModeRow> out;
+    const auto at = static_cast<std::size_t>(box);
+    return colouring != nullptr ? mainClass(colouring->boxes[at]) : static_cast<std::size_t>(status.boxes[at].mode);
+}
+
+std::vector<ClassRow> classRows(const GraphScene& scene, const GraphStatus& status, const Colouring* colouring,
+                                const layout::Rect& area, int rows)
+{
+    std::vector<ClassRow> out;
     for (const layout::DensityRow& row : layout::densityRows(scene.layout, area, rows)) {
-        ModeRow modes{row.left, row.right, {}, row.nodeCount};
+        ClassRow classes{row.left, row.right, {}, row.nodeCount};
         for (Index l = row.firstLayer; l < row.lastLayer; ++l) {
             for (const Index box : scene.layout.nodesOf(scene.layout.layers[static_cast<std::size_t>(l)])) {
-                ++modes.counts[static_cast<std::size_t>(status.boxes[static_cast<std::size_t>(box)].mode)];
+                ++classes.counts[classOf(status, colouring, box)];
             }
         }
-        out.push_back(modes);
+        out.push_back(classes);
     }
     return out;
 }

@@ -10,6 +10,13 @@
 namespace retro::views
 {
 
+struct Colouring;
+
+/// Most classes that the colours of boxes tell apart: the modes, or those of a Colouring.
+inline constexpr std::size_t kColourClasses = 8;
+/// Nodes or boxes per class.
+using ClassCounts = std::array<layout::Index, kColourClasses>;
+
 /// What a box shows at a position of the run.
 struct BoxStatus
 {
@@ -35,18 +42,20 @@ struct GraphStatus
 /// `state` may be null: nothing has happened then. O(nodes + edges + visits).
 [[nodiscard]] GraphStatus makeStatus(const GraphScene& scene, const trace::RunState* state, std::uint64_t position);
 
-/// One row of pixels of a picture that is too small for boxes, with how many boxes of each mode it stands for.
-struct ModeRow
+/// One row of pixels of a picture that is too small for boxes, with how many boxes of each class it stands for.
+struct ClassRow
 {
     double left = 0; ///< scene x
     double right = 0;
-    std::array<layout::Index, 4> counts{}; ///< by Mode
-    layout::Index total = 0;               ///< 0 = nothing there
+    ClassCounts counts{};
+    layout::Index total = 0; ///< 0 = nothing there
 };
 
+/// Class of a box: its mode as a number, or its main class in a colouring (may be null).
+[[nodiscard]] std::size_t classOf(const GraphStatus& status, const Colouring* colouring, layout::Index box);
 /// Cuts the height of `area` into `rows` equal rows. O(rows · log layers + boxes in area).
-[[nodiscard]] std::vector<ModeRow> modeRows(const GraphScene& scene, const GraphStatus& status,
-                                            const layout::Rect& area, int rows);
+[[nodiscard]] std::vector<ClassRow> classRows(const GraphScene& scene, const GraphStatus& status,
+                                              const Colouring* colouring, const layout::Rect& area, int rows);
 
 /// The node that stands for a box when it is selected: itself; of a group the member that was visited last, else the
 /// last one in the order of execution.

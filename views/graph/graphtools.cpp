@@ -4,10 +4,13 @@
 #include "views/common/fonts.h"
 #include "views/common/icons.h"
 
+#include <QComboBox>
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QToolButton>
 
+#include <algorithm>
 #include <cmath>
 
 namespace retro::views
@@ -15,6 +18,9 @@ namespace retro::views
 
 namespace
 {
+
+/// Design pixels that name and subject of the dock keep beside the tools, over the least that they could do with.
+constexpr double kForWords = 60;
 
 QToolButton* addButton(QHBoxLayout& row, const QString& icon, const QString& tip, QWidget* parent)
 {
@@ -35,7 +41,8 @@ GraphTools::GraphTools(QWidget* parent) : QWidget(parent)
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(0, 0, 0, 0);
     row->setSpacing(0);
-    auto* find = addButton(*row, QStringLiteral("search"), tr("Find a node by name (Ctrl+F)"), this);
+    addColourBy(*row);
+    auto* find = addButton(*row, QStringLiteral("search"), tr("Find nodes by name, operator or scope (Ctrl+F)"), this);
     auto* out = addButton(*row, QStringLiteral("zoomout"), tr("Show the graph smaller (−)"), this);
     m_percentage = new QLabel(this);
     m_percentage->setFont(fonts::numbers());
@@ -43,6 +50,7 @@ GraphTools::GraphTools(QWidget* parent) : QWidget(parent)
     m_percentage->setMinimumWidth(
         static_cast<int>(std::ceil(fonts::widthOf(fonts::numbers(), QStringLiteral("0000 %")))));
     m_percentage->setAccessibleName(tr("Scale of the graph"));
+    m_droppable[2] = m_percentage;
     row->addWidget(m_percentage);
     auto* in = addButton(*row, QStringLiteral("zoomin"), tr("Show the graph larger (+)"), this);
     auto* fit = addButton(*row, QStringLiteral("zoomfit"), tr("Show the whole graph (0)"), this);
@@ -52,6 +60,95 @@ GraphTools::GraphTools(QWidget* parent) : QWidget(parent)
     connect(fit, &QToolButton::clicked, this, &GraphTools::fitWanted);
     setZoom(1);
 }
+
+void GraphTools::addColourBy(QHBoxLayout& row)
+{
+    auto* label = new QLabel(tr("Colour by"), this);
+    label->setFont(fonts::label());
+    label->setForegroundRole(QPalette::PlaceholderText);
+    m_colourBy = new QComboBox(this);
+    m_colourBy->setAccessibleName(tr("What the boxes are coloured by"));
+    m_colourBy->setToolTip(tr("What the colours of the boxes mean: mode of the last visit, rule, relevance lost, or "
+                              "operator type"));
+    m_colourBy->setFont(fonts::label());
+    for (const ColourBy by : kColourings) {
+        m_colourBy->addItem(wordOf(by));
+    }
+    label->setBuddy(m_colourBy);
+    connect(m_colourBy, &QComboBox::activated, this,
+            [this](int at) { emit colourByWanted(kColourings[static_cast<std::size_t>(at)]); });
+    label->setContentsMargins(0, 0, fonts::px(6), 0);
+    auto* box = new QWidget(this);
+    auto* inner = new QHBoxLayout(box);
+    inner->setContentsMargins(0, 0, fonts::px(8), 0);
+    inner->addWidget(m_colourBy);
+    row.addWidget(label);
+    row.addWidget(box);
+    m_droppable[0] = label;
+    m_droppable[1] = box;
+}
+
+int GraphTools::widthWithout(std::size_t dropped) const
+{
+    const auto gone = m_droppable.begin() + static_cast<std::ptrdiff_t>(dropped);
+    int width = 0;
+    for (int i = 0; i < layout()->count(); ++i) {
+        const QWidget* part = layout()->itemAt(i)->widget();
+        if (std::find(m_droppable.begin(), gone, part) == gone) {
+            width += part->sizeHint().expandedTo(part->minimumSize()).width();
+        }
+    }
+    return width;
+}
+
+QSize GraphTools::sizeHint() const { return {widthWithout(m_dropped), layout()->sizeHint().height()}; }
+
+QSize GraphTools::minimumSizeHint() const
+{
+    return {widthWithout(m_droppable.size()), layout()->minimumSize().height()};
+}
+
+bool GraphTools::event(QEvent* event)
+{
+    if (event->type() == QEvent::ParentAboutToChange && parentWidget() != nullptr) {
+        parentWidget()->removeEventFilter(this);
+    }
+    if (event->type() == QEvent::ParentChange && parentWidget() != nullptr) {
+        parentWidget()->installEventFilter(this);
+    }
+    return QWidget::event(event);
+}
+
+bool GraphTools::eventFilter(QObject* watched, QEvent* event)
+{
+    if (event->type() == QEvent::Resize || event->type() == QEvent::LayoutRequest) {
+        fitIntoRow();
+    }
+    return QWidget::eventFilter(watched, event);
+}
+
+void GraphTools::fitIntoRow()
+{
+    const QLayout* row = parentWidget()->layout();
+    if (row == nullptr) {
+        return;
+    }
+    const int others = row->minimumSize().width() - minimumSizeHint().width() + fonts::px(kForWords);
+    std::size_t dropped = 0;
+    while (dropped < m_droppable.size() && widthWithout(dropped) > parentWidget()->width() - others) {
+        ++dropped;
+    }
+    if (dropped == m_dropped) {
+        return;
+    }
+    m_dropped = dropped;
+    for (std::size_t i = 0; i < m_droppable.size(); ++i) {
+        m_droppable[i]->setVisible(i >= dropped);
+    }
+    updateGeometry();
+}
+
+void GraphTools::setColourBy(ColourBy by) { m_colourBy->setCurrentIndex(static_cast<int>(by)); }
 
 void GraphTools::setZoom(double zoom)
 {

@@ -3,12 +3,20 @@
 
 #include <QWidget>
 
+#include "views/graph/graphcolouring.h"
+
+#include <array>
+
+class QComboBox;
+class QHBoxLayout;
 class QLabel;
 
 namespace retro::views
 {
 
-/// Controls for the title of the graph's dock: find, −, percentage, +, fit.
+/// Controls for the title of the graph's dock: what the boxes are coloured by, find, −, percentage, +, fit. In a row
+/// that is too narrow first the words "Colour by" go, then its box (the menu of the graph has it too), then the
+/// percentage.
 class GraphTools final : public QWidget
 {
     Q_OBJECT
@@ -16,14 +24,30 @@ class GraphTools final : public QWidget
 public:
     explicit GraphTools(QWidget* parent = nullptr);
     void setZoom(double zoom);
+    void setColourBy(ColourBy by);
+    [[nodiscard]] QSize sizeHint() const override;
+    [[nodiscard]] QSize minimumSizeHint() const override;
 
 signals:
+    void colourByWanted(retro::views::ColourBy by);
     void findWanted();
     void zoomInWanted();
     void zoomOutWanted();
     void fitWanted();
 
+protected:
+    /// Follows the row that it is put into.
+    bool event(QEvent* event) override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
 private:
+    void addColourBy(QHBoxLayout& row);
+    [[nodiscard]] int widthWithout(std::size_t dropped) const;
+    void fitIntoRow();
+
+    std::array<QWidget*, 3> m_droppable{}; ///< what goes first comes first
+    std::size_t m_dropped = 0;
+    QComboBox* m_colourBy = nullptr;
     QLabel* m_percentage = nullptr;
 };
 

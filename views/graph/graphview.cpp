@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/graph/graphview.h"
 
+#include "views/common/fonts.h"
 #include "views/common/jobrunner.h"
 #include "views/common/numbertext.h"
 #include "views/common/theme.h"
 #include "views/graph/graphcanvas.h"
 #include "views/graph/graphfigure.h"
 #include "views/graph/graphfind.h"
+#include "views/graph/graphnote.h"
+#include "views/graph/graphrefiner.h"
 #include "views/graph/graphtools.h"
 #include "views/graph/graphwords.h"
 
 #include <QDataStream>
 #include <QIODevice>
+#include <QVBoxLayout>
 
 #include <utility>
 
@@ -26,7 +30,7 @@ namespace
 
 constexpr std::size_t kAsideNodes = 2000; // graphs from this size on are laid out off the GUI thread
 constexpr double kZoomStep = 1.25;
-constexpr quint8 kStateVersion = 1;
+constexpr quint8 kStateVersion = 2;
 
 } // namespace
 
@@ -36,6 +40,20 @@ GraphView::GraphView(RunModel& model, Cursor& cursor, Selection& selection, QWid
     m_canvas = new GraphCanvas(this);
     m_find = new GraphFind(m_canvas);
     m_jobs = new JobRunner(this);
+    auto* notes = new QVBoxLayout(m_canvas); // in the lower left corner, over the picture
+    notes->setContentsMargins(fonts::px(8), fonts::px(8), fonts::px(8), fonts::px(8));
+    notes->setSizeConstraint(QLayout::SetNoConstraint);
+    notes->addStretch(1);
+    m_traceNote = new GraphNote(tr("Clear"), tr("Show the whole graph alike again"), m_canvas);
+    notes->addWidget(m_traceNote, 0, Qt::AlignLeft);
+    m_refineNote = new GraphNote(tr("Stop"), tr("Keep the present layout"), m_canvas);
+    notes->addWidget(m_refineNote, 0, Qt::AlignLeft);
+    connect(m_refineNote, &GraphNote::pressed, this, [this] {
+        m_refiner->stop();
+        m_refineNote->say({});
+    });
+    setRefiner(new GraphRefiner(this));
+    connect(m_traceNote, &GraphNote::pressed, this, &GraphView::clearTrace);
     m_canvas->setTips([this](const Hit& hit) { return tipFor(hit); });
     setBody(m_canvas);
     setFocusProxy(m_canvas);
@@ -44,9 +62,11 @@ GraphView::GraphView(RunModel& model, Cursor& cursor, Selection& selection, QWid
     connect(m_canvas, &GraphCanvas::boxActivated, this, &GraphView::activateBox);
     connect(m_canvas, &GraphCanvas::edgeClicked, this, &GraphView::selectEdge);
     connect(m_canvas, &GraphCanvas::groundClicked, &selection, &Selection::clear);
+    connect(m_canvas, &GraphCanvas::menuWanted, this, &GraphView::showMenu);
     connect(m_canvas, &GraphCanvas::groupToggled, this, &GraphView::toggleGroup);
-    connect(m_canvas, &GraphCanvas::allGroupsToggled, this, &GraphView::setAllClosed);
+    connect(m_canvas, &GraphCanvas::depthToggled, this, &GraphView::setDepth);
     connect(m_canvas, &GraphCanvas::zoomChanged, this, &GraphView::zoomChanged);
+    connect(m_find, &GraphFind::matchesChanged, this, &GraphView::applyHighlight);
     connect(m_find, &GraphFind::found, &selection, &Selection::selectNode);
     connect(m_find, &GraphFind::closed, m_canvas, qOverload<>(&QWidget::setFocus));
     connect(m_jobs, &JobRunner::delivered, this, &GraphView::layoutFinished);
@@ -100,7 +120,8 @@ QByteArray GraphView::saveState() const
 {
     QByteArray bytes;
     QDataStream out(&bytes, QIODevice::WriteOnly);
-    out << kStateVersion << m_isFollowing << m_canvas->isMapShown() << m_canvas->isLegendShown();
+    out << kStateVersion << m_isFollowing << m_canvas->isMapShown() << m_canvas->isLegendShown()
+        << static_cast<quint8>(m_colourBy) << m_hidesConstants << m_wantsRefined;
     return bytes;
 }
 
@@ -111,11 +132,17 @@ void GraphView::restoreState(const QByteArray& state)
     bool isFollowing = true;
     bool isMapShown = true;
     bool isLegendShown = true;
-    in >> version >> isFollowing >> isMapShown >> isLegendShown;
-    if (in.status() == QDataStream::Ok && version == kStateVersion) {
+    quint8 colourBy = 0;
+    bool hidesConstants = false;
+    bool isRefined = false;
+    in >> version >> isFollowing >> isMapShown >> isLegendShown >> colourBy >> hidesConstants >> isRefined;
+    if (in.status() == QDataStream::Ok && version == kStateVersion && colourBy < kColourings.size()) {
         setFollow(isFollowing);
         setMinimapShown(isMapShown);
         setLegendShown(isLegendShown);
+        setColourBy(kColourings[colourBy]);
+        setConstantsHidden(hidesConstants);
+        setRefined(isRefined);
     }
 }
 
@@ -124,6 +151,8 @@ QWidget* GraphView::tools()
     if (m_tools == nullptr) {
         m_tools = new GraphTools(this);
         m_tools->setZoom(m_canvas->camera().zoom());
+        m_tools->setColourBy(m_colourBy);
+        connect(m_tools, &GraphTools::colourByWanted, this, &GraphView::setColourBy);
         connect(this, &GraphView::zoomChanged, m_tools, &GraphTools::setZoom);
         connect(m_tools, &GraphTools::findWanted, this, &GraphView::showFind);
         connect(m_tools, &GraphTools::zoomInWanted, this, &GraphView::zoomIn);
@@ -192,6 +221,7 @@ void GraphView::openRun()
 {
     m_jobs->cancel();
     m_find->setGraph(model().run().graph);
+    clearTrace();
     if (model().graph().runNodeCount() == 0) {
         return;
     }
@@ -205,11 +235,12 @@ void GraphView::build(std::vector<bool> closed, bool isFirst)
 {
     const auto shown = m_canvas->scene();
     auto book = showsThisRun() ? shown->book : nullptr;
-    const auto make = [run = model().sharedRun(), metrics = BoxMetrics::ofFonts(), book = std::move(book),
-                       closed = std::move(closed), isFirst](const std::stop_token& stop) {
-        const auto pages = book != nullptr ? book : makeBook(run, run->graph, metrics);
-        return makeScene(pages, isFirst ? initiallyClosed(*pages) : closed, stop);
-    };
+    const auto make =
+        [run = model().sharedRun(), metrics = BoxMetrics::ofFonts(), book = std::move(book), closed = std::move(closed),
+         isFirst, constants = m_hidesConstants ? Constants::Hidden : Constants::Shown](const std::stop_token& stop) {
+            const auto pages = book != nullptr ? book : makeBook(run, run->graph, metrics);
+            return makeScene(pages, isFirst ? initiallyClosed(*pages) : closed, stop, constants);
+        };
     if (model().graph().runNodeCount() < kAsideNodes) {
         m_jobs->cancel();
         install(make({}), isFirst);
@@ -237,16 +268,23 @@ void GraphView::install(base::Result<ScenePointer> scene, bool isFirst)
         m_closed = shown->closed;
     }
     m_canvas->setScene(shown, makeStatus(*shown, &model().state(), model().position()));
+    applyColouring();
+    applyHighlight();
+    applyBreakpoints();
     if (isFirst) {
         m_canvas->showFirst();
     }
     applySelection(true);
+    refine();
 }
 
 void GraphView::applyState()
 {
     const auto scene = m_canvas->scene();
     m_canvas->setStatus(makeStatus(*scene, &model().state(), model().position()));
+    if (m_colourBy == ColourBy::Ledger) {
+        applyColouring();
+    }
     if (m_isFollowing) {
         m_canvas->reveal(m_canvas->status().now);
     }
@@ -256,9 +294,11 @@ void GraphView::applyState()
 void GraphView::applySelection(bool isFromHere)
 {
     const auto scene = m_canvas->scene();
-    const Index box = scene->boxOf(model().nodeOf(selection().thing()));
+    const base::NodeId node = model().nodeOf(selection().thing());
+    const Index box = scene->boxOf(node);
     const base::PromiseId promise = selection().promise().value_or(base::PromiseId());
-    m_canvas->setMarks(box, selection().value().value_or(base::ValueId()), makePath(*scene, model().state(), promise));
+    m_canvas->setMarks(box, node, selection().value().value_or(base::ValueId()),
+                       makePath(*scene, model().state(), promise));
     if (!isFromHere && m_isFollowing) {
         m_canvas->reveal(box);
     }
@@ -296,29 +336,6 @@ void GraphView::selectEdge(int edge)
     selection().selectValue(m_canvas->scene()->valueOf(edge));
     flush();
     m_isOwnSelection = false;
-}
-
-void GraphView::toggleGroup(int group)
-{
-    if (showsThisRun()) {
-        const auto at = static_cast<std::size_t>(group);
-        m_closed[at] = !m_closed[at];
-        build(m_closed, false);
-    }
-}
-
-void GraphView::setAllClosed(bool isClosed)
-{
-    if (!showsThisRun()) {
-        return;
-    }
-    m_closed.assign(m_closed.size(), isClosed);
-    build(m_closed, false);
-    if (m_canvas->selected() != kNone) {
-        m_canvas->reveal(m_canvas->selected());
-    } else {
-        m_canvas->fitAll();
-    }
 }
 
 QString GraphView::tipFor(const Hit& hit) const

@@ -2,21 +2,28 @@
 #pragma once
 
 #include "views/common/view.h"
+#include "views/graph/emphasis.h"
+#include "views/graph/graphcolouring.h"
 
 #include <QPointer>
 
+#include <optional>
+
 #include <memory>
 #include <vector>
+
+class QAction;
+class QMenu;
 
 namespace retro::views
 {
 
 class GraphCanvas;
 class GraphFind;
+class GraphNote;
+class GraphRefiner;
 class GraphTools;
 class JobRunner;
-struct GraphBook;
-struct GraphScene;
 struct Hit;
 
 /// The network with its inputs on top, and on it the state of the run: modes, promises, frontier, relevance on the
@@ -38,11 +45,24 @@ public:
     [[nodiscard]] QByteArray saveState() const override;
     void restoreState(const QByteArray& state) override;
 
-    /// Controls for the title of the dock: find, −, percentage, +, fit. Made on first use; whoever shows it owns it.
+    /// Controls for the title of the dock: colour by, find, −, percentage, +, fit. Made on first use; whoever shows it
+    /// owns it.
     [[nodiscard]] QWidget* tools();
     [[nodiscard]] GraphCanvas& canvas() const { return *m_canvas; }
     [[nodiscard]] bool isLayoutRunning() const;
     [[nodiscard]] bool isFollowing() const { return m_isFollowing; }
+    [[nodiscard]] bool isRefined() const { return m_wantsRefined; }
+    [[nodiscard]] bool areConstantsHidden() const { return m_hidesConstants; }
+    /// Nodes that have a breakpoint; they get a dot.
+    void setBreakpoints(std::vector<base::NodeId> nodes);
+    /// For tests: another program, other limits. The view owns it from now on.
+    void setRefiner(GraphRefiner* refiner);
+    [[nodiscard]] ColourBy colourBy() const { return m_colourBy; }
+    /// The nodes that stand out at present: what the find box found, else what was traced; empty when none do.
+    [[nodiscard]] const NodeSet& highlighted() const { return m_highlighted; }
+    /// Commands for what lies under a point: run to it, break at it, trace, open and close, hide. Every command has its
+    /// id as object name. The caller owns the menu.
+    [[nodiscard]] QMenu* makeMenu(const Hit& hit);
 
 public slots:
     void zoomIn();
@@ -58,11 +78,26 @@ public slots:
     void setLegendShown(bool isShown);
     void expandAll() { setAllClosed(false); }
     void collapseAll() { setAllClosed(true); }
+    void setColourBy(retro::views::ColourBy by);
+    /// Leaves out operators that compute from constants alone.
+    void setConstantsHidden(bool isHidden);
+    /// Lays every drawing of up to 1,500 boxes out again with Graphviz, in a program of its own.
+    void setRefined(bool isOn);
+    /// Everything that relevance may reach from a node, or may have come from, stands out; the rest is faint.
+    void traceUpstream(retro::base::NodeId node);
+    void traceDownstream(retro::base::NodeId node);
+    void clearTrace();
 
 signals:
     void zoomChanged(double zoom);
     /// A layout that was computed aside is on screen.
     void layoutFinished();
+    /// The run is to stop whenever this node is visited.
+    void breakRequested(retro::base::NodeId node);
+    /// Refining or hiding constants was switched.
+    void settingsChanged();
+    /// Graphviz made no better layout, in one line.
+    void refineFailed(const QString& reason);
 
 protected:
     void refresh(Changes changes) override;
@@ -81,6 +116,22 @@ private:
     void selectEdge(int edge);
     void toggleGroup(int group);
     void setAllClosed(bool isClosed);
+    void setDepth(bool isClosed);
+    void setLikeClosed(int group, bool isClosed);
+    void applyColouring();
+    void applyHighlight();
+    void applyBreakpoints();
+    void refine();
+    void showRefined(const std::shared_ptr<const GraphScene>& from, const std::shared_ptr<const GraphScene>& to);
+    void startTrace(base::NodeId node, Trace direction);
+    void showMenu(const Hit& hit, const QPoint& place);
+    void addNodeCommands(QMenu& menu, int box);
+    void addTraceCommands(QMenu& menu, base::NodeId node);
+    void addGroupCommands(QMenu& menu, const Hit& hit);
+    void addToggles(QMenu& menu, int group, bool isOpen);
+    void addGraphCommands(QMenu& menu);
+    /// Where a visit of a box ends, after or before the present position; nothing when there is none.
+    [[nodiscard]] std::optional<std::uint64_t> visitOf(int box, bool isForward) const;
     void describeSelection();
     [[nodiscard]] QString tipFor(const Hit& hit) const;
     [[nodiscard]] bool showsThisRun() const;
@@ -89,6 +140,15 @@ private:
     GraphFind* m_find = nullptr;
     QPointer<GraphTools> m_tools; // its owner may end before this view
     JobRunner* m_jobs = nullptr;
+    GraphNote* m_traceNote = nullptr;
+    GraphNote* m_refineNote = nullptr;
+    GraphRefiner* m_refiner = nullptr;
+    bool m_wantsRefined = false;
+    ColourBy m_colourBy = ColourBy::Mode;
+    bool m_hidesConstants = false;
+    std::vector<base::NodeId> m_breakpoints;
+    NodeSet m_traced;           // empty = nothing
+    NodeSet m_highlighted;      // what is on screen
     std::vector<bool> m_closed; // as asked for; the scene on screen may be older
     QString m_problem;          // why nothing can be drawn
     bool m_isFollowing = true;

@@ -2,7 +2,6 @@
 #include "views/graph/graphwalk.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 
 namespace retro::views
@@ -60,8 +59,6 @@ Index frameWithTitleAt(const GraphScene& scene, layout::Point point)
     }
     return best;
 }
-
-char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 
 } // namespace
 
@@ -125,23 +122,6 @@ Index firstConsumer(const GraphScene& scene, Index box)
 Index frameAround(const GraphScene& scene, Index box)
 {
     return scene.visible.nodes[static_cast<std::size_t>(box)].frame;
-}
-
-std::vector<base::NodeId> findNodes(const graph::Graph& graph, std::string_view text)
-{
-    std::vector<base::NodeId> found;
-    if (text.empty()) {
-        return found;
-    }
-    for (std::size_t i = 0; i < graph.runNodeCount(); ++i) {
-        const std::string& label = graph.labelOf(base::NodeId(i));
-        const auto at = std::search(label.begin(), label.end(), text.begin(), text.end(),
-                                    [](char a, char b) { return lower(a) == lower(b); });
-        if (at != label.end()) {
-            found.emplace_back(i);
-        }
-    }
-    return found;
 }
 
 } // namespace retro::views

@@ -37,7 +37,4 @@ enum class Direction { Up, Down, Left, Right };
 /// The frame to be closed for a box: the innermost around it. kNone when it stands in none.
 [[nodiscard]] layout::Index frameAround(const GraphScene& scene, layout::Index box);
 
-/// Nodes whose name contains `text`, whatever the case, in the order of execution.
-[[nodiscard]] std::vector<base::NodeId> findNodes(const graph::Graph& graph, std::string_view text);
-
 } // namespace retro::views

@@ -36,13 +36,13 @@ QString modeLine(const trace::NodeState& state)
 /// How the promises that start at a node stand.
 QString promiseLine(const trace::RunState& state, base::NodeId node)
 {
-    int waiting = 0;
-    int fulfilled = 0;
-    for (const trace::PromiseState& promise : state.promises) {
-        if (promise.start == node) {
-            ++(promise.isComplete ? fulfilled : waiting);
-        }
-    }
+    const auto count = [&](bool isComplete) {
+        return std::count_if(state.promises.begin(), state.promises.end(), [&](const trace::PromiseState& promise) {
+            return promise.start == node && promise.isComplete == isComplete;
+        });
+    };
+    const auto waiting = count(false);
+    const auto fulfilled = count(true);
     QStringList parts;
     if (waiting > 0) {
         parts.append(waiting == 1 ? tr("a promise from here waits") : tr("%1 promises from here wait").arg(waiting));

@@ -38,10 +38,6 @@ struct RelevanceFlow::LandRecord
     {
         return producer == o.producer && consumer == o.consumer && slot == o.slot;
     }
-    [[nodiscard]] bool isSamePair(const LandRecord& o) const
-    {
-        return producer == o.producer && consumer == o.consumer;
-    }
 };
 
 RelevanceFlow::RelevanceFlow(const layout::DrawnGraph& drawn, const trace::Run& run)
@@ -75,7 +71,7 @@ void RelevanceFlow::readEvents(const trace::Run& run, std::size_t nodeCount, std
 
 // Parallel edges between two nodes: in-edges are numbered in the order of the consumer's operands, so the k-th in-edge
 // that comes from a consumer is the k-th edge to it.
-void RelevanceFlow::assign(const layout::DrawnGraph& drawn, const std::vector<LandRecord>& records)
+std::vector<Index> RelevanceFlow::edgesOf(const layout::DrawnGraph& drawn, const std::vector<LandRecord>& records)
 {
     const std::vector<layout::LayoutEdge>& edges = drawn.graph.edges;
     std::vector<Index> byPair(edges.size());
@@ -83,22 +79,26 @@ void RelevanceFlow::assign(const layout::DrawnGraph& drawn, const std::vector<La
     const auto pairOf = [&](Index e) { return std::pair(edges[e].from, edges[e].to); };
     std::stable_sort(byPair.begin(), byPair.end(), [&](Index a, Index b) { return pairOf(a) < pairOf(b); });
     std::vector<Index> edgeOf(records.size(), layout::kNone);
-    std::size_t at = 0;
+    auto next = byPair.begin();
     for (std::size_t i = 0; i < records.size(); ++i) {
         if (i > 0 && records[i].isSameEdge(records[i - 1])) {
             edgeOf[i] = edgeOf[i - 1];
             continue;
         }
         const auto pair = std::pair(records[i].producer, records[i].consumer);
-        while (at < byPair.size() && pairOf(byPair[at]) < pair) {
-            ++at;
-        }
-        if (at < byPair.size() && pairOf(byPair[at]) == pair) {
-            edgeOf[i] = byPair[at++];
+        next = std::find_if(next, byPair.end(), [&](Index e) { return pairOf(e) >= pair; });
+        if (next != byPair.end() && pairOf(*next) == pair) {
+            edgeOf[i] = *next++;
         }
     }
+    return edgeOf;
+}
+
+void RelevanceFlow::assign(const layout::DrawnGraph& drawn, const std::vector<LandRecord>& records)
+{
+    const std::vector<Index> edgeOf = edgesOf(drawn, records);
     const layout::Buckets byEdge =
-        layout::groupBy(static_cast<Index>(records.size()), static_cast<Index>(edges.size()),
+        layout::groupBy(static_cast<Index>(records.size()), static_cast<Index>(drawn.graph.edges.size()),
                         [&](Index record) { return edgeOf[static_cast<std::size_t>(record)]; });
     m_offsets = byEdge.offsets;
     m_landings.reserve(byEdge.items.size());

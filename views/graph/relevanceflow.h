@@ -56,6 +56,9 @@ private:
     };
     struct LandRecord;
     void readEvents(const trace::Run& run, std::size_t nodeCount, std::vector<LandRecord>& records);
+    /// Per record the edge of the drawing, or kNone.
+    [[nodiscard]] static std::vector<layout::Index> edgesOf(const layout::DrawnGraph& drawn,
+                                                            const std::vector<LandRecord>& records);
     void assign(const layout::DrawnGraph& drawn, const std::vector<LandRecord>& records);
     void readLedger(const trace::Run& run, std::size_t nodeCount);
 

@@ -20,7 +20,8 @@ namespace
 
 constexpr double kMaxPixel = 64;
 constexpr double kMinPixel = 1.0 / 16;
-constexpr double kGap = 12;
+constexpr double kMargin = 2; // design pixels at the sides; above and below there are rows of their own
+constexpr double kGap = 6;
 constexpr double kMaxFit = 40; // a row of three numbers does not fill the pane
 
 bool hasTwoPictures(const HeatmapFigure& figure)
@@ -146,8 +147,8 @@ void HeatmapCanvas::setCamera(const HeatmapCamera& camera)
 
 void HeatmapCanvas::place()
 {
-    const double margin = fonts::px(8);
-    m_placement = placeFigure(m_figure, m_camera, QRectF(rect()).adjusted(margin, margin / 2, -margin, -margin));
+    const double margin = fonts::px(kMargin);
+    m_placement = placeFigure(m_figure, m_camera, QRectF(rect()).adjusted(margin, 1, -margin, -2));
     update();
 }
 

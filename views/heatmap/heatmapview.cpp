@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/heatmap/heatmapview.h"
 
+#include "core/base/file.h"
 #include "core/tensor/npy.h"
+#include "views/common/csv.h"
 #include "views/common/elidedlabel.h"
 #include "views/common/fonts.h"
 #include "views/common/icons.h"
 #include "views/common/numbertext.h"
+#include "views/heatmap/controlrow.h"
 #include "views/heatmap/heatmapcanvas.h"
 
 #include <QCheckBox>
 #include <QComboBox>
 #include <QDataStream>
-#include <QHBoxLayout>
 #include <QIODevice>
-#include <QResizeEvent>
 #include <QSignalBlocker>
 #include <QToolButton>
 #include <QVBoxLayout>
@@ -29,29 +30,6 @@ namespace
 
 constexpr int kStateVersion = 1;
 
-/// A row that can be narrower than its controls: the extra one steps aside first, then the combos shrink.
-class ControlRow final : public QWidget
-{
-public:
-    using QWidget::QWidget;
-    void setExtra(QWidget* extra) { m_extra = extra; }
-    [[nodiscard]] QSize minimumSizeHint() const override
-    {
-        return {fonts::px(220), QWidget::minimumSizeHint().height()};
-    }
-
-protected:
-    void resizeEvent(QResizeEvent* event) override
-    {
-        QWidget::resizeEvent(event);
-        const int needed = sizeHint().width() + (m_extra->isHidden() ? m_extra->sizeHint().width() + fonts::px(8) : 0);
-        m_extra->setVisible(event->size().width() >= needed);
-    }
-
-private:
-    QWidget* m_extra = nullptr;
-};
-
 QToolButton* makeZoomButton(const QString& icon, const QString& tip, QWidget* parent)
 {
     auto* button = new QToolButton(parent);
@@ -62,13 +40,23 @@ QToolButton* makeZoomButton(const QString& icon, const QString& tip, QWidget* pa
     return button;
 }
 
+std::string csvOf(const Plane& plane)
+{
+    CsvText text({"x", "y", "relevance"});
+    for (int y = 0; y < plane.height; ++y) {
+        for (int x = 0; x < plane.width; ++x) {
+            text.add(std::int64_t{x}).add(std::int64_t{y}).add(plane.at(x, y)).endRow();
+        }
+    }
+    return text.take();
+}
+
 QComboBox* makeCombo(const QString& name, QWidget* parent)
 {
     auto* combo = new QComboBox(parent);
     combo->setAccessibleName(name);
     combo->setToolTip(name);
     combo->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-    combo->setMinimumWidth(fonts::px(48)); // narrower than its text where the pane is narrow
     return combo;
 }
 
@@ -81,14 +69,14 @@ HeatmapView::HeatmapView(RunModel& model, Cursor& cursor, Selection& selection, 
     setEmptyText(tr("No heatmap yet. Open a model and a picture, then run."), tr("Open a model"));
     auto* body = new QWidget(this);
     auto* column = new QVBoxLayout(body);
-    column->setContentsMargins(0, fonts::px(2), 0, 0);
+    column->setContentsMargins(0, fonts::px(1), 0, 0);
     column->setSpacing(0);
     m_canvas = new HeatmapCanvas(body);
     column->addWidget(makeControls(body));
     column->addWidget(m_canvas, 1);
     m_probe = new ElidedLabel({}, Role::Text2, fonts::numbers(), body);
     m_probe->setContentsMargins(fonts::px(10), 0, fonts::px(10), 0);
-    m_probe->setFixedHeight(fonts::px(22));
+    m_probe->setFixedHeight(fonts::px(20));
     m_probe->setAccessibleName(tr("Value under the pointer"));
     column->addWidget(m_probe);
     connect(m_canvas, &HeatmapCanvas::probed, this, &HeatmapView::showProbe);
@@ -98,10 +86,7 @@ HeatmapView::HeatmapView(RunModel& model, Cursor& cursor, Selection& selection, 
 
 QWidget* HeatmapView::makeControls(QWidget* parent)
 {
-    auto* box = new ControlRow(parent);
-    auto* row = new QHBoxLayout(box);
-    row->setContentsMargins(fonts::px(10), fonts::px(4), fonts::px(8), fonts::px(4));
-    row->setSpacing(fonts::px(8));
+    auto* row = new ControlRow(parent);
     m_mode = makeCombo(tr("How the heatmap is combined with the picture"), this);
     m_mode->addItem(tr("Over the picture"), static_cast<int>(HeatmapMode::Over));
     m_mode->addItem(tr("Only the heatmap"), static_cast<int>(HeatmapMode::Only));
@@ -116,25 +101,24 @@ QWidget* HeatmapView::makeControls(QWidget* parent)
                         percentile);
     }
     m_keep = new QCheckBox(tr("Keep scale over layers"), this);
-    m_keep->setToolTip(tr("Holds the present scale while you step, so that colours of different layers compare"));
-    for (QComboBox* combo : {m_mode, m_map, m_clip}) {
-        row->addWidget(combo);
+    m_keep->setToolTip(tr("Holds the present scale while you step, cover pixels or ask another question, so that "
+                          "colours compare"));
+    row->addChoice(*m_mode, tr("Picture"));
+    row->addChoice(*m_map, tr("Colours"));
+    row->addChoice(*m_clip, tr("Clipping"));
+    row->addOption(*m_keep);
+    for (const QComboBox* combo : {m_mode, m_map, m_clip}) {
         connect(combo, &QComboBox::currentIndexChanged, this, &HeatmapView::readControls);
     }
-    row->addWidget(m_keep);
     connect(m_keep, &QCheckBox::toggled, this, &HeatmapView::readControls);
-    row->addStretch(1);
     auto* smaller = makeZoomButton(QStringLiteral("zoomout"), tr("Smaller"), this);
     auto* fit = makeZoomButton(QStringLiteral("zoomfit"), tr("Fit"), this);
     auto* larger = makeZoomButton(QStringLiteral("zoomin"), tr("Larger"), this);
     connect(smaller, &QToolButton::clicked, m_canvas, &HeatmapCanvas::zoomOut);
     connect(fit, &QToolButton::clicked, m_canvas, &HeatmapCanvas::zoomToFit);
     connect(larger, &QToolButton::clicked, m_canvas, &HeatmapCanvas::zoomIn);
-    for (QToolButton* button : {smaller, fit, larger}) {
-        row->addWidget(button);
-    }
-    box->setExtra(m_keep);
-    return box;
+    row->addTools({smaller, fit, larger});
+    return row;
 }
 
 QString HeatmapView::title() const
@@ -163,7 +147,9 @@ bool HeatmapView::canShow(const SelectedThing& thing) const
 
 void HeatmapView::refresh(Changes changes)
 {
-    if (changes.testFlag(Change::Run)) {
+    const QString modelName = QString::fromStdString(model().run().facts.modelName);
+    if (changes.testFlag(Change::Run) && modelName != m_modelName) {
+        m_modelName = modelName;
         m_settings.keptLimit.reset();
     }
     m_content = heatmapContent(model(), selection().thing());
@@ -234,7 +220,8 @@ void HeatmapView::showProbe(QPoint value)
 
 QStringList HeatmapView::exportFormats() const
 {
-    return {QStringLiteral("png"), QStringLiteral("svg"), QStringLiteral("pdf"), QStringLiteral("npy")};
+    return {QStringLiteral("png"), QStringLiteral("svg"), QStringLiteral("pdf"), QStringLiteral("csv"),
+            QStringLiteral("npy")};
 }
 
 base::Result<void> HeatmapView::exportTo(const std::filesystem::path& path)
@@ -244,6 +231,9 @@ base::Result<void> HeatmapView::exportTo(const std::filesystem::path& path)
     }
     if (path.extension() == ".npy") {
         return tensor::writeNpy(path, m_content.relevance);
+    }
+    if (path.extension() == ".csv") {
+        return base::writeFile(path, csvOf(m_content.plane));
     }
     return writeFigure(path, heatmapFigure(model(), m_content, m_settings));
 }

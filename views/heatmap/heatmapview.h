@@ -49,6 +49,7 @@ private:
 
     HeatmapSettings m_settings;
     HeatmapContent m_content;
+    QString m_modelName; ///< whose scale is kept
     HeatmapCanvas* m_canvas = nullptr;
     QComboBox* m_mode = nullptr;
     QComboBox* m_map = nullptr;

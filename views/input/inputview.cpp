@@ -2,7 +2,10 @@
 #include "views/input/inputview.h"
 
 #include "core/tensor/npy.h"
+#include "views/common/numbertext.h"
 #include "views/input/inputpane.h"
+
+#include <QVBoxLayout>
 
 namespace retro::views
 {
@@ -12,9 +15,26 @@ InputView::InputView(RunModel& model, Cursor& cursor, Selection& selection, QWid
 {
     setAccessibleName(tr("Input"));
     setEmptyText(tr("No input yet. Open a model and a picture, then run."));
-    m_pane = new InputPane(this);
+    auto* body = new QWidget(this);
+    auto* column = new QVBoxLayout(body);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    m_pane = new InputPane(body);
     m_pane->setAccessibleName(tr("The input of the model"));
-    setBody(m_pane);
+    m_tools = new CoverTools(body);
+    m_tools->hide();
+    column->addWidget(m_pane, 1);
+    column->addWidget(m_tools);
+    setBody(body);
+    connect(m_pane, &InputPane::covered, this, &InputView::takeCover);
+    connect(m_pane, &InputPane::brushLeft, this, &InputView::brushLeft);
+    connect(m_pane, &InputPane::brushSizeChanged, this, &InputView::showTools);
+    connect(m_tools, &CoverTools::brushSizeChanged, m_pane, &InputPane::setBrushSize);
+    connect(m_tools, &CoverTools::colorChanged, this, [this] {
+        if (cover().count() > 0) {
+            emit coverChanged();
+        }
+    });
 }
 
 const tensor::Tensor* InputView::input() const
@@ -29,13 +49,18 @@ QString InputView::subject() const
         return {};
     }
     QString shape = model().shapeText(model().graph().inputs().front());
-    return shape.startsWith(QStringLiteral("1 × ")) ? shape.mid(4) : shape;
+    if (shape.startsWith(QStringLiteral("1 × "))) {
+        shape.remove(0, 4);
+    }
+    return cover().count() > 0 ? tr("%1 · %2 covered").arg(shape, percentText(cover().share())) : shape;
 }
 
 QString InputView::hint() const
 {
-    return model().hasRun() && !model().input().isPicture ? tr("The numbers that the model is given.")
-                                                          : tr("The picture as the model sees it.");
+    if (model().hasRun() && !model().input().isPicture) {
+        return tr("The numbers that the model is given.");
+    }
+    return hasBrush() ? tr("Drag over the picture to hide pixels from the model.") : tr("As the model sees it.");
 }
 
 bool InputView::canShow(const SelectedThing& thing) const
@@ -88,7 +113,77 @@ void InputView::refresh(Changes changes)
         m_picture = heatmapOnly(grid.plane, symmetricScale(grid.plane.values), ColorMap());
     }
     m_pane->setContent(m_picture, sentence());
+    showTools();
 }
+
+void InputView::addCoverButtons(const QList<QAction*>& actions) { m_tools->addButtons(actions); }
+
+bool InputView::hasBrush() const { return m_pane->hasBrush(); }
+
+const CoverSheet& InputView::cover() const { return m_pane->sheet(); }
+
+CoverColor InputView::coverColor() const { return m_tools->color(); }
+
+void InputView::setBrush(bool isOn)
+{
+    m_pane->setBrush(isOn);
+    if (isOn) {
+        m_pane->setFocus(Qt::OtherFocusReason);
+    }
+    showTools();
+    emit captionChanged();
+}
+
+void InputView::showTools()
+{
+    m_tools->setBrushSize(m_pane->brushSize(), m_pane->widestBrush());
+    m_tools->setVisible(hasBrush() || cover().count() > 0);
+}
+
+void InputView::changeCover(const std::function<void(CoverSheet&)>& change)
+{
+    change(m_pane->sheet());
+    m_pane->takeSheet();
+    takeCover();
+}
+
+void InputView::takeCover()
+{
+    showTools();
+    emit captionChanged();
+    emit coverChanged();
+}
+
+void InputView::coverBox(const QRect& box)
+{
+    changeCover([&](CoverSheet& sheet) {
+        sheet.beginChange();
+        sheet.coverBox(box);
+    });
+}
+
+void InputView::undoCover() { changeCover(&CoverSheet::undo); }
+
+void InputView::redoCover() { changeCover(&CoverSheet::redo); }
+
+void InputView::uncoverAll()
+{
+    changeCover([](CoverSheet& sheet) {
+        sheet.beginChange();
+        sheet.uncoverAll();
+    });
+}
+
+void InputView::startCover()
+{
+    m_pane->sheet().start(m_picture.size());
+    m_pane->setApplied({});
+    m_pane->takeSheet();
+    showTools();
+    emit captionChanged();
+}
+
+void InputView::setAppliedCover(const CoverSheet::Pixels& pixels) { m_pane->setApplied(pixels); }
 
 base::Result<void> InputView::exportTo(const std::filesystem::path& path)
 {

@@ -3,15 +3,21 @@
 
 #include "views/common/heatmapimage.h"
 #include "views/common/view.h"
+#include "views/input/coversheet.h"
+#include "views/input/covertools.h"
 
 #include <QImage>
+
+#include <functional>
 
 namespace retro::views
 {
 
 class InputPane;
 
-/// The input as the model sees it: the picture in model pixels with its true class, or the numbers as a grid.
+/// The input as the model sees it: the picture in model pixels with its true class, or the numbers as a grid. With the
+/// brush on, the user covers pixels of the picture; the view only says which (coverChanged), the window asks the model
+/// again.
 class InputView final : public View
 {
     Q_OBJECT
@@ -31,13 +37,39 @@ public:
     /// "True class jug. The picture carries a tag."
     [[nodiscard]] QString sentence() const;
 
+    /// Buttons shown under the picture while pixels are being covered.
+    void addCoverButtons(const QList<QAction*>& actions);
+    /// Mouse and keys cover pixels.
+    void setBrush(bool isOn);
+    [[nodiscard]] bool hasBrush() const;
+    [[nodiscard]] const CoverSheet& cover() const;
+    [[nodiscard]] CoverColor coverColor() const;
+    void coverBox(const QRect& box);
+    void undoCover();
+    void redoCover();
+    void uncoverAll();
+    /// Another picture came: nothing is covered, nothing can be undone.
+    void startCover();
+    /// The covered pixels that the run on screen was made with.
+    void setAppliedCover(const CoverSheet::Pixels& pixels);
+
+signals:
+    /// Other pixels are covered now, or with another colour.
+    void coverChanged();
+    /// The user put the brush away.
+    void brushLeft();
+
 protected:
     void refresh(Changes changes) override;
     [[nodiscard]] QString emptyReason() const override;
 
 private:
     [[nodiscard]] const tensor::Tensor* input() const;
+    void changeCover(const std::function<void(CoverSheet&)>& change);
+    void takeCover();
+    void showTools();
     InputPane* m_pane = nullptr;
+    CoverTools* m_tools = nullptr;
     QImage m_picture;
 };
 

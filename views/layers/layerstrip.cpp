@@ -94,6 +94,19 @@ StripLayout layoutStrip(std::size_t count, const QRectF& area)
     return layout;
 }
 
+QString fittingName(const QString& name, const QFont& font, double width)
+{
+    if (fonts::widthOf(font, name) <= width) {
+        return name;
+    }
+    QString last = name.section(QLatin1Char(' '), -1);
+    if (!last.isEmpty() && last.front().isLetter()) {
+        last.front() = last.front().toUpper();
+        return QFontMetricsF(font).elidedText(last, Qt::ElideMiddle, width);
+    }
+    return QFontMetricsF(font).elidedText(name, Qt::ElideMiddle, width);
+}
+
 QImage layerPicture(const tensor::Tensor* relevance, int side, bool isChannelsLast)
 {
     if (relevance == nullptr || relevance->size() == 0) {
@@ -161,8 +174,7 @@ void LayerStrip::paintCell(QPainter& painter, std::size_t i, const StripLayout::
     const QFont name = fonts::label(weight);
     painter.setFont(name);
     painter.setPen(theme[hasArrived ? Role::Text : Role::Text3]);
-    painter.drawText(cell.name, Qt::AlignLeft | Qt::AlignVCenter,
-                     QFontMetricsF(name).elidedText(layer.name, Qt::ElideMiddle, cell.name.width()));
+    painter.drawText(cell.name, Qt::AlignLeft | Qt::AlignVCenter, fittingName(layer.name, name, cell.name.width()));
     painter.setFont(fonts::numbers(weight));
     painter.drawText(cell.share, Qt::AlignLeft | Qt::AlignVCenter | Qt::TextDontClip,
                      hasArrived ? percentText(layer.share) : tr("not yet"));

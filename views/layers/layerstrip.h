@@ -31,6 +31,9 @@ struct StripLayout
 };
 [[nodiscard]] StripLayout layoutStrip(std::size_t count, const QRectF& area);
 
+/// A layer's name as it fits: whole, else its last word ("Class scores" → "Scores", but "Block 4" stays), else elided.
+[[nodiscard]] QString fittingName(const QString& name, const QFont& font, double width);
+
 /// Small picture of a layer's relevance, `side` pixels: colours for maps, bars for vectors.
 [[nodiscard]] QImage layerPicture(const tensor::Tensor* relevance, int side, bool isChannelsLast);
 

@@ -87,16 +87,33 @@ void PromiseForest::build()
         if (!m_promises[i].parents.empty()) {
             continue;
         }
-        m_roots.push_back(makeRow(nullptr, m_roots.size(), base::PromiseId(i)));
-        m_roots.back()->isPromise = true;
-        m_rowOf[i] = m_roots.back().get();
-        open.push_back(m_roots.back().get());
+        open.push_back(addRoot(i));
     }
     while (!open.empty()) {
         PromiseRow* row = open.back();
         open.pop_back();
         addBranches(*row, open);
     }
+}
+
+PromiseRow* PromiseForest::addRoot(std::size_t promise)
+{
+    m_roots.push_back(makeRow(nullptr, m_roots.size(), base::PromiseId(promise)));
+    m_roots.back()->isPromise = true;
+    m_rowOf[promise] = m_roots.back().get();
+    return m_rowOf[promise];
+}
+
+void PromiseForest::settle(std::uint32_t promise, PromiseRow& row, std::vector<PromiseRow*>& open)
+{
+    const bool isNew = m_rowOf[promise] == nullptr;
+    if (isNew && row.depth >= kDeepestRow) {
+        open.push_back(addRoot(promise));
+    } else if (isNew) {
+        m_rowOf[promise] = &row;
+        open.push_back(&row);
+    }
+    row.isLink = m_rowOf[promise] != &row;
 }
 
 void PromiseForest::addBranches(PromiseRow& row, std::vector<PromiseRow*>& open)
@@ -107,11 +124,9 @@ void PromiseForest::addBranches(PromiseRow& row, std::vector<PromiseRow*>& open)
         auto child = makeRow(&row, row.children.size(), fed ? base::PromiseId(*fed) : row.promise);
         child->branch = b;
         child->isPromise = fed.has_value();
-        if (fed && m_rowOf[*fed] != nullptr) {
-            child->isLink = true;
-        } else if (fed) {
-            m_rowOf[*fed] = child.get();
-            open.push_back(child.get());
+        child->depth = row.depth + 1;
+        if (fed) {
+            settle(*fed, *child, open);
         }
         row.children.push_back(std::move(child));
     }

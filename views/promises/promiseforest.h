@@ -48,6 +48,7 @@ struct PromiseRow
 {
     PromiseRow* parent = nullptr;
     int position = 0;                    ///< among its siblings
+    int depth = 0;                       ///< rows above it
     base::PromiseId promise;             ///< whose state the row shows
     bool isPromise = false;              ///< false: a branch that feeds no promise
     bool isLink = false;                 ///< the promise stands elsewhere too, with its branches
@@ -55,7 +56,12 @@ struct PromiseRow
     std::vector<std::unique_ptr<PromiseRow>> children;
 };
 
-/// All promises of a run as a forest: roots are promises that no branch feeds. Plain data, built once per run.
+/// Rows below each other. Deep residual networks nest tens of thousands of promises; trees of that depth end a tree
+/// view's recursion and cannot be read, so the next promise starts a tree of its own and is linked from here.
+inline constexpr int kDeepestRow = 48;
+
+/// All promises of a run as a forest: roots are promises that no branch feeds, or that stand too deep to be shown under
+/// their parent. Plain data, built once per run.
 class PromiseForest
 {
 public:
@@ -80,6 +86,9 @@ public:
 private:
     void read(const trace::Run& run);
     void build();
+    PromiseRow* addRoot(std::size_t promise);
+    /// Gives a promise that a branch feeds its place: this row, a row elsewhere, or a tree of its own.
+    void settle(std::uint32_t promise, PromiseRow& row, std::vector<PromiseRow*>& open);
     void addBranches(PromiseRow& row, std::vector<PromiseRow*>& open);
 
     std::vector<PromiseFacts> m_promises;

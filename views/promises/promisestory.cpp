@@ -42,6 +42,19 @@ QString listed(QStringList names)
     return translated("%1 and %2").arg(names.join(QStringLiteral(", ")), last);
 }
 
+/// Who has not handed over yet, each once.
+QStringList sendersOf(const RunModel& model, const std::vector<trace::MissingEdge>& missing)
+{
+    QStringList senders;
+    for (const trace::MissingEdge& edge : missing) {
+        if (edge.consumer.isValid()) {
+            senders.append(model.label(edge.consumer));
+        }
+    }
+    senders.removeDuplicates();
+    return senders;
+}
+
 /// Writes the story of a promise that waits.
 class Waiting
 {
@@ -105,13 +118,7 @@ private:
         const trace::NodeState& node = m_model.state().nodes[m_facts.start.index()];
         const std::size_t all = node.parts.size();
         m_story.known.append(translated("Its relevance: part %1 of %2 has landed.").arg(node.landed).arg(all));
-        QStringList senders;
-        for (const trace::MissingEdge& edge : why.missing) {
-            if (edge.consumer.isValid()) {
-                senders.append(m_model.label(edge.consumer));
-            }
-        }
-        senders.removeDuplicates();
+        const QStringList senders = sendersOf(m_model, why.missing);
         m_story.missing = senders.isEmpty() ? translated("Missing: a part of the relevance of %1").arg(name)
                                             : translated("Missing: %1 → %2").arg(listed(senders), name);
         if (why.nextVisit) {
@@ -157,6 +164,47 @@ private:
     PromiseStory& m_story;
 };
 
+/// ".1 stem/relu1: found at visit 6, 2 nodes on".
+QString operandLine(const RunModel& model, const PromiseForest& forest, base::PromiseId promise, std::size_t branch)
+{
+    const BranchFacts& facts = forest.promises()[promise.index()].branches[branch];
+    const std::uint64_t now = model.position();
+    const QString end = facts.searchEnd.isValid() ? model.placeLabel(facts.searchEnd) : translated("a constant");
+    const bool isRaised = promise.index() < model.state().promises.size();
+    const std::size_t passed = isRaised ? model.state().promises[promise.index()].branches[branch].path.size() : 0;
+    const QString chain = passed == 0   ? QString()
+                          : passed == 1 ? translated(", through 1 node")
+                                        : translated(", through %1 nodes").arg(passed);
+    if (hasHappened(facts.argumentAt, now)) {
+        return translated(".%1 %2: found at visit %3%4")
+            .arg(QString::number(branch), end, visitText(model, *facts.argumentAt), chain);
+    }
+    const bool isInPromise = facts.fed && forest.promises()[*facts.fed].raisedAt < now;
+    return isInPromise ? translated(".%1 missing: waits in P%2%3").arg(branch).arg(*facts.fed).arg(chain)
+                       : translated(".%1 missing: its search is on its way%2").arg(branch).arg(chain);
+}
+
+QStringList operandLines(const RunModel& model, const PromiseForest& forest, base::PromiseId promise)
+{
+    const PromiseFacts& facts = forest.promises()[promise.index()];
+    QStringList lines;
+    if (facts.raisedAt >= model.position()) {
+        return lines;
+    }
+    for (std::size_t branch = 0; branch < facts.branches.size(); ++branch) {
+        lines.append(operandLine(model, forest, promise, branch));
+    }
+    QStringList parents;
+    for (const std::uint32_t parent : facts.parents) {
+        parents.append(QStringLiteral("P%1").arg(parent));
+    }
+    parents.removeDuplicates();
+    if (!parents.isEmpty()) {
+        lines.append(translated("Asked for by %1.").arg(listed(parents)));
+    }
+    return lines;
+}
+
 } // namespace
 
 PromiseStory promiseStory(const RunModel& model, const PromiseForest& forest, base::PromiseId promise)
@@ -169,19 +217,20 @@ PromiseStory promiseStory(const RunModel& model, const PromiseForest& forest, ba
     if (facts.completedAt) {
         story.fulfilled = *facts.completedAt + 1;
     }
+    story.operands = operandLines(model, forest, promise);
     const PromiseRow* row = forest.rowOf(promise);
     story.state = row != nullptr ? forest.stateOf(*row, model.position()) : PromiseRowState::NotYet;
     if (facts.raisedAt >= model.position()) {
         story.state = PromiseRowState::NotYet;
         story.badge = translated("not yet");
-        story.known.append(translated("It is raised at visit %1.").arg(visitText(model, facts.raisedAt)));
+        story.known.append(translated("It is opened at visit %1.").arg(visitText(model, facts.raisedAt)));
         return story;
     }
     const auto firstVisit = static_cast<std::int64_t>(model.run().visitOf(facts.raisedAt));
     if (story.state == PromiseRowState::Fulfilled) {
         const auto lastVisit = static_cast<std::int64_t>(model.run().visitOf(*facts.completedAt));
         story.badge = translated("fulfilled");
-        story.known.append(translated("Raised at visit %1 because a rule needs a value that nobody saved.")
+        story.known.append(translated("Opened at visit %1 because a rule needs a value that nobody saved.")
                                .arg(countText(firstVisit + 1)));
         story.known.append(translated("Fulfilled at visit %1.").arg(countText(lastVisit + 1)));
         return story;
@@ -192,6 +241,36 @@ PromiseStory promiseStory(const RunModel& model, const PromiseForest& forest, ba
         story.badge = age == 1 ? translated("waits, 1 visit") : translated("waits, %1 visits").arg(countText(age));
     }
     Waiting(model, forest, promise, story).tell();
+    return story;
+}
+
+PromiseStory nodeStory(const RunModel& model, base::NodeId node)
+{
+    PromiseStory story;
+    story.isNode = true;
+    story.title = QStringLiteral("%1 · %2").arg(model.op(node), model.label(node));
+    trace::Why why = trace::whyNotVisited(model.timeline(), node);
+    story.known.append(why.visits == 0   ? translated("It has not been visited yet.")
+                       : why.visits == 1 ? translated("It was visited once.")
+                                         : translated("It was visited %1 times.").arg(why.visits));
+    if (why.inEdges > 0) {
+        story.known.append(translated("%1 of %2 parts have landed.")
+                               .arg(why.inEdges - static_cast<std::uint32_t>(why.missing.size()))
+                               .arg(why.inEdges));
+    }
+    const QStringList senders = sendersOf(model, why.missing);
+    if (!senders.isEmpty()) {
+        story.missing = translated("Missing: %1 → %2").arg(listed(senders), model.label(node));
+    } else if (why.waitsFor.promise.isValid()) {
+        story.missing = translated("Missing: P%1.%2").arg(why.waitsFor.promise.value).arg(why.waitsFor.branch);
+    }
+    if (why.nextVisit) {
+        why.lines.pop_back(); // says the next visit, which is a button here
+        story.fulfilled = model.run().visitStart[*why.nextVisit] + 1;
+    }
+    for (const std::string& line : why.lines) {
+        story.details.append(QString::fromStdString(line));
+    }
     return story;
 }
 

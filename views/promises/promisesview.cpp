@@ -7,12 +7,16 @@
 #include "views/common/numbertext.h"
 #include "views/promises/promisedelegate.h"
 #include "views/promises/promisetreemodel.h"
-#include "views/promises/whypane.h"
 
+#include <QButtonGroup>
+#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QMenu>
-#include <QSplitter>
+#include <QToolButton>
 #include <QTreeView>
+#include <QVBoxLayout>
+
+#include <array>
 
 namespace retro::views
 {
@@ -23,28 +27,19 @@ PromisesView::PromisesView(RunModel& model, Cursor& cursor, Selection& selection
     setAccessibleName(tr("Promises"));
     setEmptyText(tr("No promises yet. Open a model and run it."));
     m_items = new PromiseTreeModel(model, this);
-    m_splitter = new QSplitter(Qt::Vertical, this);
-    m_splitter->setChildrenCollapsible(false);
     makeTree();
-    m_why = new WhyPane(m_splitter);
-    m_splitter->addWidget(m_why);
-    m_splitter->setStretchFactor(0, 3);
-    m_splitter->setStretchFactor(1, 2);
-    connect(m_why, &WhyPane::openingRequested, this, &PromisesView::goToOpening);
-    connect(m_why, &WhyPane::fulfilmentRequested, this, &PromisesView::goToFulfilment);
-    connect(m_why, &WhyPane::nodeRequested, this, [this] {
-        const base::NodeId node =
-            this->model().hasRun() ? this->model().nodeOf(this->selection().thing()) : base::NodeId();
-        if (node.isValid()) {
-            this->selection().selectNode(node);
-        }
-    });
-    setBody(m_splitter);
+    auto* body = new QWidget(this);
+    auto* column = new QVBoxLayout(body);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(makeFilterRow());
+    column->addWidget(m_tree, 1);
+    setBody(body);
 }
 
 void PromisesView::makeTree()
 {
-    m_tree = new QTreeView(m_splitter);
+    m_tree = new QTreeView(this);
     m_tree->setAccessibleName(tr("Tree of promises"));
     m_tree->setFrameShape(QFrame::NoFrame);
     m_tree->setModel(m_items);
@@ -61,14 +56,69 @@ void PromisesView::makeTree()
     header->resizeSection(PromiseTreeModel::StateColumn,
                           static_cast<int>(fonts::widthOf(fonts::label(), wordOf(PromiseRowState::Fulfilled))) +
                               fonts::px(34));
-    header->resizeSection(PromiseTreeModel::VisitsColumn,
-                          static_cast<int>(fonts::widthOf(fonts::smallNumbers(), QStringLiteral("000 – 000"))) +
-                              fonts::px(14));
     header->setMinimumSectionSize(fonts::px(40));
-    m_splitter->addWidget(m_tree);
     connect(m_tree->selectionModel(), &QItemSelectionModel::currentChanged, this, &PromisesView::chooseRow);
     connect(m_tree, &QTreeView::doubleClicked, this, &PromisesView::goToOpening);
     connect(m_tree, &QTreeView::customContextMenuRequested, this, &PromisesView::showMenu);
+}
+
+QWidget* PromisesView::makeFilterRow()
+{
+    auto* box = new QWidget(this);
+    auto* row = new QHBoxLayout(box);
+    row->setContentsMargins(fonts::px(8), 0, fonts::px(8), fonts::px(4));
+    row->setSpacing(0);
+    auto* group = new QButtonGroup(this);
+    const std::array names{tr("All"), tr("Waiting"), tr("Fulfilled")};
+    const std::array tips{tr("Every promise of the run, also those still to come"), tr("Only what waits at this step"),
+                          tr("Only what is fulfilled at this step")};
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        auto* button = new QToolButton(box);
+        button->setText(names[i]);
+        button->setToolTip(tips[i]);
+        button->setCheckable(true);
+        button->setChecked(i == 0);
+        button->setProperty("segment", true);
+        group->addButton(button);
+        row->addWidget(button);
+        connect(button, &QToolButton::clicked, this, [this, i] { setFilter(static_cast<Filter>(i)); });
+        m_filterButtons.push_back(button);
+    }
+    row->addStretch(1);
+    return box;
+}
+
+void PromisesView::setFilter(Filter filter)
+{
+    m_filter = filter;
+    m_filterButtons[static_cast<std::size_t>(filter)]->setChecked(true);
+    applyFilter();
+}
+
+void PromisesView::restoreState(const QByteArray& state)
+{
+    const int filter = state.toInt();
+    setFilter(filter == 1 || filter == 2 ? static_cast<Filter>(filter) : Filter::All);
+}
+
+void PromisesView::applyFilter()
+{
+    for (const auto& root : m_items->forest().roots()) {
+        showRow(*root, {});
+    }
+}
+
+/// Shows or hides a row and those below it; true when it is shown. As deep as the forest, which is bounded.
+bool PromisesView::showRow(const PromiseRow& row, const QModelIndex& parent)
+{
+    const PromiseRowState wanted = m_filter == Filter::Waiting ? PromiseRowState::Waits : PromiseRowState::Fulfilled;
+    bool isShown = m_filter == Filter::All || m_items->forest().stateOf(row, m_items->position()) == wanted;
+    const QModelIndex index = m_items->index(row.position, 0, parent);
+    for (const auto& child : row.children) {
+        isShown = showRow(*child, index) || isShown;
+    }
+    m_tree->setRowHidden(row.position, parent, !isShown);
+    return isShown;
 }
 
 QString PromisesView::subject() const
@@ -92,7 +142,7 @@ bool PromisesView::canShow(const SelectedThing& thing) const
 QString PromisesView::emptyReason() const
 {
     return m_items->forest().isEmpty()
-               ? tr("This run raised no promise: every value that a rule needs was saved or passed on.")
+               ? tr("This run opened no promise: every value that a rule needs was saved or passed on.")
                : QString();
 }
 
@@ -100,10 +150,18 @@ void PromisesView::refresh(Changes changes)
 {
     if (changes.testFlag(Change::Run)) {
         m_items->resetRun();
+        const QString last = countText(model().run().visitCount());
+        m_tree->header()->resizeSection(
+            PromiseTreeModel::VisitsColumn,
+            static_cast<int>(fonts::widthOf(fonts::smallNumbers(), QStringLiteral("%1 – %1").arg(last))) +
+                fonts::px(18));
         m_tree->expandAll();
     }
     if (changes.testFlag(Change::State)) {
         m_items->setPosition(model().position());
+    }
+    if (m_filter != Filter::All && changes.testAnyFlags(Change::Run | Change::State)) {
+        applyFilter();
     }
     showSelection();
 }
@@ -113,7 +171,6 @@ void PromisesView::showSelection()
     const std::optional<base::PromiseId> promise = selection().promise();
     const QModelIndex index = promise ? m_items->indexOf(*promise) : QModelIndex();
     if (!index.isValid()) {
-        m_why->clear();
         if (!promise) {
             m_tree->selectionModel()->clear();
         }
@@ -123,11 +180,6 @@ void PromisesView::showSelection()
     if (current == nullptr || current->promise != *promise) {
         m_tree->setCurrentIndex(index);
     }
-    const PromiseStory story = promiseStory(model(), m_items->forest(), *promise);
-    const auto visit = [&](std::uint64_t position) {
-        return countText(std::int64_t{model().run().visitOf(position - 1)} + 1);
-    };
-    m_why->setStory(story, visit(story.opened), story.fulfilled ? visit(*story.fulfilled) : QString());
 }
 
 void PromisesView::chooseRow(const QModelIndex& index)
@@ -166,8 +218,8 @@ void PromisesView::showMenu(const QPoint& at)
     selection().selectPromise(row->promise);
     auto* menu = new QMenu(this);
     menu->setAttribute(Qt::WA_DeleteOnClose);
-    menu->addAction(tr("Go to where it is raised"), this, &PromisesView::goToOpening);
-    QAction* fulfilment = menu->addAction(tr("Go to where it is fulfilled"), this, &PromisesView::goToFulfilment);
+    menu->addAction(tr("Go to its opening"), this, &PromisesView::goToOpening);
+    QAction* fulfilment = menu->addAction(tr("Go to its fulfilment"), this, &PromisesView::goToFulfilment);
     fulfilment->setEnabled(m_items->forest().promises()[row->promise.index()].completedAt.has_value());
     menu->popup(m_tree->viewport()->mapToGlobal(at));
 }
@@ -200,9 +252,5 @@ base::Result<void> PromisesView::exportTo(const std::filesystem::path& path)
     }
     return base::writeFile(path, csv());
 }
-
-QByteArray PromisesView::saveState() const { return m_splitter->saveState(); }
-
-void PromisesView::restoreState(const QByteArray& state) { m_splitter->restoreState(state); }
 
 } // namespace retro::views

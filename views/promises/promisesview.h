@@ -3,22 +3,24 @@
 
 #include "views/common/view.h"
 
-class QSplitter;
+class QToolButton;
 class QTreeView;
 
 namespace retro::views
 {
 
 class PromiseTreeModel;
-class WhyPane;
+struct PromiseRow;
 
-/// Values that a rule needs and nobody saved: the promises of the run as a tree, at the cursor, and below it why the
-/// selected one waits.
+/// Values that a rule needs and nobody saved: the promises of the run as a tree, at the cursor.
 class PromisesView final : public View
 {
     Q_OBJECT
 
 public:
+    /// Which rows are shown; rows above a shown one always are.
+    enum class Filter { All, Waiting, Fulfilled };
+
     PromisesView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent = nullptr);
 
     [[nodiscard]] QString title() const override { return tr("Promises"); }
@@ -27,7 +29,10 @@ public:
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
     [[nodiscard]] QStringList exportFormats() const override { return {QStringLiteral("csv")}; }
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
-    [[nodiscard]] QByteArray saveState() const override;
+
+    [[nodiscard]] Filter filter() const { return m_filter; }
+    void setFilter(Filter filter);
+    [[nodiscard]] QByteArray saveState() const override { return QByteArray::number(static_cast<int>(m_filter)); }
     void restoreState(const QByteArray& state) override;
 
 public slots:
@@ -41,15 +46,18 @@ protected:
 
 private:
     void makeTree();
+    QWidget* makeFilterRow();
+    void applyFilter();
+    bool showRow(const PromiseRow& row, const QModelIndex& parent);
     void showSelection();
     void chooseRow(const QModelIndex& index);
     void showMenu(const QPoint& at);
     [[nodiscard]] std::string csv() const;
 
     PromiseTreeModel* m_items = nullptr;
-    QSplitter* m_splitter = nullptr;
+    Filter m_filter = Filter::All;
+    std::vector<QToolButton*> m_filterButtons; ///< by Filter
     QTreeView* m_tree = nullptr;
-    WhyPane* m_why = nullptr;
 };
 
 } // namespace retro::views

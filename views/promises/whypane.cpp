@@ -81,7 +81,7 @@ void showText(QLabel& label, const QString& text)
 
 WhyPane::WhyPane(QWidget* parent) : QWidget(parent)
 {
-    setAccessibleName(tr("Why is it waiting?"));
+    setAccessibleName(tr("What it waits for"));
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(fonts::px(10), fonts::px(8), fonts::px(10), fonts::px(8));
     column->setSpacing(fonts::px(6));
@@ -97,19 +97,21 @@ WhyPane::WhyPane(QWidget* parent) : QWidget(parent)
     column->addWidget(m_known);
     column->addWidget(m_missing);
     column->addWidget(m_details);
-    auto* buttons = new QHBoxLayout;
-    buttons->setSpacing(fonts::px(8));
+    m_operands = makeText(QFont::Normal, this);
+    column->addWidget(m_operands);
+    m_buttons = new QBoxLayout(QBoxLayout::LeftToRight);
+    m_buttons->setSpacing(fonts::px(8));
     m_opened = new QPushButton(this);
-    m_opened->setToolTip(tr("Go to where the promise is raised"));
+    m_opened->setToolTip(tr("Go to where the promise is opened"));
     m_fulfilled = new QPushButton(this);
     m_fulfilled->setToolTip(tr("Go to where the promise is fulfilled"));
     m_node = new QPushButton(tr("Select node"), this);
-    m_node->setToolTip(tr("Select the node that raised the promise"));
+    m_node->setToolTip(tr("Select the node that opened the promise"));
     for (QPushButton* button : {m_opened, m_fulfilled, m_node}) {
-        buttons->addWidget(button);
+        m_buttons->addWidget(button);
     }
-    buttons->addStretch(1);
-    column->addLayout(buttons);
+    m_buttons->addStretch(1);
+    column->addLayout(m_buttons);
     column->addStretch(1);
     connect(m_opened, &QPushButton::clicked, this, &WhyPane::openingRequested);
     connect(m_fulfilled, &QPushButton::clicked, this, &WhyPane::fulfilmentRequested);
@@ -122,9 +124,10 @@ WhyPane::WhyPane(QWidget* parent) : QWidget(parent)
 void WhyPane::applyColors()
 {
     const Theme& colors = theme(this);
-    for (QLabel* label : {m_known, m_missing, m_details}) {
+    for (QLabel* label : {m_known, m_missing, m_details, m_operands}) {
         QPalette palette = label->palette();
-        palette.setColor(QPalette::WindowText, colors[label == m_details ? Role::Text2 : Role::Text]);
+        palette.setColor(QPalette::WindowText,
+                         colors[label == m_details || label == m_operands ? Role::Text2 : Role::Text]);
         label->setPalette(palette);
     }
 }
@@ -135,28 +138,49 @@ void WhyPane::setStory(const PromiseStory& story, const QString& openedVisit, co
     m_title->setText(story.title);
     m_title->show();
     static_cast<StateBadge*>(m_badge)->setState(story.state, story.badge);
-    m_badge->show();
+    m_badge->setVisible(!story.badge.isEmpty());
     showText(*m_known, story.known.join(QLatin1Char('\n')));
     showText(*m_missing, story.missing);
     showText(*m_details, story.details.join(QLatin1Char('\n')));
-    m_opened->setText(tr("Raised %1").arg(openedVisit));
-    m_fulfilled->setText(fulfilledVisit.isEmpty() ? tr("Never fulfilled") : tr("Fulfilled %1").arg(fulfilledVisit));
-    m_fulfilled->setEnabled(story.fulfilled.has_value());
-    for (QPushButton* button : {m_opened, m_fulfilled, m_node}) {
-        button->show();
+    showText(*m_operands, story.operands.join(QLatin1Char('\n')));
+    m_opened->setText(tr("Opened %1").arg(openedVisit));
+    if (story.isNode) {
+        m_fulfilled->setText(fulfilledVisit.isEmpty() ? tr("No further visit")
+                                                      : tr("Next visit %1").arg(fulfilledVisit));
+        m_fulfilled->setToolTip(tr("Go to the next visit of this node"));
+    } else {
+        m_fulfilled->setText(fulfilledVisit.isEmpty() ? tr("Never fulfilled") : tr("Fulfilled %1").arg(fulfilledVisit));
+        m_fulfilled->setToolTip(tr("Go to where the promise is fulfilled"));
     }
+    m_fulfilled->setEnabled(story.fulfilled.has_value());
+    m_opened->setVisible(!story.isNode);
+    m_node->setVisible(!story.isNode);
+    m_fulfilled->show();
 }
 
 void WhyPane::clear()
 {
     m_title->hide();
     m_badge->hide();
-    showText(*m_known, tr("Select a promise to see what it waits for."));
+    showText(*m_known, tr("Select a promise or a node to see what it waits for."));
     showText(*m_missing, {});
     showText(*m_details, {});
+    showText(*m_operands, {});
     for (QPushButton* button : {m_opened, m_fulfilled, m_node}) {
         button->hide();
     }
+}
+
+QSize WhyPane::minimumSizeHint() const { return {fonts::px(160), QWidget::minimumSizeHint().height()}; }
+
+void WhyPane::resizeEvent(QResizeEvent* event)
+{
+    int wide = 2 * fonts::px(10);
+    for (const QPushButton* button : {m_opened, m_fulfilled, m_node}) {
+        wide += button->isHidden() ? 0 : button->sizeHint().width() + m_buttons->spacing();
+    }
+    m_buttons->setDirection(width() < wide ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
+    QWidget::resizeEvent(event);
 }
 
 void WhyPane::paintEvent(QPaintEvent* /*event*/)

@@ -5,6 +5,7 @@
 
 #include <QWidget>
 
+class QBoxLayout;
 class QLabel;
 class QPushButton;
 
@@ -13,7 +14,7 @@ namespace retro::views
 
 class ElidedLabel;
 
-/// "Why is it waiting?": the story of the selected promise with buttons that move the cursor.
+/// The story of the selected promise or node, with buttons that move the cursor.
 class WhyPane final : public QWidget
 {
     Q_OBJECT
@@ -22,9 +23,11 @@ public:
     explicit WhyPane(QWidget* parent = nullptr);
 
     void setStory(const PromiseStory& story, const QString& openedVisit, const QString& fulfilledVisit);
-    /// No promise is selected.
+    /// Nothing is selected.
     void clear();
     [[nodiscard]] const PromiseStory& story() const { return m_story; }
+    /// Narrower than the buttons side by side: they go below each other.
+    [[nodiscard]] QSize minimumSizeHint() const override;
 
 signals:
     void openingRequested();
@@ -33,6 +36,7 @@ signals:
 
 protected:
     void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
     void applyColors();
@@ -42,6 +46,8 @@ private:
     QLabel* m_known = nullptr;
     QLabel* m_missing = nullptr;
     QLabel* m_details = nullptr;
+    QLabel* m_operands = nullptr;
+    QBoxLayout* m_buttons = nullptr;
     QPushButton* m_opened = nullptr;
     QPushButton* m_fulfilled = nullptr;
     QPushButton* m_node = nullptr;

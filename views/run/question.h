@@ -2,7 +2,9 @@
 #pragma once
 
 #include "core/tensor/tensor.h"
+#include "views/run/preparation.h"
 
+#include <QImage>
 #include <QString>
 #include <QStringList>
 
@@ -15,9 +17,10 @@ namespace retro::views
 struct Question
 {
     QString input;     ///< file, "zeros", "random:1"; empty = none chosen
-    QString target;    ///< "argmax" or a class index
+    QString target;    ///< "argmax", a class index, or a value by name
     QString start;     ///< "logit", "one", …
-    QString composite; ///< built-in name
+    QString composite; ///< built-in name, with numbers if turned: "epsilon_plus:epsilon=0.1"
+    Preparation preparation = {};
     bool operator==(const Question&) const = default;
 };
 
@@ -36,7 +39,25 @@ struct ModelFacts
     QStringList labels;
     std::vector<InputChoice> inputs;
     bool takesPictures = false;
-    QString problem; ///< what is unsupported; empty = nothing
+    QString problem;         ///< what is unsupported; empty = nothing
+    QStringList values = {}; ///< names of the values that can be explained
+    Preparation preparation = {};
+};
+
+/// What the model is given, small: the picture, and the range of its numbers or what is wrong with them.
+struct InputPreview
+{
+    QImage picture;  ///< null for inputs that are no pictures
+    QString figures; ///< "3 × 96 × 96, −2.1 to 2.6"
+    QString problem; ///< why the input cannot be used; empty = it can
+};
+
+/// What is known of a question before it runs.
+struct QuestionCheck
+{
+    InputPreview preview;
+    QString rules;   ///< "z-plus 12 · epsilon 1"
+    QString problem; ///< what is refused, by name; empty = it can run
 };
 
 /// A small heatmap of another composite for the present input.

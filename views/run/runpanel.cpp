@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/run/runpanel.h"
 
+#include "views/common/elidedlabel.h"
 #include "views/common/fonts.h"
-#include "views/common/heatmapimage.h"
 #include "views/common/icons.h"
 #include "views/common/style.h"
 #include "views/common/theme.h"
+#include "views/run/preparationfields.h"
+#include "views/run/rulefields.h"
 #include "views/run/thumbnailbutton.h"
 
+#include <QCheckBox>
 #include <QComboBox>
-#include <QEvent>
 #include <QGridLayout>
 #include <QLabel>
+#include <QLineEdit>
 #include <QPushButton>
 #include <QScrollArea>
+#include <QShowEvent>
 #include <QToolButton>
 #include <QVBoxLayout>
 
-#include <array>
+#include <cmath>
 
 namespace retro::views
 {
@@ -25,161 +29,160 @@ namespace retro::views
 namespace
 {
 
-/// Share of the values of a thumbnail whose colour is not clipped.
-constexpr double kThumbnailPercentile = 99.5;
-
-struct CompositeName
-{
-    const char* name;
-    const char* title;
-};
-
-constexpr std::array kComposites{
-    CompositeName{"epsilon", QT_TRANSLATE_NOOP("retro::views::RunPanel", "Epsilon")},
-    CompositeName{"epsilon_plus", QT_TRANSLATE_NOOP("retro::views::RunPanel", "Epsilon + z-plus")},
-    CompositeName{"epsilon_plus_flat", QT_TRANSLATE_NOOP("retro::views::RunPanel", "Epsilon + z-plus, flat")},
-    CompositeName{"epsilon_alpha2_beta1", QT_TRANSLATE_NOOP("retro::views::RunPanel", "Alpha 2 beta 1")},
-    CompositeName{"epsilon_alpha2_beta1_flat", QT_TRANSLATE_NOOP("retro::views::RunPanel", "Alpha 2 beta 1, flat")},
-    CompositeName{"epsilon_gamma_box", QT_TRANSLATE_NOOP("retro::views::RunPanel", "Gamma, box")},
-    CompositeName{"excitation_backprop", QT_TRANSLATE_NOOP("retro::views::RunPanel", "Excitation backprop")},
-    CompositeName{"guided_backprop", QT_TRANSLATE_NOOP("retro::views::RunPanel", "Guided backprop")},
-    CompositeName{"deconvnet", QT_TRANSLATE_NOOP("retro::views::RunPanel", "DeconvNet")},
-    CompositeName{"beta_smooth", QT_TRANSLATE_NOOP("retro::views::RunPanel", "Beta smooth")},
-    CompositeName{"dynamic", QT_TRANSLATE_NOOP("retro::views::RunPanel", "Dynamic (magnitudes)")},
-    CompositeName{"gradient", QT_TRANSLATE_NOOP("retro::views::RunPanel", "Gradient")},
-    CompositeName{"gradient_x_input", QT_TRANSLATE_NOOP("retro::views::RunPanel", "Gradient × input")},
-};
-
-void choose(QComboBox& box, const QString& data)
-{
-    const int at = box.findData(data);
-    if (at >= 0) {
-        box.setCurrentIndex(at);
-    }
-}
-
-QImage thumbnailOf(const tensor::Tensor& relevance)
-{
-    const auto plane = channelSum(relevance);
-    if (!plane) {
-        return {};
-    }
-    return heatmapOnly(*plane, symmetricScale(plane->values, kThumbnailPercentile), ColorMap());
-}
+/// Characters of a choice that can be read however narrow the panel is.
+constexpr int kLeastCharacters = 9;
 
 } // namespace
-
-QStringList RunPanel::composites()
-{
-    QStringList names;
-    for (const CompositeName& composite : kComposites) {
-        names.append(QLatin1String(composite.name));
-    }
-    return names;
-}
-
-QString RunPanel::compositeTitle(const QString& composite)
-{
-    for (const CompositeName& known : kComposites) {
-        if (composite == QLatin1String(known.name)) {
-            return tr(known.title);
-        }
-    }
-    return composite;
-}
 
 RunPanel::RunPanel(QWidget* parent) : QWidget(parent)
 {
     auto* outer = new QVBoxLayout(this);
     outer->setContentsMargins(0, 0, 0, 0);
     outer->setSpacing(0);
-    auto* area = new QScrollArea(this);
-    area->setWidgetResizable(true);
-    area->setFrameShape(QFrame::NoFrame);
-    area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    auto* content = new QWidget(area);
+    m_area = new QScrollArea(this);
+    m_area->setWidgetResizable(true);
+    m_area->setFrameShape(QFrame::NoFrame);
+    m_area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_area->setFocusPolicy(Qt::NoFocus);
+    auto* content = new QWidget(m_area);
     auto* column = new QVBoxLayout(content);
-    const int margin = fonts::px(12);
-    column->setContentsMargins(margin, fonts::px(4), margin, fonts::px(8));
-    column->setSpacing(fonts::px(6));
-
-    column->addWidget(makeSection(tr("Model")));
-    m_model = new QLabel(tr("nothing open"), content);
-    m_model->setTextFormat(Qt::PlainText);
-    m_summary = new QLabel(content);
-    m_summary->setTextFormat(Qt::PlainText);
-    m_problem = new QLabel(content);
-    m_problem->setWordWrap(true);
-    m_problem->setTextFormat(Qt::PlainText);
-    m_problem->hide();
-    m_openModel = new QPushButton(tr("Open model…"), content);
-    column->addWidget(m_model);
-    column->addWidget(m_summary);
-    column->addWidget(m_problem);
-    column->addWidget(m_openModel);
-
+    const int margin = fonts::px(kMargin);
+    column->setContentsMargins(margin, 0, margin, fonts::px(8));
+    column->setSpacing(fonts::px(kGap));
     auto* grid = new QGridLayout;
-    grid->setHorizontalSpacing(fonts::px(8));
+    grid->setHorizontalSpacing(fonts::px(kGap));
     grid->setVerticalSpacing(fonts::px(6));
     grid->setColumnStretch(1, 1);
-    m_input = new QComboBox(content);
-    m_openInput = new QToolButton(content);
-    m_openInput->setIcon(icons::icon(QStringLiteral("open")));
-    m_openInput->setToolTip(tr("Choose a picture or an .npy file"));
-    m_openInput->setAccessibleName(m_openInput->toolTip());
-    m_target = new QComboBox(content);
-    m_start = new QComboBox(content);
+    grid->setColumnMinimumWidth(0, static_cast<int>(std::ceil(fonts::widthOf(fonts::label(), tr("Mean, std")))) + 1);
+    column->addLayout(grid);
+    addModel(*grid);
+    addQuestion(*grid);
+    addRules(*grid);
+    column->addLayout(makeThumbnails());
+    m_rules = new RuleFields(content);
+    m_rules->setSpecification(m_composite->currentData().toString());
+    column->addWidget(m_rules);
+    connect(m_rules, &RuleFields::changed, this, &RunPanel::rulesTurned);
+    m_applies = new ElidedLabel({}, Role::Text3, fonts::label(), content);
+    m_applies->setAccessibleName(tr("Which rules the layers follow"));
+    column->addWidget(m_applies);
+    column->addStretch(1);
+    m_area->setWidget(content);
+    outer->addWidget(m_area, 1);
+    outer->addLayout(makeFoot());
+
+    // A view like the others: on the base colour, not on the window's grey.
+    setAutoFillBackground(true);
+    for (QWidget* ground : {static_cast<QWidget*>(this), m_area->viewport(), content}) {
+        ground->setBackgroundRole(QPalette::Base);
+    }
+    connect(&ThemeHub::instance(), &ThemeHub::changed, this, &RunPanel::applyColors);
+    applyColors();
+    setModel({});
+}
+
+void RunPanel::addModel(QGridLayout& grid)
+{
+    addSection(grid, tr("Model"));
+    m_model = new ElidedLabel({}, Role::Text, fonts::content(QFont::Medium), this);
+    m_changeModel = makeOpenButton(tr("Open another model (Ctrl+O)"));
+    const int row = grid.rowCount();
+    grid.addWidget(m_model, row, 0, 1, 2);
+    grid.addWidget(m_changeModel, row, 2);
+    m_summary = new QLabel(this);
+    m_summary->setFont(fonts::label());
+    m_summary->setForegroundRole(QPalette::WindowText);
+    m_summary->setWordWrap(true);
+    m_summary->setTextFormat(Qt::PlainText);
+    grid.addWidget(m_summary, row + 1, 0, 1, 3);
+    m_problem = new QLabel(this);
+    m_problem->setFont(fonts::label());
+    m_problem->setForegroundRole(QPalette::WindowText);
+    m_problem->setWordWrap(true);
+    m_problem->setTextFormat(Qt::PlainText);
+    grid.addWidget(m_problem, row + 2, 0, 1, 3);
+    m_openModel = new QPushButton(tr("Open model…"), this);
+    m_openModel->setToolTip(tr("Open a model or a recorded run (Ctrl+O)"));
+    grid.addWidget(m_openModel, row + 3, 0, 1, 3);
+    connect(m_changeModel, &QToolButton::clicked, this, &RunPanel::openModelRequested);
+    connect(m_openModel, &QPushButton::clicked, this, &RunPanel::openModelRequested);
+}
+
+void RunPanel::addQuestion(QGridLayout& grid)
+{
+    addSection(grid, tr("Input"));
+    m_input = new QComboBox(this);
+    m_openInput = makeOpenButton(tr("Choose a picture or an .npy file"));
+    m_fields.push_back({m_openInput, m_openInput->toolTip()});
+    m_inputName = addField(grid, tr("Data"), *m_input, tr("What the model is given"), m_openInput);
+    connect(m_openInput, &QToolButton::clicked, this, &RunPanel::openInputRequested);
+    connect(m_input, &QComboBox::activated, this, &RunPanel::questionChanged);
+    m_preparation = new PreparationFields(this);
+    grid.addWidget(m_preparation, grid.rowCount(), 0, 1, 3);
+    connect(m_preparation, &PreparationFields::changed, this, &RunPanel::takePreparation);
+    addSection(grid, tr("Question"));
+    m_target = new QComboBox(this);
+    addField(grid, tr("Target"), *m_target, tr("The class whose score is explained, or any value of the model"));
+    m_value = new QLineEdit(this);
+    m_value->setObjectName(QStringLiteral("value"));
+    m_value->setAccessibleName(tr("Value to explain"));
+    m_value->setToolTip(tr("Name of a value, with indices if wanted: /block1/add:0,3"));
+    m_value->setPlaceholderText(tr("name, or name:i,j"));
+    m_value->hide();
+    grid.addWidget(m_value, grid.rowCount(), 1, 1, 2);
+    connect(m_target, &QComboBox::activated, this, &RunPanel::takeTarget);
+    connect(m_value, &QLineEdit::editingFinished, this, &RunPanel::questionChanged);
+    m_start = new QComboBox(this);
     m_start->addItem(tr("class score (logit)"), QStringLiteral("logit"));
     m_start->addItem(tr("one"), QStringLiteral("one"));
     m_start->addItem(tr("against the others"), QStringLiteral("contrastive"));
     m_start->addItem(tr("the whole output"), QStringLiteral("all"));
-    column->addWidget(makeSection(tr("Input")));
-    addRow(*grid, tr("Data"), m_input, m_openInput);
-    column->addLayout(grid);
-    column->addWidget(makeSection(tr("Question")));
-    auto* question = new QGridLayout;
-    question->setHorizontalSpacing(fonts::px(8));
-    question->setVerticalSpacing(fonts::px(6));
-    question->setColumnStretch(1, 1);
-    addRow(*question, tr("Target"), m_target);
-    addRow(*question, tr("Start"), m_start);
-    column->addLayout(question);
+    addField(grid, tr("Start"), *m_start, tr("The relevance that the target starts with"));
+}
 
-    column->addWidget(makeSection(tr("Rules")));
-    m_composite = new QComboBox(content);
-    for (const CompositeName& composite : kComposites) {
-        m_composite->addItem(tr(composite.title), QLatin1String(composite.name));
+void RunPanel::addRules(QGridLayout& grid)
+{
+    addSection(grid, tr("Rules"));
+    m_composite = new QComboBox(this);
+    for (const QString& composite : composites()) {
+        m_composite->addItem(compositeTitle(composite), composite);
     }
-    m_composite->setAccessibleName(tr("Rules"));
-    column->addWidget(m_composite);
+    prepare(*m_composite, tr("Rules"), tr("Which rule each layer follows"));
+    grid.addWidget(m_composite, grid.rowCount(), 0, 1, 3);
+    connect(m_composite, &QComboBox::currentIndexChanged, this, [this] {
+        if (m_rules != nullptr) {
+            m_rules->setSpecification(m_composite->currentData().toString());
+        }
+    });
+    connect(m_composite, &QComboBox::activated, this, &RunPanel::questionChanged);
+}
+
+QLayout* RunPanel::makeThumbnails()
+{
     auto* pictures = new QGridLayout;
-    pictures->setSpacing(fonts::px(8));
+    pictures->setSpacing(fonts::px(kGap));
     for (int i = 0; i < 4; ++i) {
-        auto* button = new ThumbnailButton(content);
+        auto* button = new ThumbnailButton(this);
         button->hide();
         connect(button, &ThumbnailButton::clicked, this, [this, button] {
-            choose(*m_composite, button->property("composite").toString());
-            emit runRequested();
+            const QString composite = button->property("composite").toString();
+            if (composite != baseOf(m_rules->specification())) {
+                m_composite->setCurrentIndex(m_composite->findData(composite));
+                m_rules->setSpecification(composite);
+            }
+            emit askRequested();
         });
         pictures->addWidget(button, i / 2, i % 2);
+        pictures->setColumnStretch(i % 2, 1);
         m_thumbnails.push_back(button);
     }
-    column->addLayout(pictures);
-    column->addStretch(1);
-    area->setWidget(content);
-    outer->addWidget(area, 1);
+    return pictures;
+}
 
-    m_run = new QPushButton(tr("Run"), this);
+QLayout* RunPanel::makeFoot()
+{
+    m_run = new QPushButton(this);
     setFilled(*m_run, true);
-    m_run->setEnabled(false);
-    m_run->setToolTip(tr("Open a model first"));
-    auto* foot = new QVBoxLayout;
-    foot->setContentsMargins(margin, fonts::px(4), margin, margin);
-    foot->addWidget(m_run);
-    outer->addLayout(foot);
-
-    connect(m_openModel, &QPushButton::clicked, this, &RunPanel::openModelRequested);
-    connect(m_openInput, &QToolButton::clicked, this, &RunPanel::openInputRequested);
     connect(m_run, &QPushButton::clicked, this, [this] {
         if (m_isRunning) {
             emit stopRequested();
@@ -187,141 +190,64 @@ RunPanel::RunPanel(QWidget* parent) : QWidget(parent)
             emit runRequested();
         }
     });
-    // A view like the others: on the base colour, not on the window's grey.
-    setAutoFillBackground(true);
-    setBackgroundRole(QPalette::Base);
-    area->setBackgroundRole(QPalette::Base);
-    area->viewport()->setBackgroundRole(QPalette::Base);
-    content->setBackgroundRole(QPalette::Base);
-    content->setAutoFillBackground(true);
-    applyColors();
+    const int margin = fonts::px(kMargin);
+    auto* foot = new QVBoxLayout;
+    foot->setContentsMargins(margin, fonts::px(4), margin, margin);
+    foot->setSpacing(fonts::px(6));
+    foot->addWidget(m_run);
+    m_follow = new QCheckBox(tr("Follow the picture while I paint"), this);
+    m_follow->setChecked(true);
+    m_follow->setToolTip(tr("Explain again with every pixel that is covered; else only with Run"));
+    connect(m_follow, &QCheckBox::toggled, this, &RunPanel::followChanged);
+    foot->addWidget(m_follow);
+    m_note = new QLabel(this);
+    m_note->setFont(fonts::label());
+    m_note->setForegroundRole(QPalette::WindowText);
+    m_note->setWordWrap(true);
+    m_note->setTextFormat(Qt::PlainText);
+    m_note->hide();
+    foot->addWidget(m_note);
+    return foot;
 }
 
-QWidget* RunPanel::makeSection(const QString& title)
+void RunPanel::addSection(QGridLayout& grid, const QString& title)
 {
-    auto* label = new QLabel(title, this);
-    label->setFont(fonts::label(QFont::DemiBold));
+    auto* label = new ElidedLabel(title, Role::Text, fonts::label(QFont::DemiBold), this);
     label->setContentsMargins(0, fonts::px(6), 0, 0);
-    m_sections.push_back(label);
-    return label;
+    grid.addWidget(label, grid.rowCount(), 0, 1, 3);
 }
 
-void RunPanel::addRow(QGridLayout& grid, const QString& name, QWidget* field, QWidget* extra)
+QLabel* RunPanel::addField(QGridLayout& grid, const QString& name, QComboBox& field, const QString& tip, QWidget* extra)
 {
-    auto* label = new QLabel(name, this);
-    label->setFont(fonts::label());
-    m_names.push_back(label);
+    auto* label = new ElidedLabel(name, Role::Text2, fonts::label(), this);
+    label->setMinimumWidth(label->sizeHint().width());
+    label->setBuddy(&field);
+    prepare(field, name, tip);
     const int row = grid.rowCount();
     grid.addWidget(label, row, 0);
-    grid.addWidget(field, row, 1, 1, extra == nullptr ? 2 : 1);
-    field->setAccessibleName(name);
-    if (auto* box = qobject_cast<QComboBox*>(field)) {
-        box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-        box->setMinimumContentsLength(6);
-    }
+    grid.addWidget(&field, row, 1, 1, extra == nullptr ? 2 : 1);
     if (extra != nullptr) {
         grid.addWidget(extra, row, 2);
     }
+    return label;
 }
 
-void RunPanel::setModel(const ModelFacts& facts)
+void RunPanel::prepare(QComboBox& box, const QString& name, const QString& tip)
 {
-    const Question before = question();
-    m_model->setText(facts.name.isEmpty() ? tr("nothing open") : facts.name);
-    m_summary->setText(facts.summary);
-    m_summary->setVisible(!facts.summary.isEmpty());
-    m_problem->setText(facts.problem);
-    m_problem->setVisible(!facts.problem.isEmpty());
-    m_input->clear();
-    for (const InputChoice& choice : facts.inputs) {
-        m_input->addItem(choice.label, choice.source);
-    }
-    m_target->clear();
-    m_target->addItem(tr("predicted class"), QStringLiteral("argmax"));
-    for (int i = 0; i < facts.labels.size(); ++i) {
-        m_target->addItem(facts.labels[i], QString::number(i));
-    }
-    choose(*m_input, before.input);
-    choose(*m_target, before.target);
-    const bool canRun = !facts.name.isEmpty() && facts.problem.isEmpty();
-    m_run->setEnabled(canRun);
-    m_run->setToolTip(canRun ? tr("Explain this input (Ctrl+R)")
-                             : (facts.problem.isEmpty() ? tr("Open a model first") : facts.problem));
-    m_openInput->setEnabled(!facts.name.isEmpty());
+    box.setAccessibleName(name);
+    // Its texts may be longer than the panel is wide.
+    box.setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    box.setMinimumContentsLength(kLeastCharacters);
+    m_fields.push_back({&box, tip});
 }
 
-void RunPanel::setQuestion(const Question& question)
+QToolButton* RunPanel::makeOpenButton(const QString& tip)
 {
-    if (m_input->findData(question.input) < 0 && !question.input.isEmpty()) {
-        m_input->addItem(question.input.section(QLatin1Char('/'), -1), question.input);
-    }
-    choose(*m_input, question.input);
-    choose(*m_target, question.target);
-    choose(*m_start, question.start);
-    if (m_composite->findData(question.composite) < 0 && !question.composite.isEmpty()) {
-        m_composite->addItem(question.composite, question.composite);
-    }
-    choose(*m_composite, question.composite);
-}
-
-Question RunPanel::question() const
-{
-    return {m_input->currentData().toString(), m_target->currentData().toString(), m_start->currentData().toString(),
-            m_composite->currentData().toString()};
-}
-
-void RunPanel::setThumbnails(const std::vector<CompositeThumbnail>& thumbnails, const QString& current)
-{
-    for (std::size_t i = 0; i < m_thumbnails.size(); ++i) {
-        ThumbnailButton& button = *m_thumbnails[i];
-        const bool isUsed = i < thumbnails.size();
-        button.setVisible(isUsed);
-        if (!isUsed) {
-            continue;
-        }
-        button.setText(compositeTitle(thumbnails[i].composite));
-        button.setToolTip(tr("Explain with %1").arg(button.text()));
-        button.setProperty("composite", thumbnails[i].composite);
-        button.setChecked(thumbnails[i].composite == current);
-        button.setImage(thumbnailOf(thumbnails[i].relevance));
-    }
-}
-
-void RunPanel::setRunning(bool isRunning)
-{
-    m_isRunning = isRunning;
-    m_run->setText(isRunning ? tr("Stop") : tr("Run"));
-}
-
-void RunPanel::applyColors()
-{
-    const Theme& colors = theme(this);
-    const auto tint = [](QLabel& label, const QColor& color) {
-        QPalette palette = label.palette();
-        if (palette.color(QPalette::WindowText) != color) {
-            palette.setColor(QPalette::WindowText, color);
-            label.setPalette(palette);
-        }
-    };
-    for (QLabel* label : m_sections) {
-        tint(*label, colors[Role::Text]);
-    }
-    for (QLabel* label : m_names) {
-        tint(*label, colors[Role::Text2]);
-    }
-    tint(*m_summary, colors[Role::Text3]);
-    tint(*m_problem, colors[Role::AlarmText]);
-    m_summary->setFont(fonts::label());
-    m_problem->setFont(fonts::label());
-    m_model->setFont(fonts::content(QFont::Medium));
-}
-
-void RunPanel::changeEvent(QEvent* event)
-{
-    QWidget::changeEvent(event);
-    if (event->type() == QEvent::PaletteChange && m_run != nullptr) {
-        applyColors();
-    }
+    auto* button = new QToolButton(this);
+    button->setIcon(icons::icon(QStringLiteral("open")));
+    button->setToolTip(tip);
+    button->setAccessibleName(tip);
+    return button;
 }
 
 } // namespace retro::views

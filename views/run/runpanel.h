@@ -7,18 +7,25 @@
 
 #include <vector>
 
+class QCheckBox;
 class QComboBox;
 class QGridLayout;
 class QLabel;
+class QLayout;
+class QLineEdit;
 class QPushButton;
+class QScrollArea;
 class QToolButton;
 
 namespace retro::views
 {
 
+class PreparationFields;
+class RuleFields;
 class ThumbnailButton;
 
-/// What to explain and how: model, input, question, rules. Posts what was chosen; runs nothing itself. GUI thread.
+/// What to explain and how: model, input, question, rules. Says what was chosen; runs nothing itself. Scrolls when it
+/// is lower than its content, and is never narrower. GUI thread.
 class RunPanel final : public QWidget
 {
     Q_OBJECT
@@ -33,7 +40,12 @@ public:
     [[nodiscard]] Question question() const;
     /// Small heatmaps of composites for the present input; a click on one runs it.
     void setThumbnails(const std::vector<CompositeThumbnail>& thumbnails, const QString& current);
-    /// A job is running: the button says Stop.
+    /// What is known of the question before it runs: the input as the model will get it, which rules apply, what is
+    /// refused.
+    void setCheck(const QuestionCheck& check);
+    /// A line under the button: where the choices are kept. Empty hides it.
+    void setNote(const QString& note);
+    /// A job is running: the button says Stop, also while the first model is still being read.
     void setRunning(bool isRunning);
     /// Composites that can be chosen, the first is the default.
     [[nodiscard]] static QStringList composites();
@@ -43,30 +55,77 @@ public:
 signals:
     void openModelRequested();
     void openInputRequested();
+    /// Run was pressed.
     void runRequested();
+    /// Explain what is asked now, as Run does, but keep nothing of it: a small heatmap was clicked.
+    void askRequested();
     void stopRequested();
+    /// Another input, preparation, target or composite was chosen; nothing runs yet.
+    void questionChanged();
+    /// A number of the composite was turned: explain again at once.
+    void rulesTurned();
+    /// Whether covering pixels explains again by itself.
+    void followChanged(bool isFollowing);
 
 protected:
-    void changeEvent(QEvent* event) override;
+    void showEvent(QShowEvent* event) override;
 
 private:
-    QWidget* makeSection(const QString& title);
-    void addRow(QGridLayout& grid, const QString& name, QWidget* field, QWidget* extra = nullptr);
+    // Design pixels.
+    static constexpr double kMargin = 12;
+    static constexpr double kGap = 8;
+
+    /// A control that needs a model.
+    struct Field
+    {
+        QWidget* widget;
+        QString tip;
+    };
+
+    void addModel(QGridLayout& grid);
+    void addQuestion(QGridLayout& grid);
+    void addRules(QGridLayout& grid);
+    void addSection(QGridLayout& grid, const QString& title);
+    QLabel* addField(QGridLayout& grid, const QString& name, QComboBox& field, const QString& tip,
+                     QWidget* extra = nullptr);
+    void prepare(QComboBox& box, const QString& name, const QString& tip);
+    [[nodiscard]] QToolButton* makeOpenButton(const QString& tip);
+    [[nodiscard]] QLayout* makeThumbnails();
+    [[nodiscard]] QLayout* makeFoot();
+    void setValueNames(const QStringList& names);
+    void chooseTarget(const QString& target);
+    void takeTarget();
+    void takePreparation();
+    /// Why nothing can be run; empty = it can.
+    [[nodiscard]] QString refusal() const;
+    void showRunButton();
+    /// Never narrower than what it holds: there is no horizontal scroll bar, what lies beyond the edge is lost.
+    void holdWidth();
     void applyColors();
 
+    QScrollArea* m_area = nullptr;
     QLabel* m_model = nullptr;
     QLabel* m_summary = nullptr;
     QLabel* m_problem = nullptr;
+    QLabel* m_inputName = nullptr;
     QComboBox* m_input = nullptr;
     QComboBox* m_target = nullptr;
     QComboBox* m_start = nullptr;
     QComboBox* m_composite = nullptr;
+    QToolButton* m_changeModel = nullptr;
     QToolButton* m_openInput = nullptr;
     QPushButton* m_openModel = nullptr;
     QPushButton* m_run = nullptr;
     std::vector<ThumbnailButton*> m_thumbnails;
-    std::vector<QLabel*> m_sections;
-    std::vector<QLabel*> m_names;
+    std::vector<Field> m_fields;
+    PreparationFields* m_preparation = nullptr;
+    RuleFields* m_rules = nullptr;
+    QLineEdit* m_value = nullptr;
+    QLabel* m_applies = nullptr;
+    QLabel* m_note = nullptr;
+    QCheckBox* m_follow = nullptr;
+    QString m_modelRefusal; ///< of the model as a whole
+    QString m_checkRefusal; ///< of this question
     bool m_isRunning = false;
 };
 

@@ -9,6 +9,7 @@
 #include <QPainterPath>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace retro::views
@@ -106,19 +107,74 @@ ByteUnit unitFor(double bytes)
     return bytes >= kKilo ? ByteUnit{kKilo, "kB"} : ByteUnit{};
 }
 
-/// Legend sample and word, right-aligned; returns the x where the next entry to the left may end.
+/// Legend sample and word, right-aligned, on a ground of their own that hides the cursor line behind them; returns the
+/// x where the next entry to the left may end.
 double paintLegend(QPainter& painter, double right, double y, const QString& word, const QColor& line,
                    const QColor& fill, const Theme& theme)
 {
+    const double width = std::ceil(fonts::widthOf(fonts::small(), word));
+    const QRectF sample(std::round(right - width - fonts::px(15)), std::round(y) - fonts::px(5), fonts::px(10),
+                        fonts::px(10));
+    const double ground = sample.left() - fonts::px(3);
+    painter.fillRect(QRectF(ground, y - fonts::px(8), right + fonts::px(3) - ground, fonts::px(15)), theme[Role::Base]);
     painter.setFont(fonts::small());
-    const double width = fonts::widthOf(fonts::small(), word);
     painter.setPen(theme[Role::Text2]);
     painter.drawText(QPointF(right - width, y + fonts::px(4)), word);
-    const QRectF sample(right - width - fonts::px(15), y - fonts::px(5), fonts::px(10), fonts::px(10));
     painter.fillRect(sample, fill);
     painter.setPen(line);
+    painter.setBrush(Qt::NoBrush);
     painter.drawRect(sample.adjusted(0.5, 0.5, -0.5, -0.5));
     return sample.left() - fonts::px(14);
+}
+
+/// Border, tint and letter of a mode as far as there is room for them.
+void paintModeCell(QPainter& painter, const QRectF& box, event::Mode mode, const Theme& theme)
+{
+    if (box.width() < 4) {
+        painter.fillRect(box, theme.mode(mode).line);
+        return;
+    }
+    paintModeBox(painter, box.adjusted(0.5, 0.5, -0.5, -0.5), mode, theme, 1);
+    if (box.width() < fonts::px(11)) {
+        return;
+    }
+    painter.setFont(fonts::sized(10.5, QFont::Medium));
+    painter.setPen(theme.mode(mode).text);
+    const bool isWide = box.width() > fonts::px(30);
+    painter.drawText(isWide ? box.adjusted(fonts::px(7), 0, 0, 0) : box,
+                     isWide ? Qt::AlignLeft | Qt::AlignVCenter : Qt::AlignCenter, letterOf(mode));
+}
+
+void paintFlag(QPainter& painter, const QPointF& center, double radius, const QColor& color)
+{
+    QPainterPath flag;
+    flag.moveTo(center.x() - radius * 0.7, center.y() - radius);
+    flag.lineTo(center.x() + radius * 0.7, center.y() - radius);
+    flag.lineTo(center.x() + radius * 0.7, center.y() + radius);
+    flag.lineTo(center.x(), center.y() + radius * 0.4);
+    flag.lineTo(center.x() - radius * 0.7, center.y() + radius);
+    flag.closeSubpath();
+    painter.fillPath(flag, color);
+}
+
+void paintMark(QPainter& painter, const QPointF& center, MarkKind kind, const Theme& theme)
+{
+    const double radius = fonts::px(5);
+    switch (kind) {
+    case MarkKind::Opened:
+        return paintDiamond(painter, center, radius, theme.mode(event::Mode::Search).line, false);
+    case MarkKind::Fulfilled:
+        return paintDiamond(painter, center, radius, theme.mode(event::Mode::Fulfilment).line, true);
+    case MarkKind::Violation:
+        return paintCross(painter, center, radius - 1, theme[Role::AlarmLine]);
+    case MarkKind::Breakpoint:
+        painter.setPen(Qt::NoPen);
+        painter.setBrush(theme[Role::AlarmLine]);
+        painter.drawEllipse(center, radius - 0.5, radius - 0.5);
+        return;
+    case MarkKind::Bookmark:
+        return paintFlag(painter, center, radius, theme[Role::Accent]);
+    }
 }
 
 } // namespace
@@ -133,8 +189,12 @@ void TimelinePane::paint(QPainter& painter, const QSizeF& size, const Theme& the
     paintMarks(painter, tracks, scale, theme);
     paintFrontier(painter, tracks, scale, theme);
     paintBytes(painter, tracks, scale, theme);
+    paintDepth(painter, tracks, scale, theme);
     if (!m_total.empty()) {
         paintCursor(painter, tracks, scale, theme);
+    }
+    paintLegends(painter, tracks, theme);
+    if (!m_total.empty()) {
         paintReadOut(painter, tracks, scale, theme);
     }
 }
@@ -172,19 +232,8 @@ void TimelinePane::paintModes(QPainter& painter, const TimelineTracks& tracks, c
     painter.save();
     painter.setClipRect(tracks.modes.adjusted(0, 0, 1, 1));
     for (const ModeCell& cell : modeCells(m_model.series().mode, scale)) {
-        const QRectF box(cell.left, tracks.modes.top(), cell.right - cell.left, tracks.modes.height());
-        if (box.width() < 4) {
-            painter.fillRect(box, theme.mode(cell.mode).line);
-            continue;
-        }
-        paintModeBox(painter, box.adjusted(0.5, 0.5, -0.5, -0.5), cell.mode, theme, 1);
-        if (box.width() >= fonts::px(11)) {
-            painter.setFont(fonts::sized(10.5, QFont::Medium));
-            painter.setPen(theme.mode(cell.mode).text);
-            painter.drawText(box.width() > fonts::px(30) ? box.adjusted(fonts::px(7), 0, 0, 0) : box,
-                             box.width() > fonts::px(30) ? Qt::AlignLeft | Qt::AlignVCenter : Qt::AlignCenter,
-                             letterOf(cell.mode));
-        }
+        paintModeCell(painter, {cell.left, tracks.modes.top(), cell.right - cell.left, tracks.modes.height()},
+                      cell.mode, theme);
     }
     painter.restore();
 }
@@ -192,21 +241,20 @@ void TimelinePane::paintModes(QPainter& painter, const TimelineTracks& tracks, c
 void TimelinePane::paintMarks(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
                               const Theme& theme) const
 {
-    paintLabel(painter, tracks.markers, tracks.labelWidth, tr("Promises"), theme);
+    paintLabel(painter, tracks.markers, tracks.labelWidth, tr("Markers"), theme);
     painter.save();
     painter.setRenderHint(QPainter::Antialiasing);
     const double least = fonts::px(6);
-    double lastOpen = -1e9;
-    double lastDone = -1e9;
-    for (const PromiseMark& mark : m_marks) {
+    std::array<double, kMarkKinds> last{};
+    last.fill(-1e9);
+    for (const TimelineMark& mark : m_marks) {
         const double x = scale.x(mark.visit + 0.5);
-        double& last = mark.isComplete ? lastDone : lastOpen;
-        if (x < tracks.markers.left() || x > tracks.markers.right() || x - last < least) {
+        double& before = last[static_cast<std::size_t>(mark.kind)];
+        if (x < tracks.markers.left() || x > tracks.markers.right() || x - before < least) {
             continue;
         }
-        last = x;
-        const auto colors = theme.mode(mark.isComplete ? event::Mode::Fulfilment : event::Mode::Search);
-        paintDiamond(painter, {x, tracks.markers.center().y()}, fonts::px(5), colors.line, mark.isComplete);
+        before = x;
+        paintMark(painter, {x, tracks.markers.center().y()}, mark.kind, theme);
     }
     painter.restore();
 }
@@ -227,10 +275,6 @@ void TimelinePane::paintFrontier(QPainter& painter, const TimelineTracks& tracks
     painter.setPen(QPen(held.line, 1.4));
     painter.drawPath(total.line);
     painter.restore();
-    const double y = chart.top() - fonts::px(9);
-    const double next = paintLegend(painter, chart.right(), y, tr("held by promises"), held.line, held.tint, theme);
-    paintLegend(painter, next, y, tr("landed, not consumed"), theme.mode(event::Mode::Normal).line,
-                theme.mode(event::Mode::Normal).line, theme);
 }
 
 void TimelinePane::paintBytes(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
@@ -250,6 +294,46 @@ void TimelinePane::paintBytes(QPainter& painter, const TimelineTracks& tracks, c
     painter.restore();
 }
 
+void TimelinePane::paintDepth(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
+                              const Theme& theme) const
+{
+    const QRectF& chart = tracks.depth;
+    if (chart.isEmpty()) {
+        return;
+    }
+    const double top = axisTop(std::max(largest(m_stacks), largest(m_queue)));
+    paintAxis(painter, chart, top, tr("Waiting"), tr("nodes"), theme, 1);
+    painter.save();
+    painter.setClipRect(chart.adjusted(0, -2, 0, 1));
+    const StepCurve stacks = curveOf(stepPoints(m_stacks, scale), chart, top);
+    const StepCurve queue = curveOf(stepPoints(m_queue, scale), chart, top);
+    const ModeColors normal = theme.mode(event::Mode::Normal);
+    const ModeColors fulfil = theme.mode(event::Mode::Fulfilment);
+    painter.fillPath(stacks.area, normal.tint);
+    painter.setPen(QPen(normal.line, 1.4));
+    painter.drawPath(stacks.line);
+    painter.setPen(QPen(fulfil.line, 1.6, Qt::DashLine));
+    painter.drawPath(queue.line);
+    painter.restore();
+}
+
+void TimelinePane::paintLegends(QPainter& painter, const TimelineTracks& tracks, const Theme& theme) const
+{
+    const ModeColors normal = theme.mode(event::Mode::Normal);
+    const ModeColors held = theme.mode(event::Mode::Search);
+    const ModeColors queue = theme.mode(event::Mode::Fulfilment);
+    const double right = tracks.frontier.right();
+    const double y = tracks.frontier.top() - fonts::px(9);
+    const double next = paintLegend(painter, right, y, tr("held by promises"), held.line, held.tint, theme);
+    paintLegend(painter, next, y, tr("landed, not consumed"), normal.line, normal.line, theme);
+    if (!tracks.depth.isEmpty()) {
+        const double low = tracks.depth.top() - fonts::px(9);
+        const double nextLow =
+            paintLegend(painter, right, low, tr("promise queue"), queue.line, theme[Role::Base], theme);
+        paintLegend(painter, nextLow, low, tr("stacks"), normal.line, normal.tint, theme);
+    }
+}
+
 void TimelinePane::paintCursor(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
                                const Theme& theme) const
 {
@@ -260,7 +344,7 @@ void TimelinePane::paintCursor(QPainter& painter, const TimelineTracks& tracks, 
     const double flag = fonts::px(6);
     const double flagTop = tracks.ruler.top() + fonts::px(2);
     painter.save();
-    painter.fillRect(QRectF(x - 1, flagTop, 2, tracks.bytes.bottom() - flagTop), theme[Role::Accent]);
+    painter.fillRect(QRectF(x - 1, flagTop, 2, tracks.bottom() - flagTop), theme[Role::Accent]);
     painter.setRenderHint(QPainter::Antialiasing);
     QPainterPath shape;
     shape.addRoundedRect(QRectF(x - flag, flagTop, 2 * flag, flag * 1.5), 2, 2);

@@ -2,12 +2,15 @@
 #include "views/timeline/timelinepane.h"
 
 #include "views/common/fonts.h"
+#include "views/common/jobrunner.h"
 #include "views/common/numbertext.h"
 #include "views/common/theme.h"
+#include "views/timeline/frontierwords.h"
 
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
+#include <QTimer>
 #include <QToolTip>
 #include <QWheelEvent>
 
@@ -17,9 +20,35 @@
 namespace retro::views
 {
 
-TimelinePane::TimelinePane(RunModel& model, Cursor& cursor, QWidget* parent)
-    : QWidget(parent), m_model(model), m_cursor(cursor)
+namespace
 {
+
+constexpr int kFrame = 16;  // milliseconds between two seeks while scrubbing
+constexpr int kRest = 150;  // milliseconds until the pointer counts as resting
+constexpr double kNear = 7; // design pixels around a marker that count as on it
+
+std::vector<std::uint64_t> bookmarksOf(const trace::Run& run)
+{
+    std::vector<std::uint64_t> positions;
+    for (const trace::Bookmark& bookmark : run.bookmarks) {
+        positions.push_back(bookmark.position);
+    }
+    return positions;
+}
+
+} // namespace
+
+TimelinePane::TimelinePane(RunModel& model, Cursor& cursor, QWidget* parent)
+    : QWidget(parent), m_model(model), m_cursor(cursor), m_jobs(new JobRunner(this)), m_frame(new QTimer(this)),
+      m_rest(new QTimer(this))
+{
+    for (QTimer* timer : {m_frame, m_rest}) {
+        timer->setSingleShot(true);
+    }
+    m_frame->setInterval(kFrame);
+    m_rest->setInterval(kRest);
+    connect(m_frame, &QTimer::timeout, this, &TimelinePane::seekNow);
+    connect(m_rest, &QTimer::timeout, this, [this] { askForFrontier(m_pointer, m_globalPointer); });
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);
     setAccessibleName(tr("Timeline"));
@@ -31,18 +60,26 @@ void TimelinePane::setRun()
     m_landed.clear();
     m_total.clear();
     m_bytes.clear();
+    m_stacks.clear();
+    m_queue.clear();
     m_marks.clear();
+    m_jobs->cancel();
+    m_frame->stop();
     if (m_model.hasRun()) {
         const trace::VisitSeries& series = m_model.series();
         for (std::size_t i = 0; i < series.mode.size(); ++i) {
             m_landed.push_back(series.frontierLanded[i]);
             m_total.push_back(static_cast<double>(series.frontierLanded[i]) + series.frontierHeld[i]);
             m_bytes.push_back(static_cast<double>(series.frontierBytes[i]));
+            m_stacks.push_back(series.stackDepth[i]);
+            m_queue.push_back(series.queueDepth[i]);
         }
-        m_marks = promiseMarks(m_model.run(), series);
+        m_marks = runMarks(m_model.run(), series);
+        setMarks(MarkKind::Bookmark, bookmarksOf(m_model.run()));
     }
     m_scale.count = std::max<double>(1, static_cast<double>(m_total.size()));
     m_scale.fit();
+    tellTracks();
     update();
 }
 
@@ -52,6 +89,40 @@ void TimelinePane::follow()
         m_scale.reveal(cursorVisit(m_model.run(), m_model.position()));
     }
     update();
+}
+
+void TimelinePane::setMarks(MarkKind kind, const std::vector<std::uint64_t>& positions)
+{
+    std::erase_if(m_marks, [&](const TimelineMark& mark) { return mark.kind == kind; });
+    if (m_model.hasRun()) {
+        const std::vector<TimelineMark> marks = marksAt(m_model.run(), kind, positions);
+        m_marks.insert(m_marks.end(), marks.begin(), marks.end());
+        std::stable_sort(m_marks.begin(), m_marks.end(),
+                         [](const TimelineMark& one, const TimelineMark& other) { return one.kind < other.kind; });
+    }
+    update();
+}
+
+TimelineTracks TimelinePane::tracks() const { return layoutTracks(width(), height(), fonts::scale()); }
+
+QString TimelinePane::hiddenTracks() const
+{
+    return m_total.empty() || !tracks().depth.isEmpty() ? QString()
+                                                        : tr("stacks and queue hidden: make this pane higher");
+}
+
+void TimelinePane::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    tellTracks();
+}
+
+void TimelinePane::tellTracks()
+{
+    if (const QString hidden = hiddenTracks(); hidden != m_hidden) {
+        m_hidden = hidden;
+        emit tracksChanged();
+    }
 }
 
 TimeScale TimelinePane::scaleFor(const TimelineTracks& tracks) const
@@ -64,7 +135,7 @@ TimeScale TimelinePane::scaleFor(const TimelineTracks& tracks) const
 
 std::uint64_t TimelinePane::positionAt(double x) const
 {
-    const TimeScale scale = scaleFor(layoutTracks(width(), height(), fonts::scale()));
+    const TimeScale scale = scaleFor(tracks());
     if (m_total.empty() || x < scale.left) {
         return 0;
     }
@@ -81,26 +152,69 @@ void TimelinePane::paintEvent(QPaintEvent*)
     paint(painter, QSizeF(size()), theme(this));
 }
 
-void TimelinePane::scrubTo(double x) { m_cursor.moveTo(positionAt(x)); }
+/// The first position of a drag is sought at once, later ones once per frame.
+void TimelinePane::scrubTo(std::uint64_t position)
+{
+    m_wanted = position;
+    if (!m_frame->isActive()) {
+        seekNow();
+        m_frame->start();
+    }
+}
+
+void TimelinePane::seekNow() { m_cursor.moveTo(m_wanted); }
+
+const TimelineMark* TimelinePane::markAt(const QPointF& at) const
+{
+    const TimelineTracks all = tracks();
+    if (at.y() < all.markers.top() || at.y() > all.markers.bottom()) {
+        return nullptr;
+    }
+    const TimeScale scale = scaleFor(all);
+    const TimelineMark* nearest = nullptr;
+    double least = fonts::px(kNear);
+    for (const TimelineMark& mark : m_marks) {
+        const double distance = std::abs(scale.x(mark.visit + 0.5) - at.x());
+        if (distance <= least) {
+            least = distance;
+            nearest = &mark; // of equals the one that is drawn on top
+        }
+    }
+    return nearest;
+}
 
 void TimelinePane::mousePressEvent(QMouseEvent* event)
 {
-    if (event->button() == Qt::LeftButton && m_model.hasRun()) {
-        m_isScrubbing = true;
-        scrubTo(event->position().x());
+    if (event->button() != Qt::LeftButton || !m_model.hasRun()) {
+        return;
     }
+    m_isScrubbing = true;
+    m_rest->stop();
+    const TimelineMark* mark = markAt(event->position());
+    scrubTo(mark != nullptr ? mark->position : positionAt(event->position().x()));
 }
 
 void TimelinePane::mouseMoveEvent(QMouseEvent* event)
 {
     if (m_isScrubbing) {
-        scrubTo(event->position().x());
+        scrubTo(positionAt(event->position().x()));
         return;
     }
-    QToolTip::showText(event->globalPosition().toPoint(), tipAt(event->position().x()), this);
+    m_pointer = event->position();
+    m_globalPointer = event->globalPosition().toPoint();
+    m_jobs->cancel();
+    m_rest->start();
+    QToolTip::showText(m_globalPointer, tipAt(m_pointer), this);
 }
 
-void TimelinePane::mouseReleaseEvent(QMouseEvent*) { m_isScrubbing = false; }
+void TimelinePane::mouseReleaseEvent(QMouseEvent*)
+{
+    if (m_isScrubbing && m_frame->isActive()) {
+        m_frame->stop();
+        seekNow();
+    }
+    m_isScrubbing = false;
+}
 
 void TimelinePane::mouseDoubleClickEvent(QMouseEvent*)
 {
@@ -110,8 +224,7 @@ void TimelinePane::mouseDoubleClickEvent(QMouseEvent*)
 
 void TimelinePane::wheelEvent(QWheelEvent* event)
 {
-    const TimelineTracks tracks = layoutTracks(width(), height(), fonts::scale());
-    TimeScale scale = scaleFor(tracks);
+    TimeScale scale = scaleFor(tracks());
     const QPoint delta = event->angleDelta();
     if (event->modifiers() & Qt::ShiftModifier || delta.y() == 0) {
         scale.pan(-(delta.x() + delta.y()));
@@ -125,37 +238,79 @@ void TimelinePane::wheelEvent(QWheelEvent* event)
 
 void TimelinePane::keyPressEvent(QKeyEvent* event)
 {
-    if (!m_model.hasRun() || m_total.empty()) {
+    const bool isArrow = event->key() == Qt::Key_Right || event->key() == Qt::Key_Left;
+    if (!isArrow || !m_model.hasRun() || m_total.empty()) {
         QWidget::keyPressEvent(event);
         return;
     }
+    const std::uint32_t visits = m_model.run().visitCount();
+    const std::uint32_t step = event->modifiers() & Qt::ShiftModifier ? std::max(1U, visits / 100) : 1;
+    stepBy(step, event->key() == Qt::Key_Right);
+}
+
+void TimelinePane::stepBy(std::uint32_t visits, bool isForward)
+{
     const trace::Run& run = m_model.run();
     const std::uint64_t position = m_model.position();
-    const std::uint32_t step = event->modifiers() & Qt::ShiftModifier ? std::max(1U, run.visitCount() / 100) : 1;
     const std::uint32_t visit = position == 0 ? 0 : run.visitOf(position - 1);
-    if (event->key() == Qt::Key_Right) {
-        const std::uint32_t target = position == 0 ? step - 1 : std::min(run.visitCount() - 1, visit + step);
+    if (isForward) {
+        const std::uint32_t target = position == 0 ? visits - 1 : std::min(run.visitCount() - 1, visit + visits);
         m_cursor.moveTo(run.endOfVisit(target));
-    } else if (event->key() == Qt::Key_Left) {
-        m_cursor.moveTo(visit < step ? 0 : run.endOfVisit(visit - step));
     } else {
-        QWidget::keyPressEvent(event);
+        m_cursor.moveTo(visit < visits ? 0 : run.endOfVisit(visit - visits));
     }
 }
 
-void TimelinePane::leaveEvent(QEvent*) { QToolTip::hideText(); }
-
-QString TimelinePane::tipAt(double x) const
+void TimelinePane::leaveEvent(QEvent*)
 {
-    const TimelineTracks tracks = layoutTracks(width(), height(), fonts::scale());
-    if (!m_model.hasRun() || m_total.empty() || x < tracks.modes.left() || x > tracks.modes.right()) {
+    m_rest->stop();
+    m_jobs->cancel();
+    QToolTip::hideText();
+}
+
+QString TimelinePane::tipAt(const QPointF& at) const
+{
+    const TimelineTracks all = tracks();
+    if (!m_model.hasRun() || m_total.empty() || at.x() > all.modes.right()) {
         return {};
     }
-    const std::uint32_t visit = scaleFor(tracks).visitUnder(x);
+    if (at.x() < all.modes.left()) {
+        return hiddenTracks().isEmpty() ? QString()
+                                        : tr("No room for the chart Waiting: nodes on the stacks and in the promise "
+                                             "queue.\nMake this pane higher to see it.");
+    }
+    const TimelineMark* mark = markAt(at);
+    const std::uint32_t visit = mark != nullptr ? mark->visit : scaleFor(all).visitUnder(at.x());
     const trace::VisitSeries& series = m_model.series();
-    return tr("Visit %1: %2, %3 tensors in the frontier, %4")
-        .arg(countText(visit + 1), m_model.label(series.node[visit]),
-             countText(static_cast<std::int64_t>(m_total[visit])), bytesText(series.frontierBytes[visit]));
+    const QString what = tr("Visit %1: %2").arg(countText(visit + 1), m_model.label(series.node[visit]));
+    if (mark != nullptr) {
+        return tr("%1, %2").arg(what, wordOf(mark->kind));
+    }
+    if (all.depth.contains(at)) {
+        return tr("%1\n%2 on the stacks, %3 in the promise queue")
+            .arg(what, countText(series.stackDepth[visit]), countText(series.queueDepth[visit]));
+    }
+    return tr("%1\n%2 tensors in the frontier, %3")
+        .arg(what, countText(static_cast<std::int64_t>(m_total[visit])), bytesText(series.frontierBytes[visit]));
+}
+
+void TimelinePane::askForFrontier(const QPointF& at, const QPoint& global)
+{
+    const QString tip = tipAt(at);
+    const TimelineTracks all = tracks();
+    if (tip.isEmpty() || at.x() < all.modes.left() || markAt(at) != nullptr || at.y() < all.frontier.top() ||
+        at.y() > all.bytes.bottom()) {
+        return;
+    }
+    const std::uint64_t position = positionAt(at.x());
+    m_jobs->start([this, global, tip, position, copy = std::make_shared<trace::Timeline>(m_model.timeline())](
+                      const std::stop_token&) -> JobRunner::Delivery {
+        copy->seek(position);
+        const QStringList lines = frontierWords(copy->run(), copy->state());
+        return [this, global, text = (QStringList{tip} + lines).join(QLatin1Char('\n'))] {
+            QToolTip::showText(global, text, this);
+        };
+    });
 }
 
 } // namespace retro::views

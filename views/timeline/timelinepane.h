@@ -2,18 +2,24 @@
 #pragma once
 
 #include "views/common/viewcontext.h"
+#include "views/timeline/timelinemarks.h"
 #include "views/timeline/timelinetracks.h"
 
+#include <QPoint>
 #include <QWidget>
+
+class QTimer;
 
 namespace retro::views
 {
 
+class JobRunner;
 class Theme;
 
-/// The painted tracks of the timeline: ruler, mode strip, promise marks, frontier width, frontier bytes, one cursor
-/// line through all of them. Drag = scrub (the newest position wins), wheel = zoom at the pointer, Shift+wheel = pan,
-/// double click = fit.
+/// The painted tracks of the timeline: ruler, mode strip, markers, frontier width, frontier bytes, depth of stacks and
+/// queue, one cursor line through all of them. Drag = scrub (at most one seek per frame, the newest position wins),
+/// click on a marker = go there, wheel = zoom at the pointer, Shift+wheel = pan, double click = fit. Resting the
+/// pointer tells who is in the frontier; that state is sought off the GUI thread.
 class TimelinePane final : public QWidget
 {
     Q_OBJECT
@@ -23,16 +29,28 @@ public:
 
     /// Another run: takes its series and shows the whole of it.
     void setRun();
+    /// Where breakpoints hold, and what is bookmarked; positions ascending.
+    void setMarks(MarkKind kind, const std::vector<std::uint64_t>& positions);
     /// The cursor moved.
     void follow();
     /// Draws the pane at any size; screen and files use the same painter.
     void paint(QPainter& painter, const QSizeF& size, const Theme& theme) const;
     /// Position of the run under a pixel: the end of the visit there.
     [[nodiscard]] std::uint64_t positionAt(double x) const;
+    /// What stands under a point, in words; over the names of the tracks, what has no room. Else empty.
+    [[nodiscard]] QString tipAt(const QPointF& at) const;
+    /// What a pane as low as this one leaves out, in words; empty when everything is there.
+    [[nodiscard]] QString hiddenTracks() const;
+    [[nodiscard]] const std::vector<TimelineMark>& marks() const { return m_marks; }
     [[nodiscard]] QSize sizeHint() const override;
     [[nodiscard]] QSize minimumSizeHint() const override;
 
+signals:
+    /// hiddenTracks() changed.
+    void tracksChanged();
+
 protected:
+    void resizeEvent(QResizeEvent* event) override;
     void paintEvent(QPaintEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;
     void mouseMoveEvent(QMouseEvent* event) override;
@@ -50,11 +68,18 @@ private:
     void paintFrontier(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
                        const Theme& theme) const;
     void paintBytes(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale, const Theme& theme) const;
+    void paintDepth(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale, const Theme& theme) const;
+    void paintLegends(QPainter& painter, const TimelineTracks& tracks, const Theme& theme) const;
     void paintCursor(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale, const Theme& theme) const;
     void paintReadOut(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
                       const Theme& theme) const;
-    void scrubTo(double x);
-    [[nodiscard]] QString tipAt(double x) const;
+    void tellTracks();
+    void scrubTo(std::uint64_t position);
+    void seekNow();
+    void stepBy(std::uint32_t visits, bool isForward);
+    void askForFrontier(const QPointF& at, const QPoint& global);
+    [[nodiscard]] TimelineTracks tracks() const;
+    [[nodiscard]] const TimelineMark* markAt(const QPointF& at) const;
 
     RunModel& m_model;
     Cursor& m_cursor;
@@ -62,8 +87,17 @@ private:
     std::vector<double> m_landed;
     std::vector<double> m_total;
     std::vector<double> m_bytes;
-    std::vector<PromiseMark> m_marks;
+    std::vector<double> m_stacks;
+    std::vector<double> m_queue;
+    std::vector<TimelineMark> m_marks;
+    JobRunner* m_jobs = nullptr;
+    QTimer* m_frame = nullptr; ///< holds scrubbing to one seek per frame
+    QTimer* m_rest = nullptr;  ///< the pointer rests: ask who is in the frontier
+    std::uint64_t m_wanted = 0;
+    QPointF m_pointer;
+    QPoint m_globalPointer;
     bool m_isScrubbing = false;
+    QString m_hidden; ///< hiddenTracks() as last told
 };
 
 } // namespace retro::views

@@ -10,6 +10,9 @@ namespace retro::views
 namespace
 {
 
+/// Lower than this a third chart would say nothing.
+constexpr double kLeastChart = 24;
+
 /// Fulfilment tells more than search, search more than normal.
 int weightOf(event::Mode mode) { return static_cast<int>(mode); }
 
@@ -51,29 +54,42 @@ TimelineTracks layoutTracks(double width, double height, double fontScale)
     tracks.markers = {left, y, inner, 16 * s};
     y += 34 * s; // the legend of the frontier has this line to itself
     const double rest = std::max(40 * s, height - y - 8 * s);
-    const double gap = 14 * s;
-    const double chart = std::max(16 * s, (rest - gap) / 2);
+    const double gap = 18 * s;
+    const bool hasDepth = rest >= 3 * kLeastChart * s + 2 * gap;
+    const double charts = hasDepth ? 3 : 2;
+    const double chart = std::max(16 * s, (rest - (charts - 1) * gap) / charts);
     tracks.frontier = {left, y, inner, chart};
     tracks.bytes = {left, y + chart + gap, inner, chart};
+    if (hasDepth) {
+        tracks.depth = {left, y + 2 * (chart + gap), inner, chart};
+    }
     return tracks;
+}
+
+/// Neighbours of one mode as one cell.
+static std::vector<ModeCell> wideCells(const std::vector<event::Mode>& modes, const TimeScale& scale,
+                                       const VisibleRange& range)
+{
+    std::vector<ModeCell> cells;
+    for (std::size_t i = range.first; i < range.last;) {
+        std::size_t end = i + 1;
+        while (end < range.last && modes[end] == modes[i]) {
+            ++end;
+        }
+        cells.push_back({scale.x(static_cast<double>(i)), scale.x(static_cast<double>(end)), modes[i],
+                         static_cast<std::uint32_t>(end - i)});
+        i = end;
+    }
+    return cells;
 }
 
 std::vector<ModeCell> modeCells(const std::vector<event::Mode>& modes, const TimeScale& scale)
 {
-    std::vector<ModeCell> cells;
     const VisibleRange range = visible(scale, modes.size());
     if (scale.pixelsPerVisit() >= 1) {
-        for (std::size_t i = range.first; i < range.last;) {
-            std::size_t end = i + 1;
-            while (end < range.last && modes[end] == modes[i]) {
-                ++end;
-            }
-            cells.push_back({scale.x(static_cast<double>(i)), scale.x(static_cast<double>(end)), modes[i],
-                             static_cast<std::uint32_t>(end - i)});
-            i = end;
-        }
-        return cells;
+        return wideCells(modes, scale, range);
     }
+    std::vector<ModeCell> cells;
     std::size_t i = range.first;
     for (double pixel = std::floor(scale.left); pixel < scale.left + scale.width && i < range.last; ++pixel) {
         const std::size_t end = columnEnd(scale, pixel + 1, range.last);
@@ -118,21 +134,6 @@ double cursorVisit(const trace::Run& run, std::uint64_t position)
         return 0;
     }
     return run.visitOf(position - 1) + 0.5;
-}
-
-std::vector<PromiseMark> promiseMarks(const trace::Run& run, const trace::VisitSeries& series)
-{
-    std::vector<PromiseMark> marks;
-    marks.reserve(series.promisesOpened.size() + series.promisesCompleted.size());
-    for (const std::uint64_t step : series.promisesOpened) {
-        marks.push_back({run.visitOf(step), step, false});
-    }
-    for (const std::uint64_t step : series.promisesCompleted) {
-        marks.push_back({run.visitOf(step), step, true});
-    }
-    std::stable_sort(marks.begin(), marks.end(),
-                     [](const PromiseMark& a, const PromiseMark& b) { return a.step < b.step; });
-    return marks;
 }
 
 } // namespace retro::views

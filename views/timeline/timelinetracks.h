@@ -21,9 +21,12 @@ struct TimelineTracks
     QRectF markers;
     QRectF frontier;
     QRectF bytes;
+    QRectF depth; ///< stacks and queue; empty when the pane is too low for it
+    /// Bottom of the lowest chart.
+    [[nodiscard]] double bottom() const { return depth.isEmpty() ? bytes.bottom() : depth.bottom(); }
 };
 
-/// Lays the tracks out; the two charts share what the fixed rows leave.
+/// Lays the tracks out; the charts share what the fixed rows leave.
 [[nodiscard]] TimelineTracks layoutTracks(double width, double height, double fontScale);
 
 /// Neighbouring visits of one mode, or (when visits are thinner than a pixel) one pixel column with its most telling
@@ -53,16 +56,5 @@ struct StepPoint
 /// Where the cursor line stands for a position of the run: the middle of the visit that it is in, the very start before
 /// the first event.
 [[nodiscard]] double cursorVisit(const trace::Run& run, std::uint64_t position);
-
-/// A promise that opened (waits) or completed, as a mark over its visit.
-struct PromiseMark
-{
-    std::uint32_t visit = 0;
-    std::uint64_t step = 0;
-    bool isComplete = false;
-};
-
-/// Marks of a run in order of time.
-[[nodiscard]] std::vector<PromiseMark> promiseMarks(const trace::Run& run, const trace::VisitSeries& series);
 
 } // namespace retro::views

@@ -2,6 +2,7 @@
 #include "views/timeline/timelineview.h"
 
 #include "core/base/file.h"
+#include "views/common/csv.h"
 #include "views/common/paintfile.h"
 #include "views/common/theme.h"
 #include "views/timeline/timelinepane.h"
@@ -16,18 +17,22 @@ namespace
 
 std::string csvOf(const trace::VisitSeries& series, const graph::Graph& graph)
 {
-    std::string csv = "visit,mode,node,frontier_landed,frontier_held,frontier_bytes,stack_depth,queue_depth\n";
+    CsvText text(
+        {"visit", "mode", "node", "frontier_landed", "frontier_held", "frontier_bytes", "stack_depth", "queue_depth"});
+    const auto number = [&text](auto value) { text.add(static_cast<std::int64_t>(value)); };
     for (std::size_t i = 0; i < series.mode.size(); ++i) {
-        std::string name = graph.labelOf(series.node[i]);
-        for (std::size_t at = name.find('"'); at != std::string::npos; at = name.find('"', at + 2)) {
-            name.insert(at, 1, '"');
-        }
-        csv += std::to_string(i + 1) + ',' + std::string(event::shortName(series.mode[i])) + ",\"" + name + "\"," +
-               std::to_string(series.frontierLanded[i]) + ',' + std::to_string(series.frontierHeld[i]) + ',' +
-               std::to_string(series.frontierBytes[i]) + ',' + std::to_string(series.stackDepth[i]) + ',' +
-               std::to_string(series.queueDepth[i]) + '\n';
+        const std::string_view mode = event::shortName(series.mode[i]);
+        number(i + 1);
+        text.add(QString::fromUtf8(mode.data(), static_cast<int>(mode.size())));
+        text.add(QString::fromStdString(graph.labelOf(series.node[i])));
+        number(series.frontierLanded[i]);
+        number(series.frontierHeld[i]);
+        number(series.frontierBytes[i]);
+        number(series.stackDepth[i]);
+        number(series.queueDepth[i]);
+        text.endRow();
     }
-    return csv;
+    return text.take();
 }
 
 } // namespace
@@ -37,7 +42,28 @@ TimelineView::TimelineView(RunModel& model, Cursor& cursor, Selection& selection
 {
     m_pane = new TimelinePane(model, cursor, this);
     setBody(m_pane);
+    connect(m_pane, &TimelinePane::tracksChanged, this, &TimelineView::captionChanged);
     setEmptyText(tr("The run appears here, visit by visit, once something was explained."));
+}
+
+void TimelineView::followBreakpoints(BreakpointList& list)
+{
+    m_breakpoints = &list;
+    const auto show = [this] { m_pane->setMarks(MarkKind::Breakpoint, m_breakpoints->stops()); };
+    connect(&list, &BreakpointList::stopsChanged, this, show);
+    show();
+}
+
+void TimelineView::setBookmarks(const std::vector<std::uint64_t>& positions)
+{
+    m_bookmarks = positions;
+    m_pane->setMarks(MarkKind::Bookmark, positions);
+}
+
+QString TimelineView::subject() const
+{
+    const QString hidden = m_pane->hiddenTracks();
+    return hidden.isEmpty() ? tr("drag to scrub, wheel to zoom") : hidden;
 }
 
 bool TimelineView::canShow(const SelectedThing& thing) const { return std::holds_alternative<std::monostate>(thing); }
@@ -55,7 +81,7 @@ base::Result<void> TimelineView::exportTo(const std::filesystem::path& path)
     if (path.extension() == ".csv") {
         return base::writeFile(path, csvOf(model().series(), model().graph()));
     }
-    const QSizeF size(m_pane->size());
+    const QSizeF size(m_pane->size().expandedTo(m_pane->sizeHint())); // it may never have been on screen
     return paintToFile(
         path, size, [&](QPainter& painter) { m_pane->paint(painter, size, theme(this)); }, tr("Timeline"), {}, 2);
 }
@@ -64,6 +90,12 @@ void TimelineView::refresh(Changes changes)
 {
     if (changes & Change::Run) {
         m_pane->setRun();
+        if (m_breakpoints != nullptr) {
+            m_pane->setMarks(MarkKind::Breakpoint, m_breakpoints->stops());
+        }
+        if (m_bookmarks) {
+            m_pane->setMarks(MarkKind::Bookmark, *m_bookmarks);
+        }
     }
     m_pane->follow();
 }

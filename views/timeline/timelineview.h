@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "views/common/breakpointlist.h"
 #include "views/common/view.h"
+
+#include <optional>
+#include <vector>
 
 namespace retro::views
 {
 
 class TimelinePane;
 
-/// The run from left to right: modes, promises, how wide the frontier is. Scrubbing moves the cursor.
+/// The run from left to right: modes, markers, how wide the frontier is, how deep stacks and queue are. Scrubbing moves
+/// the cursor.
 class TimelineView final : public View
 {
     Q_OBJECT
@@ -16,8 +21,14 @@ class TimelineView final : public View
 public:
     TimelineView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent = nullptr);
 
+    /// Marks where breakpoints hold, now and after every change.
+    void followBreakpoints(BreakpointList& list);
+    /// Marks bookmarks in place of those of the run file; positions ascending.
+    void setBookmarks(const std::vector<std::uint64_t>& positions);
+
     [[nodiscard]] QString title() const override { return tr("Timeline"); }
-    [[nodiscard]] QString subject() const override { return tr("drag to scrub, wheel to zoom"); }
+    /// How to use it, or what has no room.
+    [[nodiscard]] QString subject() const override;
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
     [[nodiscard]] QStringList exportFormats() const override;
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
@@ -29,6 +40,8 @@ protected:
 
 private:
     TimelinePane* m_pane = nullptr;
+    std::optional<std::vector<std::uint64_t>> m_bookmarks;
+    const BreakpointList* m_breakpoints = nullptr; ///< borrowed; lives as long as the window
 };
 
 } // namespace retro::views

@@ -6,6 +6,7 @@
 #include "views/common/csv.h"
 
 #include <QFile>
+#include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
 
@@ -96,6 +97,57 @@ private slots:
         QFile file(folder.filePath(QStringLiteral("c.csv")));
         QVERIFY(file.open(QIODevice::ReadOnly));
         QVERIFY(file.readAll().startsWith("class,name,probability,score\n0,mug,0.97"));
+    }
+
+    void aClassCanBeChosen()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        ClassesView view(context.model, context.cursor, context.selection);
+        view.resize(280, 300);
+        view.show();
+        view.flush();
+        auto* pane = view.findChild<ClassesPane*>();
+        QSignalSpy wanted(&view, &ClassesView::classWanted);
+        const auto middleOf = [&](std::size_t row) { return pane->layoutNow().rows[row].row.center().toPoint(); };
+        QTest::mouseClick(pane, Qt::LeftButton, {}, middleOf(0)); // that one is explained already
+        QTest::mouseClick(pane, Qt::LeftButton, {}, QPoint(3, pane->height() - 2));
+        QTest::mouseClick(pane, Qt::RightButton, {}, middleOf(2));
+        QCOMPARE(wanted.count(), 0);
+        QTest::mouseClick(pane, Qt::LeftButton, {}, middleOf(2));
+        QCOMPARE(wanted.count(), 1);
+        QCOMPARE(wanted.back().front().toLongLong(), pane->answer().best[2].index);
+        QTest::keyClick(pane, Qt::Key_Up);
+        QTest::keyClick(pane, Qt::Key_Return);
+        QCOMPARE(wanted.count(), 2);
+        QCOMPARE(wanted.back().front().toLongLong(), pane->answer().best[1].index);
+        QVERIFY2(pane->accessibleDescription().contains(QStringLiteral("to explain jug")),
+                 qPrintable(pane->accessibleDescription()));
+        for (int i = 0; i < 5; ++i) {
+            QTest::keyClick(pane, Qt::Key_Up);
+        }
+        QCOMPARE(pane->current(), 0);
+        QTest::keyClick(pane, Qt::Key_Return);
+        QCOMPARE(wanted.count(), 2);
+        QVERIFY(pane->accessibleDescription().contains(QStringLiteral("mug is explained now")));
+    }
+
+    void theExplainedClassIsMarked()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        ClassAnswer answer = classAnswer(context.model);
+        answer.best[0].isTarget = false;
+        answer.best[1].isTarget = true;
+        ClassesPane pane;
+        pane.setAnswer(answer);
+        const QImage image = tests::grab(pane, {280, 240}, ThemeKind::Light, QStringLiteral("classes-second"));
+        const ClassesLayout layout = pane.layoutNow();
+        const auto colorIn = [&](std::size_t row) {
+            return image.pixelColor(layout.rows[row].row.topRight().toPoint() + QPoint(-3, 2));
+        };
+        QCOMPARE(colorIn(1), Theme::of(ThemeKind::Light)[Role::Sel]);
+        QVERIFY(colorIn(0) != colorIn(1));
     }
 
     void looks()

@@ -3,6 +3,7 @@
 #include "views/common/docktitle.h"
 #include "views/common/emptystate.h"
 #include "views/common/fonts.h"
+#include "views/common/hintlabel.h"
 #include "views/common/icons.h"
 #include "views/common/marks.h"
 #include "views/common/style.h"
@@ -184,6 +185,31 @@ private slots:
         QVERIFY(!dock.isVisible());
     }
 
+    void aHintTakesASecondLineWhereItIsNarrow()
+    {
+        const QString sentence = QStringLiteral("Red pixels speak for mug, blue ones against it.");
+        QDockWidget dock(QStringLiteral("Relevance"));
+        auto* title = new DockTitle(dock);
+        dock.setTitleBarWidget(title);
+        title->setHint(sentence);
+        auto* hint = title->findChild<HintLabel*>();
+        dock.resize(700, 200);
+        dock.show();
+        QCoreApplication::processEvents();
+        const int line = title->height();
+        QCOMPARE(hint->shownLines(), QStringList{sentence});
+        dock.resize(220, 200);
+        QTRY_VERIFY(title->height() > line);
+        QCOMPARE(hint->shownLines().size(), 2);
+        QCOMPARE(hint->shownLines().join(QLatin1Char(' ')), sentence);
+        QVERIFY(hint->height() >= 2 * QFontMetrics(hint->font()).height());
+        dock.resize(700, 200);
+        QTRY_COMPARE(title->height(), line);
+        title->setHint(sentence.repeated(5)); // more than two lines end in …
+        dock.resize(220, 200);
+        QTRY_VERIFY(hint->shownLines().last().endsWith(QChar(0x2026)));
+    }
+
     void emptyStates_data() { both_data(); }
     void emptyStates()
     {
@@ -209,6 +235,24 @@ private slots:
         QVERIFY(!button->isVisible());
         QVERIFY(empty != loading && loading != error);
         QVERIFY(retro::tests::hasColor(loading, Theme::of(kind)[Role::Accent]));
+    }
+
+    void loadingAsksForNoRoomOfItsOwn()
+    {
+        // Three views that load side by side must not push their window wider.
+        EmptyState state;
+        state.showEmpty(QStringLiteral("Nothing is open yet."), QStringLiteral("Open"));
+        state.showLoading(QStringLiteral("Reading the model"), 0.4);
+        QVERIFY(state.minimumSizeHint().width() <= fonts::px(160));
+        const auto* bar = state.findChild<QProgressBar*>();
+        for (const int width : {140, 800}) {
+            state.resize(width, 200);
+            state.show();
+            QApplication::sendPostedEvents();
+            QVERIFY(state.rect().contains(bar->geometry()));
+            QVERIFY(bar->width() <= fonts::px(220));
+            QVERIFY(std::abs(bar->geometry().center().x() - state.rect().center().x()) <= 1);
+        }
     }
 };
 

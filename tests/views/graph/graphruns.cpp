@@ -295,17 +295,46 @@ views::RunHandle makeSquareRun()
     return play(graph, net.shapesOf(*graph), false);
 }
 
-views::RunHandle makeNamedRun(const char* name)
+namespace
 {
-    NetworkBuilder net(name);
-    const ValueId x = net.input("x", {2});
+
+/// A run in which nothing has happened.
+views::RunHandle idle(std::shared_ptr<const graph::Graph> graph)
+{
     auto run = std::make_shared<trace::Run>();
-    run->graph = net.finish(net.node("Relu", "", name, {x}, {2}));
+    run->graph = std::move(graph);
     auto timeline = trace::Timeline::open(run);
     if (!timeline.ok()) {
         qFatal("an empty run contradicts itself: %s", timeline.error().text().c_str());
     }
     return {run, std::make_shared<trace::Timeline>(std::move(timeline).value())};
+}
+
+} // namespace
+
+views::RunHandle makeNamedRun(const char* name)
+{
+    NetworkBuilder net(name);
+    const ValueId x = net.input("x", {2});
+    return idle(net.finish(net.node("Relu", "", name, {x}, {2})));
+}
+
+views::RunHandle makeConstantRun()
+{
+    NetworkBuilder net("constants");
+    const ValueId x = net.input("x", {4, 4});
+    const ValueId raw = net.node("ConstantOfShape", "", "raw", {net.weight("extents")}, {2});
+    const ValueId shape = net.node("Cast", "", "shape", {raw}, {2});
+    const ValueId turned = net.node("Reshape", "", "turn", {x, shape}, {2, 8});
+    return idle(net.finish(net.node("Relu", "", "act", {turned}, {2, 8})));
+}
+
+views::RunHandle makeLonelyScopesRun()
+{
+    NetworkBuilder net("lonely");
+    const ValueId x = net.input("x", {4, 4});
+    const ValueId a = net.node("Conv", "stem/first/conv", "Conv", {x, net.weight("w")}, {4, 4});
+    return idle(net.finish(net.node("Relu", "stem/act", "Relu_7", {a}, {4, 4})));
 }
 
 base::NodeId nodeNamed(const views::RunHandle& handle, const char* name)

@@ -21,6 +21,13 @@ namespace retro::tests
 /// One node of that name that reads an input; no events.
 [[nodiscard]] views::RunHandle makeNamedRun(const char* name);
 
+/// x → Reshape → Relu, where the shape comes from a constant over an operator "shape"; no events. Five nodes, two of
+/// which no input reaches.
+[[nodiscard]] views::RunHandle makeConstantRun();
+
+/// x → Conv in "stem/first/conv" → Relu in "stem/act", each alone in its scope and named after its operator; no events.
+[[nodiscard]] views::RunHandle makeLonelyScopesRun();
+
 /// The node of that name, which must exist.
 [[nodiscard]] base::NodeId nodeNamed(const views::RunHandle& handle, const char* name);
 

@@ -8,6 +8,7 @@
 #include "tests/views/graph/graphruns.h"
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
+#include "views/graph/graphfigure.h"
 #include "views/graph/graphfile.h"
 #include "views/graph/graphview.h"
 
@@ -159,8 +160,10 @@ private slots:
         const auto folder = writeGraphFigure("/nowhere/at/all/graph.svg", *handle.run->graph, nullptr, *handle.run);
         QCOMPARE(folder.error().code, base::ErrorCode::Output);
         const RunHandle tall = tests::makeResidualRun(8000);
-        const auto size =
-            writeGraphFigure(fileName(QStringLiteral("tall.png")).toStdString(), *tall.run->graph, nullptr, *tall.run);
+        const auto book = makeBook(tall.run, tall.run->graph, BoxMetrics::ofFonts());
+        FigureOptions open;
+        open.closed.assign(book->groupDepths.size(), false);
+        const auto size = writeFigure(fileName(QStringLiteral("tall.png")).toStdString(), book, {}, open);
         QCOMPARE(size.error().code, base::ErrorCode::Usage);
         QVERIFY(size.error().message.find("svg") != std::string::npos);
     }

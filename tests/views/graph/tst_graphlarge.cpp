@@ -11,6 +11,8 @@
 #include "views/graph/graphcanvas.h"
 #include "views/graph/graphview.h"
 
+#include <algorithm>
+
 using namespace retro;
 using namespace retro::views;
 
@@ -18,7 +20,7 @@ namespace
 {
 
 const QSize kSize(880, 620);
-constexpr int kNodes = 20'000;
+const int kNodes = qEnvironmentVariableIsSet("RETRO_TIMES") ? 100'000 : 20'000; // figures are for the larger size
 
 /// Figures for people: printed when RETRO_TIMES is set, never asserted.
 void report(const char* what, qint64 nanoseconds)
@@ -58,7 +60,12 @@ private slots:
         view.grab();
         report("open to first paint", clock.nsecsElapsed());
         QVERIFY(!view.isLayoutRunning());
-        QCOMPARE(view.canvas().scene()->boxCount(), layout::Index{kNodes + 1});
+        QCOMPARE(view.canvas().scene()->boxCount(), layout::Index{1 + 4 + 1}); // 4999 blocks as one box
+        clock.restart();
+        view.expandAll();
+        QTRY_COMPARE_WITH_TIMEOUT(finished.count(), 2, 20'000);
+        report("every block open", clock.nsecsElapsed());
+        QCOMPARE(view.canvas().scene()->boxCount(), static_cast<layout::Index>(kNodes + 1));
         view.fitAll();
         QVERIFY(view.canvas().camera().zoom() < layout::kLinesZoom);
         QImage image(kSize, QImage::Format_ARGB32_Premultiplied);
@@ -74,6 +81,7 @@ private slots:
             (void)tests::grab(view, kSize, ThemeKind::Light,
                               QStringLiteral("graph-large-%1").arg(qRound(view.canvas().camera().zoom() * 100)));
         }
+        reportFrames(view, image);
         clock.restart();
         context.cursor.moveTo(context.cursor.end() / 2);
         const qint64 sought = clock.nsecsElapsed();
@@ -123,6 +131,28 @@ private slots:
     }
 
 private:
+    /// Frames of panning and zooming from the whole graph to single boxes and back, by mode and by operator.
+    static void reportFrames(GraphView& view, QImage& image)
+    {
+        for (const ColourBy by : {ColourBy::Mode, ColourBy::Operator}) {
+            view.setColourBy(by);
+            view.fitAll();
+            std::vector<qint64> frames;
+            QElapsedTimer clock;
+            for (int i = 0; i < kFrames; ++i) {
+                view.canvas().zoomBy(i < kFrames / 2 ? 1.06 : 1 / 1.06);
+                QTest::keyClick(&view.canvas(), i % 2 == 0 ? Qt::Key_S : Qt::Key_D);
+                clock.restart();
+                view.render(&image);
+                frames.push_back(clock.nsecsElapsed());
+            }
+            std::sort(frames.begin(), frames.end());
+            report(qPrintable(QStringLiteral("median frame by %1").arg(wordOf(by))), frames[kFrames / 2]);
+            report(qPrintable(QStringLiteral("99th of 100 frames by %1").arg(wordOf(by))), frames[kFrames * 99 / 100]);
+        }
+    }
+
+    static constexpr int kFrames = 300;
     RunHandle m_large;
 };
 

@@ -4,8 +4,11 @@
 #include "tests/views/graph/graphruns.h"
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
+#include "views/graph/emphasis.h"
 #include "views/graph/graphscene.h"
+#include "views/graph/graphsearch.h"
 #include "views/graph/graphwalk.h"
+#include "views/graph/groupdepth.h"
 
 using namespace retro;
 using namespace retro::views;
@@ -85,14 +88,20 @@ private slots:
         QCOMPARE(small->drawn.graph.nodeCount, Index{46});
         const std::vector<bool> open = initiallyClosed(*small);
         QVERIFY(std::none_of(open.begin(), open.end(), [](bool isClosed) { return isClosed; }));
-        // Four layers: 84 nodes. The outermost groups alone would leave four boxes, so one level more is open.
+        // Four layers: 84 nodes. The outermost groups alone would leave four boxes, so one level more is open; the
+        // layers are built alike and are one box.
         const auto large = bookOf(tests::makeTransformerRun(4));
         const auto scene = sceneOf(large, initiallyClosed(*large));
-        QCOMPARE(namesOf(*scene),
-                 QStringLiteral("Conv turn Concat Add ▸layer.0 ▸layer.1 ▸layer.2 ▸layer.3 LN Gather FC image"));
+        QCOMPARE(namesOf(*scene), QStringLiteral("Conv turn Concat Add ▸layer.0–3 LN Gather FC image"));
+        // No scopes: 24 blocks are found behind the first one, which reads the input.
         const auto plain = bookOf(tests::makeResidualRun(100));
-        QVERIFY(initiallyClosed(*plain).empty());
-        QCOMPARE(sceneOf(plain, {})->boxCount(), Index{101});
+        const auto blocks = sceneOf(plain, initiallyClosed(*plain));
+        QCOMPARE(blocks->boxCount(), Index{24 + 4 + 1});
+        QCOMPARE(groupDetail(*plain, 0, 96), std::string("×24, 96 nodes"));
+        QCOMPARE(groupDetail(*plain, 1, 4), std::string("4 nodes"));
+        // Opening thousands of blocks would be no overview.
+        const auto endless = bookOf(tests::makeResidualRun(4000));
+        QCOMPARE(sceneOf(endless, initiallyClosed(*endless))->boxCount(), Index{1 + 4 + 1});
     }
 
     void namesAndShapesAreShort()
@@ -104,6 +113,13 @@ private slots:
         QCOMPARE(shortShape(graph, *handle.run, norm), std::string("50×64"));
         QCOMPARE(shortShape(graph, trace::Run{}, norm), std::string());
         QCOMPARE(countOfNodes(1), std::string("1 node"));
+        const auto book = bookOf(handle);
+        QCOMPARE(std::string(nameInGroup(*book, norm)), std::string("LN_1"));
+        const auto lonely = bookOf(tests::makeLonelyScopesRun());
+        QCOMPARE(lonely->drawn.groupPaths, std::vector<std::string>{"stem"}); // no frame around a single box
+        QCOMPARE(std::string(nameInGroup(*lonely, base::NodeId(0U))), std::string("first/conv"));
+        QCOMPARE(std::string(nameInGroup(*lonely, base::NodeId(1U))), std::string("act"));
+        QCOMPARE(std::string(nameInGroup(*lonely, base::NodeId(2U))), std::string("x"));
         QCOMPARE(countOfNodes(1538), std::string("1,538 nodes"));
     }
 
@@ -157,14 +173,64 @@ private slots:
         QCOMPARE(frameAround(*scene, scene->boxOf(base::NodeId(handle.run->graph->nodeCount()))), kNone); // the input
     }
 
-    void findIgnoresCase()
+    void findLooksAtNameOperatorAndScope()
     {
         const RunHandle handle = tests::makeTransformerRun();
-        const graph::Graph& graph = *handle.run->graph;
-        QCOMPARE(static_cast<int>(findNodes(graph, "SOFTMAX").size()), 2);
-        QCOMPARE(static_cast<int>(findNodes(graph, "layer.1/q").size()), 2); // Q and QK
-        QVERIFY(findNodes(graph, "").empty());
-        QVERIFY(findNodes(graph, "nothing like it").empty());
+        const auto count = [&](const char* query) {
+            return static_cast<int>(findNodes(*handle.run->graph, query).size());
+        };
+        QCOMPARE(count("SOFTMAX"), 2);
+        QCOMPARE(count("layer.1/q"), 2); // Q and QK
+        QCOMPARE(count("gemm"), 13);     // no name has it, the operators do
+        QCOMPARE(count("name:gemm"), 0);
+        QCOMPARE(count("op:Gemm scope:layer.0"), 6);
+        QCOMPARE(count("scope:mlp"), 8);
+        QCOMPARE(count("op:input"), 1);
+        QCOMPARE(count("op:gemm softmax"), 0);
+        QCOMPARE(count(""), 0);
+        QCOMPARE(count(" op: "), 0);
+        QCOMPARE(count("nothing like it"), 0);
+    }
+
+    void tracesFollowTheDataflow()
+    {
+        const RunHandle handle = tests::makeTransformerRun();
+        const auto book = bookOf(handle);
+        const NodeSet up = traceFrom(*book, tests::nodeNamed(handle, "embed/Concat"), Trace::Upstream);
+        QCOMPARE(sizeOf(up), Index{4}); // Concat, turn, Conv, image
+        const NodeSet down = traceFrom(*book, tests::nodeNamed(handle, "head/LN"), Trace::Downstream);
+        QCOMPARE(sizeOf(down), Index{3});
+        const auto scene = openScene(handle);
+        const Emphasis emphasis = emphasise(*scene, down);
+        const Index norm = scene->boxOf(tests::nodeNamed(handle, "head/LN"));
+        const Index gather = scene->boxOf(tests::nodeNamed(handle, "head/Gather"));
+        QVERIFY(!emphasis.isFaintBox(norm));
+        QVERIFY(!emphasis.isFaintEdge(scene->edgeBetween(norm, gather)));
+        QVERIFY(emphasis.isFaintEdge(scene->producersOf[norm].front()));
+        QVERIFY(!emphasise(*scene, {}).isFaintBox(norm));
+        // A closed group stands out with its first member.
+        const auto closed = sceneOf(book, std::vector<bool>(book->groupDepths.size(), true));
+        const Emphasis one = emphasise(*closed, setOf(*book, {tests::nodeNamed(handle, "head/FC")}));
+        QVERIFY(!one.isFaintBox(closed->boxOf(tests::nodeNamed(handle, "head/LN"))));
+        QVERIFY(one.isFaintBox(closed->boxOf(tests::nodeNamed(handle, "embed/Conv"))));
+    }
+
+    void depthsOpenAndCloseTogether()
+    {
+        const RunHandle handle = tests::makeTransformerRun();
+        const auto book = bookOf(handle);
+        const auto scene = openScene(handle);
+        QCOMPARE(depthToClose(*scene, kNone), Index{2}); // the mlp of each layer
+        QCOMPARE(depthToClose(*scene, scene->boxOf(tests::nodeNamed(handle, "encoder/layer.0/Q"))), Index{1});
+        QCOMPARE(depthToOpen(*scene, kNone), kNone);
+        std::vector<bool> closed = scene->closed;
+        setDepthClosed(*book, 1, true, closed);
+        const auto layers = sceneOf(book, closed);
+        QCOMPARE(depthToOpen(*layers, kNone), Index{1});
+        QCOMPARE(depthToClose(*layers, kNone), Index{0});
+        QCOMPARE(static_cast<int>(std::count(closed.begin(), closed.end(), true)), 2);
+        const auto first = static_cast<Index>(std::find(closed.begin(), closed.end(), true) - closed.begin());
+        QCOMPARE(static_cast<int>(groupsLike(*book, first).size()), 2);
     }
 
     void aStoppedLayoutSaysSo()

@@ -150,10 +150,10 @@ private slots:
     {
         Shot shot(tests::makeTinyRun());
         const GraphStatus end = shot.at(shot.handle.run->eventCount());
-        const auto rows = modeRows(*shot.scene, end, shot.scene->layout.bounds, 1);
+        const auto rows = classRows(*shot.scene, end, nullptr, shot.scene->layout.bounds, 1);
         QCOMPARE(rows.size(), std::size_t{1});
         QCOMPARE(rows[0].total, Index{8});
-        QCOMPARE(rows[0].counts, (std::array<Index, 4>{0, 7, 0, 1}));
+        QCOMPARE(rows[0].counts, (ClassCounts{0, 7, 0, 1}));
     }
 
     void nothingIsKnownWithoutAState()

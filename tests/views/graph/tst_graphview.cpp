@@ -330,10 +330,20 @@ private slots:
         QCOMPARE(stage.scene().boxCount(), all - 18);
         stage.key(Qt::Key_E);
         QCOMPARE(stage.scene().boxCount(), all - 3);
-        stage.key(Qt::Key_C, Qt::ShiftModifier);
-        QCOMPARE(stage.scene().boxCount(), Index{4}); // image, embed, encoder, head
-        stage.key(Qt::Key_E, Qt::ShiftModifier);
+        stage.key(Qt::Key_C, Qt::ShiftModifier); // the selected box stands in layer.0: both layers
+        QCOMPARE(stage.scene().boxCount(), Index{1 + 4 + 2 + 3});
+        stage.key(Qt::Key_C, Qt::ShiftModifier); // the selected box stands in encoder: embed and head as well
+        QCOMPARE(stage.scene().boxCount(), Index{4});
+        for (const Index count : {1 + 4 + 2 + 3, all - 2 * 3, all}) { // … and back, level by level
+            stage.key(Qt::Key_E, Qt::ShiftModifier);
+            if (stage.scene().boxCount() < count) {
+                stage.context.selection.clear();
+                stage.view.flush();
+                stage.key(Qt::Key_E, Qt::ShiftModifier);
+            }
+        }
         QCOMPARE(stage.scene().boxCount(), all);
+        QVERIFY(std::none_of(stage.scene().closed.begin(), stage.scene().closed.end(), [](bool is) { return is; }));
     }
 
     void theCursorIsFollowed()
@@ -386,7 +396,7 @@ private slots:
         (new QHBoxLayout(&bar))->addWidget(tools);
         bar.show();
         QVERIFY(tools->isVisible());
-        (void)tests::grab(bar, {180, 40}, ThemeKind::Light, QStringLiteral("graph-tools"));
+        (void)tests::grab(bar, {340, 44}, ThemeKind::Light, QStringLiteral("graph-tools"));
         const auto buttons = tools->findChildren<QToolButton*>();
         QCOMPARE(buttons.size(), 4);
         for (const QToolButton* button : buttons) {

@@ -1,17 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
+#include "views/heatmap/controlrow.h"
 #include "views/heatmap/heatmapcanvas.h"
 #include "views/heatmap/heatmapview.h"
 
 #include <QCheckBox>
+#include <QComboBox>
 #include <QImageReader>
+#include <QMenu>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
 
 using namespace retro;
 using namespace retro::views;
+
+namespace
+{
+
+QAction* menuEntry(const QMenu& menu, const QString& text)
+{
+    for (QAction* action : menu.actions()) {
+        if (action->text() == text) {
+            return action;
+        }
+    }
+    return nullptr;
+}
+
+} // namespace
 
 class HeatmapViewTest : public QObject
 {
@@ -95,6 +113,21 @@ private slots:
         QVERIFY(placement.bar.bar.bottom() <= area.bottom());
     }
 
+    void thePaneOfTheFirstScreenShowsSixPixelsPerValue()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        HeatmapView view(context.model, context.cursor, context.selection);
+        view.resize(689, 640); // its pane in a window of 1600 × 1000
+        view.show();
+        view.flush();
+        const auto* canvas = view.findChild<HeatmapCanvas*>();
+        QTRY_VERIFY(canvas->height() >= 96 * 6 + 3);
+        HeatmapFigure figure = canvas->figure();
+        figure.plane = {96, 96, std::vector<double>(96 * 96, 0.028)};
+        QCOMPARE(placeFigure(figure, {}, QRectF(3, 1, canvas->width() - 6, canvas->height() - 3)).pixel, 6.0);
+    }
+
     void zoomStepsAreMonotone()
     {
         double pixel = 0.25;
@@ -164,6 +197,46 @@ private slots:
         QTRY_VERIFY(keep->isVisible());
     }
 
+    void whatStepsAsideIsInAMenuAndNothingIsSqueezed()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        HeatmapView view(context.model, context.cursor, context.selection);
+        view.show();
+        auto* row = view.findChild<ControlRow*>();
+        QVERIFY(row != nullptr);
+        for (const int width : {900, 520, 420, 330, view.minimumSizeHint().width()}) {
+            view.resize(width, 400);
+            QCoreApplication::processEvents();
+            int hidden = 0;
+            for (const QComboBox* combo : view.findChildren<QComboBox*>()) {
+                hidden += combo->isVisible() ? 0 : 1;
+                QVERIFY2(!combo->isVisible() || combo->width() >= combo->sizeHint().width(),
+                         qPrintable(combo->toolTip()));
+            }
+            QMenu menu;
+            row->fillMenu(menu);
+            int submenus = 0;
+            for (const QAction* action : menu.actions()) {
+                submenus += action->menu() != nullptr ? 1 : 0;
+            }
+            QCOMPARE(submenus, hidden);
+            QVERIFY(width < 900 || menu.isEmpty());
+        }
+        QMenu menu;
+        row->fillMenu(menu);
+        QAction* colours = menuEntry(menu, QStringLiteral("Colours"));
+        QVERIFY(colours != nullptr && colours->menu() != nullptr);
+        QVERIFY(colours->menu()->actions().front()->isChecked());
+        menuEntry(*colours->menu(), QStringLiteral("seismic"))->trigger();
+        QCOMPARE(view.settings().map.name(), QStringLiteral("seismic"));
+        menuEntry(menu, QStringLiteral("Keep scale over layers"))->trigger();
+        QVERIFY(view.settings().keptLimit.has_value());
+        const auto* canvas = view.findChild<HeatmapCanvas*>();
+        menuEntry(menu, QStringLiteral("Larger"))->trigger();
+        QVERIFY(canvas->camera().pixel > 0);
+    }
+
     void exportsWhatItShows()
     {
         tests::ViewContext context;
@@ -178,6 +251,12 @@ private slots:
         }
         QCOMPARE(QImageReader(folder.filePath(QStringLiteral("heatmap.png"))).text(QStringLiteral("rules")),
                  QStringLiteral("epsilon_plus"));
+        QFile table(folder.filePath(QStringLiteral("heatmap.csv")));
+        QVERIFY(table.open(QIODevice::ReadOnly));
+        const QList<QByteArray> lines = table.readAll().trimmed().split('\n');
+        QCOMPARE(lines.size(), qsizetype{1} + tests::kTinySide * tests::kTinySide);
+        QCOMPARE(lines[0], QByteArray("x,y,relevance"));
+        QVERIFY(lines[2].startsWith("1,0,"));
         context.model.clear();
         QVERIFY(!view.exportTo(folder.filePath(QStringLiteral("x.png")).toStdString()).ok());
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
+#include "views/common/fonts.h"
 #include "views/layers/layerstrip.h"
 #include "views/layers/layersview.h"
 
@@ -98,6 +99,18 @@ private slots:
         QTest::keyClick(strip, Qt::Key_Right);
         QCOMPARE(context.cursor.position(), strip->layers()[1].position);
         QVERIFY(view.canShow(strip->layers()[1].node));
+    }
+
+    void namesFit()
+    {
+        const QFont font = fonts::label();
+        const auto fit = [&](const char* name, const char* room) {
+            return fittingName(QString::fromLatin1(name), font, fonts::widthOf(font, QString::fromLatin1(room)) + 1);
+        };
+        QCOMPARE(fit("Class scores", "Class scores"), QStringLiteral("Class scores"));
+        QCOMPARE(fit("Class scores", "Class sco"), QStringLiteral("Scores"));
+        QVERIFY(fit("Bottleneck", "Bottle").contains(QChar(0x2026)));
+        QVERIFY(fit("Block 42", "Block 4") != QStringLiteral("42")); // a number alone names nothing
     }
 
     void exports()

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
+#include "views/ledger/ledgertable.h"
+#include "views/ledger/ledgertablemodel.h"
 #include "views/ledger/ledgerview.h"
 #include "views/ledger/waterfall.h"
 
+#include <QAbstractItemModelTester>
 #include <QFile>
+#include <QTableView>
 #include <QTemporaryDir>
 #include <QTest>
 
@@ -156,6 +160,86 @@ private slots:
             const QImage image = tests::grab(view, {430, 180}, kind, QStringLiteral("ledger-%1").arg(visit));
             QVERIFY(tests::hasColor(image, Theme::of(kind)[Role::Ink]));
             QVERIFY(tests::hasColor(image, Theme::of(kind)[Role::SearchTint]));
+        }
+    }
+
+    void tableListsTheWorstFirst()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        const std::vector<LedgerRow> rows = ledgerRows(context.model.run(), LedgerGrouping::Node);
+        QCOMPARE(rows.size(), std::size_t{7});
+        QCOMPARE(rows[0].name, QStringLiteral("head/fc")); // 0.14 to its bias
+        QCOMPARE(rows[0].largestCause(), std::optional(event::Cause::Bias));
+        for (std::size_t i = 1; i < rows.size(); ++i) {
+            QVERIFY(rows[i].turnover <= rows[i - 1].turnover);
+        }
+        double lost = 0;
+        for (const LedgerRow& row : rows) {
+            lost += row.arrived - row.handedOn;
+        }
+        for (const LedgerGrouping grouping : {LedgerGrouping::Operator, LedgerGrouping::Rule}) {
+            double same = 0;
+            std::size_t nodes = 0;
+            for (const LedgerRow& row : ledgerRows(context.model.run(), grouping)) {
+                same += row.arrived - row.handedOn;
+                nodes += row.nodes;
+                QVERIFY(!row.node.isValid());
+            }
+            QVERIFY(std::abs(same - lost) < 1e-9);
+            QCOMPARE(nodes, rows.size());
+        }
+    }
+
+    void tableModelSortsAndDims()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        LedgerTableModel items;
+        const QAbstractItemModelTester tester(&items, QAbstractItemModelTester::FailureReportingMode::QtTest);
+        items.setRows(ledgerRows(context.model.run(), LedgerGrouping::Node));
+        items.setBooked(1);
+        const base::NodeId fc(std::uint32_t{tests::kFc});
+        const base::NodeId conv(std::uint32_t{tests::kConv1});
+        const auto color = [&](base::NodeId node) {
+            return items.index(items.rowOf(node), 0).data(Qt::ForegroundRole).value<QColor>();
+        };
+        QVERIFY(color(fc) != color(conv));
+        items.setBooked(100);
+        QCOMPARE(color(fc), color(conv));
+        items.sort(LedgerTableModel::ArrivedColumn, Qt::AscendingOrder);
+        QCOMPARE(items.rowAt(0).node, base::NodeId(std::uint32_t{tests::kConv2})); // 5.1 arrived there
+        items.sort(-1, Qt::AscendingOrder);
+        QCOMPARE(items.rowAt(0).node, fc);
+    }
+
+    void tableSelectsAndGoes()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        LedgerView view(context.model, context.cursor, context.selection);
+        view.setDetailed(true);
+        view.resize(620, 260);
+        view.show();
+        view.flush();
+        view.showTable(true);
+        auto* table = view.table().findChild<QTableView*>();
+        const std::uint64_t end = context.cursor.position();
+        const QModelIndex first = view.table().items().index(0, 0);
+        QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, table->visualRect(first).center());
+        QCOMPARE(context.selection.node(), std::optional(base::NodeId(std::uint32_t{tests::kFc})));
+        QCOMPARE(context.cursor.position(), end);
+        QTest::keyClick(table, Qt::Key_Return);
+        QCOMPARE(context.model.run().events[context.cursor.position() - 1].kind, event::EventKind::Rule);
+        const QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("l.csv"));
+        QVERIFY(view.exportTo(path.toStdString()).ok());
+        QFile file(path);
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        QCOMPARE(file.readAll().count('\n'), 8);
+        for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark}) {
+            const QImage image = tests::grab(view, {620, 260}, kind, QStringLiteral("ledger-table"));
+            QVERIFY(tests::hasColor(image, Theme::of(kind)[Role::Header]));
         }
     }
 };

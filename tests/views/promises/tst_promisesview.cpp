@@ -5,6 +5,7 @@
 #include "views/promises/promisesview.h"
 #include "views/promises/promisetreemodel.h"
 #include "views/promises/whypane.h"
+#include "views/promises/whyview.h"
 
 #include <QAbstractItemModelTester>
 #include <QFile>
@@ -128,7 +129,7 @@ private slots:
         context.cursor.moveTo(2);
         story = promiseStory(context.model, forest, kFirst);
         QCOMPARE(story.state, PromiseRowState::NotYet);
-        QCOMPARE(story.known, QStringList{QStringLiteral("It is raised at visit 4.")});
+        QCOMPARE(story.known, QStringList{QStringLiteral("It is opened at visit 4.")});
     }
 
     void selectingAndGoing()
@@ -153,11 +154,70 @@ private slots:
         view.flush();
         QCOMPARE(tree->currentIndex().data().toString(), QStringLiteral(".1 P1 stem/relu1"));
         QCOMPARE(view.subject(), QStringLiteral("1 waiting, 1 fulfilled"));
-        const auto buttons = view.findChild<WhyPane*>()->findChildren<QPushButton*>();
-        QTest::mouseClick(buttons.last(), Qt::LeftButton);
-        QCOMPARE(context.selection.node(), std::optional(base::NodeId(std::uint32_t{tests::kRelu1})));
         QVERIFY(view.canShow(kSecond));
         QVERIFY(!view.canShow(base::PromiseId(std::uint32_t{7})));
+    }
+
+    void filterShowsWhatIsAskedForAndItsParents()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        context.cursor.moveTo(tests::endOfVisit(context.model, 5)); // P0 fulfilled, P1 below it waits
+        PromisesView view(context.model, context.cursor, context.selection);
+        view.resize(330, 300);
+        view.show();
+        view.flush();
+        auto* tree = view.findChild<QTreeView*>();
+        const QModelIndex first = tree->model()->index(0, 0);
+        view.setFilter(PromisesView::Filter::Waiting);
+        QVERIFY(!tree->isRowHidden(0, {}));    // above P1
+        QVERIFY(tree->isRowHidden(0, first));  // conv2 is found
+        QVERIFY(!tree->isRowHidden(1, first)); // P1
+        context.cursor.moveTo(context.cursor.end());
+        view.flush();
+        QVERIFY(tree->isRowHidden(0, {})); // nothing waits any more
+        view.restoreState("2");
+        QVERIFY(!tree->isRowHidden(0, {}));
+        QVERIFY(tree->isRowHidden(0, first));
+        view.setFilter(PromisesView::Filter::All);
+        QVERIFY(!tree->isRowHidden(0, first));
+    }
+
+    void whyJumpsAndFollowsTheSelection()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        WhyView view(context.model, context.cursor, context.selection);
+        view.resize(330, 260);
+        view.show();
+        view.flush();
+        context.selection.selectPromise(kSecond);
+        view.flush();
+        QCOMPARE(view.pane().story().operands,
+                 (QStringList{QStringLiteral(".0 stem/relu1: found at visit 6"), QStringLiteral("Asked for by P0.")}));
+        view.goToOpening();
+        QCOMPARE(context.model.state().promises.size(), std::size_t{2});
+        view.goToFulfilment();
+        QVERIFY(context.model.state().promises[1].isComplete);
+        const auto buttons = view.pane().findChildren<QPushButton*>();
+        QTest::mouseClick(buttons.last(), Qt::LeftButton);
+        QCOMPARE(context.selection.node(), std::optional(base::NodeId(std::uint32_t{tests::kRelu1})));
+    }
+
+    void whySaysWhatANodeLacks()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        context.cursor.moveTo(tests::endOfVisit(context.model, 5));
+        const base::NodeId relu(std::uint32_t{tests::kRelu1});
+        PromiseStory story = nodeStory(context.model, relu);
+        QCOMPARE(story.missing, QStringLiteral("Missing: block1/conv2 → stem/relu1"));
+        QCOMPARE(story.known.last(), QStringLiteral("1 of 2 parts have landed."));
+        QVERIFY(story.fulfilled.has_value());
+        context.cursor.moveTo(context.cursor.end());
+        story = nodeStory(context.model, relu);
+        QVERIFY(story.missing.isEmpty());
+        QVERIFY(!story.fulfilled.has_value());
     }
 
     void exports()
@@ -189,11 +249,13 @@ private slots:
         context.showTinyRun();
         context.cursor.moveTo(tests::endOfVisit(context.model, static_cast<std::uint32_t>(visit)));
         PromisesView view(context.model, context.cursor, context.selection);
+        WhyView why(context.model, context.cursor, context.selection);
         context.selection.selectPromise(base::PromiseId(std::uint32_t{promise}));
         for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark}) {
             const QImage image = tests::grab(view, {330, 380}, kind, QStringLiteral("promises-%1").arg(visit));
             QVERIFY(tests::hasColor(image, Theme::of(kind)[Role::Sel]));
-            QVERIFY(tests::hasColor(image, Theme::of(kind)[visit == 9 ? Role::FulfilTint : Role::Base]));
+            const QImage story = tests::grab(why, {330, 260}, kind, QStringLiteral("why-%1").arg(visit));
+            QVERIFY(tests::hasColor(story, Theme::of(kind)[visit == 9 ? Role::FulfilTint : Role::SearchTint]));
         }
     }
 };

@@ -108,6 +108,19 @@ private slots:
         QCOMPARE(top, 17.0);
     }
 
+    void chartsShareTheRoomAndNeverOverlap()
+    {
+        for (const double height : {150.0, 200.0, 240.0, 500.0}) {
+            const views::TimelineTracks tracks = views::layoutTracks(700, height, 1);
+            QVERIFY(tracks.frontier.top() > tracks.markers.bottom());
+            QVERIFY(tracks.bytes.top() > tracks.frontier.bottom());
+            QVERIFY(tracks.depth.isEmpty() || tracks.depth.top() > tracks.bytes.bottom());
+            QVERIFY(tracks.bottom() <= height);
+        }
+        QVERIFY(views::layoutTracks(700, 150, 1).depth.isEmpty());
+        QVERIFY(!views::layoutTracks(700, 240, 1).depth.isEmpty());
+    }
+
     void axesAreRound()
     {
         QCOMPARE(views::axisTop(0), 1.0);

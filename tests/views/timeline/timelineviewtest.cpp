@@ -4,9 +4,11 @@
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
 #include "views/common/fonts.h"
+#include "views/timeline/frontierwords.h"
 #include "views/timeline/timelinepane.h"
 #include "views/timeline/timelineview.h"
 
+#include <QSignalSpy>
 #include <QTemporaryDir>
 
 using namespace retro;
@@ -66,6 +68,117 @@ private slots:
             QTest::keyClick(&view.pane(), Qt::Key_Left);
             QCOMPARE(context.cursor.position(), there[i]);
         }
+    }
+
+    void draggingSeeksOncePerFrameAndEndsAtTheNewest()
+    {
+        ViewContext context;
+        context.showTinyRun();
+        views::TimelineView view(context.model, context.cursor, context.selection);
+        view.resize(700, 240);
+        view.show();
+        view.flush();
+        const auto tracks = views::layoutTracks(view.pane().width(), view.pane().height(), views::fonts::scale());
+        const auto at = [&](double visit) {
+            return QPoint(static_cast<int>(tracks.modes.left() + tracks.modes.width() * visit / tests::kTinyVisits),
+                          30);
+        };
+        const QSignalSpy seeks(&context.cursor, &views::Cursor::moved);
+        QTest::mousePress(&view.pane(), Qt::LeftButton, {}, at(0.5));
+        for (int i = 5; i <= 75; ++i) {
+            QMouseEvent move(QEvent::MouseMove, at(i / 10.0), view.pane().mapToGlobal(at(i / 10.0)), Qt::NoButton,
+                             Qt::LeftButton, {});
+            QCoreApplication::sendEvent(&view.pane(), &move);
+        }
+        QVERIFY(seeks.count() <= 2);
+        QTest::mouseRelease(&view.pane(), Qt::LeftButton, {}, at(7.5));
+        QCOMPARE(context.cursor.position(), tests::endOfVisit(context.model, 7));
+    }
+
+    void markersAreThereAndTakeTheCursor()
+    {
+        ViewContext context;
+        context.showTinyRun();
+        views::BreakpointList list(context.model);
+        views::TimelineView view(context.model, context.cursor, context.selection);
+        view.followBreakpoints(list);
+        view.resize(700, 240);
+        view.show();
+        view.flush();
+        const auto count = [&](views::MarkKind kind) {
+            const auto& marks = view.pane().marks();
+            return std::count_if(marks.begin(), marks.end(), [&](const auto& mark) { return mark.kind == kind; });
+        };
+        QCOMPARE(count(views::MarkKind::Opened), 2);
+        QCOMPARE(count(views::MarkKind::Fulfilled), 2);
+        QCOMPARE(count(views::MarkKind::Violation), 0);
+        QVERIFY(list.add(QStringLiteral("op Gemm")).ok());
+        QTRY_COMPARE(count(views::MarkKind::Breakpoint), 1);
+        view.setBookmarks({tests::endOfVisit(context.model, 8)});
+        QCOMPARE(count(views::MarkKind::Bookmark), 1);
+        const auto tracks = views::layoutTracks(view.pane().width(), view.pane().height(), views::fonts::scale());
+        const QPointF at(tracks.markers.left() + tracks.markers.width() * 0.5 / tests::kTinyVisits,
+                         tracks.markers.center().y());
+        QVERIFY(view.pane().tipAt(at).contains(QStringLiteral("breakpoint")));
+        QTest::mouseClick(&view.pane(), Qt::LeftButton, {}, at.toPoint());
+        QCOMPARE(context.cursor.position(), list.stops().front());
+        list.clear();
+        QTRY_COMPARE(count(views::MarkKind::Breakpoint), 0);
+    }
+
+    void frontierNamesItsMembers()
+    {
+        ViewContext context;
+        context.showTinyRun();
+        context.cursor.moveTo(tests::endOfVisit(context.model, 4));
+        const trace::RunState& state = context.model.state();
+        const QStringList all = views::frontierWords(context.model.run(), state);
+        QCOMPARE(static_cast<std::size_t>(all.size()), state.frontier().size());
+        QVERIFY(all.join(QLatin1Char(' ')).contains(QStringLiteral("held by a promise")));
+        QVERIFY(views::frontierWords(context.model.run(), state, 1).last().startsWith(QStringLiteral("and ")));
+    }
+
+    void aLowPaneSaysWhatIsHidden()
+    {
+        ViewContext context;
+        context.showTinyRun();
+        views::TimelineView view(context.model, context.cursor, context.selection);
+        view.resize(700, 260);
+        view.show();
+        view.flush();
+        const QPointF name(5, 60);
+        QTRY_VERIFY(view.pane().hiddenTracks().isEmpty());
+        QVERIFY(view.pane().tipAt(name).isEmpty());
+        const QString usual = view.subject();
+        const QSignalSpy told(&view, &views::View::captionChanged);
+        view.resize(700, 160);
+        QCOMPARE(told.count(), 1);
+        QCOMPARE(view.subject(), view.pane().hiddenTracks());
+        QVERIFY(view.subject() != usual);
+        QVERIFY(view.pane().tipAt(name).contains(QStringLiteral("Waiting")));
+        view.resize(700, 260);
+        QCOMPARE(view.subject(), usual);
+    }
+
+    void theCursorLineStaysBehindTheLegends()
+    {
+        ViewContext context;
+        context.showTinyRun();
+        context.cursor.moveTo(context.cursor.end());
+        views::TimelineView view(context.model, context.cursor, context.selection);
+        view.flush();
+        const QImage image = tests::grab(view, {700, 260}, views::ThemeKind::Light, QStringLiteral("timeline-end"));
+        const auto tracks = views::layoutTracks(700, 260, views::fonts::scale());
+        const QColor line = views::Theme::of(views::ThemeKind::Light)[views::Role::Accent];
+        const double ratio = image.width() / 700.0;
+        const auto hasLine = [&](double y) {
+            const QRect row(0, static_cast<int>(y * ratio), image.width(), 1);
+            return tests::hasColor(image.copy(row), line);
+        };
+        QVERIFY(hasLine(tracks.markers.center().y() - 6)); // between marks
+        QVERIFY(!hasLine(tracks.frontier.top() - views::fonts::px(9)));
+        QVERIFY(!hasLine(tracks.depth.top() - views::fonts::px(9)));
+        QVERIFY(hasLine(tracks.depth.center().y()));
     }
 
     void showsModesInBothThemes()

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <QtTest>
+
+#include "tests/views/support/grabs.h"
+#include "tests/views/support/tinyrun.h"
+#include "views/log/eventwords.h"
+#include "views/log/logmodel.h"
+#include "views/log/logview.h"
+
+#include <QAbstractItemModelTester>
+#include <QLineEdit>
+#include <QTableView>
+#include <QTemporaryDir>
+
+using namespace retro;
+using namespace retro::views;
+
+class LogViewTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void initTestCase() { tests::installLook(); }
+
+    void modelKeepsItsPromises()
+    {
+        const RunHandle handle = tests::makeTinyRun();
+        LogModel items;
+        const QAbstractItemModelTester tester(&items, QAbstractItemModelTester::FailureReportingMode::QtTest);
+        items.setRun(handle.run);
+        QCOMPARE(items.rowCount(), static_cast<int>(handle.run->events.size()));
+        items.setPosition(5);
+        QCOMPARE(items.cursorRow(), 4);
+        QVERIFY(!items.index(4, 0).data(LogModel::IsLaterRole).toBool());
+        QVERIFY(items.index(5, 0).data(LogModel::IsLaterRole).toBool());
+        items.setRows({2, 7, 11});
+        QCOMPARE(items.rowCount(), 3);
+        QCOMPARE(items.cursorRow(), 0); // event 3 is the last one listed before the cursor
+        QCOMPARE(items.index(1, LogModel::EventColumn).data().toString(), QStringLiteral("8"));
+        items.setPosition(0);
+        QCOMPARE(items.cursorRow(), -1);
+        items.clearRows();
+        QCOMPARE(items.rowCount(), static_cast<int>(handle.run->events.size()));
+    }
+
+    void everyEventHasWords()
+    {
+        const RunHandle handle = tests::makeTinyRun();
+        for (std::uint64_t step = 0; step < handle.run->events.size(); ++step) {
+            QVERIFY2(!eventWords(*handle.run, step).isEmpty(), qPrintable(QString::number(step)));
+        }
+        QVERIFY(eventWords(*handle.run, handle.run->events.size()).isEmpty());
+    }
+
+    void selectingDoesNotMoveTimeAndActivatingDoes()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        LogView view(context.model, context.cursor, context.selection);
+        view.resize(640, 300);
+        view.show();
+        view.flush();
+        auto* table = view.findChild<QTableView*>();
+        const std::uint64_t end = context.cursor.position();
+        table->setCurrentIndex(view.items().index(3, 0));
+        QCOMPARE(context.cursor.position(), end);
+        QVERIFY(context.selection.node().has_value());
+        QTest::keyClick(table, Qt::Key_Return);
+        QCOMPARE(context.cursor.position(), std::uint64_t{4});
+        view.flush();
+        QCOMPARE(view.items().cursorRow(), 3);
+    }
+
+    void filterSwapsRowsAndKeepsThemWhenUnclear()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        LogView view(context.model, context.cursor, context.selection);
+        view.resize(640, 300);
+        view.show();
+        view.flush();
+        QTest::keyClicks(view.findChild<QLineEdit*>(), QStringLiteral("kind:visit"));
+        QTRY_COMPARE(view.items().rowCount(), static_cast<int>(tests::kTinyVisits));
+        QCOMPARE(view.message(), QStringLiteral("10 of %1 events").arg(context.model.run().eventCount()));
+        view.setFilter(QStringLiteral("colour:red"));
+        QTRY_VERIFY(!view.isFiltering());
+        QCOMPARE(view.items().rowCount(), static_cast<int>(tests::kTinyVisits));
+        view.setFilter({});
+        QCOMPARE(view.items().rowCount(), static_cast<int>(context.model.run().eventCount()));
+    }
+
+    void rowsAreCopiedInOrder()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        LogView view(context.model, context.cursor, context.selection);
+        view.show();
+        view.flush();
+        auto* table = view.findChild<QTableView*>();
+        for (const int row : {6, 2}) {
+            table->selectionModel()->select(view.items().index(row, 0),
+                                            QItemSelectionModel::Select | QItemSelectionModel::Rows);
+        }
+        const QStringList lines = view.copiedText().split(QLatin1Char('\n'), Qt::SkipEmptyParts);
+        QCOMPARE(lines.size(), 2);
+        QVERIFY(lines[0].startsWith(QStringLiteral("3\t")));
+        QVERIFY(lines[1].startsWith(QStringLiteral("7\t")));
+    }
+
+    void emptyWithoutARunAndExportsWithOne()
+    {
+        tests::ViewContext context;
+        LogView view(context.model, context.cursor, context.selection);
+        view.show();
+        view.flush();
+        QVERIFY(!view.findChild<QTableView*>()->isVisible());
+        const QTemporaryDir folder;
+        const std::string path = folder.filePath(QStringLiteral("log.csv")).toStdString();
+        QVERIFY(!view.exportTo(path).ok());
+        context.showTinyRun();
+        view.flush();
+        QVERIFY(view.exportTo(path).ok());
+        QFile file(QString::fromStdString(path));
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        QCOMPARE(file.readAll().count('\n'), static_cast<int>(context.model.run().eventCount()) + 1);
+    }
+
+    void looks()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        context.cursor.moveTo(tests::endOfVisit(context.model, 4) - 6);
+        LogView view(context.model, context.cursor, context.selection);
+        for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark}) {
+            const QImage image = tests::grab(view, {640, 280}, kind, QStringLiteral("log"));
+            const Theme& theme = Theme::of(kind);
+            QVERIFY(tests::hasColor(image, theme[Role::Sel]));
+            QVERIFY(tests::hasColor(image, theme[Role::Accent]));
+        }
+    }
+};
+
+QTEST_MAIN(LogViewTest)
+#include "tst_logview.moc"

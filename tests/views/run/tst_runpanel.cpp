@@ -1,0 +1,492 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/views/support/grabs.h"
+#include "views/common/style.h"
+#include "views/run/runpanel.h"
+#include "views/run/thumbnailbutton.h"
+
+#include <QAccessible>
+#include <QApplication>
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QScrollBar>
+#include <QSignalSpy>
+#include <QSlider>
+#include <QTest>
+#include <QToolButton>
+
+#include <cstdlib>
+#include <memory>
+
+using namespace retro;
+using namespace retro::views;
+
+namespace
+{
+
+ModelFacts makeFacts()
+{
+    ModelFacts facts;
+    facts.name = QStringLiteral("clever-hans.onnx");
+    facts.summary = QStringLiteral("41 nodes · 6 classes · 492.7 kB · ONNX 17");
+    facts.labels = {QStringLiteral("mug"), QStringLiteral("jug"), QStringLiteral("lamp")};
+    facts.inputs = {{QStringLiteral("jug-tagged.png"), QStringLiteral("samples/jug-tagged.png")},
+                    {QStringLiteral("zeros"), QStringLiteral("zeros")}};
+    facts.takesPictures = true;
+    return facts;
+}
+
+/// 24 × 24, positive in one corner only.
+tensor::Tensor makeRelevance()
+{
+    std::vector<float> values(24 * 24, 0.0F);
+    values[3] = 1.0F;
+    return tensor::Tensor::of<float>({1, 1, 24, 24}, values);
+}
+
+std::vector<CompositeThumbnail> makeThumbnails()
+{
+    std::vector<CompositeThumbnail> thumbnails;
+    for (const char* name : {"epsilon", "epsilon_plus", "epsilon_alpha2_beta1", "epsilon_gamma_box"}) {
+        thumbnails.push_back({QLatin1String(name), makeRelevance()});
+    }
+    return thumbnails;
+}
+
+/// A panel with a model and four small heatmaps, the second of which is on screen.
+std::unique_ptr<RunPanel> makeReadyPanel()
+{
+    auto panel = std::make_unique<RunPanel>();
+    panel->setModel(makeFacts());
+    panel->setQuestion({QStringLiteral("samples/jug-tagged.png"), QStringLiteral("argmax"), QStringLiteral("logit"),
+                        QStringLiteral("epsilon_plus")});
+    panel->setThumbnails(makeThumbnails(), QStringLiteral("epsilon_plus"));
+    return panel;
+}
+
+QComboBox* field(const QWidget& panel, const char* name)
+{
+    for (QComboBox* box : panel.findChildren<QComboBox*>()) {
+        if (box->accessibleName() == QString::fromUtf8(name)) {
+            return box;
+        }
+    }
+    qFatal("no field '%s'", name);
+}
+
+QAbstractButton* button(const QWidget& panel, const char* text)
+{
+    for (QAbstractButton* found : panel.findChildren<QAbstractButton*>()) {
+        if (found->text() == QString::fromUtf8(text) || found->accessibleName() == QString::fromUtf8(text)) {
+            return found;
+        }
+    }
+    qFatal("no button '%s'", text);
+}
+
+/// What a person can read, without the choices.
+QStringList wordsOf(const QWidget& panel)
+{
+    QStringList words;
+    for (const QLabel* label : panel.findChildren<QLabel*>()) {
+        if (label->isVisibleTo(&panel) && !label->text().isEmpty()) {
+            words.append(label->text());
+        }
+    }
+    return words;
+}
+
+/// Name for a screen reader: a choice speaks its value besides, so that its own name counts.
+QString spokenName(QWidget* control)
+{
+    if (!control->accessibleName().isEmpty()) {
+        return control->accessibleName();
+    }
+    QAccessibleInterface* spoken = QAccessible::queryAccessibleInterface(control);
+    return spoken == nullptr ? QString() : spoken->text(QAccessible::Name);
+}
+
+/// Controls that a person can reach, in the order of Tab.
+QList<QWidget*> tabChain(QWidget& panel)
+{
+    QList<QWidget*> chain;
+    for (QWidget* next = panel.nextInFocusChain(); next != &panel; next = next->nextInFocusChain()) {
+        if ((next->focusPolicy() & Qt::TabFocus) != 0 && next->isVisibleTo(&panel) && next->isEnabled()) {
+            chain.append(next);
+        }
+    }
+    return chain;
+}
+
+void choose(QComboBox& box, const char* text) { box.setCurrentIndex(box.findText(QLatin1String(text))); }
+
+} // namespace
+
+class RunPanelTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void initTestCase() { tests::installLook(); }
+    void cleanup() { Style::install(*qApp, 1.0); }
+
+    void emptyStateOffersOneThing()
+    {
+        RunPanel panel;
+        panel.show();
+        QSignalSpy opened(&panel, &RunPanel::openModelRequested);
+        QSignalSpy run(&panel, &RunPanel::runRequested);
+        QVERIFY(wordsOf(panel).contains(QStringLiteral("No model is open")));
+        button(panel, "Open model…")->click();
+        QCOMPARE(opened.count(), 1);
+        QVERIFY(!button(panel, "Run")->isEnabled());
+        button(panel, "Run")->click();
+        QCOMPARE(run.count(), 0);
+        for (const char* name : {"Data", "Target", "Start", "Rules"}) {
+            QVERIFY2(!field(panel, name)->isEnabled(), name);
+            QCOMPARE(field(panel, name)->toolTip(), QStringLiteral("Open a model first"));
+        }
+        QCOMPARE(button(panel, "Run")->toolTip(), QStringLiteral("Open a model first"));
+    }
+
+    void stopWorksWhileTheFirstModelIsRead()
+    {
+        RunPanel panel;
+        QSignalSpy stopped(&panel, &RunPanel::stopRequested);
+        QSignalSpy run(&panel, &RunPanel::runRequested);
+        panel.setRunning(true);
+        button(panel, "Stop")->click();
+        QCOMPARE(stopped.count(), 1);
+        QCOMPARE(button(panel, "Stop")->toolTip(), QStringLiteral("Stop this run (Esc)"));
+        panel.setRunning(false);
+        QVERIFY(!button(panel, "Run")->isEnabled());
+        panel.setModel(makeFacts());
+        button(panel, "Run")->click();
+        QCOMPARE(run.count(), 1);
+        QCOMPARE(stopped.count(), 1);
+    }
+
+    void aModelWithItsCard()
+    {
+        RunPanel panel;
+        panel.setModel(makeFacts());
+        const QStringList words = wordsOf(panel);
+        QVERIFY(words.contains(QStringLiteral("clever-hans.onnx")));
+        QVERIFY(words.contains(QStringLiteral("41 nodes · 6 classes · 492.7 kB · ONNX 17")));
+        QVERIFY(words.contains(QStringLiteral("Picture")));
+        QVERIFY(!button(panel, "Open model…")->isVisibleTo(&panel));
+        QVERIFY(button(panel, "Open another model (Ctrl+O)")->isVisibleTo(&panel));
+        QCOMPARE(field(panel, "Picture")->count(), 2);
+        QCOMPARE(field(panel, "Target")->count(), 5); // predicted, three classes, another value
+        QCOMPARE(panel.question(), (Question{QStringLiteral("samples/jug-tagged.png"), QStringLiteral("argmax"),
+                                             QStringLiteral("logit"), QStringLiteral("epsilon")}));
+        ModelFacts numbers = makeFacts();
+        numbers.takesPictures = false;
+        panel.setModel(numbers);
+        QVERIFY(wordsOf(panel).contains(QStringLiteral("Data")));
+    }
+
+    void aProblemIsSaidAndNothingRuns()
+    {
+        ModelFacts facts = makeFacts();
+        facts.problem = QStringLiteral("1 of its nodes cannot be run. First: nms (NonMaxSuppression): no rule");
+        RunPanel panel;
+        panel.setModel(facts);
+        QVERIFY(wordsOf(panel).contains(facts.problem));
+        QVERIFY(!button(panel, "Run")->isEnabled());
+        QCOMPARE(button(panel, "Run")->toolTip(), facts.problem);
+        QCOMPARE(field(panel, "Target")->toolTip(), facts.problem);
+        QVERIFY(button(panel, "Open another model (Ctrl+O)")->isEnabled());
+        panel.setModel(makeFacts());
+        QVERIFY(!wordsOf(panel).contains(facts.problem));
+        QVERIFY(button(panel, "Run")->isEnabled());
+        QCOMPARE(field(panel, "Target")->toolTip(),
+                 QStringLiteral("The class whose score is explained, or any value of the model"));
+    }
+
+    void choicesMakeTheQuestion()
+    {
+        const auto panel = makeReadyPanel();
+        QSignalSpy run(panel.get(), &RunPanel::runRequested);
+        choose(*field(*panel, "Picture"), "zeros");
+        choose(*field(*panel, "Target"), "lamp");
+        choose(*field(*panel, "Start"), "against the others");
+        choose(*field(*panel, "Rules"), "Gamma, box");
+        QCOMPARE(run.count(), 0); // choosing asks nothing yet
+        button(*panel, "Run")->click();
+        QCOMPARE(run.count(), 1);
+        QCOMPARE(panel->question(), (Question{QStringLiteral("zeros"), QStringLiteral("2"),
+                                              QStringLiteral("contrastive"), QStringLiteral("epsilon_gamma_box")}));
+    }
+
+    void everyRuleAndStartIsOffered()
+    {
+        const auto panel = makeReadyPanel();
+        QStringList rules;
+        for (int i = 0; i < field(*panel, "Rules")->count(); ++i) {
+            rules.append(field(*panel, "Rules")->itemData(i).toString());
+            QCOMPARE(field(*panel, "Rules")->itemText(i), RunPanel::compositeTitle(rules.back()));
+        }
+        QCOMPARE(rules, RunPanel::composites());
+        QVERIFY(rules.contains(QStringLiteral("dynamic")));
+        for (const char* start : {"logit", "one", "contrastive", "all"}) {
+            QVERIFY2(field(*panel, "Start")->findData(QLatin1String(start)) >= 0, start);
+        }
+        QCOMPARE(RunPanel::compositeTitle(QStringLiteral("my-rules.json")), QStringLiteral("my-rules.json"));
+    }
+
+    void anotherModelKeepsWhatStillFits()
+    {
+        const auto panel = makeReadyPanel();
+        choose(*field(*panel, "Target"), "lamp");
+        choose(*field(*panel, "Picture"), "zeros");
+        ModelFacts other = makeFacts();
+        other.inputs.erase(other.inputs.begin());
+        panel->setModel(other);
+        QCOMPARE(panel->question().target, QStringLiteral("2"));
+        QCOMPARE(panel->question().input, QStringLiteral("zeros"));
+        other.labels = {QStringLiteral("yes"), QStringLiteral("no")};
+        panel->setModel(other);
+        QCOMPARE(panel->question().target, QStringLiteral("argmax"));
+    }
+
+    void aForeignFileAndForeignRulesAreAdded()
+    {
+        const auto panel = makeReadyPanel();
+        panel->setQuestion({QStringLiteral("/home/me/cup.png"), QStringLiteral("1"), QStringLiteral("one"),
+                            QStringLiteral("my-rules.json")});
+        QCOMPARE(field(*panel, "Picture")->currentText(), QStringLiteral("cup.png"));
+        QCOMPARE(field(*panel, "Rules")->currentText(), QStringLiteral("my-rules.json"));
+        QCOMPARE(panel->question(), (Question{QStringLiteral("/home/me/cup.png"), QStringLiteral("1"),
+                                              QStringLiteral("one"), QStringLiteral("my-rules.json")}));
+    }
+
+    void aThumbnailAsksWithItsRules()
+    {
+        const auto panel = makeReadyPanel();
+        panel->show();
+        QSignalSpy run(panel.get(), &RunPanel::askRequested);
+        QAbstractButton* gamma = button(*panel, "Gamma, box");
+        QTest::mouseClick(gamma, Qt::LeftButton);
+        QCOMPARE(run.count(), 1);
+        QCOMPARE(panel->question().composite, QStringLiteral("epsilon_gamma_box"));
+        // The frame stays with what is on screen until the answer comes.
+        QVERIFY(!gamma->isChecked());
+        QVERIFY(button(*panel, "Epsilon + z-plus")->isChecked());
+        panel->setThumbnails(makeThumbnails(), QStringLiteral("epsilon_gamma_box"));
+        QVERIFY(gamma->isChecked());
+        QVERIFY(!button(*panel, "Epsilon + z-plus")->isChecked());
+    }
+
+    void fewerThumbnailsHideTheRest()
+    {
+        const auto panel = makeReadyPanel();
+        std::vector<CompositeThumbnail> two = makeThumbnails();
+        two.resize(2);
+        panel->setThumbnails(two, {});
+        int shown = 0;
+        for (const ThumbnailButton* thumbnail : panel->findChildren<ThumbnailButton*>()) {
+            shown += thumbnail->isVisibleTo(panel.get()) ? 1 : 0;
+            QVERIFY(!thumbnail->isChecked() || !thumbnail->isVisibleTo(panel.get()));
+        }
+        QCOMPARE(shown, 2);
+    }
+
+    void anyValueCanBeTheTarget()
+    {
+        RunPanel panel;
+        ModelFacts facts = makeFacts();
+        facts.values = {QStringLiteral("/block1/add"), QStringLiteral("/fc")};
+        panel.setModel(facts);
+        panel.show();
+        QSignalSpy changed(&panel, &RunPanel::questionChanged);
+        auto* line = panel.findChild<QLineEdit*>(QStringLiteral("value"));
+        QVERIFY(!line->isVisibleTo(&panel));
+        Question question = panel.question();
+        question.target = QStringLiteral("/block1/add:0,3");
+        panel.setQuestion(question);
+        QVERIFY(line->isVisibleTo(&panel));
+        QCOMPARE(line->text(), QStringLiteral("/block1/add:0,3"));
+        QCOMPARE(panel.question(), question);
+        line->clear();
+        QTest::keyClicks(line, QStringLiteral("/fc"));
+        QTest::keyClick(line, Qt::Key_Return);
+        QCOMPARE(changed.count(), 1);
+        QCOMPARE(panel.question().target, QStringLiteral("/fc"));
+    }
+
+    void whatIsRefusedIsSaidBeforeItRuns()
+    {
+        const auto panel = makeReadyPanel();
+        panel->setCheck(
+            {{{}, QStringLiteral("3 × 24 × 24"), {}}, {}, QStringLiteral("node /attn: no rule fits Softmax")});
+        QVERIFY(wordsOf(*panel).contains(QStringLiteral("node /attn: no rule fits Softmax")));
+        QVERIFY(!button(*panel, "Run")->isEnabled());
+        QCOMPARE(button(*panel, "Run")->toolTip(), QStringLiteral("node /attn: no rule fits Softmax"));
+        panel->setCheck({{{}, QStringLiteral("3 × 24 × 24"), {}}, QStringLiteral("z-plus 7"), {}});
+        QVERIFY(button(*panel, "Run")->isEnabled());
+        QVERIFY(wordsOf(*panel).contains(QStringLiteral("3 × 24 × 24")));
+    }
+
+    void numbersOfTheRulesBelongToTheQuestion()
+    {
+        const auto panel = makeReadyPanel();
+        QSignalSpy turned(panel.get(), &RunPanel::rulesTurned);
+        panel->findChild<QSlider*>()->setValue(0);
+        QCOMPARE(turned.count(), 1);
+        QCOMPARE(panel->question().composite, QStringLiteral("epsilon_plus:epsilon=1e-12"));
+        panel->setThumbnails(makeThumbnails(), panel->question().composite);
+        QVERIFY(static_cast<QAbstractButton*>(button(*panel, "Explain with Epsilon + z-plus"))->isChecked());
+    }
+
+    void everyControlIsNamedAndHasATip()
+    {
+        const auto panel = makeReadyPanel();
+        panel->show();
+        const QList<QWidget*> chain = tabChain(*panel);
+        QStringList names;
+        for (QWidget* control : chain) {
+            names.append(spokenName(control));
+            QVERIFY2(!control->toolTip().isEmpty(), qPrintable(names.back()));
+        }
+        const QStringList wanted{QStringLiteral("Open another model (Ctrl+O)"),
+                                 QStringLiteral("Picture"),
+                                 QStringLiteral("Choose a picture or an .npy file"),
+                                 QStringLiteral("Layout"),
+                                 QStringLiteral("Values"),
+                                 QStringLiteral("Mean, std"),
+                                 QStringLiteral("Target"),
+                                 QStringLiteral("Start"),
+                                 QStringLiteral("Rules"),
+                                 QStringLiteral("Explain with Epsilon"),
+                                 QStringLiteral("Explain with Epsilon + z-plus"),
+                                 QStringLiteral("Explain with Alpha 2 beta 1"),
+                                 QStringLiteral("Explain with Gamma, box"),
+                                 QStringLiteral("Epsilon"),
+                                 QStringLiteral("Run"),
+                                 QStringLiteral("Follow the picture while I paint")};
+        QCOMPARE(names, wanted);
+    }
+
+    void aWholeQuestionWithKeys()
+    {
+        const auto panel = makeReadyPanel();
+        panel->show();
+        QApplication::setActiveWindow(panel.get());
+        QSignalSpy run(panel.get(), &RunPanel::askRequested);
+        field(*panel, "Target")->setFocus();
+        QTest::keyClick(QApplication::focusWidget(), Qt::Key_Down);
+        QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
+        QCOMPARE(QApplication::focusWidget(), field(*panel, "Start"));
+        QTest::keyClick(QApplication::focusWidget(), Qt::Key_Down);
+        QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
+        QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
+        QTest::keyClick(QApplication::focusWidget(), Qt::Key_Space); // the first small heatmap
+        QCOMPARE(run.count(), 1);
+        QCOMPARE(panel->question(), (Question{QStringLiteral("samples/jug-tagged.png"), QStringLiteral("0"),
+                                              QStringLiteral("one"), QStringLiteral("epsilon")}));
+    }
+
+    void focusIsSeenOnAThumbnail()
+    {
+        const auto panel = makeReadyPanel();
+        panel->show();
+        QApplication::setActiveWindow(panel.get());
+        QAbstractButton* gamma = button(*panel, "Gamma, box");
+        panel->setFocus();
+        const QImage before = gamma->grab().toImage();
+        gamma->setFocus();
+        const QImage after = gamma->grab().toImage();
+        const QColor accent = ThemeHub::instance().theme()[Role::Accent];
+        QVERIFY(!tests::hasColor(before, accent));
+        QVERIFY(tests::hasColor(after, accent));
+    }
+
+    void nothingIsCutOffWhenNarrow_data()
+    {
+        QTest::addColumn<double>("scale");
+        QTest::newRow("usual") << 1.0;
+        QTest::newRow("large") << 1.25;
+        QTest::newRow("huge") << 2.0;
+    }
+
+    void nothingIsCutOffWhenNarrow()
+    {
+        QFETCH(const double, scale);
+        Style::install(*qApp, scale);
+        const auto panel = makeReadyPanel();
+        panel->resize(panel->minimumSizeHint().width(), static_cast<int>(420 * scale));
+        panel->show();
+        QTest::qWait(0);
+        const auto* area = panel->findChild<QScrollArea*>();
+        QVERIFY(area->verticalScrollBar()->isVisible());
+        QCOMPARE(area->widget()->width(), area->viewport()->width());
+        for (const QWidget* child : area->widget()->findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly)) {
+            if (child->isVisible()) {
+                QVERIFY2(area->widget()->rect().contains(child->geometry()), child->metaObject()->className());
+                QVERIFY2(child->height() >= child->minimumSizeHint().height(), child->metaObject()->className());
+            }
+        }
+        // However far it is scrolled, the button that runs is there.
+        QVERIFY(panel->rect().contains(button(*panel, "Run")->geometry()));
+    }
+
+    void thumbnailsAreSquareAndCloseTogether_data()
+    {
+        QTest::addColumn<int>("width");
+        QTest::newRow("narrow") << 240;
+        QTest::newRow("usual") << 284;
+        QTest::newRow("wide") << 420;
+    }
+
+    void thumbnailsAreSquareAndCloseTogether()
+    {
+        QFETCH(const int, width);
+        const auto panel = makeReadyPanel();
+        panel->resize(width, 1100);
+        panel->show();
+        QTest::qWait(0);
+        const QList<ThumbnailButton*> thumbnails = panel->findChildren<ThumbnailButton*>();
+        QCOMPARE(thumbnails.size(), 4);
+        for (const ThumbnailButton* thumbnail : thumbnails) {
+            // An odd width leaves one column a pixel wider.
+            QVERIFY(std::abs(thumbnail->height() - thumbnail->heightForWidth(thumbnail->width())) <= 1);
+            QVERIFY(std::abs(thumbnail->width() - thumbnails.front()->width()) <= 1);
+        }
+        QCOMPARE(thumbnails[2]->y() - thumbnails[0]->geometry().bottom(), 9);
+        QCOMPARE(thumbnails[1]->x() - thumbnails[0]->geometry().right(), 9);
+    }
+
+    void fieldsStartOnOneLine()
+    {
+        const auto panel = makeReadyPanel();
+        panel->resize(284, 800);
+        panel->show();
+        QTest::qWait(0);
+        QCOMPARE(field(*panel, "Picture")->x(), field(*panel, "Target")->x());
+        QCOMPARE(field(*panel, "Target")->geometry().right(), field(*panel, "Rules")->geometry().right());
+    }
+
+    void looks()
+    {
+        const auto panel = makeReadyPanel();
+        RunPanel empty;
+        for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark}) {
+            const QImage image = tests::grab(*panel, {284, 780}, kind, QStringLiteral("runpanel"));
+            QVERIFY(tests::hasColor(image, Theme::of(kind)[Role::Accent]));
+            QVERIFY(tests::hasColor(image, Theme::of(kind)[Role::Sel]));
+            QVERIFY(tests::colorCount(tests::grab(empty, {284, 500}, kind, QStringLiteral("runpanel-empty"))) > 10);
+            ModelFacts facts = makeFacts();
+            facts.problem = QStringLiteral("1 of its nodes cannot be run. First: nms (NonMaxSuppression): no rule");
+            RunPanel refused;
+            refused.setModel(facts);
+            const QImage said = tests::grab(refused, {284, 500}, kind, QStringLiteral("runpanel-problem"));
+            QVERIFY(tests::hasColor(said, Theme::of(kind)[Role::AlarmText]));
+        }
+    }
+};
+
+QTEST_MAIN(RunPanelTest)
+#include "tst_runpanel.moc"

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/breakpoints/breakpointmodel.h"
+
+#include "views/common/fonts.h"
+#include "views/common/numbertext.h"
+#include "views/common/theme.h"
+
+#include <algorithm>
+
+namespace retro::views
+{
+
+BreakpointModel::BreakpointModel(BreakpointList& list, QObject* parent)
+    : QAbstractTableModel(parent), m_list(list), m_rows(static_cast<int>(list.entries().size()))
+{
+    connect(&list, &BreakpointList::changed, this, &BreakpointModel::follow);
+    connect(&list, &BreakpointList::stopsChanged, this, &BreakpointModel::tellHits);
+}
+
+void BreakpointModel::follow()
+{
+    const int rows = static_cast<int>(m_list.entries().size());
+    if (rows == m_rows + 1) {
+        beginInsertRows({}, m_rows, m_rows);
+        m_rows = rows;
+        endInsertRows();
+    } else if (rows != m_rows) {
+        beginResetModel();
+        m_rows = rows;
+        endResetModel();
+    }
+    tellAll();
+}
+
+void BreakpointModel::tellAll()
+{
+    if (m_rows > 0) {
+        emit dataChanged(index(0, 0), index(m_rows - 1, ColumnCount - 1));
+    }
+}
+
+/// Leaves the first column alone: a condition that is being typed must not be overwritten.
+void BreakpointModel::tellHits()
+{
+    if (m_rows > 0) {
+        emit dataChanged(index(0, HitsColumn), index(m_rows - 1, HitsColumn));
+    }
+}
+
+void BreakpointModel::setPosition(std::uint64_t position)
+{
+    if (position != m_position) {
+        m_position = position;
+        tellHits();
+    }
+}
+
+int BreakpointModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : m_rows; }
+
+int BreakpointModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
+
+QString BreakpointModel::words(const BreakpointEntry& entry) const
+{
+    if (!entry.found || !m_list.model().hasRun()) {
+        return entry.condition;
+    }
+    return QString::fromStdString(trace::text(m_list.model().run(), *entry.found));
+}
+
+QVariant BreakpointModel::colorOf(const BreakpointEntry& entry) const
+{
+    if (!entry.found) {
+        return theme()[views::Role::AlarmText];
+    }
+    return theme()[entry.isEnabled ? views::Role::Text : views::Role::Text3];
+}
+
+QVariant BreakpointModel::conditionData(const BreakpointEntry& entry, int role) const
+{
+    switch (role) {
+    case Qt::DisplayRole:
+        return words(entry);
+    case Qt::EditRole:
+        return entry.condition;
+    case Qt::CheckStateRole:
+        return static_cast<int>(entry.isEnabled ? Qt::Checked : Qt::Unchecked);
+    case Qt::ToolTipRole:
+        return entry.found ? entry.condition : entry.problem;
+    default:
+        return {};
+    }
+}
+
+QVariant BreakpointModel::hitsData(const BreakpointEntry& entry, int role) const
+{
+    switch (role) {
+    case Qt::DisplayRole:
+        return entry.found ? countText(static_cast<std::int64_t>(entry.stops.size())) : QStringLiteral("–");
+    case Qt::FontRole:
+        return isHere(entry) ? fonts::sized(11, QFont::Bold, true) : fonts::smallNumbers();
+    case Qt::TextAlignmentRole:
+        return int(Qt::AlignRight | Qt::AlignVCenter);
+    case Qt::ToolTipRole:
+        return entry.found ? tr("How often the condition holds in this run") : entry.problem;
+    default:
+        return {};
+    }
+}
+
+bool BreakpointModel::isHere(const BreakpointEntry& entry) const
+{
+    return std::binary_search(entry.stops.begin(), entry.stops.end(), m_position);
+}
+
+QVariant BreakpointModel::data(const QModelIndex& index, int role) const
+{
+    if (!index.isValid() || index.row() >= m_rows) {
+        return {};
+    }
+    const BreakpointEntry& entry = m_list.entries()[static_cast<std::size_t>(index.row())];
+    if (role == Qt::ForegroundRole) {
+        return colorOf(entry);
+    }
+    if (role == IsHereRole) {
+        return isHere(entry);
+    }
+    return index.column() == ConditionColumn ? conditionData(entry, role) : hitsData(entry, role);
+}
+
+QVariant BreakpointModel::headerData(int section, Qt::Orientation orientation, int role) const
+{
+    if (orientation != Qt::Horizontal) {
+        return {};
+    }
+    if (role == Qt::TextAlignmentRole) {
+        return int((section == HitsColumn ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+    }
+    return role == Qt::DisplayRole ? QVariant(section == HitsColumn ? tr("Hits") : tr("Stop")) : QVariant();
+}
+
+Qt::ItemFlags BreakpointModel::flags(const QModelIndex& index) const
+{
+    Qt::ItemFlags flags = QAbstractTableModel::flags(index);
+    if (index.isValid() && index.column() == ConditionColumn) {
+        flags |= Qt::ItemIsUserCheckable | Qt::ItemIsEditable;
+    }
+    return flags;
+}
+
+bool BreakpointModel::setData(const QModelIndex& index, const QVariant& value, int role)
+{
+    if (!index.isValid() || index.column() != ConditionColumn) {
+        return false;
+    }
+    const auto at = static_cast<std::size_t>(index.row());
+    if (role == Qt::CheckStateRole) {
+        m_list.setEnabled(at, value.toInt() == Qt::Checked);
+        return true;
+    }
+    if (role != Qt::EditRole) {
+        return false;
+    }
+    const base::Result<void> done = m_list.edit(at, value.toString());
+    if (!done) {
+        emit refused(QString::fromStdString(done.error().message));
+    }
+    return done.ok();
+}
+
+} // namespace retro::views

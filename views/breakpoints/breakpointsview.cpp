@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/breakpoints/breakpointsview.h"
+
+#include "views/breakpoints/breakpointmodel.h"
+#include "views/common/elidedlabel.h"
+#include "views/common/fonts.h"
+#include "views/common/icons.h"
+
+#include <QAction>
+#include <QCompleter>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLineEdit>
+#include <QMenu>
+#include <QTableView>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include <array>
+#include <set>
+
+namespace retro::views
+{
+
+namespace
+{
+
+/// Longest list of names that the line offers while typing.
+constexpr std::size_t kMostCompletions = 20'000;
+
+struct Ready
+{
+    const char* condition;
+    const char* words;
+};
+/// Conditions that need no name.
+constexpr std::array kReady{
+    Ready{"violation", QT_TRANSLATE_NOOP("retro::views::BreakpointsView", "Relevance is lost without a reason")},
+    Ready{"nan", QT_TRANSLATE_NOOP("retro::views::BreakpointsView", "Relevance is not a number")},
+    Ready{"promise opened", QT_TRANSLATE_NOOP("retro::views::BreakpointsView", "A promise is opened")},
+    Ready{"promise fulfilled", QT_TRANSLATE_NOOP("retro::views::BreakpointsView", "A promise is fulfilled")},
+    Ready{"mode search", QT_TRANSLATE_NOOP("retro::views::BreakpointsView", "A search begins")},
+    Ready{"mode fulfilment", QT_TRANSLATE_NOOP("retro::views::BreakpointsView", "A fulfilment begins")},
+    Ready{"mode changes", QT_TRANSLATE_NOOP("retro::views::BreakpointsView", "The mode changes")},
+    Ready{"layer", QT_TRANSLATE_NOOP("retro::views::BreakpointsView", "A new layer is reached")},
+};
+
+} // namespace
+
+BreakpointsView::BreakpointsView(RunModel& model, Cursor& cursor, Selection& selection, BreakpointList& list,
+                                 QWidget* parent)
+    : View(model, cursor, selection, parent), m_list(list)
+{
+    setAccessibleName(tr("Breakpoints"));
+    setEmptyText(tr("Breakpoints stop a run where you want to look. Open a model first."));
+    m_items = new BreakpointModel(list, this);
+    auto* body = new QWidget(this);
+    auto* column = new QVBoxLayout(body);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(makeAddRow());
+    m_message = new ElidedLabel({}, Role::Text2, fonts::label(), body);
+    m_message->setContentsMargins(fonts::px(10), 0, fonts::px(10), fonts::px(6));
+    column->addWidget(m_message);
+    makeTable(body);
+    column->addWidget(m_table, 1);
+    setBody(body);
+    connect(&list, &BreakpointList::changed, this, [this] {
+        say({});
+        emit captionChanged();
+    });
+    connect(m_items, &BreakpointModel::refused, this, &BreakpointsView::say);
+    say({});
+}
+
+QWidget* BreakpointsView::makeAddRow()
+{
+    auto* box = new QWidget(this);
+    auto* row = new QHBoxLayout(box);
+    row->setContentsMargins(fonts::px(8), fonts::px(6), fonts::px(8), fonts::px(6));
+    row->setSpacing(fonts::px(4));
+    m_line = new QLineEdit(box);
+    m_line->setPlaceholderText(tr("node …, op …, violation, nan"));
+    m_line->setAccessibleName(tr("Condition of a new breakpoint"));
+    m_line->setToolTip(tr("Stop when: node NAME [in search], op TYPE, mode search, mode changes, promise opened [at "
+                          "NAME], promise fulfilled [at NAME], violation [0.0001], nan, layer"));
+    m_line->setClearButtonEnabled(true);
+    m_add = new QToolButton(box);
+    m_add->setText(tr("Add"));
+    m_add->setAccessibleName(tr("Add a breakpoint"));
+    m_add->setToolTip(tr("Add this condition; choose one when the line is empty"));
+    m_add->setToolButtonStyle(Qt::ToolButtonTextOnly);
+    row->addWidget(m_line, 1);
+    row->addWidget(m_add);
+    connect(m_line, &QLineEdit::returnPressed, this, &BreakpointsView::addTyped);
+    connect(m_add, &QToolButton::clicked, this, [this] {
+        if (m_line->text().trimmed().isEmpty()) {
+            showAddMenu();
+        } else {
+            addTyped();
+        }
+    });
+    return box;
+}
+
+void BreakpointsView::makeTable(QWidget* parent)
+{
+    m_table = new QTableView(parent);
+    m_table->setAccessibleName(tr("List of breakpoints"));
+    m_table->setFrameShape(QFrame::NoFrame);
+    m_table->setShowGrid(false);
+    m_table->setAlternatingRowColors(true);
+    m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
+    m_table->setEditTriggers(QAbstractItemView::DoubleClicked | QAbstractItemView::EditKeyPressed);
+    m_table->setContextMenuPolicy(Qt::CustomContextMenu);
+    m_table->setTextElideMode(Qt::ElideMiddle);
+    m_table->setWordWrap(false);
+    m_table->setTabKeyNavigation(false);
+    m_table->setModel(m_items);
+    m_table->verticalHeader()->hide();
+    m_table->verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
+    m_table->verticalHeader()->setDefaultSectionSize(fonts::px(24));
+    QHeaderView* header = m_table->horizontalHeader();
+    header->setHighlightSections(false);
+    header->setSectionResizeMode(BreakpointModel::ConditionColumn, QHeaderView::Stretch);
+    header->setSectionResizeMode(BreakpointModel::HitsColumn, QHeaderView::Fixed);
+    header->resizeSection(BreakpointModel::HitsColumn, fonts::px(56));
+    auto* removal = new QAction(tr("Remove"), m_table);
+    removal->setShortcut(QKeySequence::Delete);
+    removal->setShortcutContext(Qt::WidgetShortcut);
+    m_table->addAction(removal);
+    connect(removal, &QAction::triggered, this, &BreakpointsView::removeChosen);
+    connect(m_table, &QTableView::customContextMenuRequested, this, &BreakpointsView::showMenu);
+}
+
+QString BreakpointsView::subject() const
+{
+    const auto& entries = m_list.entries();
+    if (entries.empty()) {
+        return {};
+    }
+    const auto on = std::count_if(entries.begin(), entries.end(), [](const auto& entry) { return entry.isEnabled; });
+    return tr("%1 of %2 on").arg(on).arg(entries.size());
+}
+
+bool BreakpointsView::canShow(const SelectedThing& thing) const
+{
+    const auto* node = std::get_if<base::NodeId>(&thing);
+    return node != nullptr && m_list.indexOf(*node).has_value();
+}
+
+void BreakpointsView::refresh(Changes changes)
+{
+    if (changes.testFlag(Change::Run)) {
+        updateCompletions();
+    }
+    m_items->setPosition(model().position());
+    const std::optional<base::NodeId> node = selection().node();
+    const auto at = node ? m_list.indexOf(*node) : std::nullopt;
+    if (changes.testFlag(Change::Selection) && at) {
+        m_table->selectRow(static_cast<int>(*at));
+    }
+}
+
+void BreakpointsView::updateCompletions()
+{
+    const graph::Graph& graph = model().graph();
+    QStringList words;
+    for (const Ready& ready : kReady) {
+        words.append(QLatin1String(ready.condition));
+    }
+    std::set<std::string_view> operators;
+    const std::size_t count = graph.runNodeCount();
+    for (std::size_t i = 0; i < count; ++i) {
+        operators.insert(graph.opOf(base::NodeId(i)));
+        if (count <= kMostCompletions) {
+            words.append(QStringLiteral("node ") + model().label(base::NodeId(i)));
+        }
+    }
+    for (const std::string_view op : operators) {
+        words.append(QStringLiteral("op ") + QString::fromUtf8(op.data(), static_cast<qsizetype>(op.size())));
+    }
+    words.sort();
+    delete m_line->completer();
+    auto* completer = new QCompleter(words, m_line);
+    completer->setCaseSensitivity(Qt::CaseInsensitive);
+    completer->setFilterMode(Qt::MatchContains);
+    m_line->setCompleter(completer);
+}
+
+void BreakpointsView::say(const QString& problem)
+{
+    m_message->setRole(problem.isEmpty() ? Role::Text2 : Role::AlarmText);
+    m_message->setText(problem.isEmpty() && m_list.entries().empty()
+                           ? tr("Press F9 on a selected node, or type a condition.")
+                           : problem);
+    m_message->setVisible(!m_message->text().isEmpty());
+}
+
+void BreakpointsView::add(const QString& condition)
+{
+    const base::Result<void> done = m_list.add(condition);
+    if (done) {
+        m_line->clear();
+        say({});
+    } else {
+        say(QString::fromStdString(done.error().message));
+    }
+}
+
+void BreakpointsView::addTyped() { add(m_line->text()); }
+
+void BreakpointsView::showAddMenu()
+{
+    auto* menu = new QMenu(this);
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    for (const Ready& ready : kReady) {
+        menu->addAction(tr(ready.words), this, [this, condition = QLatin1String(ready.condition)] { add(condition); });
+    }
+    menu->popup(m_add->mapToGlobal(QPoint(0, m_add->height())));
+}
+
+void BreakpointsView::removeChosen()
+{
+    const QModelIndex index = m_table->currentIndex();
+    if (index.isValid()) {
+        m_list.remove(static_cast<std::size_t>(index.row()));
+    }
+}
+
+void BreakpointsView::editAt(base::NodeId node)
+{
+    if (!m_list.indexOf(node)) {
+        m_list.toggle(node);
+    }
+    if (const auto at = m_list.indexOf(node)) {
+        const QModelIndex index = m_items->index(static_cast<int>(*at), BreakpointModel::ConditionColumn);
+        m_table->setCurrentIndex(index);
+        m_table->setFocus();
+        m_table->edit(index);
+    }
+}
+
+void BreakpointsView::goToHit(bool isForward)
+{
+    const QModelIndex index = m_table->currentIndex();
+    const auto at = static_cast<std::size_t>(std::max(0, index.row()));
+    if (!index.isValid() || !m_list.entries()[at].found) {
+        return;
+    }
+    const trace::Breakpoint& breakpoint = *m_list.entries()[at].found;
+    const auto stop = isForward ? trace::nextStop(model().run(), breakpoint, model().position())
+                                : trace::previousStop(model().run(), breakpoint, model().position());
+    if (stop) {
+        cursor().moveTo(*stop);
+    } else {
+        say(isForward ? tr("It does not hold again after this step.") : tr("It does not hold before this step."));
+    }
+}
+
+void BreakpointsView::showMenu(const QPoint& at)
+{
+    const QModelIndex index = m_table->indexAt(at);
+    auto* menu = new QMenu(this);
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    if (index.isValid()) {
+        m_table->setCurrentIndex(index);
+        menu->addAction(tr("Go to the next hit"), this, [this] { goToHit(true); });
+        menu->addAction(tr("Go to the previous hit"), this, [this] { goToHit(false); });
+        menu->addSeparator();
+        menu->addAction(tr("Edit the condition"), this, [this] { m_table->edit(m_table->currentIndex()); });
+        menu->addAction(tr("Remove"), this, &BreakpointsView::removeChosen);
+    }
+    QAction* all = menu->addAction(tr("Remove all"), &m_list, &BreakpointList::clear);
+    all->setEnabled(!m_list.entries().empty());
+    menu->popup(m_table->viewport()->mapToGlobal(at));
+}
+
+} // namespace retro::views

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace retro::views
+{
+
+/// True when nothing should move by itself: what would glide, pulse or run along a path is shown at its end at once.
+/// Playing a run is asked for and goes on. GUI thread.
+[[nodiscard]] bool isMotionReduced();
+void setMotionReduced(bool isReduced);
+
+} // namespace retro::views

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "views/common/theme.h"
+#include "views/graph/graphstatus.h"
+
+#include <QString>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace retro::views
+{
+
+/// What the colours of the boxes mean.
+enum class ColourBy : std::uint8_t { Mode, Rule, Ledger, Operator };
+inline constexpr std::array kColourings{ColourBy::Mode, ColourBy::Rule, ColourBy::Ledger, ColourBy::Operator};
+
+/// Boxes in the colours of something else than their modes. Immutable, made anew when the drawing changes, and (by
+/// ledger) when the position does.
+struct Colouring
+{
+    ColourBy by = ColourBy::Rule;
+    std::vector<QString> names;      ///< per class; empty = does not occur
+    std::vector<std::size_t> legend; ///< classes to be explained: those that occur; by ledger the whole scale
+    std::vector<ClassCounts> boxes;  ///< per box: how many of its nodes are in each class
+    std::vector<double> shares; ///< by ledger: per box the share of the start that was lost there; NaN = no row yet
+};
+
+/// "mode", "rule", "ledger", "operator".
+[[nodiscard]] QString wordOf(ColourBy by);
+/// The class of most nodes of a box, the first of several.
+[[nodiscard]] std::size_t mainClass(const ClassCounts& counts);
+/// Line and bar of a class, and the ground of a box below its text; by mode (no colouring) those of the modes.
+[[nodiscard]] QColor classColor(const Colouring* colouring, std::size_t which, const Theme& theme);
+[[nodiscard]] QColor classTint(const Colouring* colouring, std::size_t which, const Theme& theme);
+/// The sign of a class inside a box, so that colour is never alone: "1" …; empty by ledger, where a figure stands.
+[[nodiscard]] QString classSign(ColourBy by, std::size_t which);
+/// What stands at the right end of a box: its rule, its operator, the share lost; empty when there is nothing to say.
+[[nodiscard]] QString classText(const Colouring& colouring, const GraphScene& scene, layout::Index box);
+
+/// Null for ColourBy::Mode, which needs none. `state` may be null (by ledger: no rows yet).
+/// Rules and operators: the five most frequent have a class of their own. Ledger: how much of what the run began with
+/// was lost at the node, rows up to the state only.
+[[nodiscard]] std::shared_ptr<const Colouring> makeColouring(ColourBy by, const GraphScene& scene,
+                                                             const trace::RunState* state);
+
+} // namespace retro::views

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/graph/graphnote.h"
+
+#include "views/common/fonts.h"
+#include "views/common/theme.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPainter>
+#include <QToolButton>
+
+namespace retro::views
+{
+
+GraphNote::GraphNote(const QString& button, const QString& tip, QWidget* parent) : QWidget(parent)
+{
+    auto* row = new QHBoxLayout(this);
+    row->setContentsMargins(fonts::px(10), fonts::px(3), fonts::px(3), fonts::px(3));
+    row->setSpacing(fonts::px(8));
+    m_text = new QLabel(this);
+    m_text->setFont(fonts::label());
+    m_text->setTextFormat(Qt::PlainText);
+    m_button = new QToolButton(this);
+    m_button->setFont(fonts::label());
+    m_button->setFocusPolicy(Qt::TabFocus);
+    row->addWidget(m_text);
+    row->addWidget(m_button);
+    setButton(button, tip);
+    connect(m_button, &QToolButton::clicked, this, &GraphNote::pressed);
+    hide();
+}
+
+void GraphNote::say(const QString& text)
+{
+    m_text->setText(text);
+    setAccessibleName(text);
+    setVisible(!text.isEmpty());
+}
+
+void GraphNote::setButton(const QString& button, const QString& tip)
+{
+    m_button->setText(button);
+    m_button->setToolTip(tip);
+    m_button->setAccessibleName(tip);
+}
+
+QString GraphNote::text() const { return m_text->text(); }
+
+void GraphNote::paintEvent(QPaintEvent*)
+{
+    const Theme& colors = theme(this);
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(QPen(colors[Role::Line], 1));
+    painter.setBrush(colors[Role::Header]);
+    painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
+}
+
+} // namespace retro::views

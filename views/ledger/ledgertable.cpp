@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/ledger/ledgertable.h"
+
+#include "views/common/csv.h"
+#include "views/common/fonts.h"
+#include "views/ledger/ledgertablemodel.h"
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QTableView>
+#include <QVBoxLayout>
+
+namespace retro::views
+{
+
+LedgerTable::LedgerTable(QWidget* parent) : QWidget(parent), m_items(new LedgerTableModel(this))
+{
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    auto* row = new QHBoxLayout;
+    row->setContentsMargins(fonts::px(10), 0, fonts::px(10), fonts::px(4));
+    m_choice = new QComboBox(this);
+    m_choice->addItems({tr("node"), tr("operator"), tr("rule")});
+    m_choice->setAccessibleName(tr("What a row sums up"));
+    m_choice->setToolTip(tr("One row per node, operator or rule"));
+    row->setSpacing(fonts::px(6));
+    auto* label = new QLabel(tr("By"), this);
+    label->setFont(fonts::label());
+    label->setBuddy(m_choice);
+    auto* note = new QLabel(tr("whole run, the largest losses first"), this);
+    note->setFont(fonts::label());
+    row->addWidget(label);
+    row->addWidget(m_choice);
+    row->addWidget(note);
+    row->addStretch(1);
+    column->addLayout(row);
+    makeTable();
+    column->addWidget(m_table, 1);
+    connect(m_choice, &QComboBox::activated, this,
+            [this](int index) { setGrouping(static_cast<LedgerGrouping>(index)); });
+}
+
+void LedgerTable::makeTable()
+{
+    m_table = new QTableView(this);
+    m_table->setAccessibleName(tr("Balance of every node"));
+    m_table->setFrameShape(QFrame::NoFrame);
+    m_table->setShowGrid(false);
+    m_table->setAlternatingRowColors(true);
+    m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
+    m_table->setSelectionMode(QAbstractItemView::SingleSelection);
+    m_table->setEditTriggers(QAbstractItemView::NoEditTriggers);
+    m_table->setTextElideMode(Qt::ElideMiddle);
+    m_table->setWordWrap(false);
+    m_table->setTabKeyNavigation(false);
+    m_table->setModel(m_items);
+    m_table->verticalHeader()->hide();
+    m_table->verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
+    m_table->verticalHeader()->setMinimumSectionSize(fonts::px(18));
+    m_table->verticalHeader()->setDefaultSectionSize(fonts::px(20));
+    QHeaderView* header = m_table->horizontalHeader();
+    header->setHighlightSections(false);
+    header->setSectionsClickable(true);
+    header->setSectionResizeMode(LedgerTableModel::NameColumn, QHeaderView::Stretch);
+    header->setMinimumSectionSize(fonts::px(48));
+    header->resizeSection(LedgerTableModel::DetailColumn, fonts::px(84));
+    for (const int section : {LedgerTableModel::ArrivedColumn, LedgerTableModel::HandedOnColumn,
+                              LedgerTableModel::LostColumn, LedgerTableModel::UnexplainedColumn}) {
+        header->resizeSection(section, fonts::px(82));
+    }
+    header->resizeSection(LedgerTableModel::UnexplainedColumn, fonts::px(100));
+    header->resizeSection(LedgerTableModel::CauseColumn, fonts::px(92));
+    header->setSortIndicatorShown(false);
+    connect(header, &QHeaderView::sectionClicked, this, [this, header](int section) {
+        const bool isAgain = header->sortIndicatorSection() == section && header->isSortIndicatorShown();
+        const auto order =
+            isAgain && header->sortIndicatorOrder() == Qt::DescendingOrder ? Qt::AscendingOrder : Qt::DescendingOrder;
+        header->setSortIndicator(section, order);
+        header->setSortIndicatorShown(true);
+        m_items->sort(section, order);
+    });
+    connect(m_table, &QTableView::clicked, this, [this](const QModelIndex& index) {
+        const base::NodeId node = m_items->rowAt(index.row()).node;
+        if (node.isValid()) {
+            emit nodeChosen(node);
+        }
+    });
+    connect(m_table, &QTableView::activated, this, [this](const QModelIndex& index) {
+        if (const auto position = m_items->rowAt(index.row()).position) {
+            emit positionWanted(*position);
+        }
+    });
+}
+
+void LedgerTable::setRun(std::shared_ptr<const trace::Run> run)
+{
+    m_run = std::move(run);
+    fill();
+}
+
+void LedgerTable::fill()
+{
+    m_items->setRows(m_run ? ledgerRows(*m_run, m_grouping) : std::vector<LedgerRow>());
+    m_table->horizontalHeader()->setSortIndicatorShown(false);
+}
+
+void LedgerTable::setGrouping(LedgerGrouping grouping)
+{
+    m_grouping = grouping;
+    m_choice->setCurrentIndex(static_cast<int>(grouping));
+    fill();
+}
+
+void LedgerTable::setBooked(std::uint64_t rows) { m_items->setBooked(rows); }
+
+void LedgerTable::showNode(base::NodeId node)
+{
+    const int row = m_items->rowOf(node);
+    if (row < 0) {
+        m_table->clearSelection();
+    } else if (m_table->currentIndex().row() != row || !m_table->selectionModel()->hasSelection()) {
+        m_table->selectRow(row);
+    }
+}
+
+std::string LedgerTable::csv() const
+{
+    CsvText text({"where", "what", "arrived", "handed_on", "bias", "stabiliser", "zero_denominator", "constant",
+                  "duplicate", "unread", "gradient", "filter", "rounding", "unexplained"});
+    for (int i = 0; i < m_items->rowCount(); ++i) {
+        const LedgerRow& row = m_items->rowAt(i);
+        text.add(row.name).add(row.detail).add(row.arrived).add(row.handedOn);
+        for (const double amount : row.causes) {
+            text.add(amount);
+        }
+        text.add(row.unexplained).endRow();
+    }
+    return text.take();
+}
+
+} // namespace retro::views

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "views/ledger/ledgerrows.h"
+
+#include <QWidget>
+
+class QComboBox;
+class QTableView;
+
+namespace retro::views
+{
+
+class LedgerTableModel;
+
+/// The table of the ledger with a choice of what a row is: nodes, operators or rules. GUI thread.
+class LedgerTable final : public QWidget
+{
+    Q_OBJECT
+
+public:
+    explicit LedgerTable(QWidget* parent = nullptr);
+
+    /// Shows the books of a run.
+    void setRun(std::shared_ptr<const trace::Run> run);
+    void setBooked(std::uint64_t rows);
+    /// Marks the row of a node, if it has one.
+    void showNode(base::NodeId node);
+    [[nodiscard]] LedgerGrouping grouping() const { return m_grouping; }
+    void setGrouping(LedgerGrouping grouping);
+    [[nodiscard]] LedgerTableModel& items() const { return *m_items; }
+    /// The rows as they stand, all causes in columns of their own.
+    [[nodiscard]] std::string csv() const;
+
+signals:
+    void nodeChosen(retro::base::NodeId node);
+    void positionWanted(quint64 position);
+
+private:
+    void makeTable();
+    void fill();
+
+    std::shared_ptr<const trace::Run> m_run;
+    LedgerGrouping m_grouping = LedgerGrouping::Node;
+    LedgerTableModel* m_items = nullptr;
+    QComboBox* m_choice = nullptr;
+    QTableView* m_table = nullptr;
+};
+
+} // namespace retro::views

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/log/eventwords.h"
+
+#include "views/common/numbertext.h"
+#include "views/common/viewcontext.h"
+
+#include <QCoreApplication>
+
+#include <array>
+
+namespace retro::views
+{
+
+namespace
+{
+
+using event::EventKind;
+
+QString translated(const char* text) { return QCoreApplication::translate("retro::views::LogView", text); }
+
+/// An event with words for what it names.
+struct Words
+{
+    const trace::Run& run;
+    const trace::Event& e;
+
+    [[nodiscard]] QString node(std::uint32_t id) const
+    {
+        return id < run.graph->runNodeCount() ? RunModel::placeLabel(*run.graph, base::NodeId(id))
+                                              : QStringLiteral("?");
+    }
+    [[nodiscard]] QString promise() const { return QStringLiteral("P%1").arg(e.promise); }
+    [[nodiscard]] QString branch() const { return QStringLiteral("P%1.%2").arg(e.promise).arg(e.branch); }
+    [[nodiscard]] QString otherBranch() const { return QStringLiteral("P%1.%2").arg(e.other).arg(e.branch2); }
+    [[nodiscard]] bool isBranch() const { return e.promise != base::PromiseId::kInvalid; }
+    [[nodiscard]] QString stack() const
+    {
+        return e.extra == 0 ? translated("the normal stack") : translated("the search stack");
+    }
+    [[nodiscard]] QString part() const
+    {
+        const QString which = translated("part %1 of %2").arg(e.slot + 1).arg(e.extra);
+        return isBranch() ? translated("%1: search %2").arg(which, branch()) : which;
+    }
+    /// ", Σ 0.39" when the tensor is known.
+    [[nodiscard]] QString sum() const
+    {
+        return e.handle < run.handles.size() ? QStringLiteral(", Σ ") + valueText(run.handles[e.handle].sum)
+                                             : QString();
+    }
+};
+
+QString visitWords(const Words& w)
+{
+    switch (w.e.mode) {
+    case event::Mode::Search:
+        return translated("the search comes by");
+    case event::Mode::Fulfilment:
+        return translated("goes on: what it waited for is there");
+    default:
+        return translated("is visited");
+    }
+}
+QString pushWords(const Words& w) { return translated("onto %1").arg(w.stack()); }
+QString popWords(const Words& w)
+{
+    return w.e.flag == 1 ? translated("off %1: nobody needs it any more").arg(w.stack())
+                         : translated("from %1").arg(w.stack());
+}
+QString enqueueWords(const Words&) { return translated("into the promise queue"); }
+QString dequeueWords(const Words&) { return translated("from the promise queue"); }
+QString landWords(const Words& w)
+{
+    const QString from =
+        w.e.other == base::NodeId::kInvalid ? QString() : translated(" from %1").arg(w.node(w.e.other));
+    return w.part() + from + (w.isBranch() ? QString() : w.sum());
+}
+QString takeWords(const Words& w) { return translated("takes %1").arg(w.part()); }
+QString newPromiseWords(const Words& w)
+{
+    const bool isKind = w.e.extra >= 0 && w.e.extra <= static_cast<std::int64_t>(event::PromiseKind::Operator);
+    const QString kind =
+        isKind ? QString::fromUtf8(event::nameOf(static_cast<event::PromiseKind>(w.e.extra)).data()) : QString();
+    return w.e.slot == 1 ? translated("opens %1 (%2): asks for 1 operand").arg(w.promise(), kind)
+                         : translated("opens %1 (%2): asks for %3 operands").arg(w.promise(), kind).arg(w.e.slot);
+}
+QString addParentWords(const Words& w) { return translated("%1 will answer %2").arg(w.promise(), w.otherBranch()); }
+QString recordWords(const Words& w) { return translated("search %1 passes through").arg(w.branch()); }
+QString addChildWords(const Words& w) { return translated("%1 is answered by P%2").arg(w.branch()).arg(w.e.other); }
+QString argNodeWords(const Words& w) { return translated("search %1 ends here").arg(w.branch()); }
+QString argWords(const Words& w) { return translated("%1 has its operand%2").arg(w.branch(), w.sum()); }
+QString readyWords(const Words& w) { return translated("%1 has all its operands").arg(w.promise()); }
+QString joinWords(const Words& w) { return translated("search %1 joins %2").arg(w.otherBranch(), w.promise()); }
+QString openWords(const Words& w) { return translated("all parts for %1 have landed").arg(w.promise()); }
+QString completeWords(const Words& w) { return translated("%1 is fulfilled").arg(w.promise()); }
+QString promiseRelevanceWords(const Words& w)
+{
+    return translated("%1 holds its relevance%2").arg(w.promise(), w.sum());
+}
+QString branchRelevanceWords(const Words& w) { return translated("%1 receives%2").arg(w.branch(), w.sum().mid(1)); }
+QString waitWords(const Words& w) { return translated("waits for %1").arg(w.branch()); }
+QString resumeWords(const Words& w) { return translated("no longer waits for %1").arg(w.branch()); }
+QString relevanceWords(const Words& w) { return translated("is known in full%1").arg(w.sum()); }
+QString ruleWords(const Words& w)
+{
+    const bool isKnown = w.e.node < w.run.rules.size() && !w.run.rules[w.e.node].rule.empty();
+    const QString rule = isKnown ? QString::fromStdString(w.run.rules[w.e.node].rule) : translated("rule");
+    const auto row = static_cast<std::uint64_t>(w.e.extra);
+    if (row >= w.run.ledger.size()) {
+        return translated("%1 is applied").arg(rule);
+    }
+    const event::LedgerEntry& entry = w.run.ledger[row];
+    return translated("%1: %2 in, %3 out").arg(rule, valueText(entry.arrived), valueText(entry.handedOn));
+}
+QString snapshotWords(const Words& w) { return translated("takes its checkpoint%1").arg(w.sum()); }
+QString finishedWords(const Words&) { return translated("the run is finished"); }
+
+using Writer = QString (*)(const Words&);
+constexpr std::array<Writer, static_cast<std::size_t>(EventKind::Finished) + 1> kWriters{
+    visitWords,      pushWords,      popWords,      enqueueWords,          dequeueWords,         landWords, takeWords,
+    newPromiseWords, addParentWords, recordWords,   addChildWords,         argNodeWords,         argWords,  readyWords,
+    joinWords,       openWords,      completeWords, promiseRelevanceWords, branchRelevanceWords, waitWords, resumeWords,
+    relevanceWords,  ruleWords,      snapshotWords, finishedWords};
+
+} // namespace
+
+QString eventWords(const trace::Run& run, std::uint64_t step)
+{
+    if (step >= run.events.size()) {
+        return {};
+    }
+    const auto kind = static_cast<std::size_t>(run.events[step].kind);
+    return kind < kWriters.size() ? kWriters[kind]({run, run.events[step]}) : QString();
+}
+
+} // namespace retro::views

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/log/logmodel.h"
+
+#include "views/common/marks.h"
+#include "views/common/numbertext.h"
+#include "views/common/viewcontext.h"
+#include "views/log/eventwords.h"
+
+#include <algorithm>
+#include <array>
+
+namespace retro::views
+{
+
+namespace
+{
+
+constexpr std::array<const char*, LogModel::ColumnCount> kTitles{
+    QT_TRANSLATE_NOOP("retro::views::LogModel", "Event"), QT_TRANSLATE_NOOP("retro::views::LogModel", "Visit"),
+    QT_TRANSLATE_NOOP("retro::views::LogModel", "Mode"),  QT_TRANSLATE_NOOP("retro::views::LogModel", "Kind"),
+    QT_TRANSLATE_NOOP("retro::views::LogModel", "Node"),  QT_TRANSLATE_NOOP("retro::views::LogModel", "What happened")};
+
+bool isNumberColumn(int column) { return column == LogModel::EventColumn || column == LogModel::VisitColumn; }
+
+} // namespace
+
+void LogModel::setRun(std::shared_ptr<const trace::Run> run)
+{
+    beginResetModel();
+    m_run = std::move(run);
+    m_rows.clear();
+    m_isFiltered = false;
+    m_position = 0;
+    m_modes.assign(m_run ? m_run->visitCount() : 0, event::Mode::None);
+    for (std::size_t step = 0; step < eventCount(); ++step) {
+        const trace::Event& e = m_run->events[step];
+        if (e.kind == event::EventKind::Visit && e.visit < m_modes.size()) {
+            m_modes[e.visit] = e.mode;
+        }
+    }
+    endResetModel();
+}
+
+void LogModel::setRows(std::vector<std::uint32_t> steps)
+{
+    beginResetModel();
+    m_rows = std::move(steps);
+    m_isFiltered = true;
+    endResetModel();
+}
+
+void LogModel::clearRows()
+{
+    if (m_isFiltered) {
+        beginResetModel();
+        m_rows.clear();
+        m_isFiltered = false;
+        endResetModel();
+    }
+}
+
+void LogModel::setPosition(std::uint64_t position)
+{
+    if (position == m_position) {
+        return;
+    }
+    const int before = cursorRow();
+    m_position = position;
+    const int after = cursorRow();
+    if (rowCount() > 0 && before != after) {
+        emit dataChanged(index(std::max(0, std::min(before, after)), 0),
+                         index(std::max(0, std::max(before, after)), ColumnCount - 1));
+    }
+}
+
+std::uint64_t LogModel::stepAt(int row) const
+{
+    return m_isFiltered ? m_rows[static_cast<std::size_t>(row)] : static_cast<std::uint64_t>(row);
+}
+
+int LogModel::rowBefore(std::uint64_t position) const
+{
+    if (!m_isFiltered) {
+        return static_cast<int>(std::min<std::uint64_t>(position, eventCount())) - 1;
+    }
+    const auto after = std::lower_bound(m_rows.begin(), m_rows.end(), position);
+    return static_cast<int>(after - m_rows.begin()) - 1;
+}
+
+event::Mode LogModel::modeAt(std::uint64_t step) const
+{
+    const bool isInVisit = !m_run->visitStart.empty() && step >= m_run->visitStart.front();
+    const std::uint32_t visit = m_run->events[step].visit;
+    return isInVisit && visit < m_modes.size() ? m_modes[visit] : event::Mode::None;
+}
+
+QString LogModel::nodeAt(std::uint64_t step) const
+{
+    const std::uint32_t node = m_run->events[step].node;
+    return node < m_run->graph->runNodeCount() ? RunModel::placeLabel(*m_run->graph, base::NodeId(node)) : QString();
+}
+
+QString LogModel::textAt(std::uint64_t step, int column) const
+{
+    const trace::Event& e = m_run->events[step];
+    switch (column) {
+    case EventColumn:
+        return countText(static_cast<std::int64_t>(step) + 1);
+    case VisitColumn:
+        return modeAt(step) == event::Mode::None ? QString() : countText(std::int64_t{e.visit} + 1);
+    case ModeColumn:
+        return letterOf(modeAt(step));
+    case KindColumn:
+        return QString::fromUtf8(event::nameOf(e.kind).data());
+    case NodeColumn:
+        return nodeAt(step);
+    default:
+        return eventWords(*m_run, step);
+    }
+}
+
+int LogModel::rowCount(const QModelIndex& parent) const
+{
+    return parent.isValid() ? 0 : static_cast<int>(m_isFiltered ? m_rows.size() : eventCount());
+}
+
+int LogModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
+
+QVariant LogModel::data(const QModelIndex& index, int role) const
+{
+    if (!index.isValid() || index.row() >= rowCount()) {
+        return {};
+    }
+    const std::uint64_t step = stepAt(index.row());
+    switch (role) {
+    case Qt::DisplayRole:
+        return textAt(step, index.column());
+    case Qt::ToolTipRole:
+        return index.column() == NodeColumn && m_run->events[step].node < m_run->graph->runNodeCount()
+                   ? QString::fromStdString(m_run->graph->labelOf(base::NodeId(m_run->events[step].node)))
+                   : textAt(step, index.column());
+    case Qt::AccessibleTextRole:
+        return index.column() == ModeColumn ? wordOf(modeAt(step)) : textAt(step, index.column());
+    case Qt::TextAlignmentRole:
+        return int((isNumberColumn(index.column()) ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+    case ModeRole:
+        return static_cast<int>(modeAt(step));
+    case IsLaterRole:
+        return step >= m_position;
+    case IsCursorRole:
+        return index.row() == cursorRow();
+    default:
+        return {};
+    }
+}
+
+QVariant LogModel::headerData(int section, Qt::Orientation orientation, int role) const
+{
+    if (orientation != Qt::Horizontal || section < 0 || section >= ColumnCount) {
+        return {};
+    }
+    if (role == Qt::TextAlignmentRole) {
+        return int((isNumberColumn(section) ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+    }
+    return role == Qt::DisplayRole ? QVariant(tr(kTitles[static_cast<std::size_t>(section)])) : QVariant();
+}
+
+} // namespace retro::views

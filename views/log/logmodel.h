@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/trace/run.h"
+
+#include <QAbstractTableModel>
+
+#include <memory>
+#include <vector>
+
+namespace retro::views
+{
+
+/// The events of a run as rows; a filter is a vector of steps that is swapped in. Holds no text: cells are written when
+/// they are painted.
+class LogModel final : public QAbstractTableModel
+{
+    Q_OBJECT
+
+public:
+    enum Column { EventColumn, VisitColumn, ModeColumn, KindColumn, NodeColumn, WhatColumn, ColumnCount };
+    enum Role {
+        ModeRole = Qt::UserRole, ///< event::Mode of the visit as int
+        IsLaterRole,             ///< after the cursor
+        IsCursorRole             ///< the event at the cursor, or the last listed one before it
+    };
+
+    using QAbstractTableModel::QAbstractTableModel;
+
+    /// Another run, all its events.
+    void setRun(std::shared_ptr<const trace::Run> run);
+    /// Lists only these steps (ascending).
+    void setRows(std::vector<std::uint32_t> steps);
+    /// Lists everything again.
+    void clearRows();
+    void setPosition(std::uint64_t position);
+
+    [[nodiscard]] bool isFiltered() const { return m_isFiltered; }
+    [[nodiscard]] std::size_t eventCount() const { return m_run ? m_run->events.size() : 0; }
+    /// Step of a row.
+    [[nodiscard]] std::uint64_t stepAt(int row) const;
+    /// Row of the event at the cursor, or of the last listed one before it; −1 for none.
+    [[nodiscard]] int cursorRow() const { return rowBefore(m_position); }
+
+    [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
+    [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
+    [[nodiscard]] QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
+    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+
+private:
+    [[nodiscard]] int rowBefore(std::uint64_t position) const;
+    [[nodiscard]] event::Mode modeAt(std::uint64_t step) const;
+    [[nodiscard]] QString textAt(std::uint64_t step, int column) const;
+    [[nodiscard]] QString nodeAt(std::uint64_t step) const;
+
+    std::shared_ptr<const trace::Run> m_run;
+    std::vector<event::Mode> m_modes; ///< by visit
+    std::vector<std::uint32_t> m_rows;
+    bool m_isFiltered = false;
+    std::uint64_t m_position = 0;
+};
+
+} // namespace retro::views

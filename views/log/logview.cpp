@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/log/logview.h"
+
+#include "core/base/file.h"
+#include "views/common/csv.h"
+#include "views/common/elidedlabel.h"
+#include "views/common/fonts.h"
+#include "views/common/jobrunner.h"
+#include "views/common/numbertext.h"
+#include "views/log/logdelegate.h"
+#include "views/log/logfilter.h"
+#include "views/log/logmodel.h"
+
+#include <QAction>
+#include <QApplication>
+#include <QClipboard>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLineEdit>
+#include <QMenu>
+#include <QTableView>
+#include <QTimer>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace retro::views
+{
+
+namespace
+{
+constexpr int kTypingPause = 120; // milliseconds without a key before the filter runs
+}
+
+LogView::LogView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent)
+    : View(model, cursor, selection, parent), m_items(new LogModel(this)), m_jobs(new JobRunner(this)),
+      m_pause(new QTimer(this))
+{
+    setAccessibleName(tr("Event log"));
+    setEmptyText(tr("Every change of state appears here as a row, once something was explained."));
+    m_pause->setSingleShot(true);
+    m_pause->setInterval(kTypingPause);
+    connect(m_pause, &QTimer::timeout, this, &LogView::applyFilter);
+    auto* body = new QWidget(this);
+    auto* column = new QVBoxLayout(body);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(makeFilterRow());
+    makeTable();
+    column->addWidget(m_table, 1);
+    setBody(body);
+}
+
+QWidget* LogView::makeFilterRow()
+{
+    auto* box = new QWidget(this);
+    auto* row = new QHBoxLayout(box);
+    row->setContentsMargins(fonts::px(8), fonts::px(4), fonts::px(8), fonts::px(4));
+    row->setSpacing(fonts::px(8));
+    m_filter = new QLineEdit(box);
+    m_filter->setPlaceholderText(tr("mode:fulfil node:/attn/ kind:land bytes>1k"));
+    m_filter->setAccessibleName(tr("Filter of the event log"));
+    m_filter->setToolTip(tr("All terms must hold. mode:search  kind:land,rule  node:/attn/  op:Conv  promise:3  "
+                            "visit:10..20  event>100  bytes>1k  -kind:push\nA word alone is looked for in names, "
+                            "operators and kinds; a leading - turns a term round."));
+    m_filter->setClearButtonEnabled(true);
+    m_message = new ElidedLabel({}, Role::Text3, fonts::label(), box);
+    row->addWidget(m_filter, 2);
+    row->addWidget(m_message, 1);
+    connect(m_filter, &QLineEdit::textChanged, m_pause, qOverload<>(&QTimer::start));
+    connect(m_filter, &QLineEdit::returnPressed, this, &LogView::applyFilter);
+    return box;
+}
+
+void LogView::makeTable()
+{
+    m_table = new QTableView(this);
+    m_table->setAccessibleName(tr("Events"));
+    m_table->setFrameShape(QFrame::NoFrame);
+    m_table->setShowGrid(false);
+    m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
+    m_table->setSelectionMode(QAbstractItemView::ExtendedSelection);
+    m_table->setEditTriggers(QAbstractItemView::NoEditTriggers);
+    m_table->setContextMenuPolicy(Qt::CustomContextMenu);
+    m_table->setWordWrap(false);
+    m_table->setTabKeyNavigation(false);
+    m_table->setItemDelegate(new LogDelegate(m_table));
+    m_table->setModel(m_items);
+    m_table->verticalHeader()->hide();
+    m_table->verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
+    m_table->verticalHeader()->setMinimumSectionSize(fonts::px(18));
+    m_table->verticalHeader()->setDefaultSectionSize(fonts::px(20));
+    QHeaderView* header = m_table->horizontalHeader();
+    header->setHighlightSections(false);
+    header->setStretchLastSection(true);
+    header->setMinimumSectionSize(fonts::px(36));
+    header->resizeSection(LogModel::ModeColumn, fonts::px(46));
+    header->resizeSection(LogModel::KindColumn, fonts::px(76));
+    header->resizeSection(LogModel::NodeColumn, fonts::px(116));
+    auto* copying = new QAction(tr("Copy rows"), m_table);
+    copying->setShortcut(QKeySequence::Copy);
+    copying->setShortcutContext(Qt::WidgetShortcut);
+    m_table->addAction(copying);
+    connect(copying, &QAction::triggered, this, &LogView::copy);
+    connect(m_table, &QTableView::activated, this, &LogView::goTo);
+    connect(m_table, &QTableView::customContextMenuRequested, this, &LogView::showMenu);
+    connect(m_table->selectionModel(), &QItemSelectionModel::currentChanged, this, &LogView::chooseRow);
+}
+
+bool LogView::canShow(const SelectedThing& thing) const { return std::holds_alternative<std::monostate>(thing); }
+
+QString LogView::emptyReason() const
+{
+    return model().hasRun() && model().run().eventCount() == 0
+               ? tr("Nothing was run yet. Choose an input and press Run.")
+               : QString();
+}
+
+void LogView::refresh(Changes changes)
+{
+    if (changes.testFlag(Change::Run)) {
+        m_items->setRun(model().sharedRun());
+        sizeFigures();
+        applyFilter();
+    }
+    if (changes.testFlag(Change::State)) {
+        m_items->setPosition(model().position());
+        showCursorRow();
+    }
+}
+
+/// As wide as the largest number or the title.
+void LogView::sizeFigures()
+{
+    const auto fit = [&](int column, std::int64_t largest) {
+        const double title = fonts::widthOf(fonts::label(QFont::DemiBold),
+                                            m_items->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString());
+        const double figure = fonts::widthOf(fonts::smallNumbers(), countText(largest));
+        m_table->horizontalHeader()->resizeSection(column, static_cast<int>(std::max(title, figure)) + fonts::px(18));
+    };
+    fit(LogModel::EventColumn, static_cast<std::int64_t>(m_items->eventCount()));
+    fit(LogModel::VisitColumn, model().run().visitCount());
+}
+
+void LogView::showCursorRow()
+{
+    const QModelIndex index = m_items->index(m_items->cursorRow(), 0);
+    if (!index.isValid()) {
+        m_table->scrollToTop();
+    } else if (!m_table->viewport()->rect().contains(m_table->visualRect(index))) {
+        m_table->scrollTo(index, QAbstractItemView::PositionAtCenter);
+    }
+}
+
+void LogView::setFilter(const QString& text)
+{
+    m_filter->setText(text);
+    applyFilter();
+}
+
+QString LogView::filter() const { return m_filter->text(); }
+
+bool LogView::isFiltering() const { return m_jobs->isRunning() || m_pause->isActive(); }
+
+QString LogView::message() const { return m_message->text(); }
+
+void LogView::showCount()
+{
+    const auto all = static_cast<std::int64_t>(m_items->eventCount());
+    m_message->setRole(Role::Text3);
+    m_message->setText(m_items->isFiltered() ? tr("%1 of %2 events").arg(countText(m_items->rowCount()), countText(all))
+                                             : tr("%1 events").arg(countText(all)));
+}
+
+void LogView::applyFilter()
+{
+    m_pause->stop();
+    m_jobs->cancel();
+    if (!model().hasRun()) {
+        return;
+    }
+    const base::Result<LogFilter> filter = LogFilter::parse(m_filter->text());
+    if (!filter) {
+        m_message->setRole(Role::AlarmText);
+        m_message->setText(QString::fromStdString(filter.error().message)); // the rows stay as they were
+        return;
+    }
+    if (filter->isEmpty()) {
+        m_items->clearRows();
+        showCursorRow();
+        showCount();
+        return;
+    }
+    m_jobs->start(
+        [this, run = model().sharedRun(), wanted = *filter](const std::stop_token& token) -> JobRunner::Delivery {
+            return [this, steps = wanted.rows(*run, token)]() mutable {
+                m_items->setRows(std::move(steps));
+                showCursorRow();
+                showCount();
+            };
+        });
+}
+
+void LogView::chooseRow(const QModelIndex& index)
+{
+    if (!index.isValid()) {
+        return;
+    }
+    const base::NodeId node(model().run().events[m_items->stepAt(index.row())].node);
+    if (node.isValid() && node.index() < model().graph().runNodeCount()) {
+        selection().selectNode(node);
+    }
+}
+
+void LogView::goTo(const QModelIndex& index)
+{
+    if (index.isValid()) {
+        cursor().moveTo(m_items->stepAt(index.row()) + 1);
+    }
+}
+
+QString LogView::copiedText() const
+{
+    QModelIndexList chosen = m_table->selectionModel()->selectedRows();
+    std::sort(chosen.begin(), chosen.end());
+    QString text;
+    for (const QModelIndex& index : chosen.mid(0, kMostCopied)) {
+        QStringList cells;
+        for (int column = 0; column < LogModel::ColumnCount; ++column) {
+            cells.append(index.siblingAtColumn(column).data().toString());
+        }
+        text += cells.join(QLatin1Char('\t')) + QLatin1Char('\n');
+    }
+    return text;
+}
+
+void LogView::copy()
+{
+    const QString text = copiedText();
+    if (!text.isEmpty()) {
+        QApplication::clipboard()->setText(text);
+    }
+}
+
+void LogView::showMenu(const QPoint& at)
+{
+    const QModelIndex index = m_table->indexAt(at);
+    auto* menu = new QMenu(this);
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    if (index.isValid()) {
+        menu->addAction(tr("Go to this event"), this, [this, index] { goTo(index); });
+        menu->addAction(tr("Copy rows"), this, &LogView::copy);
+        menu->addSeparator();
+        const QString kind = index.siblingAtColumn(LogModel::KindColumn).data().toString();
+        menu->addAction(tr("Only kind %1").arg(kind), this,
+                        [this, kind] { setFilter(QStringLiteral("kind:") + kind); });
+    }
+    QAction* all = menu->addAction(tr("Show all events"), this, [this] { setFilter({}); });
+    all->setEnabled(m_items->isFiltered());
+    menu->popup(m_table->viewport()->mapToGlobal(at));
+}
+
+base::Result<void> LogView::exportTo(const std::filesystem::path& path)
+{
+    if (!model().hasRun() || m_items->eventCount() == 0) {
+        return base::usageError("there are no events to write", path.string());
+    }
+    CsvText text({"event", "visit", "mode", "kind", "node", "what"});
+    for (int row = 0; row < m_items->rowCount(); ++row) {
+        const std::uint64_t step = m_items->stepAt(row);
+        const trace::Event& e = model().run().events[step];
+        const base::NodeId node(e.node);
+        const bool isNode = node.isValid() && node.index() < model().graph().runNodeCount();
+        text.add(static_cast<std::int64_t>(step) + 1)
+            .add(std::int64_t{e.visit} + 1)
+            .add(m_items->index(row, LogModel::ModeColumn).data().toString())
+            .add(m_items->index(row, LogModel::KindColumn).data().toString())
+            .add(isNode ? model().label(node) : QString())
+            .add(m_items->index(row, LogModel::WhatColumn).data().toString())
+            .endRow();
+    }
+    return base::writeFile(path, text.take());
+}
+
+QByteArray LogView::saveState() const { return m_filter->text().toUtf8(); }
+
+void LogView::restoreState(const QByteArray& state) { setFilter(QString::fromUtf8(state)); }
+
+} // namespace retro::views

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "views/common/view.h"
+
+class QLineEdit;
+class QTableView;
+class QTimer;
+
+namespace retro::views
+{
+
+class ElidedLabel;
+class JobRunner;
+class LogModel;
+
+/// Every event of the run as a row. The marked row is the cursor; a click selects the node, a double click or Enter
+/// goes there. A line filters (LogFilter) off the GUI thread.
+class LogView final : public View
+{
+    Q_OBJECT
+
+public:
+    LogView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent = nullptr);
+
+    [[nodiscard]] QString title() const override { return tr("Event log"); }
+    [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
+    [[nodiscard]] QStringList exportFormats() const override { return {QStringLiteral("csv")}; }
+    /// Writes the rows that the filter lets through.
+    [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
+    [[nodiscard]] QByteArray saveState() const override;
+    void restoreState(const QByteArray& state) override;
+
+    [[nodiscard]] LogModel& items() const { return *m_items; }
+    void setFilter(const QString& text);
+    [[nodiscard]] QString filter() const;
+    /// "288 events", "12 of 288 events", or what is unclear in the filter.
+    [[nodiscard]] QString message() const;
+    /// A filter is being applied.
+    [[nodiscard]] bool isFiltering() const;
+    /// The selected rows as text, cells apart by tabs; at most kMostCopied rows.
+    [[nodiscard]] QString copiedText() const;
+    static constexpr int kMostCopied = 20'000;
+
+protected:
+    void refresh(Changes changes) override;
+    [[nodiscard]] QString emptyReason() const override;
+
+private:
+    QWidget* makeFilterRow();
+    void makeTable();
+    void applyFilter();
+    void showCursorRow();
+    void sizeFigures();
+    void chooseRow(const QModelIndex& index);
+    void goTo(const QModelIndex& index);
+    void copy();
+    void showMenu(const QPoint& at);
+    void showCount();
+
+    LogModel* m_items = nullptr;
+    JobRunner* m_jobs = nullptr;
+    QTimer* m_pause = nullptr;
+    QLineEdit* m_filter = nullptr;
+    ElidedLabel* m_message = nullptr;
+    QTableView* m_table = nullptr;
+};
+
+} // namespace retro::views

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QWidget>
+
+#include "views/problems/problemsmodel.h"
+
+class QPushButton;
+class QStackedLayout;
+class QTableView;
+
+namespace retro::views
+{
+
+/// The list of problems: Return or a double click selects the node and, where one is known, goes to the step; one
+/// button copies a report. It does not depend on a run being there. GUI thread.
+class ProblemsPanel final : public QWidget
+{
+    Q_OBJECT
+
+public:
+    ProblemsPanel(ProblemList& list, RunModel& run, Cursor& cursor, Selection& selection, QWidget* parent = nullptr);
+
+    [[nodiscard]] QTableView& table() const { return *m_table; }
+    /// The report of the chosen problem, else of the first; empty without problems.
+    [[nodiscard]] QString report() const;
+    /// Selects the node of the chosen problem and goes to its step, as far as it has them.
+    void jump();
+
+private:
+    [[nodiscard]] QWidget* makeBody();
+    [[nodiscard]] const Problem* chosen() const;
+    void showState();
+
+    RunModel& m_run;
+    Cursor& m_cursor;
+    Selection& m_selection;
+    ProblemsModel m_model;
+    QStackedLayout* m_stack = nullptr;
+    QTableView* m_table = nullptr;
+    QPushButton* m_show = nullptr;
+    QPushButton* m_copy = nullptr;
+};
+
+} // namespace retro::views

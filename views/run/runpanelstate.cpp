@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the run panel shows and answers; how it is built is in runpanel.cpp.
+#include "views/run/runpanel.h"
+
+#include "views/common/fonts.h"
+#include "views/common/heatmapimage.h"
+#include "views/common/theme.h"
+#include "views/run/preparationfields.h"
+#include "views/run/rulefields.h"
+#include "views/run/thumbnailbutton.h"
+
+#include <QComboBox>
+#include <QCompleter>
+#include <QLabel>
+#include <QLayout>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QToolButton>
+
+#include <algorithm>
+
+namespace retro::views
+{
+
+namespace
+{
+
+/// Share of the values of a thumbnail whose colour is not clipped.
+constexpr double kThumbnailPercentile = 99.5;
+
+/// What the target choice carries while a value is named in the line below it.
+const QString kAnyValue = QStringLiteral("value");
+
+void choose(QComboBox& box, const QString& data)
+{
+    const int at = box.findData(data);
+    if (at >= 0) {
+        box.setCurrentIndex(at);
+    }
+}
+
+QImage thumbnailOf(const tensor::Tensor& relevance)
+{
+    const auto plane = channelSum(relevance);
+    if (!plane) {
+        return {};
+    }
+    return heatmapOnly(*plane, symmetricScale(plane->values, kThumbnailPercentile), ColorMap());
+}
+
+} // namespace
+
+void RunPanel::setModel(const ModelFacts& facts)
+{
+    const Question before = question();
+    const bool isOpen = !facts.name.isEmpty();
+    m_model->setText(isOpen ? facts.name : tr("No model is open"));
+    m_summary->setText(facts.summary);
+    m_summary->setVisible(!facts.summary.isEmpty());
+    m_problem->setText(facts.problem);
+    m_problem->setVisible(!facts.problem.isEmpty());
+    m_openModel->setVisible(!isOpen);
+    m_changeModel->setVisible(isOpen);
+    const QString inputName = facts.takesPictures ? tr("Picture") : tr("Data");
+    m_inputName->setText(inputName);
+    m_inputName->setMinimumWidth(m_inputName->sizeHint().width());
+    m_input->setAccessibleName(inputName);
+    m_input->clear();
+    for (const InputChoice& choice : facts.inputs) {
+        m_input->addItem(choice.label, choice.source);
+    }
+    m_target->clear();
+    m_target->addItem(tr("predicted class"), QStringLiteral("argmax"));
+    for (int i = 0; i < facts.labels.size(); ++i) {
+        m_target->addItem(facts.labels[i], QString::number(i));
+    }
+    m_target->addItem(tr("another value…"), kAnyValue);
+    setValueNames(facts.values);
+    m_preparation->setPreparation(facts.preparation);
+    m_preparation->setTakesPictures(facts.takesPictures);
+    m_preparation->setEnabled(isOpen);
+    choose(*m_input, before.input);
+    const bool isKept =
+        m_target->findData(before.target) >= 0 || facts.values.contains(before.target.section(QLatin1Char(':'), 0, 0));
+    chooseTarget(isKept ? before.target : QStringLiteral("argmax"));
+    m_modelRefusal = isOpen ? facts.problem : tr("Open a model first");
+    for (const Field& field : m_fields) {
+        field.widget->setEnabled(m_modelRefusal.isEmpty());
+        field.widget->setToolTip(m_modelRefusal.isEmpty() ? field.tip : m_modelRefusal);
+    }
+    setCheck({});
+    setNote({});
+    holdWidth();
+}
+
+void RunPanel::setValueNames(const QStringList& names)
+{
+    auto* completer = new QCompleter(names, m_value);
+    completer->setCaseSensitivity(Qt::CaseInsensitive);
+    completer->setFilterMode(Qt::MatchContains);
+    m_value->setCompleter(completer); // deletes the one before
+}
+
+void RunPanel::chooseTarget(const QString& target)
+{
+    if (m_target->findData(target) >= 0) {
+        choose(*m_target, target);
+    } else if (!target.isEmpty()) {
+        choose(*m_target, kAnyValue);
+        m_value->setText(target);
+    }
+    m_value->setVisible(m_target->currentData().toString() == kAnyValue);
+}
+
+void RunPanel::takeTarget()
+{
+    const bool isValue = m_target->currentData().toString() == kAnyValue;
+    m_value->setVisible(isValue);
+    if (isValue) {
+        m_value->setFocus(Qt::OtherFocusReason);
+    } else {
+        emit questionChanged();
+    }
+}
+
+void RunPanel::takePreparation()
+{
+    showRunButton();
+    if (m_preparation->problem().isEmpty()) {
+        emit questionChanged();
+    }
+}
+
+void RunPanel::setCheck(const QuestionCheck& check)
+{
+    m_checkRefusal = check.problem;
+    m_preparation->setPreview(check.preview);
+    const bool isOpen = m_openModel->isHidden();
+    m_problem->setText(isOpen && !m_modelRefusal.isEmpty() ? m_modelRefusal : check.problem);
+    m_problem->setVisible(!m_problem->text().isEmpty());
+    m_applies->setText(check.rules);
+    m_applies->setToolTip(tr("Rules and how many nodes follow them: %1").arg(check.rules));
+    m_applies->setVisible(!check.rules.isEmpty());
+    showRunButton();
+}
+
+void RunPanel::setNote(const QString& note)
+{
+    m_note->setText(note);
+    m_note->setVisible(!note.isEmpty());
+}
+
+QString RunPanel::refusal() const
+{
+    for (const QString* reason : {&m_modelRefusal, &m_preparation->problem(), &m_checkRefusal}) {
+        if (!reason->isEmpty()) {
+            return *reason;
+        }
+    }
+    return {};
+}
+
+void RunPanel::holdWidth()
+{
+    m_area->widget()->layout()->activate(); // rows inside of rows know of new words only now
+    const int pictures = 2 * m_thumbnails.front()->minimumSizeHint().width() + fonts::px(kGap + 2 * kMargin);
+    const int content = std::max(pictures, m_area->widget()->minimumSizeHint().width());
+    m_area->setMinimumWidth(content + style()->pixelMetric(QStyle::PM_ScrollBarExtent));
+}
+
+void RunPanel::showRunButton()
+{
+    m_run->setText(m_isRunning ? tr("Stop") : tr("Run"));
+    const QString reason = refusal();
+    m_run->setEnabled(m_isRunning || reason.isEmpty());
+    const QString ready = reason.isEmpty() ? tr("Explain this input (Ctrl+R)") : reason;
+    m_run->setToolTip(m_isRunning ? tr("Stop this run (Esc)") : ready);
+}
+
+void RunPanel::setQuestion(const Question& question)
+{
+    if (m_input->findData(question.input) < 0 && !question.input.isEmpty()) {
+        m_input->addItem(question.input.section(QLatin1Char('/'), -1), question.input);
+    }
+    choose(*m_input, question.input);
+    chooseTarget(question.target);
+    choose(*m_start, question.start);
+    const QString base = baseOf(question.composite);
+    if (m_composite->findData(base) < 0 && !base.isEmpty()) {
+        m_composite->addItem(base, base);
+    }
+    choose(*m_composite, base);
+    m_rules->setSpecification(question.composite);
+    if (question.preparation != m_preparation->preparation()) {
+        m_preparation->setPreparation(question.preparation);
+    }
+}
+
+Question RunPanel::question() const
+{
+    const QString target = m_target->currentData().toString();
+    return {m_input->currentData().toString(), target == kAnyValue ? m_value->text().trimmed() : target,
+            m_start->currentData().toString(), m_rules->specification(), m_preparation->preparation()};
+}
+
+void RunPanel::setThumbnails(const std::vector<CompositeThumbnail>& thumbnails, const QString& current)
+{
+    for (std::size_t i = 0; i < m_thumbnails.size(); ++i) {
+        ThumbnailButton& button = *m_thumbnails[i];
+        const bool isUsed = i < thumbnails.size();
+        button.setVisible(isUsed);
+        if (!isUsed) {
+            continue;
+        }
+        button.setText(compositeTitle(thumbnails[i].composite));
+        button.setToolTip(tr("Explain with %1").arg(button.text()));
+        button.setAccessibleName(button.toolTip());
+        button.setProperty("composite", thumbnails[i].composite);
+        button.setChecked(thumbnails[i].composite == baseOf(current));
+        button.setImage(thumbnailOf(thumbnails[i].relevance));
+    }
+}
+
+void RunPanel::setRunning(bool isRunning)
+{
+    m_isRunning = isRunning;
+    showRunButton();
+}
+
+void RunPanel::showEvent(QShowEvent* event)
+{
+    QWidget::showEvent(event);
+    // Qt 6.4 drops the resize by which the scroll area makes its content high enough while both are shown first.
+    m_area->widget()->layout()->update();
+}
+
+void RunPanel::applyColors()
+{
+    QPalette palette = m_problem->palette();
+    palette.setColor(QPalette::WindowText, theme(this)[Role::AlarmText]);
+    m_problem->setPalette(palette);
+    palette.setColor(QPalette::WindowText, theme(this)[Role::Text3]);
+    m_note->setPalette(palette);
+    m_summary->setPalette(palette);
+}
+
+} // namespace retro::views
