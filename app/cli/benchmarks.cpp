@@ -193,8 +193,8 @@ Result<std::vector<BenchmarkFigure>> runBenchmarks(const BenchmarkRequest& reque
     for (auto& [key, seconds] : collector.seconds) {
         if (isChosen(key, request.names)) {
             std::sort(seconds.begin(), seconds.end());
-            figures.push_back(
-                {key, seconds.front(), seconds[seconds.size() / 2], seconds.back(), static_cast<int>(seconds.size())});
+            figures.push_back({key, seconds.front(), seconds[seconds.size() / 2], seconds.back(),
+                               static_cast<int>(seconds.size()), 0});
         }
     }
     if (figures.empty()) {

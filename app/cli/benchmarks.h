@@ -24,6 +24,7 @@ struct BenchmarkFigure
     double median = 0;
     double most = 0;
     int runs = 0;
+    double goal = 0; ///< the median should be below; 0 = none stated
 };
 
 /// Runs the chosen benchmarks through Google Benchmark, each several times. Errors: Usage (no such benchmark, or the

@@ -111,6 +111,7 @@ Result<void> exportHeatmap(const trace::Run& run, const std::filesystem::path& p
     job.picture = pictureOf(run);
     job.colormap = request.colormap;
     job.overlay = request.overlay;
+    job.isPlain = request.isPlain;
     job.modelName = run.facts.modelName;
     job.composite = run.facts.composite;
     const std::int64_t target = run.facts.targetIndex.empty() ? -1 : run.facts.targetIndex.front();

@@ -20,6 +20,7 @@ struct ExportRequest
     std::optional<std::uint64_t> position; ///< events applied; none = the end
     std::string colormap = "relevance";
     bool overlay = false;
+    bool isPlain = false; ///< pixels only
 };
 
 /// Relevance of a value as .png, .svg, .pdf (drawn), .npy (the tensor) or .csv (rows of the drawn plane). Errors: Usage

@@ -6,7 +6,6 @@
 #include <QApplication>
 
 #include <cstdio>
-#include <memory>
 
 namespace retro::app
 {
@@ -14,18 +13,24 @@ namespace retro::app
 namespace
 {
 
-/// A process without a session has no XDG_RUNTIME_DIR; Qt then uses a temporary folder and says so on standard error,
-/// where nobody asked.
+/// What Qt's platforms say on standard error although nothing is wrong: a process without a session has no
+/// XDG_RUNTIME_DIR (Qt then uses a temporary folder), and an offscreen window has no size hints.
+bool isRemark(const QString& message)
+{
+    return message.startsWith(QLatin1String("QStandardPaths: XDG_RUNTIME_DIR")) ||
+           message.startsWith(QLatin1String("This plugin does not support propagateSizeHints"));
+}
+
 void showMessage(QtMsgType type, const QMessageLogContext& context, const QString& message)
 {
-    if (!message.startsWith(QLatin1String("QStandardPaths: XDG_RUNTIME_DIR"))) {
+    if (!isRemark(message)) {
         fprintf(stderr, "%s\n", qPrintable(qFormatLogMessage(type, context, message)));
     }
 }
 
 } // namespace
 
-void quietRuntimeFolder() { qInstallMessageHandler(showMessage); }
+void quietPlatform() { qInstallMessageHandler(showMessage); }
 
 void ensureGuiApplication()
 {
@@ -35,9 +40,11 @@ void ensureGuiApplication()
     static int count = 1;
     static char name[] = "retrograde-cli";
     static char* arguments[] = {name, nullptr};
-    quietRuntimeFolder();
+    quietPlatform();
     qputenv("QT_QPA_PLATFORM", "offscreen");
-    static const auto application = std::make_unique<QApplication>(count, arguments);
+    // Lives as long as the process: destroyed on exit it would outlive what it needs of Qt's own static objects.
+    static auto* const application = new QApplication(count, arguments);
+    static_cast<void>(application);
     views::fonts::install();
 }
 

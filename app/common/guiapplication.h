@@ -8,7 +8,8 @@ namespace retro::app
 /// "offscreen") when the process has none; does nothing in the window.
 void ensureGuiApplication();
 
-/// Keeps Qt's remark about a missing XDG_RUNTIME_DIR off standard error; call before the application object is made.
-void quietRuntimeFolder();
+/// Keeps remarks of Qt's platforms about a missing XDG_RUNTIME_DIR and size hints off standard error; call before the
+/// application object is made.
+void quietPlatform();
 
 } // namespace retro::app

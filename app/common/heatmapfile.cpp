@@ -37,9 +37,11 @@ base::Result<void> writeHeatmap(const std::filesystem::path& path, const Heatmap
     figure.bar.scale = views::symmetricScale(figure.plane.values, kPercentile);
     figure.picture = job.picture;
     figure.mode = job.overlay && !job.picture.isNull() ? views::HeatmapMode::Over : views::HeatmapMode::Only;
-    figure.caption = QCoreApplication::translate("retro::app", "Relevance for %1 · %2 · %3")
-                         .arg(QString::fromStdString(job.target), QString::fromStdString(job.composite),
-                              QString::fromStdString(job.modelName));
+    figure.hasBar = !job.isPlain;
+    figure.caption = job.isPlain ? QString()
+                                 : QCoreApplication::translate("retro::app", "Relevance for %1 · %2 · %3")
+                                       .arg(QString::fromStdString(job.target), QString::fromStdString(job.composite),
+                                            QString::fromStdString(job.modelName));
     figure.texts = {{"model", job.modelName},
                     {"target", job.target},
                     {"rules", job.composite},

@@ -18,13 +18,14 @@ struct HeatmapJob
     QImage picture;           ///< what the model saw; null when the input is no picture
     std::string colormap = "relevance";
     bool overlay = false;
+    bool isPlain = false; ///< without colour bar and caption
     std::string modelName;
     std::string composite;
     std::string target;
     std::uint64_t visit = 0;
 };
 
-/// Draws by the extension: .png (exact pixels), .svg, .pdf. Errors: Usage (another extension, unknown colour map),
+/// Draws by the extension: .png, .svg, .pdf. Errors: Usage (another extension, unknown colour map),
 /// Output.
 [[nodiscard]] base::Result<void> writeHeatmap(const std::filesystem::path& path, const HeatmapJob& job);
 

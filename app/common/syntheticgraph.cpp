@@ -14,9 +14,21 @@ namespace
 {
 
 constexpr std::int64_t kWidth = 4;
-constexpr std::size_t kBlock = 4; ///< operators per block
-/// Small enough that a chain of thousands of blocks neither grows nor vanishes.
-constexpr float kWeight = 0.01F;
+/// What the second operand of an operator is.
+enum class Second { None, Weight, Entry };
+/// An operator of a block.
+struct Part
+{
+    const char* op;
+    const char* name;
+    Second second;
+};
+constexpr std::array<Part, 4> kBlock{{{"MatMul", "fc1", Second::Weight},
+                                      {"Relu", "act", Second::None},
+                                      {"MatMul", "fc2", Second::Weight},
+                                      {"Add", "skip", Second::Entry}}};
+/// Small enough that a chain of ten thousand blocks neither grows nor vanishes.
+constexpr float kWeight = 5e-4F;
 
 graph::ValueId addNode(graph::GraphBuilder& builder, const std::string& op, const std::string& scope,
                        const std::string& name, std::vector<graph::ValueId> inputs)
@@ -46,21 +58,15 @@ base::Result<graph::Graph> chainAndResidualGraph(std::size_t nodes)
     }
     const graph::ValueId weight =
         builder.addConstant("w", tensor::Tensor::of<float>({kWidth, kWidth}, std::span<const float>(weights)));
-    std::size_t made = 0;
-    for (std::size_t block = 0; made < nodes; ++block) {
-        const std::string scope = fmt::format("block{}", block);
-        const graph::ValueId entry = value;
-        for (std::size_t i = 0; i < kBlock && made < nodes; ++i, ++made) {
-            static constexpr std::array<const char*, kBlock> kOps{"MatMul", "Relu", "MatMul", "Add"};
-            static constexpr std::array<const char*, kBlock> kNames{"fc1", "act", "fc2", "skip"};
-            std::vector<graph::ValueId> inputs{value};
-            if (i == 0 || i == 2) {
-                inputs.push_back(weight);
-            } else if (i == 3) {
-                inputs.push_back(entry);
-            }
-            value = addNode(builder, kOps[i], scope, kNames[i], std::move(inputs));
+    graph::ValueId entry = value;
+    for (std::size_t made = 0; made < nodes; ++made) {
+        const Part& part = kBlock[made % kBlock.size()];
+        entry = made % kBlock.size() == 0 ? value : entry; // a block begins
+        std::vector<graph::ValueId> inputs{value};
+        if (part.second != Second::None) {
+            inputs.push_back(part.second == Second::Weight ? weight : entry);
         }
+        value = addNode(builder, part.op, fmt::format("block{}", made / kBlock.size()), part.name, std::move(inputs));
     }
     builder.addOutput(value);
     return std::move(builder).build();

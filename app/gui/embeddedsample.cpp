@@ -55,6 +55,12 @@ std::string picturePath(const engine::LoadedModel& model, const std::string& fil
     return (model.path.parent_path() / file).string();
 }
 
+QString samplePicture()
+{
+    registerSample();
+    return QString::fromLatin1(kFolder) + QStringLiteral("/jug-tagged.png");
+}
+
 bool isEmbedded(const engine::LoadedModel& model) { return model.path.string().starts_with(kFolder); }
 
 } // namespace retro::app

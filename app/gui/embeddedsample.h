@@ -3,6 +3,8 @@
 
 #include "core/engine/loadmodel.h"
 
+#include <QString>
+
 #include <string>
 #include <vector>
 
@@ -20,6 +22,9 @@ namespace retro::app
 
 /// Path of a picture that the model's card names (beside the model, or built in).
 [[nodiscard]] std::string picturePath(const engine::LoadedModel& model, const std::string& file);
+
+/// Resource path of the sample's first picture.
+[[nodiscard]] QString samplePicture();
 
 /// True when the model came from the program itself.
 [[nodiscard]] bool isEmbedded(const engine::LoadedModel& model);

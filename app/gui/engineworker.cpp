@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/engineworker.h"
 
-#include "app/common/decodepicture.h"
 #include "app/gui/embeddedsample.h"
 #include "app/gui/inputinfo.h"
-#include "core/engine/inputs.h"
+#include "app/gui/questioncheck.h"
+#include "core/formats/cardwriter.h"
 #include "core/ops/algebra.h"
 #include "core/trace/runfile.h"
 
@@ -83,12 +83,67 @@ double probabilityOf(const tensor::Tensor& logits, std::int64_t chosen)
     return 1 / total;
 }
 
+/// Position of the largest element of sample 0.
+std::int64_t largestOf(const tensor::Tensor& scores)
+{
+    const std::int64_t count =
+        scores.rank() < 2 ? scores.size() : scores.size() / std::max<std::int64_t>(1, scores.shape()[0]);
+    std::int64_t largest = 0;
+    for (std::int64_t i = 1; i < count; ++i) {
+        largest = scores.at(i) > scores.at(largest) ? i : largest;
+    }
+    return largest;
+}
+
+/// The same input explained by the control model of the card, when it names one. A value inside the model has no
+/// counterpart there: then the control explains its own answer.
+Result<std::optional<ControlResult>> explainControl(const ExplainJob& job, engine::ExplainRequest request,
+                                                    std::stop_token token)
+{
+    if (!job.model->card || job.model->card->control.empty()) {
+        return std::optional<ControlResult>();
+    }
+    if (request.target.kind == engine::TargetRequest::Kind::Value) {
+        request.target = {};
+        request.start = {};
+    }
+    RETRO_TRY(const engine::LoadedModelPointer control, loadControl(*job.model));
+    RETRO_TRY(const engine::ExplainResult result, engine::explain(*control, request, token));
+    const std::int64_t predicted = largestOf(result.outputs.front());
+    return std::optional(ControlResult{QString::fromStdString(control->name),
+                                       result.relevance[control->graph()->inputs()[pictureInput(result)].index()],
+                                       predicted, probabilityOf(result.outputs.front(), predicted)});
+}
+
+/// Composite without its numbers: "epsilon_plus:epsilon=0.1" is a kind of "epsilon_plus".
+std::string kindOf(const std::string& composite) { return composite.substr(0, composite.find(':')); }
+
+/// Writes the choices of a job into the card beside its model. Returns in words where they are.
+QString saveChoices(const ExplainJob& job, const engine::LoadedModel& model)
+{
+    formats::ModelCard card = model.card.value_or(formats::ModelCard());
+    const engine::PictureOptions options = job.options();
+    const bool isPicture = job.inputs.size() == 1 && isPictureFile(job.inputs.front());
+    card.inputKind = isPicture || (model.card && card.inputKind == "image") ? "image" : "array";
+    card.layout = options.layout;
+    card.channels = options.channels;
+    card.scale = {options.low, options.high};
+    card.mean = options.mean;
+    card.deviation = options.deviation;
+    card.composite = job.composite;
+    card.target = job.target;
+    const Result<bool> saved = formats::saveCardChoices(model.path, card);
+    return saved ? EngineWorker::tr("Your choices are kept beside the model.")
+                 : EngineWorker::tr("Your choices are not kept: %1").arg(QString::fromStdString(saved.error().text()));
+}
+
 } // namespace
 
 EngineWorker::EngineWorker(QObject* parent) : QObject(parent)
 {
     qRegisterMetaType<std::shared_ptr<const retro::app::ExplainDone>>();
     qRegisterMetaType<std::shared_ptr<const retro::app::ComparisonDone>>();
+    qRegisterMetaType<std::shared_ptr<const retro::views::QuestionCheck>>();
     m_thread.setObjectName(QStringLiteral("engine"));
     m_home.moveToThread(&m_thread);
     m_thread.start();
@@ -128,6 +183,17 @@ void EngineWorker::saveRun(std::shared_ptr<const trace::Run> run, const QString&
         }
     };
     QMetaObject::invokeMethod(&m_home, write, Qt::QueuedConnection);
+}
+
+void EngineWorker::check(ExplainJob job)
+{
+    const std::uint64_t number = ++m_newestCheck;
+    const auto look = [this, job = std::move(job), number] {
+        if (number == m_newestCheck) { // a newer question makes this one moot
+            emit checked(std::make_shared<const views::QuestionCheck>(checkQuestion(job)));
+        }
+    };
+    QMetaObject::invokeMethod(&m_home, look, Qt::QueuedConnection);
 }
 
 void EngineWorker::stop()
@@ -171,9 +237,10 @@ Result<void> EngineWorker::openRun(const ExplainJob& job)
 
 Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
 {
-    emit progress(job.generation, tr("Reading the model"), -1);
     if (!job.model) {
-        RETRO_TRY(job.model, job.path.isEmpty() ? loadEmbeddedSample() : engine::loadModel(job.path.toStdString()));
+        emit progress(job.generation, tr("Reading the model"), -1);
+        RETRO_TRY(job.model,
+                  job.path.isEmpty() ? loadEmbeddedSample() : engine::loadModel(job.path.toStdString(), {}, token));
         auto graph = std::make_shared<ExplainDone>();
         graph->generation = job.generation;
         graph->model = job.model;
@@ -186,27 +253,29 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
     if (job.inputs.empty()) {
         return {};
     }
-    const formats::ModelCard* card = job.model->card ? &*job.model->card : nullptr;
     engine::ExplainRequest request;
-    RETRO_TRY(request.inputs,
-              engine::resolveInputs(job.inputs, *job.model->graph(), engine::pictureOptions(card), decodePicture));
+    RETRO_TRY(request.inputs, readInputs(job));
     RETRO_TRY(request.target, engine::parseTarget(job.target));
     RETRO_TRY(request.start, engine::parseStart(job.start));
-    const std::string fallback = card != nullptr && !card->composite.empty() ? card->composite : "auto";
-    request.composite = job.composite.empty() ? fallback : job.composite;
+    request.composite = job.compositeOrUsual();
     request.record = true;
     request.keepValues = true;
-    RETRO_TRY(const engine::ExplainResult result,
-              engine::explain(*job.model, request, token, progressOf(job.generation)));
+    RETRO_TRY(
+        const engine::ExplainResult result,
+        engine::explain(*job.model, request, token, job.isLive ? engine::StageProgress() : progressOf(job.generation)));
     auto done = std::make_shared<ExplainDone>();
     done->generation = job.generation;
     done->model = job.model;
-    done->composite = request.composite;
+    done->composite = job.composite = request.composite;
     done->inputs = job.inputs;
+    done->job = job;
     done->hasRelevance = true;
-    done->input = inputInfo(*job.model, job.inputs);
+    done->input = inputInfo(job);
     RETRO_TRY(done->run, handleOf(result.run));
     emit explained(done);
+    if (job.isChoice && !isEmbedded(*job.model)) {
+        emit choicesSaved(saveChoices(job, *job.model));
+    }
     return runComparisons(job, request, token);
 }
 
@@ -218,23 +287,21 @@ Result<void> EngineWorker::runComparisons(const ExplainJob& job, const engine::E
     engine::ExplainRequest plain = request;
     plain.record = false;
     plain.keepValues = false;
-    if (job.model->card && !job.model->card->control.empty()) {
-        RETRO_TRY(const engine::LoadedModelPointer control, loadControl(*job.model));
-        RETRO_TRY(const engine::ExplainResult result, engine::explain(*control, plain, token));
-        const std::size_t input = pictureInput(result);
-        done->control = ControlResult{
-            QString::fromStdString(control->name), result.relevance[control->graph()->inputs()[input].index()],
-            result.target.index.front(), probabilityOf(result.outputs.front(), result.target.index.front())};
-    }
-    const bool isPicture = job.model->card && job.model->card->inputKind == "image";
+    RETRO_TRY(done->control, explainControl(job, plain, token));
     for (const char* composite : kSampleComposites) {
-        if (!isPicture) {
+        if (!inputInfo(job).isPicture) {
             break;
         }
-        plain.composite = composite;
-        RETRO_TRY(const engine::ExplainResult result, engine::explain(*job.model, plain, token));
-        done->samples.push_back({QString::fromLatin1(composite),
-                                 result.relevance[job.model->graph()->inputs()[pictureInput(result)].index()]});
+        // The one on screen with the numbers that were turned, the others as they are by themselves.
+        plain.composite = kindOf(request.composite) == composite ? request.composite : composite;
+        const Result<engine::ExplainResult> result = engine::explain(*job.model, plain, token);
+        if (!result && result.error().code == base::ErrorCode::Cancelled) {
+            return result.error();
+        }
+        if (result) { // rules that do not fit this model have no small heatmap
+            done->samples.push_back({QString::fromLatin1(composite),
+                                     result->relevance[job.model->graph()->inputs()[pictureInput(*result)].index()]});
+        }
     }
     emit compared(done);
     return {};

@@ -3,6 +3,7 @@
 
 #include "app/gui/jobs.h"
 #include "core/base/result.h"
+#include "views/run/question.h"
 
 #include <QObject>
 #include <QThread>
@@ -29,6 +30,8 @@ public:
     std::uint64_t post(ExplainJob job);
     /// Writes a run file in the background; saved() or saveFailed() says how it ended.
     void saveRun(std::shared_ptr<const trace::Run> run, const QString& path);
+    /// Looks at a question without running it; checked() tells. Waits behind a job that runs; the newest question wins.
+    void check(ExplainJob job);
     /// Stops whatever runs.
     void stop();
 
@@ -43,6 +46,9 @@ signals:
     void stopped(quint64 generation);
     /// The job came to its end by itself, comparisons included.
     void finished(quint64 generation);
+    void checked(std::shared_ptr<const retro::views::QuestionCheck> check);
+    /// Where the choices of a run are kept now, or why not; one sentence.
+    void choicesSaved(const QString& sentence);
     void saved(const QString& path);
     void saveFailed(const QString& what);
 
@@ -59,6 +65,7 @@ private:
     std::mutex m_mutex;
     std::stop_source m_stop;
     std::uint64_t m_generation = 0;
+    std::atomic<std::uint64_t> m_newestCheck = 0;
 };
 
 } // namespace retro::app

@@ -41,26 +41,27 @@ bool looksLikePicture(const tensor::Shape& shape)
 
 } // namespace
 
-views::InputInfo inputInfo(const engine::LoadedModel& model, const std::vector<std::string>& inputs)
+views::InputInfo inputInfo(const ExplainJob& job)
 {
     views::InputInfo info;
-    if (inputs.size() == 1) {
-        const QString source = QString::fromStdString(inputs.front());
+    if (job.inputs.size() == 1) {
+        const QString source = QString::fromStdString(job.inputs.front());
         info.fileName = QFileInfo(source.section(QLatin1Char('='), -1)).fileName();
+        info.isPicture = isPictureFile(job.inputs.front());
     }
-    if (!model.card) {
-        return info;
+    const engine::PictureOptions options = job.options();
+    info.layout = QString::fromStdString(options.layout);
+    info.channels = QString::fromStdString(options.channels);
+    info.scaleLow = options.low;
+    info.scaleHigh = options.high;
+    info.mean = options.mean;
+    info.deviation = options.deviation;
+    if (job.model->card) {
+        const formats::ModelCard& card = *job.model->card;
+        info.isPicture = info.isPicture || card.inputKind == "image";
+        info.labels = labelList(card.labels);
+        addPictureFacts(info, card);
     }
-    const formats::ModelCard& card = *model.card;
-    info.isPicture = card.inputKind == "image";
-    info.layout = QString::fromStdString(card.layout);
-    info.channels = QString::fromStdString(card.channels);
-    info.scaleLow = card.scale[0];
-    info.scaleHigh = card.scale[1];
-    info.mean = card.mean;
-    info.deviation = card.deviation;
-    info.labels = labelList(card.labels);
-    addPictureFacts(info, card);
     return info;
 }
 

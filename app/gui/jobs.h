@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/engine/cover.h"
 #include "core/engine/explain.h"
 #include "core/engine/pictureinput.h"
 #include "views/common/viewcontext.h"
+#include "views/run/question.h"
 
 #include <QMetaType>
 #include <QString>
@@ -29,7 +31,26 @@ struct ExplainJob
     std::string composite; ///< empty = the card's, else auto
     std::string target = "argmax";
     std::string start = "logit";
+    /// The inputs as read, before anything is covered; empty = read `inputs`.
+    std::vector<tensor::Tensor> tensors;
+    /// Pixels of the one input that the model shall not see; null = it sees all.
+    std::shared_ptr<const engine::Cover> cover;
+    /// How pixels become numbers; none = as the card says.
+    std::optional<engine::PictureOptions> preparation;
+    /// Asked while the user paints: the window shows no stages for it.
+    bool isLive = false;
+    /// The person chose something else and pressed Run: it is written into the card beside the model.
+    bool isChoice = false;
+
+    [[nodiscard]] engine::PictureOptions options() const;
+    /// The composite; without one the card's, else "auto".
+    [[nodiscard]] std::string compositeOrUsual() const;
 };
+
+/// The inputs of a job with what is covered; reads files only once, into job.tensors. Errors: Usage, Input.
+[[nodiscard]] base::Result<std::vector<tensor::Tensor>> readInputs(ExplainJob& job);
+/// Whether a source names a picture.
+[[nodiscard]] bool isPictureFile(const std::string& source);
 
 /// The same input explained by the control model of the card.
 struct ControlResult
@@ -57,6 +78,7 @@ struct ExplainDone
     std::string composite;
     std::vector<std::string> inputs;
     bool hasRelevance = false; ///< false: only the graph (no input was given)
+    ExplainJob job;            ///< what was asked, with model, inputs and rules filled in
 };
 
 /// Side results that come after the main one.
@@ -71,4 +93,5 @@ struct ComparisonDone
 
 Q_DECLARE_METATYPE(std::shared_ptr<const retro::app::ExplainDone>)
 Q_DECLARE_METATYPE(std::shared_ptr<const retro::app::ComparisonDone>)
+Q_DECLARE_METATYPE(std::shared_ptr<const retro::views::QuestionCheck>)
 Q_DECLARE_METATYPE(retro::engine::LoadedModelPointer)

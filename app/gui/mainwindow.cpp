@@ -1,11 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/mainwindow.h"
 
+#include "app/gui/breakcontroller.h"
+#include "app/gui/covercontroller.h"
 #include "app/gui/embeddedsample.h"
+#include "app/gui/exportcontroller.h"
+#include "app/gui/graphcontroller.h"
 #include "app/gui/modelfacts.h"
+#include "app/gui/questioncheck.h"
+#include "app/gui/runcontroller.h"
+#include "app/gui/shell/closeguard.h"
+#include "app/gui/shell/problemscontroller.h"
+#include "app/gui/shell/recentfiles.h"
+#include "app/gui/shell/shell.h"
+#include "app/gui/tourhost.h"
 #include "app/gui/transportbar.h"
 #include "app/gui/workspaces.h"
 #include "core/trace/runfile.h"
+#include "views/classes/classesview.h"
 #include "views/common/fonts.h"
 #include "views/common/icons.h"
 #include "views/common/numbertext.h"
@@ -16,12 +28,8 @@
 
 #include <QActionGroup>
 #include <QCloseEvent>
-#include <QDragEnterEvent>
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QLabel>
-#include <QMessageBox>
-#include <QMimeData>
 #include <QStackedWidget>
 #include <QStatusBar>
 
@@ -33,19 +41,6 @@ namespace
 
 constexpr int kMessageMilliseconds = 6000;
 
-bool isModelFile(const QString& path)
-{
-    const QString ending = QFileInfo(path).suffix().toLower();
-    return ending == QLatin1String("onnx") || ending == QLatin1String("retro");
-}
-
-/// The one local file of a drag, else empty.
-QString fileOf(const QMimeData& data)
-{
-    const QList<QUrl> urls = data.urls();
-    return urls.size() == 1 && urls.front().isLocalFile() ? urls.front().toLocalFile() : QString();
-}
-
 } // namespace
 
 MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
@@ -53,38 +48,60 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     setWindowTitle(tr("Retrograde"));
     setAcceptDrops(true);
     m_actions.addAll(views::standardActions());
-    const WorkspaceContext context{m_model, m_cursor, m_selection};
+    addCoverActions(m_actions);
+    addTourAction(m_actions);
+    addGraphActions(m_actions);
+    addExportActions(m_actions);
+    const WorkspaceContext context{m_model, m_cursor, m_selection, m_breakpoints};
     m_stack = new QStackedWidget(this);
     m_explain = new ExplainWorkspace(context, m_stack);
     m_engineSpace = new EngineWorkspace(context, m_stack);
     m_stack->addWidget(m_explain);
     m_stack->addWidget(m_engineSpace);
     setCentralWidget(m_stack);
-    m_transport = new TransportBar(m_actions, m_model, m_cursor, this);
-    m_transport->addAction(&m_actions.at(QStringLiteral("export.heatmap")));
+    m_explain->compare().addButtons(
+        {&m_actions.at(QStringLiteral("cover.tag")), &m_actions.at(QStringLiteral("help.tour"))});
+    m_cover = new CoverController(m_actions, m_explain->input(), this);
+    connect(m_cover, &CoverController::jobWanted, this, [this](const ExplainJob& job) {
+        post(job);
+        m_cover->setPosted(m_generation);
+    });
+    m_run = new RunController(m_explain->runPanel(), m_engine, *m_cover, this);
+    connect(m_run, &RunController::jobWanted, this, [this](const ExplainJob& job) { post(job); });
+    connect(m_run, &RunController::said, this, &MainWindow::say);
+    connect(&m_explain->classes(), &views::ClassesView::classWanted, m_run, &RunController::askClass);
+    const NavigatorContext travel{m_actions, m_model, m_cursor, m_selection, m_breakpoints};
+    m_transport = new TransportBar(travel, this);
+    auto* breaks = new BreakController(travel, *m_engineSpace, this);
+    connect(breaks, &BreakController::editingStarted, this, [this] { showWorkspace(QStringLiteral("engine")); });
+    auto* graph = new GraphController(m_actions, m_engineSpace->graph(), m_breakpoints, this);
+    connect(graph, &GraphController::graphWanted, this, [this] { showWorkspace(QStringLiteral("engine")); });
+    connect(&m_transport->navigator(), &Navigator::said, this, &MainWindow::say);
+    for (const char* id : {"cover.brush", "export.heatmap"}) {
+        m_transport->addExplainTool(id);
+    }
     addToolBar(Qt::TopToolBarArea, m_transport);
-    makeMenus();
-    makeCorner();
     makeStatusBar();
+    makeShell(context);
+    m_closing = new CloseGuard(*this);
     connectEngine();
     connectPanel();
     connect(&m_model, &views::RunModel::stateChanged, this, &MainWindow::showStatus);
-    showWorkspace(QStringLiteral("explain"));
+    m_tours = new TourHost(*this);
     resize(views::fonts::px(1600), views::fonts::px(1000));
 }
 
-MainWindow::~MainWindow() = default;
+MainWindow::~MainWindow()
+{
+    // Hiding tells every pane, and panes use the members below: left to QWidget it would come after their end.
+    hide();
+}
 
 void MainWindow::connectEngine()
 {
+    // Answers of an older job are dropped, whatever they bring.
     const auto isNew = [this](quint64 generation) { return generation == m_generation; };
-    connect(&m_engine, &EngineWorker::progress, this,
-            [this, isNew](quint64 generation, const QString& stage, double fraction) {
-                if (isNew(generation)) {
-                    m_model.setLoading(stage, fraction);
-                    statusBar()->showMessage(stage + QStringLiteral("…"), kMessageMilliseconds);
-                }
-            });
+    connect(&m_engine, &EngineWorker::progress, this, &MainWindow::takeProgress);
     connect(&m_engine, &EngineWorker::graphReady, this, [this, isNew](const std::shared_ptr<const ExplainDone>& graph) {
         if (isNew(graph->generation)) {
             takeGraph(*graph);
@@ -107,23 +124,33 @@ void MainWindow::connectEngine()
                     takeFailure(what, remedy);
                 }
             });
-    connect(&m_engine, &EngineWorker::stopped, this, [this, isNew](quint64 generation) {
-        if (isNew(generation)) {
-            m_model.endLoading();
-            setBusy(false);
-            statusBar()->showMessage(tr("Stopped"), kMessageMilliseconds);
-        }
-    });
+    connect(&m_engine, &EngineWorker::stopped, this,
+            [this](quint64 generation) { takeEnd(generation, tr("Stopped")); });
+    connect(&m_engine, &EngineWorker::finished, this, [this](quint64 generation) { takeEnd(generation, {}); });
     connect(&m_engine, &EngineWorker::saved, this,
             [this](const QString& path) { statusBar()->showMessage(tr("Wrote %1").arg(path), kMessageMilliseconds); });
     connect(&m_engine, &EngineWorker::saveFailed, this,
             [this](const QString& what) { showProblem(base::outputError(what.toStdString())); });
-    connect(&m_engine, &EngineWorker::finished, this, [this, isNew](quint64 generation) {
-        if (isNew(generation)) {
-            m_model.endLoading();
-            setBusy(false);
-        }
-    });
+}
+
+void MainWindow::takeProgress(quint64 generation, const QString& stage, double fraction)
+{
+    if (generation == m_generation) {
+        m_model.setLoading(stage, fraction);
+        statusBar()->showMessage(stage + QStringLiteral("…"), kMessageMilliseconds);
+    }
+}
+
+void MainWindow::takeEnd(quint64 generation, const QString& message)
+{
+    if (generation != m_generation) {
+        return;
+    }
+    m_model.endLoading();
+    setBusy(false);
+    if (!message.isEmpty()) {
+        statusBar()->showMessage(message, kMessageMilliseconds);
+    }
 }
 
 void MainWindow::connectPanel()
@@ -151,8 +178,6 @@ void MainWindow::connectPanel()
             m_selection.clear();
         }
     });
-    on("export.heatmap", [this] { exportWithDialog(false); });
-    on("export.graph", [this] { exportWithDialog(true); });
     on("view.resetlayout", [this] { workspace().resetLayout(); });
 }
 
@@ -160,6 +185,9 @@ void MainWindow::post(ExplainJob job)
 {
     m_job = job;
     m_lastError.clear();
+    if (!m_model.hasRun()) {
+        m_model.setLoading(tr("Opening"), -1);
+    }
     setBusy(true);
     m_generation = m_engine.post(std::move(job));
 }
@@ -182,7 +210,7 @@ void MainWindow::explainInput(const QString& source)
         views::Question question = panel.question();
         question.input = source;
         panel.setQuestion(question);
-        runQuestion();
+        post(m_run->job());
     }
 }
 
@@ -192,16 +220,7 @@ void MainWindow::runQuestion()
         chooseModel();
         return;
     }
-    const views::Question question = m_explain->runPanel().question();
-    ExplainJob job;
-    job.model = m_loaded;
-    if (!question.input.isEmpty()) {
-        job.inputs = {question.input.toStdString()};
-    }
-    job.target = question.target.toStdString();
-    job.start = question.start.toStdString();
-    job.composite = question.composite.toStdString();
-    post(std::move(job));
+    post(m_run->jobOfRun());
 }
 
 void MainWindow::takeGraph(const ExplainDone& graph)
@@ -210,31 +229,54 @@ void MainWindow::takeGraph(const ExplainDone& graph)
     m_thumbnails.clear();
     m_selection.clear();
     m_explain->compare().setControl(std::nullopt);
+    m_explain->compare().setAwaited(graph.model->card && !graph.model->card->control.empty());
     m_explain->runPanel().setModel(modelFacts(*graph.model));
     m_explain->runPanel().setThumbnails({}, {});
+    m_run->setModel(graph.model);
     m_model.setRun(graph.run, {}, false);
+    m_shell->problems().takeModel(*graph.model);
+    m_shell->recent().add(m_job.path);
     setWindowTitle(tr("%1 – Retrograde").arg(QString::fromStdString(graph.model->name)));
     showStatus();
 }
 
 void MainWindow::takeResult(const ExplainDone& result)
 {
-    m_model.setRun(result.run, result.input, true);
+    showRun(result);
+    m_shell->problems().takeRun(*result.run.run);
     views::RunPanel& panel = m_explain->runPanel();
     if (!result.model) {
         m_loaded.reset();
+        m_run->setModel(nullptr);
+        m_shell->recent().add(m_job.path);
         const QString name = QString::fromStdString(result.run.run->facts.modelName);
         setWindowTitle(tr("Recorded run of %1 – Retrograde").arg(name));
         panel.setModel({});
         panel.setThumbnails({}, {});
         m_explain->compare().setControl(std::nullopt);
-    } else {
+    } else if (!result.job.isLive) { // what the person is turning at this moment stays
         const QString input = result.inputs.empty() ? QString() : QString::fromStdString(result.inputs.front());
         panel.setQuestion({input, QString::fromStdString(m_job.target), QString::fromStdString(m_job.start),
-                           QString::fromStdString(result.composite)});
+                           QString::fromStdString(result.composite), preparationOf(result.job.options())});
+        m_run->setModel(result.model);
+        if (!m_job.model) {
+            m_run->takeOpened();
+        }
         panel.setThumbnails(m_thumbnails, QString::fromStdString(result.composite));
     }
     showStatus();
+    m_cover->takeResult(result);
+}
+
+void MainWindow::showRun(const ExplainDone& result)
+{
+    const std::uint64_t before = m_cursor.position();
+    const bool isSameCourse =
+        result.job.isLive && m_model.hasRun() && m_model.run().eventCount() == result.run.run->eventCount();
+    m_model.setRun(result.run, result.input, true);
+    if (isSameCourse) {
+        m_cursor.moveTo(before); // the layer that is looked at stays while the picture changes under it
+    }
 }
 
 void MainWindow::takeComparison(const ComparisonDone& comparison)
@@ -255,6 +297,10 @@ void MainWindow::takeFailure(const QString& what, const QString& remedy)
 {
     m_lastError = what;
     m_model.setError(what, remedy);
+    if (!m_job.path.isEmpty() && !QFileInfo::exists(m_job.path)) {
+        m_shell->recent().remove(m_job.path);
+    }
+    m_shell->problems().addError(views::ProblemOrigin::Job, what, remedy);
     statusBar()->showMessage(what, kMessageMilliseconds);
     setBusy(false);
 }
@@ -265,9 +311,12 @@ void MainWindow::setBusy(bool isBusy)
     if (!isBusy && m_lastError.isEmpty()) {
         statusBar()->clearMessage();
     }
-    m_explain->runPanel().setRunning(isBusy);
+    m_explain->runPanel().setRunning(isBusy && !m_job.isLive);
     if (!isBusy) {
+        m_cover->takeEnd(m_generation);
+        m_explain->compare().setAwaited(false);
         emit settled();
+        m_closing->jobEnded();
     }
 }
 
@@ -281,7 +330,8 @@ bool MainWindow::showWorkspace(const QString& id)
     if (m_workspaceGroup != nullptr) {
         m_workspaceGroup->actions().at(at)->setChecked(true);
     }
-    m_transport->setGranularity(at == 0 ? Granularity::Layer : Granularity::Visit);
+    m_transport->setDetailed(at != 0);
+    m_transport->navigator().setGranularity(at == 0 ? Granularity::Layer : Granularity::Visit);
     return true;
 }
 
@@ -294,94 +344,30 @@ Workspace& MainWindow::workspace() const
 
 void MainWindow::flush() { workspace().flush(); }
 
-void MainWindow::chooseModel()
+void MainWindow::closeModel()
 {
-    const QString path = QFileDialog::getOpenFileName(this, tr("Open a model or a run"), {},
-                                                      tr("Models and runs (*.onnx *.retro);;All files (*)"));
-    if (!path.isEmpty()) {
-        open(path);
-    }
-}
-
-void MainWindow::chooseInput()
-{
-    const QString path = QFileDialog::getOpenFileName(this, tr("Choose an input"), {},
-                                                      tr("Inputs (*.png *.jpg *.jpeg *.npy *.pb);;All files (*)"));
-    if (!path.isEmpty()) {
-        explainInput(path);
-    }
-}
-
-void MainWindow::showProblem(const base::Error& error)
-{
-    m_lastError = QString::fromStdString(error.text());
-    QMessageBox box(QMessageBox::Warning, tr("Retrograde"), m_lastError, QMessageBox::Ok, this);
-    box.setTextFormat(Qt::PlainText);
-    box.exec();
-}
-
-void MainWindow::saveRun()
-{
-    if (!m_model.hasRun()) {
-        return;
-    }
-    const QString path =
-        QFileDialog::getSaveFileName(this, tr("Save this run"), QStringLiteral("run.retro"), tr("Runs (*.retro)"));
-    if (path.isEmpty()) {
-        return;
-    }
-    m_engine.saveRun(m_model.sharedRun(), path);
-}
-
-base::Result<void> MainWindow::exportHeatmap(const QString& path)
-{
-    m_explain->heatmap().flush();
-    return m_explain->heatmap().exportTo(path.toStdString());
-}
-
-void MainWindow::exportWithDialog(bool isGraph)
-{
-    views::View& view =
-        isGraph ? static_cast<views::View&>(m_engineSpace->graph()) : static_cast<views::View&>(m_explain->heatmap());
-    const QStringList formats = view.exportFormats();
-    const QString filter = tr("Pictures and data (%1)").arg(QStringLiteral("*.") + formats.join(QStringLiteral(" *.")));
-    const QString name = (isGraph ? QStringLiteral("graph.") : QStringLiteral("heatmap.")) + formats.value(0);
-    const QString path =
-        QFileDialog::getSaveFileName(this, isGraph ? tr("Export the graph") : tr("Export the heatmap"), name, filter);
-    if (path.isEmpty()) {
-        return;
-    }
-    view.flush();
-    const base::Result<void> done = view.exportTo(path.toStdString());
-    if (!done) {
-        showProblem(done.error());
-        return;
-    }
-    statusBar()->showMessage(tr("Wrote %1").arg(path), kMessageMilliseconds);
-}
-
-void MainWindow::dragEnterEvent(QDragEnterEvent* event)
-{
-    if (!fileOf(*event->mimeData()).isEmpty()) {
-        event->acceptProposedAction();
-    }
-}
-
-void MainWindow::dropEvent(QDropEvent* event)
-{
-    const QString path = fileOf(*event->mimeData());
-    if (isModelFile(path)) {
-        open(path);
-    } else {
-        explainInput(path);
-    }
-    event->acceptProposedAction();
+    m_engine.stop();
+    m_generation = 0; // whatever still comes is of no interest
+    m_lastError.clear();
+    setBusy(false);
+    m_loaded.reset();
+    m_run->setModel(nullptr);
+    m_thumbnails.clear();
+    m_selection.clear();
+    m_explain->compare().setControl(std::nullopt);
+    m_explain->runPanel().setModel({});
+    m_explain->runPanel().setThumbnails({}, {});
+    m_shell->problems().clear();
+    m_model.clear();
+    setWindowTitle(tr("Retrograde"));
+    showStatus();
 }
 
 void MainWindow::closeEvent(QCloseEvent* event)
 {
+    m_shell->saveLayouts();
     m_engine.stop();
-    QMainWindow::closeEvent(event);
+    event->setAccepted(m_closing->mayClose(m_isBusy));
 }
 
 } // namespace retro::app

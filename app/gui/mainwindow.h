@@ -3,6 +3,7 @@
 
 #include "app/gui/engineworker.h"
 #include "views/common/actions.h"
+#include "views/common/breakpointlist.h"
 #include "views/common/viewcontext.h"
 #include "views/run/question.h"
 
@@ -15,10 +16,17 @@ class QStackedWidget;
 namespace retro::app
 {
 
+class CloseGuard;
+class CoverController;
 class EngineWorkspace;
 class ExplainWorkspace;
+class ExportController;
+class RunController;
+class Shell;
+class TourHost;
 class TransportBar;
 class Workspace;
+struct WorkspaceContext;
 
 /// The window: menus, transport, two workspaces over one cursor and one selection. Posts jobs to the engine thread and
 /// shows what comes back; runs nothing itself. GUI thread.
@@ -35,8 +43,12 @@ public:
     void open(const QString& path, const QStringList& inputs = {}, const QString& composite = {});
     /// Explains another input with the model that is open.
     void explainInput(const QString& source);
+    /// Closes what is open; the welcome page comes.
+    void closeModel();
     /// "explain" or "engine"; false when there is no such workspace.
     bool showWorkspace(const QString& id);
+    /// The workspace on screen.
+    [[nodiscard]] Workspace& workspace() const;
     /// Ids of the workspaces.
     [[nodiscard]] static QStringList workspaceIds();
     /// Writes the heatmap on screen. Errors: Usage, Output.
@@ -52,6 +64,13 @@ public:
     [[nodiscard]] views::Cursor& cursor() { return m_cursor; }
     [[nodiscard]] views::Selection& selection() { return m_selection; }
     [[nodiscard]] views::ActionRegistry& actions() { return m_actions; }
+    [[nodiscard]] views::BreakpointList& breakpoints() { return m_breakpoints; }
+    /// What lies around the views: menus, palette, panes.
+    [[nodiscard]] Shell& shell() const { return *m_shell; }
+    [[nodiscard]] CloseGuard& closing() const { return *m_closing; }
+
+    [[nodiscard]] TourHost& tours() const { return *m_tours; }
+    [[nodiscard]] ExportController& exports() const { return *m_exports; }
 
 signals:
     /// The last job ended, well or not; every view has what it will get.
@@ -63,8 +82,7 @@ protected:
     void closeEvent(QCloseEvent* event) override;
 
 private:
-    void makeMenus();
-    void makeCorner();
+    void makeShell(const WorkspaceContext& context);
     void makeStatusBar();
     void connectEngine();
     void connectPanel();
@@ -73,20 +91,23 @@ private:
     void chooseModel();
     void chooseInput();
     void saveRun();
-    void exportWithDialog(bool isGraph);
+    void takeProgress(quint64 generation, const QString& stage, double fraction);
+    void takeEnd(quint64 generation, const QString& message);
     void takeGraph(const ExplainDone& graph);
     void takeResult(const ExplainDone& result);
+    void showRun(const ExplainDone& result);
     void takeComparison(const ComparisonDone& comparison);
     void takeFailure(const QString& what, const QString& remedy);
     void setBusy(bool isBusy);
     void showStatus();
+    void say(const QString& sentence);
     void showProblem(const base::Error& error);
-    [[nodiscard]] Workspace& workspace() const;
 
     views::ActionRegistry m_actions;
     views::Cursor m_cursor;
     views::Selection m_selection;
     views::RunModel m_model;
+    views::BreakpointList m_breakpoints{m_model};
     EngineWorker m_engine;
     engine::LoadedModelPointer m_loaded;
     ExplainJob m_job;
@@ -96,6 +117,12 @@ private:
     ExplainWorkspace* m_explain = nullptr;
     EngineWorkspace* m_engineSpace = nullptr;
     TransportBar* m_transport = nullptr;
+    Shell* m_shell = nullptr;
+    CloseGuard* m_closing = nullptr;
+    CoverController* m_cover = nullptr;
+    RunController* m_run = nullptr;
+    TourHost* m_tours = nullptr;
+    ExportController* m_exports = nullptr;
     QActionGroup* m_workspaceGroup = nullptr;
     QLabel* m_statusLeft = nullptr;
     QLabel* m_statusRight = nullptr;

@@ -2,7 +2,7 @@
 #include "app/gui/modelfacts.h"
 
 #include "app/gui/embeddedsample.h"
-#include "core/ops/registry.h"
+#include "app/gui/questioncheck.h"
 #include "views/common/numbertext.h"
 
 #include <QObject>
@@ -32,23 +32,28 @@ QString summaryOf(const engine::LoadedModel& model)
     parts << views::bytesText(parameterBytes(graph));
     const auto opset = graph.opsets().find("");
     if (opset != graph.opsets().end()) {
-        parts << QObject::tr("ONNX %1").arg(opset->second);
+        parts << QObject::tr("ONNX\u00a0%1").arg(opset->second);
     }
     return parts.join(QStringLiteral(" · "));
 }
 
-QString problemOf(const engine::LoadedModel& model)
+/// One input with four axes: a picture may become it.
+bool takesPictures(const graph::Graph& graph)
 {
-    const auto missing = ops::unsupported(*model.graph());
-    if (missing.empty()) {
-        return {};
+    const auto inputs = graph.inputs();
+    return inputs.size() == 1 && graph.value(inputs[0]).shape && graph.value(inputs[0]).shape->size() == 4;
+}
+
+/// Every value that an operator computes, by name.
+QStringList valueNames(const graph::Graph& graph)
+{
+    QStringList names;
+    for (const graph::Value& value : graph.values()) {
+        if (value.kind != graph::ValueKind::Constant && !value.name.empty()) {
+            names << QString::fromStdString(value.name);
+        }
     }
-    const auto& first = missing.front();
-    return QObject::tr("%1 of its nodes cannot be run. First: %2 (%3): %4")
-        .arg(missing.size())
-        .arg(QString::fromStdString(model.graph()->labelOf(first.node)),
-             QString::fromStdString(std::string(model.graph()->opOf(first.node))),
-             QString::fromStdString(first.reason));
+    return names;
 }
 
 } // namespace
@@ -58,7 +63,9 @@ views::ModelFacts modelFacts(const engine::LoadedModel& model)
     views::ModelFacts facts;
     facts.name = QString::fromStdString(model.name);
     facts.summary = summaryOf(model);
-    facts.problem = problemOf(model);
+    facts.problem = unsupportedText(*model.graph());
+    facts.values = valueNames(*model.graph());
+    facts.preparation = preparationOf(engine::pictureOptions(model.card ? &*model.card : nullptr));
     if (model.card) {
         for (const std::string& label : model.card->labels) {
             facts.labels.append(QString::fromStdString(label));
@@ -67,8 +74,8 @@ views::ModelFacts modelFacts(const engine::LoadedModel& model)
             facts.inputs.push_back(
                 {QString::fromStdString(picture.file), QString::fromStdString(picturePath(model, picture.file))});
         }
-        facts.takesPictures = model.card->inputKind == "image";
     }
+    facts.takesPictures = model.card ? model.card->inputKind == "image" : takesPictures(*model.graph());
     if (model.graph()->inputs().size() == 1) {
         facts.inputs.push_back({QObject::tr("random numbers"), QStringLiteral("random:1")});
         facts.inputs.push_back({QObject::tr("zeros"), QStringLiteral("zeros")});

@@ -13,6 +13,9 @@ namespace retro::app
 namespace
 {
 
+/// Not a workspace: what the window shows while nothing is open.
+constexpr const char* kWelcome = "welcome";
+
 /// "1600x1000"; an invalid size when the text is something else.
 QSize parseSize(const std::string& text)
 {
@@ -59,12 +62,15 @@ void addOptions(CLI::App& program, RawOptions& raw, WindowOptions& options)
     for (const QString& id : MainWindow::workspaceIds()) {
         spaces.push_back(id.toStdString());
     }
+    spaces.emplace_back(kWelcome);
     program.add_option("MODEL", raw.model,
-                       "Model (.onnx) or recorded run (.retro); without it the built-in sample opens");
+                       "Model (.onnx) or recorded run (.retro); without it the welcome page comes, and in pictures the "
+                       "built-in sample");
     program.add_option("--input", raw.inputs, "NAME=FILE (.npy, .pb, .png, .jpg), zeros, or random:SEED")
         ->allow_extra_args(false);
     program.add_option("--composite", raw.composite, "Rules: a built-in composite or a .json file");
-    program.add_option("--workspace", raw.workspace, "explain (default) or engine")->check(CLI::IsMember(spaces));
+    program.add_option("--workspace", raw.workspace, "explain (default), engine, or welcome")
+        ->check(CLI::IsMember(spaces));
     program.add_option("--theme", raw.theme, "light, dark, or system (default)")
         ->check(CLI::IsMember({"light", "dark", "system"}));
     program.add_option("--size", raw.size, "Size of the window: 1600x1000");
@@ -72,9 +78,17 @@ void addOptions(CLI::App& program, RawOptions& raw, WindowOptions& options)
     program.add_option("--step", raw.step, "Position for the picture: visits, or end (default)");
     program.add_option("--select", raw.select, "Node to select, by name");
     program.add_option("--font-scale", options.fontScale, "Size of the text, 1 = 13 px")->check(CLI::Range(0.5, 3.0));
+    program.add_flag("--quit-when-shown", options.isQuitWhenShown,
+                     "Exit as soon as the window is on screen, to measure the start");
 }
 
 } // namespace
+
+bool WindowOptions::isWelcome() const
+{
+    const bool isBare = model.isEmpty() && inputs.isEmpty() && screenshot.isEmpty() && !isQuitWhenShown;
+    return workspace == QLatin1String(kWelcome) || isBare;
+}
 
 std::optional<int> parseOptions(int argc, char** argv, WindowOptions& options)
 {

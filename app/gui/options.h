@@ -26,6 +26,10 @@ struct WindowOptions
     views::ThemeChoice theme = views::ThemeChoice::System;
     QSize size;
     double fontScale = 1;
+
+    /// True when nothing is to be opened: the welcome page was asked for, or an ordinary window without a model.
+    [[nodiscard]] bool isWelcome() const;
+    bool isQuitWhenShown = false; ///< ends with the first picture of the window, for measuring the start
 };
 
 /// Parses; on help, version or an error prints and gives the exit code (0 or 2).

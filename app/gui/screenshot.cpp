@@ -71,6 +71,9 @@ int takeScreenshot(MainWindow& window, const WindowOptions& options)
         QTimer::singleShot(kSettleMilliseconds, &window, [&] { leave(finish(window, options)); });
     });
     window.show();
+    if (!window.isBusy()) { // the welcome page: nothing will settle
+        QTimer::singleShot(kSettleMilliseconds, &window, [&] { leave(finish(window, options)); });
+    }
     QApplication::exec();
     return code;
 }

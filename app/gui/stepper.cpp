@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/stepper.h"
 
+#include "app/gui/groupstops.h"
 #include "core/trace/breakpoints.h"
 
 #include <algorithm>
@@ -29,6 +30,7 @@ Stepper::Stepper(const trace::Run& run) : m_end(run.eventCount())
     }
     m_visits = withEnds(std::move(m_visits), m_end);
     m_layers = withEnds(trace::layerStops(run), m_end);
+    m_groups = withEnds(groupStops(run), m_end);
 }
 
 const std::vector<std::uint64_t>* Stepper::stops(Granularity granularity) const
@@ -38,6 +40,8 @@ const std::vector<std::uint64_t>* Stepper::stops(Granularity granularity) const
         return &m_layers;
     case Granularity::Visit:
         return &m_visits;
+    case Granularity::Group:
+        return &m_groups;
     case Granularity::Event:
         break;
     }

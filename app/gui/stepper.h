@@ -9,8 +9,8 @@
 namespace retro::app
 {
 
-/// How far one step of the transport goes.
-enum class Granularity { Layer, Visit, Event };
+/// How far one step of the transport goes. Group = stepping over (groupStops); people choose among the first three.
+enum class Granularity { Layer, Visit, Event, Group };
 
 /// Pure arithmetic of the transport: stops of a run per granularity, and the next and previous stop from any position.
 /// Stepping back is the exact mirror of stepping forward. Position = number of events applied; stops always contain 0
@@ -34,6 +34,7 @@ private:
     std::uint64_t m_end = 0;
     std::vector<std::uint64_t> m_visits; // sorted, first 0, last m_end
     std::vector<std::uint64_t> m_layers;
+    std::vector<std::uint64_t> m_groups;
 };
 
 } // namespace retro::app

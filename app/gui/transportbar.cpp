@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/transportbar.h"
 
-#include "core/trace/breakpoints.h"
+#include "app/gui/nowline.h"
+#include "app/gui/runfigures.h"
 #include "core/trace/describe.h"
-#include "views/common/elidedlabel.h"
 #include "views/common/fonts.h"
-#include "views/common/icons.h"
 #include "views/common/marks.h"
 #include "views/common/numbertext.h"
 
 #include <QActionGroup>
+#include <QComboBox>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
-#include <QTimer>
 #include <QToolButton>
 
 #include <array>
@@ -21,14 +20,10 @@
 namespace retro::app
 {
 
+using views::fonts::px;
+
 namespace
 {
-
-/// A whole run plays in about this many seconds, but never faster than one stop per frame nor slower than four a
-/// second.
-constexpr int kPlaySeconds = 8;
-constexpr int kLeastInterval = 16;
-constexpr int kMostInterval = 250;
 
 struct GranularityName
 {
@@ -45,74 +40,82 @@ constexpr std::array kGranularities{
                     QT_TRANSLATE_NOOP("retro::app::TransportBar", "A step is a single change of state")},
 };
 
+QString capitalised(QString text)
+{
+    if (!text.isEmpty()) {
+        text[0] = text[0].toUpper();
+    }
+    return text;
+}
+
+// Which figure leaves a narrow bar first. The timeline shows the frontier, the event log the event; that nothing is
+// lost is what people look for.
+enum FigureRank { FrontierRank, EventRank, SumRank, BooksRank };
+
+QString counted(std::uint64_t n) { return views::countText(static_cast<std::int64_t>(n)); }
+
 } // namespace
 
-TransportBar::TransportBar(views::ActionRegistry& actions, views::RunModel& model, views::Cursor& cursor,
-                           QWidget* parent)
-    : QToolBar(tr("Transport"), parent), m_actions(actions), m_model(model), m_cursor(cursor)
+TransportBar::TransportBar(const NavigatorContext& context, QWidget* parent)
+    : QToolBar(tr("Transport"), parent), m_context(context), m_navigator(new Navigator(context, this)),
+      m_player(new Player(context, *m_navigator, this)), m_sums(std::make_unique<RunFigures>())
 {
     setObjectName(QStringLiteral("transport"));
     setMovable(false);
-    m_timer = new QTimer(this);
-    connect(m_timer, &QTimer::timeout, this, &TransportBar::tick);
     for (const char* id : {"file.open", "file.save"}) {
-        addAction(&actions.at(QLatin1String(id)));
+        addToolAction(id);
     }
     addSeparator();
     for (const char* id : {"go.first", "go.runback", "go.back", "go.play", "go.forward", "go.run", "go.last"}) {
-        addAction(&actions.at(QLatin1String(id)));
+        addToolAction(id);
     }
-    addSeparator();
-    for (const char* id : {"go.over", "go.mode"}) {
-        addAction(&actions.at(QLatin1String(id)));
-    }
-    addSeparator();
+    m_details.append(addSeparator());
+    addOverAndOut();
+    m_details.append(addSeparator());
     addGranularity();
-    m_position = new QLineEdit(this);
-    m_position->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
-    m_position->setFont(views::fonts::numbers());
-    m_position->setFixedWidth(views::fonts::px(64));
-    m_position->setAccessibleName(tr("Position; type a number or @node name"));
-    m_position->setToolTip(tr("Where the run is: a number, +10, -10, 50%, or @ and a node's name"));
-    m_count = new QLabel(this);
-    m_count->setFont(views::fonts::numbers());
-    m_now = new views::ElidedLabel(QString(), views::Role::Text, views::fonts::content(), this);
-    m_now->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
-    m_now->setMinimumWidth(views::fonts::px(80));
-    m_now->setContentsMargins(views::fonts::px(10), 0, views::fonts::px(10), 0);
-    m_figures = new QLabel(this);
-    m_figures->setFont(views::fonts::numbers());
-    m_figures->setContentsMargins(views::fonts::px(8), 0, views::fonts::px(8), 0);
-    auto* gap = new QWidget(this);
-    gap->setFixedWidth(views::fonts::px(8));
-    addWidget(gap);
-    addWidget(m_position);
-    addWidget(m_count);
-    addWidget(m_now);
-    addWidget(m_figures);
-    connect(m_position, &QLineEdit::returnPressed, this, &TransportBar::goToTyped);
-    connectActions(actions);
-    connect(&model, &views::RunModel::runChanged, this, &TransportBar::takeRun);
-    connect(&model, &views::RunModel::stateChanged, this, &TransportBar::showPosition);
-    takeRun();
+    addRunTarget();
+    addPosition();
+    addSpeed();
+    connect(m_navigator, &Navigator::runTaken, this, &TransportBar::showRun);
+    connect(m_navigator, &Navigator::granularityChanged, this, &TransportBar::showGranularity);
+    connect(&context.model, &views::RunModel::stateChanged, this, &TransportBar::showPosition);
+    showGranularity();
+    showRun();
 }
 
-void TransportBar::connectActions(views::ActionRegistry& actions)
+TransportBar::~TransportBar() = default;
+
+/// Buttons of their own, so that Explain hides them and leaves the actions to menus and keys.
+void TransportBar::addOverAndOut()
 {
-    const auto on = [&](const char* id, auto&& action) {
-        connect(&actions.at(QLatin1String(id)), &QAction::triggered, this, std::forward<decltype(action)>(action));
-    };
-    on("go.first", [this] { m_cursor.moveTo(0); });
-    on("go.last", [this] { m_cursor.moveTo(m_cursor.end()); });
-    on("go.back", [this] { stepBy(false); });
-    on("go.forward", [this] { stepBy(true); });
-    on("go.play", [this] { play(m_direction == Direction::Stopped ? Direction::Forward : Direction::Stopped); });
-    on("go.run", [this] { play(Direction::Forward); });
-    on("go.runback", [this] { play(Direction::Back); });
-    on("go.over", [this] { stepOver(); });
-    on("go.mode", [this] { goToModeChange(true); });
-    on("go.modeback", [this] { goToModeChange(false); });
+    auto* box = new QWidget(this);
+    auto* row = new QHBoxLayout(box);
+    row->setContentsMargins(0, 0, 0, 0);
+    row->setSpacing(0);
+    for (const char* id : {"go.over", "go.out"}) {
+        auto* button = new QToolButton(box);
+        button->setDefaultAction(&m_context.actions.at(QLatin1String(id)));
+        button->setAutoRaise(true);
+        button->setIconSize(iconSize());
+        row->addWidget(button);
+    }
+    addDetail(box);
 }
+
+void TransportBar::addToolAction(const char* id) { addAction(&m_context.actions.at(QLatin1String(id))); }
+
+/// Buttons of their own too: the actions stay in menus and keys.
+void TransportBar::addExplainTool(const char* id)
+{
+    auto* button = new QToolButton(this);
+    button->setDefaultAction(&m_context.actions.at(QLatin1String(id)));
+    button->setAutoRaise(true);
+    button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    m_plain.append(addWidget(button));
+    m_plain.back()->setVisible(!m_isDetailed);
+}
+
+void TransportBar::addDetail(QWidget* widget) { m_details.append(addWidget(widget)); }
 
 void TransportBar::addGranularity()
 {
@@ -120,13 +123,12 @@ void TransportBar::addGranularity()
     m_group->setExclusive(true);
     auto* box = new QWidget(this);
     auto* row = new QHBoxLayout(box);
-    row->setContentsMargins(views::fonts::px(4), 0, views::fonts::px(4), 0);
+    row->setContentsMargins(px(4), 0, px(4), 0);
     row->setSpacing(0);
     for (const GranularityName& name : kGranularities) {
         auto* action = new QAction(tr(name.text), m_group);
         action->setCheckable(true);
         action->setToolTip(tr(name.tip));
-        action->setChecked(name.granularity == m_granularity);
         action->setData(static_cast<int>(name.granularity));
         auto* button = new QToolButton(box);
         button->setDefaultAction(action);
@@ -134,178 +136,183 @@ void TransportBar::addGranularity()
         button->setToolButtonStyle(Qt::ToolButtonTextOnly);
         row->addWidget(button);
     }
-    connect(m_group, &QActionGroup::triggered, this,
-            [this](const QAction* action) { setGranularity(static_cast<Granularity>(action->data().toInt())); });
-    addWidget(box);
+    connect(m_group, &QActionGroup::triggered, this, [this](const QAction* action) {
+        m_navigator->setGranularity(static_cast<Granularity>(action->data().toInt()));
+    });
+    addDetail(box);
 }
 
-void TransportBar::setGranularity(Granularity granularity)
+void TransportBar::addRunTarget()
 {
-    m_granularity = granularity;
-    for (QAction* action : m_group->actions()) {
-        action->setChecked(action->data().toInt() == static_cast<int>(granularity));
+    auto* box = new QWidget(this);
+    auto* row = new QHBoxLayout(box);
+    row->setContentsMargins(px(8), 0, px(4), 0);
+    row->setSpacing(px(6));
+    m_target = new QComboBox(box);
+    for (std::size_t i = 0; i < kRunTargets; ++i) {
+        m_target->addItem(nameOf(static_cast<RunTarget>(i)));
+    }
+    m_target->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    m_target->setMinimumContentsLength(11);
+    m_target->setAccessibleName(tr("What to run to"));
+    m_target->setToolTip(tr("Where F5 and Shift+F5 stop"));
+    auto* label = new QLabel(tr("Run to"), box);
+    label->setBuddy(m_target);
+    row->addWidget(label);
+    row->addWidget(m_target);
+    connect(m_target, &QComboBox::activated, this,
+            [this](int index) { m_navigator->setRunTarget(static_cast<RunTarget>(index)); });
+    connect(m_navigator, &Navigator::runTargetChanged, this,
+            [this] { m_target->setCurrentIndex(static_cast<int>(m_navigator->runTarget())); });
+    addDetail(box);
+}
+
+void TransportBar::addPosition()
+{
+    auto* box = new QWidget(this);
+    auto* row = new QHBoxLayout(box);
+    row->setContentsMargins(px(8), 0, px(12), 0);
+    row->setSpacing(0);
+    m_position = new QLineEdit(box);
+    m_position->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    m_position->setFont(views::fonts::numbers());
+    m_position->setFixedWidth(px(64));
+    m_position->setAccessibleName(tr("Position; type a number or @node name"));
+    m_position->setToolTip(tr("Where the run is: a number, +10, -10, 50%, or @ and a node's name"));
+    m_count = new QLabel(box);
+    m_count->setFont(views::fonts::numbers());
+    row->addWidget(m_position);
+    row->addWidget(m_count);
+    box->setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Preferred);
+    addWidget(box);
+    m_now = new NowLine(this);
+    addWidget(m_now);
+    connect(m_position, &QLineEdit::returnPressed, this, &TransportBar::goToTyped);
+}
+
+void TransportBar::addSpeed()
+{
+    auto* box = new QWidget(this);
+    auto* row = new QHBoxLayout(box);
+    row->setContentsMargins(px(12), 0, px(4), 0);
+    row->setSpacing(px(6));
+    m_speed = new QComboBox(box);
+    for (const int speed : Player::speeds()) {
+        m_speed->addItem(tr("%1 / s").arg(views::countText(speed)));
+    }
+    m_speed->setCurrentIndex(m_player->speed());
+    m_speed->setAccessibleName(tr("Speed of playing, steps per second"));
+    m_speed->setToolTip(tr("Steps per second while playing ([ slower, ] faster)"));
+    auto* label = new QLabel(tr("Speed"), box);
+    label->setBuddy(m_speed);
+    row->addWidget(label);
+    row->addWidget(m_speed);
+    connect(m_speed, &QComboBox::activated, m_player, &Player::setSpeed);
+    connect(m_player, &Player::speedChanged, this, [this] { m_speed->setCurrentIndex(m_player->speed()); });
+    addDetail(box);
+}
+
+void TransportBar::setDetailed(bool isDetailed)
+{
+    m_isDetailed = isDetailed;
+    for (QAction* action : m_details) {
+        action->setVisible(isDetailed);
+    }
+    for (QAction* action : m_plain) {
+        action->setVisible(!isDetailed);
     }
     showPosition();
 }
 
-void TransportBar::takeRun()
+void TransportBar::showGranularity()
 {
-    play(Direction::Stopped);
-    m_stepper = m_model.hasRun() ? Stepper(m_model.run()) : Stepper();
-    const bool canStep = m_model.hasRun() && m_model.run().eventCount() > 0;
-    for (const char* id : {"go.first", "go.runback", "go.back", "go.play", "go.forward", "go.run", "go.last", "go.over",
-                           "go.mode", "go.modeback"}) {
-        m_actions.at(QLatin1String(id)).setEnabled(canStep);
+    for (QAction* action : m_group->actions()) {
+        action->setChecked(action->data().toInt() == static_cast<int>(m_navigator->granularity()));
     }
+    showPosition();
+}
+
+void TransportBar::showRun()
+{
+    const bool canStep = m_context.model.hasRun() && m_context.model.run().eventCount() > 0;
+    *m_sums = canStep ? RunFigures(m_context.model.run()) : RunFigures();
     m_position->setEnabled(canStep);
+    m_target->setEnabled(canStep);
     showPosition();
 }
 
 void TransportBar::showPosition()
 {
-    if (!m_model.hasRun()) {
+    if (!m_context.model.hasRun()) {
         m_position->clear();
         m_count->clear();
-        m_now->setText({});
-        m_figures->clear();
+        m_now->setMode(event::Mode::None);
+        m_now->setWords({});
+        m_now->setFigures({});
         return;
     }
-    m_position->setText(QString::number(m_stepper.index(m_model.position(), m_granularity)));
-    m_count->setText(
-        QStringLiteral(" / %1").arg(views::countText(static_cast<std::int64_t>(m_stepper.count(m_granularity)))));
-    m_now->setText(nowInWords());
-    const trace::RunState& state = m_model.state();
-    m_figures->setText(
-        m_model.run().eventCount() == 0
-            ? QString()
-            : tr("frontier %1 · %2 promises")
-                  .arg(views::countText(static_cast<std::int64_t>(state.frontierLanded) + state.frontierHeld),
-                       views::countText(static_cast<std::int64_t>(state.promises.size()))));
+    const Stepper& stepper = m_navigator->stepper();
+    const Granularity granularity = m_navigator->granularity();
+    m_position->setText(QString::number(stepper.index(m_context.model.position(), granularity)));
+    m_count->setText(QStringLiteral(" / %1").arg(counted(stepper.count(granularity))));
+    m_now->setWords(nowInWords());
+    const trace::RunState& state = m_context.model.state();
+    const bool isInside = state.current.isValid() && !state.isFinished;
+    m_now->setMode(m_isDetailed && isInside ? state.mode : event::Mode::None);
+    m_now->setFigures(figures());
+}
+
+std::vector<NowFigure> TransportBar::figures() const
+{
+    const trace::Run& run = m_context.model.run();
+    if (!m_isDetailed || run.eventCount() == 0) {
+        return {};
+    }
+    const trace::RunState& state = m_context.model.state();
+    std::vector<NowFigure> figures{
+        {tr("event %1 / %2").arg(counted(m_context.model.position()), counted(run.eventCount())), EventRank},
+        {tr("frontier %1").arg(counted(std::uint64_t{state.frontierLanded} + state.frontierHeld)), FrontierRank}};
+    const RelevanceNow now = m_sums->at(state);
+    if (now.isAudited) {
+        figures.push_back({tr("ΣR %1").arg(views::valueText(now.sum)), SumRank});
+        figures.push_back({now.isExplained ? tr("✓ all accounted for")
+                                           : tr("✕ %1 unexplained").arg(views::valueText(now.unexplained, 2)),
+                           BooksRank});
+    }
+    return figures;
 }
 
 QString TransportBar::nowInWords() const
 {
-    const trace::Run& run = m_model.run();
-    const std::uint64_t position = m_model.position();
+    const trace::Run& run = m_context.model.run();
+    const std::uint64_t position = m_context.model.position();
     if (run.eventCount() == 0) {
         return tr("Nothing was run yet");
     }
     if (position == 0) {
         return tr("Before the first step");
     }
-    if (m_granularity == Granularity::Event) {
+    if (m_navigator->granularity() == Granularity::Event) {
         return QString::fromStdString(trace::describe(run, position - 1));
     }
     if (position >= run.eventCount()) {
         return tr("Finished: relevance has arrived at the input");
     }
-    const trace::RunState& state = m_model.state();
+    const trace::RunState& state = m_context.model.state();
     if (!state.current.isValid()) {
         return tr("Relevance starts at the target");
     }
-    return tr("%1 at %2").arg(views::wordOf(state.mode), m_model.label(state.current));
+    return m_isDetailed
+               ? tr("%1 at %2").arg(capitalised(views::wordOf(state.mode)), m_context.model.placeLabel(state.current))
+               : tr("Relevance has come to %1").arg(m_context.model.placeLabel(state.current));
 }
 
 void TransportBar::goToTyped()
 {
-    const QString text = m_position->text().trimmed();
-    const std::uint64_t here = m_stepper.index(m_model.position(), m_granularity);
-    if (text.startsWith(QLatin1Char('@'))) {
-        const auto node = m_model.graph().findNode(text.mid(1).toStdString());
-        const auto step = node ? m_model.relevanceStep(*node) : std::nullopt;
-        if (step) {
-            m_cursor.moveTo(*step);
-        }
-        showPosition();
-        return;
-    }
-    bool isNumber = false;
-    const bool isPercent = text.endsWith(QLatin1Char('%'));
-    const double value = (isPercent ? text.chopped(1) : text).toDouble(&isNumber);
-    if (isNumber) {
-        const bool isRelative = text.startsWith(QLatin1Char('+')) || text.startsWith(QLatin1Char('-'));
-        const double count = static_cast<double>(m_stepper.count(m_granularity));
-        const double target =
-            isPercent ? value / 100 * count : (isRelative ? static_cast<double>(here) + value : value);
-        m_cursor.moveTo(
-            m_stepper.positionOf(static_cast<std::uint64_t>(std::clamp(target, 0.0, count)), m_granularity));
+    if (!m_navigator->goToText(m_position->text())) {
+        emit m_navigator->said(tr("Type a number, +10, -10, 50%, or @ and the name of a node."));
     }
     showPosition();
-}
-
-void TransportBar::stepBy(bool isForward)
-{
-    play(Direction::Stopped);
-    m_cursor.moveTo(isForward ? m_stepper.next(m_cursor.position(), m_granularity)
-                              : m_stepper.previous(m_cursor.position(), m_granularity));
-}
-
-void TransportBar::play(Direction direction)
-{
-    m_direction = direction;
-    QAction& action = m_actions.at(QStringLiteral("go.play"));
-    action.setIcon(
-        views::icons::icon(direction == Direction::Stopped ? QStringLiteral("play") : QStringLiteral("pause")));
-    if (direction == Direction::Stopped) {
-        m_timer->stop();
-        return;
-    }
-    const bool isAtEnd = direction == Direction::Forward && m_cursor.position() == m_cursor.end();
-    if (isAtEnd) {
-        m_cursor.moveTo(0);
-    }
-    const auto count = static_cast<int>(std::min<std::uint64_t>(m_stepper.count(m_granularity), 1'000'000));
-    m_timer->start(std::clamp(kPlaySeconds * 1000 / std::max(1, count), kLeastInterval, kMostInterval));
-}
-
-void TransportBar::tick()
-{
-    // Long runs: several stops per frame, so that playing ends in about the same time.
-    const std::uint64_t stops =
-        std::max<std::uint64_t>(1, m_stepper.count(m_granularity) * kLeastInterval / (kPlaySeconds * 1000));
-    std::uint64_t position = m_cursor.position();
-    for (std::uint64_t i = 0; i < stops; ++i) {
-        position = m_direction == Direction::Forward ? m_stepper.next(position, m_granularity)
-                                                     : m_stepper.previous(position, m_granularity);
-    }
-    m_cursor.moveTo(position);
-    if (position == 0 || position == m_cursor.end()) {
-        play(Direction::Stopped);
-    }
-}
-
-void TransportBar::goToModeChange(bool isForward)
-{
-    const auto& modes = m_model.series().mode;
-    if (modes.empty()) {
-        return;
-    }
-    const std::uint64_t position = m_cursor.position();
-    const trace::Run& run = m_model.run();
-    std::int64_t visit = position == 0 ? -1 : static_cast<std::int64_t>(run.visitOf(position - 1));
-    const event::Mode here = visit < 0 ? event::Mode::None : modes[static_cast<std::size_t>(visit)];
-    const std::int64_t step = isForward ? 1 : -1;
-    for (visit += step; visit >= 0 && visit < static_cast<std::int64_t>(modes.size()); visit += step) {
-        if (modes[static_cast<std::size_t>(visit)] != here) {
-            m_cursor.moveTo(run.endOfVisit(static_cast<std::uint32_t>(visit)));
-            return;
-        }
-    }
-    m_cursor.moveTo(isForward ? m_cursor.end() : 0);
-}
-
-void TransportBar::stepOver()
-{
-    const trace::Run& run = m_model.run();
-    std::uint64_t position = m_cursor.position();
-    const base::NodeId current = m_model.state().current;
-    const std::string scope = current.isValid() ? std::string(run.graph->scopeOf(current)) : std::string();
-    const auto& nodes = m_model.series().node;
-    do {
-        position = m_stepper.next(position, Granularity::Visit);
-    } while (position < m_cursor.end() && !scope.empty() &&
-             run.graph->scopeOf(nodes[run.visitOf(position - 1)]) == scope);
-    m_cursor.moveTo(position);
 }
 
 } // namespace retro::app

@@ -1,67 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "app/gui/stepper.h"
-#include "views/common/actions.h"
-#include "views/common/viewcontext.h"
+#include "app/gui/navigator.h"
+#include "app/gui/player.h"
 
 #include <QToolBar>
 
 #include <memory>
+#include <vector>
 
 class QActionGroup;
+class QComboBox;
 class QLabel;
 class QLineEdit;
-class QTimer;
-
-namespace retro::views
-{
-class ElidedLabel;
-}
 
 namespace retro::app
 {
 
-/// Moves the cursor: first, back, forward, last, play both ways, next mode change; layer, visit or event at a time;
-/// shows the position, what happens there in words, and a few figures. GUI thread.
+class NowLine;
+class RunFigures;
+struct NowFigure;
+
+/// The tool bar of time: first, run back, back, play, forward, run, last; over and out; layer, visit or event at a
+/// time; what to run to; where the run is, what happens there in words, a few figures, and the speed of playing. GUI
+/// thread.
 class TransportBar final : public QToolBar
 {
     Q_OBJECT
 
 public:
-    TransportBar(views::ActionRegistry& actions, views::RunModel& model, views::Cursor& cursor,
-                 QWidget* parent = nullptr);
+    explicit TransportBar(const NavigatorContext& context, QWidget* parent = nullptr);
+    ~TransportBar() override;
 
-    void setGranularity(Granularity granularity);
-    [[nodiscard]] Granularity granularity() const { return m_granularity; }
-    [[nodiscard]] const Stepper& stepper() const { return m_stepper; }
+    [[nodiscard]] Navigator& navigator() const { return *m_navigator; }
+    [[nodiscard]] Player& player() const { return *m_player; }
+    /// Everything (Engine), or only what people who think in layers need (Explain).
+    void setDetailed(bool isDetailed);
+    /// An action at the right end.
+    void addToolAction(const char* id);
+    /// An action with its name at the right end, while the bar is not detailed.
+    void addExplainTool(const char* id);
 
 private:
-    enum class Direction { Stopped, Forward, Back };
-    void connectActions(views::ActionRegistry& actions);
+    void addOverAndOut();
+    void addDetail(QWidget* widget);
     void addGranularity();
-    void takeRun();
+    void addRunTarget();
+    void addPosition();
+    void addSpeed();
+    void showGranularity();
+    void showRun();
     void showPosition();
     void goToTyped();
-    void play(Direction direction);
-    void tick();
-    void stepBy(bool isForward);
-    void goToModeChange(bool isForward);
-    void stepOver();
     [[nodiscard]] QString nowInWords() const;
+    [[nodiscard]] std::vector<NowFigure> figures() const;
 
-    views::ActionRegistry& m_actions;
-    views::RunModel& m_model;
-    views::Cursor& m_cursor;
-    Stepper m_stepper;
-    Granularity m_granularity = Granularity::Visit;
-    Direction m_direction = Direction::Stopped;
+    NavigatorContext m_context;
+    Navigator* m_navigator = nullptr;
+    Player* m_player = nullptr;
+    std::unique_ptr<RunFigures> m_sums;
+    QList<QAction*> m_details;
+    QList<QAction*> m_plain;
+    bool m_isDetailed = true;
     QActionGroup* m_group = nullptr;
+    QComboBox* m_target = nullptr;
+    QComboBox* m_speed = nullptr;
     QLineEdit* m_position = nullptr;
     QLabel* m_count = nullptr;
-    views::ElidedLabel* m_now = nullptr;
-    QLabel* m_figures = nullptr;
-    QTimer* m_timer = nullptr;
+    NowLine* m_now = nullptr;
 };
 
 } // namespace retro::app

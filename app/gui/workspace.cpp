@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/workspace.h"
 
+#include "app/gui/docktitles.h"
+#include "views/common/fonts.h"
+
 #include <QDockWidget>
-#include <QShowEvent>
+#include <QMouseEvent>
+
+#include <cmath>
+#include <numeric>
 
 namespace retro::app
 {
@@ -12,32 +18,32 @@ Workspace::Workspace(QString id, QWidget* parent) : QMainWindow(parent), m_id(st
     setWindowFlags(Qt::Widget);
     setObjectName(m_id);
     setDockNestingEnabled(true);
-    setDockOptions(AllowTabbedDocks | AllowNestedDocks | GroupedDragging);
+    // Without GroupedDragging: with it, random input once ended in the dock layout of Qt 6.4; without it, never so far.
+    setDockOptions(AllowTabbedDocks | AllowNestedDocks);
     setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
     setContextMenuPolicy(Qt::NoContextMenu);
+    const int gap = views::fonts::px(4);
+    setContentsMargins(gap, 0, gap, gap);
+    m_titles = new DockTitles(*this);
 }
 
-QDockWidget* Workspace::makeDock(QWidget* content, const QString& title, Qt::DockWidgetArea area)
+QDockWidget* Workspace::makeDock(QWidget* content, const QString& title, const QString& tabName)
 {
     auto* dock = new QDockWidget(title, this);
     dock->setObjectName(m_id + QLatin1Char('.') + title);
     dock->setWidget(content);
-    auto* bar = new views::DockTitle(*dock);
-    dock->setTitleBarWidget(bar);
-    m_titles.emplace(dock, bar);
-    addDockWidget(area, dock);
+    m_titles->add(*dock, tabName);
+    addDockWidget(Qt::TopDockWidgetArea, dock, Qt::Horizontal);
     m_docks.push_back(dock);
+    connect(dock, &QDockWidget::dockLocationChanged, this, [this] { m_isArranged = true; });
     return dock;
 }
 
-QDockWidget* Workspace::addView(views::View* view, Qt::DockWidgetArea area)
+QDockWidget* Workspace::addView(views::View* view, const QString& tabName)
 {
-    QDockWidget* dock = makeDock(view, view->title(), area);
-    views::DockTitle* bar = m_titles.at(dock);
-    const auto follow = [view, dock, bar] {
-        dock->setWindowTitle(view->title());
-        bar->setSubject(view->subject());
-        bar->setHint(view->hint());
+    QDockWidget* dock = makeDock(view, view->title(), tabName);
+    const auto follow = [this, view, dock] {
+        m_titles->setCaption(*dock, {view->title(), view->subject(), view->hint()});
     };
     follow();
     connect(view, &views::View::captionChanged, dock, follow);
@@ -47,14 +53,19 @@ QDockWidget* Workspace::addView(views::View* view, Qt::DockWidgetArea area)
     return dock;
 }
 
-QDockWidget* Workspace::addPanel(QWidget* widget, const QString& title, const QString& hint, Qt::DockWidgetArea area)
+QDockWidget* Workspace::addPanel(QWidget* widget, const QString& title, const QString& hint)
 {
-    QDockWidget* dock = makeDock(widget, title, area);
-    m_titles.at(dock)->setHint(hint);
+    QDockWidget* dock = makeDock(widget, title, {});
+    m_titles->setCaption(*dock, {title, {}, hint});
     return dock;
 }
 
-void Workspace::rememberLayout() { m_initial = saveState(); }
+void Workspace::rememberLayout()
+{
+    m_initial = saveState();
+    m_isArranged = false;
+    m_titles->flush(); // title bars above tabs would make the window higher than it must be
+}
 
 void Workspace::resetLayout()
 {
@@ -63,7 +74,16 @@ void Workspace::resetLayout()
         dock->show();
     }
     restoreState(m_initial);
+    m_isArranged = false;
     applySizes();
+}
+
+void Workspace::setHintsShown(bool isShown) { m_titles->setHintsShown(isShown); }
+
+bool Workspace::takeLayout(const QByteArray& layout, int version)
+{
+    m_isArranged = restoreState(layout, version);
+    return m_isArranged;
 }
 
 void Workspace::flush()
@@ -71,6 +91,17 @@ void Workspace::flush()
     for (views::View* view : m_views) {
         view->flush();
     }
+    m_titles->flush();
+}
+
+QList<int> Workspace::shared(int room, std::initializer_list<double> parts)
+{
+    const double all = std::accumulate(parts.begin(), parts.end(), 0.0);
+    QList<int> sizes;
+    for (const double part : parts) {
+        sizes.append(static_cast<int>(std::lround(room * part / all)));
+    }
+    return sizes;
 }
 
 void Workspace::showEvent(QShowEvent* event)
@@ -78,6 +109,30 @@ void Workspace::showEvent(QShowEvent* event)
     QMainWindow::showEvent(event);
     if (!m_wasShown) {
         m_wasShown = true;
+        keepShares();
+    }
+}
+
+void Workspace::resizeEvent(QResizeEvent* event)
+{
+    QMainWindow::resizeEvent(event);
+    keepShares();
+}
+
+bool Workspace::event(QEvent* event)
+{
+    if (event->type() == QEvent::MouseButtonPress) {
+        const bool isLine = childAt(static_cast<QMouseEvent*>(event)->position().toPoint()) == nullptr;
+        m_isArranged = m_isArranged || isLine;
+    }
+    return QMainWindow::event(event);
+}
+
+void Workspace::keepShares()
+{
+    // Qt would give each dock its share of the room that is new; what was once pressed to its least size would grow
+    // out of proportion.
+    if (m_wasShown && !m_isArranged) {
         applySizes();
     }
 }

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "views/common/docktitle.h"
 #include "views/common/view.h"
 
 #include <QMainWindow>
 
-#include <map>
+#include <initializer_list>
 #include <vector>
 
 namespace retro::app
 {
 
-/// A named arrangement of docks inside the window. Each view sits in a dock with our own title bar, which follows the
-/// view's caption. GUI thread.
+class DockTitles;
+
+/// A named arrangement of docks inside the window. Each view sits in a dock with our own title, which follows the
+/// view's caption. All docks lie in one area, so that they grow and shrink together with the window. GUI thread.
 class Workspace : public QMainWindow
 {
     Q_OBJECT
@@ -26,6 +27,12 @@ public:
     void resetLayout();
     [[nodiscard]] const std::vector<QDockWidget*>& docks() const { return m_docks; }
     [[nodiscard]] const std::vector<views::View*>& views() const { return m_views; }
+    /// Shows or hides the sentences under the names of panes.
+    void setHintsShown(bool isShown);
+    /// Starts with this arrangement, as saveState(version) gave it, in place of the first one; false when it is of
+    /// another version or damaged. Before the workspace is shown.
+    bool takeLayout(const QByteArray& layout, int version);
+    [[nodiscard]] bool wasShown() const { return m_wasShown; }
     /// Brings every view up to date at once, shown or not.
     void flush();
 
@@ -34,23 +41,30 @@ signals:
     void cancelRequested();
 
 protected:
-    QDockWidget* addView(views::View* view, Qt::DockWidgetArea area);
-    QDockWidget* addPanel(QWidget* widget, const QString& title, const QString& hint, Qt::DockWidgetArea area);
+    /// `tabName` is what the tab says while the dock is behind tabs; empty = the view's title.
+    QDockWidget* addView(views::View* view, const QString& tabName = {});
+    QDockWidget* addPanel(QWidget* widget, const QString& title, const QString& hint);
     /// The arrangement that resetLayout() goes back to; called once all docks are in place.
     void rememberLayout();
     void showEvent(QShowEvent* event) override;
-    /// Sizes of docks, in design pixels; applied when the workspace is shown first.
+    void resizeEvent(QResizeEvent* event) override;
+    bool event(QEvent* event) override;
+    /// Gives the docks their sizes for the present size of the workspace; called until a person arranges them.
     virtual void applySizes() {}
+    /// `room` pixels divided in the ratio of `parts`.
+    [[nodiscard]] static QList<int> shared(int room, std::initializer_list<double> parts);
 
 private:
-    QDockWidget* makeDock(QWidget* content, const QString& title, Qt::DockWidgetArea area);
+    void keepShares();
+    QDockWidget* makeDock(QWidget* content, const QString& title, const QString& tabName);
 
     QString m_id;
     std::vector<QDockWidget*> m_docks;
     std::vector<views::View*> m_views;
-    std::map<QDockWidget*, views::DockTitle*> m_titles;
+    DockTitles* m_titles = nullptr;
     QByteArray m_initial;
     bool m_wasShown = false;
+    bool m_isArranged = false; ///< a person, or an arrangement that was kept, has moved docks or the lines between
 };
 
 } // namespace retro::app

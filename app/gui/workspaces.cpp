@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/workspaces.h"
 
+#include "views/breakpoints/breakpointsview.h"
 #include "views/classes/classesview.h"
 #include "views/common/fonts.h"
 #include "views/compare/compareview.h"
@@ -8,35 +9,60 @@
 #include "views/heatmap/heatmapview.h"
 #include "views/input/inputview.h"
 #include "views/inspector/inspectorview.h"
+#include "views/inspector/valuesview.h"
 #include "views/layers/layersview.h"
 #include "views/ledger/ledgerview.h"
+#include "views/log/logview.h"
 #include "views/promises/promisesview.h"
+#include "views/promises/whyview.h"
 #include "views/run/runpanel.h"
 #include "views/timeline/timelineview.h"
 
 #include <QDockWidget>
+
+#include <algorithm>
 
 namespace retro::app
 {
 
 using views::fonts::px;
 
+namespace
+{
+
+/// Width of the line between docks (see views::Style).
+constexpr int kSeparator = 4;
+
+// Design pixels below which a pane stops being readable.
+constexpr double kLeastInput = 190;
+constexpr double kLeastHeatmap = 300;
+constexpr double kLeastPromises = 304; // the tabs below it are whole
+constexpr double kLeastInspector = 300;
+constexpr double kLeastMiddle = 360;
+constexpr double kLeastBelow = 200;
+constexpr double kLeastTimeline = 250; // every chart has room
+
+} // namespace
+
 ExplainWorkspace::ExplainWorkspace(const WorkspaceContext& context, QWidget* parent)
     : Workspace(QStringLiteral("explain"), parent)
 {
-    auto& [model, cursor, selection] = context;
+    views::RunModel& model = context.model;
+    views::Cursor& cursor = context.cursor;
+    views::Selection& selection = context.selection;
     m_run = new views::RunPanel(this);
+    m_input = new views::InputView(model, cursor, selection, this);
     m_heatmap = new views::HeatmapView(model, cursor, selection, this);
     m_compare = new views::CompareView(model, cursor, selection, this);
-    setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
-    setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
-    m_runDock = addPanel(m_run, tr("Run"), tr("Choose what to explain, then run."), Qt::LeftDockWidgetArea);
-    m_inputDock = addView(new views::InputView(model, cursor, selection, this), Qt::RightDockWidgetArea);
-    m_heatmapDock = addView(m_heatmap, Qt::RightDockWidgetArea);
-    m_compareDock = addView(m_compare, Qt::RightDockWidgetArea);
-    m_classesDock = addView(new views::ClassesView(model, cursor, selection, this), Qt::RightDockWidgetArea);
-    m_layersDock = addView(new views::LayersView(model, cursor, selection, this), Qt::RightDockWidgetArea);
-    m_ledgerDock = addView(new views::LedgerView(model, cursor, selection, this), Qt::RightDockWidgetArea);
+    m_runDock = addPanel(m_run, tr("Run"), tr("Choose what to explain, then run."));
+    m_inputDock = addView(m_input);
+    m_heatmapDock = addView(m_heatmap, tr("Heatmap"));
+    m_compareDock = addView(m_compare);
+    m_classes = new views::ClassesView(model, cursor, selection, this);
+    m_classesDock = addView(m_classes);
+    m_layersDock = addView(new views::LayersView(model, cursor, selection, this));
+    m_ledgerDock = addView(new views::LedgerView(model, cursor, selection, this));
+    splitDockWidget(m_runDock, m_inputDock, Qt::Horizontal);
     splitDockWidget(m_inputDock, m_layersDock, Qt::Vertical);
     splitDockWidget(m_inputDock, m_heatmapDock, Qt::Horizontal);
     splitDockWidget(m_heatmapDock, m_compareDock, Qt::Horizontal);
@@ -47,37 +73,88 @@ ExplainWorkspace::ExplainWorkspace(const WorkspaceContext& context, QWidget* par
 
 void ExplainWorkspace::applySizes()
 {
-    resizeDocks({m_runDock}, {px(262)}, Qt::Horizontal);
-    resizeDocks({m_inputDock, m_heatmapDock, m_compareDock}, {px(300), px(640), px(300)}, Qt::Horizontal);
-    resizeDocks({m_layersDock, m_ledgerDock}, {px(800), px(440)}, Qt::Horizontal);
-    resizeDocks({m_inputDock, m_layersDock}, {px(640), px(208)}, Qt::Vertical);
-    resizeDocks({m_inputDock, m_classesDock}, {px(360), px(290)}, Qt::Vertical);
+    const QRect room = contentsRect();
+    // The parts are those of a window of 1600 × 1000; a large font takes from the heatmap.
+    const double run = std::max(m_run->minimumSizeHint().width(), room.width() * 284 / 1592);
+    const double side = std::max(px(kLeastInput), room.width() * 312 / 1592);
+    const double compare = std::max(m_compare->minimumSizeHint().width(), room.width() * 293 / 1592);
+    const double heatmap = std::max<double>(px(kLeastHeatmap), room.width() - run - side - compare - 3 * kSeparator);
+    resizeDocks({m_runDock, m_inputDock, m_heatmapDock, m_compareDock},
+                shared(room.width() - 3 * kSeparator, {run, side, heatmap, compare}), Qt::Horizontal);
+    resizeDocks({m_layersDock, m_ledgerDock}, shared(room.width() - static_cast<int>(run) - 2 * kSeparator, {857, 440}),
+                Qt::Horizontal);
+    const double below = std::max(std::min(px(kLeastBelow), room.height() / 3), room.height() * 208 / 898);
+    const double above = room.height() - kSeparator - below;
+    resizeDocks({m_inputDock, m_layersDock}, shared(room.height() - kSeparator, {above, below}), Qt::Vertical);
+    resizeDocks({m_inputDock, m_classesDock}, shared(static_cast<int>(above) - kSeparator, {384, 298}), Qt::Vertical);
 }
 
 EngineWorkspace::EngineWorkspace(const WorkspaceContext& context, QWidget* parent)
     : Workspace(QStringLiteral("engine"), parent)
 {
-    auto& [model, cursor, selection] = context;
+    auto& [model, cursor, selection, breakpoints] = context;
     m_graph = new views::GraphView(model, cursor, selection, this);
-    m_promisesDock = addView(new views::PromisesView(model, cursor, selection, this), Qt::TopDockWidgetArea);
-    m_graphDock = addView(m_graph, Qt::TopDockWidgetArea);
-    m_inspectorDock = addView(new views::InspectorView(model, cursor, selection, this), Qt::TopDockWidgetArea);
-    m_heatmapDock = addView(new views::HeatmapView(model, cursor, selection, this), Qt::TopDockWidgetArea);
-    m_timelineDock = addView(new views::TimelineView(model, cursor, selection, this), Qt::BottomDockWidgetArea);
-    m_ledgerDock = addView(new views::LedgerView(model, cursor, selection, this), Qt::BottomDockWidgetArea);
+    m_breakpoints = new views::BreakpointsView(model, cursor, selection, breakpoints, this);
+    m_promisesDock = addView(new views::PromisesView(model, cursor, selection, this));
+    m_whyDock = addView(new views::WhyView(model, cursor, selection, this));
+    m_breakpointsDock = addView(m_breakpoints);
+    m_graphDock = addView(m_graph);
+    m_inspectorDock = addView(new views::InspectorView(model, cursor, selection, this));
+    m_heatmapDock = addView(new views::HeatmapView(model, cursor, selection, this), tr("Heatmap"));
+    m_valuesDock = addView(new views::ValuesView(model, cursor, selection, this));
+    m_timeline = new views::TimelineView(model, cursor, selection, this);
+    m_timeline->followBreakpoints(breakpoints);
+    m_timelineDock = addView(m_timeline);
+    m_logDock = addView(new views::LogView(model, cursor, selection, this));
+    auto* ledger = new views::LedgerView(model, cursor, selection, this);
+    ledger->setDetailed(true);
+    m_ledgerDock = addView(ledger);
+    splitDockWidget(m_promisesDock, m_timelineDock, Qt::Vertical);
     splitDockWidget(m_promisesDock, m_graphDock, Qt::Horizontal);
+    splitDockWidget(m_promisesDock, m_whyDock, Qt::Vertical);
+    tabifyDockWidget(m_whyDock, m_breakpointsDock);
+    m_whyDock->raise();
     splitDockWidget(m_graphDock, m_inspectorDock, Qt::Horizontal);
     tabifyDockWidget(m_inspectorDock, m_heatmapDock);
+    tabifyDockWidget(m_heatmapDock, m_valuesDock);
     m_inspectorDock->raise();
-    splitDockWidget(m_timelineDock, m_ledgerDock, Qt::Horizontal);
+    splitDockWidget(m_timelineDock, m_logDock, Qt::Horizontal);
+    tabifyDockWidget(m_logDock, m_ledgerDock);
+    m_logDock->raise();
     rememberLayout();
+}
+
+void EngineWorkspace::showBookmarks(const std::vector<trace::Bookmark>& bookmarks)
+{
+    std::vector<std::uint64_t> positions;
+    for (const trace::Bookmark& bookmark : bookmarks) {
+        positions.push_back(bookmark.position);
+    }
+    m_timeline->setBookmarks(positions);
+}
+
+void EngineWorkspace::editBreakpoint(base::NodeId node)
+{
+    m_breakpointsDock->show();
+    m_breakpointsDock->raise();
+    m_breakpoints->flush();
+    m_breakpoints->editAt(node);
 }
 
 void EngineWorkspace::applySizes()
 {
-    resizeDocks({m_promisesDock, m_graphDock, m_inspectorDock}, {px(322), px(880), px(390)}, Qt::Horizontal);
-    resizeDocks({m_timelineDock, m_ledgerDock}, {px(980), px(600)}, Qt::Horizontal);
-    resizeDocks({m_promisesDock, m_timelineDock}, {px(640), px(240)}, Qt::Vertical);
+    const QRect room = contentsRect();
+    const double most = room.width() * 0.3; // of either side, so that the graph stays the largest
+    const double promises = std::max(std::min<double>(px(kLeastPromises), most), room.width() * 322.0 / 1592);
+    const double inspector = std::max(std::min<double>(px(kLeastInspector), most), room.width() * 384.0 / 1592);
+    const double graph = std::max<double>(px(kLeastMiddle), room.width() - promises - inspector - 2 * kSeparator);
+    resizeDocks({m_promisesDock, m_graphDock, m_inspectorDock},
+                shared(room.width() - 2 * kSeparator, {promises, graph, inspector}), Qt::Horizontal);
+    resizeDocks({m_timelineDock, m_logDock}, shared(room.width() - kSeparator, {880, 700}), Qt::Horizontal);
+    const double below = std::max(std::min(px(kLeastTimeline), room.height() / 3), room.height() * 270 / 898);
+    const double above = room.height() - kSeparator - below;
+    resizeDocks({m_promisesDock, m_timelineDock}, shared(room.height() - kSeparator, {above, below}), Qt::Vertical);
+    resizeDocks({m_promisesDock, m_whyDock}, shared(static_cast<int>(above) - kSeparator, {390, 252}), Qt::Vertical);
 }
 
 } // namespace retro::app

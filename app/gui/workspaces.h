@@ -2,13 +2,19 @@
 #pragma once
 
 #include "app/gui/workspace.h"
+#include "core/trace/run.h"
 
 namespace retro::views
 {
+class BreakpointList;
+class BreakpointsView;
+class ClassesView;
 class CompareView;
 class GraphView;
 class HeatmapView;
+class InputView;
 class RunPanel;
+class TimelineView;
 } // namespace retro::views
 
 namespace retro::app
@@ -20,6 +26,7 @@ struct WorkspaceContext
     views::RunModel& model;
     views::Cursor& cursor;
     views::Selection& selection;
+    views::BreakpointList& breakpoints;
 };
 
 /// The first screen: what is explained at the left, the heatmap as the largest thing, the control model at the right,
@@ -33,6 +40,8 @@ public:
     [[nodiscard]] views::RunPanel& runPanel() const { return *m_run; }
     [[nodiscard]] views::CompareView& compare() const { return *m_compare; }
     [[nodiscard]] views::HeatmapView& heatmap() const { return *m_heatmap; }
+    [[nodiscard]] views::InputView& input() const { return *m_input; }
+    [[nodiscard]] views::ClassesView& classes() const { return *m_classes; }
 
 protected:
     void applySizes() override;
@@ -41,6 +50,8 @@ private:
     views::RunPanel* m_run = nullptr;
     views::CompareView* m_compare = nullptr;
     views::HeatmapView* m_heatmap = nullptr;
+    views::InputView* m_input = nullptr;
+    views::ClassesView* m_classes = nullptr;
     QDockWidget* m_runDock = nullptr;
     QDockWidget* m_inputDock = nullptr;
     QDockWidget* m_classesDock = nullptr;
@@ -50,7 +61,7 @@ private:
     QDockWidget* m_ledgerDock = nullptr;
 };
 
-/// The machinery: promises, graph, inspector, timeline.
+/// The machinery: promises and why they wait, graph, inspector, timeline, ledger.
 class EngineWorkspace final : public Workspace
 {
     Q_OBJECT
@@ -58,17 +69,28 @@ class EngineWorkspace final : public Workspace
 public:
     explicit EngineWorkspace(const WorkspaceContext& context, QWidget* parent = nullptr);
     [[nodiscard]] views::GraphView& graph() const { return *m_graph; }
+    [[nodiscard]] views::TimelineView& timeline() const { return *m_timeline; }
+    /// Marks these places in the timeline.
+    void showBookmarks(const std::vector<trace::Bookmark>& bookmarks);
+    /// Brings the list of breakpoints to the front and opens the condition of the one on that node.
+    void editBreakpoint(base::NodeId node);
 
 protected:
     void applySizes() override;
 
 private:
     views::GraphView* m_graph = nullptr;
+    views::BreakpointsView* m_breakpoints = nullptr;
+    views::TimelineView* m_timeline = nullptr;
     QDockWidget* m_promisesDock = nullptr;
+    QDockWidget* m_whyDock = nullptr;
+    QDockWidget* m_breakpointsDock = nullptr;
     QDockWidget* m_graphDock = nullptr;
     QDockWidget* m_inspectorDock = nullptr;
     QDockWidget* m_heatmapDock = nullptr;
+    QDockWidget* m_valuesDock = nullptr;
     QDockWidget* m_timelineDock = nullptr;
+    QDockWidget* m_logDock = nullptr;
     QDockWidget* m_ledgerDock = nullptr;
 };
 

@@ -11,6 +11,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <QDirIterator>
+#include <QImage>
 #include <QProcess>
 #include <QTemporaryDir>
 
@@ -68,6 +70,16 @@ class CliTest : public QObject
         }
         file.write(text);
         return path(name);
+    }
+    /// A run of the sample, made once.
+    QString recorded()
+    {
+        const QString file = path(QStringLiteral("recorded.retro"));
+        if (!QFile::exists(file)) {
+            cli({"explain", kSample + "clever-hans.onnx", "--input", kSample + "jug-tagged.png", "--output-dir",
+                 path(QStringLiteral("recorded")), "--run", file});
+        }
+        return file;
     }
     void expect(const QStringList& arguments, int code, const QStringList& words)
     {
@@ -198,6 +210,54 @@ private slots:
             const Answer answer = cli({"export", run, "graph", "--out", path(file)});
             QVERIFY2(answer.code == 0 && QFile(path(file)).size() > 100, qPrintable(QString(file) + answer.err));
         }
+    }
+
+    void viewsAreWrittenWithoutAWindow()
+    {
+        const QString run = recorded();
+        for (const char* view : {"timeline", "ledger"}) {
+            for (const char* ending : {"svg", "png", "pdf", "csv"}) {
+                const QString file = path(QStringLiteral("%1.%2").arg(QLatin1String(view), QLatin1String(ending)));
+                const Answer answer = cli({"export", run, view, "--out", file});
+                QVERIFY2(answer.code == 0 && QFile(file).size() > 100, qPrintable(file + answer.err));
+            }
+        }
+        QCOMPARE(cli({"export", run, "promises", "--out", path("promises.csv")}).code, 0);
+        QCOMPARE(cli({"export", run, "timeline", "--out", path("small.png"), "--size", "900x300"}).code, 0);
+        QCOMPARE(QImage(path("small.png")).size(), QSize(1800, 600)); // two pixels per point
+        QCOMPARE(cli({"export", run, "timeline", "--out", path("dark.png"), "--theme", "dark"}).code, 0);
+        const QImage dark(path("dark.png"));
+        const QImage light(path("timeline.png"));
+        QCOMPARE(dark.size(), light.size());
+        QVERIFY(qGray(dark.pixel(5, 5)) < 100 && qGray(light.pixel(5, 5)) > 200);
+        // Another position, another line of the cursor.
+        QCOMPARE(cli({"export", run, "timeline", "--out", path("early.png"), "--at", "10"}).code, 0);
+        QVERIFY(QImage(path("early.png")) != light);
+    }
+
+    void aPlainHeatmapHasOnlyItsPixels()
+    {
+        const QString run = recorded();
+        QCOMPARE(cli({"export", run, "heatmap", "--out", path("plain.png"), "--plain"}).code, 0);
+        QCOMPARE(cli({"export", run, "heatmap", "--out", path("framed.png")}).code, 0);
+        const QSize plain = QImage(path("plain.png")).size();
+        QCOMPARE(plain, QSize(480, 480)); // 96 values, five pixels each
+        QVERIFY(QImage(path("framed.png")).width() > plain.width());
+        QCOMPARE(
+            cli({"export", run, "heatmap", "--out", path("stops.png"), "--plain", "--colormap", "00f,fff,f00"}).code,
+            0);
+        QVERIFY(QImage(path("stops.png")) != QImage(path("plain.png")));
+    }
+
+    void badExportsAreRefused()
+    {
+        const QString run = recorded();
+        expect({"export", run, "timeline", "--out", path("t.gif")}, 2, {"t.gif", ".svg"});
+        expect({"export", run, "promises", "--out", path("p.png")}, 2, {".csv"});
+        expect({"export", run, "timeline", "--out", path("t.png"), "--size", "big"}, 2, {"--size big", "WIDTHxHEIGHT"});
+        expect({"export", run, "heatmap", "--out", path("h.png"), "--colormap", "nosuch"}, 2, {"nosuch"});
+        expect({"export", run, "plans", "--out", path("p.svg")}, 2, {"plans"});
+        QVERIFY(!QFile::exists(path("t.gif")) && !QFile::exists(path("p.png")));
     }
 
     void promiseAndOracleWriteTheSameBytes()

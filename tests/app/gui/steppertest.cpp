@@ -17,6 +17,7 @@ private slots:
         QTest::newRow("layer") << static_cast<int>(Granularity::Layer);
         QTest::newRow("visit") << static_cast<int>(Granularity::Visit);
         QTest::newRow("event") << static_cast<int>(Granularity::Event);
+        QTest::newRow("group") << static_cast<int>(Granularity::Group);
     }
 
     void backIsTheMirrorOfForward()

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/windowbench.h"
+
+#include "app/common/guiapplication.h"
+#include "app/common/syntheticgraph.h"
+#include "app/gui/mainwindow.h"
+#include "core/base/file.h"
+#include "core/formats/onnx.h"
+#include "views/common/style.h"
+#include "views/graph/graphcanvas.h"
+#include "views/graph/graphview.h"
+#include "views/log/logfilter.h"
+
+#include <QApplication>
+#include <QElapsedTimer>
+#include <QKeyEvent>
+#include <QProcess>
+#include <QTemporaryDir>
+#include <QTimer>
+
+#include <algorithm>
+#include <functional>
+#include <random>
+
+namespace retro::app
+{
+
+namespace
+{
+
+using base::Result;
+
+constexpr std::size_t kManyNodes = 20'000;
+constexpr std::uint64_t kManyEvents = 100'000; // of a run of that many nodes
+constexpr std::size_t kMostNodes = 100'000;
+constexpr std::size_t kLogEvents = 1'000'000;
+constexpr int kSteps = 100;
+constexpr int kSeeks = 60;
+constexpr int kFrames = 120;
+constexpr int kPatience = 120'000;    // milliseconds until a job counts as hanging
+constexpr int kBeforeStop = 30;       // milliseconds that a job has run when it is stopped
+constexpr double kNanoseconds = 1e-9; // in seconds
+constexpr double kNinetyNinth = 0.99;
+
+/// Seconds since it was made.
+class Watch
+{
+public:
+    Watch() { m_timer.start(); }
+    [[nodiscard]] double seconds() const { return static_cast<double>(m_timer.nsecsElapsed()) * kNanoseconds; }
+
+private:
+    QElapsedTimer m_timer;
+};
+
+BenchmarkFigure figureOf(const std::string& name, std::vector<double> seconds, double goal)
+{
+    std::sort(seconds.begin(), seconds.end());
+    return {name, seconds.front(), seconds[seconds.size() / 2], seconds.back(), static_cast<int>(seconds.size()), goal};
+}
+
+/// The value below which 99 % of the times lie.
+BenchmarkFigure slowestOf(const std::string& name, std::vector<double> seconds, double goal)
+{
+    std::sort(seconds.begin(), seconds.end());
+    const auto at = static_cast<std::size_t>(kNinetyNinth * static_cast<double>(seconds.size() - 1));
+    return {name, seconds.front(), seconds[at], seconds.back(), static_cast<int>(seconds.size()), goal};
+}
+
+/// Longest time in which the GUI thread answered nothing.
+class Heartbeat final : public QObject
+{
+public:
+    Heartbeat()
+    {
+        m_timer.setTimerType(Qt::PreciseTimer);
+        QObject::connect(&m_timer, &QTimer::timeout, this, [this] { beat(); });
+        m_timer.start(0);
+    }
+    [[nodiscard]] double longest()
+    {
+        beat();
+        return m_longest;
+    }
+
+private:
+    void beat()
+    {
+        m_longest = std::max(m_longest, m_last.seconds());
+        m_last = Watch();
+    }
+    QTimer m_timer;
+    Watch m_last;
+    double m_longest = 0;
+};
+
+/// Notes when the graph canvas was painted for the first time with a graph.
+class FirstPaint final : public QObject
+{
+public:
+    explicit FirstPaint(views::GraphCanvas& canvas) : m_canvas(canvas) { canvas.installEventFilter(this); }
+    [[nodiscard]] double seconds() const { return m_seconds; }
+
+protected:
+    bool eventFilter(QObject* object, QEvent* event) override
+    {
+        if (m_seconds == 0 && event->type() == QEvent::Paint && m_canvas.scene() != nullptr) {
+            QTimer::singleShot(0, this, [this] { m_seconds = m_watch.seconds(); }); // after the paint
+        }
+        return QObject::eventFilter(object, event);
+    }
+
+private:
+    views::GraphCanvas& m_canvas;
+    Watch m_watch;
+    double m_seconds = 0;
+};
+
+bool waitUntil(const std::function<bool()>& isDone)
+{
+    QElapsedTimer timer;
+    timer.start();
+    while (!isDone()) {
+        if (timer.elapsed() > kPatience) {
+            return false;
+        }
+        QCoreApplication::processEvents(QEventLoop::WaitForMoreEvents | QEventLoop::AllEvents, 20);
+    }
+    QCoreApplication::processEvents();
+    return true;
+}
+
+Result<QString> writeModel(const QTemporaryDir& folder, std::size_t nodes)
+{
+    RETRO_TRY(const graph::Graph graph, chainAndResidualGraph(nodes));
+    RETRO_TRY(const std::vector<std::byte> bytes, formats::toOnnx(graph));
+    const QString file = folder.filePath(QStringLiteral("%1.onnx").arg(nodes));
+    RETRO_CHECK(base::writeFile(file.toStdString(), bytes));
+    return file;
+}
+
+/// A window with the engine workspace on a made-up model.
+class Bench
+{
+public:
+    Bench()
+    {
+        m_window.resize(1600, 1000);
+        m_window.showWorkspace(QStringLiteral("engine"));
+        m_window.show();
+        QCoreApplication::processEvents();
+    }
+    [[nodiscard]] MainWindow& window() { return m_window; }
+    [[nodiscard]] views::GraphCanvas& canvas() { return *m_window.findChild<views::GraphCanvas*>(); }
+    /// Opens a model and explains a random input, so that there is a run to move in.
+    [[nodiscard]] Result<void> open(const QString& file)
+    {
+        m_window.open(file, {QStringLiteral("random:1")});
+        if (!waitUntil([this] { return !m_window.isBusy(); }) || !m_window.lastError().isEmpty()) {
+            return base::inputError("the window did not open it: " + m_window.lastError().toStdString(),
+                                    file.toStdString());
+        }
+        return {};
+    }
+    /// Does something and waits until every visible view shows it.
+    [[nodiscard]] double timed(const std::function<void()>& act)
+    {
+        const Watch watch;
+        act();
+        m_window.flush();
+        QCoreApplication::processEvents();
+        return watch.seconds();
+    }
+
+private:
+    MainWindow m_window;
+};
+
+using Figures = std::vector<BenchmarkFigure>;
+
+Result<void> benchOpening(const QString& file, int runs, Figures& figures)
+{
+    std::vector<double> paints;
+    std::vector<double> blocked;
+    for (int i = 0; i < runs; ++i) {
+        Bench bench;
+        FirstPaint paint(bench.canvas());
+        Heartbeat heart;
+        RETRO_CHECK(bench.open(file));
+        if (!waitUntil([&] { return paint.seconds() > 0; })) {
+            return base::inputError("the graph was never painted", file.toStdString());
+        }
+        paints.push_back(paint.seconds());
+        blocked.push_back(heart.longest());
+    }
+    figures.push_back(figureOf("window/open_20k_first_paint", paints, 2));
+    figures.push_back(figureOf("window/open_20k_blocked", blocked, 0.05));
+    return {};
+}
+
+Result<void> benchMoving(const QString& file, int /*runs*/, Figures& figures)
+{
+    Bench bench;
+    RETRO_CHECK(bench.open(file));
+    MainWindow& window = bench.window();
+    const std::uint64_t end = window.model().run().eventCount();
+    if (end < kManyEvents) {
+        return base::inputError("the run has too few events to measure seeks in", file.toStdString());
+    }
+    window.cursor().moveTo(end / 2);
+    window.flush();
+    QCoreApplication::processEvents();
+    std::vector<double> steps;
+    for (int i = 0; i < kSteps; ++i) {
+        const char* action = i % 4 == 3 ? "go.back" : "go.forward";
+        steps.push_back(bench.timed([&] { window.actions().at(QLatin1String(action)).trigger(); }));
+    }
+    figures.push_back(figureOf("window/step", steps, 0.03));
+    std::mt19937_64 random(1);
+    std::vector<double> seeks;
+    for (int i = 0; i < kSeeks; ++i) {
+        const std::uint64_t to = random() % (end + 1);
+        seeks.push_back(bench.timed([&] { window.cursor().moveTo(to); }));
+    }
+    figures.push_back(figureOf("window/seek_100k_events", seeks, 0.1));
+    return {};
+}
+
+/// Zoom levels from the whole graph to readable boxes, panned by keys, one repaint each.
+Result<void> benchFrames(const QString& file, int /*runs*/, Figures& figures)
+{
+    Bench bench;
+    RETRO_CHECK(bench.open(file));
+    views::GraphCanvas& canvas = bench.canvas();
+    bench.window().findChild<views::GraphView*>()->expandAll();
+    if (!waitUntil([&] { return !bench.window().findChild<views::GraphView*>()->isLayoutRunning(); })) {
+        return base::inputError("the layout did not end", file.toStdString());
+    }
+    canvas.fitAll();
+    std::vector<double> frames;
+    for (int i = 0; i < kFrames; ++i) {
+        canvas.zoomBy(i % 12 == 11 ? 1.9 : 1.0);
+        QKeyEvent pan(QEvent::KeyPress, i % 2 == 0 ? Qt::Key_S : Qt::Key_D, Qt::NoModifier);
+        QCoreApplication::sendEvent(&canvas, &pan);
+        const Watch watch;
+        canvas.repaint();
+        frames.push_back(watch.seconds());
+    }
+    figures.push_back(figureOf("window/frame_100k_median", frames, 0.008));
+    figures.push_back(slowestOf("window/frame_100k_p99", frames, 0.016));
+    return {};
+}
+
+Result<void> benchStopping(const QString& file, int runs, Figures& figures)
+{
+    Bench bench;
+    RETRO_CHECK(bench.open(file));
+    MainWindow& window = bench.window();
+    std::vector<double> stops;
+    for (int i = 0; i < runs; ++i) {
+        window.open(file, {QStringLiteral("random:1")});
+        const Watch started;
+        waitUntil([&] { return started.seconds() * 1e3 > kBeforeStop; });
+        if (!window.isBusy()) {
+            continue; // the job was faster than the person
+        }
+        const Watch watch;
+        window.actions().at(QStringLiteral("run.stop")).trigger();
+        waitUntil([&] { return !window.isBusy(); });
+        stops.push_back(watch.seconds());
+    }
+    if (!stops.empty()) {
+        figures.push_back(figureOf("window/stop_job", stops, 0.25));
+    }
+    return {};
+}
+
+/// The events of a run, again and again until there are a million, through a filter with a regular expression.
+Result<void> benchLog(const QString& file, int runs, Figures& figures)
+{
+    Bench bench;
+    RETRO_CHECK(bench.open(file));
+    trace::Run many = bench.window().model().run();
+    const std::vector<event::Event> once = many.events;
+    if (once.empty()) {
+        return base::inputError("the run has no events to filter", file.toStdString());
+    }
+    while (many.events.size() < kLogEvents) {
+        many.events.insert(many.events.end(), once.begin(), once.end());
+    }
+    RETRO_TRY(const views::LogFilter filter, views::LogFilter::parse(QStringLiteral("node:/fc[12]/ kind:land")));
+    std::vector<double> times;
+    for (int i = 0; i < runs; ++i) {
+        const Watch watch;
+        const std::vector<std::uint32_t> rows = filter.rows(many);
+        times.push_back(watch.seconds());
+        if (rows.empty()) {
+            return base::inputError("the filter found nothing", file.toStdString());
+        }
+    }
+    figures.push_back(figureOf("window/log_filter_1m", times, 0.3));
+    return {};
+}
+
+/// From the start of a process to its window on screen; the process ends itself then, which is part of the time.
+Result<void> benchStarting(const QString& /*file*/, int runs, Figures& figures)
+{
+    const QString program = QCoreApplication::applicationDirPath() + QStringLiteral("/retrograde");
+    std::vector<double> starts;
+    for (int i = 0; i < runs; ++i) {
+        const Watch watch;
+        QProcess process;
+        process.start(program, {QStringLiteral("--quit-when-shown")});
+        if (!process.waitForFinished(kPatience) || process.exitCode() != 0) {
+            return base::inputError("the window does not start", program.toStdString());
+        }
+        starts.push_back(watch.seconds());
+    }
+    figures.push_back(figureOf("window/cold_start", starts, 0.7));
+    return {};
+}
+
+struct Part
+{
+    const char* name;
+    std::size_t nodes; ///< of the model that it opens; 0 = none
+    Result<void> (*run)(const QString& file, int runs, Figures& figures);
+};
+
+constexpr Part kParts[] = {{"window/cold_start", 0, benchStarting},    {"window/open", kManyNodes, benchOpening},
+                           {"window/move", kManyNodes, benchMoving},   {"window/frame", kMostNodes, benchFrames},
+                           {"window/stop", kMostNodes, benchStopping}, {"window/log", kManyNodes, benchLog}};
+
+bool isWanted(const Part& part, const std::vector<std::string>& names)
+{
+    return names.empty() || std::any_of(names.begin(), names.end(), [&](const std::string& start) {
+               return std::string_view(part.name).starts_with(start);
+           });
+}
+
+} // namespace
+
+const std::vector<std::string>& windowBenchmarks()
+{
+    static const std::vector<std::string> names = [] {
+        std::vector<std::string> all;
+        for (const Part& part : kParts) {
+            all.emplace_back(part.name);
+        }
+        return all;
+    }();
+    return names;
+}
+
+Result<std::vector<BenchmarkFigure>> runWindowBenchmarks(const BenchmarkRequest& request)
+{
+    ensureGuiApplication();
+    views::Style::install(*qApp);
+    const QTemporaryDir folder;
+    if (!folder.isValid()) {
+        return base::outputError("cannot make a temporary folder", folder.errorString().toStdString());
+    }
+    Figures figures;
+    for (const Part& part : kParts) {
+        if (!isWanted(part, request.names)) {
+            continue;
+        }
+        QString file;
+        if (part.nodes > 0) {
+            RETRO_TRY(file, writeModel(folder, part.nodes));
+        }
+        RETRO_CHECK(part.run(file, request.runs, figures));
+    }
+    return figures;
+}
+
+} // namespace retro::app

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/base/result.h"
+#include "core/trace/run.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace retro::app
+{
+
+/// How a view of a recorded run is written without a window.
+struct ViewRequest
+{
+    std::string view;                      ///< one of exportableViews()
+    std::optional<std::uint64_t> position; ///< events applied; none = the end
+    bool isDark = false;
+    int width = 0; ///< pixels; 0 = what suits the view
+    int height = 0;
+};
+
+/// Names of the views that exportView() writes: "timeline", "ledger", "promises".
+[[nodiscard]] const std::vector<std::string>& exportableViews();
+
+/// Writes what the view of that name shows of a run, with the view's own painter: .svg, .png, .pdf or .csv, as far as
+/// the view knows the ending. Makes an offscreen application when the process has none. Errors: Usage (view, ending,
+/// nothing to show), Input (the run cannot be opened), Output.
+[[nodiscard]] base::Result<void> exportView(const std::shared_ptr<const trace::Run>& run,
+                                            const std::filesystem::path& path, const ViewRequest& request);
+
+} // namespace retro::app

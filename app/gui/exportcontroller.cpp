@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/gui/exportcontroller.h"
+
+#include "app/gui/shell/dockactions.h"
+#include "app/gui/workspace.h"
+#include "views/classes/classesview.h"
+#include "views/graph/graphview.h"
+#include "views/heatmap/heatmapview.h"
+#include "views/layers/layersview.h"
+#include "views/ledger/ledgerview.h"
+#include "views/log/logview.h"
+#include "views/promises/promisesview.h"
+#include "views/timeline/timelineview.h"
+
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QStackedWidget>
+
+#include <array>
+
+namespace retro::app
+{
+
+namespace
+{
+
+using views::ActionSpec;
+
+constexpr std::array kActions{
+    ActionSpec{"export.timeline", QT_TRANSLATE_NOOP("retro::views::actions", "Export &timeline…"),
+               QT_TRANSLATE_NOOP("retro::views::actions", "Save the timeline as SVG, PNG or PDF, or its counts as CSV"),
+               "export", ""},
+    ActionSpec{"export.ledger", QT_TRANSLATE_NOOP("retro::views::actions", "Export &ledger…"),
+               QT_TRANSLATE_NOOP("retro::views::actions", "Save where the relevance went, as CSV, PNG, SVG or PDF"),
+               "export", ""},
+    ActionSpec{"export.layers", QT_TRANSLATE_NOOP("retro::views::actions", "Export la&yers…"),
+               QT_TRANSLATE_NOOP("retro::views::actions", "Save the relevance of the layers as PNG, SVG, PDF or CSV"),
+               "export", ""},
+    ActionSpec{"export.classes", QT_TRANSLATE_NOOP("retro::views::actions", "Export &classes…"),
+               QT_TRANSLATE_NOOP("retro::views::actions", "Save the best classes as CSV, PNG, SVG or PDF"), "export",
+               ""},
+    ActionSpec{"export.promises", QT_TRANSLATE_NOOP("retro::views::actions", "Export &promises…"),
+               QT_TRANSLATE_NOOP("retro::views::actions", "Save the promises of the run as CSV"), "export", ""},
+    ActionSpec{"export.log", QT_TRANSLATE_NOOP("retro::views::actions", "Export &event log…"),
+               QT_TRANSLATE_NOOP("retro::views::actions", "Save the event log, as its filter leaves it, as CSV"),
+               "export", ""},
+    ActionSpec{"export.pane", QT_TRANSLATE_NOOP("retro::views::actions", "Export t&his pane…"),
+               QT_TRANSLATE_NOOP("retro::views::actions", "Save what the pane that has the keyboard shows"), "export",
+               ""},
+};
+
+const QString kPane = QStringLiteral("export.pane");
+
+template <class V>
+views::View* findIn(const Workspace& space)
+{
+    for (views::View* view : space.views()) {
+        if (auto* found = qobject_cast<V*>(view)) {
+            return found;
+        }
+    }
+    return nullptr;
+}
+
+/// An entry that names a view.
+struct NamedView
+{
+    const char* id;
+    const char* file; ///< offered as the name of the file
+    views::View* (*find)(const Workspace&);
+};
+
+constexpr std::array kViews{
+    NamedView{"export.heatmap", "heatmap", findIn<views::HeatmapView>},
+    NamedView{"export.graph", "graph", findIn<views::GraphView>},
+    NamedView{"export.timeline", "timeline", findIn<views::TimelineView>},
+    NamedView{"export.ledger", "ledger", findIn<views::LedgerView>},
+    NamedView{"export.layers", "layers", findIn<views::LayersView>},
+    NamedView{"export.classes", "classes", findIn<views::ClassesView>},
+    NamedView{"export.promises", "promises", findIn<views::PromisesView>},
+    NamedView{"export.log", "log", findIn<views::LogView>},
+};
+
+const NamedView* namedBy(const QString& id)
+{
+    const auto* found =
+        std::find_if(kViews.begin(), kViews.end(), [&](const NamedView& view) { return id == QLatin1String(view.id); });
+    return found == kViews.end() ? nullptr : found;
+}
+
+struct FormatName
+{
+    const char* ending;
+    const char* name;
+};
+
+constexpr std::array kFormats{
+    FormatName{"png", QT_TRANSLATE_NOOP("retro::app::ExportController", "PNG picture")},
+    FormatName{"svg", QT_TRANSLATE_NOOP("retro::app::ExportController", "SVG drawing")},
+    FormatName{"pdf", QT_TRANSLATE_NOOP("retro::app::ExportController", "PDF page")},
+    FormatName{"csv", QT_TRANSLATE_NOOP("retro::app::ExportController", "CSV table")},
+    FormatName{"npy", QT_TRANSLATE_NOOP("retro::app::ExportController", "NumPy array")},
+    FormatName{"dot", QT_TRANSLATE_NOOP("retro::app::ExportController", "Graphviz text")},
+    FormatName{"json", QT_TRANSLATE_NOOP("retro::app::ExportController", "JSON")},
+};
+
+QString nameOf(const QString& ending)
+{
+    for (const FormatName& format : kFormats) {
+        if (ending == QLatin1String(format.ending)) {
+            return ExportController::tr(format.name);
+        }
+    }
+    return ending.toUpper();
+}
+
+} // namespace
+
+void addExportActions(views::ActionRegistry& actions) { actions.addAll(kActions); }
+
+ExportController::ExportController(views::ActionRegistry& actions, QStackedWidget& spaces, const DockActions& docks,
+                                   QWidget& window)
+    : QObject(&window), m_spaces(spaces), m_docks(docks), m_window(window)
+{
+    for (const QString& id : ids()) {
+        connect(&actions.at(id), &QAction::triggered, this, [this, id] { ask(id); });
+    }
+}
+
+QStringList ExportController::ids()
+{
+    QStringList ids;
+    for (const NamedView& view : kViews) {
+        ids << QLatin1String(view.id);
+    }
+    return ids << kPane;
+}
+
+views::View* ExportController::viewOf(const QString& id) const
+{
+    if (id == kPane) {
+        const QDockWidget* dock = m_docks.current();
+        auto* view = dock == nullptr ? nullptr : qobject_cast<views::View*>(dock->widget());
+        return view != nullptr && !view->exportFormats().isEmpty() ? view : nullptr;
+    }
+    const NamedView* named = namedBy(id);
+    const int shown = m_spaces.currentIndex();
+    for (int i = 0; named != nullptr && i < m_spaces.count(); ++i) {
+        const auto* space = qobject_cast<Workspace*>(m_spaces.widget((shown + i) % m_spaces.count()));
+        views::View* view = space == nullptr ? nullptr : named->find(*space);
+        if (view != nullptr) {
+            return view;
+        }
+    }
+    return nullptr;
+}
+
+base::Result<void> ExportController::write(const QString& id, const QString& path) const
+{
+    views::View* view = viewOf(id);
+    if (view == nullptr) {
+        return base::usageError("this pane has nothing that can be written; click another one first",
+                                path.toStdString());
+    }
+    view->flush();
+    return view->exportTo(path.toStdString());
+}
+
+QString ExportController::filtersOf(const QStringList& formats)
+{
+    QStringList filters{tr("All of these (%1)").arg(QStringLiteral("*.") + formats.join(QStringLiteral(" *.")))};
+    for (const QString& format : formats) {
+        filters << QStringLiteral("%1 (*.%2)").arg(nameOf(format), format);
+    }
+    return filters.join(QStringLiteral(";;"));
+}
+
+QString ExportController::withEnding(const QString& path, const QString& filter, const QStringList& formats)
+{
+    if (path.isEmpty() || !QFileInfo(path).suffix().isEmpty()) {
+        return path;
+    }
+    const auto chosen = std::find_if(formats.begin(), formats.end(), [&](const QString& format) {
+        return filter.endsWith(QStringLiteral("(*.%1)").arg(format));
+    });
+    return path + QLatin1Char('.') + (chosen == formats.end() ? formats.value(0) : *chosen);
+}
+
+void ExportController::ask(const QString& id)
+{
+    const views::View* view = viewOf(id);
+    if (view == nullptr) {
+        emit failed(write(id, {}).error());
+        return;
+    }
+    const NamedView* named = namedBy(id);
+    const QStringList formats = view->exportFormats();
+    const QString name = named != nullptr ? QString::fromLatin1(named->file) : tr("pane");
+    QString filter;
+    const QString chosen =
+        QFileDialog::getSaveFileName(&m_window, tr("Export: %1").arg(view->title()),
+                                     name + QLatin1Char('.') + formats.value(0), filtersOf(formats), &filter);
+    const QString path = withEnding(chosen, filter, formats);
+    if (path.isEmpty()) {
+        return;
+    }
+    const base::Result<void> done = write(id, path);
+    if (done) {
+        emit wrote(path);
+    } else {
+        emit failed(done.error());
+    }
+}
+
+} // namespace retro::app

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/base/result.h"
+#include "views/common/actions.h"
+
+#include <QObject>
+
+class QStackedWidget;
+
+namespace retro::views
+{
+class View;
+}
+
+namespace retro::app
+{
+
+class DockActions;
+
+/// Registers the actions of the menu Export that are not standard: timeline, ledger, layers, classes, promises, log,
+/// and the pane that has the keyboard.
+void addExportActions(views::ActionRegistry& actions);
+
+/// The menu Export: each entry names a view, which writes itself to a file. A view of the workspace on screen comes
+/// before the same one elsewhere. GUI thread.
+class ExportController final : public QObject
+{
+    Q_OBJECT
+
+public:
+    /// `spaces` holds the workspaces; `docks` knows the pane that has the keyboard. The dialog opens over `window`.
+    ExportController(views::ActionRegistry& actions, QStackedWidget& spaces, const DockActions& docks, QWidget& window);
+
+    /// Ids of the entries.
+    [[nodiscard]] static QStringList ids();
+    /// The view that an entry writes; null when the pane that has the keyboard cannot be written.
+    [[nodiscard]] views::View* viewOf(const QString& id) const;
+    /// Writes that view as it is now; the ending says how. Errors: Usage (ending, nothing to show), Output.
+    [[nodiscard]] base::Result<void> write(const QString& id, const QString& path) const;
+    /// What the dialog offers for these endings: all of them, then each by its name. Separated by ";;".
+    [[nodiscard]] static QString filtersOf(const QStringList& formats);
+    /// A path with an ending: that of the chosen filter, or the first format, when `path` has none.
+    [[nodiscard]] static QString withEnding(const QString& path, const QString& filter, const QStringList& formats);
+
+signals:
+    void wrote(const QString& path);
+    void failed(const retro::base::Error& error);
+
+private:
+    void ask(const QString& id);
+
+    QStackedWidget& m_spaces;
+    const DockActions& m_docks;
+    QWidget& m_window;
+};
+
+} // namespace retro::app

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/gui/runcontroller.h"
+
+#include "app/gui/covercontroller.h"
+#include "app/gui/engineworker.h"
+#include "app/gui/questioncheck.h"
+#include "core/engine/target.h"
+#include "views/run/runpanel.h"
+
+namespace retro::app
+{
+
+namespace
+{
+
+/// Whether what the card keeps of two questions is the same: an input or start is of one run only.
+bool keepsTheSame(const views::Question& a, const views::Question& b)
+{
+    return a.target == b.target && a.composite == b.composite && a.preparation == b.preparation;
+}
+
+/// Class `index` of what `target` explains: of the model's output, or of sample 0 of a value that is named.
+QString targetOfClass(const QString& target, std::int64_t index)
+{
+    const auto asked = engine::parseTarget(target.toStdString());
+    if (!asked || asked->kind != engine::TargetRequest::Kind::Value) {
+        return QString::number(index);
+    }
+    return QStringLiteral("%1:0,%2").arg(QString::fromStdString(asked->value)).arg(index);
+}
+
+} // namespace
+
+RunController::RunController(views::RunPanel& panel, EngineWorker& engine, CoverController& cover, QObject* parent)
+    : QObject(parent), m_panel(panel), m_engine(engine), m_cover(cover)
+{
+    connect(&panel, &views::RunPanel::questionChanged, this, &RunController::look);
+    connect(&panel, &views::RunPanel::followChanged, &cover, &CoverController::setFollowing);
+    connect(&panel, &views::RunPanel::rulesTurned, this, [this] {
+        if (m_model) {
+            ExplainJob turned = job();
+            turned.isLive = true;
+            emit jobWanted(turned);
+        }
+    });
+    connect(&panel, &views::RunPanel::askRequested, this, [this] {
+        if (m_model) {
+            emit jobWanted(job());
+        }
+    });
+    connect(&engine, &EngineWorker::checked, this,
+            [this](const std::shared_ptr<const views::QuestionCheck>& check) { m_panel.setCheck(*check); });
+    connect(&engine, &EngineWorker::choicesSaved, &panel, &views::RunPanel::setNote);
+}
+
+void RunController::setModel(engine::LoadedModelPointer model)
+{
+    if (m_model != model) {
+        m_model = std::move(model);
+        m_hasChosen = false;
+        takeOpened();
+    }
+    look();
+}
+
+ExplainJob RunController::job() const
+{
+    const views::Question question = m_panel.question();
+    ExplainJob job;
+    job.model = m_model;
+    job.preparation = optionsOf(question.preparation);
+    if (!question.input.isEmpty()) {
+        job.inputs = {question.input.toStdString()};
+        job.cover = m_cover.coverFor(job.inputs);
+    }
+    job.target = question.target.toStdString();
+    job.start = question.start.toStdString();
+    job.composite = question.composite.toStdString();
+    return job;
+}
+
+void RunController::takeOpened() { m_opened = m_panel.question(); }
+
+ExplainJob RunController::jobOfRun()
+{
+    m_hasChosen = m_hasChosen || !keepsTheSame(m_panel.question(), m_opened);
+    ExplainJob asked = job();
+    asked.isChoice = m_hasChosen;
+    return asked;
+}
+
+void RunController::askClass(std::int64_t index)
+{
+    if (!m_model) {
+        emit said(tr("A recorded run answers one question. Open its model to explain another class."));
+        return;
+    }
+    views::Question question = m_panel.question();
+    question.target = targetOfClass(question.target, index);
+    m_panel.setQuestion(question);
+    emit jobWanted(job());
+}
+
+void RunController::look()
+{
+    if (m_model && !m_panel.question().input.isEmpty()) {
+        m_engine.check(job());
+    }
+}
+
+} // namespace retro::app

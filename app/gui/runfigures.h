@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/trace/ledgersummary.h"
+#include "core/trace/runstate.h"
+
+namespace retro::app
+{
+
+/// How much relevance there is at a step, and whether the books explain the rest.
+struct RelevanceNow
+{
+    bool isAudited = false;
+    double sum = 0;           ///< arrived at inputs or on its way
+    double unexplained = 0;   ///< what the books cannot account for so far
+    bool isExplained = false; ///< unexplained is rounding: at most 1e-4 of what started
+};
+
+/// Relevance at any step of a run from its ledger, summed once. Plain value.
+class RunFigures
+{
+public:
+    RunFigures() = default;
+    explicit RunFigures(const trace::Run& run) : m_summary(trace::summarise(run)) {}
+    [[nodiscard]] RelevanceNow at(const trace::RunState& state) const;
+
+private:
+    trace::LedgerSummary m_summary;
+};
+
+} // namespace retro::app

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/gui/shell/closeguard.h"
+
+#include <QTimer>
+#include <QWidget>
+
+namespace retro::app
+{
+
+CloseGuard::CloseGuard(QWidget& window) : QObject(&window), m_window(window)
+{
+    m_patience = new QTimer(this);
+    m_patience->setSingleShot(true);
+    m_patience->setInterval(kPatienceMilliseconds);
+    connect(m_patience, &QTimer::timeout, this, [this] {
+        qWarning("The job did not stop within %d ms; leaving it behind.", kPatienceMilliseconds);
+        finish();
+        emit abandoned();
+    });
+}
+
+bool CloseGuard::mayClose(bool isBusy)
+{
+    if (!isBusy || m_isOver) {
+        return true;
+    }
+    m_isClosing = true;
+    m_window.hide();
+    m_patience->start();
+    return false;
+}
+
+void CloseGuard::jobEnded()
+{
+    if (m_isClosing) {
+        finish();
+    }
+}
+
+void CloseGuard::finish()
+{
+    m_patience->stop();
+    m_isClosing = false;
+    m_isOver = true;
+    m_window.close();
+}
+
+} // namespace retro::app

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/gui/shell/keyspage.h"
+
+#include "app/gui/shell/preferences.h"
+#include "views/common/fonts.h"
+
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QKeySequenceEdit>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QTableView>
+
+#include <algorithm>
+
+namespace retro::app
+{
+
+using views::ActionRegistry;
+using views::fonts::px;
+
+namespace
+{
+
+QString native(const QKeySequence& key) { return key.toString(QKeySequence::NativeText); }
+
+} // namespace
+
+KeysModel::KeysModel(ActionRegistry& actions, QObject* parent) : QAbstractTableModel(parent), m_actions(actions)
+{
+    connect(&actions, &ActionRegistry::keyChanged, this, &KeysModel::showKey);
+    take();
+}
+
+void KeysModel::setFilter(const QString& words)
+{
+    m_filter = words.trimmed();
+    take();
+}
+
+void KeysModel::take()
+{
+    beginResetModel();
+    m_rows.clear();
+    for (QAction* action : m_actions.all()) {
+        const QString text = ActionRegistry::plainText(*action) + QLatin1Char(' ') + native(action->shortcut());
+        if (action->isVisible() && text.contains(m_filter, Qt::CaseInsensitive)) {
+            m_rows.push_back(action);
+        }
+    }
+    endResetModel();
+}
+
+void KeysModel::showKey(const QString& id)
+{
+    const auto at = std::find_if(m_rows.begin(), m_rows.end(), [&](const QAction* a) { return a->objectName() == id; });
+    if (at != m_rows.end()) {
+        const int row = static_cast<int>(at - m_rows.begin());
+        emit dataChanged(index(row, Key), index(row, First));
+    }
+}
+
+int KeysModel::rowCount(const QModelIndex& parent) const
+{
+    return parent.isValid() ? 0 : static_cast<int>(m_rows.size());
+}
+
+int KeysModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
+
+QString KeysModel::textOf(const QAction& action, int column) const
+{
+    const QKeySequence first = m_actions.defaultKey(action.objectName());
+    switch (column) {
+    case Action:
+        return ActionRegistry::plainText(action);
+    case Key:
+        return native(action.shortcut());
+    default:
+        return first == action.shortcut() ? QString() : native(first);
+    }
+}
+
+QVariant KeysModel::data(const QModelIndex& index, int role) const
+{
+    if (!index.isValid()) {
+        return {};
+    }
+    const QAction& action = actionAt(index.row());
+    const bool isChanged = m_actions.defaultKey(action.objectName()) != action.shortcut();
+    switch (role) {
+    case Qt::DisplayRole:
+        return textOf(action, index.column());
+    case Qt::ToolTipRole:
+        return action.statusTip();
+    case Qt::FontRole:
+        return index.column() == Action
+                   ? QVariant()
+                   : views::fonts::numbers(isChanged && index.column() == Key ? QFont::DemiBold : QFont::Normal);
+    default:
+        return {};
+    }
+}
+
+QVariant KeysModel::headerData(int section, Qt::Orientation orientation, int role) const
+{
+    if (orientation != Qt::Horizontal || role != Qt::DisplayRole) {
+        return QAbstractTableModel::headerData(section, orientation, role);
+    }
+    return QStringList{tr("Action"), tr("Key"), tr("At first")}.value(section);
+}
+
+KeysPage::KeysPage(ActionRegistry& actions, Preferences& preferences, QWidget* parent)
+    : QWidget(parent), m_actions(actions), m_preferences(preferences), m_model(actions)
+{
+    m_filter = new QLineEdit(this);
+    m_filter->setPlaceholderText(tr("Find an action or a key"));
+    m_filter->setAccessibleName(tr("Find an action or a key"));
+    m_filter->setToolTip(tr("Shows only actions that have these words"));
+    m_filter->setClearButtonEnabled(true);
+    m_table = new QTableView(this);
+    m_table->setModel(&m_model);
+    m_table->setAccessibleName(tr("Actions and their keys"));
+    m_table->setToolTip(tr("Choose an action, then type its new key below"));
+    m_table->setShowGrid(false);
+    m_table->setAlternatingRowColors(true);
+    m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
+    m_table->setSelectionMode(QAbstractItemView::SingleSelection);
+    m_table->setTabKeyNavigation(false);
+    m_table->verticalHeader()->hide();
+    m_table->verticalHeader()->setDefaultSectionSize(px(24));
+    QHeaderView* header = m_table->horizontalHeader();
+    header->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+    header->setSectionResizeMode(KeysModel::Action, QHeaderView::Stretch);
+    header->resizeSection(KeysModel::Key, px(150));
+    header->resizeSection(KeysModel::First, px(150));
+    makeEditor();
+    connect(m_filter, &QLineEdit::textChanged, &m_model, &KeysModel::setFilter);
+    connect(&m_model, &QAbstractItemModel::modelReset, this, &KeysPage::showChosen);
+    connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &KeysPage::showChosen);
+    showChosen();
+}
+
+void KeysPage::makeEditor()
+{
+    m_key = new QKeySequenceEdit(this);
+    m_key->setAccessibleName(tr("New key"));
+    m_key->setToolTip(tr("Press the new key here"));
+    m_set = new QPushButton(tr("Set"), this);
+    m_set->setToolTip(tr("Give the action this key"));
+    m_none = new QPushButton(tr("No key"), this);
+    m_none->setToolTip(tr("Leave the action without a key"));
+    m_first = new QPushButton(tr("As at first"), this);
+    m_first->setToolTip(tr("Give the action the key that it had at first"));
+    auto* all = new QPushButton(tr("All as at first"), this);
+    all->setToolTip(tr("Give every action the key that it had at first"));
+    m_conflict = new QLabel(this);
+    m_conflict->setTextFormat(Qt::PlainText);
+    m_conflict->setWordWrap(true);
+    m_conflict->setMinimumHeight(px(20));
+    auto* row = new QHBoxLayout;
+    row->addWidget(m_key, 1);
+    for (QPushButton* button : {m_set, m_none, m_first, all}) {
+        button->setAutoDefault(false);
+        row->addWidget(button);
+    }
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(px(16), px(14), px(16), px(8));
+    column->setSpacing(px(8));
+    column->addWidget(m_filter);
+    column->addWidget(m_table, 1);
+    column->addLayout(row);
+    column->addWidget(m_conflict);
+    connect(m_key, &QKeySequenceEdit::keySequenceChanged, this, &KeysPage::showConflict);
+    connect(m_set, &QPushButton::clicked, this, [this] { assign(m_key->keySequence()); });
+    connect(m_none, &QPushButton::clicked, this, [this] { assign({}); });
+    connect(m_first, &QPushButton::clicked, this, [this] { assign(m_actions.defaultKey(chosen()->objectName())); });
+    connect(all, &QPushButton::clicked, this, [this] {
+        m_preferences.resetKeys();
+        showChosen();
+    });
+}
+
+QAction* KeysPage::chosen() const
+{
+    const QModelIndex current = m_table->currentIndex();
+    return current.isValid() ? &m_model.actionAt(current.row()) : nullptr;
+}
+
+void KeysPage::showChosen()
+{
+    const QAction* action = chosen();
+    for (QWidget* widget :
+         {static_cast<QWidget*>(m_key), static_cast<QWidget*>(m_none), static_cast<QWidget*>(m_first)}) {
+        widget->setEnabled(action != nullptr);
+    }
+    m_key->setKeySequence(action == nullptr ? QKeySequence() : action->shortcut());
+    showConflict();
+}
+
+void KeysPage::showConflict()
+{
+    const QAction* action = chosen();
+    const QKeySequence key = m_key->keySequence();
+    m_set->setEnabled(action != nullptr && !key.isEmpty() && key != action->shortcut());
+    if (action == nullptr) {
+        m_conflict->setText(tr("Choose an action, then press its new key in the field."));
+        return;
+    }
+    const QAction* owner = m_actions.ownerOf(key, action->objectName());
+    m_set->setText(owner == nullptr ? tr("Set") : tr("Take it"));
+    m_conflict->setText(
+        owner == nullptr
+            ? QString()
+            : tr("%1 is the key of “%2”, which would have none.").arg(native(key), ActionRegistry::plainText(*owner)));
+}
+
+void KeysPage::assign(const QKeySequence& key)
+{
+    if (const QAction* action = chosen()) {
+        m_preferences.setKey(action->objectName(), key);
+        showChosen();
+    }
+}
+
+} // namespace retro::app

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/gui/shell/preferences.h"
+
+#include "app/gui/shell/recentfiles.h"
+#include "app/gui/workspace.h"
+#include "views/common/actions.h"
+#include "views/common/motion.h"
+
+#include <QApplication>
+#include <QSettings>
+
+#include <algorithm>
+
+namespace retro::app
+{
+
+namespace
+{
+
+/// Number of the arrangement of docks: goes up when docks come, go or are renamed, so that an old layout is not used.
+constexpr int kLayoutVersion = 1;
+
+QString layoutName(const Workspace& space) { return QStringLiteral("layout/") + space.id(); }
+
+} // namespace
+
+Preferences::Preferences(views::ActionRegistry& actions, RecentFiles& recent, QList<Workspace*> spaces, QObject* parent)
+    : QObject(parent), m_actions(actions), m_recent(recent), m_spaces(std::move(spaces))
+{
+    m_settings.theme = views::ThemeHub::instance().choice();
+    connect(&recent, &RecentFiles::changed, this, [this] {
+        m_settings.recentFiles = m_recent.files();
+        write();
+    });
+    for (const QAction* action : actions.all()) {
+        connect(action, &QAction::triggered, this, [this] {
+            m_settings.usedActions = m_actions.used();
+            write();
+        });
+    }
+}
+
+void Preferences::useStore(QSettings& store)
+{
+    m_store = nullptr; // what is being applied needs not be written
+    m_settings = readSettings(store);
+    apply();
+    m_store = &store;
+}
+
+void Preferences::apply()
+{
+    const Settings settings = m_settings;
+    m_actions.setUsed(settings.usedActions);
+    m_recent.setFiles(settings.recentFiles);
+    setTheme(settings.theme);
+    setHints(settings.hasHints);
+    setMotionReduced(settings.isMotionReduced);
+    applyKeys();
+    m_settings = settings;
+    emit changed();
+}
+
+void Preferences::applyKeys()
+{
+    for (auto at = m_settings.keys.begin(); at != m_settings.keys.end(); ++at) {
+        if (m_actions.find(at.key()) != nullptr) {
+            m_actions.setKey(at.key(), QKeySequence::fromString(at.value(), QKeySequence::PortableText));
+        }
+    }
+}
+
+void Preferences::setTheme(views::ThemeChoice theme)
+{
+    m_settings.theme = theme;
+    views::ThemeHub::instance().setChoice(theme);
+    write();
+    emit changed();
+}
+
+void Preferences::setHints(bool hasHints)
+{
+    m_settings.hasHints = hasHints;
+    for (Workspace* space : m_spaces) {
+        space->setHintsShown(hasHints);
+    }
+    write();
+    emit changed();
+}
+
+void Preferences::setMotionReduced(bool isReduced)
+{
+    m_settings.isMotionReduced = isReduced;
+    views::setMotionReduced(isReduced);
+    for (const Qt::UIEffect effect : {Qt::UI_AnimateMenu, Qt::UI_FadeMenu, Qt::UI_AnimateCombo, Qt::UI_AnimateTooltip,
+                                      Qt::UI_FadeTooltip, Qt::UI_AnimateToolBox}) {
+        QApplication::setEffectEnabled(effect, !isReduced);
+    }
+    write();
+    emit changed();
+}
+
+void Preferences::setFontScale(double scale)
+{
+    m_settings.fontScale = std::clamp(scale, Settings::kLeastFontScale, Settings::kMostFontScale);
+    write();
+    emit changed();
+}
+
+void Preferences::keepKey(const QString& id)
+{
+    const QKeySequence key = m_actions.at(id).shortcut();
+    if (key == m_actions.defaultKey(id)) {
+        m_settings.keys.remove(id);
+    } else {
+        m_settings.keys.insert(id, key.toString(QKeySequence::PortableText));
+    }
+}
+
+void Preferences::setKey(const QString& id, const QKeySequence& key)
+{
+    if (const QAction* owner = m_actions.ownerOf(key, id)) {
+        const QString other = owner->objectName();
+        m_actions.setKey(other, {});
+        keepKey(other);
+    }
+    m_actions.setKey(id, key);
+    keepKey(id);
+    write();
+    emit changed();
+}
+
+void Preferences::resetKeys()
+{
+    m_settings.keys.clear();
+    for (const QAction* action : m_actions.all()) {
+        m_actions.setKey(action->objectName(), m_actions.defaultKey(action->objectName()));
+    }
+    write();
+    emit changed();
+}
+
+bool Preferences::restoreLayouts()
+{
+    bool isRestored = false;
+    for (Workspace* space : m_spaces) {
+        const QByteArray layout = m_store == nullptr ? QByteArray() : m_store->value(layoutName(*space)).toByteArray();
+        isRestored = (!layout.isEmpty() && space->takeLayout(layout, kLayoutVersion)) || isRestored;
+    }
+    return isRestored;
+}
+
+void Preferences::saveLayouts()
+{
+    for (const Workspace* space : m_spaces) {
+        if (m_store != nullptr && space->wasShown()) {
+            m_store->setValue(layoutName(*space), space->saveState(kLayoutVersion));
+        }
+    }
+}
+
+void Preferences::write()
+{
+    if (m_store != nullptr) {
+        writeSettings(*m_store, m_settings);
+    }
+}
+
+} // namespace retro::app

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/gui/shell/preferencesdialog.h"
+
+#include "app/gui/shell/keyspage.h"
+#include "app/gui/shell/preferences.h"
+#include "views/common/elidedlabel.h"
+#include "views/common/fonts.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QDialogButtonBox>
+#include <QFormLayout>
+#include <QTabWidget>
+#include <QVBoxLayout>
+
+#include <array>
+#include <cmath>
+
+namespace retro::app
+{
+
+using views::fonts::px;
+
+namespace
+{
+constexpr std::array kPercents{80, 90, 100, 110, 125, 150, 175, 200};
+}
+
+PreferencesDialog::PreferencesDialog(views::ActionRegistry& actions, Preferences& preferences, QWidget* parent)
+    : QDialog(parent), m_preferences(preferences)
+{
+    setWindowTitle(tr("Preferences"));
+    setAttribute(Qt::WA_DeleteOnClose);
+    auto* tabs = new QTabWidget(this);
+    tabs->setDocumentMode(true);
+    tabs->addTab(makeLooks(), tr("Looks"));
+    tabs->addTab(new KeysPage(actions, preferences, tabs), tr("Keys"));
+    auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, this);
+    connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, px(8));
+    column->addWidget(tabs, 1);
+    auto* foot = new QVBoxLayout;
+    foot->setContentsMargins(px(16), 0, px(16), 0);
+    foot->addWidget(buttons);
+    column->addLayout(foot);
+    resize(px(640), px(560));
+}
+
+QWidget* PreferencesDialog::makeLooks()
+{
+    auto* page = new QWidget(this);
+    auto* form = new QFormLayout(page);
+    form->setContentsMargins(px(16), px(18), px(16), px(8));
+    form->setHorizontalSpacing(px(20));
+    form->setVerticalSpacing(px(12));
+    addTheme(*form);
+    addTextSize(*form);
+    auto* hints = new QCheckBox(tr("Say in one sentence what each pane shows"), page);
+    hints->setToolTip(tr("The line under the name of a pane"));
+    hints->setChecked(m_preferences.settings().hasHints);
+    connect(hints, &QCheckBox::toggled, &m_preferences, &Preferences::setHints);
+    form->addRow(tr("Sentences"), hints);
+    auto* motion = new QCheckBox(tr("Nothing moves by itself"), page);
+    motion->setToolTip(tr("What would glide or pulse is shown at its end at once; playing a run goes on"));
+    motion->setChecked(m_preferences.settings().isMotionReduced);
+    connect(motion, &QCheckBox::toggled, &m_preferences, &Preferences::setMotionReduced);
+    form->addRow(tr("Reduced motion"), motion);
+    return page;
+}
+
+void PreferencesDialog::addTheme(QFormLayout& form)
+{
+    auto* theme = new QComboBox(this);
+    theme->addItems({tr("As the desktop"), tr("Light"), tr("Dark")});
+    theme->setCurrentIndex(static_cast<int>(m_preferences.settings().theme));
+    theme->setAccessibleName(tr("Colours"));
+    theme->setToolTip(tr("Light or dark"));
+    connect(theme, &QComboBox::activated, this,
+            [this](int index) { m_preferences.setTheme(static_cast<views::ThemeChoice>(index)); });
+    connect(&m_preferences, &Preferences::changed, theme,
+            [this, theme] { theme->setCurrentIndex(static_cast<int>(m_preferences.settings().theme)); });
+    form.addRow(tr("Colours"), theme);
+}
+
+void PreferencesDialog::addTextSize(QFormLayout& form)
+{
+    auto* size = new QComboBox(this);
+    for (const int percent : kPercents) {
+        size->addItem(tr("%1 %").arg(percent), percent);
+    }
+    const int now = static_cast<int>(std::lround(m_preferences.settings().fontScale * 100));
+    size->setCurrentIndex(size->findData(now));
+    size->setAccessibleName(tr("Size of the text"));
+    size->setToolTip(tr("100 % is 13 pixels"));
+    auto* note = new views::ElidedLabel(tr("Takes effect when Retrograde starts next."), views::Role::Text2,
+                                        views::fonts::label(), this);
+    note->hide();
+    connect(size, &QComboBox::activated, this, [this, size, note] {
+        m_preferences.setFontScale(size->currentData().toInt() / 100.0);
+        note->show();
+    });
+    form.addRow(tr("Size of the text"), size);
+    form.addRow(QString(), note);
+}
+
+} // namespace retro::app

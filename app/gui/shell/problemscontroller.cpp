@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/gui/shell/problemscontroller.h"
+
+#include "core/ops/registry.h"
+#include "core/trace/ledgersummary.h"
+#include "views/common/actions.h"
+#include "views/common/docktitle.h"
+#include "views/common/fonts.h"
+#include "views/common/icons.h"
+#include "views/common/numbertext.h"
+#include "views/common/theme.h"
+#include "views/problems/problemspanel.h"
+
+#include <QDockWidget>
+#include <QMainWindow>
+#include <QPainter>
+#include <QStatusBar>
+#include <QTableView>
+
+#include <cmath>
+
+namespace retro::app
+{
+
+namespace
+{
+
+using views::Problem;
+using views::ProblemOrigin;
+using views::Role;
+using views::Severity;
+using views::fonts::px;
+
+/// More of one kind are counted in a last line.
+constexpr std::size_t kMost = 50;
+/// Share of what arrived at a node; the graph marks the same nodes with ✕.
+constexpr double kUnexplained = 1e-6;
+constexpr int kFirstHeight = 156;
+
+void addRest(std::vector<Problem>& problems, std::size_t left, ProblemOrigin origin)
+{
+    if (left > 0) {
+        problems.push_back({Severity::Warning, origin, ProblemsController::tr("And %1 more of this kind.").arg(left)});
+    }
+}
+
+double unexplainedShare(const trace::NodeBalance& balance)
+{
+    return balance.magnitude > 0 ? std::abs(balance.unexplained) / balance.magnitude : std::abs(balance.unexplained);
+}
+
+std::optional<Problem> problemOf(const trace::NodeBalance& balance)
+{
+    Problem problem{Severity::Warning, ProblemOrigin::Run};
+    problem.node = balance.node;
+    if (!std::isfinite(balance.arrived) || !std::isfinite(balance.handedOn)) {
+        problem.severity = Severity::Error;
+        problem.what = ProblemsController::tr("Relevance is not a finite number here.");
+        problem.remedy = ProblemsController::tr("Look at the values of this layer; a larger epsilon often helps.");
+        return problem;
+    }
+    if (unexplainedShare(balance) <= kUnexplained) {
+        return std::nullopt;
+    }
+    problem.what = ProblemsController::tr("%1 % of the relevance that arrived is unexplained.")
+                       .arg(views::fixedText(unexplainedShare(balance) * 100, 4));
+    problem.remedy = ProblemsController::tr("Compare the rule of this layer in the inspector with what it should be.");
+    return problem;
+}
+
+std::size_t openPromises(const trace::Run& run)
+{
+    std::size_t opened = 0;
+    std::size_t completed = 0;
+    for (const trace::Event& e : run.events) {
+        opened += e.kind == event::EventKind::NewPromise ? 1 : 0;
+        completed += e.kind == event::EventKind::Complete ? 1 : 0;
+    }
+    return opened - std::min(opened, completed);
+}
+
+} // namespace
+
+std::vector<Problem> problemsOf(const engine::LoadedModel& model)
+{
+    std::vector<Problem> problems;
+    const auto missing = ops::unsupported(*model.graph());
+    for (const ops::UnsupportedNode& node : missing) {
+        if (problems.size() == kMost) {
+            break;
+        }
+        Problem problem{Severity::Error, ProblemOrigin::Model};
+        problem.what =
+            ProblemsController::tr("%1 cannot be run: %2")
+                .arg(QString::fromStdString(model.graph()->labelOf(node.node)), QString::fromStdString(node.reason));
+        problem.remedy = ProblemsController::tr("The graph can be looked at; the model cannot be explained.");
+        problem.node = node.node;
+        problems.push_back(std::move(problem));
+    }
+    addRest(problems, missing.size() - problems.size(), ProblemOrigin::Model);
+    return problems;
+}
+
+std::vector<Problem> problemsOf(const trace::Run& run)
+{
+    std::vector<Problem> problems;
+    std::size_t left = 0;
+    for (const trace::NodeBalance& balance : trace::summarise(run).nodes) {
+        auto problem = problemOf(balance);
+        if (problem && problems.size() < kMost) {
+            problems.push_back(std::move(*problem));
+        } else if (problem) {
+            ++left;
+        }
+    }
+    addRest(problems, left, ProblemOrigin::Run);
+    if (const std::size_t open = openPromises(run); open > 0) {
+        problems.push_back({Severity::Warning, ProblemOrigin::Run,
+                            ProblemsController::tr("%1 promises were not fulfilled by the end of the run.").arg(open),
+                            ProblemsController::tr("The promise list says what each one waits for.")});
+    }
+    return problems;
+}
+
+ProblemBadge::ProblemBadge(const views::ProblemList& list, QWidget* parent) : QAbstractButton(parent), m_list(list)
+{
+    setFocusPolicy(Qt::TabFocus);
+    setCheckable(true);
+    connect(&list, &views::ProblemList::changed, this, &ProblemBadge::take);
+    take();
+}
+
+void ProblemBadge::take()
+{
+    const int errors = m_list.count(Severity::Error);
+    const int warnings = m_list.count(Severity::Warning);
+    QStringList parts;
+    if (errors > 0) {
+        parts << (errors == 1 ? tr("1 error") : tr("%1 errors").arg(errors));
+    }
+    if (warnings > 0) {
+        parts << (warnings == 1 ? tr("1 warning") : tr("%1 warnings").arg(warnings));
+    }
+    setText(parts.isEmpty() ? tr("No problems") : parts.join(QStringLiteral(", ")));
+    setAccessibleName(tr("Problems: %1").arg(text()));
+    updateGeometry();
+    update();
+}
+
+QSize ProblemBadge::sizeHint() const
+{
+    const double width = views::fonts::widthOf(views::fonts::label(), text());
+    return {static_cast<int>(std::ceil(width)) + px(16 + 14 + 6), px(22)};
+}
+
+void ProblemBadge::paintGround(QPainter& painter) const
+{
+    const views::Theme& colors = views::theme(this);
+    if (underMouse() || isChecked() || hasFocus()) {
+        painter.setPen(hasFocus() ? QPen(colors[Role::Accent], 1) : QPen(Qt::NoPen));
+        painter.setBrush(colors[isChecked() ? Role::Sel : Role::Button]);
+        painter.drawRoundedRect(QRectF(rect()).adjusted(1.5, 1.5, -1.5, -1.5), 3, 3);
+    }
+}
+
+void ProblemBadge::paintEvent(QPaintEvent* /*event*/)
+{
+    const views::Theme& colors = views::theme(this);
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    paintGround(painter);
+    const bool isError = m_list.count(Severity::Error) > 0;
+    const QString icon = isError ? QStringLiteral("close") : QStringLiteral("warning");
+    const Role calm = m_list.all().empty() ? Role::Text3 : Role::SearchText;
+    QRectF box = QRectF(rect()).adjusted(px(8), 0, -px(6), 0);
+    const int side = px(14);
+    painter.drawPixmap(QPointF(box.left(), box.center().y() - side / 2.0),
+                       views::icons::pixmap(icon, side, colors[isError ? Role::AlarmText : calm], devicePixelRatioF()));
+    box.setLeft(box.left() + side + px(6));
+    painter.setFont(views::fonts::label());
+    painter.setPen(colors[isError ? Role::AlarmText : Role::Text]);
+    painter.drawText(box, Qt::AlignVCenter | Qt::AlignLeft, text());
+}
+
+ProblemsController::ProblemsController(QMainWindow& window, views::ActionRegistry& actions,
+                                       const WorkspaceContext& context)
+    : QObject(&window), m_window(window)
+{
+    m_panel = new views::ProblemsPanel(m_list, context.model, context.cursor, context.selection, &window);
+    m_dock = new QDockWidget(tr("Problems"), &window);
+    m_dock->setObjectName(QStringLiteral("problems"));
+    m_dock->setFeatures(QDockWidget::DockWidgetClosable);
+    m_dock->setAllowedAreas(Qt::BottomDockWidgetArea);
+    m_dock->setWidget(m_panel);
+    auto* title = new views::DockTitle(*m_dock);
+    m_dock->setTitleBarWidget(title);
+    window.addDockWidget(Qt::BottomDockWidgetArea, m_dock);
+    m_dock->hide();
+    auto* badge = new ProblemBadge(m_list, &window);
+    window.statusBar()->addPermanentWidget(badge);
+    QAction& action = actions.at(QStringLiteral("window.problems"));
+    badge->setToolTip(action.toolTip());
+    connect(&action, &QAction::triggered, this, &ProblemsController::showList);
+    connect(badge, &QAbstractButton::clicked, &action, &QAction::trigger);
+    connect(m_dock, &QDockWidget::visibilityChanged, this, [this, &action, badge] {
+        action.setChecked(!m_dock->isHidden());
+        badge->setChecked(!m_dock->isHidden());
+    });
+    connect(&m_list, &views::ProblemList::changed, title, [this, title] {
+        title->setSubject(m_list.all().empty() ? QString() : QString::number(m_list.all().size()));
+    });
+    connect(&m_list, &views::ProblemList::errorAdded, this, &ProblemsController::open);
+}
+
+void ProblemsController::open()
+{
+    m_dock->show();
+    if (!m_hasHeight) {
+        m_hasHeight = true;
+        m_window.resizeDocks({m_dock}, {px(kFirstHeight)}, Qt::Vertical);
+    }
+}
+
+void ProblemsController::showList(bool isShown)
+{
+    if (!isShown) {
+        m_dock->hide();
+        return;
+    }
+    open();
+    m_panel->table().setFocus(Qt::ShortcutFocusReason);
+}
+
+void ProblemsController::addError(ProblemOrigin origin, const QString& what, const QString& remedy)
+{
+    m_list.add({Severity::Error, origin, what, remedy});
+}
+
+void ProblemsController::clear()
+{
+    for (const auto origin : {ProblemOrigin::Job, ProblemOrigin::File, ProblemOrigin::Model, ProblemOrigin::Run}) {
+        m_list.clear(origin);
+    }
+}
+
+void ProblemsController::takeModel(const engine::LoadedModel& model)
+{
+    m_list.clear(ProblemOrigin::Run);
+    m_list.replace(ProblemOrigin::Model, problemsOf(model));
+}
+
+void ProblemsController::takeRun(const trace::Run& run)
+{
+    m_list.clear(ProblemOrigin::Job);
+    m_list.replace(ProblemOrigin::Run, problemsOf(run));
+}
+
+} // namespace retro::app

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QObject>
+
+#include "app/gui/workspaces.h"
+#include "core/engine/loadmodel.h"
+#include "views/problems/problemlist.h"
+
+#include <QAbstractButton>
+
+class QDockWidget;
+class QMainWindow;
+class QPainter;
+
+namespace retro::views
+{
+class ActionRegistry;
+class ProblemsPanel;
+} // namespace retro::views
+
+namespace retro::app
+{
+
+/// What may mislead in a model that was read: operators that cannot be run, one problem each up to a limit.
+[[nodiscard]] std::vector<views::Problem> problemsOf(const engine::LoadedModel& model);
+/// What may mislead in a run: nodes where relevance is unexplained or not finite, worst first, and promises that were
+/// not fulfilled.
+[[nodiscard]] std::vector<views::Problem> problemsOf(const trace::Run& run);
+
+/// Number of problems at the right end of the status bar; a click shows the list.
+class ProblemBadge final : public QAbstractButton
+{
+    Q_OBJECT
+
+public:
+    explicit ProblemBadge(const views::ProblemList& list, QWidget* parent = nullptr);
+
+    [[nodiscard]] QSize sizeHint() const override;
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+
+private:
+    void take();
+    void paintGround(QPainter& painter) const;
+    const views::ProblemList& m_list;
+};
+
+/// The list of problems at the bottom of the window, under every workspace, and its badge. Opens by itself when an
+/// error comes. GUI thread.
+class ProblemsController final : public QObject
+{
+    Q_OBJECT
+
+public:
+    ProblemsController(QMainWindow& window, views::ActionRegistry& actions, const WorkspaceContext& context);
+
+    [[nodiscard]] views::ProblemList& list() { return m_list; }
+    [[nodiscard]] views::ProblemsPanel& panel() const { return *m_panel; }
+    [[nodiscard]] QDockWidget& dock() const { return *m_dock; }
+    /// A job or a file operation went wrong.
+    void addError(views::ProblemOrigin origin, const QString& what, const QString& remedy);
+    /// Another model was read; what was said of the one before goes.
+    void takeModel(const engine::LoadedModel& model);
+    /// A run is there: errors of jobs before go.
+    void takeRun(const trace::Run& run);
+    /// Nothing is open any more.
+    void clear();
+
+private:
+    void open();
+    void showList(bool isShown);
+
+    QMainWindow& m_window;
+    views::ProblemList m_list;
+    views::ProblemsPanel* m_panel = nullptr;
+    QDockWidget* m_dock = nullptr;
+    bool m_hasHeight = false;
+};
+
+} // namespace retro::app

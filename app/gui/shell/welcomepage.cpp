@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/gui/shell/welcomepage.h"
+
+#include "app/gui/embeddedsample.h"
+#include "app/gui/shell/recentfiles.h"
+#include "views/common/actions.h"
+#include "views/common/elidedlabel.h"
+#include "views/common/fonts.h"
+#include "views/common/icons.h"
+#include "views/common/style.h"
+#include "views/common/theme.h"
+
+#include <QFileInfo>
+#include <QLabel>
+#include <QPainter>
+#include <QPushButton>
+#include <QVBoxLayout>
+
+namespace retro::app
+{
+
+namespace
+{
+
+using views::ElidedLabel;
+using views::Role;
+using views::fonts::px;
+
+constexpr int kWidth = 840;
+constexpr int kRowsShown = 6;
+constexpr int kPicture = 116;
+
+ElidedLabel* makeHeading(const QString& text, QWidget* parent)
+{
+    return new ElidedLabel(text, Role::Text, views::fonts::content(QFont::DemiBold), parent);
+}
+
+QLabel* makeText(const QString& text, QWidget* parent)
+{
+    auto* label = new QLabel(text, parent);
+    label->setTextFormat(Qt::PlainText);
+    label->setWordWrap(true);
+    return label;
+}
+
+/// A button that does what an action does; it says so and follows whether that is possible.
+QPushButton* makeButton(QAction& action, QWidget* parent)
+{
+    auto* button = new QPushButton(views::ActionRegistry::plainText(action), parent);
+    button->setToolTip(action.toolTip());
+    button->setAccessibleDescription(action.statusTip());
+    QObject::connect(button, &QPushButton::clicked, &action, &QAction::trigger);
+    return button;
+}
+
+} // namespace
+
+RecentRow::RecentRow(const QString& path, QWidget* parent)
+    : QAbstractButton(parent), m_folder(RecentFiles::folderText(path))
+{
+    setText(QFileInfo(path).fileName());
+    setToolTip(path);
+    setAccessibleName(tr("Open %1 in %2").arg(text(), m_folder));
+    setFocusPolicy(Qt::StrongFocus);
+    setCursor(Qt::PointingHandCursor);
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+}
+
+QSize RecentRow::sizeHint() const { return {px(240), px(42)}; }
+
+void RecentRow::paintEvent(QPaintEvent* /*event*/)
+{
+    const views::Theme& colors = views::theme(this);
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    if (underMouse() || hasFocus()) {
+        painter.setPen(hasFocus() ? QPen(colors[Role::Accent], 1) : QPen(Qt::NoPen));
+        painter.setBrush(colors[Role::Sel]);
+        painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
+    }
+    const int side = px(16);
+    const QRectF box = QRectF(rect()).adjusted(px(8), px(3), -px(8), -px(3));
+    painter.drawPixmap(QPointF(box.left(), box.center().y() - side / 2.0),
+                       views::icons::pixmap(QStringLiteral("recent"), side, colors[Role::Text3], devicePixelRatioF()));
+    const QRectF words = box.adjusted(side + px(10), 0, 0, 0);
+    const auto line = [&](const QRectF& place, const QString& shown, const QFont& font, Role role) {
+        painter.setFont(font);
+        painter.setPen(colors[role]);
+        const int room = static_cast<int>(place.width());
+        painter.drawText(place, Qt::AlignVCenter | Qt::AlignLeft,
+                         painter.fontMetrics().elidedText(shown, Qt::ElideMiddle, room));
+    };
+    const double half = words.height() / 2;
+    line({words.left(), words.top(), words.width(), half}, text(), views::fonts::content(), Role::Text);
+    line({words.left(), words.top() + half, words.width(), half}, m_folder, views::fonts::small(), Role::Text3);
+}
+
+WelcomePage::WelcomePage(const views::ActionRegistry& actions, RecentFiles& recent, QWidget* parent)
+    : QWidget(parent), m_actions(actions), m_recent(recent)
+{
+    setAccessibleName(tr("Welcome"));
+    auto* middle = new QWidget(this);
+    middle->setMaximumWidth(px(kWidth));
+    auto* column = new QVBoxLayout(middle);
+    column->setContentsMargins(px(24), px(24), px(24), px(24));
+    column->setSpacing(px(28));
+    column->addWidget(makeHead(middle));
+    auto* halves = new QHBoxLayout;
+    halves->setSpacing(px(48));
+    halves->addWidget(makeFiles(middle), 1, Qt::AlignTop);
+    halves->addWidget(makeSample(middle), 1, Qt::AlignTop);
+    column->addLayout(halves);
+    auto* drop = makeText(tr("Or drop a model (.onnx) or a recorded run (.retro) anywhere on this window."), middle);
+    drop->setAlignment(Qt::AlignCenter);
+    drop->setMinimumHeight(px(56));
+    m_drop = drop;
+    column->addWidget(drop);
+    auto* outer = new QVBoxLayout(this);
+    outer->setContentsMargins(0, 0, 0, 0);
+    outer->addStretch(2);
+    auto* row = new QHBoxLayout;
+    row->addStretch(1);
+    row->addWidget(middle, 100);
+    row->addStretch(1);
+    outer->addLayout(row);
+    outer->addStretch(3);
+    connect(&recent, &RecentFiles::changed, this, &WelcomePage::listRecent);
+    connect(&views::ThemeHub::instance(), &views::ThemeHub::changed, this, qOverload<>(&QWidget::update));
+    listRecent();
+}
+
+QWidget* WelcomePage::makeHead(QWidget* parent)
+{
+    auto* head = new QWidget(parent);
+    auto* row = new QHBoxLayout(head);
+    row->setContentsMargins(0, 0, 0, 0);
+    row->setSpacing(px(18));
+    m_logo = new QWidget(head);
+    m_logo->setFixedSize(px(56), px(56));
+    row->addWidget(m_logo);
+    auto* words = new QVBoxLayout;
+    words->setSpacing(px(2));
+    words->addStretch(1);
+    words->addWidget(new ElidedLabel(tr("Retrograde"), Role::Text, views::fonts::sized(24, QFont::DemiBold), head));
+    words->addWidget(
+        new ElidedLabel(tr("See why a network says what it says, and step through the pass that explains it."),
+                        Role::Text2, views::fonts::content(), head));
+    words->addStretch(1);
+    row->addLayout(words, 1);
+    return head;
+}
+
+QWidget* WelcomePage::makeFiles(QWidget* parent)
+{
+    auto* files = new QWidget(parent);
+    auto* column = new QVBoxLayout(files);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(px(10));
+    column->addWidget(makeHeading(tr("Open a file"), files));
+    auto* buttons = new QHBoxLayout;
+    buttons->addWidget(makeButton(m_actions.at(QStringLiteral("file.open")), files));
+    buttons->addStretch(1);
+    column->addLayout(buttons);
+    column->addSpacing(px(6));
+    column->addWidget(makeHeading(tr("Opened last"), files));
+    m_rows = new QVBoxLayout;
+    m_rows->setSpacing(px(2));
+    column->addLayout(m_rows);
+    return files;
+}
+
+QWidget* WelcomePage::makeSample(QWidget* parent)
+{
+    auto* sample = new QWidget(parent);
+    auto* column = new QVBoxLayout(sample);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(px(10));
+    column->addWidget(makeHeading(tr("Or see it at work on a sample"), sample));
+    auto* row = new QHBoxLayout;
+    row->setSpacing(px(16));
+    auto* picture = new QLabel(sample);
+    picture->setFixedSize(px(kPicture), px(kPicture));
+    picture->setScaledContents(true);
+    picture->setPixmap(QPixmap(samplePicture()));
+    picture->setAccessibleName(tr("A jug with a small tag in its corner"));
+    row->addWidget(picture, 0, Qt::AlignTop);
+    auto* words = new QVBoxLayout;
+    words->setSpacing(px(8));
+    words->addWidget(makeHeading(tr("Clever Hans"), sample));
+    words->addWidget(makeText(tr("A small network that tells mugs from jugs, it seems. In truth it reads the tag: "
+                                 "cover the tag and watch its answer change."),
+                              sample));
+    QPushButton* open = makeButton(m_actions.at(QStringLiteral("file.sample")), sample);
+    open->setText(tr("Open and run"));
+    views::setFilled(*open, true);
+    setFocusProxy(open);
+    auto* buttons = new QHBoxLayout;
+    buttons->addWidget(open);
+    if (QAction* tour = m_actions.find(QStringLiteral("help.tour"))) {
+        buttons->addWidget(makeButton(*tour, sample));
+    }
+    buttons->addStretch(1);
+    words->addLayout(buttons);
+    words->addStretch(1);
+    row->addLayout(words, 1);
+    column->addLayout(row);
+    return sample;
+}
+
+void WelcomePage::listRecent()
+{
+    while (QLayoutItem* item = m_rows->takeAt(0)) {
+        if (item->widget() != nullptr) {
+            item->widget()->hide();
+            item->widget()->deleteLater();
+        }
+        delete item;
+    }
+    for (const QString& path : m_recent.files().mid(0, kRowsShown)) {
+        auto* row = new RecentRow(path, this);
+        connect(row, &RecentRow::clicked, &m_recent, [this, path] { emit m_recent.openRequested(path); });
+        m_rows->addWidget(row);
+    }
+    if (m_recent.files().isEmpty()) {
+        m_rows->addWidget(new ElidedLabel(tr("Nothing yet. Files that you open are listed here."), Role::Text2,
+                                          views::fonts::content(), this));
+    }
+}
+
+void WelcomePage::paintEvent(QPaintEvent* /*event*/)
+{
+    const views::Theme& colors = views::theme(this);
+    QPainter painter(this);
+    painter.fillRect(rect(), colors[Role::Base]);
+    painter.drawPixmap(m_logo->mapTo(this, QPoint(0, 0)), views::icons::logo(m_logo->width(), devicePixelRatioF()));
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(QPen(colors[Role::Strong], 1, Qt::DashLine));
+    painter.setBrush(colors[Role::Alt]);
+    painter.drawRoundedRect(QRectF(m_drop->mapTo(this, QPoint(0, 0)), m_drop->size()).adjusted(0.5, 0.5, -0.5, -0.5), 4,
+                            4);
+}
+
+} // namespace retro::app

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QWidget>
+
+namespace retro::views
+{
+class ElidedLabel;
+}
+
+namespace retro::app
+{
+
+/// What is written above a dock.
+struct DockCaption
+{
+    QString name;    ///< "Relevance for “mug”"
+    QString subject; ///< what it is of: "at the input"; may be empty
+    QString hint;    ///< one sentence; may be empty
+    bool operator==(const DockCaption&) const = default;
+};
+
+/// Under a row of tabs, in place of a title bar: what the tab does not say of the caption. No height without words.
+/// GUI thread.
+class TabLine final : public QWidget
+{
+    Q_OBJECT
+
+public:
+    explicit TabLine(QWidget* parent = nullptr);
+
+    /// `tab` is what the tab says.
+    void setCaption(const DockCaption& caption, const QString& tab);
+    [[nodiscard]] QSize sizeHint() const override;
+    [[nodiscard]] QSize minimumSizeHint() const override;
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+
+private:
+    views::ElidedLabel* m_name = nullptr;
+    views::ElidedLabel* m_subject = nullptr;
+    views::ElidedLabel* m_hint = nullptr;
+    bool m_hasWords = false;
+};
+
+} // namespace retro::app

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "views/common/actions.h"
+#include "views/common/viewcontext.h"
+
+#include <QObject>
+#include <QPointer>
+
+#include <vector>
+
+namespace retro::views
+{
+class InputView;
+}
+
+namespace retro::app
+{
+
+class CallOut;
+class CallOutRing;
+
+/// The views that the tour speaks of.
+struct TourStops
+{
+    views::InputView* input = nullptr;
+    QWidget* classes = nullptr;
+    QWidget* heatmap = nullptr;
+    QWidget* layers = nullptr;
+    QWidget* ledger = nullptr;
+};
+
+/// Five call-outs on the sample: the input, the classes, the heatmap, layers and ledger, and at last the user covers
+/// the tag and sees class and heatmap change. About a minute. Nothing moves by itself, so reduced motion needs nothing.
+/// Escape or Skip ends it anywhere. GUI thread.
+class Tour final : public QObject
+{
+    Q_OBJECT
+
+public:
+    Tour(const TourStops& stops, views::RunModel& model, views::ActionRegistry& actions, QWidget& window);
+    ~Tour() override;
+
+    /// Shows the first stop; the sample must be explained already, with nothing covered.
+    void start();
+    void stop();
+    /// A bubble that asks whether to take the tour; wanted() says yes.
+    void offer();
+    /// Number of stops.
+    static constexpr int kStops = 5;
+    [[nodiscard]] bool isRunning() const { return m_stop >= 0; }
+    /// Stop on screen, from 0; −1 when it does not run.
+    [[nodiscard]] int stopIndex() const { return m_stop; }
+    [[nodiscard]] const CallOut& callOut() const { return *m_callOut; }
+
+signals:
+    /// The offer was taken.
+    void wanted();
+    /// The tour (or its offer) is over; `isDone`: the last stop was reached.
+    void ended(bool isDone);
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
+private:
+    void show(int stop);
+    void next();
+    void end(bool isDone);
+    void showWords();
+    void place();
+    void placeIfShown();
+    [[nodiscard]] std::vector<QWidget*> targets() const;
+    [[nodiscard]] QString title() const;
+    [[nodiscard]] QString text() const;
+    [[nodiscard]] QString closingText() const;
+    [[nodiscard]] bool isTagCovered() const;
+
+    TourStops m_stops;
+    views::RunModel& m_model;
+    views::ActionRegistry& m_actions;
+    QWidget& m_window;
+    CallOut* m_callOut = nullptr;
+    CallOutRing* m_ring = nullptr;
+    QString m_firstAnswer; ///< what the model said of the whole picture
+    int m_stop = -1;
+    bool m_isOffer = false;
+};
+
+/// Whether the tour was taken or declined on this machine; and remembers that it was.
+[[nodiscard]] bool wasTourOffered();
+void rememberTourOffered();
+
+} // namespace retro::app

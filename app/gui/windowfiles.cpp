@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files of the main window: dialogs, dropping, saving and exporting.
+#include "app/gui/mainwindow.h"
+#include "app/gui/shell/bookmarks.h"
+#include "app/gui/shell/problemscontroller.h"
+#include "app/gui/shell/shell.h"
+#include "app/gui/workspaces.h"
+#include "views/heatmap/heatmapview.h"
+
+#include <QDragEnterEvent>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QMimeData>
+
+namespace retro::app
+{
+
+namespace
+{
+
+bool isModelFile(const QString& path)
+{
+    const QString ending = QFileInfo(path).suffix().toLower();
+    return ending == QLatin1String("onnx") || ending == QLatin1String("retro");
+}
+
+/// The one local file of a drag, else empty.
+QString fileOf(const QMimeData& data)
+{
+    const QList<QUrl> urls = data.urls();
+    return urls.size() == 1 && urls.front().isLocalFile() ? urls.front().toLocalFile() : QString();
+}
+
+} // namespace
+
+void MainWindow::chooseModel()
+{
+    const QString path = QFileDialog::getOpenFileName(this, tr("Open a model or a run"), {},
+                                                      tr("Models and runs (*.onnx *.retro);;All files (*)"));
+    if (!path.isEmpty()) {
+        open(path);
+    }
+}
+
+void MainWindow::chooseInput()
+{
+    const QString path = QFileDialog::getOpenFileName(this, tr("Choose an input"), {},
+                                                      tr("Inputs (*.png *.jpg *.jpeg *.npy *.pb);;All files (*)"));
+    if (!path.isEmpty()) {
+        explainInput(path);
+    }
+}
+
+void MainWindow::showProblem(const base::Error& error)
+{
+    m_lastError = QString::fromStdString(error.text());
+    m_shell->problems().addError(views::ProblemOrigin::File, m_lastError, {});
+}
+
+void MainWindow::saveRun()
+{
+    if (!m_model.hasRun()) {
+        return;
+    }
+    const QString path =
+        QFileDialog::getSaveFileName(this, tr("Save this run"), QStringLiteral("run.retro"), tr("Runs (*.retro)"));
+    if (path.isEmpty()) {
+        return;
+    }
+    m_engine.saveRun(m_shell->bookmarks().withBookmarks(m_model.sharedRun()), path);
+}
+
+base::Result<void> MainWindow::exportHeatmap(const QString& path)
+{
+    m_explain->heatmap().flush();
+    return m_explain->heatmap().exportTo(path.toStdString());
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event)
+{
+    if (!fileOf(*event->mimeData()).isEmpty()) {
+        event->acceptProposedAction();
+    }
+}
+
+void MainWindow::dropEvent(QDropEvent* event)
+{
+    const QString path = fileOf(*event->mimeData());
+    if (isModelFile(path)) {
+        open(path);
+    } else if (m_loaded) {
+        explainInput(path);
+    } else {
+        showProblem(base::usageError("there is no model that could explain it; open one first", path.toStdString()));
+    }
+    event->acceptProposedAction();
+}
+
+} // namespace retro::app

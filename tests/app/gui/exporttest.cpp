@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// The menu Export: every view in every form, from whichever workspace is on screen.
+#include <QtTest>
+
+#include "app/gui/exportcontroller.h"
+#include "app/gui/mainwindow.h"
+#include "app/gui/workspaces.h"
+#include "tests/views/support/grabs.h"
+#include "tests/views/support/tinyrun.h"
+#include "views/common/view.h"
+
+#include <QDockWidget>
+#include <QImageReader>
+#include <QTemporaryDir>
+
+using namespace retro;
+
+namespace
+{
+
+struct Wanted
+{
+    const char* id;
+    const char* formats;
+};
+
+constexpr std::array kWanted{
+    Wanted{"export.heatmap", "png svg pdf csv npy"},
+    Wanted{"export.graph", "svg png pdf dot json"},
+    Wanted{"export.timeline", "svg png pdf csv"},
+    Wanted{"export.ledger", "csv png svg pdf"},
+    Wanted{"export.layers", "png svg pdf csv"},
+    Wanted{"export.classes", "csv png svg pdf"},
+    Wanted{"export.promises", "csv"},
+    Wanted{"export.log", "csv"},
+};
+
+QByteArray startOf(const QString& path)
+{
+    QFile file(path);
+    return file.open(QIODevice::ReadOnly) ? file.read(200) : QByteArray();
+}
+
+/// Whether a file is what its ending says and not blank.
+bool isWhole(const QString& path, const QString& format)
+{
+    const QByteArray start = startOf(path);
+    if (format == QLatin1String("png")) {
+        const QImage image(path);
+        return image.width() >= 100 && image.height() >= 60 && tests::colorCount(image) > 3;
+    }
+    if (format == QLatin1String("svg")) {
+        return start.contains("<svg") || start.startsWith("<?xml");
+    }
+    if (format == QLatin1String("pdf")) {
+        return start.startsWith("%PDF");
+    }
+    return format == QLatin1String("csv") ? start.contains(',') && start.contains('\n') : !start.isEmpty();
+}
+
+} // namespace
+
+class ExportTest : public QObject
+{
+    Q_OBJECT
+private slots:
+    void initTestCase() { tests::installLook(); }
+
+    void everyEntryWritesEveryFormat_data()
+    {
+        QTest::addColumn<QString>("workspace");
+        QTest::newRow("from Explain") << "explain"; // the panes of Engine were never on screen
+        QTest::newRow("from Engine") << "engine";
+    }
+    void everyEntryWritesEveryFormat()
+    {
+        QFETCH(QString, workspace);
+        const QTemporaryDir folder;
+        app::MainWindow window;
+        window.resize(1400, 900);
+        window.show();
+        window.showWorkspace(workspace);
+        window.model().setRun(tests::makeTinyRun(), tests::makeTinyInput());
+        window.flush();
+        for (const Wanted& wanted : kWanted) {
+            const QString id = QLatin1String(wanted.id);
+            const QStringList formats = QString::fromLatin1(wanted.formats).split(QLatin1Char(' '));
+            const views::View* view = window.exports().viewOf(id);
+            QVERIFY2(view != nullptr, wanted.id);
+            QCOMPARE(view->exportFormats(), formats);
+            for (const QString& format : formats) {
+                const QString path = folder.filePath(id + QLatin1Char('.') + format);
+                const auto done = window.exports().write(id, path);
+                QVERIFY2(done.ok(), done.ok() ? "" : done.error().text().c_str());
+                QVERIFY2(isWhole(path, format), qPrintable(path));
+            }
+        }
+    }
+
+    void theWorkspaceOnScreenComesFirst()
+    {
+        app::MainWindow window;
+        window.showWorkspace("explain");
+        const views::View* explain = window.exports().viewOf("export.heatmap");
+        window.showWorkspace("engine");
+        QVERIFY(window.exports().viewOf("export.heatmap") != explain);
+        QVERIFY(window.workspace().isAncestorOf(window.exports().viewOf("export.heatmap")));
+    }
+
+    void thePaneThatHasTheKeyboard()
+    {
+        const QTemporaryDir folder;
+        app::MainWindow window;
+        window.resize(1400, 900);
+        window.show();
+        QApplication::setActiveWindow(&window);
+        window.model().setRun(tests::makeTinyRun(), tests::makeTinyInput());
+        window.flush();
+        const auto& docks = window.workspace().docks();
+        for (std::size_t i = 0; i < docks.size(); ++i) {
+            window.actions().at(QStringLiteral("window.dock%1").arg(i + 1)).trigger();
+            const auto* view = qobject_cast<views::View*>(docks[i]->widget());
+            const auto done = window.exports().write("export.pane", folder.filePath("pane.png"));
+            const bool isPicture = view != nullptr && view->exportFormats().contains("png");
+            const bool hasContent = docks[i]->windowTitle() != QLatin1String("Compare"); // there is no control model
+            QCOMPARE(done.ok(), isPicture && hasContent);
+        }
+        window.actions().at("window.dock1").trigger(); // the run panel shows no data
+        const auto refused = window.exports().write("export.pane", folder.filePath("run.png"));
+        QVERIFY(!refused.ok() && refused.error().code == base::ErrorCode::Usage);
+        QVERIFY(!QFile::exists(folder.filePath("run.png")));
+    }
+
+    void whatCannotBeWrittenIsSaid()
+    {
+        const QTemporaryDir folder;
+        app::MainWindow window;
+        for (const Wanted& wanted : kWanted) {
+            const QString format = QString::fromLatin1(wanted.formats).section(QLatin1Char(' '), 0, 0);
+            const QString path = folder.filePath(QStringLiteral("none.") + format);
+            QVERIFY2(!window.exports().write(QLatin1String(wanted.id), path).ok(), wanted.id); // nothing is open
+            QVERIFY(!QFile::exists(path));
+        }
+        window.model().setRun(tests::makeTinyRun(), tests::makeTinyInput());
+        QVERIFY(!window.exports().write("export.timeline", folder.filePath("no/such/folder/t.csv")).ok());
+        QVERIFY(!window.exports().write("export.graph", folder.filePath("graph.doc")).ok());
+    }
+
+    void theDialogNamesTheFormats()
+    {
+        const QStringList formats{"svg", "csv"};
+        QCOMPARE(app::ExportController::filtersOf(formats),
+                 QStringLiteral("All of these (*.svg *.csv);;SVG drawing (*.svg);;CSV table (*.csv)"));
+        const auto ending = [&](const char* path, const char* filter) {
+            return app::ExportController::withEnding(QLatin1String(path), QLatin1String(filter), formats);
+        };
+        QCOMPARE(ending("a/time", "CSV table (*.csv)"), QStringLiteral("a/time.csv"));
+        QCOMPARE(ending("a/time", "All of these (*.svg *.csv)"), QStringLiteral("a/time.svg"));
+        QCOMPARE(ending("a/time.svg", "CSV table (*.csv)"), QStringLiteral("a/time.svg"));
+        QCOMPARE(ending("", "CSV table (*.csv)"), QString());
+    }
+};
+
+QTEST_MAIN(ExportTest)
+#include "exporttest.moc"

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the window remembers: settings, keys, layouts.
+#include <QtTest>
+
+#include "app/gui/mainwindow.h"
+#include "app/gui/shell/keyspage.h"
+#include "app/gui/shell/preferences.h"
+#include "app/gui/shell/preferencesdialog.h"
+#include "app/gui/shell/recentfiles.h"
+#include "app/gui/shell/shell.h"
+#include "app/gui/workspaces.h"
+#include "tests/views/support/tinyrun.h"
+#include "views/common/docktitle.h"
+#include "views/common/motion.h"
+#include "views/common/style.h"
+
+#include <QAbstractItemModelTester>
+#include <QCheckBox>
+#include <QDockWidget>
+#include <QKeySequenceEdit>
+#include <QLabel>
+#include <QPushButton>
+#include <QSettings>
+#include <QStyle>
+#include <QTableView>
+#include <QTemporaryDir>
+
+using namespace retro;
+using app::Settings;
+
+namespace
+{
+
+/// An empty store in a folder that goes away.
+struct Store
+{
+    QTemporaryDir folder;
+    QSettings settings{folder.filePath("settings.ini"), QSettings::IniFormat};
+};
+
+void showRun(app::MainWindow& window) { window.model().setRun(tests::makeTinyRun(), tests::makeTinyInput()); }
+
+int shownHints(const app::MainWindow& window)
+{
+    int count = 0;
+    for (const auto* title : window.workspace().findChildren<views::DockTitle*>()) {
+        count += title->hint().isEmpty() ? 0 : 1;
+    }
+    return count;
+}
+
+QPushButton* buttonNamed(const QWidget& parent, const QString& text)
+{
+    for (QPushButton* button : parent.findChildren<QPushButton*>()) {
+        if (button->text() == text) {
+            return button;
+        }
+    }
+    return nullptr;
+}
+
+} // namespace
+
+class PreferencesTest : public QObject
+{
+    Q_OBJECT
+private slots:
+    void initTestCase() { views::Style::install(*qApp); }
+    void cleanup()
+    {
+        views::ThemeHub::instance().setChoice(views::ThemeChoice::Light);
+        views::setMotionReduced(false);
+    }
+
+    void whatIsWrittenIsRead()
+    {
+        Store store;
+        QVERIFY(app::readSettings(store.settings) == Settings());
+        Settings settings;
+        settings.theme = views::ThemeChoice::Dark;
+        settings.hasHints = false;
+        settings.isMotionReduced = true;
+        settings.fontScale = 1.5;
+        settings.keys.insert("file.open", "Ctrl+L");
+        settings.recentFiles = QStringList{"/a b/c, d.onnx", "/e.retro"};
+        settings.usedActions = QStringList{"go.first"};
+        app::writeSettings(store.settings, settings);
+        store.settings.sync();
+        const QSettings again(store.settings.fileName(), QSettings::IniFormat);
+        QVERIFY(app::readSettings(again) == settings);
+        app::writeSettings(store.settings, {});
+        QVERIFY(store.settings.allKeys().isEmpty()); // defaults are not written
+    }
+
+    void nonsenseIsPassedOver()
+    {
+        Store store;
+        store.settings.setValue("theme", "purple");
+        store.settings.setValue("fontScale", 900);
+        store.settings.setValue("keys", 7);
+        const Settings settings = app::readSettings(store.settings);
+        QVERIFY(settings.theme == views::ThemeChoice::System);
+        QCOMPARE(settings.fontScale, Settings::kMostFontScale);
+        QVERIFY(settings.keys.isEmpty());
+        store.settings.setValue("fontScale", "wide");
+        QCOMPARE(app::readSettings(store.settings).fontScale, 1.0);
+    }
+
+    void changesTakeEffectAndComeBack()
+    {
+        Store store;
+        {
+            app::MainWindow window;
+            showRun(window);
+            window.shell().remember(store.settings);
+            QVERIFY(shownHints(window) > 3);
+            window.actions().at("view.theme.dark").trigger();
+            window.shell().preferences().setHints(false);
+            window.shell().preferences().setMotionReduced(true);
+            window.shell().preferences().setKey("file.open", QKeySequence("Ctrl+S")); // taken from file.save
+            QCOMPARE(shownHints(window), 0);
+            QVERIFY(views::theme().isDark());
+            QVERIFY(views::isMotionReduced());
+            QCOMPARE(qApp->style()->styleHint(QStyle::SH_Widget_Animation_Duration), 0);
+        }
+        views::ThemeHub::instance().setChoice(views::ThemeChoice::Light);
+        app::MainWindow window;
+        showRun(window);
+        window.shell().remember(store.settings);
+        QVERIFY(views::theme().isDark());
+        QVERIFY(window.actions().at("view.theme.dark").isChecked());
+        QCOMPARE(shownHints(window), 0);
+        QCOMPARE(window.actions().at("file.open").shortcut(), QKeySequence("Ctrl+S"));
+        QVERIFY(window.actions().at("file.save").shortcut().isEmpty());
+        QVERIFY2(window.actions().problems().isEmpty(), qPrintable(window.actions().problems().join('\n')));
+        window.shell().preferences().resetKeys();
+        QCOMPARE(window.actions().at("file.save").shortcut(), QKeySequence("Ctrl+S"));
+        QVERIFY(app::readSettings(store.settings).keys.isEmpty());
+    }
+
+    void nothingIsRememberedWithoutAStore()
+    {
+        app::MainWindow window;
+        window.shell().preferences().setHints(false);
+        window.shell().recent().add("/a.onnx");
+        window.shell().saveLayouts();
+        const app::MainWindow other;
+        QVERIFY(other.shell().preferences().settings().hasHints);
+        QVERIFY(other.shell().recent().files().isEmpty());
+    }
+
+    void layoutsComeBack()
+    {
+        Store store;
+        {
+            app::MainWindow window;
+            window.shell().remember(store.settings);
+            showRun(window);
+            window.show();
+            window.workspace().docks()[1]->close();
+            window.close();
+        }
+        app::MainWindow window;
+        window.shell().remember(store.settings);
+        showRun(window);
+        window.show();
+        QVERIFY(window.workspace().docks()[1]->isHidden());
+        QVERIFY(!window.workspace().docks()[2]->isHidden());
+        window.actions().at("view.resetlayout").trigger();
+        QVERIFY(!window.workspace().docks()[1]->isHidden());
+    }
+
+    void aLayoutOfAnotherVersionIsNotUsed()
+    {
+        app::MainWindow window;
+        showRun(window);
+        window.show();
+        const QByteArray layout = window.workspace().saveState(999);
+        QVERIFY(!window.workspace().takeLayout(layout, 1));
+        QVERIFY(!window.workspace().takeLayout("damaged", 1));
+    }
+
+    void keysPageSaysWhoHasAKey()
+    {
+        app::MainWindow window;
+        app::KeysPage page(window.actions(), window.shell().preferences());
+        page.show();
+        auto* table = page.findChild<QTableView*>();
+        auto* key = page.findChild<QKeySequenceEdit*>();
+        auto* model = qobject_cast<app::KeysModel*>(table->model());
+        QVERIFY(buttonNamed(page, "Set") != nullptr && !buttonNamed(page, "Set")->isEnabled());
+        model->setFilter("save run");
+        QCOMPARE(model->rowCount(), 1);
+        table->selectRow(0);
+        key->setKeySequence(QKeySequence("Ctrl+O"));
+        QPushButton* take = buttonNamed(page, "Take it");
+        QVERIFY(take != nullptr && take->isEnabled());
+        bool isSaid = false;
+        for (const QLabel* label : page.findChildren<QLabel*>()) {
+            isSaid = isSaid || (label->text().contains("Ctrl+O") && label->text().contains("Open"));
+        }
+        QVERIFY(isSaid);
+        take->click();
+        QCOMPARE(window.actions().at("file.save").shortcut(), QKeySequence("Ctrl+O"));
+        QVERIFY(window.actions().at("file.open").shortcut().isEmpty());
+        buttonNamed(page, "As at first")->click();
+        QCOMPARE(window.actions().at("file.save").shortcut(), QKeySequence("Ctrl+S"));
+        buttonNamed(page, "All as at first")->click();
+        QCOMPARE(window.actions().at("file.open").shortcut(), QKeySequence("Ctrl+O"));
+    }
+
+    void keysModelIsSound()
+    {
+        app::MainWindow window;
+        app::KeysModel model(window.actions());
+        const QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::QtTest);
+        QVERIFY(model.rowCount() > 20);
+        window.actions().setKey("file.open", QKeySequence("Ctrl+L"));
+        model.setFilter("Ctrl+L");
+        QCOMPARE(model.rowCount(), 1);
+        model.setFilter("no such thing");
+        QCOMPARE(model.rowCount(), 0);
+    }
+
+    void theDialogShowsWhatIsSet()
+    {
+        app::MainWindow window;
+        window.shell().preferences().setHints(false);
+        const app::PreferencesDialog dialog(window.actions(), window.shell().preferences(), &window);
+        const auto boxes = dialog.findChildren<QCheckBox*>();
+        QCOMPARE(boxes.size(), qsizetype{2});
+        QVERIFY(!boxes[0]->isChecked());
+        boxes[0]->click();
+        QVERIFY(window.shell().preferences().settings().hasHints);
+    }
+};
+
+QTEST_MAIN(PreferencesTest)
+#include "preferencestest.moc"

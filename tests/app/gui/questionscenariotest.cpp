@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is asked: by the run panel, by a click on a class, by a file that is dropped; what is kept of it, and what is
+// refused before anything runs.
+#include <QtTest>
+
+#include "app/gui/mainwindow.h"
+#include "app/gui/workspaces.h"
+#include "core/base/file.h"
+#include "core/formats/modelcard.h"
+#include "core/formats/onnx.h"
+#include "core/graph/graphbuilder.h"
+#include "core/tensor/npy.h"
+#include "views/classes/classespane.h"
+#include "views/classes/classesview.h"
+#include "views/common/style.h"
+#include "views/run/runpanel.h"
+
+#include <QComboBox>
+#include <QDropEvent>
+#include <QLabel>
+#include <QMimeData>
+#include <QPushButton>
+#include <QTemporaryDir>
+
+using namespace retro;
+
+namespace
+{
+
+constexpr int kPatience = 60'000;
+
+bool settles(app::MainWindow& window)
+{
+    return QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience);
+}
+
+views::RunPanel& panelOf(app::MainWindow& window) { return *window.findChild<views::RunPanel*>(); }
+
+QPushButton& runButton(app::MainWindow& window)
+{
+    for (auto* button : panelOf(window).findChildren<QPushButton*>()) {
+        if (button->text() == QLatin1String("Run")) {
+            return *button;
+        }
+    }
+    qFatal("there is no Run button");
+}
+
+void choose(app::MainWindow& window, const QString& field, const QString& data)
+{
+    for (auto* box : panelOf(window).findChildren<QComboBox*>()) {
+        if (box->accessibleName() == field) {
+            box->setCurrentIndex(box->findData(data));
+            emit box->activated(box->currentIndex());
+        }
+    }
+}
+
+bool says(app::MainWindow& window, const QStringList& words)
+{
+    for (const auto* label : panelOf(window).findChildren<QLabel*>()) {
+        const bool hasAll =
+            std::all_of(words.begin(), words.end(), [&](const QString& word) { return label->text().contains(word); });
+        if (hasAll && label->isVisibleTo(&panelOf(window))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void drop(QWidget& window, const QString& file)
+{
+    QMimeData data;
+    data.setUrls({QUrl::fromLocalFile(file)});
+    QDragEnterEvent enter(QPoint(9, 9), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QCoreApplication::sendEvent(&window, &enter);
+    QDropEvent event(QPointF(9, 9), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QCoreApplication::sendEvent(&window, &event);
+}
+
+/// y = last(relu(x)) for rows of three numbers; `last` may be an operator that nobody knows.
+QString writeModel(const QTemporaryDir& folder, const QString& name, const std::string& last)
+{
+    graph::GraphBuilder builder("two");
+    builder.setOpset("", 13);
+    graph::ValueId value = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 3});
+    for (const std::string& op : {std::string("Relu"), last}) {
+        graph::Node node;
+        node.op = op;
+        node.opset = 13;
+        node.name = "head/" + op;
+        node.inputs = {value};
+        value = builder.addResult(op == last ? "y" : "hidden");
+        node.outputs = {value};
+        builder.addNode(std::move(node));
+    }
+    builder.addOutput(value);
+    const auto graph = std::move(builder).build();
+    const auto bytes = graph.ok() ? formats::toOnnx(*graph) : graph.error();
+    const QString file = folder.filePath(name);
+    const bool isWritten = bytes.ok() && base::writeFile(file.toStdString(), *bytes).ok();
+    return isWritten ? file : QString();
+}
+
+/// A copy of the sample's model, pictures and cards that may be written.
+void copySample(const QTemporaryDir& folder)
+{
+    const QDir sample(QStringLiteral(RETRO_SOURCE_DIR "/samples/clever-hans"));
+    for (const char* name : {"clever-hans.onnx", "jug-tagged.png", "mug.png"}) {
+        QVERIFY(QFile::copy(sample.filePath(name), folder.filePath(name)));
+    }
+}
+
+} // namespace
+
+class QuestionScenarioTest : public QObject
+{
+    Q_OBJECT
+private slots:
+    void initTestCase() { views::Style::install(*qApp); }
+
+    void aClickOnAClassExplainsIt()
+    {
+        app::MainWindow window;
+        window.resize(1600, 1000);
+        window.show();
+        window.open({});
+        QVERIFY(settles(window));
+        window.flush();
+        auto* pane = window.findChild<views::ClassesPane*>();
+        const views::ClassScore second = pane->answer().best[1];
+        QVERIFY(pane->answer().best[0].isTarget);
+        QTest::mouseClick(pane, Qt::LeftButton, {}, pane->layoutNow().rows[1].row.center().toPoint());
+        QVERIFY(window.isBusy());
+        QVERIFY(settles(window));
+        window.flush();
+        QCOMPARE(window.model().run().facts.targetIndex.front(), second.index);
+        QCOMPARE(panelOf(window).question().target, QString::number(second.index));
+        QVERIFY(pane->answer().best[1].isTarget);
+        QVERIFY(!pane->answer().best[0].isTarget);
+    }
+
+    void aRecordedRunSaysWhyItCannot()
+    {
+        app::MainWindow window;
+        auto* space = window.findChild<app::ExplainWorkspace*>();
+        emit space->classes().classWanted(1);
+        QVERIFY(!window.isBusy());
+    }
+
+    void onlyRunWithOtherChoicesWritesACard()
+    {
+        const QTemporaryDir folder;
+        copySample(folder);
+        const QString card = folder.filePath("clever-hans.card.json");
+        app::MainWindow window;
+        window.show();
+        window.open(folder.filePath("clever-hans.onnx"));
+        QVERIFY(settles(window));
+        drop(window, folder.filePath("jug-tagged.png"));
+        QVERIFY(window.isBusy());
+        QVERIFY(settles(window));
+        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        QVERIFY(window.model().run().eventCount() > 0);
+        QVERIFY(!QFile::exists(card));
+        runButton(window).click(); // the same question again
+        QVERIFY(settles(window));
+        QVERIFY(!QFile::exists(card));
+        choose(window, "Rules", "epsilon_gamma_box");
+        drop(window, folder.filePath("mug.png")); // chosen, but Run was not pressed
+        QVERIFY(settles(window));
+        QVERIFY(!QFile::exists(card));
+        window.actions().at("run.start").trigger();
+        QVERIFY(settles(window));
+        QTRY_VERIFY(QFile::exists(card));
+        const auto kept = formats::readCard(card.toStdString());
+        QVERIFY(kept.ok());
+        QCOMPARE(QString::fromStdString(kept->composite), QStringLiteral("epsilon_gamma_box"));
+        choose(window, "Rules", "epsilon"); // back to what it was: that is a choice too
+        runButton(window).click();
+        QVERIFY(settles(window));
+        QCOMPARE(QString::fromStdString(formats::readCard(card.toStdString())->composite), QStringLiteral("epsilon"));
+    }
+
+    void aDroppedArrayWritesNoCard()
+    {
+        const QTemporaryDir folder;
+        const QString model = writeModel(folder, "two.onnx", "Sigmoid");
+        QVERIFY(!model.isEmpty());
+        const QString array = folder.filePath("x.npy");
+        QVERIFY(tensor::writeNpy(array.toStdString(), tensor::Tensor::of<float>({1, 3}, std::array<float, 3>{1, 2, 3}))
+                    .ok());
+        app::MainWindow window;
+        window.show();
+        window.open(model);
+        QVERIFY(settles(window));
+        drop(window, array);
+        QVERIFY(settles(window));
+        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        QVERIFY(window.model().run().eventCount() > 0);
+        QVERIFY(!QFile::exists(folder.filePath("two.card.json")));
+    }
+
+    void anOperatorThatIsRefusedIsNamedBeforeAnythingRuns()
+    {
+        const QTemporaryDir folder;
+        const QString model = writeModel(folder, "strange.onnx", "Dream");
+        QVERIFY(!model.isEmpty());
+        app::MainWindow window;
+        window.show();
+        window.open(model);
+        QVERIFY(settles(window));
+        QVERIFY(window.model().hasRun()); // the graph is there to look at
+        QCOMPARE(window.model().run().eventCount(), std::uint64_t{0});
+        QVERIFY(says(window, {"Dream", "head/Dream"}));
+        QVERIFY(!runButton(window).isEnabled());
+        QVERIFY2(runButton(window).toolTip().contains("head/Dream"), qPrintable(runButton(window).toolTip()));
+        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        window.actions().at("run.start").trigger(); // the key does what the button does: nothing
+        QVERIFY(settles(window));
+        QCOMPARE(window.model().run().eventCount(), std::uint64_t{0});
+    }
+
+    void rulesThatRefuseTheModelAreSaid()
+    {
+        const QTemporaryDir folder;
+        const QString model = writeModel(folder, "two.onnx", "Sigmoid");
+        const QString rules = folder.filePath("dense.json");
+        QVERIFY(base::writeFile(rules.toStdString(),
+                                R"({"format": "retrograde-composite/1", "name": "dense", "entries": [)"
+                                R"({"match": {"op": "Gemm"}, "rule": {"name": "epsilon"}}]})")
+                    .ok());
+        app::MainWindow window;
+        window.show();
+        window.open(model);
+        QVERIFY(settles(window));
+        choose(window, "Data", "zeros");
+        QTRY_VERIFY(runButton(window).isEnabled());
+        views::Question question = panelOf(window).question();
+        question.composite = rules;
+        panelOf(window).setQuestion(question);
+        choose(window, "Rules", rules);
+        QTRY_VERIFY(!runButton(window).isEnabled());
+        QVERIFY2(runButton(window).toolTip().contains("head/"), qPrintable(runButton(window).toolTip()));
+        QVERIFY(says(window, {"dense", "head/"}));
+        QCOMPARE(window.model().run().eventCount(), std::uint64_t{0});
+        choose(window, "Rules", "epsilon");
+        QTRY_VERIFY(runButton(window).isEnabled());
+    }
+};
+
+QTEST_MAIN(QuestionScenarioTest)
+#include "questionscenariotest.moc"

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tour as a person walks it, ending with the tag covered by mouse.
+#include <QtTest>
+
+#include "app/gui/callout.h"
+#include "app/gui/mainwindow.h"
+#include "app/gui/tour.h"
+#include "app/gui/tourhost.h"
+#include "views/common/style.h"
+#include "views/input/inputpane.h"
+#include "views/input/inputview.h"
+
+#include <QPushButton>
+
+using namespace retro;
+
+namespace
+{
+
+constexpr int kPatience = 60'000;
+
+QPushButton* button(const app::Tour& tour, const QString& text)
+{
+    for (QPushButton* candidate : tour.callOut().findChildren<QPushButton*>()) {
+        if (candidate->text() == text && !candidate->isHidden()) {
+            return candidate;
+        }
+    }
+    return nullptr;
+}
+
+void click(const app::Tour& tour, const QString& text)
+{
+    QPushButton* found = button(tour, text);
+    QVERIFY2(found != nullptr, qPrintable(text));
+    QTest::mouseClick(found, Qt::LeftButton);
+}
+
+void beginTour(app::MainWindow& window)
+{
+    window.resize(1600, 1000);
+    window.show();
+    window.actions().at(QStringLiteral("help.tour")).trigger();
+    QVERIFY(QTest::qWaitFor([&] { return window.tours().tour().isRunning(); }, kPatience));
+}
+
+/// Drags the brush over the tag, row by row.
+void coverTagByMouse(app::MainWindow& window)
+{
+    auto* pane = window.findChild<views::InputPane*>();
+    const QRect tag = *window.model().input().tagBox;
+    const auto at = [&](int x, int y) {
+        const views::InputLayout layout = pane->layoutNow();
+        return (layout.picture.topLeft() + QPointF(x + 0.5, y + 0.5) * layout.pixel).toPoint();
+    };
+    QTest::mousePress(pane, Qt::LeftButton, {}, at(tag.left(), tag.top()));
+    for (int y = tag.top(); y <= tag.bottom() + 2; y += 3) {
+        QTest::mouseMove(pane, at(tag.left(), y));
+        QTest::mouseMove(pane, at(tag.right() + 1, y));
+    }
+    QTest::mouseRelease(pane, Qt::LeftButton, {}, at(tag.right(), tag.bottom()));
+}
+
+} // namespace
+
+class TourTest : public QObject
+{
+    Q_OBJECT
+private slots:
+    void initTestCase()
+    {
+        // What the tour remembers stays in a folder of this test.
+        QVERIFY(m_settings.isValid());
+        QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, m_settings.path());
+        views::Style::install(*qApp);
+    }
+
+    void callOutsStayInTheWindow()
+    {
+        using Side = app::CallOutPlace::Side;
+        const QRect window(0, 0, 1000, 700);
+        const QSize size(300, 150);
+        const auto right = app::placeCallOut({10, 100, 250, 300}, size, window, 12);
+        QCOMPARE(right.side, Side::Right);
+        QCOMPARE(right.box.left(), 260);
+        QCOMPARE(app::placeCallOut({740, 100, 250, 300}, size, window, 12).side, Side::Left);
+        QCOMPARE(app::placeCallOut({0, 0, 1000, 200}, size, window, 12).side, Side::Below);
+        QCOMPARE(app::placeCallOut({0, 500, 1000, 200}, size, window, 12).side, Side::Above);
+        const auto over = app::placeCallOut({0, 0, 1000, 700}, size, window, 12);
+        QCOMPARE(over.side, Side::Over);
+        QVERIFY(window.contains(over.box));
+        QVERIFY(window.contains(app::placeCallOut({10, 0, 20, 20}, size, window, 12).box));
+    }
+
+    void walksFromThePictureToTheCoveredTag()
+    {
+        app::MainWindow window;
+        beginTour(window);
+        const app::Tour& tour = window.tours().tour();
+        QSignalSpy ended(&tour, &app::Tour::ended);
+        QStringList titles;
+        for (int stop = 0; stop + 1 < app::Tour::kStops; ++stop) {
+            QCOMPARE(tour.stopIndex(), stop);
+            QVERIFY(tour.callOut().isVisible());
+            QVERIFY(window.rect().contains(tour.callOut().geometry()));
+            QVERIFY(!tour.callOut().text().isEmpty());
+            titles << tour.callOut().title();
+            click(tour, QStringLiteral("Next"));
+        }
+        titles << tour.callOut().title();
+        titles.removeDuplicates();
+        QCOMPARE(titles.size(), app::Tour::kStops);
+        click(tour, QStringLiteral("Back"));
+        QCOMPARE(tour.stopIndex(), app::Tour::kStops - 2);
+        click(tour, QStringLiteral("Next"));
+
+        QVERIFY(window.findChild<views::InputView*>()->hasBrush());
+        coverTagByMouse(window);
+        QVERIFY(QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience));
+        QCOMPARE(window.model().className(window.model().run().facts.targetIndex.front()), QStringLiteral("jug"));
+        QVERIFY2(tour.callOut().text().contains(QStringLiteral("now says jug")), qPrintable(tour.callOut().text()));
+        click(tour, QStringLiteral("Done"));
+        QCOMPARE(ended.size(), 1);
+        QVERIFY(ended.front().front().toBool());
+        QVERIFY(!tour.isRunning());
+        QVERIFY(!tour.callOut().isVisible());
+        QVERIFY(!window.findChild<views::InputView*>()->hasBrush());
+        QVERIFY(app::wasTourOffered());
+    }
+
+    void escapeEndsIt()
+    {
+        app::MainWindow window;
+        beginTour(window);
+        const app::Tour& tour = window.tours().tour();
+        click(tour, QStringLiteral("Next"));
+        QTest::keyClick(&window, Qt::Key_Escape);
+        QVERIFY(!tour.isRunning());
+        QVERIFY(!tour.callOut().isVisible());
+    }
+
+    void skipEndsItAndItCanBeTakenAgain()
+    {
+        app::MainWindow window;
+        beginTour(window);
+        const app::Tour& tour = window.tours().tour();
+        click(tour, QStringLiteral("Skip"));
+        QVERIFY(!tour.isRunning());
+        window.actions().at(QStringLiteral("cover.tag")).trigger();
+        QVERIFY(QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience));
+        beginTour(window);
+        QCOMPARE(tour.stopIndex(), 0);
+        QCOMPARE(window.findChild<views::InputView*>()->cover().count(), std::int64_t{0});
+        QVERIFY(tour.callOut().text().contains(QStringLiteral("jug")));
+    }
+
+    void isOfferedOnce()
+    {
+        QSettings(QSettings::IniFormat, QSettings::UserScope, QStringLiteral("retrograde"),
+                  QStringLiteral("retrograde"))
+            .clear();
+        app::MainWindow window;
+        window.show();
+        window.tours().offerOnce();
+        window.open({});
+        const app::Tour& tour = window.tours().tour();
+        QVERIFY(QTest::qWaitFor([&] { return tour.callOut().isVisible(); }, kPatience));
+        QVERIFY(!tour.isRunning());
+        QVERIFY(!app::wasTourOffered());
+        click(tour, QStringLiteral("Not now"));
+        QVERIFY(app::wasTourOffered());
+        QVERIFY(!tour.callOut().isVisible());
+    }
+
+private:
+    QTemporaryDir m_settings;
+};
+
+QTEST_MAIN(TourTest)
+#include "tourtest.moc"

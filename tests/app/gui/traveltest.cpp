@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every movement of the cursor, each with its mirror.
+#include <QtTest>
+
+#include "app/gui/groupstops.h"
+#include "app/gui/navigator.h"
+#include "app/gui/player.h"
+#include "app/gui/runfigures.h"
+#include "tests/views/support/tinyrun.h"
+
+#include <QAction>
+#include <QSignalSpy>
+
+using namespace retro;
+using app::Granularity;
+using app::RunTarget;
+
+namespace
+{
+
+/// The movements of a window without the window.
+struct Fixture : tests::ViewContext
+{
+    Fixture()
+    {
+        showTinyRun();
+        cursor.moveTo(0);
+    }
+    void press(const char* id) { actions.at(QLatin1String(id)).trigger(); }
+
+    views::ActionRegistry actions;
+    bool isFilled = (actions.addAll(views::standardActions()), true); // before the navigator asks for them
+    views::BreakpointList list{model};
+    app::NavigatorContext context{actions, model, cursor, selection, list};
+    app::Navigator navigator{context};
+    app::Player player{context, navigator};
+};
+
+base::NodeId nodeOf(tests::TinyNode node) { return base::NodeId(static_cast<std::uint32_t>(node)); }
+
+} // namespace
+
+class TravelTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void everyMovementHasItsMirror_data()
+    {
+        QTest::addColumn<QByteArray>("on");
+        QTest::addColumn<QByteArray>("back");
+        QTest::newRow("step") << QByteArray("go.forward") << QByteArray("go.back");
+        QTest::newRow("over") << QByteArray("go.over") << QByteArray("go.overback");
+        QTest::newRow("mode") << QByteArray("go.mode") << QByteArray("go.modeback");
+        QTest::newRow("fulfilment") << QByteArray("go.fulfilled") << QByteArray("go.fulfilledback");
+        QTest::newRow("breakpoint") << QByteArray("go.run") << QByteArray("go.runback");
+        QTest::newRow("selection") << QByteArray("go.selection") << QByteArray("go.selectionback");
+    }
+
+    void everyMovementHasItsMirror()
+    {
+        QFETCH(QByteArray, on);
+        QFETCH(QByteArray, back);
+        Fixture window;
+        QVERIFY(window.list.add(QStringLiteral("op Conv")).ok());
+        window.selection.selectNode(nodeOf(tests::kRelu1));
+        std::vector<std::uint64_t> stops;
+        for (std::uint64_t before = window.cursor.end() + 1; window.cursor.position() != before;) {
+            before = window.cursor.position();
+            window.press(on.constData());
+            if (window.cursor.position() != before) {
+                stops.push_back(window.cursor.position());
+            }
+        }
+        QVERIFY(stops.size() >= 2);
+        for (std::size_t i = stops.size() - 1; i-- > 0;) {
+            window.press(back.constData());
+            QCOMPARE(window.cursor.position(), stops[i]);
+        }
+    }
+
+    void overStaysOutsideTheGroup()
+    {
+        const views::RunHandle handle = tests::makeTinyRun();
+        // head (fc, flatten, pool), block1 (add, conv2), stem (relu1), block1 (conv2), stem (relu1, conv1), image
+        const trace::Run& run = *handle.run;
+        QCOMPARE(app::groupStops(run),
+                 (std::vector<std::uint64_t>{run.endOfVisit(0), run.endOfVisit(3), run.endOfVisit(5), run.endOfVisit(6),
+                                             run.endOfVisit(7), run.endOfVisit(9)}));
+    }
+
+    void outAndBackFindTheSamePromise()
+    {
+        Fixture window;
+        window.cursor.moveTo(tests::endOfVisit(window.model, 3)); // P0 waits
+        window.press("go.outback");
+        const std::uint64_t opening = window.cursor.position();
+        QCOMPARE(window.model.state().promises.size(), std::size_t{1});
+        QVERIFY(!window.model.state().promises[0].isComplete);
+        window.press("go.out");
+        QVERIFY(window.model.state().promises[0].isComplete);
+        QCOMPARE(window.model.run().events[window.cursor.position() - 1].kind, event::EventKind::Complete);
+        window.press("go.outback");
+        QCOMPARE(window.cursor.position(), opening);
+        // The innermost of two is finished first.
+        window.cursor.moveTo(tests::endOfVisit(window.model, 5));
+        window.press("go.out");
+        QVERIFY(window.model.state().promises[1].isComplete);
+    }
+
+    void whatIsNotThereIsSaid()
+    {
+        Fixture window;
+        const QSignalSpy said(&window.navigator, &app::Navigator::said);
+        window.press("go.violation");
+        window.press("go.out");
+        window.press("go.selection");
+        QCOMPARE(window.cursor.position(), std::uint64_t{0});
+        QCOMPARE(said.count(), 3);
+    }
+
+    void runGoesToTheChosenTargetOrTheEnd()
+    {
+        Fixture window;
+        window.press("go.run"); // no breakpoint
+        QCOMPARE(window.cursor.position(), window.cursor.end());
+        window.press("go.runback");
+        QCOMPARE(window.cursor.position(), std::uint64_t{0});
+        window.navigator.setRunTarget(RunTarget::PromiseOpened);
+        window.press("go.run");
+        QCOMPARE(window.model.state().promises.size(), std::size_t{1});
+        window.list.toggle(nodeOf(tests::kConv1));
+        window.navigator.setRunTarget(RunTarget::Breakpoint);
+        window.press("go.run");
+        QCOMPARE(window.model.state().current, nodeOf(tests::kConv1));
+        window.list.setEnabled(0, false);
+        window.press("go.run");
+        QCOMPARE(window.cursor.position(), window.cursor.end());
+    }
+
+    void runToAPromiseMeetsBothItsEnds()
+    {
+        Fixture window;
+        window.selection.selectPromise(base::PromiseId(std::uint32_t{1}));
+        window.press("go.selection");
+        QCOMPARE(window.model.state().promises.size(), std::size_t{2});
+        window.press("go.selection");
+        QVERIFY(window.model.state().promises[1].isComplete);
+    }
+
+    void typedPositions()
+    {
+        Fixture window;
+        window.navigator.setGranularity(Granularity::Visit);
+        QVERIFY(window.navigator.goToText(QStringLiteral("4")));
+        QCOMPARE(window.cursor.position(), tests::endOfVisit(window.model, 3));
+        QVERIFY(window.navigator.goToText(QStringLiteral("+2")));
+        QCOMPARE(window.cursor.position(), tests::endOfVisit(window.model, 5));
+        QVERIFY(window.navigator.goToText(QStringLiteral("50%")));
+        QCOMPARE(window.cursor.position(), tests::endOfVisit(window.model, 4));
+        QVERIFY(window.navigator.goToText(QStringLiteral("@stem/conv1")));
+        QVERIFY(!window.navigator.goToText(QStringLiteral("@nowhere")));
+        QVERIFY(!window.navigator.goToText(QStringLiteral("soon")));
+    }
+
+    void playingStopsAtBreakpointsAndAtTheEnd()
+    {
+        Fixture window;
+        window.list.toggle(nodeOf(tests::kRelu1));
+        window.player.play();
+        for (int i = 0; i < 100 && window.player.isPlaying(); ++i) {
+            window.player.advance();
+        }
+        QCOMPARE(window.model.state().current, nodeOf(tests::kRelu1));
+        window.list.clear();
+        window.player.play();
+        for (int i = 0; i < 100 && window.player.isPlaying(); ++i) {
+            window.player.advance();
+        }
+        QCOMPARE(window.cursor.position(), window.cursor.end());
+        window.press("go.play"); // from the start again
+        QVERIFY(window.player.isPlaying());
+        QCOMPARE(window.cursor.position(), std::uint64_t{0});
+        window.press("go.forward"); // somebody else moves
+        QVERIFY(!window.player.isPlaying());
+    }
+
+    void speedHasEnds()
+    {
+        Fixture window;
+        for (int i = 0; i < 20; ++i) {
+            window.press("go.slower");
+        }
+        QCOMPARE(window.player.speed(), 0);
+        for (int i = 0; i < 20; ++i) {
+            window.press("go.faster");
+        }
+        QCOMPARE(window.player.speed(), static_cast<int>(app::Player::speeds().size()) - 1);
+    }
+
+    void figuresFollowTheBooks()
+    {
+        Fixture window;
+        const app::RunFigures figures(window.model.run());
+        QVERIFY(std::abs(figures.at(window.model.state()).sum - 8.42) < 1e-5);
+        window.cursor.moveTo(window.cursor.end());
+        const app::RelevanceNow now = figures.at(window.model.state());
+        QVERIFY(now.isAudited && now.isExplained);
+        // bias 0.14, stabiliser 0.02, stabiliser 0.02, bias 0.1
+        QVERIFY(std::abs(now.sum - 8.14) < 1e-5);
+    }
+
+    void actionsAreCompleteAndKeysUnique()
+    {
+        views::ActionRegistry actions;
+        actions.addAll(views::standardActions());
+        QCOMPARE(actions.problems(), QStringList());
+    }
+};
+
+QTEST_MAIN(TravelTest)
+#include "traveltest.moc"
