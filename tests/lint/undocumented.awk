@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 # Prints public function declarations of a header that have no /// comment right above them (or trailing). Reads at namespace level and in the public part
 # of classes. Left out: constructors, destructors, operators, overrides, getters (const, no parameters, up to one line), and second lines of a declaration.
-FNR == 1 { documented = 0; depth = 0; hidden = 0; pending = "" }
+FNR == 1 { documented = 0; hidden = 0; inBody = 0; isType = 0 }
 { line = $0; sub(/^[ \t]+/, "", line) }
 line ~ /^private:|^protected:/ { hidden = 1 }
 line ~ /^public:/ { hidden = 0 }
-line ~ /^(class|struct)[ \t]/ && line !~ /;[ \t]*$/ { hidden = 0 }
-line ~ /^};/ { hidden = 0 }
+# A type at namespace level starts and ends in the first column; what is nested stays as hidden as its surroundings.
+/^(class|struct|enum)[ \t]/ && !/;[ \t]*$/ { hidden = 0; isType = 1 }
+/^{/ { inBody = !isType }
+/^}/ { hidden = 0; isType = 0; inBody = 0 }
 {
-    continued = (previous ~ /[,(=&|?:+]$/ || previous ~ /^template/) && previous !~ /^\/\//
+    continued = (previous ~ /[,(=&|?:+]$/ || previous ~ /^template/) && previous !~ /^\/\/|^(public|private|protected):$/
     isFunction = line ~ /^(\[\[nodiscard\]\] )?(static |virtual |inline |constexpr |explicit )*[A-Za-z_:<>,\*& 0-9]+[ \*&][a-z][A-Za-z0-9]*\(.*/ && \
                  line !~ /^(return|if|for|while|else|case|switch|assert|using|delete|throw)[ (]/
-    skipped = line ~ /override|operator|= default|= delete|\(\) const( |;|$)/ || line ~ /\/\/\//
+    skipped = line ~ /override|operator|= default|= delete|\(\) (const|&|const&|&&)( |;|$)/ || line ~ /\/\/\//
     atScope = match($0, /^[ \t]*/) && (RLENGTH == 0 || RLENGTH == 4)
-    if (isFunction && atScope && !continued && !hidden && !skipped && !documented) {
+    if (isFunction && atScope && !inBody && !continued && !hidden && !skipped && !documented) {
         printf "%s:%d: no comment: %s\n", FILENAME, FNR, line
     }
 }
