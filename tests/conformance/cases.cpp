@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/conformance/cases.h"
+
+#include "core/engine/inputs.h"
+#include "core/engine/runforward.h"
+#include "core/formats/onnx.h"
+#include "core/tensor/npy.h"
+#include "tests/conformance/comparison.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <fstream>
+
+namespace retro::conformance
+{
+
+namespace fs = std::filesystem;
+
+using base::Error;
+using base::ErrorCode;
+using base::Result;
+using tensor::Tensor;
+
+namespace
+{
+
+/// Which model of the folder a data folder belongs to: case_fp32_… to model_fp32.onnx, else model.onnx.
+fs::path modelOf(const fs::path& data)
+{
+    const fs::path folder = data.parent_path();
+    for (const auto& entry : fs::directory_iterator(folder)) {
+        const std::string stem = entry.path().stem().string();
+        if (entry.path().extension() == ".onnx" && stem.starts_with("model_") &&
+            data.filename().string().starts_with("case_" + stem.substr(6) + "_")) {
+            return entry.path();
+        }
+    }
+    return folder / "model.onnx";
+}
+
+bool isData(const fs::path& folder)
+{
+    const std::string name = folder.filename().string();
+    return name.starts_with("test_data_set_") || (name.starts_with("case_") && fs::exists(folder / "names.json"));
+}
+
+/// Files kind_0, kind_1 … of a data folder, in order.
+std::vector<fs::path> filesOf(const fs::path& data, const std::string& kind)
+{
+    std::vector<fs::path> files;
+    for (;;) {
+        const std::string stem = fmt::format("{}_{}", kind, files.size());
+        const fs::path proto = data / (stem + ".pb");
+        const fs::path array = data / (stem + ".npy");
+        if (!fs::exists(proto) && !fs::exists(array)) {
+            return files;
+        }
+        files.push_back(fs::exists(proto) ? proto : array);
+    }
+}
+
+/// Names by position: what names.json says, else the graph's.
+std::vector<std::string> namesOf(const Case& one, const graph::Graph& graph, const char* kind,
+                                 std::span<const base::ValueId> ids)
+{
+    std::vector<std::string> names;
+    std::ifstream file(one.data / "names.json");
+    if (file) {
+        return nlohmann::json::parse(file)[kind].get<std::vector<std::string>>();
+    }
+    for (const base::ValueId id : ids) {
+        names.push_back(graph.value(id).name);
+    }
+    return names;
+}
+
+Result<Tensor> readExpected(const fs::path& file)
+{
+    return file.extension() == ".npy" ? tensor::readNpy(file) : formats::readTensorProto(file);
+}
+
+Error wrong(std::string message) { return {ErrorCode::Bug, std::move(message), {}}; }
+
+Result<std::vector<Tensor>> resolve(const Case& one, const graph::Graph& graph)
+{
+    const std::vector<fs::path> files = filesOf(one.data, "input");
+    const std::vector<std::string> names = namesOf(one, graph, "inputs", graph.inputs());
+    if (names.size() < files.size()) {
+        return wrong(fmt::format("the case has {} inputs, the model {}", files.size(), names.size()));
+    }
+    std::vector<std::string> texts;
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        texts.push_back(names[i] + "=" + files[i].string());
+    }
+    return engine::resolveInputs(texts, graph, {}, {});
+}
+
+Result<void> checkOutputs(const Case& one, const graph::Graph& graph, const std::vector<Tensor>& outputs)
+{
+    const std::vector<fs::path> files = filesOf(one.data, "output");
+    const std::vector<std::string> names = namesOf(one, graph, "outputs", graph.outputs());
+    if (files.empty() || names.size() < files.size()) {
+        return wrong(fmt::format("the case expects {} outputs, the model has {}", files.size(), names.size()));
+    }
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        RETRO_TRY(const Tensor expected, readExpected(files[i]));
+        const auto at = std::find_if(graph.outputs().begin(), graph.outputs().end(),
+                                     [&](base::ValueId id) { return graph.value(id).name == names[i]; });
+        if (at == graph.outputs().end()) {
+            return wrong(fmt::format("the model has no output '{}'", names[i]));
+        }
+        const Tensor& actual = outputs[static_cast<std::size_t>(at - graph.outputs().begin())];
+        const std::string difference = compare(actual, expected, toleranceOf(one.name, expected.dtype()));
+        if (!difference.empty()) {
+            return wrong(fmt::format("output '{}': {}", names[i], difference));
+        }
+    }
+    return {};
+}
+
+} // namespace
+
+std::vector<Case> findCases(const fs::path& folder)
+{
+    std::vector<Case> cases;
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+        if (entry.is_directory() && isData(entry.path())) {
+            std::string name = fs::relative(entry.path(), folder).generic_string();
+            if (name.ends_with("/test_data_set_0")) {
+                name.resize(name.rfind('/'));
+            }
+            cases.push_back({name, modelOf(entry.path()), entry.path()});
+        }
+    }
+    std::sort(cases.begin(), cases.end(), [](const Case& a, const Case& b) { return a.name < b.name; });
+    return cases;
+}
+
+Result<void> runCase(const Case& one)
+{
+    RETRO_TRY(const engine::LoadedModelPointer model, engine::loadModel(one.model));
+    RETRO_TRY(const std::vector<Tensor> inputs, resolve(one, *model->graph()));
+    RETRO_TRY(const engine::ForwardOutputs result, engine::runForward(*model, inputs, execute::Precision::Float));
+    return checkOutputs(one, *model->graph(), result.outputs);
+}
+
+} // namespace retro::conformance

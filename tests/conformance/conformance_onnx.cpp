@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the ONNX project's own cases through the code of `retrograde-cli run`. Without a folder: those of Debian's
+// libonnx-testdata (skipped with status 77 where that is not installed).
+#include "tests/conformance/isolation.h"
+#include "tests/conformance/lists.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdio>
+#include <map>
+#include <regex>
+
+using namespace retro::conformance;
+
+namespace fs = std::filesystem;
+
+namespace
+{
+
+constexpr const char* kDebianFolder = "/usr/share/libonnx-testdata/data";
+constexpr std::array kDebianSets{"node", "simple", "pytorch-operator", "pytorch-converted"};
+constexpr int kSkipped = 77;
+
+struct Options
+{
+    fs::path folder; ///< empty = Debian's
+    std::string filter;
+    bool isVerbose = false;
+};
+
+/// What became of the cases, judged by the two lists.
+class Verdict
+{
+public:
+    explicit Verdict(bool isVerbose)
+        : m_excluded(readList(fs::path(RETRO_SOURCE_DIR) / "tests/conformance/exclusions.txt")),
+          m_pending(readList(fs::path(RETRO_SOURCE_DIR) / "tests/conformance/pending.txt")), m_isVerbose(isVerbose)
+    {}
+
+    void add(const Case& one, const Ending& ending)
+    {
+        const std::string kind = judge(one, ending);
+        ++m_counts[kind];
+        if (kind == "FAIL" || m_isVerbose) {
+            fmt::print("{:<8} {}{}{}\n", kind, one.name, ending.message.empty() ? "" : ": ", ending.message);
+            std::fflush(stdout);
+        }
+    }
+
+    /// Prints the counts; 0 when no case failed and, after a whole run, every line of the lists was needed.
+    int finish(bool isWhole)
+    {
+        for (const auto& [kind, count] : m_counts) {
+            fmt::print("{:<8} {}\n", kind, count);
+        }
+        bool isGood = m_counts["FAIL"] == 0 && m_counts.size() > 1;
+        for (const auto* list : {&m_excluded, &m_pending}) {
+            for (const ListEntry& entry : *list) {
+                const bool isStale = isWhole && entry.uses == 0;
+                if (isStale) {
+                    fmt::print("STALE    '{}' concerns no case any more; remove the line\n", entry.word);
+                }
+                isGood = isGood && !isStale && !entry.reason.empty();
+            }
+        }
+        return isGood ? 0 : 1;
+    }
+
+private:
+    /// Nothing may crash or hang. An excluded case may end as it likes otherwise; a pending operator must be refused by
+    /// its name.
+    std::string judge(const Case& one, const Ending& ending)
+    {
+        if (ending.outcome == Outcome::Crashed || ending.outcome == Outcome::Hung) {
+            return "FAIL";
+        }
+        if (findPattern(m_excluded, one.name) != nullptr) {
+            return "excluded";
+        }
+        if (ending.outcome == Outcome::Passed) {
+            return "pass";
+        }
+        const bool isPending = ending.outcome == Outcome::Refused && findWord(m_pending, ending.message) != nullptr;
+        return isPending ? "pending" : "FAIL";
+    }
+
+    std::vector<ListEntry> m_excluded;
+    std::vector<ListEntry> m_pending;
+    bool m_isVerbose;
+    std::map<std::string, int> m_counts;
+};
+
+std::vector<Case> allCases(const Options& options)
+{
+    if (!options.folder.empty()) {
+        return findCases(options.folder);
+    }
+    std::vector<Case> cases;
+    for (const char* set : kDebianSets) {
+        const std::vector<Case> more = findCases(fs::path(kDebianFolder) / set);
+        cases.insert(cases.end(), more.begin(), more.end());
+    }
+    return cases;
+}
+
+int run(const Options& options)
+{
+    std::vector<Case> cases = allCases(options);
+    const std::regex filter(options.filter);
+    std::erase_if(cases, [&](const Case& one) { return !std::regex_search(one.name, filter); });
+    if (cases.empty()) {
+        fmt::print("no case of this name\n");
+        return 2;
+    }
+    Verdict verdict(options.isVerbose);
+    runIsolated(cases, [&](const Case& one, const Ending& ending) { verdict.add(one, ending); });
+    return verdict.finish(options.folder.empty() && options.filter.empty());
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    Options options;
+    for (int i = 1; i < argc; ++i) {
+        const std::string argument = argv[i];
+        if (argument == "--filter" && i + 1 < argc) {
+            options.filter = argv[++i];
+        } else if (argument == "--verbose") {
+            options.isVerbose = true;
+        } else if (!argument.starts_with("-") && options.folder.empty()) {
+            options.folder = argument;
+        } else {
+            fmt::print("conformance_onnx [--filter REGEX] [--verbose] [FOLDER]\n");
+            return 2;
+        }
+    }
+    if (options.folder.empty() && !fs::exists(kDebianFolder)) {
+        fmt::print("SKIPPED: the cases are not here; install the Debian package libonnx-testdata\n");
+        return kSkipped;
+    }
+    return run(options);
+}
