@@ -81,7 +81,7 @@ private:
         if (ending.outcome == Outcome::Passed) {
             return "pass";
         }
-        const bool isPending = ending.outcome == Outcome::Refused && findWord(m_pending, ending.message) != nullptr;
+        const bool isPending = ending.outcome == Outcome::Refused && findWord(m_pending, ending.message);
         return isPending ? "pending" : "FAIL";
     }
 

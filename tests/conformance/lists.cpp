@@ -63,15 +63,15 @@ const ListEntry* findPattern(const std::vector<ListEntry>& list, std::string_vie
     return nullptr;
 }
 
-const ListEntry* findWord(const std::vector<ListEntry>& list, std::string_view text)
+bool findWord(const std::vector<ListEntry>& list, std::string_view text)
 {
+    bool isFound = false;
     for (const ListEntry& entry : list) {
-        if (hasWord(text, entry.word)) {
-            ++entry.uses;
-            return &entry;
-        }
+        const bool isHere = hasWord(text, entry.word);
+        entry.uses += isHere ? 1 : 0;
+        isFound = isFound || isHere;
     }
-    return nullptr;
+    return isFound;
 }
 
 } // namespace retro::conformance

@@ -26,7 +26,7 @@ struct ListEntry
 /// The first entry whose word matches as a pattern; nullptr when none does.
 [[nodiscard]] const ListEntry* findPattern(const std::vector<ListEntry>& list, std::string_view text);
 
-/// The first entry whose word stands in `text` as a whole word; nullptr when none does.
-[[nodiscard]] const ListEntry* findWord(const std::vector<ListEntry>& list, std::string_view text);
+/// True when the word of some entry stands in `text` as a whole word.
+[[nodiscard]] bool findWord(const std::vector<ListEntry>& list, std::string_view text);
 
 } // namespace retro::conformance
