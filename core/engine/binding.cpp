@@ -11,7 +11,7 @@ bindModel(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs, e
     for (const tensor::Tensor& input : inputs) {
         types.push_back({input.dtype(), input.shape()});
     }
-    auto bound = execute::BoundModel::bind(model.graph(), types, precision);
+    auto bound = execute::BoundModel::bind(model.graph(), types, precision, inPrecision(inputs, precision));
     if (!bound) {
         return base::within(std::move(bound).error(), model.path.string());
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/execute/boundmodel.h"
 
+#include "core/execute/earlyvalues.h"
 #include "core/ops/registry.h"
 
 #include <fmt/format.h>
@@ -87,7 +88,7 @@ base::Result<void> checkInput(const graph::Value& input, const ops::TensorType& 
 
 base::Result<std::shared_ptr<const BoundModel>> BoundModel::bind(std::shared_ptr<const graph::Graph> graph,
                                                                  std::span<const ops::TensorType> inputTypes,
-                                                                 Precision precision)
+                                                                 Precision precision, std::span<const Tensor> inputs)
 {
     auto model = std::make_shared<BoundModel>();
     model->m_precision = precision;
@@ -98,8 +99,13 @@ base::Result<std::shared_ptr<const BoundModel>> BoundModel::bind(std::shared_ptr
     model->m_graph = std::move(graph);
     RETRO_CHECK(model->takeInputs(inputTypes));
     model->takeConstants();
+    EarlyValues early(*model->m_graph, model->m_operators, model->m_constants, inputs);
     for (std::size_t i = 0; i < model->m_graph->nodeCount(); ++i) {
-        RETRO_CHECK(model->bindNode(NodeId(i)));
+        RETRO_CHECK(model->bindNode(NodeId(i), early));
+    }
+    model->m_boundInputs.resize(inputTypes.size());
+    for (const std::size_t position : early.readInputs()) {
+        model->m_boundInputs[position] = inputs[position];
     }
     return std::shared_ptr<const BoundModel>(std::move(model));
 }
@@ -134,7 +140,28 @@ void BoundModel::takeConstants()
     }
 }
 
-base::Result<void> BoundModel::bindNode(NodeId id)
+namespace
+{
+
+// Operands of one node, by their values.
+class NodeOperands final : public ops::OperandSource
+{
+public:
+    NodeOperands(const graph::Node& node, EarlyValues& early) : m_node(node), m_early(early) {}
+
+    [[nodiscard]] base::Result<Tensor> operand(std::size_t slot) const override
+    {
+        return m_early.value(m_node.inputs[slot]);
+    }
+
+private:
+    const graph::Node& m_node;
+    EarlyValues& m_early;
+};
+
+} // namespace
+
+base::Result<void> BoundModel::bindNode(NodeId id, EarlyValues& early)
 {
     const graph::Node& node = m_graph->node(id);
     std::vector<ops::TensorType> types(node.inputs.size());
@@ -147,7 +174,8 @@ base::Result<void> BoundModel::bindNode(NodeId id)
             dependsOnInput = dependsOnInput || m_tracked[node.inputs[slot].index()];
         }
     }
-    RETRO_TRY(auto op, ops::bind({*m_graph, id, node, types, constants, dtypeOf(m_precision)}));
+    const NodeOperands operands(node, early);
+    RETRO_TRY(auto op, ops::bind({*m_graph, id, node, types, constants, dtypeOf(m_precision), &operands}));
     const bool passes = dependsOnInput && op->structure().kind() != ops::StructureKind::NoRelevance;
     const std::vector<ops::TensorType>& outputs = op->outputTypes();
     for (std::size_t k = 0; k < std::min(outputs.size(), node.outputs.size()); ++k) {
@@ -173,7 +201,7 @@ void BoundModel::keepKnownResults(const graph::Node& node, const ops::BoundOpera
     for (std::size_t slot = 0; slot < constants.size(); ++slot) {
         isKnown = isKnown && (constants[slot].isValid() || !node.inputs[slot].isValid());
     }
-    if (results.empty() && isKnown) {
+    if (results.empty() && isKnown && op.check(constants).ok()) {
         results = op.forward(constants);
     }
     for (std::size_t k = 0; k < std::min(results.size(), node.outputs.size()); ++k) {

@@ -17,6 +17,8 @@ using graph::NodeId;
 using graph::ValueId;
 using tensor::Tensor;
 
+class EarlyValues;
+
 /// Type that every floating value of a run has. Integer values keep their own.
 enum class Precision : std::uint8_t {
     Float, ///< float32, oneDNN where it helps
@@ -34,9 +36,13 @@ class BoundModel
 public:
     /// Binds every node in order. `inputTypes` per graph input, in order (floating types are replaced by the
     /// precision's). Errors (Input): wrong rank or extent of an input (names both shapes), unsupported operator,
-    /// impossible shape.
+    /// impossible shape, a shape that depends on the data of an input when none is given.
+    ///
+    /// `inputs` (per graph input in order, in the precision's type; or none) are read only where the shape of a value
+    /// depends on data: such a model is bound to those inputs as well, see `boundInputs`.
     [[nodiscard]] static base::Result<std::shared_ptr<const BoundModel>>
-    bind(std::shared_ptr<const graph::Graph> graph, std::span<const ops::TensorType> inputTypes, Precision precision);
+    bind(std::shared_ptr<const graph::Graph> graph, std::span<const ops::TensorType> inputTypes, Precision precision,
+         std::span<const Tensor> inputs = {});
 
     [[nodiscard]] const graph::Graph& graph() const { return *m_graph; }
     [[nodiscard]] const std::shared_ptr<const graph::Graph>& sharedGraph() const { return m_graph; }
@@ -49,11 +55,13 @@ public:
     /// True when the value carries relevance: a floating graph input, or a floating result of an operator that passes
     /// relevance and has an operand that carries it.
     [[nodiscard]] bool isTracked(ValueId value) const { return m_tracked[value.index()]; }
+    /// Data of the graph inputs that shapes depend on, per input; invalid for the others. A run must have the same.
+    [[nodiscard]] std::span<const Tensor> boundInputs() const { return m_boundInputs; }
 
 private:
     [[nodiscard]] base::Result<void> takeInputs(std::span<const ops::TensorType> inputTypes);
     void takeConstants();
-    [[nodiscard]] base::Result<void> bindNode(NodeId id);
+    [[nodiscard]] base::Result<void> bindNode(NodeId id, EarlyValues& early);
     void keepKnownResults(const graph::Node& node, const ops::BoundOperator& op, std::span<const Tensor> constants);
 
     std::shared_ptr<const graph::Graph> m_graph;
@@ -62,6 +70,7 @@ private:
     std::vector<ops::TensorType> m_types;
     std::vector<Tensor> m_constants;
     std::vector<bool> m_tracked;
+    std::vector<Tensor> m_boundInputs;
 };
 
 } // namespace retro::execute

@@ -13,6 +13,16 @@ namespace
 
 constexpr std::size_t kProgressCalls = 200;
 
+base::Result<void> checkBoundInput(const graph::Value& input, const Tensor& bound, const Tensor& given)
+{
+    if (bound.isValid() && !bound.bitEqual(given)) {
+        return base::inputError("shapes in this model depend on the data of this input, and the run was prepared for "
+                                "other data; prepare it again for this data",
+                                fmt::format("input \"{}\"", input.name));
+    }
+    return {};
+}
+
 base::Result<void> checkInputs(const BoundModel& model, std::span<const Tensor> inputs)
 {
     const std::span<const ValueId> ids = model.graph().inputs();
@@ -28,6 +38,7 @@ base::Result<void> checkInputs(const BoundModel& model, std::span<const Tensor> 
                                                 tensor::nameOf(inputs[i].dtype()), tensor::toText(inputs[i].shape())),
                                     fmt::format("input \"{}\"", model.graph().value(ids[i]).name));
         }
+        RETRO_CHECK(checkBoundInput(model.graph().value(ids[i]), model.boundInputs()[i], inputs[i]));
     }
     return {};
 }
@@ -79,7 +90,7 @@ private:
     std::vector<std::size_t> m_readers; // per value: reads that are still to come
 };
 
-void runNode(const BoundModel& model, NodeId id, LiveValues& values)
+base::Result<void> runNode(const BoundModel& model, NodeId id, LiveValues& values)
 {
     const graph::Node& node = model.graph().node(id);
     std::vector<Tensor> operands(node.inputs.size());
@@ -87,6 +98,9 @@ void runNode(const BoundModel& model, NodeId id, LiveValues& values)
         if (node.inputs[slot].isValid()) {
             operands[slot] = values.get(node.inputs[slot]);
         }
+    }
+    if (base::Result<void> checked = model.op(id).check(operands); !checked.ok()) {
+        return base::inputError(checked.error().message, fmt::format("node '{}' ({})", node.name, node.op));
     }
     const std::vector<Tensor> results = model.op(id).forward(operands);
     for (std::size_t k = 0; k < std::min(results.size(), node.outputs.size()); ++k) {
@@ -99,6 +113,7 @@ void runNode(const BoundModel& model, NodeId id, LiveValues& values)
             values.finishReading(input);
         }
     }
+    return {};
 }
 
 void report(const Progress& progress, std::size_t done, std::size_t total)
@@ -127,7 +142,7 @@ base::Result<ForwardResult> forward(const std::shared_ptr<const BoundModel>& mod
             return base::Error{base::ErrorCode::Cancelled, "stopped during the forward pass",
                                fmt::format("node {} of {}", i, total)};
         }
-        runNode(*model, NodeId(i), values);
+        RETRO_CHECK(runNode(*model, NodeId(i), values));
         report(progress, i + 1, total);
     }
     std::vector<Tensor> outputs;

@@ -59,7 +59,7 @@ Entries baseMap(const RulePointer& bilinear)
             entry(StructureKind::MaxPool, winnerRule()),     entry(StructureKind::ElementWise, passRule()),
             entry(StructureKind::Normalisation, passRule()), entry(StructureKind::Softmax, passRule()),
             entry(StructureKind::ShapeMap, passRule()),      entry(StructureKind::Product, uniformRule()),
-            entry(StructureKind::Quotient, passRule())};
+            entry(StructureKind::Quotient, passRule()),      entry(StructureKind::Differentiable, normRule())};
 }
 
 Entries gradientMap() { return {{Matcher{}, gradientRule()}}; }
@@ -207,7 +207,8 @@ Composite dynamic(ParameterReader& reader)
                          entry(StructureKind::ElementWise, passRule()),
                          entry(StructureKind::Normalisation, passRule()),
                          entry(StructureKind::Softmax, dynamicSoftmax(reader)),
-                         entry(StructureKind::ShapeMap, passRule())};
+                         entry(StructureKind::ShapeMap, passRule()),
+                         entry(StructureKind::Differentiable, normRule())};
     return composite;
 }
 

@@ -175,8 +175,10 @@ public:
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
     {
         const Tensor& r = context.relevance[0];
-        const Tensor total = as<ops::Softmax>(context.op.structure()).sumOverAxis(r);
-        const Tensor rest = algebra::subtract(r, algebra::multiply(context.outputs[0], total));
+        const auto& softmax = as<ops::Softmax>(context.op.structure());
+        const Tensor& y = context.outputs[0];
+        const Tensor probabilities = softmax.isLogarithm() ? algebra::exponential(y) : y;
+        const Tensor rest = algebra::subtract(r, algebra::multiply(probabilities, softmax.sumOverAxis(r)));
         Tensor part = algebra::multiply(visible(context.operands[0]), rest);
         return Balance(context).closeAs(event::Cause::Bias, onlySlot(context, 0, std::move(part)));
     }

@@ -63,7 +63,7 @@ Tensor ofQuotient(const RuleContext& context, std::size_t slot)
 Tensor ofShapeMap(const RuleContext& context, std::size_t slot)
 {
     const auto& map = as<ops::ShapeMap>(context.op.structure());
-    const Tensor part = map.carryBack(context.relevance, slot);
+    const Tensor part = carriedBack(context, slot);
     return map.sign() == 1 ? part : algebra::scale(part, map.sign());
 }
 
@@ -84,9 +84,20 @@ Tensor ofReduction(const RuleContext& context)
     return map.isMean() ? algebra::scale(part, 1 / count) : part;
 }
 
+// d(ln p_j)/dx_i = δ_ij − p_i.
+Tensor ofLogSoftmax(const RuleContext& context)
+{
+    const Tensor& r = context.relevance[0];
+    const Tensor total = as<ops::Softmax>(context.op.structure()).sumOverAxis(r);
+    return algebra::subtract(r, algebra::multiply(algebra::exponential(context.outputs[0]), total));
+}
+
 // dp_j/dx_i = p_j·(δ_ij − p_i).
 Tensor ofSoftmax(const RuleContext& context)
 {
+    if (as<ops::Softmax>(context.op.structure()).isLogarithm()) {
+        return ofLogSoftmax(context);
+    }
     const Tensor& p = context.outputs[0];
     const Tensor weighted = algebra::multiply(context.relevance[0], p);
     const Tensor total = as<ops::Softmax>(context.op.structure()).sumOverAxis(weighted);
@@ -95,8 +106,21 @@ Tensor ofSoftmax(const RuleContext& context)
 
 } // namespace
 
-Reads gradientReads(const ops::Structure& structure, std::span<const std::uint8_t> tracked)
+Reads carryReads(const ops::BoundOperator& op)
 {
+    return as<ops::ShapeMap>(op.structure()).isSteered() ? op.savedForGradient() : Reads::nothing();
+}
+
+Tensor carriedBack(const RuleContext& context, std::size_t slot)
+{
+    const auto& map = as<ops::ShapeMap>(context.op.structure());
+    return map.isSteered() ? map.carryBack(context.relevance, context.operands, slot)
+                           : map.carryBack(context.relevance, slot);
+}
+
+Reads gradientReads(const ops::BoundOperator& op, std::span<const std::uint8_t> tracked)
+{
+    const ops::Structure& structure = op.structure();
     switch (structure.kind()) {
     case StructureKind::Bilinear:
     case StructureKind::Product:
@@ -109,6 +133,10 @@ Reads gradientReads(const ops::Structure& structure, std::span<const std::uint8_
         return Reads::firstOperand();
     case StructureKind::Softmax:
         return Reads::firstOutput();
+    case StructureKind::ShapeMap:
+        return carryReads(op);
+    case StructureKind::Differentiable:
+        return op.savedForGradient();
     default:
         return Reads::nothing();
     }
@@ -143,6 +171,8 @@ Tensor gradientPart(const RuleContext& context, std::size_t slot)
         return algebra::multiplyBroadcast(r, as<ops::Normalisation>(structure).scale());
     case StructureKind::Softmax:
         return ofSoftmax(context);
+    case StructureKind::Differentiable:
+        return as<ops::Differentiable>(structure).pullback(context.relevance, context.operands, context.outputs, slot);
     case StructureKind::NoRelevance:
         break;
     }

@@ -9,8 +9,13 @@
 namespace retro::lrp
 {
 
-/// What gradientPart() reads for a node of this structure.
-[[nodiscard]] ops::Reads gradientReads(const ops::Structure& structure, std::span<const std::uint8_t> tracked);
+/// What gradientPart() reads for a node with this operator.
+[[nodiscard]] ops::Reads gradientReads(const ops::BoundOperator& op, std::span<const std::uint8_t> tracked);
+
+/// What a shape map brings back to operand `slot` of the relevance that arrived, signs not applied.
+[[nodiscard]] Tensor carriedBack(const RuleContext& context, std::size_t slot);
+/// What carriedBack() reads.
+[[nodiscard]] ops::Reads carryReads(const ops::BoundOperator& op);
 
 /// Jᵀ·R for operand `slot`: the gradient of Σ R·z with respect to it, in its shape. Defined for every structure that
 /// passes relevance.

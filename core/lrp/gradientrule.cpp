@@ -21,7 +21,7 @@ public:
 
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t> tracked) const override
     {
-        return gradientReads(op.structure(), tracked);
+        return gradientReads(op, tracked);
     }
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override

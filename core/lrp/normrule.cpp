@@ -15,7 +15,8 @@ using ops::StructureKind;
 namespace
 {
 
-/// The epsilon rule on linear functions without parameters: a sum of operands, a reduction, an average pooling.
+/// The epsilon rule on functions without parameters: a sum of operands, a reduction, an average pooling, and whatever
+/// is known by its reverse rule alone.
 class NormRule final : public Rule
 {
 public:
@@ -35,7 +36,7 @@ public:
     [[nodiscard]] bool accepts(const ops::Structure& structure) const override
     {
         return structure.kind() == StructureKind::SumOfOperands || structure.kind() == StructureKind::Reduction ||
-               structure.kind() == StructureKind::AveragePool;
+               structure.kind() == StructureKind::AveragePool || structure.kind() == StructureKind::Differentiable;
     }
 
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator&, std::span<const std::uint8_t>) const override
@@ -45,6 +46,9 @@ public:
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
     {
+        if (context.op.structure().kind() == StructureKind::Differentiable) {
+            return applyToFunction(context);
+        }
         Balance balance(context);
         const Tensor z = context.op.forward(context.operands).front();
         const Tensor s = algebra::stabilisedQuotient(context.relevance[0], z, m_stabiliser);
@@ -65,6 +69,30 @@ public:
     }
 
 private:
+    // share · x ⊙ Jᵀ(R / stab(z)) over all outputs that relevance arrived at.
+    [[nodiscard]] std::vector<Tensor> applyToFunction(const RuleContext& context) const
+    {
+        const auto& function = as<ops::Differentiable>(context.op.structure());
+        Balance balance(context);
+        const std::vector<Tensor> z = context.op.forward(context.operands);
+        std::vector<Tensor> divided(context.relevance.size());
+        for (std::size_t k = 0; k < divided.size(); ++k) {
+            if (context.relevance[k].isValid()) {
+                divided[k] = algebra::stabilisedQuotient(context.relevance[k], z[k], m_stabiliser);
+                balance.bookDivision(context.relevance[k], divided[k], z[k]);
+            }
+        }
+        std::vector<Tensor> parts(context.tracked.size());
+        for (std::size_t slot = 0; slot < parts.size(); ++slot) {
+            if (context.tracked[slot] != 0) {
+                const Tensor gradient = function.pullback(divided, context.operands, z, slot);
+                parts[slot] = algebra::scale(algebra::multiply(gradient, context.operands[slot]),
+                                             function.share(context.tracked, slot));
+            }
+        }
+        return balance.closeAs(event::Cause::Gradient, std::move(parts));
+    }
+
     Stabiliser m_stabiliser;
 };
 

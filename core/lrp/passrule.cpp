@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/balance.h"
+#include "core/lrp/gradientparts.h"
 #include "core/lrp/lineardistribution.h"
 #include "core/lrp/ruleregistry.h"
 
@@ -24,11 +25,10 @@ bool isData(const RuleContext& context, std::size_t slot)
 // Relevance that a shape map brings back to operands that carry none (a constant part of a Concat).
 double carriedToUntracked(const RuleContext& context)
 {
-    const auto& map = as<ops::ShapeMap>(context.op.structure());
     double amount = 0;
     for (std::size_t slot = 0; slot < context.tracked.size(); ++slot) {
         if (context.tracked[slot] == 0 && isData(context, slot)) {
-            amount += algebra::sum(map.carryBack(context.relevance, slot));
+            amount += algebra::sum(carriedBack(context, slot));
         }
     }
     return amount;
@@ -53,9 +53,9 @@ public:
         }
     }
 
-    [[nodiscard]] ops::Reads reads(const ops::BoundOperator&, std::span<const std::uint8_t>) const override
+    [[nodiscard]] ops::Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t>) const override
     {
-        return ops::Reads::nothing();
+        return op.structure().kind() == StructureKind::ShapeMap ? carryReads(op) : ops::Reads::nothing();
     }
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
@@ -73,12 +73,11 @@ public:
 private:
     static std::vector<Tensor> applyToShapeMap(const RuleContext& context)
     {
-        const auto& map = as<ops::ShapeMap>(context.op.structure());
         Balance balance(context);
         std::vector<Tensor> parts(context.tracked.size());
         for (std::size_t slot = 0; slot < parts.size(); ++slot) {
             if (context.tracked[slot] != 0) {
-                parts[slot] = map.carryBack(context.relevance, slot);
+                parts[slot] = carriedBack(context, slot);
             }
         }
         if (balance.isWanted()) {

@@ -45,6 +45,8 @@ struct Stabiliser
 /// max(a, 0), min(a, 0).
 [[nodiscard]] Tensor positivePart(const Tensor& a);
 [[nodiscard]] Tensor negativePart(const Tensor& a);
+/// exp(a).
+[[nodiscard]] Tensor exponential(const Tensor& a);
 /// 1 / (1 + exp(−a)).
 [[nodiscard]] Tensor sigmoid(const Tensor& a);
 /// True when an element is below zero (stops at the first).

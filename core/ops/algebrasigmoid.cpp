@@ -15,4 +15,12 @@ Tensor sigmoid(const Tensor& a)
     });
 }
 
+Tensor exponential(const Tensor& a)
+{
+    return visitFloat(a.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        return mapElements<T>(a, [](T x) { return std::exp(x); });
+    });
+}
+
 } // namespace retro::ops::algebra

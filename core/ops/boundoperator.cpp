@@ -60,21 +60,34 @@ std::vector<std::int64_t> BindContext::intsAttribute(std::string_view name, std:
     return value != nullptr ? *value : std::move(fallback);
 }
 
+base::Result<Tensor> BindContext::known(std::size_t slot) const
+{
+    if (constant(slot)) {
+        return constants[slot];
+    }
+    base::Result<Tensor> found = base::inputError("it is not constant");
+    if (source != nullptr) {
+        found = source->operand(slot);
+    }
+    if (!found.ok()) {
+        return error(fmt::format("operand {} ('{}') must be known before the run: {}; fold the part of the model that "
+                                 "computes it, or export the model with fixed shapes",
+                                 slot, graph.value(node.inputs[slot]).name, found.error().message));
+    }
+    return found;
+}
+
 base::Result<std::vector<std::int64_t>> BindContext::constantInts(std::size_t slot) const
 {
     if (!present(slot)) {
         return std::vector<std::int64_t>{};
     }
-    if (!constant(slot)) {
-        return error(fmt::format("operand {} ('{}') must be a constant; fold the part of the model that computes it, "
-                                 "or export the model with fixed shapes",
-                                 slot, graph.value(node.inputs[slot]).name));
-    }
-    if (tensor::isFloating(constants[slot].dtype())) {
+    if (tensor::isFloating(operandTypes[slot].dtype)) {
         return error(
-            fmt::format("operand {} must hold integers, not {}", slot, tensor::nameOf(constants[slot].dtype())));
+            fmt::format("operand {} must hold integers, not {}", slot, tensor::nameOf(operandTypes[slot].dtype)));
     }
-    const Tensor wide = constants[slot].to(tensor::DType::Int64).contiguous();
+    RETRO_TRY(const Tensor data, known(slot));
+    const Tensor wide = data.to(tensor::DType::Int64).contiguous();
     const auto values = wide.span<std::int64_t>();
     return std::vector<std::int64_t>(values.begin(), values.end());
 }

@@ -40,6 +40,15 @@ struct Reads
     static constexpr Reads firstOutput() { return {0, 1}; }
 };
 
+/// Data of operands that are no constants, while a model is bound for given inputs.
+class OperandSource
+{
+public:
+    virtual ~OperandSource() = default;
+    /// The data of operand `slot` (present), worked out from the inputs. Errors (Input) when the inputs are not given.
+    [[nodiscard]] virtual base::Result<Tensor> operand(std::size_t slot) const = 0;
+};
+
 /// What an operator is told when it is bound: its node, the types of its operands, and the data of those that are
 /// constant.
 struct BindContext
@@ -53,6 +62,8 @@ struct BindContext
     std::span<const Tensor> constants;
     /// Floating type of the run, for results whose type no floating operand decides.
     tensor::DType floatType = tensor::DType::Float32;
+    /// Where known() finds what is no constant; null when there is no such place.
+    const OperandSource* source = nullptr;
 
     /// True when operand `slot` is given.
     [[nodiscard]] bool present(std::size_t slot) const
@@ -68,7 +79,10 @@ struct BindContext
     [[nodiscard]] std::string textAttribute(std::string_view name, std::string fallback) const;
     [[nodiscard]] std::vector<std::int64_t> intsAttribute(std::string_view name,
                                                           std::vector<std::int64_t> fallback) const;
-    /// Integers of a constant operand; empty when the operand is absent; an error when it is not constant.
+    /// The data of operand `slot` (present): the constant, else what follows from the inputs of the run, to which the
+    /// model is then bound. For what shapes depend on. Errors: neither is at hand.
+    [[nodiscard]] base::Result<Tensor> known(std::size_t slot) const;
+    /// Integers of operand `slot` as known() finds them; empty when the operand is absent.
     [[nodiscard]] base::Result<std::vector<std::int64_t>> constantInts(std::size_t slot) const;
 };
 
@@ -83,6 +97,13 @@ public:
     [[nodiscard]] const std::vector<TensorType>& outputTypes() const { return m_outputTypes; }
     /// Forward. `operands` by slot (constants included; absent optional ones invalid). Returns one tensor per output.
     [[nodiscard]] virtual std::vector<Tensor> forward(std::span<const Tensor> operands) const = 0;
+    /// Refuses data that an operator cannot work with (an index outside its axis); called before forward() in a run.
+    /// Without it, forward() is safe, but its results mean nothing then. Errors: Input, without a place.
+    [[nodiscard]] virtual base::Result<void> check(std::span<const Tensor> operands) const
+    {
+        (void)operands;
+        return {};
+    }
     /// What the reverse rule (VJP) reads when every float operand requires a gradient, in PyTorch's choice where it has
     /// one: the saving policy `autograd`.
     [[nodiscard]] virtual Reads savedForGradient() const = 0;

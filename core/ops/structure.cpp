@@ -8,9 +8,9 @@ namespace retro::ops
 
 std::string_view nameOf(StructureKind kind)
 {
-    static constexpr std::array<std::string_view, 13> kNames{
-        "linear map", "bilinear",     "sum of operands", "product",       "quotient", "shape map",   "element-wise",
-        "reduction",  "average pool", "max pool",        "normalisation", "softmax",  "no relevance"};
+    static constexpr std::array<std::string_view, 14> kNames{
+        "linear map", "bilinear",     "sum of operands", "product",       "quotient", "shape map", "element-wise",
+        "reduction",  "average pool", "max pool",        "normalisation", "softmax",  "function",  "no relevance"};
     return kNames[static_cast<std::size_t>(kind)];
 }
 

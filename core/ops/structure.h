@@ -29,7 +29,8 @@ enum class StructureKind : std::uint8_t {
     MaxPool,       ///< winner of a window
     Normalisation, ///< per-channel affine with stored statistics: BatchNormalization
     Softmax,
-    NoRelevance ///< integer or index results: no relevance passes
+    Differentiable, ///< a function that knows its reverse rule and nothing more: Pow, Max, ReduceL2, CumSum, Einsum …
+    NoRelevance     ///< integer or index results: no relevance passes
 };
 
 /// "linear map", "sum of operands", …
@@ -89,7 +90,7 @@ class SumOfOperands : public Structure
 {
 public:
     [[nodiscard]] StructureKind kind() const final { return StructureKind::SumOfOperands; }
-    /// +1 or −1 per operand.
+    /// Factor per operand: +1 or −1, or 1/n for a mean of n.
     [[nodiscard]] virtual std::span<const double> signs() const = 0;
 };
 
@@ -115,6 +116,16 @@ public:
     /// Carries relevance (one tensor per output; invalid = zero) back to operand `slot`: the transposed 0/1 map. Signs
     /// are not applied: an element that was moved and negated hands its relevance on unchanged.
     [[nodiscard]] virtual Tensor carryBack(std::span<const Tensor> perOutput, std::size_t slot) const = 0;
+    /// As the other carryBack(), for maps that are steered by operands (Gather by its indices, Where by its condition):
+    /// `operands` per slot holds what savedForGradient() of the operator reads. Only called when isSteered().
+    [[nodiscard]] virtual Tensor carryBack(std::span<const Tensor> perOutput, std::span<const Tensor> operands,
+                                           std::size_t slot) const
+    {
+        (void)operands;
+        return carryBack(perOutput, slot);
+    }
+    /// True when operands decide at run time which elements move.
+    [[nodiscard]] virtual bool isSteered() const { return false; }
     /// −1 for Neg, else +1: what a gradient multiplies by.
     [[nodiscard]] virtual double sign() const { return 1; }
 };
@@ -178,6 +189,29 @@ public:
     [[nodiscard]] StructureKind kind() const final { return StructureKind::Softmax; }
     /// Σ over the softmax axis, repeated back to the operand's shape.
     [[nodiscard]] virtual Tensor sumOverAxis(const Tensor& t) const = 0;
+    /// True for LogSoftmax, whose result is the logarithm of the probabilities.
+    [[nodiscard]] virtual bool isLogarithm() const { return false; }
+};
+
+/// A function z = f(x) of its operands, known by its reverse rule alone. Relevance goes by x ⊙ Jᵀ(R / stab(z)), each
+/// operand times its share: exact for homogeneous functions.
+class Differentiable : public Structure
+{
+public:
+    [[nodiscard]] StructureKind kind() const final { return StructureKind::Differentiable; }
+    /// Gradient of Σ_k Σ s_k·z_k with respect to operand `slot`, in that operand's shape and type. `s` per output, in
+    /// its shape; invalid = zero, at least one is valid. `operands` and `outputs` hold what savedForGradient() of the
+    /// operator reads; the others may be invalid. Operands without a gradient (integers, sizes) get zeros.
+    [[nodiscard]] virtual Tensor pullback(std::span<const Tensor> s, std::span<const Tensor> operands,
+                                          std::span<const Tensor> outputs, std::size_t slot) const = 0;
+    /// Share of operand `slot` of x ⊙ Jᵀ(R / stab(z)), so that the shares of all tracked operands add up to R where f
+    /// is homogeneous: 1/d when f(c·x) = c^d·f(x) for a factor c on all of them together. `tracked` per operand slot.
+    [[nodiscard]] virtual double share(std::span<const std::uint8_t> tracked, std::size_t slot) const
+    {
+        (void)tracked;
+        (void)slot;
+        return 1;
+    }
 };
 
 /// No relevance passes through.

@@ -101,7 +101,7 @@ private:
             operands = operandsOf(node, DType::Float64);
             op = bind(id, operands);
         }
-        return op && takeAllowance(*op) ? op->forward(operands) : std::vector<Tensor>();
+        return op && op->check(operands).ok() && takeAllowance(*op) ? op->forward(operands) : std::vector<Tensor>();
     }
 
     /// True when results are floats that are computed, not moved.

@@ -47,12 +47,78 @@ std::shared_ptr<const graph::Graph> flatteningByShape()
     return std::make_shared<const graph::Graph>(std::move(builder).build().value());
 }
 
+/// y = relu(reshape(x, shape + shape)): the shape is data of an input.
+std::shared_ptr<const graph::Graph> reshapingByData()
+{
+    graph::GraphBuilder builder("by data");
+    builder.setOpset("", 14);
+    const ValueId x = builder.addInput("x", DType::Float32, tensor::Shape{2, 6});
+    const ValueId half = builder.addInput("half", DType::Int64, tensor::Shape{2});
+    const ValueId shape = builder.addResult("shape");
+    const ValueId moved = builder.addResult("moved");
+    const ValueId y = builder.addResult("y");
+    builder.addNode({"Add", "", "double", "", 14, {half, half}, {shape}, {}});
+    builder.addNode({"Reshape", "", "move", "", 14, {x, shape}, {moved}, {}});
+    builder.addNode({"Relu", "", "y", "", 14, {moved}, {y}, {}});
+    builder.addOutput(y);
+    return std::make_shared<const graph::Graph>(std::move(builder).build().value());
+}
+
+/// y = gather(x, i) with indices that are an input.
+std::shared_ptr<const graph::Graph> lookup()
+{
+    graph::GraphBuilder builder("lookup");
+    builder.setOpset("", 13);
+    const ValueId x = builder.addInput("x", DType::Float32, tensor::Shape{3});
+    const ValueId i = builder.addInput("i", DType::Int64, tensor::Shape{2});
+    const ValueId y = builder.addResult("y");
+    builder.addNode({"Gather", "", "pick", "", 13, {x, i}, {y}, {}});
+    builder.addOutput(y);
+    return std::make_shared<const graph::Graph>(std::move(builder).build().value());
+}
+
 } // namespace
 
 class KnownResultsTest : public QObject
 {
     Q_OBJECT
 private slots:
+    void shapesFollowTheDataOfInputs()
+    {
+        const std::array types{ops::TensorType{DType::Float32, {2, 6}}, ops::TensorType{DType::Int64, {2}}};
+        const std::array inputs{Tensor::full(DType::Float32, {2, 6}, 1), ints({2, 1})};
+        const auto unknown = BoundModel::bind(reshapingByData(), types, Precision::Float);
+        QVERIFY(!unknown.ok());
+        QVERIFY(unknown.error().text().find("must be known before the run") != std::string::npos);
+        const std::array wrong{inputs[0], ints({2, 2})};
+        QVERIFY(!BoundModel::bind(reshapingByData(), types, Precision::Float, wrong).ok()); // 16 elements
+        const std::array fitting{inputs[0], ints({1, 3})};
+        const auto model = BoundModel::bind(reshapingByData(), types, Precision::Float, fitting);
+        QVERIFY2(model.ok(), model.ok() ? "" : model.error().text().c_str());
+        QVERIFY(!(*model)->boundInputs()[0].isValid());
+        QVERIFY((*model)->boundInputs()[1].bitEqual(fitting[1]));
+        const auto result = execute::forward(*model, fitting, execute::SavePolicy::Autograd);
+        QVERIFY(result.ok());
+        QVERIFY((result->outputs[0].shape() == tensor::Shape{2, 6}));
+        // The same model for other data would have another shape.
+        const auto other = execute::forward(*model, inputs, execute::SavePolicy::Autograd);
+        QVERIFY(!other.ok());
+        QVERIFY(other.error().text().find("input \"half\"") != std::string::npos);
+    }
+
+    void indicesOutsideAreRefused()
+    {
+        const std::array types{ops::TensorType{DType::Float32, {3}}, ops::TensorType{DType::Int64, {2}}};
+        const auto model = BoundModel::bind(lookup(), types, Precision::Float);
+        QVERIFY(model.ok());
+        const Tensor x = Tensor::full(DType::Float32, {3}, 1);
+        QVERIFY(execute::forward(*model, std::array{x, ints({2, -3})}, execute::SavePolicy::All).ok());
+        const auto refused = execute::forward(*model, std::array{x, ints({0, 3})}, execute::SavePolicy::All);
+        QVERIFY(!refused.ok());
+        QCOMPARE(QString::fromStdString(refused.error().text()),
+                 "node 'pick' (Gather): index 3 is outside an extent of 3");
+    }
+
     void shapesFollowTheBatch()
     {
         for (const Precision precision : {Precision::Float, Precision::Double}) {
