@@ -17,12 +17,47 @@ namespace
 std::vector<OperatorDeclaration> gather()
 {
     std::vector<OperatorDeclaration> all;
-    for (const auto family :
-         {sumDeclarations,         productDeclarations,       matMulDeclarations,     gemmDeclarations,
-          reshapeDeclarations,     identityDeclarations,      transposeDeclarations,  concatDeclarations,
-          splitDeclarations,       reduceDeclarations,        activationDeclarations, softmaxDeclarations,
-          convolutionDeclarations, normalisationDeclarations, maxPoolDeclarations,    averagePoolDeclarations,
-          padDeclarations,         preluDeclarations,         indexDeclarations,      typedDeclarations}) {
+    for (const auto family : {sumDeclarations,
+                              productDeclarations,
+                              matMulDeclarations,
+                              gemmDeclarations,
+                              reshapeDeclarations,
+                              identityDeclarations,
+                              transposeDeclarations,
+                              concatDeclarations,
+                              splitDeclarations,
+                              reduceDeclarations,
+                              activationDeclarations,
+                              softmaxDeclarations,
+                              convolutionDeclarations,
+                              normalisationDeclarations,
+                              maxPoolDeclarations,
+                              averagePoolDeclarations,
+                              padDeclarations,
+                              preluDeclarations,
+                              sliceDeclarations,
+                              typedDeclarations,
+                              unaryDeclarations,
+                              comparisonDeclarations,
+                              bitDeclarations,
+                              roundingDeclarations,
+                              extremeDeclarations,
+                              powerDeclarations,
+                              whereDeclarations,
+                              repeatDeclarations,
+                              gatherDeclarations,
+                              scatterDeclarations,
+                              reduceFunctionDeclarations,
+                              cumulativeDeclarations,
+                              argExtremeDeclarations,
+                              topKDeclarations,
+                              dataShapeDeclarations,
+                              oneHotDeclarations,
+                              rearrangeDeclarations,
+                              clipDeclarations,
+                              einsumDeclarations,
+                              detDeclarations,
+                              rangeDeclarations}) {
         const auto declarations = family();
         all.insert(all.end(), declarations.begin(), declarations.end());
     }

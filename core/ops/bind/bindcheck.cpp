@@ -104,6 +104,58 @@ base::Result<void> expectAttributes(const BindContext& context, std::initializer
     return {};
 }
 
+namespace
+{
+
+bool isAmong(OperandTypes types, DType type)
+{
+    switch (types) {
+    case OperandTypes::AllNumbers:
+        return type != DType::Bool;
+    case OperandTypes::Integers:
+        return type != DType::Bool && !tensor::isFloating(type);
+    case OperandTypes::Booleans:
+        return type == DType::Bool;
+    default:
+        return true;
+    }
+}
+
+std::string_view nameOf(OperandTypes types)
+{
+    switch (types) {
+    case OperandTypes::AllNumbers:
+        return "a number";
+    case OperandTypes::Integers:
+        return "an integer type";
+    default:
+        return "bool";
+    }
+}
+
+/// All operands are present, of one type, and of a type among `types`.
+base::Result<void> expectAlike(const BindContext& context, OperandTypes types)
+{
+    const DType common = firstType(context).dtype;
+    for (std::size_t slot = 0; slot < context.node.inputs.size(); ++slot) {
+        const DType type = context.operandTypes[slot].dtype;
+        if (!context.present(slot)) {
+            return context.error(fmt::format("operand {} is missing", slot));
+        }
+        if (!isAmong(types, type)) {
+            return context.error(
+                fmt::format("operand {} is {}, but must be {}", slot, tensor::nameOf(type), nameOf(types)));
+        }
+        if (type != common) {
+            return context.error(fmt::format("operand {} is {}, but operand 0 is {}; insert a Cast", slot,
+                                             tensor::nameOf(type), tensor::nameOf(common)));
+        }
+    }
+    return {};
+}
+
+} // namespace
+
 base::Result<void> expect(const BindContext& context, const Signature& signature)
 {
     RETRO_CHECK(expectArity(context, signature.least, signature.most, signature.outputs));
@@ -115,6 +167,8 @@ base::Result<void> expect(const BindContext& context, const Signature& signature
         return expectNumbers(context);
     case OperandTypes::Any:
         break;
+    default:
+        return expectAlike(context, signature.types);
     }
     return {};
 }
@@ -187,6 +241,28 @@ base::Result<Shape> broadcastShape(const BindContext& context, const Shape& a, c
     }
     RETRO_CHECK(expectSize(context, shape));
     return shape;
+}
+
+base::Result<void> expectOldBroadcast(const BindContext& context)
+{
+    RETRO_CHECK(expectArity(context, 2, 2));
+    RETRO_CHECK(expectAttributes(context, {{"broadcast", AttributeKind::Int}, {"axis", AttributeKind::Int}}));
+    const Shape& a = context.operandTypes[0].shape;
+    const Shape& b = context.operandTypes[1].shape;
+    if (a == b) {
+        return {};
+    }
+    if (context.intAttribute("broadcast", 0) == 0) {
+        return context.error("the shapes differ; before opset 7 that needs broadcast = 1");
+    }
+    const auto atEnd = static_cast<std::int64_t>(a.size()) - static_cast<std::int64_t>(b.size());
+    const std::int64_t axis = context.intAttribute("axis", atEnd);
+    RETRO_TRY(const Shape common, broadcastShape(context, a, b));
+    if (common != a || (axis < 0 ? axis + static_cast<std::int64_t>(a.size()) : axis) != atEnd) {
+        return context.error(
+            "operand 1 is repeated along an axis in the middle; convert the model to opset 7 or newer");
+    }
+    return {};
 }
 
 base::Result<void> expectSize(const BindContext& context, const Shape& shape)

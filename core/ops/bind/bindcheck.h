@@ -38,9 +38,13 @@ struct AttributeSpec
 
 /// Which types a node's operands may have.
 enum class OperandTypes : std::uint8_t {
-    Any,    ///< whatever they are
-    Floats, ///< float32 or float64, all present ones alike
-    Numbers ///< all present, float32, float64, int32 or int64, all alike
+    Any,        ///< whatever they are
+    Floats,     ///< float32 or float64, all present ones alike
+    Numbers,    ///< all present, float32, float64, int32 or int64, all alike
+    AllNumbers, ///< all present, float32, float64 or any integer type, all alike
+    Integers,   ///< all present, any integer type, all alike
+    Booleans,   ///< all present, bool
+    Alike       ///< all present, of one type, whatever it is
 };
 
 /// What an operator takes, as far as every operator says it in the same way.
@@ -74,6 +78,9 @@ axesWithin(const BindContext& context, const std::vector<std::int64_t>& axes, st
 /// The common shape of two by broadcasting.
 [[nodiscard]] base::Result<tensor::Shape> broadcastShape(const BindContext& context, const tensor::Shape& a,
                                                          const tensor::Shape& b);
+/// Before opset 7, operand 1 was repeated to operand 0's shape on demand, from an axis on. Accepts what broadcasting
+/// does in the same way, which is alignment at the last axis; refuses the rest.
+[[nodiscard]] base::Result<void> expectOldBroadcast(const BindContext& context);
 /// No negative extent and at most kMaxElements elements.
 [[nodiscard]] base::Result<void> expectSize(const BindContext& context, const tensor::Shape& shape);
 

@@ -5,11 +5,8 @@
 #include "core/ops/families.h"
 #include "core/ops/kernel/logistic.h"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <cmath>
-#include <limits>
 
 namespace retro::ops
 {
@@ -157,25 +154,6 @@ struct Softplus : ReadsOperand
     }
 };
 
-/// min(max(x, low), high); the derivative is 1 on the closed interval.
-struct Clip : ReadsOperand
-{
-    double low = -std::numeric_limits<double>::infinity();
-    double high = std::numeric_limits<double>::infinity();
-
-    template <class T>
-    [[nodiscard]] T value(T x) const
-    {
-        const T raised = x < static_cast<T>(low) ? static_cast<T>(low) : x;
-        return raised > static_cast<T>(high) ? static_cast<T>(high) : raised;
-    }
-    template <class T>
-    [[nodiscard]] T slope(T x) const
-    {
-        return x >= static_cast<T>(low) && x <= static_cast<T>(high) ? T{1} : T{0};
-    }
-};
-
 base::Result<void> expectOneFloat(const BindContext& context, std::initializer_list<AttributeSpec> attributes)
 {
     return expect(context, {.types = OperandTypes::Floats, .attributes = attributes});
@@ -223,32 +201,6 @@ BoundResult bindHardSigmoid(const BindContext& context)
     return bound<Activation<HardSigmoid>>(firstType(context), function);
 }
 
-/// A bound of Clip: an attribute in the first forms, then a constant of one element; `fallback` when missing.
-base::Result<double> boundOf(const BindContext& context, std::string_view attribute, std::size_t slot, double fallback)
-{
-    if (context.node.opset < 11) {
-        return context.floatAttribute(attribute, fallback);
-    }
-    if (!context.present(slot)) {
-        return fallback;
-    }
-    if (!context.constant(slot) || context.constants[slot].size() != 1) {
-        return context.error(fmt::format("{} must be a constant of one element", attribute));
-    }
-    return context.constants[slot].at(0);
-}
-
-BoundResult bindClip(const BindContext& context)
-{
-    RETRO_CHECK(expect(context, {.most = context.node.opset < 11 ? 1U : 3U,
-                                 .types = OperandTypes::Floats,
-                                 .attributes = {{"min", AttributeKind::Float}, {"max", AttributeKind::Float}}}));
-    Clip function;
-    RETRO_TRY(function.low, boundOf(context, "min", 1, function.low));
-    RETRO_TRY(function.high, boundOf(context, "max", 2, function.high));
-    return bound<Activation<Clip>>(firstType(context), function);
-}
-
 } // namespace
 
 std::span<const OperatorDeclaration> activationDeclarations()
@@ -263,7 +215,6 @@ std::span<const OperatorDeclaration> activationDeclarations()
         OperatorDeclaration{"", "Selu", 1, 0, "element-wise", true, bindSelu},
         OperatorDeclaration{"", "LeakyRelu", 1, 0, "element-wise", true, bindLeakyRelu},
         OperatorDeclaration{"", "HardSigmoid", 1, 0, "element-wise", true, bindHardSigmoid},
-        OperatorDeclaration{"", "Clip", 1, 0, "element-wise", true, bindClip},
     };
     return kDeclarations;
 }

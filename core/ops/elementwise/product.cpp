@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/bind/bindcheck.h"
+#include "core/ops/bind/oldbroadcast.h"
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
 #include "core/ops/kernel/elementloop.h"
+#include "core/ops/kernel/rowloop.h"
 #include "core/ops/kernel/visitnumber.h"
 
 #include <array>
-#include <limits>
 
 namespace retro::ops
 {
@@ -26,6 +27,15 @@ Reads readsOf(const BindContext& context)
     return {Reads::bit(context.constant(0) ? 0 : 1), 0};
 }
 
+struct IntegerProduct
+{
+    template <class T>
+    static T value(T x, T y, RowParameters)
+    {
+        return times(x, y);
+    }
+};
+
 class Mul final : public Operator<Product>
 {
 public:
@@ -33,9 +43,13 @@ public:
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
-        return visitNumber(m_outputTypes[0].dtype, [&](auto zero) -> std::vector<Tensor> {
+        const TensorType& type = m_outputTypes[0];
+        if (!tensor::isFloating(type.dtype)) {
+            return {mapNumbers(binaryIntegers<IntegerProduct>(), type.dtype, type.shape, operands)};
+        }
+        return visitFloat(type.dtype, [&](auto zero) -> std::vector<Tensor> {
             using T = decltype(zero);
-            return {mapElements<T>(operands[0], operands[1], m_outputTypes[0].shape, times<T>)};
+            return {mapElements<T>(operands[0], operands[1], type.shape, times<T>)};
         });
     }
     [[nodiscard]] Reads savedForGradient() const override { return m_reads; }
@@ -44,20 +58,21 @@ private:
     Reads m_reads;
 };
 
-/// Division that is defined for every pair: integers by 0 give 0, the smallest integer by −1 gives itself.
-template <class T>
-T divided(T x, T y)
+/// Division towards zero that is defined for every pair: by 0 it gives 0, the smallest integer by −1 gives itself.
+struct IntegerQuotient
 {
-    if constexpr (std::is_integral_v<T>) {
+    template <class T>
+    static T value(T x, T y, RowParameters)
+    {
         if (y == 0) {
             return 0;
         }
-        if (y == -1) {
-            return x == std::numeric_limits<T>::min() ? x : static_cast<T>(-x);
+        if (std::is_signed_v<T> && y == static_cast<T>(-1)) {
+            return minus(T{0}, x);
         }
+        return static_cast<T>(x / y);
     }
-    return static_cast<T>(x / y);
-}
+};
 
 class Div final : public Operator<Quotient>
 {
@@ -66,9 +81,13 @@ public:
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
-        return visitNumber(m_outputTypes[0].dtype, [&](auto zero) -> std::vector<Tensor> {
+        const TensorType& type = m_outputTypes[0];
+        if (!tensor::isFloating(type.dtype)) {
+            return {mapNumbers(binaryIntegers<IntegerQuotient>(), type.dtype, type.shape, operands)};
+        }
+        return visitFloat(type.dtype, [&](auto zero) -> std::vector<Tensor> {
             using T = decltype(zero);
-            return {mapElements<T>(operands[0], operands[1], m_outputTypes[0].shape, divided<T>)};
+            return {mapElements<T>(operands[0], operands[1], type.shape, [](T x, T y) { return x / y; })};
         });
     }
     [[nodiscard]] Reads savedForGradient() const override { return m_reads; }
@@ -77,7 +96,7 @@ private:
     Reads m_reads;
 };
 
-constexpr Signature kPair{.least = 2, .most = 2, .types = OperandTypes::Numbers};
+constexpr Signature kPair{.least = 2, .most = 2, .types = OperandTypes::AllNumbers};
 
 template <class O>
 BoundResult bindPair(const BindContext& context, Reads reads)
@@ -104,9 +123,10 @@ BoundResult bindDiv(const BindContext& context)
 
 std::span<const OperatorDeclaration> productDeclarations()
 {
-    // Before opset 7, Mul and Div had a broadcasting of their own.
     static constexpr std::array kDeclarations{
+        OperatorDeclaration{"", "Mul", 1, 6, "product", true, bindOld<bindMul>},
         OperatorDeclaration{"", "Mul", 7, 0, "product", true, bindMul},
+        OperatorDeclaration{"", "Div", 1, 6, "quotient", true, bindOld<bindDiv>},
         OperatorDeclaration{"", "Div", 7, 0, "quotient", true, bindDiv},
     };
     return kDeclarations;

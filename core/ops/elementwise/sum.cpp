@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/ops/algebra.h"
 #include "core/ops/bind/bindcheck.h"
+#include "core/ops/bind/oldbroadcast.h"
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
 #include "core/ops/kernel/elementloop.h"
+#include "core/ops/kernel/rowloop.h"
 #include "core/ops/kernel/visitnumber.h"
 
 #include <array>
@@ -15,33 +18,66 @@ namespace
 
 using tensor::Shape;
 
-/// Add, Sub and Sum: operands added from the first to the last.
+struct IntegerSum
+{
+    template <class T>
+    static T value(T x, T y, RowParameters)
+    {
+        return plus(x, y);
+    }
+};
+
+struct IntegerDifference
+{
+    template <class T>
+    static T value(T x, T y, RowParameters)
+    {
+        return minus(x, y);
+    }
+};
+
+/// Add, Sub and Sum: operands added from the first to the last. Mean: the sum divided by their number.
 class SignedSum final : public Operator<SumOfOperands>
 {
 public:
-    SignedSum(TensorType output, std::vector<double> signs) : Operator(std::move(output)), m_signs(std::move(signs)) {}
+    SignedSum(TensorType output, std::vector<double> signs, bool isMean = false)
+        : Operator(std::move(output)), m_signs(std::move(signs)), m_isMean(isMean)
+    {
+        for (double& sign : m_signs) {
+            sign /= m_isMean ? static_cast<double>(m_signs.size()) : 1;
+        }
+    }
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
-        const Shape& shape = m_outputTypes[0].shape;
-        return visitNumber(m_outputTypes[0].dtype, [&](auto zero) -> std::vector<Tensor> {
-            using T = decltype(zero);
-            Tensor total = operands[0];
-            for (std::size_t i = 1; i < m_signs.size(); ++i) {
-                total = m_signs[i] < 0 ? mapElements<T>(total, operands[i], shape, minus<T>)
-                                       : mapElements<T>(total, operands[i], shape, plus<T>);
-            }
-            return {total};
-        });
+        Tensor total = operands[0];
+        for (std::size_t i = 1; i < m_signs.size(); ++i) {
+            total = added(total, operands[i], m_signs[i] < 0);
+        }
+        return {m_isMean ? algebra::scale(total, m_signs[0]) : total};
     }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
     [[nodiscard]] std::span<const double> signs() const override { return m_signs; }
 
 private:
+    [[nodiscard]] Tensor added(const Tensor& x, const Tensor& y, bool subtracts) const
+    {
+        const TensorType& type = m_outputTypes[0];
+        if (!tensor::isFloating(type.dtype)) {
+            const NumberRows rows = subtracts ? binaryIntegers<IntegerDifference>() : binaryIntegers<IntegerSum>();
+            return mapNumbers(rows, type.dtype, type.shape, {x, y});
+        }
+        return visitFloat(type.dtype, [&](auto zero) {
+            using T = decltype(zero);
+            return subtracts ? mapElements<T>(x, y, type.shape, minus<T>) : mapElements<T>(x, y, type.shape, plus<T>);
+        });
+    }
+
     std::vector<double> m_signs;
+    bool m_isMean;
 };
 
-BoundResult bindSum(const BindContext& context, double lastSign)
+BoundResult bindSum(const BindContext& context, double lastSign, bool isMean = false)
 {
     Shape shape = firstType(context).shape;
     for (std::size_t slot = 1; slot < context.node.inputs.size(); ++slot) {
@@ -49,10 +85,10 @@ BoundResult bindSum(const BindContext& context, double lastSign)
     }
     std::vector<double> signs(context.node.inputs.size(), 1);
     signs.back() = lastSign;
-    return bound<SignedSum>(TensorType{firstType(context).dtype, std::move(shape)}, std::move(signs));
+    return bound<SignedSum>(TensorType{firstType(context).dtype, std::move(shape)}, std::move(signs), isMean);
 }
 
-constexpr Signature kPair{.least = 2, .most = 2, .types = OperandTypes::Numbers};
+constexpr Signature kPair{.least = 2, .most = 2, .types = OperandTypes::AllNumbers};
 
 BoundResult bindAdd(const BindContext& context)
 {
@@ -68,17 +104,26 @@ BoundResult bindSub(const BindContext& context)
 
 BoundResult bindSumOfAll(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.most = kAnyNumber, .types = OperandTypes::Numbers}));
+    RETRO_CHECK(expect(context, {.most = kAnyNumber, .types = OperandTypes::AllNumbers}));
     return bindSum(context, 1);
+}
+
+BoundResult bindMean(const BindContext& context)
+{
+    RETRO_CHECK(expect(context, {.most = kAnyNumber, .types = OperandTypes::Floats}));
+    return bindSum(context, 1, true);
 }
 
 } // namespace
 
 std::span<const OperatorDeclaration> sumDeclarations()
 {
-    // Before opset 7, Add and Sub had a broadcasting of their own; Sum had none before 8, which this one includes.
+    // Sum and Mean had no broadcasting before opset 8, which these include.
     static constexpr std::array kDeclarations{
+        OperatorDeclaration{"", "Add", 1, 6, "sum of operands", true, bindOld<bindAdd>},
         OperatorDeclaration{"", "Add", 7, 0, "sum of operands", true, bindAdd},
+        OperatorDeclaration{"", "Mean", 1, 0, "sum of operands", true, bindMean},
+        OperatorDeclaration{"", "Sub", 1, 6, "sum of operands", true, bindOld<bindSub>},
         OperatorDeclaration{"", "Sub", 7, 0, "sum of operands", true, bindSub},
         OperatorDeclaration{"", "Sum", 1, 0, "sum of operands", true, bindSumOfAll},
     };

@@ -98,8 +98,52 @@ base::Result<Parameters> parametersOf(const BindContext& context)
     return p;
 }
 
-/// C, if present, broadcasts to the product and can be the bias of a linear map.
-base::Result<void> expectBias(const BindContext& context, const Shape& output)
+/// alpha · op(A) · op(B) + beta · C, with whatever is computed.
+class GemmWithSum final : public Operator<Differentiable>
+{
+public:
+    GemmWithSum(TensorType output, std::array<bool, 2> swaps, std::array<double, 2> factors, Shape addend)
+        : Operator(std::move(output)), m_swaps(swaps), m_alpha(factors[0]), m_beta(factors[1]),
+          m_addend(std::move(addend))
+    {}
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
+    {
+        const Tensor product = matrixProduct(matrix(operands, 0), matrix(operands, 1));
+        return {algebra::addBroadcast(scaledBy(m_alpha, product), scaledBy(m_beta, operands[2]))};
+    }
+    [[nodiscard]] Reads savedForGradient() const override { return {Reads::bit(0) | Reads::bit(1), 0}; }
+    [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor> operands, std::span<const Tensor>,
+                                  std::size_t slot) const override
+    {
+        if (slot == 2) {
+            return scaledBy(m_beta, algebra::reduceTo(s[0], m_addend));
+        }
+        const Tensor inner = scaledBy(m_alpha, s[0].contiguous());
+        const Tensor part = slot == 0 ? matrixProduct(inner, swapped(matrix(operands, 1)))
+                                      : matrixProduct(swapped(matrix(operands, 0)), inner);
+        return swappedIf(m_swaps[slot], part);
+    }
+    /// Half of the product each when both factors are computed; the addend takes its own.
+    [[nodiscard]] double share(std::span<const std::uint8_t> tracked, std::size_t slot) const override
+    {
+        return slot < 2 && tracked[0] != 0 && tracked[1] != 0 ? 0.5 : 1;
+    }
+
+private:
+    [[nodiscard]] Tensor matrix(std::span<const Tensor> operands, std::size_t slot) const
+    {
+        return swappedIf(m_swaps[slot], operands[slot]).contiguous();
+    }
+
+    std::array<bool, 2> m_swaps;
+    double m_alpha;
+    double m_beta;
+    Shape m_addend;
+};
+
+/// C, if present, broadcasts to the product.
+base::Result<void> expectAddend(const BindContext& context, const Shape& output)
 {
     if (!context.present(2)) {
         return {};
@@ -107,10 +151,6 @@ base::Result<void> expectBias(const BindContext& context, const Shape& output)
     RETRO_TRY(const Shape common, broadcastShape(context, context.operandTypes[2].shape, output));
     if (common != output) {
         return context.error("C does not broadcast to the shape of the product");
-    }
-    if (!context.constant(2) || !(context.constant(0) || context.constant(1))) {
-        return context.error("Gemm with a C that is added needs C and one of A and B constant; split it into MatMul "
-                             "and Add, or fold the constants first");
     }
     return {};
 }
@@ -143,11 +183,14 @@ BoundResult bindGemm(const BindContext& context)
                                                 {"alpha", AttributeKind::Float},
                                                 {"beta", AttributeKind::Float}}}));
     RETRO_TRY(const Parameters p, parametersOf(context));
-    RETRO_CHECK(expectBias(context, p.output));
-    if (context.constant(0) || context.constant(1)) {
-        return boundMap(context, p);
+    RETRO_CHECK(expectAddend(context, p.output));
+    const bool hasWeight = context.constant(0) || context.constant(1);
+    TensorType output{firstType(context).dtype, p.output};
+    if (context.present(2) && !(hasWeight && context.constant(2))) {
+        return bound<GemmWithSum>(std::move(output), p.swaps, std::array{p.alpha, p.beta},
+                                  context.operandTypes[2].shape);
     }
-    return bound<Gemm>(TensorType{firstType(context).dtype, p.output}, p.depth, p.swaps, p.alpha);
+    return hasWeight ? boundMap(context, p) : bound<Gemm>(std::move(output), p.depth, p.swaps, p.alpha);
 }
 
 } // namespace
@@ -155,7 +198,7 @@ BoundResult bindGemm(const BindContext& context)
 std::span<const OperatorDeclaration> gemmDeclarations()
 {
     static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Gemm", 1, 0, "linear map, bilinear", true, bindGemm},
+        OperatorDeclaration{"", "Gemm", 1, 0, "linear map, bilinear, function", true, bindGemm},
     };
     return kDeclarations;
 }

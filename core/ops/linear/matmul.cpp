@@ -3,6 +3,7 @@
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/families.h"
 #include "core/ops/kernel/matrixproduct.h"
+#include "core/ops/kernel/visitnumber.h"
 #include "core/ops/linear/matrixmap.h"
 
 #include <fmt/format.h>
@@ -112,6 +113,51 @@ private:
     Shapes m_shapes;
 };
 
+/// Product of integers, which wraps around; passes no relevance.
+class IntegerMatMul final : public BoundOperator
+{
+public:
+    IntegerMatMul(tensor::DType dtype, Shapes shapes) : m_shapes(std::move(shapes))
+    {
+        m_outputTypes.push_back({dtype, m_shapes.output});
+    }
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
+    {
+        const Tensor a = whole(operands[0], m_shapes.a);
+        const Tensor b = whole(operands[1], m_shapes.b);
+        const std::int64_t depth = m_shapes.a.back();
+        const std::int64_t columns = m_shapes.z.back();
+        tensor::TensorBuffer buffer(tensor::DType::Int64, m_shapes.z);
+        std::int64_t* z = buffer.data<std::int64_t>();
+        for (std::int64_t i = 0; i < tensor::elementCount(m_shapes.z); ++i) {
+            const std::int64_t row = i / columns;
+            const std::int64_t batch = row / m_shapes.z[m_shapes.z.size() - 2];
+            const std::int64_t* x = a.data<std::int64_t>() + row * depth;
+            const std::int64_t* y = b.data<std::int64_t>() + batch * depth * columns + i % columns;
+            std::int64_t sum = 0;
+            for (std::int64_t k = 0; k < depth; ++k) {
+                sum = plus(sum, times(x[k], y[k * columns]));
+            }
+            z[i] = sum;
+        }
+        return {std::move(buffer).freeze().to(m_outputTypes[0].dtype).reshaped(m_shapes.output)};
+    }
+    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
+    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
+
+private:
+    /// As int64, with the batch axes of the product.
+    [[nodiscard]] Tensor whole(const Tensor& t, const Shape& inner) const
+    {
+        Shape shape = m_shapes.z;
+        std::copy(inner.end() - 2, inner.end(), shape.end() - 2);
+        return algebra::broadcastTo(t.to(tensor::DType::Int64).reshaped(inner), shape).contiguous();
+    }
+
+    Shapes m_shapes;
+};
+
 BoundResult boundMap(const BindContext& context, const Shapes& shapes)
 {
     MatrixMapPlan plan;
@@ -126,8 +172,11 @@ BoundResult boundMap(const BindContext& context, const Shapes& shapes)
 
 BoundResult bindMatMul(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.least = 2, .most = 2, .types = OperandTypes::Floats}));
+    RETRO_CHECK(expect(context, {.least = 2, .most = 2, .types = OperandTypes::AllNumbers}));
     RETRO_TRY(Shapes shapes, shapesOf(context));
+    if (!tensor::isFloating(firstType(context).dtype)) {
+        return bound<IntegerMatMul>(firstType(context).dtype, std::move(shapes));
+    }
     if (context.constant(0) || context.constant(1)) {
         return boundMap(context, shapes);
     }

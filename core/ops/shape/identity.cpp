@@ -2,7 +2,7 @@
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
-#include "core/ops/kernel/elementloop.h"
+#include "core/ops/kernel/rowloop.h"
 #include "core/ops/kernel/visitnumber.h"
 
 #include <array>
@@ -37,6 +37,19 @@ private:
     Reads m_reads;
 };
 
+struct Opposite
+{
+    template <class T>
+    static T value(T x, RowParameters)
+    {
+        if constexpr (std::is_integral_v<T>) {
+            return minus(T{0}, x);
+        } else {
+            return -x;
+        }
+    }
+};
+
 /// y = −x. Relevance moves unchanged; a gradient changes its sign.
 class Negation final : public Operator<ShapeMap>
 {
@@ -45,14 +58,8 @@ public:
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
-        return visitNumber(m_outputTypes[0].dtype, [&](auto zero) -> std::vector<Tensor> {
-            using T = decltype(zero);
-            if constexpr (std::is_integral_v<T>) {
-                return {mapElements<T>(operands[0], [](T x) { return minus(T{0}, x); })};
-            } else {
-                return {mapElements<T>(operands[0], [](T x) { return -x; })};
-            }
-        });
+        const TensorType& type = m_outputTypes[0];
+        return {mapNumbers(unaryNumbers<Opposite>(), type.dtype, type.shape, operands)};
     }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
     [[nodiscard]] Tensor carryBack(std::span<const Tensor> perOutput, std::size_t) const override
@@ -76,7 +83,7 @@ BoundResult bindCheckpoint(const BindContext& context)
 
 BoundResult bindNeg(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.types = OperandTypes::Numbers}));
+    RETRO_CHECK(expect(context, {.types = OperandTypes::AllNumbers}));
     return bound<Negation>(firstType(context));
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/ops/algebra.h"
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
 #include "core/ops/kernel/elementloop.h"
 #include "core/ops/kernel/slices.h"
+#include "core/ops/shape/mappedelements.h"
 
 #include <fmt/format.h>
 
@@ -18,32 +20,33 @@ namespace
 
 using tensor::Shape;
 
-/// Pad with a constant; negative pads cut off.
+/// Pad with one value; negative pads cut off. The value is a constant, or operand 2 of the run when `fill` is invalid.
 class ConstantPad final : public Operator<ShapeMap>
 {
 public:
-    ConstantPad(TensorType output, Shape operand, Shape begins, Tensor fill)
+    ConstantPad(TensorType output, Shape operand, Shape begins, Tensor fill, Shape fillShape)
         : Operator(std::move(output)), m_operand(std::move(operand)), m_begins(std::move(begins)),
-          m_fill(std::move(fill))
+          m_fill(std::move(fill)), m_fillShape(std::move(fillShape))
     {}
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
         const TensorType& type = m_outputTypes[0];
-        return {moved(operands[0], type.shape, m_begins, m_fill)};
+        return {moved(operands[0], type.shape, m_begins, m_fill.isValid() ? m_fill : operands[2])};
     }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] Tensor carryBack(std::span<const Tensor> perOutput, std::size_t) const override
+    [[nodiscard]] Tensor carryBack(std::span<const Tensor> perOutput, std::size_t slot) const override
     {
         const tensor::DType type = m_outputTypes[0].dtype;
         if (!perOutput[0].isValid()) {
-            return Tensor::zeros(type, m_operand);
+            return Tensor::zeros(type, slot == 0 ? m_operand : Shape());
         }
         Shape back = m_begins;
         for (std::int64_t& begin : back) {
             begin = -begin;
         }
-        return moved(perOutput[0], m_operand, back, Tensor::zeros(type, {}));
+        const Tensor inside = moved(perOutput[0], m_operand, back, Tensor::zeros(type, {}));
+        return slot == 0 ? inside : Tensor::full(type, m_fillShape, algebra::sum(perOutput[0]) - algebra::sum(inside));
     }
 
 private:
@@ -71,6 +74,7 @@ private:
     Shape m_operand;
     Shape m_begins;
     Tensor m_fill;
+    Shape m_fillShape;
 };
 
 /// The axes that the pads are for: all, or those that operand 3 names.
@@ -120,10 +124,11 @@ base::Result<Tensor> fillOf(const BindContext& context)
     if (!context.present(2)) {
         return Tensor::zeros(type, {});
     }
-    if (!context.constant(2) || context.constants[2].size() != 1 || context.constants[2].dtype() != type) {
-        return context.error("constant_value must be a constant of one element and of the operand's type");
+    const TensorType& given = context.operandTypes[2];
+    if (tensor::elementCount(given.shape) != 1 || given.dtype != type) {
+        return context.error("constant_value must be one element of the operand's type");
     }
-    return context.constants[2].reshaped({});
+    return context.constant(2) ? context.constants[2].reshaped({}) : Tensor();
 }
 
 base::Result<void> expectPad(const BindContext& context)
@@ -132,11 +137,62 @@ base::Result<void> expectPad(const BindContext& context)
     RETRO_CHECK(expect(context, {.least = hasOperands ? 2U : 1U,
                                  .most = hasOperands ? 4U : 1U,
                                  .attributes = {{"mode", AttributeKind::Text}, {"value", AttributeKind::Float}}}));
-    const std::string mode = context.textAttribute("mode", "constant");
-    if (mode != "constant") {
-        return context.error(fmt::format("mode '{}' is not supported, only 'constant'", mode));
-    }
     return {};
+}
+
+/// Which operand element stands at position i, counted from the operand's first element, along an axis of `extent`.
+struct Continuation
+{
+    std::int64_t (*at)(std::int64_t i, std::int64_t extent) = nullptr;
+};
+
+std::int64_t atEdge(std::int64_t i, std::int64_t extent) { return std::clamp<std::int64_t>(i, 0, extent - 1); }
+
+std::int64_t wrapped(std::int64_t i, std::int64_t extent) { return (i % extent + extent) % extent; }
+
+/// Mirrored at the first and the last element, which are not repeated.
+std::int64_t mirrored(std::int64_t i, std::int64_t extent)
+{
+    const std::int64_t period = std::max<std::int64_t>(2 * (extent - 1), 1);
+    const std::int64_t inside = wrapped(i, period);
+    return inside < extent ? inside : period - inside;
+}
+
+base::Result<Continuation> continuationOf(const BindContext& context, const std::string& mode)
+{
+    if (mode == "edge") {
+        return Continuation{atEdge};
+    }
+    if (mode == "reflect") {
+        return Continuation{mirrored};
+    }
+    if (mode == "wrap" && context.node.opset >= 19) {
+        return Continuation{wrapped};
+    }
+    return context.error(fmt::format("mode '{}' is not known at this opset; only constant, edge, reflect and (from 19 "
+                                     "on) wrap are",
+                                     mode));
+}
+
+/// Pad with elements of the operand.
+BoundResult boundContinuation(const BindContext& context, const Shape& begins, Shape shape, Continuation f)
+{
+    const TensorType& operand = firstType(context);
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+        if (operand.shape[axis] == 0 && shape[axis] > 0) {
+            return context.error(fmt::format("axis {} has no elements to continue with", axis));
+        }
+    }
+    const Shape strides = tensor::rowMajorStrides(operand.shape);
+    ElementMap map;
+    forEachIndex(shape, [&](const Shape& index) {
+        std::int64_t position = 0;
+        for (std::size_t axis = 0; axis < index.size(); ++axis) {
+            position += f.at(index[axis] - begins[axis], operand.shape[axis]) * strides[axis];
+        }
+        map.push_back(position);
+    });
+    return bound<FixedMap>(TensorType{operand.dtype, std::move(shape)}, operand.shape, std::move(map));
 }
 
 BoundResult bindPad(const BindContext& context)
@@ -145,15 +201,20 @@ BoundResult bindPad(const BindContext& context)
     const TensorType& operand = firstType(context);
     const std::size_t rank = operand.shape.size();
     RETRO_TRY(Shape pads, padsOf(context));
-    RETRO_TRY(Tensor fill, fillOf(context));
     Shape shape = operand.shape;
     for (std::size_t axis = 0; axis < rank; ++axis) {
         shape[axis] += pads[axis] + pads[rank + axis];
     }
     RETRO_CHECK(expectSize(context, shape));
     pads.resize(rank);
+    const std::string mode = context.textAttribute("mode", "constant");
+    if (mode != "constant") {
+        RETRO_TRY(const Continuation f, continuationOf(context, mode));
+        return boundContinuation(context, pads, std::move(shape), f);
+    }
+    RETRO_TRY(Tensor fill, fillOf(context));
     return bound<ConstantPad>(TensorType{operand.dtype, std::move(shape)}, operand.shape, std::move(pads),
-                              std::move(fill));
+                              std::move(fill), context.present(2) ? context.operandTypes[2].shape : Shape());
 }
 
 } // namespace

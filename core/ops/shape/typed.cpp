@@ -2,6 +2,8 @@
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
+#include "core/ops/shape/elementtype.h"
+#include "core/ops/shape/known.h"
 
 #include <fmt/format.h>
 
@@ -36,60 +38,25 @@ private:
     DType m_from;
 };
 
-/// ONNX's numbers (and, in the first form, names) of element types.
-struct TypeNumber
+BoundResult boundCast(const BindContext& context, DType target)
 {
-    std::int64_t number;
-    std::string_view name;
-    DType type;
-};
-constexpr std::array kTypeNumbers{
-    TypeNumber{1, "FLOAT", DType::Float32},      TypeNumber{2, "UINT8", DType::UInt8},
-    TypeNumber{3, "INT8", DType::Int8},          TypeNumber{4, "UINT16", DType::UInt16},
-    TypeNumber{5, "INT16", DType::Int16},        TypeNumber{6, "INT32", DType::Int32},
-    TypeNumber{7, "INT64", DType::Int64},        TypeNumber{9, "BOOL", DType::Bool},
-    TypeNumber{10, "FLOAT16", DType::Float16},   TypeNumber{11, "DOUBLE", DType::Float64},
-    TypeNumber{12, "UINT32", DType::UInt32},     TypeNumber{13, "UINT64", DType::UInt64},
-    TypeNumber{16, "BFLOAT16", DType::BFloat16},
-};
-
-base::Result<DType> targetType(const BindContext& context)
-{
-    const std::int64_t number = context.intAttribute("to", 0);
-    const std::string name = context.textAttribute("to", {});
-    for (const TypeNumber& known : kTypeNumbers) {
-        if (known.number == number || known.name == name) {
-            return known.type;
-        }
-    }
-    return context.error(fmt::format("element type {} is not supported", name.empty() ? std::to_string(number) : name));
+    const TensorType& operand = firstType(context);
+    const bool isSameKind = tensor::isFloating(target) && tensor::isFloating(operand.dtype);
+    return bound<Cast>(TensorType{isSameKind ? operand.dtype : target, operand.shape}, operand.dtype);
 }
 
 BoundResult bindCast(const BindContext& context)
 {
     RETRO_CHECK(expectArity(context, 1, 1));
-    RETRO_TRY(DType target, targetType(context));
-    const TensorType& operand = firstType(context);
-    if (tensor::isFloating(target)) {
-        target = tensor::isFloating(operand.dtype) ? operand.dtype : context.floatType;
-    }
-    return bound<Cast>(TensorType{target, operand.shape}, operand.dtype);
+    RETRO_TRY(const DType target, elementType(context, "to"));
+    return boundCast(context, target);
 }
 
-/// A tensor that is known once the types are: Shape, ConstantOfShape.
-class Known final : public BoundOperator
+BoundResult bindCastLike(const BindContext& context)
 {
-public:
-    explicit Known(Tensor value) : m_value(std::move(value)) { m_outputTypes = {{m_value.dtype(), m_value.shape()}}; }
-
-    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor>) const override { return {m_value}; }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
-    [[nodiscard]] std::vector<Tensor> knownResults() const override { return {m_value}; }
-
-private:
-    Tensor m_value;
-};
+    RETRO_CHECK(expectArity(context, 2, 2));
+    return boundCast(context, context.operandTypes[1].dtype);
+}
 
 BoundResult bindShape(const BindContext& context)
 {
@@ -102,7 +69,7 @@ BoundResult bindShape(const BindContext& context)
     const std::int64_t start = plain(context.intAttribute("start", 0));
     const std::int64_t end = std::max(start, plain(context.intAttribute("end", rank)));
     const Shape part(shape.begin() + start, shape.begin() + end);
-    return bound<Known>(Tensor::of<std::int64_t>({end - start}, part));
+    return boundKnown(Tensor::of<std::int64_t>({end - start}, part));
 }
 
 BoundResult bindConstantOfShape(const BindContext& context)
@@ -112,14 +79,41 @@ BoundResult bindConstantOfShape(const BindContext& context)
     RETRO_CHECK(expectSize(context, shape));
     const auto found = context.node.attributes.find("value");
     if (found == context.node.attributes.end()) {
-        return bound<Known>(Tensor::zeros(context.floatType, shape));
+        return boundKnown(Tensor::zeros(context.floatType, shape));
     }
     const Tensor& value = std::get<Tensor>(found->second);
     if (value.size() != 1) {
         return context.error(fmt::format("value has {} elements, but must have one", value.size()));
     }
     const Tensor one = tensor::isFloating(value.dtype()) ? value.to(context.floatType) : value;
-    return bound<Known>(Tensor(one.dtype(), shape, Shape(shape.size(), 0), one.offset(), one.storage()).contiguous());
+    return boundKnown(Tensor(one.dtype(), shape, Shape(shape.size(), 0), one.offset(), one.storage()).contiguous());
+}
+
+BoundResult bindSize(const BindContext& context)
+{
+    RETRO_CHECK(expectArity(context, 1, 1));
+    return boundKnown(Tensor::scalar(tensor::elementCount(firstType(context).shape)));
+}
+
+BoundResult bindEyeLike(const BindContext& context)
+{
+    RETRO_CHECK(expect(context, {.attributes = {{"dtype", AttributeKind::Int}, {"k", AttributeKind::Int}}}));
+    const TensorType& operand = firstType(context);
+    if (operand.shape.size() != 2) {
+        return context.error("the operand must be a matrix (rank 2)");
+    }
+    DType type = operand.dtype;
+    if (context.node.attributes.find("dtype") != context.node.attributes.end()) {
+        RETRO_TRY(type, elementType(context, "dtype"));
+    }
+    const std::int64_t k = context.intAttribute("k", 0);
+    std::vector<double> values;
+    for (std::int64_t row = 0; row < operand.shape[0]; ++row) {
+        for (std::int64_t column = 0; column < operand.shape[1]; ++column) {
+            values.push_back(column - row == k ? 1 : 0);
+        }
+    }
+    return boundKnown(Tensor::of<double>(operand.shape, values).to(type));
 }
 
 } // namespace
@@ -128,7 +122,10 @@ std::span<const OperatorDeclaration> typedDeclarations()
 {
     static constexpr std::array kDeclarations{
         OperatorDeclaration{"", "Cast", 1, 0, "shape map, no relevance", true, bindCast},
+        OperatorDeclaration{"", "CastLike", 15, 0, "shape map, no relevance", true, bindCastLike},
         OperatorDeclaration{"", "ConstantOfShape", 9, 0, "no relevance", false, bindConstantOfShape},
+        OperatorDeclaration{"", "EyeLike", 9, 0, "no relevance", false, bindEyeLike},
+        OperatorDeclaration{"", "Size", 1, 0, "no relevance", false, bindSize},
         OperatorDeclaration{"", "Shape", 1, 0, "no relevance", false, bindShape},
     };
     return kDeclarations;

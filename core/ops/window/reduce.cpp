@@ -4,11 +4,10 @@
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
 #include "core/ops/kernel/axisreduction.h"
-#include "core/ops/kernel/elementloop.h"
-#include "core/ops/kernel/visitnumber.h"
+#include "core/ops/kernel/rowloop.h"
+#include "core/ops/window/reducebind.h"
 
 #include <array>
-#include <numeric>
 
 namespace retro::ops
 {
@@ -17,6 +16,15 @@ namespace
 {
 
 using tensor::Shape;
+
+struct Ratio
+{
+    template <class T>
+    static T value(T x, T y, RowParameters)
+    {
+        return x / y;
+    }
+};
 
 /// Sum or mean over axes.
 class AxisReduction final : public Operator<Reduction>
@@ -32,16 +40,15 @@ public:
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
-        const Tensor sum = sumOverAxes(operands[0], m_axes).reshaped(m_outputTypes[0].shape);
-        if (!m_isMean) {
-            return {sum};
+        const TensorType& type = m_outputTypes[0];
+        if (!tensor::isFloating(type.dtype)) {
+            return {integers(operands[0])};
         }
-        return visitNumber(sum.dtype(), [&](auto zero) -> std::vector<Tensor> {
-            using T = decltype(zero);
-            const std::int64_t count = extentOf(m_operand, m_axes);
-            const T divisor = static_cast<T>(std::is_integral_v<T> ? std::max<std::int64_t>(count, 1) : count);
-            return {mapElements<T>(sum, [divisor](T x) { return static_cast<T>(x / divisor); })};
-        });
+        const Tensor sum = sumOverAxes(operands[0], m_axes).reshaped(type.shape);
+        const auto count = static_cast<double>(extentOf(m_operand, m_axes));
+        return {m_isMean ? mapRows(binaryFloats<Ratio>().of(type.dtype), type.dtype, type.shape,
+                                   {sum, Tensor::full(type.dtype, {}, count)})
+                         : sum};
     }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
     [[nodiscard]] double flops() const override { return static_cast<double>(tensor::elementCount(m_operand)); }
@@ -52,48 +59,32 @@ public:
     }
 
 private:
+    /// Sums in 64 bits, which wrap around as narrower ones do; quotients towards zero.
+    [[nodiscard]] Tensor integers(const Tensor& x) const
+    {
+        const TensorType& type = m_outputTypes[0];
+        const Tensor sum = sumOverAxes(x.to(tensor::DType::Int64), m_axes).reshaped(type.shape);
+        const std::int64_t count = std::max<std::int64_t>(extentOf(m_operand, m_axes), 1);
+        return m_isMean ? mapNumbers(binaryIntegers<Ratio>(), type.dtype, type.shape,
+                                     {sum.to(type.dtype), Tensor::scalar(count).to(type.dtype)})
+                        : sum.to(type.dtype);
+    }
+
     Shape m_operand;
     Shape m_kept; // the operand's shape with reduced axes of extent 1
     std::vector<std::size_t> m_axes;
     bool m_isMean;
 };
 
-/// Axes to reduce: those that the node names, else all, unless it asks for none.
-base::Result<std::vector<std::size_t>> reducedAxes(const BindContext& context, std::int64_t operandSince)
-{
-    const std::size_t rank = firstType(context).shape.size();
-    RETRO_TRY(const auto given, intsFrom(context, "axes", 1, operandSince));
-    RETRO_TRY(auto axes, axesWithin(context, given, rank));
-    const bool isNoop = context.node.opset >= operandSince && context.intAttribute("noop_with_empty_axes", 0) != 0;
-    if (axes.empty() && !isNoop) {
-        axes.resize(rank);
-        std::iota(axes.begin(), axes.end(), std::size_t{0});
-    }
-    return axes;
-}
-
-Shape reducedShape(const Shape& operand, const std::vector<std::size_t>& axes, bool keeps)
-{
-    Shape shape = operand;
-    for (std::size_t i = axes.size(); i-- > 0;) {
-        shape[axes[i]] = 1;
-        if (!keeps) {
-            shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axes[i]));
-        }
-    }
-    return shape;
-}
-
 BoundResult bindReduction(const BindContext& context, bool isMean, std::int64_t operandSince)
 {
-    RETRO_CHECK(expect(
-        context, {.most = context.node.opset >= operandSince ? 2U : 1U,
-                  .attributes = {{"keepdims", AttributeKind::Int}, {"noop_with_empty_axes", AttributeKind::Int}}}));
-    RETRO_CHECK(expectNumber(context, 0));
+    RETRO_TRY(ReducePlan plan, reducePlan(context, operandSince));
     const TensorType& operand = firstType(context);
-    RETRO_TRY(auto axes, reducedAxes(context, operandSince));
-    Shape shape = reducedShape(operand.shape, axes, context.intAttribute("keepdims", 1) != 0);
-    return bound<AxisReduction>(TensorType{operand.dtype, std::move(shape)}, operand.shape, std::move(axes), isMean);
+    if (operand.dtype == tensor::DType::Bool) {
+        return context.error("the operand is bool, but must be a number; insert a Cast");
+    }
+    return bound<AxisReduction>(TensorType{operand.dtype, std::move(plan.result)}, operand.shape, std::move(plan.axes),
+                                isMean);
 }
 
 BoundResult bindReduceSum(const BindContext& context) { return bindReduction(context, false, 13); }

@@ -37,12 +37,50 @@ void softmaxRow(const T* x, T* y, std::int64_t length)
     }
 }
 
-/// Softmax over one axis; before opset 13 over all axes from one on, taken as one.
-class SoftmaxOver final : public Operator<Softmax>
+/// One row: x − max x − ln Σ exp(x − max x).
+template <class T>
+void logSoftmaxRow(const T* x, T* y, std::int64_t length)
+{
+    T largest = -std::numeric_limits<T>::infinity();
+    for (std::int64_t i = 0; i < length; ++i) {
+        largest = std::max(largest, x[i]);
+    }
+    T sum{0};
+    for (std::int64_t i = 0; i < length; ++i) {
+        sum += std::exp(x[i] - largest);
+    }
+    const T logarithm = std::log(sum);
+    for (std::int64_t i = 0; i < length; ++i) {
+        y[i] = x[i] - largest - logarithm;
+    }
+}
+
+/// One row: 1 at the first largest element, else 0.
+template <class T>
+void hardmaxRow(const T* x, T* y, std::int64_t length)
+{
+    std::fill(y, y + length, T{0});
+    if (length > 0) {
+        y[std::max_element(x, x + length) - x] = T{1};
+    }
+}
+
+/// A function of whole rows, one per floating type.
+struct WholeRows
+{
+    void (*f32)(const float* x, float* y, std::int64_t length) = nullptr;
+    void (*f64)(const double* x, double* y, std::int64_t length) = nullptr;
+
+    void operator()(const float* x, float* y, std::int64_t length) const { f32(x, y, length); }
+    void operator()(const double* x, double* y, std::int64_t length) const { f64(x, y, length); }
+};
+
+/// Rows along some axes, each as long as those together.
+class RowAxes
 {
 public:
-    SoftmaxOver(TensorType output, std::vector<std::size_t> axes)
-        : Operator(std::move(output)), m_axes(std::move(axes)), m_back(m_outputTypes[0].shape.size())
+    RowAxes(Shape shape, std::vector<std::size_t> axes)
+        : m_axes(std::move(axes)), m_back(shape.size()), m_length(extentOf(shape, m_axes))
     {
         // Where each axis of the operand lies once m_axes are at the end.
         std::size_t kept = 0;
@@ -53,37 +91,79 @@ public:
         }
     }
 
-    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
+    [[nodiscard]] const std::vector<std::size_t>& axes() const { return m_axes; }
+    [[nodiscard]] Tensor map(const Tensor& x, const WholeRows& f) const
     {
-        const Tensor rows = movedToEnd(operands[0], m_axes).contiguous();
-        const std::int64_t length = extentOf(m_outputTypes[0].shape, m_axes);
+        const Tensor rows = movedToEnd(x, m_axes).contiguous();
         tensor::TensorBuffer buffer(rows.dtype(), rows.shape());
         visitFloat(rows.dtype(), [&](auto zero) {
             using T = decltype(zero);
             const T* in = rows.data<T>();
             T* out = buffer.data<T>();
-            const std::int64_t count = length == 0 ? 0 : rows.size() / length;
-            const std::int64_t grain = std::max<std::int64_t>(4096 / std::max<std::int64_t>(length, 1), 1);
+            const std::int64_t count = m_length == 0 ? 0 : rows.size() / m_length;
+            const std::int64_t grain = std::max<std::int64_t>(4096 / std::max<std::int64_t>(m_length, 1), 1);
             parallelFor(count, grain, [&](std::int64_t begin, std::int64_t end) {
                 for (std::int64_t row = begin; row < end; ++row) {
-                    softmaxRow(in + row * length, out + row * length, length);
+                    f(in + row * m_length, out + row * m_length, m_length);
                 }
             });
         });
-        return {std::move(buffer).freeze().permuted(m_back)};
-    }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::firstOutput(); }
-    [[nodiscard]] Tensor sumOverAxis(const Tensor& t) const override
-    {
-        return algebra::broadcastTo(sumOverAxes(t, m_axes), t.shape());
+        return std::move(buffer).freeze().permuted(m_back);
     }
 
 private:
     std::vector<std::size_t> m_axes;
     Shape m_back;
+    std::int64_t m_length;
 };
 
-BoundResult bindSoftmax(const BindContext& context)
+/// Softmax or its logarithm over one axis; before opset 13 over all axes from one on, taken as one.
+class SoftmaxOver final : public Operator<Softmax>
+{
+public:
+    SoftmaxOver(const TensorType& type, std::vector<std::size_t> axes, bool isLogarithm)
+        : Operator(type), m_rows(type.shape, std::move(axes)), m_isLogarithm(isLogarithm)
+    {}
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
+    {
+        const WholeRows f = m_isLogarithm ? WholeRows{logSoftmaxRow<float>, logSoftmaxRow<double>}
+                                          : WholeRows{softmaxRow<float>, softmaxRow<double>};
+        return {m_rows.map(operands[0], f)};
+    }
+    [[nodiscard]] Reads savedForGradient() const override { return Reads::firstOutput(); }
+    [[nodiscard]] Tensor sumOverAxis(const Tensor& t) const override
+    {
+        return algebra::broadcastTo(sumOverAxes(t, m_rows.axes()), t.shape());
+    }
+    [[nodiscard]] bool isLogarithm() const override { return m_isLogarithm; }
+
+private:
+    RowAxes m_rows;
+    bool m_isLogarithm;
+};
+
+/// Constant almost everywhere, so it passes no relevance.
+class HardmaxOver final : public BoundOperator
+{
+public:
+    HardmaxOver(const TensorType& type, std::vector<std::size_t> axes) : m_rows(type.shape, std::move(axes))
+    {
+        m_outputTypes.push_back(type);
+    }
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
+    {
+        return {m_rows.map(operands[0], {hardmaxRow<float>, hardmaxRow<double>})};
+    }
+    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
+    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
+
+private:
+    RowAxes m_rows;
+};
+
+base::Result<std::vector<std::size_t>> rowAxes(const BindContext& context)
 {
     RETRO_CHECK(expect(context, {.types = OperandTypes::Floats, .attributes = {{"axis", AttributeKind::Int}}}));
     const std::size_t rank = firstType(context).shape.size();
@@ -93,7 +173,20 @@ BoundResult bindSoftmax(const BindContext& context)
     for (std::size_t axis = first + 1; flattens && axis < rank; ++axis) {
         axes.push_back(axis);
     }
-    return bound<SoftmaxOver>(firstType(context), std::move(axes));
+    return axes;
+}
+
+template <bool isLogarithm>
+BoundResult bindSoftmax(const BindContext& context)
+{
+    RETRO_TRY(auto axes, rowAxes(context));
+    return bound<SoftmaxOver>(firstType(context), std::move(axes), isLogarithm);
+}
+
+BoundResult bindHardmax(const BindContext& context)
+{
+    RETRO_TRY(auto axes, rowAxes(context));
+    return bound<HardmaxOver>(firstType(context), std::move(axes));
 }
 
 } // namespace
@@ -101,7 +194,9 @@ BoundResult bindSoftmax(const BindContext& context)
 std::span<const OperatorDeclaration> softmaxDeclarations()
 {
     static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Softmax", 1, 0, "softmax", true, bindSoftmax},
+        OperatorDeclaration{"", "Hardmax", 1, 0, "no relevance", false, bindHardmax},
+        OperatorDeclaration{"", "LogSoftmax", 1, 0, "softmax", true, bindSoftmax<true>},
+        OperatorDeclaration{"", "Softmax", 1, 0, "softmax", true, bindSoftmax<false>},
     };
     return kDeclarations;
 }

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/elementwise/rowactivation.h"
+
+namespace retro::ops
+{
+
+std::vector<Tensor> RowActivation::forward(std::span<const Tensor> operands) const
+{
+    const TensorType& type = m_outputTypes[0];
+    return {mapNumbers(m_functions.value, type.dtype, type.shape, operands.first(1), m_parameters)};
+}
+
+Tensor RowActivation::derivative(const Tensor& x, const Tensor& y) const
+{
+    Tensor source = x;
+    if (m_functions.keepsResult) {
+        source = y.isValid() ? y : forward(std::span(&x, 1)).front();
+    }
+    return mapNumbers(m_functions.slope, source.dtype(), source.shape(), {source}, m_parameters);
+}
+
+BoundResult bindRowActivation(const BindContext& context, const RowFunctions& functions,
+                              std::span<const RowAttribute> attributes)
+{
+    const bool takesIntegers = functions.value.i64 != nullptr;
+    RETRO_CHECK(expect(context, {.types = takesIntegers ? OperandTypes::AllNumbers : OperandTypes::Floats}));
+    RowParameters parameters;
+    for (std::size_t i = 0; i < attributes.size(); ++i) {
+        RETRO_CHECK(expectAttributes(context, {{attributes[i].name, AttributeKind::Float}}));
+        (i == 0 ? parameters.a : parameters.b) = context.floatAttribute(attributes[i].name, attributes[i].fallback);
+    }
+    return bound<RowActivation>(firstType(context), functions, parameters);
+}
+
+} // namespace retro::ops

@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of one operand: elementary functions, trigonometry, and the activations that are not in activation.cpp.
+#include "core/ops/bind/bindcheck.h"
+#include "core/ops/elementwise/rowactivation.h"
+#include "core/ops/families.h"
+#include "core/ops/kernel/logistic.h"
+
+#include <array>
+#include <cmath>
+#include <numbers>
+
+namespace retro::ops
+{
+
+namespace
+{
+
+template <class T>
+constexpr T as(double value)
+{
+    return static_cast<T>(value);
+}
+
+struct Reciprocal : KeepsResult
+{
+    template <class T>
+    static T value(T x, RowParameters)
+    {
+        return T{1} / x;
+    }
+    template <class T>
+    static T slope(T y, RowParameters)
+    {
+        return -y * y;
+    }
+};
+
+struct Sqrt : KeepsResult
+{
+    template <class T>
+    static T value(T x, RowParameters)
+    {
+        return std::sqrt(x);
+    }
+    template <class T>
+    static T slope(T y, RowParameters)
+    {
+        return T{1} / (y + y);
+    }
+};
+
+struct Log : KeepsOperand
+{
+    template <class T>
+    static T value(T x, RowParameters)
+    {
+        return std::log(x);
+    }
+    template <class T>
+    static T slope(T x, RowParameters)
+    {
+        return T{1} / x;
+    }
+};
+
+/// 2/√π · ∫₀ˣ e^(−t²) dt.
+struct Erf : KeepsOperand
+{
+    template <class T>
+    static T value(T x, RowParameters)
+    {
+        return std::erf(x);
+    }
+    template <class T>
+    static T slope(T x, RowParameters)
+    {
+        return as<T>(2 * std::numbers::inv_sqrtpi) * std::exp(-x * x);
+    }
+};
+
+struct Sin : KeepsOperand
+{
+    template <class T>
+    static T value(T x, RowParameters)
+    {
+        return std::sin(x);
+    }
+    template <class T>
+    static T slope(T x, RowParameters)
+    {
+        return std::cos(x);
+    }
+};
+
+struct Cos : KeepsOperand
+{
+    template <class T>
+    static T value(T x, RowParameters)
+    {
+        return std::cos(x);
+    }
+    template <class T>
+    static T slope(T x, RowParameters)
+    {
+        return -std::sin(x);
+    }
+};
+
+struct Tan : KeepsResult
+{
+    template <class T>
+    static T value(T x, RowParameters)
+    {
+        return std::tan(x);
+    }
+    template <class T>
+    static T slope(T y, RowParameters)
+    {
+        return T{1} + y * y;
+    }
+};
+
+struct Asin : KeepsOperand
+{
+    template <class T>
+    static T value(T x, RowParameters)
+    {
+        return std::asin(x);
+    }
+    template <class T>
+    static T slope(T x, RowParameters)
+    {
+        return T{1} / std::sqrt(T{1} - x * x);
+    }
+};
+
+struct Acos : KeepsOperand
+{
+    template <class T>
+    static T value(T x, RowParameters)
+    {
+        return std::acos(x);
+    }
+    template <class T>
+    static T slope(T x, RowParameters)
+    {
+        return T{-1} / std::sqrt(T{1} - x * x);
+    }
+};
+
+struct Atan : KeepsOperand
+{
+    template <class T>
+    static T value(T x, RowParameters)
+    {
+        return std::atan(x);
+    }
+    template <class T>
+    static T slope(T x, RowParameters)
+    {
+        return T{1} / (T{1} + x * x);
+    }
+};
+
+struct Sinh : KeepsOperand
+{
+    template <class T>
+    static T value(T x, RowParameters)
+    {
+        return std::sinh(x);
+    }
+    template <class T>
+    static T slope(T x, RowParameters)
+    {
+        return std::cosh(x);
+    }
+};
+
+struct Cosh : KeepsOperand
+{
+    template <class T>
+    static T value(T x, RowParameters)
+    {
+        return std::cosh(x);
+    }
+    template <class T>
+    static T slope(T x, RowParameters)
+    {
+        return std::sinh(x);
+    }
+};
+
+struct Asinh : KeepsOperand
+{
+    template <class T>
+    static T value(T x, RowParameters)
+    {
+        return std::asinh(x);
+    }
+    template <class T>
+    static T slope(T x, RowParameters)
+    {
+        return T{1} / std::sqrt(x * x + T{1});
+    }
+};
+
+struct Acosh : KeepsOperand
+{
+    template <class T>
+    static T value(T x, RowParameters)
+    {
+        return std::acosh(x);
+    }
+    template <class T>
+    static T slope(T x, RowParameters)
+    {
+        return T{1} / std::sqrt(x * x - T{1});
+    }
+};
+
+struct Atanh : KeepsOperand
+{
+    template <class T>
+    static T value(T x, RowParameters)
+    {
+        return std::atanh(x);
+    }
+    template <class T>
+    static T slope(T x, RowParameters)
+    {
+        return T{1} / (T{1} - x * x);
+    }
+};
+
+/// |x|, of integers too; the derivative at 0 is 0.
+struct Abs : KeepsOperand
+{
+    static constexpr bool kTakesIntegers = true;
+
+    template <class T>
+    static T value(T x, RowParameters)
+    {
+        if constexpr (std::is_floating_point_v<T>) {
+            return std::abs(x);
+        } else if constexpr (std::is_signed_v<T>) {
+            return x < 0 ? static_cast<T>(0U - static_cast<std::make_unsigned_t<T>>(x)) : x;
+        } else {
+            return x;
+        }
+    }
+    template <class T>
+    static T slope(T x, RowParameters)
+    {
+        return x > T{0} ? T{1} : x < T{0} ? T{-1} : T{0};
+    }
+};
+
+/// x / (1 + |x|).
+struct Softsign : KeepsOperand
+{
+    template <class T>
+    static T value(T x, RowParameters)
+    {
+        return x / (T{1} + std::abs(x));
+    }
+    template <class T>
+    static T slope(T x, RowParameters)
+    {
+        const T d = T{1} + std::abs(x);
+        return T{1} / (d * d);
+    }
+};
+
+/// x · max(0, min(1, x/6 + 1/2)).
+struct HardSwish : KeepsOperand
+{
+    template <class T>
+    static T value(T x, RowParameters)
+    {
+        const T gate = x / T{6} + T{1} / T{2};
+        return x * (gate <= T{0} ? T{0} : gate >= T{1} ? T{1} : gate);
+    }
+    template <class T>
+    static T slope(T x, RowParameters)
+    {
+        return x <= T{-3} ? T{0} : x >= T{3} ? T{1} : x / T{3} + T{1} / T{2};
+    }
+};
+
+/// x · tanh(ln(1 + eˣ)).
+struct Mish : KeepsOperand
+{
+    template <class T>
+    static T gate(T x)
+    {
+        return std::tanh(std::log1p(std::exp(-std::abs(x))) + (x > T{0} ? x : T{0}));
+    }
+    template <class T>
+    static T value(T x, RowParameters)
+    {
+        return x * gate(x);
+    }
+    template <class T>
+    static T slope(T x, RowParameters)
+    {
+        const T g = gate(x);
+        return g + x * (T{1} - g * g) * logistic(x);
+    }
+};
+
+/// x · Φ(x), with the normal distribution Φ (Hendrycks and Gimpel 2016).
+struct Gelu : KeepsOperand
+{
+    template <class T>
+    static T share(T x)
+    {
+        return (T{1} + std::erf(x * as<T>(1 / std::numbers::sqrt2))) / T{2};
+    }
+    template <class T>
+    static T value(T x, RowParameters)
+    {
+        return x * share(x);
+    }
+    template <class T>
+    static T slope(T x, RowParameters)
+    {
+        return share(x) + x * std::exp(-x * x / T{2}) * as<T>(std::numbers::inv_sqrtpi / std::numbers::sqrt2);
+    }
+};
+
+/// x/2 · (1 + tanh(√(2/π)·(x + 0.044715·x³))).
+struct GeluByTanh : KeepsOperand
+{
+    template <class T>
+    static T gate(T x)
+    {
+        return std::tanh(as<T>(std::numbers::sqrt2 * std::numbers::inv_sqrtpi) * (x + as<T>(0.044715) * x * x * x));
+    }
+    template <class T>
+    static T value(T x, RowParameters)
+    {
+        return x / T{2} * (T{1} + gate(x));
+    }
+    template <class T>
+    static T slope(T x, RowParameters)
+    {
+        const T g = gate(x);
+        const T inner = as<T>(std::numbers::sqrt2 * std::numbers::inv_sqrtpi) * (T{1} + as<T>(3 * 0.044715) * x * x);
+        return (T{1} + g + x * (T{1} - g * g) * inner) / T{2};
+    }
+};
+
+/// x · σ(α·x).
+struct Swish : KeepsOperand
+{
+    static constexpr std::array kAttributes{RowAttribute{"alpha", 1}};
+
+    template <class T>
+    static T value(T x, RowParameters p)
+    {
+        return x * logistic(as<T>(p.a) * x);
+    }
+    template <class T>
+    static T slope(T x, RowParameters p)
+    {
+        const T gate = logistic(as<T>(p.a) * x);
+        return gate + as<T>(p.a) * x * gate * (T{1} - gate);
+    }
+};
+
+/// max(0, x) + min(0, α·(e^(x/α) − 1)).
+struct Celu : KeepsOperand
+{
+    static constexpr std::array kAttributes{RowAttribute{"alpha", 1}};
+
+    template <class T>
+    static T value(T x, RowParameters p)
+    {
+        return x > T{0} ? x : as<T>(p.a) * std::expm1(x / as<T>(p.a));
+    }
+    template <class T>
+    static T slope(T x, RowParameters p)
+    {
+        return x > T{0} ? T{1} : std::exp(x / as<T>(p.a));
+    }
+};
+
+/// x where x > α, else 0.
+struct ThresholdedRelu : KeepsOperand
+{
+    static constexpr std::array kAttributes{RowAttribute{"alpha", 1}};
+
+    template <class T>
+    static T value(T x, RowParameters p)
+    {
+        return x <= as<T>(p.a) ? T{0} : x;
+    }
+    template <class T>
+    static T slope(T x, RowParameters p)
+    {
+        return x > as<T>(p.a) ? T{1} : T{0};
+    }
+};
+
+/// x + bias below −λ, x − bias above λ, else 0; of integers too.
+struct Shrink : KeepsOperand
+{
+    static constexpr bool kTakesIntegers = true;
+    static constexpr std::array kAttributes{RowAttribute{"lambd", 0.5}, RowAttribute{"bias", 0}};
+
+    template <class T>
+    static T value(T x, RowParameters p)
+    {
+        if constexpr (std::is_floating_point_v<T>) {
+            return x < as<T>(-p.a) ? x + as<T>(p.b) : x > as<T>(p.a) ? x - as<T>(p.b) : T{0};
+        } else {
+            const auto v = static_cast<double>(x);
+            return static_cast<T>(v < -p.a ? v + p.b : v > p.a ? v - p.b : 0);
+        }
+    }
+    template <class T>
+    static T slope(T x, RowParameters p)
+    {
+        return x < as<T>(-p.a) || x > as<T>(p.a) ? T{1} : T{0};
+    }
+};
+
+BoundResult bindGelu(const BindContext& context)
+{
+    RETRO_CHECK(expect(context, {.types = OperandTypes::Floats, .attributes = {{"approximate", AttributeKind::Text}}}));
+    const std::string form = context.textAttribute("approximate", "none");
+    if (form == "none") {
+        return bound<RowActivation>(firstType(context), rowFunctionsOf<Gelu>());
+    }
+    if (form == "tanh") {
+        return bound<RowActivation>(firstType(context), rowFunctionsOf<GeluByTanh>());
+    }
+    return context.error("approximate is '" + form + "'; only 'none' and 'tanh' are known");
+}
+
+} // namespace
+
+std::span<const OperatorDeclaration> unaryDeclarations()
+{
+    static constexpr std::array kDeclarations{
+        OperatorDeclaration{"", "Abs", 1, 0, "element-wise", true, bindRows<Abs>},
+        OperatorDeclaration{"", "Acos", 7, 0, "element-wise", true, bindRows<Acos>},
+        OperatorDeclaration{"", "Acosh", 9, 0, "element-wise", true, bindRows<Acosh>},
+        OperatorDeclaration{"", "Asin", 7, 0, "element-wise", true, bindRows<Asin>},
+        OperatorDeclaration{"", "Asinh", 9, 0, "element-wise", true, bindRows<Asinh>},
+        OperatorDeclaration{"", "Atan", 7, 0, "element-wise", true, bindRows<Atan>},
+        OperatorDeclaration{"", "Atanh", 9, 0, "element-wise", true, bindRows<Atanh>},
+        OperatorDeclaration{"", "Celu", 12, 0, "element-wise", true, bindRows<Celu>},
+        OperatorDeclaration{"", "Cos", 7, 0, "element-wise", true, bindRows<Cos>},
+        OperatorDeclaration{"", "Cosh", 9, 0, "element-wise", true, bindRows<Cosh>},
+        OperatorDeclaration{"", "Erf", 9, 0, "element-wise", true, bindRows<Erf>},
+        OperatorDeclaration{"", "Gelu", 20, 0, "element-wise", true, bindGelu},
+        OperatorDeclaration{"", "HardSwish", 14, 0, "element-wise", true, bindRows<HardSwish>},
+        OperatorDeclaration{"", "Log", 1, 0, "element-wise", true, bindRows<Log>},
+        OperatorDeclaration{"", "Mish", 18, 0, "element-wise", true, bindRows<Mish>},
+        OperatorDeclaration{"", "Reciprocal", 1, 0, "element-wise", true, bindRows<Reciprocal>},
+        OperatorDeclaration{"", "Shrink", 9, 0, "element-wise", true, bindRows<Shrink>},
+        OperatorDeclaration{"", "Sin", 7, 0, "element-wise", true, bindRows<Sin>},
+        OperatorDeclaration{"", "Sinh", 9, 0, "element-wise", true, bindRows<Sinh>},
+        OperatorDeclaration{"", "Softsign", 1, 0, "element-wise", true, bindRows<Softsign>},
+        OperatorDeclaration{"", "Sqrt", 1, 0, "element-wise", true, bindRows<Sqrt>},
+        OperatorDeclaration{"", "Swish", 24, 0, "element-wise", true, bindRows<Swish>},
+        OperatorDeclaration{"", "Tan", 7, 0, "element-wise", true, bindRows<Tan>},
+        OperatorDeclaration{"", "ThresholdedRelu", 1, 0, "element-wise", true, bindRows<ThresholdedRelu>},
+    };
+    return kDeclarations;
+}
+
+} // namespace retro::ops

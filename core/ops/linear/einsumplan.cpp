@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/linear/einsumplan.h"
+
+#include "core/ops/algebra.h"
+#include "core/ops/kernel/axisreduction.h"
+#include "core/ops/kernel/matrixproduct.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace retro::ops
+{
+
+using tensor::Shape;
+
+namespace
+{
+
+constexpr std::size_t kLetters = 256;
+constexpr unsigned char kFirstEllipsis = 128; // above ASCII: letters for the axes under an ellipsis
+constexpr std::string_view kEllipsis = "...";
+
+bool has(const std::string& letters, char letter) { return letters.find(letter) != std::string::npos; }
+
+std::size_t indexOf(char letter) { return static_cast<unsigned char>(letter); }
+
+bool isLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+std::vector<std::string> split(const std::string& text)
+{
+    std::vector<std::string> terms{std::string()};
+    for (const char c : text) {
+        if (c == ',') {
+            terms.emplace_back();
+        } else {
+            terms.back() += c;
+        }
+    }
+    return terms;
+}
+
+/// A term with letters for `axes` axes under its ellipsis, the last one always the same letter.
+base::Result<std::string> spelled(const BindContext& context, const std::string& term, std::size_t axes)
+{
+    const std::size_t dots = term.find(kEllipsis);
+    std::string letters = term.substr(0, dots);
+    if (dots != std::string::npos) {
+        for (std::size_t i = axes; i-- > 0;) {
+            letters += static_cast<char>(kFirstEllipsis + i);
+        }
+        letters += term.substr(dots + kEllipsis.size());
+    }
+    for (const char c : letters) {
+        if (!isLetter(c) && static_cast<unsigned char>(c) < kFirstEllipsis) {
+            return context.error(fmt::format("the equation contains '{}', which is no letter", c));
+        }
+    }
+    return letters;
+}
+
+/// Axes of a rank that a term's ellipsis stands for.
+base::Result<std::size_t> axesUnderEllipsis(const BindContext& context, const std::string& term, std::size_t rank)
+{
+    const bool hasDots = term.find(kEllipsis) != std::string::npos;
+    const std::size_t named = term.size() - (hasDots ? kEllipsis.size() : 0);
+    if (named > rank || (!hasDots && named != rank)) {
+        return context.error(fmt::format("'{}' names {} axes of an operand of rank {}", term, named, rank));
+    }
+    return rank - named;
+}
+
+base::Result<void> takeExtents(const BindContext& context, const std::string& letters, const Shape& shape,
+                               std::vector<std::int64_t>& extents)
+{
+    for (std::size_t axis = 0; axis < letters.size(); ++axis) {
+        std::int64_t& known = extents[indexOf(letters[axis])];
+        if (known > 1 && shape[axis] > 1 && known != shape[axis]) {
+            return context.error(fmt::format("one letter stands for extents {} and {}", known, shape[axis]));
+        }
+        known = known < 0 || known == 1 ? shape[axis] : known;
+        known = shape[axis] == 0 ? 0 : known;
+    }
+    return {};
+}
+
+/// What an equation without an arrow means: axes under an ellipsis, then all letters that occur once, in order.
+std::string implicitOutput(const std::vector<std::string>& operands)
+{
+    std::string all;
+    std::string dots;
+    for (const std::string& letters : operands) {
+        all += letters;
+    }
+    std::string once;
+    for (const char c : all) {
+        if (static_cast<unsigned char>(c) >= kFirstEllipsis) {
+            dots += has(dots, c) ? "" : std::string(1, c);
+        } else if (std::count(all.begin(), all.end(), c) == 1) {
+            once += c;
+        }
+    }
+    std::sort(dots.begin(), dots.end(), [](char a, char b) { return indexOf(a) > indexOf(b); });
+    std::sort(once.begin(), once.end());
+    return dots + once;
+}
+
+base::Result<void> expectOutput(const BindContext& context, const EinsumPlan& plan)
+{
+    for (const char c : plan.output) {
+        const bool isThere = plan.extents[indexOf(c)] >= 0;
+        if (!isThere || std::count(plan.output.begin(), plan.output.end(), c) > 1) {
+            return context.error("the output of the equation names an axis twice, or one that no operand has");
+        }
+    }
+    return {};
+}
+
+} // namespace
+
+Shape EinsumPlan::shapeOf(const std::string& letters) const
+{
+    Shape shape;
+    for (const char c : letters) {
+        shape.push_back(extents[indexOf(c)]);
+    }
+    return shape;
+}
+
+base::Result<EinsumPlan> readEinsum(const BindContext& context, const std::string& equation)
+{
+    std::string text;
+    std::copy_if(equation.begin(), equation.end(), std::back_inserter(text), [](char c) { return c != ' '; });
+    const std::size_t arrow = text.find("->");
+    const std::vector<std::string> terms = split(text.substr(0, arrow));
+    if (terms.size() != context.node.inputs.size()) {
+        return context.error(
+            fmt::format("the equation has {} terms for {} operands", terms.size(), context.node.inputs.size()));
+    }
+    EinsumPlan plan;
+    plan.extents.assign(kLetters, -1);
+    std::size_t longest = 0;
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+        const Shape& shape = context.operandTypes[i].shape;
+        RETRO_TRY(const std::size_t axes, axesUnderEllipsis(context, terms[i], shape.size()));
+        RETRO_TRY(std::string letters, spelled(context, terms[i], axes));
+        RETRO_CHECK(takeExtents(context, letters, shape, plan.extents));
+        plan.operands.push_back(std::move(letters));
+        longest = std::max(longest, axes);
+    }
+    plan.output = implicitOutput(plan.operands);
+    if (arrow != std::string::npos) {
+        RETRO_TRY(plan.output, spelled(context, text.substr(arrow + 2), longest));
+    }
+    RETRO_CHECK(expectOutput(context, plan));
+    return plan;
+}
+
+namespace
+{
+
+/// A factor of the product, with one letter per axis.
+struct Term
+{
+    std::string letters;
+    Tensor tensor;
+};
+
+/// A letter that stands twice becomes one axis: a view of the diagonal.
+Term withoutRepeats(Term term)
+{
+    for (std::size_t i = 0; i < term.letters.size(); ++i) {
+        for (std::size_t j = term.letters.size() - 1; j > i; --j) {
+            if (term.letters[j] != term.letters[i]) {
+                continue;
+            }
+            Shape shape = term.tensor.shape();
+            Shape strides = term.tensor.strides();
+            strides[i] = (shape[i] == 1 ? 0 : strides[i]) + (shape[j] == 1 ? 0 : strides[j]);
+            shape[i] = std::max(shape[i], shape[j]);
+            shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(j));
+            strides.erase(strides.begin() + static_cast<std::ptrdiff_t>(j));
+            term.letters.erase(j, 1);
+            term.tensor = Tensor(term.tensor.dtype(), std::move(shape), std::move(strides), term.tensor.offset(),
+                                 term.tensor.storage());
+        }
+    }
+    return term;
+}
+
+/// Axes in the order of `letters`, all of which the term has.
+Tensor ordered(const Term& term, const std::string& letters)
+{
+    Shape order;
+    for (const char c : letters) {
+        order.push_back(static_cast<std::int64_t>(term.letters.find(c)));
+    }
+    return term.tensor.permuted(order);
+}
+
+/// Summed over the letters that are not kept. An axis of extent 1 that broadcasts counts as often as the letter says.
+Term reducedTo(const Term& term, const std::string& kept, const std::vector<std::int64_t>& extents)
+{
+    std::vector<std::size_t> axes;
+    Term result{{}, term.tensor};
+    Shape shape;
+    double times = 1;
+    for (std::size_t axis = 0; axis < term.letters.size(); ++axis) {
+        const std::int64_t extent = term.tensor.shape()[axis];
+        if (has(kept, term.letters[axis])) {
+            result.letters += term.letters[axis];
+            shape.push_back(extent);
+        } else {
+            axes.push_back(axis);
+            times *= extent == 1 ? static_cast<double>(extents[indexOf(term.letters[axis])]) : 1;
+        }
+    }
+    if (!axes.empty()) {
+        result.tensor = sumOverAxes(term.tensor, axes).reshaped(shape);
+    }
+    result.tensor = times == 1 ? result.tensor : algebra::scale(result.tensor, times);
+    return result;
+}
+
+/// The extents of `letters` in a term, 1 for a letter that it has not.
+Shape extentsIn(const Term& term, const std::string& letters)
+{
+    Shape shape;
+    for (const char c : letters) {
+        shape.push_back(has(term.letters, c) ? term.tensor.shape()[term.letters.find(c)] : 1);
+    }
+    return shape;
+}
+
+/// Repeats axes of extent 1 whose letter has more elements in the other term, so that both agree on it.
+Term broadcastLike(const Term& term, const std::string& letters, const Term& other)
+{
+    Shape shape = term.tensor.shape();
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+        if (has(letters, term.letters[axis])) {
+            shape[axis] = std::max(shape[axis], extentsIn(other, std::string(1, term.letters[axis]))[0]);
+        }
+    }
+    return {term.letters, algebra::broadcastTo(term.tensor, shape)};
+}
+
+/// Product of two terms, summed over the letters that neither `kept` nor anything else needs.
+Term contracted(const Term& a, const Term& b, const std::string& kept)
+{
+    std::string batch;
+    std::string sums;
+    std::string onlyA;
+    std::string onlyB;
+    for (const char c : a.letters) {
+        std::string& group = !has(b.letters, c) ? onlyA : has(kept, c) ? batch : sums;
+        group += c;
+    }
+    for (const char c : b.letters) {
+        onlyB += has(a.letters, c) ? "" : std::string(1, c);
+    }
+    const Term left = broadcastLike(a, sums, b);
+    const Term right = broadcastLike(b, sums, a);
+    const auto matrix = [&](const Term& term, const std::string& rows, const std::string& columns) {
+        Shape shape = extentsIn(term, batch);
+        shape.push_back(tensor::elementCount(extentsIn(term, rows)));
+        shape.push_back(tensor::elementCount(extentsIn(term, columns)));
+        return ordered(term, batch + rows + columns).reshaped(shape);
+    };
+    const Tensor product = matrixProduct(matrix(left, onlyA, sums), matrix(right, sums, onlyB));
+    Shape shape(product.shape().begin(), product.shape().end() - 2);
+    for (const std::int64_t extent : extentsIn(a, onlyA)) {
+        shape.push_back(extent);
+    }
+    for (const std::int64_t extent : extentsIn(b, onlyB)) {
+        shape.push_back(extent);
+    }
+    return {batch + onlyA + onlyB, product.reshaped(shape)};
+}
+
+std::string lettersAfter(const std::vector<Term>& terms, std::size_t next, const std::string& result)
+{
+    std::string needed = result;
+    for (std::size_t i = next; i < terms.size(); ++i) {
+        needed += terms[i].letters;
+    }
+    return needed;
+}
+
+} // namespace
+
+Tensor einsum(const std::vector<std::string>& letters, const std::vector<Tensor>& operands, const std::string& result,
+              const std::vector<std::int64_t>& extents)
+{
+    std::vector<Term> terms;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+        terms.push_back(withoutRepeats({letters[i], operands[i]}));
+    }
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+        std::string needed = result; // a letter of one term alone is summed before it is multiplied
+        for (std::size_t j = 0; j < terms.size(); ++j) {
+            needed += j == i ? "" : terms[j].letters;
+        }
+        terms[i] = reducedTo(terms[i], needed, extents);
+    }
+    Term total = terms[0];
+    for (std::size_t i = 1; i < terms.size(); ++i) {
+        total = contracted(total, terms[i], lettersAfter(terms, i + 1, result));
+    }
+    total = reducedTo(total, result, extents);
+    std::string present;
+    Shape shape;
+    Shape whole;
+    for (const char c : result) {
+        present += has(total.letters, c) ? std::string(1, c) : "";
+        shape.push_back(extentsIn(total, std::string(1, c))[0]);
+        whole.push_back(extents[indexOf(c)]);
+    }
+    return algebra::broadcastTo(ordered(total, present).reshaped(shape), whole);
+}
+
+} // namespace retro::ops

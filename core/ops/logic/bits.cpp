@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Logic on bool, and the same bit by bit on integers.
+#include "core/ops/bind/bindcheck.h"
+#include "core/ops/families.h"
+#include "core/ops/logic/rowoperator.h"
+
+#include <array>
+
+namespace retro::ops
+{
+
+namespace
+{
+
+struct BitAnd
+{
+    template <class T>
+    static T value(T x, T y, RowParameters)
+    {
+        return x & y;
+    }
+};
+
+struct BitOr
+{
+    template <class T>
+    static T value(T x, T y, RowParameters)
+    {
+        return x | y;
+    }
+};
+
+struct BitXor
+{
+    template <class T>
+    static T value(T x, T y, RowParameters)
+    {
+        return x ^ y;
+    }
+};
+
+struct BitNot
+{
+    template <class T>
+    static T value(T x, RowParameters)
+    {
+        return ~x;
+    }
+};
+
+/// bool computes in int64: bits 0 and 1, the result written as bool.
+struct IsZero
+{
+    static bool value(std::int64_t x, RowParameters) { return x == 0; }
+};
+
+/// x · 2^y, or ⌊x / 2^y⌋ when a is 1; 0 once all bits are out. Computed in 64 bits, so that narrower types lose theirs.
+struct Shift
+{
+    template <class T>
+    static T value(T x, T y, RowParameters parameters)
+    {
+        const auto bits = static_cast<std::uint64_t>(x);
+        const auto count = static_cast<std::uint64_t>(y);
+        if (count >= 64) {
+            return 0;
+        }
+        return static_cast<T>(parameters.a != 0 ? bits >> count : bits << count);
+    }
+};
+
+template <class F>
+constexpr NumberRows booleanRows()
+{
+    return {nullptr, nullptr, binaryRow<F, std::int64_t, bool>, nullptr};
+}
+
+BoundResult boundPair(const BindContext& context, OperandTypes types, const NumberRows& rows,
+                      RowParameters parameters = {})
+{
+    RETRO_CHECK(
+        expect(context, {.least = 2, .most = 2, .types = types, .attributes = {{"direction", AttributeKind::Text}}}));
+    RETRO_TRY(tensor::Shape shape,
+              broadcastShape(context, context.operandTypes[0].shape, context.operandTypes[1].shape));
+    return bound<RowOperator>(TensorType{firstType(context).dtype, std::move(shape)}, rows, parameters);
+}
+
+template <class F>
+BoundResult bindLogic(const BindContext& context)
+{
+    return boundPair(context, OperandTypes::Booleans, booleanRows<F>());
+}
+
+template <class F>
+BoundResult bindBitwise(const BindContext& context)
+{
+    return boundPair(context, OperandTypes::Integers, binaryIntegers<F>());
+}
+
+BoundResult bindNot(const BindContext& context)
+{
+    RETRO_CHECK(expect(context, {.types = OperandTypes::Booleans}));
+    return bound<RowOperator>(firstType(context),
+                              NumberRows{nullptr, nullptr, unaryRow<IsZero, std::int64_t, bool>, nullptr});
+}
+
+BoundResult bindBitwiseNot(const BindContext& context)
+{
+    RETRO_CHECK(expect(context, {.types = OperandTypes::Integers}));
+    return bound<RowOperator>(firstType(context), NumberRows{nullptr, nullptr, unaryRow<BitNot, std::int64_t>,
+                                                             unaryRow<BitNot, std::uint64_t>});
+}
+
+BoundResult bindBitShift(const BindContext& context)
+{
+    const std::string direction = context.textAttribute("direction", {});
+    if (direction != "LEFT" && direction != "RIGHT") {
+        return context.error("direction is '" + direction + "', but must be 'LEFT' or 'RIGHT'");
+    }
+    return boundPair(context, OperandTypes::Integers, binaryIntegers<Shift>(), {direction == "RIGHT" ? 1.0 : 0.0, 0});
+}
+
+} // namespace
+
+std::span<const OperatorDeclaration> bitDeclarations()
+{
+    static constexpr std::array kDeclarations{
+        OperatorDeclaration{"", "And", 7, 0, "no relevance", false, bindLogic<BitAnd>},
+        OperatorDeclaration{"", "BitShift", 11, 0, "no relevance", false, bindBitShift},
+        OperatorDeclaration{"", "BitwiseAnd", 18, 0, "no relevance", false, bindBitwise<BitAnd>},
+        OperatorDeclaration{"", "BitwiseNot", 18, 0, "no relevance", false, bindBitwiseNot},
+        OperatorDeclaration{"", "BitwiseOr", 18, 0, "no relevance", false, bindBitwise<BitOr>},
+        OperatorDeclaration{"", "BitwiseXor", 18, 0, "no relevance", false, bindBitwise<BitXor>},
+        OperatorDeclaration{"", "Not", 1, 0, "no relevance", false, bindNot},
+        OperatorDeclaration{"", "Or", 7, 0, "no relevance", false, bindLogic<BitOr>},
+        OperatorDeclaration{"", "Xor", 7, 0, "no relevance", false, bindLogic<BitXor>},
+    };
+    return kDeclarations;
+}
+
+} // namespace retro::ops

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/bind/bindcheck.h"
+#include "core/ops/families.h"
+#include "core/ops/shape/known.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+namespace retro::ops
+{
+
+namespace
+{
+
+/// start, start + delta, … before the limit.
+template <class T>
+base::Result<Tensor> rangeOf(const BindContext& context)
+{
+    std::array<T, 3> numbers{};
+    for (std::size_t slot = 0; slot < 3; ++slot) {
+        RETRO_TRY(const Tensor given, context.known(slot));
+        if (given.size() != 1) {
+            return context.error(fmt::format("operand {} must be one number", slot));
+        }
+        numbers[slot] = *given.to(tensor::DTypeOf<T>::value).contiguous().template data<T>();
+    }
+    const auto [start, limit, delta] = numbers;
+    const double count =
+        std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));
+    if (delta == 0 || !std::isfinite(count) || count > static_cast<double>(kMaxElements)) {
+        return context.error("the range has no end, or too many elements");
+    }
+    std::vector<T> values(static_cast<std::size_t>(std::max(count, 0.0)));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        values[i] = start + static_cast<T>(i) * delta;
+    }
+    return Tensor::of<T>({static_cast<std::int64_t>(values.size())}, values);
+}
+
+BoundResult bindRange(const BindContext& context)
+{
+    RETRO_CHECK(expect(context, {.least = 3, .most = 3, .types = OperandTypes::AllNumbers}));
+    const tensor::DType type = firstType(context).dtype;
+    RETRO_TRY(const Tensor values,
+              tensor::isFloating(type) ? rangeOf<double>(context) : rangeOf<std::int64_t>(context));
+    return boundKnown(values.to(type));
+}
+
+} // namespace
+
+std::span<const OperatorDeclaration> rangeDeclarations()
+{
+    static constexpr std::array kDeclarations{
+        OperatorDeclaration{"", "Range", 11, 0, "no relevance", false, bindRange},
+    };
+    return kDeclarations;
+}
+
+} // namespace retro::ops
