@@ -172,6 +172,17 @@ public:
         return m_op->forward(operands);
     }
     [[nodiscard]] const std::vector<Tensor>& operands() const { return m_operands; }
+    [[nodiscard]] bool isConstant(std::size_t slot) const { return m_isConstant[slot]; }
+    /// "Gather, opset 13: [2 × 3] [4]", with a star at constant operands.
+    [[nodiscard]] std::string text() const
+    {
+        std::string text = fmt::format("{}, opset {}:", m_node.op, m_node.opset);
+        for (std::size_t i = 0; i < m_operands.size(); ++i) {
+            text += fmt::format(" [{}]{}", m_operands[i].isValid() ? tensor::toText(m_operands[i].shape()) : "absent",
+                                m_isConstant[i] ? "*" : "");
+        }
+        return text;
+    }
 
     /// Text of output `k`, or the error.
     std::string run(std::size_t k = 0)

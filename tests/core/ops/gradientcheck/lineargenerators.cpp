@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/core/ops/gradientcheck/generators.h"
+
+namespace retro::tests
+{
+
+namespace
+{
+
+constexpr std::int64_t kNewest = ops::kNewestOpset;
+
+OpCase matMul(Draw& draw)
+{
+    OpCase c("MatMul", kNewest);
+    const std::int64_t depth = draw.whole(1, 4);
+    const Shape batch = draw.shape(0, 2, 3);
+    Shape a = draw.broadcasting(batch);
+    Shape b = draw.broadcasting(batch);
+    a.insert(a.end(), {draw.whole(1, 3), depth});
+    b.insert(b.end(), {depth, draw.whole(1, 3)});
+    a = draw.whole(0, 4) == 0 ? Shape{depth} : a;
+    b = draw.whole(0, 4) == 0 ? Shape{depth} : b;
+    const std::int64_t constant = draw.whole(0, 3);
+    constant == 1 ? c.constant(draw.tensor(a)) : c.operand(draw.tensor(a));
+    return constant == 2 ? c.constant(draw.tensor(b)) : c.operand(draw.tensor(b));
+}
+
+OpCase gemm(Draw& draw)
+{
+    OpCase c("Gemm", kNewest);
+    const std::int64_t rows = draw.whole(1, 3);
+    const std::int64_t depth = draw.whole(1, 4);
+    const std::int64_t columns = draw.whole(1, 3);
+    const bool swapsA = draw.coin();
+    const bool swapsB = draw.coin();
+    const Tensor a = draw.tensor(swapsA ? Shape{depth, rows} : Shape{rows, depth});
+    const Tensor b = draw.tensor(swapsB ? Shape{columns, depth} : Shape{depth, columns});
+    const std::int64_t constant = draw.whole(0, 3);
+    constant == 1 ? c.constant(a) : c.operand(a);
+    constant == 2 ? c.constant(b) : c.operand(b);
+    if (draw.coin()) {
+        const Tensor addend = draw.tensor(draw.broadcasting({rows, columns}));
+        draw.coin() ? c.constant(addend) : c.operand(addend);
+    }
+    c.with("transA", std::int64_t{swapsA}).with("transB", std::int64_t{swapsB});
+    return c.with("alpha", draw.number(0.5, 2)).with("beta", draw.number(0.5, 2));
+}
+
+struct Equation
+{
+    const char* text;
+    std::vector<Shape> shapes;
+};
+
+OpCase einsum(Draw& draw)
+{
+    const auto drawn = draw.among<Equation>({{"ij,jk->ik", {{2, 3}, {3, 4}}},
+                                             {"bhqd,bhkd->bhqk", {{2, 2, 3, 2}, {2, 2, 4, 2}}},
+                                             {"ij->ji", {{2, 3}}},
+                                             {"ij->", {{2, 3}}},
+                                             {"ii->i", {{3, 3}}},
+                                             {"...ii->...", {{2, 3, 3}}},
+                                             {"i,i", {{3}, {3}}},
+                                             {"i,j->ij", {{3}, {2}}},
+                                             {"...ij,...jk->...ik", {{2, 1, 2, 3}, {4, 3, 2}}},
+                                             {"ab,bc,cd->ad", {{2, 3}, {3, 2}, {2, 4}}},
+                                             {"ijk,k->j", {{2, 3, 2}, {2}}},
+                                             {"ij,ij,i->j", {{2, 3}, {2, 3}, {2}}}});
+    OpCase c("Einsum", kNewest);
+    const std::int64_t constant = draw.whole(0, 3);
+    for (std::size_t i = 0; i < drawn.shapes.size(); ++i) {
+        const bool isConstant = drawn.shapes.size() > 1 && static_cast<std::int64_t>(i) == constant;
+        isConstant ? c.constant(draw.tensor(drawn.shapes[i])) : c.operand(draw.tensor(drawn.shapes[i]));
+    }
+    return c.with("equation", std::string(drawn.text));
+}
+
+OpCase det(Draw& draw)
+{
+    OpCase c("Det", kNewest);
+    Shape shape = draw.shape(0, 2, 2);
+    const std::int64_t n = draw.whole(1, 4);
+    shape.insert(shape.end(), {n, n});
+    return c.operand(draw.tensor(shape));
+}
+
+OpCase convolution(const char* op, Draw& draw)
+{
+    OpCase c(op, kNewest);
+    const std::int64_t axes = draw.whole(1, 2);
+    const std::int64_t group = draw.whole(1, 2);
+    Shape x{draw.whole(1, 2), 2 * group};
+    Shape w = std::string(op) == "Conv" ? Shape{group * draw.whole(1, 2), 2} : Shape{2 * group, draw.whole(1, 2)};
+    std::vector<std::int64_t> strides;
+    std::vector<std::int64_t> dilations;
+    std::vector<std::int64_t> pads;
+    for (std::int64_t i = 0; i < axes; ++i) {
+        x.push_back(draw.whole(3, 5));
+        w.push_back(draw.whole(1, 2));
+        strides.push_back(draw.whole(1, 2));
+        dilations.push_back(draw.whole(1, 2));
+        pads.insert(pads.end(), {0, 0});
+    }
+    pads[0] = draw.whole(0, 1);
+    c.operand(draw.tensor(x)).constant(draw.tensor(w));
+    return c.with("group", group).with("strides", strides).with("dilations", dilations).with("pads", pads);
+}
+
+} // namespace
+
+std::vector<Generator> linearGenerators()
+{
+    return {
+        {"Conv", [](Draw& d) { return convolution("Conv", d); }},
+        {"ConvTranspose", [](Draw& d) { return convolution("ConvTranspose", d); }},
+        {"Det", det},
+        {"Einsum", einsum},
+        {"Gemm", gemm},
+        {"MatMul", matMul},
+    };
+}
+
+} // namespace retro::tests
