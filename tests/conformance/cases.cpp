@@ -142,7 +142,11 @@ Result<void> runCase(const Case& one)
 {
     RETRO_TRY(const engine::LoadedModelPointer model, engine::loadModel(one.model));
     RETRO_TRY(const std::vector<Tensor> inputs, resolve(one, *model->graph()));
-    RETRO_TRY(const engine::ForwardOutputs result, engine::runForward(*model, inputs, execute::Precision::Float));
+    // What is given in float64 is run as a user would run it, with --precision double.
+    const bool isWide =
+        std::any_of(inputs.begin(), inputs.end(), [](const Tensor& t) { return t.dtype() == tensor::DType::Float64; });
+    const auto precision = isWide ? execute::Precision::Double : execute::Precision::Float;
+    RETRO_TRY(const engine::ForwardOutputs result, engine::runForward(*model, inputs, precision));
     return checkOutputs(one, *model->graph(), result.outputs);
 }
 

@@ -4,6 +4,7 @@
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/families.h"
 #include "core/ops/kernel/logistic.h"
+#include "core/ops/logic/rowoperator.h"
 
 #include <array>
 #include <cmath>
@@ -166,6 +167,28 @@ BoundResult bindPlain(const BindContext& context)
     return bound<Activation<F>>(firstType(context), F{});
 }
 
+struct PositivePart
+{
+    template <class T>
+    static T value(T x, RowParameters)
+    {
+        return x < T{0} ? T{0} : x;
+    }
+};
+
+/// Since opset 14, Relu takes integers as well.
+BoundResult bindRelu(const BindContext& context)
+{
+    RETRO_CHECK(expect(context, {.types = OperandTypes::AllNumbers}));
+    if (tensor::isFloating(firstType(context).dtype)) {
+        return bound<Activation<Relu>>(firstType(context), Relu{});
+    }
+    if (context.node.opset < 14) {
+        return context.error("integers are for opset 14 and newer; insert a Cast");
+    }
+    return bound<RowOperator>(firstType(context), unaryNumbers<PositivePart>());
+}
+
 BoundResult bindElu(const BindContext& context)
 {
     RETRO_CHECK(expectOneFloat(context, {{"alpha", AttributeKind::Float}}));
@@ -206,7 +229,7 @@ BoundResult bindHardSigmoid(const BindContext& context)
 std::span<const OperatorDeclaration> activationDeclarations()
 {
     static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Relu", 1, 0, "element-wise", true, bindPlain<Relu>},
+        OperatorDeclaration{"", "Relu", 1, 0, "element-wise", true, bindRelu},
         OperatorDeclaration{"", "Sigmoid", 1, 0, "element-wise", true, bindPlain<Sigmoid>},
         OperatorDeclaration{"", "Tanh", 1, 0, "element-wise", true, bindPlain<Tanh>},
         OperatorDeclaration{"", "Exp", 1, 0, "element-wise", true, bindPlain<Exponential>},

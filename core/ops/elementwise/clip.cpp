@@ -132,17 +132,19 @@ double boundOf(const BindContext& context, std::string_view attribute, std::size
     return context.present(slot) ? context.constants[slot].at(0) : fallback;
 }
 
-base::Result<void> expectBounds(const BindContext& context)
+/// One number of the operand's type, if present.
+base::Result<void> expectBound(const BindContext& context, std::size_t slot, std::string_view name)
 {
-    for (std::size_t slot = 1; slot < 3; ++slot) {
-        if (context.present(slot) && tensor::elementCount(context.operandTypes[slot].shape) != 1) {
-            return context.error(fmt::format("{} must be one number", slot == 1 ? "min" : "max"));
-        }
-        if (context.present(slot) && context.operandTypes[slot].dtype != firstType(context).dtype) {
-            return context.error(fmt::format(
-                "{} is {}, but the operand is {}; insert a Cast", slot == 1 ? "min" : "max",
-                tensor::nameOf(context.operandTypes[slot].dtype), tensor::nameOf(firstType(context).dtype)));
-        }
+    if (!context.present(slot)) {
+        return {};
+    }
+    const TensorType& type = context.operandTypes[slot];
+    if (tensor::elementCount(type.shape) != 1) {
+        return context.error(fmt::format("{} must be one number", name));
+    }
+    if (type.dtype != firstType(context).dtype) {
+        return context.error(fmt::format("{} is {}, but the operand is {}; insert a Cast", name,
+                                         tensor::nameOf(type.dtype), tensor::nameOf(firstType(context).dtype)));
     }
     return {};
 }
@@ -151,7 +153,8 @@ BoundResult bindClip(const BindContext& context)
 {
     RETRO_CHECK(expect(context, {.most = context.node.opset < 11 ? 1U : 3U,
                                  .attributes = {{"min", AttributeKind::Float}, {"max", AttributeKind::Float}}}));
-    RETRO_CHECK(expectBounds(context));
+    RETRO_CHECK(expectBound(context, 1, "min"));
+    RETRO_CHECK(expectBound(context, 2, "max"));
     const TensorType& x = firstType(context);
     const auto isFixed = [&](std::size_t slot) { return !context.present(slot) || context.constant(slot); };
     if (x.dtype == tensor::DType::Bool) {

@@ -18,12 +18,22 @@ namespace
 using tensor::DType;
 using tensor::Shape;
 
-/// base^exponent by squaring, wrapping around; 0 for a fraction.
+/// base^exponent for a negative exponent: 1, −1, or 0 for a fraction.
+template <class T>
+T inversePower(T base, T exponent)
+{
+    if (base == static_cast<T>(-1)) {
+        return exponent % 2 == 0 ? T{1} : base;
+    }
+    return base == 1 ? T{1} : T{0};
+}
+
+/// base^exponent by squaring, wrapping around.
 template <class T>
 T integerPower(T base, T exponent)
 {
     if (exponent < 0) {
-        return base == 1 ? T{1} : base == static_cast<T>(-1) ? (exponent % 2 == 0 ? T{1} : base) : T{0};
+        return inversePower(base, exponent);
     }
     std::uint64_t result = 1;
     auto factor = static_cast<std::uint64_t>(base);
@@ -44,6 +54,16 @@ struct Power
         } else {
             return integerPower(x, c);
         }
+    }
+};
+
+/// x², by far the commonest power (variances), without the general function.
+struct Square
+{
+    template <class T>
+    static T value(T x, RowParameters)
+    {
+        return x * x;
     }
 };
 
@@ -81,12 +101,16 @@ Tensor powerOf(const Tensor& x, const Tensor& c, const TensorType& type)
 class PowerByConstant final : public Operator<ElementWise>
 {
 public:
-    PowerByConstant(TensorType output, Tensor exponent) : Operator(std::move(output)), m_exponent(std::move(exponent))
+    PowerByConstant(TensorType output, Tensor exponent)
+        : Operator(std::move(output)), m_exponent(std::move(exponent)),
+          m_isSquare(m_exponent.size() == 1 && m_exponent.at(0) == 2 && tensor::isFloating(m_outputTypes[0].dtype))
     {}
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
-        return {powerOf(operands[0], m_exponent, m_outputTypes[0])};
+        const TensorType& type = m_outputTypes[0];
+        return {m_isSquare ? mapNumbers(unaryFloats<Square>(), type.dtype, type.shape, operands.first(1))
+                           : powerOf(operands[0], m_exponent, type)};
     }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::firstOperand(); }
     [[nodiscard]] Tensor derivative(const Tensor& x, const Tensor&) const override
@@ -97,6 +121,7 @@ public:
 
 private:
     Tensor m_exponent;
+    bool m_isSquare;
 };
 
 class PowerOfOperands final : public Operator<Differentiable>
@@ -138,7 +163,19 @@ BoundResult bindPow(const BindContext& context)
     return bound<PowerOfOperands>(TensorType{x.dtype, std::move(shape)});
 }
 
-/// The remainder: with the sign of the divisor, or of the dividend when a is not 0 (fmod). By 0: 0.
+/// x − y·⌊x/y⌋, or x − y·trunc(x/y) for fmod; by 0: 0.
+template <class T>
+T integerRemainder(T x, T y, bool isFmod)
+{
+    if (y == 0 || (std::is_signed_v<T> && y == static_cast<T>(-1))) { // the smallest number by −1 would overflow
+        return 0;
+    }
+    const T rest = static_cast<T>(x % y);
+    const bool moves = !isFmod && rest != 0 && (rest < 0) != (y < 0);
+    return moves ? static_cast<T>(rest + y) : rest;
+}
+
+/// The remainder with the sign of the divisor, or of the dividend when a is not 0 (fmod).
 struct Remainder
 {
     template <class T>
@@ -147,12 +184,7 @@ struct Remainder
         if constexpr (std::is_floating_point_v<T>) {
             return std::fmod(x, y);
         } else {
-            if (y == 0 || y == static_cast<T>(-1)) {
-                return y == 0 || std::is_signed_v<T> ? T{0} : static_cast<T>(x % y);
-            }
-            const T rest = static_cast<T>(x % y);
-            const bool moves = parameters.a == 0 && rest != 0 && (rest < 0) != (y < 0);
-            return moves ? static_cast<T>(rest + y) : rest;
+            return integerRemainder(x, y, parameters.a != 0);
         }
     }
 };

@@ -409,13 +409,17 @@ struct Shrink : KeepsOperand
     static constexpr std::array kAttributes{RowAttribute{"lambd", 0.5}, RowAttribute{"bias", 0}};
 
     template <class T>
+    static T shrunk(T x, T limit, T bias)
+    {
+        return x < -limit ? x + bias : x > limit ? x - bias : T{0};
+    }
+    template <class T>
     static T value(T x, RowParameters p)
     {
         if constexpr (std::is_floating_point_v<T>) {
-            return x < as<T>(-p.a) ? x + as<T>(p.b) : x > as<T>(p.a) ? x - as<T>(p.b) : T{0};
+            return shrunk(x, as<T>(p.a), as<T>(p.b));
         } else {
-            const auto v = static_cast<double>(x);
-            return static_cast<T>(v < -p.a ? v + p.b : v > p.a ? v - p.b : 0);
+            return static_cast<T>(shrunk(static_cast<double>(x), p.a, p.b));
         }
     }
     template <class T>

@@ -20,6 +20,7 @@ struct RowReducer
     Gradient gradient32 = nullptr;
     Gradient gradient64 = nullptr;
 
+    /// The value for a type as computingType() gives it.
     [[nodiscard]] Value of(tensor::DType computing) const;
 };
 

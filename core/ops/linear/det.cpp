@@ -16,29 +16,48 @@ namespace
 using tensor::Shape;
 using Matrix = std::vector<double>; // n × n, row by row
 
+/// Row from k on whose element in column k is largest.
+std::size_t pivotOf(const Matrix& m, std::size_t n, std::size_t k)
+{
+    std::size_t pivot = k;
+    for (std::size_t row = k + 1; row < n; ++row) {
+        pivot = std::abs(m[row * n + k]) > std::abs(m[pivot * n + k]) ? row : pivot;
+    }
+    return pivot;
+}
+
+void swapRows(Matrix& m, std::size_t n, std::size_t a, std::size_t b)
+{
+    const auto at = [&](std::size_t row) { return m.begin() + static_cast<std::ptrdiff_t>(row * n); };
+    std::swap_ranges(at(a), at(a + 1), at(b));
+}
+
+/// Subtracts multiples of row k from those below, so that column k is 0 there.
+void eliminate(Matrix& m, std::size_t n, std::size_t k)
+{
+    for (std::size_t row = k + 1; row < n; ++row) {
+        const double factor = m[row * n + k] / m[k * n + k];
+        for (std::size_t column = k; column < n; ++column) {
+            m[row * n + column] -= factor * m[k * n + column];
+        }
+    }
+}
+
 /// Determinant by elimination with row pivots.
 double determinant(Matrix m, std::size_t n)
 {
     double result = 1;
     for (std::size_t k = 0; k < n; ++k) {
-        std::size_t pivot = k;
-        for (std::size_t row = k + 1; row < n; ++row) {
-            pivot = std::abs(m[row * n + k]) > std::abs(m[pivot * n + k]) ? row : pivot;
-        }
+        const std::size_t pivot = pivotOf(m, n, k);
         if (pivot != k) {
-            std::swap_ranges(m.begin() + static_cast<std::ptrdiff_t>(k * n),
-                             m.begin() + static_cast<std::ptrdiff_t>(k * n + n),
-                             m.begin() + static_cast<std::ptrdiff_t>(pivot * n));
+            swapRows(m, n, k, pivot);
             result = -result;
         }
-        const double lead = m[k * n + k];
-        result *= lead;
-        for (std::size_t row = k + 1; row < n && lead != 0; ++row) {
-            const double factor = m[row * n + k] / lead;
-            for (std::size_t column = k; column < n; ++column) {
-                m[row * n + column] -= factor * m[k * n + column];
-            }
+        result *= m[k * n + k];
+        if (m[k * n + k] == 0) {
+            return result; // 0, or NaN that came before
         }
+        eliminate(m, n, k);
     }
     return result;
 }

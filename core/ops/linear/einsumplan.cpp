@@ -166,23 +166,28 @@ struct Term
     Tensor tensor;
 };
 
-/// A letter that stands twice becomes one axis: a view of the diagonal.
+/// Axes i and j as one: a view of the diagonal.
+void mergeAxes(Term& term, std::size_t i, std::size_t j)
+{
+    Shape shape = term.tensor.shape();
+    Shape strides = term.tensor.strides();
+    strides[i] = (shape[i] == 1 ? 0 : strides[i]) + (shape[j] == 1 ? 0 : strides[j]);
+    shape[i] = std::max(shape[i], shape[j]);
+    shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(j));
+    strides.erase(strides.begin() + static_cast<std::ptrdiff_t>(j));
+    term.letters.erase(j, 1);
+    term.tensor =
+        Tensor(term.tensor.dtype(), std::move(shape), std::move(strides), term.tensor.offset(), term.tensor.storage());
+}
+
+/// A letter that stands twice becomes one axis.
 Term withoutRepeats(Term term)
 {
     for (std::size_t i = 0; i < term.letters.size(); ++i) {
         for (std::size_t j = term.letters.size() - 1; j > i; --j) {
-            if (term.letters[j] != term.letters[i]) {
-                continue;
+            if (term.letters[j] == term.letters[i]) {
+                mergeAxes(term, i, j);
             }
-            Shape shape = term.tensor.shape();
-            Shape strides = term.tensor.strides();
-            strides[i] = (shape[i] == 1 ? 0 : strides[i]) + (shape[j] == 1 ? 0 : strides[j]);
-            shape[i] = std::max(shape[i], shape[j]);
-            shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(j));
-            strides.erase(strides.begin() + static_cast<std::ptrdiff_t>(j));
-            term.letters.erase(j, 1);
-            term.tensor = Tensor(term.tensor.dtype(), std::move(shape), std::move(strides), term.tensor.offset(),
-                                 term.tensor.storage());
         }
     }
     return term;
@@ -244,37 +249,69 @@ Term broadcastLike(const Term& term, const std::string& letters, const Term& oth
     return {term.letters, algebra::broadcastTo(term.tensor, shape)};
 }
 
+/// What the letters of two terms are for in their product.
+struct Roles
+{
+    std::string batch; // in both, and in the result
+    std::string sums;  // in both, and summed
+    std::string onlyA;
+    std::string onlyB;
+
+    Roles(const std::string& a, const std::string& b, const std::string& kept)
+    {
+        for (const char c : a) {
+            std::string& group = !has(b, c) ? onlyA : has(kept, c) ? batch : sums;
+            group += c;
+        }
+        std::copy_if(b.begin(), b.end(), std::back_inserter(onlyB), [&](char c) { return !has(a, c); });
+    }
+};
+
+/// A term as matrices of `rows` by `columns`, one for each index of `batch`.
+Tensor asMatrices(const Term& term, const std::string& batch, const std::string& rows, const std::string& columns)
+{
+    Shape shape = extentsIn(term, batch);
+    shape.push_back(tensor::elementCount(extentsIn(term, rows)));
+    shape.push_back(tensor::elementCount(extentsIn(term, columns)));
+    return ordered(term, batch + rows + columns).reshaped(shape);
+}
+
 /// Product of two terms, summed over the letters that neither `kept` nor anything else needs.
 Term contracted(const Term& a, const Term& b, const std::string& kept)
 {
-    std::string batch;
-    std::string sums;
-    std::string onlyA;
-    std::string onlyB;
-    for (const char c : a.letters) {
-        std::string& group = !has(b.letters, c) ? onlyA : has(kept, c) ? batch : sums;
-        group += c;
-    }
-    for (const char c : b.letters) {
-        onlyB += has(a.letters, c) ? "" : std::string(1, c);
-    }
-    const Term left = broadcastLike(a, sums, b);
-    const Term right = broadcastLike(b, sums, a);
-    const auto matrix = [&](const Term& term, const std::string& rows, const std::string& columns) {
-        Shape shape = extentsIn(term, batch);
-        shape.push_back(tensor::elementCount(extentsIn(term, rows)));
-        shape.push_back(tensor::elementCount(extentsIn(term, columns)));
-        return ordered(term, batch + rows + columns).reshaped(shape);
-    };
-    const Tensor product = matrixProduct(matrix(left, onlyA, sums), matrix(right, sums, onlyB));
+    const Roles roles(a.letters, b.letters, kept);
+    const Term left = broadcastLike(a, roles.sums, b);
+    const Term right = broadcastLike(b, roles.sums, a);
+    const Tensor product = matrixProduct(asMatrices(left, roles.batch, roles.onlyA, roles.sums),
+                                         asMatrices(right, roles.batch, roles.sums, roles.onlyB));
     Shape shape(product.shape().begin(), product.shape().end() - 2);
-    for (const std::int64_t extent : extentsIn(a, onlyA)) {
-        shape.push_back(extent);
+    const Shape rows = extentsIn(a, roles.onlyA);
+    const Shape columns = extentsIn(b, roles.onlyB);
+    shape.insert(shape.end(), rows.begin(), rows.end());
+    shape.insert(shape.end(), columns.begin(), columns.end());
+    return {roles.batch + roles.onlyA + roles.onlyB, product.reshaped(shape)};
+}
+
+/// Letters of all terms but one, and of the result.
+std::string lettersBeside(const std::vector<Term>& terms, std::size_t one, const std::string& result)
+{
+    std::string needed = result;
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+        needed += i == one ? "" : terms[i].letters;
     }
-    for (const std::int64_t extent : extentsIn(b, onlyB)) {
-        shape.push_back(extent);
+    return needed;
+}
+
+/// Axes in the order of `result`, those that the term has not with extent 1, and then repeated to the extents.
+Tensor arranged(const Term& term, const std::string& result, const std::vector<std::int64_t>& extents)
+{
+    std::string present;
+    Shape whole;
+    for (const char c : result) {
+        present += has(term.letters, c) ? std::string(1, c) : "";
+        whole.push_back(extents[indexOf(c)]);
     }
-    return {batch + onlyA + onlyB, product.reshaped(shape)};
+    return algebra::broadcastTo(ordered(term, present).reshaped(extentsIn(term, result)), whole);
 }
 
 std::string lettersAfter(const std::vector<Term>& terms, std::size_t next, const std::string& result)
@@ -295,27 +332,14 @@ Tensor einsum(const std::vector<std::string>& letters, const std::vector<Tensor>
     for (std::size_t i = 0; i < operands.size(); ++i) {
         terms.push_back(withoutRepeats({letters[i], operands[i]}));
     }
-    for (std::size_t i = 0; i < terms.size(); ++i) {
-        std::string needed = result; // a letter of one term alone is summed before it is multiplied
-        for (std::size_t j = 0; j < terms.size(); ++j) {
-            needed += j == i ? "" : terms[j].letters;
-        }
-        terms[i] = reducedTo(terms[i], needed, extents);
+    for (std::size_t i = 0; i < terms.size(); ++i) { // a letter of one term alone is summed before it is multiplied
+        terms[i] = reducedTo(terms[i], lettersBeside(terms, i, result), extents);
     }
     Term total = terms[0];
     for (std::size_t i = 1; i < terms.size(); ++i) {
         total = contracted(total, terms[i], lettersAfter(terms, i + 1, result));
     }
-    total = reducedTo(total, result, extents);
-    std::string present;
-    Shape shape;
-    Shape whole;
-    for (const char c : result) {
-        present += has(total.letters, c) ? std::string(1, c) : "";
-        shape.push_back(extentsIn(total, std::string(1, c))[0]);
-        whole.push_back(extents[indexOf(c)]);
-    }
-    return algebra::broadcastTo(ordered(total, present).reshaped(shape), whole);
+    return arranged(reducedTo(total, result, extents), result, extents);
 }
 
 } // namespace retro::ops

@@ -44,6 +44,7 @@ public:
     [[nodiscard]] Reads savedForGradient() const override { return {Reads::bit(m_layout.indexSlot), 0}; }
     [[nodiscard]] bool isSteered() const override { return true; }
     [[nodiscard]] Tensor carryBack(std::span<const Tensor> perOutput, std::size_t slot) const override;
+    /// To the data where nothing was written, to each update that stayed.
     [[nodiscard]] Tensor carryBack(std::span<const Tensor> perOutput, std::span<const Tensor> operands,
                                    std::size_t slot) const override;
 
@@ -64,6 +65,7 @@ public:
     }
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override;
     [[nodiscard]] Reads savedForGradient() const override;
+    /// As Differentiable says; the indices get zeros.
     [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor> operands, std::span<const Tensor>,
                                   std::size_t slot) const override;
 

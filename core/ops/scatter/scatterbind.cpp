@@ -67,17 +67,9 @@ public:
     [[nodiscard]] ElementMap positions(std::span<const Tensor> operands) const override
     {
         const std::vector<std::int64_t> starts = startsOf(operands);
-        const Shape strides = tensor::rowMajorStrides(m_data);
-        const std::int64_t extent = m_data[m_axis];
         ElementMap map;
         forEachIndex(m_updates, [&](const Shape& index) {
-            std::int64_t along = starts[static_cast<std::size_t>(index[0])] + index[m_axis];
-            along = m_isCircular && extent > 0 ? along % extent : along;
-            std::int64_t offset = 0;
-            for (std::size_t axis = 0; axis < index.size(); ++axis) {
-                offset += (axis == m_axis ? along : index[axis]) * strides[axis];
-            }
-            map.push_back(along >= 0 && along < extent ? offset : -1);
+            map.push_back(positionOf(index, starts[static_cast<std::size_t>(index[0])] + index[m_axis]));
         });
         return map;
     }
@@ -94,6 +86,20 @@ public:
     }
 
 private:
+    /// Where an update goes whose place along the axis is `along`; −1 outside.
+    [[nodiscard]] std::int64_t positionOf(const Shape& index, std::int64_t along) const
+    {
+        const std::int64_t extent = m_data[m_axis];
+        along = m_isCircular && extent > 0 ? along % extent : along;
+        if (along < 0 || along >= extent) {
+            return -1;
+        }
+        std::int64_t position = 0;
+        for (std::size_t axis = 0; axis < index.size(); ++axis) {
+            position = position * m_data[axis] + (axis == m_axis ? along : index[axis]);
+        }
+        return position;
+    }
     [[nodiscard]] std::vector<std::int64_t> startsOf(std::span<const Tensor> operands) const
     {
         return operands.size() > 2 && operands[2].isValid()

@@ -20,6 +20,7 @@ struct ScatterGradients
     tensor::Tensor data;
     tensor::Tensor updates;
 };
+/// See ScatterGradients; shapes of data and updates.
 [[nodiscard]] ScatterGradients scatterGradients(const tensor::Tensor& s, const tensor::Tensor& data,
                                                 const ElementMap& map, const tensor::Tensor& updates,
                                                 ScatterReduction reduction);

@@ -86,16 +86,24 @@ struct Groups
     std::vector<std::int64_t> counts;  // per group
 };
 
-/// Compares slices a and b element by element: −1, 0 or 1; NaN above all numbers.
+/// −1, 0 or 1; NaN is above all numbers and like itself.
+template <class T>
+int comparedNumbers(T left, T right)
+{
+    if (left == right || (left != left && right != right)) {
+        return 0;
+    }
+    return left < right || right != right ? -1 : 1;
+}
+
+/// Compares slices a and b element by element.
 template <class T>
 int compared(const T* x, const AxisView& view, std::int64_t a, std::int64_t b)
 {
     for (std::int64_t o = 0; o < view.outer; ++o) {
         for (std::int64_t i = 0; i < view.inner; ++i) {
-            const T left = x[view.at(o, a, i)];
-            const T right = x[view.at(o, b, i)];
-            if (left != right && (left == left || right == right)) {
-                return left < right || right != right ? -1 : 1;
+            if (const int order = comparedNumbers(x[view.at(o, a, i)], x[view.at(o, b, i)]); order != 0) {
+                return order;
             }
         }
     }

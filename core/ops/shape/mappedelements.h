@@ -24,6 +24,7 @@ public:
     {
         return carryBack(perOutput, {}, slot);
     }
+    /// Sums what arrives at all places of an element.
     [[nodiscard]] Tensor carryBack(std::span<const Tensor> perOutput, std::span<const Tensor> operands,
                                    std::size_t) const override
     {

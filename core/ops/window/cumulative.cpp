@@ -94,23 +94,29 @@ private:
     Running m_running;
 };
 
+/// Product of the elements of a line before element k.
+template <class T>
+T productBefore(const Line& line, const T* x, std::int64_t k)
+{
+    T product{1};
+    for (std::int64_t n = 0; n < k; ++n) {
+        product *= x[line.first + n * line.step];
+    }
+    return product;
+}
+
 /// ∂Σ s·y/∂x_k = Σ over the places that x_k counts for of s · (the product of the other factors there).
 template <class T>
-void productGradient(const Line& line, const T* x, const T* s, T* out, bool isExclusive)
+T productGradient(const Line& line, const T* x, const T* s, std::int64_t k, bool isExclusive)
 {
-    for (std::int64_t k = 0; k < line.length; ++k) {
-        T factors{1}; // of the elements before k, then of those after it up to the place
-        for (std::int64_t n = 0; n < k; ++n) {
-            factors *= x[line.first + n * line.step];
-        }
-        T sum{0};
-        for (std::int64_t n = k; n < line.length; ++n) {
-            const std::int64_t place = isExclusive ? n + 1 : n;
-            factors *= n > k ? x[line.first + n * line.step] : T{1};
-            sum += place < line.length ? s[line.first + place * line.step] * factors : T{0};
-        }
-        out[line.first + k * line.step] = sum;
+    T factors = productBefore(line, x, k);
+    T sum{0};
+    const std::int64_t shift = isExclusive ? 1 : 0;
+    for (std::int64_t n = k; n + shift < line.length; ++n) {
+        factors *= n > k ? x[line.first + n * line.step] : T{1};
+        sum += s[line.first + (n + shift) * line.step] * factors;
     }
+    return sum;
 }
 
 class CumulativeProduct final : public Operator<Differentiable>
@@ -134,7 +140,10 @@ public:
         visitFloat(x.dtype(), [&](auto zero) {
             using T = decltype(zero);
             forEachLine(x.shape(), m_axis, m_running.isReverse, [&](const Line& line) {
-                productGradient(line, x.data<T>(), seed.data<T>(), buffer.data<T>(), m_running.isExclusive);
+                for (std::int64_t k = 0; k < line.length; ++k) {
+                    buffer.data<T>()[line.first + k * line.step] =
+                        productGradient(line, x.data<T>(), seed.data<T>(), k, m_running.isExclusive);
+                }
             });
         });
         return std::move(buffer).freeze();

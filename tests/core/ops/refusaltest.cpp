@@ -121,7 +121,7 @@ std::vector<Refusal> refusals()
         {OpCase("Clip").operand(x).operand(zeros({2})), "min must be one number"},
         {OpCase("Clip").operand(x).operand(ints({1})), "min is int64, but the operand is float32"},
         {OpCase("PRelu").operand(x).constant(zeros({2, 1, 1, 1})), "does not broadcast"},
-        {OpCase("Relu").operand(ints({1})), "must be float32 or float64"},
+        {OpCase("Relu").operand(ints({1})), "integers are for opset 14"},
         {OpCase("Relu").operand(x).outputs(2), "2 outputs"},
         {OpCase("Gather").operand(x).constant(ints({1})), "index 1 is outside an extent of 1"},
         {OpCase("Gather").operand(x).operand(x), "indices must be int32 or int64"},
@@ -131,7 +131,7 @@ std::vector<Refusal> refusals()
         {OpCase("Cast").with("to", std::int64_t{8}).operand(x), "element type 8 is not supported"},
         {OpCase("ConstantOfShape").constant(ints({-1})), "impossible shape"},
         {OpCase("ConstantOfShape").with("value", ints({1, 2})).constant(ints({1})), "value has 2 elements"},
-        {OpCase("Add", 6).operand(x).operand(x), "not implemented at opset 6, only at 7 to"},
+        {OpCase("And", 6).operand(x).operand(x), "not implemented at opset 6, only at 7 to"},
         {OpCase("Sorcery").operand(x), "operator Sorcery (domain ai.onnx, opset 13) is not implemented"},
         {OpCase("Relu", 13, "com.example").operand(x), "domain com.example"},
     };

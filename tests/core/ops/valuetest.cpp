@@ -34,6 +34,7 @@ private slots:
         QCOMPARE(q(OpCase("Neg").operand(of(DType::Int8, {-128, 5})).run()), "[2] -128 -5");
         QCOMPARE(q(OpCase("Abs").operand(of(DType::Int8, {-128, -5})).run()), "[2] -128 5");
         QCOMPARE(q(OpCase("ReduceSum").operand(of(DType::Int8, {100, 100})).run()), "[1] -56");
+        QCOMPARE(q(OpCase("Relu", 14).operand(of(DType::Int8, {-3, 4})).run()), "[2] 0 4");
         // Beyond int64, as unsigned.
         const Tensor large = of(DType::Int64, {-1}).to(DType::UInt64);
         QCOMPARE(q(OpCase("Greater").operand(large).operand(of(DType::UInt64, {1})).run()), "[1] 1");
