@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/families.h"
+#include "core/ops/kernel/visitnumber.h"
 #include "core/ops/shape/known.h"
 
 #include <fmt/format.h>
@@ -34,7 +35,7 @@ base::Result<Tensor> rangeOf(const BindContext& context)
     }
     std::vector<T> values(static_cast<std::size_t>(std::max(count, 0.0)));
     for (std::size_t i = 0; i < values.size(); ++i) {
-        values[i] = start + static_cast<T>(i) * delta;
+        values[i] = plus(start, times(static_cast<T>(i), delta));
     }
     return Tensor::of<T>({static_cast<std::int64_t>(values.size())}, values);
 }
