@@ -3,10 +3,12 @@
 
 #include "core/base/ids.h"
 #include "core/graph/attribute.h"
+#include "core/graph/facts.h"
 #include "core/tensor/tensor.h"
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -47,6 +49,8 @@ struct Value
     std::uint32_t producerOutput = 0;
     /// The data (Constant only).
     tensor::Tensor constant;
+    /// What a capture measured; null when nothing is known.
+    std::shared_ptr<const ValueFacts> facts = {};
 };
 
 /// An operator in the graph. An invalid input id means an empty optional input.
@@ -60,6 +64,10 @@ struct Node
     std::vector<ValueId> inputs;
     std::vector<ValueId> outputs;
     Attributes attributes;
+    /// What the exporter noted beside scope and name, by its own keys: stack traces, source operators.
+    std::map<std::string, std::string> metadata = {};
+    /// What a capture measured; null when nothing is known.
+    std::shared_ptr<const NodeFacts> facts = {};
 };
 
 /// A reader of a value.

@@ -33,6 +33,11 @@ public:
     void addOutput(ValueId value) { m_graph.m_outputs.push_back(value); }
     /// Type and shape that the file declares for a value.
     void declare(ValueId value, tensor::DType dtype, std::optional<std::vector<Dimension>> shape);
+    /// What a capture measured of a value.
+    void note(ValueId value, std::shared_ptr<const ValueFacts> facts)
+    {
+        m_graph.m_values[value.index()].facts = std::move(facts);
+    }
     /// The value of that name, if it was added.
     [[nodiscard]] std::optional<ValueId> find(std::string_view name) const;
 

@@ -37,9 +37,12 @@ void addConstant(Hasher& hash, const Value& value, bool withData)
     }
 }
 
+std::uint64_t hashGraph(const Graph& graph, bool withData);
+
 struct AttributeHasher
 {
     Hasher& hash;
+    void operator()(const Subgraph& v) const { hash.number(hashGraph(*v.graph, true)); }
     void operator()(std::int64_t v) const { hash.number(static_cast<std::uint64_t>(v)); }
     void operator()(double v) const { hash.number(std::bit_cast<std::uint64_t>(v)); }
     void operator()(const std::string& v) const { hash.text(v); }

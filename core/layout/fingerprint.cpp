@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/layout/fingerprint.h"
 
+#include "core/graph/graphbuilder.h"
+
 #include <algorithm>
 #include <bit>
 #include <variant>
@@ -43,6 +45,10 @@ std::uint64_t mixedOne(std::uint64_t hash, std::int64_t value)
 std::uint64_t mixedOne(std::uint64_t hash, double value) { return mixed(hash, std::bit_cast<std::uint64_t>(value)); }
 std::uint64_t mixedOne(std::uint64_t hash, const std::string& value) { return mixedText(hash, value); }
 std::uint64_t mixedOne(std::uint64_t hash, const tensor::Tensor& value) { return mixedTensor(hash, value); }
+std::uint64_t mixedOne(std::uint64_t hash, const graph::Subgraph& value)
+{
+    return mixed(hash, graph::structuralHash(*value.graph));
+}
 
 template <class T>
 std::uint64_t mixedOne(std::uint64_t hash, const std::vector<T>& values)

@@ -264,7 +264,7 @@ ordered_json ruleToJson(const Rule& rule)
 
 base::Result<Composite> parseComposite(const std::string& text, const std::string& where)
 {
-    RETRO_TRY(const JsonText parsed, JsonText::parse(text, where));
+    RETRO_TRY(const JsonText parsed, JsonText::parse(text, where, {kMaxCompositeBytes, kMaxCompositeDepth}));
     return CompositeReader(parsed).read();
 }
 

@@ -82,6 +82,26 @@ struct DTypeOf<std::uint8_t>
     static constexpr DType value = DType::UInt8;
 };
 template <>
+struct DTypeOf<std::int16_t>
+{
+    static constexpr DType value = DType::Int16;
+};
+template <>
+struct DTypeOf<std::uint16_t>
+{
+    static constexpr DType value = DType::UInt16;
+};
+template <>
+struct DTypeOf<std::uint32_t>
+{
+    static constexpr DType value = DType::UInt32;
+};
+template <>
+struct DTypeOf<std::uint64_t>
+{
+    static constexpr DType value = DType::UInt64;
+};
+template <>
 struct DTypeOf<std::int32_t>
 {
     static constexpr DType value = DType::Int32;

@@ -51,8 +51,15 @@ Storage::Storage(std::size_t bytes) : m_bytes(bytes)
     base::MemoryAccount::tensors().add(static_cast<std::int64_t>(bytes));
 }
 
+Storage::Storage(std::shared_ptr<const void> owner, std::span<const std::byte> data)
+    : m_data(const_cast<std::byte*>(data.data())), m_bytes(data.size()), m_owner(std::move(owner))
+{}
+
 Storage::~Storage()
 {
+    if (m_owner) {
+        return;
+    }
     std::free(m_data);
     base::MemoryAccount::tensors().remove(static_cast<std::int64_t>(m_bytes));
 }

@@ -15,24 +15,31 @@
 namespace retro::tensor
 {
 
-/// Bytes of a tensor. 64-byte aligned, booked to MemoryAccount::tensors(), released with the last tensor that shares
-/// it.
+/// Bytes of a tensor. Its own are 64-byte aligned, booked to MemoryAccount::tensors(), and released with the last
+/// tensor that shares them; borrowed ones (a mapped file) are read-only, not booked, and keep their owner alive.
 class Storage
 {
 public:
     explicit Storage(std::size_t bytes);
+    /// Borrows `data`, which `owner` keeps in place; data must be aligned for its element type.
+    Storage(std::shared_ptr<const void> owner, std::span<const std::byte> data);
     ~Storage();
     Storage(const Storage&) = delete;
     Storage& operator=(const Storage&) = delete;
 
     /// First byte.
-    [[nodiscard]] std::byte* data() { return m_data; }
+    [[nodiscard]] std::byte* data()
+    {
+        assert(!m_owner);
+        return m_data;
+    }
     [[nodiscard]] const std::byte* data() const { return m_data; }
     [[nodiscard]] std::size_t size() const { return m_bytes; }
 
 private:
     std::byte* m_data = nullptr;
     std::size_t m_bytes = 0;
+    std::shared_ptr<const void> m_owner; ///< of borrowed bytes; null for own ones
 };
 
 /// An immutable view of shared storage: element type, shape, strides (in elements) and offset. Copying shares. A

@@ -27,6 +27,7 @@ struct AttributeWriter
             to.raw({plain.rawData(), static_cast<std::size_t>(plain.bytes())});
         }
     }
+    void operator()(const graph::Subgraph& value) const { to.text(value.graph->name()); }
     template <class T>
     void operator()(const std::vector<T>& values) const
     {
@@ -92,9 +93,10 @@ graph::Attribute getTexts(ByteReader& from)
     return getList<std::string>(from, 4, [&] { return from.text(); });
 }
 
+// A graph inside a node is kept as its name: control flow is resolved before a run, so it cannot have taken part.
 using Getter = graph::Attribute (*)(ByteReader&);
-constexpr std::array<Getter, std::variant_size_v<graph::Attribute>> kGetters{getInt,  getFloat,  getText, getTensor,
-                                                                             getInts, getFloats, getTexts};
+constexpr std::array<Getter, std::variant_size_v<graph::Attribute>> kGetters{getInt,  getFloat,  getText,  getTensor,
+                                                                             getInts, getFloats, getTexts, getText};
 
 } // namespace
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/lrp/jsontext.h"
+#include "core/base/jsontext.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <vector>
 
-namespace retro::lrp
+namespace retro::base
 {
 
 using nlohmann::json;
@@ -48,12 +49,13 @@ private:
 
 } // namespace
 
-/// Follows the parser's events and notes where each field begins.
+/// Follows the parser's events: how deep they go, whether a key stands twice, and where one wanted field begins.
 class JsonText::Builder
 {
 public:
-    Builder(const std::string& text, std::map<std::string, std::size_t>& lines)
-        : m_text(text), m_furthest(text.data()), m_lines(lines)
+    /// `wanted` may be empty: no field is looked for.
+    Builder(const std::string& text, std::string wanted)
+        : m_text(text), m_furthest(text.data()), m_wanted(std::move(wanted))
     {}
 
     json parse()
@@ -74,14 +76,16 @@ public:
     }
     [[nodiscard]] std::size_t depth() const { return m_depth; }
     [[nodiscard]] const std::string& duplicate() const { return m_duplicate; }
+    /// Line of the wanted field; 0 when it was not there.
+    [[nodiscard]] std::size_t wantedLine() const { return m_wantedLine; }
 
 private:
     struct Frame
     {
-        std::string path;
         bool isList = false;
-        std::size_t next = 0; // position of the next element of a list
-        std::string key;      // of the next member of an object
+        std::size_t next = 0;       // position after the element of a list that began last
+        std::string key;            // of the member of an object that began last
+        std::set<std::string> keys; // of an object
     };
 
     void follow(json::parse_event_t event, const json& parsed)
@@ -89,86 +93,90 @@ private:
         switch (event) {
         case json::parse_event_t::object_start:
         case json::parse_event_t::array_start:
-            open(event == json::parse_event_t::array_start);
+            beginElement();
+            m_frames.push_back({event == json::parse_event_t::array_start, 0, {}, {}});
+            m_depth = std::max(m_depth, m_frames.size());
             break;
         case json::parse_event_t::object_end:
         case json::parse_event_t::array_end:
             m_frames.pop_back();
             break;
         case json::parse_event_t::key:
-            nameMember(parsed.get_ref<const std::string&>());
+            beginMember(parsed.get_ref<const std::string&>());
             break;
         case json::parse_event_t::value:
-            static_cast<void>(takePath());
+            beginElement();
             break;
         }
     }
 
-    void open(bool isList)
+    /// Members of objects were noted at their key.
+    void beginElement()
     {
-        std::string path = takePath();
-        if (m_frames.empty() || m_frames.back().isList) {
-            note(path); // members of objects are noted at their key
+        if (!m_frames.empty() && m_frames.back().isList) {
+            ++m_frames.back().next;
+            note();
         }
-        m_frames.push_back({std::move(path), isList, 0, {}});
-        m_depth = std::max(m_depth, m_frames.size());
     }
 
-    void nameMember(const std::string& key)
+    void beginMember(const std::string& key)
     {
         Frame& frame = m_frames.back();
-        frame.key = frame.path.empty() ? key : frame.path + "." + key;
-        if (!note(frame.key) && m_duplicate.empty()) {
-            m_duplicate = frame.key;
+        frame.key = key;
+        if (!frame.keys.insert(key).second && m_duplicate.empty()) {
+            m_duplicate = path();
+        }
+        note();
+    }
+
+    void note()
+    {
+        if (!m_wanted.empty() && m_wantedLine == 0 && path() == m_wanted) {
+            m_wantedLine = line();
         }
     }
 
-    // Path of the element that begins now.
-    std::string takePath()
+    /// "entries[2].rule" of what began last.
+    [[nodiscard]] std::string path() const
     {
-        if (m_frames.empty()) {
-            return {};
+        std::string text;
+        for (const Frame& frame : m_frames) {
+            if (frame.isList) {
+                text += fmt::format("[{}]", frame.next - 1);
+            } else {
+                text += (text.empty() ? "" : ".") + frame.key;
+            }
         }
-        Frame& frame = m_frames.back();
-        return frame.isList ? fmt::format("{}[{}]", frame.path, frame.next++) : frame.key;
-    }
-
-    bool note(const std::string& path)
-    {
-        m_line += static_cast<std::size_t>(std::count(m_counted, m_furthest, '\n'));
-        m_counted = m_furthest;
-        return m_lines.emplace(path, m_line).second;
+        return text;
     }
 
     const std::string& m_text;
     const char* m_furthest;
-    std::map<std::string, std::size_t>& m_lines;
-    const char* m_counted = m_text.data();
-    std::size_t m_line = 1;
+    std::string m_wanted;
+    std::size_t m_wantedLine = 0;
     std::size_t m_depth = 0;
     std::string m_duplicate;
     std::vector<Frame> m_frames;
 };
 
-base::Result<JsonText> JsonText::parse(const std::string& text, const std::string& where)
+Result<JsonText> JsonText::parse(std::string text, const std::string& where, JsonLimits limits)
 {
-    if (text.size() > kMaxCompositeBytes) {
-        return base::inputError(
-            fmt::format("the text has {} bytes; at most {} are read", text.size(), kMaxCompositeBytes), where);
+    if (text.size() > limits.bytes) {
+        return inputError(fmt::format("the text has {} bytes; at most {} are read", text.size(), limits.bytes), where);
     }
     JsonText result;
     result.m_where = where;
-    Builder builder(text, result.m_lines);
+    result.m_text = std::move(text);
+    Builder builder(result.m_text, {});
     try {
         result.m_root = builder.parse();
     } catch (const json::exception&) { // bad syntax, or a number that no double can hold
-        return base::inputError("this is not valid JSON; look for a missing comma, quote or bracket",
-                                fmt::format("{}, line {}", where, builder.line()));
+        return inputError("this is not valid JSON; look for a missing comma, quote or bracket",
+                          fmt::format("{}, line {}", where, builder.line()));
     }
-    if (builder.depth() > kMaxCompositeDepth) {
-        return base::inputError(
-            fmt::format("brackets are nested {} deep; at most {} are read", builder.depth(), kMaxCompositeDepth),
-            where);
+    if (builder.depth() > limits.depth) {
+        return inputError(
+            fmt::format("brackets are nested {} deep; at most {} are read", builder.depth(), limits.depth), where);
     }
     if (!builder.duplicate().empty()) {
         return result.error(builder.duplicate(), "this field stands twice in one object; remove one");
@@ -176,14 +184,18 @@ base::Result<JsonText> JsonText::parse(const std::string& text, const std::strin
     return result;
 }
 
-base::Error JsonText::error(const std::string& field, std::string message) const
+Error JsonText::error(const std::string& field, std::string message) const
 {
-    const auto line = m_lines.find(field);
-    std::string place = m_where;
-    if (line != m_lines.end()) {
-        place += fmt::format(", line {}", line->second);
+    if (field.empty()) {
+        return inputError(std::move(message), m_where);
     }
-    return base::inputError(std::move(message), field.empty() ? place : place + ", field " + field);
+    Builder builder(m_text, field);
+    static_cast<void>(builder.parse());
+    std::string place = m_where;
+    if (builder.wantedLine() > 0) {
+        place += fmt::format(", line {}", builder.wantedLine());
+    }
+    return inputError(std::move(message), place + ", field " + field);
 }
 
-} // namespace retro::lrp
+} // namespace retro::base

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/base/result.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstddef>
+#include <string>
+
+namespace retro::base
+{
+
+/// Largest text, and deepest nesting in it, that is read.
+struct JsonLimits
+{
+    std::size_t bytes = 1U << 20;
+    std::size_t depth = 16;
+};
+
+/// JSON whose messages name the line of a field. Lines are looked for in the text when a message needs one, so a text
+/// without errors costs nothing beside its values.
+class JsonText
+{
+public:
+    /// Errors (Input): not JSON (with the line), beyond the limits, a key that stands twice in one object.
+    [[nodiscard]] static Result<JsonText> parse(std::string text, const std::string& where, JsonLimits limits);
+
+    [[nodiscard]] const nlohmann::json& root() const { return m_root; }
+    /// An Input error at a field, "entries[2].rule.name" ("" = the whole text). O(length of the text).
+    [[nodiscard]] Error error(const std::string& field, std::string message) const;
+
+private:
+    class Builder;
+
+    std::string m_where;
+    std::string m_text;
+    nlohmann::json m_root;
+};
+
+} // namespace retro::base
