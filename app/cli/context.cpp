@@ -87,7 +87,7 @@ CLI::App* addVerb(CLI::App& program, Context& context, const std::string& name, 
 
 void ModelOptions::addModelTo(CLI::App& verb)
 {
-    verb.add_option("MODEL", model, "Model file (.onnx)")->required();
+    verb.add_option("MODEL", model, "Model file (.onnx, or graph JSON .json)")->required();
     verb.add_flag("--no-fold", noFold, "Do not fold constants");
     verb.add_flag("--no-merge-batchnorm", noMerge, "Do not merge BatchNormalization into the layer before it");
 }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/context.h"
 #include "core/base/hash.h"
+#include "core/engine/symbolicshapes.h"
+#include "core/formats/modelfile.h"
 #include "core/graph/graphbuilder.h"
 #include "core/ops/registry.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <map>
 #include <memory>
@@ -99,8 +102,11 @@ ordered_json infoJson(const engine::LoadedModel& model)
     info["nodes_after_rewrites"] = model.graph()->nodeCount();
     ordered_json missing = ordered_json::array();
     for (const ops::UnsupportedNode& node : ops::unsupported(*model.graph())) {
-        missing.push_back({{"node", model.graph()->labelOf(node.node)},
-                           {"operator", model.graph()->opOf(node.node)},
+        const graph::Node& at = model.graph()->node(node.node);
+        missing.push_back({{"node", at.name},
+                           {"operator", at.op},
+                           {"domain", at.domain.empty() ? "ai.onnx" : at.domain},
+                           {"opset", at.opset},
                            {"reason", node.reason}});
     }
     info["unsupported"] = missing;
@@ -141,14 +147,46 @@ void sayInfo(const Context& context, const engine::LoadedModel& model, const ord
     }
 }
 
-base::Result<void> showInfo(const Context& context, const ModelOptions& options)
+struct InfoOptions
 {
-    RETRO_TRY(const engine::LoadedModelPointer model, options.load());
-    const ordered_json info = infoJson(*model);
+    ModelOptions model;
+    std::string graphOut;
+    bool shapes = false;
+};
+
+/// The inferred shape of every value of the graph that runs.
+base::Result<void> addShapes(const Context& context, const engine::LoadedModel& model, ordered_json& info)
+{
+    const graph::Graph& graph = *model.graph();
+    RETRO_TRY(const std::vector<engine::SymbolicShape> shapes, engine::inferSymbolicShapes(model.graph()));
+    info["shapes"] = ordered_json::object();
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+        const graph::Value& value = graph.value(base::ValueId(i));
+        info["shapes"][value.name] = {{"type", tensor::nameOf(shapes[i].dtype)}, {"shape", shapes[i].extents}};
+        if (!context.json) {
+            context.say(fmt::format(
+                "{:<12} {}  {}  {}", "shape", value.name, tensor::nameOf(shapes[i].dtype),
+                shapes[i].extents.empty() ? "scalar" : fmt::format("{}", fmt::join(shapes[i].extents, " × "))));
+        }
+    }
+    return {};
+}
+
+base::Result<void> showInfo(const Context& context, const InfoOptions& options)
+{
+    RETRO_TRY(const engine::LoadedModelPointer model, options.model.load());
+    if (!options.graphOut.empty()) {
+        RETRO_CHECK(formats::writeModelFile(options.graphOut, *model->rewritten.before));
+    }
+    ordered_json info = infoJson(*model);
+    if (!context.json) {
+        sayInfo(context, *model, info);
+    }
+    if (options.shapes) {
+        RETRO_CHECK(addShapes(context, *model, info));
+    }
     if (context.json) {
         context.answer(info);
-    } else {
-        sayInfo(context, *model, info);
     }
     return {};
 }
@@ -157,11 +195,13 @@ base::Result<void> showInfo(const Context& context, const ModelOptions& options)
 
 void addInfo(CLI::App& program, Context& context)
 {
-    auto options = std::make_shared<ModelOptions>();
+    auto options = std::make_shared<InfoOptions>();
     CLI::App* verb = addVerb(program, context, "info",
                              "Inputs, outputs, opset, operator counts, parameters, what is unsupported and where",
                              [&context, options] { return showInfo(context, *options); });
-    options->addModelTo(*verb);
+    options->model.addModelTo(*verb);
+    verb->add_flag("--shapes", options->shapes, "Also work out the shape of every value, with the inputs' symbols");
+    verb->add_option("--graph-out", options->graphOut, "Also write the graph as read, as graph JSON (.json) or .onnx");
 }
 
 } // namespace retro::app

@@ -36,7 +36,7 @@ QString fileOf(const QMimeData& data)
 void MainWindow::chooseModel()
 {
     const QString path = QFileDialog::getOpenFileName(this, tr("Open a model or a run"), {},
-                                                      tr("Models and runs (*.onnx *.retro);;All files (*)"));
+                                                      tr("Models and runs (*.onnx *.json *.retro);;All files (*)"));
     if (!path.isEmpty()) {
         open(path);
     }

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // retrograde-layout: reads a graph of numbers in the language of Graphviz, lays it out, prints the places. The window
-// starts it, bounds its time and reads what it prints (core/layout/exchange.h); it bounds its own memory.
+// starts it, bounds its time and reads what it prints (core/layout/exchange.h); it bounds its own memory. With
+// --to-json it prints any DOT graph as graph JSON instead (docs/formats/graph.md).
+#include "app/layout/dotgraph.h"
+#include "core/formats/graphjson.h"
+
 #include <fmt/format.h>
 
 #include <graphviz/gvc.h>
@@ -95,10 +99,26 @@ int fail(const char* what)
     return EXIT_FAILURE;
 }
 
+int print(const std::string& out)
+{
+    const bool isWritten = std::fwrite(out.data(), 1, out.size(), stdout) == out.size() && std::fflush(stdout) == 0;
+    return isWritten ? EXIT_SUCCESS : fail("cannot write");
+}
+
+int printJson(Agraph_t* dot)
+{
+    const auto graph = retro::app::graphFromDot(dot);
+    return graph.ok() ? print(retro::formats::toGraphJson(*graph)) : fail(graph.error().text().c_str());
+}
+
 } // namespace
 
-int main()
+int main(int argc, char** argv)
 {
+    const bool wantsJson = argc == 2 && std::string_view(argv[1]) == "--to-json";
+    if (argc > 1 && !wantsJson) {
+        return fail("usage: retrograde-layout [--to-json] < GRAPH.dot");
+    }
     if (!limitMemory()) {
         return fail("cannot bound its memory");
     }
@@ -106,11 +126,12 @@ int main()
     if (graph == nullptr) {
         return fail("the input is no graph");
     }
+    if (wantsJson) {
+        return printJson(graph);
+    }
     GVC_t* context = gvContext();
     if (context == nullptr || gvLayout(context, graph, "dot") != 0) {
         return fail("Graphviz found no layout");
     }
-    const std::string out = Printer(graph).print();
-    const bool isWritten = std::fwrite(out.data(), 1, out.size(), stdout) == out.size() && std::fflush(stdout) == 0;
-    return isWritten ? EXIT_SUCCESS : fail("cannot write");
+    return print(Printer(graph).print());
 }

@@ -1,8 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/binding.h"
 
+#include "core/execute/control/unroll.h"
+
 namespace retro::engine
 {
+
+namespace
+{
+
+/// The graph that these inputs run: control flow, if there is any, written out.
+base::Result<std::shared_ptr<const graph::Graph>>
+graphFor(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs, execute::Precision precision)
+{
+    for (const graph::Value& value : model.graph()->values()) {
+        if (value.kind == graph::ValueKind::Constant && !value.constant.isValid()) {
+            return base::inputError(
+                "the file has no data for this constant, so the graph can be drawn and planned for, "
+                "but not run; write it with its data",
+                "value '" + value.name + "'");
+        }
+    }
+    if (!execute::hasControlFlow(*model.graph())) {
+        return model.graph();
+    }
+    RETRO_TRY(execute::Unrolled flat, execute::unroll(*model.graph(), inputs, precision));
+    return flat.graph;
+}
+
+} // namespace
 
 base::Result<std::shared_ptr<const execute::BoundModel>>
 bindModel(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs, execute::Precision precision)
@@ -11,7 +37,11 @@ bindModel(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs, e
     for (const tensor::Tensor& input : inputs) {
         types.push_back({input.dtype(), input.shape()});
     }
-    auto bound = execute::BoundModel::bind(model.graph(), types, precision, inPrecision(inputs, precision));
+    auto graph = graphFor(model, inputs, precision);
+    if (!graph) {
+        return base::within(std::move(graph).error(), model.path.string());
+    }
+    auto bound = execute::BoundModel::bind(*graph, types, precision, inPrecision(inputs, precision));
     if (!bound) {
         return base::within(std::move(bound).error(), model.path.string());
     }

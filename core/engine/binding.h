@@ -11,7 +11,8 @@
 namespace retro::engine
 {
 
-/// Binds the rewritten graph for these inputs; errors carry the model's path.
+/// Binds the rewritten graph for these inputs, If, Loop and Scan written out as they run (execute::unroll): the bound
+/// model's graph may then differ from the loaded one, but for its inputs and outputs. Errors carry the model's path.
 [[nodiscard]] base::Result<std::shared_ptr<const execute::BoundModel>>
 bindModel(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs, execute::Precision precision);
 

@@ -2,6 +2,7 @@
 #include "core/engine/loadmodel.h"
 
 #include "core/engine/stopwatch.h"
+#include "core/formats/modelfile.h"
 #include "core/formats/onnx.h"
 
 namespace retro::engine
@@ -33,7 +34,7 @@ base::Result<LoadedModelPointer> loadModel(const std::filesystem::path& path, co
                                            const std::stop_token& stop)
 {
     const Stopwatch watch;
-    RETRO_TRY(std::shared_ptr<const graph::Graph> graph, formats::readOnnx(path, stop));
+    RETRO_TRY(std::shared_ptr<const graph::Graph> graph, formats::readModelFile(path, stop));
     RETRO_TRY(std::optional<formats::ModelCard> card, formats::cardOf(path));
     return finish(std::move(graph), path, std::move(card), rewrites, stop, watch);
 }

@@ -31,7 +31,8 @@ AttributeProto::AttributeType typeOf(const AttributeProto& proto)
         {proto.has_i(), AttributeProto::INT},
         {proto.has_s(), AttributeProto::STRING},
         {proto.has_t(), AttributeProto::TENSOR},
-        {proto.has_g() || proto.graphs_size() > 0, AttributeProto::GRAPH},
+        {proto.has_g(), AttributeProto::GRAPH},
+        {proto.graphs_size() > 0, AttributeProto::GRAPHS},
         {proto.floats_size() > 0, AttributeProto::FLOATS},
         {proto.ints_size() > 0, AttributeProto::INTS},
         {proto.strings_size() > 0, AttributeProto::STRINGS},
@@ -47,11 +48,9 @@ AttributeProto::AttributeType typeOf(const AttributeProto& proto)
 base::Error refusal(const NodeProto& node, AttributeProto::AttributeType type)
 {
     switch (type) {
-    case AttributeProto::GRAPH:
     case AttributeProto::GRAPHS:
-        return inputError(fmt::format("the operator {} holds a nested graph, which is not supported; export the model "
-                                      "without control flow that depends on data (If, Loop, Scan)",
-                                      node.op_type()));
+        return inputError(
+            fmt::format("the operator {} holds a list of graphs, which is not supported", node.op_type()));
     case AttributeProto::SPARSE_TENSOR:
     case AttributeProto::SPARSE_TENSORS:
         return inputError("sparse tensors are not supported; save the model with dense tensors");
@@ -135,6 +134,7 @@ struct AttributeWriter
             proto.add_strings(item);
         }
     }
+    void operator()(const graph::Subgraph&) const { proto.set_type(AttributeProto::GRAPH); }
 };
 
 /// A Constant's attribute as a tensor: scalars have rank 0, lists rank 1.
@@ -167,6 +167,9 @@ Result<graph::Attributes> readAttributes(const NodeProto& node, const std::files
     for (const AttributeProto& proto : node.attribute()) {
         if (!isUtf8(proto.name())) {
             return inputError("an attribute's name is not valid text (UTF-8); the file is damaged");
+        }
+        if (typeOf(proto) == AttributeProto::GRAPH && proto.has_g()) {
+            continue;
         }
         const std::string place = "attribute '" + proto.name() + "'";
         Result<Attribute> value = readAttribute(node, proto, folder);

@@ -15,12 +15,12 @@ class NodeProto;
 namespace retro::formats
 {
 
-/// The attributes of a node. Errors (Input) name the attribute: nested graphs, sparse tensors, lists of tensors, types
-/// and references are refused.
+/// The attributes of a node but for nested graphs, which are the caller's to read. Errors (Input) name the attribute:
+/// sparse tensors, lists of tensors or graphs, types and references are refused.
 [[nodiscard]] base::Result<graph::Attributes> readAttributes(const onnxschema::NodeProto& node,
                                                              const std::filesystem::path& folder);
 
-/// Writes one attribute.
+/// Writes one attribute; of a graph only the type, its nodes are the caller's to write.
 void writeAttribute(const std::string& name, const graph::Attribute& value, onnxschema::AttributeProto& proto);
 
 /// The tensor of a Constant node, whichever attribute holds it. Errors (Input) name the attribute.

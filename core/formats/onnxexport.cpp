@@ -42,64 +42,43 @@ std::int64_t irOfOpset(std::int64_t opset)
     return kOldestIr;
 }
 
-class Exporter
+/// Calls `visit` for every node of a graph and of the graphs inside its nodes.
+template <class Visit>
+void visitNodes(const Graph& graph, const Visit& visit)
+{
+    for (const Node& node : graph.nodes()) {
+        visit(node);
+        for (const auto& [name, value] : node.attributes) {
+            if (const auto* nested = std::get_if<graph::Subgraph>(&value)) {
+                visitNodes(*nested->graph, visit);
+            }
+        }
+    }
+}
+
+/// Writes one graph; the last `captured` inputs of a nested one are known by name and not listed.
+class GraphWriter
 {
 public:
-    explicit Exporter(const Graph& graph) : m_graph(graph), m_opsets(graph.opsets()) {}
+    explicit GraphWriter(const Graph& graph) : m_graph(graph) {}
 
-    Result<ModelProto> run()
+    void write(GraphProto& proto, std::size_t captured = 0)
     {
-        RETRO_CHECK(checkNames());
-        RETRO_CHECK(completeOpsets());
-        GraphProto& proto = *m_model.mutable_graph();
         proto.set_name(m_graph.name().empty() ? "graph" : m_graph.name());
-        writeValues(proto);
+        writeValues(proto, captured);
         for (const Node& node : m_graph.nodes()) {
             writeNode(node, *proto.add_node());
         }
-        for (const auto& [domain, version] : m_opsets) {
-            auto& import = *m_model.add_opset_import();
-            import.set_domain(domain);
-            import.set_version(version);
-        }
-        m_model.set_ir_version(std::max(m_irVersion, irOfOpset(m_opsets[""])));
-        m_model.set_producer_name("Retrograde");
-        return std::move(m_model);
     }
+
+    /// True when scopes or other metadata were written.
+    [[nodiscard]] bool usesMetadata() const { return m_usesMetadata; }
 
 private:
-    Result<void> checkNames() const
+    void writeValues(GraphProto& proto, std::size_t captured)
     {
-        const std::span<const Value> values = m_graph.values();
-        if (std::any_of(values.begin(), values.end(), [](const Value& v) { return v.name.empty(); })) {
-            return inputError("a value without a name cannot be written to ONNX, where no name means no value");
-        }
-        return {};
-    }
-
-    /// Domains that only the nodes name. A foreign domain that the model did not import stays that way.
-    Result<void> completeOpsets()
-    {
-        for (const Node& node : m_graph.nodes()) {
-            if (m_opsets.contains(node.domain)) {
-                continue;
-            }
-            if (node.opset == 0 && !node.domain.empty()) {
-                continue;
-            }
-            if (node.opset == 0) {
-                return inputError("the operator set is not known, so it cannot be written to ONNX",
-                                  fmt::format("node '{}' ({})", node.name, node.op));
-            }
-            m_opsets[node.domain] = node.opset;
-        }
-        m_opsets.try_emplace("", 1);
-        return {};
-    }
-
-    void writeValues(GraphProto& proto)
-    {
-        for (const ValueId id : m_graph.inputs()) {
+        const std::span<const ValueId> inputs = m_graph.inputs();
+        for (const ValueId id : inputs.first(inputs.size() - captured)) {
             writeType(m_graph.value(id), *proto.add_input());
         }
         for (const ValueId id : m_graph.outputs()) {
@@ -119,6 +98,17 @@ private:
         }
     }
 
+    /// How many of a node's last operands only its nested graphs read.
+    static std::size_t capturedBy(const Node& node)
+    {
+        std::size_t captured = 0;
+        for (const auto& [name, value] : node.attributes) {
+            const auto* nested = std::get_if<graph::Subgraph>(&value);
+            captured = nested != nullptr ? nested->captured : captured;
+        }
+        return captured;
+    }
+
     void writeNode(const Node& node, NodeProto& proto)
     {
         proto.set_op_type(node.op);
@@ -126,30 +116,105 @@ private:
         if (!node.domain.empty()) {
             proto.set_domain(node.domain);
         }
-        for (const ValueId id : node.inputs) {
+        const std::span<const ValueId> inputs = node.inputs;
+        for (const ValueId id : inputs.first(inputs.size() - capturedBy(node))) {
             proto.add_input(nameOf(id));
         }
         for (const ValueId id : node.outputs) {
             proto.add_output(nameOf(id));
         }
         for (const auto& [name, value] : node.attributes) {
-            writeAttribute(name, value, *proto.add_attribute());
+            writeAttributeOrGraph(name, value, *proto.add_attribute());
         }
         if (node.scope != scopeFromName(node.name)) {
-            auto& entry = *proto.add_metadata_props();
-            entry.set_key(std::string(kScopeKey));
-            entry.set_value(node.scope);
-            m_irVersion = kIrWithNodeMetadata;
+            addMetadata(proto, std::string(kScopeKey), node.scope);
         }
+        for (const auto& [key, value] : node.metadata) {
+            addMetadata(proto, key, value);
+        }
+    }
+
+    void writeAttributeOrGraph(const std::string& name, const graph::Attribute& value,
+                               onnxschema::AttributeProto& proto)
+    {
+        writeAttribute(name, value, proto);
+        if (const auto* nested = std::get_if<graph::Subgraph>(&value)) {
+            GraphWriter writer(*nested->graph);
+            writer.write(*proto.mutable_g(), nested->captured);
+            m_usesMetadata = m_usesMetadata || writer.usesMetadata();
+        }
+    }
+
+    void addMetadata(NodeProto& proto, const std::string& key, const std::string& value)
+    {
+        auto& entry = *proto.add_metadata_props();
+        entry.set_key(key);
+        entry.set_value(value);
+        m_usesMetadata = true;
     }
 
     [[nodiscard]] std::string nameOf(ValueId id) const { return id.isValid() ? m_graph.value(id).name : std::string(); }
 
     const Graph& m_graph;
-    std::map<std::string, std::int64_t> m_opsets;
-    ModelProto m_model;
-    std::int64_t m_irVersion = kOldestIr;
+    bool m_usesMetadata = false;
 };
+
+/// Every value needs a name: in ONNX no name means no value.
+Result<void> checkNames(const Graph& graph)
+{
+    const std::span<const Value> values = graph.values();
+    if (std::any_of(values.begin(), values.end(), [](const Value& v) { return v.name.empty(); })) {
+        return inputError("a value without a name cannot be written to ONNX, where no name means no value");
+    }
+    return {};
+}
+
+/// The version of each domain, those that only nodes name included. A foreign domain that the model did not import
+/// stays that way.
+Result<std::map<std::string, std::int64_t>> opsetsOf(const Graph& graph)
+{
+    std::map<std::string, std::int64_t> opsets = graph.opsets();
+    const Node* unknown = nullptr;
+    const Node* second = nullptr;
+    visitNodes(graph, [&](const Node& node) {
+        if (node.opset != 0) {
+            const auto at = opsets.try_emplace(node.domain, node.opset).first;
+            second = at->second != node.opset ? &node : second;
+        } else if (node.domain.empty() && !opsets.contains("")) {
+            unknown = &node;
+        }
+    });
+    if (unknown != nullptr) {
+        return inputError("the operator set is not known, so it cannot be written to ONNX",
+                          fmt::format("node '{}' ({})", unknown->name, unknown->op));
+    }
+    if (second != nullptr) {
+        return inputError(fmt::format("it is of operator set {}, others of the same domain are not; ONNX has one "
+                                      "version for all, so the graph cannot be written",
+                                      second->opset),
+                          fmt::format("node '{}' ({})", second->name, second->op));
+    }
+    opsets.try_emplace("", 1);
+    return opsets;
+}
+
+Result<ModelProto> modelOf(const Graph& graph)
+{
+    RETRO_CHECK(checkNames(graph));
+    RETRO_TRY(const auto opsets, opsetsOf(graph));
+    ModelProto model;
+    GraphWriter writer(graph);
+    writer.write(*model.mutable_graph());
+    for (const auto& [domain, version] : opsets) {
+        auto& import = *model.add_opset_import();
+        import.set_domain(domain);
+        import.set_version(version);
+    }
+    const std::int64_t oldest = writer.usesMetadata() ? kIrWithNodeMetadata : kOldestIr;
+    model.set_ir_version(std::max(oldest, irOfOpset(opsets.at(""))));
+    model.set_producer_name("Retrograde");
+    return model;
+}
 
 /// Bytes of all tensors: protobuf must not be asked to serialise more than it can.
 std::uint64_t constantBytes(const Graph& graph)
@@ -173,7 +238,7 @@ Result<std::vector<std::byte>> toOnnx(const Graph& graph)
     if (constantBytes(graph) >= kMaxOnnxBytes) {
         return tooLarge();
     }
-    RETRO_TRY(const ModelProto model, Exporter(graph).run());
+    RETRO_TRY(const ModelProto model, modelOf(graph));
     const std::size_t size = model.ByteSizeLong();
     if (size >= kMaxOnnxBytes) {
         return tooLarge();

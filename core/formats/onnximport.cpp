@@ -3,6 +3,8 @@
 
 #include "core/base/cancel.h"
 #include "core/formats/onnxattributes.h"
+#include "core/formats/onnxfunctions.h"
+#include "core/formats/onnxgraphnames.h"
 #include "core/formats/onnxnames.h"
 #include "core/formats/onnxschema.pb.h"
 #include "core/formats/onnxtensor.h"
@@ -13,7 +15,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -42,20 +43,39 @@ bool isConstantNode(const NodeProto& node)
     return node.op_type() == "Constant" && domainOf(node.domain()).empty() && node.output_size() == 1;
 }
 
-class Importer
+using Opsets = std::map<std::string, std::int64_t>;
+
+/// What every graph of a model shares.
+struct ModelContext
+{
+    const std::filesystem::path& folder;
+    const std::stop_token& stop;
+    Opsets opsets;
+};
+
+/// Reads one graph: the model's, or one inside a node, whose last inputs are the values that it captures.
+class GraphReader
 {
 public:
-    Importer(ModelProto& model, const std::filesystem::path& folder, const std::stop_token& stop)
-        : m_model(model), m_graph(*model.mutable_graph()), m_folder(folder), m_stop(stop),
+    GraphReader(GraphProto& graph, const ModelContext& context)
+        : m_graph(graph), m_context(context), m_folder(context.folder), m_stop(context.stop),
           m_builder(isUtf8(m_graph.name()) ? m_graph.name() : std::string())
     {}
 
-    Result<graph::Graph> run()
+    Result<graph::Graph> read(const std::vector<std::string>& captured = {})
     {
-        RETRO_CHECK(refuseUnsupportedParts());
-        RETRO_CHECK(readOpsets());
+        if (m_graph.sparse_initializer_size() > 0) {
+            return inputError("sparse initializers are not supported; save the model with dense tensors",
+                              "initializer '" + m_graph.sparse_initializer(0).values().name() + "'");
+        }
+        for (const auto& [domain, version] : m_context.opsets) {
+            m_builder.setOpset(domain, version);
+        }
         RETRO_CHECK(checkNodes());
         RETRO_CHECK(addInputs());
+        for (const std::string& name : captured) {
+            m_builder.addInput(name, tensor::DType::Float32, std::nullopt); // the type follows from the graph around
+        }
         RETRO_CHECK(addInitializers());
         RETRO_CHECK(addConstants());
         addResults();
@@ -67,45 +87,6 @@ public:
     }
 
 private:
-    Result<void> refuseUnsupportedParts()
-    {
-        if (m_model.training_info_size() > 0) {
-            return inputError("the model carries training graphs, which are not supported; export it for inference",
-                              "field 'training_info'");
-        }
-        if (m_graph.sparse_initializer_size() > 0) {
-            return inputError("sparse initializers are not supported; save the model with dense tensors",
-                              "initializer '" + m_graph.sparse_initializer(0).values().name() + "'");
-        }
-        for (const auto& function : m_model.functions()) {
-            m_functions.insert({domainOf(function.domain()), function.name()});
-        }
-        return {};
-    }
-
-    Result<void> readOpsets()
-    {
-        for (const auto& import : m_model.opset_import()) {
-            const std::string domain = domainOf(import.domain());
-            if (!isUtf8(domain)) {
-                return inputError("a domain is not valid text (UTF-8); the file is damaged", "field 'opset_import'");
-            }
-            m_opsets[domain] = import.version();
-        }
-        if (m_opsets.empty() && m_model.ir_version() >= kFirstIrWithOpsets) {
-            return inputError("the model does not say which operator set it uses; the file may have been cut off: "
-                              "fetch or export it again",
-                              "field 'opset_import'");
-        }
-        if (m_opsets.empty()) {
-            m_opsets[""] = 1; // the only set that files of the first versions could use
-        }
-        for (const auto& [domain, version] : m_opsets) {
-            m_builder.setOpset(domain, version);
-        }
-        return {};
-    }
-
     Result<void> checkNodes()
     {
         for (const NodeProto& node : m_graph.node()) {
@@ -122,12 +103,6 @@ private:
         }
         if (node.op_type().empty()) {
             return inputError("the node does not say which operator it is; the file is damaged", placeOf(node));
-        }
-        if (m_functions.contains({domainOf(node.domain()), node.op_type()})) {
-            return inputError(fmt::format("the operator {} is defined by a function inside the model, which is not "
-                                          "supported; save the model with its functions inlined",
-                                          node.op_type()),
-                              placeOf(node));
         }
         for (const auto* names : {&node.input(), &node.output()}) {
             for (const std::string& name : *names) {
@@ -212,25 +187,53 @@ private:
 
     Result<void> addNodes()
     {
-        for (const NodeProto& proto : m_graph.node()) {
+        for (NodeProto& proto : *m_graph.mutable_node()) {
             RETRO_CHECK(base::checkStop(m_stop));
             if (isConstantNode(proto)) {
                 continue;
             }
-            Result<graph::Attributes> attributes = readAttributes(proto, m_folder);
-            if (!attributes) {
-                return within(std::move(attributes).error(), placeOf(proto));
+            Result<graph::Node> node = readNode(proto);
+            if (!node) {
+                return within(std::move(node).error(), placeOf(proto));
             }
-            graph::Node node;
-            node.op = proto.op_type();
-            node.domain = domainOf(proto.domain());
-            node.name = proto.name();
-            node.scope = scopeOf(proto);
-            node.opset = opsetOf(node.domain);
-            node.inputs = operands(proto.input());
-            node.outputs = operands(proto.output());
-            node.attributes = std::move(attributes).value();
-            m_builder.addNode(std::move(node));
+            m_builder.addNode(std::move(node).value());
+        }
+        return {};
+    }
+
+    Result<graph::Node> readNode(NodeProto& proto)
+    {
+        graph::Node node;
+        RETRO_TRY(node.attributes, readAttributes(proto, m_folder));
+        node.op = proto.op_type();
+        node.domain = domainOf(proto.domain());
+        node.name = proto.name();
+        node.scope = scopeOf(proto);
+        node.metadata = metadataOf(proto);
+        node.opset = proto.has_resolved_opset() ? proto.resolved_opset() : opsetOf(node.domain);
+        node.inputs = operands(proto.input());
+        node.outputs = operands(proto.output());
+        RETRO_CHECK(addNestedGraphs(proto, node));
+        return node;
+    }
+
+    /// Values that a nested graph reads from here become operands of the node, so that the graph shows them.
+    Result<void> addNestedGraphs(NodeProto& proto, graph::Node& node)
+    {
+        const std::vector<std::string> captured = capturedNames(proto);
+        for (auto& attribute : *proto.mutable_attribute()) {
+            if (!attribute.has_g()) {
+                continue;
+            }
+            Result<graph::Graph> nested = GraphReader(*attribute.mutable_g(), m_context).read(captured);
+            if (!nested) {
+                return within(std::move(nested).error(), "attribute '" + attribute.name() + "'");
+            }
+            auto shared = std::make_shared<const graph::Graph>(std::move(nested).value());
+            node.attributes.emplace(attribute.name(), graph::Subgraph{std::move(shared), captured.size()});
+        }
+        for (const std::string& name : captured) {
+            node.inputs.push_back(operand(name));
         }
         return {};
     }
@@ -238,8 +241,8 @@ private:
     /// Version of an imported domain; 0 when the file does not import it.
     std::int64_t opsetOf(const std::string& domain) const
     {
-        const auto at = m_opsets.find(domain);
-        return at == m_opsets.end() ? 0 : at->second;
+        const auto at = m_context.opsets.find(domain);
+        return at == m_context.opsets.end() ? 0 : at->second;
     }
 
     template <class Names>
@@ -306,21 +309,48 @@ private:
         return place;
     }
 
-    ModelProto& m_model;
     GraphProto& m_graph;
+    const ModelContext& m_context;
     const std::filesystem::path& m_folder;
     const std::stop_token& m_stop;
     graph::GraphBuilder m_builder;
-    std::map<std::string, std::int64_t> m_opsets;
-    std::set<std::pair<std::string, std::string>> m_functions; // domain, name
     std::unordered_map<std::string, ValueId> m_results;
 };
+
+/// The version of each domain.
+Result<Opsets> readOpsets(const ModelProto& model)
+{
+    Opsets opsets;
+    for (const auto& import : model.opset_import()) {
+        const std::string domain = domainOf(import.domain());
+        if (!isUtf8(domain)) {
+            return inputError("a domain is not valid text (UTF-8); the file is damaged", "field 'opset_import'");
+        }
+        opsets[domain] = import.version();
+    }
+    if (opsets.empty() && model.ir_version() >= kFirstIrWithOpsets) {
+        return inputError("the model does not say which operator set it uses; the file may have been cut off: "
+                          "fetch or export it again",
+                          "field 'opset_import'");
+    }
+    if (opsets.empty()) {
+        opsets[""] = 1; // the only set that files of the first versions could use
+    }
+    return opsets;
+}
 
 } // namespace
 
 Result<graph::Graph> importModel(ModelProto& model, const std::filesystem::path& folder, const std::stop_token& stop)
 {
-    return Importer(model, folder, stop).run();
+    if (model.training_info_size() > 0) {
+        return inputError("the model carries training graphs, which are not supported; export it for inference",
+                          "field 'training_info'");
+    }
+    RETRO_TRY(Opsets opsets, readOpsets(model));
+    RETRO_CHECK(inlineFunctions(model, stop));
+    const ModelContext context{folder, stop, std::move(opsets)};
+    return GraphReader(*model.mutable_graph(), context).read();
 }
 
 } // namespace retro::formats

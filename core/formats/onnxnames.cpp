@@ -113,6 +113,25 @@ std::string scopeFromName(std::string_view name)
     return std::string(path.starts_with('/') ? path.substr(1) : path);
 }
 
+bool isScopeKey(std::string_view key) { return key == kScopeListKey || key == kScopeKey; }
+
+bool hasScope(const onnxschema::NodeProto& node)
+{
+    const auto& entries = node.metadata_props();
+    return std::any_of(entries.begin(), entries.end(), [](const auto& entry) { return isScopeKey(entry.key()); });
+}
+
+std::map<std::string, std::string> metadataOf(const onnxschema::NodeProto& node)
+{
+    std::map<std::string, std::string> entries;
+    for (const auto& entry : node.metadata_props()) {
+        if (!isScopeKey(entry.key()) && isUtf8(entry.key()) && isUtf8(entry.value())) {
+            entries[entry.key()] = entry.value();
+        }
+    }
+    return entries;
+}
+
 std::string scopeOf(const onnxschema::NodeProto& node)
 {
     for (const auto& entry : node.metadata_props()) {

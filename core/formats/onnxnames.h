@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,16 @@ inline constexpr std::string_view kScopeKey = "namespace";
 
 /// Module path from a node name whose parts are separated by '/': "/block1/conv1/Conv" → "block1/conv1".
 [[nodiscard]] std::string scopeFromName(std::string_view name);
+
+/// True when the node's metadata says its module path.
+[[nodiscard]] bool hasScope(const onnxschema::NodeProto& node);
+
+/// True for a metadata key that holds a module path.
+[[nodiscard]] bool isScopeKey(std::string_view key);
+
+/// What the node's metadata says beside its module path: stack trace, source operator. Entries that are not UTF-8 are
+/// left out.
+[[nodiscard]] std::map<std::string, std::string> metadataOf(const onnxschema::NodeProto& node);
 
 /// Module path of a node, parts separated by '/': from its metadata, else from its name. Understands a plain path, a
 /// list of enclosing modules with their types ("a: A/a.b: B/conv: aten.conv2d", innermost last) and a list of names in

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/formats/onnxtensor.h"
 
+#include "core/base/mappedfile.h"
 #include "core/formats/onnxexternal.h"
 #include "core/formats/onnxschema.pb.h"
 #include "core/tensor/checkedshape.h"
@@ -161,11 +162,27 @@ Result<Tensor> readInternal(const TensorProto& proto, tensor::Shape shape, DType
     return std::move(buffer).freeze();
 }
 
+/// From this size on external data is mapped; below, a copy is cheaper than a mapping.
+constexpr std::uint64_t kLeastMapped = 64U << 10;
+
+/// The bytes of the file themselves, without a copy.
+Result<Tensor> mapExternal(const ExternalData& place, tensor::Shape shape, DType dtype, std::uint64_t bytes)
+{
+    RETRO_TRY(std::shared_ptr<const base::MappedFile> file, base::MappedFile::open(place.file, place.offset, bytes));
+    const std::span<const std::byte> data = file->data();
+    auto storage = std::make_shared<const tensor::Storage>(std::move(file), data);
+    tensor::Shape strides = tensor::rowMajorStrides(shape);
+    return Tensor(dtype, std::move(shape), std::move(strides), 0, std::move(storage));
+}
+
 /// Data in a file beside the model.
 Result<Tensor> readExternal(const TensorProto& proto, const std::filesystem::path& folder, tensor::Shape shape,
                             DType dtype, std::uint64_t bytes)
 {
     RETRO_TRY(const ExternalData place, findExternalData(proto, folder, bytes));
+    if (bytes >= kLeastMapped && place.offset % tensor::sizeOf(dtype) == 0) {
+        return mapExternal(place, std::move(shape), dtype, bytes);
+    }
     TensorBuffer buffer(dtype, std::move(shape));
     RETRO_CHECK(readExternalData(place, {buffer.rawData(), bytes}));
     return std::move(buffer).freeze();

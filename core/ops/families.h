@@ -51,5 +51,6 @@ namespace retro::ops
 [[nodiscard]] std::span<const OperatorDeclaration> clipDeclarations();
 [[nodiscard]] std::span<const OperatorDeclaration> einsumDeclarations();
 [[nodiscard]] std::span<const OperatorDeclaration> detDeclarations();
+[[nodiscard]] std::span<const OperatorDeclaration> controlFlowDeclarations();
 
 } // namespace retro::ops

@@ -57,7 +57,8 @@ std::vector<OperatorDeclaration> gather()
                               clipDeclarations,
                               einsumDeclarations,
                               detDeclarations,
-                              rangeDeclarations}) {
+                              rangeDeclarations,
+                              controlFlowDeclarations}) {
         const auto declarations = family();
         all.insert(all.end(), declarations.begin(), declarations.end());
     }
@@ -137,13 +138,45 @@ base::Result<std::unique_ptr<BoundOperator>> bind(const BindContext& context)
     return declaration->bind(context);
 }
 
+namespace
+{
+
+/// Reasons of a graph's nodes and of those in graphs inside them.
+void collectReasons(const graph::Graph& graph, std::vector<std::string>& reasons);
+
+void collectReasons(const graph::Node& node, std::vector<std::string>& reasons)
+{
+    if (ops::find(node.domain, node.op, node.opset) == nullptr) {
+        reasons.push_back(reasonFor(node));
+    }
+    for (const auto& [name, value] : node.attributes) {
+        if (const auto* nested = std::get_if<graph::Subgraph>(&value)) {
+            collectReasons(*nested->graph, reasons);
+        }
+    }
+}
+
+void collectReasons(const graph::Graph& graph, std::vector<std::string>& reasons)
+{
+    for (const graph::Node& node : graph.nodes()) {
+        std::vector<std::string> inner;
+        collectReasons(node, inner);
+        for (const std::string& reason : inner) {
+            reasons.push_back(fmt::format("inside it node '{}': {}", node.name, reason));
+        }
+    }
+}
+
+} // namespace
+
 std::vector<UnsupportedNode> unsupported(const graph::Graph& graph)
 {
     std::vector<UnsupportedNode> found;
     for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
-        const graph::Node& node = graph.nodes()[i];
-        if (ops::find(node.domain, node.op, node.opset) == nullptr) {
-            found.push_back({graph::NodeId(i), reasonFor(node)});
+        std::vector<std::string> reasons;
+        collectReasons(graph.nodes()[i], reasons);
+        for (std::string& reason : reasons) {
+            found.push_back({graph::NodeId(i), std::move(reason)});
         }
     }
     return found;

@@ -90,7 +90,11 @@ Draft::Draft(const graph::Graph& before)
     }
 }
 
-bool Draft::isConstant(ValueId id) const { return id.isValid() && m_values[id.index()].kind == ValueKind::Constant; }
+bool Draft::isConstant(ValueId id) const
+{
+    // Graphs for planning may have left the data out.
+    return id.isValid() && m_values[id.index()].kind == ValueKind::Constant && m_values[id.index()].constant.isValid();
+}
 
 void Draft::countReaders(const Node& node, int sign)
 {

@@ -33,7 +33,7 @@ public:
     [[nodiscard]] const graph::Value& value(ValueId id) const { return m_values[id.index()]; }
     /// True after removeNode.
     [[nodiscard]] bool isRemoved(NodeId id) const { return m_isRemoved[id.index()]; }
-    /// True for a valid id of a constant.
+    /// True for a valid id of a constant whose data is there.
     [[nodiscard]] bool isConstant(ValueId id) const;
     [[nodiscard]] bool isOutput(ValueId id) const { return m_isOutput[id.index()]; }
     /// Operand slots that read the value, over the nodes that are left.

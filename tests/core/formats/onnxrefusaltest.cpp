@@ -42,14 +42,14 @@ std::vector<Refusal> refusedParts()
              m.mutable_graph()->mutable_node(1)->set_op_type("If");
              addAttribute(m, AttributeProto::GRAPH).mutable_g();
          },
-         {"node 'relu' (If)", "attribute 'extra'", "operator If", "nested graph"}},
-        {"nested graph without name",
+         {"node 'relu' (If)", "attribute 'extra'", "no output"}},
+        {"list of graphs",
          [](ModelProto& m) {
              m.mutable_graph()->mutable_node(1)->set_op_type("Loop");
              m.mutable_graph()->mutable_node(1)->clear_name();
              addAttribute(m, AttributeProto::GRAPHS);
          },
-         {"node with output 'y' (Loop)"}},
+         {"node with output 'y' (Loop)", "operator Loop", "list of graphs"}},
         {"sparse attribute", [](ModelProto& m) { addAttribute(m, AttributeProto::SPARSE_TENSOR); }, {"sparse"}},
         {"tensor list", [](ModelProto& m) { addAttribute(m, AttributeProto::TENSORS); }, {"lists of tensors"}},
         {"type attribute", [](ModelProto& m) { addAttribute(m, AttributeProto::TYPE_PROTO); }, {"types as"}},
@@ -68,13 +68,15 @@ std::vector<Refusal> refusedParts()
          [](ModelProto& m) { m.mutable_graph()->add_sparse_initializer()->mutable_values()->set_name("s"); },
          {"initializer 's'", "sparse"}},
         {"training", [](ModelProto& m) { m.add_training_info(); }, {"training"}},
-        {"local function",
+        {"function that calls itself",
          [](ModelProto& m) {
              auto& function = *m.add_functions();
              function.set_name("Relu");
              function.set_domain("ai.onnx");
+             function.add_output("y");
+             function.add_node()->set_op_type("Relu");
          },
-         {"node 'relu' (Relu)", "function"}},
+         {"relu/Relu", "call each other deeper than 64"}},
         {"sequence input",
          [](ModelProto& m) { m.mutable_graph()->mutable_input(0)->mutable_type()->mutable_sequence_type(); },
          {"input 'x' of node '/block/fc/Add' (Add)", "sequence"}},

@@ -38,6 +38,7 @@ private slots:
             known.insert(ops::nameOf(static_cast<ops::StructureKind>(kind)));
         }
         QCOMPARE(known.size(), 14U);
+        known.insert("control flow"); // replaced by plain nodes before anything is bound
         for (const auto& d : ops::declarations()) {
             std::string_view rest = d.structure;
             while (!rest.empty()) {

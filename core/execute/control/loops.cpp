@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// If, Loop and Scan with their data at hand (the ONNX standard's operator texts).
+#include "core/base/cancel.h"
+#include "core/execute/control/walker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace retro::execute
+{
+
+using base::Result;
+using graph::Subgraph;
+
+namespace
+{
+
+const Subgraph* subgraphOf(const graph::Node& node, const char* name)
+{
+    const auto at = node.attributes.find(name);
+    return at == node.attributes.end() ? nullptr : std::get_if<Subgraph>(&at->second);
+}
+
+std::vector<std::int64_t> intsOf(const graph::Node& node, const char* name, std::size_t count)
+{
+    const auto at = node.attributes.find(name);
+    const auto* given = at == node.attributes.end() ? nullptr : std::get_if<std::vector<std::int64_t>>(&at->second);
+    std::vector<std::int64_t> values = given != nullptr ? *given : std::vector<std::int64_t>();
+    values.resize(count, 0);
+    return values;
+}
+
+/// The one number of a condition or a count.
+Result<double> numberOf(const graph::Node& node, const LiveValue& value, const char* what)
+{
+    if (value.data.size() != 1) {
+        return controlError(node, fmt::format("its {} has {} elements; it must have one", what, value.data.size()));
+    }
+    return value.data.at(0);
+}
+
+/// Axis of `rank` axes, counted from the end when negative.
+Result<std::int64_t> axisOf(const graph::Node& node, std::int64_t axis, std::size_t rank)
+{
+    const auto count = static_cast<std::int64_t>(rank);
+    if (axis < -count || axis >= count) {
+        return controlError(node, fmt::format("axis {} is outside a tensor of rank {}", axis, rank));
+    }
+    return axis < 0 ? axis + count : axis;
+}
+
+} // namespace
+
+Result<Walker::Values> Walker::runIf(const Call& call)
+{
+    RETRO_TRY(const double condition, numberOf(call.node, call.operands.front(), "condition"));
+    const char* name = condition != 0 ? "then_branch" : "else_branch";
+    const Subgraph* branch = subgraphOf(call.node, name);
+    if (branch == nullptr) {
+        return controlError(call.node, fmt::format("it has no {}", name));
+    }
+    m_steps.push_back(fmt::format("If '{}': {}", call.node.name, name));
+    return walk(*branch->graph, std::span(call.operands).last(branch->captured), call.place);
+}
+
+Result<Walker::Values> Walker::runLoop(const Call& call)
+{
+    const Subgraph* body = subgraphOf(call.node, "body");
+    const std::size_t operands = call.operands.size();
+    if (body == nullptr || operands < 2 + body->captured || body->graph->inputs().size() != operands) {
+        return controlError(call.node, "its body does not take what the node gives it");
+    }
+    const std::size_t states = operands - 2 - body->captured;
+    if (body->graph->outputs().size() < 1 + states) {
+        return controlError(call.node, "its body gives back fewer values than it carries from step to step");
+    }
+    std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    if (call.operands[0].id.isValid()) {
+        RETRO_TRY(const double given, numberOf(call.node, call.operands[0], "number of steps"));
+        most = given < 9e18 ? static_cast<std::int64_t>(given) : most; // exporters write the largest int64
+    }
+    LiveValue condition = call.operands[1].id.isValid()
+                              ? call.operands[1]
+                              : m_emitter.addConstant(call.place.prefix + "condition", Tensor::scalar(true));
+    Values carried(call.operands.begin() + 2, call.operands.end());
+    std::vector<Values> collected(body->graph->outputs().size() - 1 - states);
+    std::int64_t step = 0;
+    for (; step < most; ++step) {
+        RETRO_CHECK(base::checkStop(m_emitter.stop()));
+        RETRO_TRY(const double goesOn, numberOf(call.node, condition, "condition"));
+        if (goesOn == 0) {
+            break;
+        }
+        if (static_cast<std::size_t>(step) >= m_emitter.mostNodes()) {
+            return controlError(call.node, fmt::format("it has run {} times and does not end", step));
+        }
+        const Place place{fmt::format("{}{}/", call.place.prefix, step), call.place.scope};
+        Values inputs{m_emitter.addConstant(place.prefix + "step", Tensor::scalar(step)), condition};
+        inputs.insert(inputs.end(), carried.begin(), carried.end());
+        RETRO_TRY(Values results, walk(*body->graph, inputs, place));
+        condition = results[0];
+        std::copy_n(results.begin() + 1, states, carried.begin());
+        for (std::size_t k = 0; k < collected.size(); ++k) {
+            collected[k].push_back(results[1 + states + k]);
+        }
+    }
+    m_steps.push_back(fmt::format("Loop '{}': {} times", call.node.name, step));
+    Values outputs(carried.begin(), carried.begin() + static_cast<std::ptrdiff_t>(states));
+    for (std::size_t k = 0; k < collected.size(); ++k) {
+        const graph::Value& declared = body->graph->value(body->graph->outputs()[1 + states + k]);
+        RETRO_TRY(LiveValue all, stack(collected[k], 0, declared, fmt::format("{}all{}", call.place.prefix, k)));
+        outputs.push_back(std::move(all));
+    }
+    return outputs;
+}
+
+Result<Walker::Values> Walker::runScan(const Call& call)
+{
+    const Subgraph* body = subgraphOf(call.node, "body");
+    const auto count = call.node.attributes.find("num_scan_inputs");
+    const auto* scans = count == call.node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&count->second);
+    const bool isOld = call.node.opset < 9; // with a batch axis in front, and lengths as operand 0
+    const std::size_t own = body == nullptr ? 0 : call.operands.size() - body->captured - (isOld ? 1 : 0);
+    if (body == nullptr || scans == nullptr || *scans < 1 || static_cast<std::size_t>(*scans) > own ||
+        body->graph->inputs().size() != own + body->captured) {
+        return controlError(call.node, "its body does not take what the node gives it");
+    }
+    ScanPlan plan{*body, own - static_cast<std::size_t>(*scans), static_cast<std::size_t>(*scans), {}, {}, {}, {}};
+    if (body->graph->outputs().size() < plan.states) {
+        return controlError(call.node, "its body gives back fewer values than it carries from step to step");
+    }
+    const std::size_t results = body->graph->outputs().size() - plan.states;
+    plan.inputAxes = intsOf(call.node, "scan_input_axes", plan.scans);
+    plan.inputDirections = intsOf(call.node, isOld ? "directions" : "scan_input_directions", plan.scans);
+    plan.outputAxes = intsOf(call.node, "scan_output_axes", results);
+    plan.outputDirections = intsOf(call.node, "scan_output_directions", results);
+    return isOld ? scanBatch(call, plan) : scanOnce(call, plan, std::span(call.operands).first(own), call.place.prefix);
+}
+
+/// Operator set 8: each element of the batch by itself.
+Result<Walker::Values> Walker::scanBatch(const Call& call, const ScanPlan& plan)
+{
+    if (call.operands[0].id.isValid()) {
+        return controlError(call.node, "sequence lengths (operand 0) are not supported; export the model at operator "
+                                       "set 9 or later");
+    }
+    const Values own(call.operands.begin() + 1, call.operands.end() - static_cast<std::ptrdiff_t>(plan.body.captured));
+    const std::int64_t batch = own.back().data.rank() == 0 ? 0 : own.back().data.shape()[0];
+    std::vector<Values> parts(plan.body.graph->outputs().size());
+    for (std::int64_t b = 0; b < batch; ++b) {
+        const std::string prefix = fmt::format("{}batch{}/", call.place.prefix, b);
+        Values element;
+        for (std::size_t i = 0; i < own.size(); ++i) {
+            RETRO_TRY(LiveValue value, pick(own[i], 0, b, fmt::format("{}in{}", prefix, i)));
+            element.push_back(std::move(value));
+        }
+        RETRO_TRY(Values results, scanOnce(call, plan, element, prefix));
+        for (std::size_t k = 0; k < parts.size(); ++k) {
+            parts[k].push_back(std::move(results[k]));
+        }
+    }
+    Values outputs;
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+        const graph::Value& declared = plan.body.graph->value(plan.body.graph->outputs()[k]);
+        RETRO_TRY(LiveValue all, stack(parts[k], 0, declared, fmt::format("{}batch{}", call.place.prefix, k)));
+        outputs.push_back(std::move(all));
+    }
+    return outputs;
+}
+
+/// The slices of one step.
+Result<Walker::Values> Walker::scanInputs(const ScanPlan& plan, std::span<const LiveValue> own, std::int64_t step,
+                                          std::int64_t length, const std::string& prefix)
+{
+    Values slices;
+    for (std::size_t i = 0; i < plan.scans; ++i) {
+        const LiveValue& sequence = own[plan.states + i];
+        const std::int64_t index = plan.inputDirections[i] == 0 ? step : length - 1 - step;
+        RETRO_TRY(LiveValue slice, pick(sequence, plan.inputAxes[i], index, fmt::format("{}slice{}", prefix, i)));
+        slices.push_back(std::move(slice));
+    }
+    return slices;
+}
+
+Result<Walker::Values> Walker::scanOnce(const Call& call, const ScanPlan& plan, std::span<const LiveValue> own,
+                                        const std::string& prefix)
+{
+    const LiveValue& first = own[plan.states];
+    RETRO_TRY(const std::int64_t axis, axisOf(call.node, plan.inputAxes[0], first.data.rank()));
+    const std::int64_t length = first.data.shape()[static_cast<std::size_t>(axis)];
+    Values states(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(plan.states));
+    std::vector<Values> collected(plan.body.graph->outputs().size() - plan.states);
+    for (std::int64_t step = 0; step < length; ++step) {
+        RETRO_CHECK(base::checkStop(m_emitter.stop()));
+        const Place place{fmt::format("{}{}/", prefix, step), call.place.scope};
+        RETRO_TRY(const Values slices, scanInputs(plan, own, step, length, place.prefix));
+        Values inputs = states;
+        inputs.insert(inputs.end(), slices.begin(), slices.end());
+        inputs.insert(inputs.end(), call.operands.end() - static_cast<std::ptrdiff_t>(plan.body.captured),
+                      call.operands.end());
+        RETRO_TRY(const Values results, walk(*plan.body.graph, inputs, place));
+        states.assign(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(plan.states));
+        for (std::size_t k = 0; k < collected.size(); ++k) {
+            collected[k].push_back(results[plan.states + k]);
+        }
+    }
+    m_steps.push_back(fmt::format("Scan '{}': {} times", call.node.name, length));
+    Values outputs = std::move(states);
+    for (std::size_t k = 0; k < collected.size(); ++k) {
+        if (plan.outputDirections[k] != 0) {
+            std::reverse(collected[k].begin(), collected[k].end());
+        }
+        const graph::Value& declared = plan.body.graph->value(plan.body.graph->outputs()[plan.states + k]);
+        RETRO_TRY(LiveValue all, stack(collected[k], plan.outputAxes[k], declared, fmt::format("{}all{}", prefix, k)));
+        outputs.push_back(std::move(all));
+    }
+    return outputs;
+}
+
+/// The slice at `index` of `axis`, without that axis.
+Result<LiveValue> Walker::pick(const LiveValue& value, std::int64_t axis, std::int64_t index, const std::string& name)
+{
+    graph::Node gather;
+    gather.op = "Gather";
+    gather.name = name;
+    gather.attributes["axis"] = axis;
+    const LiveValue operands[] = {value, m_emitter.addConstant(name + "/index", Tensor::scalar(index))};
+    return m_emitter.runHelper(std::move(gather), operands, name);
+}
+
+/// The parts side by side along a new axis. Without parts: no elements, of the type that the body declares.
+Result<LiveValue> Walker::stack(const Values& parts, std::int64_t axis, const graph::Value& declared,
+                                const std::string& name)
+{
+    if (parts.empty()) {
+        tensor::Shape shape{0};
+        for (const graph::Dimension& dimension : declared.shape.value_or(std::vector<graph::Dimension>())) {
+            shape.push_back(dimension.extent.value_or(0));
+        }
+        const bool isFloat = tensor::isFloating(declared.dtype);
+        return m_emitter.addConstant(name,
+                                     Tensor::zeros(isFloat ? dtypeOf(m_emitter.precision()) : declared.dtype, shape));
+    }
+    const std::int64_t axes[] = {axis};
+    const LiveValue where = m_emitter.addConstant(name + "/axis", Tensor::of<std::int64_t>({1}, axes));
+    Values rows;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        graph::Node unsqueeze;
+        unsqueeze.op = "Unsqueeze";
+        unsqueeze.name = fmt::format("{}/{}", name, i);
+        const LiveValue operands[] = {parts[i], where};
+        RETRO_TRY(LiveValue row, m_emitter.runHelper(unsqueeze, operands, unsqueeze.name));
+        rows.push_back(std::move(row));
+    }
+    graph::Node concat;
+    concat.op = "Concat";
+    concat.name = name;
+    concat.attributes["axis"] = axis;
+    return m_emitter.runHelper(std::move(concat), rows, name);
+}
+
+} // namespace retro::execute

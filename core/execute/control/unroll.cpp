@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/execute/control/unroll.h"
+
+#include "core/execute/control/walker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace retro::execute
+{
+
+using base::Result;
+using graph::Subgraph;
+
+namespace
+{
+
+bool isControl(const graph::Node& node)
+{
+    return std::any_of(node.attributes.begin(), node.attributes.end(),
+                       [](const auto& entry) { return std::holds_alternative<Subgraph>(entry.second); });
+}
+
+std::string joined(const std::string& outer, const std::string& inner)
+{
+    return outer.empty() || inner.empty() ? outer + inner : outer + "/" + inner;
+}
+
+} // namespace
+
+base::Error controlError(const graph::Node& node, std::string message)
+{
+    return base::inputError(std::move(message),
+                            fmt::format("node '{}' ({}, opset {})", node.name, node.op, node.opset));
+}
+
+LiveValue Walker::valueOf(Frame& frame, ValueId id)
+{
+    if (!id.isValid()) {
+        return {};
+    }
+    const graph::Value& value = frame.graph.value(id);
+    if (value.kind != graph::ValueKind::Constant) {
+        return frame.values[id.index()];
+    }
+    const auto [at, isNew] = m_constants.try_emplace({&frame.graph, id.value});
+    if (isNew) {
+        graph::Value named = value;
+        named.name = frame.place.prefix + value.name;
+        at->second = m_emitter.addConstant(named);
+    }
+    return at->second;
+}
+
+void Walker::release(Frame& frame, const graph::Node& node)
+{
+    for (const ValueId id : node.inputs) {
+        if (id.isValid() && --frame.readers[id.index()] == 0) {
+            frame.values[id.index()].data = {};
+        }
+    }
+}
+
+Result<Walker::Values> Walker::runPlain(Frame& frame, base::NodeId id, const Values& operands)
+{
+    graph::Node node = frame.graph.node(id);
+    std::vector<std::string> names;
+    for (const ValueId output : node.outputs) {
+        names.push_back(output.isValid() ? frame.place.prefix + frame.graph.value(output).name : std::string());
+    }
+    node.name = frame.place.prefix + node.name;
+    node.scope = joined(frame.place.scope, node.scope);
+    return m_emitter.run(frame.graph, id, std::move(node), operands, names);
+}
+
+/// The results keep the names that the model gives them.
+Result<Walker::Values> Walker::runControl(Frame& frame, const graph::Node& node, Values operands)
+{
+    const Place inner{frame.place.prefix + node.name + "/", joined(joined(frame.place.scope, node.scope), node.name)};
+    const Call call{node, std::move(operands), inner};
+    Result<Values> results = node.op == "If"     ? runIf(call)
+                             : node.op == "Loop" ? runLoop(call)
+                             : node.op == "Scan"
+                                 ? runScan(call)
+                                 : controlError(node, "the operator holds a graph and is not known; only "
+                                                      "If, Loop and Scan may");
+    if (!results) {
+        return std::move(results).error();
+    }
+    if (results->size() < node.outputs.size()) {
+        return controlError(
+            node, fmt::format("its graph has {} results, the node wants {}", results->size(), node.outputs.size()));
+    }
+    Values named(node.outputs.size());
+    for (std::size_t k = 0; k < named.size(); ++k) {
+        if (!node.outputs[k].isValid()) {
+            continue;
+        }
+        graph::Node identity;
+        identity.op = "Identity";
+        identity.name = fmt::format("{}out{}", inner.prefix, k);
+        identity.scope = inner.scope;
+        const std::string name = frame.place.prefix + frame.graph.value(node.outputs[k]).name;
+        RETRO_TRY(named[k], m_emitter.runHelper(std::move(identity), std::span(&(*results)[k], 1), name));
+    }
+    return named;
+}
+
+Result<void> Walker::runNode(Frame& frame, base::NodeId id)
+{
+    const graph::Node& node = frame.graph.node(id);
+    Values operands;
+    for (const ValueId input : node.inputs) {
+        operands.push_back(valueOf(frame, input));
+    }
+    RETRO_TRY(Values results,
+              isControl(node) ? runControl(frame, node, std::move(operands)) : runPlain(frame, id, operands));
+    for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+        if (node.outputs[k].isValid()) {
+            frame.values[node.outputs[k].index()] = std::move(results[k]);
+        }
+    }
+    release(frame, node);
+    return {};
+}
+
+Result<Walker::Values> Walker::walk(const graph::Graph& graph, std::span<const LiveValue> inputs, const Place& place)
+{
+    Frame frame{graph, place, Values(graph.valueCount()), std::vector<std::size_t>(graph.valueCount())};
+    for (std::size_t i = 0; i < graph.valueCount(); ++i) {
+        frame.readers[i] = graph.uses(ValueId(i)).size();
+    }
+    for (const ValueId output : graph.outputs()) {
+        ++frame.readers[output.index()];
+    }
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        frame.values[graph.inputs()[i].index()] = inputs[i];
+    }
+    for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
+        RETRO_CHECK(runNode(frame, base::NodeId(i)));
+    }
+    Values outputs;
+    for (const ValueId output : graph.outputs()) {
+        outputs.push_back(valueOf(frame, output));
+    }
+    return outputs;
+}
+
+bool hasControlFlow(const graph::Graph& graph)
+{
+    return std::any_of(graph.nodes().begin(), graph.nodes().end(), isControl);
+}
+
+Result<Unrolled> unroll(const graph::Graph& graph, std::span<const Tensor> inputs, Precision precision,
+                        const std::stop_token& stop, std::size_t mostNodes)
+{
+    if (inputs.size() != graph.inputs().size()) {
+        return base::inputError(
+            fmt::format("the model has {} inputs, but {} were given", graph.inputs().size(), inputs.size()),
+            graph.name());
+    }
+    Emitter emitter(graph, precision, stop, mostNodes);
+    Unrolled result;
+    std::vector<LiveValue> values;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        values.push_back(emitter.addInput(graph.value(graph.inputs()[i]), inputs[i]));
+    }
+    Walker walker(emitter, result.steps);
+    RETRO_TRY(const Walker::Values outputs, walker.walk(graph, values, {}));
+    for (const LiveValue& output : outputs) {
+        emitter.addOutput(output);
+    }
+    RETRO_TRY(graph::Graph flat, std::move(emitter).finish());
+    result.graph = std::make_shared<const graph::Graph>(std::move(flat));
+    return result;
+}
+
+} // namespace retro::execute

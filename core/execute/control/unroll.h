@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/base/result.h"
+#include "core/execute/boundmodel.h"
+
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace retro::execute
+{
+
+/// Most nodes that a graph may have once its loops are written out.
+inline constexpr std::size_t kMaxUnrolledNodes = 500'000;
+
+/// A graph without control flow, and what was decided for it.
+struct Unrolled
+{
+    std::shared_ptr<const graph::Graph> graph;
+    /// One line per If, Loop and Scan: "If 'gate': then_branch", "Loop 'steps': 12 times".
+    std::vector<std::string> steps;
+};
+
+/// True when a node holds a graph: If, Loop, Scan.
+[[nodiscard]] bool hasControlFlow(const graph::Graph& graph);
+
+/// The graph that these inputs take through `graph`: each If is replaced by the branch that its condition chooses, each
+/// Loop and Scan by its body as often as it runs, so that every engine sees plain nodes. Inputs, outputs and their
+/// names stay; the nodes of a body lie in the scope of their control-flow node. Costs one forward pass. Errors (Input):
+/// an operator that is not implemented or does not fit, more than `mostNodes` nodes or steps of one loop; Cancelled.
+[[nodiscard]] base::Result<Unrolled> unroll(const graph::Graph& graph, std::span<const Tensor> inputs,
+                                            Precision precision, const std::stop_token& stop = {},
+                                            std::size_t mostNodes = kMaxUnrolledNodes);
+
+} // namespace retro::execute

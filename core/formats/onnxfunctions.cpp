@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/formats/onnxfunctions.h"
+
+#include "core/base/cancel.h"
+#include "core/formats/onnxgraphnames.h"
+#include "core/formats/onnxnames.h"
+#include "core/formats/onnxschema.pb.h"
+#include "core/graph/graphbuilder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace retro::formats
+{
+
+using base::inputError;
+using base::Result;
+using onnxschema::AttributeProto;
+using onnxschema::FunctionProto;
+using onnxschema::GraphProto;
+using onnxschema::ModelProto;
+using onnxschema::NodeProto;
+
+namespace
+{
+
+using Nodes = google::protobuf::RepeatedPtrField<NodeProto>;
+using Key = std::tuple<std::string, std::string, std::string>; // domain, name, overload
+
+std::string plainDomain(const std::string& domain) { return domain == "ai.onnx" ? std::string() : domain; }
+
+/// Attribute of that name; nullptr when there is none.
+template <class Attributes>
+const AttributeProto* findAttribute(const Attributes& attributes, const std::string& name)
+{
+    const auto at = std::find_if(attributes.begin(), attributes.end(), [&](const auto& a) { return a.name() == name; });
+    return at == attributes.end() ? nullptr : &*at;
+}
+
+class Inliner
+{
+public:
+    Inliner(ModelProto& model, const std::stop_token& stop) : m_model(model), m_stop(stop) {}
+
+    Result<void> run()
+    {
+        for (const FunctionProto& function : m_model.functions()) {
+            m_functions[{plainDomain(function.domain()), function.name(), function.overload()}] = &function;
+        }
+        if (m_functions.empty()) {
+            return {};
+        }
+        noteNames(m_model.graph());
+        return expand(*m_model.mutable_graph()->mutable_node(), 0);
+    }
+
+private:
+    /// Value names of the model, so that new ones differ.
+    void noteNames(const GraphProto& graph)
+    {
+        const auto own = definedNames(graph);
+        m_taken.insert(own.begin(), own.end());
+        for (const NodeProto& node : graph.node()) {
+            for (const AttributeProto& attribute : node.attribute()) {
+                if (attribute.has_g()) {
+                    noteNames(attribute.g());
+                }
+            }
+        }
+    }
+
+    std::string unique(const std::string& wanted)
+    {
+        std::string name = wanted;
+        for (int i = 2; !m_taken.insert(name).second; ++i) {
+            name = fmt::format("{}~{}", wanted, i);
+        }
+        return name;
+    }
+
+    const FunctionProto* functionOf(const NodeProto& node) const
+    {
+        const auto at = m_functions.find({plainDomain(node.domain()), node.op_type(), node.overload()});
+        return at == m_functions.end() ? nullptr : at->second;
+    }
+
+    Result<void> expandNested(NodeProto& node, int depth)
+    {
+        for (AttributeProto& attribute : *node.mutable_attribute()) {
+            if (attribute.has_g()) {
+                RETRO_CHECK(expand(*attribute.mutable_g()->mutable_node(), depth));
+            }
+        }
+        return {};
+    }
+
+    Result<void> expand(Nodes& nodes, int depth)
+    {
+        Nodes expanded;
+        for (NodeProto& node : nodes) {
+            RETRO_CHECK(base::checkStop(m_stop));
+            const FunctionProto* function = functionOf(node);
+            if (function == nullptr) {
+                RETRO_CHECK(expandNested(node, depth));
+                expanded.Add(std::move(node));
+                continue;
+            }
+            RETRO_TRY(Nodes body, bodyOf(node, *function, depth));
+            for (NodeProto& inner : body) {
+                expanded.Add(std::move(inner));
+            }
+        }
+        nodes.Swap(&expanded);
+        return {};
+    }
+
+    Result<Nodes> bodyOf(const NodeProto& call, const FunctionProto& function, int depth)
+    {
+        if (depth >= kMaxFunctionDepth) {
+            return inputError(fmt::format("functions of the model call each other deeper than {}, or call themselves; "
+                                          "export the model again",
+                                          kMaxFunctionDepth),
+                              placeOf(call));
+        }
+        m_nodes += static_cast<std::size_t>(function.node_size());
+        if (m_nodes > graph::kMaxNodes) {
+            return inputError(
+                fmt::format("with its functions written out the model has more than {} nodes", graph::kMaxNodes),
+                placeOf(call));
+        }
+        if (!isUtf8(call.name())) {
+            return inputError("a node's name is not valid text (UTF-8); the file is damaged");
+        }
+        Nodes body;
+        const Renaming names = namesFor(call, function, body);
+        for (const NodeProto& node : function.node()) {
+            NodeProto& copy = *body.Add();
+            copy = node;
+            instantiate(copy, call, function, names);
+        }
+        RETRO_CHECK(expand(body, depth + 1));
+        return body;
+    }
+
+    static std::string labelOf(const NodeProto& call) { return call.name().empty() ? call.op_type() : call.name(); }
+
+    /// New names of everything in the function. An operand that is handed on as a result gets an Identity.
+    Renaming namesFor(const NodeProto& call, const FunctionProto& function, Nodes& body)
+    {
+        Renaming names;
+        for (int i = 0; i < function.input_size(); ++i) {
+            names[function.input(i)] = i < call.input_size() ? call.input(i) : std::string();
+        }
+        for (int i = 0; i < function.output_size(); ++i) {
+            const bool isRead = i < call.output_size() && !call.output(i).empty();
+            const auto [at, isNew] = names.try_emplace(function.output(i), isRead ? call.output(i) : std::string());
+            if (!isNew && isRead) {
+                NodeProto& identity = *body.Add();
+                identity.set_op_type("Identity");
+                identity.add_input(at->second);
+                identity.add_output(call.output(i));
+                finish(identity, call, function);
+            } else if (isNew && !isRead) {
+                at->second = unique(labelOf(call) + "/" + function.output(i));
+            }
+        }
+        for (const NodeProto& node : function.node()) {
+            for (const std::string& output : node.output()) {
+                if (!output.empty() && !names.contains(output)) {
+                    names[output] = unique(labelOf(call) + "/" + output);
+                }
+            }
+        }
+        return names;
+    }
+
+    void instantiate(NodeProto& node, const NodeProto& call, const FunctionProto& function, const Renaming& names)
+    {
+        rename(node, names);
+        bindAttributes(node, call, function);
+        finish(node, call, function);
+    }
+
+    /// Puts the call's attributes (else the function's own defaults) where the function refers to them.
+    void bindAttributes(NodeProto& node, const NodeProto& call, const FunctionProto& function)
+    {
+        google::protobuf::RepeatedPtrField<AttributeProto> bound;
+        for (AttributeProto& attribute : *node.mutable_attribute()) {
+            if (attribute.ref_attr_name().empty()) {
+                bindNested(attribute, call, function);
+                bound.Add(std::move(attribute));
+                continue;
+            }
+            const AttributeProto* given = findAttribute(call.attribute(), attribute.ref_attr_name());
+            given = given != nullptr ? given : findAttribute(function.attribute_proto(), attribute.ref_attr_name());
+            if (given != nullptr) {
+                AttributeProto& copy = *bound.Add();
+                copy = *given;
+                copy.set_name(attribute.name());
+            }
+        }
+        node.mutable_attribute()->Swap(&bound);
+    }
+
+    void bindNested(AttributeProto& attribute, const NodeProto& call, const FunctionProto& function)
+    {
+        if (!attribute.has_g()) {
+            return;
+        }
+        for (NodeProto& node : *attribute.mutable_g()->mutable_node()) {
+            bindAttributes(node, call, function);
+            setVersion(node, function);
+        }
+    }
+
+    /// Name, scope and version of a node that comes out of a call.
+    void finish(NodeProto& node, const NodeProto& call, const FunctionProto& function)
+    {
+        const std::string own = node.name().empty() ? node.op_type() : node.name();
+        const bool saysScope = hasScope(node);
+        node.set_name(labelOf(call) + "/" + own);
+        if (!saysScope) {
+            auto& scope = *node.add_metadata_props();
+            scope.set_key(std::string(kScopeKey));
+            const std::string outer = scopeOf(call);
+            const std::string label = labelOf(call);
+            scope.set_value((outer.empty() ? outer : outer + "/") + label.substr(label.rfind('/') + 1));
+        }
+        setVersion(node, function);
+    }
+
+    void setVersion(NodeProto& node, const FunctionProto& function)
+    {
+        for (const auto& import : function.opset_import()) {
+            if (plainDomain(import.domain()) == plainDomain(node.domain())) {
+                node.set_resolved_opset(import.version());
+            }
+        }
+    }
+
+    ModelProto& m_model;
+    const std::stop_token& m_stop;
+    std::map<Key, const FunctionProto*> m_functions;
+    std::unordered_set<std::string> m_taken;
+    std::size_t m_nodes = 0;
+};
+
+} // namespace
+
+Result<void> inlineFunctions(ModelProto& model, const std::stop_token& stop) { return Inliner(model, stop).run(); }
+
+} // namespace retro::formats

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// If, Loop and Scan become the nodes that run for given inputs, and compute what the standard says.
+#include "core/execute/control/unroll.h"
+#include "core/execute/forward.h"
+#include "core/graph/graphbuilder.h"
+
+#include <QtTest>
+
+using namespace retro;
+using execute::Precision;
+using execute::ValueId;
+using graph::GraphBuilder;
+using graph::Subgraph;
+using tensor::DType;
+using tensor::Tensor;
+
+namespace
+{
+
+constexpr tensor::Shape::value_type kTwo = 2;
+
+std::shared_ptr<const graph::Graph> finished(GraphBuilder builder)
+{
+    return std::make_shared<const graph::Graph>(std::move(builder).build().value());
+}
+
+/// out = captured x, `op` constant 10.
+Subgraph branch(const char* op)
+{
+    GraphBuilder builder("branch");
+    builder.setOpset("", 13);
+    const ValueId x = builder.addInput("x", DType::Float32, std::nullopt);
+    const ValueId ten = builder.addConstant("ten", Tensor::scalar(10.0F));
+    const ValueId out = builder.addResult("out");
+    builder.addNode({op, "", "apply", "", 13, {x, ten}, {out}, {}});
+    builder.addOutput(out);
+    return {finished(std::move(builder)), 1};
+}
+
+/// y = c ? x + 10 : x · 10, then relu.
+std::shared_ptr<const graph::Graph> gate()
+{
+    GraphBuilder builder("gate");
+    builder.setOpset("", 13);
+    const ValueId c = builder.addInput("c", DType::Bool, tensor::Shape{});
+    const ValueId x = builder.addInput("x", DType::Float32, tensor::Shape{kTwo});
+    const ValueId chosen = builder.addResult("chosen");
+    const ValueId y = builder.addResult("y");
+    builder.addNode({"If",
+                     "",
+                     "if",
+                     "head",
+                     13,
+                     {c, x},
+                     {chosen},
+                     {{"then_branch", branch("Add")}, {"else_branch", branch("Mul")}}});
+    builder.addNode({"Relu", "", "relu", "", 13, {chosen}, {y}, {}});
+    builder.addOutput(y);
+    return finished(std::move(builder));
+}
+
+/// Body of a Loop: total' = total + x; also gives total' as a row; goes on while the step is below the limit 100.
+Subgraph summing()
+{
+    GraphBuilder builder("body");
+    builder.setOpset("", 13);
+    builder.addInput("step", DType::Int64, tensor::Shape{});
+    const ValueId goes = builder.addInput("goes", DType::Bool, tensor::Shape{});
+    const ValueId total = builder.addInput("total", DType::Float32, tensor::Shape{kTwo});
+    const ValueId x = builder.addInput("x", DType::Float32, std::nullopt);
+    const ValueId more = builder.addResult("more");
+    const ValueId next = builder.addResult("next");
+    builder.addNode({"Identity", "", "on", "", 13, {goes}, {more}, {}});
+    builder.addNode({"Add", "", "add", "", 13, {total, x}, {next}, {}});
+    builder.declare(next, DType::Float32, std::vector<graph::Dimension>{{2, ""}});
+    builder.addOutput(more);
+    builder.addOutput(next);
+    builder.addOutput(next);
+    return {finished(std::move(builder)), 1};
+}
+
+std::shared_ptr<const graph::Graph> loop()
+{
+    GraphBuilder builder("loop");
+    builder.setOpset("", 13);
+    const ValueId times = builder.addInput("times", DType::Int64, tensor::Shape{});
+    const ValueId x = builder.addInput("x", DType::Float32, tensor::Shape{kTwo});
+    const ValueId start = builder.addConstant("start", Tensor::zeros(DType::Float32, {kTwo}));
+    const ValueId total = builder.addResult("final");
+    const ValueId rows = builder.addResult("rows");
+    builder.addNode({"Loop", "", "loop", "", 13, {times, ValueId(), start, x}, {total, rows}, {{"body", summing()}}});
+    builder.addOutput(total);
+    builder.addOutput(rows);
+    return finished(std::move(builder));
+}
+
+Tensor numbers(const std::vector<float>& values)
+{
+    return Tensor::of<float>({static_cast<std::int64_t>(values.size())}, values);
+}
+
+struct Answer
+{
+    std::shared_ptr<const graph::Graph> graph;
+    std::vector<std::string> steps;
+    std::vector<Tensor> outputs;
+};
+
+/// Unrolls, binds and runs.
+base::Result<Answer> answer(const graph::Graph& graph, const std::vector<Tensor>& inputs)
+{
+    RETRO_TRY(execute::Unrolled flat, execute::unroll(graph, inputs, Precision::Float));
+    std::vector<ops::TensorType> types;
+    for (const Tensor& input : inputs) {
+        types.push_back({input.dtype(), input.shape()});
+    }
+    RETRO_TRY(const auto model, execute::BoundModel::bind(flat.graph, types, Precision::Float));
+    RETRO_TRY(execute::ForwardResult result, execute::forward(model, inputs, execute::SavePolicy::Autograd));
+    return Answer{flat.graph, flat.steps, result.outputs};
+}
+
+QString textOf(const Tensor& t)
+{
+    QStringList numbers{QString::fromStdString(tensor::toText(t.shape())) + ":"};
+    for (std::int64_t i = 0; i < t.size(); ++i) {
+        numbers.append(QString::number(t.at(i)));
+    }
+    return numbers.join(' ');
+}
+
+} // namespace
+
+class UnrollTest : public QObject
+{
+    Q_OBJECT
+private slots:
+    void theConditionChoosesTheBranch()
+    {
+        QVERIFY(execute::hasControlFlow(*gate()));
+        const auto taken = answer(*gate(), {Tensor::scalar(true), numbers({1, -30})});
+        QVERIFY2(taken.ok(), taken.ok() ? "" : taken.error().text().c_str());
+        QCOMPARE(textOf(taken->outputs[0]), QString("2: 11 0"));
+        const auto other = answer(*gate(), {Tensor::scalar(false), numbers({1, -30})});
+        QCOMPARE(textOf(other->outputs[0]), QString("2: 10 0"));
+        QVERIFY(!execute::hasControlFlow(*other->graph));
+        QCOMPARE(other->steps.size(), 1U);
+        QCOMPARE(QString::fromStdString(other->steps[0]), QString("If 'if': else_branch"));
+        QVERIFY(other->graph->findValue("chosen").has_value()); // names of the model stay
+        const auto node = other->graph->findNode("if/apply");
+        QVERIFY(node.has_value());
+        QCOMPARE(other->graph->node(*node).scope, std::string("head/if"));
+    }
+
+    void loopsRunAsOftenAsTheyAreTold()
+    {
+        const auto three = answer(*loop(), {Tensor::scalar(std::int64_t{3}), numbers({1, 2})});
+        QVERIFY2(three.ok(), three.ok() ? "" : three.error().text().c_str());
+        QCOMPARE(textOf(three->outputs[0]), QString("2: 3 6"));
+        QCOMPARE(textOf(three->outputs[1]), QString("3 × 2: 1 2 2 4 3 6"));
+        const auto none = answer(*loop(), {Tensor::scalar(std::int64_t{0}), numbers({1, 2})});
+        QVERIFY2(none.ok(), none.ok() ? "" : none.error().text().c_str());
+        QCOMPARE(textOf(none->outputs[0]), QString("2: 0 0"));
+        QCOMPARE(textOf(none->outputs[1]), QString("0 × 2:"));
+    }
+
+    void aLoopWithoutEndIsRefused()
+    {
+        const auto endless =
+            execute::unroll(*loop(), std::vector{Tensor::scalar(INT64_MAX), numbers({1, 2})}, Precision::Float);
+        QVERIFY(!endless.ok());
+        const QString text = QString::fromStdString(endless.error().text());
+        QVERIFY2(text.contains("more than 1000 nodes"), qPrintable(text));
+    }
+
+    void aStopEndsIt()
+    {
+        std::stop_source source;
+        source.request_stop();
+        const auto stopped = execute::unroll(*loop(), std::vector{Tensor::scalar(INT64_MAX), numbers({1, 2})},
+                                             Precision::Float, source.get_token());
+        QVERIFY(!stopped.ok());
+        QCOMPARE(stopped.error().code, base::ErrorCode::Cancelled);
+    }
+
+    void valuesWithoutGraphsAreLeftAlone() { QVERIFY(!execute::hasControlFlow(*branch("Add").graph)); }
+};
+
+QTEST_GUILESS_MAIN(UnrollTest)
+#include "unrolltest.moc"

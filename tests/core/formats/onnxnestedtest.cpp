@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions that the model defines, graphs inside nodes, and what exporters note at nodes.
+#include "core/graph/graphbuilder.h"
+#include "tests/core/formats/onnxsamples.h"
+
+#include <QtTest>
+
+using namespace retro::formats::samples;
+using retro::graph::Graph;
+using retro::graph::Node;
+using retro::onnxschema::AttributeProto;
+using retro::onnxschema::FunctionProto;
+using retro::onnxschema::GraphProto;
+using retro::onnxschema::ModelProto;
+using retro::onnxschema::NodeProto;
+
+namespace
+{
+
+NodeProto& addCall(FunctionProto& function, const std::string& op, const std::string& in, const std::string& out)
+{
+    NodeProto& node = *function.add_node();
+    node.set_op_type(op);
+    node.add_input(in);
+    node.add_output(out);
+    return node;
+}
+
+/// x → local::Twice(slope = 0.5) → y, where Twice calls local::Leak twice, and Leak refers to its attribute.
+ModelProto modelWithFunctions()
+{
+    ModelProto model = smallModel();
+    GraphProto& graph = *model.mutable_graph();
+    graph.clear_node();
+    NodeProto& call = addNode(model, "Twice", "/head/twice", {"x"}, {"y"});
+    call.set_domain("local");
+    AttributeProto& slope = *call.add_attribute();
+    slope.set_name("slope");
+    slope.set_type(AttributeProto::FLOAT);
+    slope.set_f(0.5F);
+
+    FunctionProto& leak = *model.add_functions();
+    leak.set_domain("local");
+    leak.set_name("Leak");
+    leak.add_input("a");
+    leak.add_output("b");
+    leak.add_opset_import()->set_version(16);
+    AttributeProto& alpha = *addCall(leak, "LeakyRelu", "a", "b").add_attribute();
+    alpha.set_name("alpha");
+    alpha.set_type(AttributeProto::FLOAT);
+    alpha.set_ref_attr_name("k");
+    AttributeProto& fallback = *leak.add_attribute_proto();
+    fallback.set_name("k");
+    fallback.set_type(AttributeProto::FLOAT);
+    fallback.set_f(0.25F);
+
+    FunctionProto& twice = *model.add_functions();
+    twice.set_domain("local");
+    twice.set_name("Twice");
+    twice.add_input("in");
+    twice.add_output("out");
+    twice.add_attribute("slope");
+    NodeProto& first = addCall(twice, "Leak", "in", "middle");
+    first.set_domain("local");
+    first.set_name("first");
+    AttributeProto& handedOn = *first.add_attribute();
+    handedOn.set_name("k");
+    handedOn.set_type(AttributeProto::FLOAT);
+    handedOn.set_ref_attr_name("slope");
+    addCall(twice, "Leak", "middle", "out").set_domain("local");
+    return model;
+}
+
+/// A branch that adds the constant `w` of the model to its input `x`, or only hands `x` on.
+void setBranch(AttributeProto& attribute, const std::string& name, bool adds)
+{
+    attribute.set_name(name);
+    attribute.set_type(AttributeProto::GRAPH);
+    GraphProto& graph = *attribute.mutable_g();
+    graph.set_name(name);
+    NodeProto& node = *graph.add_node();
+    node.set_op_type(adds ? "Add" : "Identity");
+    node.add_input("x");
+    if (adds) {
+        node.add_input("w");
+    }
+    node.add_output("r");
+    addValueInfo(*graph.add_output(), "r");
+}
+
+ModelProto modelWithIf()
+{
+    ModelProto model = smallModel();
+    model.mutable_graph()->clear_node();
+    auto& condition = *model.mutable_graph()->add_input();
+    condition.set_name("c");
+    condition.mutable_type()->mutable_tensor_type()->set_elem_type(retro::onnxschema::TensorProto::BOOL);
+    NodeProto& node = addNode(model, "If", "gate", {"c"}, {"y"});
+    setBranch(*node.add_attribute(), "then_branch", true);
+    setBranch(*node.add_attribute(), "else_branch", false);
+    return model;
+}
+
+std::shared_ptr<const Graph> read(const ModelProto& model)
+{
+    auto graph = retro::formats::parseOnnx(bytesOf(model), "m.onnx");
+    return graph.ok() ? std::move(graph).value() : nullptr;
+}
+
+} // namespace
+
+class OnnxNestedTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void functionsAreWrittenOut()
+    {
+        const ModelProto model = modelWithFunctions();
+        QCOMPARE(problemOf(model), QString());
+        const auto graph = read(model);
+        QCOMPARE(graph->nodeCount(), 2U);
+        const Node& first = graph->node(retro::base::NodeId(std::size_t{0}));
+        const Node& second = graph->node(retro::base::NodeId(std::size_t{1}));
+        QCOMPARE(QString::fromStdString(first.op), QString("LeakyRelu"));
+        QCOMPARE(std::get<double>(first.attributes.at("alpha")), 0.5);   // handed on by the call
+        QCOMPARE(std::get<double>(second.attributes.at("alpha")), 0.25); // the function's own default
+        QCOMPARE(first.opset, std::int64_t{16});                         // what the function imports, not the model
+        QCOMPARE(QString::fromStdString(first.name), QString("/head/twice/first/LeakyRelu"));
+        QVERIFY(first.scope.starts_with("head/twice"));
+        QCOMPARE(graph->value(first.inputs[0]).name, std::string("x"));
+        QCOMPARE(graph->value(second.outputs[0]).name, std::string("y"));
+        QVERIFY(first.outputs[0] == second.inputs[0]);
+    }
+
+    void overloadsAreTold()
+    {
+        ModelProto model = modelWithFunctions();
+        model.mutable_functions(0)->set_overload("other");
+        // The calls ask for the function without overload, which is an operator like any other then.
+        const auto graph = read(model);
+        QVERIFY(graph != nullptr);
+        QCOMPARE(QString::fromStdString(graph->nodes()[0].op), QString("Leak"));
+        model.mutable_functions(1)->mutable_node(0)->set_overload("other");
+        QCOMPARE(QString::fromStdString(read(model)->nodes()[0].op), QString("LeakyRelu"));
+    }
+
+    void operandsHandedOnAreKept()
+    {
+        ModelProto model = modelWithFunctions();
+        FunctionProto& twice = *model.mutable_functions(1);
+        twice.clear_node();
+        twice.set_output(0, "in");
+        const auto graph = read(model);
+        QCOMPARE(graph->nodeCount(), 1U);
+        QCOMPARE(QString::fromStdString(graph->nodes()[0].op), QString("Identity"));
+    }
+
+    void nestedGraphsCaptureValues()
+    {
+        const auto graph = read(modelWithIf());
+        QVERIFY(graph != nullptr);
+        const Node& node = graph->nodes()[0];
+        QCOMPARE(node.inputs.size(), 3U); // c, then what the branches read
+        QCOMPARE(graph->value(node.inputs[1]).name, std::string("x"));
+        QCOMPARE(graph->value(node.inputs[2]).name, std::string("w"));
+        const auto& branch = std::get<retro::graph::Subgraph>(node.attributes.at("then_branch"));
+        QCOMPARE(branch.captured, 2U);
+        QCOMPARE(branch.graph->inputs().size(), 2U);
+        QCOMPARE(branch.graph->nodeCount(), 1U);
+    }
+
+    void nestedGraphsAreWrittenBack()
+    {
+        const auto graph = read(modelWithIf());
+        const auto bytes = retro::formats::toOnnx(*graph);
+        QVERIFY(bytes.ok());
+        const auto again = retro::formats::parseOnnx(*bytes, "again.onnx");
+        QVERIFY2(again.ok(), again.ok() ? "" : again.error().text().c_str());
+        QCOMPARE(structuralHash(**again), structuralHash(*graph));
+    }
+
+    void notesOfTheExporterAreKept()
+    {
+        ModelProto model = smallModel();
+        auto& entry = *model.mutable_graph()->mutable_node(0)->add_metadata_props();
+        entry.set_key("pkg.torch.onnx.stack_trace");
+        entry.set_value("File \"model.py\", line 31, in forward");
+        auto& scopes = *model.mutable_graph()->mutable_node(0)->add_metadata_props();
+        scopes.set_key("pkg.torch.onnx.name_scopes");
+        scopes.set_value("['', 'encoder', 'encoder.fc', 'add']");
+        const auto graph = read(model);
+        const Node& node = graph->nodes()[0];
+        QCOMPARE(node.metadata.size(), 1U);
+        QCOMPARE(node.metadata.at("pkg.torch.onnx.stack_trace"), std::string("File \"model.py\", line 31, in forward"));
+        QCOMPARE(node.scope, std::string("encoder/fc"));
+        const auto again = retro::formats::parseOnnx(*retro::formats::toOnnx(*graph), "again.onnx");
+        QVERIFY((*again)->nodes()[0].metadata == node.metadata);
+    }
+};
+
+QTEST_GUILESS_MAIN(OnnxNestedTest)
+#include "onnxnestedtest.moc"
