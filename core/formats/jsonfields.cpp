@@ -36,7 +36,8 @@ std::string JsonFields::pathOf(const std::string& name) const { return m_path.em
 
 base::Error JsonFields::error(const std::string& name, std::string message) const
 {
-    return m_text->error(m_object->contains(name) || m_path.empty() ? pathOf(name) : m_path, std::move(message));
+    const bool isThere = m_object->contains(name.substr(0, name.find('[')));
+    return m_text->error(isThere || m_path.empty() ? pathOf(name) : m_path, std::move(message));
 }
 
 const json* JsonFields::find(const char* name) const

@@ -99,7 +99,9 @@ void HeadPane::setFacts(const NodeFacts& facts)
     setAccessibleName(facts.name);
     setAccessibleDescription(facts.rule + QStringLiteral(", ") + wordOf(facts.mode) + QStringLiteral(", ") +
                              facts.visit);
-    setToolTip(facts.name + QLatin1Char('\n') + facts.rule);
+    const QString notes = facts.notes.isEmpty() ? QString() : QLatin1Char('\n') + facts.notes;
+    setToolTip(
+        (facts.name + QLatin1Char('\n') + facts.rule + notes).toHtmlEscaped().replace(u'\n', QStringLiteral("<br>")));
     bodyChanged();
 }
 

@@ -69,6 +69,17 @@ QString ruleText(const RunModel& model, base::NodeId node)
     return parts.join(QStringLiteral(" · "));
 }
 
+QString notesText(const RunModel& model, base::NodeId node)
+{
+    QStringList lines;
+    if (!model.graph().isInput(node)) {
+        for (const auto& [key, note] : model.graph().node(node).metadata) {
+            lines.append(QString::fromStdString(key) + QStringLiteral(": ") + QString::fromStdString(note));
+        }
+    }
+    return lines.join(QLatin1Char('\n'));
+}
+
 struct Sums
 {
     event::LedgerEntry total;
@@ -141,6 +152,7 @@ NodeFacts nodeFacts(const RunModel& model, const SelectedThing& selected)
     facts.visit = visitText(model, facts.node);
     facts.rule = ruleText(model, facts.node);
     facts.shape = model.shapeText(facts.value);
+    facts.notes = notesText(model, facts.node);
     facts.balance = balanceOf(model, facts.node);
     return facts;
 }

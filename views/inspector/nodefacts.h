@@ -29,6 +29,7 @@ struct NodeFacts
     QString visit; ///< "visited now", "visited 2 times", "not visited yet"
     QString rule;  ///< "Conv · rule z-plus · chosen by type Conv"
     QString shape;
+    QString notes; ///< what the exporter noted, one per line: stack trace, source operator; may be empty
     std::vector<BalanceLine> balance; ///< empty until its rule was applied
 };
 

@@ -110,7 +110,8 @@ Result<LiveValue> Emitter::runHelper(graph::Node node, std::span<const LiveValue
                                      const std::string& resultName)
 {
     node.opset = 13; // the version that the helpers below are written for
-    node.inputs.assign(operands.size(), ValueId(std::size_t{0}));
+    node.inputs.assign(operands.size(), ValueId(std::size_t{0})); // present; run() puts in the true ones
+    node.outputs.assign(1, ValueId(std::size_t{0}));
     RETRO_TRY(auto values,
               run(m_model, base::NodeId(std::size_t{0}), std::move(node), operands, std::span(&resultName, 1)));
     return std::move(values[0]);

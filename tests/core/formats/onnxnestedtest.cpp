@@ -42,8 +42,8 @@ ModelProto modelWithFunctions()
     FunctionProto& leak = *model.add_functions();
     leak.set_domain("local");
     leak.set_name("Leak");
-    leak.add_input("a");
-    leak.add_output("b");
+    leak.add_input(std::string("a"));
+    leak.add_output(std::string("b"));
     leak.add_opset_import()->set_version(16);
     AttributeProto& alpha = *addCall(leak, "LeakyRelu", "a", "b").add_attribute();
     alpha.set_name("alpha");
@@ -80,11 +80,11 @@ void setBranch(AttributeProto& attribute, const std::string& name, bool adds)
     graph.set_name(name);
     NodeProto& node = *graph.add_node();
     node.set_op_type(adds ? "Add" : "Identity");
-    node.add_input("x");
+    node.add_input(std::string("x"));
     if (adds) {
-        node.add_input("w");
+        node.add_input(std::string("w"));
     }
-    node.add_output("r");
+    node.add_output(std::string("r"));
     addValueInfo(*graph.add_output(), "r");
 }
 

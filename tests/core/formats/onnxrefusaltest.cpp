@@ -73,7 +73,7 @@ std::vector<Refusal> refusedParts()
              auto& function = *m.add_functions();
              function.set_name("Relu");
              function.set_domain("ai.onnx");
-             function.add_output("y");
+             function.add_output(std::string("y"));
              function.add_node()->set_op_type("Relu");
          },
          {"relu/Relu", "call each other deeper than 64"}},
