@@ -187,7 +187,9 @@ Result<JsonText> JsonText::parse(std::string text, const std::string& where, Jso
 Error JsonText::error(const std::string& field, std::string message) const
 {
     if (field.empty()) {
-        return inputError(std::move(message), m_where);
+        const auto begin = m_text.begin() + static_cast<std::ptrdiff_t>(m_text.find_first_not_of(" \t\r\n"));
+        return inputError(std::move(message),
+                          fmt::format("{}, line {}", m_where, 1 + std::count(m_text.begin(), begin, '\n')));
     }
     Builder builder(m_text, field);
     static_cast<void>(builder.parse());

@@ -27,6 +27,8 @@ public:
     [[nodiscard]] static Result<JsonText> parse(std::string text, const std::string& where, JsonLimits limits);
 
     [[nodiscard]] const nlohmann::json& root() const { return m_root; }
+    /// Name of the file, as messages say it.
+    [[nodiscard]] const std::string& where() const { return m_where; }
     /// An Input error at a field, "entries[2].rule.name" ("" = the whole text). O(length of the text).
     [[nodiscard]] Error error(const std::string& field, std::string message) const;
 

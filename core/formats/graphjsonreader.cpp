@@ -44,7 +44,7 @@ public:
         RETRO_CHECK(addNodes());
         RETRO_CHECK(addOutputs(outputs));
         Result<Graph> graph = std::move(m_builder).build();
-        return graph.ok() ? std::move(graph) : base::within(std::move(graph).error(), m_fields.error("", "").where);
+        return graph.ok() ? std::move(graph) : base::within(std::move(graph).error(), m_fields.source().where());
     }
 
 private:

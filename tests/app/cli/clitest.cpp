@@ -260,6 +260,28 @@ private slots:
         QVERIFY(!QFile::exists(path("t.gif")) && !QFile::exists(path("p.png")));
     }
 
+    void graphsGoOutAndComeBack()
+    {
+        const QString model = kSample + "clever-hans.onnx";
+        const QString json = path("graph.json");
+        QCOMPARE(cli({"info", model, "--graph-out", json}).code, 0);
+        QCOMPARE(cli({"run", model, "--input", "random:1", "--output-dir", path("fromOnnx")}).code, 0);
+        QCOMPARE(cli({"run", json, "--input", "random:1", "--output-dir", path("fromJson")}).code, 0);
+        const QStringList files = filesUnder(path("fromOnnx"));
+        QVERIFY(!files.isEmpty());
+        for (const QString& file : files) {
+            QFile first(file);
+            QFile second(path("fromJson/" + QFileInfo(file).fileName()));
+            QVERIFY(first.open(QIODevice::ReadOnly) && second.open(QIODevice::ReadOnly));
+            QVERIFY(first.readAll() == second.readAll());
+        }
+        expect({"info", writeText("bad.json", "{\n\"format\": 3}")}, 3, {"bad.json, line 2, field format"});
+        expect({"info", model, "--graph-out", path("graph.png")}, 2, {"graph.png", ".json or .onnx"});
+        const Answer shapes = cli({"info", json, "--shapes"});
+        QVERIFY2(shapes.code == 0, qPrintable(shapes.err));
+        QVERIFY(shapes.out.contains("shape"));
+    }
+
     void promiseAndOracleWriteTheSameBytes()
     {
         const QString model = kSample + "clever-hans.onnx";
