@@ -4,9 +4,11 @@
 #include "core/execute/boundmodel.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 namespace retro::engine
 {
@@ -113,30 +115,43 @@ private:
         return shape.size() == rank ? shape[axis] : -1;
     }
 
+    /// How much an extent grows per kStep of one symbol; none when it does not grow evenly.
+    [[nodiscard]] std::optional<std::int64_t> riseOf(std::size_t symbol, base::ValueId id, std::size_t axis,
+                                                     std::size_t rank) const
+    {
+        const std::int64_t once = extentIn(m_once[symbol], id, axis, rank);
+        const std::int64_t rise = once - extentIn(m_base, id, axis, rank);
+        const bool isEven = extentIn(m_twice[symbol], id, axis, rank) - once == rise;
+        return isEven ? std::optional(rise) : std::nullopt;
+    }
+
     [[nodiscard]] std::string extentText(base::ValueId id, std::size_t axis, std::size_t rank) const
     {
         const std::int64_t base = extentIn(m_base, id, axis, rank);
         std::int64_t offset = base;
         std::int64_t predicted = base;
-        std::string text;
+        std::vector<std::string> terms;
         for (std::size_t s = 0; s < m_symbols.size(); ++s) {
-            const std::int64_t once = extentIn(m_once[s], id, axis, rank);
-            const std::int64_t rise = once - base;
-            if (extentIn(m_twice[s], id, axis, rank) - once != rise) {
+            const std::optional<std::int64_t> rise = riseOf(s, id, axis, rank);
+            if (!rise) {
                 return "?";
             }
-            predicted += rise * (m_checkSizes[s] - kBase) / kStep;
-            offset -= rise * kBase / kStep;
-            if (rise != 0) {
-                text += (text.empty() ? "" : " + ") + termText(m_symbols[s], rise);
+            predicted += *rise * (m_checkSizes[s] - kBase) / kStep;
+            offset -= *rise * kBase / kStep;
+            if (*rise != 0) {
+                terms.push_back(termText(m_symbols[s], *rise));
             }
         }
-        if (predicted != extentIn(m_check, id, axis, rank)) {
-            return "?";
+        return predicted == extentIn(m_check, id, axis, rank) ? sumText(terms, offset) : "?";
+    }
+
+    /// "N/2 + H - 1".
+    static std::string sumText(const std::vector<std::string>& terms, std::int64_t offset)
+    {
+        if (terms.empty()) {
+            return std::to_string(offset);
         }
-        if (text.empty()) {
-            return std::to_string(base);
-        }
+        const std::string text = fmt::format("{}", fmt::join(terms, " + "));
         return offset == 0 ? text : fmt::format("{} {} {}", text, offset > 0 ? "+" : "-", std::abs(offset));
     }
 

@@ -147,7 +147,7 @@ private:
 
     static std::string labelOf(const NodeProto& call) { return call.name().empty() ? call.op_type() : call.name(); }
 
-    /// New names of everything in the function. An operand that is handed on as a result gets an Identity.
+    /// New names of everything in the function.
     Renaming namesFor(const NodeProto& call, const FunctionProto& function, Nodes& body)
     {
         Renaming names;
@@ -155,26 +155,45 @@ private:
             names[function.input(i)] = i < call.input_size() ? call.input(i) : std::string();
         }
         for (int i = 0; i < function.output_size(); ++i) {
-            const bool isRead = i < call.output_size() && !call.output(i).empty();
-            const auto [at, isNew] = names.try_emplace(function.output(i), isRead ? call.output(i) : std::string());
-            if (!isNew && isRead) {
-                NodeProto& identity = *body.Add();
-                identity.set_op_type("Identity");
-                identity.add_input(at->second);
-                identity.add_output(call.output(i));
-                finish(identity, call, function);
-            } else if (isNew && !isRead) {
-                at->second = unique(labelOf(call) + "/" + function.output(i));
-            }
+            const std::string actual = i < call.output_size() ? call.output(i) : std::string();
+            nameResult(function.output(i), actual, call, names);
+            handOn(function.output(i), actual, call, function, names, body);
         }
         for (const NodeProto& node : function.node()) {
-            for (const std::string& output : node.output()) {
-                if (!output.empty() && !names.contains(output)) {
-                    names[output] = unique(labelOf(call) + "/" + output);
-                }
-            }
+            nameInner(node, call, names);
         }
         return names;
+    }
+
+    /// A result has the name that the call gives it; one that nobody reads gets a new one.
+    void nameResult(const std::string& formal, const std::string& actual, const NodeProto& call, Renaming& names)
+    {
+        if (!names.contains(formal)) {
+            names[formal] = actual.empty() ? unique(labelOf(call) + "/" + formal) : actual;
+        }
+    }
+
+    /// An operand that is handed on as a result gets an Identity.
+    void handOn(const std::string& formal, const std::string& actual, const NodeProto& call,
+                const FunctionProto& function, const Renaming& names, Nodes& body)
+    {
+        if (actual.empty() || names.at(formal) == actual) {
+            return;
+        }
+        NodeProto& identity = *body.Add();
+        identity.set_op_type("Identity");
+        identity.add_input(names.at(formal));
+        identity.add_output(actual);
+        finish(identity, call, function);
+    }
+
+    void nameInner(const NodeProto& node, const NodeProto& call, Renaming& names)
+    {
+        for (const std::string& output : node.output()) {
+            if (!output.empty() && !names.contains(output)) {
+                names[output] = unique(labelOf(call) + "/" + output);
+            }
+        }
     }
 
     void instantiate(NodeProto& node, const NodeProto& call, const FunctionProto& function, const Renaming& names)

@@ -109,7 +109,7 @@ std::vector<LiveValue> Emitter::addNode(graph::Node node, std::span<const LiveVa
 Result<LiveValue> Emitter::runHelper(graph::Node node, std::span<const LiveValue> operands,
                                      const std::string& resultName)
 {
-    node.opset = 13; // the version that the helpers below are written for
+    node.opset = 13;                                              // the version that the helpers below are written for
     node.inputs.assign(operands.size(), ValueId(std::size_t{0})); // present; run() puts in the true ones
     node.outputs.assign(1, ValueId(std::size_t{0}));
     RETRO_TRY(auto values,

@@ -65,51 +65,61 @@ Result<Walker::Values> Walker::runIf(const Call& call)
     return walk(*branch->graph, std::span(call.operands).last(branch->captured), call.place);
 }
 
-Result<Walker::Values> Walker::runLoop(const Call& call)
+Result<Walker::LoopPlan> Walker::planLoop(const Call& call) const
 {
     const Subgraph* body = subgraphOf(call.node, "body");
     const std::size_t operands = call.operands.size();
     if (body == nullptr || operands < 2 + body->captured || body->graph->inputs().size() != operands) {
         return controlError(call.node, "its body does not take what the node gives it");
     }
-    const std::size_t states = operands - 2 - body->captured;
-    if (body->graph->outputs().size() < 1 + states) {
+    LoopPlan plan{*body, operands - 2 - body->captured, std::numeric_limits<std::int64_t>::max()};
+    if (body->graph->outputs().size() < 1 + plan.states) {
         return controlError(call.node, "its body gives back fewer values than it carries from step to step");
     }
-    std::int64_t most = std::numeric_limits<std::int64_t>::max();
     if (call.operands[0].id.isValid()) {
         RETRO_TRY(const double given, numberOf(call.node, call.operands[0], "number of steps"));
-        most = given < 9e18 ? static_cast<std::int64_t>(given) : most; // exporters write the largest int64
+        plan.most = given < 9e18 ? static_cast<std::int64_t>(given) : plan.most; // exporters write the largest int64
     }
-    LiveValue condition = call.operands[1].id.isValid()
-                              ? call.operands[1]
-                              : m_emitter.addConstant(call.place.prefix + "condition", Tensor::scalar(true));
-    Values carried(call.operands.begin() + 2, call.operands.end());
-    std::vector<Values> collected(body->graph->outputs().size() - 1 - states);
+    return plan;
+}
+
+/// The body once; `inputs` are the condition and what is carried from step to step, captured values included.
+Result<Walker::Values> Walker::loopStep(const Call& call, const LoopPlan& plan, std::int64_t step, const Values& inputs)
+{
+    RETRO_CHECK(base::checkStop(m_emitter.stop()));
+    if (static_cast<std::size_t>(step) >= m_emitter.mostNodes()) {
+        return controlError(call.node, fmt::format("it has run {} times and does not end", step));
+    }
+    const Place place{fmt::format("{}{}/", call.place.prefix, step), call.place.scope};
+    Values all{m_emitter.addConstant(place.prefix + "step", Tensor::scalar(step))};
+    all.insert(all.end(), inputs.begin(), inputs.end());
+    return walk(*plan.body.graph, all, place);
+}
+
+Result<Walker::Values> Walker::runLoop(const Call& call)
+{
+    RETRO_TRY(const LoopPlan plan, planLoop(call));
+    Values inputs(call.operands.begin() + 1, call.operands.end());
+    if (!inputs[0].id.isValid()) {
+        inputs[0] = m_emitter.addConstant(call.place.prefix + "condition", Tensor::scalar(true));
+    }
+    std::vector<Values> collected(plan.body.graph->outputs().size() - 1 - plan.states);
     std::int64_t step = 0;
-    for (; step < most; ++step) {
-        RETRO_CHECK(base::checkStop(m_emitter.stop()));
-        RETRO_TRY(const double goesOn, numberOf(call.node, condition, "condition"));
+    for (; step < plan.most; ++step) {
+        RETRO_TRY(const double goesOn, numberOf(call.node, inputs[0], "condition"));
         if (goesOn == 0) {
             break;
         }
-        if (static_cast<std::size_t>(step) >= m_emitter.mostNodes()) {
-            return controlError(call.node, fmt::format("it has run {} times and does not end", step));
-        }
-        const Place place{fmt::format("{}{}/", call.place.prefix, step), call.place.scope};
-        Values inputs{m_emitter.addConstant(place.prefix + "step", Tensor::scalar(step)), condition};
-        inputs.insert(inputs.end(), carried.begin(), carried.end());
-        RETRO_TRY(Values results, walk(*body->graph, inputs, place));
-        condition = results[0];
-        std::copy_n(results.begin() + 1, states, carried.begin());
+        RETRO_TRY(Values results, loopStep(call, plan, step, inputs));
+        std::copy_n(results.begin(), 1 + plan.states, inputs.begin());
         for (std::size_t k = 0; k < collected.size(); ++k) {
-            collected[k].push_back(results[1 + states + k]);
+            collected[k].push_back(results[1 + plan.states + k]);
         }
     }
     m_steps.push_back(fmt::format("Loop '{}': {} times", call.node.name, step));
-    Values outputs(carried.begin(), carried.begin() + static_cast<std::ptrdiff_t>(states));
+    Values outputs(inputs.begin() + 1, inputs.begin() + 1 + static_cast<std::ptrdiff_t>(plan.states));
     for (std::size_t k = 0; k < collected.size(); ++k) {
-        const graph::Value& declared = body->graph->value(body->graph->outputs()[1 + states + k]);
+        const graph::Value& declared = plan.body.graph->value(plan.body.graph->outputs()[1 + plan.states + k]);
         RETRO_TRY(LiveValue all, stack(collected[k], 0, declared, fmt::format("{}all{}", call.place.prefix, k)));
         outputs.push_back(std::move(all));
     }

@@ -74,23 +74,28 @@ Result<Walker::Values> Walker::runPlain(Frame& frame, base::NodeId id, const Val
     return m_emitter.run(frame.graph, id, std::move(node), operands, names);
 }
 
+Result<Walker::Values> Walker::dispatch(const Call& call)
+{
+    if (call.node.op == "If") {
+        return runIf(call);
+    }
+    if (call.node.op == "Loop") {
+        return runLoop(call);
+    }
+    return call.node.op == "Scan"
+               ? runScan(call)
+               : controlError(call.node, "the operator holds a graph and is not known; only If, Loop "
+                                         "and Scan may");
+}
+
 /// The results keep the names that the model gives them.
 Result<Walker::Values> Walker::runControl(Frame& frame, const graph::Node& node, Values operands)
 {
     const Place inner{frame.place.prefix + node.name + "/", joined(joined(frame.place.scope, node.scope), node.name)};
-    const Call call{node, std::move(operands), inner};
-    Result<Values> results = node.op == "If"     ? runIf(call)
-                             : node.op == "Loop" ? runLoop(call)
-                             : node.op == "Scan"
-                                 ? runScan(call)
-                                 : controlError(node, "the operator holds a graph and is not known; only "
-                                                      "If, Loop and Scan may");
-    if (!results) {
-        return std::move(results).error();
-    }
-    if (results->size() < node.outputs.size()) {
+    RETRO_TRY(const Values results, dispatch({node, std::move(operands), inner}));
+    if (results.size() < node.outputs.size()) {
         return controlError(
-            node, fmt::format("its graph has {} results, the node wants {}", results->size(), node.outputs.size()));
+            node, fmt::format("its graph has {} results, the node wants {}", results.size(), node.outputs.size()));
     }
     Values named(node.outputs.size());
     for (std::size_t k = 0; k < named.size(); ++k) {
@@ -102,7 +107,7 @@ Result<Walker::Values> Walker::runControl(Frame& frame, const graph::Node& node,
         identity.name = fmt::format("{}out{}", inner.prefix, k);
         identity.scope = inner.scope;
         const std::string name = frame.place.prefix + frame.graph.value(node.outputs[k]).name;
-        RETRO_TRY(named[k], m_emitter.runHelper(std::move(identity), std::span(&(*results)[k], 1), name));
+        RETRO_TRY(named[k], m_emitter.runHelper(std::move(identity), std::span(&results[k], 1), name));
     }
     return named;
 }

@@ -47,6 +47,13 @@ private:
         Values operands;
         Place place;
     };
+    /// What a Loop says about its operands.
+    struct LoopPlan
+    {
+        graph::Subgraph body;
+        std::size_t states = 0;
+        std::int64_t most = 0; // steps
+    };
     /// What a Scan says about its operands and results.
     struct ScanPlan
     {
@@ -63,10 +70,14 @@ private:
     [[nodiscard]] base::Result<void> runNode(Frame& frame, base::NodeId id);
     [[nodiscard]] base::Result<Values> runPlain(Frame& frame, base::NodeId id, const Values& operands);
     [[nodiscard]] base::Result<Values> runControl(Frame& frame, const graph::Node& node, Values operands);
+    [[nodiscard]] base::Result<Values> dispatch(const Call& call);
     void release(Frame& frame, const graph::Node& node);
 
     [[nodiscard]] base::Result<Values> runIf(const Call& call);
     [[nodiscard]] base::Result<Values> runLoop(const Call& call);
+    [[nodiscard]] base::Result<LoopPlan> planLoop(const Call& call) const;
+    [[nodiscard]] base::Result<Values> loopStep(const Call& call, const LoopPlan& plan, std::int64_t step,
+                                                const Values& inputs);
     [[nodiscard]] base::Result<Values> runScan(const Call& call);
     [[nodiscard]] base::Result<Values> scanBatch(const Call& call, const ScanPlan& plan);
     [[nodiscard]] base::Result<Values> scanOnce(const Call& call, const ScanPlan& plan, std::span<const LiveValue> own,
