@@ -48,26 +48,34 @@ public:
         }
     }
 
-    /// Prints the counts; 0 when no case failed and, after a whole run, every line of the lists was needed.
+    /// Prints the counts; 0 when no case failed and, after a whole run, every exclusion was needed. An operator that no
+    /// case refuses any more is only told: its line is to be removed.
     int finish(bool isWhole)
     {
         for (const auto& [kind, count] : m_counts) {
             fmt::print("{:<8} {}\n", kind, count);
         }
-        bool isGood = m_counts["FAIL"] == 0 && m_counts.size() > 1;
-        for (const auto* list : {&m_excluded, &m_pending}) {
-            for (const ListEntry& entry : *list) {
-                const bool isStale = isWhole && entry.uses == 0;
-                if (isStale) {
-                    fmt::print("STALE    '{}' concerns no case any more; remove the line\n", entry.word);
-                }
-                isGood = isGood && !isStale && !entry.reason.empty();
-            }
+        const bool isGood = m_counts.contains("pass") && !m_counts.contains("FAIL");
+        const int unused = isWhole ? countUnused(m_excluded, "concerns no case") : 0;
+        if (isWhole) {
+            countUnused(m_pending, "is refused nowhere any more");
         }
-        return isGood ? 0 : 1;
+        return isGood && unused == 0 ? 0 : 1;
     }
 
 private:
+    static int countUnused(const std::vector<ListEntry>& list, const char* why)
+    {
+        int count = 0;
+        for (const ListEntry& entry : list) {
+            if (entry.uses == 0 || entry.reason.empty()) {
+                fmt::print("STALE    '{}' {}, or has no reason; remove the line\n", entry.word, why);
+                ++count;
+            }
+        }
+        return count;
+    }
+
     /// Nothing may crash or hang. An excluded case may end as it likes otherwise; a pending operator must be refused by
     /// its name.
     std::string judge(const Case& one, const Ending& ending)
