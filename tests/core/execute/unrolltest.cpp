@@ -165,8 +165,8 @@ private slots:
 
     void aLoopWithoutEndIsRefused()
     {
-        const auto endless =
-            execute::unroll(*loop(), std::vector{Tensor::scalar(INT64_MAX), numbers({1, 2})}, Precision::Float);
+        const std::vector inputs{Tensor::scalar(INT64_MAX), numbers({1, 2})};
+        const auto endless = execute::unroll(*loop(), inputs, Precision::Float, {}, 1000);
         QVERIFY(!endless.ok());
         const QString text = QString::fromStdString(endless.error().text());
         QVERIFY2(text.contains("more than 1000 nodes"), qPrintable(text));
