@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/context.h"
+#include "app/common/passivewaiting.h"
 
 #include <cstdlib>
 #include <exception>
 #include <fmt/format.h>
+
+/// Before any library is loaded, see passivewaiting.h.
+[[gnu::section(".preinit_array"), gnu::used]] static void (*beforeLibraries)(int, char**,
+                                                                             char**) = &retro::app::waitPassively;
 
 int main(int argc, char** argv)
 {
