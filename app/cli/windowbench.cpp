@@ -7,6 +7,7 @@
 #include "core/base/file.h"
 #include "core/formats/onnx.h"
 #include "views/common/style.h"
+#include "views/common/turns.h"
 #include "views/graph/graphcanvas.h"
 #include "views/graph/graphview.h"
 #include "views/log/logfilter.h"
@@ -19,6 +20,7 @@
 #include <QTimer>
 
 #include <algorithm>
+#include <ctime>
 #include <functional>
 #include <random>
 
@@ -40,6 +42,8 @@ constexpr int kFrames = 120;
 constexpr int kPatience = 120'000;    // milliseconds until a job counts as hanging
 constexpr int kBeforeStop = 30;       // milliseconds that a job has run when it is stopped
 constexpr double kNanoseconds = 1e-9; // in seconds
+constexpr double kBlocked = 0.05;     // seconds that the GUI thread may answer nothing
+constexpr double kBetweenSeeks = 0.1; // seconds; views refresh within a frame
 constexpr double kNinetyNinth = 0.99;
 
 /// Seconds since it was made.
@@ -67,6 +71,14 @@ BenchmarkFigure slowestOf(const std::string& name, std::vector<double> seconds, 
     return {name, seconds.front(), seconds[at], seconds.back(), static_cast<int>(seconds.size()), goal};
 }
 
+/// Processor time that this thread has used, in seconds: what other programs take from it does not count.
+double threadSeconds()
+{
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * kNanoseconds;
+}
+
 /// Longest time in which the GUI thread answered nothing.
 class Heartbeat final : public QObject
 {
@@ -77,21 +89,28 @@ public:
         QObject::connect(&m_timer, &QTimer::timeout, this, [this] { beat(); });
         m_timer.start(0);
     }
+    /// By the clock on the wall, and as processor time of the thread.
     [[nodiscard]] double longest()
     {
         beat();
         return m_longest;
     }
+    [[nodiscard]] double longestWork() const { return m_longestWork; }
 
 private:
     void beat()
     {
+        const double work = threadSeconds();
         m_longest = std::max(m_longest, m_last.seconds());
+        m_longestWork = std::max(m_longestWork, work - m_lastWork);
         m_last = Watch();
+        m_lastWork = work;
     }
     QTimer m_timer;
     Watch m_last;
+    double m_lastWork = threadSeconds();
     double m_longest = 0;
+    double m_longestWork = 0;
 };
 
 /// Notes when the graph canvas was painted for the first time with a graph.
@@ -143,10 +162,10 @@ Result<QString> writeModel(const QTemporaryDir& folder, std::size_t nodes)
 class Bench
 {
 public:
-    Bench()
+    explicit Bench(const QString& workspace = QStringLiteral("engine"))
     {
         m_window.resize(1600, 1000);
-        m_window.showWorkspace(QStringLiteral("engine"));
+        m_window.showWorkspace(workspace);
         m_window.show();
         QCoreApplication::processEvents();
     }
@@ -182,6 +201,7 @@ Result<void> benchOpening(const QString& file, int runs, Figures& figures)
 {
     std::vector<double> paints;
     std::vector<double> blocked;
+    std::vector<double> work;
     for (int i = 0; i < runs; ++i) {
         Bench bench;
         FirstPaint paint(bench.canvas());
@@ -192,10 +212,45 @@ Result<void> benchOpening(const QString& file, int runs, Figures& figures)
         }
         paints.push_back(paint.seconds());
         blocked.push_back(heart.longest());
+        work.push_back(heart.longestWork());
     }
     figures.push_back(figureOf("window/open_20k_first_paint", paints, 2));
-    figures.push_back(figureOf("window/open_20k_blocked", blocked, 0.05));
+    figures.push_back(figureOf("window/open_20k_blocked", blocked, kBlocked));
+    figures.push_back(figureOf("window/open_20k_blocked_cpu", work, kBlocked));
     return {};
+}
+
+/// The same for the first screen.
+Result<void> benchExplaining(const QString& file, int runs, Figures& figures)
+{
+    std::vector<double> blocked;
+    std::vector<double> work;
+    for (int i = 0; i < runs; ++i) {
+        Bench bench(QStringLiteral("explain"));
+        Heartbeat heart;
+        RETRO_CHECK(bench.open(file));
+        blocked.push_back(heart.longest());
+        work.push_back(heart.longestWork());
+    }
+    figures.push_back(figureOf("window/explain_20k_blocked", blocked, kBlocked));
+    figures.push_back(figureOf("window/explain_20k_blocked_cpu", work, kBlocked));
+    return {};
+}
+
+/// How long seeks anywhere in a run keep the GUI thread, while the event loop brings the views up to date.
+void benchBlocking(Bench& bench, const std::string& name, Figures& figures)
+{
+    MainWindow& window = bench.window();
+    const std::uint64_t end = window.model().run().eventCount();
+    std::mt19937_64 random(2);
+    Heartbeat heart;
+    for (int i = 0; i < kSeeks; ++i) {
+        window.cursor().moveTo(random() % (end + 1));
+        const Watch sought;
+        waitUntil([&] { return sought.seconds() > kBetweenSeeks && !window.model().turns().isWaiting(); });
+    }
+    figures.push_back(figureOf(name, {heart.longest()}, kBlocked));
+    figures.push_back(figureOf(name + "_cpu", {heart.longestWork()}, kBlocked));
 }
 
 Result<void> benchMoving(const QString& file, int /*runs*/, Figures& figures)
@@ -223,6 +278,16 @@ Result<void> benchMoving(const QString& file, int /*runs*/, Figures& figures)
         seeks.push_back(bench.timed([&] { window.cursor().moveTo(to); }));
     }
     figures.push_back(figureOf("window/seek_100k_events", seeks, 0.1));
+    benchBlocking(bench, "window/seek_100k_blocked", figures);
+    return {};
+}
+
+/// Half a million events: more than anything that must be quick.
+Result<void> benchSeeking(const QString& file, int /*runs*/, Figures& figures)
+{
+    Bench bench;
+    RETRO_CHECK(bench.open(file));
+    benchBlocking(bench, "window/seek_500k_blocked", figures);
     return {};
 }
 
@@ -327,9 +392,10 @@ struct Part
     Result<void> (*run)(const QString& file, int runs, Figures& figures);
 };
 
-constexpr Part kParts[] = {{"window/cold_start", 0, benchStarting},    {"window/open", kManyNodes, benchOpening},
-                           {"window/move", kManyNodes, benchMoving},   {"window/frame", kMostNodes, benchFrames},
-                           {"window/stop", kMostNodes, benchStopping}, {"window/log", kManyNodes, benchLog}};
+constexpr Part kParts[] = {{"window/cold_start", 0, benchStarting},         {"window/open", kManyNodes, benchOpening},
+                           {"window/explain", kManyNodes, benchExplaining}, {"window/move", kManyNodes, benchMoving},
+                           {"window/seek", kMostNodes, benchSeeking},       {"window/frame", kMostNodes, benchFrames},
+                           {"window/stop", kMostNodes, benchStopping},      {"window/log", kManyNodes, benchLog}};
 
 bool isWanted(const Part& part, const std::vector<std::string>& names)
 {

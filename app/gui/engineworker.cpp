@@ -3,7 +3,10 @@
 
 #include "app/gui/embeddedsample.h"
 #include "app/gui/inputinfo.h"
+#include "app/gui/modelfacts.h"
 #include "app/gui/questioncheck.h"
+#include "app/gui/runhandles.h"
+#include "app/gui/runproblems.h"
 #include "core/formats/cardwriter.h"
 #include "core/ops/algebra.h"
 #include "core/trace/runfile.h"
@@ -36,14 +39,7 @@ Result<views::RunHandle> graphOnly(const engine::LoadedModel& model)
     run->values.resize(model.graph()->valueCount());
     run->shapes.resize(model.graph()->valueCount());
     run->rules.resize(model.graph()->nodeCount());
-    RETRO_TRY(trace::Timeline timeline, trace::Timeline::open(run));
-    return views::RunHandle{run, std::make_shared<trace::Timeline>(std::move(timeline))};
-}
-
-Result<views::RunHandle> handleOf(std::shared_ptr<const trace::Run> run)
-{
-    RETRO_TRY(trace::Timeline timeline, trace::Timeline::open(run));
-    return views::RunHandle{std::move(run), std::make_shared<trace::Timeline>(std::move(timeline))};
+    return makeHandle(std::move(run));
 }
 
 /// What a person can do about an error, by its kind; the message itself already says what is wrong with the file.
@@ -149,10 +145,32 @@ EngineWorker::EngineWorker(QObject* parent) : QObject(parent)
     m_thread.start();
 }
 
-EngineWorker::~EngineWorker()
+EngineWorker::~EngineWorker() { shutDown(); }
+
+void EngineWorker::enqueue(std::function<void()> task)
+{
+    ++m_pending;
+    const auto run = [this, task = std::move(task)] {
+        task();
+        if (--m_pending == 0) {
+            emit idle();
+        }
+    };
+    QMetaObject::invokeMethod(&m_home, run, Qt::QueuedConnection);
+}
+
+void EngineWorker::windUp()
 {
     stop();
-    m_thread.quit();
+    ++m_newestCheck;
+}
+
+void EngineWorker::shutDown()
+{
+    windUp();
+    // Queued like the tasks, so that files which were asked for are written first.
+    QMetaObject::invokeMethod(
+        &m_home, [this] { m_thread.quit(); }, Qt::QueuedConnection);
     m_thread.wait();
 }
 
@@ -167,33 +185,32 @@ std::uint64_t EngineWorker::post(ExplainJob job)
         job.generation = ++m_generation;
     }
     const std::uint64_t generation = job.generation;
-    QMetaObject::invokeMethod(
-        &m_home, [this, job = std::move(job), token] { execute(job, token); }, Qt::QueuedConnection);
+    enqueue([this, job = std::move(job), token] { execute(job, token); });
     return generation;
 }
 
 void EngineWorker::saveRun(std::shared_ptr<const trace::Run> run, const QString& path)
 {
-    const auto write = [this, run = std::move(run), path] {
+    enqueue([this, run = std::move(run), path] {
+        m_isWriting = true;
         const Result<void> done = trace::writeRun(path.toStdString(), *run);
+        m_isWriting = false;
         if (done) {
             emit saved(path);
         } else {
             emit saveFailed(QString::fromStdString(done.error().text()));
         }
-    };
-    QMetaObject::invokeMethod(&m_home, write, Qt::QueuedConnection);
+    });
 }
 
 void EngineWorker::check(ExplainJob job)
 {
     const std::uint64_t number = ++m_newestCheck;
-    const auto look = [this, job = std::move(job), number] {
+    enqueue([this, job = std::move(job), number] {
         if (number == m_newestCheck) { // a newer question makes this one moot
             emit checked(std::make_shared<const views::QuestionCheck>(checkQuestion(job)));
         }
-    };
-    QMetaObject::invokeMethod(&m_home, look, Qt::QueuedConnection);
+    });
 }
 
 void EngineWorker::stop()
@@ -230,7 +247,7 @@ Result<void> EngineWorker::openRun(const ExplainJob& job)
     done->composite = run->facts.composite;
     done->hasRelevance = !run->events.empty();
     done->input = inputInfo(*run);
-    RETRO_TRY(done->run, handleOf(std::move(run)));
+    RETRO_TRY(done->run, makeHandle(std::move(run)));
     emit explained(done);
     return {};
 }
@@ -245,6 +262,8 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
         graph->generation = job.generation;
         graph->model = job.model;
         RETRO_TRY(graph->run, graphOnly(*job.model));
+        graph->facts = modelFacts(*job.model);
+        graph->problems = problemsOf(*job.model);
         emit graphReady(graph);
     }
     if (job.inputs.empty()) {
@@ -271,7 +290,7 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
     done->job = job;
     done->hasRelevance = true;
     done->input = inputInfo(job);
-    RETRO_TRY(done->run, handleOf(result.run));
+    RETRO_TRY(done->run, makeHandle(result.run));
     emit explained(done);
     if (job.isChoice && !isEmbedded(*job.model)) {
         emit choicesSaved(saveChoices(job, *job.model));

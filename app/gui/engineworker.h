@@ -9,6 +9,7 @@
 #include <QThread>
 
 #include <atomic>
+#include <functional>
 #include <mutex>
 #include <stop_token>
 
@@ -23,7 +24,7 @@ class EngineWorker final : public QObject
 
 public:
     explicit EngineWorker(QObject* parent = nullptr);
-    /// Stops the running job and waits for the thread (an operator that is computing is finished first).
+    /// As shutDown().
     ~EngineWorker() override;
 
     /// Queues a job and returns its generation.
@@ -34,6 +35,14 @@ public:
     void check(ExplainJob job);
     /// Stops whatever runs.
     void stop();
+    /// The window goes: stops the running job and drops questions to look at. Files are still written.
+    void windUp();
+    /// windUp(), then waits for the thread: an operator that is computing is finished first. Nothing is said after it.
+    void shutDown();
+    /// Nothing runs and nothing waits to run. Any thread.
+    [[nodiscard]] bool isIdle() const { return m_pending == 0; }
+    /// A run is being written to a file at this moment. Any thread.
+    [[nodiscard]] bool isWriting() const { return m_isWriting; }
 
 signals:
     /// Stage in words, share done (0…1, negative = unknown). At most 30 times a second.
@@ -51,8 +60,12 @@ signals:
     void choicesSaved(const QString& sentence);
     void saved(const QString& path);
     void saveFailed(const QString& what);
+    /// isIdle() has become true.
+    void idle();
 
 private:
+    /// Runs `task` on the engine thread, after what was queued before.
+    void enqueue(std::function<void()> task);
     void execute(ExplainJob job, std::stop_token token);
     base::Result<void> openRun(const ExplainJob& job);
     base::Result<void> explainModel(ExplainJob& job, std::stop_token token);
@@ -66,6 +79,8 @@ private:
     std::stop_source m_stop;
     std::uint64_t m_generation = 0;
     std::atomic<std::uint64_t> m_newestCheck = 0;
+    std::atomic<std::size_t> m_pending = 0; ///< tasks that are queued or run
+    std::atomic<bool> m_isWriting = false;
 };
 
 } // namespace retro::app

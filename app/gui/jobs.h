@@ -5,6 +5,7 @@
 #include "core/engine/explain.h"
 #include "core/engine/pictureinput.h"
 #include "views/common/viewcontext.h"
+#include "views/problems/problemlist.h"
 #include "views/run/question.h"
 
 #include <QMetaType>
@@ -77,8 +78,10 @@ struct ExplainDone
     views::InputInfo input;
     std::string composite;
     std::vector<std::string> inputs;
-    bool hasRelevance = false; ///< false: only the graph (no input was given)
-    ExplainJob job;            ///< what was asked, with model, inputs and rules filled in
+    bool hasRelevance = false;            ///< false: only the graph (no input was given)
+    ExplainJob job;                       ///< what was asked, with model, inputs and rules filled in
+    views::ModelFacts facts;              ///< of graphReady(): the model for the run panel
+    std::vector<views::Problem> problems; ///< of graphReady(): what may mislead in the model
 };
 
 /// Side results that come after the main one.

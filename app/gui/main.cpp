@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/common/guiapplication.h"
+#include "app/common/passivewaiting.h"
 #include "app/gui/mainwindow.h"
 #include "app/gui/options.h"
+#include "app/gui/runwindow.h"
 #include "app/gui/screenshot.h"
-#include "app/gui/shell/closeguard.h"
 #include "app/gui/shell/settings.h"
 #include "app/gui/shell/shell.h"
-#include "app/gui/tourhost.h"
 #include "views/common/style.h"
 #include "views/common/theme.h"
 
 #include <QApplication>
 #include <QSettings>
-#include <QTimer>
-
-#include <cstdlib>
-
-#include <fmt/format.h>
 
 namespace
 {
@@ -30,21 +25,11 @@ void applySettings(QApplication& application, const app::WindowOptions& options,
     views::Style::install(application, isOwnScale ? options.fontScale : app::readSettings(store).fontScale);
 }
 
-/// Shows the window until it is closed.
-int runWindow(app::MainWindow& window, const app::WindowOptions& options)
-{
-    if (!options.isQuitWhenShown) {
-        window.tours().offerOnce();
-    }
-    window.show();
-    if (options.isQuitWhenShown) {
-        // After the first paint, which the show event has queued.
-        QTimer::singleShot(0, &window, [] { QTimer::singleShot(0, &QApplication::quit); });
-    }
-    return QApplication::exec();
-}
-
 } // namespace
+
+/// Before any library is loaded, see passivewaiting.h.
+[[gnu::section(".preinit_array"), gnu::used]] static void (*beforeLibraries)(int, char**,
+                                                                             char**) = &retro::app::waitPassively;
 
 int main(int argc, char** argv)
 {
@@ -67,8 +52,6 @@ int main(int argc, char** argv)
     if (isPicture || options.theme != views::ThemeChoice::System) {
         views::ThemeHub::instance().setChoice(options.theme); // for this time only
     }
-    // Nobody waits for an operator that does not stop: settings are written, nothing else is open.
-    QObject::connect(&window.closing(), &app::CloseGuard::abandoned, &window, [] { std::_Exit(EXIT_SUCCESS); });
     if (options.size.isValid()) {
         window.resize(options.size);
     }
@@ -76,5 +59,5 @@ int main(int argc, char** argv)
     if (!options.isWelcome()) {
         window.open(options.model, options.inputs, options.composite);
     }
-    return isPicture ? app::takeScreenshot(window, options) : runWindow(window, options);
+    return isPicture ? app::takeScreenshot(window, options) : app::runWindow(window, options);
 }

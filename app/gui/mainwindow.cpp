@@ -6,7 +6,6 @@
 #include "app/gui/embeddedsample.h"
 #include "app/gui/exportcontroller.h"
 #include "app/gui/graphcontroller.h"
-#include "app/gui/modelfacts.h"
 #include "app/gui/questioncheck.h"
 #include "app/gui/runcontroller.h"
 #include "app/gui/shell/closeguard.h"
@@ -21,6 +20,7 @@
 #include "views/common/fonts.h"
 #include "views/common/icons.h"
 #include "views/common/numbertext.h"
+#include "views/common/turns.h"
 #include "views/compare/compareview.h"
 #include "views/graph/graphview.h"
 #include "views/heatmap/heatmapview.h"
@@ -30,8 +30,12 @@
 #include <QCloseEvent>
 #include <QFileInfo>
 #include <QLabel>
+#include <QLayout>
+#include <QPointer>
+#include <QRubberBand>
 #include <QStackedWidget>
 #include <QStatusBar>
+#include <QTabBar>
 
 namespace retro::app
 {
@@ -40,6 +44,20 @@ namespace
 {
 
 constexpr int kMessageMilliseconds = 6000;
+
+/// Deletes the direct children that `isOne` picks, the newest first: younger ones use older ones.
+void deleteChildren(const QObject& of, bool (*isOne)(const QObject&))
+{
+    QList<QPointer<QObject>> chosen;
+    for (QObject* child : of.children()) {
+        if (isOne(*child)) {
+            chosen.prepend(child);
+        }
+    }
+    for (const QPointer<QObject>& child : chosen) {
+        delete child.data(); // null when another one has taken it along
+    }
+}
 
 } // namespace
 
@@ -83,7 +101,12 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     addToolBar(Qt::TopToolBarArea, m_transport);
     makeStatusBar();
     makeShell(context);
-    m_closing = new CloseGuard(*this);
+    m_closing = new CloseGuard(*this, [this] { return m_engine.isWriting(); });
+    connect(&m_engine, &EngineWorker::idle, m_closing, [this] {
+        if (m_engine.isIdle()) { // nothing was posted since
+            m_closing->jobEnded();
+        }
+    });
     connectEngine();
     connectPanel();
     connect(&m_model, &views::RunModel::stateChanged, this, &MainWindow::showStatus);
@@ -93,8 +116,19 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
 
 MainWindow::~MainWindow()
 {
-    // Hiding tells every pane, and panes use the members below: left to QWidget it would come after their end.
+    // The parts of the window use its members. Left to QWidget they would end after these, and what they still say then
+    // (hidden, out of focus, an action is gone) would reach what is no more. So they end here: first whatever listens,
+    // then what is on screen.
     hide();
+    m_engine.shutDown();
+    deleteChildren(*this, [](const QObject& child) {
+        return !child.isWidgetType() && qobject_cast<const QLayout*>(&child) == nullptr;
+    });
+    deleteChildren(*this, [](const QObject& child) {
+        // Those that the layout of the window made for itself stay its own.
+        return child.isWidgetType() && qobject_cast<const QTabBar*>(&child) == nullptr &&
+               qobject_cast<const QRubberBand*>(&child) == nullptr;
+    });
 }
 
 void MainWindow::connectEngine()
@@ -144,6 +178,12 @@ void MainWindow::takeProgress(quint64 generation, const QString& stage, double f
 void MainWindow::takeEnd(quint64 generation, const QString& message)
 {
     if (generation != m_generation) {
+        return;
+    }
+    if (m_model.turns().isWaiting()) { // settled means that the views have what they will get
+        connect(
+            &m_model.turns(), &views::Turns::done, this, [this, generation, message] { takeEnd(generation, message); },
+            Qt::SingleShotConnection);
         return;
     }
     m_model.endLoading();
@@ -230,11 +270,11 @@ void MainWindow::takeGraph(const ExplainDone& graph)
     m_selection.clear();
     m_explain->compare().setControl(std::nullopt);
     m_explain->compare().setAwaited(graph.model->card && !graph.model->card->control.empty());
-    m_explain->runPanel().setModel(modelFacts(*graph.model));
+    m_explain->runPanel().setModel(graph.facts);
     m_explain->runPanel().setThumbnails({}, {});
     m_run->setModel(graph.model);
     m_model.setRun(graph.run, {}, false);
-    m_shell->problems().takeModel(*graph.model);
+    m_shell->problems().takeModel(graph.problems);
     m_shell->recent().add(m_job.path);
     setWindowTitle(tr("%1 – Retrograde").arg(QString::fromStdString(graph.model->name)));
     showStatus();
@@ -243,7 +283,7 @@ void MainWindow::takeGraph(const ExplainDone& graph)
 void MainWindow::takeResult(const ExplainDone& result)
 {
     showRun(result);
-    m_shell->problems().takeRun(*result.run.run);
+    m_shell->problems().takeRun();
     views::RunPanel& panel = m_explain->runPanel();
     if (!result.model) {
         m_loaded.reset();
@@ -273,6 +313,9 @@ void MainWindow::showRun(const ExplainDone& result)
     const std::uint64_t before = m_cursor.position();
     const bool isSameCourse =
         result.job.isLive && m_model.hasRun() && m_model.run().eventCount() == result.run.run->eventCount();
+    if (m_model.hasRun() && m_model.run().graph != result.run.run->graph) {
+        m_selection.clear(); // its nodes are those of another graph
+    }
     m_model.setRun(result.run, result.input, true);
     if (isSameCourse) {
         m_cursor.moveTo(before); // the layer that is looked at stays while the picture changes under it
@@ -316,7 +359,6 @@ void MainWindow::setBusy(bool isBusy)
         m_cover->takeEnd(m_generation);
         m_explain->compare().setAwaited(false);
         emit settled();
-        m_closing->jobEnded();
     }
 }
 
@@ -366,8 +408,9 @@ void MainWindow::closeModel()
 void MainWindow::closeEvent(QCloseEvent* event)
 {
     m_shell->saveLayouts();
-    m_engine.stop();
-    event->setAccepted(m_closing->mayClose(m_isBusy));
+    m_engine.windUp();
+    // Also what the window no longer waits for, such as the job of a model that was closed, must end first.
+    event->setAccepted(m_closing->mayClose(!m_engine.isIdle()));
 }
 
 } // namespace retro::app

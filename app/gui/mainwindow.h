@@ -68,6 +68,8 @@ public:
     /// What lies around the views: menus, palette, panes.
     [[nodiscard]] Shell& shell() const { return *m_shell; }
     [[nodiscard]] CloseGuard& closing() const { return *m_closing; }
+    /// The thread that runs its jobs.
+    [[nodiscard]] EngineWorker& engine() { return m_engine; }
 
     [[nodiscard]] TourHost& tours() const { return *m_tours; }
     [[nodiscard]] ExportController& exports() const { return *m_exports; }

@@ -89,7 +89,7 @@ bool Navigator::canMove() const { return m_context.model.hasRun() && m_context.m
 
 void Navigator::takeRun()
 {
-    m_stepper = m_context.model.hasRun() ? Stepper(m_context.model.run()) : Stepper();
+    m_stepper = m_context.model.hasRun() ? m_context.model.derived<Stepper>() : std::make_shared<const Stepper>();
     for (const char* id : kMoves) {
         m_context.actions.at(QLatin1String(id)).setEnabled(canMove());
     }
@@ -112,8 +112,8 @@ void Navigator::step(Granularity granularity, bool isForward)
 {
     emit moveRequested();
     const std::uint64_t position = m_context.cursor.position();
-    m_context.cursor.moveTo(isForward ? m_stepper.next(position, granularity)
-                                      : m_stepper.previous(position, granularity));
+    m_context.cursor.moveTo(isForward ? m_stepper->next(position, granularity)
+                                      : m_stepper->previous(position, granularity));
 }
 
 Destination Navigator::placeOf(RunTarget target, bool isForward) const
@@ -202,10 +202,10 @@ Destination Navigator::placeOfNumber(const QString& text) const
         return std::nullopt;
     }
     const bool isRelative = text.startsWith(QLatin1Char('+')) || text.startsWith(QLatin1Char('-'));
-    const double count = static_cast<double>(m_stepper.count(m_granularity));
-    const double here = static_cast<double>(m_stepper.index(m_context.cursor.position(), m_granularity));
+    const double count = static_cast<double>(m_stepper->count(m_granularity));
+    const double here = static_cast<double>(m_stepper->index(m_context.cursor.position(), m_granularity));
     const double target = isPercent ? value / 100 * count : (isRelative ? here + value : value);
-    return m_stepper.positionOf(static_cast<std::uint64_t>(std::clamp(target, 0.0, count)), m_granularity);
+    return m_stepper->positionOf(static_cast<std::uint64_t>(std::clamp(target, 0.0, count)), m_granularity);
 }
 
 } // namespace retro::app

@@ -45,7 +45,7 @@ class Navigator final : public QObject
 public:
     explicit Navigator(const NavigatorContext& context, QObject* parent = nullptr);
 
-    [[nodiscard]] const Stepper& stepper() const { return m_stepper; }
+    [[nodiscard]] const Stepper& stepper() const { return *m_stepper; }
     [[nodiscard]] Granularity granularity() const { return m_granularity; }
     void setGranularity(Granularity granularity);
     [[nodiscard]] RunTarget runTarget() const { return m_target; }
@@ -79,7 +79,7 @@ private:
     [[nodiscard]] bool canMove() const;
 
     NavigatorContext m_context;
-    Stepper m_stepper;
+    std::shared_ptr<const Stepper> m_stepper;
     Granularity m_granularity = Granularity::Visit;
     RunTarget m_target = RunTarget::Breakpoint;
 };

@@ -58,7 +58,7 @@ QString counted(std::uint64_t n) { return views::countText(static_cast<std::int6
 
 TransportBar::TransportBar(const NavigatorContext& context, QWidget* parent)
     : QToolBar(tr("Transport"), parent), m_context(context), m_navigator(new Navigator(context, this)),
-      m_player(new Player(context, *m_navigator, this)), m_sums(std::make_unique<RunFigures>())
+      m_player(new Player(context, *m_navigator, this)), m_sums(std::make_shared<const RunFigures>())
 {
     setObjectName(QStringLiteral("transport"));
     setMovable(false);
@@ -235,7 +235,7 @@ void TransportBar::showGranularity()
 void TransportBar::showRun()
 {
     const bool canStep = m_context.model.hasRun() && m_context.model.run().eventCount() > 0;
-    *m_sums = canStep ? RunFigures(m_context.model.run()) : RunFigures();
+    m_sums = canStep ? m_context.model.derived<RunFigures>() : std::make_shared<const RunFigures>();
     m_position->setEnabled(canStep);
     m_target->setEnabled(canStep);
     showPosition();

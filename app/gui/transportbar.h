@@ -58,7 +58,7 @@ private:
     NavigatorContext m_context;
     Navigator* m_navigator = nullptr;
     Player* m_player = nullptr;
-    std::unique_ptr<RunFigures> m_sums;
+    std::shared_ptr<const RunFigures> m_sums;
     QList<QAction*> m_details;
     QList<QAction*> m_plain;
     bool m_isDetailed = true;

@@ -60,6 +60,28 @@ QDockWidget* Workspace::addPanel(QWidget* widget, const QString& title, const QS
     return dock;
 }
 
+/// Tab goes through one pane after the other. Without this it would follow the order in which things were made, which
+/// has all titles behind all contents.
+void Workspace::chainFocus()
+{
+    QWidget* last = nullptr;
+    for (QDockWidget* dock : m_docks) {
+        for (QWidget* widget : dock->findChildren<QWidget*>()) {
+            const bool isPart =
+                widget->parentWidget()->inherits("QAbstractSpinBox") || widget->parentWidget()->inherits("QComboBox");
+            const bool isElsewhere = widget->window() != dock->window(); // menus and lists that pop up
+            const bool takesTab = (widget->focusPolicy() & Qt::TabFocus) != 0 && widget->focusProxy() == nullptr;
+            if (!takesTab || isPart || isElsewhere) {
+                continue;
+            }
+            if (last != nullptr) {
+                setTabOrder(last, widget);
+            }
+            last = widget;
+        }
+    }
+}
+
 void Workspace::rememberLayout()
 {
     m_initial = saveState();
@@ -109,6 +131,7 @@ void Workspace::showEvent(QShowEvent* event)
     QMainWindow::showEvent(event);
     if (!m_wasShown) {
         m_wasShown = true;
+        chainFocus(); // the window has given every pane its tools by now
         keepShares();
     }
 }

@@ -56,6 +56,7 @@ protected:
 
 private:
     void keepShares();
+    void chainFocus();
     QDockWidget* makeDock(QWidget* content, const QString& title, const QString& tabName);
 
     QString m_id;

@@ -2,6 +2,7 @@
 #include "views/breakpoints/breakpointsview.h"
 
 #include "views/breakpoints/breakpointmodel.h"
+#include "views/breakpoints/breakpointwords.h"
 #include "views/common/elidedlabel.h"
 #include "views/common/fonts.h"
 #include "views/common/icons.h"
@@ -16,36 +17,10 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
-#include <array>
-#include <set>
+#include <algorithm>
 
 namespace retro::views
 {
-
-namespace
-{
-
-/// Longest list of names that the line offers while typing.
-constexpr std::size_t kMostCompletions = 20'000;
-
-struct Ready
-{
-    const char* condition;
-    const char* words;
-};
-/// Conditions that need no name.
-constexpr std::array kReady{
-    Ready{"violation", QT_TRANSLATE_NOOP("retro::views::BreakpointsView", "Relevance is lost without a reason")},
-    Ready{"nan", QT_TRANSLATE_NOOP("retro::views::BreakpointsView", "Relevance is not a number")},
-    Ready{"promise opened", QT_TRANSLATE_NOOP("retro::views::BreakpointsView", "A promise is opened")},
-    Ready{"promise fulfilled", QT_TRANSLATE_NOOP("retro::views::BreakpointsView", "A promise is fulfilled")},
-    Ready{"mode search", QT_TRANSLATE_NOOP("retro::views::BreakpointsView", "A search begins")},
-    Ready{"mode fulfilment", QT_TRANSLATE_NOOP("retro::views::BreakpointsView", "A fulfilment begins")},
-    Ready{"mode changes", QT_TRANSLATE_NOOP("retro::views::BreakpointsView", "The mode changes")},
-    Ready{"layer", QT_TRANSLATE_NOOP("retro::views::BreakpointsView", "A new layer is reached")},
-};
-
-} // namespace
 
 BreakpointsView::BreakpointsView(RunModel& model, Cursor& cursor, Selection& selection, BreakpointList& list,
                                  QWidget* parent)
@@ -164,25 +139,8 @@ void BreakpointsView::refresh(Changes changes)
 
 void BreakpointsView::updateCompletions()
 {
-    const graph::Graph& graph = model().graph();
-    QStringList words;
-    for (const Ready& ready : kReady) {
-        words.append(QLatin1String(ready.condition));
-    }
-    std::set<std::string_view> operators;
-    const std::size_t count = graph.runNodeCount();
-    for (std::size_t i = 0; i < count; ++i) {
-        operators.insert(graph.opOf(base::NodeId(i)));
-        if (count <= kMostCompletions) {
-            words.append(QStringLiteral("node ") + model().label(base::NodeId(i)));
-        }
-    }
-    for (const std::string_view op : operators) {
-        words.append(QStringLiteral("op ") + QString::fromUtf8(op.data(), static_cast<qsizetype>(op.size())));
-    }
-    words.sort();
     delete m_line->completer();
-    auto* completer = new QCompleter(words, m_line);
+    auto* completer = new QCompleter(model().derived<BreakpointWords>()->words, m_line);
     completer->setCaseSensitivity(Qt::CaseInsensitive);
     completer->setFilterMode(Qt::MatchContains);
     m_line->setCompleter(completer);
@@ -214,7 +172,7 @@ void BreakpointsView::showAddMenu()
 {
     auto* menu = new QMenu(this);
     menu->setAttribute(Qt::WA_DeleteOnClose);
-    for (const Ready& ready : kReady) {
+    for (const ReadyCondition& ready : kReadyConditions) {
         menu->addAction(tr(ready.words), this, [this, condition = QLatin1String(ready.condition)] { add(condition); });
     }
     menu->popup(m_add->mapToGlobal(QPoint(0, m_add->height())));

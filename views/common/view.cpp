@@ -3,7 +3,9 @@
 
 #include "views/common/emptystate.h"
 #include "views/common/theme.h"
+#include "views/common/turns.h"
 
+#include <QMenu>
 #include <QScrollArea>
 #include <QShowEvent>
 #include <QStackedLayout>
@@ -17,7 +19,14 @@ namespace retro::views
 namespace
 {
 constexpr int kFrame = 16; // milliseconds
+/// Events and nodes of a run that every view shows within a frame.
+constexpr std::size_t kQuick = 5000;
+
+bool isQuick(const RunModel& model)
+{
+    return !model.hasRun() || model.run().eventCount() + model.graph().runNodeCount() <= kQuick;
 }
+} // namespace
 
 View::View(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent)
     : QWidget(parent), m_model(model), m_cursor(cursor), m_selection(selection),
@@ -32,14 +41,8 @@ View::View(RunModel& model, Cursor& cursor, Selection& selection, QWidget* paren
     m_frame = new QTimer(this);
     m_frame->setSingleShot(true);
     m_frame->setInterval(kFrame);
-    connect(m_frame, &QTimer::timeout, this, &View::apply);
-    // Another run is shown at once: what the view holds of the old one must not be painted with the new one's names.
-    connect(&model, &RunModel::runChanged, this, [this] {
-        schedule(Change::Run | Change::State);
-        if (isVisible()) {
-            flush();
-        }
-    });
+    connect(m_frame, &QTimer::timeout, this, &View::catchUp);
+    connect(&model, &RunModel::runChanged, this, &View::takeRun);
     connect(&model, &RunModel::stateChanged, this, [this] { schedule(Change::State); });
     connect(&model, &RunModel::loadStateChanged, this, &View::applyLoadState);
     connect(&selection, &Selection::changed, this, [this] { schedule(Change::Selection); });
@@ -62,6 +65,7 @@ void View::setBody(QWidget* body)
 QWidget* View::makeScroll(QWidget* body)
 {
     auto* scroll = new QScrollArea(this);
+    scroll->setAccessibleName(accessibleName()); // keys scroll it
     scroll->setFrameShape(QFrame::NoFrame);
     scroll->setWidgetResizable(true);
     scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
@@ -80,21 +84,56 @@ void View::setEmptyText(const QString& sentence, const QString& button)
 void View::schedule(Changes changes)
 {
     m_pending |= changes;
-    if (isVisible() && !m_frame->isActive()) {
+    if (isVisible() && !m_frame->isActive() && !m_model.turns().waits(*this)) {
         m_frame->start();
+    }
+}
+
+void View::takeRun()
+{
+    m_pending |= Change::Run | Change::State;
+    m_frame->stop();
+    for (QMenu* menu : findChildren<QMenu*>()) {
+        menu->close(); // it offers what was shown
+    }
+    catchUp();
+}
+
+/// At once; in a long run when the turn has time for it. When that is another run, the picture of the old one stays
+/// until then: what the view holds of that one must not be painted with the new one's names. A hidden view waits until
+/// it is shown.
+void View::catchUp()
+{
+    if (!isVisible()) {
+        return;
+    }
+    const auto work = [this] {
+        if (isVisible()) {
+            flush();
+        }
+    };
+    if (isQuick(m_model)) {
+        work();
+        return;
+    }
+    const bool isOtherRun = m_pending.testFlag(Change::Run);
+    const auto waiting = isOtherRun ? Turns::Waiting::Guarded : Turns::Waiting::Usable;
+    if (!m_model.turns().add(*this, work, waiting) && isOtherRun && m_body != nullptr) {
+        m_body->setUpdatesEnabled(false);
     }
 }
 
 void View::flush()
 {
     m_frame->stop();
+    m_model.turns().drop(*this);
     apply();
 }
 
 void View::showEvent(QShowEvent* event)
 {
     QWidget::showEvent(event);
-    apply(); // catch up before the first paint
+    catchUp(); // before the first paint
 }
 
 void View::apply()
@@ -105,6 +144,9 @@ void View::apply()
         emit captionChanged();
     }
     applyLoadState();
+    if (m_body != nullptr && !m_body->updatesEnabled()) {
+        m_body->setUpdatesEnabled(true);
+    }
 }
 
 void View::applyLoadState()

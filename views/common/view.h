@@ -30,8 +30,9 @@ Q_DECLARE_FLAGS(Changes, Change)
 Q_DECLARE_OPERATORS_FOR_FLAGS(Changes)
 
 /// Base of every view: listens to run, cursor and selection, merges bursts of changes to one refresh per frame, does
-/// nothing while hidden, and shows the empty, loading and error states by itself. A view gives its body with setBody()
-/// and refreshes it in refresh(); views know each other only through cursor and selection. GUI thread.
+/// nothing while hidden, shares the turns of the event loop with other views when another run comes, and shows the
+/// empty, loading and error states by itself. A view gives its body with setBody() and refreshes it in refresh(); views
+/// know each other only through cursor and selection. GUI thread.
 class View : public QWidget
 {
     Q_OBJECT
@@ -89,6 +90,8 @@ protected:
     void showEvent(QShowEvent* event) override;
 
 private:
+    void takeRun();
+    void catchUp();
     void apply();
     void applyLoadState();
 

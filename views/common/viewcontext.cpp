@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/common/viewcontext.h"
 
+#include "views/common/runindex.h"
+#include "views/common/turns.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -12,14 +15,10 @@ namespace
 
 QString text(std::string_view s) { return QString::fromUtf8(s.data(), static_cast<qsizetype>(s.size())); }
 
-std::uint64_t keyOf(std::uint32_t node, std::uint32_t output)
-{
-    return (static_cast<std::uint64_t>(node) << 32) | output;
-}
-
 } // namespace
 
-RunModel::RunModel(Cursor& cursor, QObject* parent) : QObject(parent), m_cursor(cursor)
+RunModel::RunModel(Cursor& cursor, QObject* parent)
+    : QObject(parent), m_cursor(cursor), m_index(std::make_shared<const RunIndex>()), m_turns(new Turns(this))
 {
     connect(&cursor, &Cursor::moved, this, &RunModel::follow);
 }
@@ -31,11 +30,12 @@ void RunModel::setRun(RunHandle handle, InputInfo input, bool atEnd)
     m_loadState = hasRun() ? LoadState::Ready : LoadState::Empty;
     m_stage.clear();
     m_remedy.clear();
-    m_relevanceSteps.clear();
-    m_arrivals.clear();
+    if (hasRun() && m_handle.derived == nullptr) {
+        m_handle.derived = std::make_shared<RunDerived>(m_handle.run);
+    }
+    m_index = hasRun() ? derived<RunIndex>() : std::make_shared<const RunIndex>();
     const std::uint64_t end = hasRun() ? run().eventCount() : 0;
     if (hasRun()) {
-        indexRelevance();
         m_handle.timeline->seek(atEnd ? end : 0);
     }
     emit loadStateChanged();
@@ -71,19 +71,6 @@ void RunModel::follow(std::uint64_t position)
         m_handle.timeline->seek(position);
     }
     emit stateChanged();
-}
-
-void RunModel::indexRelevance()
-{
-    const std::vector<trace::Event>& events = run().events;
-    for (std::size_t step = 0; step < events.size(); ++step) {
-        const trace::Event& e = events[step];
-        if (e.kind == event::EventKind::Relevance) {
-            m_relevanceSteps.emplace_back(keyOf(e.node, e.slot), step + 1);
-            m_arrivals.emplace_back(step + 1, graph().outputsOf(base::NodeId(e.node))[e.slot]);
-        }
-    }
-    std::sort(m_relevanceSteps.begin(), m_relevanceSteps.end());
 }
 
 QString RunModel::label(base::NodeId node) const { return text(graph().labelOf(node)); }
@@ -212,20 +199,9 @@ base::ValueId RunModel::valueOf(const SelectedThing& thing) const
 
 std::optional<std::uint64_t> RunModel::relevanceStep(base::NodeId node, std::uint32_t output) const
 {
-    const std::uint64_t key = keyOf(node.value, output);
-    const auto found =
-        std::lower_bound(m_relevanceSteps.begin(), m_relevanceSteps.end(), std::pair(key, std::uint64_t{0}));
-    if (found == m_relevanceSteps.end() || found->first != key) {
-        return std::nullopt;
-    }
-    return found->second;
+    return m_index->relevanceStep(node, output);
 }
 
-base::ValueId RunModel::lastArrived() const
-{
-    const auto after = std::upper_bound(m_arrivals.begin(), m_arrivals.end(), position(),
-                                        [](std::uint64_t at, const auto& arrival) { return at < arrival.first; });
-    return after == m_arrivals.begin() ? base::ValueId() : std::prev(after)->second;
-}
+base::ValueId RunModel::lastArrived() const { return m_index->lastArrived(position()); }
 
 } // namespace retro::views

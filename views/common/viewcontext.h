@@ -4,6 +4,7 @@
 #include "core/trace/run.h"
 #include "core/trace/timeline.h"
 #include "views/common/cursor.h"
+#include "views/common/runderived.h"
 #include "views/common/selection.h"
 
 #include <QImage>
@@ -19,11 +20,16 @@
 namespace retro::views
 {
 
+class RunIndex;
+class Turns;
+
 /// A run with its own timeline, made on the engine thread and handed to the window.
 struct RunHandle
 {
     std::shared_ptr<const trace::Run> run;
     std::shared_ptr<trace::Timeline> timeline;
+    /// What follows from the run; without it the window makes it when it is needed.
+    std::shared_ptr<RunDerived> derived{};
 };
 
 /// How the input is read as a picture, taken from the model card by the window. A view that needs the picture gets it
@@ -73,6 +79,9 @@ public:
     [[nodiscard]] const QString& errorWhat() const { return m_stage; }
     [[nodiscard]] const QString& errorRemedy() const { return m_remedy; }
 
+    /// Turns of the event loop in which views catch up with another run.
+    [[nodiscard]] Turns& turns() const { return *m_turns; }
+
     [[nodiscard]] bool hasRun() const { return m_handle.run != nullptr; }
     [[nodiscard]] const InputInfo& input() const { return m_input; }
 
@@ -84,6 +93,12 @@ public:
     [[nodiscard]] const trace::RunState& state() const { return m_handle.timeline->state(); }
     [[nodiscard]] const trace::VisitSeries& series() const { return m_handle.timeline->series(); }
     [[nodiscard]] std::uint64_t position() const { return m_handle.timeline->position(); }
+    /// What follows from the run (see RunDerived).
+    template <class T>
+    [[nodiscard]] std::shared_ptr<const T> derived() const
+    {
+        return m_handle.derived->get<T>();
+    }
 
     /// Name of a node or input, as the file says.
     [[nodiscard]] QString label(base::NodeId node) const;
@@ -129,7 +144,6 @@ signals:
 
 private:
     void follow(std::uint64_t position);
-    void indexRelevance();
 
     Cursor& m_cursor;
     RunHandle m_handle;
@@ -138,10 +152,8 @@ private:
     QString m_stage;
     QString m_remedy;
     double m_fraction = -1;
-    // (node << 32 | output, step + 1), sorted
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> m_relevanceSteps;
-    // (step + 1, value) by step
-    std::vector<std::pair<std::uint64_t, base::ValueId>> m_arrivals;
+    std::shared_ptr<const RunIndex> m_index;
+    Turns* m_turns = nullptr;
 };
 
 } // namespace retro::views

@@ -18,6 +18,9 @@ namespace retro::views
 namespace
 {
 
+/// Of a body that is about to change.
+constexpr double kPendingOpacity = 0.4;
+
 constexpr auto kLeft = Qt::AlignLeft | Qt::AlignVCenter;
 constexpr auto kRight = Qt::AlignRight | Qt::AlignVCenter;
 
@@ -90,7 +93,16 @@ void InspectorPane::paintEvent(QPaintEvent* /*event*/)
         drawLine(painter, title.adjusted(area.width() * 0.3, 0, 0, 0), kRight, fonts::small(), colors[Role::Text3],
                  m_note);
     }
+    painter.setOpacity(m_isPending ? kPendingOpacity : 1);
     paintBody(painter, {area.left(), titleHeight(), area.width(), bodyHeight(area.width())}, colors);
+}
+
+void InspectorPane::setPending(bool isPending)
+{
+    if (m_isPending != isPending) {
+        m_isPending = isPending;
+        update();
+    }
 }
 
 void HeadPane::setFacts(const NodeFacts& facts)

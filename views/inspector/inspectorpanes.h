@@ -21,6 +21,8 @@ class InspectorPane : public QWidget
 public:
     InspectorPane(const QString& title, QWidget* parent);
     void setNote(const QString& note);
+    /// What it shows is about to change: it is painted weakly until then.
+    void setPending(bool isPending);
     [[nodiscard]] QSize sizeHint() const override;
     [[nodiscard]] QSize minimumSizeHint() const override { return {0, sizeHint().height()}; }
     [[nodiscard]] int heightForWidth(int width) const override;
@@ -37,6 +39,7 @@ private:
     [[nodiscard]] double titleHeight() const;
     QString m_title;
     QString m_note;
+    bool m_isPending = false;
 };
 
 /// Name, mode and rule of the node.

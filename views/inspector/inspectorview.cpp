@@ -6,8 +6,10 @@
 #include "views/common/csv.h"
 #include "views/common/elidedlabel.h"
 #include "views/common/fonts.h"
+#include "views/common/jobrunner.h"
 #include "views/common/numbertext.h"
 #include "views/inspector/inspectorpanes.h"
+#include "views/inspector/tensorfigures.h"
 
 #include <QButtonGroup>
 #include <QHBoxLayout>
@@ -17,9 +19,16 @@
 namespace retro::views
 {
 
+namespace
+{
+/// Elements of a tensor whose figures take a few milliseconds.
+constexpr std::int64_t kQuick = 1 << 18;
+} // namespace
+
 InspectorView::InspectorView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent)
     : View(model, cursor, selection, parent)
 {
+    m_jobs = new JobRunner(this);
     setAccessibleName(tr("Inspector"));
     setEmptyText(tr("Nothing to inspect yet. Open a model and run it."));
     auto* body = new QWidget(this);
@@ -135,6 +144,7 @@ void InspectorView::showTensor()
     m_shape->setText(m_facts.shape);
     if (tensor == nullptr) {
         m_missing->setText(missingText());
+        m_jobs->cancel();
         m_drawn = nullptr;
         return;
     }
@@ -145,10 +155,41 @@ void InspectorView::showTensor()
         return; // immutable: the same tensor has the same figures
     }
     m_drawn = tensor;
-    const TensorStats stats = statsOf(*tensor);
-    m_stats->setStats(stats);
-    m_histogram->setHistogram(histogramOf(*tensor, stats));
-    m_slice->setGrid(sliceGrid(*tensor, 64, 64, 2.2), m_tab == Tab::Relevance);
+    computeFigures(*tensor);
+}
+
+bool InspectorView::isComputing() const { return m_jobs->isRunning(); }
+
+/// At once when that is quick, else off the GUI thread; the newest tensor wins.
+void InspectorView::computeFigures(const tensor::Tensor& tensor)
+{
+    m_jobs->cancel();
+    if (tensor.size() <= kQuick) {
+        showFigures(figuresOf(tensor));
+        return;
+    }
+    setPending(true);
+    m_jobs->start([this, tensor](const std::stop_token& stop) -> JobRunner::Delivery {
+        if (stop.stop_requested()) {
+            return {};
+        }
+        return [this, figures = figuresOf(tensor)] { showFigures(figures); };
+    });
+}
+
+void InspectorView::showFigures(const TensorFigures& figures)
+{
+    setPending(false);
+    m_stats->setStats(figures.stats);
+    m_histogram->setHistogram(figures.histogram);
+    m_slice->setGrid(figures.grid, m_tab == Tab::Relevance);
+}
+
+void InspectorView::setPending(bool isPending)
+{
+    for (InspectorPane* pane : std::initializer_list<InspectorPane*>{m_stats, m_histogram, m_slice}) {
+        pane->setPending(isPending);
+    }
 }
 
 base::Result<void> InspectorView::exportTo(const std::filesystem::path& path)

@@ -15,8 +15,10 @@ class BalancePane;
 class ElidedLabel;
 class HeadPane;
 class HistogramPane;
+class JobRunner;
 class SlicePane;
 class StatsPane;
+struct TensorFigures;
 
 /// Everything about one node at the cursor: rule, shape, mode, its relevance (or value) in figures, as histogram and as
 /// picture, and its balance. With nothing selected, the current node.
@@ -41,6 +43,8 @@ public:
     [[nodiscard]] Tab tab() const { return m_tab; }
     void setTab(Tab tab);
     [[nodiscard]] const NodeFacts& facts() const { return m_facts; }
+    /// The figures of a large tensor are still being computed.
+    [[nodiscard]] bool isComputing() const;
 
 protected:
     void refresh(Changes changes) override;
@@ -49,12 +53,16 @@ protected:
 private:
     QWidget* makeTabs();
     void showTensor();
+    void computeFigures(const tensor::Tensor& tensor);
+    void showFigures(const TensorFigures& figures);
+    void setPending(bool isPending);
     [[nodiscard]] const tensor::Tensor* shownTensor() const;
     [[nodiscard]] QString missingText() const;
 
     NodeFacts m_facts;
     Tab m_tab = Tab::Relevance;
     const tensor::Tensor* m_drawn = nullptr; ///< what the panes show; borrowed from the run
+    JobRunner* m_jobs = nullptr;
     HeadPane* m_head = nullptr;
     QToolButton* m_relevance = nullptr;
     QToolButton* m_value = nullptr;

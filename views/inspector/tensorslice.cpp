@@ -10,6 +10,18 @@
 namespace retro::views
 {
 
+namespace
+{
+
+/// Looks at the token every now and then.
+bool isTimeToStop(std::int64_t element, const std::stop_token& stop)
+{
+    constexpr std::int64_t kOften = 1 << 16;
+    return element % kOften == 0 && stop.stop_requested();
+}
+
+} // namespace
+
 TensorSlice::TensorSlice(tensor::Shape shape) : m_shape(std::move(shape)), m_at(m_shape.size(), 0)
 {
     const int rank = static_cast<int>(m_shape.size());
@@ -62,10 +74,10 @@ TensorSlice::Cell TensorSlice::show(std::int64_t element)
     return {place(m_rowAxis), place(m_columnAxis)};
 }
 
-std::optional<std::int64_t> nextNonFinite(const tensor::Tensor& tensor, std::int64_t after)
+std::optional<std::int64_t> nextNonFinite(const tensor::Tensor& tensor, std::int64_t after, const std::stop_token& stop)
 {
     const std::int64_t count = tensor.size();
-    for (std::int64_t i = 1; i <= count; ++i) {
+    for (std::int64_t i = 1; i <= count && !isTimeToStop(i, stop); ++i) {
         const std::int64_t element = (after + i) % count;
         if (!std::isfinite(tensor.at(element))) {
             return element;
@@ -74,11 +86,14 @@ std::optional<std::int64_t> nextNonFinite(const tensor::Tensor& tensor, std::int
     return std::nullopt;
 }
 
-std::optional<std::int64_t> largestElement(const tensor::Tensor& tensor)
+std::optional<std::int64_t> largestElement(const tensor::Tensor& tensor, const std::stop_token& stop)
 {
     std::optional<std::int64_t> found;
     double largest = -1;
     for (std::int64_t i = 0; i < tensor.size(); ++i) {
+        if (isTimeToStop(i, stop)) {
+            return std::nullopt;
+        }
         const double magnitude = std::abs(tensor.at(i));
         if (std::isfinite(magnitude) && magnitude > largest) {
             largest = magnitude;

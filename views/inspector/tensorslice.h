@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -54,10 +55,13 @@ private:
 };
 
 /// The next element after `after` (row-major; −1 = from the start) that is not finite, going round; nothing when all
-/// are finite. Reads the whole tensor at most once.
-[[nodiscard]] std::optional<std::int64_t> nextNonFinite(const tensor::Tensor& tensor, std::int64_t after);
-/// The finite element of the largest magnitude, the first of equals; nothing when there is none.
-[[nodiscard]] std::optional<std::int64_t> largestElement(const tensor::Tensor& tensor);
+/// are finite, or when it was stopped. Reads the whole tensor at most once.
+[[nodiscard]] std::optional<std::int64_t> nextNonFinite(const tensor::Tensor& tensor, std::int64_t after,
+                                                        const std::stop_token& stop = {});
+/// The finite element of the largest magnitude, the first of equals; nothing when there is none, or when it was
+/// stopped.
+[[nodiscard]] std::optional<std::int64_t> largestElement(const tensor::Tensor& tensor,
+                                                         const std::stop_token& stop = {});
 /// Cells of a part of the cut as CSV without a header: shortest digits that read back as the same numbers.
 [[nodiscard]] std::string sliceCsv(const tensor::Tensor& tensor, const TensorSlice& slice, TensorSlice::Cell first,
                                    TensorSlice::Cell last);

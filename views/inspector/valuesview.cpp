@@ -5,6 +5,7 @@
 #include "core/tensor/npy.h"
 #include "views/common/elidedlabel.h"
 #include "views/common/fonts.h"
+#include "views/common/jobrunner.h"
 #include "views/inspector/flowlayout.h"
 #include "views/inspector/slicepicker.h"
 #include "views/inspector/valuesmodel.h"
@@ -23,7 +24,7 @@ namespace retro::views
 {
 
 ValuesView::ValuesView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent)
-    : View(model, cursor, selection, parent), m_items(new ValuesModel(this))
+    : View(model, cursor, selection, parent), m_items(new ValuesModel(this)), m_search(new JobRunner(this))
 {
     setAccessibleName(tr("Values"));
     setEmptyText(tr("The numbers of a tensor appear here. Open a model and run it."));
@@ -167,6 +168,7 @@ void ValuesView::showTensor()
     if (!isThere) {
         m_message->setText(m_tab == Tab::Value ? tr("This value was not kept by the run.")
                                                : tr("Its relevance is not known at this step."));
+        m_search->cancel();
         m_shown = nullptr;
         m_items->setTensor({}, {});
         return;
@@ -174,6 +176,7 @@ void ValuesView::showTensor()
     if (tensor == m_shown) {
         return; // immutable: the same tensor has the same numbers
     }
+    m_search->cancel();
     m_shown = tensor;
     // Another tensor of the same shape keeps the cut, so that one place can be watched over time.
     const bool isSameShape = tensor->shape() == m_picker->slice().shape() && m_items->tensor().isValid();
@@ -193,26 +196,41 @@ void ValuesView::showElement(std::int64_t element)
     m_table->scrollTo(index, QAbstractItemView::PositionAtCenter);
 }
 
-bool ValuesView::goToNonFinite()
+bool ValuesView::isSearching() const { return m_search->isRunning(); }
+
+void ValuesView::search(Search find, const QString& otherwise)
 {
-    const QModelIndex here = m_table->currentIndex();
-    const std::int64_t after = here.isValid() ? m_items->slice().elementAt(here.row(), here.column()) : -1;
-    const auto element = m_items->tensor().isValid() ? nextNonFinite(m_items->tensor(), after) : std::nullopt;
-    m_message->setText(element ? QString() : tr("Every element is finite."));
+    if (!m_items->tensor().isValid()) {
+        return;
+    }
+    m_search->start([this, tensor = m_items->tensor(), find = std::move(find),
+                     otherwise](const std::stop_token& stop) -> JobRunner::Delivery {
+        return [this, element = find(tensor, stop), otherwise] { takeFound(element, otherwise); };
+    });
+}
+
+void ValuesView::takeFound(const std::optional<std::int64_t>& element, const QString& otherwise)
+{
+    m_message->setText(element ? QString() : otherwise);
     m_message->setVisible(!element);
     if (element) {
         showElement(*element);
     }
-    return element.has_value();
 }
 
-bool ValuesView::goToLargest()
+void ValuesView::goToNonFinite()
 {
-    const auto element = m_items->tensor().isValid() ? largestElement(m_items->tensor()) : std::nullopt;
-    if (element) {
-        showElement(*element);
-    }
-    return element.has_value();
+    const QModelIndex here = m_table->currentIndex();
+    const std::int64_t after = here.isValid() ? m_items->slice().elementAt(here.row(), here.column()) : -1;
+    search([after](const tensor::Tensor& tensor,
+                   const std::stop_token& stop) { return nextNonFinite(tensor, after, stop); },
+           tr("Every element is finite."));
+}
+
+void ValuesView::goToLargest()
+{
+    search([](const tensor::Tensor& tensor, const std::stop_token& stop) { return largestElement(tensor, stop); },
+           tr("No element is finite."));
 }
 
 QString ValuesView::copiedText() const

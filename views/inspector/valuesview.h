@@ -4,6 +4,10 @@
 #include "views/common/view.h"
 #include "views/inspector/nodefacts.h"
 
+#include <functional>
+#include <optional>
+#include <stop_token>
+
 class QTableView;
 class QToolButton;
 
@@ -11,6 +15,7 @@ namespace retro::views
 {
 
 class ElidedLabel;
+class JobRunner;
 class SlicePicker;
 class ValuesModel;
 
@@ -36,9 +41,11 @@ public:
 
     void setTab(Tab tab);
     [[nodiscard]] ValuesModel& items() const { return *m_items; }
-    /// Goes to the next element that is not finite, or to the largest; false (and a sentence) when there is none.
-    bool goToNonFinite();
-    bool goToLargest();
+    /// Searches off the GUI thread for the next element that is not finite, or for the largest, and goes there; a
+    /// sentence says when there is none. The newest search wins.
+    void goToNonFinite();
+    void goToLargest();
+    [[nodiscard]] bool isSearching() const;
     /// The selected cells (their bounding box) as CSV, all cells when none is selected.
     [[nodiscard]] QString copiedText() const;
 
@@ -50,6 +57,9 @@ private:
     QWidget* makeTools();
     void makeTable();
     void showTensor();
+    using Search = std::function<std::optional<std::int64_t>(const tensor::Tensor&, const std::stop_token&)>;
+    void search(Search find, const QString& otherwise);
+    void takeFound(const std::optional<std::int64_t>& element, const QString& otherwise);
     void showElement(std::int64_t element);
     void copy();
     [[nodiscard]] const tensor::Tensor* shownTensor() const;
@@ -58,6 +68,7 @@ private:
     Tab m_tab = Tab::Relevance;
     const tensor::Tensor* m_shown = nullptr; ///< borrowed from the run; immutable
     ValuesModel* m_items = nullptr;
+    JobRunner* m_search = nullptr;
     QToolButton* m_relevance = nullptr;
     QToolButton* m_value = nullptr;
     QToolButton* m_nonFinite = nullptr;

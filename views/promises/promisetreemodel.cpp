@@ -39,7 +39,7 @@ void PromiseTreeModel::resetRun()
 {
     beginResetModel();
     m_run = m_model.hasRun() ? m_model.sharedRun() : nullptr;
-    m_forest = m_run ? PromiseForest(*m_run) : PromiseForest();
+    m_forest = m_run ? m_model.derived<PromiseForest>() : std::make_shared<const PromiseForest>();
     m_position = m_run ? m_model.position() : 0;
     endResetModel();
 }
@@ -53,12 +53,12 @@ void PromiseTreeModel::setPosition(std::uint64_t position)
     }
     const std::uint64_t before = m_position;
     m_position = position;
-    tellChanges(m_forest.roots(), before);
+    tellChanges(m_forest->roots(), before);
 }
 
 bool PromiseTreeModel::looksDifferent(const PromiseRow& row, std::uint64_t before) const
 {
-    return m_forest.stateOf(row, before) != m_forest.stateOf(row, m_position) ||
+    return m_forest->stateOf(row, before) != m_forest->stateOf(row, m_position) ||
            visitsText(row, before) != visitsText(row, m_position);
 }
 
@@ -89,13 +89,13 @@ const PromiseRow* PromiseTreeModel::rowAt(const QModelIndex& index)
 
 QModelIndex PromiseTreeModel::indexOf(base::PromiseId promise) const
 {
-    PromiseRow* row = m_forest.rowOf(promise);
+    PromiseRow* row = m_forest->rowOf(promise);
     return row != nullptr ? createIndex(row->position, 0, row) : QModelIndex();
 }
 
 const std::vector<std::unique_ptr<PromiseRow>>& PromiseTreeModel::childrenOf(const QModelIndex& parent) const
 {
-    return parent.isValid() ? rowAt(parent)->children : m_forest.roots();
+    return parent.isValid() ? rowAt(parent)->children : m_forest->roots();
 }
 
 QModelIndex PromiseTreeModel::index(int row, int column, const QModelIndex& parent) const
@@ -134,10 +134,10 @@ QString PromiseTreeModel::idText(const PromiseRow& row) const
 QString PromiseTreeModel::placeText(const PromiseRow& row) const
 {
     if (row.isPromise) {
-        const QString name = RunModel::placeLabel(*m_run->graph, m_forest.promises()[row.promise.index()].start);
+        const QString name = RunModel::placeLabel(*m_run->graph, m_forest->promises()[row.promise.index()].start);
         return row.isLink ? tr("%1 (see there)").arg(name) : name;
     }
-    const BranchFacts* branch = m_forest.branchOf(row);
+    const BranchFacts* branch = m_forest->branchOf(row);
     if (branch == nullptr || !branch->searchEnd.isValid()) {
         return branch != nullptr && branch->argumentAt ? tr("a constant") : QString();
     }
@@ -147,28 +147,28 @@ QString PromiseTreeModel::placeText(const PromiseRow& row) const
 QString PromiseTreeModel::visitsText(const PromiseRow& row, std::uint64_t position) const
 {
     const auto visit = [&](std::uint64_t step) { return countText(std::int64_t{m_run->visitOf(step)} + 1); };
-    const PromiseRowState state = m_forest.stateOf(row, position);
+    const PromiseRowState state = m_forest->stateOf(row, position);
     if (row.isPromise && (state == PromiseRowState::Waits || state == PromiseRowState::Fulfilled)) {
-        const PromiseFacts& facts = m_forest.promises()[row.promise.index()];
+        const PromiseFacts& facts = m_forest->promises()[row.promise.index()];
         const bool isRaised = facts.raisedAt < position;
         if (isRaised && state == PromiseRowState::Waits) {
             return tr("%1 …").arg(visit(facts.raisedAt));
         }
         return isRaised ? tr("%1 – %2").arg(visit(facts.raisedAt), visit(*facts.completedAt)) : QString();
     }
-    const BranchFacts* branch = m_forest.branchOf(row);
+    const BranchFacts* branch = m_forest->branchOf(row);
     const bool isAnswered = branch != nullptr && hasHappened(branch->argumentAt, position);
     return isAnswered ? visit(*branch->argumentAt) : QString();
 }
 
 QString PromiseTreeModel::tipText(const PromiseRow& row) const
 {
-    const PromiseFacts& facts = m_forest.promises()[row.promise.index()];
+    const PromiseFacts& facts = m_forest->promises()[row.promise.index()];
     const QString kind = QString::fromUtf8(event::nameOf(facts.kind).data());
     if (row.isPromise) {
         return tr("Promise P%1 (%2) of %3").arg(row.promise.value).arg(kind, label(facts.start));
     }
-    const BranchFacts* branch = m_forest.branchOf(row);
+    const BranchFacts* branch = m_forest->branchOf(row);
     const bool hasEnd = branch != nullptr && branch->searchEnd.isValid();
     return hasEnd ? tr("The search ended at %1").arg(label(branch->searchEnd)) : QString();
 }
@@ -179,7 +179,7 @@ QVariant PromiseTreeModel::data(const QModelIndex& index, int role) const
         return {};
     }
     const PromiseRow& row = *rowAt(index);
-    const PromiseRowState state = m_forest.stateOf(row, m_position);
+    const PromiseRowState state = m_forest->stateOf(row, m_position);
     switch (role) {
     case Qt::DisplayRole:
         switch (index.column()) {

@@ -30,7 +30,7 @@ public:
     /// The cursor moved: tells which rows changed.
     void setPosition(std::uint64_t position);
 
-    [[nodiscard]] const PromiseForest& forest() const { return m_forest; }
+    [[nodiscard]] const PromiseForest& forest() const { return *m_forest; }
     [[nodiscard]] std::uint64_t position() const { return m_position; }
     [[nodiscard]] QModelIndex indexOf(base::PromiseId promise) const;
     [[nodiscard]] static const PromiseRow* rowAt(const QModelIndex& index);
@@ -56,7 +56,7 @@ private:
 
     const RunModel& m_model;
     std::shared_ptr<const trace::Run> m_run; ///< the run of the forest, whatever the window shows by now
-    PromiseForest m_forest;
+    std::shared_ptr<const PromiseForest> m_forest = std::make_shared<const PromiseForest>();
     std::uint64_t m_position = 0;
 };
 

@@ -21,7 +21,7 @@ WhyView::WhyView(RunModel& model, Cursor& cursor, Selection& selection, QWidget*
 
 SelectedThing WhyView::subjectThing() const
 {
-    const auto isKnown = [&](base::PromiseId promise) { return m_forest.rowOf(promise) != nullptr; };
+    const auto isKnown = [&](base::PromiseId promise) { return m_forest->rowOf(promise) != nullptr; };
     if (const auto promise = selection().promise(); promise && isKnown(*promise)) {
         return *promise;
     }
@@ -45,7 +45,7 @@ bool WhyView::canShow(const SelectedThing& thing) const
 void WhyView::refresh(Changes changes)
 {
     if (changes.testFlag(Change::Run)) {
-        m_forest = PromiseForest(model().run());
+        m_forest = model().derived<PromiseForest>();
     }
     const SelectedThing thing = subjectThing();
     if (std::holds_alternative<std::monostate>(thing)) {
@@ -53,7 +53,7 @@ void WhyView::refresh(Changes changes)
         return;
     }
     const auto* promise = std::get_if<base::PromiseId>(&thing);
-    const PromiseStory story = promise != nullptr ? promiseStory(model(), m_forest, *promise)
+    const PromiseStory story = promise != nullptr ? promiseStory(model(), *m_forest, *promise)
                                                   : nodeStory(model(), std::get<base::NodeId>(thing));
     const auto visit = [&](const std::optional<std::uint64_t>& position) {
         return position ? countText(std::int64_t{model().run().visitOf(*position - 1)} + 1) : QString();

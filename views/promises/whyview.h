@@ -36,7 +36,7 @@ private:
     /// What the pane is about: the selection, else the promise that waits and was opened last, else the current node.
     [[nodiscard]] SelectedThing subjectThing() const;
 
-    PromiseForest m_forest;
+    std::shared_ptr<const PromiseForest> m_forest = std::make_shared<const PromiseForest>();
     WhyPane* m_pane = nullptr;
 };
 

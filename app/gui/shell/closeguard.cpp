@@ -4,19 +4,29 @@
 #include <QTimer>
 #include <QWidget>
 
+#include <utility>
+
 namespace retro::app
 {
 
-CloseGuard::CloseGuard(QWidget& window) : QObject(&window), m_window(window)
+CloseGuard::CloseGuard(QWidget& window, std::function<bool()> isWriting)
+    : QObject(&window), m_window(window), m_isWriting(std::move(isWriting))
 {
     m_patience = new QTimer(this);
     m_patience->setSingleShot(true);
     m_patience->setInterval(kPatienceMilliseconds);
-    connect(m_patience, &QTimer::timeout, this, [this] {
-        qWarning("The job did not stop within %d ms; leaving it behind.", kPatienceMilliseconds);
-        finish();
-        emit abandoned();
-    });
+    connect(m_patience, &QTimer::timeout, this, &CloseGuard::giveUp);
+}
+
+void CloseGuard::giveUp()
+{
+    if (m_isWriting && m_isWriting()) {
+        m_patience->start();
+        return;
+    }
+    qWarning("The job did not stop within %d ms; leaving it behind.", kPatienceMilliseconds);
+    finish();
+    emit abandoned();
 }
 
 bool CloseGuard::mayClose(bool isBusy)

@@ -3,6 +3,8 @@
 
 #include <QObject>
 
+#include <functional>
+
 class QTimer;
 class QWidget;
 
@@ -10,7 +12,8 @@ namespace retro::app
 {
 
 /// Closes a window that still has a job: it goes from the screen at once, and is closed for good when the job has
-/// stopped, or when it has not within two seconds. The window asks mayClose() in its closeEvent. GUI thread.
+/// stopped, or when it has not within two seconds and writes no file. The window asks mayClose() in its closeEvent. GUI
+/// thread.
 class CloseGuard final : public QObject
 {
     Q_OBJECT
@@ -18,7 +21,8 @@ class CloseGuard final : public QObject
 public:
     static constexpr int kPatienceMilliseconds = 2000;
 
-    explicit CloseGuard(QWidget& window);
+    /// `isWriting` tells whether a file is being written: nobody is left behind then, whatever time it takes.
+    explicit CloseGuard(QWidget& window, std::function<bool()> isWriting = {});
 
     /// True when the window may go now; else it was hidden and closes later.
     [[nodiscard]] bool mayClose(bool isBusy);
@@ -30,9 +34,11 @@ signals:
     void abandoned();
 
 private:
+    void giveUp();
     void finish();
 
     QWidget& m_window;
+    std::function<bool()> m_isWriting;
     QTimer* m_patience = nullptr;
     bool m_isClosing = false;
     bool m_isOver = false;

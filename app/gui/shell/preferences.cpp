@@ -7,6 +7,7 @@
 #include "views/common/motion.h"
 
 #include <QApplication>
+#include <QMainWindow>
 #include <QSettings>
 
 #include <algorithm>
@@ -95,6 +96,13 @@ void Preferences::setMotionReduced(bool isReduced)
     for (const Qt::UIEffect effect : {Qt::UI_AnimateMenu, Qt::UI_FadeMenu, Qt::UI_AnimateCombo, Qt::UI_AnimateTooltip,
                                       Qt::UI_FadeTooltip, Qt::UI_AnimateToolBox}) {
         QApplication::setEffectEnabled(effect, !isReduced);
+    }
+    static const int kFlashTime = QApplication::cursorFlashTime(); // as the desktop has it
+    QApplication::setCursorFlashTime(isReduced ? 0 : kFlashTime);
+    for (Workspace* space : m_spaces) {
+        if (auto* window = qobject_cast<QMainWindow*>(space->window())) {
+            window->setAnimated(!isReduced);
+        }
     }
     write();
     emit changed();

@@ -13,18 +13,12 @@
 #include <QTabWidget>
 #include <QVBoxLayout>
 
-#include <array>
 #include <cmath>
 
 namespace retro::app
 {
 
 using views::fonts::px;
-
-namespace
-{
-constexpr std::array kPercents{80, 90, 100, 110, 125, 150, 175, 200};
-}
 
 PreferencesDialog::PreferencesDialog(views::ActionRegistry& actions, Preferences& preferences, QWidget* parent)
     : QDialog(parent), m_preferences(preferences)
@@ -86,7 +80,7 @@ void PreferencesDialog::addTheme(QFormLayout& form)
 void PreferencesDialog::addTextSize(QFormLayout& form)
 {
     auto* size = new QComboBox(this);
-    for (const int percent : kPercents) {
+    for (const int percent : Settings::kTextPercents) {
         size->addItem(tr("%1 %").arg(percent), percent);
     }
     const int now = static_cast<int>(std::lround(m_preferences.settings().fontScale * 100));

@@ -3,8 +3,8 @@
 
 #include <QObject>
 
+#include "app/gui/runproblems.h"
 #include "app/gui/workspaces.h"
-#include "core/engine/loadmodel.h"
 #include "views/problems/problemlist.h"
 
 #include <QAbstractButton>
@@ -21,12 +21,6 @@ class ProblemsPanel;
 
 namespace retro::app
 {
-
-/// What may mislead in a model that was read: operators that cannot be run, one problem each up to a limit.
-[[nodiscard]] std::vector<views::Problem> problemsOf(const engine::LoadedModel& model);
-/// What may mislead in a run: nodes where relevance is unexplained or not finite, worst first, and promises that were
-/// not fulfilled.
-[[nodiscard]] std::vector<views::Problem> problemsOf(const trace::Run& run);
 
 /// Number of problems at the right end of the status bar; a click shows the list.
 class ProblemBadge final : public QAbstractButton
@@ -62,9 +56,9 @@ public:
     /// A job or a file operation went wrong.
     void addError(views::ProblemOrigin origin, const QString& what, const QString& remedy);
     /// Another model was read; what was said of the one before goes.
-    void takeModel(const engine::LoadedModel& model);
-    /// A run is there: errors of jobs before go.
-    void takeRun(const trace::Run& run);
+    void takeModel(std::vector<views::Problem> problems);
+    /// Another run is shown: errors of jobs before go.
+    void takeRun();
     /// Nothing is open any more.
     void clear();
 
@@ -73,6 +67,7 @@ private:
     void showList(bool isShown);
 
     QMainWindow& m_window;
+    const views::RunModel& m_model;
     views::ProblemList m_list;
     views::ProblemsPanel* m_panel = nullptr;
     QDockWidget* m_dock = nullptr;

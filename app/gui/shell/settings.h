@@ -9,6 +9,8 @@
 #include <QString>
 #include <QStringList>
 
+#include <array>
+
 class QSettings;
 
 namespace retro::app
@@ -19,6 +21,8 @@ struct Settings
 {
     static constexpr double kLeastFontScale = 0.8;
     static constexpr double kMostFontScale = 2;
+    /// Sizes that are offered.
+    static constexpr std::array kTextPercents{80, 90, 100, 110, 125, 150, 175, 200};
 
     views::ThemeChoice theme = views::ThemeChoice::System;
     bool hasHints = true;         ///< one sentence in every pane that says what it shows

@@ -12,6 +12,7 @@
 #include "app/gui/shell/preferencesdialog.h"
 #include "app/gui/shell/problemscontroller.h"
 #include "app/gui/shell/recentfiles.h"
+#include "app/gui/shell/settingsource.h"
 #include "app/gui/shell/shellactions.h"
 #include "app/gui/shell/welcomepage.h"
 #include "views/common/theme.h"
@@ -135,6 +136,7 @@ void Shell::saveLayouts()
     m_preferences->saveLayouts();
     if (m_store != nullptr) {
         m_store->setValue(kGeometry, m_window.saveGeometry());
+        m_store->sync(); // the process may end without destructors
     }
 }
 
@@ -147,6 +149,7 @@ void Shell::makePalette(const WorkspaceContext& context)
     m_palette->addSource(std::make_unique<views::VisitSource>(run));
     m_palette->addSource(std::make_unique<views::PromiseSource>(run));
     m_palette->addSource(std::make_unique<RecentSource>(*m_recent));
+    m_palette->addSource(std::make_unique<SettingSource>(*m_preferences));
     connect(&m_actions.at(QStringLiteral("view.palette")), &QAction::triggered, this, [this] { openPalette({}); });
     connect(&m_actions.at(QStringLiteral("file.openrecent")), &QAction::triggered, this,
             [this] { openPalette(QStringLiteral("~")); });

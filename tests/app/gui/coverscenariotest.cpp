@@ -73,7 +73,7 @@ private slots:
         openSample(window);
         action(window, "cover.brush").trigger();
         auto* pane = window.findChild<views::InputPane*>();
-        QTRY_VERIFY(pane->isVisible());
+        QTRY_VERIFY_WITH_TIMEOUT(pane->isVisible(), 30'000);
         const QRect tag = *window.model().input().tagBox;
         const auto at = [&](int x, int y) {
             const views::InputLayout layout = pane->layoutNow();

@@ -113,7 +113,7 @@ private slots:
         for (std::uint64_t position = 0; position < 12; ++position) {
             w.context.cursor.moveTo(position);
         }
-        QTRY_COMPARE(w.history->history().size(), before + 1);
+        QTRY_COMPARE_WITH_TIMEOUT(w.history->history().size(), before + 1, 30'000);
         w.press("go.historyback");
         w.press("go.historyforward");
         QCOMPARE(w.context.cursor.position(), std::uint64_t{11});

@@ -172,7 +172,7 @@ private slots:
         QVERIFY(!QFile::exists(card));
         window.actions().at("run.start").trigger();
         QVERIFY(settles(window));
-        QTRY_VERIFY(QFile::exists(card));
+        QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(card), 30'000);
         const auto kept = formats::readCard(card.toStdString());
         QVERIFY(kept.ok());
         QCOMPARE(QString::fromStdString(kept->composite), QStringLiteral("epsilon_gamma_box"));
@@ -235,17 +235,17 @@ private slots:
         window.open(model);
         QVERIFY(settles(window));
         choose(window, "Data", "zeros");
-        QTRY_VERIFY(runButton(window).isEnabled());
+        QTRY_VERIFY_WITH_TIMEOUT(runButton(window).isEnabled(), 30'000);
         views::Question question = panelOf(window).question();
         question.composite = rules;
         panelOf(window).setQuestion(question);
         choose(window, "Rules", rules);
-        QTRY_VERIFY(!runButton(window).isEnabled());
+        QTRY_VERIFY_WITH_TIMEOUT(!runButton(window).isEnabled(), 30'000);
         QVERIFY2(runButton(window).toolTip().contains("head/"), qPrintable(runButton(window).toolTip()));
         QVERIFY(says(window, {"dense", "head/"}));
         QCOMPARE(window.model().run().eventCount(), std::uint64_t{0});
         choose(window, "Rules", "epsilon");
-        QTRY_VERIFY(runButton(window).isEnabled());
+        QTRY_VERIFY_WITH_TIMEOUT(runButton(window).isEnabled(), 30'000);
     }
 };
 

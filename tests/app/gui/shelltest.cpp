@@ -115,6 +115,43 @@ private slots:
         QCOMPARE(window.actions().used().front(), QStringLiteral("window.engine"));
     }
 
+    void thePaletteHasTheSettings()
+    {
+        app::MainWindow window;
+        auto& palette = window.shell().palette();
+        const auto texts = [&](const QString& typed) {
+            palette.model().setText(typed);
+            QStringList found;
+            for (int row = 0; row < palette.model().rowCount(); ++row) {
+                const views::PaletteItem& item = palette.model().itemAt(row);
+                found << (item.detail.isEmpty() ? item.text : item.text + QLatin1Char('|') + item.detail);
+            }
+            return found;
+        };
+        app::Preferences& preferences = window.shell().preferences();
+        QVERIFY(texts(QStringLiteral(":")).size() > 10);
+        QCOMPARE(texts(QStringLiteral(":reduced")), (QStringList{"Reduced motion: on", "Reduced motion: off|now"}));
+        palette.model().itemAt(0).run(false);
+        QVERIFY(preferences.settings().isMotionReduced);
+        QVERIFY(!window.isAnimated());
+        QCOMPARE(QApplication::cursorFlashTime(), 0);
+        QCOMPARE(texts(QStringLiteral(":reduced")), (QStringList{"Reduced motion: on|now", "Reduced motion: off"}));
+        palette.model().itemAt(1).run(false);
+        QVERIFY(!preferences.settings().isMotionReduced);
+        QVERIFY(window.isAnimated());
+        QVERIFY(QApplication::cursorFlashTime() > 0);
+        QCOMPARE(texts(QStringLiteral(":dark")).size(), 1);
+        palette.model().itemAt(0).run(false);
+        QVERIFY(views::theme().isDark());
+        QVERIFY(texts(QStringLiteral(":colours")).contains(QStringLiteral("Colours: dark|now")));
+        QCOMPARE(texts(QStringLiteral(":125")).size(), 1);
+        palette.model().itemAt(0).run(false);
+        QCOMPARE(preferences.settings().fontScale, 1.25);
+        QVERIFY(texts(QStringLiteral("reduced motion: on")).isEmpty()); // only with the sign
+        preferences.setFontScale(1);
+        preferences.setTheme(views::ThemeChoice::Light);
+    }
+
     void panesByNumber()
     {
         app::MainWindow window;
@@ -161,7 +198,7 @@ private slots:
         window.resize(1600, 1000);
         auto* field = window.menuBar()->findChild<app::CommandField*>();
         QVERIFY(field != nullptr);
-        QTRY_VERIFY(field->isVisible());
+        QTRY_VERIFY_WITH_TIMEOUT(field->isVisible(), 30'000);
         QTest::mouseClick(field, Qt::LeftButton);
         QVERIFY(window.shell().palette().isVisible());
         QTest::keyClick(&window.shell().palette().field(), Qt::Key_Escape);

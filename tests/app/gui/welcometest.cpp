@@ -211,7 +211,7 @@ private slots:
         QVERIFY(window.isHidden()); // at once
         QVERIFY(settles(window));
         QCOMPARE(abandoned.count(), 0);
-        QVERIFY(window.closing().mayClose(true)); // it was let go
+        QTRY_VERIFY_WITH_TIMEOUT(window.closing().mayClose(true), kPatience); // it was let go
     }
 
     void nobodyWaitsForAJobThatDoesNotStop()

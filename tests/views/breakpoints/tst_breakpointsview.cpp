@@ -45,7 +45,7 @@ private slots:
         QVERIFY(context.list.add(QStringLiteral("op Conv")).ok()); // there already
         QVERIFY(!context.list.add(QStringLiteral("op Nothing")).ok());
         QCOMPARE(context.list.entries().size(), std::size_t{1});
-        QTRY_COMPARE(context.list.entries()[0].stops.size(), std::size_t{3});
+        QTRY_COMPARE_WITH_TIMEOUT(context.list.entries()[0].stops.size(), std::size_t{3}, 30'000);
         QCOMPARE(context.list.stops(), context.list.entries()[0].stops);
         context.list.setEnabled(0, false);
         QVERIFY(context.list.active().empty());
@@ -98,7 +98,8 @@ private slots:
         const QModelIndex first = items.index(0, BreakpointModel::ConditionColumn);
         QCOMPARE(first.data().toString(), QStringLiteral("when any Conv is visited"));
         QCOMPARE(first.data(Qt::EditRole).toString(), QStringLiteral("op Conv"));
-        QTRY_COMPARE(items.index(0, BreakpointModel::HitsColumn).data().toString(), QStringLiteral("3"));
+        QTRY_COMPARE_WITH_TIMEOUT(items.index(0, BreakpointModel::HitsColumn).data().toString(), QStringLiteral("3"),
+                                  30'000);
         items.setPosition(context.list.entries()[0].stops.front());
         QVERIFY(first.data(BreakpointModel::IsHereRole).toBool());
         const QSignalSpy refused(&items, &BreakpointModel::refused);
@@ -118,7 +119,7 @@ private slots:
         view.resize(330, 220);
         view.show();
         view.activateWindow();
-        QVERIFY(QTest::qWaitForWindowActive(&view));
+        QVERIFY(QTest::qWaitForWindowActive(&view, 30'000));
         view.flush();
         auto* line = view.findChild<QLineEdit*>();
         line->setText(QStringLiteral("op Conv"));
@@ -156,7 +157,8 @@ private slots:
         QCOMPARE(editor->text(), QStringLiteral("node stem/relu1"));
         editor->setText(QStringLiteral("node stem/relu1 in search"));
         QTest::keyClick(editor, Qt::Key_Return);
-        QTRY_COMPARE(context.list.entries()[0].condition, QStringLiteral("node stem/relu1 in search"));
+        QTRY_COMPARE_WITH_TIMEOUT(context.list.entries()[0].condition, QStringLiteral("node stem/relu1 in search"),
+                                  30'000);
         QCOMPARE(context.list.entries()[0].found->only, event::Mode::Search);
     }
 
@@ -166,7 +168,7 @@ private slots:
         context.showTinyRun();
         context.list.restore({QStringLiteral("op Conv"), QStringLiteral("off promise opened"),
                               QStringLiteral("node elsewhere"), QStringLiteral("violation 0.0001")});
-        QTRY_COMPARE(context.list.entries()[0].stops.size(), std::size_t{3});
+        QTRY_COMPARE_WITH_TIMEOUT(context.list.entries()[0].stops.size(), std::size_t{3}, 30'000);
         BreakpointsView view(context.model, context.cursor, context.selection, context.list);
         for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark}) {
             const QImage image = tests::grab(view, {330, 220}, kind, QStringLiteral("breakpoints"));

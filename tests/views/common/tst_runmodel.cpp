@@ -135,7 +135,7 @@ private slots:
         context.cursor.moveTo(4);
         context.selection.selectNode(base::NodeId(std::uint32_t{1}));
         QCOMPARE(view.refreshes, 1);
-        QTRY_COMPARE(view.refreshes, 2);
+        QTRY_COMPARE_WITH_TIMEOUT(view.refreshes, 2, 30'000);
         QCOMPARE(view.last, Changes(Change::State | Change::Selection));
         view.hide();
         context.cursor.moveTo(9);

@@ -199,15 +199,15 @@ private slots:
         const int line = title->height();
         QCOMPARE(hint->shownLines(), QStringList{sentence});
         dock.resize(220, 200);
-        QTRY_VERIFY(title->height() > line);
+        QTRY_VERIFY_WITH_TIMEOUT(title->height() > line, 30'000);
         QCOMPARE(hint->shownLines().size(), 2);
         QCOMPARE(hint->shownLines().join(QLatin1Char(' ')), sentence);
         QVERIFY(hint->height() >= 2 * QFontMetrics(hint->font()).height());
         dock.resize(700, 200);
-        QTRY_COMPARE(title->height(), line);
+        QTRY_COMPARE_WITH_TIMEOUT(title->height(), line, 30'000);
         title->setHint(sentence.repeated(5)); // more than two lines end in …
         dock.resize(220, 200);
-        QTRY_VERIFY(hint->shownLines().last().endsWith(QChar(0x2026)));
+        QTRY_VERIFY_WITH_TIMEOUT(hint->shownLines().last().endsWith(QChar(0x2026)), 30'000);
     }
 
     void emptyStates_data() { both_data(); }
@@ -225,7 +225,7 @@ private slots:
         QCOMPARE(activated.count(), 1);
         state.showLoading(QStringLiteral("Reading the model"), 0.4);
         QVERIFY(!button->isVisible());
-        QTRY_VERIFY(button->isVisible());
+        QTRY_VERIFY_WITH_TIMEOUT(button->isVisible(), 30'000);
         const QImage loading = retro::tests::grab(state, {360, 200}, kind, QStringLiteral("state-loading"));
         QTest::mouseClick(button, Qt::LeftButton);
         QCOMPARE(cancelled.count(), 1);

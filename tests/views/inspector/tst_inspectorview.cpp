@@ -104,6 +104,32 @@ private slots:
         }
     }
 
+    void largeTensorsAreReadAside()
+    {
+        const views::RunHandle tiny = tests::makeTinyRun();
+        auto run = std::make_shared<trace::Run>(*tiny.run);
+        std::vector<float> values(1 << 19, 1.0F);
+        values[7] = 3;
+        const auto count = static_cast<std::int64_t>(values.size());
+        run->values[run->graph->inputs()[0].index()] = tensor::Tensor::of<float>({1, count}, values);
+        auto timeline = trace::Timeline::open(run);
+        QVERIFY(timeline.ok());
+        tests::ViewContext context;
+        context.model.setRun({run, std::make_shared<trace::Timeline>(std::move(timeline).value())});
+        InspectorView view(context.model, context.cursor, context.selection);
+        view.setTab(InspectorView::Tab::Value);
+        context.selection.selectNode(base::NodeId(std::uint32_t{tests::kImage}));
+        view.flush();
+        QVERIFY(view.isComputing());
+        const auto* stats = view.findChild<StatsPane*>();
+        QVERIFY(stats->accessibleDescription().isEmpty());
+        QTRY_VERIFY_WITH_TIMEOUT(!view.isComputing(), 30'000);
+        QVERIFY2(stats->accessibleDescription().contains(QLatin1String("maximum 3")),
+                 qPrintable(stats->accessibleDescription()));
+        view.setTab(InspectorView::Tab::Relevance); // a small tensor, at once
+        QVERIFY(!view.isComputing());
+    }
+
     void slicePictureFits()
     {
         Plane plane{100, 10, std::vector<double>(1000)};

@@ -105,6 +105,9 @@ private slots:
         QCOMPARE(nextNonFinite(tensor, 9), std::optional<std::int64_t>(3));
         QCOMPARE(largestElement(tensor), std::optional<std::int64_t>(5));
         QVERIFY(!nextNonFinite(counting({2, 2}), -1).has_value());
+        std::stop_source stop;
+        stop.request_stop();
+        QVERIFY(!largestElement(tensor, stop.get_token()).has_value());
     }
 
     void modelShowsTheCut()
@@ -145,7 +148,8 @@ private slots:
         context.selection.selectNode(base::NodeId(std::uint32_t{tests::kConv2}));
         view.flush();
         QCOMPARE(view.items().rowCount(), tests::kTinySide);
-        QVERIFY(view.goToLargest());
+        view.goToLargest();
+        QTRY_VERIFY_WITH_TIMEOUT(!view.isSearching(), 30'000);
         auto* table = view.findChild<QTableView*>();
         const QModelIndex here = table->currentIndex();
         const double largest =
@@ -153,7 +157,16 @@ private slots:
         for (std::int64_t i = 0; i < view.items().tensor().size(); ++i) {
             QVERIFY(std::abs(view.items().tensor().at(i)) <= largest);
         }
-        QVERIFY(!view.goToNonFinite());
+        QVERIFY(here.isValid());
+        view.goToNonFinite();
+        QTRY_VERIFY_WITH_TIMEOUT(!view.isSearching(), 30'000);
+        QCOMPARE(table->currentIndex(), here); // there is none
+        view.goToNonFinite();
+        context.cursor.moveTo(0); // what is looked for is gone
+        view.flush();
+        QVERIFY(!view.isSearching());
+        context.cursor.moveTo(context.cursor.end());
+        view.flush();
         table->clearSelection();
         QCOMPARE(view.copiedText().count(QLatin1Char('\n')), tests::kTinySide);
         context.cursor.moveTo(0);

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/gui/runproblems.h"
+
+#include "app/gui/shell/problemscontroller.h"
+#include "core/ops/registry.h"
+#include "core/trace/ledgersummary.h"
+#include "views/common/numbertext.h"
+
+#include <cmath>
+
+namespace retro::app
+{
+
+namespace
+{
+
+using views::Problem;
+using views::ProblemOrigin;
+using views::Severity;
+
+/// More of one kind are counted in a last line.
+constexpr std::size_t kMost = 50;
+/// Share of what arrived at a node; the graph marks the same nodes with ✕.
+constexpr double kUnexplained = 1e-6;
+
+void addRest(std::vector<Problem>& problems, std::size_t left, ProblemOrigin origin)
+{
+    if (left > 0) {
+        problems.push_back({Severity::Warning, origin, ProblemsController::tr("And %1 more of this kind.").arg(left)});
+    }
+}
+
+double unexplainedShare(const trace::NodeBalance& balance)
+{
+    return balance.magnitude > 0 ? std::abs(balance.unexplained) / balance.magnitude : std::abs(balance.unexplained);
+}
+
+std::optional<Problem> problemOf(const trace::NodeBalance& balance)
+{
+    Problem problem{Severity::Warning, ProblemOrigin::Run};
+    problem.node = balance.node;
+    if (!std::isfinite(balance.arrived) || !std::isfinite(balance.handedOn)) {
+        problem.severity = Severity::Error;
+        problem.what = ProblemsController::tr("Relevance is not a finite number here.");
+        problem.remedy = ProblemsController::tr("Look at the values of this layer; a larger epsilon often helps.");
+        return problem;
+    }
+    if (unexplainedShare(balance) <= kUnexplained) {
+        return std::nullopt;
+    }
+    problem.what = ProblemsController::tr("%1 % of the relevance that arrived is unexplained.")
+                       .arg(views::fixedText(unexplainedShare(balance) * 100, 4));
+    problem.remedy = ProblemsController::tr("Compare the rule of this layer in the inspector with what it should be.");
+    return problem;
+}
+
+std::size_t openPromises(const trace::Run& run)
+{
+    std::size_t opened = 0;
+    std::size_t completed = 0;
+    for (const trace::Event& e : run.events) {
+        opened += e.kind == event::EventKind::NewPromise ? 1 : 0;
+        completed += e.kind == event::EventKind::Complete ? 1 : 0;
+    }
+    return opened - std::min(opened, completed);
+}
+
+} // namespace
+
+std::vector<Problem> problemsOf(const engine::LoadedModel& model)
+{
+    std::vector<Problem> problems;
+    const auto missing = ops::unsupported(*model.graph());
+    for (const ops::UnsupportedNode& node : missing) {
+        if (problems.size() == kMost) {
+            break;
+        }
+        Problem problem{Severity::Error, ProblemOrigin::Model};
+        problem.what =
+            ProblemsController::tr("%1 cannot be run: %2")
+                .arg(QString::fromStdString(model.graph()->labelOf(node.node)), QString::fromStdString(node.reason));
+        problem.remedy = ProblemsController::tr("The graph can be looked at; the model cannot be explained.");
+        problem.node = node.node;
+        problems.push_back(std::move(problem));
+    }
+    addRest(problems, missing.size() - problems.size(), ProblemOrigin::Model);
+    return problems;
+}
+
+std::vector<Problem> problemsOf(const trace::Run& run)
+{
+    std::vector<Problem> problems;
+    std::size_t left = 0;
+    for (const trace::NodeBalance& balance : trace::summarise(run).nodes) {
+        auto problem = problemOf(balance);
+        if (problem && problems.size() < kMost) {
+            problems.push_back(std::move(*problem));
+        } else if (problem) {
+            ++left;
+        }
+    }
+    addRest(problems, left, ProblemOrigin::Run);
+    if (const std::size_t open = openPromises(run); open > 0) {
+        problems.push_back({Severity::Warning, ProblemOrigin::Run,
+                            ProblemsController::tr("%1 promises were not fulfilled by the end of the run.").arg(open),
+                            ProblemsController::tr("The promise list says what each one waits for.")});
+    }
+    return problems;
+}
+
+} // namespace retro::app
