@@ -101,7 +101,8 @@ private slots:
         process.start(program(), QStringList());
         QVERIFY(process.waitForStarted());
         QByteArray limit;
-        QTRY_VERIFY((limit = limitOf(process.processId())).contains("1073741824")); // set as the first thing it does
+        QTRY_VERIFY_WITH_TIMEOUT((limit = limitOf(process.processId())).contains("1073741824"),
+                                 30'000); // set as the first thing it does
         process.closeWriteChannel();
         QVERIFY(process.waitForFinished());
         QVERIFY(process.exitCode() != 0); // an empty input is no graph

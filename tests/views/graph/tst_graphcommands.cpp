@@ -207,7 +207,7 @@ private slots:
         const auto shown = [&] { return box->isVisible() + words->isVisible() + percentage->isVisible(); };
         title.resize(900, 40);
         title.show();
-        QTRY_COMPARE(shown(), 3);
+        QTRY_COMPARE_WITH_TIMEOUT(shown(), 3, 30'000);
         int before = 3;
         for (int width = 900; width > title.minimumSizeHint().width(); width -= 5) {
             title.resize(width, 40);
@@ -215,7 +215,7 @@ private slots:
             QVERIFY(shown() <= before);
             QVERIFY(box->isVisible() || !words->isVisible());
             QVERIFY(percentage->isVisible() || !box->isVisible());
-            QTRY_VERIFY(tools->width() >= tools->sizeHint().width());
+            QTRY_VERIFY_WITH_TIMEOUT(tools->width() >= tools->sizeHint().width(), 30'000);
             before = shown();
         }
         QCOMPARE(before, 0);
@@ -223,7 +223,7 @@ private slots:
             QVERIFY(button->isVisible());
         }
         title.resize(900, 40);
-        QTRY_COMPARE(shown(), 3);
+        QTRY_COMPARE_WITH_TIMEOUT(shown(), 3, 30'000);
     }
 
     void likeGroupsOpenTogether()

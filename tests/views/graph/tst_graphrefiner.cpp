@@ -22,7 +22,7 @@ using layout::Index;
 namespace
 {
 
-constexpr int kPatience = 20'000;
+constexpr int kPatience = 60'000;
 
 std::shared_ptr<const GraphScene> openScene(const RunHandle& handle)
 {

@@ -122,7 +122,7 @@ private slots:
         view.show();
         view.flush();
         const auto* canvas = view.findChild<HeatmapCanvas*>();
-        QTRY_VERIFY(canvas->height() >= 96 * 6 + 3);
+        QTRY_VERIFY_WITH_TIMEOUT(canvas->height() >= 96 * 6 + 3, 30'000);
         HeatmapFigure figure = canvas->figure();
         figure.plane = {96, 96, std::vector<double>(96 * 96, 0.028)};
         QCOMPARE(placeFigure(figure, {}, QRectF(3, 1, canvas->width() - 6, canvas->height() - 3)).pixel, 6.0);
@@ -189,12 +189,12 @@ private slots:
         const auto* keep = view.findChild<QCheckBox*>();
         view.resize(900, 400);
         view.show();
-        QVERIFY(QTest::qWaitForWindowExposed(&view));
+        QVERIFY(QTest::qWaitForWindowExposed(&view, 30'000));
         QVERIFY(keep->isVisible());
         view.resize(320, 400);
-        QTRY_VERIFY(!keep->isVisible());
+        QTRY_VERIFY_WITH_TIMEOUT(!keep->isVisible(), 30'000);
         view.resize(900, 400);
-        QTRY_VERIFY(keep->isVisible());
+        QTRY_VERIFY_WITH_TIMEOUT(keep->isVisible(), 30'000);
     }
 
     void whatStepsAsideIsInAMenuAndNothingIsSqueezed()

@@ -89,7 +89,7 @@ private slots:
         LayersView view(context.model, context.cursor, context.selection);
         view.resize(600, 150);
         view.show();
-        QVERIFY(QTest::qWaitForWindowExposed(&view));
+        QVERIFY(QTest::qWaitForWindowExposed(&view, 30'000));
         auto* strip = view.findChild<LayerStrip*>();
         QCOMPARE(strip->arrived(), 4);
         QTest::mouseClick(strip, Qt::LeftButton, {}, {30, 40});

@@ -80,10 +80,10 @@ private slots:
         view.show();
         view.flush();
         QTest::keyClicks(view.findChild<QLineEdit*>(), QStringLiteral("kind:visit"));
-        QTRY_COMPARE(view.items().rowCount(), static_cast<int>(tests::kTinyVisits));
+        QTRY_COMPARE_WITH_TIMEOUT(view.items().rowCount(), static_cast<int>(tests::kTinyVisits), 30'000);
         QCOMPARE(view.message(), QStringLiteral("10 of %1 events").arg(context.model.run().eventCount()));
         view.setFilter(QStringLiteral("colour:red"));
-        QTRY_VERIFY(!view.isFiltering());
+        QTRY_VERIFY_WITH_TIMEOUT(!view.isFiltering(), 30'000);
         QCOMPARE(view.items().rowCount(), static_cast<int>(tests::kTinyVisits));
         view.setFilter({});
         QCOMPARE(view.items().rowCount(), static_cast<int>(context.model.run().eventCount()));

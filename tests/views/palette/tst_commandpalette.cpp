@@ -128,7 +128,7 @@ private slots:
     {
         Window w;
         w.context.showTinyRun();
-        QVERIFY(QTest::qWaitForWindowActive(&w.window));
+        QVERIFY(QTest::qWaitForWindowActive(&w.window, 30'000));
         w.palette->open();
         QVERIFY(w.palette->isVisible());
         QVERIFY(w.palette->field().hasFocus());
@@ -183,7 +183,7 @@ private slots:
     void aClickElsewhereCloses()
     {
         Window w;
-        QVERIFY(QTest::qWaitForWindowActive(&w.window));
+        QVERIFY(QTest::qWaitForWindowActive(&w.window, 30'000));
         w.palette->open();
         QTest::mouseClick(w.field, Qt::LeftButton);
         w.field->setFocus(Qt::MouseFocusReason);
@@ -197,7 +197,7 @@ private slots:
         w.palette->open();
         QVERIFY(w.window.rect().contains(w.palette->geometry()));
         w.window.resize(320, 200);
-        QTRY_VERIFY(w.window.rect().contains(w.palette->geometry()));
+        QTRY_VERIFY_WITH_TIMEOUT(w.window.rect().contains(w.palette->geometry()), 30'000);
     }
 };
 

@@ -139,7 +139,7 @@ private slots:
         PromisesView view(context.model, context.cursor, context.selection);
         view.resize(330, 420);
         view.show();
-        QVERIFY(QTest::qWaitForWindowExposed(&view));
+        QVERIFY(QTest::qWaitForWindowExposed(&view, 30'000));
         auto* tree = view.findChild<QTreeView*>();
         tree->setCurrentIndex(tree->model()->index(0, 0));
         QCOMPARE(context.selection.promise(), std::optional(kFirst));

@@ -113,7 +113,7 @@ private slots:
         QCOMPARE(count(views::MarkKind::Fulfilled), 2);
         QCOMPARE(count(views::MarkKind::Violation), 0);
         QVERIFY(list.add(QStringLiteral("op Gemm")).ok());
-        QTRY_COMPARE(count(views::MarkKind::Breakpoint), 1);
+        QTRY_COMPARE_WITH_TIMEOUT(count(views::MarkKind::Breakpoint), 1, 30'000);
         view.setBookmarks({tests::endOfVisit(context.model, 8)});
         QCOMPARE(count(views::MarkKind::Bookmark), 1);
         const auto tracks = views::layoutTracks(view.pane().width(), view.pane().height(), views::fonts::scale());
@@ -123,7 +123,7 @@ private slots:
         QTest::mouseClick(&view.pane(), Qt::LeftButton, {}, at.toPoint());
         QCOMPARE(context.cursor.position(), list.stops().front());
         list.clear();
-        QTRY_COMPARE(count(views::MarkKind::Breakpoint), 0);
+        QTRY_COMPARE_WITH_TIMEOUT(count(views::MarkKind::Breakpoint), 0, 30'000);
     }
 
     void frontierNamesItsMembers()
@@ -147,7 +147,7 @@ private slots:
         view.show();
         view.flush();
         const QPointF name(5, 60);
-        QTRY_VERIFY(view.pane().hiddenTracks().isEmpty());
+        QTRY_VERIFY_WITH_TIMEOUT(view.pane().hiddenTracks().isEmpty(), 30'000);
         QVERIFY(view.pane().tipAt(name).isEmpty());
         const QString usual = view.subject();
         const QSignalSpy told(&view, &views::View::captionChanged);
