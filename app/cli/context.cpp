@@ -90,6 +90,8 @@ void ModelOptions::addModelTo(CLI::App& verb)
     verb.add_option("MODEL", model, "Model file (.onnx, or graph JSON .json)")->required();
     verb.add_flag("--no-fold", noFold, "Do not fold constants");
     verb.add_flag("--no-merge-batchnorm", noMerge, "Do not merge BatchNormalization into the layer before it");
+    verb.add_option("--no-rewrite", switchedOff, "Do not apply this rewrite (docs/rewrites.md); all for none at all")
+        ->allow_extra_args(false);
 }
 
 void ModelOptions::addTo(CLI::App& verb)
@@ -106,8 +108,9 @@ void ModelOptions::addTo(CLI::App& verb)
 Result<engine::LoadedModelPointer> ModelOptions::load() const
 {
     rewrite::RewriteOptions rewrites;
-    rewrites.foldConstants = !noFold;
-    rewrites.mergeBatchNorm = !noMerge;
+    RETRO_CHECK(rewrite::switchOff(rewrites, switchedOff));
+    rewrites.foldConstants = rewrites.foldConstants && !noFold;
+    rewrites.mergeBatchNorm = rewrites.mergeBatchNorm && !noMerge;
     return engine::loadModel(model, rewrites);
 }
 

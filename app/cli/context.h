@@ -55,6 +55,7 @@ struct ModelOptions
     std::string layout;
     bool noFold = false;
     bool noMerge = false;
+    std::vector<std::string> switchedOff; ///< rewrites by name
 
     void addTo(CLI::App& verb);
     /// Only MODEL and the rewrite switches.

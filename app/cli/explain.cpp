@@ -4,6 +4,7 @@
 #include "app/common/heatmapfile.h"
 #include "core/base/file.h"
 #include "core/engine/results.h"
+#include "core/ops/algebra.h"
 #include "core/trace/runfile.h"
 
 #include <fmt/format.h>
@@ -30,6 +31,7 @@ struct ExplainOptions
     std::string runFile;
     std::string image;
     std::string colormap = "relevance";
+    std::vector<std::string> open;
     bool overlay = false;
     bool rules = false;
 };
@@ -102,6 +104,19 @@ void sayResult(const Context& context, const engine::LoadedModel& model, const e
                             result.secondsBind, result.secondsForward, result.secondsRelevance));
 }
 
+void sayOpened(const Context& context, const std::vector<engine::OpenedFused>& opened)
+{
+    for (const engine::OpenedFused& one : opened) {
+        context.say(fmt::format("inside {}", one.node));
+        for (const lrp::OpenedValue& value : one.opened.values) {
+            if (value.relevance.isValid()) {
+                context.say(fmt::format("  {:<40} {:+.6g}{}", value.name, ops::algebra::sum(value.relevance),
+                                        value.isOperand ? "  (operand)" : ""));
+            }
+        }
+    }
+}
+
 Result<void> writeImage(const ExplainOptions& options, const engine::LoadedModel& model,
                         const engine::ExplainRequest& request, const engine::ExplainResult& result)
 {
@@ -138,7 +153,8 @@ Result<void> explainModel(const Context& context, const ExplainOptions& options)
             "explain needs --output-dir DIR for the relevance files (or --rules, which runs nothing)");
     }
     RETRO_TRY(const engine::ExplainResult result, engine::explain(*model, request, {}, context.progress()));
-    RETRO_CHECK(engine::writeExplanation(options.outputFolder, *model, request, result));
+    RETRO_TRY(const std::vector<engine::OpenedFused> opened, engine::openFused(*model, request, result, options.open));
+    RETRO_CHECK(engine::writeExplanation(options.outputFolder, *model, request, result, opened));
     if (!options.runFile.empty()) {
         RETRO_CHECK(trace::writeRun(options.runFile, *result.run));
     }
@@ -149,6 +165,7 @@ Result<void> explainModel(const Context& context, const ExplainOptions& options)
         context.answer(engine::summaryJson(*model, request, result));
     } else {
         sayResult(context, *model, result);
+        sayOpened(context, opened);
     }
     return {};
 }
@@ -176,6 +193,10 @@ void addExplain(CLI::App& program, Context& context)
     verb->add_option("--image", options->image, "Also draw the heatmap: .png, .svg or .pdf");
     verb->add_option("--colormap", options->colormap,
                      "relevance (default), gray, hot, bwr, coldnhot, seismic, …, or hex stops");
+    verb->add_option(
+            "--open", options->open,
+            "Also carry relevance through the members of this fused node (docs/rewrites.md); all for every one")
+        ->allow_extra_args(false);
     verb->add_flag("--overlay", options->overlay, "Draw the heatmap over the input picture");
     verb->add_flag("--rules", options->rules,
                    "Print node by node which rule it gets and which matcher chose it; runs nothing");

@@ -2,6 +2,7 @@
 #include "core/engine/results.h"
 
 #include "core/base/file.h"
+#include "core/ops/algebra.h"
 #include "core/tensor/npy.h"
 
 #include <nlohmann/json.hpp>
@@ -50,19 +51,72 @@ ordered_json targetJson(const LoadedModel& model, const ExplainResult& result)
     return targets;
 }
 
+/// Names that no two share: a second "a" is "a~2".
+class UniqueNames
+{
+public:
+    std::string of(const std::string& name)
+    {
+        std::string stem = fileStem(name);
+        const int count = ++m_seen[stem];
+        return count == 1 ? stem : stem + "~" + std::to_string(count);
+    }
+
+private:
+    std::unordered_map<std::string, int> m_seen;
+};
+
+/// Writes the values of one opened node; says what it wrote.
+base::Result<ordered_json> writeOpened(const std::filesystem::path& folder, const std::string& subfolder,
+                                       const OpenedFused& one)
+{
+    RETRO_CHECK(base::makeFolder(folder / subfolder));
+    ordered_json members = ordered_json::array();
+    const graph::Graph& graph = one.opened.model->graph();
+    for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
+        const lrp::AssignedRule& rule = one.opened.rules[i];
+        members.push_back({{"node", graph.nodes()[i].name},
+                           {"operator", graph.nodes()[i].op},
+                           {"rule", rule.rule ? rule.rule->text() : "-"},
+                           {"matcher", rule.matcher}});
+    }
+    ordered_json values = ordered_json::array();
+    UniqueNames names;
+    for (const lrp::OpenedValue& value : one.opened.values) {
+        if (value.relevance.isValid()) {
+            const std::string file = subfolder + "/" + names.of(value.name) + ".npy";
+            RETRO_CHECK(tensor::writeNpy(folder / file, value.relevance));
+            values.push_back({{"value", value.name},
+                              {"operand", value.isOperand},
+                              {"relevance", ops::algebra::sum(value.relevance)},
+                              {"file", file}});
+        }
+    }
+    return ordered_json{{"node", one.node}, {"members", members}, {"values", values}};
+}
+
+base::Result<ordered_json> writeOpened(const std::filesystem::path& folder, const std::vector<OpenedFused>& opened)
+{
+    ordered_json all = ordered_json::array();
+    UniqueNames names;
+    for (const OpenedFused& one : opened) {
+        RETRO_TRY(ordered_json json, writeOpened(folder, "opened/" + names.of(one.node), one));
+        all.push_back(std::move(json));
+    }
+    return all;
+}
+
 const char* nameOf(EngineKind engine) { return engine == EngineKind::Oracle ? "oracle" : "promise"; }
 
 } // namespace
 
 std::vector<std::string> fileNames(const graph::Graph& graph)
 {
-    std::unordered_map<std::string, int> seen;
+    UniqueNames unique;
     std::vector<std::string> names;
     names.reserve(graph.valueCount());
     for (const graph::Value& value : graph.values()) {
-        std::string stem = fileStem(value.name);
-        const int count = ++seen[stem];
-        names.push_back(count == 1 ? stem : stem + "~" + std::to_string(count));
+        names.push_back(unique.of(value.name));
     }
     return names;
 }
@@ -100,7 +154,8 @@ ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request
 }
 
 base::Result<void> writeExplanation(const std::filesystem::path& folder, const LoadedModel& model,
-                                    const ExplainRequest& request, const ExplainResult& result)
+                                    const ExplainRequest& request, const ExplainResult& result,
+                                    const std::vector<OpenedFused>& opened)
 {
     const std::filesystem::path relevance = folder / "relevance";
     RETRO_CHECK(base::makeFolder(relevance));
@@ -110,7 +165,11 @@ base::Result<void> writeExplanation(const std::filesystem::path& folder, const L
             RETRO_CHECK(tensor::writeNpy(relevance / (names[i] + ".npy"), result.relevance[i]));
         }
     }
-    return base::writeFile(folder / "summary.json", summaryJson(model, request, result).dump(2) + "\n");
+    ordered_json summary = summaryJson(model, request, result);
+    if (!opened.empty()) {
+        RETRO_TRY(summary["opened"], writeOpened(folder, opened));
+    }
+    return base::writeFile(folder / "summary.json", summary.dump(2) + "\n");
 }
 
 } // namespace retro::engine

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/engine/explain.h"
+#include "core/engine/openfused.h"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -20,9 +21,10 @@ namespace retro::engine
 [[nodiscard]] nlohmann::ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request,
                                                  const ExplainResult& result);
 
-/// Writes `folder`/relevance/<value>.npy for every value that relevance reached, then `folder`/summary.json. Errors:
-/// Output.
+/// Writes `folder`/relevance/<value>.npy for every value that relevance reached, `folder`/opened/<node>/<value>.npy for
+/// the values of opened nodes, then `folder`/summary.json. Errors: Output.
 [[nodiscard]] base::Result<void> writeExplanation(const std::filesystem::path& folder, const LoadedModel& model,
-                                                  const ExplainRequest& request, const ExplainResult& result);
+                                                  const ExplainRequest& request, const ExplainResult& result,
+                                                  const std::vector<OpenedFused>& opened = {});
 
 } // namespace retro::engine

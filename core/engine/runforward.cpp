@@ -22,7 +22,7 @@ base::Result<ForwardOutputs> runForward(const LoadedModel& model, const std::vec
         }
     };
     RETRO_TRY(execute::ForwardResult result, execute::forward(bound, inPrecision(inputs, precision),
-                                                              execute::SavePolicy::Autograd, std::move(stop), report));
+                                                              execute::SavePolicy::Nothing, std::move(stop), report));
     return ForwardOutputs{std::move(result.outputs), watch.seconds(), base::MemoryAccount::tensors().peak()};
 }
 

@@ -37,6 +37,9 @@ ops::Reads readsOf(const BoundModel& model, NodeId id, SavePolicy policy)
     if (policy == SavePolicy::All) {
         return kEverything;
     }
+    if (policy == SavePolicy::Nothing) {
+        return ops::Reads::nothing();
+    }
     if (model.graph().isInput(id)) {
         return ops::Reads::firstOutput();
     }

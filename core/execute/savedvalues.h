@@ -13,7 +13,8 @@ namespace retro::execute
 /// What the forward pass keeps for the backward pass.
 enum class SavePolicy : std::uint8_t {
     Autograd, ///< per node: what its reverse rule reads when every float operand requires a gradient
-    All       ///< everything, so that no promise is ever raised
+    All,      ///< everything, so that no promise is ever raised
+    Nothing   ///< every value lives until its last reader: a forward pass alone
 };
 
 /// What each node may read, by policy: answers for one node never use what another node kept.

@@ -2,10 +2,12 @@
 #include "core/rewrite/draft.h"
 
 #include "core/graph/graphbuilder.h"
+#include "core/rewrite/addvalue.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace retro::rewrite
 {
@@ -18,33 +20,6 @@ using graph::ValueKind;
 namespace
 {
 
-std::vector<graph::Dimension> dimensionsOf(const tensor::Shape& shape)
-{
-    std::vector<graph::Dimension> dimensions(shape.size());
-    for (std::size_t i = 0; i < shape.size(); ++i) {
-        dimensions[i].extent = shape[i];
-    }
-    return dimensions;
-}
-
-ValueId addTo(GraphBuilder& builder, const Value& value)
-{
-    ValueId id;
-    switch (value.kind) {
-    case ValueKind::Input:
-        return builder.addInput(value.name, value.dtype, value.shape);
-    case ValueKind::Constant:
-        id = builder.addConstant(value.name, value.constant);
-        builder.declare(id, value.dtype, dimensionsOf(value.constant.shape()));
-        return id;
-    case ValueKind::Result:
-        id = builder.addResult(value.name);
-        builder.declare(id, value.dtype, value.shape);
-        return id;
-    }
-    return id;
-}
-
 /// Adds values to a builder and knows their ids there.
 class Numbering
 {
@@ -55,7 +30,7 @@ public:
         for (const ValueKind kind : {ValueKind::Input, ValueKind::Constant, ValueKind::Result}) {
             for (std::size_t i = 0; i < values.size(); ++i) {
                 if (isKept[i] && values[i].kind == kind) {
-                    m_ids[i] = addTo(builder, values[i]);
+                    m_ids[i] = addValue(builder, values[i], values[i].kind);
                 }
             }
         }
@@ -76,8 +51,8 @@ private:
 
 Draft::Draft(const graph::Graph& before)
     : m_before(before), m_nodes(before.nodes().begin(), before.nodes().end()),
-      m_values(before.values().begin(), before.values().end()), m_isRemoved(before.nodeCount(), false),
-      m_isOutput(before.valueCount(), false), m_readers(before.valueCount(), 0)
+      m_values(before.values().begin(), before.values().end()), m_members(before.nodeCount()),
+      m_isRemoved(before.nodeCount(), false), m_isOutput(before.valueCount(), false), m_readers(before.valueCount(), 0)
 {
     for (const ValueId output : before.outputs()) {
         m_isOutput[output.index()] = true;
@@ -135,18 +110,46 @@ ValueId Draft::addConstant(const std::string& stem, tensor::Tensor data, tensor:
     return ValueId(m_values.size() - 1);
 }
 
-void Draft::setInputs(NodeId id, std::vector<ValueId> inputs)
+void Draft::fuse(NodeId survivor, Node replacement, std::span<const NodeId> members)
 {
-    countReaders(m_nodes[id.index()], -1);
-    m_nodes[id.index()].inputs = std::move(inputs);
-    countReaders(m_nodes[id.index()], 1);
+    std::vector<Node> kept;
+    for (const NodeId id : members) {
+        std::vector<Node>& inner = m_members[id.index()];
+        if (inner.empty()) {
+            kept.push_back(m_nodes[id.index()]);
+        }
+        std::move(inner.begin(), inner.end(), std::back_inserter(kept));
+        inner.clear();
+    }
+    m_members[survivor.index()] = std::move(kept);
+    for (const NodeId id : members) {
+        removeNode(id);
+    }
+    m_isRemoved[survivor.index()] = false;
+    m_nodes[survivor.index()] = std::move(replacement);
+    const Node& node = m_nodes[survivor.index()];
+    countReaders(node, 1);
+    for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+        Value& value = m_values[node.outputs[k].index()];
+        value.producer = survivor;
+        value.producerOutput = static_cast<std::uint32_t>(k);
+    }
 }
 
-void Draft::setOutput(NodeId id, ValueId value)
+void Draft::redirect(const std::vector<ValueId>& to)
 {
-    m_nodes[id.index()].outputs = {value};
-    m_values[value.index()].producer = id;
-    m_values[value.index()].producerOutput = 0;
+    for (std::size_t i = 0; i < m_nodes.size(); ++i) {
+        if (m_isRemoved[i]) {
+            continue;
+        }
+        countReaders(m_nodes[i], -1);
+        for (ValueId& input : m_nodes[i].inputs) {
+            if (input.isValid() && input.index() < to.size() && to[input.index()].isValid()) {
+                input = to[input.index()];
+            }
+        }
+        countReaders(m_nodes[i], 1);
+    }
 }
 
 std::size_t Draft::unusedConstants() const

@@ -4,6 +4,7 @@
 #include "core/base/result.h"
 #include "core/graph/graph.h"
 
+#include <span>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -25,8 +26,6 @@ public:
     [[nodiscard]] const graph::Graph& before() const { return m_before; }
     /// Nodes of the graph before, removed ones included.
     [[nodiscard]] std::size_t nodeCount() const { return m_nodes.size(); }
-    /// A node as it is now; its attributes may be changed in place.
-    [[nodiscard]] graph::Node& node(NodeId id) { return m_nodes[id.index()]; }
     /// A node as it is now.
     [[nodiscard]] const graph::Node& node(NodeId id) const { return m_nodes[id.index()]; }
     /// A value as it is now; the reference holds until addConstant.
@@ -46,10 +45,15 @@ public:
     /// A new constant whose name starts with `stem` and is not taken. `declared` is the type that it has in the model;
     /// `data` may hold more digits.
     ValueId addConstant(const std::string& stem, tensor::Tensor data, tensor::DType declared);
-    /// Replaces the operands of a node.
-    void setInputs(NodeId id, std::vector<ValueId> inputs);
-    /// Makes `id` the producer of `value` as its only output.
-    void setOutput(NodeId id, ValueId value);
+    /// Makes `survivor` (one of `members`, in order of execution) stand for all of them: it becomes `replacement`, the
+    /// others are removed, and what they were is kept. `replacement.outputs` are outputs of members.
+    void fuse(NodeId survivor, graph::Node replacement, std::span<const NodeId> members);
+    /// True when the node stands for several.
+    [[nodiscard]] bool isFused(NodeId id) const { return !m_members[id.index()].empty(); }
+    /// The members of a fused node as a graph of their own.
+    [[nodiscard]] base::Result<graph::Graph> membersOf(NodeId id) const;
+    /// Readers of value i read to[i] instead, where that is valid.
+    void redirect(const std::vector<ValueId>& to);
 
     /// Constants that nobody reads.
     [[nodiscard]] std::size_t unusedConstants() const;
@@ -64,6 +68,7 @@ private:
     const graph::Graph& m_before;
     std::vector<graph::Node> m_nodes;
     std::vector<graph::Value> m_values;
+    std::vector<std::vector<graph::Node>> m_members; // per node: what it stands for; empty = itself
     std::vector<bool> m_isRemoved;
     std::vector<bool> m_isOutput;
     std::vector<std::size_t> m_readers;

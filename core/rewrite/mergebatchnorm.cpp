@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/rewrite/attributes.h"
 #include "core/rewrite/passes.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 
@@ -16,20 +18,6 @@ using tensor::Tensor;
 
 namespace
 {
-
-std::int64_t intAttribute(const Node& node, std::string_view name, std::int64_t fallback)
-{
-    const auto at = node.attributes.find(name);
-    const auto* value = at == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&at->second);
-    return value == nullptr ? fallback : *value;
-}
-
-double floatAttribute(const Node& node, std::string_view name, double fallback)
-{
-    const auto at = node.attributes.find(name);
-    const auto* value = at == node.attributes.end() ? nullptr : std::get_if<double>(&at->second);
-    return value == nullptr ? fallback : *value;
-}
 
 /// The elements of a floating constant as double, row-major.
 Tensor asDouble(const graph::Value& value) { return value.constant.to(DType::Float64).contiguous(); }
@@ -224,10 +212,9 @@ Tensor mergedBias(const Draft& draft, const Target& target, const Affine& affine
 
 void merge(Draft& draft, const Target& target, const Affine& affine, NodeId normId)
 {
-    Node& node = draft.node(target.node);
+    Node node = draft.node(target.node);
     const Node& norm = draft.node(normId);
     const graph::Value& weight = draft.value(node.inputs[1]);
-    const ValueId result = norm.outputs[0];
     const std::string weightName = weight.name + ".merged";
     const std::string biasName = draft.value(hasOperand(node, 2) ? node.inputs[2] : norm.inputs[2]).name + ".merged";
     const DType declared = weight.dtype;
@@ -235,12 +222,13 @@ void merge(Draft& draft, const Target& target, const Affine& affine, NodeId norm
     Tensor bias = mergedBias(draft, target, affine);
     const ValueId weightId = draft.addConstant(weightName, std::move(scaled), declared);
     const ValueId biasId = draft.addConstant(biasName, std::move(bias), declared);
-    draft.setInputs(target.node, {node.inputs[0], weightId, biasId});
+    node.inputs = {node.inputs[0], weightId, biasId};
+    node.outputs = {norm.outputs[0]};
     if (target.biasScale != 1) {
         node.attributes["beta"] = 1.0;
     }
-    draft.removeNode(normId);
-    draft.setOutput(target.node, result);
+    const std::array members{target.node, normId};
+    draft.fuse(target.node, std::move(node), members);
 }
 
 } // namespace

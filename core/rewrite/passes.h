@@ -30,6 +30,25 @@ void removeUnused(Draft& draft, std::vector<RewriteStep>& steps);
 /// makes an output of the graph stays, and so does one that is not implemented or too large.
 void foldConstants(Draft& draft, std::vector<RewriteStep>& steps);
 
+/// Takes out Identity, and Dropout in inference (its mask unread), where the value has another name to go by: the
+/// graph's outputs keep theirs, so a node that makes an output of the graph from an input or constant stays.
+void removeIdentities(Draft& draft, std::vector<RewriteStep>& steps);
+
+/// (x − mean(x)) / √(mean((x − mean(x))²) + ε) · scale + bias over the last axes, in the orders in which exporters
+/// write it, with or without scale and bias → LayerNormalization.
+void fuseLayerNorm(Draft& draft, std::vector<RewriteStep>& steps);
+
+/// x / √(mean(x²) + ε) · scale over the last axes, with quotient, reciprocal or power → RMSNormalization.
+void fuseRmsNorm(Draft& draft, std::vector<RewriteStep>& steps);
+
+/// x·½·(1 + erf(x/√2)), its form with tanh, x·σ(βx), x·hardsigmoid(x), x·tanh(softplus(x)) → Gelu, Swish, HardSwish,
+/// Mish.
+void fuseActivations(Draft& draft, std::vector<RewriteStep>& steps);
+
+/// MatMul by a constant on the right whose result only an Add of a constant bias reads → MatMul of the domain
+/// "retrograde", which has the bias as its third operand. The bias is one number per column, or one for all.
+void fuseLinear(Draft& draft, std::vector<RewriteStep>& steps);
+
 /// Merges a BatchNormalization with constant parameters into the Conv, ConvTranspose or Gemm before it, when nobody
 /// else reads the value between them: w' = w·g/√(v+ε), b' = (b−m)·g/√(v+ε) + β, computed and kept in float64.
 /// ConvTranspose scales axis 1 per group, Gemm the columns of B (C is multiplied by beta first, and beta becomes 1).

@@ -5,26 +5,130 @@
 #include "core/rewrite/draft.h"
 #include "core/rewrite/passes.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
 namespace retro::rewrite
 {
+
+namespace
+{
+
+struct Pass
+{
+    RewriteName name;
+    void (*apply)(Draft&, std::vector<RewriteStep>&);
+};
+
+void removeUnusedAndFold(Draft& draft, std::vector<RewriteStep>& steps)
+{
+    removeUnused(draft, steps);
+    foldConstants(draft, steps);
+}
+
+/// Chains come before the linear layers, so that an Add that ends a chain is not taken for a bias; BatchNormalization
+/// comes last, so that it finds linear layers whole.
+constexpr std::array kPasses{
+    Pass{{"fold-constants", "compute what depends on constants alone, once", &RewriteOptions::foldConstants},
+         removeUnusedAndFold},
+    Pass{{"remove-identities", "take out Identity and Dropout", &RewriteOptions::removeIdentities}, removeIdentities},
+    Pass{
+        {"fuse-layernorm", "mean, difference, variance, quotient → LayerNormalization", &RewriteOptions::fuseLayerNorm},
+        fuseLayerNorm},
+    Pass{{"fuse-rmsnorm", "mean of squares, root, quotient → RMSNormalization", &RewriteOptions::fuseRmsNorm},
+         fuseRmsNorm},
+    Pass{{"fuse-activations", "chains of GELU, SiLU, HardSwish, Mish → one activation",
+          &RewriteOptions::fuseActivations},
+         fuseActivations},
+    Pass{{"fuse-linear", "MatMul by a constant + Add of a constant → one linear layer with bias",
+          &RewriteOptions::fuseLinear},
+         fuseLinear},
+    Pass{
+        {"merge-batchnorm", "BatchNormalization → the weights of the layer before it", &RewriteOptions::mergeBatchNorm},
+        mergeBatchNorm},
+};
+
+base::Result<void> keepMembers(const Draft& draft, std::vector<FusedNode>& fused)
+{
+    for (std::size_t i = 0; i < draft.nodeCount(); ++i) {
+        if (!draft.isRemoved(NodeId(i)) && draft.isFused(NodeId(i))) {
+            RETRO_TRY(graph::Graph members, draft.membersOf(NodeId(i)));
+            fused.push_back({draft.node(NodeId(i)).name, std::make_shared<const graph::Graph>(std::move(members))});
+        }
+    }
+    return {};
+}
+
+} // namespace
+
+std::span<const RewriteName> rewriteNames()
+{
+    static const std::vector<RewriteName> names = [] {
+        std::vector<RewriteName> all;
+        for (const Pass& pass : kPasses) {
+            all.push_back(pass.name);
+        }
+        return all;
+    }();
+    return names;
+}
+
+RewriteOptions noRewrites()
+{
+    RewriteOptions options;
+    for (const RewriteName& rewrite : rewriteNames()) {
+        options.*rewrite.option = false;
+    }
+    return options;
+}
+
+base::Result<void> switchOff(RewriteOptions& options, std::span<const std::string> names)
+{
+    for (const std::string& name : names) {
+        if (name == "all") {
+            options = noRewrites();
+            continue;
+        }
+        const auto all = rewriteNames();
+        const auto at = std::find_if(all.begin(), all.end(), [&](const RewriteName& r) { return r.name == name; });
+        if (at == all.end()) {
+            std::vector<std::string_view> known;
+            std::transform(all.begin(), all.end(), std::back_inserter(known), [](const auto& r) { return r.name; });
+            return base::usageError(
+                fmt::format("there is no rewrite \"{}\"; the rewrites are {}, all", name, fmt::join(known, ", ")),
+                "rewrite");
+        }
+        options.*at->option = false;
+    }
+    return {};
+}
+
+const FusedNode* Rewritten::findFused(std::string_view node) const
+{
+    const auto at = std::find_if(fused.begin(), fused.end(), [&](const FusedNode& f) { return f.node == node; });
+    return at == fused.end() ? nullptr : &*at;
+}
 
 base::Result<Rewritten> rewrite(std::shared_ptr<const graph::Graph> graph, const RewriteOptions& options,
                                 const std::stop_token& stop)
 {
-    Rewritten result{graph, graph, {}};
+    Rewritten result{graph, graph, {}, {}};
     Draft draft(*graph);
-    if (options.foldConstants) {
-        removeUnused(draft, result.steps);
+    for (const Pass& pass : kPasses) {
         RETRO_CHECK(base::checkStop(stop));
-        foldConstants(draft, result.steps);
-    }
-    if (options.mergeBatchNorm) {
-        mergeBatchNorm(draft, result.steps);
+        if (options.*pass.name.option) {
+            pass.apply(draft, result.steps);
+        }
     }
     RETRO_CHECK(base::checkStop(stop));
-    if (result.steps.empty()) {
+    const auto isNote = [](const RewriteStep& step) { return step.isNote; };
+    if (std::all_of(result.steps.begin(), result.steps.end(), isNote)) {
         return result;
     }
+    RETRO_CHECK(keepMembers(draft, result.fused));
     RETRO_TRY(graph::Graph rewritten, draft.build());
     result.graph = std::make_shared<const graph::Graph>(std::move(rewritten));
     return result;

@@ -5,8 +5,10 @@
 #include "core/graph/graph.h"
 
 #include <memory>
+#include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace retro::rewrite
@@ -16,16 +18,47 @@ namespace retro::rewrite
 struct RewriteOptions
 {
     bool foldConstants = true;
+    bool removeIdentities = true;
+    bool fuseLayerNorm = true;
+    bool fuseRmsNorm = true;
+    bool fuseActivations = true;
+    bool fuseLinear = true;
     bool mergeBatchNorm = true;
 };
+
+/// A rewrite as options name it.
+struct RewriteName
+{
+    std::string_view name; ///< "fold-constants"
+    std::string_view text; ///< what it does, for people
+    bool RewriteOptions::*option;
+};
+
+/// All rewrites, in the order in which they are applied.
+[[nodiscard]] std::span<const RewriteName> rewriteNames();
+/// Options with none of the rewrites.
+[[nodiscard]] RewriteOptions noRewrites();
+/// Switches off the rewrites of these names; "all" means every one. Errors (Usage): an unknown name (lists the known
+/// ones).
+[[nodiscard]] base::Result<void> switchOff(RewriteOptions& options, std::span<const std::string> names);
 
 /// One change that a rewrite made, for people and for undoing.
 struct RewriteStep
 {
-    std::string rewrite;              ///< "remove unused", "fold constants", "merge BatchNorm"
+    std::string rewrite;              ///< "remove unused", "fold constants", "fuse linear", "merge BatchNorm", …
     std::string text;                 ///< "conv1 + bn1 → Conv conv1"
     std::vector<std::string> removed; ///< node names of the graph before
     std::vector<std::string> added;   ///< node names of the graph after
+    bool isNote = false;              ///< nothing was changed; the text says why
+};
+
+/// A node that stands for several nodes of the graph before.
+struct FusedNode
+{
+    std::string node; ///< name in the graph after; its first output has the name of the last member's output
+    /// The members as a graph of their own: its inputs are the fused node's operands (named as in the graph after), its
+    /// output is the fused node's.
+    std::shared_ptr<const graph::Graph> members;
 };
 
 /// A rewritten graph with what was done. `before` is the untouched graph: undoing is going back to it.
@@ -34,10 +67,14 @@ struct Rewritten
     std::shared_ptr<const graph::Graph> before;
     std::shared_ptr<const graph::Graph> graph;
     std::vector<RewriteStep> steps;
+    std::vector<FusedNode> fused; ///< in the order of the nodes of the graph before
+
+    /// The members of a node of the graph after; nullptr when it stands for itself.
+    [[nodiscard]] const FusedNode* findFused(std::string_view node) const;
 };
 
-/// Applies the chosen rewrites in a fixed order: constant folding, BatchNorm merge. Names of values that survive stay;
-/// a merged node's output keeps the name of the last merged node's output, so relevance is stored under names that the
+/// Applies the chosen rewrites in a fixed order (that of rewriteNames). Names of values that survive stay; a fused
+/// node's output keeps the name of its last member's output, so relevance is stored under names that the
 /// model's author knows. Folding also drops nodes that no output depends on and constants that nobody reads. Computed
 /// constants are kept in float64 whatever type they are declared with, so that a run in either precision rounds once
 /// (specification of the rules, section 1.5); moved ones (Reshape, Transpose, …) keep their type. A graph in which

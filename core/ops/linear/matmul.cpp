@@ -167,6 +167,9 @@ BoundResult boundMap(const BindContext& context, const Shapes& shapes)
     plan.xInner = plan.isWeightOnRight ? shapes.a : shapes.b;
     plan.zInner = shapes.z;
     plan.weight = context.constants[1 - plan.slot].reshaped(plan.isWeightOnRight ? shapes.b : shapes.a);
+    if (context.constant(2)) {
+        plan.bias = context.constants[2].contiguous();
+    }
     return bound<MatrixMap>(TensorType{firstType(context).dtype, shapes.output}, std::move(plan));
 }
 
@@ -183,12 +186,30 @@ BoundResult bindMatMul(const BindContext& context)
     return bound<MatMul>(context.operandTypes[0], context.operandTypes[1], std::move(shapes));
 }
 
+/// x·W + b, which the rewrite of MatMul and Add makes.
+BoundResult bindLinear(const BindContext& context)
+{
+    RETRO_CHECK(expect(context, {.least = 3, .most = 3, .types = OperandTypes::Floats}));
+    if (!context.constant(1) || !context.constant(2) || context.constant(0)) {
+        return context.error(
+            "MatMul with a bias needs constant weights and bias and computed rows; use MatMul and Add");
+    }
+    RETRO_TRY(Shapes shapes, shapesOf(context));
+    RETRO_TRY(const Shape common, broadcastShape(context, shapes.output, context.operandTypes[2].shape));
+    if (tensor::elementCount(common) != tensor::elementCount(shapes.output)) {
+        return context.error("the bias must have one number per column, or one for all");
+    }
+    shapes.output = common;
+    return boundMap(context, shapes);
+}
+
 } // namespace
 
 std::span<const OperatorDeclaration> matMulDeclarations()
 {
     static constexpr std::array kDeclarations{
         OperatorDeclaration{"", "MatMul", 1, 0, "linear map, bilinear", true, bindMatMul},
+        OperatorDeclaration{"retrograde", "MatMul", 1, 0, "linear map", true, bindLinear},
     };
     return kDeclarations;
 }

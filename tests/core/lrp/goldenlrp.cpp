@@ -117,7 +117,10 @@ base::Result<std::shared_ptr<const BoundModel>> bindModel(const Case& one, const
                                                           Precision precision)
 {
     RETRO_TRY(const auto plain, formats::readOnnx(one.model / meta.value("model", "model.onnx")));
-    RETRO_TRY(const rewrite::Rewritten rewritten, rewrite::rewrite(plain, {}));
+    // The vectors are relevance on the graph after these rewrites; the others would hide values that are compared.
+    rewrite::RewriteOptions rewrites = rewrite::noRewrites();
+    rewrites.foldConstants = rewrites.mergeBatchNorm = rewrites.fuseActivations = true;
+    RETRO_TRY(const rewrite::Rewritten rewritten, rewrite::rewrite(plain, rewrites));
     const std::vector<ops::TensorType> types{{input.dtype(), input.shape()}};
     return BoundModel::bind(rewritten.graph, types, precision);
 }

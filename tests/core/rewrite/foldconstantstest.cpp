@@ -12,7 +12,7 @@ namespace
 
 Rewritten folded(const SharedGraph& graph)
 {
-    auto result = retro::rewrite::rewrite(graph, {.foldConstants = true, .mergeBatchNorm = false});
+    auto result = retro::rewrite::rewrite(graph, only(&retro::rewrite::RewriteOptions::foldConstants));
     return result.ok() ? std::move(result).value() : Rewritten{};
 }
 
@@ -198,7 +198,7 @@ private slots:
         const ValueId w = writer.constant("w", randomTensor({2, 3}, 1));
         writer.output(writer.node("MatMul", "product", {x, writer.node("Transpose", "turn", {w}, permutation())}));
         const SharedGraph graph = writer.finish();
-        const auto result = retro::rewrite::rewrite(graph, {.foldConstants = false, .mergeBatchNorm = true});
+        const auto result = retro::rewrite::rewrite(graph, only(&retro::rewrite::RewriteOptions::mergeBatchNorm));
         QVERIFY(result.ok());
         QCOMPARE(result->graph, graph);
         QVERIFY(result->steps.empty());

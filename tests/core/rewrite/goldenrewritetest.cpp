@@ -71,7 +71,9 @@ SharedGraph modelIn(const QString& folder)
 
 SharedGraph rewritten(const SharedGraph& graph)
 {
-    const auto result = retro::rewrite::rewrite(graph, {});
+    auto options = only(&retro::rewrite::RewriteOptions::foldConstants);
+    options.mergeBatchNorm = true;
+    const auto result = retro::rewrite::rewrite(graph, options);
     return result.ok() ? result->graph : nullptr;
 }
 

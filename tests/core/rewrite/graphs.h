@@ -122,6 +122,14 @@ inline double deviation(const SharedGraph& a, const SharedGraph& b, const std::v
     return largest;
 }
 
+/// Options with one rewrite alone.
+inline RewriteOptions only(bool RewriteOptions::*rewrite)
+{
+    RewriteOptions options = noRewrites();
+    options.*rewrite = true;
+    return options;
+}
+
 /// "conv, bn, relu": names of all nodes.
 inline std::string nodeNames(const Graph& graph)
 {

@@ -14,7 +14,7 @@ namespace
 
 Rewritten merged(const SharedGraph& graph)
 {
-    auto result = retro::rewrite::rewrite(graph, {.foldConstants = false, .mergeBatchNorm = true});
+    auto result = retro::rewrite::rewrite(graph, only(&retro::rewrite::RewriteOptions::mergeBatchNorm));
     return result.ok() ? std::move(result).value() : Rewritten{};
 }
 
@@ -228,6 +228,21 @@ private slots:
         QVERIFY(result.graph->findValue("layer.bias.merged").has_value());
     }
 
+    void aMergedLayerKeepsItsMembers()
+    {
+        const SharedGraph graph = graphOf(mergeable().front());
+        const Rewritten result = merged(graph);
+        QCOMPARE(result.fused.size(), std::size_t{1});
+        const auto* fused = result.findFused("layer");
+        QVERIFY(fused);
+        QCOMPARE(nodeNames(*fused->members), std::string("layer, bn"));
+        const std::vector<Tensor> inputs{randomTensor(mergeable().front().x, 9)};
+        const auto inner = evaluate(fused->members, inputs, Precision::Double);
+        QCOMPARE(inner.size(), std::size_t{1});
+        QVERIFY(fused->members->value(fused->members->outputs()[0]).name == "bn_out");
+        QVERIFY(!result.findFused("relu"));
+    }
+
     void obstaclesPreventIt()
     {
         for (const Obstacle& obstacle : obstacles()) {
@@ -273,7 +288,7 @@ private slots:
     void switchedOffItDoesNothing()
     {
         const SharedGraph graph = graphOf(mergeable().front());
-        const auto result = retro::rewrite::rewrite(graph, {.foldConstants = true, .mergeBatchNorm = false});
+        const auto result = retro::rewrite::rewrite(graph, only(&retro::rewrite::RewriteOptions::foldConstants));
         QVERIFY(result.ok());
         QCOMPARE(result->graph, graph);
     }

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/rewrite/chainfuser.h"
+
+#include "core/ops/registry.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace retro::rewrite
+{
+
+void ChainFuser::take(const Pattern& pattern, const Fusion& fusion)
+{
+    const graph::Node& root = m_draft.node(pattern.root());
+    graph::Node node = root;
+    node.op = fusion.op;
+    node.opset = std::max(node.opset, fusion.sinceOpset);
+    if (ops::find("", node.op, node.opset) == nullptr) {
+        return;
+    }
+    const std::size_t operand = fusion.inputs[0].index();
+    if (const std::string obstacle = pattern.obstacle(); !obstacle.empty()) {
+        m_obstacles.emplace(
+            operand, fmt::format("the chain of {} that ends in {} stays as it is: {}", node.op, root.name, obstacle));
+        return;
+    }
+    node.inputs = fusion.inputs;
+    node.attributes = fusion.attributes;
+    RewriteStep step{m_rewrite, {}, {}, {node.name}, false};
+    for (const NodeId id : pattern.members()) {
+        step.removed.push_back(m_draft.node(id).name);
+        step.text += (step.text.empty() ? "" : " + ") + m_draft.node(id).op;
+    }
+    step.text += fmt::format(" → {} {}", node.op, node.name);
+    m_steps.push_back(std::move(step));
+    m_obstacles.erase(operand);
+    m_draft.fuse(pattern.root(), std::move(node), pattern.members());
+}
+
+void ChainFuser::sayObstacles()
+{
+    for (auto& [operand, text] : m_obstacles) {
+        m_steps.push_back({m_rewrite, std::move(text), {}, {}, true});
+    }
+}
+
+} // namespace retro::rewrite

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/rewrite/pattern.h"
+
+#include "core/rewrite/attributes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace retro::rewrite
+{
+
+using graph::Node;
+using tensor::DType;
+
+namespace
+{
+
+bool isInteger(double number) { return number == std::floor(number); }
+
+void multiplyBy(Product& product, const Power& power)
+{
+    const auto at = std::find_if(product.powers.begin(), product.powers.end(),
+                                 [&](const Power& known) { return known.value == power.value; });
+    if (at == product.powers.end()) {
+        product.powers.push_back(power);
+        return;
+    }
+    product.isExact = product.isExact && (at->exponent > 0) == (power.exponent > 0);
+    at->exponent += power.exponent;
+}
+
+Product times(Product a, const Product& b)
+{
+    a.factor *= b.factor;
+    a.isExact = a.isExact && b.isExact;
+    for (const Power& power : b.powers) {
+        multiplyBy(a, power);
+    }
+    return a;
+}
+
+/// A root is taken of a single value only: of a product it would need to know signs.
+Product raised(Product base, double exponent)
+{
+    const bool isPlainValue = base.factor == 1 && base.powers.size() == 1 && base.powers[0].exponent == 1;
+    base.isExact = base.isExact && (isInteger(exponent) || isPlainValue);
+    base.factor = std::pow(base.factor, exponent);
+    for (Power& power : base.powers) {
+        power.exponent *= exponent;
+    }
+    return base;
+}
+
+/// Relative error that a constant has by its stored type.
+double roundingOf(DType type)
+{
+    switch (type) {
+    case DType::Float16:
+        return 2e-3;
+    case DType::BFloat16:
+        return 1e-2;
+    default:
+        return 1e-6;
+    }
+}
+
+} // namespace
+
+double Product::exponentOf(ValueId value) const
+{
+    for (const Power& power : powers) {
+        if (power.value == value) {
+            return power.exponent;
+        }
+    }
+    return 0;
+}
+
+std::optional<ValueId> Product::only(double exponent) const
+{
+    const bool holds = isExact && powers.size() == 1 && powers[0].exponent == exponent;
+    return holds ? std::optional(powers[0].value) : std::nullopt;
+}
+
+Pattern::Pattern(const Draft& draft, NodeId root) : m_draft(&draft), m_root(root), m_members{root} {}
+
+void Pattern::addMember(NodeId id)
+{
+    const auto at = std::lower_bound(m_members.begin(), m_members.end(), id);
+    if (at == m_members.end() || *at != id) {
+        m_members.insert(at, id);
+    }
+}
+
+bool Pattern::isReadOnce(ValueId value) const
+{
+    return value == result() || (m_draft->readerCount(value) == 1 && !m_draft->isOutput(value));
+}
+
+const Node* Pattern::makerOf(ValueId value) const
+{
+    if (!value.isValid() || !m_draft->value(value).producer.isValid() || m_draft->isConstant(value)) {
+        return nullptr;
+    }
+    const Node& node = m_draft->node(m_draft->value(value).producer);
+    return node.domain.empty() && node.outputs.size() == 1 ? &node : nullptr;
+}
+
+const Node* Pattern::maker(ValueId value, std::string_view op)
+{
+    const Node* node = makerOf(value);
+    if (node == nullptr || node->op != op) {
+        return nullptr;
+    }
+    addMember(m_draft->value(value).producer);
+    return node;
+}
+
+const Node* Pattern::soleMaker(ValueId value, std::string_view op)
+{
+    return value.isValid() && isReadOnce(value) ? maker(value, op) : nullptr;
+}
+
+std::optional<double> Pattern::scalar(ValueId value)
+{
+    if (!m_draft->isConstant(value)) {
+        return std::nullopt;
+    }
+    const graph::Value& constant = m_draft->value(value);
+    if (constant.constant.size() != 1 || constant.constant.rank() > 1) {
+        return std::nullopt;
+    }
+    m_tolerance = std::max(m_tolerance, roundingOf(constant.dtype));
+    return constant.constant.to(DType::Float64).at(0);
+}
+
+Product Pattern::product(ValueId value)
+{
+    if (const std::optional<double> number = scalar(value)) {
+        return {*number, {}, true};
+    }
+    static constexpr std::array kMultiplicative{"Mul", "Div", "Neg", "Reciprocal", "Sqrt", "Pow"};
+    for (const char* op : kMultiplicative) {
+        const Node* node = makerOf(value);
+        if (node != nullptr && node->op == op && isReadOnce(value)) {
+            addMember(m_draft->value(value).producer);
+            return productOf(*node);
+        }
+    }
+    return {1, {{value, 1}}, true};
+}
+
+Product Pattern::productOf(const Node& node)
+{
+    const Product first = product(node.inputs[0]);
+    if (node.op == "Mul") {
+        return times(first, product(node.inputs[1]));
+    }
+    if (node.op == "Div") {
+        return times(first, raised(product(node.inputs[1]), -1));
+    }
+    if (node.op == "Neg") {
+        return times({-1, {}, true}, first);
+    }
+    if (node.op == "Reciprocal") {
+        return raised(first, -1);
+    }
+    if (node.op == "Sqrt") {
+        return raised(first, 0.5);
+    }
+    const std::optional<double> exponent = scalar(node.inputs[1]);
+    return exponent ? raised(first, *exponent) : Product{1, {}, false};
+}
+
+std::optional<Shifted> Pattern::shifted(ValueId value)
+{
+    const Node* node = soleMaker(value, "Add");
+    for (std::size_t slot = 0; node != nullptr && slot < 2; ++slot) {
+        if (const std::optional<double> number = scalar(node->inputs[slot])) {
+            return Shifted{*number, node->inputs[1 - slot]};
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<Mean> Pattern::mean(ValueId value)
+{
+    const Node* node = maker(value, "ReduceMean");
+    if (node == nullptr || intAttribute(*node, "keepdims", 1) == 0) {
+        return std::nullopt;
+    }
+    Mean mean{node->inputs[0], attributeOr<std::vector<std::int64_t>>(*node, "axes", {})};
+    if (node->inputs.size() > 1 && m_draft->isConstant(node->inputs[1])) {
+        const tensor::Tensor& axes = m_draft->value(node->inputs[1]).constant;
+        for (std::int64_t i = 0; i < axes.size(); ++i) {
+            mean.axes.push_back(static_cast<std::int64_t>(axes.at(i)));
+        }
+    }
+    return mean.axes.empty() ? std::nullopt : std::optional(std::move(mean));
+}
+
+bool Pattern::isClose(double a, double b) const { return std::abs(a - b) <= m_tolerance * std::abs(b); }
+
+std::size_t Pattern::readsByMembers(ValueId value) const
+{
+    std::size_t count = 0;
+    for (const NodeId id : m_members) {
+        const std::vector<ValueId>& inputs = m_draft->node(id).inputs;
+        count += static_cast<std::size_t>(std::count(inputs.begin(), inputs.end(), value));
+    }
+    return count;
+}
+
+std::string Pattern::obstacle() const
+{
+    for (const NodeId id : m_members) {
+        const ValueId value = m_draft->node(id).outputs[0];
+        if (id == m_root) {
+            continue;
+        }
+        if (m_draft->isOutput(value)) {
+            return fmt::format("\"{}\" is an output of the model", m_draft->value(value).name);
+        }
+        if (readsByMembers(value) != m_draft->readerCount(value)) {
+            return fmt::format("\"{}\" is read outside the chain too", m_draft->value(value).name);
+        }
+    }
+    return {};
+}
+
+std::optional<std::int64_t> trailingAxis(std::vector<std::int64_t> axes, std::optional<std::size_t> rank)
+{
+    for (std::int64_t& axis : axes) {
+        if (axis >= 0 && !rank) {
+            return std::nullopt;
+        }
+        axis -= axis >= 0 ? static_cast<std::int64_t>(*rank) : 0;
+    }
+    std::sort(axes.begin(), axes.end());
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+        if (axes[i] != static_cast<std::int64_t>(i) - static_cast<std::int64_t>(axes.size())) {
+            return std::nullopt;
+        }
+    }
+    return axes.empty() ? std::nullopt : std::optional(axes.front());
+}
+
+} // namespace retro::rewrite

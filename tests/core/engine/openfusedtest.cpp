@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/openfused.h"
+#include "core/graph/graphbuilder.h"
+
+#include <QtTest>
+
+#include <cmath>
+#include <random>
+
+using namespace retro;
+
+using tensor::Tensor;
+
+namespace
+{
+
+Tensor randomTensor(const tensor::Shape& shape, unsigned seed)
+{
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<float> draw(-1, 1);
+    std::vector<float> values(static_cast<std::size_t>(tensor::elementCount(shape)));
+    std::generate(values.begin(), values.end(), [&] { return draw(random); });
+    return Tensor::of<float>(shape, values);
+}
+
+/// Two dense layers as MatMul and Add, a Relu between them.
+std::shared_ptr<const graph::Graph> twoLayers()
+{
+    graph::GraphBuilder builder;
+    builder.setOpset("", 17);
+    const auto node = [&](const std::string& op, const std::string& name, std::vector<base::ValueId> inputs) {
+        const base::ValueId result = builder.addResult(name + "_out");
+        builder.addNode({op, "", name, "", 17, std::move(inputs), {result}, {}});
+        return result;
+    };
+    base::ValueId x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 5, 4});
+    for (unsigned i = 1; i <= 2; ++i) {
+        const std::string name = "fc" + std::to_string(i);
+        const auto weight = builder.addConstant(name + ".w", randomTensor({4, 4}, i));
+        const auto bias = builder.addConstant(name + ".b", randomTensor({4}, i + 10));
+        x = node("Add", name + "_bias", {node("MatMul", name, {x, weight}), bias});
+        x = i == 1 ? node("Relu", "relu", {x}) : x;
+    }
+    builder.addOutput(x);
+    auto built = std::move(builder).build();
+    return built.ok() ? std::make_shared<const graph::Graph>(std::move(built).value()) : nullptr;
+}
+
+engine::LoadedModel loaded(const rewrite::RewriteOptions& options)
+{
+    engine::LoadedModel model;
+    model.name = "two layers";
+    model.rewritten = rewrite::rewrite(twoLayers(), options).value();
+    return model;
+}
+
+engine::ExplainRequest request()
+{
+    engine::ExplainRequest request;
+    request.inputs = {randomTensor({1, 5, 4}, 77)};
+    request.target = engine::parseTarget("fc2_bias_out:0,2,1").value();
+    request.composite = "epsilon";
+    request.precision = execute::Precision::Double;
+    return request;
+}
+
+double deviation(const Tensor& a, const Tensor& b)
+{
+    double largest = a.shape() == b.shape() ? 0 : INFINITY;
+    for (std::int64_t i = 0; i < a.size() && std::isfinite(largest); ++i) {
+        largest = std::max(largest, std::abs(a.at(i) - b.at(i)));
+    }
+    return largest;
+}
+
+} // namespace
+
+class OpenFusedTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void innerValuesGetTheRelevanceOfTheDecomposedRules()
+    {
+        const engine::LoadedModel fused = loaded({});
+        const engine::LoadedModel plain = loaded(rewrite::noRewrites());
+        QCOMPARE(fused.graph()->nodeCount(), std::size_t{3});
+        QCOMPARE(plain.graph()->nodeCount(), std::size_t{5});
+        const auto ofFused = engine::explain(fused, request());
+        const auto ofPlain = engine::explain(plain, request());
+        QVERIFY(ofFused.ok() && ofPlain.ok());
+        const auto opened = engine::openFused(fused, request(), *ofFused, {"all"});
+        QVERIFY2(opened.ok(), opened.ok() ? "" : opened.error().text().c_str());
+        QCOMPARE(opened->size(), std::size_t{2});
+        int compared = 0;
+        for (const engine::OpenedFused& one : *opened) {
+            for (const lrp::OpenedValue& value : one.opened.values) {
+                const auto id = plain.graph()->findValue(value.name);
+                QVERIFY2(id.has_value(), value.name.c_str());
+                QVERIFY(value.relevance.isValid());
+                const double difference = deviation(value.relevance, ofPlain->relevance[id->index()]);
+                // The last layer got the same relevance bit for bit; before it the two ways stabilise apart.
+                QVERIFY2(difference < (one.node == "fc2" ? 1e-12 : 1e-4), value.name.c_str());
+                ++compared;
+            }
+        }
+        QCOMPARE(compared, 6);
+    }
+
+    void theValueBetweenIsTheProductWithoutItsBias()
+    {
+        const engine::LoadedModel fused = loaded({});
+        const auto result = engine::explain(fused, request());
+        const auto opened = engine::openFused(fused, request(), *result, {"fc2"});
+        QVERIFY(opened.ok());
+        const lrp::OpenedNode& node = opened->front().opened;
+        QCOMPARE(node.values.size(), std::size_t{3});
+        QCOMPARE(node.values[0].name, std::string("relu_out"));
+        QVERIFY(node.values[0].isOperand && !node.values[1].isOperand);
+        QCOMPARE(node.values[1].name, std::string("fc2_out"));
+        QCOMPARE(node.values[2].name, std::string("fc2_bias_out"));
+        const Tensor bias = randomTensor({4}, 12).to(tensor::DType::Float64);
+        for (std::int64_t i = 0; i < 20; ++i) {
+            QVERIFY(std::abs(node.values[2].value.at(i) - node.values[1].value.at(i) - bias.at(i % 4)) < 1e-12);
+        }
+        QCOMPARE(node.rules[0].matcher, std::string("the fused node"));
+    }
+
+    void aNodeThatStandsForItselfIsRefused()
+    {
+        const engine::LoadedModel fused = loaded({});
+        const auto result = engine::explain(fused, request());
+        const auto opened = engine::openFused(fused, request(), *result, {"relu"});
+        QVERIFY(!opened.ok());
+        QVERIFY(opened.error().code == base::ErrorCode::Usage);
+        QVERIFY(opened.error().text().find("relu") != std::string::npos);
+    }
+};
+
+QTEST_APPLESS_MAIN(OpenFusedTest)
+#include "openfusedtest.moc"
