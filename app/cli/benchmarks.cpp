@@ -3,19 +3,24 @@
 
 #ifdef RETRO_HAVE_BENCHMARK
 
+#include "app/common/benchmarkmodels.h"
 #include "app/common/decodepicture.h"
 #include "app/common/syntheticgraph.h"
 #include "core/engine/explain.h"
 #include "core/engine/inputs.h"
 #include "core/engine/runforward.h"
+#include "core/execute/forward.h"
 #include "core/formats/onnx.h"
 #include "core/layout/graphadapter.h"
 #include "core/layout/layout.h"
+#include "core/rewrite/rewrite.h"
 #include "core/trace/timeline.h"
 
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -159,6 +164,43 @@ bool isChosen(const std::string& name, const std::vector<std::string>& names)
            std::any_of(names.begin(), names.end(), [&](const std::string& start) { return name.starts_with(start); });
 }
 
+/// True when a benchmark whose name starts with `group` can be among the chosen.
+bool isWanted(std::string_view group, const std::vector<std::string>& names)
+{
+    return names.empty() || std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+               return group.starts_with(name) || name.starts_with(group);
+           });
+}
+
+/// A forward pass of a network of a known shape: rewritten, bound and warmed once, then nothing but the pass.
+Result<void> addForward(const BenchmarkModel& network, int runs)
+{
+    RETRO_TRY(graph::Graph built, network.make());
+    RETRO_TRY(const rewrite::Rewritten rewritten,
+              rewrite::rewrite(std::make_shared<const graph::Graph>(std::move(built)), {}));
+    const std::vector<ops::TensorType> types{{tensor::DType::Float32, network.input}};
+    RETRO_TRY(const auto model, execute::BoundModel::bind(rewritten.graph, types, execute::Precision::Float));
+    const auto inputs = std::make_shared<const std::vector<tensor::Tensor>>(
+        std::vector<tensor::Tensor>{tensor::Tensor::full(tensor::DType::Float32, network.input, 0.5)});
+    const auto pass = [model, inputs] { return execute::forward(model, *inputs, execute::SavePolicy::Nothing).ok(); };
+    if (!pass()) {
+        return base::Error{base::ErrorCode::Bug, "the forward pass failed", std::string(network.name)};
+    }
+    add(fmt::format("forward/{}", network.name), pass, runs);
+    return {};
+}
+
+/// Networks take seconds to make and up to a gigabyte, so they are only made when they are asked for by name.
+Result<void> addNetworks(const BenchmarkRequest& request)
+{
+    for (const BenchmarkModel& network : benchmarkModels()) {
+        if (!request.names.empty() && isChosen(fmt::format("forward/{}", network.name), request.names)) {
+            RETRO_CHECK(addForward(network, request.runs));
+        }
+    }
+    return {};
+}
+
 /// A regular expression that matches exactly the chosen starts.
 std::string filterOf(const std::vector<std::string>& names)
 {
@@ -169,9 +211,7 @@ std::string filterOf(const std::vector<std::string>& names)
     return filter.empty() ? "." : filter + ")";
 }
 
-} // namespace
-
-Result<std::vector<BenchmarkFigure>> runBenchmarks(const BenchmarkRequest& request)
+Result<void> addSample(const BenchmarkRequest& request)
 {
     RETRO_TRY(const std::shared_ptr<Sample> sample, loadSample(request.sample));
     add(
@@ -181,8 +221,29 @@ Result<std::vector<BenchmarkFigure>> runBenchmarks(const BenchmarkRequest& reque
         [sample] { return engine::runForward(*sample->model, sample->request.inputs, execute::Precision::Float).ok(); },
         request.runs);
     addExplanations(sample, request.runs);
-    RETRO_CHECK(addTimeline(sample, request.runs));
-    RETRO_CHECK(addLargeGraphs(request.runs));
+    return addTimeline(sample, request.runs);
+}
+
+/// Makes what the chosen benchmarks need, and nothing else: models cost time and memory that others would measure.
+Result<void> addAll(const BenchmarkRequest& request)
+{
+    constexpr std::array kOfSample{"load/", "forward/sample", "explain/", "timeline/"};
+    constexpr std::array kOfLargeGraphs{"onnx/", "layout/"};
+    const auto wanted = [&](std::string_view group) { return isWanted(group, request.names); };
+    if (std::any_of(kOfSample.begin(), kOfSample.end(), wanted)) {
+        RETRO_CHECK(addSample(request));
+    }
+    if (std::any_of(kOfLargeGraphs.begin(), kOfLargeGraphs.end(), wanted)) {
+        RETRO_CHECK(addLargeGraphs(request.runs));
+    }
+    return addNetworks(request);
+}
+
+} // namespace
+
+Result<std::vector<BenchmarkFigure>> runBenchmarks(const BenchmarkRequest& request)
+{
+    RETRO_CHECK(addAll(request));
     int count = 1;
     char name[] = "retrograde-cli";
     char* arguments[] = {name, nullptr};

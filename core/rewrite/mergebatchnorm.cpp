@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/rewrite/attributes.h"
+#include "core/rewrite/batchnormaffine.h"
 #include "core/rewrite/passes.h"
 
 #include <fmt/format.h>
@@ -19,18 +20,6 @@ using tensor::Tensor;
 namespace
 {
 
-/// The elements of a floating constant as double, row-major.
-Tensor asDouble(const graph::Value& value) { return value.constant.to(DType::Float64).contiguous(); }
-
-/// What a BatchNormalization does to channel c: y = factor[c]·x + shift[c].
-struct Affine
-{
-    std::vector<double> factor;
-    std::vector<double> mean;
-    std::vector<double> beta;
-    [[nodiscard]] double shiftOf(double bias, std::size_t c) const { return (bias - mean[c]) * factor[c] + beta[c]; }
-};
-
 /// A weight as rows × channels × inner, where a row of group i has channels i·channels … of the result.
 struct WeightView
 {
@@ -48,58 +37,6 @@ struct Target
     WeightView view;
     double biasScale = 1; ///< beta of a Gemm
 };
-
-bool isFloatingConstant(const Draft& draft, const Node& node, std::size_t slot)
-{
-    return slot < node.inputs.size() && draft.isConstant(node.inputs[slot]) &&
-           tensor::isFloating(draft.value(node.inputs[slot]).constant.dtype());
-}
-
-bool hasOperand(const Node& node, std::size_t slot) { return slot < node.inputs.size() && node.inputs[slot].isValid(); }
-
-/// Inference with one result per channel; BatchNormalization had other modes in older operator sets.
-bool isPlainInference(const Node& node)
-{
-    const bool usesStoredStatistics = node.opset < 7    ? intAttribute(node, "is_test", 0) != 0
-                                      : node.opset < 14 ? true
-                                                        : intAttribute(node, "training_mode", 0) == 0;
-    const bool isPerChannel = intAttribute(node, "spatial", 1) != 0;
-    const auto isMissing = [](ValueId id) { return !id.isValid(); };
-    return usesStoredStatistics && isPerChannel && node.inputs.size() == 5 && !node.outputs.empty() &&
-           std::all_of(node.outputs.begin() + 1, node.outputs.end(), isMissing);
-}
-
-/// scale, B, mean, var as vectors of one length.
-std::optional<Affine> affineOf(const Draft& draft, const Node& node)
-{
-    if (!isPlainInference(node)) {
-        return std::nullopt;
-    }
-    std::vector<Tensor> parameters;
-    for (std::size_t slot = 1; slot < 5; ++slot) {
-        if (!isFloatingConstant(draft, node, slot)) {
-            return std::nullopt;
-        }
-        parameters.push_back(asDouble(draft.value(node.inputs[slot])));
-        if (parameters.back().rank() != 1 || parameters.back().size() != parameters.front().size()) {
-            return std::nullopt;
-        }
-    }
-    const auto valuesOf = [&](std::size_t i) {
-        const std::span<const double> values = parameters[i].span<double>();
-        return std::vector<double>(values.begin(), values.end());
-    };
-    Affine affine{valuesOf(0), valuesOf(2), valuesOf(1)};
-    const std::vector<double> variance = valuesOf(3);
-    const double epsilon = floatAttribute(node, "epsilon", 1e-5);
-    for (std::size_t c = 0; c < variance.size(); ++c) {
-        affine.factor[c] /= std::sqrt(variance[c] + epsilon);
-        if (!std::isfinite(affine.factor[c])) {
-            return std::nullopt;
-        }
-    }
-    return affine;
-}
 
 std::int64_t product(const tensor::Shape& shape, std::size_t from)
 {
@@ -139,21 +76,6 @@ struct Family
 };
 
 constexpr Family kFamilies[] = {{"Conv", viewOfConv}, {"ConvTranspose", viewOfConvTranspose}, {"Gemm", viewOfGemm}};
-
-/// None, or one number per channel, or (Gemm) one number for all.
-bool isMergeableBias(const Draft& draft, const Node& node, std::int64_t channels)
-{
-    if (!hasOperand(node, 2)) {
-        return true;
-    }
-    if (!isFloatingConstant(draft, node, 2)) {
-        return false;
-    }
-    const tensor::Shape& shape = draft.value(node.inputs[2]).constant.shape();
-    const std::int64_t last = shape.empty() ? 1 : shape.back();
-    const bool isVector = tensor::elementCount(shape) == last;
-    return isVector && (last == channels || (node.op == "Gemm" && last == 1));
-}
 
 /// The node before a BatchNormalization, if that can take it in.
 std::optional<Target> targetOf(const Draft& draft, const Node& norm, std::size_t channels)

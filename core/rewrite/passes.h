@@ -54,4 +54,8 @@ void fuseLinear(Draft& draft, std::vector<RewriteStep>& steps);
 /// ConvTranspose scales axis 1 per group, Gemm the columns of B (C is multiplied by beta first, and beta becomes 1).
 void mergeBatchNorm(Draft& draft, std::vector<RewriteStep>& steps);
 
+/// Merges a BatchNormalization that nobody but one Conv or Gemm reads into that layer: w' = w·f, b' = b + Σ w·t for
+/// y = f·x + t per channel. A padded Conv is left alone and named, unless t is 0: its padding is not shifted.
+void mergeBatchNormRight(Draft& draft, std::vector<RewriteStep>& steps);
+
 } // namespace retro::rewrite

@@ -49,6 +49,9 @@ constexpr std::array kPasses{
     Pass{
         {"merge-batchnorm", "BatchNormalization → the weights of the layer before it", &RewriteOptions::mergeBatchNorm},
         mergeBatchNorm},
+    Pass{{"merge-batchnorm-right", "BatchNormalization → the weights of the layer after it",
+          &RewriteOptions::mergeBatchNormRight},
+         mergeBatchNormRight},
 };
 
 base::Result<void> keepMembers(const Draft& draft, std::vector<FusedNode>& fused)

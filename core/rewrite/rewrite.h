@@ -24,6 +24,7 @@ struct RewriteOptions
     bool fuseActivations = true;
     bool fuseLinear = true;
     bool mergeBatchNorm = true;
+    bool mergeBatchNormRight = true;
 };
 
 /// A rewrite as options name it.

@@ -73,6 +73,37 @@ class TestForward : public QObject
     Q_OBJECT
 
 private slots:
+    void aForwardPassAloneHoldsAValueUntilItsLastReader()
+    {
+        graph::GraphBuilder builder("chain");
+        builder.setOpset("", 13);
+        ValueId x = builder.addInput("x", DType::Float32, tensor::Shape{1, 1024});
+        for (int i = 0; i < 20; ++i) {
+            const ValueId y = builder.addResult(fmt::format("y{}", i));
+            builder.addNode({"Relu", "", fmt::format("act{}", i), "", 13, {x}, {y}, {}});
+            x = y;
+        }
+        builder.addOutput(x);
+        auto built = std::move(builder).build();
+        QVERIFY(built.ok());
+        const std::vector<ops::TensorType> types{{DType::Float64, {1, 1024}}};
+        const auto model =
+            BoundModel::bind(std::make_shared<const graph::Graph>(std::move(built).value()), types, Precision::Double);
+        QVERIFY(model.ok());
+        const std::vector<Tensor> inputs{Tensor::full(DType::Float64, {1, 1024}, 1)};
+        base::MemoryAccount& account = base::MemoryAccount::tensors();
+        const std::int64_t before = account.live();
+        account.resetPeak();
+        const auto alone = execute::forward(*model, inputs, SavePolicy::Nothing);
+        QVERIFY(alone.ok());
+        QVERIFY2(account.peak() - before <= 2 * 8192, qPrintable(QString::number(account.peak() - before)));
+        QVERIFY(!alone->saved.anyValue(valueNamed(**model, "y7")).isValid());
+        account.resetPeak();
+        const auto forGradient = execute::forward(*model, inputs, SavePolicy::Autograd);
+        QVERIFY(forGradient.ok());
+        QVERIFY(account.peak() - before >= 20 * 8192);
+    }
+
     void computesTheOutput()
     {
         const auto model = bindResidual();

@@ -209,6 +209,60 @@ private slots:
         }
     }
 
+    void aLayerAfterItTakesItIn()
+    {
+        struct Right
+        {
+            const char* name;
+            const char* op;
+            Shape x;
+            Shape weight;
+            std::optional<Shape> bias;
+            Attributes attributes;
+        };
+        const std::vector<Right> cases{
+            {"Conv", "Conv", {2, 3, 5, 5}, {4, 3, 3, 3}, Shape{4}, {}},
+            {"Conv without bias", "Conv", {2, 3, 5, 5}, {4, 3, 3, 3}, {}, {}},
+            {"Conv groups", "Conv", {1, 4, 5, 5}, {6, 2, 3, 3}, Shape{6}, group(2)},
+            {"Conv 1d", "Conv", {1, 3, 7}, {5, 3, 2}, Shape{5}, {}},
+            {"Gemm", "Gemm", {3, 4}, {4, 5}, Shape{5}, {{"alpha", 0.5}, {"beta", 2.0}}},
+            {"Gemm transposed", "Gemm", {3, 4}, {5, 4}, Shape{1, 5}, {{"transB", std::int64_t{1}}}},
+            {"Gemm scalar C", "Gemm", {3, 4}, {4, 5}, Shape{}, {{"beta", 0.25}}},
+        };
+        for (const Right& c : cases) {
+            Writer writer;
+            const ValueId norm = writer.batchNorm("bn", writer.input("x", c.x), c.x[1]);
+            std::vector<ValueId> inputs{norm, writer.constant("w", randomTensor(c.weight, 1))};
+            if (c.bias) {
+                inputs.push_back(writer.constant("b", randomTensor(*c.bias, 2)));
+            }
+            writer.output(writer.node(c.op, "layer", inputs, c.attributes));
+            const SharedGraph graph = writer.finish();
+            QVERIFY2(graph, c.name);
+            const auto result =
+                retro::rewrite::rewrite(graph, only(&retro::rewrite::RewriteOptions::mergeBatchNormRight));
+            QVERIFY2(result.ok() && nodeNames(*result->graph) == "layer", c.name);
+            QVERIFY2(result->findFused("layer") && nodeNames(*result->findFused("layer")->members) == "bn, layer",
+                     c.name);
+            const double wide = deviation(result->graph, graph, {randomTensor(c.x, 9)}, Precision::Double);
+            QVERIFY2(wide < 1e-12, qPrintable(QString("%1: %2").arg(c.name).arg(wide)));
+        }
+    }
+
+    void aPaddedLayerAfterItIsLeftAndNamed()
+    {
+        Writer writer;
+        const ValueId norm = writer.batchNorm("bn", writer.input("x", {1, 3, 5, 5}), 3);
+        writer.output(writer.node("Conv", "layer", {norm, writer.constant("w", randomTensor({4, 3, 3, 3}, 1))},
+                                  {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}}));
+        const SharedGraph graph = writer.finish();
+        const auto result = retro::rewrite::rewrite(graph, only(&retro::rewrite::RewriteOptions::mergeBatchNormRight));
+        QVERIFY(result.ok());
+        QCOMPARE(result->graph, graph);
+        QCOMPARE(result->steps.size(), std::size_t{1});
+        QVERIFY(result->steps[0].isNote && result->steps[0].text.find("layer") != std::string::npos);
+    }
+
     void stepsSayWhatHappened()
     {
         const Rewritten result = merged(graphOf(mergeable().front()));

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/rewrite/draft.h"
+
+#include <optional>
+#include <vector>
+
+namespace retro::rewrite
+{
+
+/// What a BatchNormalization does to channel c: y = factor[c]·x + shift[c].
+struct Affine
+{
+    std::vector<double> factor;
+    std::vector<double> mean;
+    std::vector<double> beta;
+    [[nodiscard]] double shiftOf(double bias, std::size_t c) const { return (bias - mean[c]) * factor[c] + beta[c]; }
+};
+
+/// What a node of op BatchNormalization does; nothing when it trains, makes more than its result, or has parameters
+/// that are not constant or not finite.
+[[nodiscard]] std::optional<Affine> affineOf(const Draft& draft, const graph::Node& node);
+
+/// The elements of a floating constant as double, row-major.
+[[nodiscard]] tensor::Tensor asDouble(const graph::Value& value);
+/// True when operand `slot` is there.
+[[nodiscard]] bool hasOperand(const graph::Node& node, std::size_t slot);
+/// True when operand `slot` is a constant of a floating type.
+[[nodiscard]] bool isFloatingConstant(const Draft& draft, const graph::Node& node, std::size_t slot);
+/// Operand 2 of a layer is missing, or a constant with one number per channel, or (Gemm) one number for all.
+[[nodiscard]] bool isMergeableBias(const Draft& draft, const graph::Node& node, std::int64_t channels);
+
+} // namespace retro::rewrite
