@@ -54,7 +54,11 @@ private:
     {
         return m_result.relevance[graph().node(idOf(fused)).outputs[0].index()];
     }
-    [[nodiscard]] bool isReached(const rewrite::FusedNode& fused) const { return relevanceOf(fused).isValid(); }
+    /// Control flow that was written out may have left the node away.
+    [[nodiscard]] bool isReached(const rewrite::FusedNode& fused) const
+    {
+        return graph().findNode(fused.node).has_value() && relevanceOf(fused).isValid();
+    }
 
     [[nodiscard]] Result<void> runForward()
     {

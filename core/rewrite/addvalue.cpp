@@ -30,7 +30,7 @@ ValueId addValue(graph::GraphBuilder& builder, const Value& value, ValueKind kin
         return builder.addInput(value.name, value.dtype, value.shape);
     case ValueKind::Constant:
         id = builder.addConstant(value.name, value.constant);
-        builder.declare(id, value.dtype, dimensionsOf(value.constant.shape()));
+        builder.declare(id, value.dtype, value.constant.isValid() ? dimensionsOf(value.constant.shape()) : value.shape);
         return id;
     case ValueKind::Result:
         id = builder.addResult(value.name);

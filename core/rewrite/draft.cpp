@@ -127,6 +127,7 @@ void Draft::fuse(NodeId survivor, Node replacement, std::span<const NodeId> memb
     }
     m_isRemoved[survivor.index()] = false;
     m_nodes[survivor.index()] = std::move(replacement);
+    m_nodes[survivor.index()].facts.reset(); // measured for one member
     const Node& node = m_nodes[survivor.index()];
     countReaders(node, 1);
     for (std::size_t k = 0; k < node.outputs.size(); ++k) {
