@@ -63,7 +63,7 @@ struct Tanh : ReadsOutput
     template <class T>
     [[nodiscard]] T value(T x) const
     {
-        return std::tanh(x);
+        return fastTanh(x);
     }
     template <class T>
     [[nodiscard]] T slope(T y) const
@@ -77,7 +77,7 @@ struct Exponential : ReadsOutput
     template <class T>
     [[nodiscard]] T value(T x) const
     {
-        return std::exp(x);
+        return fastExp(x);
     }
     template <class T>
     [[nodiscard]] T slope(T y) const

@@ -209,7 +209,8 @@ public:
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
         const TensorType& type = m_outputTypes[0];
-        return {mapNumbers(binaryNumbers<Remainder>(), type.dtype, type.shape, operands, {m_isFmod ? 1.0 : 0.0, 0})};
+        return {mapNumbers(binaryNumbers<Remainder>(), type.dtype, type.shape, operands.first(2),
+                           {m_isFmod ? 1.0 : 0.0, 0})};
     }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::allOperands(); }
     [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor> operands, std::span<const Tensor>,

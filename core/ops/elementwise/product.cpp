@@ -45,7 +45,7 @@ public:
     {
         const TensorType& type = m_outputTypes[0];
         if (!tensor::isFloating(type.dtype)) {
-            return {mapNumbers(binaryIntegers<IntegerProduct>(), type.dtype, type.shape, operands)};
+            return {mapNumbers(binaryIntegers<IntegerProduct>(), type.dtype, type.shape, operands.first(2))};
         }
         return visitFloat(type.dtype, [&](auto zero) -> std::vector<Tensor> {
             using T = decltype(zero);
@@ -83,7 +83,7 @@ public:
     {
         const TensorType& type = m_outputTypes[0];
         if (!tensor::isFloating(type.dtype)) {
-            return {mapNumbers(binaryIntegers<IntegerQuotient>(), type.dtype, type.shape, operands)};
+            return {mapNumbers(binaryIntegers<IntegerQuotient>(), type.dtype, type.shape, operands.first(2))};
         }
         return visitFloat(type.dtype, [&](auto zero) -> std::vector<Tensor> {
             using T = decltype(zero);

@@ -110,7 +110,9 @@ BoundResult bindSumOfAll(const BindContext& context)
 
 BoundResult bindMean(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, {.most = kAnyNumber, .types = OperandTypes::Floats}));
+    RETRO_CHECK(expect(context, {.least = std::max<std::size_t>(context.node.inputs.size(), 1),
+                                 .most = kAnyNumber,
+                                 .types = OperandTypes::Floats}));
     return bindSum(context, 1, true);
 }
 

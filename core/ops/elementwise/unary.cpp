@@ -69,12 +69,12 @@ struct Erf : KeepsOperand
     template <class T>
     static T value(T x, RowParameters)
     {
-        return std::erf(x);
+        return fastErf(x);
     }
     template <class T>
     static T slope(T x, RowParameters)
     {
-        return as<T>(2 * std::numbers::inv_sqrtpi) * std::exp(-x * x);
+        return as<T>(2 * std::numbers::inv_sqrtpi) * fastExp(-x * x);
     }
 };
 
@@ -290,10 +290,14 @@ struct HardSwish : KeepsOperand
 /// x · tanh(ln(1 + eˣ)).
 struct Mish : KeepsOperand
 {
+    /// The tangent, by e = e^(−|x|), which never overflows: (1 + 2e) / (1 + 2e + 2e²), or (e² + 2e) / (e² + 2e + 2).
     template <class T>
     static T gate(T x)
     {
-        return std::tanh(std::log1p(std::exp(-std::abs(x))) + (x > T{0} ? x : T{0}));
+        const T e = fastExp(-std::abs(x));
+        const T above = T{1} + e + e;
+        const T below = e * (e + T{2});
+        return x >= T{0} ? above / (above + T{2} * e * e) : below / (below + T{2});
     }
     template <class T>
     static T value(T x, RowParameters)
@@ -314,7 +318,7 @@ struct Gelu : KeepsOperand
     template <class T>
     static T share(T x)
     {
-        return (T{1} + std::erf(x * as<T>(1 / std::numbers::sqrt2))) / T{2};
+        return (T{1} + fastErf(x * as<T>(1 / std::numbers::sqrt2))) / T{2};
     }
     template <class T>
     static T value(T x, RowParameters)
@@ -324,7 +328,7 @@ struct Gelu : KeepsOperand
     template <class T>
     static T slope(T x, RowParameters)
     {
-        return share(x) + x * std::exp(-x * x / T{2}) * as<T>(std::numbers::inv_sqrtpi / std::numbers::sqrt2);
+        return share(x) + x * fastExp(-x * x / T{2}) * as<T>(std::numbers::inv_sqrtpi / std::numbers::sqrt2);
     }
 };
 
@@ -334,7 +338,7 @@ struct GeluByTanh : KeepsOperand
     template <class T>
     static T gate(T x)
     {
-        return std::tanh(as<T>(std::numbers::sqrt2 * std::numbers::inv_sqrtpi) * (x + as<T>(0.044715) * x * x * x));
+        return fastTanh(as<T>(std::numbers::sqrt2 * std::numbers::inv_sqrtpi) * (x + as<T>(0.044715) * x * x * x));
     }
     template <class T>
     static T value(T x, RowParameters)

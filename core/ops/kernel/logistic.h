@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/ops/kernel/vectormath.h"
+
 #include <cmath>
 
 namespace retro::ops
@@ -10,7 +12,7 @@ namespace retro::ops
 template <class T>
 [[nodiscard]] T logistic(T x)
 {
-    const T decay = std::exp(-std::abs(x));
+    const T decay = fastExp(-std::abs(x));
     return (x >= T{0} ? T{1} : decay) / (T{1} + decay);
 }
 

@@ -36,6 +36,11 @@ base::Result<std::vector<std::int64_t>> kernelOf(const BindContext& context)
         return context.error(fmt::format("the weights have rank {}, the operand has rank {}; they must agree",
                                          weight.size(), firstType(context).shape.size()));
     }
+    if (weight.size() < 3) {
+        return context.error(fmt::format("operand 0 has rank {}, but needs the axes batch × channels and at least one "
+                                         "more",
+                                         weight.size()));
+    }
     std::vector<std::int64_t> kernel(weight.begin() + 2, weight.end());
     if (context.intsAttribute("kernel_shape", kernel) != kernel) {
         return context.error("kernel_shape does not agree with the shape of the weights");

@@ -20,6 +20,9 @@ public:
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
+        while (!operands.back().isValid()) { // empty optional inputs after those that the operator has
+            operands = operands.first(operands.size() - 1);
+        }
         const TensorType& type = m_outputTypes[0];
         return {mapNumbers(m_rows, type.dtype, type.shape, operands, m_parameters)};
     }

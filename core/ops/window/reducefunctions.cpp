@@ -3,6 +3,7 @@
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
 #include "core/ops/kernel/rowreduction.h"
+#include "core/ops/kernel/vectormath.h"
 #include "core/ops/kernel/visitnumber.h"
 #include "core/ops/reference/sum.h"
 #include "core/ops/window/reducebind.h"
@@ -123,7 +124,7 @@ struct LogSumExp
             if (std::isinf(largest)) {
                 return largest;
             }
-            const T sum = reference::pairwiseSum<T>(x, length, [largest](T v) { return std::exp(v - largest); });
+            const T sum = reference::pairwiseSum<T>(x, length, [largest](T v) { return fastExp(v - largest); });
             return largest + std::log(sum);
         } else {
             const std::vector<double> wide(x, x + length);

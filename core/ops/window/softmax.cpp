@@ -4,7 +4,9 @@
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
 #include "core/ops/kernel/axisreduction.h"
+#include "core/ops/kernel/vectormath.h"
 #include "core/ops/kernel/visitnumber.h"
+#include "core/ops/reference/sum.h"
 #include "core/ops/threads.h"
 
 #include <array>
@@ -27,11 +29,10 @@ void softmaxRow(const T* x, T* y, std::int64_t length)
     for (std::int64_t i = 0; i < length; ++i) {
         largest = std::max(largest, x[i]);
     }
-    T sum{0};
     for (std::int64_t i = 0; i < length; ++i) {
-        y[i] = std::exp(x[i] - largest);
-        sum += y[i];
+        y[i] = fastExp(x[i] - largest);
     }
+    const T sum = reference::pairwiseSum<T>(y, length);
     for (std::int64_t i = 0; i < length; ++i) {
         y[i] /= sum;
     }
@@ -45,11 +46,7 @@ void logSoftmaxRow(const T* x, T* y, std::int64_t length)
     for (std::int64_t i = 0; i < length; ++i) {
         largest = std::max(largest, x[i]);
     }
-    T sum{0};
-    for (std::int64_t i = 0; i < length; ++i) {
-        sum += std::exp(x[i] - largest);
-    }
-    const T logarithm = std::log(sum);
+    const T logarithm = std::log(reference::pairwiseSum<T>(x, length, [largest](T v) { return fastExp(v - largest); }));
     for (std::int64_t i = 0; i < length; ++i) {
         y[i] = x[i] - largest - logarithm;
     }

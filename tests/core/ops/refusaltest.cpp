@@ -137,6 +137,73 @@ std::vector<Refusal> refusals()
     };
 }
 
+std::vector<Refusal> refusalsOfShapes()
+{
+    const Tensor x = zeros({1, 3, 5, 5});
+    const Tensor flags = Tensor::full(DType::Bool, {5}, 1);
+    const std::string left = "LEFT";
+    return {
+        {OpCase("Where").operand(x).operand(x).operand(x), "the condition (operand 0) must be bool"},
+        {OpCase("Where").operand(flags).operand(x).operand(ints({1})), "operand 2 is int64, but operand 1 is float32"},
+        {OpCase("Expand").operand(x).constant(ints({2, 2})), "do not broadcast"},
+        {OpCase("Expand").operand(x).operand(ints({5})), "must be known before the run"},
+        {OpCase("Tile").operand(x).constant(ints({1})), "repeats has 1 entries for 4 axes"},
+        {OpCase("Tile").operand(x).constant(ints({1, 1, 1, 1LL << 40})), "out of range"},
+        {OpCase("Tile").operand(x).constant(ints({1, 1, 1LL << 30, 1LL << 30})), "more than"},
+        {OpCase("TopK").operand(x).constant(ints({6})).outputs(2), "k is 6, but the axis has 5 elements"},
+        {OpCase("Range").constant(ints({0})).constant(ints({5})).constant(ints({0})), "the range has no end"},
+        {OpCase("Range").constant(ints({0})).constant(ints({5, 6})).constant(ints({1})),
+         "operand 1 must be one number"},
+        {OpCase("OneHot").operand(ints({1})).constant(ints({-2})).constant(zeros({2})), "impossible shape"},
+        {OpCase("OneHot").operand(ints({1})).constant(ints({2})).constant(zeros({3})), "must be [off, on]"},
+        {OpCase("Trilu", 14).operand(zeros({3})), "must be a matrix"},
+        {OpCase("EyeLike").operand(x), "must be a matrix"},
+        {OpCase("EyeLike").with("dtype", std::int64_t{8}).operand(zeros({2, 2})), "element type 8 is not supported"},
+        {OpCase("DepthToSpace").with("blocksize", std::int64_t{2}).operand(x),
+         "3 channels do not divide into blocks of 4"},
+        {OpCase("DepthToSpace").with("blocksize", std::int64_t{0}).operand(x), "blocksize 0 is out of range"},
+        {OpCase("SpaceToDepth").with("blocksize", std::int64_t{2}).operand(x),
+         "5 × 5 does not divide into blocks of 2"},
+        {OpCase("ReverseSequence").operand(zeros({4, 2})).operand(ints({1})), "sequence_lens must have the shape [2]"},
+        {OpCase("Compress").operand(x).constant(Tensor::full(DType::Bool, {80}, 1)), "the condition holds at 79"},
+        {OpCase("Compress").operand(x).operand(flags), "must be known before the run"},
+        {OpCase("GatherND").operand(x).operand(ints({0, 0, 0, 0, 0})), "index tuples have 5 entries for 4 axes"},
+        {OpCase("GatherND").with("batch_dims", std::int64_t{1}).operand(x).operand(ints({0})),
+         "1 batch axes do not fit"},
+        {OpCase("GatherElements").operand(x).operand(ints({0})), "do not fit an operand of shape"},
+        {OpCase("ScatterElements").operand(zeros({3})).operand(ints({0})).operand(zeros({2})), "must have one shape"},
+        {OpCase("ScatterElements").operand(zeros({3})).constant(ints({3})).operand(zeros({1})), "index 3 is outside"},
+        {OpCase("ScatterElements", 16)
+             .with("reduction", std::string("max"))
+             .operand(zeros({3}))
+             .operand(ints({0}))
+             .operand(zeros({1})),
+         "reduction 'max' is not known at this opset"},
+        {OpCase("ScatterND").operand(zeros({3})).operand(ints({0})).operand(zeros({2})),
+         "the updates must have the shape"},
+        {OpCase("TensorScatter", 24).operand(zeros({2, 3, 4})).operand(zeros({2, 3, 3})),
+         "the update must have the type"},
+        {OpCase("BitShift").with("direction", std::string("UP")).operand(ints({1})).operand(ints({1})),
+         "direction is 'UP'"},
+        {OpCase("BitShift").with("direction", left).operand(zeros({1})).operand(zeros({1})), "must be an integer type"},
+        {OpCase("And").operand(ints({1})).operand(ints({1})), "operand 0 is int64, but must be bool"},
+        {OpCase("Less").operand(flags).operand(flags), "operand 0 is bool, but must be a number"},
+        {OpCase("Gelu", 20).with("approximate", std::string("fast")).operand(x), "approximate is 'fast'"},
+        {OpCase("CumSum").operand(x).constant(ints({0, 1})), "the axis (operand 1) must be one number"},
+        {OpCase("CumSum").operand(x).constant(ints({4})), "axis 4 is outside"},
+        {OpCase("ReduceMax", 18).operand(flags), "the operand is bool"},
+        {OpCase("ArgMax").operand(zeros({0})), "the axis has no elements"},
+        {OpCase("Det").operand(zeros({2, 3})), "must be a square matrix"},
+        {OpCase("Einsum").with("equation", std::string("ij,jk")).operand(x), "the equation has 2 terms for 1 operands"},
+        {OpCase("Einsum").with("equation", std::string("ij->ij")).operand(x), "names 2 axes of an operand of rank 4"},
+        {OpCase("Einsum").with("equation", std::string("ii->i")).operand(zeros({2, 3})), "extents 2 and 3"},
+        {OpCase("Einsum").with("equation", std::string("ij->k")).operand(zeros({2, 3})), "one that no operand has"},
+        {OpCase("Einsum").with("equation", std::string("i1->i")).operand(zeros({2, 3})), "contains '1'"},
+        {OpCase("Add", 6).operand(x).operand(zeros({5})), "needs broadcast = 1"},
+        {OpCase("Concat").with("axis", std::int64_t{0}).operand(zeros({})), "axis 0 is outside"},
+    };
+}
+
 } // namespace
 
 class RefusalTest : public QObject
@@ -145,7 +212,11 @@ class RefusalTest : public QObject
 private slots:
     void refusesByName()
     {
-        for (Refusal& refusal : refusals()) {
+        std::vector<Refusal> all = refusals();
+        for (Refusal& more : refusalsOfShapes()) {
+            all.push_back(std::move(more));
+        }
+        for (Refusal& refusal : all) {
             const std::string text = refusal.node.refusal();
             QVERIFY2(text.find(refusal.says) != std::string::npos, (text + " does not say: " + refusal.says).c_str());
             QVERIFY2(text.find("node 'n' (") == 0, text.c_str());

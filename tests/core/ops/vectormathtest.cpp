@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Float functions that vectorise, against the standard library in double.
+#include "core/ops/kernel/vectormath.h"
+
+#include <QtTest>
+
+#include <limits>
+
+namespace ops = retro::ops;
+
+namespace
+{
+
+/// Largest |f(x) − exact| in units of the last place of the exact result, over `steps` points.
+template <class F, class G>
+double worst(const F& f, const G& exact, double low, double high)
+{
+    constexpr int kSteps = 40000;
+    double most = 0;
+    for (int i = 0; i <= kSteps; ++i) {
+        const auto x = static_cast<float>(low + (high - low) * i / kSteps);
+        const double expected = exact(static_cast<double>(x));
+        const auto magnitude = static_cast<float>(std::abs(expected));
+        const double unit = std::nextafter(magnitude, std::numeric_limits<float>::infinity()) - magnitude;
+        most = std::max(most, std::abs(static_cast<double>(f(x)) - expected) / unit);
+    }
+    return most;
+}
+
+} // namespace
+
+class VectorMathTest : public QObject
+{
+    Q_OBJECT
+private slots:
+    void exponential()
+    {
+        const auto exact = [](double x) { return std::exp(x); };
+        QVERIFY(worst(ops::fastExp<float>, exact, -87, 88.7) < 2);
+        QVERIFY(worst(ops::fastExp<float>, exact, -103, -87) < 2); // results without all their digits
+        QCOMPARE(ops::fastExp(0.0F), 1.0F);
+        QCOMPARE(ops::fastExp(-std::numeric_limits<float>::infinity()), 0.0F);
+        QVERIFY(std::isinf(ops::fastExp(89.0F)) && std::isinf(ops::fastExp(1e30F)));
+        QVERIFY(std::isnan(ops::fastExp(std::nanf(""))));
+        QCOMPARE(ops::fastExp(1.0), std::exp(1.0));
+    }
+
+    void tangent()
+    {
+        const auto exact = [](double x) { return std::tanh(x); };
+        QVERIFY(worst(ops::fastTanh<float>, exact, -10, 10) < 4);
+        QVERIFY(worst(ops::fastTanh<float>, exact, -1e-3, 1e-3) < 4);
+        QCOMPARE(ops::fastTanh(std::numeric_limits<float>::infinity()), 1.0F);
+        QCOMPARE(ops::fastTanh(-1e30F), -1.0F);
+        QVERIFY(std::signbit(ops::fastTanh(-0.0F)));
+        QVERIFY(std::isnan(ops::fastTanh(std::nanf(""))));
+    }
+
+    void errorFunction()
+    {
+        const auto exact = [](double x) { return std::erf(x); };
+        QVERIFY(worst(ops::fastErf<float>, exact, -6, 6) < 4);
+        QVERIFY(worst(ops::fastErf<float>, exact, -1e-3, 1e-3) < 4);
+        QCOMPARE(ops::fastErf(std::numeric_limits<float>::infinity()), 1.0F);
+        QCOMPARE(ops::fastErf(-1e30F), -1.0F);
+        QVERIFY(std::isnan(ops::fastErf(std::nanf(""))));
+    }
+};
+
+QTEST_GUILESS_MAIN(VectorMathTest)
+#include "vectormathtest.moc"
