@@ -91,8 +91,10 @@ base::Result<void> expectNumbers(const BindContext& context)
 
 base::Result<void> expectAttributes(const BindContext& context, std::initializer_list<AttributeSpec> attributes)
 {
-    static constexpr std::array<std::string_view, 7> kKinds{
-        "an integer", "a float", "a text", "a tensor", "a list of integers", "a list of floats", "a list of texts"};
+    static constexpr std::array<std::string_view, 8> kKinds{
+        "an integer",         "a float",          "a text",          "a tensor",
+        "a list of integers", "a list of floats", "a list of texts", "a graph"};
+    static_assert(kKinds.size() == std::variant_size_v<graph::Attribute>);
     for (const AttributeSpec& wanted : attributes) {
         const auto found = context.node.attributes.find(wanted.name);
         if (found != context.node.attributes.end() && found->second.index() != static_cast<std::size_t>(wanted.kind)) {

@@ -98,7 +98,7 @@ private:
         const auto among = [&](const auto& list) {
             return list[static_cast<std::size_t>(whole(0, static_cast<std::int64_t>(list.size()) - 1))];
         };
-        switch (whole(0, 3)) {
+        switch (whole(0, 4)) {
         case 0:
             c.with(among(kWhole), whole(-3, 5));
             break;
@@ -115,6 +115,9 @@ private:
             c.with(name, value);
             break;
         }
+        case 3:
+            c.with(among(kWhole), retro::graph::Subgraph{std::make_shared<const retro::graph::Graph>(), 0});
+            break;
         default:
             c.with(among(kWhole), static_cast<double>(whole(-3, 5)));
         }
