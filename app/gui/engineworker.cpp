@@ -7,6 +7,7 @@
 #include "app/gui/questioncheck.h"
 #include "app/gui/runhandles.h"
 #include "app/gui/runproblems.h"
+#include "core/base/cancel.h"
 #include "core/formats/cardwriter.h"
 #include "core/ops/algebra.h"
 #include "core/trace/runfile.h"
@@ -258,6 +259,7 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
         emit progress(job.generation, tr("Reading the model"), -1);
         RETRO_TRY(job.model,
                   job.path.isEmpty() ? loadEmbeddedSample() : engine::loadModel(job.path.toStdString(), {}, token));
+        RETRO_CHECK(base::checkStop(token));
         auto graph = std::make_shared<ExplainDone>();
         graph->generation = job.generation;
         graph->model = job.model;
