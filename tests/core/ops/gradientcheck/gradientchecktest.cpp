@@ -248,7 +248,8 @@ private slots:
         }
         for (const ops::OperatorDeclaration& declaration : ops::declarations()) {
             const bool isThere = drawn.contains({std::string(declaration.domain), std::string(declaration.op)});
-            QVERIFY2(!declaration.gradient || isThere,
+            const bool isWrittenOut = declaration.structure == "control flow"; // never bound as a node
+            QVERIFY2(!declaration.gradient || isWrittenOut || isThere,
                      fmt::format("{} has no line in tests/core/ops/gradientcheck", declaration.op).c_str());
         }
     }
