@@ -7,6 +7,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
+#include <span>
 
 namespace retro::lrp
 {
@@ -147,6 +149,21 @@ private:
     std::vector<NodeId> m_firstWeights; // per entry
 };
 
+/// Nodes that are named before the rest is only counted.
+constexpr std::size_t kNamedRefusals = 6;
+
+/// What is said of the refused nodes after the first one; empty when there are none.
+std::string othersText(std::span<const std::string> others)
+{
+    if (others.empty()) {
+        return {};
+    }
+    const std::size_t named = std::min(others.size(), kNamedRefusals);
+    std::string text = fmt::format("; {} more {} refused: {}", others.size(),
+                                   others.size() == 1 ? "node is" : "nodes are", fmt::join(others.first(named), ", "));
+    return named < others.size() ? text + fmt::format(" and {} more", others.size() - named) : text;
+}
+
 } // namespace
 
 std::string Matcher::text() const
@@ -173,10 +190,25 @@ base::Result<RuleAssignment> assignRules(const Composite& composite, const Bound
 {
     const Assigner assigner(composite, model);
     RuleAssignment assignment(model.graph().nodeCount());
+    std::optional<base::Error> first;
+    std::vector<std::string> others;
     for (std::size_t i = 0; i < assignment.size(); ++i) {
-        if (passesRelevance(model, NodeId(i))) {
-            RETRO_TRY(assignment[i], assigner.assign(NodeId(i)));
+        if (!passesRelevance(model, NodeId(i))) {
+            continue;
         }
+        base::Result<AssignedRule> rule = assigner.assign(NodeId(i));
+        if (rule) {
+            assignment[i] = std::move(rule).value();
+        } else if (!first) {
+            first = std::move(rule).error();
+        } else {
+            others.push_back(
+                fmt::format("\"{}\" ({})", model.graph().labelOf(NodeId(i)), model.graph().opOf(NodeId(i))));
+        }
+    }
+    if (first) {
+        first->message += othersText(others);
+        return *std::move(first);
     }
     return assignment;
 }

@@ -324,6 +324,10 @@ private slots:
         const QStringList missing = table(only({{relu, lrp::passRule()}}), convolutional());
         QVERIFY2(missing.first().contains("node \"stem\" (Conv, linear map): no entry of the composite \"test\""),
                  qPrintable(missing.first()));
+        QVERIFY2(missing.first().contains("nodes are refused: \""),
+                 qPrintable(missing.first())); // all, not the first alone
+        QVERIFY2(missing.first().contains("\"head\"") || missing.first().contains(" more"),
+                 qPrintable(missing.first()));
     }
 };
 
