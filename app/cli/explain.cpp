@@ -6,6 +6,7 @@
 #include "core/engine/results.h"
 #include "core/ops/algebra.h"
 #include "core/trace/runfile.h"
+#include "views/common/runtexts.h"
 
 #include <fmt/format.h>
 
@@ -135,6 +136,8 @@ Result<void> writeImage(const ExplainOptions& options, const engine::LoadedModel
     job.colormap = options.colormap;
     job.overlay = options.overlay;
     job.modelName = model.name;
+    job.modelHash = views::modelHashText(graph);
+    job.step = result.counts.events;
     job.composite = result.composite.name;
     job.target = labelOf(model, result.target.index.front());
     job.visit = result.counts.visits;

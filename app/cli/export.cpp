@@ -8,6 +8,8 @@
 
 #include <charconv>
 #include <memory>
+#include <string_view>
+#include <utility>
 
 namespace retro::app
 {
@@ -26,6 +28,7 @@ struct ExportOptions
     ExportRequest request;
     std::string theme = "light";
     std::string size;
+    std::string visits; ///< "3..12": one file per visit
 };
 
 /// "1200x340".
@@ -59,16 +62,50 @@ base::Result<void> exportPainted(const std::shared_ptr<const trace::Run>& run, c
     return exportView(run, options.out, request);
 }
 
+base::Result<void> exportPart(const std::shared_ptr<const trace::Run>& run, const ExportOptions& options)
+{
+    if (options.what == "graph") {
+        return exportGraph(run, options.out, options.request);
+    }
+    return options.what == "heatmap" ? exportHeatmap(*run, options.out, options.request) : exportPainted(run, options);
+}
+
+/// First and last of "3..12", counted from 1. Errors: Usage.
+base::Result<std::pair<std::uint32_t, std::uint32_t>> readVisits(const std::string& text, std::uint32_t most)
+{
+    const std::size_t dots = text.find("..");
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+    const auto number = [](std::string_view word, std::uint32_t& value) {
+        const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+        return error == std::errc() && stop == word.data() + word.size();
+    };
+    const bool isRange = dots != std::string::npos && number(std::string_view(text).substr(0, dots), first) &&
+                         number(std::string_view(text).substr(dots + 2), last);
+    if (!isRange || first < 1 || first > last || last > most) {
+        return base::usageError(fmt::format("write FIRST..LAST, from 1 to {} in this run", most), "--visits " + text);
+    }
+    return std::pair(first, last);
+}
+
+/// One file per visit, the state after it: "graph.png" becomes "graph-0003.png" and so on.
+base::Result<void> exportVisits(const std::shared_ptr<const trace::Run>& run, ExportOptions options)
+{
+    RETRO_TRY(const auto range, readVisits(options.visits, run->visitCount()));
+    const std::filesystem::path out = options.out;
+    for (std::uint32_t visit = range.first; visit <= range.second; ++visit) {
+        options.request.position = run->endOfVisit(visit - 1);
+        options.out =
+            out.parent_path() / fmt::format("{}-{:04}{}", out.stem().string(), visit, out.extension().string());
+        RETRO_CHECK(exportPart(run, options));
+    }
+    return {};
+}
+
 base::Result<void> exportRun(const Context& context, const ExportOptions& options)
 {
     RETRO_TRY(const std::shared_ptr<const trace::Run> run, trace::readRun(options.file));
-    if (options.what == "graph") {
-        RETRO_CHECK(exportGraph(run, options.out, options.request));
-    } else if (options.what == "heatmap") {
-        RETRO_CHECK(exportHeatmap(*run, options.out, options.request));
-    } else {
-        RETRO_CHECK(exportPainted(run, options));
-    }
+    RETRO_CHECK(options.visits.empty() ? exportPart(run, options) : exportVisits(run, options));
     if (context.json) {
         context.answer({{"what", options.what}, {"file", options.out}});
     } else {
@@ -94,6 +131,8 @@ void addExport(CLI::App& program, Context& context)
     verb->add_option("--out", options->out, "File to write; the ending says the format")->required();
     verb->add_option("--value", options->request.value, "Value whose relevance is drawn (default: the first input)");
     verb->add_option("--at", options->request.position, "State after this many events (default: the end)");
+    verb->add_option("--visits", options->visits,
+                     "FIRST..LAST: one file after each of these visits, numbered, for an animation");
     verb->add_option("--colormap", options->request.colormap,
                      "Colour map of the heatmap, by name or as stops (00f,fff,f00)");
     verb->add_flag("--overlay", options->request.overlay, "Draw the heatmap over the input picture");

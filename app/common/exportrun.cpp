@@ -8,6 +8,7 @@
 #include "core/tensor/npy.h"
 #include "core/trace/timeline.h"
 #include "views/common/plane.h"
+#include "views/common/runtexts.h"
 #include "views/graph/graphfile.h"
 
 #include <fmt/format.h>
@@ -113,6 +114,8 @@ Result<void> exportHeatmap(const trace::Run& run, const std::filesystem::path& p
     job.overlay = request.overlay;
     job.isPlain = request.isPlain;
     job.modelName = run.facts.modelName;
+    job.modelHash = views::modelHashText(*run.graph);
+    job.step = std::min(request.position.value_or(run.eventCount()), run.eventCount());
     job.composite = run.facts.composite;
     const std::int64_t target = run.facts.targetIndex.empty() ? -1 : run.facts.targetIndex.front();
     const bool hasLabel = target >= 0 && static_cast<std::size_t>(target) < run.facts.labels.size();

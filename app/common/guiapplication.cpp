@@ -14,11 +14,13 @@ namespace
 {
 
 /// What Qt's platforms say on standard error although nothing is wrong: a process without a session has no
-/// XDG_RUNTIME_DIR (Qt then uses a temporary folder), and an offscreen window has no size hints.
+/// XDG_RUNTIME_DIR (Qt then uses a temporary folder), and an offscreen window has neither size hints nor a place among
+/// others.
 bool isRemark(const QString& message)
 {
     return message.startsWith(QLatin1String("QStandardPaths: XDG_RUNTIME_DIR")) ||
-           message.startsWith(QLatin1String("This plugin does not support propagateSizeHints"));
+           message.startsWith(QLatin1String("This plugin does not support propagateSizeHints")) ||
+           message.startsWith(QLatin1String("This plugin does not support raise"));
 }
 
 void showMessage(QtMsgType type, const QMessageLogContext& context, const QString& message)

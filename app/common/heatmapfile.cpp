@@ -5,6 +5,7 @@
 #include "views/common/heatmapimage.h"
 #include "views/common/numbertext.h"
 #include "views/common/plane.h"
+#include "views/common/runtexts.h"
 
 #include <QCoreApplication>
 
@@ -45,9 +46,11 @@ base::Result<void> writeHeatmap(const std::filesystem::path& path, const Heatmap
     figure.texts = {{"model", job.modelName},
                     {"target", job.target},
                     {"rules", job.composite},
-                    {"step", std::to_string(job.visit)},
+                    {"model_hash", job.modelHash},
+                    {"step", std::to_string(job.step)},
+                    {"visit", std::to_string(job.visit)},
                     {"scale", views::valueText(figure.bar.scale.limit, 6).toStdString()},
-                    {"software", "Retrograde"}};
+                    {"software", views::softwareText()}};
     return views::writeFigure(path, figure);
 }
 

@@ -20,8 +20,10 @@ struct HeatmapJob
     bool overlay = false;
     bool isPlain = false; ///< without colour bar and caption
     std::string modelName;
+    std::string modelHash; ///< views::modelHashText
     std::string composite;
     std::string target;
+    std::uint64_t step = 0; ///< events applied
     std::uint64_t visit = 0;
 };
 

@@ -6,6 +6,7 @@
 #include "views/common/csv.h"
 #include "views/common/numbertext.h"
 #include "views/common/paintfile.h"
+#include "views/common/runtexts.h"
 #include "views/common/theme.h"
 
 #include <QPainter>
@@ -87,7 +88,7 @@ base::Result<void> ClassesView::exportTo(const std::filesystem::path& path)
             paintClasses(painter, m_pane->answer(), layoutClasses(m_pane->answer(), {12, 8, size.width() - 24, 0}),
                          light);
         },
-        title());
+        title(), runTexts(model().run(), model().position()));
 }
 
 } // namespace retro::views

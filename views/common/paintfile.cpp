@@ -69,7 +69,28 @@ QByteArray svgBytes(const QSizeF& size, const std::function<void(QPainter&)>& pa
     return bytes;
 }
 
-QByteArray pdfBytes(const QSizeF& size, const std::function<void(QPainter&)>& paint, const QString& title)
+/// What a PDF says of itself (XMP, ISO 16684-1): title, the texts as its description, and who made it.
+QByteArray xmpBytes(const QString& title, const PictureTexts& texts)
+{
+    const auto alternative = [](const QString& name, const QString& text) {
+        return QStringLiteral("<dc:%1><rdf:Alt><rdf:li xml:lang=\"x-default\">%2</rdf:li></rdf:Alt></dc:%1>")
+            .arg(name, text.toHtmlEscaped());
+    };
+    const QString packet =
+        QStringLiteral("<?xpacket begin=\"\uFEFF\" id=\"W5M0MpCehiHzreSzNTczkc9d\"?>"
+                       "<x:xmpmeta xmlns:x=\"adobe:ns:meta/\">"
+                       "<rdf:RDF xmlns:rdf=\"http://www.w3.org/1999/02/22-rdf-syntax-ns#\">"
+                       "<rdf:Description rdf:about=\"\" xmlns:dc=\"http://purl.org/dc/elements/1.1/\" "
+                       "xmlns:xmp=\"http://ns.adobe.com/xap/1.0/\">%1%2"
+                       "<xmp:CreatorTool>Retrograde</xmp:CreatorTool>"
+                       "</rdf:Description></rdf:RDF></x:xmpmeta><?xpacket end=\"w\"?>");
+    return packet
+        .arg(alternative(QStringLiteral("title"), title), alternative(QStringLiteral("description"), joined(texts)))
+        .toUtf8();
+}
+
+QByteArray pdfBytes(const QSizeF& size, const std::function<void(QPainter&)>& paint, const QString& title,
+                    const PictureTexts& texts)
 {
     QByteArray bytes;
     QBuffer buffer(&bytes);
@@ -81,6 +102,9 @@ QByteArray pdfBytes(const QSizeF& size, const std::function<void(QPainter&)>& pa
     writer.setResolution(static_cast<int>(kScreenDpi));
     writer.setTitle(title);
     writer.setCreator(QStringLiteral("Retrograde"));
+    if (!texts.empty()) {
+        writer.setDocumentXmpMetadata(xmpBytes(title, texts));
+    }
     QPainter painter(&writer);
     paint(painter);
     painter.end();
@@ -109,7 +133,7 @@ base::Result<void> paintToFile(const std::filesystem::path& path, const QSizeF& 
         return writeBytes(path, svgBytes(size, paint, title, texts));
     }
     if (ending == QLatin1String(".pdf")) {
-        return writeBytes(path, pdfBytes(size, paint, title));
+        return writeBytes(path, pdfBytes(size, paint, title, texts));
     }
     return base::usageError("drawings are written as .png, .svg or .pdf", path.string());
 }

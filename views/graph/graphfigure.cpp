@@ -4,6 +4,7 @@
 #include "core/base/file.h"
 #include "views/common/numbertext.h"
 #include "views/common/paintfile.h"
+#include "views/common/runtexts.h"
 #include "views/graph/graphpainter.h"
 
 #include <QPainter>
@@ -22,16 +23,10 @@ constexpr double kPngScale = 2; // where the limits of PNG files allow it
 
 PictureTexts textsOf(const trace::Run& run, const FigureState& state)
 {
-    PictureTexts texts;
-    const auto add = [&](const char* key, const std::string& text) {
-        if (!text.empty()) {
-            texts[key] = text;
-        }
-    };
-    add("model", run.facts.modelName);
-    add("composite", run.facts.composite);
-    if (state.run != nullptr) {
-        add("step", countText(static_cast<std::int64_t>(state.position)).toStdString());
+    PictureTexts texts = runTexts(run, state.position);
+    if (state.run == nullptr) { // the graph alone, at no step
+        texts.erase("step");
+        texts.erase("visit");
     }
     return texts;
 }

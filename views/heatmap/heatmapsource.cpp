@@ -2,6 +2,7 @@
 #include "views/heatmap/heatmapsource.h"
 
 #include "views/common/numbertext.h"
+#include "views/common/runtexts.h"
 
 #include <QCoreApplication>
 
@@ -71,16 +72,11 @@ QString missingReason(const RunModel& model, base::ValueId value)
 
 PictureTexts textsOf(const RunModel& model, const HeatmapContent& content, const Scale& scale, const QString& map)
 {
-    const trace::RunFacts& facts = model.run().facts;
-    PictureTexts texts;
-    texts["model"] = facts.modelName;
+    PictureTexts texts = runTexts(model.run(), model.position());
     texts["target"] = targetName(model).toStdString();
     texts["value"] = model.label(content.value).toStdString();
-    texts["step"] = std::to_string(model.position());
-    texts["rules"] = facts.composite;
     texts["scale"] = valueText(scale.limit, 6).toStdString();
     texts["colormap"] = map.toStdString();
-    texts["software"] = "Retrograde";
     return texts;
 }
 

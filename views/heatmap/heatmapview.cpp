@@ -8,13 +8,16 @@
 #include "views/common/fonts.h"
 #include "views/common/icons.h"
 #include "views/common/numbertext.h"
+#include "views/common/theme.h"
 #include "views/heatmap/controlrow.h"
 #include "views/heatmap/heatmapcanvas.h"
 
 #include <QCheckBox>
 #include <QComboBox>
 #include <QDataStream>
+#include <QHBoxLayout>
 #include <QIODevice>
+#include <QLineEdit>
 #include <QSignalBlocker>
 #include <QToolButton>
 #include <QVBoxLayout>
@@ -29,6 +32,9 @@ namespace
 {
 
 constexpr int kStateVersion = 1;
+
+/// What the choice of colours carries while stops are written in the line below.
+const QString kOwnStops = QStringLiteral("own");
 
 QToolButton* makeZoomButton(const QString& icon, const QString& tip, QWidget* parent)
 {
@@ -73,6 +79,7 @@ HeatmapView::HeatmapView(RunModel& model, Cursor& cursor, Selection& selection, 
     column->setSpacing(0);
     m_canvas = new HeatmapCanvas(body);
     column->addWidget(makeControls(body));
+    column->addWidget(makeStops(body));
     column->addWidget(m_canvas, 1);
     m_probe = new ElidedLabel({}, Role::Text2, fonts::numbers(), body);
     m_probe->setContentsMargins(fonts::px(10), 0, fonts::px(10), 0);
@@ -95,6 +102,7 @@ QWidget* HeatmapView::makeControls(QWidget* parent)
     for (const QString& name : ColorMap::names()) {
         m_map->addItem(name == QLatin1String("relevance") ? tr("Blue to red") : name, name);
     }
+    m_map->addItem(tr("Own stops…"), kOwnStops);
     m_clip = makeCombo(tr("Values beyond this share get the strongest colour"), this);
     for (const double percentile : {100.0, 99.9, 99.5, 99.0, 95.0}) {
         m_clip->addItem(percentile >= 100 ? tr("Not clipped") : tr("Clip at %1 %").arg(fixedText(percentile, 1)),
@@ -107,9 +115,10 @@ QWidget* HeatmapView::makeControls(QWidget* parent)
     row->addChoice(*m_map, tr("Colours"));
     row->addChoice(*m_clip, tr("Clipping"));
     row->addOption(*m_keep);
-    for (const QComboBox* combo : {m_mode, m_map, m_clip}) {
+    for (const QComboBox* combo : {m_mode, m_clip}) {
         connect(combo, &QComboBox::currentIndexChanged, this, &HeatmapView::readControls);
     }
+    connect(m_map, &QComboBox::currentIndexChanged, this, &HeatmapView::chooseMap);
     connect(m_keep, &QCheckBox::toggled, this, &HeatmapView::readControls);
     auto* smaller = makeZoomButton(QStringLiteral("zoomout"), tr("Smaller"), this);
     auto* fit = makeZoomButton(QStringLiteral("zoomfit"), tr("Fit"), this);
@@ -119,6 +128,47 @@ QWidget* HeatmapView::makeControls(QWidget* parent)
     connect(larger, &QToolButton::clicked, m_canvas, &HeatmapCanvas::zoomIn);
     row->addTools({smaller, fit, larger});
     return row;
+}
+
+QWidget* HeatmapView::makeStops(QWidget* parent)
+{
+    m_stopsRow = new QWidget(parent);
+    auto* row = new QHBoxLayout(m_stopsRow);
+    row->setContentsMargins(fonts::px(10), 0, fonts::px(10), fonts::px(4));
+    m_stops = new QLineEdit(m_stopsRow);
+    m_stops->setFont(fonts::numbers());
+    m_stops->setAccessibleName(tr("Colour stops"));
+    m_stops->setPlaceholderText(QStringLiteral("00f,80:fff,f00"));
+    row->addWidget(m_stops);
+    connect(m_stops, &QLineEdit::editingFinished, this, &HeatmapView::readControls);
+    m_stopsRow->hide();
+    return m_stopsRow;
+}
+
+void HeatmapView::chooseMap()
+{
+    const bool isOwn = m_map->currentData().toString() == kOwnStops;
+    m_stopsRow->setVisible(isOwn);
+    if (isOwn) {
+        m_stops->setFocus(Qt::OtherFocusReason);
+    }
+    readControls();
+}
+
+void HeatmapView::readMap()
+{
+    const bool isOwn = m_map->currentData().toString() == kOwnStops;
+    const QString name = isOwn ? m_stops->text().trimmed() : m_map->currentData().toString();
+    auto map = name.isEmpty() ? base::Result<ColorMap>(m_settings.map) : ColorMap::find(name);
+    QPalette colors;
+    if (map.ok()) {
+        m_settings.map = std::move(map).value();
+        m_stops->setToolTip(tr("Colours from −1 to 1, hexadecimal, each with an index before a colon if wanted"));
+    } else { // the map before stays
+        m_stops->setToolTip(QString::fromStdString(map.error().text()));
+        colors.setColor(QPalette::Text, theme(this)[Role::AlarmText]);
+    }
+    m_stops->setPalette(colors);
 }
 
 QString HeatmapView::title() const
@@ -172,10 +222,7 @@ void HeatmapView::drawContent()
 void HeatmapView::readControls()
 {
     m_settings.mode = static_cast<HeatmapMode>(m_mode->currentData().toInt());
-    auto map = ColorMap::find(m_map->currentData().toString());
-    if (map.ok()) {
-        m_settings.map = std::move(map).value();
-    }
+    readMap();
     m_settings.percentile = m_clip->currentData().toDouble();
     if (!m_keep->isChecked()) {
         m_settings.keptLimit.reset();
@@ -192,7 +239,12 @@ void HeatmapView::showControls()
     const QSignalBlocker clip(m_clip);
     const QSignalBlocker keep(m_keep);
     m_mode->setCurrentIndex(std::max(0, m_mode->findData(static_cast<int>(m_settings.mode))));
-    m_map->setCurrentIndex(std::max(0, m_map->findData(m_settings.map.name())));
+    const int named = m_map->findData(m_settings.map.name());
+    m_map->setCurrentIndex(named >= 0 ? named : m_map->findData(kOwnStops));
+    m_stopsRow->setVisible(named < 0);
+    if (named < 0) {
+        m_stops->setText(m_settings.map.name());
+    }
     m_clip->setCurrentIndex(std::max(0, m_clip->findData(m_settings.percentile)));
     m_keep->setChecked(m_settings.keptLimit.has_value());
 }

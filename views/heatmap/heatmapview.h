@@ -7,6 +7,7 @@
 class QCheckBox;
 class QComboBox;
 class QLabel;
+class QLineEdit;
 
 namespace retro::views
 {
@@ -42,6 +43,9 @@ protected:
 
 private:
     QWidget* makeControls(QWidget* parent);
+    QWidget* makeStops(QWidget* parent);
+    void chooseMap();
+    void readMap();
     void readControls();
     void showControls();
     void drawContent();
@@ -54,6 +58,8 @@ private:
     QComboBox* m_mode = nullptr;
     QComboBox* m_map = nullptr;
     QComboBox* m_clip = nullptr;
+    QLineEdit* m_stops = nullptr; ///< colour stops of an own map
+    QWidget* m_stopsRow = nullptr;
     QCheckBox* m_keep = nullptr;
     ElidedLabel* m_probe = nullptr;
 };

@@ -3,6 +3,7 @@
 
 #include "core/tensor/npy.h"
 #include "views/common/numbertext.h"
+#include "views/common/runtexts.h"
 #include "views/input/inputpane.h"
 
 #include <QVBoxLayout>
@@ -190,7 +191,8 @@ base::Result<void> InputView::exportTo(const std::filesystem::path& path)
     if (input() == nullptr) {
         return base::usageError("there is no input to write", path.string());
     }
-    return path.extension() == ".npy" ? tensor::writeNpy(path, *input()) : writePicture(path, m_picture);
+    return path.extension() == ".npy" ? tensor::writeNpy(path, *input())
+                                      : writePicture(path, m_picture, runTexts(model().run(), model().position()));
 }
 
 } // namespace retro::views

@@ -4,6 +4,7 @@
 #include "core/base/file.h"
 #include "views/common/csv.h"
 #include "views/common/paintfile.h"
+#include "views/common/runtexts.h"
 #include "views/layers/layerstrip.h"
 
 #include <QPainter>
@@ -101,7 +102,7 @@ base::Result<void> LayersView::exportTo(const std::filesystem::path& path)
         painter.fillRect(QRectF(QPointF(), size), light[Role::Base]);
         m_strip->paint(painter, QRectF(QPointF(8, 4), size - QSizeF(16, 8)), light);
     };
-    return paintToFile(path, size, paint, title(), {}, 2);
+    return paintToFile(path, size, paint, title(), runTexts(model().run(), model().position()), 2);
 }
 
 } // namespace retro::views

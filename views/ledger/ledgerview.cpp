@@ -5,6 +5,7 @@
 #include "views/common/csv.h"
 #include "views/common/fonts.h"
 #include "views/common/paintfile.h"
+#include "views/common/runtexts.h"
 #include "views/ledger/ledgerpane.h"
 #include "views/ledger/ledgertable.h"
 #include "views/ledger/ledgertablemodel.h"
@@ -158,7 +159,7 @@ base::Result<void> LedgerView::exportTo(const std::filesystem::path& path)
         painter.fillRect(QRectF(QPointF(), size), light[Role::Base]);
         paintWaterfall(painter, books(), layoutWaterfall(books(), {12, 8, size.width() - 24, 0}), light);
     };
-    return paintToFile(path, size, paint, hint());
+    return paintToFile(path, size, paint, hint(), runTexts(model().run(), model().position()));
 }
 
 } // namespace retro::views

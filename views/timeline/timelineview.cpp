@@ -4,6 +4,7 @@
 #include "core/base/file.h"
 #include "views/common/csv.h"
 #include "views/common/paintfile.h"
+#include "views/common/runtexts.h"
 #include "views/common/theme.h"
 #include "views/timeline/timelinepane.h"
 
@@ -83,7 +84,8 @@ base::Result<void> TimelineView::exportTo(const std::filesystem::path& path)
     }
     const QSizeF size(m_pane->size().expandedTo(m_pane->sizeHint())); // it may never have been on screen
     return paintToFile(
-        path, size, [&](QPainter& painter) { m_pane->paint(painter, size, theme(this)); }, tr("Timeline"), {}, 2);
+        path, size, [&](QPainter& painter) { m_pane->paint(painter, size, theme(this)); }, tr("Timeline"),
+        runTexts(model().run(), model().position()), 2);
 }
 
 void TimelineView::refresh(Changes changes)

@@ -238,6 +238,13 @@ private slots:
     void aPlainHeatmapHasOnlyItsPixels()
     {
         const QString run = recorded();
+        QCOMPARE(cli({"export", run, "timeline", "--out", path("t.png"), "--visits", "3..5"}).code, 0);
+        for (const char* frame : {"t-0003.png", "t-0004.png", "t-0005.png"}) {
+            QVERIFY2(QFile::exists(path(frame)), frame);
+        }
+        QVERIFY(!QFile::exists(path("t-0006.png")));
+        expect({"export", run, "timeline", "--out", path("t.png"), "--visits", "5..3"}, 2, {"FIRST..LAST"});
+        expect({"export", run, "timeline", "--out", path("t.png"), "--visits", "1..9999999"}, 2, {"FIRST..LAST"});
         QCOMPARE(cli({"export", run, "heatmap", "--out", path("plain.png"), "--plain"}).code, 0);
         QCOMPARE(cli({"export", run, "heatmap", "--out", path("framed.png")}).code, 0);
         const QSize plain = QImage(path("plain.png")).size();

@@ -97,6 +97,40 @@ private slots:
         }
     }
 
+    void everyPictureSaysWhereItComesFrom()
+    {
+        const QTemporaryDir folder;
+        app::MainWindow window;
+        window.resize(1400, 900);
+        window.show();
+        window.model().setRun(tests::makeTinyRun(), tests::makeTinyInput());
+        window.flush();
+        const QString step = QString::number(window.model().position());
+        for (const Wanted& wanted : kWanted) {
+            const QString id = QLatin1String(wanted.id);
+            if (!QString::fromLatin1(wanted.formats).contains(QLatin1String("png"))) {
+                continue;
+            }
+            const QString png = folder.filePath(id + QStringLiteral(".png"));
+            QVERIFY(window.exports().write(id, png).ok());
+            QImageReader reader(png);
+            for (const char* key : {"model", "model_hash", "rules", "software"}) {
+                QVERIFY2(!reader.text(QLatin1String(key)).isEmpty(), qPrintable(id + QLatin1Char(' ') + key));
+            }
+            QVERIFY2(reader.text("model_hash").size() == 16, qPrintable(reader.text("model_hash")));
+            QVERIFY2(reader.text("software").startsWith("Retrograde 0."), qPrintable(reader.text("software")));
+            QCOMPARE(reader.text("step"), step);
+            for (const char* ending : {".svg", ".pdf"}) {
+                const QString path = folder.filePath(id + QLatin1String(ending));
+                QVERIFY(window.exports().write(id, path).ok());
+                QFile file(path);
+                QVERIFY(file.open(QIODevice::ReadOnly));
+                const QByteArray bytes = file.readAll();
+                QVERIFY2(bytes.contains("model_hash: " + reader.text("model_hash").toUtf8()), qPrintable(path));
+            }
+        }
+    }
+
     void theWorkspaceOnScreenComesFirst()
     {
         app::MainWindow window;

@@ -8,6 +8,7 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QImageReader>
+#include <QLineEdit>
 #include <QMenu>
 #include <QSignalSpy>
 #include <QTemporaryDir>
@@ -178,6 +179,42 @@ private slots:
         other.restoreState("nonsense");
         QCOMPARE(other.settings().percentile, 99.0);
         QVERIFY(!view.accessibleName().isEmpty());
+    }
+
+    void ownColourStops()
+    {
+        tests::ViewContext context;
+        HeatmapView view(context.model, context.cursor, context.selection);
+        context.showTinyRun();
+        view.resize(700, 500);
+        view.show();
+        view.flush();
+        auto* stops = view.findChild<QLineEdit*>();
+        QVERIFY(!stops->isVisible());
+        QComboBox* colours = nullptr;
+        for (auto* box : view.findChildren<QComboBox*>()) {
+            colours = box->findText(QString::fromUtf8("Own stops…")) >= 0 ? box : colours;
+        }
+        QVERIFY(colours != nullptr);
+        colours->setCurrentIndex(colours->count() - 1);
+        QVERIFY(stops->isVisible());
+        QCOMPARE(view.settings().map.name(), QStringLiteral("relevance")); // nothing is written yet
+        QTest::keyClicks(stops, "00f,fff,0f0");
+        QTest::keyClick(stops, Qt::Key_Return);
+        QCOMPARE(view.settings().map.name(), QStringLiteral("00f,fff,0f0"));
+        QCOMPARE(view.settings().map.at(1), QRgb(0xff00ff00));
+        stops->clear();
+        QTest::keyClicks(stops, "no colours");
+        QTest::keyClick(stops, Qt::Key_Return);
+        QCOMPARE(view.settings().map.name(), QStringLiteral("00f,fff,0f0")); // the one before stays
+        QVERIFY2(stops->toolTip().contains("no colours"), qPrintable(stops->toolTip()));
+        const QByteArray state = view.saveState();
+        HeatmapView other(context.model, context.cursor, context.selection);
+        other.restoreState(state);
+        QCOMPARE(other.findChild<QLineEdit*>()->text(), QStringLiteral("00f,fff,0f0"));
+        colours->setCurrentIndex(0);
+        QVERIFY(!stops->isVisible());
+        QCOMPARE(view.settings().map.name(), QStringLiteral("relevance"));
     }
 
     void controlsStepAsideWhereItIsNarrow()
