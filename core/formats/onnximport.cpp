@@ -258,8 +258,9 @@ private:
     Result<void> declare(const ValueInfoProto& info, const char* kind)
     {
         const auto result = m_results.find(info.name());
-        if (result == m_results.end() || !info.has_type()) {
-            return {};
+        const bool saysType = info.has_type() && info.type().value_case() != onnxschema::TypeProto::VALUE_NOT_SET;
+        if (result == m_results.end() || !saysType) {
+            return {}; // exporters leave the types of results in nested graphs empty
         }
         Result<DeclaredType> type = readType(info);
         if (!type) {

@@ -170,6 +170,14 @@ private slots:
         QCOMPARE(branch.graph->nodeCount(), 1U);
     }
 
+    void resultsOfNestedGraphsNeedNoType()
+    {
+        ModelProto model = modelWithIf();
+        GraphProto& branch = *model.mutable_graph()->mutable_node(0)->mutable_attribute(0)->mutable_g();
+        branch.mutable_output(0)->mutable_type()->clear_value();
+        QCOMPARE(problemOf(model), QString());
+    }
+
     void nestedGraphsAreWrittenBack()
     {
         const auto graph = read(modelWithIf());
