@@ -13,6 +13,20 @@
 namespace retro::app
 {
 
+namespace
+{
+
+/// Whether Tab comes to a widget of a pane: not to parts of a field, nor to menus and lists that pop up.
+bool isTabStop(const QWidget& widget, const QDockWidget& dock)
+{
+    const bool isPart =
+        widget.parentWidget()->inherits("QAbstractSpinBox") || widget.parentWidget()->inherits("QComboBox");
+    const bool takesTab = (widget.focusPolicy() & Qt::TabFocus) != 0 && widget.focusProxy() == nullptr;
+    return takesTab && !isPart && widget.window() == dock.window();
+}
+
+} // namespace
+
 Workspace::Workspace(QString id, QWidget* parent) : QMainWindow(parent), m_id(std::move(id))
 {
     setWindowFlags(Qt::Widget);
@@ -67,11 +81,7 @@ void Workspace::chainFocus()
     QWidget* last = nullptr;
     for (QDockWidget* dock : m_docks) {
         for (QWidget* widget : dock->findChildren<QWidget*>()) {
-            const bool isPart =
-                widget->parentWidget()->inherits("QAbstractSpinBox") || widget->parentWidget()->inherits("QComboBox");
-            const bool isElsewhere = widget->window() != dock->window(); // menus and lists that pop up
-            const bool takesTab = (widget->focusPolicy() & Qt::TabFocus) != 0 && widget->focusProxy() == nullptr;
-            if (!takesTab || isPart || isElsewhere) {
+            if (!isTabStop(*widget, *dock)) {
                 continue;
             }
             if (last != nullptr) {
