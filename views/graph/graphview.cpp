@@ -37,6 +37,7 @@ constexpr quint8 kStateVersion = 2;
 GraphView::GraphView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent)
     : View(model, cursor, selection, parent)
 {
+    m_caches.memo = std::make_shared<layout::LayoutMemo>();
     m_canvas = new GraphCanvas(this);
     m_find = new GraphFind(m_canvas);
     m_jobs = new JobRunner(this);
@@ -235,12 +236,13 @@ void GraphView::build(std::vector<bool> closed, bool isFirst)
 {
     const auto shown = m_canvas->scene();
     auto book = showsThisRun() ? shown->book : nullptr;
-    const auto make =
-        [run = model().sharedRun(), metrics = BoxMetrics::ofFonts(), book = std::move(book), closed = std::move(closed),
-         isFirst, constants = m_hidesConstants ? Constants::Hidden : Constants::Shown](const std::stop_token& stop) {
-            const auto pages = book != nullptr ? book : makeBook(run, run->graph, metrics);
-            return makeScene(pages, isFirst ? initiallyClosed(*pages) : closed, stop, constants);
-        };
+    const auto make = [run = model().sharedRun(), metrics = BoxMetrics::ofFonts(), book = std::move(book),
+                       closed = std::move(closed), isFirst,
+                       constants = m_hidesConstants ? Constants::Hidden : Constants::Shown,
+                       caches = m_caches](const std::stop_token& stop) {
+        const auto pages = book != nullptr ? book : makeBook(run, run->graph, metrics);
+        return makeScene(pages, isFirst ? initiallyClosed(*pages) : closed, stop, constants, caches);
+    };
     if (model().graph().runNodeCount() < kAsideNodes) {
         m_jobs->cancel();
         install(make({}), isFirst);

@@ -55,6 +55,10 @@ public:
     [[nodiscard]] bool areConstantsHidden() const { return m_hidesConstants; }
     /// Nodes that have a breakpoint; they get a dot.
     void setBreakpoints(std::vector<base::NodeId> nodes);
+    /// Layouts that take long are kept in that folder, at most 128 MiB of them; empty = nowhere.
+    void setLayoutFolder(const std::filesystem::path& folder);
+    /// Layouts that are shared by groups that are built alike.
+    [[nodiscard]] const layout::LayoutMemo& layoutMemo() const { return *m_caches.memo; }
     /// For tests: another program, other limits. The view owns it from now on.
     void setRefiner(GraphRefiner* refiner);
     [[nodiscard]] ColourBy colourBy() const { return m_colourBy; }
@@ -143,6 +147,7 @@ private:
     GraphNote* m_traceNote = nullptr;
     GraphNote* m_refineNote = nullptr;
     GraphRefiner* m_refiner = nullptr;
+    LayoutCaches m_caches;
     bool m_wantsRefined = false;
     ColourBy m_colourBy = ColourBy::Mode;
     bool m_hidesConstants = false;

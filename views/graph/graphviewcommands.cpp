@@ -95,11 +95,18 @@ void GraphView::setConstantsHidden(bool isHidden)
     }
 }
 
+void GraphView::setLayoutFolder(const std::filesystem::path& folder)
+{
+    m_caches.folder = folder.empty() ? nullptr : std::make_shared<const layout::LayoutFolder>(folder);
+    m_refiner->setFolder(m_caches.folder);
+}
+
 void GraphView::setRefiner(GraphRefiner* refiner)
 {
     delete m_refiner;
     m_refiner = refiner;
     m_refiner->setParent(this);
+    m_refiner->setFolder(m_caches.folder);
     connect(m_refiner, &GraphRefiner::refined, this, &GraphView::showRefined);
     connect(m_refiner, &GraphRefiner::slow, this, [this] {
         m_refineNote->say(tr("Graphviz takes long; it is stopped after %1 s")
