@@ -60,8 +60,11 @@ GraphView::GraphView(RunModel& model, Cursor& cursor, Selection& selection, QWid
     setFocusProxy(m_canvas);
     setEmptyText(tr("The network appears here, with the path of relevance through it, once something was explained."));
     connect(m_canvas, &GraphCanvas::boxClicked, this, &GraphView::selectBox);
+    connect(m_canvas, &GraphCanvas::boxAdded, this, &GraphView::addBox);
+    connect(m_canvas, &GraphCanvas::targetPicked, this, &GraphView::pickTarget);
     connect(m_canvas, &GraphCanvas::boxActivated, this, &GraphView::activateBox);
     connect(m_canvas, &GraphCanvas::edgeClicked, this, &GraphView::selectEdge);
+    connect(m_canvas, &GraphCanvas::groundClicked, this, &GraphView::clearAlso);
     connect(m_canvas, &GraphCanvas::groundClicked, &selection, &Selection::clear);
     connect(m_canvas, &GraphCanvas::menuWanted, this, &GraphView::showMenu);
     connect(m_canvas, &GraphCanvas::groupToggled, this, &GraphView::toggleGroup);
@@ -210,6 +213,9 @@ void GraphView::refresh(Changes changes)
         if (changes & Change::State) {
             applyState();
         }
+        if ((changes & Change::Selection) && !m_isOwnSelection) {
+            clearAlso(); // something was selected elsewhere
+        }
         if (changes & (Change::State | Change::Selection)) {
             applySelection(m_isOwnSelection || !(changes & Change::Selection));
         }
@@ -222,6 +228,7 @@ void GraphView::openRun()
 {
     m_jobs->cancel();
     m_find->setGraph(model().run().graph);
+    m_also.clear();
     clearTrace();
     if (model().graph().runNodeCount() == 0) {
         return;
@@ -301,6 +308,7 @@ void GraphView::applySelection(bool isFromHere)
     const base::PromiseId promise = selection().promise().value_or(base::PromiseId());
     m_canvas->setMarks(box, node, selection().value().value_or(base::ValueId()),
                        makePath(*scene, model().state(), promise));
+    applyAlso();
     if (!isFromHere && m_isFollowing) {
         m_canvas->reveal(box);
     }
@@ -319,6 +327,7 @@ void GraphView::describeSelection()
 void GraphView::selectBox(int box)
 {
     m_isOwnSelection = true;
+    clearAlso();
     selection().selectNode(representative(*m_canvas->scene(), m_canvas->status(), box));
     flush();
     m_isOwnSelection = false; // also when it was selected before
