@@ -20,6 +20,7 @@
 #include "views/promises/whyview.h"
 #include "views/run/runpanel.h"
 #include "views/timeline/timelineview.h"
+#include "views/watch/watchview.h"
 
 #include <QDockWidget>
 
@@ -56,7 +57,7 @@ constexpr double kLeastPromises = 304; // the tabs below it are whole
 constexpr double kLeastInspector = 300;
 constexpr double kLeastMiddle = 360;
 constexpr double kLeastBelow = 200;
-constexpr double kMostBelow = 0.36;    // of a low window: the ledger is whole at 1280 × 800 with large text
+constexpr double kMostBelow = 0.347;   // of a low window: the ledger is whole at 1280 × 800 with large text
 constexpr double kLeastTimeline = 250; // every chart has room
 constexpr double kMostTimeline = 0.38; // of a low window: what is needed for that at 1280 × 800 with large text
 
@@ -140,6 +141,13 @@ EngineWorkspace::EngineWorkspace(const WorkspaceContext& context, QWidget* paren
     auto* ledger = new views::LedgerView(model, cursor, selection, this);
     ledger->setDetailed(true);
     m_ledgerDock = addView(ledger);
+    auto* watch = new views::WatchView(model, cursor, selection, this);
+    QDockWidget* watchDock = addView(watch);
+    connect(m_graph, &views::GraphView::watchRequested, watch, [watch, watchDock](base::NodeId node) {
+        watchDock->show();
+        watchDock->raise();
+        watch->addNode(node);
+    });
     splitDockWidget(m_promisesDock, m_timelineDock, Qt::Vertical);
     splitDockWidget(m_promisesDock, m_graphDock, Qt::Horizontal);
     splitDockWidget(m_promisesDock, m_whyDock, Qt::Vertical);
@@ -151,6 +159,7 @@ EngineWorkspace::EngineWorkspace(const WorkspaceContext& context, QWidget* paren
     m_inspectorDock->raise();
     splitDockWidget(m_timelineDock, m_logDock, Qt::Horizontal);
     tabifyDockWidget(m_logDock, m_ledgerDock);
+    tabifyDockWidget(m_ledgerDock, watchDock);
     m_logDock->raise();
     rememberLayout();
 }

@@ -47,7 +47,9 @@ struct LayoutInput
     std::vector<Pin> pins{};          ///< per node, or empty
     std::vector<EdgePins> edgePins{}; ///< per edge, or empty
 
+    /// What a node marks; None when there are no pins.
     [[nodiscard]] Pin pinOf(Index node) const { return pins.empty() ? Pin::None : pins[node]; }
+    /// Where an edge must touch its boxes; free when nothing is said.
     [[nodiscard]] EdgePins pinsOf(Index edge) const { return edgePins.empty() ? EdgePins() : edgePins[edge]; }
 };
 

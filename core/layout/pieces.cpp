@@ -50,27 +50,36 @@ private:
     /// A group on a cycle of what would be drawn cannot be one box. True when there was one.
     bool forbidCycles(const std::vector<Index>& blockOf)
     {
-        const auto count = static_cast<Index>(m_input.nodeSizes.size());
-        const auto itemOf = [&](Index node) { // nodes, then groups
-            const Index group = m_input.nodeGroups.empty() ? kNone : m_input.nodeGroups[node];
-            return group == kNone || blockOf[group] == kNone ? node : count + blockOf[group];
-        };
-        std::vector<LayoutEdge> edges;
-        for (const LayoutEdge& edge : m_input.edges) {
-            if (const LayoutEdge ends{itemOf(edge.from), itemOf(edge.to)}; ends.from != ends.to) {
-                edges.push_back(ends);
-            }
-        }
-        const auto items = count + static_cast<Index>(m_isAllowed.size());
-        const CycleComponents cycles = findCycleComponents(edges, items);
+        const auto first = static_cast<Index>(m_input.nodeSizes.size()); // items: nodes, then groups
+        const auto groups = static_cast<Index>(m_isAllowed.size());
+        const CycleComponents cycles = findCycleComponents(edgesBetween(blockOf), first + groups);
         bool hasFound = false;
-        for (std::size_t group = 0; group < m_isAllowed.size(); ++group) {
-            if (m_isAllowed[group] && cycles.size[cycles.component[static_cast<std::size_t>(count) + group]] > 1) {
+        for (Index group = 0; group < groups; ++group) {
+            if (m_isAllowed[group] && cycles.size[cycles.component[first + group]] > 1) {
                 m_isAllowed[group] = false;
                 hasFound = true;
             }
         }
         return hasFound;
+    }
+
+    [[nodiscard]] Index itemOf(Index node, const std::vector<Index>& blockOf) const
+    {
+        const Index group = m_input.nodeGroups.empty() ? kNone : m_input.nodeGroups[node];
+        const bool isAlone = group == kNone || blockOf[group] == kNone;
+        return isAlone ? node : static_cast<Index>(m_input.nodeSizes.size()) + blockOf[group];
+    }
+
+    [[nodiscard]] std::vector<LayoutEdge> edgesBetween(const std::vector<Index>& blockOf) const
+    {
+        std::vector<LayoutEdge> edges;
+        for (const LayoutEdge& edge : m_input.edges) {
+            const LayoutEdge ends{itemOf(edge.from, blockOf), itemOf(edge.to, blockOf)};
+            if (ends.from != ends.to) {
+                edges.push_back(ends);
+            }
+        }
+        return edges;
     }
 
     const LayoutInput& m_input;

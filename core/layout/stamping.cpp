@@ -19,17 +19,18 @@ namespace
 
 using LayoutPointer = std::shared_ptr<const LayeredLayout>;
 
-/// How far all edges that leave the pins run straight before the first bend, at most up to the frame.
-double straightPart(const LayoutInput& input, const LayeredLayout& layout, Pin pin, double most)
+/// How far a line runs straight down (up, from its other end) before its first bend.
+double straightPart(Point end, Point next) { return end.x == next.x ? std::abs(next.y - end.y) : 0.0; }
+
+/// How far all edges at the pins of one side run straight before they bend, at most up to the frame.
+double straightAt(Pin side, const LayoutInput& input, const LayeredLayout& layout, double most)
 {
     for (std::size_t e = 0; e < input.edges.size(); ++e) {
         const auto points = layout.edge(static_cast<Index>(e));
-        if (pin == Pin::First && input.pinOf(input.edges[e].from) == pin) {
-            most = points[0].x == points[1].x ? std::min(most, points[1].y - points[0].y) : 0.0;
-        } else if (pin == Pin::Last && input.pinOf(input.edges[e].to) == pin) {
-            const Point& end = points.back();
-            const Point& before = points[points.size() - 2];
-            most = end.x == before.x ? std::min(most, end.y - before.y) : 0.0;
+        const Index pin = side == Pin::First ? input.edges[e].from : input.edges[e].to;
+        if (input.pinOf(pin) == side) {
+            most = std::min(most, side == Pin::First ? straightPart(points[0], points[1])
+                                                     : straightPart(points.back(), points[points.size() - 2]));
         }
     }
     return std::max(most, 0.0);
@@ -40,8 +41,8 @@ double straightPart(const LayoutInput& input, const LayeredLayout& layout, Pin p
 void trim(const LayoutInput& input, LayeredLayout& layout)
 {
     const Rect& frame = layout.groups.front();
-    const double top = straightPart(input, layout, Pin::First, frame.y);
-    const double bottom = straightPart(input, layout, Pin::Last, layout.bounds.height - frame.bottom());
+    const double top = straightAt(Pin::First, input, layout, frame.y);
+    const double bottom = straightAt(Pin::Last, input, layout, layout.bounds.height - frame.bottom());
     const double last = layout.bounds.height - top - bottom;
     const auto moved = [top, last](double y) { return std::clamp(y - top, 0.0, last); };
     for (Rect& node : layout.nodes) {

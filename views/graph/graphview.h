@@ -102,6 +102,8 @@ signals:
     void layoutFinished();
     /// The run is to stop whenever this node is visited.
     void breakRequested(retro::base::NodeId node);
+    /// The relevance of a node is to be seen at every step.
+    void watchRequested(retro::base::NodeId node);
     /// A value is to be explained by the next run.
     void targetRequested(retro::base::ValueId value);
     /// A layout by Graphviz is on screen.

@@ -299,6 +299,11 @@ void GraphView::addNodeCommands(QMenu& menu, int box)
     if (!m_canvas->scene()->visible.nodes[static_cast<std::size_t>(box)].isGroup()) {
         addBreakCommand(menu, node);
     }
+    if (isSignalConnected(QMetaMethod::fromSignal(&GraphView::watchRequested))) {
+        QAction* watch = addCommand(menu, "graph.watch", tr("Watch its relevance"),
+                                    tr("Adds it to the numbers that are shown at every step"));
+        connect(watch, &QAction::triggered, this, [this, node] { emit watchRequested(node); });
+    }
     if (canBecomeTarget(box)) {
         QAction* target = addCommand(menu, "graph.target", tr("Explain this value (Alt+click)"),
                                      tr("The next run starts its relevance at what this node computes"));

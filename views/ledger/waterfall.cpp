@@ -203,7 +203,7 @@ static double rowHeightIn(double room, std::size_t rows)
 
 WaterfallLayout layoutWaterfall(const LedgerBooks& books, const QRectF& area)
 {
-    constexpr double kRuleRoom = 6; // around the line above the last row
+    constexpr double kRuleRoom = 4; // around the line above the last row
     WaterfallLayout layout;
     const std::vector<Span> spans = spansOf(books);
     layout.axis = axisOf(books, spans);

@@ -31,7 +31,7 @@ QWidget* LogView::makeSavedButton(QWidget* parent)
 {
     auto* button = new QToolButton(parent);
     button->setObjectName(QStringLiteral("savedfilters"));
-    button->setText(tr("Filters"));
+    button->setText(tr("Filters ▾"));
     button->setToolTip(tr("Saved filters, and saving the present one"));
     button->setAccessibleName(tr("Saved filters"));
     button->setAutoRaise(true);

@@ -20,7 +20,7 @@ namespace
 {
 
 /// Number of the arrangement of docks: goes up when docks come, go or are renamed, so that an old layout is not used.
-constexpr int kLayoutVersion = 1;
+constexpr int kLayoutVersion = 2;
 
 QString layoutName(const Workspace& space) { return QStringLiteral("layout/") + space.id(); }
 

@@ -16,6 +16,8 @@
 #include "views/log/logview.h"
 #include "views/run/runpanel.h"
 #include "views/timeline/timelinepane.h"
+#include "views/watch/watchmodel.h"
+#include "views/watch/watchview.h"
 
 #include <QMenu>
 #include <QSettings>
@@ -121,6 +123,16 @@ private slots:
         menu->findChild<QAction*>(QStringLiteral("timeline.rangefrom"))->trigger();
         stage.window.model().clear(); // another run has other visits
         QVERIFY(chips.front()->isHidden());
+    }
+
+    void theGraphPutsNodesOnTheWatchList()
+    {
+        Stage stage;
+        auto* watch = stage.window.findChild<views::WatchView*>();
+        emit stage.graph().watchRequested(base::NodeId(std::uint32_t{tests::kAdd}));
+        QCOMPARE(watch->items().texts(), QStringList{QStringLiteral("R(block1/add)")});
+        watch->flush();
+        QVERIFY(watch->items().resultAt(0).number.has_value());
     }
 
     void filtersAreThereAtTheNextStart()
