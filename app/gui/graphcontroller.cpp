@@ -2,6 +2,7 @@
 #include "app/gui/graphcontroller.h"
 
 #include "views/common/docktitle.h"
+#include "views/graph/graphcanvas.h"
 
 #include <QAction>
 #include <QDockWidget>
@@ -57,10 +58,36 @@ GraphController::GraphController(views::ActionRegistry& actions, GraphView& grap
     connectAction("view.graphclose", &GraphView::collapseAll);
     connectSetting("view.graphrefine", &GraphView::setRefined, &GraphView::isRefined);
     connectSetting("view.graphconstants", &GraphView::setConstantsHidden, &GraphView::areConstantsHidden);
+    connect(&m_graph, &GraphView::targetRequested, this, &GraphController::askFor);
     connect(&m_graph, &GraphView::breakRequested, &breakpoints, &views::BreakpointList::toggle);
     connect(&breakpoints, &views::BreakpointList::changed, this, &GraphController::showBreakpoints);
     showBreakpoints();
     placeTools();
+}
+
+void GraphController::reportTo(views::ProblemList& problems)
+{
+    using views::ProblemOrigin;
+    connect(&m_graph, &GraphView::refineFailed, &problems, [&problems](const QString& reason) {
+        views::Problem problem{views::Severity::Warning, ProblemOrigin::Layout};
+        problem.what = tr("The graph keeps its own layout, Graphviz made none: %1.").arg(reason);
+        problem.remedy = tr("Close some groups, or switch Refine layout with Graphviz off.");
+        problems.replace(ProblemOrigin::Layout, {problem});
+    });
+    const auto clear = [&problems] { problems.clear(ProblemOrigin::Layout); };
+    connect(&m_graph, &GraphView::refineSucceeded, &problems, clear);
+    connect(&m_graph, &GraphView::settingsChanged, &problems, [this, clear] {
+        if (!m_graph.isRefined()) {
+            clear();
+        }
+    });
+}
+
+void GraphController::askFor(base::ValueId value)
+{
+    if (const auto scene = m_graph.canvas().scene(); scene != nullptr && value.index() < scene->graph().valueCount()) {
+        emit targetWanted(QString::fromStdString(scene->graph().value(value).name));
+    }
 }
 
 void GraphController::showBreakpoints()

@@ -4,6 +4,7 @@
 #include "views/common/actions.h"
 #include "views/common/breakpointlist.h"
 #include "views/graph/graphview.h"
+#include "views/problems/problemlist.h"
 
 #include <QObject>
 
@@ -25,9 +26,14 @@ public:
     GraphController(views::ActionRegistry& actions, views::GraphView& graph, views::BreakpointList& breakpoints,
                     QObject* parent = nullptr);
 
+    /// From now on the list has one line when Graphviz made no better layout, until it does or is switched off.
+    void reportTo(views::ProblemList& problems);
+
 signals:
     /// An action was given while the graph is not on screen.
     void graphWanted();
+    /// A value is to be explained by the next run.
+    void targetWanted(const QString& value);
 
 private:
     void connectAction(const char* id, void (views::GraphView::*command)());
@@ -35,6 +41,7 @@ private:
                         bool (views::GraphView::*state)() const);
     void placeTools();
     void showBreakpoints();
+    void askFor(base::ValueId value);
 
     views::ActionRegistry& m_actions;
     views::GraphView& m_graph;

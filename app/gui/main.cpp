@@ -9,9 +9,13 @@
 #include "app/gui/shell/shell.h"
 #include "views/common/style.h"
 #include "views/common/theme.h"
+#include "views/graph/graphview.h"
 
 #include <QApplication>
 #include <QSettings>
+#include <QStandardPaths>
+
+#include <filesystem>
 
 namespace
 {
@@ -23,6 +27,15 @@ void applySettings(QApplication& application, const app::WindowOptions& options,
 {
     const bool isOwnScale = !options.screenshot.isEmpty() || options.fontScale != 1;
     views::Style::install(application, isOwnScale ? options.fontScale : app::readSettings(store).fontScale);
+}
+
+/// Layouts of large graphs, and those of Graphviz, are there again at the next start.
+void keepLayouts(const app::MainWindow& window)
+{
+    const QString cache = QStandardPaths::writableLocation(QStandardPaths::CacheLocation);
+    if (auto* graph = window.findChild<views::GraphView*>(); graph != nullptr && !cache.isEmpty()) {
+        graph->setLayoutFolder(std::filesystem::path(cache.toStdString()) / "layouts");
+    }
 }
 
 } // namespace
@@ -48,6 +61,7 @@ int main(int argc, char** argv)
     app::MainWindow window;
     if (!isPicture) {
         window.shell().remember(store);
+        keepLayouts(window);
     }
     if (isPicture || options.theme != views::ThemeChoice::System) {
         views::ThemeHub::instance().setChoice(options.theme); // for this time only

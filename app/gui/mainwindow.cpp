@@ -93,6 +93,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     auto* breaks = new BreakController(travel, *m_engineSpace, this);
     connect(breaks, &BreakController::editingStarted, this, [this] { showWorkspace(QStringLiteral("engine")); });
     auto* graph = new GraphController(m_actions, m_engineSpace->graph(), m_breakpoints, this);
+    connect(graph, &GraphController::targetWanted, m_run, &RunController::chooseValue);
     connect(graph, &GraphController::graphWanted, this, [this] { showWorkspace(QStringLiteral("engine")); });
     connect(&m_transport->navigator(), &Navigator::said, this, &MainWindow::say);
     for (const char* id : {"cover.brush", "export.heatmap"}) {
@@ -101,6 +102,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     addToolBar(Qt::TopToolBarArea, m_transport);
     makeStatusBar();
     makeShell(context);
+    graph->reportTo(m_shell->problems().list());
     m_closing = new CloseGuard(*this, [this] { return m_engine.isWriting(); });
     connect(&m_engine, &EngineWorker::idle, m_closing, [this] {
         if (m_engine.isIdle()) { // nothing was posted since

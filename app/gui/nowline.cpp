@@ -23,6 +23,7 @@ namespace
 constexpr double kLeastWords = 132; ///< the sentence beside figures
 constexpr double kUsual = 420;
 constexpr double kLeast = 40;
+constexpr double kEnd = 6; ///< free at the right end, which may be that of the window
 
 const QString kBetween = QStringLiteral("   ");
 
@@ -98,7 +99,8 @@ void NowLine::arrange()
         widths.push_back(std::ceil(views::fonts::widthOf(font, figure.text)));
     }
     const double gap = std::ceil(views::fonts::widthOf(font, kBetween));
-    const std::vector<bool> stays = figuresThatFit(m_figures, widths, gap, width() - words - px(kLeastWords));
+    const std::vector<bool> stays =
+        figuresThatFit(m_figures, widths, gap, width() - words - px(kLeastWords) - px(kEnd));
     m_shown.clear();
     double taken = 0;
     for (std::size_t i = 0; i < m_figures.size(); ++i) {
@@ -110,8 +112,9 @@ void NowLine::arrange()
     m_figuresLabel->setText(m_shown.join(kBetween));
     const int figures = static_cast<int>(taken);
     m_mark->move(0, (height() - m_mark->height()) / 2);
-    m_words->setGeometry(words, 0, std::max(0, width() - words - figures), height());
-    m_figuresLabel->setGeometry(width() - figures, 0, figures, height());
+    const int end = width() - px(kEnd);
+    m_words->setGeometry(words, 0, std::max(0, end - words - figures), height());
+    m_figuresLabel->setGeometry(end - figures, 0, figures, height());
 }
 
 void NowLine::showTip()

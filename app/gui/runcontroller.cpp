@@ -101,6 +101,19 @@ void RunController::askClass(std::int64_t index)
     emit jobWanted(job());
 }
 
+void RunController::chooseValue(const QString& value)
+{
+    if (!m_model) {
+        emit said(tr("A recorded run answers one question. Open its model to explain another value."));
+        return;
+    }
+    views::Question question = m_panel.question();
+    question.target = value;
+    m_panel.setQuestion(question);
+    look();
+    emit said(tr("The next run explains %1. Press Run.").arg(value));
+}
+
 void RunController::look()
 {
     if (m_model && !m_panel.question().input.isEmpty()) {

@@ -37,6 +37,8 @@ public:
     void takeOpened();
     /// Asks for class `index` of the explained output in place of the present target. Without a model it says why not.
     void askClass(std::int64_t index);
+    /// Chooses a value as what the next run explains. Without a model it says why not.
+    void chooseValue(const QString& value);
 
 signals:
     /// Something is to be said in the status bar.

@@ -40,6 +40,10 @@ constexpr std::array kGranularities{
                     QT_TRANSLATE_NOOP("retro::app::TransportBar", "A step is a single change of state")},
 };
 
+constexpr int kTargetLetters = 11; ///< of the box of what to run to
+constexpr int kMostSteps = 3;      ///< ways to make room
+constexpr double kSentence = 236;  ///< design pixels: mode, sentence and the most telling figure
+
 QString capitalised(QString text)
 {
     if (!text.isEmpty()) {
@@ -115,7 +119,11 @@ void TransportBar::addExplainTool(const char* id)
     m_plain.back()->setVisible(!m_isDetailed);
 }
 
-void TransportBar::addDetail(QWidget* widget) { m_details.append(addWidget(widget)); }
+QAction* TransportBar::addDetail(QWidget* widget)
+{
+    m_details.append(addWidget(widget));
+    return m_details.back();
+}
 
 void TransportBar::addGranularity()
 {
@@ -153,11 +161,12 @@ void TransportBar::addRunTarget()
         m_target->addItem(nameOf(static_cast<RunTarget>(i)));
     }
     m_target->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    m_target->setMinimumContentsLength(11);
+    m_target->setMinimumContentsLength(kTargetLetters);
     m_target->setAccessibleName(tr("What to run to"));
     m_target->setToolTip(tr("Where F5 and Shift+F5 stop"));
     auto* label = new QLabel(tr("Run to"), box);
     label->setBuddy(m_target);
+    m_captions.append(label);
     row->addWidget(label);
     row->addWidget(m_target);
     connect(m_target, &QComboBox::activated, this,
@@ -205,11 +214,12 @@ void TransportBar::addSpeed()
     m_speed->setToolTip(tr("Steps per second while playing ([ slower, ] faster)"));
     auto* label = new QLabel(tr("Speed"), box);
     label->setBuddy(m_speed);
+    m_captions.append(label);
     row->addWidget(label);
     row->addWidget(m_speed);
     connect(m_speed, &QComboBox::activated, m_player, &Player::setSpeed);
     connect(m_player, &Player::speedChanged, this, [this] { m_speed->setCurrentIndex(m_player->speed()); });
-    addDetail(box);
+    m_speedPlace = addDetail(box);
 }
 
 void TransportBar::setDetailed(bool isDetailed)
@@ -221,7 +231,49 @@ void TransportBar::setDetailed(bool isDetailed)
     for (QAction* action : m_plain) {
         action->setVisible(!isDetailed);
     }
+    makeRoom();
     showPosition();
+}
+
+void TransportBar::resizeEvent(QResizeEvent* event)
+{
+    QToolBar::resizeEvent(event);
+    makeRoom();
+}
+
+/// In a narrow bar the sentence about what happens now keeps its room; what has keys and menus gives way.
+void TransportBar::makeRoom()
+{
+    for (int steps = 0; steps <= kMostSteps; ++steps) {
+        giveWay(steps);
+        if (takenWidth() + px(kSentence) <= width()) {
+            return;
+        }
+    }
+}
+
+/// Step by step: the words before boxes, half of the box of what to run to, the box of the speed.
+void TransportBar::giveWay(int steps)
+{
+    for (QLabel* caption : m_captions) {
+        caption->setVisible(steps < 1);
+    }
+    m_target->setMinimumContentsLength(steps < 2 ? kTargetLetters : kTargetLetters / 2);
+    m_speedPlace->setVisible(m_isDetailed && steps < kMostSteps);
+}
+
+/// By everything but the sentence.
+int TransportBar::takenWidth() const
+{
+    int width = 2 * style()->pixelMetric(QStyle::PM_ToolBarItemMargin, nullptr, this);
+    const int gap = style()->pixelMetric(QStyle::PM_ToolBarItemSpacing, nullptr, this);
+    for (QAction* action : actions()) {
+        const QWidget* widget = widgetForAction(action);
+        if (action->isVisible() && widget != nullptr && widget != m_now) {
+            width += widget->sizeHint().width() + gap;
+        }
+    }
+    return width;
 }
 
 void TransportBar::showGranularity()
@@ -239,6 +291,7 @@ void TransportBar::showRun()
     m_position->setEnabled(canStep);
     m_target->setEnabled(canStep);
     showPosition();
+    makeRoom();
 }
 
 void TransportBar::showPosition()

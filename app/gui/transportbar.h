@@ -40,10 +40,18 @@ public:
     void addToolAction(const char* id);
     /// An action with its name at the right end, while the bar is not detailed.
     void addExplainTool(const char* id);
+    /// Where what happens now stands in words.
+    [[nodiscard]] NowLine& nowLine() const { return *m_now; }
+
+protected:
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
+    void makeRoom();
+    void giveWay(int steps);
+    [[nodiscard]] int takenWidth() const;
     void addOverAndOut();
-    void addDetail(QWidget* widget);
+    QAction* addDetail(QWidget* widget);
     void addGranularity();
     void addRunTarget();
     void addPosition();
@@ -67,6 +75,8 @@ private:
     QComboBox* m_speed = nullptr;
     QLineEdit* m_position = nullptr;
     QLabel* m_count = nullptr;
+    QList<QLabel*> m_captions;       ///< words before boxes
+    QAction* m_speedPlace = nullptr; ///< of the box of the speed
     NowLine* m_now = nullptr;
 };
 

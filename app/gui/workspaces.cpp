@@ -3,7 +3,10 @@
 
 #include "views/breakpoints/breakpointsview.h"
 #include "views/classes/classesview.h"
+#include "views/common/docktitle.h"
 #include "views/common/fonts.h"
+#include "views/common/rangechip.h"
+#include "views/common/timerange.h"
 #include "views/compare/compareview.h"
 #include "views/graph/graphview.h"
 #include "views/heatmap/heatmapview.h"
@@ -17,10 +20,12 @@
 #include "views/promises/whyview.h"
 #include "views/run/runpanel.h"
 #include "views/timeline/timelineview.h"
+#include "views/watch/watchview.h"
 
 #include <QDockWidget>
 
 #include <algorithm>
+#include <utility>
 
 namespace retro::app
 {
@@ -29,6 +34,18 @@ using views::fonts::px;
 
 namespace
 {
+
+/// A run of another course has other visits; while an input is covered the course stays, and with it the range.
+void clearForOtherCourse(views::RunModel& model, views::TimeRange& range)
+{
+    QObject::connect(&model, &views::RunModel::runChanged, &range,
+                     [&model, &range, visits = std::uint64_t{0}]() mutable {
+                         const std::uint64_t now = model.hasRun() ? model.run().visitCount() : 0;
+                         if (std::exchange(visits, now) != now) {
+                             range.clear();
+                         }
+                     });
+}
 
 /// Width of the line between docks (see views::Style).
 constexpr int kSeparator = 4;
@@ -40,7 +57,9 @@ constexpr double kLeastPromises = 304; // the tabs below it are whole
 constexpr double kLeastInspector = 300;
 constexpr double kLeastMiddle = 360;
 constexpr double kLeastBelow = 200;
+constexpr double kMostBelow = 0.347;   // of a low window: the ledger is whole at 1280 × 800 with large text
 constexpr double kLeastTimeline = 250; // every chart has room
+constexpr double kMostTimeline = 0.38; // of a low window: what is needed for that at 1280 × 800 with large text
 
 } // namespace
 
@@ -83,7 +102,8 @@ void ExplainWorkspace::applySizes()
                 shared(room.width() - 3 * kSeparator, {run, side, heatmap, compare}), Qt::Horizontal);
     resizeDocks({m_layersDock, m_ledgerDock}, shared(room.width() - static_cast<int>(run) - 2 * kSeparator, {857, 440}),
                 Qt::Horizontal);
-    const double below = std::max(std::min(px(kLeastBelow), room.height() / 3), room.height() * 208 / 898);
+    const double below =
+        std::max(std::min<double>(px(kLeastBelow), room.height() * kMostBelow), room.height() * 208.0 / 898);
     const double above = room.height() - kSeparator - below;
     resizeDocks({m_inputDock, m_layersDock}, shared(room.height() - kSeparator, {above, below}), Qt::Vertical);
     resizeDocks({m_inputDock, m_classesDock}, shared(static_cast<int>(above) - kSeparator, {384, 298}), Qt::Vertical);
@@ -95,7 +115,11 @@ EngineWorkspace::EngineWorkspace(const WorkspaceContext& context, QWidget* paren
     auto& [model, cursor, selection, breakpoints] = context;
     m_graph = new views::GraphView(model, cursor, selection, this);
     m_breakpoints = new views::BreakpointsView(model, cursor, selection, breakpoints, this);
-    m_promisesDock = addView(new views::PromisesView(model, cursor, selection, this));
+    auto* range = new views::TimeRange(this);
+    clearForOtherCourse(model, *range);
+    auto* promises = new views::PromisesView(model, cursor, selection, this);
+    promises->followRange(*range);
+    m_promisesDock = addView(promises);
     m_whyDock = addView(new views::WhyView(model, cursor, selection, this));
     m_breakpointsDock = addView(m_breakpoints);
     m_graphDock = addView(m_graph);
@@ -105,10 +129,25 @@ EngineWorkspace::EngineWorkspace(const WorkspaceContext& context, QWidget* paren
     m_timeline = new views::TimelineView(model, cursor, selection, this);
     m_timeline->followBreakpoints(breakpoints);
     m_timelineDock = addView(m_timeline);
-    m_logDock = addView(new views::LogView(model, cursor, selection, this));
+    m_timeline->followRange(*range);
+    if (auto* title = qobject_cast<views::DockTitle*>(m_timelineDock->titleBarWidget())) {
+        auto* chip = new views::RangeChip(title);
+        chip->follow(*range);
+        title->addTool(chip);
+    }
+    auto* log = new views::LogView(model, cursor, selection, this);
+    log->followRange(*range);
+    m_logDock = addView(log);
     auto* ledger = new views::LedgerView(model, cursor, selection, this);
     ledger->setDetailed(true);
     m_ledgerDock = addView(ledger);
+    auto* watch = new views::WatchView(model, cursor, selection, this);
+    QDockWidget* watchDock = addView(watch);
+    connect(m_graph, &views::GraphView::watchRequested, watch, [watch, watchDock](base::NodeId node) {
+        watchDock->show();
+        watchDock->raise();
+        watch->addNode(node);
+    });
     splitDockWidget(m_promisesDock, m_timelineDock, Qt::Vertical);
     splitDockWidget(m_promisesDock, m_graphDock, Qt::Horizontal);
     splitDockWidget(m_promisesDock, m_whyDock, Qt::Vertical);
@@ -120,6 +159,7 @@ EngineWorkspace::EngineWorkspace(const WorkspaceContext& context, QWidget* paren
     m_inspectorDock->raise();
     splitDockWidget(m_timelineDock, m_logDock, Qt::Horizontal);
     tabifyDockWidget(m_logDock, m_ledgerDock);
+    tabifyDockWidget(m_ledgerDock, watchDock);
     m_logDock->raise();
     rememberLayout();
 }
@@ -151,7 +191,8 @@ void EngineWorkspace::applySizes()
     resizeDocks({m_promisesDock, m_graphDock, m_inspectorDock},
                 shared(room.width() - 2 * kSeparator, {promises, graph, inspector}), Qt::Horizontal);
     resizeDocks({m_timelineDock, m_logDock}, shared(room.width() - kSeparator, {880, 700}), Qt::Horizontal);
-    const double below = std::max(std::min(px(kLeastTimeline), room.height() / 3), room.height() * 270 / 898);
+    const double below =
+        std::max(std::min<double>(px(kLeastTimeline), room.height() * kMostTimeline), room.height() * 270.0 / 898);
     const double above = room.height() - kSeparator - below;
     resizeDocks({m_promisesDock, m_timelineDock}, shared(room.height() - kSeparator, {above, below}), Qt::Vertical);
     resizeDocks({m_promisesDock, m_whyDock}, shared(static_cast<int>(above) - kSeparator, {390, 252}), Qt::Vertical);

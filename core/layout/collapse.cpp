@@ -14,17 +14,6 @@ namespace retro::layout
 namespace
 {
 
-/// Per group: the outermost closed group that holds it (itself included), or kNone.
-std::vector<Index> findOutermostClosed(const std::vector<Index>& parents, const std::vector<bool>& isClosed)
-{
-    std::vector<Index> result(parents.size(), kNone);
-    for (const Index group : outerGroupsFirst(parents)) {
-        const Index around = parents[group] == kNone ? kNone : result[parents[group]];
-        result[group] = around == kNone && isClosed[group] ? group : around;
-    }
-    return result;
-}
-
 /// Gives every node its box, cutting closed groups where they would feed themselves.
 class BoxMaker
 {
@@ -269,7 +258,7 @@ base::Result<VisibleGraph> collapse(const GroupedGraph& graph, const std::vector
     }
     RETRO_TRY(const Topology topology, sortTopologically(graph.edges, graph.nodeCount));
     VisibleGraph out;
-    BoxMaker(graph, topology, findOutermostClosed(graph.groupParents, isClosed), isHidden).run(out);
+    BoxMaker(graph, topology, outermostMarked(graph.groupParents, isClosed), isHidden).run(out);
     out.members =
         groupBy(graph.nodeCount, static_cast<Index>(out.nodes.size()), [&](Index node) { return out.visibleOf[node]; });
     EdgeMerger(graph, out).run();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/layout/elements.h"
 
+#include <tuple>
+
 namespace retro::layout
 {
 
@@ -40,7 +42,11 @@ public:
         m_firstLaneSegment = kNone;
         for (std::size_t i = 0; i < m_sorted.size(); ++i) {
             const Index edge = m_sorted[i];
-            if (i > 0 && m_input.edges[m_sorted[i - 1]].to == m_input.edges[edge].to) {
+            if (i > 0 && leave(m_sorted[i - 1]) != leave(edge)) { // another place on the box: lanes of its own
+                m_firstLane = m_out.count();
+                m_firstLaneSegment = kNone;
+            }
+            if (i > 0 && areParallel(m_sorted[i - 1], edge)) {
                 addParallel(m_sorted[i - 1], edge);
             } else if (span(edge) == 1) {
                 addDirect(edge);
@@ -57,13 +63,15 @@ public:
     void addSideLanes()
     {
         Index source = kNone;
+        Index before = kNone;
         Index firstSegment = kNone;
         for (const Index edge : m_distant) {
-            if (m_input.edges[edge].from != source) {
+            if (m_input.edges[edge].from != source || leave(edge) != leave(before)) {
                 source = m_input.edges[edge].from;
                 addElement(ElementKind::SideLane, kNone, kNone);
                 firstSegment = addSegment(source, m_out.count() - 1);
             }
+            before = edge;
             EdgeRoute& route = m_out.routes[edge];
             route.firstSegment = firstSegment;
             route.firstLane = m_out.count() - 1;
@@ -77,6 +85,13 @@ private:
     [[nodiscard]] Index span(Index edge) const
     {
         return m_ranking.layer[m_input.edges[edge].to] - m_ranking.layer[m_input.edges[edge].from];
+    }
+
+    [[nodiscard]] double leave(Index edge) const { return m_input.pinsOf(edge).leave; }
+
+    [[nodiscard]] bool areParallel(Index a, Index b) const
+    {
+        return m_input.edges[a].to == m_input.edges[b].to && m_input.pinsOf(a) == m_input.pinsOf(b);
     }
 
     [[nodiscard]] Index laneCount(Index maxSpan) const
@@ -94,12 +109,14 @@ private:
         return total;
     }
 
-    /// Leaving edges, nearest target first, parallel ones together.
+    /// Leaving edges of one place on the box together, nearest target first, parallel ones together.
     void sortLeaving(Index node)
     {
         const auto leaving = m_leaving[node];
         m_sorted.assign(leaving.begin(), leaving.end());
-        const auto key = [&](Index edge) { return std::pair(span(edge), m_input.edges[edge].to); };
+        const auto key = [&](Index edge) {
+            return std::tuple(leave(edge), span(edge), m_input.edges[edge].to, m_input.pinsOf(edge).enter);
+        };
         std::stable_sort(m_sorted.begin(), m_sorted.end(), [&](Index a, Index b) { return key(a) < key(b); });
     }
 

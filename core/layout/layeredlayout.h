@@ -35,7 +35,8 @@ struct LayeredLayout
 {
     std::vector<Rect> nodes;             ///< per node
     std::vector<Index> nodeLayers;       ///< per node: index into layers
-    std::vector<Layer> layers;           ///< top to bottom, disjoint in y; a layer may have no boxes
+    std::vector<Layer> layers;           ///< top to bottom, both sides rising; disjoint in y but for groups that were
+                                         ///< stamped beside others; a layer may have no boxes
     std::vector<Index> layerNodes;       ///< nodes by layer, left to right
     std::vector<Index> edgePointOffsets; ///< edge e has edgePoints[edgePointOffsets[e] .. edgePointOffsets[e + 1])
     std::vector<Point> edgePoints;       ///< from the source's bottom to the target's top

@@ -3,6 +3,8 @@
 
 #include "core/layout/geometry.h"
 
+#include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace retro::layout
@@ -16,6 +18,23 @@ struct LayoutEdge
     bool operator==(const LayoutEdge&) const = default;
 };
 
+/// A box that only marks where edges come in or go out, when what is drawn is a piece of a larger picture.
+enum class Pin : std::uint8_t {
+    None,  ///< an ordinary box
+    First, ///< in a layer above all others; nothing may enter it
+    Last,  ///< in a layer below all others; nothing may leave it
+};
+
+/// Where an edge must touch its boxes: distance from the middle of the box, to the right; kFree = wherever it looks
+/// best.
+struct EdgePins
+{
+    static constexpr double kFree = std::numeric_limits<double>::infinity();
+    double leave = kFree;
+    double enter = kFree;
+    bool operator==(const EdgePins&) const = default;
+};
+
 /// What is drawn: boxes of known size, edges, and (optional) frames around open groups.
 struct LayoutInput
 {
@@ -25,6 +44,13 @@ struct LayoutInput
     std::vector<Index> nodeGroups;
     /// Per open group the open group around it, or kNone. A group without nodes gets an empty frame.
     std::vector<Index> groupParents;
+    std::vector<Pin> pins{};          ///< per node, or empty
+    std::vector<EdgePins> edgePins{}; ///< per edge, or empty
+
+    /// What a node marks; None when there are no pins.
+    [[nodiscard]] Pin pinOf(Index node) const { return pins.empty() ? Pin::None : pins[node]; }
+    /// Where an edge must touch its boxes; free when nothing is said.
+    [[nodiscard]] EdgePins pinsOf(Index edge) const { return edgePins.empty() ? EdgePins() : edgePins[edge]; }
 };
 
 /// Distances in scene units, and limits.

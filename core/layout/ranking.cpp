@@ -3,6 +3,9 @@
 
 #include "core/layout/topology.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <numeric>
 
 namespace retro::layout
@@ -86,10 +89,25 @@ Index findComponents(const LayoutInput& input, std::vector<Index>& component)
     return static_cast<Index>(roots.size());
 }
 
+/// Pins of the first layer have it to themselves in their component.
+void leaveRoomForPins(const LayoutInput& input, Ranking& ranking)
+{
+    std::vector<bool> hasFirst(input.pins.size(), false); // per component
+    for (std::size_t node = 0; node < input.pins.size(); ++node) {
+        if (input.pins[node] == Pin::First) {
+            hasFirst[ranking.component[node]] = true;
+        }
+    }
+    for (std::size_t node = 0; node < input.pins.size(); ++node) {
+        ranking.above[node] = hasFirst[ranking.component[node]] && input.pins[node] != Pin::First ? 1 : 0;
+    }
+}
+
 /// above and below: longest paths in both directions along the topological order.
 void measurePaths(const LayoutInput& input, const Topology& topology, Ranking& ranking)
 {
     ranking.above.assign(input.nodeSizes.size(), 0);
+    leaveRoomForPins(input, ranking);
     ranking.below.assign(input.nodeSizes.size(), 0);
     for (const Index node : topology.order) {
         for (const Index edge : topology.out[node]) {
@@ -128,16 +146,34 @@ std::vector<bool> findAnchored(const LayoutInput& input, const Topology& topolog
     return anchored;
 }
 
+/// Pins of the last layer go below everything else in their component.
+void sinkPins(const LayoutInput& input, Index components, Ranking& ranking)
+{
+    std::vector<Index> last(static_cast<std::size_t>(components), -1);
+    for (std::size_t node = 0; node < input.pins.size(); ++node) {
+        if (input.pins[node] != Pin::Last) {
+            last[ranking.component[node]] = std::max(last[ranking.component[node]], ranking.layer[node]);
+        }
+    }
+    for (std::size_t node = 0; node < input.pins.size(); ++node) {
+        if (input.pins[node] == Pin::Last) {
+            ranking.layer[node] = last[ranking.component[node]] + 1;
+        }
+    }
+}
+
 /// Layers inside the component. A node slides down to its first reader when it hangs on nothing, or when that shortens
 /// more edges than it lengthens.
 void slideDown(const LayoutInput& input, const Topology& topology, Index components, Ranking& ranking)
 {
     const std::vector<bool> anchored = findAnchored(input, topology, ranking, components);
     ranking.layer = ranking.above;
+    sinkPins(input, components, ranking);
     for (std::size_t i = topology.order.size(); i-- > 0;) {
         const Index node = topology.order[i];
         const auto out = topology.out[node];
-        if (out.empty() || (anchored[node] && static_cast<Index>(out.size()) <= topology.inCount[node])) {
+        const bool isHeld = anchored[node] && static_cast<Index>(out.size()) <= topology.inCount[node];
+        if (out.empty() || input.pinOf(node) == Pin::First || isHeld) {
             continue;
         }
         Index lowest = ranking.layer[input.edges[out[0]].to];
@@ -162,6 +198,25 @@ void stackComponents(Index components, Ranking& ranking)
     }
 }
 
+/// Pins stand where the edges of a piece begin and end.
+base::Result<void> checkPins(const LayoutInput& input)
+{
+    const bool hasSizes = (input.pins.empty() || input.pins.size() == input.nodeSizes.size()) &&
+                          (input.edgePins.empty() || input.edgePins.size() == input.edges.size());
+    if (!hasSizes) {
+        return base::inputError(fmt::format("{} pins and {} edge pins do not fit {} nodes and {} edges",
+                                            input.pins.size(), input.edgePins.size(), input.nodeSizes.size(),
+                                            input.edges.size()));
+    }
+    for (const LayoutEdge& edge : input.edges) {
+        if (input.pinOf(edge.from) == Pin::Last || input.pinOf(edge.to) == Pin::First) {
+            return base::inputError("an edge runs out of the last layer or into the first",
+                                    fmt::format("edge from node {} to node {}", edge.from, edge.to));
+        }
+    }
+    return {};
+}
+
 } // namespace
 
 base::Result<Ranking> rankNodes(const LayoutInput& input)
@@ -169,6 +224,7 @@ base::Result<Ranking> rankNodes(const LayoutInput& input)
     const auto count = static_cast<Index>(input.nodeSizes.size());
     RETRO_CHECK(checkGroups(input.nodeGroups, input.groupParents, count));
     RETRO_TRY(const Topology topology, sortTopologically(input.edges, count));
+    RETRO_CHECK(checkPins(input));
     Ranking ranking;
     const Index components = findComponents(input, ranking.component);
     measurePaths(input, topology, ranking);

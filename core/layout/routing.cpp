@@ -24,7 +24,7 @@ public:
         m_out.offsets.reserve(m_input.edges.size() + 1);
         m_out.points.reserve(m_input.edges.size() * 4);
         for (std::size_t edge = 0; edge < m_input.edges.size(); ++edge) {
-            route(m_input.edges[edge], m_elements.routes[edge]);
+            route(m_input.edges[edge], m_elements.routes[edge], m_input.pinsOf(static_cast<Index>(edge)));
             m_out.offsets.push_back(static_cast<Index>(m_out.points.size()));
         }
         return std::move(m_out);
@@ -36,13 +36,13 @@ private:
         return m_packing.bands[m_packing.layer[m_elements.layer[element]]];
     }
 
-    void route(const LayoutEdge& edge, const EdgeRoute& route)
+    void route(const LayoutEdge& edge, const EdgeRoute& route, const EdgePins& pins)
     {
         m_shift = parallelShift(edge, route);
         const LayerBand& source = bandOf(edge.from);
         const LayerBand& target = bandOf(edge.to);
-        const double leave = onBox(edge.from, m_ports.leave[route.firstSegment]);
-        const double enter = onBox(edge.to, m_ports.enter[route.lastSegment]);
+        const double leave = onBox(edge.from, pins.leave, m_ports.leave[route.firstSegment]);
+        const double enter = onBox(edge.to, pins.enter, m_ports.enter[route.lastSegment]);
         add(leave, (source.top + source.bottom + m_input.nodeSizes[edge.from].height) / 2);
         add(leave, source.exit);
         addLanes(edge, route);
@@ -50,9 +50,13 @@ private:
         add(enter, (target.top + target.bottom - m_input.nodeSizes[edge.to].height) / 2);
     }
 
-    /// Place of an edge end: its port, moved for parallel edges, not past the corners of the box.
-    [[nodiscard]] double onBox(Index node, double port) const
+    /// Place of an edge end: where it must be, else its port, moved for parallel edges, not past the corners of the
+    /// box.
+    [[nodiscard]] double onBox(Index node, double pin, double port) const
     {
+        if (pin != EdgePins::kFree) {
+            return m_packing.x[node] + pin;
+        }
         const double half = m_input.nodeSizes[node].width / 2;
         return std::clamp(port + m_shift, m_packing.x[node] - half, m_packing.x[node] + half);
     }

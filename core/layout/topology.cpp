@@ -152,4 +152,14 @@ std::vector<Index> outerGroupsFirst(const std::vector<Index>& groupParents)
     return groupBy(count, kMaxGroupDepth + 2, [&](Index group) { return depthOf(groupParents, group); }).items;
 }
 
+std::vector<Index> outermostMarked(const std::vector<Index>& groupParents, const std::vector<bool>& isMarked)
+{
+    std::vector<Index> result(groupParents.size(), kNone);
+    for (const Index group : outerGroupsFirst(groupParents)) {
+        const Index around = groupParents[group] == kNone ? kNone : result[groupParents[group]];
+        result[group] = around == kNone && isMarked[group] ? group : around;
+    }
+    return result;
+}
+
 } // namespace retro::layout

@@ -31,4 +31,8 @@ inline constexpr Index kMaxGroupDepth = 256;
 /// All groups of a checked tree, each behind the group around it; by index on one level.
 [[nodiscard]] std::vector<Index> outerGroupsFirst(const std::vector<Index>& groupParents);
 
+/// Per group of a checked tree: the outermost marked group that holds it (itself included), or kNone.
+[[nodiscard]] std::vector<Index> outermostMarked(const std::vector<Index>& groupParents,
+                                                 const std::vector<bool>& isMarked);
+
 } // namespace retro::layout

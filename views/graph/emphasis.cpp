@@ -20,14 +20,20 @@ Index endOf(const layout::LayoutEdge& edge, Trace direction, bool isFar)
 
 } // namespace
 
-NodeSet traceFrom(const GraphBook& book, base::NodeId node, Trace direction)
+namespace
+{
+
+NodeSet reachedFrom(const GraphBook& book, const std::vector<base::NodeId>& nodes, Trace direction)
 {
     const layout::GroupedGraph& graph = book.drawn.graph;
     const layout::Buckets next = layout::groupBy(static_cast<Index>(graph.edges.size()), graph.nodeCount,
                                                  [&](Index e) { return endOf(graph.edges[e], direction, false); });
     NodeSet set(static_cast<std::size_t>(graph.nodeCount), false);
-    std::vector<Index> open{static_cast<Index>(node.index())};
-    set[node.index()] = true;
+    std::vector<Index> open;
+    for (const base::NodeId node : nodes) {
+        open.push_back(static_cast<Index>(node.index()));
+        set[node.index()] = true;
+    }
     while (!open.empty()) {
         const Index at = open.back();
         open.pop_back();
@@ -38,6 +44,24 @@ NodeSet traceFrom(const GraphBook& book, base::NodeId node, Trace direction)
                 open.push_back(other);
             }
         }
+    }
+    return set;
+}
+
+} // namespace
+
+NodeSet traceFrom(const GraphBook& book, base::NodeId node, Trace direction)
+{
+    return reachedFrom(book, {node}, direction);
+}
+
+/// On a way between two of them is what can be reached from one in each direction.
+NodeSet between(const GraphBook& book, const std::vector<base::NodeId>& nodes)
+{
+    NodeSet set = reachedFrom(book, nodes, Trace::Upstream);
+    const NodeSet other = reachedFrom(book, nodes, Trace::Downstream);
+    for (std::size_t node = 0; node < set.size(); ++node) {
+        set[node] = set[node] && other[node];
     }
     return set;
 }

@@ -17,6 +17,8 @@ using NodeSet = std::vector<bool>;
 /// A node and all that relevance may reach from it (upstream: what it computes from), or all that it may have come
 /// from (downstream: what is computed from it). O(nodes + edges).
 [[nodiscard]] NodeSet traceFrom(const GraphBook& book, base::NodeId node, Trace direction);
+/// These nodes and all that lie on a way from one of them to another. O(nodes + edges).
+[[nodiscard]] NodeSet between(const GraphBook& book, const std::vector<base::NodeId>& nodes);
 /// These nodes and no others.
 [[nodiscard]] NodeSet setOf(const GraphBook& book, const std::vector<base::NodeId>& nodes);
 /// Number of nodes in a set.

@@ -43,6 +43,7 @@ void GraphCanvas::setScene(std::shared_ptr<const GraphScene> scene, GraphStatus 
     m_colouring = nullptr;
     m_emphasis = {};
     m_breaks.clear();
+    m_alsoSelected.clear();
     m_selected = kNone;
     m_hovered = kNone;
     m_value = {};
@@ -62,6 +63,12 @@ void GraphCanvas::setMarks(Index selected, base::NodeId node, base::ValueId valu
     m_node = node;
     m_value = value;
     m_path = std::move(path);
+    update();
+}
+
+void GraphCanvas::setAlsoSelected(std::vector<Index> boxes)
+{
+    m_alsoSelected = std::move(boxes);
     update();
 }
 
@@ -190,8 +197,16 @@ void GraphCanvas::fitSelection()
         return;
     }
     const QRectF view = overlays().free;
-    m_camera.zoomAt(view.center(), std::max(1.0, m_camera.zoom()) / m_camera.zoom());
-    m_camera.place(m_scene->layout.nodes[static_cast<std::size_t>(m_selected)].center(), view.center());
+    layout::Rect area = m_scene->layout.nodes[static_cast<std::size_t>(m_selected)];
+    for (const Index box : m_alsoSelected) {
+        area = area.united(m_scene->layout.nodes[static_cast<std::size_t>(box)]);
+    }
+    if (m_alsoSelected.empty()) {
+        m_camera.zoomAt(view.center(), std::max(1.0, m_camera.zoom()) / m_camera.zoom());
+        m_camera.place(area.center(), view.center());
+    } else {
+        m_camera.fit(area, view);
+    }
     m_fit = Fit::None;
     cameraChanged();
 }
@@ -228,8 +243,9 @@ void GraphCanvas::setLegendShown(bool isShown)
 
 GraphPicture GraphCanvas::picture()
 {
-    return {m_scene.get(), &m_status, &m_texts,          &m_path,     m_selected,
-            m_hovered,     m_value,   m_colouring.get(), &m_emphasis, m_breaks.empty() ? nullptr : &m_breaks};
+    return {m_scene.get(),  &m_status, &m_texts,          &m_path,     m_selected,
+            m_hovered,      m_value,   m_colouring.get(), &m_emphasis, m_breaks.empty() ? nullptr : &m_breaks,
+            &m_alsoSelected};
 }
 
 QSize GraphCanvas::sizeHint() const { return {fonts::px(760), fonts::px(540)}; }

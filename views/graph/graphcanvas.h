@@ -28,7 +28,9 @@ public:
     /// Marks a box (because of `node`, one of those that it shows), the edges that carry a value, and the path of a
     /// promise.
     void setMarks(layout::Index selected, base::NodeId node, base::ValueId value, PromisePath path);
-    /// Colours by something else than the modes; null = by mode. All three are dropped with the scene that they were
+    /// Boxes that are selected beside the one of setMarks(). Dropped with the scene.
+    void setAlsoSelected(std::vector<layout::Index> boxes);
+    /// Colours by something else than the modes; null = by mode. All are dropped with the scene that they were
     /// made for.
     void setColouring(std::shared_ptr<const Colouring> colouring);
     void setEmphasis(Emphasis emphasis);
@@ -48,7 +50,7 @@ public:
     /// node.
     void showFirst();
     void fitAll();
-    /// The selected box (all of it when nothing is selected) in the middle, large enough to read.
+    /// What is selected (all of it when nothing is) in the middle, large enough to read.
     void fitSelection();
     void zoomBy(double factor);
     /// Brings a box into sight with the least movement.
@@ -65,6 +67,10 @@ public:
 
 signals:
     void boxClicked(int box);
+    /// Ctrl+click: to be selected too, or no longer.
+    void boxAdded(int box);
+    /// Alt+click: what it computes is to be explained.
+    void targetPicked(int box);
     /// Double click or Enter.
     void boxActivated(int box);
     void edgeClicked(int edge);
@@ -107,7 +113,7 @@ private:
     void applyHold();
     void cameraChanged();
     void moveByMap(QPointF pixel);
-    void click(QPointF pixel);
+    void click(QPointF pixel, Qt::KeyboardModifiers keys);
     void setHovered(layout::Index box);
     void toggle(const Hit& hit, QPointF pixel);
     void toggleGroup(layout::Index group, QPointF pixel, bool isBySign);
@@ -128,6 +134,7 @@ private:
     Emphasis m_emphasis;
     std::vector<bool> m_breaks; // empty = none
     layout::Index m_selected = layout::kNone;
+    std::vector<layout::Index> m_alsoSelected;
     layout::Index m_hovered = layout::kNone;
     base::NodeId m_node; // why m_selected is
     base::ValueId m_value;

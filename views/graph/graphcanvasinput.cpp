@@ -9,6 +9,7 @@
 #include <QToolTip>
 #include <QWheelEvent>
 
+#include <algorithm>
 #include <cmath>
 
 namespace retro::views
@@ -89,15 +90,19 @@ void GraphCanvas::mouseReleaseEvent(QMouseEvent* event)
     m_drag = Drag::None;
     unsetCursor();
     if (drag == Drag::Armed && event->button() == Qt::LeftButton) {
-        click(event->position());
+        click(event->position(), event->modifiers());
     }
 }
 
-void GraphCanvas::click(QPointF pixel)
+void GraphCanvas::click(QPointF pixel, Qt::KeyboardModifiers keys)
 {
     const Hit hit = hitAt(pixel);
     if (hit.isOnSign) {
         toggle(hit, pixel);
+    } else if (hit.kind == HitKind::Box && keys.testFlag(Qt::ControlModifier)) {
+        emit boxAdded(hit.index);
+    } else if (hit.kind == HitKind::Box && keys.testFlag(Qt::AltModifier)) {
+        emit targetPicked(hit.index);
     } else if (hit.kind == HitKind::Box) {
         emit boxClicked(hit.index);
     } else if (hit.kind == HitKind::Edge) {
@@ -296,7 +301,10 @@ void GraphCanvas::contextMenuEvent(QContextMenuEvent* event)
     }
     if (event->reason() == QContextMenuEvent::Mouse) {
         const Hit hit = hitAt(QPointF(event->pos()));
-        if (hit.kind == HitKind::Box) {
+        const bool isOneOfSeveral =
+            std::find(m_alsoSelected.begin(), m_alsoSelected.end(), hit.index) != m_alsoSelected.end() ||
+            (hit.index == m_selected && !m_alsoSelected.empty());
+        if (hit.kind == HitKind::Box && !isOneOfSeveral) {
             emit boxClicked(hit.index);
         }
         emit menuWanted(hit, event->globalPos());

@@ -172,6 +172,11 @@ void GraphPainter::paintRings()
         m_painter.setBrush(Qt::NoBrush);
         m_painter.drawRoundedRect(pixelsOf(m_picture.hovered).adjusted(-1.5, -1.5, 1.5, 1.5), 4, 4);
     }
+    if (m_picture.alsoSelected != nullptr) {
+        for (const Index box : *m_picture.alsoSelected) {
+            paintRing(box, 1.5, 2.5);
+        }
+    }
     if (m_picture.selected != layout::kNone && m_picture.selected != m_picture.status->now) {
         paintRing(m_picture.selected, 1.5, 2.5);
     }

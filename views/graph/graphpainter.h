@@ -41,12 +41,13 @@ struct GraphPicture
     const GraphStatus* status = nullptr;
     std::vector<BoxText>* texts = nullptr; ///< one entry per box, filled as needed
     const PromisePath* path = nullptr;
-    layout::Index selected = layout::kNone;    ///< box
-    layout::Index hovered = layout::kNone;     ///< box
-    base::ValueId selectedValue;               ///< edges that carry it are marked
-    const Colouring* colouring = nullptr;      ///< null = by mode
-    const Emphasis* emphasis = nullptr;        ///< what is not in it is faint
-    const std::vector<bool>* breaks = nullptr; ///< per box: a breakpoint on a node of it; may be null
+    layout::Index selected = layout::kNone;                   ///< box
+    layout::Index hovered = layout::kNone;                    ///< box
+    base::ValueId selectedValue;                              ///< edges that carry it are marked
+    const Colouring* colouring = nullptr;                     ///< null = by mode
+    const Emphasis* emphasis = nullptr;                       ///< what is not in it is faint
+    const std::vector<bool>* breaks = nullptr;                ///< per box: a breakpoint on a node of it; may be null
+    const std::vector<layout::Index>* alsoSelected = nullptr; ///< further boxes that are selected; may be null
 
     [[nodiscard]] bool hasEmphasis() const { return emphasis != nullptr && !emphasis->boxes.empty(); }
     [[nodiscard]] bool isFaint(layout::Index box) const { return emphasis != nullptr && emphasis->isFaintBox(box); }

@@ -2,6 +2,7 @@
 #include "views/graph/graphrefiner.h"
 
 #include "core/layout/exchange.h"
+#include "core/layout/layoutkey.h"
 #include "views/common/numbertext.h"
 
 #include <QCoreApplication>
@@ -62,6 +63,14 @@ void GraphRefiner::start(std::shared_ptr<const GraphScene> scene)
                  .arg(countText(scene->boxCount()), countText(m_limits.mostBoxes)));
         return;
     }
+    const layout::LayoutInput input = layoutInputOf(*scene);
+    const layout::LayoutOptions options = layoutOptionsFor(scene->book->metrics);
+    m_key = layout::layoutKey(input, options, layout::kAnswerHead);
+    if (auto known = m_folder != nullptr ? m_folder->find(m_key, input) : std::nullopt) {
+        m_scene = std::move(scene);
+        deliver(std::move(*known));
+        return;
+    }
     if (m_program.isEmpty()) {
         m_program = findProgram();
     }
@@ -70,9 +79,7 @@ void GraphRefiner::start(std::shared_ptr<const GraphScene> scene)
         return;
     }
     m_scene = std::move(scene);
-    const std::string question =
-        layout::writeQuestion(layoutInputOf(*m_scene), layoutOptionsFor(m_scene->book->metrics));
-    begin(QByteArray::fromStdString(question));
+    begin(QByteArray::fromStdString(layout::writeQuestion(input, options)));
 }
 
 void GraphRefiner::begin(const QByteArray& question)
@@ -153,9 +160,17 @@ void GraphRefiner::finish(int code, bool hasCrashed)
         fail(QString::fromStdString(layout.error().message));
         return;
     }
+    if (m_folder != nullptr) {
+        static_cast<void>(m_folder->add(m_key, *layout)); // without it Graphviz is asked again next time
+    }
+    deliver(std::move(layout).value());
+}
+
+void GraphRefiner::deliver(layout::LayeredLayout layout)
+{
     const auto from = m_scene;
     auto to = std::make_shared<GraphScene>(*from);
-    to->layout = std::move(layout).value();
+    to->layout = std::move(layout);
     stop();
     emit refined(from, to);
 }

@@ -37,6 +37,8 @@ public:
     ~GraphRefiner() override;
 
     void start(std::shared_ptr<const GraphScene> scene);
+    /// Better layouts are kept in that folder and not made again; null = nowhere.
+    void setFolder(std::shared_ptr<const layout::LayoutFolder> folder) { m_folder = std::move(folder); }
     /// Kills the program; nothing is emitted after this.
     void stop();
     [[nodiscard]] bool isRunning() const { return m_process != nullptr; }
@@ -52,6 +54,7 @@ signals:
     void failed(const QString& reason);
 
 private:
+    void deliver(layout::LayeredLayout layout);
     void begin(const QByteArray& question);
     void readAnswer();
     void finish(int code, bool hasCrashed);
@@ -65,6 +68,8 @@ private:
     QTimer* m_kill = nullptr;
     QByteArray m_answer;
     std::shared_ptr<const GraphScene> m_scene;
+    std::shared_ptr<const layout::LayoutFolder> m_folder;
+    std::uint64_t m_key = 0; // of what is asked for
 };
 
 } // namespace retro::views

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/graph/graphscene.h"
 
-#include "core/layout/layout.h"
 #include "core/layout/repeats.h"
 #include "core/layout/smallgroups.h"
+#include "core/layout/stamping.h"
 #include "core/trace/ledgersummary.h"
 #include "views/common/numbertext.h"
 
 #include <QCoreApplication>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace retro::views
@@ -23,6 +24,81 @@ namespace
 
 constexpr Index kFewBoxes = 8;    // fewer than this show nothing of a large graph …
 constexpr Index kManyBoxes = 500; // … and more than this are no overview either
+
+/// Puts nodes that stand at the same place of groups that are built alike into one class; the smallest node names it.
+class Twins
+{
+public:
+    explicit Twins(const layout::DrawnGraph& drawn) : m_first(drawn.graph.nodeGroups.size())
+    {
+        std::iota(m_first.begin(), m_first.end(), 0);
+        std::vector<std::vector<Index>> members(drawn.groupLike.size());
+        for (std::size_t node = 0; node < m_first.size(); ++node) {
+            for (Index at = drawn.graph.nodeGroups[node]; at != kNone;
+                 at = drawn.graph.groupParents[static_cast<std::size_t>(at)]) {
+                members[static_cast<std::size_t>(at)].push_back(static_cast<Index>(node));
+            }
+        }
+        for (std::size_t group = 0; group < members.size(); ++group) {
+            const auto& like = members[static_cast<std::size_t>(drawn.groupLike[group])];
+            for (std::size_t i = 0; i < std::min(like.size(), members[group].size()); ++i) {
+                join(like[i], members[group][i]);
+            }
+        }
+    }
+
+    [[nodiscard]] std::size_t firstOf(std::size_t node)
+    {
+        auto at = static_cast<Index>(node);
+        while (first(at) != at) {
+            first(at) = first(first(at));
+            at = first(at);
+        }
+        return static_cast<std::size_t>(at);
+    }
+
+private:
+    Index& first(Index node) { return m_first[static_cast<std::size_t>(node)]; }
+
+    void join(Index a, Index b)
+    {
+        const auto one = static_cast<Index>(firstOf(static_cast<std::size_t>(a)));
+        const auto other = static_cast<Index>(firstOf(static_cast<std::size_t>(b)));
+        first(std::max(one, other)) = std::min(one, other);
+    }
+
+    std::vector<Index> m_first;
+};
+
+/// Groups that are built alike get boxes of the same widths, whatever the names in them.
+void alignTwins(GraphBook& book)
+{
+    const layout::DrawnGraph& drawn = book.drawn;
+    Twins twins(drawn);
+    std::vector<double> widest(book.nodeWidths.size(), 0);
+    for (std::size_t node = 0; node < widest.size(); ++node) {
+        double& most = widest[twins.firstOf(node)];
+        most = std::max(most, book.nodeWidths[node]);
+    }
+    for (std::size_t node = 0; node < widest.size(); ++node) {
+        book.nodeWidths[node] = widest[twins.firstOf(node)];
+    }
+    book.isRepeated.assign(drawn.groupLike.size(), false);
+    book.widestLike = drawn.groupLike;
+    const auto nameWidth = [&](Index group) { return book.metrics.nameWidth(drawn.groupName(group)); };
+    for (std::size_t group = 0; group < drawn.groupLike.size(); ++group) {
+        const auto like = static_cast<std::size_t>(drawn.groupLike[group]);
+        if (like != group) {
+            book.isRepeated[like] = book.isRepeated[group] = true;
+        }
+        if (nameWidth(static_cast<Index>(group)) > nameWidth(book.widestLike[like])) {
+            book.widestLike[like] = static_cast<Index>(group);
+        }
+    }
+    for (std::size_t group = 0; group < drawn.groupLike.size(); ++group) {
+        book.widestLike[group] = book.widestLike[static_cast<std::size_t>(drawn.groupLike[group])];
+    }
+}
 
 void measureNodes(GraphBook& book)
 {
@@ -97,12 +173,39 @@ std::vector<layout::Size> sizesOf(const GraphBook& book, const layout::VisibleGr
     std::vector<layout::Size> sizes;
     sizes.reserve(visible.nodes.size());
     for (const layout::VisibleNode& node : visible.nodes) {
-        const double width = node.isGroup() ? book.metrics.groupWidth(book.drawn.groupName(node.group),
-                                                                      groupDetail(book, node.group, node.memberCount))
-                                            : book.nodeWidths[static_cast<std::size_t>(node.node)];
+        const double width =
+            node.isGroup()
+                ? book.metrics.groupWidth(book.drawn.groupName(book.widestLike[static_cast<std::size_t>(node.group)]),
+                                          groupDetail(book, node.group, node.memberCount))
+                : book.nodeWidths[static_cast<std::size_t>(node.node)];
         sizes.push_back({width, book.metrics.height});
     }
     return sizes;
+}
+
+base::Result<layout::LayeredLayout> layOut(const GraphScene& scene, const LayoutCaches& caches,
+                                           const std::stop_token& stop)
+{
+    const layout::LayoutInput input = layoutInputOf(scene);
+    const layout::LayoutOptions options = layoutOptionsFor(scene.book->metrics);
+    std::vector<bool> isRepeated;
+    for (const Index group : scene.visible.frames) {
+        isRepeated.push_back(scene.book->isRepeated[static_cast<std::size_t>(group)]);
+    }
+    const bool isKept = caches.folder != nullptr && scene.boxCount() >= kLeastKeptBoxes;
+    const std::uint64_t key = isKept ? layout::stampKey(input, isRepeated, options) : 0;
+    if (isKept) {
+        if (auto known = caches.folder->find(key, input)) {
+            return std::move(*known);
+        }
+    }
+    layout::LayoutMemo own;
+    RETRO_TRY(layout::LayeredLayout made,
+              layout::stampLayout(input, isRepeated, options, caches.memo != nullptr ? *caches.memo : own, stop));
+    if (isKept) {
+        static_cast<void>(caches.folder->add(key, made)); // without it the layout is made again next time
+    }
+    return made;
 }
 
 } // namespace
@@ -199,6 +302,7 @@ std::shared_ptr<const GraphBook> makeBook(std::shared_ptr<const trace::Run> run,
     layout::addRepeats(*book->graph, book->drawn);
     book->flow = RelevanceFlow(book->drawn, *book->run);
     measureNodes(*book);
+    alignTwins(*book);
     measureGroups(*book);
     findConstants(*book);
     if (book->run->graph != nullptr && !book->run->ledger.empty()) {
@@ -223,7 +327,7 @@ std::vector<bool> initiallyClosed(const GraphBook& book)
 
 base::Result<std::shared_ptr<const GraphScene>> makeScene(std::shared_ptr<const GraphBook> book,
                                                           std::vector<bool> closed, const std::stop_token& stop,
-                                                          Constants constants)
+                                                          Constants constants, const LayoutCaches& caches)
 {
     auto scene = std::make_shared<GraphScene>();
     scene->book = std::move(book);
@@ -231,8 +335,7 @@ base::Result<std::shared_ptr<const GraphScene>> makeScene(std::shared_ptr<const 
     RETRO_TRY(scene->visible,
               layout::collapse(scene->book->drawn.graph, scene->closed,
                                constants == Constants::Hidden ? scene->book->isConstant : std::vector<bool>()));
-    RETRO_TRY(scene->layout,
-              layout::computeLayout(layoutInputOf(*scene), layoutOptionsFor(scene->book->metrics), stop));
+    RETRO_TRY(scene->layout, layOut(*scene, caches, stop));
     const auto edgeCount = static_cast<Index>(scene->visible.edges.size());
     const std::vector<layout::LayoutEdge>& edges = scene->visible.edges;
     scene->producersOf = layout::groupBy(edgeCount, scene->boxCount(), [&](Index e) { return edges[e].to; });

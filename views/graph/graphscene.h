@@ -4,6 +4,8 @@
 #include "core/base/result.h"
 #include "core/layout/graphadapter.h"
 #include "core/layout/layeredlayout.h"
+#include "core/layout/layoutfolder.h"
+#include "core/layout/layoutmemo.h"
 #include "views/graph/boxmetrics.h"
 #include "views/graph/relevanceflow.h"
 
@@ -27,9 +29,11 @@ struct GraphBook
     layout::DrawnGraph drawn;
     RelevanceFlow flow;
     BoxMetrics metrics;
-    std::vector<double> nodeWidths;         ///< per node
+    std::vector<double> nodeWidths;         ///< per node; equal at the same place of groups that are built alike
     std::vector<layout::Index> groupParts;  ///< per group: nodes in it and in all groups inside it
     std::vector<layout::Index> groupDepths; ///< per group: 0 = outermost
+    std::vector<bool> isRepeated;           ///< per group: another one is built alike
+    std::vector<layout::Index> widestLike;  ///< per group: the one with the longest name of those that are built alike
     std::vector<bool> isConstant;           ///< per node: nothing that it computes depends on an input of the graph
     double relevanceStart = 0;              ///< Σ of what the run began with
 };
@@ -68,11 +72,21 @@ struct GraphScene
 /// Whether operators that no input reaches are drawn.
 enum class Constants { Shown, Hidden };
 
-/// Collapses and lays out. Errors: those of layout::collapse and layout::computeLayout (Input, Cancelled).
-[[nodiscard]] base::Result<std::shared_ptr<const GraphScene>> makeScene(std::shared_ptr<const GraphBook> book,
-                                                                        std::vector<bool> closed,
-                                                                        const std::stop_token& stop = {},
-                                                                        Constants constants = Constants::Shown);
+/// Layouts that were made before, in memory and on disk; either may be null.
+struct LayoutCaches
+{
+    std::shared_ptr<layout::LayoutMemo> memo;
+    std::shared_ptr<const layout::LayoutFolder> folder;
+};
+
+/// Own layouts of fewer boxes are made faster than a file is read.
+inline constexpr layout::Index kLeastKeptBoxes = 2000;
+
+/// Collapses and lays out; groups that are built alike get the same picture inside. Errors: those of layout::collapse
+/// and layout::computeLayout (Input, Cancelled).
+[[nodiscard]] base::Result<std::shared_ptr<const GraphScene>>
+makeScene(std::shared_ptr<const GraphBook> book, std::vector<bool> closed, const std::stop_token& stop = {},
+          Constants constants = Constants::Shown, const LayoutCaches& caches = {});
 
 /// What a drawing gave to the layout, and the distances that it asks for.
 [[nodiscard]] layout::LayoutInput layoutInputOf(const GraphScene& scene);

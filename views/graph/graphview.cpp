@@ -37,6 +37,7 @@ constexpr quint8 kStateVersion = 2;
 GraphView::GraphView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent)
     : View(model, cursor, selection, parent)
 {
+    m_caches.memo = std::make_shared<layout::LayoutMemo>();
     m_canvas = new GraphCanvas(this);
     m_find = new GraphFind(m_canvas);
     m_jobs = new JobRunner(this);
@@ -59,8 +60,11 @@ GraphView::GraphView(RunModel& model, Cursor& cursor, Selection& selection, QWid
     setFocusProxy(m_canvas);
     setEmptyText(tr("The network appears here, with the path of relevance through it, once something was explained."));
     connect(m_canvas, &GraphCanvas::boxClicked, this, &GraphView::selectBox);
+    connect(m_canvas, &GraphCanvas::boxAdded, this, &GraphView::addBox);
+    connect(m_canvas, &GraphCanvas::targetPicked, this, &GraphView::pickTarget);
     connect(m_canvas, &GraphCanvas::boxActivated, this, &GraphView::activateBox);
     connect(m_canvas, &GraphCanvas::edgeClicked, this, &GraphView::selectEdge);
+    connect(m_canvas, &GraphCanvas::groundClicked, this, &GraphView::clearAlso);
     connect(m_canvas, &GraphCanvas::groundClicked, &selection, &Selection::clear);
     connect(m_canvas, &GraphCanvas::menuWanted, this, &GraphView::showMenu);
     connect(m_canvas, &GraphCanvas::groupToggled, this, &GraphView::toggleGroup);
@@ -209,6 +213,9 @@ void GraphView::refresh(Changes changes)
         if (changes & Change::State) {
             applyState();
         }
+        if ((changes & Change::Selection) && !m_isOwnSelection) {
+            clearAlso(); // something was selected elsewhere
+        }
         if (changes & (Change::State | Change::Selection)) {
             applySelection(m_isOwnSelection || !(changes & Change::Selection));
         }
@@ -221,6 +228,7 @@ void GraphView::openRun()
 {
     m_jobs->cancel();
     m_find->setGraph(model().run().graph);
+    m_also.clear();
     clearTrace();
     if (model().graph().runNodeCount() == 0) {
         return;
@@ -235,12 +243,13 @@ void GraphView::build(std::vector<bool> closed, bool isFirst)
 {
     const auto shown = m_canvas->scene();
     auto book = showsThisRun() ? shown->book : nullptr;
-    const auto make =
-        [run = model().sharedRun(), metrics = BoxMetrics::ofFonts(), book = std::move(book), closed = std::move(closed),
-         isFirst, constants = m_hidesConstants ? Constants::Hidden : Constants::Shown](const std::stop_token& stop) {
-            const auto pages = book != nullptr ? book : makeBook(run, run->graph, metrics);
-            return makeScene(pages, isFirst ? initiallyClosed(*pages) : closed, stop, constants);
-        };
+    const auto make = [run = model().sharedRun(), metrics = BoxMetrics::ofFonts(), book = std::move(book),
+                       closed = std::move(closed), isFirst,
+                       constants = m_hidesConstants ? Constants::Hidden : Constants::Shown,
+                       caches = m_caches](const std::stop_token& stop) {
+        const auto pages = book != nullptr ? book : makeBook(run, run->graph, metrics);
+        return makeScene(pages, isFirst ? initiallyClosed(*pages) : closed, stop, constants, caches);
+    };
     if (model().graph().runNodeCount() < kAsideNodes) {
         m_jobs->cancel();
         install(make({}), isFirst);
@@ -299,6 +308,7 @@ void GraphView::applySelection(bool isFromHere)
     const base::PromiseId promise = selection().promise().value_or(base::PromiseId());
     m_canvas->setMarks(box, node, selection().value().value_or(base::ValueId()),
                        makePath(*scene, model().state(), promise));
+    applyAlso();
     if (!isFromHere && m_isFollowing) {
         m_canvas->reveal(box);
     }
@@ -317,6 +327,7 @@ void GraphView::describeSelection()
 void GraphView::selectBox(int box)
 {
     m_isOwnSelection = true;
+    clearAlso();
     selection().selectNode(representative(*m_canvas->scene(), m_canvas->status(), box));
     flush();
     m_isOwnSelection = false; // also when it was selected before

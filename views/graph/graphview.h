@@ -53,8 +53,14 @@ public:
     [[nodiscard]] bool isFollowing() const { return m_isFollowing; }
     [[nodiscard]] bool isRefined() const { return m_wantsRefined; }
     [[nodiscard]] bool areConstantsHidden() const { return m_hidesConstants; }
+    /// What is selected here, the one that the whole window knows last; several with Ctrl+click.
+    [[nodiscard]] std::vector<base::NodeId> selectedNodes() const;
     /// Nodes that have a breakpoint; they get a dot.
     void setBreakpoints(std::vector<base::NodeId> nodes);
+    /// Layouts that take long are kept in that folder, at most 128 MiB of them; empty = nowhere.
+    void setLayoutFolder(const std::filesystem::path& folder);
+    /// Layouts that are shared by groups that are built alike.
+    [[nodiscard]] const layout::LayoutMemo& layoutMemo() const { return *m_caches.memo; }
     /// For tests: another program, other limits. The view owns it from now on.
     void setRefiner(GraphRefiner* refiner);
     [[nodiscard]] ColourBy colourBy() const { return m_colourBy; }
@@ -87,6 +93,8 @@ public slots:
     void traceUpstream(retro::base::NodeId node);
     void traceDownstream(retro::base::NodeId node);
     void clearTrace();
+    /// Selects a node beside those that are, or no longer; the ways between them stand out.
+    void toggleSelected(retro::base::NodeId node);
 
 signals:
     void zoomChanged(double zoom);
@@ -94,6 +102,12 @@ signals:
     void layoutFinished();
     /// The run is to stop whenever this node is visited.
     void breakRequested(retro::base::NodeId node);
+    /// The relevance of a node is to be seen at every step.
+    void watchRequested(retro::base::NodeId node);
+    /// A value is to be explained by the next run.
+    void targetRequested(retro::base::ValueId value);
+    /// A layout by Graphviz is on screen.
+    void refineSucceeded();
     /// Refining or hiding constants was switched.
     void settingsChanged();
     /// Graphviz made no better layout, in one line.
@@ -112,6 +126,12 @@ private:
     void applyState();
     void applySelection(bool isFromHere);
     void selectBox(int box);
+    void addBox(int box);
+    void pickTarget(int box);
+    void clearAlso();
+    void showBetween();
+    void applyAlso();
+    [[nodiscard]] bool canBecomeTarget(int box) const;
     void activateBox(int box);
     void selectEdge(int edge);
     void toggleGroup(int group);
@@ -126,6 +146,7 @@ private:
     void startTrace(base::NodeId node, Trace direction);
     void showMenu(const Hit& hit, const QPoint& place);
     void addNodeCommands(QMenu& menu, int box);
+    void addBreakCommand(QMenu& menu, base::NodeId node);
     void addTraceCommands(QMenu& menu, base::NodeId node);
     void addGroupCommands(QMenu& menu, const Hit& hit);
     void addToggles(QMenu& menu, int group, bool isOpen);
@@ -143,14 +164,16 @@ private:
     GraphNote* m_traceNote = nullptr;
     GraphNote* m_refineNote = nullptr;
     GraphRefiner* m_refiner = nullptr;
+    LayoutCaches m_caches;
     bool m_wantsRefined = false;
     ColourBy m_colourBy = ColourBy::Mode;
     bool m_hidesConstants = false;
     std::vector<base::NodeId> m_breakpoints;
-    NodeSet m_traced;           // empty = nothing
-    NodeSet m_highlighted;      // what is on screen
-    std::vector<bool> m_closed; // as asked for; the scene on screen may be older
-    QString m_problem;          // why nothing can be drawn
+    NodeSet m_traced;                 // empty = nothing
+    std::vector<base::NodeId> m_also; // selected before the one that the window knows, oldest first
+    NodeSet m_highlighted;            // what is on screen
+    std::vector<bool> m_closed;       // as asked for; the scene on screen may be older
+    QString m_problem;                // why nothing can be drawn
     bool m_isFollowing = true;
     bool m_isOwnSelection = false;
 };

@@ -95,11 +95,18 @@ void GraphView::setConstantsHidden(bool isHidden)
     }
 }
 
+void GraphView::setLayoutFolder(const std::filesystem::path& folder)
+{
+    m_caches.folder = folder.empty() ? nullptr : std::make_shared<const layout::LayoutFolder>(folder);
+    m_refiner->setFolder(m_caches.folder);
+}
+
 void GraphView::setRefiner(GraphRefiner* refiner)
 {
     delete m_refiner;
     m_refiner = refiner;
     m_refiner->setParent(this);
+    m_refiner->setFolder(m_caches.folder);
     connect(m_refiner, &GraphRefiner::refined, this, &GraphView::showRefined);
     connect(m_refiner, &GraphRefiner::slow, this, [this] {
         m_refineNote->say(tr("Graphviz takes long; it is stopped after %1 s")
@@ -143,6 +150,7 @@ void GraphView::showRefined(const std::shared_ptr<const GraphScene>& from, const
         return;
     }
     m_refineNote->say({});
+    emit refineSucceeded();
     m_canvas->holdSelected();
     m_canvas->setScene(to, makeStatus(*to, &model().state(), model().position()));
     applyColouring();
@@ -219,6 +227,7 @@ void GraphView::startTrace(base::NodeId node, Trace direction)
 
 void GraphView::clearTrace()
 {
+    clearAlso();
     m_traced.clear();
     m_traceNote->say({});
     applyHighlight();
@@ -287,14 +296,50 @@ void GraphView::addNodeCommands(QMenu& menu, int box)
     QAction* known = addCommand(menu, "graph.relevance", tr("Go to its relevance (Enter)"),
                                 tr("Goes to the step at which its relevance is known in full"), unknown);
     connect(known, &QAction::triggered, this, [this, box] { activateBox(box); });
-    const bool isGroup = m_canvas->scene()->visible.nodes[static_cast<std::size_t>(box)].isGroup();
-    if (!isGroup && isSignalConnected(QMetaMethod::fromSignal(&GraphView::breakRequested))) {
-        const bool hasOne = std::find(m_breakpoints.begin(), m_breakpoints.end(), node) != m_breakpoints.end();
-        QAction* stop = hasOne ? addCommand(menu, "graph.break", tr("Remove breakpoint"), tr("Runs stop here no more"))
-                               : addCommand(menu, "graph.break", tr("Break when visited"),
-                                            tr("Adds a breakpoint: runs stop whenever this node is visited"));
-        connect(stop, &QAction::triggered, this, [this, node] { emit breakRequested(node); });
+    if (!m_canvas->scene()->visible.nodes[static_cast<std::size_t>(box)].isGroup()) {
+        addBreakCommand(menu, node);
     }
+    if (isSignalConnected(QMetaMethod::fromSignal(&GraphView::watchRequested))) {
+        QAction* watch = addCommand(menu, "graph.watch", tr("Watch its relevance"),
+                                    tr("Adds it to the numbers that are shown at every step"));
+        connect(watch, &QAction::triggered, this, [this, node] { emit watchRequested(node); });
+    }
+    if (canBecomeTarget(box)) {
+        QAction* target = addCommand(menu, "graph.target", tr("Explain this value (Alt+click)"),
+                                     tr("The next run starts its relevance at what this node computes"));
+        connect(target, &QAction::triggered, this, [this, box] { pickTarget(box); });
+    }
+}
+
+/// For all that is selected when the node is one of several: those that have none get one, or all lose theirs.
+void GraphView::addBreakCommand(QMenu& menu, base::NodeId node)
+{
+    if (!isSignalConnected(QMetaMethod::fromSignal(&GraphView::breakRequested))) {
+        return;
+    }
+    std::vector<base::NodeId> nodes = selectedNodes();
+    if (std::find(nodes.begin(), nodes.end(), node) == nodes.end()) {
+        nodes = {node};
+    }
+    const auto hasOne = [this](base::NodeId each) {
+        return std::find(m_breakpoints.begin(), m_breakpoints.end(), each) != m_breakpoints.end();
+    };
+    const bool haveAll = std::all_of(nodes.begin(), nodes.end(), hasOne);
+    if (!haveAll) {
+        std::erase_if(nodes, hasOne);
+    }
+    const auto count = static_cast<std::int64_t>(nodes.size());
+    const QString words =
+        haveAll ? (count > 1 ? tr("Remove %1 breakpoints").arg(countText(count)) : tr("Remove breakpoint"))
+                : (count > 1 ? tr("Break when one of %1 is visited").arg(countText(count)) : tr("Break when visited"));
+    QAction* stop = addCommand(menu, "graph.break", words,
+                               haveAll ? tr("Runs stop here no more")
+                                       : tr("Adds a breakpoint: runs stop whenever this node is visited"));
+    connect(stop, &QAction::triggered, this, [this, nodes] {
+        for (const base::NodeId each : nodes) {
+            emit breakRequested(each);
+        }
+    });
 }
 
 void GraphView::addTraceCommands(QMenu& menu, base::NodeId node)

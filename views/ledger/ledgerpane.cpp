@@ -25,7 +25,12 @@ QSize LedgerPane::sizeHint() const
     return {fonts::px(420), static_cast<int>(height) + fonts::px(8)};
 }
 
-QSize LedgerPane::minimumSizeHint() const { return {fonts::px(220), sizeHint().height()}; }
+/// With the lowest rows; the pane takes more where there is more.
+QSize LedgerPane::minimumSizeHint() const
+{
+    const double height = m_books.isEmpty() ? 0 : layoutWaterfall(m_books, {0, 0, 400, 1}).height;
+    return {fonts::px(220), static_cast<int>(height) + fonts::px(4)};
+}
 
 void LedgerPane::paintEvent(QPaintEvent* /*event*/)
 {

@@ -193,8 +193,17 @@ ShareAxis shareAxis(double lowest, double highest)
     return axis;
 }
 
+/// Of a row, when `rows` of them have `room` pixels; no room = all that they like.
+static double rowHeightIn(double room, std::size_t rows)
+{
+    const double text = std::ceil(QFontMetricsF(fonts::label()).height());
+    const double usual = text + fonts::px(6);
+    return room <= 0 ? usual : std::clamp(std::floor(room / static_cast<double>(rows)), text + 1, usual);
+}
+
 WaterfallLayout layoutWaterfall(const LedgerBooks& books, const QRectF& area)
 {
+    constexpr double kRuleRoom = 4; // around the line above the last row
     WaterfallLayout layout;
     const std::vector<Span> spans = spansOf(books);
     layout.axis = axisOf(books, spans);
@@ -213,7 +222,9 @@ WaterfallLayout layoutWaterfall(const LedgerBooks& books, const QRectF& area)
     const double percentLeft = area.right() - scoreWidth - gap - shareWidth;
     const double trackLeft = area.left() + nameWidth + gap;
     const double titleHeight = std::ceil(QFontMetricsF(fonts::smallNumbers()).height()) + 2;
-    const double rowHeight = std::ceil(QFontMetricsF(fonts::label()).height()) + fonts::px(6);
+    const bool isBounded = area.height() > 0;
+    const double rowHeight =
+        rowHeightIn(isBounded ? std::max(1.0, area.height() - titleHeight - kRuleRoom) : 0, books.lines.size());
     const double thick = std::round(rowHeight * 0.62);
     layout.track = QRectF(trackLeft, area.top(), std::max(8.0, percentLeft - gap - trackLeft), 0);
     layout.titles = QRectF(trackLeft, area.top(), layout.track.width(), titleHeight);
@@ -222,8 +233,8 @@ WaterfallLayout layoutWaterfall(const LedgerBooks& books, const QRectF& area)
     double y = area.top() + titleHeight;
     for (std::size_t i = 0; i < books.lines.size(); ++i) {
         if (books.lines[i].kind == LedgerKind::Unexplained) {
-            layout.ruleY = y + 3;
-            y += 6;
+            layout.ruleY = y + kRuleRoom / 2;
+            y += kRuleRoom;
         }
         WaterfallRow row;
         row.row = QRectF(area.left(), y, area.width(), rowHeight);

@@ -48,6 +48,8 @@ struct WaterfallLayout
     QRectF note;      ///< "axis starts at 95 %"
     double height = 0;
 };
+/// Rows are as high as is comfortable, or, where the area is lower than that, as low as their text allows; an area
+/// without height is high enough.
 [[nodiscard]] WaterfallLayout layoutWaterfall(const LedgerBooks& books, const QRectF& area);
 void paintWaterfall(QPainter& painter, const LedgerBooks& books, const WaterfallLayout& layout, const Theme& theme);
 

@@ -268,6 +268,13 @@ base::Result<LogFilter> LogFilter::parse(const QString& text)
     return filter;
 }
 
+LogFilter LogFilter::within(std::uint32_t first, std::uint32_t last) const
+{
+    LogFilter out = *this;
+    out.m_terms.push_back({LogField::Visit, false, {}, first + 1.0, last + 1.0});
+    return out;
+}
+
 std::vector<std::uint32_t> LogFilter::rows(const trace::Run& run, const std::stop_token& token) const
 {
     constexpr std::uint64_t kLook = 4096; // events between two looks at the token

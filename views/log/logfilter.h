@@ -42,6 +42,9 @@ public:
     /// Error (Usage): names the term that is unclear and says how it should look.
     [[nodiscard]] static base::Result<LogFilter> parse(const QString& text);
 
+    /// The same, and in addition only visits from `first` to `last`, counted from 0.
+    [[nodiscard]] LogFilter within(std::uint32_t first, std::uint32_t last) const;
+
     [[nodiscard]] bool isEmpty() const { return m_terms.empty(); }
     [[nodiscard]] const std::vector<LogTerm>& terms() const { return m_terms; }
     /// Steps of the events that match, ascending. Linear in the events; empty when stopped.

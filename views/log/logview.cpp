@@ -7,6 +7,8 @@
 #include "views/common/fonts.h"
 #include "views/common/jobrunner.h"
 #include "views/common/numbertext.h"
+#include "views/common/rangechip.h"
+#include "views/common/timerange.h"
 #include "views/log/logdelegate.h"
 #include "views/log/logfilter.h"
 #include "views/log/logmodel.h"
@@ -29,8 +31,11 @@ namespace retro::views
 
 namespace
 {
-constexpr int kTypingPause = 120; // milliseconds without a key before the filter runs
-}
+constexpr int kTypingPause = 120;   // milliseconds without a key before the filter runs
+constexpr double kUsualNode = 116;  // design pixels of the column of nodes …
+constexpr double kLeastNode = 60;   // … in a narrow table
+constexpr double kNodeShare = 0.36; // of what nodes and words share
+} // namespace
 
 LogView::LogView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent)
     : View(model, cursor, selection, parent), m_items(new LogModel(this)), m_jobs(new JobRunner(this)),
@@ -65,7 +70,10 @@ QWidget* LogView::makeFilterRow()
                             "operators and kinds; a leading - turns a term round."));
     m_filter->setClearButtonEnabled(true);
     m_message = new ElidedLabel({}, Role::Text3, fonts::label(), box);
+    m_chip = new RangeChip(box);
     row->addWidget(m_filter, 2);
+    row->addWidget(makeSavedButton(box));
+    row->addWidget(m_chip);
     row->addWidget(m_message, 1);
     connect(m_filter, &QLineEdit::textChanged, m_pause, qOverload<>(&QTimer::start));
     connect(m_filter, &QLineEdit::returnPressed, this, &LogView::applyFilter);
@@ -96,7 +104,8 @@ void LogView::makeTable()
     header->setMinimumSectionSize(fonts::px(36));
     header->resizeSection(LogModel::ModeColumn, fonts::px(46));
     header->resizeSection(LogModel::KindColumn, fonts::px(76));
-    header->resizeSection(LogModel::NodeColumn, fonts::px(116));
+    header->resizeSection(LogModel::NodeColumn, fonts::px(kUsualNode));
+    m_table->installEventFilter(this);
     auto* copying = new QAction(tr("Copy rows"), m_table);
     copying->setShortcut(QKeySequence::Copy);
     copying->setShortcutContext(Qt::WidgetShortcut);
@@ -140,6 +149,29 @@ void LogView::sizeFigures()
     };
     fit(LogModel::EventColumn, static_cast<std::int64_t>(m_items->eventCount()));
     fit(LogModel::VisitColumn, model().run().visitCount());
+    shareRoom();
+}
+
+/// What happened tells most: in a narrow table the names of nodes give way to it.
+void LogView::shareRoom()
+{
+    const QHeaderView& header = *m_table->horizontalHeader();
+    int taken = 0;
+    for (const int column :
+         {LogModel::EventColumn, LogModel::VisitColumn, LogModel::ModeColumn, LogModel::KindColumn}) {
+        taken += header.sectionSize(column);
+    }
+    const double room = (m_table->viewport()->width() - taken) * kNodeShare;
+    m_table->horizontalHeader()->resizeSection(
+        LogModel::NodeColumn, static_cast<int>(std::clamp<double>(room, fonts::px(kLeastNode), fonts::px(kUsualNode))));
+}
+
+bool LogView::eventFilter(QObject* watched, QEvent* event)
+{
+    if (watched == m_table && event->type() == QEvent::Resize) {
+        shareRoom();
+    }
+    return View::eventFilter(watched, event);
 }
 
 void LogView::showCursorRow()
@@ -179,7 +211,10 @@ void LogView::applyFilter()
     if (!model().hasRun()) {
         return;
     }
-    const base::Result<LogFilter> filter = LogFilter::parse(m_filter->text());
+    base::Result<LogFilter> filter = LogFilter::parse(m_filter->text());
+    if (filter && m_range != nullptr && m_range->visits()) {
+        filter = filter->within(m_range->visits()->first, m_range->visits()->last);
+    }
     if (!filter) {
         m_message->setRole(Role::AlarmText);
         m_message->setText(QString::fromStdString(filter.error().message)); // the rows stay as they were
@@ -255,7 +290,12 @@ void LogView::showMenu(const QPoint& at)
         menu->addAction(tr("Only kind %1").arg(kind), this,
                         [this, kind] { setFilter(QStringLiteral("kind:") + kind); });
     }
-    QAction* all = menu->addAction(tr("Show all events"), this, [this] { setFilter({}); });
+    QAction* all = menu->addAction(tr("Show all events"), this, [this] {
+        if (m_range != nullptr) {
+            m_range->clear();
+        }
+        setFilter({});
+    });
     all->setEnabled(m_items->isFiltered());
     menu->popup(m_table->viewport()->mapToGlobal(at));
 }
@@ -281,9 +321,5 @@ base::Result<void> LogView::exportTo(const std::filesystem::path& path)
     }
     return base::writeFile(path, text.take());
 }
-
-QByteArray LogView::saveState() const { return m_filter->text().toUtf8(); }
-
-void LogView::restoreState(const QByteArray& state) { setFilter(QString::fromUtf8(state)); }
 
 } // namespace retro::views

@@ -3,7 +3,10 @@
 
 #include "views/common/view.h"
 
+#include <QStringList>
+
 class QLineEdit;
+class QMenu;
 class QTableView;
 class QTimer;
 
@@ -13,9 +16,11 @@ namespace retro::views
 class ElidedLabel;
 class JobRunner;
 class LogModel;
+class RangeChip;
+class TimeRange;
 
 /// Every event of the run as a row. The marked row is the cursor; a click selects the node, a double click or Enter
-/// goes there. A line filters (LogFilter) off the GUI thread.
+/// goes there. A line filters (LogFilter) off the GUI thread; filters can be saved by their text.
 class LogView final : public View
 {
     Q_OBJECT
@@ -33,6 +38,15 @@ public:
 
     [[nodiscard]] LogModel& items() const { return *m_items; }
     void setFilter(const QString& text);
+    /// Lists only that part of the run from now on; `range` must outlive the view.
+    void followRange(TimeRange& range);
+    /// Filters that were saved, newest first; at most kMostSaved.
+    [[nodiscard]] const QStringList& savedFilters() const { return m_saved; }
+    static constexpr int kMostSaved = 20;
+    /// Saves the present filter, or forgets it when it is saved. Without effect when it is empty or unclear.
+    void toggleSaved();
+    /// Adds a command to save the present filter, and the saved ones to choose from.
+    void fillSavedMenu(QMenu& menu);
     [[nodiscard]] QString filter() const;
     /// "288 events", "12 of 288 events", or what is unclear in the filter.
     [[nodiscard]] QString message() const;
@@ -44,6 +58,7 @@ public:
 
 protected:
     void refresh(Changes changes) override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
     [[nodiscard]] QString emptyReason() const override;
 
 private:
@@ -52,16 +67,21 @@ private:
     void applyFilter();
     void showCursorRow();
     void sizeFigures();
+    void shareRoom();
     void chooseRow(const QModelIndex& index);
     void goTo(const QModelIndex& index);
     void copy();
     void showMenu(const QPoint& at);
     void showCount();
+    [[nodiscard]] QWidget* makeSavedButton(QWidget* parent);
 
     LogModel* m_items = nullptr;
     JobRunner* m_jobs = nullptr;
     QTimer* m_pause = nullptr;
     QLineEdit* m_filter = nullptr;
+    RangeChip* m_chip = nullptr;
+    TimeRange* m_range = nullptr; ///< borrowed; null = the whole run
+    QStringList m_saved;
     ElidedLabel* m_message = nullptr;
     QTableView* m_table = nullptr;
 };

@@ -5,6 +5,8 @@
 #include "views/common/csv.h"
 #include "views/common/fonts.h"
 #include "views/common/numbertext.h"
+#include "views/common/rangechip.h"
+#include "views/common/timerange.h"
 #include "views/promises/promisedelegate.h"
 #include "views/promises/promisetreemodel.h"
 
@@ -85,6 +87,8 @@ QWidget* PromisesView::makeFilterRow()
         m_filterButtons.push_back(button);
     }
     row->addStretch(1);
+    m_chip = new RangeChip(box);
+    row->addWidget(m_chip);
     return box;
 }
 
@@ -108,11 +112,34 @@ void PromisesView::applyFilter()
     }
 }
 
+void PromisesView::followRange(TimeRange& range)
+{
+    m_range = &range;
+    m_chip->follow(range);
+    connect(&range, &TimeRange::changed, this, &PromisesView::applyFilter);
+    applyFilter();
+}
+
+/// By itself, whatever is below it: in the wanted state, and open somewhere in the part of the run that is listed.
+bool PromisesView::isWanted(const PromiseRow& row) const
+{
+    const PromiseForest& forest = m_items->forest();
+    const PromiseRowState wanted = m_filter == Filter::Waiting ? PromiseRowState::Waits : PromiseRowState::Fulfilled;
+    if (m_filter != Filter::All && forest.stateOf(row, m_items->position()) != wanted) {
+        return false;
+    }
+    if (m_range == nullptr || !m_range->visits() || !model().hasRun()) {
+        return true;
+    }
+    const PositionRange range = m_range->positionsIn(model().run());
+    const PromiseFacts& facts = forest.promises()[row.promise.index()];
+    return facts.raisedAt < range.end && facts.completedAt.value_or(range.end) >= range.begin;
+}
+
 /// Shows or hides a row and those below it; true when it is shown. As deep as the forest, which is bounded.
 bool PromisesView::showRow(const PromiseRow& row, const QModelIndex& parent)
 {
-    const PromiseRowState wanted = m_filter == Filter::Waiting ? PromiseRowState::Waits : PromiseRowState::Fulfilled;
-    bool isShown = m_filter == Filter::All || m_items->forest().stateOf(row, m_items->position()) == wanted;
+    bool isShown = isWanted(row);
     const QModelIndex index = m_items->index(row.position, 0, parent);
     for (const auto& child : row.children) {
         isShown = showRow(*child, index) || isShown;
@@ -160,7 +187,9 @@ void PromisesView::refresh(Changes changes)
     if (changes.testFlag(Change::State)) {
         m_items->setPosition(model().position());
     }
-    if (m_filter != Filter::All && changes.testAnyFlags(Change::Run | Change::State)) {
+    const bool hasRange = m_range != nullptr && m_range->visits();
+    if (changes.testFlag(Change::Run) ? hasRange || m_filter != Filter::All
+                                      : m_filter != Filter::All && changes.testFlag(Change::State)) {
         applyFilter();
     }
     showSelection();

@@ -10,6 +10,8 @@ namespace retro::views
 {
 
 class PromiseTreeModel;
+class RangeChip;
+class TimeRange;
 struct PromiseRow;
 
 /// Values that a rule needs and nobody saved: the promises of the run as a tree, at the cursor.
@@ -32,6 +34,8 @@ public:
 
     [[nodiscard]] Filter filter() const { return m_filter; }
     void setFilter(Filter filter);
+    /// Lists only promises that are open in that part of the run from now on; `range` must outlive the view.
+    void followRange(TimeRange& range);
     [[nodiscard]] QByteArray saveState() const override { return QByteArray::number(static_cast<int>(m_filter)); }
     void restoreState(const QByteArray& state) override;
 
@@ -48,6 +52,7 @@ private:
     void makeTree();
     QWidget* makeFilterRow();
     void applyFilter();
+    [[nodiscard]] bool isWanted(const PromiseRow& row) const;
     bool showRow(const PromiseRow& row, const QModelIndex& parent);
     void showSelection();
     void chooseRow(const QModelIndex& index);
@@ -56,6 +61,8 @@ private:
 
     PromiseTreeModel* m_items = nullptr;
     Filter m_filter = Filter::All;
+    TimeRange* m_range = nullptr; ///< borrowed; null = the whole run
+    RangeChip* m_chip = nullptr;
     std::vector<QToolButton*> m_filterButtons; ///< by Filter
     QTreeView* m_tree = nullptr;
 };

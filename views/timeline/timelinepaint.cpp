@@ -190,6 +190,7 @@ void TimelinePane::paint(QPainter& painter, const QSizeF& size, const Theme& the
     paintFrontier(painter, tracks, scale, theme);
     paintBytes(painter, tracks, scale, theme);
     paintDepth(painter, tracks, scale, theme);
+    paintRange(painter, tracks, scale, theme);
     if (!m_total.empty()) {
         paintCursor(painter, tracks, scale, theme);
     }

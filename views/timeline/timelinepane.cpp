@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace retro::views
 {
@@ -188,8 +189,12 @@ void TimelinePane::mousePressEvent(QMouseEvent* event)
     if (event->button() != Qt::LeftButton || !m_model.hasRun()) {
         return;
     }
-    m_isScrubbing = true;
     m_rest->stop();
+    if (isOnRuler(event->position())) {
+        m_rangeFrom = event->position().x(); // a click seeks, once it is known to be one
+        return;
+    }
+    m_isScrubbing = true;
     const TimelineMark* mark = markAt(event->position());
     scrubTo(mark != nullptr ? mark->position : positionAt(event->position().x()));
 }
@@ -198,6 +203,10 @@ void TimelinePane::mouseMoveEvent(QMouseEvent* event)
 {
     if (m_isScrubbing) {
         scrubTo(positionAt(event->position().x()));
+        return;
+    }
+    if (m_rangeFrom) {
+        chooseTo(event->position().x());
         return;
     }
     m_pointer = event->position();
@@ -214,6 +223,9 @@ void TimelinePane::mouseReleaseEvent(QMouseEvent*)
         seekNow();
     }
     m_isScrubbing = false;
+    if (const auto from = std::exchange(m_rangeFrom, std::nullopt); from && !std::exchange(m_isChoosing, false)) {
+        m_cursor.moveTo(positionAt(*from));
+    }
 }
 
 void TimelinePane::mouseDoubleClickEvent(QMouseEvent*)
@@ -278,6 +290,9 @@ QString TimelinePane::tipAt(const QPointF& at) const
         return hiddenTracks().isEmpty() ? QString()
                                         : tr("No room for the chart Waiting: nodes on the stacks and in the promise "
                                              "queue.\nMake this pane higher to see it.");
+    }
+    if (isOnRuler(at)) {
+        return tr("Drag to list only a part of the run");
     }
     const TimelineMark* mark = markAt(at);
     const std::uint32_t visit = mark != nullptr ? mark->visit : scaleFor(all).visitUnder(at.x());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "views/common/timerange.h"
 #include "views/common/viewcontext.h"
 #include "views/timeline/timelinemarks.h"
 #include "views/timeline/timelinetracks.h"
@@ -8,6 +9,9 @@
 #include <QPoint>
 #include <QWidget>
 
+#include <optional>
+
+class QMenu;
 class QTimer;
 
 namespace retro::views
@@ -18,8 +22,8 @@ class Theme;
 
 /// The painted tracks of the timeline: ruler, mode strip, markers, frontier width, frontier bytes, depth of stacks and
 /// queue, one cursor line through all of them. Drag = scrub (at most one seek per frame, the newest position wins),
-/// click on a marker = go there, wheel = zoom at the pointer, Shift+wheel = pan, double click = fit. Resting the
-/// pointer tells who is in the frontier; that state is sought off the GUI thread.
+/// drag on the ruler = choose a range, click on a marker = go there, wheel = zoom at the pointer, Shift+wheel = pan,
+/// double click = fit. Resting the pointer tells who is in the frontier; that state is sought off the GUI thread.
 class TimelinePane final : public QWidget
 {
     Q_OBJECT
@@ -31,6 +35,12 @@ public:
     void setRun();
     /// Where breakpoints hold, and what is bookmarked; positions ascending.
     void setMarks(MarkKind kind, const std::vector<std::uint64_t>& positions);
+    /// The part of the run that lists are filtered to; the pane shows it and lets it be chosen. It must outlive this.
+    void setRange(TimeRange& range);
+    /// Shows only the chosen range, or all when there is none.
+    void zoomToRange();
+    /// Commands for the range, for a menu at the cursor; the caller owns it.
+    [[nodiscard]] QMenu* makeMenu();
     /// The cursor moved.
     void follow();
     /// Draws the pane at any size; screen and files use the same painter.
@@ -59,6 +69,7 @@ protected:
     void wheelEvent(QWheelEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
     void leaveEvent(QEvent* event) override;
+    void contextMenuEvent(QContextMenuEvent* event) override;
 
 private:
     [[nodiscard]] TimeScale scaleFor(const TimelineTracks& tracks) const;
@@ -73,6 +84,11 @@ private:
     void paintCursor(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale, const Theme& theme) const;
     void paintReadOut(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale,
                       const Theme& theme) const;
+    void paintRange(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale, const Theme& theme) const;
+    [[nodiscard]] bool isOnRuler(const QPointF& at) const;
+    [[nodiscard]] std::uint32_t visitUnder(double x) const;
+    [[nodiscard]] std::uint32_t cursorsVisit() const;
+    void chooseTo(double x);
     void tellTracks();
     void scrubTo(std::uint64_t position);
     void seekNow();
@@ -97,7 +113,10 @@ private:
     QPointF m_pointer;
     QPoint m_globalPointer;
     bool m_isScrubbing = false;
-    QString m_hidden; ///< hiddenTracks() as last told
+    TimeRange* m_range = nullptr;      ///< borrowed; null = no range can be chosen
+    std::optional<double> m_rangeFrom; ///< pixel where the ruler was pressed
+    bool m_isChoosing = false;         ///< and drawn on from there
+    QString m_hidden;                  ///< hiddenTracks() as last told
 };
 
 } // namespace retro::views

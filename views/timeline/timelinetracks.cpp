@@ -10,8 +10,21 @@ namespace retro::views
 namespace
 {
 
-/// Lower than this a third chart would say nothing.
-constexpr double kLeastChart = 24;
+/// Distances of the charts, in design pixels.
+struct ChartSpacing
+{
+    double leastChart = 24; ///< lower than this a third chart would say nothing
+    double legend = 34;     ///< from the top of the markers to the first chart; its legend has a line of its own
+    double gap = 18;        ///< between frontier and bytes
+    double depthGap = 18;   ///< above the third chart, with its legend
+};
+constexpr ChartSpacing kRoomy{};
+constexpr ChartSpacing kTight{18, 31, 14, 17};
+
+double needed(const ChartSpacing& spacing)
+{
+    return spacing.legend + 3 * spacing.leastChart + spacing.gap + spacing.depthGap;
+}
 
 /// Fulfilment tells more than search, search more than normal.
 int weightOf(event::Mode mode) { return static_cast<int>(mode); }
@@ -52,16 +65,17 @@ TimelineTracks layoutTracks(double width, double height, double fontScale)
     tracks.modes = {left, y, inner, 18 * s};
     y += 22 * s;
     tracks.markers = {left, y, inner, 16 * s};
-    y += 34 * s; // the legend of the frontier has this line to itself
-    const double rest = std::max(40 * s, height - y - 8 * s);
-    const double gap = 18 * s;
-    const bool hasDepth = rest >= 3 * kLeastChart * s + 2 * gap;
-    const double charts = hasDepth ? 3 : 2;
-    const double chart = std::max(16 * s, (rest - (charts - 1) * gap) / charts);
+    const double room = height - y - 8 * s;
+    const ChartSpacing& spacing = room >= needed(kRoomy) * s ? kRoomy : kTight;
+    const bool hasDepth = room >= needed(spacing) * s;
+    y += spacing.legend * s;
+    const double gaps = (spacing.gap + (hasDepth ? spacing.depthGap : 0)) * s;
+    const double rest = std::max(40 * s, room - spacing.legend * s);
+    const double chart = std::max(16 * s, (rest - gaps) / (hasDepth ? 3 : 2));
     tracks.frontier = {left, y, inner, chart};
-    tracks.bytes = {left, y + chart + gap, inner, chart};
+    tracks.bytes = {left, y + chart + spacing.gap * s, inner, chart};
     if (hasDepth) {
-        tracks.depth = {left, y + 2 * (chart + gap), inner, chart};
+        tracks.depth = {left, tracks.bytes.bottom() + spacing.depthGap * s, inner, chart};
     }
     return tracks;
 }

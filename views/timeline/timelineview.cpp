@@ -55,6 +55,13 @@ void TimelineView::followBreakpoints(BreakpointList& list)
     show();
 }
 
+void TimelineView::followRange(TimeRange& range)
+{
+    m_range = &range;
+    m_pane->setRange(range);
+    connect(&range, &TimeRange::changed, this, &TimelineView::captionChanged);
+}
+
 void TimelineView::setBookmarks(const std::vector<std::uint64_t>& positions)
 {
     m_bookmarks = positions;
@@ -63,6 +70,9 @@ void TimelineView::setBookmarks(const std::vector<std::uint64_t>& positions)
 
 QString TimelineView::subject() const
 {
+    if (m_range != nullptr && m_range->visits()) {
+        return tr("lists show %1").arg(m_range->text());
+    }
     const QString hidden = m_pane->hiddenTracks();
     return hidden.isEmpty() ? tr("drag to scrub, wheel to zoom") : hidden;
 }

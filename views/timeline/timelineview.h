@@ -11,6 +11,7 @@ namespace retro::views
 {
 
 class TimelinePane;
+class TimeRange;
 
 /// The run from left to right: modes, markers, how wide the frontier is, how deep stacks and queue are. Scrubbing moves
 /// the cursor.
@@ -23,6 +24,8 @@ public:
 
     /// Marks where breakpoints hold, now and after every change.
     void followBreakpoints(BreakpointList& list);
+    /// Lets a part of the run be chosen on the ruler; `range` must outlive the view.
+    void followRange(TimeRange& range);
     /// Marks bookmarks in place of those of the run file; positions ascending.
     void setBookmarks(const std::vector<std::uint64_t>& positions);
 
@@ -41,6 +44,7 @@ protected:
 private:
     TimelinePane* m_pane = nullptr;
     std::optional<std::vector<std::uint64_t>> m_bookmarks;
+    const TimeRange* m_range = nullptr;            ///< borrowed
     const BreakpointList* m_breakpoints = nullptr; ///< borrowed; lives as long as the window
 };
 

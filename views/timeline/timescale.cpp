@@ -41,6 +41,13 @@ void TimeScale::zoomAt(double pixel, double factor)
     clamp(span);
 }
 
+void TimeScale::show(double first, double last)
+{
+    const double span = std::max(last - first, kLeastSpan);
+    from = (first + last - span) / 2;
+    clamp(span);
+}
+
 void TimeScale::pan(double pixels)
 {
     const double span = to - from;

@@ -24,6 +24,8 @@ struct TimeScale
 
     /// Shows the whole run.
     void fit();
+    /// Shows [first, last), or the four visits around it when it is narrower.
+    void show(double first, double last);
     /// Zooms by `factor` (> 1 = in) so that the visit under `pixel` stays there; never below 4 visits, never beyond the
     /// run.
     void zoomAt(double pixel, double factor);

@@ -2,6 +2,7 @@
 #include "app/gui/shell/preferences.h"
 
 #include "app/gui/shell/recentfiles.h"
+#include "app/gui/shell/viewstates.h"
 #include "app/gui/workspace.h"
 #include "views/common/actions.h"
 #include "views/common/motion.h"
@@ -19,7 +20,7 @@ namespace
 {
 
 /// Number of the arrangement of docks: goes up when docks come, go or are renamed, so that an old layout is not used.
-constexpr int kLayoutVersion = 1;
+constexpr int kLayoutVersion = 2;
 
 QString layoutName(const Workspace& space) { return QStringLiteral("layout/") + space.id(); }
 
@@ -155,11 +156,17 @@ bool Preferences::restoreLayouts()
         const QByteArray layout = m_store == nullptr ? QByteArray() : m_store->value(layoutName(*space)).toByteArray();
         isRestored = (!layout.isEmpty() && space->takeLayout(layout, kLayoutVersion)) || isRestored;
     }
+    if (m_store != nullptr) {
+        restoreViewStates(*m_store, m_spaces);
+    }
     return isRestored;
 }
 
 void Preferences::saveLayouts()
 {
+    if (m_store != nullptr) {
+        saveViewStates(*m_store, m_spaces);
+    }
     for (const Workspace* space : m_spaces) {
         if (m_store != nullptr && space->wasShown()) {
             m_store->setValue(layoutName(*space), space->saveState(kLayoutVersion));

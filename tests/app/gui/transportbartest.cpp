@@ -5,6 +5,7 @@
 #include "app/gui/nowline.h"
 #include "app/gui/transportbar.h"
 #include "tests/views/support/tinyrun.h"
+#include "views/common/fonts.h"
 #include "views/common/style.h"
 
 #include <QComboBox>
@@ -103,10 +104,26 @@ private slots:
         QCOMPARE(f.window.width(), width);
         QVERIFY(!f.hasArrow());
         QVERIFY(f.isWhole(f.bar->findChild<QLineEdit*>()));
-        for (const QComboBox* box : f.bar->findChildren<QComboBox*>()) {
-            QCOMPARE(f.isWhole(box), isDetailed);
-        }
-        QVERIFY(f.line().width() >= f.line().minimumSizeHint().width());
+        const QList<QComboBox*> boxes = f.bar->findChildren<QComboBox*>();
+        QCOMPARE(boxes.size(), 2);
+        QCOMPARE(f.isWhole(boxes[0]), isDetailed); // what to run to
+        QVERIFY(f.isWhole(boxes[1]) || boxes[1]->isHidden() || !isDetailed || !boxes[1]->isVisible());
+        // The sentence has room for a few words, whatever else has to go.
+        QVERIFY2(f.line().width() >= views::fonts::px(220), qPrintable(QString::number(f.line().width())));
+    }
+
+    void theSpeedComesBackInAWideBar()
+    {
+        views::Style::install(*qApp, 1);
+        Fixture f(1000);
+        f.bar->setDetailed(true);
+        f.settle();
+        const QComboBox* speed = f.bar->findChildren<QComboBox*>().back();
+        QVERIFY(!speed->isVisible());
+        f.window.resize(1700, 200);
+        f.settle();
+        QVERIFY(speed->isVisible());
+        QVERIFY(f.isWhole(speed));
     }
 
     void figuresGoInOrderAndTheTipKeepsThem()

@@ -3,12 +3,15 @@
 
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
+#include "views/common/rangechip.h"
+#include "views/common/timerange.h"
 #include "views/log/eventwords.h"
 #include "views/log/logmodel.h"
 #include "views/log/logview.h"
 
 #include <QAbstractItemModelTester>
 #include <QLineEdit>
+#include <QMenu>
 #include <QTableView>
 #include <QTemporaryDir>
 
@@ -87,6 +90,74 @@ private slots:
         QCOMPARE(view.items().rowCount(), static_cast<int>(tests::kTinyVisits));
         view.setFilter({});
         QCOMPARE(view.items().rowCount(), static_cast<int>(context.model.run().eventCount()));
+    }
+
+    void aRangeFiltersBesideTheLine()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        TimeRange range;
+        LogView view(context.model, context.cursor, context.selection);
+        view.followRange(range);
+        view.resize(640, 300);
+        view.show();
+        view.flush();
+        auto* chip = view.findChild<RangeChip*>();
+        QVERIFY(!chip->isVisible());
+        range.set(3, 5);
+        const PositionRange part = range.positionsIn(context.model.run());
+        QTRY_COMPARE(view.items().rowCount(), static_cast<int>(part.end - part.begin));
+        QVERIFY(chip->isVisible());
+        QCOMPARE(chip->text(), QStringLiteral("visits 4 – 6"));
+        view.setFilter(QStringLiteral("kind:visit"));
+        QTRY_COMPARE(view.items().rowCount(), 3);
+        for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark}) {
+            (void)tests::grab(view, {640, 260}, kind, QStringLiteral("log-range"));
+        }
+        ThemeHub::instance().setChoice(ThemeChoice::Light);
+        QTest::mouseClick(chip, Qt::LeftButton);
+        QTRY_COMPARE(view.items().rowCount(), static_cast<int>(tests::kTinyVisits));
+        QVERIFY(!chip->isVisible());
+    }
+
+    void filtersAreSavedAndComeBack()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        LogView view(context.model, context.cursor, context.selection);
+        view.show();
+        view.flush();
+        view.toggleSaved(); // an empty filter is none
+        view.setFilter(QStringLiteral("colour:red"));
+        view.toggleSaved(); // nor is an unclear one
+        QVERIFY(view.savedFilters().isEmpty());
+        const QString first = QStringLiteral("mode:search bytes>1k");
+        view.setFilter(first);
+        view.toggleSaved();
+        view.setFilter(QStringLiteral("kind:visit"));
+        view.toggleSaved();
+        QCOMPARE(view.savedFilters(), (QStringList{QStringLiteral("kind:visit"), first}));
+        QMenu menu;
+        view.fillSavedMenu(menu);
+        const auto saved = menu.findChildren<QAction*>(QStringLiteral("log.filter"));
+        QCOMPARE(saved.size(), 2);
+        QVERIFY(saved[0]->isChecked());
+        saved[1]->trigger();
+        QCOMPARE(view.filter(), first);
+
+        LogView other(context.model, context.cursor, context.selection);
+        other.restoreState(view.saveState());
+        QCOMPARE(other.savedFilters(), view.savedFilters());
+        QCOMPARE(other.filter(), first);
+        other.toggleSaved(); // forgets it
+        QCOMPARE(other.savedFilters(), QStringList{QStringLiteral("kind:visit")});
+        other.restoreState(QByteArrayLiteral("kind:something of an older version"));
+        QCOMPARE(other.filter(), first);
+        for (int i = 0; i < 2 * LogView::kMostSaved; ++i) {
+            other.setFilter(QStringLiteral("visit:%1").arg(i));
+            other.toggleSaved();
+        }
+        QCOMPARE(other.savedFilters().size(), LogView::kMostSaved);
     }
 
     void rowsAreCopiedInOrder()

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
+#include "views/common/rangechip.h"
+#include "views/common/timerange.h"
 #include "views/promises/promisestory.h"
 #include "views/promises/promisesview.h"
 #include "views/promises/promisetreemodel.h"
@@ -202,6 +204,36 @@ private slots:
         const auto buttons = view.pane().findChildren<QPushButton*>();
         QTest::mouseClick(buttons.last(), Qt::LeftButton);
         QCOMPARE(context.selection.node(), std::optional(base::NodeId(std::uint32_t{tests::kRelu1})));
+    }
+
+    void aRangeListsWhatIsOpenInIt()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        TimeRange range;
+        PromisesView view(context.model, context.cursor, context.selection);
+        view.followRange(range);
+        view.resize(330, 380);
+        view.show();
+        view.flush();
+        auto* tree = view.findChild<QTreeView*>();
+        auto* chip = view.findChild<RangeChip*>();
+        const auto isShown = [tree] { return !tree->isRowHidden(0, {}); };
+        QVERIFY(isShown());
+        QVERIFY(!chip->isVisible());
+        range.set(0, 1); // P0 is raised in visit 4
+        QVERIFY(!isShown());
+        QVERIFY(chip->isVisible());
+        range.set(4, 4); // between its opening and its fulfilment
+        QVERIFY(isShown());
+        for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark}) {
+            (void)tests::grab(view, {330, 260}, kind, QStringLiteral("promises-range"));
+        }
+        ThemeHub::instance().setChoice(ThemeChoice::Light);
+        range.set(9, 9);
+        QVERIFY(!isShown());
+        QTest::mouseClick(chip, Qt::LeftButton);
+        QVERIFY(isShown());
     }
 
     void whySaysWhatANodeLacks()

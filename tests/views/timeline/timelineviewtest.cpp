@@ -4,12 +4,16 @@
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
 #include "views/common/fonts.h"
+#include "views/common/rangechip.h"
 #include "views/timeline/frontierwords.h"
 #include "views/timeline/timelinepane.h"
 #include "views/timeline/timelineview.h"
 
+#include <QMenu>
 #include <QSignalSpy>
 #include <QTemporaryDir>
+
+#include <memory>
 
 using namespace retro;
 using tests::ViewContext;
@@ -93,6 +97,104 @@ private slots:
         QVERIFY(seeks.count() <= 2);
         QTest::mouseRelease(&view.pane(), Qt::LeftButton, {}, at(7.5));
         QCOMPARE(context.cursor.position(), tests::endOfVisit(context.model, 7));
+    }
+
+    void aDragOnTheRulerChoosesARange()
+    {
+        ViewContext context;
+        context.showTinyRun();
+        views::TimeRange range;
+        views::TimelineView view(context.model, context.cursor, context.selection);
+        view.followRange(range);
+        view.resize(700, 260);
+        view.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&view)); // the pane has its size
+        view.flush();
+        views::TimelinePane& pane = view.pane();
+        const auto tracks = views::layoutTracks(pane.width(), pane.height(), views::fonts::scale());
+        const auto at = [&](double visit) {
+            return QPoint(static_cast<int>(tracks.ruler.left() + tracks.ruler.width() * visit / tests::kTinyVisits),
+                          static_cast<int>(tracks.ruler.center().y()));
+        };
+        const auto drag = [&](double from, double to) {
+            QTest::mousePress(&pane, Qt::LeftButton, {}, at(from));
+            QMouseEvent move(QEvent::MouseMove, at(to), pane.mapToGlobal(at(to)), Qt::NoButton, Qt::LeftButton, {});
+            QCoreApplication::sendEvent(&pane, &move);
+            QTest::mouseRelease(&pane, Qt::LeftButton, {}, at(to));
+        };
+        const std::uint64_t before = context.cursor.position();
+        const QImage plain = pane.grab().toImage();
+        drag(6.5, 2.5);
+        QVERIFY(range.visits() == (views::VisitRange{2, 6}));
+        QCOMPARE(context.cursor.position(), before); // time stays
+        QCOMPARE(range.text(), QStringLiteral("visits 3 – 7"));
+        QVERIFY(view.subject().contains(range.text()));
+        QVERIFY(pane.grab().toImage() != plain);
+        for (const auto kind : {views::ThemeKind::Light, views::ThemeKind::Dark}) {
+            (void)tests::grab(view, {900, 260}, kind, QStringLiteral("timeline-range"));
+        }
+        views::ThemeHub::instance().setChoice(views::ThemeChoice::Light);
+        view.resize(700, 260);
+        QTest::mouseClick(&pane, Qt::LeftButton, {}, at(4.5)); // a click seeks
+        QCOMPARE(context.cursor.position(), tests::endOfVisit(context.model, 4));
+        QVERIFY(range.visits().has_value());
+        views::RangeChip chip;
+        chip.follow(range);
+        QCOMPARE(chip.text(), range.text());
+        QTest::mouseClick(&chip, Qt::LeftButton);
+        QVERIFY(!range.visits().has_value());
+        QVERIFY(chip.isHidden());
+    }
+
+    void theRangeCanBeChosenByCommands()
+    {
+        ViewContext context;
+        context.showTinyRun();
+        views::TimeRange range;
+        views::TimelineView view(context.model, context.cursor, context.selection);
+        view.followRange(range);
+        view.resize(700, 260);
+        view.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&view)); // the pane has its size
+        view.flush();
+        const auto give = [&](const char* id) {
+            const std::unique_ptr<QMenu> menu(view.pane().makeMenu());
+            auto* action = menu->findChild<QAction*>(QLatin1String(id));
+            const bool canBe = action->isEnabled();
+            action->trigger();
+            return canBe;
+        };
+        QVERIFY(!give("timeline.rangeclear"));
+        QVERIFY(!give("timeline.zoomrange"));
+        context.cursor.moveTo(tests::endOfVisit(context.model, 3));
+        QVERIFY(give("timeline.rangefrom"));
+        QVERIFY(range.visits() == (views::VisitRange{3, tests::kTinyVisits - 1}));
+        context.cursor.moveTo(tests::endOfVisit(context.model, 8));
+        QVERIFY(give("timeline.rangeto"));
+        QVERIFY(range.visits() == (views::VisitRange{3, 8}));
+        const auto tracks = views::layoutTracks(view.pane().width(), view.pane().height(), views::fonts::scale());
+        QVERIFY(give("timeline.zoomrange"));
+        QCOMPARE(view.pane().positionAt(tracks.modes.left() + 2), tests::endOfVisit(context.model, 3));
+        QCOMPARE(view.pane().positionAt(tracks.modes.right() - 2), tests::endOfVisit(context.model, 8));
+        QVERIFY(give("timeline.fit"));
+        QCOMPARE(view.pane().positionAt(tracks.modes.left() + 2), tests::endOfVisit(context.model, 0));
+        QVERIFY(give("timeline.rangeclear"));
+        QVERIFY(!range.visits().has_value());
+    }
+
+    void positionsOfARangeStayInTheRun()
+    {
+        ViewContext context;
+        context.showTinyRun();
+        const trace::Run& run = context.model.run();
+        views::TimeRange range;
+        QCOMPARE(range.positionsIn(run).end, run.eventCount());
+        range.set(2, 2);
+        QCOMPARE(range.text(), QStringLiteral("visit 3"));
+        QCOMPARE(range.positionsIn(run).begin, run.visitStart[2]);
+        QCOMPARE(range.positionsIn(run).end, run.endOfVisit(2));
+        range.set(8, 4000);
+        QCOMPARE(range.positionsIn(run).end, run.eventCount());
     }
 
     void markersAreThereAndTakeTheCursor()

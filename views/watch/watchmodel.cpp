@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/watch/watchmodel.h"
+
+#include "views/common/fonts.h"
+#include "views/common/numbertext.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+namespace retro::views
+{
+
+namespace
+{
+
+constexpr std::array<const char*, WatchModel::ColumnCount> kTitles{
+    QT_TRANSLATE_NOOP("retro::views::WatchModel", "Expression"), QT_TRANSLATE_NOOP("retro::views::WatchModel", "Now"),
+    QT_TRANSLATE_NOOP("retro::views::WatchModel", "Change")};
+
+} // namespace
+
+WatchModel::WatchModel(const RunModel& model, QObject* parent) : QAbstractTableModel(parent), m_model(model) {}
+
+base::Result<void> WatchModel::add(const QString& text)
+{
+    RETRO_TRY(WatchExpression expression, WatchExpression::parse(text));
+    const bool isThere =
+        std::any_of(m_rows.begin(), m_rows.end(), [&](const Row& row) { return row.expression == expression; });
+    if (isThere) {
+        return {};
+    }
+    const int end = rowCount();
+    if (end >= kMostRows) {
+        return base::usageError(tr("%1 expressions are watched; remove one first").arg(end).toStdString());
+    }
+    beginInsertRows({}, end, end);
+    m_rows.push_back({std::move(expression), {}, {}, {}, std::nullopt});
+    bind(m_rows.back());
+    evaluate(m_rows.back());
+    endInsertRows();
+    return {};
+}
+
+void WatchModel::remove(int row)
+{
+    beginRemoveRows({}, row, row);
+    m_rows.erase(m_rows.begin() + row);
+    endRemoveRows();
+}
+
+void WatchModel::removeAll()
+{
+    beginResetModel();
+    m_rows.clear();
+    endResetModel();
+}
+
+QStringList WatchModel::texts() const
+{
+    QStringList texts;
+    for (const Row& row : m_rows) {
+        texts.append(row.expression.text());
+    }
+    return texts;
+}
+
+base::ValueId WatchModel::valueAt(int row) const { return m_rows[static_cast<std::size_t>(row)].value; }
+
+const WatchResult& WatchModel::resultAt(int row) const { return m_rows[static_cast<std::size_t>(row)].now; }
+
+void WatchModel::bind(Row& row) const
+{
+    row.value = {};
+    row.relevance = {};
+    row.before.reset();
+    row.now = {};
+    if (!m_model.hasRun()) {
+        return;
+    }
+    const auto found = valueNamed(m_model.graph(), row.expression.name);
+    if (!found.ok()) {
+        row.now = {std::nullopt, QString::fromStdString(found.error().message)};
+        return;
+    }
+    row.value = *found;
+    if (row.expression.of == WatchOf::Value) { // the same at every step
+        const tensor::Tensor* tensor = m_model.forwardValue(row.value);
+        row.now = tensor != nullptr ? partOf(*tensor, row.expression)
+                                    : WatchResult{std::nullopt, tr("its value was not kept")};
+    }
+}
+
+void WatchModel::evaluate(Row& row) const
+{
+    if (!m_model.hasRun() || !row.value.isValid() || row.expression.of == WatchOf::Value) {
+        return;
+    }
+    const base::HandleId handle = m_model.relevanceHandle(row.value);
+    if (handle == row.relevance && (row.now.number || !row.now.reason.isEmpty())) {
+        return;
+    }
+    const std::optional<double> before = row.now.number;
+    row.relevance = handle;
+    row.now = relevanceOf(row);
+    if (before != row.now.number) {
+        row.before = before;
+    }
+}
+
+/// The sum of a tensor is known even when the tensor was dropped.
+WatchResult WatchModel::relevanceOf(const Row& row) const
+{
+    if (!row.relevance.isValid()) {
+        return {std::nullopt, tr("not known yet")};
+    }
+    if (const tensor::Tensor* tensor = m_model.tensor(row.relevance)) {
+        return partOf(*tensor, row.expression);
+    }
+    const bool isSum = row.expression.part == WatchPart::Sum && row.relevance.index() < m_model.run().handles.size();
+    return isSum ? WatchResult{m_model.run().handles[row.relevance.index()].sum, {}}
+                 : WatchResult{std::nullopt, tr("its tensor was not kept")};
+}
+
+void WatchModel::setRun()
+{
+    for (Row& row : m_rows) {
+        bind(row);
+        evaluate(row);
+    }
+    tellNumbers();
+}
+
+void WatchModel::follow()
+{
+    for (Row& row : m_rows) {
+        evaluate(row);
+    }
+    tellNumbers();
+}
+
+void WatchModel::tellNumbers()
+{
+    if (!m_rows.empty()) {
+        emit dataChanged(index(0, NumberColumn), index(rowCount() - 1, ChangeColumn));
+    }
+}
+
+int WatchModel::rowCount(const QModelIndex& parent) const
+{
+    return parent.isValid() ? 0 : static_cast<int>(m_rows.size());
+}
+
+int WatchModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
+
+QString WatchModel::changeText(const Row& row) const
+{
+    if (!row.now.number || !row.before) {
+        return {};
+    }
+    const double change = *row.now.number - *row.before;
+    return (change > 0 ? QStringLiteral("▲ ") : QStringLiteral("▼ ")) + valueText(std::abs(change));
+}
+
+QVariant WatchModel::data(const QModelIndex& index, int role) const
+{
+    if (!index.isValid() || index.row() >= rowCount()) {
+        return {};
+    }
+    const Row& row = m_rows[static_cast<std::size_t>(index.row())];
+    const bool isName = index.column() == ExpressionColumn;
+    switch (role) {
+    case Qt::DisplayRole:
+    case Qt::EditRole:
+        if (isName) {
+            return row.expression.text();
+        }
+        return index.column() == ChangeColumn ? changeText(row)
+                                              : (row.now.number ? valueText(*row.now.number) : QStringLiteral("–"));
+    case Qt::ToolTipRole:
+        return row.now.number ? row.expression.text() : tr("%1: %2").arg(row.expression.text(), row.now.reason);
+    case Qt::FontRole:
+        return isName ? QVariant() : QVariant(fonts::numbers());
+    case Qt::TextAlignmentRole:
+        return int((isName ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+    default:
+        return {};
+    }
+}
+
+QVariant WatchModel::headerData(int section, Qt::Orientation orientation, int role) const
+{
+    if (orientation != Qt::Horizontal || section < 0 || section >= ColumnCount) {
+        return {};
+    }
+    if (role == Qt::TextAlignmentRole) {
+        return int((section == ExpressionColumn ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+    }
+    return role == Qt::DisplayRole ? QVariant(tr(kTitles[static_cast<std::size_t>(section)])) : QVariant();
+}
+
+Qt::ItemFlags WatchModel::flags(const QModelIndex& index) const
+{
+    const Qt::ItemFlags usual = QAbstractTableModel::flags(index);
+    return index.isValid() && index.column() == ExpressionColumn ? usual | Qt::ItemIsEditable : usual;
+}
+
+bool WatchModel::setData(const QModelIndex& index, const QVariant& value, int role)
+{
+    if (role != Qt::EditRole || !index.isValid() || index.column() != ExpressionColumn) {
+        return false;
+    }
+    auto expression = WatchExpression::parse(value.toString());
+    if (!expression.ok()) {
+        emit refused(QString::fromStdString(expression.error().message));
+        return false;
+    }
+    Row& row = m_rows[static_cast<std::size_t>(index.row())];
+    row.expression = std::move(expression).value();
+    bind(row);
+    evaluate(row);
+    emit dataChanged(index, index.siblingAtColumn(ChangeColumn));
+    return true;
+}
+
+} // namespace retro::views
