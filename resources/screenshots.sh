@@ -46,10 +46,10 @@ view graph "light dark" "${engine[@]}" --view graph --size 820x620
 view promises light "${engine[@]}" --view promises --size 420x420
 view why light "${engine[@]}" --view why --size 420x230
 view breakpoints light "${engine[@]}" --view breakpoints --size 420x160 --select /block1/Add --action run.breakpoint
-view inspector light "${engine[@]}" --view inspector --select /block3/Add --size 400x560
+view inspector light "${engine[@]}" --view inspector --select /block3/Add --size 400x620
 view values light "${engine[@]}" --view values --select /block3/Add --size 560x420
 view timeline "light dark" "${engine[@]}" --view timeline --size 860x340
 view log light "${engine[@]}" --view log --size 700x340
-view problems light --composite guided_backprop --size 1000x700 --view problems --action window.problems
-view palette light --size 1200x800 --view palette --action view.palette
+view problems light --view problems --action window.dock1 --action export.pane # the run panel cannot be written
+view palette light --view palette --action view.palette
 shoot "$out/views/welcome-light.png" 64 --workspace welcome --theme light --size 1100x700
