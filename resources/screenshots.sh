@@ -1,18 +1,55 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Pictures of the window for the README and the documentation. Usage: screenshots.sh BIN_FOLDER OUT_FOLDER
-# Each is reduced to 256 colours: a repository keeps pictures for ever, and no difference is seen at this size.
+# Pictures of the window for the README, and of every view for its page in docs/windows. Usage: screenshots.sh BIN_FOLDER
+# OUT_FOLDER; the views go to OUT_FOLDER/views. Each is reduced to few colours: a repository keeps pictures for ever, and no
+# difference is seen at this size.
 set -euo pipefail
 bin=$1
 out=$2
-mkdir -p "$out"
+mkdir -p "$out/views"
 model=samples/clever-hans/clever-hans.onnx
 picture=samples/clever-hans/jug-tagged.png
+
+# shoot FILE COLOURS OPTION…: one picture.
+shoot() {
+    local file=$1 colours=$2
+    shift 2
+    "$bin/retrograde" "$@" --screenshot "$file"
+    pngquant --force --ext .png --speed 1 --strip "$colours" "$file"
+    printf '%s\n' "$file"
+}
+
+# view NAME THEMES OPTION…: one view, in each theme that is named.
+view() {
+    local name=$1 themes=$2 theme
+    shift 2
+    for theme in $themes; do
+        shoot "$out/views/$name-$theme.png" 64 "$model" --input "$picture" --theme "$theme" "$@"
+    done
+}
+
 for theme in light dark; do
-    "$bin/retrograde" "$model" --input "$picture" --theme "$theme" --size 1600x1000 --workspace explain \
-        --screenshot "$out/explain-$theme.png"
-    "$bin/retrograde" "$model" --input "$picture" --theme "$theme" --size 1600x1000 --workspace engine --step 27 \
-        --screenshot "$out/engine-$theme.png"
-    pngquant --force --ext .png --speed 1 --strip "$out/explain-$theme.png" "$out/engine-$theme.png"
-    printf '%s\n' "$out/explain-$theme.png" "$out/engine-$theme.png"
+    shoot "$out/explain-$theme.png" 256 "$model" --input "$picture" --theme "$theme" --size 1600x1000
+    shoot "$out/engine-$theme.png" 256 "$model" --input "$picture" --theme "$theme" --size 1600x1000 --workspace engine \
+        --step 27
 done
+
+view run light --view run --size 320x960
+view input light --view input --size 420x480 --action cover.brush
+view classes light --view classes --size 420x330
+view heatmap "light dark" --view heatmap --size 640x600
+view compare light --view compare --size 320x640
+view layers light --view layers --size 860x225
+view ledger light --view ledger --size 480x235
+engine=(--workspace engine --step 20)
+view graph "light dark" "${engine[@]}" --view graph --size 820x620
+view promises light "${engine[@]}" --view promises --size 420x420
+view why light "${engine[@]}" --view why --size 420x230
+view breakpoints light "${engine[@]}" --view breakpoints --size 420x160 --select /block1/Add --action run.breakpoint
+view inspector light "${engine[@]}" --view inspector --select /block3/Add --size 400x620
+view values light "${engine[@]}" --view values --select /block3/Add --size 560x420
+view timeline "light dark" "${engine[@]}" --view timeline --size 860x340
+view log light "${engine[@]}" --view log --size 700x340
+view problems light --view problems --action window.dock1 --action export.pane # the run panel cannot be written
+view palette light --view palette --action view.palette
+shoot "$out/views/welcome-light.png" 64 --workspace welcome --theme light --size 1100x700

@@ -65,6 +65,9 @@ CoverController::CoverController(views::ActionRegistry& actions, views::InputVie
 
 QString CoverController::refusal() const
 {
+    if (m_isRecorded) {
+        return tr("This is a recorded run: open its model to cover pixels");
+    }
     return m_last ? QString() : tr("Explain a picture first: only a picture's pixels can be covered");
 }
 
@@ -88,6 +91,7 @@ void CoverController::takeResult(const ExplainDone& result)
     const bool isPicture =
         result.model && result.hasRelevance && result.input.isPicture && result.job.tensors.size() == 1;
     const bool isSame = isPicture && m_last && m_last->inputs == result.job.inputs && m_last->model == result.model;
+    m_isRecorded = !result.model;
     m_tagBox = isPicture ? result.input.tagBox : std::nullopt;
     m_last = isPicture ? std::optional(result.job) : std::nullopt;
     if (!isSame) {

@@ -58,6 +58,7 @@ private:
     QAction& m_reset;
     std::optional<ExplainJob> m_last; ///< what is on screen, with its inputs as read; none = nothing to cover
     std::optional<QRect> m_tagBox;
+    bool m_isRecorded = false; ///< what is on screen was recorded: there is no model to ask
     std::uint64_t m_awaited = 0;
     bool m_isDue = false; ///< something was painted since the last request
     bool m_isFollowing = true;

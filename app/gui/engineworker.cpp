@@ -109,7 +109,7 @@ Result<std::optional<ControlResult>> explainControl(const ExplainJob& job, engin
     const std::int64_t predicted = largestOf(result.outputs.front());
     return std::optional(ControlResult{QString::fromStdString(control->name),
                                        result.relevance[control->graph()->inputs()[pictureInput(result)].index()],
-                                       predicted, probabilityOf(result.outputs.front(), predicted)});
+                                       predicted, probabilityOf(result.outputs.front(), predicted), objectBox(job)});
 }
 
 /// Composite without its numbers: "epsilon_plus:epsilon=0.1" is a kind of "epsilon_plus".
@@ -308,7 +308,14 @@ Result<void> EngineWorker::runComparisons(const ExplainJob& job, const engine::E
     engine::ExplainRequest plain = request;
     plain.record = false;
     plain.keepValues = false;
-    RETRO_TRY(done->control, explainControl(job, plain, token));
+    Result<std::optional<ControlResult>> control = explainControl(job, plain, token);
+    if (control) {
+        done->control = std::move(control).value();
+    } else if (control.error().code == base::ErrorCode::Cancelled) {
+        return control.error();
+    } else { // the run itself is good: only the comparison is missing
+        done->controlFailure = QString::fromStdString(control.error().text());
+    }
     for (const char* composite : kSampleComposites) {
         if (!inputInfo(job).isPicture) {
             break;

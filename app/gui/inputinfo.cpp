@@ -3,6 +3,9 @@
 
 #include <QFileInfo>
 
+#include <algorithm>
+#include <array>
+
 namespace retro::app
 {
 
@@ -18,6 +21,19 @@ QStringList labelList(const std::vector<std::string>& labels)
     return list;
 }
 
+std::optional<QRect> rectOf(const std::optional<std::array<int, 4>>& box)
+{
+    return box ? std::optional(QRect((*box)[0], (*box)[1], (*box)[2], (*box)[3])) : std::nullopt;
+}
+
+/// File of the job's one input, without folder; empty for several.
+QString fileOf(const ExplainJob& job)
+{
+    return job.inputs.size() == 1
+               ? QFileInfo(QString::fromStdString(job.inputs.front()).section(QLatin1Char('='), -1)).fileName()
+               : QString();
+}
+
 void addPictureFacts(views::InputInfo& info, const formats::ModelCard& card)
 {
     for (const formats::CardPicture& picture : card.pictures) {
@@ -25,11 +41,8 @@ void addPictureFacts(views::InputInfo& info, const formats::ModelCard& card)
             continue;
         }
         info.trueClass = QString::fromStdString(picture.trueClass);
-        if (picture.tagBox) {
-            const auto& [x, y, width, height] = *picture.tagBox;
-            info.tagBox = QRect(x, y, width, height);
-            info.tagName = QObject::tr("tag");
-        }
+        info.tagBox = rectOf(picture.tagBox);
+        info.tagName = info.tagBox ? QObject::tr("tag") : QString();
     }
 }
 
@@ -44,11 +57,8 @@ bool looksLikePicture(const tensor::Shape& shape)
 views::InputInfo inputInfo(const ExplainJob& job)
 {
     views::InputInfo info;
-    if (job.inputs.size() == 1) {
-        const QString source = QString::fromStdString(job.inputs.front());
-        info.fileName = QFileInfo(source.section(QLatin1Char('='), -1)).fileName();
-        info.isPicture = isPictureFile(job.inputs.front());
-    }
+    info.fileName = fileOf(job);
+    info.isPicture = job.inputs.size() == 1 && isPictureFile(job.inputs.front());
     const engine::PictureOptions options = job.options();
     info.layout = QString::fromStdString(options.layout);
     info.channels = QString::fromStdString(options.channels);
@@ -74,6 +84,18 @@ views::InputInfo inputInfo(const trace::Run& run)
         info.isPicture = looksLikePicture(run.shapes[inputs[0].index()]);
     }
     return info;
+}
+
+std::optional<QRect> objectBox(const ExplainJob& job)
+{
+    if (!job.model->card) {
+        return std::nullopt;
+    }
+    const auto& pictures = job.model->card->pictures;
+    const std::string file = fileOf(job).toStdString();
+    const auto found = std::find_if(pictures.begin(), pictures.end(),
+                                    [&](const formats::CardPicture& picture) { return picture.file == file; });
+    return found == pictures.end() ? std::nullopt : rectOf(found->objectBox);
 }
 
 } // namespace retro::app

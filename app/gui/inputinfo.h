@@ -17,4 +17,7 @@ namespace retro::app
 /// The same for a recorded run, which has no card: an input of 1 or 3 channels counts as a picture in 0…1.
 [[nodiscard]] views::InputInfo inputInfo(const trace::Run& run);
 
+/// The box around what the job's picture shows, in its pixels, when the model's card knows it.
+[[nodiscard]] std::optional<QRect> objectBox(const ExplainJob& job);
+
 } // namespace retro::app

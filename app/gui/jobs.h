@@ -9,6 +9,7 @@
 #include "views/run/question.h"
 
 #include <QMetaType>
+#include <QRect>
 #include <QString>
 
 #include <memory>
@@ -60,6 +61,7 @@ struct ControlResult
     tensor::Tensor relevance; ///< of the picture
     std::int64_t predicted = 0;
     double probability = 0;
+    std::optional<QRect> objectBox; ///< around what the picture shows, where the card knows it
 };
 
 /// A small heatmap of another composite for the same input.
@@ -89,6 +91,7 @@ struct ComparisonDone
 {
     std::uint64_t generation = 0;
     std::optional<ControlResult> control;
+    QString controlFailure; ///< why the control model has no answer; empty = it has one, or there is none
     std::vector<CompositeSample> samples;
 };
 

@@ -66,7 +66,7 @@ int main(int argc, char** argv)
     if (isPicture || options.theme != views::ThemeChoice::System) {
         views::ThemeHub::instance().setChoice(options.theme); // for this time only
     }
-    if (options.size.isValid()) {
+    if (options.size.isValid() && options.view.isEmpty()) {
         window.resize(options.size);
     }
     window.showWorkspace(options.workspace);

@@ -6,6 +6,7 @@
 #include "app/gui/embeddedsample.h"
 #include "app/gui/exportcontroller.h"
 #include "app/gui/graphcontroller.h"
+#include "app/gui/modelfacts.h"
 #include "app/gui/questioncheck.h"
 #include "app/gui/runcontroller.h"
 #include "app/gui/shell/closeguard.h"
@@ -199,6 +200,7 @@ void MainWindow::connectPanel()
 {
     views::RunPanel& panel = m_explain->runPanel();
     connect(&panel, &views::RunPanel::openModelRequested, this, &MainWindow::chooseModel);
+    connect(&panel, &views::RunPanel::reopenRequested, this, [this](const QString& path) { open(path); });
     connect(&panel, &views::RunPanel::openInputRequested, this, &MainWindow::chooseInput);
     connect(&panel, &views::RunPanel::runRequested, this, &MainWindow::runQuestion);
     connect(&panel, &views::RunPanel::stopRequested, &m_engine, &EngineWorker::stop);
@@ -258,16 +260,19 @@ void MainWindow::explainInput(const QString& source)
 
 void MainWindow::runQuestion()
 {
-    if (!m_loaded) {
+    if (m_loaded) {
+        post(m_run->jobOfRun());
+    } else if (!m_recorded.reopen.isEmpty()) {
+        open(m_recorded.reopen);
+    } else {
         chooseModel();
-        return;
     }
-    post(m_run->jobOfRun());
 }
 
 void MainWindow::takeGraph(const ExplainDone& graph)
 {
     m_loaded = graph.model;
+    m_recorded = {};
     m_thumbnails.clear();
     m_selection.clear();
     m_explain->compare().setControl(std::nullopt);
@@ -293,9 +298,13 @@ void MainWindow::takeResult(const ExplainDone& result)
         m_shell->recent().add(m_job.path);
         const QString name = QString::fromStdString(result.run.run->facts.modelName);
         setWindowTitle(tr("Recorded run of %1 – Retrograde").arg(name));
-        panel.setModel({});
+        m_recorded = recordedFacts(*result.run.run, m_job.path, m_shell->recent().files());
+        panel.setModel(m_recorded);
+        panel.setQuestion(recordedQuestion(*result.run.run));
         panel.setThumbnails({}, {});
         m_explain->compare().setControl(std::nullopt);
+        m_explain->compare().setAbsent(
+            tr("A recorded run holds no answer of a control model. Open its model to compare."));
     } else if (!result.job.isLive) { // what the person is turning at this moment stays
         const QString input = result.inputs.empty() ? QString() : QString::fromStdString(result.inputs.front());
         panel.setQuestion({input, QString::fromStdString(m_job.target), QString::fromStdString(m_job.start),
@@ -329,7 +338,11 @@ void MainWindow::takeComparison(const ComparisonDone& comparison)
     if (comparison.control) {
         const ControlResult& control = *comparison.control;
         m_explain->compare().setControl(views::ControlFacts{control.name, control.relevance,
-                                                            m_model.className(control.predicted), control.probability});
+                                                            m_model.className(control.predicted), control.probability,
+                                                            control.objectBox});
+    } else if (!comparison.controlFailure.isEmpty()) {
+        m_explain->compare().setAbsent(
+            tr("The control model has no answer to compare with: %1").arg(comparison.controlFailure));
     }
     m_thumbnails.clear();
     for (const CompositeSample& sample : comparison.samples) {
@@ -395,6 +408,7 @@ void MainWindow::closeModel()
     m_lastError.clear();
     setBusy(false);
     m_loaded.reset();
+    m_recorded = {};
     m_run->setModel(nullptr);
     m_thumbnails.clear();
     m_selection.clear();

@@ -112,6 +112,7 @@ private:
     views::BreakpointList m_breakpoints{m_model};
     EngineWorker m_engine;
     engine::LoadedModelPointer m_loaded;
+    views::ModelFacts m_recorded; ///< of the recorded run that is open; without a name = none
     ExplainJob m_job;
     std::uint64_t m_generation = 0;
     std::vector<views::CompositeThumbnail> m_thumbnails;

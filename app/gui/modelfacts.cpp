@@ -5,7 +5,11 @@
 #include "app/gui/questioncheck.h"
 #include "views/common/numbertext.h"
 
+#include <QDir>
+#include <QFileInfo>
 #include <QObject>
+
+#include <algorithm>
 
 namespace retro::app
 {
@@ -56,7 +60,44 @@ QStringList valueNames(const graph::Graph& graph)
     return names;
 }
 
+/// Where a model of that name lies: beside the run, or among the files that are known; empty = nowhere.
+QString modelOf(const QString& name, const QString& runFile, const QStringList& known)
+{
+    QStringList places{QFileInfo(runFile).dir().filePath(name)};
+    for (const QString& file : known) {
+        if (QFileInfo(file).fileName() == name) {
+            places << file;
+        }
+    }
+    const auto found = std::find_if(places.begin(), places.end(), [](const QString& path) {
+        return path.endsWith(QStringLiteral(".onnx"), Qt::CaseInsensitive) && QFileInfo(path).isFile();
+    });
+    return found == places.end() ? QString() : *found;
+}
+
 } // namespace
+
+views::Question recordedQuestion(const trace::Run& run)
+{
+    const auto& index = run.facts.targetIndex;
+    views::Question question;
+    question.target = index.empty() ? QStringLiteral("argmax") : QString::number(index.front());
+    question.start = QString::fromStdString(run.facts.start);
+    question.composite = QString::fromStdString(run.facts.composite);
+    return question;
+}
+
+views::ModelFacts recordedFacts(const trace::Run& run, const QString& file, const QStringList& known)
+{
+    views::ModelFacts facts;
+    facts.isRecorded = true;
+    facts.name = QFileInfo(QString::fromStdString(run.facts.modelName)).fileName();
+    facts.reopen = modelOf(facts.name, file, known);
+    for (const std::string& label : run.facts.labels) {
+        facts.labels.append(QString::fromStdString(label));
+    }
+    return facts;
+}
 
 views::ModelFacts modelFacts(const engine::LoadedModel& model)
 {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/engine/loadmodel.h"
+#include "core/trace/run.h"
 #include "views/run/question.h"
 
 namespace retro::app
@@ -9,5 +10,11 @@ namespace retro::app
 
 /// What the run panel says of a model: name, size, classes, inputs to choose from, what is unsupported.
 [[nodiscard]] views::ModelFacts modelFacts(const engine::LoadedModel& model);
+
+/// The same of a recorded run, which answers no question of its own. `file` is where the run was read from, `known` are
+/// files that were opened before: its model is looked for beside the run first, then among them, by its name.
+[[nodiscard]] views::ModelFacts recordedFacts(const trace::Run& run, const QString& file, const QStringList& known);
+/// The question that a recorded run answers, as far as the run panel knows such questions.
+[[nodiscard]] views::Question recordedQuestion(const trace::Run& run);
 
 } // namespace retro::app

@@ -4,6 +4,7 @@
 #include "app/gui/mainwindow.h"
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include <charconv>
 
@@ -16,8 +17,12 @@ namespace
 /// Not a workspace: what the window shows while nothing is open.
 constexpr const char* kWelcome = "welcome";
 
+constexpr QSize kLeastWindow(320, 240);
+constexpr QSize kLeastPane(100, 60);
+constexpr int kMostSide = 16384;
+
 /// "1600x1000"; an invalid size when the text is something else.
-QSize parseSize(const std::string& text)
+QSize parseSize(const std::string& text, const QSize& least)
 {
     const QStringList parts = QString::fromStdString(text).split(QLatin1Char('x'));
     bool isWidth = false;
@@ -26,8 +31,8 @@ QSize parseSize(const std::string& text)
         return {};
     }
     const QSize size(parts[0].toInt(&isWidth), parts[1].toInt(&isHeight));
-    const bool isGood = isWidth && isHeight && size.width() >= 320 && size.height() >= 240 && size.width() <= 16384 &&
-                        size.height() <= 16384;
+    const bool isGood = isWidth && isHeight && size.width() >= least.width() && size.height() >= least.height() &&
+                        size.width() <= kMostSide && size.height() <= kMostSide;
     return isGood ? size : QSize();
 }
 
@@ -54,6 +59,8 @@ struct RawOptions
     std::string step = "end";
     std::string screenshot;
     std::string select;
+    std::string view;
+    std::vector<std::string> actions;
 };
 
 void addOptions(CLI::App& program, RawOptions& raw, WindowOptions& options)
@@ -73,10 +80,14 @@ void addOptions(CLI::App& program, RawOptions& raw, WindowOptions& options)
         ->check(CLI::IsMember(spaces));
     program.add_option("--theme", raw.theme, "light, dark, or system (default)")
         ->check(CLI::IsMember({"light", "dark", "system"}));
-    program.add_option("--size", raw.size, "Size of the window: 1600x1000");
+    program.add_option("--size", raw.size, "Size of the window, or of the pane with --view: 1600x1000");
     program.add_option("--screenshot", raw.screenshot, "Save a picture of the window and exit");
     program.add_option("--step", raw.step, "Position for the picture: visits, or end (default)");
     program.add_option("--select", raw.select, "Node to select, by name");
+    program.add_option("--view", raw.view,
+                       "Picture of one pane: the beginning of its name, as input, heatmap, why, log, problems");
+    program.add_option("--action", raw.actions, "Action to do before the picture, by its id: cover.tag")
+        ->allow_extra_args(false);
     program.add_option("--font-scale", options.fontScale, "Size of the text, 1 = 13 px")->check(CLI::Range(0.5, 3.0));
     program.add_flag("--quit-when-shown", options.isQuitWhenShown,
                      "Exit as soon as the window is on screen, to measure the start");
@@ -98,9 +109,11 @@ std::optional<int> parseOptions(int argc, char** argv, WindowOptions& options)
     addOptions(program, raw, options);
     try {
         program.parse(argc, argv);
-        options.size = parseSize(raw.size);
+        const QSize least = raw.view.empty() ? kLeastWindow : kLeastPane;
+        options.size = parseSize(raw.size, least);
         if (!raw.size.empty() && !options.size.isValid()) {
-            throw CLI::ValidationError("--size", "write WIDTHxHEIGHT, from 320x240 to 16384x16384");
+            throw CLI::ValidationError("--size", fmt::format("write WIDTHxHEIGHT, from {}x{} to {}x{}", least.width(),
+                                                             least.height(), kMostSide, kMostSide));
         }
         if (!parseStep(raw.step, options.step)) {
             throw CLI::ValidationError("--step", "write a number of visits, or end");
@@ -116,6 +129,10 @@ std::optional<int> parseOptions(int argc, char** argv, WindowOptions& options)
     options.workspace = QString::fromStdString(raw.workspace);
     options.screenshot = QString::fromStdString(raw.screenshot);
     options.selectNode = QString::fromStdString(raw.select);
+    options.view = QString::fromStdString(raw.view);
+    for (const std::string& action : raw.actions) {
+        options.actions.append(QString::fromStdString(action));
+    }
     options.theme = raw.theme == "light"  ? views::ThemeChoice::Light
                     : raw.theme == "dark" ? views::ThemeChoice::Dark
                                           : views::ThemeChoice::System;

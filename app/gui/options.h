@@ -22,6 +22,8 @@ struct WindowOptions
     QString workspace = QStringLiteral("explain");
     QString screenshot; ///< empty = an ordinary window
     QString selectNode;
+    QString view;                      ///< picture of this pane alone; empty = of the window
+    QStringList actions;               ///< triggered one after the other before the picture
     std::optional<std::uint64_t> step; ///< visits; none = the end
     views::ThemeChoice theme = views::ThemeChoice::System;
     QSize size;

@@ -2,12 +2,17 @@
 #include "app/gui/screenshot.h"
 
 #include "app/gui/mainwindow.h"
+#include "app/gui/workspace.h"
 #include "views/common/picture.h"
 
+#include <QAction>
 #include <QApplication>
+#include <QDockWidget>
 #include <QTimer>
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace retro::app
 {
@@ -18,11 +23,10 @@ namespace
 /// Time for deferred layouts and the last repaint after everything has arrived.
 constexpr int kSettleMilliseconds = 120;
 
-int report(const std::string& message, int code)
-{
-    fmt::print(stderr, "retrograde: {}\n", message);
-    return code;
-}
+// Exit codes.
+constexpr int kUsage = 2;
+constexpr int kNotExplained = 3;
+constexpr int kNotWritten = 5;
 
 void goTo(MainWindow& window, const WindowOptions& options)
 {
@@ -36,46 +40,149 @@ void goTo(MainWindow& window, const WindowOptions& options)
         visits == 0 ? 0 : (isEnd ? run.eventCount() : run.endOfVisit(static_cast<std::uint32_t>(visits - 1))));
 }
 
-int finish(MainWindow& window, const WindowOptions& options)
+/// Whether a word of a pane's name begins so: "log" is the event log.
+bool isNamed(const QDockWidget& dock, const QString& view)
 {
-    window.flush();
-    const QImage image = window.grab().toImage();
-    const auto written = views::writePicture(options.screenshot.toStdString(), image);
-    return written ? 0 : report(written.error().text(), written.error().code == base::ErrorCode::Usage ? 2 : 5);
+    const QStringList words = dock.objectName().section(QLatin1Char('.'), -1).split(QLatin1Char(' '));
+    return std::any_of(words.begin(), words.end(),
+                       [&](const QString& word) { return word.startsWith(view, Qt::CaseInsensitive); });
 }
+
+QDockWidget* dockIn(const Workspace& space, const QString& view)
+{
+    const auto& docks = space.docks();
+    const auto found =
+        std::find_if(docks.begin(), docks.end(), [&](const QDockWidget* dock) { return isNamed(*dock, view); });
+    return found == docks.end() ? nullptr : *found;
+}
+
+/// The dock of that name: of the workspace on screen, else of another one, which comes on screen. Null = there is none.
+QDockWidget* bringDock(MainWindow& window, const QString& view)
+{
+    QStringList ids = MainWindow::workspaceIds();
+    ids.prepend(window.workspace().id());
+    for (const QString& id : ids) {
+        const auto* space = window.findChild<Workspace*>(id);
+        QDockWidget* dock = space == nullptr ? nullptr : dockIn(*space, view);
+        if (dock != nullptr) {
+            window.showWorkspace(id);
+            return dock;
+        }
+    }
+    return nullptr;
+}
+
+/// Everything between the first answer and the file. GUI thread.
+class Photographer final : public QObject
+{
+public:
+    Photographer(MainWindow& window, const WindowOptions& options)
+        : m_window(window), m_options(options), m_actions(options.actions)
+    {}
+
+    /// A job ended, or there was none: goes on with what is to be done before the picture.
+    void proceed()
+    {
+        if (!m_window.lastError().isEmpty()) {
+            leave(m_window.lastError().toStdString(), kNotExplained);
+            return;
+        }
+        if (!m_isPlaced && !place()) {
+            return;
+        }
+        while (!m_actions.isEmpty()) {
+            const QString id = m_actions.takeFirst();
+            QAction* action = m_window.actions().find(id);
+            if (action == nullptr) {
+                leave("there is no action '" + id.toStdString() + "'", kUsage);
+                return;
+            }
+            action->trigger();
+            if (m_window.isBusy()) {
+                return; // comes back when the answer is there
+            }
+        }
+        if (bringPane()) {
+            m_window.flush();
+            QTimer::singleShot(kSettleMilliseconds, this, &Photographer::write);
+        }
+    }
+
+private:
+    static void leave(const std::string& message, int code)
+    {
+        fmt::print(stderr, "retrograde: {}\n", message);
+        QApplication::exit(code);
+    }
+
+    /// Goes to the step and the node that were asked for.
+    bool place()
+    {
+        m_isPlaced = true;
+        goTo(m_window, m_options);
+        if (m_options.selectNode.isEmpty()) {
+            return true;
+        }
+        const std::string name = m_options.selectNode.toStdString();
+        const auto node = m_window.model().hasRun() ? m_window.model().graph().findNode(name) : std::nullopt;
+        if (!node) {
+            leave("the graph has no node '" + name + "'", kUsage);
+            return false;
+        }
+        m_window.selection().selectNode(*node);
+        return true;
+    }
+
+    bool bringPane()
+    {
+        m_pane = &m_window;
+        if (m_options.view.isEmpty()) {
+            return true;
+        }
+        QDockWidget* dock = bringDock(m_window, m_options.view);
+        m_pane = dock != nullptr ? dock : m_window.findChild<QWidget*>(m_options.view);
+        if (m_pane == nullptr) {
+            leave("there is no pane '" + m_options.view.toStdString() + "'", kUsage);
+            return false;
+        }
+        m_pane->show();
+        m_pane->raise();
+        if (dock != nullptr && m_options.size.isValid()) {
+            dock->setFloating(true);
+            dock->resize(m_options.size);
+        }
+        return true;
+    }
+
+    void write()
+    {
+        m_window.flush();
+        const auto written = views::writePicture(m_options.screenshot.toStdString(), m_pane->grab().toImage());
+        if (written) {
+            QApplication::exit(0);
+        } else {
+            leave(written.error().text(), written.error().code == base::ErrorCode::Usage ? kUsage : kNotWritten);
+        }
+    }
+
+    MainWindow& m_window;
+    const WindowOptions& m_options;
+    QStringList m_actions; ///< still to be done
+    QWidget* m_pane = nullptr;
+    bool m_isPlaced = false;
+};
 
 } // namespace
 
 int takeScreenshot(MainWindow& window, const WindowOptions& options)
 {
-    int code = 0;
-    const auto leave = [&code](int result) {
-        code = result;
-        QApplication::exit(result);
-    };
-    QObject::connect(&window, &MainWindow::settled, &window, [&] {
-        if (!window.lastError().isEmpty()) {
-            leave(report(window.lastError().toStdString(), 3));
-            return;
-        }
-        goTo(window, options);
-        if (!options.selectNode.isEmpty()) {
-            const auto node = window.model().graph().findNode(options.selectNode.toStdString());
-            if (!node) {
-                leave(report("the graph has no node '" + options.selectNode.toStdString() + "'", 2));
-                return;
-            }
-            window.selection().selectNode(*node);
-        }
-        window.flush();
-        QTimer::singleShot(kSettleMilliseconds, &window, [&] { leave(finish(window, options)); });
-    });
+    Photographer photographer(window, options);
+    QObject::connect(&window, &MainWindow::settled, &photographer, [&] { photographer.proceed(); });
     window.show();
     if (!window.isBusy()) { // the welcome page: nothing will settle
-        QTimer::singleShot(kSettleMilliseconds, &window, [&] { leave(finish(window, options)); });
+        QTimer::singleShot(0, &photographer, [&] { photographer.proceed(); });
     }
-    QApplication::exec();
-    return code;
+    return QApplication::exec();
 }
 
 } // namespace retro::app

@@ -3,9 +3,12 @@
 
 #include "views/common/elidedlabel.h"
 #include "views/common/fonts.h"
+#include "views/common/hintlabel.h"
 
 #include <QHBoxLayout>
 #include <QPainter>
+
+#include <algorithm>
 
 namespace retro::app
 {
@@ -19,7 +22,7 @@ TabLine::TabLine(QWidget* parent) : QWidget(parent)
     row->setSpacing(px(8));
     m_name = new views::ElidedLabel({}, views::Role::Text, views::fonts::label(QFont::DemiBold), this);
     m_subject = new views::ElidedLabel({}, views::Role::Text3, views::fonts::label(), this);
-    m_hint = new views::ElidedLabel({}, views::Role::Text2, views::fonts::label(), this);
+    m_hint = new views::HintLabel(this);
     row->addWidget(m_name);
     row->addWidget(m_subject);
     row->addWidget(m_hint, 1);
@@ -33,11 +36,15 @@ void TabLine::setCaption(const DockCaption& caption, const QString& tab)
     m_subject->setText(caption.subject);
     m_subject->setVisible(!caption.subject.isEmpty());
     m_hint->setText(caption.hint);
+    m_hint->setVisible(!caption.hint.isEmpty());
     m_hasWords = !(name + caption.subject + caption.hint).isEmpty();
     updateGeometry();
 }
 
-QSize TabLine::sizeHint() const { return {layout()->sizeHint().width(), m_hasWords ? px(24) : 0}; }
+QSize TabLine::sizeHint() const
+{
+    return {layout()->sizeHint().width(), m_hasWords ? std::max(px(24), layout()->sizeHint().height()) : 0};
+}
 
 QSize TabLine::minimumSizeHint() const { return {layout()->minimumSize().width(), sizeHint().height()}; }
 

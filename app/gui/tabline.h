@@ -6,7 +6,8 @@
 namespace retro::views
 {
 class ElidedLabel;
-}
+class HintLabel;
+} // namespace retro::views
 
 namespace retro::app
 {
@@ -20,7 +21,8 @@ struct DockCaption
     bool operator==(const DockCaption&) const = default;
 };
 
-/// Under a row of tabs, in place of a title bar: what the tab does not say of the caption. No height without words.
+/// Under a row of tabs, in place of a title bar: what the tab does not say of the caption, in a second line where it
+/// needs one. No height without words.
 /// GUI thread.
 class TabLine final : public QWidget
 {
@@ -40,7 +42,7 @@ protected:
 private:
     views::ElidedLabel* m_name = nullptr;
     views::ElidedLabel* m_subject = nullptr;
-    views::ElidedLabel* m_hint = nullptr;
+    views::HintLabel* m_hint = nullptr;
     bool m_hasWords = false;
 };
 

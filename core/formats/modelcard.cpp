@@ -72,6 +72,15 @@ Result<void> readInput(const json& object, ModelCard& card)
     return checkNormalisation(input, card);
 }
 
+/// A box that may be missing: x, y, width, height.
+Result<void> readBox(const CardFields& fields, const char* name, std::optional<std::array<int, 4>>& box)
+{
+    if (fields.has(name)) {
+        RETRO_CHECK(fields.pixels(name, box.emplace()));
+    }
+    return {};
+}
+
 Result<CardPicture> readPicture(const json& object, const std::string& path)
 {
     if (!object.is_object()) {
@@ -84,11 +93,8 @@ Result<CardPicture> readPicture(const json& object, const std::string& path)
     if (picture.file.empty()) {
         return fields.error("file", "the picture's file is not named");
     }
-    if (fields.has("tag_box")) {
-        std::array<int, 4> box{};
-        RETRO_CHECK(fields.pixels("tag_box", box));
-        picture.tagBox = box;
-    }
+    RETRO_CHECK(readBox(fields, "tag_box", picture.tagBox));
+    RETRO_CHECK(readBox(fields, "object_box", picture.objectBox));
     return picture;
 }
 

@@ -16,9 +16,10 @@ namespace retro::formats
 /// A picture that a card names.
 struct CardPicture
 {
-    std::string file;                         ///< relative to the card
-    std::string trueClass;                    ///< may be empty
-    std::optional<std::array<int, 4>> tagBox; ///< x, y, width, height in model pixels
+    std::string file;                            ///< relative to the card
+    std::string trueClass;                       ///< may be empty
+    std::optional<std::array<int, 4>> tagBox;    ///< x, y, width, height in model pixels
+    std::optional<std::array<int, 4>> objectBox; ///< around what the picture shows, likewise
 };
 
 /// How a picture becomes the model's input, and what its outputs mean (docs/formats/card.md).

@@ -125,21 +125,28 @@ def write_pictures(folder, held_out, tagged):
         Image.fromarray((tagged if has_tag else held_out.pixels)[row]).save(folder / name, pnginfo=text, optimize=True)
 
 
+def box_around(mask):
+    """The smallest box [x, y, w, h] that holds every pixel of a mask."""
+    rows, columns = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))
+    return [int(v) for v in (columns[0], rows[0], columns[-1] - columns[0] + 1, rows[-1] - rows[0] + 1)]
+
+
 def shown_pictures(folder, model_name):
     """The card's entry for every shown picture, read back from the files; stops on an unexpected answer."""
     model = Model(folder / model_name)
     entries = []
-    for name, label, _, has_tag, *expected in SHOWN:
+    for name, label, number, has_tag, *expected in SHOWN:
         image = Image.open(folder / name)
         box = json.loads(image.text["tag_box"])
+        _, mask = draw_picture(HELD_OUT_SEED, number, LABELS.index(label))
         batch = to_tensor(np.asarray(image)[None])
         probability = torch.softmax(model.logits(batch), 1)[0]
         answer = LABELS[int(probability.argmax())]
         wanted = expected[model_name == CONTROL]
         if answer != wanted:
             raise SampleError(f"{name}: {model_name} answers {answer}, the sample needs {wanted}; choose another picture")
-        entry = {"file": name, "true_class": label, "tag_box": box, "answer": answer,
-                 "probability": round(float(probability.max()), 3)}
+        entry = {"file": name, "true_class": label, "tag_box": box, "object_box": box_around(mask),
+                 "answer": answer, "probability": round(float(probability.max()), 3)}
         if has_tag:
             relevance = model.relevance(batch, 0, "epsilon_plus")
             entry["tag_share"] = round(float(positive_share(relevance, [box])[0]), 3)

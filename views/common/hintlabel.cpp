@@ -34,6 +34,20 @@ int firstLineOf(const QString& text, const QFont& font, int width)
     return line.isValid() ? line.textLength() : 0;
 }
 
+/// `text` in `width`, cut between words; inside of the first one when even that is too long.
+QString elidedAtWord(const QString& text, const QFontMetrics& metrics, int width)
+{
+    if (metrics.horizontalAdvance(text) <= width) {
+        return text;
+    }
+    const QString ellipsis(QChar(0x2026));
+    qsizetype end = text.lastIndexOf(QLatin1Char(' '));
+    while (end > 0 && metrics.horizontalAdvance(text.left(end) + ellipsis) > width) {
+        end = text.lastIndexOf(QLatin1Char(' '), end - 1);
+    }
+    return end > 0 ? text.left(end) + ellipsis : metrics.elidedText(text, Qt::ElideRight, width);
+}
+
 } // namespace
 
 HintLabel::HintLabel(QWidget* parent) : QLabel(parent)
@@ -51,7 +65,7 @@ QStringList HintLabel::shownLines() const
         return {text()};
     }
     const int first = firstLineOf(text(), font(), width);
-    return {text().left(first).trimmed(), metrics.elidedText(text().mid(first), Qt::ElideRight, width)};
+    return {text().left(first).trimmed(), elidedAtWord(text().mid(first), metrics, width)};
 }
 
 int HintLabel::heightOf(qsizetype lines) const

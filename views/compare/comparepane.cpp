@@ -10,8 +10,8 @@
 #include <QPainter>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <vector>
 
 namespace retro::views
 {
@@ -35,7 +35,6 @@ constexpr double kLine = 20;
 constexpr double kBar = 9;
 constexpr double kRow = kLine + kBar + 6;
 constexpr double kThumbnail = 60;
-constexpr int kRows = 2;
 
 double px(double designPixels) { return fonts::px(designPixels); }
 
@@ -47,6 +46,46 @@ double columnWidth(double inner, double names)
     return std::clamp((inner - names - px(kGap)) / 2, std::ceil(least), std::max(px(84), std::ceil(least)));
 }
 
+QString capitalised(const QString& word) { return word.left(1).toUpper() + word.mid(1); }
+
+/// The parts that add up to the whole: the box, the object where it is known, and what is left.
+std::vector<Row> rowsOf(const CompareFigure& figure)
+{
+    const EvidenceShare& here = *figure.here;
+    const EvidenceShare& control = *figure.control;
+    const EvidenceTexts hereTexts = evidenceTexts(here);
+    const EvidenceTexts controlTexts = evidenceTexts(control);
+    std::vector<Row> rows;
+    if (!figure.boxName.isEmpty()) {
+        rows.push_back({capitalised(figure.boxName), hereTexts.inBox, controlTexts.inBox, here.inBox, control.inBox});
+    }
+    const double hereObject = here.onObject.value_or(0);
+    const double controlObject = control.onObject.value_or(0);
+    if (here.onObject) {
+        rows.push_back(
+            {ComparePane::tr("Object"), hereTexts.onObject, controlTexts.onObject, hereObject, controlObject});
+    }
+    rows.push_back({here.onObject ? ComparePane::tr("Rest") : ComparePane::tr("Elsewhere"), hereTexts.outside,
+                    controlTexts.outside, here.outside - hereObject, control.outside - controlObject});
+    return rows;
+}
+
+/// Width of the longest name.
+double namesWidth(const std::vector<Row>& rows)
+{
+    double longest = 0;
+    for (const Row& row : rows) {
+        longest = std::max(longest, fonts::widthOf(fonts::label(), row.name));
+    }
+    return longest;
+}
+
+double sharesHeight(const CompareFigure& figure)
+{
+    return figure.hasShares() ? 2 * px(kGap) + 3 * px(kLine) + static_cast<double>(rowsOf(figure).size()) * px(kRow)
+                              : 0;
+}
+
 double meaningHeight(const QString& text, double width)
 {
     return std::ceil(QFontMetricsF(fonts::content()).boundingRect({0, 0, width, 1e4}, Qt::TextWordWrap, text).height());
@@ -56,10 +95,9 @@ QString spoken(const CompareFigure& figure)
 {
     QStringList parts{figure.verdict, figure.verdictFigure};
     if (figure.hasShares()) {
-        const EvidenceTexts here = evidenceTexts(*figure.here);
-        const EvidenceTexts control = evidenceTexts(*figure.control);
-        parts << ComparePane::tr("Positive relevance on the %1: this model %2, control %3.")
-                     .arg(figure.boxName, here.inBox, control.inBox);
+        for (const Row& row : rowsOf(figure)) {
+            parts << ComparePane::tr("%1: this model %2, control %3.").arg(row.name, row.here, row.control);
+        }
     }
     parts << figure.meaning;
     return parts.join(QLatin1Char(' ')).simplified();
@@ -70,7 +108,7 @@ QString spoken(const CompareFigure& figure)
 CompareLayout layoutCompare(const CompareFigure& figure, const QSizeF& size)
 {
     const double inner = size.width() - 2 * px(kMargin);
-    const double shares = figure.hasShares() ? 2 * px(kGap) + 3 * px(kLine) + kRows * px(kRow) : 0;
+    const double shares = sharesHeight(figure);
     const double meaning =
         figure.meaning.isEmpty() ? 0 : px(kGap) + px(kLine) + meaningHeight(figure.meaning, inner) + px(kGap);
     const double above = px(6);
@@ -157,10 +195,8 @@ void ComparePane::paintShares(QPainter& painter, const QRectF& area, const Theme
     const double left = area.left() + px(kMargin);
     const double right = area.right() - px(kMargin);
     const double line = px(kLine);
-    const QString onBox = tr("On the %1").arg(m_figure.boxName);
-    const double longest =
-        std::max(fonts::widthOf(fonts::label(), onBox), fonts::widthOf(fonts::label(), tr("Elsewhere")));
-    const double column = columnWidth(right - left, longest);
+    const std::vector<Row> rows = rowsOf(m_figure);
+    const double column = columnWidth(right - left, namesWidth(rows));
     const double names = right - 2 * column - left;
     double y = area.top();
     const auto writeLine = [&](const Row& row, const QFont& name, const QFont& figures) {
@@ -181,11 +217,6 @@ void ComparePane::paintShares(QPainter& painter, const QRectF& area, const Theme
     y += line;
     painter.setPen(theme[Role::Text2]);
     writeLine({{}, tr("this model"), tr("control")}, fonts::label(), fonts::label());
-    const EvidenceTexts here = evidenceTexts(*m_figure.here);
-    const EvidenceTexts control = evidenceTexts(*m_figure.control);
-    const std::array<Row, kRows> rows{
-        Row{onBox, here.inBox, control.inBox, m_figure.here->inBox, m_figure.control->inBox},
-        Row{tr("Elsewhere"), here.outside, control.outside, m_figure.here->outside, m_figure.control->outside}};
     const double bar = column - px(14);
     for (const Row& row : rows) {
         painter.setPen(theme[Role::Text]);
@@ -196,7 +227,8 @@ void ComparePane::paintShares(QPainter& painter, const QRectF& area, const Theme
     }
     paintHairline(painter, {right - 2 * column, std::round(y) - 0.5}, {right, std::round(y) - 0.5}, theme[Role::Line]);
     painter.setPen(theme[Role::Text]);
-    writeLine({tr("Sum"), here.sum, control.sum}, fonts::label(), fonts::numbers());
+    writeLine({tr("Sum"), evidenceTexts(*m_figure.here).sum, evidenceTexts(*m_figure.control).sum}, fonts::label(),
+              fonts::numbers());
 }
 
 void ComparePane::paintMeaning(QPainter& painter, const QRectF& area, const Theme& theme) const

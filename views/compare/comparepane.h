@@ -14,7 +14,7 @@ struct CompareFigure
 {
     QImage picture;           ///< the control's heatmap over the picture
     std::optional<QRect> box; ///< in pixels of the picture
-    QString boxName;          ///< "tag"
+    QString boxName;          ///< "tag"; empty = the shares are of the object alone
     QString verdict;          ///< "Control says jug"
     QString verdictFigure;    ///< "94.6 %"
     std::optional<EvidenceShare> here;

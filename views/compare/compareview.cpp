@@ -5,6 +5,7 @@
 #include "views/common/heatmapimage.h"
 #include "views/common/numbertext.h"
 #include "views/common/paintfile.h"
+#include "views/common/runtexts.h"
 #include "views/common/theme.h"
 #include "views/compare/comparepane.h"
 
@@ -68,10 +69,29 @@ QString meaningOf(const EvidenceShare& share, const QString& boxName)
     if (!share.hasEvidence()) {
         return CompareView::tr("Nothing speaks for the target: no pixel has positive relevance.");
     }
+    if (boxName.isEmpty()) {
+        return CompareView::tr("%1 of its positive relevance sits on the object, the rest around it.")
+            .arg(percentText(share.onObject.value_or(0)));
+    }
     const QString place = CompareView::tr("%1 of its positive relevance sits on the %2, which covers %3 of the pixels.")
                               .arg(percentText(share.inBox), boxName, percentText(share.boxArea));
     return share.inBox >= kReadsIt ? CompareView::tr("The model reads the %1, not the object: %2").arg(boxName, place)
                                    : CompareView::tr("Most evidence lies off the %1: %2").arg(boxName, place);
+}
+
+/// Where the positive relevance of both lies, when there is a box to ask about.
+void addShares(CompareFigure& figure, const Plane& here, const Plane& control, const InputInfo& input,
+               const std::optional<QRect>& object)
+{
+    if (here.isEmpty() || !(input.tagBox || object)) {
+        return;
+    }
+    const QRect box = input.tagBox.value_or(QRect());
+    figure.box = input.tagBox;
+    figure.boxName = input.tagBox ? input.tagName : QString();
+    figure.here = evidenceShare(here, box, object);
+    figure.control = evidenceShare(control, box, object);
+    figure.meaning = meaningOf(*figure.here, figure.boxName);
 }
 
 } // namespace
@@ -109,6 +129,16 @@ void CompareView::addButtons(const QList<QAction*>& actions)
 void CompareView::setControl(std::optional<ControlFacts> control)
 {
     m_control = std::move(control);
+    m_absent.clear();
+    schedule(Change::Run);
+}
+
+void CompareView::setAbsent(const QString& reason)
+{
+    m_absent = reason;
+    if (!reason.isEmpty()) {
+        m_control.reset();
+    }
     schedule(Change::Run);
 }
 
@@ -136,7 +166,8 @@ base::Result<void> CompareView::exportTo(const std::filesystem::path& path)
     }
     const QSizeF size(m_pane->size());
     return paintToFile(
-        path, size, [&](QPainter& painter) { m_pane->paint(painter, size, theme(this)); }, tr("Compare"), {}, 2);
+        path, size, [&](QPainter& painter) { m_pane->paint(painter, size, theme(this)); }, tr("Compare"),
+        runTexts(model().run(), model().position()), 2);
 }
 
 void CompareView::refresh(Changes changes)
@@ -158,13 +189,7 @@ void CompareView::refresh(Changes changes)
     figure.picture = heatmapOver(*plane, symmetricScale(plane->values, kPercentile), ColorMap(), here.picture);
     figure.verdict = tr("Control says %1").arg(m_control->predicted);
     figure.verdictFigure = percentText(m_control->probability);
-    if (input.tagBox && !here.relevance.isEmpty()) {
-        figure.box = input.tagBox;
-        figure.boxName = input.tagName;
-        figure.here = evidenceShare(here.relevance, *input.tagBox);
-        figure.control = evidenceShare(*plane, *input.tagBox);
-        figure.meaning = meaningOf(*figure.here, input.tagName);
-    }
+    addShares(figure, here.relevance, *plane, input, m_control->objectBox);
     m_pane->setFigure(std::move(figure));
 }
 
@@ -172,6 +197,9 @@ QString CompareView::emptyReason() const
 {
     if (m_control) {
         return m_problem;
+    }
+    if (!m_absent.isEmpty()) {
+        return m_absent;
     }
     if (m_isAwaited) {
         return tr("The control model is being asked…");

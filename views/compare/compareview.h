@@ -22,6 +22,7 @@ struct ControlFacts
     tensor::Tensor relevance; ///< of the picture
     QString predicted;        ///< class name
     double probability = 0;
+    std::optional<QRect> objectBox{}; ///< around what the picture shows, in its pixels; none = not known
 };
 
 /// The same picture explained by a control model, and where the positive relevance of both lies. Shows the picture that
@@ -37,6 +38,8 @@ public:
     void addButtons(const QList<QAction*>& actions);
     /// None = the model has no control, or it is not done yet (see setAwaited).
     void setControl(std::optional<ControlFacts> control);
+    /// Why there is no answer of a control model, as a sentence; empty = there is one, or it was not asked.
+    void setAbsent(const QString& reason);
     /// The control model is at work: without an answer the view says so.
     void setAwaited(bool isAwaited);
     [[nodiscard]] QString title() const override { return tr("Compare"); }
@@ -55,6 +58,7 @@ private:
     QHBoxLayout* m_buttons = nullptr;
     std::optional<ControlFacts> m_control;
     QString m_problem; ///< why the answer cannot be compared; empty = it can
+    QString m_absent;  ///< why there is no answer, where that is known
     bool m_isAwaited = false;
 };
 

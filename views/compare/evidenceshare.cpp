@@ -9,23 +9,42 @@
 namespace retro::views
 {
 
-EvidenceShare evidenceShare(const Plane& plane, const QRect& box)
+namespace
+{
+
+/// A share as it is shown: one decimal of a percentage.
+double shownShare(double share) { return std::round(share * 1000) / 1000; }
+
+/// Sum of max(v, 0) over what of `area` lies in the plane.
+double positiveSum(const Plane& plane, const QRect& area)
+{
+    const QRect inside = area.intersected(QRect(0, 0, plane.width, plane.height));
+    double sum = 0;
+    for (int y = inside.top(); y <= inside.bottom(); ++y) {
+        for (int x = inside.left(); x <= inside.right(); ++x) {
+            sum += std::max(0.0, plane.at(x, y));
+        }
+    }
+    return sum;
+}
+
+} // namespace
+
+EvidenceShare evidenceShare(const Plane& plane, const QRect& box, const std::optional<QRect>& object)
 {
     EvidenceShare share;
     if (plane.isEmpty()) {
         return share;
     }
-    const QRect inside = box.intersected(QRect(0, 0, plane.width, plane.height));
-    double all = 0;
-    for (int y = 0; y < plane.height; ++y) {
-        for (int x = 0; x < plane.width; ++x) {
-            const double positive = std::max(0.0, plane.at(x, y));
-            all += positive;
-            share.inBox += inside.contains(x, y) ? positive : 0;
-        }
-    }
-    share.inBox = all > 0 ? share.inBox / all : 0;
+    const QRect whole(0, 0, plane.width, plane.height);
+    const QRect inside = box.intersected(whole);
+    const double all = positiveSum(plane, whole);
+    share.inBox = all > 0 ? positiveSum(plane, inside) / all : 0;
     share.outside = all > 0 ? 1 - share.inBox : 0;
+    if (object) {
+        const double onObject = positiveSum(plane, *object) - positiveSum(plane, object->intersected(inside));
+        share.onObject = all > 0 ? std::max(0.0, onObject) / all : 0;
+    }
     share.boxArea =
         static_cast<double>(inside.width()) * inside.height() / (static_cast<double>(plane.width) * plane.height);
     return share;
@@ -33,11 +52,15 @@ EvidenceShare evidenceShare(const Plane& plane, const QRect& box)
 
 EvidenceTexts evidenceTexts(const EvidenceShare& share)
 {
-    // One decimal of a percentage: the second figure is what the first leaves, not rounded on its own.
-    const double shown = std::round(share.inBox * 1000) / 1000;
-    const double rest = share.hasEvidence() ? 1 - shown : 0;
-    return {percentText(shown > 0 ? shown : share.inBox), percentText(rest > 0 ? rest : share.outside),
-            percentText(share.hasEvidence() ? 1 : 0)};
+    // The last figure is what the others leave, not rounded on its own.
+    const double onObject = share.onObject.value_or(0);
+    const double box = shownShare(share.inBox);
+    const double object = std::min(shownShare(onObject), 1 - box);
+    const double left = shownShare(1 - box - object);
+    const double rest = share.hasEvidence() ? left : 0;
+    const auto text = [](double shown, double exact) { return percentText(shown > 0 ? shown : std::max(exact, 0.0)); };
+    return {text(box, share.inBox), share.onObject ? text(object, onObject) : QString(),
+            text(rest, share.outside - onObject), percentText(share.hasEvidence() ? 1 : 0)};
 }
 
 } // namespace retro::views

@@ -42,6 +42,8 @@ struct ModelFacts
     QString problem;         ///< what is unsupported; empty = nothing
     QStringList values = {}; ///< names of the values that can be explained
     Preparation preparation = {};
+    bool isRecorded = false; ///< a recorded run of that model is open, not the model itself
+    QString reopen = {};     ///< where the model of a recorded run lies; empty = not known
 };
 
 /// What the model is given, small: the picture, and the range of its numbers or what is wrong with them.

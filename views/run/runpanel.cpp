@@ -105,7 +105,13 @@ void RunPanel::addModel(QGridLayout& grid)
     m_openModel->setToolTip(tr("Open a model or a recorded run (Ctrl+O)"));
     grid.addWidget(m_openModel, row + 3, 0, 1, 3);
     connect(m_changeModel, &QToolButton::clicked, this, &RunPanel::openModelRequested);
-    connect(m_openModel, &QPushButton::clicked, this, &RunPanel::openModelRequested);
+    connect(m_openModel, &QPushButton::clicked, this, [this] {
+        if (m_reopen.isEmpty()) {
+            emit openModelRequested();
+        } else {
+            emit reopenRequested(m_reopen);
+        }
+    });
 }
 
 void RunPanel::addQuestion(QGridLayout& grid)

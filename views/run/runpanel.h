@@ -54,6 +54,8 @@ public:
 
 signals:
     void openModelRequested();
+    /// Open the model of the recorded run, which lies there.
+    void reopenRequested(const QString& path);
     void openInputRequested();
     /// Run was pressed.
     void runRequested();
@@ -92,6 +94,7 @@ private:
     [[nodiscard]] QToolButton* makeOpenButton(const QString& tip);
     [[nodiscard]] QLayout* makeThumbnails();
     [[nodiscard]] QLayout* makeFoot();
+    void showModel(const ModelFacts& facts);
     void setValueNames(const QStringList& names);
     void chooseTarget(const QString& target);
     void takeTarget();
@@ -124,6 +127,7 @@ private:
     QLabel* m_applies = nullptr;
     QLabel* m_note = nullptr;
     QCheckBox* m_follow = nullptr;
+    QString m_reopen;       ///< model of the recorded run; empty = none, or not known where it lies
     QString m_modelRefusal; ///< of the model as a whole
     QString m_checkRefusal; ///< of this question
     bool m_isRunning = false;

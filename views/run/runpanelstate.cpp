@@ -51,17 +51,36 @@ QImage thumbnailOf(const tensor::Tensor& relevance)
 
 } // namespace
 
+void RunPanel::showModel(const ModelFacts& facts)
+{
+    const bool isOpen = !facts.name.isEmpty() && !facts.isRecorded;
+    const QString summary = facts.isRecorded
+                                ? tr("This run of %1 answers one question. Open the model to ask again, or "
+                                     "to cover pixels.")
+                                      .arg(facts.name)
+                                : facts.summary;
+    const QString name = facts.isRecorded ? tr("Recorded run") : facts.name;
+    m_model->setText(name.isEmpty() ? tr("No model is open") : name);
+    m_summary->setText(summary);
+    m_summary->setVisible(!summary.isEmpty());
+    m_problem->setText(facts.problem);
+    m_problem->setVisible(!facts.problem.isEmpty());
+    m_reopen = facts.reopen;
+    const bool canReopen = !m_reopen.isEmpty();
+    m_openModel->setText(canReopen ? tr("Open %1").arg(facts.name) : tr("Open model…"));
+    m_openModel->setToolTip(canReopen ? m_reopen : tr("Open a model or a recorded run (Ctrl+O)"));
+    m_openModel->setVisible(!isOpen);
+    m_changeModel->setVisible(isOpen || canReopen);
+    m_modelRefusal = isOpen             ? facts.problem
+                     : facts.isRecorded ? tr("This is a recorded run: open its model first")
+                                        : tr("Open a model first");
+}
+
 void RunPanel::setModel(const ModelFacts& facts)
 {
     const Question before = question();
-    const bool isOpen = !facts.name.isEmpty();
-    m_model->setText(isOpen ? facts.name : tr("No model is open"));
-    m_summary->setText(facts.summary);
-    m_summary->setVisible(!facts.summary.isEmpty());
-    m_problem->setText(facts.problem);
-    m_problem->setVisible(!facts.problem.isEmpty());
-    m_openModel->setVisible(!isOpen);
-    m_changeModel->setVisible(isOpen);
+    const bool isOpen = !facts.name.isEmpty() && !facts.isRecorded;
+    showModel(facts);
     const QString inputName = facts.takesPictures ? tr("Picture") : tr("Data");
     m_inputName->setText(inputName);
     m_inputName->setMinimumWidth(m_inputName->sizeHint().width());
@@ -84,11 +103,11 @@ void RunPanel::setModel(const ModelFacts& facts)
     const bool isKept =
         m_target->findData(before.target) >= 0 || facts.values.contains(before.target.section(QLatin1Char(':'), 0, 0));
     chooseTarget(isKept ? before.target : QStringLiteral("argmax"));
-    m_modelRefusal = isOpen ? facts.problem : tr("Open a model first");
     for (const Field& field : m_fields) {
         field.widget->setEnabled(m_modelRefusal.isEmpty());
         field.widget->setToolTip(m_modelRefusal.isEmpty() ? field.tip : m_modelRefusal);
     }
+    m_rules->setEnabled(m_modelRefusal.isEmpty());
     setCheck({});
     setNote({});
     holdWidth();

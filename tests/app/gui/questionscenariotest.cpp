@@ -10,9 +10,11 @@
 #include "core/formats/onnx.h"
 #include "core/graph/graphbuilder.h"
 #include "core/tensor/npy.h"
+#include "core/trace/runfile.h"
 #include "views/classes/classespane.h"
 #include "views/classes/classesview.h"
 #include "views/common/style.h"
+#include "views/compare/compareview.h"
 #include "views/run/runpanel.h"
 
 #include <QComboBox>
@@ -21,6 +23,8 @@
 #include <QMimeData>
 #include <QPushButton>
 #include <QTemporaryDir>
+
+#include <algorithm>
 
 using namespace retro;
 
@@ -201,6 +205,75 @@ private slots:
         QVERIFY(!QFile::exists(folder.filePath("two.card.json")));
     }
 
+    void aRecordedRunNamesItsModelAndOpensIt()
+    {
+        const QTemporaryDir folder;
+        copySample(folder);
+        const QString file = folder.filePath("run.retro");
+        app::MainWindow window;
+        window.show();
+        window.open(folder.filePath("clever-hans.onnx"), {folder.filePath("mug.png")});
+        QVERIFY(settles(window));
+        QVERIFY(trace::writeRun(file.toStdString(), window.model().run()).ok());
+        window.open(file);
+        QVERIFY(settles(window));
+        QVERIFY(says(window, {"Recorded run"}));
+        QVERIFY(says(window, {"clever-hans.onnx", "Open the model to ask again"}));
+        QCOMPARE(panelOf(window).question().composite, QStringLiteral("epsilon_plus"));
+        QVERIFY(!says(window, {"No model is open"}));
+        QVERIFY(!runButton(window).isEnabled());
+        QVERIFY(runButton(window).toolTip().contains("recorded run"));
+        QVERIFY(window.actions().at("cover.brush").toolTip().contains("recorded run"));
+        QPushButton* open = nullptr;
+        for (auto* button : panelOf(window).findChildren<QPushButton*>()) {
+            open = button->text() == QLatin1String("Open clever-hans.onnx") ? button : open;
+        }
+        QVERIFY(open != nullptr && open->isVisibleTo(&panelOf(window)));
+        QTest::mouseClick(open, Qt::LeftButton);
+        QVERIFY(settles(window));
+        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        QVERIFY(!says(window, {"Recorded run"}));
+        QVERIFY(runButton(window).isEnabled());
+    }
+
+    void aRecordedRunWhoseModelIsGoneAsksForOne()
+    {
+        const QTemporaryDir folder;
+        app::MainWindow window;
+        window.show();
+        window.open({});
+        QVERIFY(settles(window));
+        const QString file = folder.filePath("run.retro");
+        QVERIFY(trace::writeRun(file.toStdString(), window.model().run()).ok());
+        window.open(file);
+        QVERIFY(settles(window));
+        QVERIFY(says(window, {"Recorded run"}));
+        const auto buttons = panelOf(window).findChildren<QPushButton*>();
+        QVERIFY(std::any_of(buttons.begin(), buttons.end(), [&](const QPushButton* button) {
+            return button->text() == QString::fromUtf8("Open model…") && button->isVisibleTo(&panelOf(window));
+        }));
+    }
+
+    void aControlThatCannotBeReadIsNoErrorOfTheRun()
+    {
+        const QTemporaryDir folder;
+        copySample(folder); // without the control that its card names
+        const QString card = QStringLiteral(RETRO_SOURCE_DIR "/samples/clever-hans/clever-hans.card.json");
+        QVERIFY(QFile::copy(card, folder.filePath("clever-hans.card.json")));
+        app::MainWindow window;
+        window.show();
+        window.open(folder.filePath("clever-hans.onnx"), {folder.filePath("mug.png")});
+        QVERIFY(settles(window));
+        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        QVERIFY(window.model().loadState() == views::LoadState::Ready);
+        auto* compare = window.findChild<views::CompareView*>();
+        compare->flush();
+        const auto labels = compare->findChildren<QLabel*>();
+        QVERIFY(std::any_of(labels.begin(), labels.end(), [&](const QLabel* label) {
+            return label->isVisibleTo(compare) && label->text().contains("control.onnx");
+        }));
+    }
+
     void anOperatorThatIsRefusedIsNamedBeforeAnythingRuns()
     {
         const QTemporaryDir folder;
@@ -242,7 +315,7 @@ private slots:
         choose(window, "Rules", rules);
         QTRY_VERIFY_WITH_TIMEOUT(!runButton(window).isEnabled(), 30'000);
         QVERIFY2(runButton(window).toolTip().contains("head/"), qPrintable(runButton(window).toolTip()));
-        QVERIFY(says(window, {"dense", "head/"}));
+        QVERIFY(says(window, {"dense", "head/Relu", "1 more node", "head/Sigmoid"}));
         QCOMPARE(window.model().run().eventCount(), std::uint64_t{0});
         choose(window, "Rules", "epsilon");
         QTRY_VERIFY_WITH_TIMEOUT(runButton(window).isEnabled(), 30'000);

@@ -36,6 +36,16 @@ void click(const app::Tour& tour, const QString& text)
     QTest::mouseClick(found, Qt::LeftButton);
 }
 
+/// Saves what is on screen when pictures are wanted: to be looked at, not compared.
+void keepPicture(app::MainWindow& window, const QString& name)
+{
+    const QString folder = qEnvironmentVariable("RETRO_PICTURES");
+    if (!folder.isEmpty()) {
+        window.flush();
+        QVERIFY(window.grab().save(folder + QLatin1Char('/') + name + QStringLiteral(".png")));
+    }
+}
+
 void beginTour(app::MainWindow& window)
 {
     window.resize(1600, 1000);
@@ -105,9 +115,11 @@ private slots:
             QVERIFY(window.rect().contains(tour.callOut().geometry()));
             QVERIFY(!tour.callOut().text().isEmpty());
             titles << tour.callOut().title();
+            keepPicture(window, QStringLiteral("tour-%1").arg(stop + 1));
             click(tour, QStringLiteral("Next"));
         }
         titles << tour.callOut().title();
+        keepPicture(window, QStringLiteral("tour-%1").arg(app::Tour::kStops));
         titles.removeDuplicates();
         QCOMPARE(titles.size(), app::Tour::kStops);
         click(tour, QStringLiteral("Back"));
@@ -119,6 +131,7 @@ private slots:
         QVERIFY(QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience));
         QCOMPARE(window.model().className(window.model().run().facts.targetIndex.front()), QStringLiteral("jug"));
         QVERIFY2(tour.callOut().text().contains(QStringLiteral("now says jug")), qPrintable(tour.callOut().text()));
+        keepPicture(window, QStringLiteral("tour-covered"));
         click(tour, QStringLiteral("Done"));
         QCOMPARE(ended.size(), 1);
         QVERIFY(ended.front().front().toBool());

@@ -61,6 +61,9 @@ private slots:
         QCOMPARE(options.size, QSize(1280, 800));
         QCOMPARE(options.step, std::optional<std::uint64_t>(7));
         QVERIFY(options.theme == views::ThemeChoice::Dark);
+        QVERIFY(!parse({"--view", "why", "--action", "cover.tag", "--action", "view.palette"}, options));
+        QCOMPARE(options.view, QStringLiteral("why"));
+        QCOMPARE(options.actions, (QStringList{"cover.tag", "view.palette"}));
     }
 
     void refuses()
@@ -82,9 +85,16 @@ private slots:
             {"--screenshot", picture, "--size", "1280x800", "--workspace", "engine", "--step", "5", "--theme", "dark"});
         QVERIFY2(good.code == 0, qPrintable(good.err));
         QCOMPARE(QImage(picture).size(), QSize(1280, 800));
+        const QString pane = folder.filePath("pane.png");
+        const Answer classes =
+            window({"--screenshot", pane, "--view", "classes", "--size", "420x360", "--action", "cover.tag"});
+        QVERIFY2(classes.code == 0, qPrintable(classes.err));
+        QCOMPARE(QImage(pane).size(), QSize(420, 360));
         QCOMPARE(window({"nowhere.onnx", "--screenshot", folder.filePath("a.png")}).code, 3);
         QCOMPARE(window({"--screenshot", folder.filePath("no/folder/a.png")}).code, 5);
         QCOMPARE(window({"--screenshot", folder.filePath("b.png"), "--select", "no such node"}).code, 2);
+        QCOMPARE(window({"--screenshot", folder.filePath("b.png"), "--view", "kitchen"}).code, 2);
+        QCOMPARE(window({"--screenshot", folder.filePath("b.png"), "--action", "cover.kitchen"}).code, 2);
         QCOMPARE(window({"--screenshot", folder.filePath("c.png"), "--workspace", "kitchen"}).code, 2);
     }
 };

@@ -21,7 +21,8 @@ constexpr const char* kWhole = R"({
   "composite": "epsilon-plus",
   "target": "cup",
   "control": "control.onnx",
-  "pictures": [{"file": "a.png", "true_class": "cup", "tag_box": [1, 2, 30, 40]}, {"file": "b.png"}],
+  "pictures": [{"file": "a.png", "true_class": "cup", "tag_box": [1, 2, 30, 40],
+    "object_box": [5, 6, 7, 8]}, {"file": "b.png"}],
   "figures": {"accuracy": 0.97, "share": {"cheat": 0.75, "control": 0.05, "note": "z-plus"}, "made": "today"},
   "colour": "an unknown field is ignored"
 })";
@@ -67,7 +68,9 @@ private slots:
         QCOMPARE(card.pictures.size(), std::size_t{2});
         QCOMPARE(card.pictures[0].trueClass, std::string("cup"));
         QCOMPARE(card.pictures[0].tagBox.value(), (std::array<int, 4>{1, 2, 30, 40}));
+        QCOMPARE(card.pictures[0].objectBox.value(), (std::array<int, 4>{5, 6, 7, 8}));
         QVERIFY(!card.pictures[1].tagBox);
+        QVERIFY(!card.pictures[1].objectBox);
         const std::map<std::string, double> figures{{"accuracy", 0.97}, {"share.cheat", 0.75}, {"share.control", 0.05}};
         QCOMPARE(card.figures, figures);
     }
@@ -110,6 +113,7 @@ private slots:
         row(R"("pictures": [{"file": "a"}, {}])", "field 'pictures[1].file'");
         row(R"("pictures": [{"file": "/a/b.png"}])", "absolute");
         row(R"("pictures": [{"file": "a", "tag_box": [1, 2]}])", "field 'pictures[0].tag_box'");
+        row(R"("pictures": [{"file": "a", "object_box": [1, 2]}])", "field 'pictures[0].object_box'");
         row(R"("figures": 3)", "field 'figures'");
         row(R"("control": "/elsewhere/m.onnx")", "field 'control'");
     }

@@ -208,6 +208,10 @@ private slots:
         title->setHint(sentence.repeated(5)); // more than two lines end in …
         dock.resize(220, 200);
         QTRY_VERIFY_WITH_TIMEOUT(hint->shownLines().last().endsWith(QChar(0x2026)), 30'000);
+        QString shown = hint->shownLines().join(QLatin1Char(' '));
+        shown.chop(1);
+        const QString all = hint->text();
+        QVERIFY2(all.startsWith(shown) && all.at(shown.size()) == QLatin1Char(' '), qPrintable(shown)); // whole words
     }
 
     void emptyStates_data() { both_data(); }

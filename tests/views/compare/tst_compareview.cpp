@@ -114,6 +114,39 @@ private slots:
         }
     }
 
+    void theObjectIsCountedOffTheBox()
+    {
+        // Box on the left pixel, object on the two in the middle and on the box itself.
+        const Plane plane = makePlane({4, 3, 2, 1}, 4);
+        const EvidenceShare share = evidenceShare(plane, QRect(0, 0, 1, 1), QRect(0, 0, 3, 1));
+        QCOMPARE(share.inBox, 0.4);
+        QCOMPARE(share.onObject.value(), 0.5);
+        QCOMPARE(share.outside, 0.6);
+        const EvidenceTexts texts = evidenceTexts(share);
+        QCOMPARE(texts.onObject, QStringLiteral("50.0 %"));
+        QCOMPARE(texts.outside, QStringLiteral("10.0 %"));
+        QVERIFY(!evidenceShare(plane, QRect(0, 0, 1, 1)).onObject);
+    }
+
+    void threeShownSharesAddUp()
+    {
+        for (int box = 0; box <= 1000; box += 7) {
+            for (int object = 0; object <= 1000 - box; object += 11) {
+                EvidenceShare share;
+                share.inBox = (box + 0.5) / 1001;
+                share.outside = 1 - share.inBox;
+                share.onObject = std::min((object + 0.5) / 1001, share.outside);
+                const EvidenceTexts texts = evidenceTexts(share);
+                const QString all =
+                    texts.inBox + QStringLiteral(" + ") + texts.onObject + QStringLiteral(" + ") + texts.outside;
+                if (!all.contains(QLatin1Char('<'))) {
+                    const double sum = percentOf(texts.inBox) + percentOf(texts.onObject) + percentOf(texts.outside);
+                    QVERIFY2(std::abs(sum - 100) < 1e-9, qPrintable(all));
+                }
+            }
+        }
+    }
+
     void whatIsTinyIsNotNothing()
     {
         EvidenceShare share;
@@ -203,8 +236,9 @@ private slots:
         QVERIFY(std::abs(figure.here->boxArea - 25.0 / (kSide * kSide)) < 1e-12);
         QVERIFY(figure.meaning.startsWith(QStringLiteral("The model reads the tag, not the object: ")));
         const QString spoken = view.findChild<ComparePane*>()->accessibleDescription();
-        for (const QString& part : {figure.verdict, figure.verdictFigure, figure.meaning,
-                                    evidenceTexts(*figure.here).inBox, QStringLiteral("control 0.0 %")}) {
+        for (const QString& part :
+             {figure.verdict, figure.verdictFigure, figure.meaning, evidenceTexts(*figure.here).inBox,
+              QStringLiteral("control 0.0 %"), QStringLiteral("Elsewhere")}) {
             QVERIFY2(spoken.contains(part), qPrintable(part));
         }
         QCOMPARE(view.subject(), QStringLiteral("with the control"));
@@ -226,6 +260,60 @@ private slots:
         QVERIFY(layout.shares.isEmpty());
         QVERIFY(layout.meaning.isEmpty());
         QCOMPARE(layout.height, layout.verdict.bottom() + 8);
+    }
+
+    void theObjectHasItsOwnShare()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        CompareView view(context.model, context.cursor, context.selection);
+        ControlFacts control = makeControl();
+        control.objectBox = QRect(4, 8, 12, 12);
+        view.setControl(control);
+        view.flush();
+        const CompareFigure& figure = view.findChild<ComparePane*>()->figure();
+        QVERIFY(figure.here->onObject && figure.control->onObject);
+        QVERIFY(std::abs(*figure.control->onObject - 144.0 / (kSide * kSide - 25)) < 1e-6);
+        const QString spoken = view.findChild<ComparePane*>()->accessibleDescription();
+        QVERIFY2(spoken.contains(QStringLiteral("Object: ")), qPrintable(spoken));
+        QVERIFY2(spoken.contains(QStringLiteral("Rest: ")), qPrintable(spoken));
+        const CompareLayout three = layoutCompare(figure, {280, 600});
+        CompareFigure two = figure;
+        two.here->onObject.reset();
+        two.control->onObject.reset();
+        QVERIFY(three.shares.height() > layoutCompare(two, {280, 600}).shares.height());
+    }
+
+    void anObjectAloneIsEnough()
+    {
+        tests::ViewContext context;
+        InputInfo input = tests::makeTinyInput();
+        input.tagBox.reset();
+        context.model.setRun(tests::makeTinyRun(), input);
+        CompareView view(context.model, context.cursor, context.selection);
+        ControlFacts control = makeControl();
+        control.objectBox = QRect(4, 8, 12, 12);
+        view.setControl(control);
+        view.flush();
+        const CompareFigure& figure = view.findChild<ComparePane*>()->figure();
+        QVERIFY(figure.hasShares());
+        QVERIFY(!figure.box);
+        QVERIFY2(figure.meaning.contains(QStringLiteral("on the object")), qPrintable(figure.meaning));
+    }
+
+    void aControlThatFailsIsNoErrorOfTheRun()
+    {
+        tests::ViewContext context;
+        CompareView view(context.model, context.cursor, context.selection);
+        context.showTinyRun();
+        view.setAbsent(QStringLiteral("control.onnx: the file is missing"));
+        view.flush();
+        QVERIFY2(sentenceOf(view).contains(QStringLiteral("control.onnx: the file is missing")),
+                 qPrintable(sentenceOf(view)));
+        QCOMPARE(context.model.loadState(), LoadState::Ready);
+        view.setControl(makeControl());
+        view.flush();
+        QCOMPARE(sentenceOf(view), QString());
     }
 
     void theCursorChangesNothing()

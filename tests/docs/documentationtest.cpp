@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// The documentation as a whole: links lead somewhere, every view has its page, every page its picture.
+#include <QtTest>
+
+#include "app/gui/mainwindow.h"
+#include "app/gui/workspace.h"
+
+#include <QDir>
+#include <QDirIterator>
+#include <QDockWidget>
+#include <QImage>
+#include <QRegularExpression>
+
+using namespace retro;
+
+namespace
+{
+
+const QString kRoot = QStringLiteral(RETRO_SOURCE_DIR);
+
+QString textOf(const QString& path)
+{
+    QFile file(path);
+    return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()) : QString();
+}
+
+QStringList pages()
+{
+    QStringList found{kRoot + QStringLiteral("/README.md"), kRoot + QStringLiteral("/CHANGELOG.md")};
+    for (const char* folder : {"/docs", "/samples"}) {
+        QDirIterator files(kRoot + QLatin1String(folder), {QStringLiteral("*.md")}, QDir::Files,
+                           QDirIterator::Subdirectories);
+        while (files.hasNext()) {
+            found << files.next();
+        }
+    }
+    return found;
+}
+
+/// Targets of links and pictures, without code.
+QStringList linksOf(QString text)
+{
+    static const QRegularExpression kCode(QStringLiteral("```.*?```|`[^`\n]*`"),
+                                          QRegularExpression::DotMatchesEverythingOption);
+    static const QRegularExpression kLink(QStringLiteral(R"(\]\(([^)\s]+)\))"));
+    text.remove(kCode);
+    QStringList links;
+    for (auto match = kLink.globalMatch(text); match.hasNext();) {
+        links << match.next().captured(1);
+    }
+    return links;
+}
+
+/// Names by which headings are linked to, as code hosts make them.
+QStringList anchorsOf(const QString& text)
+{
+    static const QRegularExpression kHeading(QStringLiteral("^#+ +(.*)$"), QRegularExpression::MultilineOption);
+    static const QRegularExpression kDropped(QStringLiteral(R"([^\w\- ])"),
+                                             QRegularExpression::UseUnicodePropertiesOption);
+    QStringList anchors;
+    for (auto match = kHeading.globalMatch(text); match.hasNext();) {
+        anchors << match.next().captured(1).toLower().remove(kDropped).replace(QLatin1Char(' '), QLatin1Char('-'));
+    }
+    return anchors;
+}
+
+/// What is wrong with a link of a page; empty = nothing.
+QString faultOf(const QString& page, const QString& link)
+{
+    if (link.contains(QStringLiteral("://")) || link.startsWith(QLatin1String("mailto:"))) {
+        return {};
+    }
+    const QString path = link.section(QLatin1Char('#'), 0, 0);
+    const QString anchor = link.section(QLatin1Char('#'), 1);
+    const QString target = path.isEmpty() ? page : QFileInfo(page).dir().filePath(path);
+    if (!QFileInfo::exists(target)) {
+        return QStringLiteral("there is no %1").arg(path);
+    }
+    return anchor.isEmpty() || anchorsOf(textOf(target)).contains(anchor)
+               ? QString()
+               : QStringLiteral("no heading #%1").arg(anchor);
+}
+
+/// Page of a dock: the word of its name that is the name of a page.
+QString pageOf(const QString& dock)
+{
+    const QDir windows(kRoot + QStringLiteral("/docs/windows"));
+    for (QString word : dock.toLower().split(QLatin1Char(' '))) {
+        if (windows.exists(word + QStringLiteral(".md"))) {
+            return windows.filePath(word + QStringLiteral(".md"));
+        }
+    }
+    return {};
+}
+
+} // namespace
+
+class DocumentationTest : public QObject
+{
+    Q_OBJECT
+private slots:
+    void linksLeadSomewhere()
+    {
+        QStringList faults;
+        int links = 0;
+        for (const QString& page : pages()) {
+            for (const QString& link : linksOf(textOf(page))) {
+                const QString fault = faultOf(page, link);
+                ++links;
+                if (!fault.isEmpty()) {
+                    faults << page.mid(kRoot.size() + 1) + QStringLiteral(": ") + fault;
+                }
+            }
+        }
+        QVERIFY2(faults.isEmpty(), qPrintable(faults.join(QLatin1Char('\n'))));
+        QVERIFY(links > 50);
+    }
+
+    void aDeadLinkIsFound()
+    {
+        const QString page = kRoot + QStringLiteral("/README.md");
+        QVERIFY(!faultOf(page, "docs/nowhere.md").isEmpty());
+        QVERIFY(!faultOf(page, "docs/cli.md#nowhere").isEmpty());
+        QVERIFY(faultOf(page, "docs/cli.md#export").isEmpty());
+        QCOMPARE(linksOf("[a](b.md) `[c](d.md)` ![e](f.png)"), (QStringList{"b.md", "f.png"}));
+    }
+
+    void everyViewHasAPageWithItsPicture()
+    {
+        const app::MainWindow window;
+        const QString index = textOf(kRoot + QStringLiteral("/docs/windows/README.md"));
+        int docks = 0;
+        for (const app::Workspace* space : window.findChildren<app::Workspace*>()) {
+            for (const QDockWidget* dock : space->docks()) {
+                const QString name = dock->objectName().section(QLatin1Char('.'), -1);
+                const QString page = pageOf(QString(name).remove(QLatin1Char('?')));
+                QVERIFY2(!page.isEmpty(), qPrintable(name));
+                QVERIFY2(index.contains(QStringLiteral("](%1)").arg(QFileInfo(page).fileName())), qPrintable(page));
+                const QStringList links = linksOf(textOf(page));
+                const auto picture = std::find_if(links.begin(), links.end(), [](const QString& link) {
+                    return link.endsWith(QStringLiteral("-light.png"));
+                });
+                QVERIFY2(picture != links.end(), qPrintable(page));
+                const QImage image(QFileInfo(page).dir().filePath(*picture));
+                QVERIFY2(image.width() >= 200 && image.height() >= 100, qPrintable(*picture));
+                ++docks;
+            }
+        }
+        QVERIFY(docks >= 17);
+    }
+};
+
+QTEST_MAIN(DocumentationTest)
+#include "documentationtest.moc"
