@@ -179,6 +179,9 @@ base::Result<void> BoundModel::bindNode(NodeId id, EarlyValues& early)
     const bool passes = dependsOnInput && op->structure().kind() != ops::StructureKind::NoRelevance;
     const std::vector<ops::TensorType>& outputs = op->outputTypes();
     for (std::size_t k = 0; k < std::min(outputs.size(), node.outputs.size()); ++k) {
+        if (!node.outputs[k].isValid()) {
+            continue; // an optional result that nobody asked for
+        }
         m_types[node.outputs[k].index()] = outputs[k];
         m_tracked[node.outputs[k].index()] = passes && tensor::isFloating(outputs[k].dtype);
     }

@@ -83,8 +83,11 @@ std::vector<Tensor> Balance::closeAs(event::Cause cause, std::vector<Tensor> par
 std::vector<Tensor> onlySlot(const RuleContext& context, std::size_t slot, Tensor tensor)
 {
     std::vector<Tensor> parts(context.tracked.size());
-    if (slot < parts.size() && context.tracked[slot] != 0) {
-        parts[slot] = std::move(tensor);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        if (context.tracked[i] != 0) {
+            const ops::TensorType& type = context.operandTypes[i];
+            parts[i] = i == slot ? tensor : Tensor::zeros(type.dtype, type.shape);
+        }
     }
     return parts;
 }

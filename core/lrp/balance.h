@@ -39,7 +39,7 @@ private:
     double m_tolerance = 0;   // absolute
 };
 
-/// One slot of `tensor` among the operands of the node, the others invalid.
+/// `tensor` for one slot of the node, zeros for the other tracked ones.
 [[nodiscard]] std::vector<Tensor> onlySlot(const RuleContext& context, std::size_t slot, Tensor tensor);
 
 } // namespace retro::lrp

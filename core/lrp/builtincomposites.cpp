@@ -54,12 +54,13 @@ void append(Entries& entries, Entries more)
 // What every LRP composite does with nodes that have no weights.
 Entries baseMap(const RulePointer& bilinear)
 {
-    return {entry(StructureKind::Bilinear, bilinear),        entry(StructureKind::SumOfOperands, normRule()),
-            entry(StructureKind::Reduction, normRule()),     entry(StructureKind::AveragePool, normRule()),
-            entry(StructureKind::MaxPool, winnerRule()),     entry(StructureKind::ElementWise, passRule()),
-            entry(StructureKind::Normalisation, passRule()), entry(StructureKind::Softmax, passRule()),
-            entry(StructureKind::ShapeMap, passRule()),      entry(StructureKind::Product, uniformRule()),
-            entry(StructureKind::Quotient, passRule()),      entry(StructureKind::Differentiable, normRule())};
+    return {entry(StructureKind::Bilinear, bilinear),           entry(StructureKind::SumOfOperands, normRule()),
+            entry(StructureKind::Reduction, normRule()),        entry(StructureKind::AveragePool, normRule()),
+            entry(StructureKind::MaxPool, winnerRule()),        entry(StructureKind::ElementWise, passRule()),
+            entry(StructureKind::Normalisation, passRule()),    entry(StructureKind::Softmax, passRule()),
+            entry(StructureKind::ShapeMap, passRule()),         entry(StructureKind::Product, uniformRule()),
+            entry(StructureKind::Quotient, passRule()),         entry(StructureKind::Differentiable, normRule()),
+            entry(StructureKind::SelfNormalisation, passRule())};
 }
 
 Entries gradientMap() { return {{Matcher{}, gradientRule()}}; }
@@ -208,7 +209,8 @@ Composite dynamic(ParameterReader& reader)
                          entry(StructureKind::Normalisation, passRule()),
                          entry(StructureKind::Softmax, dynamicSoftmax(reader)),
                          entry(StructureKind::ShapeMap, passRule()),
-                         entry(StructureKind::Differentiable, normRule())};
+                         entry(StructureKind::Differentiable, normRule()),
+                         entry(StructureKind::SelfNormalisation, passRule())};
     return composite;
 }
 

@@ -136,6 +136,8 @@ Reads gradientReads(const ops::BoundOperator& op, std::span<const std::uint8_t> 
     case StructureKind::ShapeMap:
         return carryReads(op);
     case StructureKind::Differentiable:
+    case StructureKind::SelfNormalisation:
+    case StructureKind::Composed:
         return op.savedForGradient();
     default:
         return Reads::nothing();
@@ -172,6 +174,8 @@ Tensor gradientPart(const RuleContext& context, std::size_t slot)
     case StructureKind::Softmax:
         return ofSoftmax(context);
     case StructureKind::Differentiable:
+    case StructureKind::SelfNormalisation:
+    case StructureKind::Composed:
         return as<ops::Differentiable>(structure).pullback(context.relevance, context.operands, context.outputs, slot);
     case StructureKind::NoRelevance:
         break;

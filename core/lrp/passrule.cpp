@@ -44,6 +44,7 @@ public:
         switch (structure.kind()) {
         case StructureKind::ElementWise:
         case StructureKind::Normalisation:
+        case StructureKind::SelfNormalisation:
         case StructureKind::Softmax:
         case StructureKind::ShapeMap:
         case StructureKind::Quotient:

@@ -37,8 +37,8 @@ enum class BilinearShare : std::uint8_t {
 [[nodiscard]] RulePointer wSquareRule(const LinearOptions& options = {});
 /// Every structure: the gradient, R_in = Jᵀ·R.
 [[nodiscard]] RulePointer gradientRule();
-/// Element-wise, normalisation, softmax: R_in = R. Shape maps: each element goes back to where it came from. Quotient:
-/// the numerator takes all (the divisor, when it alone carries relevance).
+/// Element-wise, normalisation (by stored statistics or its own), softmax: R_in = R. Shape maps: each element goes back
+/// to where it came from. Quotient: the numerator takes all (the divisor, when it alone carries relevance).
 [[nodiscard]] RulePointer passRule();
 /// Every structure: R_in = 0.
 [[nodiscard]] RulePointer stopRule();

@@ -30,7 +30,9 @@ enum class StructureKind : std::uint8_t {
     Normalisation, ///< per-channel affine with stored statistics: BatchNormalization
     Softmax,
     Differentiable, ///< a function that knows its reverse rule and nothing more: Pow, Max, ReduceL2, CumSum, Einsum …
-    NoRelevance     ///< integer or index results: no relevance passes
+    SelfNormalisation, ///< operand 0 by a statistic of itself: LayerNormalization, RMSNormalization, LRN
+    Composed,          ///< many steps in one, known by its reverse rule: LSTM, Attention, DeformConv
+    NoRelevance        ///< integer or index results: no relevance passes
 };
 
 /// "linear map", "sum of operands", …
@@ -198,7 +200,7 @@ public:
 class Differentiable : public Structure
 {
 public:
-    [[nodiscard]] StructureKind kind() const final { return StructureKind::Differentiable; }
+    [[nodiscard]] StructureKind kind() const override { return StructureKind::Differentiable; }
     /// Gradient of Σ_k Σ s_k·z_k with respect to operand `slot`, in that operand's shape and type. `s` per output, in
     /// its shape; invalid = zero, at least one is valid. `operands` and `outputs` hold what savedForGradient() of the
     /// operator reads; the others may be invalid. Operands without a gradient (integers, sizes) get zeros.
@@ -212,6 +214,20 @@ public:
         (void)slot;
         return 1;
     }
+};
+
+/// y = operand 0, of equal shape, shifted and scaled by its own mean, deviation or norm, then by other operands.
+class SelfNormalisation : public Differentiable
+{
+public:
+    [[nodiscard]] StructureKind kind() const final { return StructureKind::SelfNormalisation; }
+};
+
+/// Many steps in one operator. No relevance rule is defined for the whole; the gradient is.
+class Composed : public Differentiable
+{
+public:
+    [[nodiscard]] StructureKind kind() const final { return StructureKind::Composed; }
 };
 
 /// No relevance passes through.

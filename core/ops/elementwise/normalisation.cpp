@@ -3,6 +3,8 @@
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
+#include "core/ops/kernel/elementloop.h"
+#include "core/ops/kernel/visitnumber.h"
 
 #include <fmt/format.h>
 
@@ -42,6 +44,69 @@ private:
     Tensor m_shift;
 };
 
+/// BatchNormalization whose scale, bias, mean or variance is computed: (x − m)·g / √(v + ε) + b.
+class DynamicBatchNormalization final : public Operator<SelfNormalisation>
+{
+public:
+    DynamicBatchNormalization(TensorType output, double epsilon)
+        : Operator(std::move(output)), m_channels(m_outputTypes[0].shape.size(), 1), m_epsilon(epsilon)
+    {
+        m_channels[1] = m_outputTypes[0].shape[1];
+    }
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
+    {
+        const Tensor scaled = algebra::multiplyBroadcast(standardised(operands), perChannel(operands[1]));
+        return {algebra::addBroadcast(scaled, perChannel(operands[2]))};
+    }
+    [[nodiscard]] Reads savedForGradient() const override { return Reads::allOperands(); }
+    [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor> operands, std::span<const Tensor>,
+                                  std::size_t slot) const override
+    {
+        const Tensor scale = perChannel(operands[1]);
+        const Tensor factor = algebra::multiply(scale, inverse(operands[4]));
+        switch (slot) {
+        case 0:
+            return algebra::multiplyBroadcast(s[0], factor);
+        case 1:
+            return summed(algebra::multiply(s[0], standardised(operands)));
+        case 2:
+            return summed(s[0]);
+        case 3:
+            return algebra::scale(summed(algebra::multiplyBroadcast(s[0], factor)), -1);
+        default: // d(v + ε)^(−1/2)/dv = −(v + ε)^(−1)/2 · (v + ε)^(−1/2)
+            return algebra::scale(summed(algebra::multiplyBroadcast(algebra::multiply(s[0], standardised(operands)),
+                                                                    algebra::multiply(factor, inverse(operands[4])))),
+                                  -0.5);
+        }
+    }
+
+private:
+    [[nodiscard]] Tensor perChannel(const Tensor& t) const { return t.contiguous().reshaped(m_channels); }
+    /// 1 / √(v + ε).
+    [[nodiscard]] Tensor inverse(const Tensor& variance) const
+    {
+        return visitFloat(variance.dtype(), [&](auto zero) {
+            using T = decltype(zero);
+            return mapElements<T>(perChannel(variance), [this](T v) {
+                return static_cast<T>(1 / std::sqrt(static_cast<double>(v) + m_epsilon));
+            });
+        });
+    }
+    [[nodiscard]] Tensor standardised(std::span<const Tensor> operands) const
+    {
+        const Tensor centred = algebra::addBroadcast(operands[0], algebra::scale(perChannel(operands[3]), -1));
+        return algebra::multiplyBroadcast(centred, inverse(operands[4]));
+    }
+    [[nodiscard]] Tensor summed(const Tensor& t) const
+    {
+        return algebra::reduceTo(t, m_channels).contiguous().reshaped({m_channels[1]});
+    }
+
+    Shape m_channels;
+    double m_epsilon;
+};
+
 base::Result<void> expectInference(const BindContext& context)
 {
     const bool isOldTraining = context.node.opset < 7 && context.intAttribute("is_test", 0) == 0;
@@ -63,8 +128,8 @@ base::Result<void> expectStatistics(const BindContext& context)
         return context.error("the operand needs at least the axes batch × channels");
     }
     for (std::size_t slot = 1; slot < 5; ++slot) {
-        if (context.operandTypes[slot].shape != Shape{x[1]} || !context.constant(slot)) {
-            return context.error(fmt::format("{} (operand {}) must be a constant of shape [{}], one value per channel",
+        if (context.operandTypes[slot].shape != Shape{x[1]}) {
+            return context.error(fmt::format("{} (operand {}) must have the shape [{}], one value per channel",
                                              kNames[slot], slot, x[1]));
         }
     }
@@ -105,6 +170,10 @@ BoundResult bindBatchNormalization(const BindContext& context)
     RETRO_CHECK(expectInference(context));
     RETRO_CHECK(expectStatistics(context));
     const double epsilon = context.floatAttribute("epsilon", 1e-5);
+    const bool isConstant = context.constant(1) && context.constant(2) && context.constant(3) && context.constant(4);
+    if (!isConstant) {
+        return bound<DynamicBatchNormalization>(firstType(context), epsilon);
+    }
     return firstType(context).dtype == tensor::DType::Float64 ? boundNormalisation<double>(context, epsilon)
                                                               : boundNormalisation<float>(context, epsilon);
 }
@@ -114,7 +183,8 @@ BoundResult bindBatchNormalization(const BindContext& context)
 std::span<const OperatorDeclaration> normalisationDeclarations()
 {
     static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "BatchNormalization", 1, 0, "normalisation", true, bindBatchNormalization},
+        OperatorDeclaration{"", "BatchNormalization", 1, 0, "normalisation, self-normalisation", true,
+                            bindBatchNormalization},
     };
     return kDeclarations;
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/bind/windows.h"
 #include "core/ops/families.h"
+#include "core/ops/linear/convolutiongeometry.h"
 #include "core/ops/linear/convolutionmap.h"
+#include "core/ops/linear/dynamicconvolution.h"
 
 #include <fmt/format.h>
 
@@ -28,74 +30,29 @@ base::Result<void> expectConvolution(const BindContext& context)
                                            {"output_shape", AttributeKind::Ints}}});
 }
 
-/// Kernel extents from the weights, checked against kernel_shape.
-base::Result<std::vector<std::int64_t>> kernelOf(const BindContext& context)
+/// A map when weights and bias are constants, else a function of all three.
+BoundResult boundMap(const BindContext& context, ConvolutionGeometry geometry, onednn::Direction direction)
 {
-    const Shape& weight = context.operandTypes[1].shape;
-    if (weight.size() != firstType(context).shape.size()) {
-        return context.error(fmt::format("the weights have rank {}, the operand has rank {}; they must agree",
-                                         weight.size(), firstType(context).shape.size()));
-    }
-    if (weight.size() < 3) {
-        return context.error(fmt::format("operand 0 has rank {}, but needs the axes batch × channels and at least one "
-                                         "more",
-                                         weight.size()));
-    }
-    std::vector<std::int64_t> kernel(weight.begin() + 2, weight.end());
-    if (context.intsAttribute("kernel_shape", kernel) != kernel) {
-        return context.error("kernel_shape does not agree with the shape of the weights");
-    }
-    return kernel;
-}
-
-/// Constant weights, a constant bias of `channels` elements or none, groups that divide; `axis` is the weights' axis
-/// that must fit the operand's channels together with the groups.
-base::Result<std::int64_t> groupsOf(const BindContext& context, bool isTransposed)
-{
-    const Shape& x = firstType(context).shape;
-    const Shape& w = context.operandTypes[1].shape;
-    const std::int64_t groups = context.intAttribute("group", 1);
-    if (groups < 1 || w[0] % groups != 0 || x[1] != (isTransposed ? w[0] : w[1] * groups)) {
-        return context.error(fmt::format("{} channels, weights for {} × {} and {} groups do not fit together", x[1],
-                                         w[0], w[1], groups));
-    }
-    const std::int64_t channels = isTransposed ? w[1] * groups : w[0];
-    if (context.present(2) && context.operandTypes[2].shape != Shape{channels}) {
-        return context.error(fmt::format("the bias must have the shape [{}]", channels));
-    }
+    TensorType output{firstType(context).dtype, std::move(geometry.output)};
     if (!context.constant(1) || (context.present(2) && !context.constant(2))) {
-        return context.error("weights and bias must be constants; fold the part of the model that computes them");
+        return bound<DynamicConvolution>(std::move(output), std::move(geometry.shape), direction,
+                                         context.operandTypes[1].shape);
     }
-    return groups;
-}
-
-BoundResult boundMap(const BindContext& context, ConvolutionShape shape, onednn::Direction direction, Shape output)
-{
-    RETRO_CHECK(expectSize(context, output));
     Tensor bias;
     if (context.present(2)) {
-        Shape broadcast(output.size(), 1);
-        broadcast[1] = output[1];
+        Shape broadcast(output.shape.size(), 1);
+        broadcast[1] = output.shape[1];
         bias = context.constants[2].reshaped(std::move(broadcast));
     }
-    return bound<ConvolutionMap>(TensorType{firstType(context).dtype, std::move(output)}, std::move(shape), direction,
-                                 context.constants[1], std::move(bias));
+    return bound<ConvolutionMap>(std::move(output), std::move(geometry.shape), direction, context.constants[1],
+                                 std::move(bias));
 }
 
 BoundResult bindConv(const BindContext& context)
 {
     RETRO_CHECK(expectConvolution(context));
-    RETRO_TRY(const auto kernel, kernelOf(context));
-    RETRO_TRY(auto axes, windowsOver(context, kernel));
-    RETRO_TRY(const std::int64_t groups, groupsOf(context, false));
-    const Shape& x = firstType(context).shape;
-    const Shape& w = context.operandTypes[1].shape;
-    Shape output{x[0], w[0]};
-    for (const WindowAxis& axis : axes) {
-        output.push_back(axis.windows);
-    }
-    ConvolutionShape shape{x[0], groups, w[1], w[0] / groups, std::move(axes)};
-    return boundMap(context, std::move(shape), onednn::Direction::Forward, std::move(output));
+    RETRO_TRY(ConvolutionGeometry geometry, convolutionGeometry(context, {}));
+    return boundMap(context, std::move(geometry), onednn::Direction::Forward);
 }
 
 /// Splits the padding that an output shape implies; SAME_UPPER puts the odd one behind.
@@ -171,17 +128,18 @@ base::Result<std::vector<WindowAxis>> transposedAxes(const BindContext& context,
 BoundResult bindConvTranspose(const BindContext& context)
 {
     RETRO_CHECK(expectConvolution(context));
-    RETRO_TRY(const auto kernel, kernelOf(context));
+    RETRO_TRY(const auto kernel, kernelOf(context, {}));
     RETRO_TRY(auto axes, transposedAxes(context, kernel));
-    RETRO_TRY(const std::int64_t groups, groupsOf(context, true));
+    RETRO_TRY(const std::int64_t groups, groupsOf(context, {}, true));
     const Shape& x = firstType(context).shape;
     const Shape& w = context.operandTypes[1].shape;
     Shape output{x[0], w[1] * groups};
     for (const WindowAxis& axis : axes) {
         output.push_back(axis.image);
     }
+    RETRO_CHECK(expectSize(context, output));
     ConvolutionShape shape{x[0], groups, w[1], w[0] / groups, std::move(axes)};
-    return boundMap(context, std::move(shape), onednn::Direction::Transposed, std::move(output));
+    return boundMap(context, {std::move(shape), std::move(output)}, onednn::Direction::Transposed);
 }
 
 } // namespace
@@ -189,8 +147,8 @@ BoundResult bindConvTranspose(const BindContext& context)
 std::span<const OperatorDeclaration> convolutionDeclarations()
 {
     static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Conv", 1, 0, "linear map", true, bindConv},
-        OperatorDeclaration{"", "ConvTranspose", 1, 0, "linear map", true, bindConvTranspose},
+        OperatorDeclaration{"", "Conv", 1, 0, "linear map, function", true, bindConv},
+        OperatorDeclaration{"", "ConvTranspose", 1, 0, "linear map, function", true, bindConvTranspose},
     };
     return kDeclarations;
 }

@@ -115,4 +115,30 @@ void convolveTransposed(const ConvolutionShape& shape, const T* z, const T* w, T
     });
 }
 
+/// w = Σ over the batch of z times the windows of x, transposed: the gradient with respect to the weights, where z is
+/// that of the result.
+template <class T>
+void convolveWeights(const ConvolutionShape& shape, const T* x, const T* z, T* w)
+{
+    const std::int64_t depth = shape.channels * shape.taps();
+    const std::int64_t windows = shape.windowCount();
+    std::vector<T> columns;
+    columns.resize(static_cast<std::size_t>(depth * std::min(detail::kWindowBlock, windows)));
+    std::vector<T> product(static_cast<std::size_t>(shape.filters * depth));
+    std::fill(w, w + shape.groups * shape.filters * depth, T{0});
+    detail::forEachBlock(shape, [&](std::int64_t g, std::int64_t first, std::int64_t count) {
+        std::fill(columns.begin(), columns.end(), T{0});
+        const T* image = x + g * shape.channels * shape.imageSize();
+        detail::forEachTap(shape, first, count, [&](std::int64_t row, std::int64_t i, std::int64_t at) {
+            columns[static_cast<std::size_t>(row * count + i)] = image[at];
+        });
+        multiply(MatrixView<T>{z + g * shape.filters * windows + first, shape.filters, count, windows, 1},
+                 MatrixView<T>{columns.data(), count, depth, 1, count}, product.data(), depth);
+        T* weights = w + g % shape.groups * shape.filters * depth;
+        for (std::size_t i = 0; i < product.size(); ++i) {
+            weights[i] += product[i];
+        }
+    });
+}
+
 } // namespace retro::ops::reference

@@ -71,7 +71,8 @@ std::array<T, kLanes> maximumOf(const T* image, std::int64_t channels, const std
                                 std::int64_t count)
 {
     std::array<T, kLanes> best;
-    best.fill(-std::numeric_limits<T>::infinity());
+    best.fill(std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
+                                                   : std::numeric_limits<T>::lowest());
     for (const std::int64_t tap : taps) {
         const T* x = image + tap * channels;
         for (std::int64_t c = 0; c < count; ++c) {
@@ -90,6 +91,27 @@ void maxPool(const PoolShape& shape, const T* x, T* y)
                              std::int64_t windowAt, std::int64_t count) {
         const auto best = maximumOf(x + imageAt, shape.channels, taps, count);
         std::copy(best.begin(), best.begin() + count, y + windowAt);
+    });
+}
+
+/// at = position in the image (row-major over its axes) of the first maximum of each window; −1 for a window that sees
+/// nothing of the image.
+template <class T>
+void findMaximum(const PoolShape& shape, const T* x, std::int64_t* at)
+{
+    forEachWindow(shape, [&](std::int64_t, const std::vector<std::int64_t>& taps, std::int64_t imageAt,
+                             std::int64_t windowAt, std::int64_t count) {
+        const auto best = maximumOf(x + imageAt, shape.channels, taps, count);
+        std::fill(at + windowAt, at + windowAt + count, std::int64_t{-1});
+        for (const std::int64_t tap : taps) {
+            const T* in = x + imageAt + tap * shape.channels;
+            for (std::int64_t c = 0; c < count; ++c) {
+                const T largest = best[static_cast<std::size_t>(c)];
+                const bool wins = (in[c] == largest) | ((in[c] != in[c]) & (largest != largest));
+                std::int64_t& found = at[windowAt + c];
+                found = wins && found < 0 ? tap : found;
+            }
+        }
     });
 }
 

@@ -6,6 +6,8 @@
 #include "core/ops/kernel/visitnumber.h"
 #include "core/ops/reference/pool.h"
 
+#include <fmt/format.h>
+
 #include <array>
 
 namespace retro::ops
@@ -17,15 +19,30 @@ namespace
 using reference::WindowAxis;
 using tensor::Shape;
 
+/// f(T{}) for the element types that MaxPool takes.
+template <class F>
+void visitPooled(tensor::DType type, const F& f)
+{
+    switch (type) {
+    case tensor::DType::Int8:
+        return f(std::int8_t{});
+    case tensor::DType::UInt8:
+        return f(std::uint8_t{});
+    default:
+        return visitFloat(type, f);
+    }
+}
+
 /// MaxPool and GlobalMaxPool. Computes in channels-last order, whatever the order of the operand.
 class WindowMaximum final : public Operator<MaxPool>
 {
 public:
-    /// `image` and `windows` are batch × channels × spatial as the kernels see them; the operand may have more axes.
-    WindowMaximum(TensorType output, Shape operand, const std::vector<WindowAxis>& axes)
-        : Operator(std::move(output)), m_operand(std::move(operand)),
+    /// The kernels see the operand as batch × channels × `axes`; the operand may have more axes. Output 1, where asked
+    /// for: where each maximum lies in the whole operand, spatial axes counted by columns when `isByColumn`.
+    WindowMaximum(std::vector<TensorType> outputs, Shape operand, const std::vector<WindowAxis>& axes, bool isByColumn)
+        : Operator(std::move(outputs)), m_operand(std::move(operand)),
           m_shape{m_operand[0], m_operand[1], reference::threeAxes(axes)}, m_image{m_operand[0], m_operand[1]},
-          m_windows(m_image)
+          m_windows(m_image), m_isByColumn(isByColumn)
     {
         for (const WindowAxis& axis : axes) {
             m_image.push_back(axis.image);
@@ -37,11 +54,15 @@ public:
     {
         const Tensor x = inner(operands[0], m_image);
         tensor::TensorBuffer buffer(x.dtype(), m_windows, tensor::channelsLastStrides(m_windows));
-        visitFloat(x.dtype(), [&](auto zero) {
+        visitPooled(x.dtype(), [&](auto zero) {
             using T = decltype(zero);
             reference::maxPool(m_shape, x.data<T>(), buffer.data<T>());
         });
-        return {outer(std::move(buffer).freeze(), m_outputTypes[0].shape)};
+        std::vector<Tensor> results{outer(std::move(buffer).freeze(), m_outputTypes[0].shape)};
+        if (m_outputTypes.size() > 1) {
+            results.push_back(outer(indices(x), m_outputTypes[1].shape));
+        }
+        return results;
     }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::firstOperand(); }
     [[nodiscard]] Tensor route(const Tensor& s, const Tensor& x) const override
@@ -63,23 +84,64 @@ private:
     }
     static Tensor outer(const Tensor& t, const Shape& shape) { return t.shape() == shape ? t : t.reshaped(shape); }
 
+    /// A position in the image, counted by columns: the first spatial axis is the fastest.
+    [[nodiscard]] std::int64_t byColumn(std::int64_t position) const
+    {
+        const auto& axes = m_shape.axes;
+        const std::int64_t last = position % axes[2].image;
+        const std::int64_t middle = position / axes[2].image % axes[1].image;
+        const std::int64_t first = position / axes[2].image / axes[1].image;
+        return first + axes[0].image * (middle + axes[1].image * last);
+    }
+
+    [[nodiscard]] Tensor indices(const Tensor& x) const
+    {
+        tensor::TensorBuffer buffer(tensor::DType::Int64, m_windows, tensor::channelsLastStrides(m_windows));
+        auto* at = buffer.data<std::int64_t>();
+        visitPooled(x.dtype(), [&](auto zero) { reference::findMaximum(m_shape, x.data<decltype(zero)>(), at); });
+        const std::int64_t count = tensor::elementCount(m_windows);
+        for (std::int64_t i = 0; i < count; ++i) {
+            const std::int64_t channel = i % m_shape.channels;
+            const std::int64_t image = i / (m_shape.channels * m_shape.windowCount());
+            at[i] =
+                (m_isByColumn ? byColumn(at[i]) : at[i]) + (image * m_shape.channels + channel) * m_shape.imageSize();
+        }
+        return std::move(buffer).freeze();
+    }
+
     Shape m_operand;
     reference::PoolShape m_shape;
     Shape m_image;
     Shape m_windows;
+    bool m_isByColumn;
 };
+
+base::Result<void> expectPooled(const BindContext& context)
+{
+    constexpr std::array kTypes{tensor::DType::Float32, tensor::DType::Float64, tensor::DType::Int8,
+                                tensor::DType::UInt8};
+    const tensor::DType type = firstType(context).dtype;
+    if (std::find(kTypes.begin(), kTypes.end(), type) == kTypes.end()) {
+        return context.error(
+            fmt::format("operand 0 is {}, but must be float32, float64, int8 or uint8", tensor::nameOf(type)));
+    }
+    return {};
+}
 
 BoundResult bindMaxPool(const BindContext& context)
 {
     RETRO_CHECK(expect(
-        context, {.outputs = 2, .types = OperandTypes::Floats, .attributes = {{"kernel_shape", AttributeKind::Ints}}}));
-    if (context.node.outputs.size() > 1) {
-        return context.error("the second output (Indices) is not supported; remove what reads it");
-    }
+        context,
+        {.outputs = 2, .attributes = {{"kernel_shape", AttributeKind::Ints}, {"storage_order", AttributeKind::Int}}}));
+    RETRO_CHECK(expectPooled(context));
     RETRO_TRY(const auto axes, poolWindows(context));
-    RETRO_TRY(Shape shape, pooledShape(context, axes));
+    RETRO_TRY(const Shape shape, pooledShape(context, axes));
     const TensorType& x = firstType(context);
-    return bound<WindowMaximum>(TensorType{x.dtype, std::move(shape)}, x.shape, axes);
+    std::vector<TensorType> outputs{{x.dtype, shape}};
+    if (context.node.outputs.size() > 1) {
+        outputs.push_back({tensor::DType::Int64, shape});
+    }
+    return bound<WindowMaximum>(std::move(outputs), x.shape, axes, context.intAttribute("storage_order", 0) != 0);
 }
 
 BoundResult bindGlobalMaxPool(const BindContext& context)
@@ -98,7 +160,7 @@ BoundResult bindGlobalMaxPool(const BindContext& context)
     Shape shape(x.shape.size(), 1);
     shape[0] = x.shape[0];
     shape[1] = x.shape[1];
-    return bound<WindowMaximum>(TensorType{x.dtype, std::move(shape)}, x.shape, std::vector{all});
+    return bound<WindowMaximum>(std::vector{TensorType{x.dtype, std::move(shape)}}, x.shape, std::vector{all}, false);
 }
 
 } // namespace

@@ -130,5 +130,8 @@ std::vector<Generator> shapeGenerators();
 std::vector<Generator> indexGenerators();
 std::vector<Generator> linearGenerators();
 std::vector<Generator> windowGenerators();
+std::vector<Generator> normalisationGenerators();
+std::vector<Generator> resampleGenerators();
+std::vector<Generator> composedGenerators();
 
 } // namespace retro::tests

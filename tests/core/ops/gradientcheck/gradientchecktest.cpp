@@ -23,7 +23,8 @@ std::vector<Generator> allGenerators()
 {
     std::vector<Generator> all;
     for (const auto& some : {elementWiseGenerators(), arithmeticGenerators(), reductionGenerators(), shapeGenerators(),
-                             indexGenerators(), linearGenerators(), windowGenerators()}) {
+                             indexGenerators(), linearGenerators(), windowGenerators(), normalisationGenerators(),
+                             resampleGenerators(), composedGenerators()}) {
         all.insert(all.end(), some.begin(), some.end());
     }
     return all;

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/attention/attentioncore.h"
+
+#include "core/ops/algebra.h"
+#include "core/ops/kernel/elementloop.h"
+#include "core/ops/kernel/filled.h"
+#include "core/ops/kernel/matrixproduct.h"
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace retro::ops
+{
+
+using tensor::Shape;
+
+namespace
+{
+
+constexpr std::array<std::int64_t, 4> kSwapHeads{0, 2, 1, 3};
+
+/// Queries of the heads that share keys, one below the other.
+Tensor grouped(const AttentionForm& form, const Tensor& t)
+{
+    return t.contiguous().reshaped(
+        {form.batch, form.keyHeads, form.heads / form.keyHeads * form.queries, t.shape().back()});
+}
+
+/// Last key that query `i` of image `b` may see, by the causal mask and by the number of keys.
+std::int64_t lastKey(const AttentionForm& form, const AttentionMask& mask, std::int64_t b, std::int64_t i)
+{
+    const std::int64_t count = mask.lengths.empty() ? form.keys : mask.lengths[static_cast<std::size_t>(b)];
+    if (!form.isCausal) {
+        return count - 1;
+    }
+    const std::int64_t offset = mask.lengthsShiftCausal ? count - form.queries : form.past;
+    return std::min(count - 1, i + offset);
+}
+
+/// logits of one row: what is beyond the last key gets the masked value.
+template <class T>
+void maskRow(const AttentionForm& form, std::int64_t last, T* row)
+{
+    const T masked = form.least == 0 ? -std::numeric_limits<T>::infinity() : static_cast<T>(form.least);
+    for (std::int64_t j = std::max<std::int64_t>(last + 1, 0); j < form.keys; ++j) {
+        row[j] = form.least == 0 ? masked : row[j] + masked;
+    }
+}
+
+template <class T>
+void softmaxRow(const T* logits, std::int64_t count, T* p)
+{
+    T largest = -std::numeric_limits<T>::infinity();
+    for (std::int64_t j = 0; j < count; ++j) {
+        largest = std::max(largest, logits[j]);
+    }
+    if (largest == -std::numeric_limits<T>::infinity()) {
+        std::fill(p, p + count, T{0});
+        return;
+    }
+    double sum = 0;
+    for (std::int64_t j = 0; j < count; ++j) {
+        p[j] = std::exp(logits[j] - largest);
+        sum += static_cast<double>(p[j]);
+    }
+    const T factor = static_cast<T>(1 / sum);
+    for (std::int64_t j = 0; j < count; ++j) {
+        p[j] *= factor;
+    }
+}
+
+Tensor capped(const Tensor& scores, double cap)
+{
+    return visitFloat(scores.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        const T limit = static_cast<T>(cap);
+        return mapElements<T>(scores, [limit](T x) { return limit * std::tanh(x / limit); });
+    });
+}
+
+Tensor biased(const AttentionForm& form, const Tensor& scores, const AttentionMask& mask)
+{
+    const Tensor sum = (mask.bias.isValid() ? algebra::addBroadcast(scores, mask.bias) : scores).contiguous();
+    if (!form.isCausal && mask.lengths.empty()) {
+        return sum;
+    }
+    return filled(sum.dtype(), sum.shape(), [&](auto* out) {
+        std::copy(elements(sum, out), elements(sum, out) + sum.size(), out);
+        const std::int64_t rows = form.batch * form.heads * form.queries;
+        for (std::int64_t row = 0; row < rows; ++row) {
+            const std::int64_t b = row / (form.heads * form.queries);
+            maskRow(form, lastKey(form, mask, b, row % form.queries), out + row * form.keys);
+        }
+    });
+}
+
+Tensor softmaxOfRows(const Tensor& logits, std::int64_t width)
+{
+    return filled(logits.dtype(), logits.shape(), [&](auto* p) {
+        const auto* in = elements(logits, p);
+        parallelFor(width == 0 ? 0 : logits.size() / width, 16384 / std::max<std::int64_t>(width, 1),
+                    [&](std::int64_t begin, std::int64_t end) {
+                        for (std::int64_t row = begin; row < end; ++row) {
+                            softmaxRow(in + row * width, width, p + row * width);
+                        }
+                    });
+    });
+}
+
+void addTo(Tensor& sum, const Tensor& t)
+{
+    if (t.isValid()) {
+        sum = sum.isValid() ? algebra::add(sum, t.contiguous().reshaped(sum.shape())) : t.contiguous();
+    }
+}
+
+/// p·(g − Σ g·p) per row.
+Tensor softmaxBack(const Tensor& p, const Tensor& g, std::int64_t width)
+{
+    return filled(p.dtype(), p.shape(), [&](auto* r) {
+        using T = std::decay_t<decltype(*r)>;
+        for (std::int64_t at = 0; at < p.size(); at += width) {
+            const T* own = elements(p, r) + at;
+            const T* given = elements(g, r) + at;
+            double sum = 0;
+            for (std::int64_t j = 0; j < width; ++j) {
+                sum += static_cast<double>(own[j]) * static_cast<double>(given[j]);
+            }
+            for (std::int64_t j = 0; j < width; ++j) {
+                r[at + j] = own[j] * (given[j] - static_cast<T>(sum));
+            }
+        }
+    });
+}
+
+/// Gradient through cap·tanh(x/cap), whose result is at hand: 1 − (y/cap)².
+Tensor capBack(const Tensor& y, const Tensor& g, double cap)
+{
+    return visitFloat(y.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        const T factor = static_cast<T>(1 / (cap * cap));
+        return mapElements<T>(y, g, y.shape(), [factor](T v, T s) { return s * (1 - v * v * factor); });
+    });
+}
+
+} // namespace
+
+AttentionValues attend(const AttentionForm& form, const Tensor& q, const Tensor& k, const Tensor& v,
+                       const AttentionMask& mask)
+{
+    AttentionValues values;
+    const Tensor products = matrixProduct(grouped(form, q), swapped(k));
+    values.raw = algebra::scale(products, form.scale).contiguous().reshaped(form.scoreShape());
+    values.capped = form.softcap > 0 ? capped(values.raw, form.softcap) : values.raw;
+    values.biased = biased(form, values.capped, mask);
+    values.probabilities = softmaxOfRows(values.biased, form.keys);
+    values.y = matrixProduct(grouped(form, values.probabilities), v)
+                   .reshaped({form.batch, form.heads, form.queries, form.valueWidth});
+    return values;
+}
+
+AttentionGradients attendBack(const AttentionForm& form, const Tensor& q, const Tensor& k, const Tensor& v,
+                              const AttentionValues& values, const AttentionArriving& arriving)
+{
+    AttentionGradients gradients;
+    Tensor ofProbabilities;
+    gradients.v = Tensor::zeros(v.dtype(), v.shape());
+    if (arriving.y.isValid()) {
+        const Tensor y = grouped(form, arriving.y);
+        gradients.v = matrixProduct(swapped(grouped(form, values.probabilities)), y);
+        ofProbabilities = matrixProduct(y, swapped(v)).reshaped(form.scoreShape());
+    }
+    addTo(ofProbabilities, arriving.probabilities);
+    Tensor scores = ofProbabilities.isValid()
+                        ? softmaxBack(values.probabilities, ofProbabilities.contiguous(), form.keys)
+                        : Tensor::zeros(q.dtype(), form.scoreShape());
+    addTo(scores, arriving.biased);
+    gradients.scores = scores;
+    addTo(scores, arriving.capped);
+    if (form.softcap > 0) {
+        scores = capBack(values.capped, scores, form.softcap);
+    }
+    addTo(scores, arriving.raw);
+    const Tensor scaled = grouped(form, algebra::scale(scores, form.scale));
+    gradients.q = matrixProduct(scaled, k).reshaped(q.shape());
+    gradients.k = matrixProduct(swapped(scaled), grouped(form, q));
+    return gradients;
+}
+
+Tensor splitHeads(const Tensor& t, std::int64_t heads)
+{
+    const Shape& shape = t.shape();
+    return t.contiguous().reshaped({shape[0], shape[1], heads, shape[2] / heads}).permuted(kSwapHeads).contiguous();
+}
+
+Tensor joinHeads(const Tensor& t)
+{
+    const Shape& shape = t.shape();
+    return t.permuted(kSwapHeads).contiguous().reshaped({shape[0], shape[2], shape[1] * shape[3]});
+}
+
+} // namespace retro::ops

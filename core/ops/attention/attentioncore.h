@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/ops/boundoperator.h"
+
+namespace retro::ops
+{
+
+/// Extents and settings of one scaled dot-product attention.
+struct AttentionForm
+{
+    std::int64_t batch = 1;
+    std::int64_t heads = 1;    ///< of the queries; a multiple of keyHeads
+    std::int64_t keyHeads = 1; ///< of keys and values; each serves heads/keyHeads queries in a row
+    std::int64_t queries = 1;
+    std::int64_t keys = 1; ///< past ones included
+    std::int64_t width = 1;
+    std::int64_t valueWidth = 1;
+    double scale = 1;
+    double softcap = 0; ///< 0: none
+    bool isCausal = false;
+    std::int64_t past = 0; ///< keys in front of the first query's own, for the causal mask
+    double least = 0;      ///< what masked logits are set to instead of −∞; 0: −∞
+
+    [[nodiscard]] tensor::Shape scoreShape() const { return {batch, heads, queries, keys}; }
+};
+
+/// Everything that a forward pass computes.
+struct AttentionValues
+{
+    Tensor raw;           ///< scale · q·kᵀ
+    Tensor capped;        ///< after the soft cap
+    Tensor biased;        ///< after masks
+    Tensor probabilities; ///< rows that are masked everywhere are zero
+    Tensor y;             ///< batch × heads × queries × valueWidth
+};
+
+/// What is added to the logits of each query, and how many keys each image of the batch has.
+struct AttentionMask
+{
+    Tensor bias;                       ///< rank 4, broadcastable to the scores; may be invalid
+    std::vector<std::int64_t> lengths; ///< keys that count, per image; empty: all
+    bool lengthsShiftCausal = false;   ///< the causal mask ends at the last key that counts
+};
+
+/// q: batch × heads × queries × width; k, v: batch × keyHeads × keys × ….
+[[nodiscard]] AttentionValues attend(const AttentionForm& form, const Tensor& q, const Tensor& k, const Tensor& v,
+                                     const AttentionMask& mask);
+
+/// Gradients that arrive, each may be invalid: at y and at the four kinds of scores.
+struct AttentionArriving
+{
+    Tensor y;
+    Tensor raw;
+    Tensor capped;
+    Tensor biased;
+    Tensor probabilities;
+};
+struct AttentionGradients
+{
+    Tensor q;
+    Tensor k;
+    Tensor v;
+    Tensor scores; ///< with respect to the biased logits
+};
+/// Gradients by the operands and by the masked scores, of what arrives; `values` are those of attend().
+[[nodiscard]] AttentionGradients attendBack(const AttentionForm& form, const Tensor& q, const Tensor& k,
+                                            const Tensor& v, const AttentionValues& values,
+                                            const AttentionArriving& arriving);
+
+/// batch × tokens × heads·width as batch × heads × tokens × width, and back.
+[[nodiscard]] Tensor splitHeads(const Tensor& t, std::int64_t heads);
+[[nodiscard]] Tensor joinHeads(const Tensor& t);
+
+} // namespace retro::ops

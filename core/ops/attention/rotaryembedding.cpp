@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/attention/attentioncore.h"
+#include "core/ops/bind/bindcheck.h"
+#include "core/ops/bind/operatorbase.h"
+#include "core/ops/families.h"
+#include "core/ops/kernel/filled.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace retro::ops
+{
+
+namespace
+{
+
+using tensor::DType;
+using tensor::Shape;
+
+struct Rotation
+{
+    std::int64_t batch = 1;
+    std::int64_t heads = 1;
+    std::int64_t tokens = 1;
+    std::int64_t width = 1;
+    std::int64_t rotated = 1; ///< leading elements of a head that turn
+    bool isFlat = false;      ///< heads side by side: batch × tokens × heads·width
+    bool isInterleaved = false;
+    bool hasPositions = false;
+    std::int64_t rows = 1; ///< of the caches
+
+    /// Token, counted over the whole batch, of a row of batch × heads × tokens.
+    [[nodiscard]] std::int64_t tokenOf(std::int64_t row) const
+    {
+        return row / (tokens * heads) * tokens + row % tokens;
+    }
+    /// First element of that row in the operand.
+    [[nodiscard]] std::int64_t startOf(std::int64_t row) const
+    {
+        return (isFlat ? tokenOf(row) * heads + row / tokens % heads : row) * width;
+    }
+};
+
+/// Pairs of elements turned by angles that follow from the token's position: linear in operand 0.
+class RotaryEmbedding final : public Operator<Differentiable>
+{
+public:
+    RotaryEmbedding(TensorType output, Shape cache, const Rotation& rotation)
+        : Operator(std::move(output)), m_cache(std::move(cache)), m_rotation(rotation)
+    {}
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
+    {
+        return {turned(operands[0], operands, 1)};
+    }
+    [[nodiscard]] Reads savedForGradient() const override { return Reads::allOperands(); }
+    [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor> operands, std::span<const Tensor>,
+                                  std::size_t slot) const override
+    {
+        if (slot == 0) {
+            return turned(s[0], operands, -1);
+        }
+        const Tensor x = operands[0].contiguous();
+        const Tensor gradient = s[0].contiguous();
+        return accumulated(gradient.dtype(), m_cache, [&](auto* r) {
+            const auto* in = elements(x, r);
+            const auto* g = elements(gradient, r);
+            forEachPair(operands, [&](std::int64_t a, std::int64_t b, std::int64_t angle) {
+                r[angle] += slot == 1 ? g[a] * in[a] + g[b] * in[b] : g[b] * in[a] - g[a] * in[b];
+            });
+        });
+    }
+    /// The angles choose coefficients and take no relevance.
+    [[nodiscard]] double share(std::span<const std::uint8_t>, std::size_t slot) const override
+    {
+        return slot == 0 ? 1 : 0;
+    }
+
+private:
+    /// Turned forwards (sign 1) or back (−1).
+    [[nodiscard]] Tensor turned(const Tensor& t, std::span<const Tensor> operands, int sign) const
+    {
+        const Tensor x = t.contiguous();
+        const Tensor cosines = operands[1].contiguous();
+        const Tensor sines = operands[2].contiguous();
+        return filled(x.dtype(), x.shape(), [&](auto* y) {
+            using T = std::decay_t<decltype(*y)>;
+            const T* in = elements(x, y);
+            std::copy(in, in + x.size(), y);
+            forEachPair(operands, [&](std::int64_t a, std::int64_t b, std::int64_t angle) {
+                const T c = elements(cosines, y)[angle];
+                const T s = static_cast<T>(sign) * elements(sines, y)[angle];
+                y[a] = in[a] * c - in[b] * s;
+                y[b] = in[a] * s + in[b] * c;
+            });
+        });
+    }
+
+    /// Calls f(first element, second element, element of the caches) for every pair that turns.
+    template <class F>
+    void forEachPair(std::span<const Tensor> operands, const F& f) const
+    {
+        const Rotation& r = m_rotation;
+        const Tensor positions = r.hasPositions ? operands[3].to(DType::Int64).contiguous() : Tensor();
+        const auto* position = r.hasPositions ? positions.data<std::int64_t>() : nullptr;
+        for (std::int64_t row = 0; row < r.batch * r.heads * r.tokens; ++row) {
+            const std::int64_t token = r.tokenOf(row);
+            const std::int64_t line =
+                position == nullptr ? token : std::clamp<std::int64_t>(position[token], 0, r.rows - 1);
+            forEachPairOfRow(r.startOf(row), line * (r.rotated / 2), f);
+        }
+    }
+
+    template <class F>
+    void forEachPairOfRow(std::int64_t at, std::int64_t angle, const F& f) const
+    {
+        const std::int64_t half = m_rotation.rotated / 2;
+        const std::int64_t step = m_rotation.isInterleaved ? 2 : 1;
+        const std::int64_t distance = m_rotation.isInterleaved ? 1 : half;
+        for (std::int64_t i = 0; i < half; ++i) {
+            f(at + step * i, at + step * i + distance, angle + i);
+        }
+    }
+
+    Shape m_cache;
+    Rotation m_rotation;
+};
+
+/// Extents of operand 0.
+base::Result<Rotation> headsOf(const BindContext& context)
+{
+    const Shape& x = firstType(context).shape;
+    Rotation r;
+    if (x.size() == 4) {
+        r.batch = x[0];
+        r.heads = x[1];
+        r.tokens = x[2];
+        r.width = x[3];
+        return r;
+    }
+    r.isFlat = true;
+    r.heads = context.intAttribute("num_heads", 0);
+    if (x.size() != 3 || r.heads < 1 || x[2] % r.heads != 0) {
+        return context.error("batch × heads × tokens × width, or batch × tokens × hidden with a num_heads that divides "
+                             "it, is needed");
+    }
+    r.batch = x[0];
+    r.tokens = x[1];
+    r.width = x[2] / r.heads;
+    return r;
+}
+
+base::Result<Rotation> rotationOf(const BindContext& context)
+{
+    RETRO_TRY(Rotation r, headsOf(context));
+    r.isInterleaved = context.intAttribute("interleaved", 0) != 0;
+    r.hasPositions = context.present(3);
+    r.rotated = context.intAttribute("rotary_embedding_dim", 0);
+    r.rotated = r.rotated == 0 ? r.width : r.rotated;
+    if (r.rotated < 2 || r.rotated % 2 != 0 || r.rotated > r.width) {
+        return context.error(fmt::format("{} elements of a head of {} cannot turn in pairs", r.rotated, r.width));
+    }
+    const Shape& cache = context.operandTypes[1].shape;
+    r.rows = cache.empty() ? 0 : cache[0];
+    const Shape wanted = r.hasPositions ? Shape{r.rows, r.rotated / 2} : Shape{r.batch, r.tokens, r.rotated / 2};
+    if (cache != wanted || context.operandTypes[2].shape != wanted || r.rows == 0) {
+        return context.error(fmt::format("cos_cache and sin_cache must have the shape [{}]", tensor::toText(wanted)));
+    }
+    return r;
+}
+
+BoundResult bindRotaryEmbedding(const BindContext& context)
+{
+    RETRO_CHECK(expect(context, {.least = 3,
+                                 .most = 4,
+                                 .attributes = {{"interleaved", AttributeKind::Int},
+                                                {"num_heads", AttributeKind::Int},
+                                                {"rotary_embedding_dim", AttributeKind::Int}}}));
+    const TensorType& x = firstType(context);
+    if (!tensor::isFloating(x.dtype) || context.operandTypes[1].dtype != x.dtype ||
+        context.operandTypes[2].dtype != x.dtype) {
+        return context.error("operand and caches must be floating and of one type");
+    }
+    RETRO_TRY(const Rotation rotation, rotationOf(context));
+    if (rotation.hasPositions && context.operandTypes[3].shape != Shape{rotation.batch, rotation.tokens}) {
+        return context.error(
+            fmt::format("position_ids must have the shape [{} × {}]", rotation.batch, rotation.tokens));
+    }
+    return bound<RotaryEmbedding>(x, context.operandTypes[1].shape, rotation);
+}
+
+} // namespace
+
+std::span<const OperatorDeclaration> rotaryEmbeddingDeclarations()
+{
+    static constexpr std::array kDeclarations{
+        OperatorDeclaration{"", "RotaryEmbedding", 23, 0, "function", true, bindRotaryEmbedding},
+    };
+    return kDeclarations;
+}
+
+} // namespace retro::ops

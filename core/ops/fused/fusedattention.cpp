@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/algebra.h"
+#include "core/ops/attention/attentioncore.h"
+#include "core/ops/bind/bindcheck.h"
+#include "core/ops/bind/operatorbase.h"
+#include "core/ops/families.h"
+#include "core/ops/kernel/filled.h"
+#include "core/ops/kernel/matrixproduct.h"
+#include "core/ops/kernel/slices.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+namespace retro::ops
+{
+
+namespace
+{
+
+using tensor::DType;
+using tensor::Shape;
+
+enum Slot : std::size_t { kInput, kWeights, kBias, kMaskIndex, kPast, kAttentionBias };
+
+struct Setting
+{
+    AttentionForm form;
+    std::int64_t hidden = 0;      ///< of queries and of keys
+    std::int64_t valueHidden = 0; ///< of values
+    double maskedValue = -10000;  ///< added where the mask is 0
+    std::vector<Shape> operands;
+};
+
+/// com.microsoft's Attention: self-attention with its projection: x·W + b is queries, keys and values side by side.
+class FusedAttention final : public Operator<Composed>
+{
+public:
+    FusedAttention(TensorType output, Setting setting) : Operator(std::move(output)), m_setting(std::move(setting)) {}
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
+    {
+        const Parts parts = partsOf(operands);
+        return {joinHeads(attend(m_setting.form, parts.q, parts.k, parts.v, parts.mask).y)};
+    }
+    [[nodiscard]] Reads savedForGradient() const override { return Reads::allOperands(); }
+    [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor> operands, std::span<const Tensor>,
+                                  std::size_t slot) const override
+    {
+        const Parts parts = partsOf(operands);
+        const AttentionValues values = attend(m_setting.form, parts.q, parts.k, parts.v, parts.mask);
+        AttentionArriving arriving;
+        arriving.y = splitHeads(s[0], m_setting.form.heads);
+        const AttentionGradients gradients = attendBack(m_setting.form, parts.q, parts.k, parts.v, values, arriving);
+        if (slot == kAttentionBias) {
+            return algebra::reduceTo(gradients.scores, m_setting.operands[slot]);
+        }
+        const std::array projected{joinHeads(gradients.q), joinHeads(gradients.k), joinHeads(gradients.v)};
+        const std::array extents{m_setting.hidden, m_setting.hidden, m_setting.valueHidden};
+        const std::int64_t width = 2 * m_setting.hidden + m_setting.valueHidden;
+        const Tensor whole =
+            joined({s[0].dtype(), {m_setting.form.batch, m_setting.form.queries, width}}, projected, extents, 2)
+                .contiguous();
+        return throughProjection(whole, operands, slot, width);
+    }
+
+private:
+    struct Parts
+    {
+        Tensor q;
+        Tensor k;
+        Tensor v;
+        AttentionMask mask;
+    };
+
+    [[nodiscard]] Tensor throughProjection(const Tensor& whole, std::span<const Tensor> operands, std::size_t slot,
+                                           std::int64_t width) const
+    {
+        const Tensor rows = whole.reshaped({m_setting.form.batch * m_setting.form.queries, width});
+        if (slot == kBias) {
+            return algebra::reduceTo(rows, {width});
+        }
+        if (slot == kInput) {
+            return matrixProduct(rows, swapped(operands[kWeights])).reshaped(m_setting.operands[kInput]);
+        }
+        const Shape flat{rows.shape()[0], m_setting.operands[kInput][2]};
+        return matrixProduct(swapped(operands[kInput].contiguous().reshaped(flat)), rows);
+    }
+
+    [[nodiscard]] Parts partsOf(std::span<const Tensor> operands) const
+    {
+        Tensor projected = matrixProduct(operands[kInput], operands[kWeights]);
+        if (operands.size() > kBias && operands[kBias].isValid()) {
+            projected = algebra::addBroadcast(projected, operands[kBias]);
+        }
+        const std::int64_t heads = m_setting.form.heads;
+        Parts parts;
+        parts.q = splitHeads(slice(projected, 2, 0, m_setting.hidden), heads);
+        parts.k = splitHeads(slice(projected, 2, m_setting.hidden, m_setting.hidden), heads);
+        parts.v = splitHeads(slice(projected, 2, 2 * m_setting.hidden, m_setting.valueHidden), heads);
+        takeMask(operands, parts.mask);
+        return parts;
+    }
+
+    void takeMask(std::span<const Tensor> operands, AttentionMask& mask) const
+    {
+        if (operands.size() > kMaskIndex && operands[kMaskIndex].isValid()) {
+            const Tensor given = operands[kMaskIndex].to(DType::Int64).contiguous();
+            if (given.rank() == 1) {
+                mask.lengths.assign(given.span<std::int64_t>().begin(), given.span<std::int64_t>().end());
+            } else {
+                mask.bias = biasOf(given);
+            }
+        }
+        if (operands.size() > kAttentionBias && operands[kAttentionBias].isValid()) {
+            const Tensor& bias = operands[kAttentionBias];
+            const Tensor wide = algebra::broadcastTo(bias, m_setting.form.scoreShape());
+            mask.bias = mask.bias.isValid() ? algebra::addBroadcast(wide, mask.bias) : wide;
+        }
+    }
+
+    /// 0 where the mask is not 0, else the masked value; batch × 1 × (1 or queries) × keys.
+    [[nodiscard]] Tensor biasOf(const Tensor& given) const
+    {
+        const Shape& own = given.shape();
+        const Shape shape = own.size() == 2 ? Shape{own[0], 1, 1, own[1]} : Shape{own[0], 1, own[1], own[2]};
+        return filled(m_outputTypes[0].dtype, shape, [&](auto* out) {
+            using T = std::decay_t<decltype(*out)>;
+            const auto values = given.span<std::int64_t>();
+            for (std::size_t i = 0; i < values.size(); ++i) {
+                out[i] = values[i] != 0 ? T{0} : static_cast<T>(m_setting.maskedValue);
+            }
+        });
+    }
+
+    Setting m_setting;
+};
+
+base::Result<void> expectFusedAttention(const BindContext& context)
+{
+    RETRO_CHECK(expect(context, {.least = 2,
+                                 .most = 6,
+                                 .outputs = 1,
+                                 .attributes = {{"num_heads", AttributeKind::Int},
+                                                {"unidirectional", AttributeKind::Int},
+                                                {"scale", AttributeKind::Float},
+                                                {"mask_filter_value", AttributeKind::Float},
+                                                {"do_rotary", AttributeKind::Int},
+                                                {"qkv_hidden_sizes", AttributeKind::Ints}}}));
+    if (context.present(kPast) || context.intAttribute("do_rotary", 0) != 0) {
+        return context.error("a past state or do_rotary is not supported; export the model without a cache");
+    }
+    const Shape& x = firstType(context).shape;
+    const Shape& w = context.operandTypes[kWeights].shape;
+    if (!tensor::isFloating(firstType(context).dtype) || x.size() != 3 || w.size() != 2 || w[0] != x[2]) {
+        return context.error("a floating operand batch × tokens × inputs and weights inputs × (queries, keys, values) "
+                             "are needed");
+    }
+    return {};
+}
+
+base::Result<void> expectMaskIndex(const BindContext& context, const AttentionForm& form)
+{
+    if (!context.present(kMaskIndex)) {
+        return {};
+    }
+    const TensorType& mask = context.operandTypes[kMaskIndex];
+    const std::array known{Shape{form.batch}, Shape{form.batch, form.keys}, Shape{form.batch, form.queries, form.keys}};
+    if (tensor::isFloating(mask.dtype) || std::find(known.begin(), known.end(), mask.shape) == known.end()) {
+        return context.error("mask_index must hold integers: a length per image, batch × tokens or batch × tokens × "
+                             "tokens");
+    }
+    return {};
+}
+
+base::Result<Setting> settingOf(const BindContext& context)
+{
+    const Shape& x = firstType(context).shape;
+    const std::int64_t width = context.operandTypes[kWeights].shape[1];
+    const auto sizes = context.intsAttribute("qkv_hidden_sizes", {width / 3, width / 3, width - 2 * (width / 3)});
+    const std::int64_t heads = context.intAttribute("num_heads", 0);
+    const bool fits = sizes.size() == 3 && sizes[0] == sizes[1] && sizes[0] + sizes[1] + sizes[2] == width &&
+                      heads > 0 && sizes[0] > 0 && sizes[0] % heads == 0 && sizes[2] % heads == 0;
+    if (!fits) {
+        return context.error(
+            fmt::format("{} columns of weights do not split into queries, keys and values of {} heads", width, heads));
+    }
+    if (context.present(kBias) && context.operandTypes[kBias].shape != Shape{width}) {
+        return context.error(fmt::format("the bias must have the shape [{}]", width));
+    }
+    Setting setting;
+    setting.form = {x[0], heads, heads, x[1], x[1], sizes[0] / heads, sizes[2] / heads};
+    const double scale = context.floatAttribute("scale", 0);
+    setting.form.scale = scale == 0 ? 1 / std::sqrt(static_cast<double>(setting.form.width)) : scale;
+    setting.form.isCausal = context.intAttribute("unidirectional", 0) != 0;
+    setting.maskedValue = context.floatAttribute("mask_filter_value", -10000);
+    setting.form.least = setting.maskedValue;
+    setting.hidden = sizes[0];
+    setting.valueHidden = sizes[2];
+    RETRO_CHECK(expectMaskIndex(context, setting.form));
+    for (const TensorType& type : context.operandTypes) {
+        setting.operands.push_back(type.shape);
+    }
+    return setting;
+}
+
+BoundResult bindFusedAttention(const BindContext& context)
+{
+    RETRO_CHECK(expectFusedAttention(context));
+    RETRO_TRY(Setting setting, settingOf(context));
+    if (context.present(kAttentionBias)) {
+        RETRO_TRY(const Shape shape,
+                  broadcastShape(context, setting.form.scoreShape(), context.operandTypes[kAttentionBias].shape));
+        if (shape != setting.form.scoreShape()) {
+            return context.error("attention_bias does not broadcast to the scores");
+        }
+    }
+    Shape shape{setting.form.batch, setting.form.queries, setting.valueHidden};
+    RETRO_CHECK(expectSize(context, setting.form.scoreShape()));
+    return bound<FusedAttention>(TensorType{firstType(context).dtype, std::move(shape)}, std::move(setting));
+}
+
+} // namespace
+
+std::span<const OperatorDeclaration> fusedAttentionDeclarations()
+{
+    static constexpr std::array kDeclarations{
+        OperatorDeclaration{"com.microsoft", "Attention", 1, 0, "composed", true, bindFusedAttention},
+    };
+    return kDeclarations;
+}
+
+} // namespace retro::ops

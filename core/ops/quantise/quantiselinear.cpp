@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/bind/bindcheck.h"
+#include "core/ops/bind/operatorbase.h"
+#include "core/ops/families.h"
+#include "core/ops/kernel/filled.h"
+#include "core/ops/quantise/integers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+namespace retro::ops
+{
+
+namespace
+{
+
+using tensor::DType;
+using tensor::Shape;
+
+/// Which scale belongs to which element: the operand as outer × extent × inner around the axis, `block` elements of the
+/// axis to a scale.
+struct ScaleLayout
+{
+    std::int64_t outer = 1;
+    std::int64_t extent = 1;
+    std::int64_t inner = 1;
+    std::int64_t block = 1;
+    bool isBlocked = false;  ///< a scale per block and per element of the other axes
+    bool isPerTensor = true; ///< one scale for all
+
+    /// Calls f(element, scale) for all elements in row-major order.
+    template <class F>
+    void forEach(const F& f) const
+    {
+        const std::int64_t size = outer * extent * inner;
+        for (std::int64_t at = 0; at < size; ++at) {
+            f(at, isPerTensor ? 0 : scaleOf(at / (extent * inner), at / inner % extent, at % inner));
+        }
+    }
+
+private:
+    [[nodiscard]] std::int64_t scaleOf(std::int64_t o, std::int64_t e, std::int64_t i) const
+    {
+        return isBlocked ? (o * ((extent + block - 1) / block) + e / block) * inner + i : e;
+    }
+};
+
+ScaleLayout around(const Shape& shape, std::size_t axis)
+{
+    const auto at = shape.begin() + static_cast<std::ptrdiff_t>(axis);
+    ScaleLayout layout;
+    layout.outer = tensor::elementCount({shape.begin(), at});
+    layout.extent = *at;
+    layout.inner = tensor::elementCount({at + 1, shape.end()});
+    layout.isPerTensor = false;
+    return layout;
+}
+
+base::Result<ScaleLayout> blockedLayout(const BindContext& context, ScaleLayout layout, std::size_t axis,
+                                        std::int64_t block)
+{
+    Shape wanted = firstType(context).shape;
+    wanted[axis] = (wanted[axis] + block - 1) / block;
+    if (context.operandTypes[1].shape != wanted) {
+        return context.error(
+            fmt::format("with block_size {} the scale must have the shape [{}]", block, tensor::toText(wanted)));
+    }
+    layout.block = block;
+    layout.isBlocked = true;
+    return layout;
+}
+
+/// One scale for the tensor, one per element of the axis, or one per block.
+base::Result<ScaleLayout> layoutOf(const BindContext& context)
+{
+    const Shape& x = firstType(context).shape;
+    const Shape& scale = context.operandTypes[1].shape;
+    const bool isOne = tensor::elementCount(scale) == 1 && scale.size() <= 1;
+    const std::int64_t block = context.intAttribute("block_size", 0);
+    if (block < 0) {
+        return context.error(fmt::format("block_size is {}, but must not be negative", block));
+    }
+    if (isOne && block == 0) {
+        ScaleLayout all;
+        all.inner = tensor::elementCount(x);
+        return all;
+    }
+    RETRO_TRY(const std::size_t axis, axisWithin(context, context.intAttribute("axis", 1), x.size()));
+    const ScaleLayout layout = around(x, axis);
+    if (block > 0) {
+        return blockedLayout(context, layout, axis, block);
+    }
+    if (scale != Shape{layout.extent}) {
+        return context.error(fmt::format("the scale must be one number or have the shape [{}]", layout.extent));
+    }
+    return layout;
+}
+
+base::Result<void> expectScales(const BindContext& context)
+{
+    RETRO_CHECK(expect(context, {.least = 2,
+                                 .most = 3,
+                                 .attributes = {{"axis", AttributeKind::Int},
+                                                {"block_size", AttributeKind::Int},
+                                                {"output_dtype", AttributeKind::Int},
+                                                {"saturate", AttributeKind::Int}}}));
+    if (!tensor::isFloating(context.operandTypes[1].dtype)) {
+        return context.error("the scale (operand 1) must be floating");
+    }
+    if (context.present(2) && context.operandTypes[2].shape != context.operandTypes[1].shape) {
+        return context.error("scale and zero point (operands 1 and 2) must have one shape");
+    }
+    return {};
+}
+
+/// y = saturate(round(x / scale) + zero point), halves rounded to even.
+class QuantizeLinear final : public BoundOperator
+{
+public:
+    QuantizeLinear(TensorType output, ScaleLayout layout) : m_layout(layout) { m_outputTypes = {std::move(output)}; }
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
+    {
+        const DType type = m_outputTypes[0].dtype;
+        const auto [least, most] = limitsOf(type);
+        const Tensor scale = operands[1].contiguous();
+        const Tensor x = operands[0].to(scale.dtype()).contiguous();
+        const Tensor zero = zeroPoints(operands, 2, scale);
+        const Tensor values = filled(scale.dtype(), x.shape(), [&, low = least, high = most](auto* y) {
+            const auto* in = elements(x, y);
+            const auto* step = elements(scale, y);
+            const double* shift = zero.data<double>();
+            m_layout.forEach([&](std::int64_t i, std::int64_t at) {
+                const double rounded = std::nearbyint(static_cast<double>(in[i] / step[at])) + shift[at];
+                y[i] = static_cast<std::decay_t<decltype(*y)>>(std::clamp(rounded, low, high));
+            });
+        });
+        return {values.to(type)};
+    }
+    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
+    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
+
+private:
+    ScaleLayout m_layout;
+};
+
+/// The type that a quantised result has: that of the zero point, else output_dtype, else uint8.
+base::Result<DType> quantisedType(const BindContext& context)
+{
+    static constexpr std::array<std::pair<std::int64_t, DType>, 4> kByNumber{
+        {{2, DType::UInt8}, {3, DType::Int8}, {4, DType::UInt16}, {5, DType::Int16}}};
+    if (context.present(2)) {
+        const DType type = context.operandTypes[2].dtype;
+        if (isQuantised(type)) {
+            return type;
+        }
+        return context.error(
+            fmt::format("the zero point is {}, but must be int8, uint8, int16 or uint16", tensor::nameOf(type)));
+    }
+    const std::int64_t number = context.intAttribute("output_dtype", 2);
+    for (const auto& [known, type] : kByNumber) {
+        if (known == number || number == 0) {
+            return type;
+        }
+    }
+    return context.error(fmt::format("output_dtype {} is not supported; use int8, uint8, int16 or uint16", number));
+}
+
+BoundResult bindQuantizeLinear(const BindContext& context)
+{
+    RETRO_CHECK(expectScales(context));
+    const TensorType& x = firstType(context);
+    if (!tensor::isFloating(x.dtype) && x.dtype != DType::Int32) {
+        return context.error(fmt::format("operand 0 is {}, but must be floating or int32", tensor::nameOf(x.dtype)));
+    }
+    RETRO_TRY(const DType type, quantisedType(context));
+    RETRO_TRY(const ScaleLayout layout, layoutOf(context));
+    return bound<QuantizeLinear>(TensorType{type, x.shape}, layout);
+}
+
+/// y = (x − zero point)·scale of integers.
+class DequantizeLinear final : public BoundOperator
+{
+public:
+    DequantizeLinear(TensorType output, ScaleLayout layout) : m_layout(layout) { m_outputTypes = {std::move(output)}; }
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
+    {
+        const Tensor scale = operands[1].contiguous();
+        const Tensor x = operands[0].to(DType::Float64).contiguous();
+        const Tensor zero = zeroPoints(operands, 2, scale);
+        return {filled(m_outputTypes[0].dtype, x.shape(), [&](auto* y) {
+            const auto* step = elements(scale, y);
+            const double* in = x.data<double>();
+            const double* shift = zero.data<double>();
+            m_layout.forEach([&](std::int64_t i, std::int64_t at) {
+                y[i] = static_cast<std::decay_t<decltype(*y)>>(in[i] - shift[at]) * step[at];
+            });
+        })};
+    }
+    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
+    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
+
+private:
+    ScaleLayout m_layout;
+};
+
+BoundResult bindDequantizeLinear(const BindContext& context)
+{
+    RETRO_CHECK(expectScales(context));
+    const TensorType& x = firstType(context);
+    if (!isQuantised(x.dtype) && x.dtype != DType::Int32) {
+        return context.error(
+            fmt::format("operand 0 is {}, but must be int8, uint8, int16, uint16 or int32", tensor::nameOf(x.dtype)));
+    }
+    RETRO_TRY(const ScaleLayout layout, layoutOf(context));
+    return bound<DequantizeLinear>(TensorType{context.operandTypes[1].dtype, x.shape}, layout);
+}
+
+/// uint8 of a floating operand, with scale and zero point from its own range (which always contains 0).
+class DynamicQuantizeLinear final : public BoundOperator
+{
+public:
+    explicit DynamicQuantizeLinear(const TensorType& x)
+    {
+        m_outputTypes = {{DType::UInt8, x.shape}, {x.dtype, {}}, {DType::UInt8, {}}};
+    }
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
+    {
+        const Tensor x = operands[0].contiguous();
+        double zero = 0;
+        Tensor scale = Tensor::zeros(x.dtype(), {});
+        const Tensor values = filled(x.dtype(), x.shape(), [&](auto* y) {
+            using T = std::decay_t<decltype(*y)>;
+            const auto in = x.span<T>();
+            const T least = std::accumulate(in.begin(), in.end(), T{0}, [](T a, T b) { return std::min(a, b); });
+            const T most = std::accumulate(in.begin(), in.end(), T{0}, [](T a, T b) { return std::max(a, b); });
+            const T step = most > least ? (most - least) / T{255} : T{1};
+            zero = std::nearbyint(static_cast<double>(-least / step));
+            scale = Tensor::scalar<T>(step);
+            for (std::size_t i = 0; i < in.size(); ++i) {
+                y[i] = static_cast<T>(std::clamp(std::nearbyint(static_cast<double>(in[i] / step)) + zero, 0.0, 255.0));
+            }
+        });
+        return {values.to(DType::UInt8), scale, Tensor::scalar<std::uint8_t>(static_cast<std::uint8_t>(zero))};
+    }
+    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
+    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
+};
+
+BoundResult bindDynamicQuantizeLinear(const BindContext& context)
+{
+    RETRO_CHECK(expect(context, {.outputs = 3, .types = OperandTypes::Floats}));
+    return bound<DynamicQuantizeLinear>(firstType(context));
+}
+
+} // namespace
+
+std::span<const OperatorDeclaration> quantiseDeclarations()
+{
+    static constexpr std::array kDeclarations{
+        OperatorDeclaration{"", "QuantizeLinear", 10, 0, "no relevance", false, bindQuantizeLinear},
+        OperatorDeclaration{"", "DequantizeLinear", 10, 0, "no relevance", false, bindDequantizeLinear},
+        OperatorDeclaration{"", "DynamicQuantizeLinear", 11, 0, "no relevance", false, bindDynamicQuantizeLinear},
+    };
+    return kDeclarations;
+}
+
+} // namespace retro::ops

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/bind/bindcheck.h"
+#include "core/ops/bind/operatorbase.h"
+#include "core/ops/families.h"
+#include "core/ops/kernel/filled.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+namespace retro::ops
+{
+
+namespace
+{
+
+using tensor::Shape;
+
+/// Elements [begin, end) of an axis.
+struct Cells
+{
+    std::int64_t begin;
+    std::int64_t end;
+};
+
+/// Bin `i` of `bins` between two corners, cut to the image.
+Cells cellsOf(double from, double to, double scale, std::int64_t i, std::int64_t bins, std::int64_t extent)
+{
+    const double first = std::round(from * scale);
+    const double length = std::max(std::round(to * scale) - first + 1, 1.0) / static_cast<double>(bins);
+    const auto cut = [extent](double v) {
+        return static_cast<std::int64_t>(std::clamp(v, 0.0, static_cast<double>(extent)));
+    };
+    return {cut(first + std::floor(static_cast<double>(i) * length)),
+            cut(first + std::ceil(static_cast<double>(i + 1) * length))};
+}
+
+/// The largest element of each bin of each region; 0 for a bin outside the image. Each result element is one operand
+/// element, which the regions (operand 1) and the values decide.
+class MaxRoiPool final : public Operator<ShapeMap>
+{
+public:
+    MaxRoiPool(TensorType output, Shape image, Shape rois, double scale)
+        : Operator(std::move(output)), m_image(std::move(image)), m_rois(std::move(rois)), m_scale(scale)
+    {}
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
+    {
+        const Tensor x = operands[0].contiguous();
+        return {accumulated(x.dtype(), m_outputTypes[0].shape, [&](auto* y) {
+            const auto* in = elements(x, y);
+            forEachWinner(in, operands[1], [&](std::int64_t bin, std::int64_t winner) { y[bin] = in[winner]; });
+        })};
+    }
+    [[nodiscard]] Reads savedForGradient() const override { return {Reads::bit(0) | Reads::bit(1), 0}; }
+    [[nodiscard]] bool isSteered() const override { return true; }
+    [[nodiscard]] Tensor carryBack(std::span<const Tensor>, std::size_t slot) const override
+    {
+        return Tensor::zeros(m_outputTypes[0].dtype, slot == 0 ? m_image : m_rois); // never asked: it is steered
+    }
+    [[nodiscard]] Tensor carryBack(std::span<const Tensor> perOutput, std::span<const Tensor> operands,
+                                   std::size_t slot) const override
+    {
+        const Tensor relevance = perOutput[0].contiguous();
+        if (slot != 0) {
+            return Tensor::zeros(relevance.dtype(), m_rois);
+        }
+        const Tensor x = operands[0].contiguous();
+        return accumulated(relevance.dtype(), m_image, [&](auto* r) {
+            const auto* from = elements(relevance, r);
+            forEachWinner(elements(x, r), operands[1],
+                          [&](std::int64_t bin, std::int64_t winner) { r[winner] += from[bin]; });
+        });
+    }
+
+private:
+    /// Calls f(element of the result, element of the operand) for every bin that is not empty.
+    template <class T, class F>
+    void forEachWinner(const T* x, const Tensor& regions, const F& f) const
+    {
+        const Tensor rois = regions.to(tensor::DType::Float64).contiguous();
+        const Shape& out = m_outputTypes[0].shape;
+        for (std::int64_t bin = 0; bin < tensor::elementCount(out); ++bin) {
+            const std::int64_t n = bin / (out[1] * out[2] * out[3]);
+            const double* roi = rois.data<double>() + 5 * n;
+            const auto image = static_cast<std::int64_t>(std::clamp(roi[0], 0.0, static_cast<double>(m_image[0] - 1)));
+            const std::int64_t plane =
+                (image * m_image[1] + bin / (out[2] * out[3]) % out[1]) * m_image[2] * m_image[3];
+            const Cells rows = cellsOf(roi[2], roi[4], m_scale, bin / out[3] % out[2], out[2], m_image[2]);
+            const Cells columns = cellsOf(roi[1], roi[3], m_scale, bin % out[3], out[3], m_image[3]);
+            const std::int64_t winner = winnerIn(x, plane, rows, columns);
+            if (winner >= 0) {
+                f(bin, winner);
+            }
+        }
+    }
+
+    /// The first largest element of a bin; −1 when it is empty.
+    template <class T>
+    [[nodiscard]] std::int64_t winnerIn(const T* x, std::int64_t plane, const Cells& rows, const Cells& columns) const
+    {
+        std::int64_t winner = -1;
+        for (std::int64_t i = rows.begin; i < rows.end; ++i) {
+            for (std::int64_t j = columns.begin; j < columns.end; ++j) {
+                const std::int64_t at = plane + i * m_image[3] + j;
+                winner = winner < 0 || x[at] > x[winner] ? at : winner;
+            }
+        }
+        return winner;
+    }
+
+    Shape m_image;
+    Shape m_rois;
+    double m_scale;
+};
+
+BoundResult bindMaxRoiPool(const BindContext& context)
+{
+    RETRO_CHECK(expect(
+        context, {.least = 2,
+                  .most = 2,
+                  .types = OperandTypes::Floats,
+                  .attributes = {{"pooled_shape", AttributeKind::Ints}, {"spatial_scale", AttributeKind::Float}}}));
+    const Shape& x = firstType(context).shape;
+    const Shape& rois = context.operandTypes[1].shape;
+    const auto pooled = context.intsAttribute("pooled_shape", {});
+    if (x.size() != 4 || x[0] == 0 || rois.size() != 2 || rois[1] != 5 || pooled.size() != 2 || pooled[0] < 1 ||
+        pooled[1] < 1) {
+        return context.error("an image batch × channels × height × width, regions n × 5 and a pooled_shape of two "
+                             "positive entries are needed");
+    }
+    Shape shape{rois[0], x[1], pooled[0], pooled[1]};
+    RETRO_CHECK(expectSize(context, shape));
+    return bound<MaxRoiPool>(TensorType{firstType(context).dtype, std::move(shape)}, x, rois,
+                             context.floatAttribute("spatial_scale", 1));
+}
+
+} // namespace
+
+std::span<const OperatorDeclaration> maxRoiPoolDeclarations()
+{
+    static constexpr std::array kDeclarations{
+        OperatorDeclaration{"", "MaxRoiPool", 1, 0, "shape map", true, bindMaxRoiPool},
+    };
+    return kDeclarations;
+}
+
+} // namespace retro::ops

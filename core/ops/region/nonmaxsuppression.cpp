@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/bind/bindcheck.h"
+#include "core/ops/bind/operatorbase.h"
+#include "core/ops/families.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
+
+namespace retro::ops
+{
+
+namespace
+{
+
+using tensor::DType;
+using tensor::Shape;
+
+struct Suppression
+{
+    std::int64_t most = 0; ///< boxes per class
+    double overlap = 0;    ///< a box that overlaps a chosen one by more is dropped
+    double score = -std::numeric_limits<double>::infinity();
+    bool isCentred = false; ///< boxes are centre and extent, not two corners
+};
+
+struct Box
+{
+    double top;
+    double left;
+    double bottom;
+    double right;
+
+    [[nodiscard]] double area() const { return (bottom - top) * (right - left); }
+};
+
+Box boxOf(const double* b, bool isCentred)
+{
+    if (isCentred) { // x, y, width, height
+        return {b[1] - b[3] / 2, b[0] - b[2] / 2, b[1] + b[3] / 2, b[0] + b[2] / 2};
+    }
+    return {std::min(b[0], b[2]), std::min(b[1], b[3]), std::max(b[0], b[2]), std::max(b[1], b[3])};
+}
+
+/// Intersection over union.
+double overlapOf(const Box& a, const Box& b)
+{
+    const double height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top);
+    const double width = std::min(a.right, b.right) - std::max(a.left, b.left);
+    if (height <= 0 || width <= 0) {
+        return 0;
+    }
+    return height * width / (a.area() + b.area() - height * width);
+}
+
+/// Boxes of one class, best first; of equal scores the first.
+std::vector<std::int64_t> chosen(const double* boxes, const double* scores, std::int64_t count,
+                                 const Suppression& settings)
+{
+    std::vector<std::int64_t> order(static_cast<std::size_t>(count));
+    std::iota(order.begin(), order.end(), std::int64_t{0});
+    std::erase_if(order, [&](std::int64_t i) { return !(scores[i] > settings.score); });
+    std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return scores[a] > scores[b]; });
+    std::vector<std::int64_t> kept;
+    for (const std::int64_t candidate : order) {
+        if (static_cast<std::int64_t>(kept.size()) >= settings.most) {
+            break;
+        }
+        const Box box = boxOf(boxes + 4 * candidate, settings.isCentred);
+        const bool isDropped = std::any_of(kept.begin(), kept.end(), [&](std::int64_t i) {
+            return overlapOf(box, boxOf(boxes + 4 * i, settings.isCentred)) > settings.overlap;
+        });
+        if (!isDropped) {
+            kept.push_back(candidate);
+        }
+    }
+    return kept;
+}
+
+/// (batch, class, box) of every chosen box.
+Tensor suppressed(const Tensor& boxes, const Tensor& scores, const Suppression& settings)
+{
+    const Tensor plainBoxes = boxes.to(DType::Float64).contiguous();
+    const Tensor plainScores = scores.to(DType::Float64).contiguous();
+    const std::int64_t classes = scores.shape()[1];
+    const std::int64_t count = boxes.shape()[1];
+    std::vector<std::int64_t> rows;
+    for (std::int64_t line = 0; line < scores.shape()[0] * classes; ++line) {
+        const std::int64_t image = line / classes;
+        for (const std::int64_t box : chosen(plainBoxes.data<double>() + image * count * 4,
+                                             plainScores.data<double>() + line * count, count, settings)) {
+            rows.insert(rows.end(), {image, line % classes, box});
+        }
+    }
+    return Tensor::of<std::int64_t>({static_cast<std::int64_t>(rows.size() / 3), 3}, rows);
+}
+
+/// The number of rows depends on the data: the operator is bound to the boxes and scores that it was counted with.
+class NonMaxSuppression final : public BoundOperator
+{
+public:
+    NonMaxSuppression(TensorType output, const Suppression& settings) : m_settings(settings)
+    {
+        m_outputTypes = {std::move(output)};
+    }
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
+    {
+        return {suppressed(operands[0], operands[1], m_settings)};
+    }
+    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
+    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
+
+private:
+    Suppression m_settings;
+};
+
+base::Result<double> knownNumber(const BindContext& context, std::size_t slot, double fallback)
+{
+    if (!context.present(slot)) {
+        return fallback;
+    }
+    RETRO_TRY(const Tensor value, context.known(slot));
+    if (value.size() != 1) {
+        return context.error(fmt::format("operand {} must be one number", slot));
+    }
+    return value.at(0);
+}
+
+base::Result<Suppression> settingsOf(const BindContext& context)
+{
+    Suppression settings;
+    RETRO_TRY(const double most, knownNumber(context, 2, 0));
+    settings.most = static_cast<std::int64_t>(std::clamp(most, 0.0, 1e9));
+    RETRO_TRY(settings.overlap, knownNumber(context, 3, 0));
+    RETRO_TRY(settings.score, knownNumber(context, 4, settings.score));
+    settings.isCentred = context.intAttribute("center_point_box", 0) != 0;
+    return settings;
+}
+
+BoundResult bindNonMaxSuppression(const BindContext& context)
+{
+    RETRO_CHECK(expect(context, {.least = 2, .most = 5, .attributes = {{"center_point_box", AttributeKind::Int}}}));
+    const Shape& boxes = context.operandTypes[0].shape;
+    const Shape& scores = context.operandTypes[1].shape;
+    const bool isFloat =
+        tensor::isFloating(context.operandTypes[0].dtype) && tensor::isFloating(context.operandTypes[1].dtype);
+    if (!isFloat || boxes.size() != 3 || boxes[2] != 4 || scores.size() != 3 || scores[0] != boxes[0] ||
+        scores[2] != boxes[1]) {
+        return context.error("floating boxes batch × n × 4 and scores batch × classes × n are needed");
+    }
+    RETRO_TRY(const Suppression settings, settingsOf(context));
+    RETRO_TRY(const Tensor knownBoxes, context.known(0));
+    RETRO_TRY(const Tensor knownScores, context.known(1));
+    return bound<NonMaxSuppression>(TensorType{DType::Int64, suppressed(knownBoxes, knownScores, settings).shape()},
+                                    settings);
+}
+
+} // namespace
+
+std::span<const OperatorDeclaration> nonMaxSuppressionDeclarations()
+{
+    static constexpr std::array kDeclarations{
+        OperatorDeclaration{"", "NonMaxSuppression", 10, 0, "no relevance", false, bindNonMaxSuppression},
+    };
+    return kDeclarations;
+}
+
+} // namespace retro::ops

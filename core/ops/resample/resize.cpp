@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/algebra.h"
+#include "core/ops/bind/bindcheck.h"
+#include "core/ops/bind/operatorbase.h"
+#include "core/ops/families.h"
+#include "core/ops/kernel/filled.h"
+#include "core/ops/resample/axisresampling.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+namespace retro::ops
+{
+
+namespace
+{
+
+using tensor::DType;
+using tensor::Shape;
+
+/// Resampling axis by axis: linear in operand 0.
+class Resize final : public Operator<Differentiable>
+{
+public:
+    Resize(TensorType output, std::vector<AxisWeights> weights, double outsideValue)
+        : Operator(std::move(output)), m_weights(std::move(weights)), m_outsideValue(outsideValue)
+    {
+        for (const AxisWeights& axis : m_weights) {
+            m_hasOutside =
+                m_hasOutside || std::find(axis.isOutside.begin(), axis.isOutside.end(), true) != axis.isOutside.end();
+        }
+    }
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
+    {
+        const DType type = m_outputTypes[0].dtype;
+        Tensor t = type == DType::Float32 ? operands[0] : operands[0].to(DType::Float64);
+        for (std::size_t axis = 0; axis < m_weights.size(); ++axis) {
+            t = m_weights[axis].isIdentity() ? t : resample(t, axis, m_weights[axis]);
+        }
+        return {(m_hasOutside ? replacedOutside(t, m_outsideValue) : t).to(type)};
+    }
+    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
+    [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor>, std::span<const Tensor>,
+                                  std::size_t) const override
+    {
+        Tensor t = m_hasOutside ? replacedOutside(s[0], 0) : s[0];
+        for (std::size_t axis = m_weights.size(); axis-- > 0;) {
+            t = m_weights[axis].isIdentity() ? t : resampleBack(t, axis, m_weights[axis]);
+        }
+        return t;
+    }
+
+private:
+    /// Elements that lie outside the operand along any axis replaced by `value`.
+    [[nodiscard]] Tensor replacedOutside(const Tensor& t, double value) const
+    {
+        const Tensor x = t.contiguous();
+        const Shape strides = tensor::rowMajorStrides(x.shape());
+        return filled(x.dtype(), x.shape(), [&](auto* y) {
+            using T = std::decay_t<decltype(*y)>;
+            const auto in = x.span<T>();
+            for (std::size_t i = 0; i < in.size(); ++i) {
+                y[i] = isOutside(static_cast<std::int64_t>(i), strides) ? static_cast<T>(value) : in[i];
+            }
+        });
+    }
+    [[nodiscard]] bool isOutside(std::int64_t element, const Shape& strides) const
+    {
+        bool outside = false;
+        for (std::size_t axis = 0; axis < strides.size(); ++axis) {
+            outside = outside || m_weights[axis].isOutside[static_cast<std::size_t>(element / strides[axis])];
+            element %= strides[axis];
+        }
+        return outside;
+    }
+
+    std::vector<AxisWeights> m_weights; // per axis
+    double m_outsideValue;
+    bool m_hasOutside = false;
+};
+
+template <class E>
+using Choices = std::initializer_list<std::pair<std::string_view, E>>;
+
+/// The value of a text attribute among those known.
+template <class E>
+base::Result<E> choice(const BindContext& context, std::string_view name, std::string_view fallback, Choices<E> choices)
+{
+    RETRO_CHECK(expectAttributes(context, {{name, AttributeKind::Text}}));
+    const std::string text = context.textAttribute(name, std::string(fallback));
+    for (const auto& [known, value] : choices) {
+        if (known == text) {
+            return value;
+        }
+    }
+    return context.error(fmt::format("{} '{}' is unknown", name, text));
+}
+
+base::Result<Interpolation> interpolationOf(const BindContext& context)
+{
+    return choice<Interpolation>(context, "mode", "nearest",
+                                 {{"nearest", Interpolation::Nearest},
+                                  {"linear", Interpolation::Linear},
+                                  {"bilinear", Interpolation::Linear},
+                                  {"cubic", Interpolation::Cubic}});
+}
+
+base::Result<ResampleMode> modeOf(const BindContext& context)
+{
+    ResampleMode mode;
+    RETRO_TRY(mode.interpolation, interpolationOf(context));
+    RETRO_TRY(mode.coordinates, choice<CoordinateMode>(context, "coordinate_transformation_mode", "half_pixel",
+                                                       {{"half_pixel", CoordinateMode::HalfPixel},
+                                                        {"half_pixel_symmetric", CoordinateMode::HalfPixelSymmetric},
+                                                        {"pytorch_half_pixel", CoordinateMode::PytorchHalfPixel},
+                                                        {"align_corners", CoordinateMode::AlignCorners},
+                                                        {"asymmetric", CoordinateMode::Asymmetric},
+                                                        {"tf_half_pixel_for_nn", CoordinateMode::TfHalfPixelForNn},
+                                                        {"tf_crop_and_resize", CoordinateMode::TfCropAndResize}}));
+    RETRO_TRY(mode.nearest, choice<NearestMode>(context, "nearest_mode", "round_prefer_floor",
+                                                {{"round_prefer_floor", NearestMode::RoundPreferFloor},
+                                                 {"round_prefer_ceil", NearestMode::RoundPreferCeil},
+                                                 {"floor", NearestMode::Floor},
+                                                 {"ceil", NearestMode::Ceil}}));
+    mode.cubicCoefficient = context.floatAttribute("cubic_coeff_a", -0.75);
+    mode.excludesOutside = context.intAttribute("exclude_outside", 0) != 0;
+    mode.isAntialiased = context.intAttribute("antialias", 0) != 0;
+    return mode;
+}
+
+/// Floats of an operand that must be known before the run; empty when it is absent or empty.
+base::Result<std::vector<double>> knownFloats(const BindContext& context, std::size_t slot)
+{
+    if (!context.present(slot)) {
+        return std::vector<double>{};
+    }
+    RETRO_TRY(const Tensor data, context.known(slot));
+    const Tensor wide = data.to(DType::Float64).contiguous();
+    const auto values = wide.span<double>();
+    return std::vector<double>(values.begin(), values.end());
+}
+
+/// Which axes scales, sizes and roi speak of.
+base::Result<std::vector<std::size_t>> namedAxes(const BindContext& context)
+{
+    RETRO_CHECK(expectAttributes(context, {{"axes", AttributeKind::Ints}}));
+    std::vector<std::size_t> axes;
+    const std::size_t rank = firstType(context).shape.size();
+    for (const std::int64_t axis : context.intsAttribute("axes", {})) {
+        RETRO_TRY(const std::size_t plain, axisWithin(context, axis, rank));
+        axes.push_back(plain);
+    }
+    if (axes.empty()) {
+        axes.resize(rank);
+        std::iota(axes.begin(), axes.end(), std::size_t{0});
+    }
+    return axes;
+}
+
+/// scales and sizes: one of them, an entry per named axis.
+struct Extents
+{
+    std::vector<double> scales;
+    std::vector<std::int64_t> sizes;
+};
+
+base::Result<void> expectEntries(const BindContext& context, const Extents& extents, std::size_t count)
+{
+    if (extents.scales.empty() == extents.sizes.empty()) {
+        return context.error("one of scales and sizes must be given");
+    }
+    if (extents.scales.size() + extents.sizes.size() != count) {
+        return context.error(
+            fmt::format("{} scales or sizes, but {} are needed", extents.scales.size() + extents.sizes.size(), count));
+    }
+    for (const double scale : extents.scales) {
+        if (!(scale > 0) || scale > 1e6) {
+            return context.error(fmt::format("the scale {} is not between 0 and 1e6", scale));
+        }
+    }
+    return {};
+}
+
+double roundHalfUp(double v) { return std::floor(v + 0.5); }
+
+/// Sizes made to keep the ratio of the named axes: one scale for all of them.
+void keepRatio(const std::vector<std::size_t>& axes, const Extents& extents, bool isLarger,
+               std::vector<ResampledAxis>& result)
+{
+    std::optional<double> scale;
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+        const double own = static_cast<double>(extents.sizes[i]) / static_cast<double>(result[axes[i]].from);
+        scale = isLarger ? std::max(own, scale.value_or(own)) : std::min(own, scale.value_or(own));
+    }
+    for (const std::size_t axis : axes) {
+        result[axis].scale = scale.value_or(1);
+        result[axis].to = static_cast<std::int64_t>(roundHalfUp(*scale * static_cast<double>(result[axis].from)));
+    }
+}
+
+/// Extents of all axes from scales or sizes.
+base::Result<std::vector<ResampledAxis>> resampledAxes(const BindContext& context, const std::vector<std::size_t>& axes,
+                                                       const Extents& extents)
+{
+    enum class Policy : std::uint8_t { Stretch, NotLarger, NotSmaller };
+    RETRO_CHECK(expectEntries(context, extents, axes.size()));
+    RETRO_TRY(const Policy policy, choice<Policy>(context, "keep_aspect_ratio_policy", "stretch",
+                                                  {{"stretch", Policy::Stretch},
+                                                   {"not_larger", Policy::NotLarger},
+                                                   {"not_smaller", Policy::NotSmaller}}));
+    std::vector<ResampledAxis> result;
+    for (const std::int64_t extent : firstType(context).shape) {
+        result.push_back({extent, extent});
+    }
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+        ResampledAxis& axis = result[axes[i]];
+        const auto from = static_cast<double>(axis.from);
+        axis.scale = extents.sizes.empty() ? extents.scales[i] : static_cast<double>(extents.sizes[i]) / from;
+        axis.to = extents.sizes.empty() ? static_cast<std::int64_t>(std::floor(from * axis.scale)) : extents.sizes[i];
+    }
+    if (!extents.sizes.empty() && policy != Policy::Stretch) {
+        keepRatio(axes, extents, policy == Policy::NotSmaller, result);
+    }
+    return result;
+}
+
+base::Result<void> takeRegion(const BindContext& context, const std::vector<std::size_t>& axes,
+                              std::vector<ResampledAxis>& result)
+{
+    RETRO_TRY(const auto roi, knownFloats(context, 1));
+    if (roi.size() != 2 * axes.size()) {
+        return context.error(fmt::format("roi has {} entries, but {} are needed", roi.size(), 2 * axes.size()));
+    }
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+        result[axes[i]].begin = roi[i];
+        result[axes[i]].end = roi[axes.size() + i];
+    }
+    return {};
+}
+
+BoundResult boundResize(const BindContext& context, const std::vector<ResampledAxis>& axes, const ResampleMode& mode)
+{
+    Shape shape;
+    for (const ResampledAxis& axis : axes) {
+        shape.push_back(axis.to);
+    }
+    RETRO_CHECK(expectSize(context, shape));
+    if (tensor::elementCount(shape) > 0 && tensor::elementCount(firstType(context).shape) == 0) {
+        return context.error("an operand without elements cannot be resized");
+    }
+    std::vector<AxisWeights> weights;
+    for (const ResampledAxis& axis : axes) {
+        weights.push_back(weightsOf(axis, mode));
+    }
+    return bound<Resize>(TensorType{firstType(context).dtype, std::move(shape)}, std::move(weights),
+                         context.floatAttribute("extrapolation_value", 0));
+}
+
+BoundResult bindResize(const BindContext& context)
+{
+    RETRO_CHECK(expect(context, {.least = 1,
+                                 .most = 4,
+                                 .attributes = {{"cubic_coeff_a", AttributeKind::Float},
+                                                {"exclude_outside", AttributeKind::Int},
+                                                {"antialias", AttributeKind::Int},
+                                                {"extrapolation_value", AttributeKind::Float}}}));
+    RETRO_TRY(const ResampleMode mode, modeOf(context));
+    RETRO_TRY(const auto axes, namedAxes(context));
+    Extents extents;
+    RETRO_TRY(extents.scales, knownFloats(context, 2));
+    RETRO_TRY(extents.sizes, context.constantInts(3));
+    RETRO_TRY(auto resampled, resampledAxes(context, axes, extents));
+    if (mode.coordinates == CoordinateMode::TfCropAndResize) {
+        RETRO_CHECK(takeRegion(context, axes, resampled));
+    }
+    return boundResize(context, resampled, mode);
+}
+
+/// Upsample, and Resize of opset 10: scales alone, coordinates divided by them.
+BoundResult bindByScales(const BindContext& context, std::vector<double> scales)
+{
+    ResampleMode mode;
+    RETRO_TRY(mode.interpolation, interpolationOf(context));
+    mode.coordinates = CoordinateMode::Asymmetric;
+    mode.nearest = NearestMode::Simple;
+    RETRO_TRY(const auto axes, namedAxes(context));
+    RETRO_TRY(const auto resampled, resampledAxes(context, axes, {std::move(scales), {}}));
+    return boundResize(context, resampled, mode);
+}
+
+BoundResult bindResize10(const BindContext& context)
+{
+    RETRO_CHECK(expect(context, {.least = 2, .most = 2}));
+    RETRO_TRY(auto scales, knownFloats(context, 1));
+    return bindByScales(context, std::move(scales));
+}
+
+BoundResult bindUpsample7(const BindContext& context)
+{
+    RETRO_CHECK(expect(context, {.attributes = {{"scales", AttributeKind::Floats}}}));
+    const auto found = context.node.attributes.find("scales");
+    return bindByScales(context, found == context.node.attributes.end() ? std::vector<double>{}
+                                                                        : std::get<std::vector<double>>(found->second));
+}
+
+} // namespace
+
+std::span<const OperatorDeclaration> resizeDeclarations()
+{
+    static constexpr std::array kDeclarations{
+        OperatorDeclaration{"", "Resize", 10, 10, "function", true, bindResize10},
+        OperatorDeclaration{"", "Resize", 11, 0, "function", true, bindResize},
+        OperatorDeclaration{"", "Upsample", 7, 8, "function", true, bindUpsample7},
+        OperatorDeclaration{"", "Upsample", 9, 9, "function", true, bindResize10},
+    };
+    return kDeclarations;
+}
+
+} // namespace retro::ops

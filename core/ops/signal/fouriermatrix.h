@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/tensor/tensor.h"
+
+namespace retro::ops
+{
+
+/// A discrete Fourier transform of one axis as a real matrix.
+struct FourierForm
+{
+    std::int64_t signal = 1;     ///< elements that are given
+    std::int64_t components = 1; ///< 1: real, 2: real and imaginary
+    std::int64_t length = 1;     ///< of the transform: the signal is cut or filled with zeros
+    std::int64_t bins = 1;       ///< of the result, the first ones
+    bool isInverse = false;      ///< the other sign, divided by the length
+};
+
+/// Longest transform: the matrix of a longer one would not be worth its memory.
+inline constexpr std::int64_t kMaxTransform = 8192;
+
+/// (signal·components) × (bins·2), so that rows of signals times it are rows of spectra.
+[[nodiscard]] tensor::Tensor fourierMatrix(tensor::DType type, const FourierForm& form);
+
+} // namespace retro::ops

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/bind/operatorbase.h"
+#include "core/ops/bind/windows.h"
+#include "core/ops/families.h"
+#include "core/ops/kernel/elementloop.h"
+#include "core/ops/kernel/filled.h"
+#include "core/ops/reference/pool.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+namespace retro::ops
+{
+
+namespace
+{
+
+using reference::WindowAxis;
+using tensor::Shape;
+
+/// y = (Σ |x|^p)^(1/p) over windows. Computes in channels-last order.
+class WindowNorm final : public Operator<Differentiable>
+{
+public:
+    /// The kernels see the operand as batch × channels × `axes`; the operand may have more axes.
+    WindowNorm(TensorType output, Shape operand, const std::vector<WindowAxis>& axes, double p)
+        : Operator(std::move(output)), m_operand(std::move(operand)),
+          m_shape{m_operand[0], m_operand[1], reference::threeAxes(axes)}, m_image{m_operand[0], m_operand[1]},
+          m_windows(m_image), m_p(p)
+    {
+        for (const WindowAxis& axis : axes) {
+            m_image.push_back(axis.image);
+            m_windows.push_back(axis.windows);
+        }
+    }
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
+    {
+        return {norms(operands[0]).reshaped(m_outputTypes[0].shape)};
+    }
+    [[nodiscard]] Reads savedForGradient() const override { return Reads::firstOperand(); }
+    /// g·sgn(x)·|x|^(p−1)·y^(1−p), summed over the windows that read x.
+    [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor> operands, std::span<const Tensor>,
+                                  std::size_t) const override
+    {
+        const Tensor x = channelsLast(operands[0].reshaped(m_image));
+        const Tensor y = channelsLast(norms(operands[0]));
+        const Tensor gradient = channelsLast(s[0].reshaped(m_windows));
+        tensor::TensorBuffer buffer(x.dtype(), m_image, tensor::channelsLastStrides(m_image));
+        buffer.clear();
+        visitFloat(x.dtype(), [&](auto zero) {
+            using T = decltype(zero);
+            spread(x.data<T>(), y.data<T>(), gradient.data<T>(), buffer.data<T>());
+        });
+        return std::move(buffer).freeze().reshaped(m_operand);
+    }
+
+private:
+    [[nodiscard]] Tensor norms(const Tensor& operand) const
+    {
+        const Tensor x = channelsLast(operand.reshaped(m_image));
+        tensor::TensorBuffer buffer(x.dtype(), m_windows, tensor::channelsLastStrides(m_windows));
+        visitFloat(x.dtype(), [&](auto zero) {
+            using T = decltype(zero);
+            pool(x.data<T>(), buffer.data<T>());
+        });
+        return std::move(buffer).freeze();
+    }
+
+    template <class T>
+    void pool(const T* x, T* y) const
+    {
+        reference::forEachWindow(m_shape, [&](std::int64_t, const std::vector<std::int64_t>& taps, std::int64_t imageAt,
+                                              std::int64_t windowAt, std::int64_t count) {
+            std::array<double, reference::kLanes> sum{};
+            for (const std::int64_t tap : taps) {
+                const T* in = x + imageAt + tap * m_shape.channels;
+                for (std::int64_t c = 0; c < count; ++c) {
+                    sum[static_cast<std::size_t>(c)] += std::pow(std::abs(static_cast<double>(in[c])), m_p);
+                }
+            }
+            for (std::int64_t c = 0; c < count; ++c) {
+                y[windowAt + c] = static_cast<T>(std::pow(sum[static_cast<std::size_t>(c)], 1 / m_p));
+            }
+        });
+    }
+
+    template <class T>
+    void spread(const T* x, const T* y, const T* g, T* r) const
+    {
+        reference::forEachWindow(m_shape, [&](std::int64_t, const std::vector<std::int64_t>& taps, std::int64_t imageAt,
+                                              std::int64_t windowAt, std::int64_t count) {
+            for (const std::int64_t tap : taps) {
+                const std::int64_t at = imageAt + tap * m_shape.channels;
+                for (std::int64_t c = 0; c < count; ++c) {
+                    r[at + c] +=
+                        static_cast<T>(static_cast<double>(g[windowAt + c]) * slope(x[at + c], y[windowAt + c]));
+                }
+            }
+        });
+    }
+
+    /// dy/dx; 0 for a window of zeros.
+    [[nodiscard]] double slope(double x, double y) const
+    {
+        return y == 0 ? 0 : std::copysign(std::pow(std::abs(x) / y, m_p - 1), x);
+    }
+
+    Shape m_operand;
+    reference::PoolShape m_shape;
+    Shape m_image;
+    Shape m_windows;
+    double m_p;
+};
+
+/// p, a float before opset 2.
+base::Result<double> powerOf(const BindContext& context)
+{
+    const bool isFloat = context.node.opset < 2;
+    RETRO_CHECK(expectAttributes(context, {{"p", isFloat ? AttributeKind::Float : AttributeKind::Int}}));
+    const double p = isFloat ? context.floatAttribute("p", 2) : static_cast<double>(context.intAttribute("p", 2));
+    if (!(p >= 1)) {
+        return context.error(fmt::format("p is {}, but must be at least 1", p));
+    }
+    return p;
+}
+
+BoundResult bindLpPool(const BindContext& context)
+{
+    RETRO_CHECK(
+        expect(context, {.types = OperandTypes::Floats, .attributes = {{"kernel_shape", AttributeKind::Ints}}}));
+    RETRO_TRY(const double p, powerOf(context));
+    RETRO_TRY(const auto axes, poolWindows(context));
+    RETRO_TRY(Shape shape, pooledShape(context, axes));
+    const TensorType& x = firstType(context);
+    return bound<WindowNorm>(TensorType{x.dtype, std::move(shape)}, x.shape, axes, p);
+}
+
+BoundResult bindGlobalLpPool(const BindContext& context)
+{
+    RETRO_CHECK(expect(context, {.types = OperandTypes::Floats}));
+    RETRO_TRY(const double p, powerOf(context));
+    const TensorType& x = firstType(context);
+    if (x.shape.size() < 3) {
+        return context.error("the operand needs the axes batch × channels and at least one more");
+    }
+    WindowAxis all;
+    all.image = tensor::elementCount({x.shape.begin() + 2, x.shape.end()});
+    all.kernel = all.image;
+    Shape shape(x.shape.size(), 1);
+    shape[0] = x.shape[0];
+    shape[1] = x.shape[1];
+    return bound<WindowNorm>(TensorType{x.dtype, std::move(shape)}, x.shape, std::vector{all}, p);
+}
+
+} // namespace
+
+std::span<const OperatorDeclaration> lpPoolDeclarations()
+{
+    static constexpr std::array kDeclarations{
+        OperatorDeclaration{"", "LpPool", 1, 0, "function", true, bindLpPool},
+        OperatorDeclaration{"", "GlobalLpPool", 1, 0, "function", true, bindGlobalLpPool},
+    };
+    return kDeclarations;
+}
+
+} // namespace retro::ops

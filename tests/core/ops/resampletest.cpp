@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// Resize, GridSample, RoiAlign and what else reads between elements: values and transposed maps by hand.
+#include "core/lrp/rules.h"
+#include "tests/core/ops/opcase.h"
+
+#include <QtTest>
+
+#include <set>
+
+using namespace retro::tests;
+using Ints = std::vector<std::int64_t>;
+namespace lrp = retro::lrp;
+namespace ops = retro::ops;
+
+namespace
+{
+
+QString q(std::string text) { return QString::fromStdString(std::move(text)); }
+
+/// [1 2] or longer rows resized to `size` elements.
+OpCase resized(const std::vector<double>& x, std::int64_t size, const std::string& mode, const std::string& coordinates)
+{
+    OpCase c("Resize", 19);
+    c.operand(doubles({static_cast<std::int64_t>(x.size())}, x)).absent().absent().constant(ints({size}));
+    return c.with("mode", mode).with("coordinate_transformation_mode", coordinates);
+}
+
+/// Gradient or relevance of the only output carried to operand 0.
+std::string carried(OpCase& c, const lrp::RulePointer& rule, const Tensor& r)
+{
+    const std::vector<Tensor> outputs = c.forward();
+    std::vector<std::uint8_t> tracked(c.operands().size(), 0);
+    tracked[0] = 1;
+    std::vector<ops::TensorType> types;
+    for (const Tensor& t : c.operands()) {
+        types.push_back({t.dtype(), t.shape()});
+    }
+    return textOf(rule->apply({c.op(), c.operands(), outputs, {&r, 1}, tracked, types}).front());
+}
+
+} // namespace
+
+class ResampleTest : public QObject
+{
+    Q_OBJECT
+private slots:
+    void linear()
+    {
+        QCOMPARE(q(resized({1, 2}, 4, "linear", "asymmetric").run()), "[4] 1 1.5 2 2");
+        QCOMPARE(q(resized({1, 2}, 4, "linear", "half_pixel").run()), "[4] 1 1.25 1.75 2");
+        QCOMPARE(q(resized({1, 2}, 3, "linear", "align_corners").run()), "[3] 1 1.5 2");
+        QCOMPARE(q(resized({1, 2, 6}, 1, "linear", "half_pixel").run()), "[1] 2");
+        QCOMPARE(q(resized({1, 2, 6}, 1, "linear", "pytorch_half_pixel").run()), "[1] 1");
+    }
+
+    void nearest()
+    {
+        const auto rounded = [](const char* how) {
+            return q(resized({1, 2}, 4, "nearest", "align_corners").with("nearest_mode", std::string(how)).run());
+        };
+        QCOMPARE(rounded("round_prefer_floor"), "[4] 1 1 2 2");
+        QCOMPARE(rounded("floor"), "[4] 1 1 1 2");
+        QCOMPARE(rounded("ceil"), "[4] 1 2 2 2");
+        const auto tie = [](const char* how) {
+            return q(resized({1, 2}, 4, "nearest", "asymmetric").with("nearest_mode", std::string(how)).run());
+        };
+        QCOMPARE(tie("round_prefer_floor"), "[4] 1 1 2 2");
+        QCOMPARE(tie("round_prefer_ceil"), "[4] 1 2 2 2");
+    }
+
+    void cubicKeepsAConstantAndHitsElements()
+    {
+        QCOMPARE(q(resized({3, 3, 3}, 7, "cubic", "half_pixel").run()), "[7] 3 3 3 3 3 3 3");
+        QCOMPARE(q(resized({1, 5, 2}, 5, "cubic", "align_corners").with("cubic_coeff_a", -0.5).run()),
+                 "[5] 1 3.1875 5 3.75 2");
+    }
+
+    void shrinkingWithAntialias()
+    {
+        QCOMPARE(q(resized({4, 8, 0, 4}, 2, "linear", "half_pixel").run()), "[2] 6 2");
+        QCOMPARE(q(resized({4, 8, 0, 4}, 2, "linear", "half_pixel").with("antialias", std::int64_t{1}).run()),
+                 "[2] 5 3");
+    }
+
+    void cropReadsNothingOutside()
+    {
+        OpCase c("Resize", 19);
+        c.operand(doubles({3}, {1, 2, 3})).constant(doubles({2}, {0.5, 1.5})).absent().constant(ints({3}));
+        c.with("mode", std::string("linear")).with("extrapolation_value", 9.0);
+        QCOMPARE(q(c.with("coordinate_transformation_mode", std::string("tf_crop_and_resize")).run()), "[3] 2 3 9");
+    }
+
+    void sizesThatKeepTheRatio()
+    {
+        const auto shaped = [](const char* policy) {
+            OpCase c("Resize", 19);
+            c.operand(doubles({2, 4}, {1, 1, 1, 1, 1, 1, 1, 1})).absent().absent().constant(ints({6, 8}));
+            c.with("keep_aspect_ratio_policy", std::string(policy));
+            return c.bind() ? q(retro::tensor::toText(c.op().outputTypes()[0].shape)) : q(c.error());
+        };
+        QCOMPARE(shaped("stretch"), "6 × 8");
+        QCOMPARE(shaped("not_larger"), "4 × 8");
+        QCOMPARE(shaped("not_smaller"), "6 × 12");
+    }
+
+    void upsampleByScales()
+    {
+        OpCase c = OpCase("Upsample", 9).operand(doubles({1, 2}, {1, 2})).constant(doubles({2}, {1, 2}));
+        QCOMPARE(q(c.run()), "[1 × 4] 1 1 2 2");
+        OpCase attribute = OpCase("Upsample", 7).operand(doubles({1, 2}, {1, 2}));
+        QCOMPARE(q(attribute.with("scales", std::vector<double>{2, 1}).run()), "[2 × 2] 1 2 1 2");
+        QVERIFY(q(OpCase("Upsample", 10).operand(doubles({1}, {1})).refusal()).contains("not implemented at opset 10"));
+    }
+
+    void integersAreResized()
+    {
+        OpCase c("Resize", 19);
+        c.operand(ints({1, 2})).absent().absent().constant(ints({4}));
+        QCOMPARE(q(c.run()), "[4] 1 1 2 2");
+    }
+
+    void relevanceOfARepeatedElement()
+    {
+        OpCase c = resized({4, -2}, 4, "nearest", "half_pixel");
+        QVERIFY(c.bind());
+        QCOMPARE(q(carried(c, lrp::normRule({lrp::StabiliserKind::Add, 0, true}), doubles({4}, {1, 2, 3, 4}))),
+                 "[2] 3 7");
+        QCOMPARE(q(carried(c, lrp::gradientRule(), doubles({4}, {1, 2, 3, 4}))), "[2] 3 7");
+    }
+
+    void relevanceBetweenElements()
+    {
+        OpCase c = resized({1, 3}, 3, "linear", "align_corners"); // 1 2 3
+        QVERIFY(c.bind());
+        QCOMPARE(q(carried(c, lrp::normRule({lrp::StabiliserKind::Add, 0, true}), doubles({3}, {0, 8, 0}))), "[2] 2 6");
+        QCOMPARE(q(carried(c, lrp::gradientRule(), doubles({3}, {0, 8, 0}))), "[2] 4 4");
+    }
+
+    void sampledImage()
+    {
+        const Tensor image = doubles({1, 1, 2, 2}, {1, 2, 3, 4});
+        OpCase c = OpCase("GridSample", 20).operand(image).operand(doubles({1, 1, 2, 2}, {0, 0, 0.5, -0.5}));
+        QCOMPARE(q(c.run()), "[1 × 1 × 1 × 2] 2.5 2");
+        QCOMPARE(q(carried(c, lrp::normRule({lrp::StabiliserKind::Add, 0, true}), doubles({1, 1, 1, 2}, {5, 0}))),
+                 "[1 × 1 × 2 × 2] 0.5 1 1.5 2");
+        OpCase outside = OpCase("GridSample", 20).operand(image).operand(doubles({1, 1, 1, 2}, {-3, -0.5}));
+        QCOMPARE(q(outside.run()), "[1 × 1 × 1 × 1] 0");
+        QCOMPARE(q(outside.with("padding_mode", std::string("border")).run()), "[1 × 1 × 1 × 1] 1");
+        QCOMPARE(q(outside.with("padding_mode", std::string("reflection")).run()), "[1 × 1 × 1 × 1] 2");
+    }
+
+    void affineGrid()
+    {
+        OpCase c = OpCase("AffineGrid", 20).operand(doubles({1, 2, 3}, {1, 0, 0, 0, 2, 0.5}));
+        QCOMPARE(q(c.constant(ints({1, 1, 1, 2})).run()), "[1 × 1 × 2 × 2] -0.5 0.5 0.5 0.5");
+    }
+
+    void overlappingColumnsAdd()
+    {
+        OpCase c = OpCase("Col2Im", 18).operand(doubles({1, 2, 2}, {1, 2, 10, 20}));
+        QCOMPARE(q(c.constant(ints({3})).constant(ints({2})).run()), "[1 × 1 × 3] 1 12 20");
+        QCOMPARE(q(carried(c, lrp::normRule({lrp::StabiliserKind::Add, 0, true}), doubles({1, 1, 3}, {1, 6, 3}))),
+                 "[1 × 2 × 2] 1 1 5 3");
+    }
+
+    void centre()
+    {
+        OpCase c = OpCase("CenterCropPad", 18).operand(doubles({1, 4}, {1, 2, 3, 4})).constant(ints({3, 2}));
+        QCOMPARE(q(c.run()), "[3 × 2] 0 0 2 3 0 0");
+        QCOMPARE(q(textOf(c.structure<ops::ShapeMap>().carryBack(
+                     std::vector<Tensor>{doubles({3, 2}, {1, 2, 3, 4, 5, 6})}, 0))),
+                 "[1 × 4] 0 3 4 0");
+    }
+
+    void regions()
+    {
+        const Tensor image = doubles({1, 1, 2, 2}, {1, 2, 3, 4});
+        const Tensor whole = doubles({1, 4}, {0, 0, 2, 2});
+        OpCase c = OpCase("RoiAlign", 16).operand(image).constant(whole).constant(ints({0}));
+        QCOMPARE(q(c.with("sampling_ratio", std::int64_t{1}).run()), "[1 × 1 × 1 × 1] 2.5");
+        OpCase most = OpCase("MaxRoiPool").operand(image).constant(doubles({1, 5}, {0, 0, 0, 1, 1}));
+        QCOMPARE(q(most.with("pooled_shape", Ints{1, 2}).run()), "[1 × 1 × 1 × 2] 3 4");
+    }
+
+    void boxesThatOverlapAreDropped()
+    {
+        OpCase c("NonMaxSuppression", 11);
+        c.constant(doubles({1, 3, 4}, {0, 0, 1, 1, 0, 0.1, 1, 1.1, 0, 10, 1, 11}));
+        c.constant(doubles({1, 1, 3}, {0.8, 0.9, 0.3})).constant(ints({3})).constant(doubles({1}, {0.5}));
+        QCOMPARE(q(c.run()), "[2 × 3] 0 0 1 0 0 2");
+        c.constant(doubles({1}, {0.4}));
+        QCOMPARE(q(c.run()), "[1 × 3] 0 0 1");
+        QVERIFY(c.op().structure().kind() == ops::StructureKind::NoRelevance);
+    }
+
+    void rulesOfComposedOperators()
+    {
+        OpCase c = OpCase("SwiGLU", 28).operand(doubles({1}, {1})).operand(doubles({1}, {1}));
+        QVERIFY(c.bind());
+        std::set<std::string> accepted;
+        for (const std::string_view name : lrp::ruleNames()) {
+            const auto rule = lrp::makeRule(name, {});
+            if (rule.ok() && (*rule)->accepts(c.op().structure())) {
+                accepted.emplace(name);
+            }
+        }
+        QCOMPARE(accepted, (std::set<std::string>{"gradient", "stop"}));
+    }
+
+    void relevancePassesANormalisation()
+    {
+        OpCase c =
+            OpCase("LayerNormalization", 17).operand(doubles({1, 3}, {1, 2, 6})).constant(doubles({3}, {1, 1, 1}));
+        QVERIFY(c.bind());
+        QCOMPARE(q(carried(c, lrp::passRule(), doubles({1, 3}, {5, 0, -1}))), "[1 × 3] 5 0 -1");
+    }
+
+    void transforms()
+    {
+        OpCase c = OpCase("DFT", 17).operand(doubles({1, 4, 1}, {1, 0, 0, -1}));
+        QCOMPARE(q(c.run()), "[1 × 4 × 2] 0 0 1 -1 2 0 1 1");
+        QCOMPARE(
+            q(OpCase("DFT", 17).with("onesided", std::int64_t{1}).operand(doubles({1, 4, 1}, {1, 0, 0, -1})).run()),
+            "[1 × 3 × 2] 0 0 1 -1 2 0");
+        OpCase back = OpCase("DFT", 20).operand(doubles({1, 2, 2}, {3, 0, 1, 0}));
+        QCOMPARE(q(back.with("inverse", std::int64_t{1}).run()), "[1 × 2 × 2] 2 0 1 0");
+        OpCase frames = OpCase("STFT", 17).operand(doubles({1, 4}, {1, 2, 3, 4})).constant(ints({2}).reshaped({}));
+        QCOMPARE(q(frames.constant(doubles({2}, {1, 1})).run()), "[1 × 2 × 2 × 2] 3 0 -1 0 7 0 -1 0");
+        QVERIFY(q(OpCase("DFT", 17).operand(doubles({1, 2, 3}, {1, 2, 3, 4, 5, 6})).refusal()).contains("last axis"));
+    }
+
+    void windowFunctions()
+    {
+        const auto table = [](const char* op) {
+            return q(OpCase(op, 17).with("periodic", std::int64_t{0}).constant(ints({3}).reshaped({})).run());
+        };
+        QCOMPARE(table("HannWindow"), "[3] 0 1 0");
+        QCOMPARE(table("HammingWindow"), "[3] 0.086957 1 0.086957");
+        OpCase third = OpCase("BlackmanWindow", 17).constant(ints({4}).reshaped({}));
+        QVERIFY(third.bind() &&
+                distance(third.forward()[0].to(DType::Float64), doubles({4}, {0, 0.34, 1, 0.34})) < 1e-6);
+        QCOMPARE(q(OpCase("HannWindow", 17).constant(ints({4}).reshaped({})).run()), "[4] 0 0.5 1 0.5");
+    }
+};
+
+QTEST_GUILESS_MAIN(ResampleTest)
+#include "resampletest.moc"
