@@ -41,7 +41,7 @@ private slots:
     void nodesAndEdgesBecomeAGraph()
     {
         const Outcome outcome = convert("digraph plan {\n"
-                                        "  a [op=Conv, flops=1e9, bytes=4096, label=\"first \\\"layer\\\"\"]\n"
+                                        "  a [op=Conv, flops=1000000000, bytes=4096, label=\"first \\\"layer\\\"\"]\n"
                                         "  a -> b -> d\n  a -> c -> d [label=skip]\n}\n");
         QVERIFY2(outcome.code == 0, qPrintable(outcome.errors));
         const auto graph = formats::parseGraphJson(outcome.output, "plan.json");
