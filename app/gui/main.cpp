@@ -10,6 +10,7 @@
 #include "views/common/style.h"
 #include "views/common/theme.h"
 #include "views/graph/graphview.h"
+#include "views/watch/watchview.h"
 
 #include <QApplication>
 #include <QSettings>
@@ -35,6 +36,14 @@ void keepLayouts(const app::MainWindow& window)
     const QString cache = QStandardPaths::writableLocation(QStandardPaths::CacheLocation);
     if (auto* graph = window.findChild<views::GraphView*>(); graph != nullptr && !cache.isEmpty()) {
         graph->setLayoutFolder(std::filesystem::path(cache.toStdString()) / "layouts");
+    }
+}
+
+void addWatches(const app::MainWindow& window, const QStringList& expressions)
+{
+    auto* watch = window.findChild<views::WatchView*>();
+    for (const QString& expression : expressions) {
+        watch->add(expression);
     }
 }
 
@@ -73,5 +82,6 @@ int main(int argc, char** argv)
     if (!options.isWelcome()) {
         window.open(options.model, options.inputs, options.composite);
     }
+    addWatches(window, options.watches);
     return isPicture ? app::takeScreenshot(window, options) : app::runWindow(window, options);
 }

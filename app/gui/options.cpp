@@ -61,6 +61,7 @@ struct RawOptions
     std::string select;
     std::string view;
     std::vector<std::string> actions;
+    std::vector<std::string> watches;
 };
 
 void addOptions(CLI::App& program, RawOptions& raw, WindowOptions& options)
@@ -88,6 +89,7 @@ void addOptions(CLI::App& program, RawOptions& raw, WindowOptions& options)
                        "Picture of one pane: the beginning of its name, as input, heatmap, why, log, problems");
     program.add_option("--action", raw.actions, "Action to do before the picture, by its id: cover.tag")
         ->allow_extra_args(false);
+    program.add_option("--watch", raw.watches, "Expression for the watch list: R(conv1).sum")->allow_extra_args(false);
     program.add_option("--font-scale", options.fontScale, "Size of the text, 1 = 13 px")->check(CLI::Range(0.5, 3.0));
     program.add_flag("--quit-when-shown", options.isQuitWhenShown,
                      "Exit as soon as the window is on screen, to measure the start");
@@ -132,6 +134,9 @@ std::optional<int> parseOptions(int argc, char** argv, WindowOptions& options)
     options.view = QString::fromStdString(raw.view);
     for (const std::string& action : raw.actions) {
         options.actions.append(QString::fromStdString(action));
+    }
+    for (const std::string& expression : raw.watches) {
+        options.watches.append(QString::fromStdString(expression));
     }
     options.theme = raw.theme == "light"  ? views::ThemeChoice::Light
                     : raw.theme == "dark" ? views::ThemeChoice::Dark

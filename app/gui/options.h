@@ -24,6 +24,7 @@ struct WindowOptions
     QString selectNode;
     QString view;                      ///< picture of this pane alone; empty = of the window
     QStringList actions;               ///< triggered one after the other before the picture
+    QStringList watches;               ///< expressions in the watch list from the start
     std::optional<std::uint64_t> step; ///< visits; none = the end
     views::ThemeChoice theme = views::ThemeChoice::System;
     QSize size;

@@ -64,6 +64,8 @@ private slots:
         QVERIFY(!parse({"--view", "why", "--action", "cover.tag", "--action", "view.palette"}, options));
         QCOMPARE(options.view, QStringLiteral("why"));
         QCOMPARE(options.actions, (QStringList{"cover.tag", "view.palette"}));
+        QVERIFY(!parse({"--watch", "R(a)", "--watch", "V(b).max"}, options));
+        QCOMPARE(options.watches, (QStringList{"R(a)", "V(b).max"}));
     }
 
     void refuses()
