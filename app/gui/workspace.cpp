@@ -92,6 +92,12 @@ void Workspace::chainFocus()
     }
 }
 
+bool Workspace::focusNextPrevChild(bool isNext)
+{
+    chainFocus(); // views make some of their fields when they first need them
+    return QMainWindow::focusNextPrevChild(isNext);
+}
+
 void Workspace::rememberLayout()
 {
     m_initial = saveState();
@@ -141,7 +147,6 @@ void Workspace::showEvent(QShowEvent* event)
     QMainWindow::showEvent(event);
     if (!m_wasShown) {
         m_wasShown = true;
-        chainFocus(); // the window has given every pane its tools by now
         keepShares();
     }
 }

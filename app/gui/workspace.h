@@ -47,6 +47,7 @@ protected:
     /// The arrangement that resetLayout() goes back to; called once all docks are in place.
     void rememberLayout();
     void showEvent(QShowEvent* event) override;
+    bool focusNextPrevChild(bool isNext) override;
     void resizeEvent(QResizeEvent* event) override;
     bool event(QEvent* event) override;
     /// Gives the docks their sizes for the present size of the workspace; called until a person arranges them.

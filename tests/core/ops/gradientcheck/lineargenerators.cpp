@@ -25,6 +25,19 @@ OpCase matMul(Draw& draw)
     return constant == 2 ? c.constant(draw.tensor(b)) : c.operand(draw.tensor(b));
 }
 
+/// x·W + b, as the rewrite of MatMul and Add writes it.
+OpCase linear(Draw& draw)
+{
+    OpCase c("MatMul", 1, "retrograde");
+    const std::int64_t depth = draw.whole(1, 4);
+    const std::int64_t columns = draw.whole(1, 3);
+    Shape rows = draw.shape(1, 3, 3);
+    rows.push_back(depth);
+    c.operand(draw.tensor(rows));
+    c.constant(draw.tensor({depth, columns}));
+    return c.constant(draw.tensor({draw.coin() ? columns : 1}));
+}
+
 OpCase gemm(Draw& draw)
 {
     OpCase c("Gemm", kNewest);
@@ -117,6 +130,7 @@ std::vector<Generator> linearGenerators()
         {"Einsum", einsum},
         {"Gemm", gemm},
         {"MatMul", matMul},
+        {"MatMul", linear, "retrograde"},
     };
 }
 
