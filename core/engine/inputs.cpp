@@ -122,9 +122,13 @@ Result<std::size_t> positionOf(const InputSource& source, const graph::Graph& gr
     return usageError("the model has no input of this name; it has " + namesOf(graph), "--input " + source.name);
 }
 
-/// Types must agree up to the floating type, which the run's precision replaces.
+/// Types must agree up to the floating type, which the run's precision replaces. One number is a scalar, whatever axes
+/// of length 1 its file gives it.
 Result<Tensor> fitted(Tensor data, const graph::Value& input)
 {
+    if (input.shape && input.shape->empty() && data.size() == 1) {
+        data = data.reshaped({});
+    }
     if (data.dtype() == input.dtype || (tensor::isFloating(data.dtype()) && tensor::isFloating(input.dtype))) {
         return data;
     }
