@@ -103,11 +103,11 @@ void GraphController::showBreakpoints()
 
 void GraphController::connectAction(const char* id, void (GraphView::*command)())
 {
-    connect(&m_actions.at(QLatin1String(id)), &QAction::triggered, this, [this, command] {
-        if (!m_graph.isVisible()) {
+    connect(&m_actions.at(QLatin1String(id)), &QAction::triggered, this, [this, graph = &m_graph, command] {
+        if (!graph->isVisible()) {
             emit graphWanted();
         }
-        (m_graph.*command)();
+        (graph->*command)();
     });
 }
 
@@ -115,7 +115,7 @@ void GraphController::connectSetting(const char* id, void (GraphView::*command)(
 {
     QAction* action = &m_actions.at(QLatin1String(id));
     connect(action, &QAction::triggered, &m_graph, command);
-    const auto follow = [this, action, state] { action->setChecked((m_graph.*state)()); };
+    const auto follow = [graph = &m_graph, action, state] { action->setChecked((graph->*state)()); };
     connect(&m_graph, &GraphView::settingsChanged, action, follow);
     follow();
 }
