@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/layout/routing.h"
 
+#include "core/layout/polyline.h"
 #include "core/layout/ports.h"
 
 namespace retro::layout
@@ -84,21 +85,7 @@ private:
         return step * (route.parallelIndex - (route.parallelCount - 1) / 2.0);
     }
 
-    /// Appends a point; one between two others on a vertical line is dropped.
-    void add(double x, double y)
-    {
-        const Point point{x, y};
-        std::vector<Point>& points = m_out.points;
-        const std::size_t own = points.size() - static_cast<std::size_t>(m_out.offsets.back());
-        if (own >= 1 && points.back() == point) {
-            return;
-        }
-        if (own >= 2 && points.back().x == point.x && points[points.size() - 2].x == point.x) {
-            points.back() = point;
-            return;
-        }
-        points.push_back(point);
-    }
+    void add(double x, double y) { appendPoint(m_out.points, static_cast<std::size_t>(m_out.offsets.back()), {x, y}); }
 
     const LayoutInput& m_input;
     const Elements& m_elements;

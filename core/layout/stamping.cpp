@@ -6,6 +6,7 @@
 #include "core/layout/layout.h"
 #include "core/layout/layoutkey.h"
 #include "core/layout/pieces.h"
+#include "core/layout/polyline.h"
 #include "core/layout/topology.h"
 
 #include <algorithm>
@@ -206,23 +207,9 @@ private:
         }
         const Point shift = piece == kNone ? Point() : m_places[piece];
         for (const Point& point : (piece == kNone ? m_rest : *m_layouts[piece]).edge(edge)) {
-            addPoint({point.x + shift.x, point.y + shift.y}, out);
+            appendPoint(out.edgePoints, static_cast<std::size_t>(out.edgePointOffsets.back()),
+                        {point.x + shift.x, point.y + shift.y});
         }
-    }
-
-    /// A point on the straight line of the two before it replaces the last one.
-    static void addPoint(const Point& point, LayeredLayout& out)
-    {
-        std::vector<Point>& points = out.edgePoints;
-        const std::size_t own = points.size() - static_cast<std::size_t>(out.edgePointOffsets.back());
-        if (own >= 1 && points.back() == point) {
-            return;
-        }
-        if (own >= 2 && points.back().x == point.x && points[points.size() - 2].x == point.x) {
-            points.back() = point;
-            return;
-        }
-        points.push_back(point);
     }
 
     const LayoutInput& m_input;

@@ -6,6 +6,7 @@
 #include "views/common/elidedlabel.h"
 #include "views/common/fonts.h"
 #include "views/common/icons.h"
+#include "views/common/listtable.h"
 
 #include <QAction>
 #include <QCompleter>
@@ -82,21 +83,12 @@ void BreakpointsView::makeTable(QWidget* parent)
 {
     m_table = new QTableView(parent);
     m_table->setAccessibleName(tr("List of breakpoints"));
-    m_table->setFrameShape(QFrame::NoFrame);
-    m_table->setShowGrid(false);
     m_table->setAlternatingRowColors(true);
-    m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
     m_table->setEditTriggers(QAbstractItemView::DoubleClicked | QAbstractItemView::EditKeyPressed);
     m_table->setContextMenuPolicy(Qt::CustomContextMenu);
     m_table->setTextElideMode(Qt::ElideMiddle);
-    m_table->setWordWrap(false);
-    m_table->setTabKeyNavigation(false);
-    m_table->setModel(m_items);
-    m_table->verticalHeader()->hide();
-    m_table->verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
-    m_table->verticalHeader()->setDefaultSectionSize(fonts::px(24));
+    makeList(*m_table, *m_items, fonts::px(24));
     QHeaderView* header = m_table->horizontalHeader();
-    header->setHighlightSections(false);
     header->setSectionResizeMode(BreakpointModel::ConditionColumn, QHeaderView::Stretch);
     header->setSectionResizeMode(BreakpointModel::HitsColumn, QHeaderView::Fixed);
     header->resizeSection(BreakpointModel::HitsColumn, fonts::px(56));

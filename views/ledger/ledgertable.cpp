@@ -3,6 +3,7 @@
 
 #include "views/common/csv.h"
 #include "views/common/fonts.h"
+#include "views/common/listtable.h"
 #include "views/ledger/ledgertablemodel.h"
 
 #include <QComboBox>
@@ -47,22 +48,12 @@ void LedgerTable::makeTable()
 {
     m_table = new QTableView(this);
     m_table->setAccessibleName(tr("Balance of every node"));
-    m_table->setFrameShape(QFrame::NoFrame);
-    m_table->setShowGrid(false);
     m_table->setAlternatingRowColors(true);
-    m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
     m_table->setSelectionMode(QAbstractItemView::SingleSelection);
     m_table->setEditTriggers(QAbstractItemView::NoEditTriggers);
     m_table->setTextElideMode(Qt::ElideMiddle);
-    m_table->setWordWrap(false);
-    m_table->setTabKeyNavigation(false);
-    m_table->setModel(m_items);
-    m_table->verticalHeader()->hide();
-    m_table->verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
-    m_table->verticalHeader()->setMinimumSectionSize(fonts::px(18));
-    m_table->verticalHeader()->setDefaultSectionSize(fonts::px(20));
+    makeList(*m_table, *m_items, fonts::px(20));
     QHeaderView* header = m_table->horizontalHeader();
-    header->setHighlightSections(false);
     header->setSectionsClickable(true);
     header->setSectionResizeMode(LedgerTableModel::NameColumn, QHeaderView::Stretch);
     header->setMinimumSectionSize(fonts::px(48));

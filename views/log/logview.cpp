@@ -6,6 +6,7 @@
 #include "views/common/elidedlabel.h"
 #include "views/common/fonts.h"
 #include "views/common/jobrunner.h"
+#include "views/common/listtable.h"
 #include "views/common/numbertext.h"
 #include "views/common/rangechip.h"
 #include "views/common/timerange.h"
@@ -84,22 +85,12 @@ void LogView::makeTable()
 {
     m_table = new QTableView(this);
     m_table->setAccessibleName(tr("Events"));
-    m_table->setFrameShape(QFrame::NoFrame);
-    m_table->setShowGrid(false);
-    m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
     m_table->setSelectionMode(QAbstractItemView::ExtendedSelection);
     m_table->setEditTriggers(QAbstractItemView::NoEditTriggers);
     m_table->setContextMenuPolicy(Qt::CustomContextMenu);
-    m_table->setWordWrap(false);
-    m_table->setTabKeyNavigation(false);
     m_table->setItemDelegate(new LogDelegate(m_table));
-    m_table->setModel(m_items);
-    m_table->verticalHeader()->hide();
-    m_table->verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
-    m_table->verticalHeader()->setMinimumSectionSize(fonts::px(18));
-    m_table->verticalHeader()->setDefaultSectionSize(fonts::px(20));
+    makeList(*m_table, *m_items, fonts::px(20));
     QHeaderView* header = m_table->horizontalHeader();
-    header->setHighlightSections(false);
     header->setStretchLastSection(true);
     header->setMinimumSectionSize(fonts::px(36));
     header->resizeSection(LogModel::ModeColumn, fonts::px(46));

@@ -3,6 +3,7 @@
 
 #include "views/common/emptystate.h"
 #include "views/common/fonts.h"
+#include "views/common/listtable.h"
 #include "views/problems/problemreport.h"
 
 #include <QApplication>
@@ -36,19 +37,12 @@ QWidget* ProblemsPanel::makeBody()
     auto* row = new QHBoxLayout(body);
     row->setContentsMargins(0, 0, fonts::px(8), 0);
     m_table = new QTableView(body);
-    m_table->setModel(&m_model);
+    makeList(*m_table, m_model, fonts::px(24));
     m_table->setAccessibleName(tr("Problems"));
     m_table->setToolTip(tr("Return or a double click shows the layer"));
-    m_table->setShowGrid(false);
     m_table->setAlternatingRowColors(true);
-    m_table->setFrameShape(QFrame::NoFrame);
-    m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
     m_table->setSelectionMode(QAbstractItemView::SingleSelection);
     m_table->setTextElideMode(Qt::ElideMiddle);
-    m_table->setTabKeyNavigation(false);
-    m_table->setWordWrap(false);
-    m_table->verticalHeader()->hide();
-    m_table->verticalHeader()->setDefaultSectionSize(fonts::px(24));
     QHeaderView* header = m_table->horizontalHeader();
     header->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     header->setSectionResizeMode(ProblemsModel::What, QHeaderView::Stretch);

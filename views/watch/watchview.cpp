@@ -5,6 +5,7 @@
 #include "views/common/csv.h"
 #include "views/common/elidedlabel.h"
 #include "views/common/fonts.h"
+#include "views/common/listtable.h"
 #include "views/watch/watchmodel.h"
 
 #include <QAction>
@@ -65,20 +66,12 @@ void WatchView::makeTable()
 {
     m_table = new QTableView(this);
     m_table->setAccessibleName(tr("Watched expressions"));
-    m_table->setFrameShape(QFrame::NoFrame);
-    m_table->setShowGrid(false);
     m_table->setAlternatingRowColors(true);
-    m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
     m_table->setEditTriggers(QAbstractItemView::EditKeyPressed);
     m_table->setContextMenuPolicy(Qt::ActionsContextMenu);
-    m_table->setWordWrap(false);
     m_table->setTextElideMode(Qt::ElideMiddle);
-    m_table->setTabKeyNavigation(false);
-    m_table->setModel(m_items);
-    m_table->verticalHeader()->hide();
-    m_table->verticalHeader()->setDefaultSectionSize(fonts::px(24));
+    makeList(*m_table, *m_items, fonts::px(24));
     QHeaderView* header = m_table->horizontalHeader();
-    header->setHighlightSections(false);
     header->setSectionResizeMode(WatchModel::ExpressionColumn, QHeaderView::Stretch);
     const auto number = static_cast<int>(fonts::widthOf(fonts::numbers(), QStringLiteral("▲ −1.234e-05")));
     header->resizeSection(WatchModel::NumberColumn, number + fonts::px(16));

@@ -44,6 +44,19 @@ struct AxisView
     }
 };
 
+/// back(x, g, r) for every line of an operand, of what arrives and of the result, in x's type and shape.
+template <class F>
+Tensor linesBack(const AxisView& view, const Tensor& operand, const Tensor& arriving, const F& back)
+{
+    const Tensor x = operand.contiguous();
+    const Tensor gradient = arriving.contiguous();
+    return filled(x.dtype(), x.shape(), [&](auto* r) {
+        const auto* in = elements(x, r);
+        const auto* g = elements(gradient, r);
+        view.forEachLine([&](std::int64_t at) { back(in + at, g + at, r + at); });
+    });
+}
+
 /// y = x / ‖x‖ along one axis, 1-norm or 2-norm; a line of zeros stays zero.
 class LpNormalization final : public Operator<SelfNormalisation>
 {
@@ -70,13 +83,7 @@ public:
     [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor> operands, std::span<const Tensor>,
                                   std::size_t) const override
     {
-        const Tensor x = operands[0].contiguous();
-        const Tensor gradient = s[0].contiguous();
-        return filled(x.dtype(), x.shape(), [&](auto* r) {
-            const auto* in = elements(x, r);
-            const auto* g = elements(gradient, r);
-            m_view.forEachLine([&](std::int64_t at) { lineBack(in + at, g + at, r + at); });
-        });
+        return linesBack(m_view, operands[0], s[0], [&](const auto* x, const auto* g, auto* r) { lineBack(x, g, r); });
     }
 
 private:
@@ -159,13 +166,7 @@ public:
     [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor> operands, std::span<const Tensor>,
                                   std::size_t) const override
     {
-        const Tensor x = operands[0].contiguous();
-        const Tensor gradient = s[0].contiguous();
-        return filled(x.dtype(), x.shape(), [&](auto* r) {
-            const auto* in = elements(x, r);
-            const auto* g = elements(gradient, r);
-            m_view.forEachLine([&](std::int64_t at) { lineBack(in + at, g + at, r + at); });
-        });
+        return linesBack(m_view, operands[0], s[0], [&](const auto* x, const auto* g, auto* r) { lineBack(x, g, r); });
     }
 
 private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/bind/bindcheck.h"
+#include "core/ops/bind/choice.h"
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
 #include "core/ops/kernel/filled.h"
@@ -116,20 +117,6 @@ private:
     std::int64_t m_size;
     std::int64_t m_samples;
 };
-
-template <class E>
-base::Result<E> choice(const BindContext& context, std::string_view name, std::string_view fallback,
-                       std::initializer_list<std::pair<std::string_view, E>> choices)
-{
-    RETRO_CHECK(expectAttributes(context, {{name, AttributeKind::Text}}));
-    const std::string text = context.textAttribute(name, std::string(fallback));
-    for (const auto& [known, value] : choices) {
-        if (known == text) {
-            return value;
-        }
-    }
-    return context.error(fmt::format("{} '{}' is unknown", name, text));
-}
 
 base::Result<void> expectGrid(const BindContext& context)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/algebra.h"
 #include "core/ops/bind/bindcheck.h"
+#include "core/ops/bind/choice.h"
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
 #include "core/ops/kernel/filled.h"
@@ -83,23 +84,6 @@ private:
     double m_outsideValue;
     bool m_hasOutside = false;
 };
-
-template <class E>
-using Choices = std::initializer_list<std::pair<std::string_view, E>>;
-
-/// The value of a text attribute among those known.
-template <class E>
-base::Result<E> choice(const BindContext& context, std::string_view name, std::string_view fallback, Choices<E> choices)
-{
-    RETRO_CHECK(expectAttributes(context, {{name, AttributeKind::Text}}));
-    const std::string text = context.textAttribute(name, std::string(fallback));
-    for (const auto& [known, value] : choices) {
-        if (known == text) {
-            return value;
-        }
-    }
-    return context.error(fmt::format("{} '{}' is unknown", name, text));
-}
 
 base::Result<Interpolation> interpolationOf(const BindContext& context)
 {

@@ -12,6 +12,7 @@
 #include <QToolButton>
 
 #include "tests/views/graph/graphruns.h"
+#include "tests/views/graph/graphstage.h"
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
 #include "views/graph/graphcanvas.h"
@@ -33,18 +34,9 @@ namespace
 
 const QSize kSize(880, 620);
 
-/// A view of a run, shown.
-struct Stage
+struct Stage : tests::GraphStage
 {
-    explicit Stage(RunHandle of) : handle(std::move(of)), view(context.model, context.cursor, context.selection)
-    {
-        context.model.setRun(handle);
-        view.resize(kSize);
-        view.show();
-        view.flush();
-    }
-    [[nodiscard]] GraphCanvas& canvas() const { return view.canvas(); }
-    [[nodiscard]] const GraphScene& scene() const { return *canvas().scene(); }
+    using GraphStage::GraphStage;
     [[nodiscard]] Hit hitOf(const char* name) const
     {
         return {HitKind::Box, scene().boxOf(tests::nodeNamed(handle, name)), false};
@@ -61,10 +53,6 @@ struct Stage
         view.flush();
         return true;
     }
-
-    RunHandle handle;
-    tests::ViewContext context;
-    GraphView view;
 };
 
 } // namespace

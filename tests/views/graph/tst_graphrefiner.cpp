@@ -169,10 +169,10 @@ private slots:
 
     void graphvizDrawsTheSameGraph()
     {
+#ifndef RETRO_HAS_GRAPHVIZ
+        QSKIP("built without Graphviz: libgraphviz-dev is missing");
+#endif
         const QString program = QStringLiteral(RETRO_BINARY_DIR "/bin/retrograde-layout");
-        if (!QFile::exists(program)) {
-            QSKIP("retrograde-layout is not built: libgraphviz-dev is missing");
-        }
         Stage stage(new GraphRefiner(nullptr, program));
         stage.context.selection.selectNode(base::NodeId(8U));
         stage.view.flush();

@@ -8,6 +8,7 @@
 #include <QWheelEvent>
 
 #include "tests/views/graph/graphruns.h"
+#include "tests/views/graph/graphstage.h"
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
 #include "views/common/style.h"
@@ -26,18 +27,9 @@ namespace
 
 const QSize kSize(880, 620);
 
-/// A view of a run, shown.
-struct Stage
+struct Stage : tests::GraphStage
 {
-    explicit Stage(RunHandle of) : handle(std::move(of)), view(context.model, context.cursor, context.selection)
-    {
-        context.model.setRun(handle);
-        view.resize(kSize);
-        view.show();
-        view.flush();
-    }
-    [[nodiscard]] GraphCanvas& canvas() const { return view.canvas(); }
-    [[nodiscard]] const GraphScene& scene() const { return *canvas().scene(); }
+    using GraphStage::GraphStage;
     [[nodiscard]] Index boxOf(const char* name) const { return scene().boxOf(tests::nodeNamed(handle, name)); }
     [[nodiscard]] QRectF pixels(Index box) const
     {
@@ -67,10 +59,6 @@ struct Stage
         const base::NodeId node = context.model.nodeOf(context.selection.thing());
         return node.isValid() ? context.model.shortLabel(node) : QString();
     }
-
-    RunHandle handle;
-    tests::ViewContext context;
-    GraphView view;
 };
 
 } // namespace
