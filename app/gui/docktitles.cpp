@@ -88,14 +88,22 @@ void DockTitles::show(Entry& entry)
 void DockTitles::setHintsShown(bool isShown)
 {
     m_hasHints = isShown;
+    forgetTheGone();
     for (Entry& entry : m_entries) {
         show(entry);
     }
 }
 
+/// A dock that floats is hidden once more while it goes, and its neighbours may be gone by then.
+void DockTitles::forgetTheGone()
+{
+    std::erase_if(m_entries, [](const Entry& entry) { return entry.dock == nullptr; });
+}
+
 void DockTitles::flush()
 {
     m_timer->stop();
+    forgetTheGone();
     for (Entry& entry : m_entries) {
         const bool isTabbed = isBehindTabs(m_window, *entry.dock);
         if (isTabbed != entry.isTabbed) {
@@ -109,6 +117,7 @@ void DockTitles::flush()
 
 void DockTitles::placeRows()
 {
+    forgetTheGone();
     for (QTabBar* tabs : m_window.findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly)) {
         rowOf(*tabs).follow(tabs->isHidden() ? nullptr : frontOf(*tabs));
     }

@@ -3,11 +3,12 @@
 
 #include "app/gui/tabline.h"
 
+#include <QDockWidget>
 #include <QObject>
+#include <QPointer>
 
 #include <vector>
 
-class QDockWidget;
 class QMainWindow;
 class QTabBar;
 class QTimer;
@@ -24,7 +25,7 @@ class TabRow;
 
 /// Titles of the docks of a window: a dock on its own has a title bar; docks behind tabs have the tab instead, with
 /// float and close at the end of the row, and only the rest of the caption as a line below. Follows the docks around.
-/// GUI thread; lives as long as the window.
+/// GUI thread; ends before the window, whose parts it asks about.
 class DockTitles final : public QObject
 {
     Q_OBJECT
@@ -46,7 +47,7 @@ protected:
 private:
     struct Entry
     {
-        QDockWidget* dock;
+        QPointer<QDockWidget> dock; ///< null from the moment it starts to go
         views::DockTitle* title;
         TabLine* line;
         QString tabName;
@@ -55,6 +56,7 @@ private:
     };
 
     void show(Entry& entry);
+    void forgetTheGone();
     void placeRows();
     [[nodiscard]] TabRow& rowOf(QTabBar& tabs);
     [[nodiscard]] QDockWidget* frontOf(const QTabBar& tabs) const;

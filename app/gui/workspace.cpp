@@ -41,6 +41,18 @@ Workspace::Workspace(QString id, QWidget* parent) : QMainWindow(parent), m_id(st
     m_titles = new DockTitles(*this);
 }
 
+Workspace::~Workspace()
+{
+    // Docks move, hide and are asked for while QWidget takes them down one by one; whoever follows them ends first, and
+    // they end while there is still a whole workspace around them.
+    delete m_titles;
+    while (!m_docks.empty()) {
+        const QDockWidget* last = m_docks.back();
+        m_docks.pop_back(); // the focus that it gives up goes through those that are still listed
+        delete last;
+    }
+}
+
 QDockWidget* Workspace::makeDock(QWidget* content, const QString& title, const QString& tabName)
 {
     auto* dock = new QDockWidget(title, this);

@@ -21,6 +21,7 @@ class Workspace : public QMainWindow
 
 public:
     explicit Workspace(QString id, QWidget* parent = nullptr);
+    ~Workspace() override;
 
     [[nodiscard]] const QString& id() const { return m_id; }
     /// Puts every dock back where it was at first.

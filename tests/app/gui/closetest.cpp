@@ -4,10 +4,12 @@
 
 #include "app/gui/mainwindow.h"
 #include "app/gui/shell/closeguard.h"
+#include "app/gui/workspace.h"
 #include "core/trace/runfile.h"
 #include "tests/views/support/tinyrun.h"
 #include "views/common/style.h"
 
+#include <QDockWidget>
 #include <QProcess>
 #include <QSettings>
 #include <QTemporaryDir>
@@ -112,6 +114,28 @@ private slots:
                 QCoreApplication::processEvents(QEventLoop::AllEvents, 20);
             }
             window.reset(); // whatever it was doing
+            QCoreApplication::processEvents();
+        }
+    }
+
+    void floatingPanesGoWithTheirWindow()
+    {
+        for (const char* id : {"explain", "engine"}) {
+            auto window = std::make_unique<app::MainWindow>();
+            window->show();
+            window->showWorkspace(QLatin1String(id));
+            window->flush();
+            for (auto* space : window->findChildren<app::Workspace*>()) {
+                // Lowered, as the layout does while tabs are dragged, they end before the titles that follow them.
+                for (auto dock = space->docks().rbegin(); dock != space->docks().rend(); ++dock) {
+                    (*dock)->lower();
+                }
+                for (std::size_t i = space->docks().size(); i > 1; i -= 2) {
+                    space->docks()[i - 1]->setFloating(true);
+                }
+            }
+            window->flush();
+            window.reset();
             QCoreApplication::processEvents();
         }
     }

@@ -173,6 +173,20 @@ private slots:
         ops::setThreads(1); // on a busy machine, threads that wait for each other take ten times as long
     }
 
+    void aDockThatIsGoneIsForgotten()
+    {
+        Window window;
+        window.tabify();
+        QVERIFY(window.row() != nullptr);
+        delete window.left;
+        window.other->setFloating(true); // asks for the row at once
+        window.titles.setHintsShown(false);
+        window.titles.flush();
+        window.settle();
+        QCOMPARE(window.row(), nullptr);
+        QVERIFY(hasTitleBar(*window.right));
+    }
+
     void cleanup() { views::Style::install(*qApp); }
 
     void tabbedDocksDropTheirTitleBar()

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random actions, clicks, keys, drags and wheels in the window of the sample, both workspaces. Whatever is done, the
-// window lives, has a run, and its state is the one that the timeline says. RETRO_MONKEY_SECONDS (default 3) says how
-// long, RETRO_MONKEY_SEED repeats a sequence; `./dev sanitize` runs it for 60 s.
+// window lives, has a run, and its state is the one that the timeline says; and it may
+// be taken down in whatever state it is. Four windows, or as many as fit in RETRO_MONKEY_SECONDS (`./dev sanitize`:
+// 60); RETRO_MONKEY_SEED repeats one sequence.
 #include <QtTest>
 
 #include "app/gui/mainwindow.h"
@@ -17,7 +18,8 @@ namespace
 {
 
 constexpr int kPatience = 120'000;
-constexpr int kDefaultSeconds = 3;
+constexpr int kActions = 200; ///< in each window
+constexpr quint32 kWindows = 4;
 constexpr int kCheckEvery = 50;
 
 /// Actions that end the window or leave the program.
@@ -174,26 +176,53 @@ private slots:
     void theWindowSurvivesAMonkey()
     {
         bool isSeeded = false;
-        const int seed = qEnvironmentVariableIntValue("RETRO_MONKEY_SEED", &isSeeded);
-        const int asked = qEnvironmentVariableIntValue("RETRO_MONKEY_SECONDS");
-        // The short run does the same every time; the long one looks for what nobody thought of.
-        const quint32 other = asked > 0 ? QRandomGenerator::global()->generate() : 1;
-        const quint32 chosen = isSeeded ? static_cast<quint32>(seed) : other;
-        qInfo("RETRO_MONKEY_SEED=%u repeats this", chosen);
+        const auto seed = static_cast<quint32>(qEnvironmentVariableIntValue("RETRO_MONKEY_SEED", &isSeeded));
+        const qint64 asked = 1000LL * qEnvironmentVariableIntValue("RETRO_MONKEY_SECONDS");
         const QString folder = QDir::currentPath();
         QVERIFY(QDir::setCurrent(m_settings.path())); // what is written without a folder lands here
+        QElapsedTimer timer;
+        timer.start();
+        // The short run does the same every time; the long one looks for what nobody thought of.
+        for (quint32 window = 1; asked > 0 ? timer.elapsed() < asked : window <= kWindows; ++window) {
+            const quint32 other = asked > 0 ? QRandomGenerator::global()->generate() : window;
+            play(isSeeded ? seed : other);
+            if (QTest::currentTestFailed()) {
+                break;
+            }
+        }
+        QDir::setCurrent(folder);
+    }
+
+private:
+    /// One window, opened, played with, asked for its work, and taken down.
+    static void play(quint32 seed)
+    {
+        qInfo("RETRO_MONKEY_SEED=%u repeats this", seed);
         app::MainWindow window;
         window.resize(1400, 900);
         window.show();
         window.open({});
         QVERIFY(QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience));
-        QTimer closer;
+        act(window, seed);
+        window.actions().at(QStringLiteral("run.stop")).trigger();
+        QVERIFY(QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience));
+        if (seed % 2 == 0) {
+            return; // it must also go just as it is now
+        }
+        window.show();
+        window.open({});
+        QVERIFY(QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience));
+        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        QVERIFY(window.model().hasRun());
+    }
+
+    static void act(app::MainWindow& window, quint32 seed)
+    {
+        QTimer closer; // of menus and dialogs that wait for an answer
         QObject::connect(&closer, &QTimer::timeout, &closeOverlays);
         closer.start(20);
-        Monkey monkey(window, chosen);
-        QElapsedTimer timer;
-        timer.start();
-        for (int i = 1; timer.elapsed() < 1000LL * (asked > 0 ? asked : kDefaultSeconds); ++i) {
+        Monkey monkey(window, seed);
+        for (int i = 1; i <= kActions; ++i) {
             monkey.act();
             QCoreApplication::processEvents();
             closeOverlays();
@@ -203,20 +232,9 @@ private slots:
                 QVERIFY(!window.model().hasRun() || window.model().position() == window.cursor().position());
             }
         }
-        closer.stop();
         closeOverlays();
-        window.actions().at(QStringLiteral("run.stop")).trigger();
-        QVERIFY(QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience));
-        // It still does its work.
-        window.show();
-        window.open({});
-        QVERIFY(QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience));
-        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
-        QVERIFY(window.model().hasRun());
-        QDir::setCurrent(folder);
     }
 
-private:
     QTemporaryDir m_settings;
 };
 
