@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/formats/onnx.h"
 
+#include "core/base/cancel.h"
 #include "core/base/file.h"
 #include "core/formats/onnxdiagnosis.h"
 #include "core/formats/onnximport.h"
 #include "core/formats/onnxschema.pb.h"
 #include "core/formats/onnxtensor.h"
 
+#include <google/protobuf/arena.h>
 #include <google/protobuf/io/coded_stream.h>
 
 #include <limits>
@@ -16,6 +18,7 @@ namespace retro::formats
 
 using base::inputError;
 using base::Result;
+using google::protobuf::Arena;
 using onnxschema::ModelProto;
 
 namespace
@@ -32,16 +35,18 @@ bool decode(std::span<const std::byte> data, int nesting, google::protobuf::Mess
     return message.ParseFromCodedStream(&stream) && stream.ConsumedEntireMessage();
 }
 
-Result<ModelProto> decodeModel(std::span<const std::byte> data)
+/// The message lives in the arena: a model of 100,000 nodes is millions of small objects, and one that is stopped must
+/// be gone at once.
+Result<ModelProto*> decodeModel(std::span<const std::byte> data, Arena& arena)
 {
     if (data.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
         return inputError("the file has 2 GiB or more, which no ONNX file can have; keep the weights in external data");
     }
-    ModelProto model;
-    if (decode(data, kMaxNesting, model) && model.has_graph()) {
+    auto* model = Arena::CreateMessage<ModelProto>(&arena);
+    if (decode(data, kMaxNesting, *model) && model->has_graph()) {
         return model;
     }
-    if (!model.has_graph()) {
+    if (!model->has_graph()) {
         return explainUnreadable(data);
     }
     ModelProto probe;
@@ -72,8 +77,9 @@ Result<T> in(const std::string& where, Result<T> result)
 Result<std::shared_ptr<const graph::Graph>> parseOnnx(std::span<const std::byte> data, const std::string& where,
                                                       const std::filesystem::path& folder, const std::stop_token& stop)
 {
-    Result<ModelProto> model = decodeModel(data);
-    return model.ok() ? in(where, import(*model, folder, stop)) : base::within(std::move(model).error(), where);
+    Arena arena;
+    const Result<ModelProto*> model = decodeModel(data, arena);
+    return model.ok() ? in(where, import(**model, folder, stop)) : base::within(model.error(), where);
 }
 
 Result<std::shared_ptr<const graph::Graph>> readOnnx(const std::filesystem::path& path, const std::stop_token& stop)
@@ -82,12 +88,15 @@ Result<std::shared_ptr<const graph::Graph>> readOnnx(const std::filesystem::path
     if (!data) {
         return std::move(data).error();
     }
-    Result<ModelProto> model = in(path.string(), decodeModel(*data));
+    RETRO_CHECK(base::checkStop(stop));
+    Arena arena;
+    const Result<ModelProto*> model = in(path.string(), decodeModel(*data, arena));
     if (!model) {
-        return std::move(model).error();
+        return model.error();
     }
+    RETRO_CHECK(base::checkStop(stop));
     *data = {}; // the message holds a copy: give the bytes back before tensors are made
-    return in(path.string(), import(*model, path.parent_path(), stop));
+    return in(path.string(), import(**model, path.parent_path(), stop));
 }
 
 Result<tensor::Tensor> readTensorProto(const std::filesystem::path& path)
