@@ -92,7 +92,7 @@ QString shortCause(event::Cause cause)
 
 LedgerLine causeLine(event::Cause cause, double change, double started)
 {
-    return {LedgerKind::Cause, cause, causeText(cause, change), change, change / started};
+    return {LedgerKind::Cause, cause, causeText(cause, change / started), change, change / started};
 }
 
 // One line per cause; those too small for one share a line, unless there is only one of them.
@@ -134,9 +134,9 @@ QString shortText(const LedgerLine& line)
 
 } // namespace
 
-QString causeText(event::Cause cause, double amount)
+QString causeText(event::Cause cause, double share)
 {
-    const bool isGain = amount > 0;
+    const bool isGain = share > 0;
     switch (cause) {
     case event::Cause::Bias:
         return isGain ? translated("Added by bias") : translated("Absorbed by bias");

@@ -46,8 +46,9 @@ struct LedgerBooks
 /// Sums the ledger up to the cursor. Empty when the run was not audited or nothing has started.
 [[nodiscard]] LedgerBooks ledgerBooks(const RunModel& model);
 
-/// Relevance was absorbed by …: "Absorbed by bias", "Kept by stabiliser".
-[[nodiscard]] QString causeText(event::Cause cause, double amount);
+/// What a cause did to the relevance, "Absorbed by bias", "Added by stabiliser": `share` is that of what started, below
+/// 0 where some was lost, whatever the sign of the score.
+[[nodiscard]] QString causeText(event::Cause cause, double share);
 
 /// "100.0 % started, 97.9 % reached the input, 1.6 % bias, 0.5 % stabiliser."
 [[nodiscard]] QString booksSentence(const LedgerBooks& books);

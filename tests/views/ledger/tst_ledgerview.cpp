@@ -29,6 +29,26 @@ double sumOfBooks(const LedgerBooks& books)
     return sum;
 }
 
+/// The same run for a score of the other sign.
+std::shared_ptr<const trace::Run> mirror(const trace::Run& run)
+{
+    auto mirrored = std::make_shared<trace::Run>(run);
+    for (auto& handle : mirrored->handles) {
+        handle.sum = -handle.sum;
+    }
+    for (event::LedgerEntry& entry : mirrored->ledger) {
+        entry.arrived = -entry.arrived;
+        entry.handedOn = -entry.handedOn;
+        for (double& cause : entry.causes) {
+            cause = -cause;
+        }
+    }
+    if (const auto found = mirrored->facts.numbers.find("relevance_start"); found != mirrored->facts.numbers.end()) {
+        found->second = -found->second;
+    }
+    return mirrored;
+}
+
 } // namespace
 
 class LedgerViewTest : public QObject
@@ -68,6 +88,18 @@ private slots:
         QVERIFY(std::abs(books.unexplained) < 1e-4);
         QVERIFY(
             booksSentence(books).startsWith(QStringLiteral("100.0 % started, 96.7 % reached the input, 2.9 % bias")));
+    }
+
+    void aNegativeScoreLosesToo()
+    {
+        tests::ViewContext context;
+        views::RunHandle mirrored = tests::makeTinyRun();
+        mirrored.run = mirror(*mirrored.run);
+        context.model.setRun(mirrored, tests::makeTinyInput());
+        const LedgerBooks books = ledgerBooks(context.model);
+        QCOMPARE(books.lines[1].name, QStringLiteral("Absorbed by bias"));
+        QVERIFY(std::abs(books.lines[1].amount - 0.24) < 1e-9);
+        QVERIFY(books.lines[1].share < 0);
     }
 
     void theMiddleSaysWhatIsOnItsWay()
