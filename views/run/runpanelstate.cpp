@@ -9,6 +9,7 @@
 #include "views/run/rulefields.h"
 #include "views/run/thumbnailbutton.h"
 
+#include <QCheckBox>
 #include <QComboBox>
 #include <QCompleter>
 #include <QLabel>
@@ -98,6 +99,7 @@ void RunPanel::setModel(const ModelFacts& facts)
     setValueNames(facts.values);
     m_preparation->setPreparation(facts.preparation);
     m_preparation->setTakesPictures(facts.takesPictures);
+    m_follow->setVisible(facts.takesPictures); // only pictures are painted on
     m_preparation->setEnabled(isOpen);
     choose(*m_input, before.input);
     const bool isKept =

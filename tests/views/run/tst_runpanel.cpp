@@ -6,6 +6,7 @@
 
 #include <QAccessible>
 #include <QApplication>
+#include <QCheckBox>
 #include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
@@ -182,10 +183,13 @@ private slots:
         QCOMPARE(field(panel, "Target")->count(), 5); // predicted, three classes, another value
         QCOMPARE(panel.question(), (Question{QStringLiteral("samples/jug-tagged.png"), QStringLiteral("argmax"),
                                              QStringLiteral("logit"), QStringLiteral("epsilon")}));
+        const auto* follow = panel.findChild<QCheckBox*>();
+        QVERIFY(follow->isVisibleTo(&panel));
         ModelFacts numbers = makeFacts();
         numbers.takesPictures = false;
         panel.setModel(numbers);
         QVERIFY(wordsOf(panel).contains(QStringLiteral("Data")));
+        QVERIFY(!follow->isVisibleTo(&panel)); // numbers are not painted on
     }
 
     void aProblemIsSaidAndNothingRuns()
