@@ -2,6 +2,7 @@
 #include "core/execute/boundmodel.h"
 
 #include "core/execute/earlyvalues.h"
+#include "core/execute/trackedvalues.h"
 #include "core/ops/registry.h"
 
 #include <fmt/format.h>
@@ -94,7 +95,6 @@ base::Result<std::shared_ptr<const BoundModel>> BoundModel::bind(std::shared_ptr
     model->m_precision = precision;
     model->m_types.resize(graph->valueCount());
     model->m_constants.resize(graph->valueCount());
-    model->m_tracked.resize(graph->valueCount(), false);
     model->m_operators.resize(graph->nodeCount());
     model->m_graph = std::move(graph);
     RETRO_CHECK(model->takeInputs(inputTypes));
@@ -103,6 +103,7 @@ base::Result<std::shared_ptr<const BoundModel>> BoundModel::bind(std::shared_ptr
     for (std::size_t i = 0; i < model->m_graph->nodeCount(); ++i) {
         RETRO_CHECK(model->bindNode(NodeId(i), early));
     }
+    model->m_tracked = trackedValues(*model->m_graph, model->m_operators, model->m_types);
     model->m_boundInputs.resize(inputTypes.size());
     for (const std::size_t position : early.readInputs()) {
         model->m_boundInputs[position] = inputs[position];
@@ -123,7 +124,6 @@ base::Result<void> BoundModel::takeInputs(std::span<const ops::TensorType> input
         RETRO_CHECK(checkInput(m_graph->value(inputs[i]), inputTypes[i], symbols));
         const bool floating = tensor::isFloating(inputTypes[i].dtype);
         m_types[inputs[i].index()] = {floating ? dtypeOf(m_precision) : inputTypes[i].dtype, inputTypes[i].shape};
-        m_tracked[inputs[i].index()] = floating;
     }
     return {};
 }
@@ -166,24 +166,20 @@ base::Result<void> BoundModel::bindNode(NodeId id, EarlyValues& early)
     const graph::Node& node = m_graph->node(id);
     std::vector<ops::TensorType> types(node.inputs.size());
     std::vector<Tensor> constants(node.inputs.size());
-    bool dependsOnInput = false;
     for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
         if (node.inputs[slot].isValid()) {
             types[slot] = m_types[node.inputs[slot].index()];
             constants[slot] = m_constants[node.inputs[slot].index()];
-            dependsOnInput = dependsOnInput || m_tracked[node.inputs[slot].index()];
         }
     }
     const NodeOperands operands(node, early);
     RETRO_TRY(auto op, ops::bind({*m_graph, id, node, types, constants, dtypeOf(m_precision), &operands}));
-    const bool passes = dependsOnInput && op->structure().kind() != ops::StructureKind::NoRelevance;
     const std::vector<ops::TensorType>& outputs = op->outputTypes();
     for (std::size_t k = 0; k < std::min(outputs.size(), node.outputs.size()); ++k) {
         if (!node.outputs[k].isValid()) {
             continue; // an optional result that nobody asked for
         }
         m_types[node.outputs[k].index()] = outputs[k];
-        m_tracked[node.outputs[k].index()] = passes && tensor::isFloating(outputs[k].dtype);
     }
     keepKnownResults(node, *op, constants);
     m_operators[id.index()] = std::move(op);

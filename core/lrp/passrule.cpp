@@ -3,6 +3,7 @@
 #include "core/lrp/gradientparts.h"
 #include "core/lrp/lineardistribution.h"
 #include "core/lrp/ruleregistry.h"
+#include "core/ops/lookup.h"
 
 namespace retro::lrp
 {
@@ -22,10 +23,15 @@ bool isData(const RuleContext& context, std::size_t slot)
     return fits && tensor::isFloating(type.dtype) && !type.shape.empty();
 }
 
-// Relevance that a shape map brings back to operands that carry none (a constant part of a Concat).
+// Relevance that a shape map brings back to operands that carry none (a constant part of a Concat). The tokens of an
+// embedding stand for its table.
 double carriedToUntracked(const RuleContext& context)
 {
     double amount = 0;
+    if (context.tracked.size() > ops::Lookup::kIndices && context.tracked[ops::Lookup::kIndices] != 0 &&
+        ops::isTokenSlot(context.op.structure(), ops::Lookup::kIndices)) {
+        return amount;
+    }
     for (std::size_t slot = 0; slot < context.tracked.size(); ++slot) {
         if (context.tracked[slot] == 0 && isData(context, slot)) {
             amount += algebra::sum(carriedBack(context, slot));

@@ -18,8 +18,12 @@ std::vector<Tensor> applyRule(const execute::BoundModel& model, NodeId node, con
                               const NodeValues& values, event::LedgerEntry* row)
 {
     std::vector<ops::TensorType> types;
-    for (const ValueId operand : model.graph().node(node).inputs) {
+    for (std::size_t slot = 0; slot < tracked.size(); ++slot) {
+        const ValueId operand = model.graph().node(node).inputs[slot];
         types.push_back(operand.isValid() ? model.typeOf(operand) : ops::TensorType{});
+        if (tracked[slot] != 0) {
+            types.back().dtype = execute::dtypeOf(model.precision()); // relevance of tokens, which are integers
+        }
     }
     return rule.apply({model.op(node), values.operands, values.outputs, relevance, tracked, types, row});
 }

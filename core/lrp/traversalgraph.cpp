@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/traversalgraph.h"
 
+#include "core/ops/lookup.h"
+
 #include <fmt/format.h>
 
 #include <string>
@@ -19,9 +21,12 @@ struct Step
     std::uint32_t nextSlot = 0;
 };
 
-ChildSlot childOf(const execute::BoundModel& model, ValueId operand)
+// Integers take relevance only as the tokens of an embedding.
+ChildSlot childOf(const execute::BoundModel& model, NodeId node, std::size_t slot)
 {
-    if (!operand.isValid() || !model.isTracked(operand)) {
+    const ValueId operand = model.graph().node(node).inputs[slot];
+    if (!operand.isValid() || !model.isTracked(operand) ||
+        (!tensor::isFloating(model.typeOf(operand).dtype) && !ops::isTokenSlot(model.op(node).structure(), slot))) {
         return {};
     }
     return {model.graph().nodeOf(operand), model.graph().value(operand).producerOutput, 0};
@@ -31,10 +36,11 @@ Adjacency adjacencyOf(const execute::BoundModel& model)
 {
     Adjacency adjacency;
     std::vector<ChildSlot> children;
-    for (const graph::Node& node : model.graph().nodes()) {
+    for (std::size_t i = 0; i < model.graph().nodeCount(); ++i) {
+        const graph::Node& node = model.graph().node(NodeId(i));
         children.clear();
-        for (const ValueId operand : node.inputs) {
-            children.push_back(childOf(model, operand));
+        for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
+            children.push_back(childOf(model, NodeId(i), slot));
         }
         adjacency.addNode(children, static_cast<std::uint32_t>(node.outputs.size()));
     }
@@ -66,7 +72,7 @@ void Adjacency::addNode(std::span<const ChildSlot> children, std::uint32_t outpu
 
 base::Result<TraversalGraph> TraversalGraph::build(const execute::BoundModel& model, ValueId target)
 {
-    if (!model.isTracked(target)) {
+    if (!model.isTracked(target) || !tensor::isFloating(model.typeOf(target).dtype)) {
         const std::string& name = model.graph().value(target).name;
         return base::inputError(fmt::format("this value cannot be explained: {}; choose a floating-point result that "
                                             "depends on the inputs",

@@ -4,6 +4,8 @@
 #include "core/ops/families.h"
 #include "core/ops/kernel/indices.h"
 #include "core/ops/kernel/visitnumber.h"
+#include "core/ops/lookup.h"
+#include "core/ops/reference/sum.h"
 #include "core/ops/shape/mappedelements.h"
 
 #include <fmt/format.h>
@@ -22,12 +24,13 @@ using tensor::Shape;
 
 /// Slices of the operand along an axis; an element may be picked several times, and an embedding is looked up by whole
 /// rows.
-class Gather final : public Operator<ShapeMap>
+class Gather final : public Operator<Lookup>
 {
 public:
     /// Constant `indices`, or an invalid tensor when they are operand 1 of the run.
-    Gather(TensorType output, Shape operand, std::size_t axis, const Tensor& indices)
-        : Operator(std::move(output)), m_operand(std::move(operand)), m_axis(axis), m_isSteered(!indices.isValid())
+    Gather(TensorType output, Shape operand, std::size_t axis, const Tensor& indices, bool isTable)
+        : Operator(std::move(output)), m_operand(std::move(operand)), m_axis(axis), m_isSteered(!indices.isValid()),
+          m_isTable(isTable)
     {
         if (!m_isSteered) {
             m_indices = indicesFrom(indices, m_operand[m_axis]);
@@ -60,14 +63,18 @@ public:
         return m_isSteered ? Reads{Reads::bit(1), 0} : Reads::nothing();
     }
     [[nodiscard]] bool isSteered() const override { return m_isSteered; }
+    [[nodiscard]] bool isEmbedding() const override { return m_isSteered && m_isTable; }
     [[nodiscard]] Tensor carryBack(std::span<const Tensor> perOutput, std::size_t slot) const override
     {
         return carryBack(perOutput, {}, slot);
     }
-    /// What an element was picked for is summed, in the order of the indices.
+    /// What an element was picked for is summed, in the order of the indices; an index gets the sum of its slices.
     [[nodiscard]] Tensor carryBack(std::span<const Tensor> perOutput, std::span<const Tensor> operands,
-                                   std::size_t) const override
+                                   std::size_t slot) const override
     {
+        if (slot == kIndices) {
+            return perIndex(perOutput[0], operands[kIndices].shape());
+        }
         tensor::TensorBuffer buffer(m_outputTypes[0].dtype, m_operand);
         buffer.clear();
         if (perOutput[0].isValid() && perOutput[0].size() > 0) {
@@ -82,6 +89,31 @@ public:
     }
 
 private:
+    [[nodiscard]] Tensor perIndex(const Tensor& arrived, const Shape& indices) const
+    {
+        tensor::TensorBuffer buffer(m_outputTypes[0].dtype, indices);
+        buffer.clear();
+        if (arrived.isValid() && arrived.size() > 0) {
+            const Tensor relevance = arrived.contiguous();
+            visitFloat(relevance.dtype(), [&](auto zero) {
+                using T = decltype(zero);
+                addSlices(relevance.data<T>(), tensor::elementCount(indices), buffer.data<T>());
+            });
+        }
+        return std::move(buffer).freeze();
+    }
+
+    template <class T>
+    void addSlices(const T* from, std::int64_t count, T* to) const
+    {
+        const AxisView view(m_operand, m_axis);
+        for (std::int64_t o = 0; o < view.outer; ++o) {
+            for (std::int64_t index = 0; index < count; ++index, from += view.inner) {
+                to[index] += reference::pairwiseSum<T>(from, view.inner);
+            }
+        }
+    }
+
     [[nodiscard]] std::vector<std::int64_t> indicesOf(std::span<const Tensor> operands) const
     {
         return m_isSteered ? indicesFrom(operands[1], m_operand[m_axis]) : m_indices;
@@ -115,6 +147,7 @@ private:
     Shape m_operand;
     std::size_t m_axis;
     bool m_isSteered;
+    bool m_isTable;
     std::vector<std::int64_t> m_indices;
 };
 
@@ -187,7 +220,8 @@ BoundResult bindGather(const BindContext& context)
     const Shape& indexShape = context.operandTypes[1].shape;
     shape.insert(at, indexShape.begin(), indexShape.end());
     RETRO_CHECK(expectSize(context, shape));
-    return bound<Gather>(TensorType{operand.dtype, std::move(shape)}, operand.shape, axis, context.constants[1]);
+    return bound<Gather>(TensorType{operand.dtype, std::move(shape)}, operand.shape, axis, context.constants[1],
+                         context.constant(0));
 }
 
 /// Ranks agree, and the indices reach no further than the operand along the other axes.
