@@ -37,6 +37,17 @@ private:
     Reads m_reads;
 };
 
+/// Hands its operand on and takes no relevance for it.
+class Detach final : public BoundOperator
+{
+public:
+    explicit Detach(TensorType output) { m_outputTypes.push_back(std::move(output)); }
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override { return {operands[0]}; }
+    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
+    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
+};
+
 struct Opposite
 {
     template <class T>
@@ -81,6 +92,12 @@ BoundResult bindCheckpoint(const BindContext& context)
     return bound<Identity>(std::vector{firstType(context)}, Reads::firstOperand());
 }
 
+BoundResult bindDetach(const BindContext& context)
+{
+    RETRO_CHECK(expectArity(context, 1, 1));
+    return bound<Detach>(firstType(context));
+}
+
 BoundResult bindNeg(const BindContext& context)
 {
     RETRO_CHECK(expect(context, {.types = OperandTypes::AllNumbers}));
@@ -122,6 +139,7 @@ std::span<const OperatorDeclaration> identityDeclarations()
         OperatorDeclaration{"", "Dropout", 1, 0, "shape map", true, bindDropout},
         OperatorDeclaration{"", "Neg", 1, 0, "shape map", true, bindNeg},
         OperatorDeclaration{"ai.retrograde", "Checkpoint", 1, 0, "shape map", true, bindCheckpoint},
+        OperatorDeclaration{"retrograde", "Detach", 1, 0, "no relevance", false, bindDetach},
     };
     return kDeclarations;
 }

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/rewrite/body/dotproduct.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace retro::rewrite
+{
+
+using tensor::DType;
+
+namespace
+{
+
+/// Operands of the standard's Attention.
+enum Slot : std::size_t { kQuery, kKey, kValue, kMask, kPastKey, kPastValue, kLengths };
+
+/// Operand of rank 3 or 4 as batch × heads × tokens × width.
+ValueId byHead(BodyBuilder& body, std::size_t slot, const char* name, std::string_view headsName, Shape& shape)
+{
+    const Shape own = body.shapeOf(slot);
+    if (own.size() == 4) {
+        shape = own;
+        return body.operand(slot);
+    }
+    const std::int64_t heads = body.intAttribute(headsName, 1);
+    shape = {own[0], heads, own[1], own[2] / heads};
+    return writeSplitHeads(body, name, body.operand(slot), own, heads);
+}
+
+/// With the past tokens in front.
+ValueId withPast(BodyBuilder& body, ValueId now, std::size_t slot, const char* name, Shape& shape)
+{
+    if (!body.isGiven(slot)) {
+        return now;
+    }
+    shape[2] += body.shapeOf(slot)[2];
+    return body.add("Concat", name, {body.operand(slot), now}, {{"axis", std::int64_t{2}}});
+}
+
+base::Result<void> takeMask(BodyBuilder& body, DotProduct& product)
+{
+    if (body.isGiven(kLengths)) {
+        return base::inputError("Attention with nonpad_kv_seqlen cannot be taken apart; give it a mask");
+    }
+    if (!body.isGiven(kMask)) {
+        return {};
+    }
+    const Shape& mask = body.shapeOf(kMask);
+    if (mask.back() != 1 && mask.back() != product.kShape[2]) {
+        return base::inputError("Attention with a mask for fewer keys than there are cannot be taken apart; pad the "
+                                "mask");
+    }
+    const bool isBoolean = body.given(kMask).type.dtype == DType::Bool;
+    (isBoolean ? product.keep : product.bias) = body.operand(kMask);
+    return {};
+}
+
+} // namespace
+
+base::Result<FunctionBody> attentionBody(BodyBuilder body)
+{
+    DotProduct product;
+    product.q = byHead(body, kQuery, "queries", "q_num_heads", product.qShape);
+    product.k = byHead(body, kKey, "keys", "kv_num_heads", product.kShape);
+    product.v = byHead(body, kValue, "values", "kv_num_heads", product.vShape);
+    product.k = withPast(body, product.k, kPastKey, "keys with past", product.kShape);
+    product.v = withPast(body, product.v, kPastValue, "values with past", product.vShape);
+    product.past = body.isGiven(kPastKey) ? body.shapeOf(kPastKey)[2] : 0;
+    const auto width = static_cast<double>(std::max<std::int64_t>(product.qShape[3], 1));
+    product.scale = body.floatAttribute("scale", 1 / std::sqrt(width));
+    product.softcap = body.floatAttribute("softcap", 0);
+    product.isCausal = body.intAttribute("is_causal", 0) != 0;
+    RETRO_CHECK(takeMask(body, product));
+    const DotProductValues made = write(body, product);
+    const Shape y{product.qShape[0], product.qShape[1], product.qShape[2], product.vShape[3]};
+    const bool isFlat = body.shapeOf(kQuery).size() == 3;
+    body.output(0, isFlat ? writeJoinHeads(body, "result", made.y, y) : made.y);
+    const std::array scores{made.raw, made.capped, made.biased, made.probabilities};
+    body.output(1, product.k);
+    body.output(2, product.v);
+    body.output(3, scores[static_cast<std::size_t>(body.intAttribute("qk_matmul_output_mode", 0))]);
+    return std::move(body).finish();
+}
+
+namespace
+{
+
+/// Operands of com.microsoft's Attention.
+enum FusedSlot : std::size_t { kInput, kWeights, kBias, kMaskIndex, kPast, kAttentionBias };
+
+/// True where a token counts, broadcastable to the scores.
+ValueId keptTokens(BodyBuilder& body, std::int64_t keys)
+{
+    const Shape& own = body.shapeOf(kMaskIndex);
+    if (own.size() == 1) {
+        std::vector<std::int64_t> positions;
+        for (std::int64_t i = 0; i < keys; ++i) {
+            positions.push_back(i);
+        }
+        const ValueId wide =
+            body.add("Cast", "lengths wide", {body.operand(kMaskIndex)}, {{"to", std::int64_t{7}}}); // int64
+        return body.add("Less", "inside",
+                        {body.ints("positions", positions), body.reshape("lengths", wide, {own[0], 1, 1, 1})});
+    }
+    const ValueId truth = body.add("Cast", "mask", {body.operand(kMaskIndex)}, {{"to", std::int64_t{9}}}); // bool
+    return body.reshape("mask by head", truth,
+                        own.size() == 2 ? Shape{own[0], 1, 1, own[1]} : Shape{own[0], 1, own[1], own[2]});
+}
+
+} // namespace
+
+base::Result<FunctionBody> fusedAttentionBody(BodyBuilder body)
+{
+    const Shape x = body.shapeOf(kInput);
+    const std::int64_t columns = body.shapeOf(kWeights)[1];
+    const std::int64_t heads = body.intAttribute("num_heads", 1);
+    const std::vector<std::int64_t> sizes =
+        body.intsAttribute("qkv_hidden_sizes", {columns / 3, columns / 3, columns - 2 * (columns / 3)});
+    const ValueId projected = body.linear("projection", kInput, kWeights, kBias);
+    const std::vector<ValueId> parts = body.split("parts", projected, 2, sizes);
+    const std::array<const char*, 3> names{"queries", "keys", "values"};
+    std::array<ValueId, 3> byHead;
+    std::array<Shape, 3> shapes;
+    for (std::size_t i = 0; i < 3; ++i) {
+        byHead.at(i) = writeSplitHeads(body, names.at(i), parts[i], {x[0], x[1], sizes[i]}, heads);
+        shapes.at(i) = {x[0], heads, x[1], sizes[i] / heads};
+    }
+    DotProduct product;
+    product.q = byHead[0];
+    product.k = byHead[1];
+    product.v = byHead[2];
+    product.qShape = shapes[0];
+    product.kShape = shapes[1];
+    product.vShape = shapes[2];
+    const double scale = body.floatAttribute("scale", 0);
+    product.scale = scale == 0 ? 1 / std::sqrt(static_cast<double>(shapes[0][3])) : scale;
+    product.isCausal = body.intAttribute("unidirectional", 0) != 0;
+    product.causalValue = body.floatAttribute("mask_filter_value", -10000);
+    if (body.isGiven(kMaskIndex)) {
+        product.bias =
+            body.add("Where", "mask bias",
+                     {keptTokens(body, x[1]), body.number("seen", 0), body.number("unseen", product.causalValue)});
+    }
+    if (body.isGiven(kAttentionBias)) {
+        const ValueId own = body.operand(kAttentionBias);
+        product.bias = product.bias.isValid() ? body.add("Add", "bias", {own, product.bias}) : own;
+    }
+    const DotProductValues made = write(body, product);
+    body.output(0, writeJoinHeads(body, "result", made.y, {x[0], heads, x[1], shapes[2][3]}));
+    return std::move(body).finish();
+}
+
+} // namespace retro::rewrite

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/graph/graphbuilder.h"
+#include "core/rewrite/body/functionbody.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace retro::rewrite
+{
+
+using graph::ValueId;
+using tensor::Shape;
+
+/// Writes the body of one node, which must outlive it. Values are named `<node>/<what they are>`.
+class BodyBuilder
+{
+public:
+    BodyBuilder(const graph::Node& node, std::span<const BodyOperand> operands);
+
+    [[nodiscard]] bool isGiven(std::size_t slot) const { return slot < m_operands.size() && m_operands[slot].isGiven; }
+    [[nodiscard]] const BodyOperand& given(std::size_t slot) const { return m_operands[slot]; }
+    [[nodiscard]] const Shape& shapeOf(std::size_t slot) const { return m_operands[slot].type.shape; }
+    [[nodiscard]] std::int64_t intAttribute(std::string_view name, std::int64_t fallback) const;
+    [[nodiscard]] double floatAttribute(std::string_view name, double fallback) const;
+    [[nodiscard]] std::vector<std::int64_t> intsAttribute(std::string_view name,
+                                                          std::vector<std::int64_t> fallback) const;
+
+    /// The operand: a constant, an input of the body, or what Detach makes of one.
+    ValueId operand(std::size_t slot);
+    /// A node of the standard with one result of that name.
+    ValueId add(const std::string& op, const std::string& name, std::vector<ValueId> inputs,
+                graph::Attributes attributes = {});
+    /// A node of any domain.
+    ValueId addOf(const std::string& domain, const std::string& op, const std::string& name,
+                  std::vector<ValueId> inputs);
+    /// x·W + b, as one linear layer where W and b (or nothing) are constant.
+    ValueId linear(const std::string& name, std::size_t x, std::size_t weights, std::size_t bias);
+    /// Consecutive parts along an axis.
+    std::vector<ValueId> split(const std::string& name, ValueId x, std::int64_t axis,
+                               const std::vector<std::int64_t>& extents);
+    ValueId reshape(const std::string& name, ValueId x, const Shape& shape);
+    ValueId transpose(const std::string& name, ValueId x, const Shape& order);
+    ValueId constant(const std::string& name, tensor::Tensor data);
+    ValueId number(const std::string& name, double value);
+    ValueId ints(const std::string& name, const std::vector<std::int64_t>& values);
+
+    /// Output k of the node.
+    void output(std::size_t k, ValueId value);
+    [[nodiscard]] base::Result<FunctionBody> finish() &&;
+
+private:
+    const graph::Node& m_node;
+    std::span<const BodyOperand> m_operands;
+    std::string m_prefix;
+    graph::GraphBuilder m_builder;
+    std::vector<ValueId> m_made; // per operand slot
+    FunctionBody m_body;
+};
+
+/// The bodies by operator.
+[[nodiscard]] base::Result<FunctionBody> attentionBody(BodyBuilder body);
+[[nodiscard]] base::Result<FunctionBody> fusedAttentionBody(BodyBuilder body);
+[[nodiscard]] base::Result<FunctionBody> swiGluBody(BodyBuilder body);
+[[nodiscard]] base::Result<FunctionBody> skipLayerNormBody(BodyBuilder body);
+[[nodiscard]] base::Result<FunctionBody> skipRmsNormBody(BodyBuilder body);
+[[nodiscard]] base::Result<FunctionBody> biasGeluBody(BodyBuilder body);
+[[nodiscard]] base::Result<FunctionBody> fastGeluBody(BodyBuilder body);
+
+} // namespace retro::rewrite
