@@ -11,6 +11,8 @@
 #include "core/ops/algebra.h"
 #include "core/trace/recorder.h"
 
+#include <fmt/format.h>
+
 #include <map>
 
 namespace retro::engine
@@ -102,9 +104,27 @@ private:
         report("bind", 0, 1);
         RETRO_TRY(m_result.model, bindModel(m_model, m_request.inputs, m_request.precision));
         RETRO_TRY(m_result.composite, resolveComposite(m_request.composite, *m_result.model));
-        RETRO_TRY(m_rules, lrp::assignRules(m_result.composite, *m_result.model));
+        RETRO_TRY(m_rules, lrp::assignRules(m_result.composite, *m_result.model, m_model.rewritten.fused));
+        RETRO_CHECK(checkTimesInput());
         m_result.rules = inWords(m_rules, *m_result.model);
         m_result.secondsBind = watch.seconds();
+        return {};
+    }
+
+    // The relevance of tokens is a sum over their embeddings; their numbers are names, not magnitudes.
+    Result<void> checkTimesInput() const
+    {
+        const execute::BoundModel& model = *m_result.model;
+        for (const base::ValueId input : model.graph().inputs()) {
+            if (m_result.composite.timesInput && model.isTracked(input) &&
+                !tensor::isFloating(model.typeOf(input).dtype)) {
+                return base::usageError(fmt::format("gradient × input has no meaning for the input \"{}\", whose "
+                                                    "elements are {}; choose another composite (gradient, attnlrp)",
+                                                    model.graph().value(input).name,
+                                                    tensor::nameOf(model.typeOf(input).dtype)),
+                                        "composite");
+            }
+        }
         return {};
     }
 
@@ -309,7 +329,7 @@ Result<std::vector<RuleLine>> listRules(const LoadedModel& model, const ExplainR
     RETRO_TRY(const std::shared_ptr<const execute::BoundModel> bound,
               bindModel(model, request.inputs, request.precision));
     RETRO_TRY(const lrp::Composite composite, resolveComposite(request.composite, *bound));
-    RETRO_TRY(const lrp::RuleAssignment rules, lrp::assignRules(composite, *bound));
+    RETRO_TRY(const lrp::RuleAssignment rules, lrp::assignRules(composite, *bound, model.rewritten.fused));
     std::vector<RuleLine> lines;
     for (std::size_t i = 0; i < rules.size(); ++i) {
         const graph::Node& node = bound->graph().node(base::NodeId(i));

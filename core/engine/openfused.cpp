@@ -65,7 +65,7 @@ private:
         if (m_forward) {
             return {};
         }
-        RETRO_TRY(m_rules, lrp::assignRules(m_result.composite, *m_result.model));
+        RETRO_TRY(m_rules, lrp::assignRules(m_result.composite, *m_result.model, m_model.rewritten.fused));
         RETRO_TRY(m_forward, execute::forward(m_result.model, inPrecision(m_request.inputs, m_request.precision),
                                               execute::SavePolicy::All, m_stop));
         return {};

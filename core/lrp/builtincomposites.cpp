@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The built-in composites (specification of the rules, section 1.6); docs/composites.md has the table.
 #include "core/lrp/composite.h"
+#include "core/lrp/operandorigin.h"
 #include "core/lrp/rules.h"
 
 #include <fmt/format.h>
@@ -54,13 +55,20 @@ void append(Entries& entries, Entries more)
 // What every LRP composite does with nodes that have no weights.
 Entries baseMap(const RulePointer& bilinear)
 {
-    return {entry(StructureKind::Bilinear, bilinear),           entry(StructureKind::SumOfOperands, normRule()),
-            entry(StructureKind::Reduction, normRule()),        entry(StructureKind::AveragePool, normRule()),
-            entry(StructureKind::MaxPool, winnerRule()),        entry(StructureKind::ElementWise, passRule()),
-            entry(StructureKind::Normalisation, passRule()),    entry(StructureKind::Softmax, passRule()),
-            entry(StructureKind::ShapeMap, passRule()),         entry(StructureKind::Product, uniformRule()),
-            entry(StructureKind::Quotient, passRule()),         entry(StructureKind::Differentiable, normRule()),
-            entry(StructureKind::SelfNormalisation, passRule())};
+    return {entry(StructureKind::Bilinear, bilinear),
+            entry(StructureKind::SumOfOperands, normRule()),
+            entry(StructureKind::Reduction, normRule()),
+            entry(StructureKind::AveragePool, normRule()),
+            entry(StructureKind::MaxPool, winnerRule()),
+            entry(StructureKind::ElementWise, passRule()),
+            entry(StructureKind::Normalisation, passRule()),
+            entry(StructureKind::Softmax, passRule()),
+            entry(StructureKind::ShapeMap, passRule()),
+            entry(StructureKind::Product, uniformRule()),
+            entry(StructureKind::Quotient, passRule()),
+            entry(StructureKind::Differentiable, normRule()),
+            entry(StructureKind::SelfNormalisation, passRule()),
+            entry(StructureKind::Composed, decomposedRule())};
 }
 
 Entries gradientMap() { return {{Matcher{}, gradientRule()}}; }
@@ -214,6 +222,85 @@ Composite dynamic(ParameterReader& reader)
     return composite;
 }
 
+// What AttnLRP and CP-LRP share: epsilon everywhere, LayerNormalization with its deviation held constant.
+struct Transformer
+{
+    LinearOptions epsilon;
+    Entries ownEntries; // of one of the two
+    RulePointer bilinear;
+    RulePointer softmax;
+};
+
+// Layers with weights: epsilon, or gamma where it is asked for.
+RulePointer gammaOr(ParameterReader& reader, std::string_view name, const LinearOptions& epsilon)
+{
+    const double gamma = reader.number(name, 0);
+    return gamma == 0 ? epsilonRule(epsilon) : gammaRule(gamma, epsilon);
+}
+
+Composite transformerComposite(ParameterReader& reader, Transformer parts)
+{
+    const Stabiliser& stabiliser = parts.epsilon.stabiliser;
+    Composite composite;
+    composite.entries = std::move(parts.ownEntries);
+    composite.entries.push_back(convolutions(gammaOr(reader, "gamma_conv", parts.epsilon)));
+    append(composite.entries,
+           {entry(StructureKind::LinearMap, gammaOr(reader, "gamma_linear", parts.epsilon)),
+            entry(StructureKind::Bilinear, parts.bilinear), entry(StructureKind::Softmax, parts.softmax),
+            entry(StructureKind::SumOfOperands, normRule(stabiliser)),
+            entry(StructureKind::Reduction, normRule(stabiliser)),
+            entry(StructureKind::AveragePool, normRule(stabiliser)),
+            entry(StructureKind::Differentiable, normRule(stabiliser)),
+            entry(StructureKind::SelfNormalisation, detachedDeviationRule(stabiliser))});
+    append(composite.entries, baseMap(parts.bilinear));
+    return composite;
+}
+
+LinearOptions readEpsilonOptions(ParameterReader& reader)
+{
+    LinearOptions options = reader.linearOptions(1e-6);
+    if (reader.flag("zero_bias", false)) {
+        options.bias = BiasPolicy::Zero;
+    }
+    return options;
+}
+
+Composite attnLrp(ParameterReader& reader)
+{
+    const LinearOptions epsilon = readEpsilonOptions(reader);
+    return transformerComposite(reader, {epsilon, {}, epsilonRule(epsilon), softmaxTaylorRule()});
+}
+
+// Gates from the surest to the least sure: of two activations, the bounded one gates the other.
+const std::array<std::vector<std::string>, 2> kGates{std::vector<std::string>{"Sigmoid", "HardSigmoid", "Softmax"},
+                                                     std::vector<std::string>{"Swish", "Silu", "Gelu", "FastGelu",
+                                                                              "QuickGelu", "Relu", "HardSwish", "Mish",
+                                                                              "Elu", "Tanh", "Softplus"}};
+
+CompositeEntry detachedOperand(StructureKind structure, std::size_t operand, std::vector<std::string> from,
+                               const Stabiliser& stabiliser)
+{
+    CompositeEntry result = entry(structure, signalTakesAllRule(1 - operand, stabiliser));
+    result.matcher.operandFrom = std::move(from);
+    result.matcher.operand = operand;
+    return result;
+}
+
+Composite cpLrp(ParameterReader& reader)
+{
+    const LinearOptions epsilon = readEpsilonOptions(reader);
+    Entries own;
+    for (const std::size_t operand : {0U, 1U}) {
+        own.push_back(detachedOperand(StructureKind::Bilinear, operand, {"Softmax"}, epsilon.stabiliser));
+    }
+    for (const std::vector<std::string>& gates : kGates) {
+        for (const std::size_t operand : {0U, 1U}) {
+            own.push_back(detachedOperand(StructureKind::Product, operand, gates, epsilon.stabiliser));
+        }
+    }
+    return transformerComposite(reader, {epsilon, std::move(own), epsilonRule(epsilon), stopRule()});
+}
+
 Composite gradient(ParameterReader&)
 {
     Composite composite;
@@ -245,25 +332,18 @@ constexpr std::array kBuiltins{
     Builtin{"guided_backprop", guidedBackprop},
     Builtin{"deconvnet", deconvNet},
     Builtin{"beta_smooth", betaSmooth},
+    Builtin{"attnlrp", attnLrp},
+    Builtin{"cp_lrp", cpLrp},
     Builtin{"dynamic", dynamic},
     Builtin{"gradient", gradient},
     Builtin{"gradient_x_input", gradientTimesInput},
 };
-
-// Composites that are known by name but need operators and rules of transformers.
-constexpr std::array<std::string_view, 2> kNotYet{"attnlrp", "cp_lrp"};
 
 const std::string kPlace = "composite";
 
 base::Error unknownName(const std::string& name)
 {
     const std::string known = fmt::format("{}, auto", fmt::join(builtinNames(), ", "));
-    if (std::find(kNotYet.begin(), kNotYet.end(), name) != kNotYet.end()) {
-        return base::usageError(fmt::format("{} needs rules for attention and layer normalisation that this version "
-                                            "does not have; choose one of {}",
-                                            name, known),
-                                kPlace);
-    }
     return base::usageError(
         fmt::format("there is no composite \"{}\"; built in are {}; a file must end in .json", name, known), kPlace);
 }
@@ -306,8 +386,25 @@ struct Choice
     std::string reason;
 };
 
+// True when probabilities weigh values: a product of two computed operands, one of them from a Softmax.
+bool hasAttention(const BoundModel& model)
+{
+    const std::vector<std::string> softmax{"Softmax"};
+    for (std::size_t i = 0; i < model.graph().nodeCount(); ++i) {
+        if (model.op(NodeId(i)).structure().kind() == StructureKind::Bilinear &&
+            comesFrom(model, NodeId(i), std::nullopt, softmax)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 Choice chooseFor(const BoundModel& model)
 {
+    if (hasAttention(model)) {
+        return {"attnlrp",
+                "the model has attention: epsilon with the rules of AttnLRP for softmax, products and norms"};
+    }
     std::size_t convolutionCount = 0;
     for (std::size_t i = 0; i < model.graph().nodeCount(); ++i) {
         const std::string& op = model.graph().node(NodeId(i)).op;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/composite.h"
 
+#include "core/lrp/decomposedrule.h"
+#include "core/lrp/operandorigin.h"
 #include "core/lrp/rules.h"
 
 #include <fmt/format.h>
@@ -69,7 +71,10 @@ bool matchesFields(const Matcher& matcher, const BoundModel& model, NodeId id)
     if (!matcher.nameGlob.empty() && !matchesGlob(matcher.nameGlob, node.name)) {
         return false;
     }
-    return matcher.scope.empty() || isWithin(node.scope, matcher.scope);
+    if (!matcher.scope.empty() && !isWithin(node.scope, matcher.scope)) {
+        return false;
+    }
+    return matcher.operandFrom.empty() || comesFrom(model, id, matcher.operand, matcher.operandFrom);
 }
 
 // The node that a firstWeight matcher stands for; invalid when there is none.
@@ -89,7 +94,8 @@ NodeId firstWeightOf(const Matcher& matcher, const BoundModel& model)
 class Assigner
 {
 public:
-    Assigner(const Composite& composite, const BoundModel& model) : m_composite(composite), m_model(model)
+    Assigner(const Composite& composite, const BoundModel& model, std::span<const rewrite::FusedNode> fused)
+        : m_composite(composite), m_model(model), m_fused(fused)
     {
         for (const CompositeEntry& entry : composite.entries) {
             m_firstWeights.push_back(entry.matcher.firstWeight ? firstWeightOf(entry.matcher, model) : NodeId());
@@ -111,10 +117,33 @@ public:
                                                 entry->rule->name(), entry->matcher.text(), rulesFor(id)),
                                     placeOf(id));
         }
-        return AssignedRule{entry->rule, entry->matcher.text()};
+        if (!isDecomposed(*entry->rule)) {
+            return AssignedRule{entry->rule, entry->matcher.text()};
+        }
+        base::Result<RulePointer> rule = bindDecomposed(m_composite, m_model, id, membersOf(id));
+        return rule.ok() ? AssignedRule{std::move(rule).value(), entry->matcher.text()} : refused(rule.error(), id);
     }
 
 private:
+    // The members of a node that a rewrite made; null for others.
+    [[nodiscard]] const graph::Graph* membersOf(NodeId id) const
+    {
+        const std::string& name = m_model.graph().node(id).name;
+        const auto at =
+            std::find_if(m_fused.begin(), m_fused.end(), [&](const rewrite::FusedNode& f) { return f.node == name; });
+        return at == m_fused.end() ? nullptr : at->members.get();
+    }
+
+    [[nodiscard]] base::Result<AssignedRule> refused(base::Error error, NodeId id) const
+    {
+        if (error.where.empty()) {
+            error.message += "; add an entry before it with one of the rules gradient, stop";
+            error.where = placeOf(id);
+            return error;
+        }
+        return base::within(std::move(error), fmt::format("inside {}", placeOf(id)));
+    }
+
     [[nodiscard]] const CompositeEntry* find(NodeId id) const
     {
         for (std::size_t i = 0; i < m_composite.entries.size(); ++i) {
@@ -146,6 +175,7 @@ private:
 
     const Composite& m_composite;
     const BoundModel& m_model;
+    std::span<const rewrite::FusedNode> m_fused;
     std::vector<NodeId> m_firstWeights; // per entry
 };
 
@@ -183,12 +213,17 @@ std::string Matcher::text() const
     if (!scope.empty()) {
         parts.push_back("scope " + scope);
     }
+    if (!operandFrom.empty()) {
+        const std::string which = operand ? fmt::format("operand {}", *operand) : std::string("an operand");
+        parts.push_back(fmt::format("{} from {}", which, fmt::join(operandFrom, ", ")));
+    }
     return parts.empty() ? std::string("everything") : fmt::format("{}", fmt::join(parts, " and "));
 }
 
-base::Result<RuleAssignment> assignRules(const Composite& composite, const BoundModel& model)
+base::Result<RuleAssignment> assignRules(const Composite& composite, const BoundModel& model,
+                                         std::span<const rewrite::FusedNode> fused)
 {
-    const Assigner assigner(composite, model);
+    const Assigner assigner(composite, model, fused);
     RuleAssignment assignment(model.graph().nodeCount());
     std::optional<base::Error> first;
     std::vector<std::string> others;

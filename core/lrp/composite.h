@@ -4,6 +4,7 @@
 #include "core/base/result.h"
 #include "core/execute/boundmodel.h"
 #include "core/lrp/rule.h"
+#include "core/rewrite/rewrite.h"
 
 #include <optional>
 #include <string>
@@ -17,10 +18,14 @@ struct Matcher
 {
     std::vector<std::string> ops; ///< operator types
     std::optional<ops::StructureKind> structure;
-    std::string nameGlob;     ///< * and ? over the node name
-    std::string scope;        ///< the scope itself or anything below it
+    std::string nameGlob; ///< * and ? over the node name
+    std::string scope;    ///< the scope itself or anything below it
+    /// Operator types: an operand that carries relevance comes from a node of one of them, through shape maps and
+    /// through products and sums with what carries none (dropout, masks).
+    std::vector<std::string> operandFrom;
+    std::optional<std::size_t> operand; ///< the slot that operandFrom is about; any when not given
     bool firstWeight = false; ///< the first linear map (of `ops`, when given) on the path from an input, in node order
-    /// For people: "op Conv", "first Conv", "structure sum of operands".
+    /// For people: "op Conv", "first Conv", "structure sum of operands", "operand 0 from Softmax".
     [[nodiscard]] std::string text() const;
 };
 
@@ -63,8 +68,11 @@ using RuleAssignment = std::vector<AssignedRule>;
 /// JSON text of a composite; parseComposite reads it back.
 [[nodiscard]] std::string toJson(const Composite& composite);
 
-/// Gives each node that passes relevance its rule. Errors (Input): a node that no entry matches, or a rule that is not
-/// defined for the node's structure; the message names node, operator and rule and says what to add.
-[[nodiscard]] base::Result<RuleAssignment> assignRules(const Composite& composite, const execute::BoundModel& model);
+/// Gives each node that passes relevance its rule. Nodes that get the rule "decomposed" are taken apart: those of
+/// `fused` into their members, others by their function bodies. Errors (Input): a node that no entry matches, a rule
+/// that is not defined for the node's structure, or a node that cannot be taken apart; the message names node, operator
+/// and rule and says what to add.
+[[nodiscard]] base::Result<RuleAssignment> assignRules(const Composite& composite, const execute::BoundModel& model,
+                                                       std::span<const rewrite::FusedNode> fused = {});
 
 } // namespace retro::lrp

@@ -23,6 +23,7 @@ namespace
 
 constexpr std::string_view kFormat = "retrograde-composite/1";
 constexpr std::size_t kMaxEntries = 10'000;
+constexpr std::size_t kMaxOperand = 1023;
 
 std::vector<std::string_view> structureNames()
 {
@@ -139,9 +140,14 @@ private:
     [[nodiscard]] base::Result<Matcher> readMatcher(const json& value, const std::string& path) const
     {
         RETRO_CHECK(expectObject(value, path));
-        RETRO_CHECK(onlyKnown(value, path, {"op", "structure", "name", "scope", "first"}));
+        RETRO_CHECK(onlyKnown(value, path, {"op", "structure", "name", "scope", "operand_from", "operand", "first"}));
         Matcher matcher;
-        RETRO_TRY(matcher.ops, readOperators(value, path));
+        RETRO_TRY(matcher.ops, readOperators(value, path, "op"));
+        RETRO_TRY(matcher.operandFrom, readOperators(value, path, "operand_from"));
+        RETRO_TRY(matcher.operand, readSlot(value, path));
+        if (matcher.operand && matcher.operandFrom.empty()) {
+            return m_text.error(path + ".operand", "the field goes with \"operand_from\"");
+        }
         RETRO_TRY(const std::string structure, readText(value, path, "structure", {}));
         RETRO_TRY(matcher.structure, structureOf(structure, path));
         RETRO_TRY(matcher.nameGlob, readText(value, path, "name", {}));
@@ -150,22 +156,35 @@ private:
         return matcher;
     }
 
-    [[nodiscard]] base::Result<std::vector<std::string>> readOperators(const json& value, const std::string& path) const
+    [[nodiscard]] base::Result<std::optional<std::size_t>> readSlot(const json& value, const std::string& path) const
+    {
+        const auto found = value.find("operand");
+        if (found == value.end()) {
+            return std::optional<std::size_t>();
+        }
+        if (!found->is_number_unsigned() || found->get<std::uint64_t>() > kMaxOperand) {
+            return m_text.error(path + ".operand", fmt::format("an operand from 0 to {} is needed here", kMaxOperand));
+        }
+        return std::optional(found->get<std::size_t>());
+    }
+
+    [[nodiscard]] base::Result<std::vector<std::string>> readOperators(const json& value, const std::string& path,
+                                                                       const char* field) const
     {
         std::vector<std::string> names;
-        const auto found = value.find("op");
+        const auto found = value.find(field);
         if (found == value.end()) {
             return names;
         }
         const json list = found->is_array() ? *found : json::array({*found});
         for (const json& name : list) {
             if (!name.is_string() || name.get_ref<const std::string&>().empty()) {
-                return m_text.error(path + ".op", "an operator name or a list of them is needed here");
+                return m_text.error(path + "." + field, "an operator name or a list of them is needed here");
             }
             names.push_back(name.get<std::string>());
         }
         if (names.empty()) {
-            return m_text.error(path + ".op", "the list is empty; name an operator or leave the field out");
+            return m_text.error(path + "." + field, "the list is empty; name an operator or leave the field out");
         }
         return names;
     }
@@ -228,14 +247,20 @@ private:
     const JsonText& m_text;
 };
 
+// One name, or a list of them; nothing when there is none.
+void writeOperators(const std::vector<std::string>& names, const char* field, ordered_json& result)
+{
+    if (names.size() == 1) {
+        result[field] = names.front();
+    } else if (!names.empty()) {
+        result[field] = names;
+    }
+}
+
 ordered_json matcherToJson(const Matcher& matcher)
 {
     ordered_json result = ordered_json::object();
-    if (matcher.ops.size() == 1) {
-        result["op"] = matcher.ops.front();
-    } else if (!matcher.ops.empty()) {
-        result["op"] = matcher.ops;
-    }
+    writeOperators(matcher.ops, "op", result);
     if (matcher.structure) {
         result["structure"] = ops::nameOf(*matcher.structure);
     }
@@ -244,6 +269,10 @@ ordered_json matcherToJson(const Matcher& matcher)
     }
     if (!matcher.scope.empty()) {
         result["scope"] = matcher.scope;
+    }
+    writeOperators(matcher.operandFrom, "operand_from", result);
+    if (matcher.operand) {
+        result["operand"] = *matcher.operand;
     }
     if (matcher.firstWeight) {
         result["first"] = true;

@@ -38,6 +38,9 @@ constexpr std::array kDeclarations{
     RuleDeclaration{"beta-smooth", readBetaSmooth},
     RuleDeclaration{"abs-ratio", readAbsRatio},
     RuleDeclaration{"softmax-taylor", readSoftmaxTaylor},
+    RuleDeclaration{"detached-deviation", readDetachedDeviation},
+    RuleDeclaration{"signal-take-all", readSignalTakesAll},
+    RuleDeclaration{"decomposed", readDecomposed},
 };
 
 } // namespace

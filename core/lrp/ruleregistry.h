@@ -28,5 +28,8 @@ namespace retro::lrp
 [[nodiscard]] RulePointer readBetaSmooth(ParameterReader& reader);
 [[nodiscard]] RulePointer readAbsRatio(ParameterReader& reader);
 [[nodiscard]] RulePointer readSoftmaxTaylor(ParameterReader& reader);
+[[nodiscard]] RulePointer readDetachedDeviation(ParameterReader& reader);
+[[nodiscard]] RulePointer readSignalTakesAll(ParameterReader& reader);
+[[nodiscard]] RulePointer readDecomposed(ParameterReader& reader);
 
 } // namespace retro::lrp

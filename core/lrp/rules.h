@@ -63,6 +63,16 @@ enum class BilinearShare : std::uint8_t {
 /// (below −1e30) counts as 0. `causal` keeps only the lower triangle of the last two axes.
 [[nodiscard]] RulePointer softmaxTaylorRule(bool causal = false);
 
+/// Self-normalisation with its deviation held constant: g = R/stab(y)·scale/deviation, R_in = x·(g − mean(g)); the bias
+/// absorbs its share. One without a mean (RMSNormalization, LRN) passes R on.
+[[nodiscard]] RulePointer detachedDeviationRule(const Stabiliser& stabiliser = {});
+/// Product and bilinear a·b: operand `signal` (0 or 1) takes all, the other, a gate or attention, counts as constant:
+/// for a product R itself, else a·(s·bᵀ) or b·(aᵀ·s). A signal that carries no relevance leaves all to the other.
+[[nodiscard]] RulePointer signalTakesAllRule(std::size_t signal, const Stabiliser& stabiliser = {});
+
+/// Composed: the rules that the composite gives to the operator's parts (assignRules takes it apart).
+[[nodiscard]] RulePointer decomposedRule();
+
 /// A rule by its name and parameters. Errors (Usage): unknown name (lists the known ones), unknown or wrong parameter;
 /// `where` is "rule" or the parameter's name.
 [[nodiscard]] base::Result<RulePointer> makeRule(std::string_view name, const RuleParameters& parameters);

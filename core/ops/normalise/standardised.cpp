@@ -108,13 +108,27 @@ std::vector<Tensor> Standardised::forward(std::span<const Tensor> operands) cons
     return results;
 }
 
-Tensor Standardised::toOperand(const Tensor& x, const Tensor& scale, std::span<const Tensor> s) const
+Tensor Standardised::beforeScale(const Tensor& s, const Tensor& scale) const
 {
-    Tensor gradient = s[0].isValid() ? s[0].contiguous().reshaped(m_view.shape) : Tensor::zeros(type(), m_view.shape);
+    Tensor gradient = s.isValid() ? s.contiguous().reshaped(m_view.shape) : Tensor::zeros(type(), m_view.shape);
     if (scale.isValid()) {
         gradient = algebra::multiplyBroadcast(gradient, affine(scale));
     }
-    const Tensor values = rowsOf(gradient.contiguous().reshaped(m_operand));
+    return gradient.contiguous().reshaped(m_operand);
+}
+
+Tensor Standardised::detachedPullback(const Tensor& s, std::span<const Tensor> operands) const
+{
+    const Tensor values = rowsOf(beforeScale(s, operands.size() > 1 ? operands[1] : Tensor()));
+    const Tensor rows = rowsOf(operands[0]);
+    return fromRows(filled(type(), m_operand, [&](auto* r) {
+        reference::detachedBack(m_view.form, elements(rows, r), elements(values, r), r);
+    }));
+}
+
+Tensor Standardised::toOperand(const Tensor& x, const Tensor& scale, std::span<const Tensor> s) const
+{
+    const Tensor values = rowsOf(beforeScale(s[0], scale));
     const Tensor rows = rowsOf(x);
     const auto statistic = [&](std::size_t k) { return k < s.size() && s[k].isValid() ? s[k].contiguous() : Tensor(); };
     const Tensor ofMean = statistic(1);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/ops/bind/operatorbase.h"
+#include "core/ops/detachable.h"
 #include "core/ops/reference/standardise.h"
 
 namespace retro::ops
@@ -19,7 +20,7 @@ struct StandardisedView
 
 /// y = (x − mean)/deviation over groups of elements, times scale (operand 1), plus bias (operand 2), both optional.
 /// Outputs 1 and 2, where asked for: mean and 1/deviation per group.
-class Standardised final : public Operator<SelfNormalisation>
+class Standardised final : public Operator<SelfNormalisation>, public Detachable
 {
 public:
     Standardised(std::vector<TensorType> outputs, StandardisedView view);
@@ -29,6 +30,8 @@ public:
     /// By operand, scale or bias.
     [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor> operands,
                                   std::span<const Tensor> outputs, std::size_t slot) const override;
+    [[nodiscard]] bool isCentred() const override { return m_view.form.isCentred; }
+    [[nodiscard]] Tensor detachedPullback(const Tensor& s, std::span<const Tensor> operands) const override;
 
 private:
     [[nodiscard]] tensor::DType type() const { return m_outputTypes[0].dtype; }
@@ -45,6 +48,8 @@ private:
     [[nodiscard]] Tensor scaled(std::span<const Tensor> operands) const;
     /// Scale or bias as it is broadcast.
     [[nodiscard]] Tensor affine(const Tensor& t) const;
+    /// What arrives at output 0, before the scale: per element of the operand.
+    [[nodiscard]] Tensor beforeScale(const Tensor& s, const Tensor& scale) const;
     [[nodiscard]] Tensor toOperand(const Tensor& x, const Tensor& scale, std::span<const Tensor> s) const;
     [[nodiscard]] Tensor toAffine(const Tensor& product, std::size_t slot) const;
 

@@ -132,4 +132,21 @@ void standardiseBack(const Standardisation& form, const T* x, const Standardised
     });
 }
 
+/// r = gradient with respect to x with the divisor held constant: (g − mean(g)) / divisor when centred, else g /
+/// divisor.
+template <class T>
+void detachedBack(const Standardisation& form, const T* x, const T* gradients, T* r)
+{
+    forEachRow(form, [&](std::int64_t row) {
+        const T* g = gradients + row * form.length;
+        T* out = r + row * form.length;
+        const RowStatistics of = statisticsOf(form, x + row * form.length);
+        const double sum = form.isCentred ? pairwiseSum<double>(g, form.length) : 0;
+        const double mean = sum / static_cast<double>(form.length);
+        for (std::int64_t i = 0; i < form.length; ++i) {
+            out[i] = static_cast<T>((static_cast<double>(g[i]) - mean) / of.divisor);
+        }
+    });
+}
+
 } // namespace retro::ops::reference

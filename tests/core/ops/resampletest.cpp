@@ -204,7 +204,7 @@ private slots:
                 accepted.emplace(name);
             }
         }
-        QCOMPARE(accepted, (std::set<std::string>{"gradient", "stop"}));
+        QCOMPARE(accepted, (std::set<std::string>{"decomposed", "gradient", "stop"}));
     }
 
     void relevancePassesANormalisation()

@@ -24,6 +24,10 @@ const char* const kExample = R"({
       "match": { "structure": "linear map", "scope": "features", "name": "*conv?" },
       "rule": { "name": "gamma", "params": { "gamma": 0.1, "bias": "zero", "signed": true } }
     },
+    {
+      "match": { "structure": "bilinear", "operand_from": "Softmax", "operand": 0 },
+      "rule": { "name": "signal-take-all", "params": { "signal": 1 } }
+    },
     { "rule": { "name": "gradient" } }
   ]
 }
@@ -61,7 +65,7 @@ private slots:
         QVERIFY2(composite.ok(), composite.ok() ? "" : composite.error().text().c_str());
         QCOMPARE(QString::fromStdString(composite->name), QStringLiteral("mine"));
         QVERIFY(!composite->timesInput);
-        QCOMPARE(composite->entries.size(), std::size_t{3});
+        QCOMPARE(composite->entries.size(), std::size_t{4});
         const lrp::CompositeEntry& box = composite->entries[0];
         QCOMPARE(QString::fromStdString(box.matcher.text()), QStringLiteral("first Conv, ConvTranspose"));
         QCOMPARE(QString::fromStdString(box.rule->text()), QStringLiteral("z-box -2.1 to 2.6, epsilon 1e-06"));
@@ -69,7 +73,9 @@ private slots:
         QCOMPARE(QString::fromStdString(gamma.matcher.text()),
                  QStringLiteral("structure linear map and name *conv? and scope features"));
         QCOMPARE(QString::fromStdString(gamma.rule->text()), QStringLiteral("gamma 0.1, epsilon 1e-06, bias zero"));
-        QCOMPARE(QString::fromStdString(composite->entries[2].matcher.text()), QStringLiteral("everything"));
+        QCOMPARE(QString::fromStdString(composite->entries[2].matcher.text()),
+                 QStringLiteral("structure bilinear and operand 0 from Softmax"));
+        QCOMPARE(QString::fromStdString(composite->entries[3].matcher.text()), QStringLiteral("everything"));
     }
 
     void writesWhatItReads()
@@ -165,13 +171,19 @@ private slots:
         QTest::newRow("twice") << replaced("\"low\": -2.1", "\"high\": 3")
                                << "line 7, field entries[0].rule.params.high: this field stands twice";
         QTest::newRow("no rule") << replaced("{ \"rule\": { \"name\": \"gradient\" } }", "{ }")
-                                 << "line 13, field entries[2]: the field \"rule\" is missing";
+                                 << "line 17, field entries[3]: the field \"rule\" is missing";
         QTest::newRow("no name") << replaced("{ \"name\": \"gradient\" }", "{ }")
-                                 << "line 13, field entries[2].rule: the field \"name\" is missing";
+                                 << "line 17, field entries[3].rule: the field \"name\" is missing";
         QTest::newRow("operators") << replaced("[\"Conv\", \"ConvTranspose\"]", "[]")
                                    << "line 6, field entries[0].match.op: the list is empty";
         QTest::newRow("operator") << replaced("[\"Conv\", \"ConvTranspose\"]", "3")
                                   << "field entries[0].match.op: an operator name or a list";
+        QTest::newRow("operand") << replaced("\"operand\": 0", "\"operand\": -1")
+                                 << "line 14, field entries[2].match.operand: an operand from 0 to 1023";
+        QTest::newRow("operand of nothing") << replaced("\"operand_from\": \"Softmax\", ", "")
+                                            << "field entries[2].match.operand: the field goes with \"operand_from\"";
+        QTest::newRow("signal") << replaced("\"signal\": 1", "\"signal\": 2")
+                                << "field entries[2].rule.params.signal: must be a number from 0 to 1";
         QTest::newRow("no entries") << "{\"format\": \"retrograde-composite/1\", \"entries\": []}"
                                     << "field entries: a list of 1 to 10000 entries";
         QTest::newRow("deep") << QString(40, '[') + QString(40, ']') << "nested 40 deep";

@@ -177,6 +177,8 @@ private slots:
         QTest::newRow("guided_backprop") << gradient << gradient << gradient << "guided-backprop";
         QTest::newRow("deconvnet") << gradient << gradient << gradient << "deconvnet";
         QTest::newRow("beta_smooth:beta=3") << gradient << gradient << gradient << "beta-smooth 3";
+        QTest::newRow("attnlrp") << e << e << e << pass;
+        QTest::newRow("cp_lrp:gamma_conv=0.25") << quarter << quarter << e << pass;
         QTest::newRow("dynamic") << full << full << full << pass;
         QTest::newRow("gradient") << gradient << gradient << gradient << gradient;
         QTest::newRow("gradient_x_input") << gradient << gradient << gradient << gradient;
@@ -201,7 +203,7 @@ private slots:
         for (const std::string& name : lrp::builtinNames()) {
             QVERIFY2(table(name.c_str(), model).size() == 8, name.c_str());
         }
-        QCOMPARE(lrp::builtinNames().size(), std::size_t{13});
+        QCOMPARE(lrp::builtinNames().size(), std::size_t{15});
     }
 
     void autoGivesItsReason()
@@ -232,8 +234,7 @@ private slots:
     {
         QTest::addColumn<QString>("message");
         QTest::newRow("epsilonplus") << "there is no composite \"epsilonplus\"; built in are epsilon, epsilon_plus";
-        QTest::newRow("attnlrp") << "attnlrp needs rules for attention";
-        QTest::newRow("cp_lrp") << "cp_lrp needs rules for attention";
+        QTest::newRow("attnlrp:first=flat") << "known are bias, epsilon, gamma_conv, gamma_linear, signed, stabiliser";
         QTest::newRow("epsilon:gamma=1") << "known are bias, epsilon, first, signed, stabiliser, zero_bias";
         QTest::newRow("epsilon_plus:low=1") << "there is no such parameter";
         QTest::newRow("epsilon:epsilon=-1") << "must be a number of at least 0, not -1";

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/lrp/decomposedrule.h"
+
+#include "core/execute/forward.h"
+#include "core/lrp/balance.h"
+#include "core/lrp/oracle.h"
+#include "core/lrp/ruleregistry.h"
+#include "core/lrp/traversalgraph.h"
+#include "core/rewrite/body/functionbody.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+
+namespace retro::lrp
+{
+
+namespace algebra = ops::algebra;
+using execute::BoundModel;
+using execute::NodeId;
+using execute::ValueId;
+
+namespace
+{
+
+/// What a composite says; the parts depend on the node.
+class DecomposedRule : public Rule
+{
+public:
+    [[nodiscard]] std::string_view name() const final { return "decomposed"; }
+    [[nodiscard]] bool accepts(const ops::Structure& structure) const final
+    {
+        return structure.kind() == ops::StructureKind::Composed;
+    }
+    [[nodiscard]] ops::Reads reads(const ops::BoundOperator&, std::span<const std::uint8_t>) const final
+    {
+        return ops::Reads::allOperands();
+    }
+    [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
+    {
+        assert(false && "assignRules() binds this rule to its node");
+        return std::vector<Tensor>(context.tracked.size());
+    }
+};
+
+/// A result of the body that relevance can start from.
+struct BodyResult
+{
+    std::size_t output; ///< of the node
+    TraversalGraph graph;
+};
+
+class BoundDecomposedRule final : public DecomposedRule
+{
+public:
+    BoundDecomposedRule(std::shared_ptr<const BoundModel> body, std::vector<std::size_t> slots, RuleAssignment rules,
+                        std::vector<BodyResult> results)
+        : m_body(std::move(body)), m_slots(std::move(slots)), m_rules(std::move(rules)), m_results(std::move(results))
+    {}
+
+    [[nodiscard]] std::string text() const override
+    {
+        return fmt::format("decomposed into {} nodes", m_body->graph().nodeCount());
+    }
+
+    [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
+    {
+        Balance balance(context);
+        std::vector<Tensor> parts(context.tracked.size());
+        const auto forward = execute::forward(m_body, inputsOf(context), execute::SavePolicy::All);
+        assert(forward.ok()); // bound to these types; its operands were checked by the node's own forward pass
+        for (const BodyResult& result : m_results) {
+            const bool arrived = result.output < context.relevance.size() && context.relevance[result.output].isValid();
+            if (forward.ok() && arrived) {
+                carryBack(result.graph, forward->saved, context.relevance[result.output], parts, balance);
+            }
+        }
+        for (std::size_t slot = 0; slot < parts.size(); ++slot) {
+            if (context.tracked[slot] == 0) {
+                parts[slot] = {};
+            } else if (!parts[slot].isValid()) {
+                parts[slot] = Tensor::zeros(context.operandTypes[slot].dtype, context.operandTypes[slot].shape);
+            }
+        }
+        return balance.close(std::move(parts));
+    }
+
+private:
+    [[nodiscard]] std::vector<Tensor> inputsOf(const RuleContext& context) const
+    {
+        std::vector<Tensor> inputs;
+        for (const std::size_t slot : m_slots) {
+            inputs.push_back(context.operands[slot]);
+        }
+        return inputs;
+    }
+
+    void carryBack(const TraversalGraph& graph, const execute::SavedValues& values, const Tensor& relevance,
+                   std::vector<Tensor>& parts, Balance& balance) const
+    {
+        std::vector<event::LedgerEntry> ledger;
+        const auto table = oracle(values, m_rules, graph, relevance, {}, balance.isWanted() ? &ledger : nullptr);
+        assert(table.ok()); // nobody can stop it
+        for (std::size_t i = 0; table.ok() && i < m_slots.size(); ++i) {
+            const std::vector<Tensor>& arrived = (*table)[m_body->graph().nodeCount() + i];
+            if (!arrived.empty() && arrived.front().isValid()) {
+                Tensor& part = parts[m_slots[i]];
+                part = part.isValid() ? algebra::add(part, arrived.front()) : arrived.front();
+            }
+        }
+        for (const event::LedgerEntry& row : ledger) {
+            for (std::size_t cause = 0; cause < event::kCauseCount; ++cause) {
+                balance.book(static_cast<event::Cause>(cause), row.causes[cause]);
+            }
+        }
+    }
+
+    std::shared_ptr<const BoundModel> m_body;
+    std::vector<std::size_t> m_slots; // per input of the body
+    RuleAssignment m_rules;
+    std::vector<BodyResult> m_results;
+};
+
+std::vector<rewrite::BodyOperand> operandsOf(const BoundModel& model, NodeId id)
+{
+    std::vector<rewrite::BodyOperand> operands;
+    for (const ValueId input : model.graph().node(id).inputs) {
+        if (!input.isValid()) {
+            operands.push_back({{}, {}, false, false});
+            continue;
+        }
+        operands.push_back({model.typeOf(input), model.constant(input), true, !model.isTracked(input)});
+    }
+    return operands;
+}
+
+// The members' inputs are operands by name.
+base::Result<rewrite::FunctionBody> bodyOfMembers(const BoundModel& model, NodeId id, const graph::Graph& members)
+{
+    const graph::Node& node = model.graph().node(id);
+    rewrite::FunctionBody body;
+    std::vector<bool> isDetached;
+    for (const ValueId input : members.inputs()) {
+        const auto value = model.graph().findValue(members.value(input).name);
+        const auto at = value ? std::find(node.inputs.begin(), node.inputs.end(), *value) : node.inputs.end();
+        if (at == node.inputs.end()) {
+            return base::inputError(
+                fmt::format("its members read \"{}\", which it does not", members.value(input).name));
+        }
+        body.slots.push_back(static_cast<std::size_t>(at - node.inputs.begin()));
+        isDetached.push_back(!model.isTracked(*at));
+    }
+    RETRO_TRY(graph::Graph detached, rewrite::withDetached(members, isDetached));
+    body.graph = std::make_shared<const graph::Graph>(std::move(detached));
+    body.results = {0};
+    return body;
+}
+
+base::Result<RulePointer> bindBody(const Composite& composite, const BoundModel& model, NodeId id,
+                                   rewrite::FunctionBody body)
+{
+    std::vector<ops::TensorType> types;
+    for (const std::size_t slot : body.slots) {
+        types.push_back(model.typeOf(model.graph().node(id).inputs[slot]));
+    }
+    RETRO_TRY(const auto bound, BoundModel::bind(body.graph, types, model.precision()));
+    Composite inner = composite;
+    std::erase_if(inner.entries, [](const CompositeEntry& entry) { return entry.matcher.firstWeight; });
+    RETRO_TRY(RuleAssignment rules, assignRules(inner, *bound));
+    std::vector<BodyResult> results;
+    for (std::size_t i = 0; i < body.results.size(); ++i) {
+        const ValueId output = body.graph->outputs()[i];
+        if (bound->isTracked(output)) {
+            RETRO_TRY(TraversalGraph graph, TraversalGraph::build(*bound, output));
+            results.push_back({body.results[i], std::move(graph)});
+        }
+    }
+    return RulePointer(std::make_shared<const BoundDecomposedRule>(bound, std::move(body.slots), std::move(rules),
+                                                                   std::move(results)));
+}
+
+} // namespace
+
+bool isDecomposed(const Rule& rule) { return rule.name() == "decomposed"; }
+
+base::Result<RulePointer> bindDecomposed(const Composite& composite, const BoundModel& model, NodeId id,
+                                         const graph::Graph* members)
+{
+    RETRO_TRY(rewrite::FunctionBody body, members != nullptr
+                                              ? bodyOfMembers(model, id, *members)
+                                              : rewrite::functionBody(model.graph().node(id), operandsOf(model, id)));
+    return bindBody(composite, model, id, std::move(body));
+}
+
+RulePointer decomposedRule() { return std::make_shared<const DecomposedRule>(); }
+
+RulePointer readDecomposed(ParameterReader&) { return decomposedRule(); }
+
+} // namespace retro::lrp

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/lrp/composite.h"
+
+namespace retro::lrp
+{
+
+/// True for decomposedRule() as composites have it: assignRules() puts bindDecomposed() in its place.
+[[nodiscard]] bool isDecomposed(const Rule& rule);
+
+/// The rule for a composed node by the rules of its parts: the members that a rewrite kept, else its function body
+/// (rewrite::functionBody). The parts run forward on the operands, and relevance is carried back through them by the
+/// oracle, each by the rule that the composite gives it (entries for the first layer do not apply inside). Operands
+/// that carry no relevance outside carry none inside. Errors (Input): the operator cannot be taken apart, a part
+/// without a rule; the message says what to do.
+[[nodiscard]] base::Result<RulePointer> bindDecomposed(const Composite& composite, const execute::BoundModel& model,
+                                                       execute::NodeId id, const graph::Graph* members);
+
+} // namespace retro::lrp

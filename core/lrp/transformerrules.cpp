@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules that AttnLRP and CP-LRP have beside the ones for the other networks (specification of the rules, section 1.4).
+#include "core/lrp/balance.h"
+#include "core/lrp/lineardistribution.h"
+#include "core/lrp/ruleregistry.h"
+#include "core/ops/detachable.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace retro::lrp
+{
+
+namespace algebra = ops::algebra;
+using ops::StructureKind;
+
+namespace
+{
+
+class DetachedDeviationRule final : public Rule
+{
+public:
+    explicit DetachedDeviationRule(const Stabiliser& stabiliser) : m_stabiliser(stabiliser) {}
+
+    [[nodiscard]] std::string_view name() const override { return "detached-deviation"; }
+    [[nodiscard]] std::string text() const override
+    {
+        return fmt::format("detached-deviation, epsilon {}", textOf(m_stabiliser));
+    }
+    [[nodiscard]] RuleParameters parameters() const override
+    {
+        RuleParameters result;
+        write(m_stabiliser, result);
+        return result;
+    }
+
+    [[nodiscard]] bool accepts(const ops::Structure& structure) const override
+    {
+        return structure.kind() == StructureKind::SelfNormalisation;
+    }
+
+    [[nodiscard]] ops::Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t>) const override
+    {
+        return centred(op) == nullptr ? ops::Reads::nothing() : ops::Reads::allOperands();
+    }
+
+    [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
+    {
+        Balance balance(context);
+        const ops::Detachable* norm = centred(context.op);
+        const Tensor& r = context.relevance[0];
+        if (norm == nullptr || !r.isValid()) {
+            return balance.closeAs(event::Cause::Constant, onlySlot(context, 0, r.isValid() ? r : zeros(context)));
+        }
+        const Tensor y = context.op.forward(context.operands).front();
+        const Tensor s = algebra::stabilisedQuotient(r, y, m_stabiliser);
+        balance.bookDivision(r, s, y);
+        Tensor part = algebra::multiply(context.operands[0], norm->detachedPullback(s, context.operands));
+        return balance.closeAs(event::Cause::Bias, onlySlot(context, 0, std::move(part)));
+    }
+
+private:
+    // Null for those that subtract no mean.
+    static const ops::Detachable* centred(const ops::BoundOperator& op)
+    {
+        const auto* norm = dynamic_cast<const ops::Detachable*>(&op.structure());
+        return norm != nullptr && norm->isCentred() ? norm : nullptr;
+    }
+
+    static Tensor zeros(const RuleContext& context)
+    {
+        return Tensor::zeros(context.operandTypes[0].dtype, context.operandTypes[0].shape);
+    }
+
+    Stabiliser m_stabiliser;
+};
+
+class SignalTakesAllRule final : public Rule
+{
+public:
+    SignalTakesAllRule(std::size_t signal, const Stabiliser& stabiliser) : m_signal(signal), m_stabiliser(stabiliser) {}
+
+    [[nodiscard]] std::string_view name() const override { return "signal-take-all"; }
+    [[nodiscard]] std::string text() const override
+    {
+        return fmt::format("signal-take-all, operand {}, epsilon {}", m_signal, textOf(m_stabiliser));
+    }
+    [[nodiscard]] RuleParameters parameters() const override
+    {
+        RuleParameters result;
+        write(m_stabiliser, result);
+        result["signal"] = static_cast<double>(m_signal);
+        return result;
+    }
+
+    [[nodiscard]] bool accepts(const ops::Structure& structure) const override
+    {
+        return structure.kind() == StructureKind::Product || structure.kind() == StructureKind::Bilinear;
+    }
+
+    [[nodiscard]] ops::Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t>) const override
+    {
+        return op.structure().kind() == StructureKind::Bilinear ? ops::Reads::allOperands() : ops::Reads::nothing();
+    }
+
+    [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
+    {
+        const std::size_t taker = context.tracked[m_signal] != 0 ? m_signal : 1 - m_signal;
+        Balance balance(context);
+        const Tensor& r = context.relevance[0];
+        if (context.op.structure().kind() == StructureKind::Product) {
+            return balance.close(onlySlot(context, taker, algebra::reduceTo(r, context.operandTypes[taker].shape)));
+        }
+        const auto& product = as<ops::Bilinear>(context.op.structure());
+        const Tensor& a = context.operands[0];
+        const Tensor& b = context.operands[1];
+        const Tensor z = product.apply(a, b);
+        const Tensor s = algebra::stabilisedQuotient(r, z, m_stabiliser);
+        balance.bookDivision(r, s, z);
+        Tensor part = algebra::multiply(product.pullback(s, a, b, taker), context.operands[taker]);
+        return balance.close(onlySlot(context, taker, std::move(part)));
+    }
+
+private:
+    std::size_t m_signal;
+    Stabiliser m_stabiliser;
+};
+
+} // namespace
+
+RulePointer detachedDeviationRule(const Stabiliser& stabiliser)
+{
+    return std::make_shared<const DetachedDeviationRule>(stabiliser);
+}
+
+RulePointer signalTakesAllRule(std::size_t signal, const Stabiliser& stabiliser)
+{
+    return std::make_shared<const SignalTakesAllRule>(signal, stabiliser);
+}
+
+RulePointer readDetachedDeviation(ParameterReader& reader) { return detachedDeviationRule(reader.stabiliser({})); }
+
+RulePointer readSignalTakesAll(ParameterReader& reader)
+{
+    const double signal = reader.number("signal", 0, {0, 1});
+    if (signal != 0 && signal != 1) {
+        reader.fail("signal", "must be 0 or 1, the operand that takes all");
+    }
+    return signalTakesAllRule(signal == 1 ? 1 : 0, reader.stabiliser({}));
+}
+
+} // namespace retro::lrp
