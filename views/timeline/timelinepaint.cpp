@@ -83,6 +83,28 @@ StepCurve curveOf(const std::vector<StepPoint>& points, const QRectF& chart, dou
     return curve;
 }
 
+/// As told apart without colour: normal in full, search hatched, fulfilment in level lines.
+void paintModeArea(QPainter& painter, const QPainterPath& area, event::Mode mode, const Theme& theme)
+{
+    const ModeColors colors = theme.mode(mode);
+    if (mode == event::Mode::Normal) {
+        painter.fillPath(area, colors.line);
+        return;
+    }
+    const QRectF box = area.boundingRect();
+    painter.save();
+    painter.fillPath(area, colors.tint);
+    painter.setClipPath(area, Qt::IntersectClip);
+    if (mode == event::Mode::Search) {
+        paintHatch(painter, box, colors.line, fonts::px(5));
+    } else {
+        for (double y = box.bottom() - fonts::px(3); y > box.top(); y -= fonts::px(3)) {
+            paintHairline(painter, {box.left(), y}, {box.right(), y}, colors.line);
+        }
+    }
+    painter.restore();
+}
+
 double largest(const std::vector<double>& values)
 {
     return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
@@ -125,6 +147,20 @@ double paintLegend(QPainter& painter, double right, double y, const QString& wor
     painter.setBrush(Qt::NoBrush);
     painter.drawRect(sample.adjusted(0.5, 0.5, -0.5, -0.5));
     return sample.left() - fonts::px(14);
+}
+
+/// The same for what came into the frontier in a mode, with its letter and its pattern.
+double paintModeLegend(QPainter& painter, double right, double y, event::Mode mode, const Theme& theme)
+{
+    const ModeColors colors = theme.mode(mode);
+    const QString word = TimelinePane::tr("%1 %2").arg(letterOf(mode), wordOf(mode));
+    const double next = paintLegend(painter, right, y, word, colors.line, colors.tint, theme);
+    QPainterPath sample;
+    sample.addRect(QRectF(next + fonts::px(14), std::round(y) - fonts::px(5), fonts::px(10), fonts::px(10)));
+    paintModeArea(painter, sample, mode, theme);
+    painter.setPen(colors.line);
+    painter.drawRect(sample.boundingRect().adjusted(0.5, 0.5, -0.5, -0.5));
+    return next;
 }
 
 /// Border, tint and letter of a mode as far as there is room for them.
@@ -268,13 +304,13 @@ void TimelinePane::paintFrontier(QPainter& painter, const TimelineTracks& tracks
     paintAxis(painter, chart, top, tr("Frontier"), tr("tensors"), theme, 1);
     painter.save();
     painter.setClipRect(chart.adjusted(0, -2, 0, 1));
-    const StepCurve total = curveOf(stepPoints(m_total, scale), chart, top);
-    const StepCurve landed = curveOf(stepPoints(m_landed, scale), chart, top);
-    const ModeColors held = theme.mode(event::Mode::Search);
-    painter.fillPath(total.area, held.tint);
-    painter.fillPath(landed.area, theme.mode(event::Mode::Normal).line);
-    painter.setPen(QPen(held.line, 1.4));
-    painter.drawPath(total.line);
+    constexpr std::array kModes{event::Mode::Normal, event::Mode::Search, event::Mode::Fulfilment};
+    for (std::size_t mode = kModes.size(); mode-- > 0;) { // what lies lower covers what lies higher
+        const StepCurve curve = curveOf(stepPoints(m_byMode[mode], scale), chart, top);
+        painter.setPen(QPen(theme.mode(kModes[mode]).line, 1.4));
+        paintModeArea(painter, curve.area, kModes[mode], theme);
+        painter.drawPath(curve.line);
+    }
     painter.restore();
 }
 
@@ -321,12 +357,13 @@ void TimelinePane::paintDepth(QPainter& painter, const TimelineTracks& tracks, c
 void TimelinePane::paintLegends(QPainter& painter, const TimelineTracks& tracks, const Theme& theme) const
 {
     const ModeColors normal = theme.mode(event::Mode::Normal);
-    const ModeColors held = theme.mode(event::Mode::Search);
     const ModeColors queue = theme.mode(event::Mode::Fulfilment);
     const double right = tracks.frontier.right();
     const double y = tracks.frontier.top() - fonts::px(9);
-    const double next = paintLegend(painter, right, y, tr("held by promises"), held.line, held.tint, theme);
-    paintLegend(painter, next, y, tr("landed, not consumed"), normal.line, normal.line, theme);
+    double next = right;
+    for (const event::Mode mode : {event::Mode::Fulfilment, event::Mode::Search, event::Mode::Normal}) {
+        next = paintModeLegend(painter, next, y, mode, theme);
+    }
     if (!tracks.depth.isEmpty()) {
         const double low = tracks.depth.top() - fonts::px(9);
         const double nextLow =

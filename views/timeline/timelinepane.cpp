@@ -3,8 +3,10 @@
 
 #include "views/common/fonts.h"
 #include "views/common/jobrunner.h"
+#include "views/common/marks.h"
 #include "views/common/numbertext.h"
 #include "views/common/theme.h"
+#include "views/timeline/frontiermodes.h"
 #include "views/timeline/frontierwords.h"
 
 #include <QKeyEvent>
@@ -24,6 +26,7 @@ namespace retro::views
 namespace
 {
 
+constexpr std::array kStacked{event::Mode::Normal, event::Mode::Search, event::Mode::Fulfilment};
 constexpr int kFrame = 16;  // milliseconds between two seeks while scrubbing
 constexpr int kRest = 150;  // milliseconds until the pointer counts as resting
 constexpr double kNear = 7; // design pixels around a marker that count as on it
@@ -58,7 +61,7 @@ TimelinePane::TimelinePane(RunModel& model, Cursor& cursor, QWidget* parent)
 
 void TimelinePane::setRun()
 {
-    m_landed.clear();
+    m_byMode.fill({});
     m_total.clear();
     m_bytes.clear();
     m_stacks.clear();
@@ -68,8 +71,13 @@ void TimelinePane::setRun()
     m_frame->stop();
     if (m_model.hasRun()) {
         const trace::VisitSeries& series = m_model.series();
+        const auto modes = m_model.derived<FrontierModes>();
         for (std::size_t i = 0; i < series.mode.size(); ++i) {
-            m_landed.push_back(series.frontierLanded[i]);
+            double width = 0; // stacked
+            for (std::size_t mode = 0; mode < m_byMode.size(); ++mode) {
+                width += modes->width(i, kStacked[mode]);
+                m_byMode[mode].push_back(width);
+            }
             m_total.push_back(static_cast<double>(series.frontierLanded[i]) + series.frontierHeld[i]);
             m_bytes.push_back(static_cast<double>(series.frontierBytes[i]));
             m_stacks.push_back(series.stackDepth[i]);
@@ -305,8 +313,27 @@ QString TimelinePane::tipAt(const QPointF& at) const
         return tr("%1\n%2 on the stacks, %3 in the promise queue")
             .arg(what, countText(series.stackDepth[visit]), countText(series.queueDepth[visit]));
     }
-    return tr("%1\n%2 tensors in the frontier, %3")
-        .arg(what, countText(static_cast<std::int64_t>(m_total[visit])), bytesText(series.frontierBytes[visit]));
+    return what + QLatin1Char('\n') + frontierTip(visit);
+}
+
+/// "3 tensors in the frontier, 27.0 kB: 2 from normal, 1 from search; 1 held by promises".
+QString TimelinePane::frontierTip(std::uint32_t visit) const
+{
+    const trace::VisitSeries& series = m_model.series();
+    QStringList parts;
+    double below = 0;
+    for (std::size_t mode = 0; mode < m_byMode.size(); ++mode) {
+        const double width = m_byMode[mode][visit] - std::exchange(below, m_byMode[mode][visit]);
+        if (width > 0) {
+            parts.append(tr("%1 from %2").arg(countText(static_cast<std::int64_t>(width)), wordOf(kStacked[mode])));
+        }
+    }
+    QString text =
+        tr("%1 tensors in the frontier, %2")
+            .arg(countText(static_cast<std::int64_t>(m_total[visit])), bytesText(series.frontierBytes[visit]));
+    text += parts.isEmpty() ? QString() : QStringLiteral(": ") + parts.join(QStringLiteral(", "));
+    const std::int64_t held = series.frontierHeld[visit];
+    return held == 0 ? text : tr("%1; %2 held by promises").arg(text, countText(held));
 }
 
 void TimelinePane::askForFrontier(const QPointF& at, const QPoint& global)

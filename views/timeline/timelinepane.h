@@ -9,6 +9,7 @@
 #include <QPoint>
 #include <QWidget>
 
+#include <array>
 #include <optional>
 
 class QMenu;
@@ -90,6 +91,7 @@ private:
     [[nodiscard]] std::uint32_t cursorsVisit() const;
     void chooseTo(double x);
     void tellTracks();
+    [[nodiscard]] QString frontierTip(std::uint32_t visit) const;
     void scrubTo(std::uint64_t position);
     void seekNow();
     void stepBy(std::uint32_t visits, bool isForward);
@@ -99,8 +101,8 @@ private:
 
     RunModel& m_model;
     Cursor& m_cursor;
-    TimeScale m_scale; // visible part; pixels are filled in by scaleFor
-    std::vector<double> m_landed;
+    TimeScale m_scale;                           // visible part; pixels are filled in by scaleFor
+    std::array<std::vector<double>, 3> m_byMode; ///< frontier: normal; and search; and fulfilment = m_total
     std::vector<double> m_total;
     std::vector<double> m_bytes;
     std::vector<double> m_stacks;

@@ -6,6 +6,7 @@
 #include "views/common/paintfile.h"
 #include "views/common/runtexts.h"
 #include "views/common/theme.h"
+#include "views/timeline/frontiermodes.h"
 #include "views/timeline/timelinepane.h"
 
 #include <string>
@@ -16,10 +17,10 @@ namespace retro::views
 namespace
 {
 
-std::string csvOf(const trace::VisitSeries& series, const graph::Graph& graph)
+std::string csvOf(const trace::VisitSeries& series, const FrontierModes& modes, const graph::Graph& graph)
 {
-    CsvText text(
-        {"visit", "mode", "node", "frontier_landed", "frontier_held", "frontier_bytes", "stack_depth", "queue_depth"});
+    CsvText text({"visit", "mode", "node", "frontier_landed", "frontier_held", "frontier_normal", "frontier_search",
+                  "frontier_fulfilment", "frontier_bytes", "stack_depth", "queue_depth"});
     const auto number = [&text](auto value) { text.add(static_cast<std::int64_t>(value)); };
     for (std::size_t i = 0; i < series.mode.size(); ++i) {
         const std::string_view mode = event::shortName(series.mode[i]);
@@ -28,6 +29,9 @@ std::string csvOf(const trace::VisitSeries& series, const graph::Graph& graph)
         text.add(QString::fromStdString(graph.labelOf(series.node[i])));
         number(series.frontierLanded[i]);
         number(series.frontierHeld[i]);
+        for (const event::Mode from : {event::Mode::Normal, event::Mode::Search, event::Mode::Fulfilment}) {
+            number(modes.width(i, from));
+        }
         number(series.frontierBytes[i]);
         number(series.stackDepth[i]);
         number(series.queueDepth[i]);
@@ -90,7 +94,7 @@ base::Result<void> TimelineView::exportTo(const std::filesystem::path& path)
         return base::usageError("there is no run to export", path.string());
     }
     if (path.extension() == ".csv") {
-        return base::writeFile(path, csvOf(model().series(), model().graph()));
+        return base::writeFile(path, csvOf(model().series(), *model().derived<FrontierModes>(), model().graph()));
     }
     const QSizeF size(m_pane->size().expandedTo(m_pane->sizeHint())); // it may never have been on screen
     return paintToFile(

@@ -5,6 +5,7 @@
 #include "tests/views/support/tinyrun.h"
 #include "views/common/fonts.h"
 #include "views/common/rangechip.h"
+#include "views/timeline/frontiermodes.h"
 #include "views/timeline/frontierwords.h"
 #include "views/timeline/timelinepane.h"
 #include "views/timeline/timelineview.h"
@@ -238,6 +239,31 @@ private slots:
         QCOMPARE(static_cast<std::size_t>(all.size()), state.frontier().size());
         QVERIFY(all.join(QLatin1Char(' ')).contains(QStringLiteral("held by a promise")));
         QVERIFY(views::frontierWords(context.model.run(), state, 1).last().startsWith(QStringLiteral("and ")));
+    }
+
+    void theFrontierIsSplitByTheModeInWhichItsMembersCame()
+    {
+        ViewContext context;
+        context.showTinyRun();
+        const views::FrontierModes modes(context.model.run());
+        const trace::VisitSeries& series = context.model.series();
+        QCOMPARE(modes.visitCount(), static_cast<std::size_t>(tests::kTinyVisits));
+        for (std::size_t visit = 0; visit < modes.visitCount(); ++visit) {
+            const std::uint32_t sum = modes.width(visit, event::Mode::Normal) +
+                                      modes.width(visit, event::Mode::Search) +
+                                      modes.width(visit, event::Mode::Fulfilment);
+            QCOMPARE(sum, series.frontierLanded[visit] + series.frontierHeld[visit]);
+        }
+        // The fulfilment of conv2 lands its part at relu1; the search before it brought the relevance of both branches.
+        std::uint32_t bySearch = 0;
+        std::uint32_t byFulfilment = 0;
+        for (std::size_t visit = 0; visit < modes.visitCount(); ++visit) {
+            bySearch = std::max(bySearch, modes.width(visit, event::Mode::Search));
+            byFulfilment = std::max(byFulfilment, modes.width(visit, event::Mode::Fulfilment));
+        }
+        QVERIFY(bySearch > 0);
+        QCOMPARE(byFulfilment, 1U);
+        QCOMPARE(modes.width(modes.visitCount(), event::Mode::Normal), 0U); // beyond the end
     }
 
     void aLowPaneSaysWhatIsHidden()
