@@ -122,7 +122,7 @@ void addExport(CLI::App& program, Context& context)
     CLI::App* verb =
         addVerb(program, context, "export",
                 "Write a part of a recorded run: heatmap (png svg pdf npy csv), graph (png svg pdf dot json), "
-                "timeline or ledger (svg png pdf csv), promises (csv)",
+                "timeline or ledger (svg png pdf csv), promises or log (csv json)",
                 [&context, options] { return exportRun(context, *options); });
     verb->add_option("FILE", options->file, "Recorded run (.retro)")->required();
     std::vector<std::string> parts = exportableViews();

@@ -5,6 +5,7 @@
 #include "core/trace/timeline.h"
 #include "views/common/theme.h"
 #include "views/ledger/ledgerview.h"
+#include "views/log/logview.h"
 #include "views/promises/promisesview.h"
 #include "views/timeline/timelineview.h"
 
@@ -47,7 +48,8 @@ const std::vector<Exportable>& exportables()
 {
     static const std::vector<Exportable> all = {{"timeline", make<views::TimelineView>, {1200, 340}},
                                                 {"ledger", make<views::LedgerView>, {480, 320}},
-                                                {"promises", make<views::PromisesView>, {640, 800}}};
+                                                {"promises", make<views::PromisesView>, {640, 800}},
+                                                {"log", make<views::LogView>, {800, 600}}};
     return all;
 }
 

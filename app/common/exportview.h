@@ -24,12 +24,12 @@ struct ViewRequest
     int height = 0;
 };
 
-/// Names of the views that exportView() writes: "timeline", "ledger", "promises".
+/// Names of the views that exportView() writes: "timeline", "ledger", "promises", "log".
 [[nodiscard]] const std::vector<std::string>& exportableViews();
 
-/// Writes what the view of that name shows of a run, with the view's own painter: .svg, .png, .pdf or .csv, as far as
-/// the view knows the ending. Makes an offscreen application when the process has none. Errors: Usage (view, ending,
-/// nothing to show), Input (the run cannot be opened), Output.
+/// Writes what the view of that name shows of a run, with the view's own painter: .svg, .png, .pdf, .csv or
+/// .json, as far as the view knows the ending. Makes an offscreen application when the process has none. Errors: Usage
+/// (view, ending, nothing to show), Input (the run cannot be opened), Output.
 [[nodiscard]] base::Result<void> exportView(const std::shared_ptr<const trace::Run>& run,
                                             const std::filesystem::path& path, const ViewRequest& request);
 

@@ -7,7 +7,7 @@
 namespace retro::views
 {
 
-CsvText::CsvText(std::initializer_list<const char*> columns)
+CsvText::CsvText(std::span<const char* const> columns)
 {
     for (const char* column : columns) {
         add(QString::fromUtf8(column));

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 
 namespace retro::views
@@ -15,7 +16,8 @@ namespace retro::views
 class CsvText
 {
 public:
-    explicit CsvText(std::initializer_list<const char*> columns);
+    CsvText(std::initializer_list<const char*> columns) : CsvText(std::span(columns.begin(), columns.size())) {}
+    explicit CsvText(std::span<const char* const> columns);
 
     CsvText& add(const QString& text);
     CsvText& add(double number);

@@ -16,7 +16,7 @@ namespace retro::views
 RangeChip::RangeChip(QWidget* parent) : QToolButton(parent)
 {
     setObjectName(QStringLiteral("rangechip"));
-    setToolTip(tr("Only this part of the run is listed, as chosen on the ruler of the timeline. Press to list all."));
+    setToolTip(tr("Only this part of the run, as chosen on the ruler of the timeline. Press for all of it."));
     setFont(fonts::label());
     setCursor(Qt::PointingHandCursor);
     hide();
@@ -34,7 +34,7 @@ void RangeChip::take()
 {
     const QString text = m_range->text();
     setText(text);
-    setAccessibleName(text.isEmpty() ? QString() : tr("Only %1; list all").arg(text));
+    setAccessibleName(text.isEmpty() ? QString() : tr("Only %1; show all").arg(text));
     setVisible(!text.isEmpty());
     updateGeometry();
 }

@@ -8,7 +8,7 @@ namespace retro::views
 
 class TimeRange;
 
-/// Says that a list is filtered to a part of the run, "visits 10 – 20 ✕"; pressing it shows the whole run again. Hidden
+/// Says that a view is filtered to a part of the run, "visits 10 – 20 ✕"; pressing it shows the whole run again. Hidden
 /// while there is no such part.
 class RangeChip final : public QToolButton
 {

@@ -41,7 +41,8 @@ void paintMode(QPainter& painter, const QStyleOptionViewItem& option, const QMod
 
 void paintText(QPainter& painter, const QStyleOptionViewItem& option, const QModelIndex& index, const Theme& colors)
 {
-    const bool isFigure = index.column() == LogModel::EventColumn || index.column() == LogModel::VisitColumn;
+    const bool isFigure = index.column() == LogModel::EventColumn || index.column() == LogModel::VisitColumn ||
+                          index.column() == LogModel::PromiseColumn || index.column() == LogModel::BytesColumn;
     const QFont font = isFigure ? fonts::smallNumbers() : fonts::label();
     const QRectF box = QRectF(option.rect).adjusted(fonts::px(6), 0, -fonts::px(6), 0);
     painter.setFont(font);

@@ -18,9 +18,13 @@ namespace
 constexpr std::array<const char*, LogModel::ColumnCount> kTitles{
     QT_TRANSLATE_NOOP("retro::views::LogModel", "Event"), QT_TRANSLATE_NOOP("retro::views::LogModel", "Visit"),
     QT_TRANSLATE_NOOP("retro::views::LogModel", "Mode"),  QT_TRANSLATE_NOOP("retro::views::LogModel", "Kind"),
-    QT_TRANSLATE_NOOP("retro::views::LogModel", "Node"),  QT_TRANSLATE_NOOP("retro::views::LogModel", "What happened")};
+    QT_TRANSLATE_NOOP("retro::views::LogModel", "Node"),  QT_TRANSLATE_NOOP("retro::views::LogModel", "Promise"),
+    QT_TRANSLATE_NOOP("retro::views::LogModel", "Bytes"), QT_TRANSLATE_NOOP("retro::views::LogModel", "What happened")};
 
-bool isNumberColumn(int column) { return column == LogModel::EventColumn || column == LogModel::VisitColumn; }
+bool isNumberColumn(int column)
+{
+    return column == LogModel::EventColumn || column == LogModel::VisitColumn || column == LogModel::BytesColumn;
+}
 
 } // namespace
 
@@ -100,6 +104,33 @@ QString LogModel::nodeAt(std::uint64_t step) const
     return node < m_run->graph->runNodeCount() ? RunModel::placeLabel(*m_run->graph, base::NodeId(node)) : QString();
 }
 
+std::optional<std::int64_t> LogModel::bytesOf(std::uint64_t step) const
+{
+    const std::uint32_t handle = m_run->events[step].handle;
+    return handle < m_run->handles.size() ? std::optional(m_run->handles[handle].bytes) : std::nullopt;
+}
+
+std::optional<std::uint32_t> LogModel::promiseOf(std::uint64_t step) const
+{
+    const std::uint32_t promise = m_run->events[step].promise;
+    return promise != base::PromiseId::kInvalid ? std::optional(promise) : std::nullopt;
+}
+
+/// In full; what happened also says what columns without room would.
+QString LogModel::tipAt(std::uint64_t step, int column) const
+{
+    const std::uint32_t node = m_run->events[step].node;
+    if (column == NodeColumn && node < m_run->graph->runNodeCount()) {
+        return QString::fromStdString(m_run->graph->labelOf(base::NodeId(node)));
+    }
+    QStringList lines{textAt(step, column)};
+    for (const int more : {PromiseColumn, BytesColumn}) {
+        const QString text = column == WhatColumn ? textAt(step, more) : QString();
+        lines.append(text.isEmpty() ? QStringList() : QStringList{text});
+    }
+    return lines.join(QLatin1Char('\n'));
+}
+
 QString LogModel::textAt(std::uint64_t step, int column) const
 {
     const trace::Event& e = m_run->events[step];
@@ -114,6 +145,14 @@ QString LogModel::textAt(std::uint64_t step, int column) const
         return QString::fromUtf8(event::nameOf(e.kind).data());
     case NodeColumn:
         return nodeAt(step);
+    case PromiseColumn: {
+        const std::optional<std::uint32_t> promise = promiseOf(step);
+        return promise ? QStringLiteral("P%1").arg(*promise) : QString();
+    }
+    case BytesColumn: {
+        const std::optional<std::int64_t> bytes = bytesOf(step);
+        return bytes ? bytesText(*bytes) : QString();
+    }
     default:
         return eventWords(*m_run, step);
     }
@@ -136,9 +175,7 @@ QVariant LogModel::data(const QModelIndex& index, int role) const
     case Qt::DisplayRole:
         return textAt(step, index.column());
     case Qt::ToolTipRole:
-        return index.column() == NodeColumn && m_run->events[step].node < m_run->graph->runNodeCount()
-                   ? QString::fromStdString(m_run->graph->labelOf(base::NodeId(m_run->events[step].node)))
-                   : textAt(step, index.column());
+        return tipAt(step, index.column());
     case Qt::AccessibleTextRole:
         return index.column() == ModeColumn ? wordOf(modeAt(step)) : textAt(step, index.column());
     case Qt::TextAlignmentRole:

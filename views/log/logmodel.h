@@ -6,6 +6,7 @@
 #include <QAbstractTableModel>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace retro::views
@@ -18,7 +19,17 @@ class LogModel final : public QAbstractTableModel
     Q_OBJECT
 
 public:
-    enum Column { EventColumn, VisitColumn, ModeColumn, KindColumn, NodeColumn, WhatColumn, ColumnCount };
+    enum Column {
+        EventColumn,
+        VisitColumn,
+        ModeColumn,
+        KindColumn,
+        NodeColumn,
+        PromiseColumn,
+        BytesColumn, ///< of the tensor that the event moves
+        WhatColumn,
+        ColumnCount
+    };
     enum Role {
         ModeRole = Qt::UserRole, ///< event::Mode of the visit as int
         IsLaterRole,             ///< after the cursor
@@ -36,6 +47,10 @@ public:
     void setPosition(std::uint64_t position);
 
     [[nodiscard]] bool isFiltered() const { return m_isFiltered; }
+    /// Size of the tensor that the event at `step` moves; nothing for an event without one.
+    [[nodiscard]] std::optional<std::int64_t> bytesOf(std::uint64_t step) const;
+    /// Number of the promise that the event at `step` is about; nothing for an event without one.
+    [[nodiscard]] std::optional<std::uint32_t> promiseOf(std::uint64_t step) const;
     [[nodiscard]] std::size_t eventCount() const { return m_run ? m_run->events.size() : 0; }
     /// Step of a row.
     [[nodiscard]] std::uint64_t stepAt(int row) const;
@@ -52,6 +67,7 @@ private:
     [[nodiscard]] event::Mode modeAt(std::uint64_t step) const;
     [[nodiscard]] QString textAt(std::uint64_t step, int column) const;
     [[nodiscard]] QString nodeAt(std::uint64_t step) const;
+    [[nodiscard]] QString tipAt(std::uint64_t step, int column) const;
 
     std::shared_ptr<const trace::Run> m_run;
     std::vector<event::Mode> m_modes; ///< by visit

@@ -2,13 +2,14 @@
 #include "views/log/logview.h"
 
 #include "core/base/file.h"
-#include "views/common/csv.h"
 #include "views/common/elidedlabel.h"
 #include "views/common/fonts.h"
 #include "views/common/jobrunner.h"
 #include "views/common/listtable.h"
 #include "views/common/numbertext.h"
 #include "views/common/rangechip.h"
+#include "views/common/runtexts.h"
+#include "views/common/tabletext.h"
 #include "views/common/timerange.h"
 #include "views/log/logdelegate.h"
 #include "views/log/logfilter.h"
@@ -35,7 +36,19 @@ namespace
 constexpr int kTypingPause = 120;   // milliseconds without a key before the filter runs
 constexpr double kUsualNode = 116;  // design pixels of the column of nodes …
 constexpr double kLeastNode = 60;   // … in a narrow table
+constexpr double kUsualWords = 220; // design pixels of what happened, before promises and bytes have a place
 constexpr double kNodeShare = 0.36; // of what nodes and words share
+
+template <class Number>
+void addNumber(TableText& text, const std::optional<Number>& number)
+{
+    if (number) {
+        text.add(static_cast<std::int64_t>(*number));
+    } else {
+        text.addNothing();
+    }
+}
+
 } // namespace
 
 LogView::LogView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent)
@@ -96,7 +109,7 @@ void LogView::makeTable()
     header->resizeSection(LogModel::ModeColumn, fonts::px(46));
     header->resizeSection(LogModel::KindColumn, fonts::px(76));
     header->resizeSection(LogModel::NodeColumn, fonts::px(kUsualNode));
-    m_table->installEventFilter(this);
+    m_table->viewport()->installEventFilter(this); // the table hears of its size before its viewport has it
     auto* copying = new QAction(tr("Copy rows"), m_table);
     copying->setShortcut(QKeySequence::Copy);
     copying->setShortcutContext(Qt::WidgetShortcut);
@@ -140,26 +153,38 @@ void LogView::sizeFigures()
     };
     fit(LogModel::EventColumn, static_cast<std::int64_t>(m_items->eventCount()));
     fit(LogModel::VisitColumn, model().run().visitCount());
+    const double title = fonts::widthOf(fonts::label(QFont::DemiBold), tr("Promise"));
+    const double size = fonts::widthOf(fonts::smallNumbers(), bytesText(999 * 1024 + 900));
+    m_table->horizontalHeader()->resizeSection(LogModel::PromiseColumn, static_cast<int>(title) + fonts::px(18));
+    m_table->horizontalHeader()->resizeSection(LogModel::BytesColumn, static_cast<int>(size) + fonts::px(18));
     shareRoom();
 }
 
-/// What happened tells most: in a narrow table the names of nodes give way to it.
 void LogView::shareRoom()
 {
-    const QHeaderView& header = *m_table->horizontalHeader();
+    QHeaderView& header = *m_table->horizontalHeader();
+    for (const int column : {LogModel::PromiseColumn, LogModel::BytesColumn}) {
+        m_table->setColumnHidden(column, false);
+    }
     int taken = 0;
-    for (const int column :
-         {LogModel::EventColumn, LogModel::VisitColumn, LogModel::ModeColumn, LogModel::KindColumn}) {
-        taken += header.sectionSize(column);
+    for (int column = 0; column < LogModel::WhatColumn; ++column) {
+        taken += column == LogModel::NodeColumn ? 0 : header.sectionSize(column);
+    }
+    const int wanted = fonts::px(kUsualNode) + fonts::px(kUsualWords);
+    for (const int column : {LogModel::BytesColumn, LogModel::PromiseColumn}) {
+        if (m_table->viewport()->width() - taken < wanted) {
+            taken -= header.sectionSize(column);
+            m_table->setColumnHidden(column, true);
+        }
     }
     const double room = (m_table->viewport()->width() - taken) * kNodeShare;
-    m_table->horizontalHeader()->resizeSection(
-        LogModel::NodeColumn, static_cast<int>(std::clamp<double>(room, fonts::px(kLeastNode), fonts::px(kUsualNode))));
+    header.resizeSection(LogModel::NodeColumn,
+                         static_cast<int>(std::clamp<double>(room, fonts::px(kLeastNode), fonts::px(kUsualNode))));
 }
 
 bool LogView::eventFilter(QObject* watched, QEvent* event)
 {
-    if (watched == m_table && event->type() == QEvent::Resize) {
+    if (watched == m_table->viewport() && event->type() == QEvent::Resize) {
         shareRoom();
     }
     return View::eventFilter(watched, event);
@@ -291,12 +316,10 @@ void LogView::showMenu(const QPoint& at)
     menu->popup(m_table->viewport()->mapToGlobal(at));
 }
 
-base::Result<void> LogView::exportTo(const std::filesystem::path& path)
+std::string LogView::tableText(TableFormat format) const
 {
-    if (!model().hasRun() || m_items->eventCount() == 0) {
-        return base::usageError("there are no events to write", path.string());
-    }
-    CsvText text({"event", "visit", "mode", "kind", "node", "what"});
+    TableText text(format, "events", runTexts(model().run(), model().position()),
+                   {"event", "visit", "mode", "kind", "node", "promise", "bytes", "what"});
     for (int row = 0; row < m_items->rowCount(); ++row) {
         const std::uint64_t step = m_items->stepAt(row);
         const trace::Event& e = model().run().events[step];
@@ -306,11 +329,21 @@ base::Result<void> LogView::exportTo(const std::filesystem::path& path)
             .add(std::int64_t{e.visit} + 1)
             .add(m_items->index(row, LogModel::ModeColumn).data().toString())
             .add(m_items->index(row, LogModel::KindColumn).data().toString())
-            .add(isNode ? model().label(node) : QString())
-            .add(m_items->index(row, LogModel::WhatColumn).data().toString())
-            .endRow();
+            .add(isNode ? model().label(node) : QString());
+        addNumber(text, m_items->promiseOf(step));
+        addNumber(text, m_items->bytesOf(step));
+        text.add(m_items->index(row, LogModel::WhatColumn).data().toString()).endRow();
     }
-    return base::writeFile(path, text.take());
+    return text.take();
+}
+
+base::Result<void> LogView::exportTo(const std::filesystem::path& path)
+{
+    if (!model().hasRun() || m_items->eventCount() == 0) {
+        return base::usageError("there are no events to write", path.string());
+    }
+    RETRO_TRY(const TableFormat format, tableFormatOf(path));
+    return base::writeFile(path, tableText(format));
 }
 
 } // namespace retro::views

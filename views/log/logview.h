@@ -18,6 +18,7 @@ class JobRunner;
 class LogModel;
 class RangeChip;
 class TimeRange;
+enum class TableFormat;
 
 /// Every event of the run as a row. The marked row is the cursor; a click selects the node, a double click or Enter
 /// goes there. A line filters (LogFilter) off the GUI thread; filters can be saved by their text.
@@ -30,7 +31,7 @@ public:
 
     [[nodiscard]] QString title() const override { return tr("Event log"); }
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
-    [[nodiscard]] QStringList exportFormats() const override { return {QStringLiteral("csv")}; }
+    [[nodiscard]] QStringList exportFormats() const override { return {QStringLiteral("csv"), QStringLiteral("json")}; }
     /// Writes the rows that the filter lets through.
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
     [[nodiscard]] QByteArray saveState() const override;
@@ -67,7 +68,9 @@ private:
     void applyFilter();
     void showCursorRow();
     void sizeFigures();
+    /// What happened tells most: in a narrow table promises, bytes and then the names of nodes give way to it.
     void shareRoom();
+    [[nodiscard]] std::string tableText(TableFormat format) const;
     void chooseRow(const QModelIndex& index);
     void goTo(const QModelIndex& index);
     void copy();

@@ -8,6 +8,8 @@
 #include <QApplication>
 #include <QPainter>
 
+#include <cmath>
+
 namespace retro::views
 {
 
@@ -64,6 +66,16 @@ void paintName(QPainter& painter, const QRectF& box, const QModelIndex& index, c
                      QFontMetricsF(plain).elidedText(place, Qt::ElideMiddle, rest.width()));
 }
 
+void paintFigure(QPainter& painter, const QRectF& box, const QModelIndex& index, const QColor& color)
+{
+    const bool isLeft = index.column() == PromiseTreeModel::ShapeColumn;
+    const QFont font = fonts::smallNumbers();
+    painter.setFont(font);
+    painter.setPen(color);
+    painter.drawText(box, (isLeft ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter | Qt::TextSingleLine,
+                     QFontMetricsF(font).elidedText(index.data().toString(), Qt::ElideMiddle, std::ceil(box.width())));
+}
+
 } // namespace
 
 void PromiseDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const
@@ -93,9 +105,7 @@ void PromiseDelegate::paint(QPainter* painter, const QStyleOptionViewItem& optio
         break;
     }
     default:
-        painter->setFont(fonts::smallNumbers());
-        painter->setPen(colors[Role::Text2]);
-        painter->drawText(box, Qt::AlignRight | Qt::AlignVCenter, index.data().toString());
+        paintFigure(*painter, box, index, colors[Role::Text2]);
         break;
     }
     painter->restore();

@@ -40,6 +40,7 @@ void book(std::vector<PromiseFacts>& promises, const Event& e, std::uint64_t ste
     case EventKind::Arg:
         promises[e.promise].branches[e.branch].argumentAt = step;
         promises[e.promise].branches[e.branch].foundAt = base::NodeId(e.node);
+        promises[e.promise].branches[e.branch].argument = base::HandleId(e.handle);
         return;
     case EventKind::Ready:
         promises[e.promise].readyAt = step;
@@ -107,6 +108,9 @@ PromiseRow* PromiseForest::addRoot(std::size_t promise)
 void PromiseForest::settle(std::uint32_t promise, PromiseRow& row, std::vector<PromiseRow*>& open)
 {
     const bool isNew = m_rowOf[promise] == nullptr;
+    if (isNew) {
+        m_promises[promise].depth = m_promises[row.parent->promise.index()].depth + 1;
+    }
     if (isNew && row.depth >= kDeepestRow) {
         open.push_back(addRoot(promise));
     } else if (isNew) {
@@ -174,6 +178,23 @@ std::size_t PromiseForest::fulfilled(std::uint64_t position) const
 {
     return static_cast<std::size_t>(std::count_if(m_promises.begin(), m_promises.end(), [&](const PromiseFacts& p) {
         return hasHappened(p.completedAt, position);
+    }));
+}
+
+bool PromiseForest::isStuck(const PromiseRow& row, std::uint64_t position) const
+{
+    if (stateOf(row, position) != PromiseRowState::Waits) {
+        return false;
+    }
+    const PromiseFacts& facts = m_promises[row.promise.index()];
+    const bool isRaised = row.isPromise && facts.raisedAt < position;
+    return isRaised ? !facts.completedAt : !branchOf(row)->argumentAt;
+}
+
+std::size_t PromiseForest::stuck(std::uint64_t position) const
+{
+    return static_cast<std::size_t>(std::count_if(m_promises.begin(), m_promises.end(), [&](const PromiseFacts& p) {
+        return p.raisedAt < position && !p.completedAt;
     }));
 }
 

@@ -17,6 +17,7 @@ struct BranchFacts
 {
     std::optional<std::uint64_t> argumentAt;
     base::NodeId foundAt;             ///< node that answered; invalid when a promise or a constant did
+    base::HandleId argument;          ///< the operand; invalid when it never came
     base::NodeId searchEnd;           ///< where the search ended
     std::optional<std::uint32_t> fed; ///< promise that it feeds
 };
@@ -32,6 +33,7 @@ struct PromiseFacts
     std::optional<std::uint64_t> completedAt;
     std::vector<BranchFacts> branches;
     std::vector<std::uint32_t> parents; ///< promises that feed it, in order
+    std::uint32_t depth = 0;            ///< promises above it, along the first that feeds it
 };
 
 /// How a row of the tree stands at a position.
@@ -77,9 +79,12 @@ public:
     [[nodiscard]] const BranchFacts* branchOf(const PromiseRow& row) const;
 
     [[nodiscard]] PromiseRowState stateOf(const PromiseRow& row, std::uint64_t position) const;
-    /// Numbers of promises that wait, and that are fulfilled.
+    /// Waits at the position, and for ever: nothing answers it in the rest of the run.
+    [[nodiscard]] bool isStuck(const PromiseRow& row, std::uint64_t position) const;
+    /// Numbers of promises that wait, that are fulfilled, and that wait for ever.
     [[nodiscard]] std::size_t waiting(std::uint64_t position) const;
     [[nodiscard]] std::size_t fulfilled(std::uint64_t position) const;
+    [[nodiscard]] std::size_t stuck(std::uint64_t position) const;
     /// Promises that wait at the position and cannot be fulfilled before this one.
     [[nodiscard]] std::vector<base::PromiseId> followers(base::PromiseId promise, std::uint64_t position) const;
 

@@ -2,26 +2,39 @@
 #include "views/promises/promisesview.h"
 
 #include "core/base/file.h"
-#include "views/common/csv.h"
 #include "views/common/fonts.h"
 #include "views/common/numbertext.h"
 #include "views/common/rangechip.h"
+#include "views/common/tabletext.h"
+#include "views/common/theme.h"
 #include "views/common/timerange.h"
 #include "views/promises/promisedelegate.h"
+#include "views/promises/promisefigures.h"
+#include "views/promises/promisetable.h"
 #include "views/promises/promisetreemodel.h"
 
 #include <QButtonGroup>
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QHeaderView>
+#include <QLabel>
 #include <QMenu>
 #include <QToolButton>
 #include <QTreeView>
 #include <QVBoxLayout>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace retro::views
 {
+
+namespace
+{
+constexpr double kLeastName = 104;             // design pixels of the column of names
+constexpr std::size_t kMeasuredShapes = 2'000; // promises whose shapes decide about the width of their column
+} // namespace
 
 PromisesView::PromisesView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent)
     : View(model, cursor, selection, parent)
@@ -36,6 +49,13 @@ PromisesView::PromisesView(RunModel& model, Cursor& cursor, Selection& selection
     column->setSpacing(0);
     column->addWidget(makeFilterRow());
     column->addWidget(m_tree, 1);
+    m_nothing = new QLabel(body);
+    m_nothing->setFont(fonts::label());
+    m_nothing->setAlignment(Qt::AlignCenter);
+    m_nothing->setWordWrap(true);
+    m_nothing->setMargin(fonts::px(16));
+    m_nothing->hide();
+    column->addWidget(m_nothing, 1);
     setBody(body);
 }
 
@@ -52,28 +72,93 @@ void PromisesView::makeTree()
     m_tree->setExpandsOnDoubleClick(false);
     QHeaderView* header = m_tree->header();
     header->setStretchLastSection(false);
-    header->setSectionResizeMode(PromiseTreeModel::NameColumn, QHeaderView::Stretch);
-    header->setSectionResizeMode(PromiseTreeModel::StateColumn, QHeaderView::Fixed);
-    header->setSectionResizeMode(PromiseTreeModel::VisitsColumn, QHeaderView::Fixed);
-    header->resizeSection(PromiseTreeModel::StateColumn,
-                          static_cast<int>(fonts::widthOf(fonts::label(), wordOf(PromiseRowState::Fulfilled))) +
-                              fonts::px(34));
-    header->setMinimumSectionSize(fonts::px(40));
+    header->setMinimumSectionSize(fonts::px(32));
+    for (int column = 0; column < PromiseTreeModel::ColumnCount; ++column) {
+        header->setSectionResizeMode(column, column == PromiseTreeModel::NameColumn ? QHeaderView::Stretch
+                                                                                    : QHeaderView::Fixed);
+    }
+    m_tree->viewport()->installEventFilter(this); // the tree hears of its size before its viewport has it
     connect(m_tree->selectionModel(), &QItemSelectionModel::currentChanged, this, &PromisesView::chooseRow);
     connect(m_tree, &QTreeView::doubleClicked, this, &PromisesView::goToOpening);
     connect(m_tree, &QTreeView::customContextMenuRequested, this, &PromisesView::showMenu);
 }
 
+/// As wide as the widest that may stand in them; shapes may be cut.
+void PromisesView::sizeColumns()
+{
+    const auto fit = [&](int column, const QFont& font, const QStringList& texts, double extra) {
+        double width = fonts::widthOf(fonts::label(QFont::DemiBold),
+                                      m_items->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString());
+        for (const QString& text : texts) {
+            width = std::max(width, fonts::widthOf(font, text) + extra);
+        }
+        m_tree->header()->resizeSection(column, static_cast<int>(std::ceil(width)) + fonts::px(12));
+    };
+    const QString visits = countText(model().run().visitCount());
+    const std::vector<PromiseFacts>& promises = m_items->forest().promises();
+    std::uint32_t depth = 0;
+    QStringList shapes;
+    for (std::size_t i = 0; i < promises.size(); ++i) {
+        depth = std::max(depth, promises[i].depth);
+        if (i < kMeasuredShapes) {
+            shapes.append(shapeText(model().run(), promises[i]));
+        }
+    }
+    shapes.removeDuplicates();
+    fit(PromiseTreeModel::StateColumn, fonts::label(),
+        {wordOf(PromiseRowState::Fulfilled), wordOf(PromiseRowState::Constant)}, fonts::px(16));
+    fit(PromiseTreeModel::OpenedColumn, fonts::smallNumbers(), {visits}, 0);
+    fit(PromiseTreeModel::AgeColumn, fonts::smallNumbers(), {visits}, 0);
+    fit(PromiseTreeModel::DepthColumn, fonts::smallNumbers(), {QString::number(depth)}, 0);
+    fit(PromiseTreeModel::ShapeColumn, fonts::smallNumbers(), shapes, 0);
+    fit(PromiseTreeModel::BytesColumn, fonts::smallNumbers(), {bytesText(999 * 1024 + 900)}, 0);
+    shareRoom();
+}
+
+void PromisesView::shareRoom()
+{
+    // Who must go first when there is no room.
+    constexpr std::array kLeastFirst{PromiseTreeModel::DepthColumn, PromiseTreeModel::ShapeColumn,
+                                     PromiseTreeModel::BytesColumn, PromiseTreeModel::OpenedColumn,
+                                     PromiseTreeModel::AgeColumn};
+    QHeaderView& header = *m_tree->header();
+    for (const int column : kLeastFirst) {
+        m_tree->setColumnHidden(column, false);
+    }
+    int wanted = fonts::px(kLeastName);
+    for (int column = PromiseTreeModel::StateColumn; column < PromiseTreeModel::ColumnCount; ++column) {
+        wanted += header.sectionSize(column);
+    }
+    for (const int column : kLeastFirst) {
+        if (wanted <= m_tree->viewport()->width()) {
+            return;
+        }
+        wanted -= header.sectionSize(column);
+        m_tree->setColumnHidden(column, true);
+    }
+}
+
+bool PromisesView::eventFilter(QObject* watched, QEvent* event)
+{
+    if (watched == m_tree->viewport() && event->type() == QEvent::Resize) {
+        shareRoom();
+    }
+    return View::eventFilter(watched, event);
+}
+
 QWidget* PromisesView::makeFilterRow()
 {
     auto* box = new QWidget(this);
-    auto* row = new QHBoxLayout(box);
-    row->setContentsMargins(fonts::px(8), 0, fonts::px(8), fonts::px(4));
+    auto* lines = new QVBoxLayout(box); // a narrow pane has no room for the chip beside the buttons
+    lines->setContentsMargins(fonts::px(8), 0, fonts::px(8), fonts::px(4));
+    lines->setSpacing(fonts::px(4));
+    auto* row = new QHBoxLayout;
     row->setSpacing(0);
     auto* group = new QButtonGroup(this);
-    const std::array names{tr("All"), tr("Waiting"), tr("Fulfilled")};
+    const std::array names{tr("All"), tr("Waiting"), tr("Fulfilled"), tr("Stuck")};
     const std::array tips{tr("Every promise of the run, also those still to come"), tr("Only what waits at this step"),
-                          tr("Only what is fulfilled at this step")};
+                          tr("Only what is fulfilled at this step"),
+                          tr("Only what waits at this step and is never answered in this run")};
     for (std::size_t i = 0; i < names.size(); ++i) {
         auto* button = new QToolButton(box);
         button->setText(names[i]);
@@ -87,8 +172,9 @@ QWidget* PromisesView::makeFilterRow()
         m_filterButtons.push_back(button);
     }
     row->addStretch(1);
+    lines->addLayout(row);
     m_chip = new RangeChip(box);
-    row->addWidget(m_chip);
+    lines->addWidget(m_chip, 0, Qt::AlignLeft);
     return box;
 }
 
@@ -102,14 +188,37 @@ void PromisesView::setFilter(Filter filter)
 void PromisesView::restoreState(const QByteArray& state)
 {
     const int filter = state.toInt();
-    setFilter(filter == 1 || filter == 2 ? static_cast<Filter>(filter) : Filter::All);
+    const bool isKnown = filter >= 0 && filter <= static_cast<int>(Filter::Stuck);
+    setFilter(isKnown ? static_cast<Filter>(filter) : Filter::All);
 }
 
 void PromisesView::applyFilter()
 {
+    bool isAnyShown = m_items->forest().isEmpty(); // then the view says so
     for (const auto& root : m_items->forest().roots()) {
-        showRow(*root, {});
+        isAnyShown = showRow(*root, {}) || isAnyShown;
     }
+    m_nothing->setText(isAnyShown ? QString() : nothingText());
+    m_nothing->setVisible(!isAnyShown);
+    m_tree->setVisible(isAnyShown);
+}
+
+QString PromisesView::nothingText() const
+{
+    if (m_range != nullptr && m_range->visits()) {
+        return tr("No such promise in %1.").arg(m_range->text());
+    }
+    switch (m_filter) {
+    case Filter::Waiting:
+        return tr("No promise waits at this step.");
+    case Filter::Fulfilled:
+        return tr("No promise is fulfilled yet at this step.");
+    case Filter::Stuck:
+        return tr("No promise is stuck: whatever waits at this step is answered later in the run.");
+    case Filter::All:
+        break;
+    }
+    return {};
 }
 
 void PromisesView::followRange(TimeRange& range)
@@ -120,12 +229,28 @@ void PromisesView::followRange(TimeRange& range)
     applyFilter();
 }
 
+bool PromisesView::isInState(const PromiseRow& row) const
+{
+    const PromiseForest& forest = m_items->forest();
+    const std::uint64_t now = m_items->position();
+    switch (m_filter) {
+    case Filter::Waiting:
+        return forest.stateOf(row, now) == PromiseRowState::Waits;
+    case Filter::Fulfilled:
+        return forest.stateOf(row, now) == PromiseRowState::Fulfilled;
+    case Filter::Stuck:
+        return forest.isStuck(row, now);
+    case Filter::All:
+        break;
+    }
+    return true;
+}
+
 /// By itself, whatever is below it: in the wanted state, and open somewhere in the part of the run that is listed.
 bool PromisesView::isWanted(const PromiseRow& row) const
 {
     const PromiseForest& forest = m_items->forest();
-    const PromiseRowState wanted = m_filter == Filter::Waiting ? PromiseRowState::Waits : PromiseRowState::Fulfilled;
-    if (m_filter != Filter::All && forest.stateOf(row, m_items->position()) != wanted) {
+    if (!isInState(row)) {
         return false;
     }
     if (m_range == nullptr || !m_range->visits() || !model().hasRun()) {
@@ -155,9 +280,11 @@ QString PromisesView::subject() const
         return {};
     }
     const std::uint64_t now = m_items->position();
-    return tr("%1 waiting, %2 fulfilled")
-        .arg(countText(static_cast<std::int64_t>(forest.waiting(now))),
-             countText(static_cast<std::int64_t>(forest.fulfilled(now))));
+    const QString counts = tr("%1 waiting, %2 fulfilled")
+                               .arg(countText(static_cast<std::int64_t>(forest.waiting(now))),
+                                    countText(static_cast<std::int64_t>(forest.fulfilled(now))));
+    const std::size_t stuck = forest.stuck(now);
+    return stuck == 0 ? counts : tr("%1, %2 stuck").arg(counts, countText(static_cast<std::int64_t>(stuck)));
 }
 
 bool PromisesView::canShow(const SelectedThing& thing) const
@@ -177,16 +304,15 @@ void PromisesView::refresh(Changes changes)
 {
     if (changes.testFlag(Change::Run)) {
         m_items->resetRun();
-        const QString last = countText(model().run().visitCount());
-        m_tree->header()->resizeSection(
-            PromiseTreeModel::VisitsColumn,
-            static_cast<int>(fonts::widthOf(fonts::smallNumbers(), QStringLiteral("%1 – %1").arg(last))) +
-                fonts::px(18));
+        sizeColumns();
         m_tree->expandAll();
     }
     if (changes.testFlag(Change::State)) {
         m_items->setPosition(model().position());
     }
+    QPalette palette = m_nothing->palette();
+    palette.setColor(QPalette::WindowText, theme(this)[Role::Text3]);
+    m_nothing->setPalette(palette);
     const bool hasRange = m_range != nullptr && m_range->visits();
     if (changes.testFlag(Change::Run) ? hasRange || m_filter != Filter::All
                                       : m_filter != Filter::All && changes.testFlag(Change::State)) {
@@ -253,33 +379,13 @@ void PromisesView::showMenu(const QPoint& at)
     menu->popup(m_tree->viewport()->mapToGlobal(at));
 }
 
-std::string PromisesView::csv() const
-{
-    CsvText text({"promise", "kind", "node", "branches", "raised", "fulfilled"});
-    const std::vector<PromiseFacts>& promises = m_items->forest().promises();
-    for (std::size_t i = 0; i < promises.size(); ++i) {
-        const PromiseFacts& facts = promises[i];
-        text.add(static_cast<std::int64_t>(i))
-            .add(QString::fromUtf8(event::nameOf(facts.kind).data()))
-            .add(model().label(facts.start))
-            .add(static_cast<std::int64_t>(facts.branches.size()))
-            .add(static_cast<std::int64_t>(facts.raisedAt));
-        if (facts.completedAt) {
-            text.add(static_cast<std::int64_t>(*facts.completedAt));
-        } else {
-            text.add(QString());
-        }
-        text.endRow();
-    }
-    return text.take();
-}
-
 base::Result<void> PromisesView::exportTo(const std::filesystem::path& path)
 {
     if (!model().hasRun()) {
         return base::usageError("there are no promises to write", path.string());
     }
-    return base::writeFile(path, csv());
+    RETRO_TRY(const TableFormat format, tableFormatOf(path));
+    return base::writeFile(path, promiseTable(model(), *model().derived<PromiseForest>(), format));
 }
 
 } // namespace retro::views

@@ -3,6 +3,7 @@
 
 #include "views/common/view.h"
 
+class QLabel;
 class QToolButton;
 class QTreeView;
 
@@ -14,14 +15,15 @@ class RangeChip;
 class TimeRange;
 struct PromiseRow;
 
-/// Values that a rule needs and nobody saved: the promises of the run as a tree, at the cursor.
+/// Values that a rule needs and nobody saved: the promises of the run as a tree, at the cursor. Columns that have no
+/// room are left out; the tool tip of a row says what they would.
 class PromisesView final : public View
 {
     Q_OBJECT
 
 public:
     /// Which rows are shown; rows above a shown one always are.
-    enum class Filter { All, Waiting, Fulfilled };
+    enum class Filter { All, Waiting, Fulfilled, Stuck };
 
     PromisesView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent = nullptr);
 
@@ -29,7 +31,7 @@ public:
     [[nodiscard]] QString subject() const override;
     [[nodiscard]] QString hint() const override { return tr("Values that a rule needs and nobody saved."); }
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
-    [[nodiscard]] QStringList exportFormats() const override { return {QStringLiteral("csv")}; }
+    [[nodiscard]] QStringList exportFormats() const override { return {QStringLiteral("csv"), QStringLiteral("json")}; }
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
 
     [[nodiscard]] Filter filter() const { return m_filter; }
@@ -47,17 +49,22 @@ public slots:
 protected:
     void refresh(Changes changes) override;
     [[nodiscard]] QString emptyReason() const override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
     void makeTree();
+    void sizeColumns();
+    /// Leaves out the columns that have no room, the least telling first.
+    void shareRoom();
+    [[nodiscard]] QString nothingText() const;
     QWidget* makeFilterRow();
     void applyFilter();
+    [[nodiscard]] bool isInState(const PromiseRow& row) const;
     [[nodiscard]] bool isWanted(const PromiseRow& row) const;
     bool showRow(const PromiseRow& row, const QModelIndex& parent);
     void showSelection();
     void chooseRow(const QModelIndex& index);
     void showMenu(const QPoint& at);
-    [[nodiscard]] std::string csv() const;
 
     PromiseTreeModel* m_items = nullptr;
     Filter m_filter = Filter::All;
@@ -65,6 +72,7 @@ private:
     RangeChip* m_chip = nullptr;
     std::vector<QToolButton*> m_filterButtons; ///< by Filter
     QTreeView* m_tree = nullptr;
+    QLabel* m_nothing = nullptr; ///< in place of the tree when the filter leaves nothing
 };
 
 } // namespace retro::views

@@ -2,8 +2,14 @@
 #include "views/promises/promisetreemodel.h"
 
 #include "views/common/numbertext.h"
+#include "views/promises/promisefigures.h"
 
 #include <QCoreApplication>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <utility>
 
 namespace retro::views
 {
@@ -11,7 +17,36 @@ namespace retro::views
 namespace
 {
 
-bool hasHappened(const std::optional<std::uint64_t>& step, std::uint64_t position) { return step && *step < position; }
+struct ColumnWords
+{
+    const char* title;
+    const char* tip;
+};
+
+constexpr std::array<ColumnWords, PromiseTreeModel::ColumnCount> kColumns{
+    ColumnWords{QT_TRANSLATE_NOOP("retro::views::PromiseTreeModel", "Promise"),
+                QT_TRANSLATE_NOOP("retro::views::PromiseTreeModel", "Promises, and the operands that they ask for")},
+    ColumnWords{QT_TRANSLATE_NOOP("retro::views::PromiseTreeModel", "State"),
+                QT_TRANSLATE_NOOP("retro::views::PromiseTreeModel", "How it stands at this step")},
+    ColumnWords{QT_TRANSLATE_NOOP("retro::views::PromiseTreeModel", "Opened"),
+                QT_TRANSLATE_NOOP("retro::views::PromiseTreeModel", "Visit in which it was asked for")},
+    ColumnWords{QT_TRANSLATE_NOOP("retro::views::PromiseTreeModel", "Age"),
+                QT_TRANSLATE_NOOP("retro::views::PromiseTreeModel",
+                                  "Visits since then, until it was answered or until this step")},
+    ColumnWords{QT_TRANSLATE_NOOP("retro::views::PromiseTreeModel", "Depth"),
+                QT_TRANSLATE_NOOP("retro::views::PromiseTreeModel", "Promises above it that wait for it")},
+    ColumnWords{QT_TRANSLATE_NOOP("retro::views::PromiseTreeModel", "Shape"),
+                QT_TRANSLATE_NOOP("retro::views::PromiseTreeModel",
+                                  "Shape of the value that the promise is for, or of the operand found")},
+    ColumnWords{QT_TRANSLATE_NOOP("retro::views::PromiseTreeModel", "Bytes"),
+                QT_TRANSLATE_NOOP("retro::views::PromiseTreeModel",
+                                  "What it keeps in the frontier at this step: operands found and relevance")}};
+
+bool isFigure(int column)
+{
+    return column != PromiseTreeModel::NameColumn && column != PromiseTreeModel::StateColumn &&
+           column != PromiseTreeModel::ShapeColumn;
+}
 
 } // namespace
 
@@ -41,43 +76,71 @@ void PromiseTreeModel::resetRun()
     m_run = m_model.hasRun() ? m_model.sharedRun() : nullptr;
     m_forest = m_run ? m_model.derived<PromiseForest>() : std::make_shared<const PromiseForest>();
     m_position = m_run ? m_model.position() : 0;
+    m_bytes = bytesNow();
     endResetModel();
 }
 
 QString PromiseTreeModel::label(base::NodeId node) const { return QString::fromStdString(m_run->graph->labelOf(node)); }
+
+std::vector<std::int64_t> PromiseTreeModel::bytesNow() const
+{
+    // The window may show another run already, or another step; the view comes after the state.
+    const bool isOfState = m_run != nullptr && m_model.hasRun() && m_model.sharedRun() == m_run;
+    std::vector<std::int64_t> bytes(m_forest->promises().size(), 0);
+    const std::size_t raised = isOfState ? std::min(bytes.size(), m_model.state().promises.size()) : 0;
+    for (std::size_t i = 0; i < raised; ++i) {
+        bytes[i] = heldBytes(*m_run, m_model.state().promises[i]);
+    }
+    return bytes;
+}
 
 void PromiseTreeModel::setPosition(std::uint64_t position)
 {
     if (position == m_position) {
         return;
     }
-    const std::uint64_t before = m_position;
-    m_position = position;
-    tellChanges(m_forest->roots(), before);
+    const Moment before{std::exchange(m_position, position), std::exchange(m_bytes, bytesNow())};
+    tellChanges(before);
 }
 
-bool PromiseTreeModel::looksDifferent(const PromiseRow& row, std::uint64_t before) const
+bool PromiseTreeModel::looksDifferent(const PromiseRow& row, const Moment& before) const
 {
-    return m_forest->stateOf(row, before) != m_forest->stateOf(row, m_position) ||
-           visitsText(row, before) != visitsText(row, m_position);
-}
-
-void PromiseTreeModel::tellChanges(const std::vector<std::unique_ptr<PromiseRow>>& rows, std::uint64_t before)
-{
-    std::vector<const PromiseRow*> open;
-    for (const auto& row : rows) {
-        open.push_back(row.get());
+    const PromiseRowState was = m_forest->stateOf(row, before.position);
+    const PromiseRowState is = m_forest->stateOf(row, m_position);
+    if (was != is || is == PromiseRowState::Waits) { // what waits grows older
+        return true;
     }
+    if (row.isPromise) {
+        return before.bytes[row.promise.index()] != m_bytes[row.promise.index()];
+    }
+    // An operand is let go when the promise above is fulfilled.
+    return m_forest->stateOf(*row.parent, before.position) != m_forest->stateOf(*row.parent, m_position);
+}
+
+void PromiseTreeModel::tellSiblings(const std::vector<std::unique_ptr<PromiseRow>>& rows, const Moment& before)
+{
+    const auto isDifferent = [&](const std::unique_ptr<PromiseRow>& row) { return looksDifferent(*row, before); };
+    auto first = std::find_if(rows.begin(), rows.end(), isDifferent);
+    while (first != rows.end()) {
+        const auto end = std::find_if_not(first, rows.end(), isDifferent);
+        PromiseRow* last = std::prev(end)->get();
+        emit dataChanged(createIndex((*first)->position, 0, first->get()),
+                         createIndex(last->position, ColumnCount - 1, last));
+        first = std::find_if(end, rows.end(), isDifferent);
+    }
+}
+
+void PromiseTreeModel::tellChanges(const Moment& before)
+{
+    std::vector<const std::vector<std::unique_ptr<PromiseRow>>*> open{&m_forest->roots()};
     while (!open.empty()) {
-        const PromiseRow* row = open.back();
+        const auto& rows = *open.back();
         open.pop_back();
-        if (looksDifferent(*row, before)) {
-            auto* pointer = const_cast<PromiseRow*>(row); // indexes carry mutable pointers by signature only
-            emit dataChanged(createIndex(row->position, 0, pointer),
-                             createIndex(row->position, ColumnCount - 1, pointer));
-        }
-        for (const auto& child : row->children) {
-            open.push_back(child.get());
+        tellSiblings(rows, before);
+        for (const auto& row : rows) {
+            if (!row->children.empty()) {
+                open.push_back(&row->children);
+            }
         }
     }
 }
@@ -144,33 +207,86 @@ QString PromiseTreeModel::placeText(const PromiseRow& row) const
     return RunModel::placeLabel(*m_run->graph, branch->searchEnd);
 }
 
-QString PromiseTreeModel::visitsText(const PromiseRow& row, std::uint64_t position) const
+QString PromiseTreeModel::ageText(const PromiseRow& row) const
 {
-    const auto visit = [&](std::uint64_t step) { return countText(std::int64_t{m_run->visitOf(step)} + 1); };
-    const PromiseRowState state = m_forest->stateOf(row, position);
-    if (row.isPromise && (state == PromiseRowState::Waits || state == PromiseRowState::Fulfilled)) {
-        const PromiseFacts& facts = m_forest->promises()[row.promise.index()];
-        const bool isRaised = facts.raisedAt < position;
-        if (isRaised && state == PromiseRowState::Waits) {
-            return tr("%1 …").arg(visit(facts.raisedAt));
-        }
-        return isRaised ? tr("%1 – %2").arg(visit(facts.raisedAt), visit(*facts.completedAt)) : QString();
+    const std::optional<PromiseAge> age = ageOf(*m_forest, row, m_position);
+    return age ? countText(age->visits(*m_run)) : QString();
+}
+
+QString PromiseTreeModel::bytesText(const PromiseRow& row) const
+{
+    std::int64_t bytes = 0;
+    if (row.isPromise) {
+        bytes = m_bytes[row.promise.index()];
+    } else if (m_forest->stateOf(row, m_position) == PromiseRowState::Found &&
+               m_forest->stateOf(*row.parent, m_position) == PromiseRowState::Waits) {
+        const base::HandleId argument = m_forest->branchOf(row)->argument;
+        bytes =
+            argument.isValid() && argument.index() < m_run->handles.size() ? m_run->handles[argument.index()].bytes : 0;
     }
-    const BranchFacts* branch = m_forest->branchOf(row);
-    const bool isAnswered = branch != nullptr && hasHappened(branch->argumentAt, position);
-    return isAnswered ? visit(*branch->argumentAt) : QString();
+    return bytes > 0 ? views::bytesText(bytes) : QString();
+}
+
+QString PromiseTreeModel::cellText(const PromiseRow& row, int column) const
+{
+    switch (column) {
+    case NameColumn:
+        return QStringLiteral("%1 %2").arg(idText(row), placeText(row)).trimmed();
+    case StateColumn:
+        return wordOf(m_forest->stateOf(row, m_position));
+    case OpenedColumn: {
+        const std::optional<PromiseAge> age = ageOf(*m_forest, row, m_position);
+        return age ? countText(std::int64_t{m_run->visitOf(age->from)} + 1) : QString();
+    }
+    case AgeColumn:
+        return ageText(row);
+    case DepthColumn:
+        return row.isPromise ? QString::number(m_forest->promises()[row.promise.index()].depth) : QString();
+    case ShapeColumn:
+        return shapeText(*m_run, *m_forest, row, m_position);
+    default:
+        return bytesText(row);
+    }
+}
+
+QString PromiseTreeModel::spokenText(const PromiseRow& row, int column) const
+{
+    const QString text = cellText(row, column);
+    return column == NameColumn || column == StateColumn || text.isEmpty()
+               ? text
+               : QStringLiteral("%1 %2").arg(tr(kColumns[static_cast<std::size_t>(column)].title), text);
+}
+
+QString PromiseTreeModel::ageTip(const PromiseAge& age) const
+{
+    const auto visitOf = [&](std::uint64_t step) { return countText(std::int64_t{m_run->visitOf(step)} + 1); };
+    const QString spans = tr("%1 visits, %2 events")
+                              .arg(countText(age.visits(*m_run)), countText(static_cast<std::int64_t>(age.events())));
+    return age.isAnswered ? tr("Visits %1 – %2: %3").arg(visitOf(age.from), visitOf(age.to), spans)
+                          : tr("Since visit %1: %2").arg(visitOf(age.from), spans);
 }
 
 QString PromiseTreeModel::tipText(const PromiseRow& row) const
 {
     const PromiseFacts& facts = m_forest->promises()[row.promise.index()];
-    const QString kind = QString::fromUtf8(event::nameOf(facts.kind).data());
+    QStringList lines;
     if (row.isPromise) {
-        return tr("Promise P%1 (%2) of %3").arg(row.promise.value).arg(kind, label(facts.start));
+        const QString kind = QString::fromUtf8(event::nameOf(facts.kind).data());
+        lines.append(tr("Promise P%1 (%2) of %3").arg(row.promise.value).arg(kind, label(facts.start)));
+    } else if (const BranchFacts* branch = m_forest->branchOf(row); branch != nullptr && branch->searchEnd.isValid()) {
+        lines.append(tr("The search ended at %1").arg(label(branch->searchEnd)));
     }
-    const BranchFacts* branch = m_forest->branchOf(row);
-    const bool hasEnd = branch != nullptr && branch->searchEnd.isValid();
-    return hasEnd ? tr("The search ended at %1").arg(label(branch->searchEnd)) : QString();
+    if (const std::optional<PromiseAge> age = ageOf(*m_forest, row, m_position)) {
+        lines.append(ageTip(*age));
+    }
+    for (const int column : {DepthColumn, ShapeColumn, BytesColumn}) {
+        lines.append(spokenText(row, column));
+    }
+    if (m_forest->isStuck(row, m_position)) {
+        lines.append(tr("Never answered in this run"));
+    }
+    lines.removeAll(QString());
+    return lines.join(QLatin1Char('\n'));
 }
 
 QVariant PromiseTreeModel::data(const QModelIndex& index, int role) const
@@ -179,24 +295,17 @@ QVariant PromiseTreeModel::data(const QModelIndex& index, int role) const
         return {};
     }
     const PromiseRow& row = *rowAt(index);
-    const PromiseRowState state = m_forest->stateOf(row, m_position);
     switch (role) {
     case Qt::DisplayRole:
-        switch (index.column()) {
-        case NameColumn:
-            return QStringLiteral("%1 %2").arg(idText(row), placeText(row)).trimmed();
-        case StateColumn:
-            return wordOf(state);
-        default:
-            return visitsText(row, m_position);
-        }
+        return cellText(row, index.column());
+    case Qt::AccessibleTextRole:
+        return spokenText(row, index.column());
     case Qt::ToolTipRole:
         return tipText(row);
     case Qt::TextAlignmentRole:
-        return index.column() == VisitsColumn ? QVariant::fromValue(int(Qt::AlignRight | Qt::AlignVCenter))
-                                              : QVariant();
+        return isFigure(index.column()) ? QVariant::fromValue(int(Qt::AlignRight | Qt::AlignVCenter)) : QVariant();
     case StateRole:
-        return static_cast<int>(state);
+        return static_cast<int>(m_forest->stateOf(row, m_position));
     case IdRole:
         return idText(row);
     case PlaceRole:
@@ -208,22 +317,19 @@ QVariant PromiseTreeModel::data(const QModelIndex& index, int role) const
 
 QVariant PromiseTreeModel::headerData(int section, Qt::Orientation orientation, int role) const
 {
-    if (orientation != Qt::Horizontal) {
+    if (orientation != Qt::Horizontal || section < 0 || section >= ColumnCount) {
         return {};
     }
-    if (role == Qt::TextAlignmentRole) {
-        return int(section == VisitsColumn ? Qt::AlignRight | Qt::AlignVCenter : Qt::AlignLeft | Qt::AlignVCenter);
-    }
-    if (role != Qt::DisplayRole) {
-        return {};
-    }
-    switch (section) {
-    case NameColumn:
-        return tr("Promise");
-    case StateColumn:
-        return tr("State");
+    const ColumnWords& words = kColumns[static_cast<std::size_t>(section)];
+    switch (role) {
+    case Qt::DisplayRole:
+        return tr(words.title);
+    case Qt::ToolTipRole:
+        return tr(words.tip);
+    case Qt::TextAlignmentRole:
+        return int(isFigure(section) ? Qt::AlignRight | Qt::AlignVCenter : Qt::AlignLeft | Qt::AlignVCenter);
     default:
-        return tr("Visits");
+        return {};
     }
 }
 

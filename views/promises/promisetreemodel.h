@@ -9,6 +9,8 @@
 namespace retro::views
 {
 
+struct PromiseAge;
+
 /// The promise forest of the current run at the cursor. Indexes carry row pointers; rows never move, so stepping only
 /// changes data. Rows that are not raised yet are shown too, as such.
 class PromiseTreeModel final : public QAbstractItemModel
@@ -16,7 +18,16 @@ class PromiseTreeModel final : public QAbstractItemModel
     Q_OBJECT
 
 public:
-    enum Column { NameColumn, StateColumn, VisitsColumn, ColumnCount };
+    enum Column {
+        NameColumn,
+        StateColumn,
+        OpenedColumn, ///< visit in which it was asked for
+        AgeColumn,    ///< visits since then, until it was answered or until the cursor
+        DepthColumn,
+        ShapeColumn,
+        BytesColumn, ///< what it keeps in the frontier at the cursor
+        ColumnCount
+    };
     enum Role {
         StateRole = Qt::UserRole, ///< PromiseRowState as int
         IdRole,                   ///< ".1 P2", the bold part of the name
@@ -47,10 +58,24 @@ private:
     [[nodiscard]] const std::vector<std::unique_ptr<PromiseRow>>& childrenOf(const QModelIndex& parent) const;
     [[nodiscard]] QString idText(const PromiseRow& row) const;
     [[nodiscard]] QString placeText(const PromiseRow& row) const;
-    [[nodiscard]] QString visitsText(const PromiseRow& row, std::uint64_t position) const;
+    [[nodiscard]] QString cellText(const PromiseRow& row, int column) const;
+    [[nodiscard]] QString ageText(const PromiseRow& row) const;
+    [[nodiscard]] QString bytesText(const PromiseRow& row) const;
+    [[nodiscard]] QString ageTip(const PromiseAge& age) const;
     [[nodiscard]] QString tipText(const PromiseRow& row) const;
-    [[nodiscard]] bool looksDifferent(const PromiseRow& row, std::uint64_t before) const;
-    void tellChanges(const std::vector<std::unique_ptr<PromiseRow>>& rows, std::uint64_t before);
+    /// The cell for who hears it: without its title a bare number says nothing.
+    [[nodiscard]] QString spokenText(const PromiseRow& row, int column) const;
+    /// Bytes that every promise keeps at the cursor.
+    [[nodiscard]] std::vector<std::int64_t> bytesNow() const;
+    struct Moment
+    {
+        std::uint64_t position = 0;
+        std::vector<std::int64_t> bytes;
+    };
+    [[nodiscard]] bool looksDifferent(const PromiseRow& row, const Moment& before) const;
+    /// Neighbours that changed are told of together.
+    void tellSiblings(const std::vector<std::unique_ptr<PromiseRow>>& rows, const Moment& before);
+    void tellChanges(const Moment& before);
 
     [[nodiscard]] QString label(base::NodeId node) const;
 
@@ -58,6 +83,7 @@ private:
     std::shared_ptr<const trace::Run> m_run; ///< the run of the forest, whatever the window shows by now
     std::shared_ptr<const PromiseForest> m_forest = std::make_shared<const PromiseForest>();
     std::uint64_t m_position = 0;
+    std::vector<std::int64_t> m_bytes; ///< by promise
 };
 
 /// "waits", "fulfilled", "found", "constant", "not yet".

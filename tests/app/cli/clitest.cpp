@@ -222,7 +222,27 @@ private slots:
                 QVERIFY2(answer.code == 0 && QFile(file).size() > 100, qPrintable(file + answer.err));
             }
         }
-        QCOMPARE(cli({"export", run, "promises", "--out", path("promises.csv")}).code, 0);
+        for (const QString view : {"promises", "log"}) {
+            QCOMPARE(cli({"export", run, view, "--out", path(view + ".csv")}).code, 0);
+            QCOMPARE(cli({"export", run, view, "--out", path(view + ".json")}).code, 0);
+            QFile table(path(view + ".csv"));
+            QFile text(path(view + ".json"));
+            QVERIFY(table.open(QIODevice::ReadOnly) && text.open(QIODevice::ReadOnly));
+            const nlohmann::json all = nlohmann::json::parse(text.readAll().toStdString());
+            const nlohmann::json& rows = all.at(view == "log" ? "events" : "promises");
+            QVERIFY(rows.size() > 3);
+            QCOMPARE(static_cast<qsizetype>(rows.size()), table.readAll().count('\n') - 1); // one line of titles
+            QVERIFY(all.at("run").contains("model_hash"));
+        }
+        QFile timeline(path("timeline.csv"));
+        QVERIFY(timeline.open(QIODevice::ReadOnly));
+        const QList<QByteArray> visits = timeline.readAll().trimmed().split('\n').mid(1);
+        QVERIFY(visits.size() > 10);
+        for (const QByteArray& line : visits) { // who came in which mode adds up to who is there
+            const QList<QByteArray> cells = line.split(',');
+            QCOMPARE(cells.size(), 11);
+            QCOMPARE(cells[5].toInt() + cells[6].toInt() + cells[7].toInt(), cells[3].toInt() + cells[4].toInt());
+        }
         QCOMPARE(cli({"export", run, "timeline", "--out", path("small.png"), "--size", "900x300"}).code, 0);
         QCOMPARE(QImage(path("small.png")).size(), QSize(1800, 600)); // two pixels per point
         QCOMPARE(cli({"export", run, "timeline", "--out", path("dark.png"), "--theme", "dark"}).code, 0);
@@ -260,7 +280,7 @@ private slots:
     {
         const QString run = recorded();
         expect({"export", run, "timeline", "--out", path("t.gif")}, 2, {"t.gif", ".svg"});
-        expect({"export", run, "promises", "--out", path("p.png")}, 2, {".csv"});
+        expect({"export", run, "promises", "--out", path("p.png")}, 2, {".csv", ".json"});
         expect({"export", run, "timeline", "--out", path("t.png"), "--size", "big"}, 2, {"--size big", "WIDTHxHEIGHT"});
         expect({"export", run, "heatmap", "--out", path("h.png"), "--colormap", "nosuch"}, 2, {"nosuch"});
         expect({"export", run, "plans", "--out", path("p.svg")}, 2, {"plans"});

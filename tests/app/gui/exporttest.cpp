@@ -25,14 +25,10 @@ struct Wanted
 };
 
 constexpr std::array kWanted{
-    Wanted{"export.heatmap", "png svg pdf csv npy"},
-    Wanted{"export.graph", "svg png pdf dot json"},
-    Wanted{"export.timeline", "svg png pdf csv"},
-    Wanted{"export.ledger", "csv png svg pdf"},
-    Wanted{"export.layers", "png svg pdf csv"},
-    Wanted{"export.classes", "csv png svg pdf"},
-    Wanted{"export.promises", "csv"},
-    Wanted{"export.log", "csv"},
+    Wanted{"export.heatmap", "png svg pdf csv npy"}, Wanted{"export.graph", "svg png pdf dot json"},
+    Wanted{"export.timeline", "svg png pdf csv"},    Wanted{"export.ledger", "csv png svg pdf"},
+    Wanted{"export.layers", "png svg pdf csv"},      Wanted{"export.classes", "csv png svg pdf"},
+    Wanted{"export.promises", "csv json"},           Wanted{"export.log", "csv json"},
 };
 
 QByteArray startOf(const QString& path)

@@ -9,6 +9,8 @@
 #include "views/log/logmodel.h"
 #include "views/log/logview.h"
 
+#include <nlohmann/json.hpp>
+
 #include <QAbstractItemModelTester>
 #include <QLineEdit>
 #include <QMenu>
@@ -194,6 +196,74 @@ private slots:
         QFile file(QString::fromStdString(path));
         QVERIFY(file.open(QIODevice::ReadOnly));
         QCOMPARE(file.readAll().count('\n'), static_cast<int>(context.model.run().eventCount()) + 1);
+        QVERIFY(!view.exportTo(folder.filePath(QStringLiteral("log.txt")).toStdString()).ok());
+    }
+
+    void jsonSaysWhatCsvSays()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        LogView view(context.model, context.cursor, context.selection);
+        view.flush();
+        view.setFilter(QStringLiteral("kind:arg,visit"));
+        QTRY_VERIFY(!view.isFiltering());
+        const QTemporaryDir folder;
+        const auto written = [&](const char* name) {
+            const QString path = folder.filePath(QLatin1String(name));
+            QFile file(view.exportTo(path.toStdString()).ok() ? path : QString());
+            return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+        };
+        const QList<QByteArray> lines = written("log.csv").split('\n');
+        QCOMPARE(lines[0], QByteArray("event,visit,mode,kind,node,promise,bytes,what"));
+        const nlohmann::json all = nlohmann::json::parse(written("log.json").toStdString());
+        QCOMPARE(all["format"].get<std::string>(), std::string("retrograde-events/1"));
+        const nlohmann::json& rows = all["events"];
+        QCOMPARE(static_cast<int>(rows.size()), view.items().rowCount());
+        QCOMPARE(static_cast<qsizetype>(rows.size()) + 2, lines.size());
+        bool hasBytes = false;
+        for (std::size_t row = 0; row < rows.size(); ++row) {
+            const QList<QByteArray> cells = lines[static_cast<qsizetype>(row) + 1].split(',');
+            const auto number = [](const nlohmann::json& cell) {
+                return cell.is_null() ? QByteArray() : QByteArray::number(cell.get<qint64>());
+            };
+            QCOMPARE(number(rows[row]["event"]), cells[0]);
+            QCOMPARE(QByteArray::fromStdString(rows[row]["node"].get<std::string>()), cells[4]);
+            QCOMPARE(number(rows[row]["promise"]), cells[5]);
+            QCOMPARE(number(rows[row]["bytes"]), cells[6]);
+            hasBytes = hasBytes || cells[6] == "9216";
+        }
+        QVERIFY(hasBytes);
+    }
+
+    void promisesAndBytesHaveColumnsWhereThereIsRoom()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        LogView view(context.model, context.cursor, context.selection);
+        view.resize(520, 280);
+        view.show();
+        view.flush();
+        auto* table = view.findChild<QTableView*>();
+        QTRY_VERIFY(table->isColumnHidden(LogModel::PromiseColumn) && table->isColumnHidden(LogModel::BytesColumn));
+        view.resize(900, 280);
+        QTRY_VERIFY(!table->isColumnHidden(LogModel::PromiseColumn) && !table->isColumnHidden(LogModel::BytesColumn));
+        const auto& events = context.model.run().events;
+        const auto arg = std::find_if(events.begin(), events.end(),
+                                      [](const trace::Event& e) { return e.kind == event::EventKind::Arg; });
+        const int row = static_cast<int>(arg - events.begin());
+        const auto cell = [&](int column) { return view.items().index(row, column).data().toString(); };
+        QCOMPARE(cell(LogModel::PromiseColumn), QStringLiteral("P0"));
+        QCOMPARE(cell(LogModel::BytesColumn), QStringLiteral("9.0 kB"));
+        QVERIFY(view.items()
+                    .index(row, LogModel::WhatColumn)
+                    .data(Qt::ToolTipRole)
+                    .toString()
+                    .endsWith(QStringLiteral("\nP0\n9.0 kB")));
+        QCOMPARE(view.items().index(0, LogModel::BytesColumn).data().toString(), QString()); // a push moves no tensor
+        for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark}) {
+            (void)tests::grab(view, {900, 280}, kind, QStringLiteral("log-wide"));
+        }
+        ThemeHub::instance().setChoice(ThemeChoice::Light);
     }
 
     void looks()

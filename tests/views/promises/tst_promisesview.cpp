@@ -3,19 +3,26 @@
 #include "tests/views/support/tinyrun.h"
 #include "views/common/rangechip.h"
 #include "views/common/timerange.h"
+#include "views/promises/promisefigures.h"
 #include "views/promises/promisestory.h"
 #include "views/promises/promisesview.h"
 #include "views/promises/promisetreemodel.h"
 #include "views/promises/whypane.h"
 #include "views/promises/whyview.h"
 
+#include <nlohmann/json.hpp>
+
 #include <QAbstractItemModelTester>
 #include <QFile>
+#include <QHeaderView>
+#include <QLabel>
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QTreeView>
+
+#include <algorithm>
 
 using namespace retro;
 using namespace retro::views;
@@ -57,26 +64,142 @@ private slots:
         PromiseTreeModel items(context.model);
         const QAbstractItemModelTester tester(&items, QAbstractItemModelTester::FailureReportingMode::QtTest);
         items.resetRun();
-        QCOMPARE(printed(items), QStringLiteral("P0 block1/add | fulfilled | 4 – 6\n"
-                                                " .0 block1/conv2 | found | 5\n"
-                                                " .1 P1 stem/relu1 | fulfilled | 6 – 8\n"
-                                                "  .0 stem/relu1 | found | 6\n"));
+        QCOMPARE(printed(items), QStringLiteral("P0 block1/add | fulfilled | 4 | 2 | 0 | 4×24×24 | \n"
+                                                " .0 block1/conv2 | found | 4 | 1 |  | 4×24×24 | \n"
+                                                " .1 P1 stem/relu1 | fulfilled | 6 | 2 | 1 | 4×24×24 | \n"
+                                                "  .0 stem/relu1 | found | 6 | 0 |  | 4×24×24 | \n"));
         QSignalSpy changed(&items, &QAbstractItemModel::dataChanged);
         context.cursor.moveTo(tests::endOfVisit(context.model, 4));
         items.setPosition(context.model.position());
-        QCOMPARE(changed.count(), 3); // conv2 is found in both
-        QCOMPARE(printed(items), QStringLiteral("P0 block1/add | waits | 4 …\n"
-                                                " .0 block1/conv2 | found | 5\n"
-                                                " .1 P1 stem/relu1 | waits | \n"
-                                                "  .0 stem/relu1 | not yet | \n"));
+        QCOMPARE(changed.count(), 3); // P0; its two operands together; the operand of P1
+        QCOMPARE(printed(items), QStringLiteral("P0 block1/add | waits | 4 | 1 | 0 | 4×24×24 | 18.0 kB\n"
+                                                " .0 block1/conv2 | found | 4 | 1 |  | 4×24×24 | 9.0 kB\n"
+                                                " .1 P1 stem/relu1 | waits | 4 | 1 | 1 | 4×24×24 | \n"
+                                                "  .0 stem/relu1 | not yet |  |  |  |  | \n"));
+        context.cursor.moveTo(0);
         items.setPosition(0);
-        QCOMPARE(printed(items), QStringLiteral("P0 block1/add | not yet | \n"
-                                                " .0 block1/conv2 | not yet | \n"
-                                                " .1 P1 stem/relu1 | not yet | \n"
-                                                "  .0 stem/relu1 | not yet | \n"));
+        QCOMPARE(printed(items), QStringLiteral("P0 block1/add | not yet |  |  | 0 | 4×24×24 | \n"
+                                                " .0 block1/conv2 | not yet |  |  |  |  | \n"
+                                                " .1 P1 stem/relu1 | not yet |  |  | 1 | 4×24×24 | \n"
+                                                "  .0 stem/relu1 | not yet |  |  |  |  | \n"));
+        context.cursor.moveTo(context.cursor.end());
         items.setPosition(context.model.run().eventCount());
         QCOMPARE(items.forest().waiting(items.position()), std::size_t{0});
         QCOMPARE(items.forest().fulfilled(items.position()), std::size_t{2});
+    }
+
+    void rowsGrowOlderUntilTheyAreAnswered()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        const PromiseForest forest(context.model.run());
+        const PromiseRow& first = *forest.rowOf(kFirst);
+        QVERIFY(!ageOf(forest, first, forest.promises()[0].raisedAt)); // not before it is opened
+        std::uint64_t before = 0;
+        for (const std::uint32_t visit : {3U, 4U, 5U, 6U, 9U}) {
+            const auto age = ageOf(forest, first, tests::endOfVisit(context.model, visit));
+            QVERIFY(age);
+            QCOMPARE(age->visits(context.model.run()), std::min(visit, 5U) - 3); // fulfilled in the sixth visit
+            QCOMPARE(age->isAnswered, visit >= 5);
+            QVERIFY(age->events() >= before);
+            before = age->events();
+        }
+        QCOMPARE(before, *forest.promises()[0].completedAt - forest.promises()[0].raisedAt);
+    }
+
+    /// What promises keep is at least what the frontier counts as held: it counts a tensor once, and not what lies in
+    /// an in-edge, too. Once everything is fulfilled, nothing is kept.
+    void bytesAreThoseOfTheFrontier()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        for (std::uint64_t position = 0; position <= context.model.run().eventCount(); ++position) {
+            context.cursor.moveTo(position);
+            const trace::RunState& state = context.model.state();
+            std::int64_t kept = 0;
+            for (const trace::PromiseState& promise : state.promises) {
+                kept += heldBytes(context.model.run(), promise);
+            }
+            std::int64_t held = 0;
+            for (const trace::FrontierMember& member : state.frontier()) {
+                held += member.heldByPromise ? context.model.run().handles[member.handle.index()].bytes : 0;
+            }
+            QVERIFY2(kept >= held, qPrintable(QString::number(position)));
+            QVERIFY(position < context.model.run().eventCount() || kept == 0);
+        }
+    }
+
+    void whatIsNeverAnsweredIsStuck()
+    {
+        trace::Run run; // P0 asks for one operand that never comes; P1 is answered
+        for (const std::uint32_t promise : {0U, 1U}) {
+            event::Event& raised = run.events.emplace_back();
+            raised.kind = event::EventKind::NewPromise;
+            raised.promise = promise;
+            raised.slot = 1;
+        }
+        for (const event::EventKind kind : {event::EventKind::Arg, event::EventKind::Complete}) {
+            event::Event& answer = run.events.emplace_back();
+            answer.kind = kind;
+            answer.promise = 1;
+        }
+        const PromiseForest forest(run);
+        const PromiseRow& stuck = *forest.rowOf(kFirst);
+        const PromiseRow& answered = *forest.rowOf(kSecond);
+        QVERIFY(!forest.isStuck(stuck, 0)); // not opened yet
+        QVERIFY(forest.isStuck(stuck, 2));
+        QVERIFY(forest.isStuck(*stuck.children.front(), 4));
+        QVERIFY(!forest.isStuck(answered, 2)); // waits, but not for ever
+        QVERIFY(!forest.isStuck(answered, 4));
+        QCOMPARE(forest.stuck(2), std::size_t{1});
+    }
+
+    void aFilterThatLeavesNothingSaysSo()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        PromisesView view(context.model, context.cursor, context.selection);
+        view.resize(330, 300);
+        view.show();
+        view.flush();
+        auto* tree = view.findChild<QTreeView*>();
+        view.setFilter(PromisesView::Filter::Stuck);
+        QVERIFY(!tree->isVisible());
+        const auto labels = view.findChildren<QLabel*>();
+        QVERIFY(std::any_of(labels.begin(), labels.end(), [](const QLabel* label) {
+            return label->isVisible() && label->text().startsWith(QStringLiteral("No promise is stuck"));
+        }));
+        for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark}) {
+            (void)tests::grab(view, {330, 260}, kind, QStringLiteral("promises-stuck"));
+        }
+        ThemeHub::instance().setChoice(ThemeChoice::Light);
+        QCOMPARE(view.saveState(), QByteArray("3"));
+        view.setFilter(PromisesView::Filter::All);
+        QVERIFY(tree->isVisible());
+    }
+
+    void columnsWithoutRoomAreLeftOut()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        PromisesView view(context.model, context.cursor, context.selection);
+        view.resize(300, 300);
+        view.show();
+        view.flush();
+        auto* tree = view.findChild<QTreeView*>();
+        const auto fits = [tree] { return tree->header()->length() <= tree->viewport()->width(); };
+        QTRY_VERIFY(tree->isColumnHidden(PromiseTreeModel::DepthColumn) && fits());
+        QVERIFY(!tree->isColumnHidden(PromiseTreeModel::AgeColumn));
+        view.resize(720, 300);
+        QTRY_VERIFY(!tree->isColumnHidden(PromiseTreeModel::DepthColumn) && fits());
+        QVERIFY(!tree->isColumnHidden(PromiseTreeModel::BytesColumn));
+        for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark}) {
+            (void)tests::grab(view, {720, 260}, kind, QStringLiteral("promises-wide"));
+        }
+        ThemeHub::instance().setChoice(ThemeChoice::Light);
+        const QModelIndex age = tree->model()->index(0, PromiseTreeModel::AgeColumn);
+        QCOMPARE(age.data(Qt::AccessibleTextRole).toString(), QStringLiteral("Age 2"));
+        QVERIFY(age.data(Qt::ToolTipRole).toString().contains(QStringLiteral("Visits 4 – 6: 2 visits, ")));
     }
 
     void forestKnowsConstantsAndLinks()
@@ -259,10 +382,37 @@ private slots:
         PromisesView view(context.model, context.cursor, context.selection);
         view.flush();
         const QTemporaryDir folder;
-        QVERIFY(view.exportTo(folder.filePath(QStringLiteral("p.csv")).toStdString()).ok());
-        QFile file(folder.filePath(QStringLiteral("p.csv")));
-        QVERIFY(file.open(QIODevice::ReadOnly));
-        QVERIFY(file.readAll().contains("\n0,add,block1/add,2,"));
+        const auto written = [&](const char* name) {
+            const QString path = folder.filePath(QLatin1String(name));
+            QFile file(view.exportTo(path.toStdString()).ok() ? path : QString());
+            return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+        };
+        const QList<QByteArray> lines = written("p.csv").split('\n');
+        QCOMPARE(lines.size(), 4);
+        QVERIFY(lines[1].startsWith("0,add,block1/add,fulfilled,"));
+        QVERIFY(lines[1].endsWith(",4×24×24,0,2,2,0,"));
+        QVERIFY(lines[2].endsWith(",1,0,0")); // its parent is P0
+        // JSON says the same under the same names, and more about the branches.
+        const nlohmann::json all = nlohmann::json::parse(written("p.json").toStdString());
+        QCOMPARE(all["format"].get<std::string>(), std::string("retrograde-promises/1"));
+        const nlohmann::json& rows = all["promises"];
+        QCOMPARE(rows.size(), std::size_t{2});
+        const QList<QByteArray> names = lines[0].split(',');
+        for (qsizetype row = 0; row < 2; ++row) {
+            const QList<QByteArray> cells = lines[row + 1].split(',');
+            QCOMPARE(cells.size(), names.size());
+            for (qsizetype i = 0; i < names.size(); ++i) {
+                const nlohmann::json& cell = rows[static_cast<std::size_t>(row)].at(names[i].toStdString());
+                const std::string text = cell.is_string()  ? cell.get<std::string>()
+                                         : cell.is_array() ? (cell.empty() ? std::string() : cell[0].dump())
+                                                           : cell.dump();
+                QCOMPARE(text, cells[i].toStdString());
+            }
+        }
+        QCOMPARE(rows[0]["operands"].size(), std::size_t{2});
+        QCOMPARE(rows[0]["operands"][0]["found_at"].get<std::string>(), std::string("block1/conv2"));
+        QCOMPARE(rows[0]["operands"][1]["promise"].get<int>(), 1);
+        QVERIFY(!view.exportTo(folder.filePath(QStringLiteral("p.txt")).toStdString()).ok());
     }
 
     void looks_data()
