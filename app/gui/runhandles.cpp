@@ -6,7 +6,9 @@
 #include "app/gui/stepper.h"
 #include "views/breakpoints/breakpointwords.h"
 #include "views/common/runindex.h"
+#include "views/ledger/ledgercurve.h"
 #include "views/promises/promiseforest.h"
+#include "views/timeline/frontiermodes.h"
 
 #include <QCoreApplication>
 #include <QThread>
@@ -48,7 +50,8 @@ base::Result<views::RunHandle> makeHandle(std::shared_ptr<const trace::Run> run)
 {
     RETRO_TRY(trace::Timeline timeline, trace::Timeline::open(run));
     auto derived = std::make_shared<views::RunDerived>(run);
-    derive<views::RunIndex, views::PromiseForest, views::BreakpointWords, Stepper, RunFigures, RunProblems>(*derived);
+    derive<views::RunIndex, views::PromiseForest, views::FrontierModes, views::LedgerCurve, views::BreakpointWords,
+           Stepper, RunFigures, RunProblems>(*derived);
     return views::RunHandle{disposedAside(std::move(run)),
                             disposedAside(std::make_shared<trace::Timeline>(std::move(timeline))),
                             disposedAside(std::move(derived))};

@@ -117,6 +117,7 @@ EngineWorkspace::EngineWorkspace(const WorkspaceContext& context, QWidget* paren
     m_breakpoints = new views::BreakpointsView(model, cursor, selection, breakpoints, this);
     auto* range = new views::TimeRange(this);
     clearForOtherCourse(model, *range);
+    m_graph->followRange(*range);
     auto* promises = new views::PromisesView(model, cursor, selection, this);
     promises->followRange(*range);
     m_promisesDock = addView(promises);
@@ -140,6 +141,7 @@ EngineWorkspace::EngineWorkspace(const WorkspaceContext& context, QWidget* paren
     m_logDock = addView(log);
     auto* ledger = new views::LedgerView(model, cursor, selection, this);
     ledger->setDetailed(true);
+    ledger->followRange(*range);
     m_ledgerDock = addView(ledger);
     auto* watch = new views::WatchView(model, cursor, selection, this);
     QDockWidget* watchDock = addView(watch);

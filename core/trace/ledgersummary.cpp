@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace retro::trace
@@ -99,21 +100,30 @@ std::optional<Cause> NodeBalance::largestCause() const
     return *largest == 0 ? std::nullopt : std::optional(static_cast<Cause>(largest - causes.begin()));
 }
 
+std::vector<NodeBalance> balancesOf(const Run& run, std::uint32_t first, std::uint32_t last)
+{
+    std::vector<NodeBalance> balances(run.graph->runNodeCount());
+    for (const LedgerEntry& entry : run.ledger) {
+        if (entry.node < balances.size() && entry.visit >= first && entry.visit <= last) {
+            balances[entry.node].node = NodeId(entry.node);
+            add(balances[entry.node], entry);
+        }
+    }
+    std::erase_if(balances, [](const NodeBalance& balance) { return balance.rows == 0; });
+    std::stable_sort(balances.begin(), balances.end(),
+                     [](const NodeBalance& a, const NodeBalance& b) { return rank(a) > rank(b); });
+    return balances;
+}
+
 LedgerSummary summarise(const Run& run)
 {
     LedgerSummary summary;
-    std::vector<NodeBalance> balances(run.graph->runNodeCount());
+    summary.nodes = balancesOf(run, 0, std::numeric_limits<std::uint32_t>::max());
     for (const LedgerEntry& entry : run.ledger) {
-        if (entry.node < balances.size()) {
-            balances[entry.node].node = NodeId(entry.node);
-            add(balances[entry.node], entry);
+        if (entry.node < run.graph->runNodeCount()) {
             addRow(summary, entry);
         }
     }
-    std::copy_if(balances.begin(), balances.end(), std::back_inserter(summary.nodes),
-                 [](const NodeBalance& balance) { return balance.rows > 0; });
-    std::stable_sort(summary.nodes.begin(), summary.nodes.end(),
-                     [](const NodeBalance& a, const NodeBalance& b) { return rank(a) > rank(b); });
     addEnds(run, summary);
     summary.rest = summary.start - summary.leaves - sumOf(summary.causes) - summary.unexplained;
     return summary;

@@ -4,6 +4,7 @@
 #include "core/trace/run.h"
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -56,6 +57,10 @@ struct LedgerSummary
 /// Sums up the ledger of a run. Start and leaves come from the run's own events (what landed from outside; the
 /// relevance of inputs), so a stopped run has its rest too. Rows of nodes that do not exist are left out.
 [[nodiscard]] LedgerSummary summarise(const Run& run);
+
+/// Balances of the nodes over the visits from `first` to `last`, both included, worst first. Rows of nodes that do not
+/// exist are left out.
+[[nodiscard]] std::vector<NodeBalance> balancesOf(const Run& run, std::uint32_t first, std::uint32_t last);
 
 /// CSV, one line per node, worst first: node, operator, rows, arrived, handed on, magnitude, one column per cause,
 /// unexplained. Shortest digits that read back as the same numbers; names quoted where needed.

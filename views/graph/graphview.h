@@ -24,6 +24,7 @@ class GraphNote;
 class GraphRefiner;
 class GraphTools;
 class JobRunner;
+class TimeRange;
 struct Hit;
 
 /// The network with its inputs on top, and on it the state of the run: modes, promises, frontier, relevance on the
@@ -64,7 +65,10 @@ public:
     /// For tests: another program, other limits. The view owns it from now on.
     void setRefiner(GraphRefiner* refiner);
     [[nodiscard]] ColourBy colourBy() const { return m_colourBy; }
-    /// The nodes that stand out at present: what the find box found, else what was traced; empty when none do.
+    /// What is not visited in that part of the run is faint from now on; `range` must outlive the view.
+    void followRange(TimeRange& range);
+    /// The nodes that stand out at present: what the find box found, else what was traced, else what is visited in the
+    /// chosen part of the run; empty when none do.
     [[nodiscard]] const NodeSet& highlighted() const { return m_highlighted; }
     /// Commands for what lies under a point: run to it, break at it, trace, open and close, hide. Every command has its
     /// id as object name. The caller owns the menu.
@@ -140,6 +144,7 @@ private:
     void setLikeClosed(int group, bool isClosed);
     void applyColouring();
     void applyHighlight();
+    [[nodiscard]] NodeSet visitedInRange() const;
     void applyBreakpoints();
     void refine();
     void showRefined(const std::shared_ptr<const GraphScene>& from, const std::shared_ptr<const GraphScene>& to);
@@ -169,6 +174,7 @@ private:
     ColourBy m_colourBy = ColourBy::Mode;
     bool m_hidesConstants = false;
     std::vector<base::NodeId> m_breakpoints;
+    TimeRange* m_range = nullptr;     // borrowed; null = the whole run
     NodeSet m_traced;                 // empty = nothing
     std::vector<base::NodeId> m_also; // selected before the one that the window knows, oldest first
     NodeSet m_highlighted;            // what is on screen

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Commands of the graph view: groups, colours, what stands out, and the menu that offers them.
 #include "views/common/numbertext.h"
+#include "views/common/rangechip.h"
+#include "views/common/timerange.h"
 #include "views/graph/graphcanvas.h"
 #include "views/graph/graphfind.h"
 #include "views/graph/graphnote.h"
@@ -14,6 +16,7 @@
 #include <QGuiApplication>
 #include <QMenu>
 #include <QMetaMethod>
+#include <QVBoxLayout>
 
 #include <algorithm>
 #include <utility>
@@ -183,8 +186,35 @@ void GraphView::applyHighlight()
     }
     const GraphScene& scene = *m_canvas->scene();
     const std::vector<base::NodeId> found = m_find->matches();
-    m_highlighted = found.empty() ? m_traced : setOf(*scene.book, found);
+    const NodeSet& traced = m_traced.empty() ? visitedInRange() : m_traced;
+    m_highlighted = found.empty() ? traced : setOf(*scene.book, found);
     m_canvas->setEmphasis(emphasise(scene, m_highlighted));
+}
+
+NodeSet GraphView::visitedInRange() const
+{
+    if (m_range == nullptr || !m_range->visits()) {
+        return {};
+    }
+    const GraphScene& scene = *m_canvas->scene();
+    const PositionRange positions = m_range->positionsIn(model().run());
+    std::vector<base::NodeId> nodes;
+    for (const VisitMark& visit : scene.book->flow.visits()) {
+        if (visit.step >= positions.begin && visit.step < positions.end) {
+            nodes.push_back(visit.node);
+        }
+    }
+    return setOf(*scene.book, nodes);
+}
+
+void GraphView::followRange(TimeRange& range)
+{
+    m_range = &range;
+    auto* chip = new RangeChip(m_canvas);
+    static_cast<QVBoxLayout*>(m_canvas->layout())->insertWidget(1, chip, 0, Qt::AlignLeft); // above the other notes
+    chip->follow(range);
+    connect(&range, &TimeRange::changed, this, &GraphView::applyHighlight);
+    applyHighlight();
 }
 
 void GraphView::setBreakpoints(std::vector<base::NodeId> nodes)

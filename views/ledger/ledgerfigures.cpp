@@ -27,15 +27,6 @@ double sumOf(const RunModel& model, base::HandleId handle)
                                                                            : 0.0;
 }
 
-double startedAt(const RunModel& model)
-{
-    const auto& numbers = model.run().facts.numbers;
-    if (const auto found = numbers.find("relevance_start"); found != numbers.end()) {
-        return found->second;
-    }
-    return model.run().ledger.empty() ? 0.0 : model.run().ledger.front().arrived;
-}
-
 double reachedInputs(const RunModel& model)
 {
     double sum = 0;
@@ -51,18 +42,39 @@ struct Totals
     double unexplained = 0;
 };
 
+void add(Totals& totals, const event::LedgerEntry& entry)
+{
+    for (std::size_t c = 0; c < totals.causes.size(); ++c) {
+        totals.causes[c] += entry.causes[c];
+    }
+    totals.unexplained += entry.unexplained();
+}
+
 Totals totalsUpTo(const RunModel& model)
 {
     Totals totals;
     const std::vector<event::LedgerEntry>& ledger = model.run().ledger;
     const std::size_t rows = std::min<std::size_t>(model.state().ledgerRows, ledger.size());
     for (std::size_t row = 0; row < rows; ++row) {
-        for (std::size_t c = 0; c < totals.causes.size(); ++c) {
-            totals.causes[c] += ledger[row].causes[c];
-        }
-        totals.unexplained += ledger[row].unexplained();
+        add(totals, ledger[row]);
     }
     return totals;
+}
+
+Totals totalsIn(const trace::Run& run, const VisitRange& range)
+{
+    Totals totals;
+    for (const event::LedgerEntry& entry : run.ledger) {
+        if (entry.visit >= range.first && entry.visit <= range.last) {
+            add(totals, entry);
+        }
+    }
+    return totals;
+}
+
+void addLine(LedgerBooks& books, LedgerKind kind, const QString& name, double amount)
+{
+    books.lines.push_back({kind, event::Cause::Bias, name, amount, amount / books.started});
 }
 
 QString shortCause(event::Cause cause)
@@ -163,7 +175,7 @@ QString causeText(event::Cause cause, double share)
 LedgerBooks ledgerBooks(const RunModel& model)
 {
     LedgerBooks books;
-    books.started = startedAt(model);
+    books.started = startedIn(model.run());
     if (model.run().ledger.empty() || model.state().ledgerRows == 0 || books.started == 0) {
         return books;
     }
@@ -171,20 +183,45 @@ LedgerBooks ledgerBooks(const RunModel& model)
     books.target = targets.empty() ? translated("the target") : model.className(targets.front());
     books.isFinished = model.state().isFinished;
     books.reached = reachedInputs(model);
-    const auto line = [&](LedgerKind kind, const QString& name, double amount) {
-        books.lines.push_back({kind, event::Cause::Bias, name, amount, amount / books.started});
-    };
-    line(LedgerKind::Started, translated("Started at %1").arg(books.target), books.started);
+    addLine(books, LedgerKind::Started, translated("Started at %1").arg(books.target), books.started);
     const Totals totals = totalsUpTo(model);
     const double taken = std::accumulate(totals.causes.begin(), totals.causes.end(), 0.0);
     addCauses(totals, books);
     const double rest = books.started - taken - books.reached;
     books.unexplained = books.isFinished ? rest : totals.unexplained;
     if (!books.isFinished) {
-        line(LedgerKind::OnItsWay, translated("On its way"), rest - books.unexplained);
+        addLine(books, LedgerKind::OnItsWay, translated("On its way"), rest - books.unexplained);
     }
-    line(LedgerKind::Reached, translated("Reached the input"), books.reached);
-    line(LedgerKind::Unexplained, translated("Unexplained"), books.unexplained);
+    addLine(books, LedgerKind::Reached, translated("Reached the input"), books.reached);
+    addLine(books, LedgerKind::Unexplained, translated("Unexplained"), books.unexplained);
+    return books;
+}
+
+LedgerBooks ledgerBooks(const trace::Run& run, const LedgerCurve& curve, const VisitRange& range)
+{
+    LedgerBooks books;
+    if (curve.isEmpty() || range.first >= curve.visitCount()) {
+        return books;
+    }
+    const std::uint32_t end = std::min(range.last + 1, curve.visitCount());
+    books.started = curve.started();
+    books.part =
+        range.first + 1 == end
+            ? translated("visit %1").arg(countText(std::int64_t{end}))
+            : translated("visits %1 – %2").arg(countText(std::int64_t{range.first} + 1), countText(std::int64_t{end}));
+    books.isFinished = end == curve.visitCount() && run.events.back().kind == event::EventKind::Finished;
+    books.reached = curve.arrived(end) - curve.arrived(range.first);
+    addLine(books, LedgerKind::Started, range.first == 0 ? translated("Started") : translated("On its way before"),
+            curve.onItsWay(range.first));
+    const Totals totals = totalsIn(run, range);
+    addCauses(totals, books);
+    const double rest = curve.onItsWay(end);
+    books.unexplained = totals.unexplained + (books.isFinished ? rest : 0);
+    if (!books.isFinished) {
+        addLine(books, LedgerKind::OnItsWay, translated("On its way after"), rest);
+    }
+    addLine(books, LedgerKind::Reached, translated("Reached the input"), books.reached);
+    addLine(books, LedgerKind::Unexplained, translated("Unexplained"), books.unexplained);
     return books;
 }
 
@@ -193,7 +230,9 @@ QString booksSentence(const LedgerBooks& books)
     if (books.isEmpty()) {
         return {};
     }
-    QStringList parts{translated("%1 started").arg(percentText(1))};
+    const QString share = percentText(books.lines.front().share);
+    QStringList parts{books.part.isEmpty() ? translated("%1 started").arg(share)
+                                           : translated("In %1: %2 before").arg(books.part, share)};
     if (books.reached != 0) {
         parts.append(translated("%1 reached the input").arg(percentText(books.reached / books.started)));
     }

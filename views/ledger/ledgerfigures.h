@@ -2,7 +2,9 @@
 #pragma once
 
 #include "core/event/event.h"
+#include "views/common/timerange.h"
 #include "views/common/viewcontext.h"
+#include "views/ledger/ledgercurve.h"
 
 #include <QString>
 
@@ -39,12 +41,18 @@ struct LedgerBooks
     double reached = 0;
     double unexplained = 0;
     bool isFinished = false;
+    QString part; ///< of which visits, when not of all up to the cursor: "visits 10 – 20"
 
     [[nodiscard]] bool isEmpty() const { return lines.empty(); }
 };
 
 /// Sums the ledger up to the cursor. Empty when the run was not audited or nothing has started.
 [[nodiscard]] LedgerBooks ledgerBooks(const RunModel& model);
+
+/// The books of some visits alone, wherever the cursor is: what was on its way before them, what each cause took in
+/// them, what reached the input in them, what was on its way after them. Shares are of what the run started with. Empty
+/// when the run was not audited.
+[[nodiscard]] LedgerBooks ledgerBooks(const trace::Run& run, const LedgerCurve& curve, const VisitRange& range);
 
 /// What a cause did to the relevance, "Absorbed by bias", "Added by stabiliser": `share` is that of what started, below
 /// 0 where some was lost, whatever the sign of the score.

@@ -21,20 +21,22 @@ QString translated(const char* text) { return QCoreApplication::translate("retro
 
 QString text(std::string_view s) { return QString::fromUtf8(s.data(), static_cast<qsizetype>(s.size())); }
 
-/// First ledger row and first rule of every node.
+bool isIn(const VisitRange& range, std::uint32_t visit) { return visit >= range.first && visit <= range.last; }
+
+/// First ledger row and first rule of every node, in some visits.
 struct Firsts
 {
-    explicit Firsts(const trace::Run& run)
+    Firsts(const trace::Run& run, const VisitRange& range)
         : row(run.graph->runNodeCount(), std::numeric_limits<std::uint64_t>::max()), position(run.graph->runNodeCount())
     {
         for (std::size_t i = run.ledger.size(); i-- > 0;) {
-            if (run.ledger[i].node < row.size()) {
+            if (run.ledger[i].node < row.size() && isIn(range, run.ledger[i].visit)) {
                 row[run.ledger[i].node] = i;
             }
         }
         for (std::size_t step = run.events.size(); step-- > 0;) {
             const trace::Event& e = run.events[step];
-            if (e.kind == event::EventKind::Rule && e.node < position.size()) {
+            if (e.kind == event::EventKind::Rule && e.node < position.size() && isIn(range, e.visit)) {
                 position[e.node] = step + 1;
             }
         }
@@ -119,11 +121,13 @@ std::optional<event::Cause> LedgerRow::largestCause() const
     return static_cast<event::Cause>(largest - causes.begin());
 }
 
-std::vector<LedgerRow> ledgerRows(const trace::Run& run, LedgerGrouping grouping)
+std::vector<LedgerRow> ledgerRows(const trace::Run& run, LedgerGrouping grouping,
+                                  const std::optional<VisitRange>& range)
 {
-    const Firsts firsts(run);
+    const VisitRange visits = range.value_or(VisitRange{0, std::numeric_limits<std::uint32_t>::max()});
+    const Firsts firsts(run, visits);
     std::vector<LedgerRow> rows;
-    for (const trace::NodeBalance& balance : trace::summarise(run).nodes) {
+    for (const trace::NodeBalance& balance : trace::balancesOf(run, visits.first, visits.last)) {
         rows.push_back(rowOf(run, balance, firsts));
     }
     if (grouping != LedgerGrouping::Node) {

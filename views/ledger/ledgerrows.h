@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/trace/ledgersummary.h"
+#include "views/common/timerange.h"
 
 #include <QString>
 
@@ -34,7 +35,9 @@ struct LedgerRow
     [[nodiscard]] std::optional<event::Cause> largestCause() const;
 };
 
-/// The books of a run by node, operator or rule, the largest turnover first; equals in the order of the run.
-[[nodiscard]] std::vector<LedgerRow> ledgerRows(const trace::Run& run, LedgerGrouping grouping);
+/// The books of a run, or of some of its visits, by node, operator or rule, the largest turnover first; equals in the
+/// order of the run.
+[[nodiscard]] std::vector<LedgerRow> ledgerRows(const trace::Run& run, LedgerGrouping grouping,
+                                                const std::optional<VisitRange>& range = std::nullopt);
 
 } // namespace retro::views

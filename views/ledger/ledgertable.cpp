@@ -2,6 +2,7 @@
 #include "views/ledger/ledgertable.h"
 
 #include "views/common/csv.h"
+#include "views/common/elidedlabel.h"
 #include "views/common/fonts.h"
 #include "views/common/listtable.h"
 #include "views/ledger/ledgertablemodel.h"
@@ -31,12 +32,10 @@ LedgerTable::LedgerTable(QWidget* parent) : QWidget(parent), m_items(new LedgerT
     auto* label = new QLabel(tr("By"), this);
     label->setFont(fonts::label());
     label->setBuddy(m_choice);
-    auto* note = new QLabel(tr("whole run, the largest losses first"), this);
-    note->setFont(fonts::label());
+    m_note = new ElidedLabel({}, Role::Text, fonts::label(), this);
     row->addWidget(label);
     row->addWidget(m_choice);
-    row->addWidget(note);
-    row->addStretch(1);
+    row->addWidget(m_note, 1);
     column->addLayout(row);
     makeTable();
     column->addWidget(m_table, 1);
@@ -86,15 +85,18 @@ void LedgerTable::makeTable()
     });
 }
 
-void LedgerTable::setRun(std::shared_ptr<const trace::Run> run)
+void LedgerTable::setRun(std::shared_ptr<const trace::Run> run, const std::optional<VisitRange>& range,
+                         const QString& part)
 {
     m_run = std::move(run);
+    m_range = range;
+    m_note->setText(range ? tr("%1, the largest losses first").arg(part) : tr("whole run, the largest losses first"));
     fill();
 }
 
 void LedgerTable::fill()
 {
-    m_items->setRows(m_run ? ledgerRows(*m_run, m_grouping) : std::vector<LedgerRow>());
+    m_items->setRows(m_run ? ledgerRows(*m_run, m_grouping, m_range) : std::vector<LedgerRow>());
     m_table->horizontalHeader()->setSortIndicatorShown(false);
 }
 

@@ -11,6 +11,7 @@ class QTableView;
 namespace retro::views
 {
 
+class ElidedLabel;
 class LedgerTableModel;
 
 /// The table of the ledger with a choice of what a row is: nodes, operators or rules. GUI thread.
@@ -21,8 +22,9 @@ class LedgerTable final : public QWidget
 public:
     explicit LedgerTable(QWidget* parent = nullptr);
 
-    /// Shows the books of a run.
-    void setRun(std::shared_ptr<const trace::Run> run);
+    /// Shows the books of a run, or of some of its visits; `part` says which, "visits 10 – 20".
+    void setRun(std::shared_ptr<const trace::Run> run, const std::optional<VisitRange>& range = std::nullopt,
+                const QString& part = {});
     void setBooked(std::uint64_t rows);
     /// Marks the row of a node, if it has one.
     void showNode(base::NodeId node);
@@ -41,6 +43,8 @@ private:
     void fill();
 
     std::shared_ptr<const trace::Run> m_run;
+    std::optional<VisitRange> m_range;
+    ElidedLabel* m_note = nullptr;
     LedgerGrouping m_grouping = LedgerGrouping::Node;
     LedgerTableModel* m_items = nullptr;
     QComboBox* m_choice = nullptr;

@@ -5,7 +5,10 @@
 #include "views/common/csv.h"
 #include "views/common/fonts.h"
 #include "views/common/paintfile.h"
+#include "views/common/rangechip.h"
 #include "views/common/runtexts.h"
+#include "views/common/timerange.h"
+#include "views/ledger/curvepane.h"
 #include "views/ledger/ledgerpane.h"
 #include "views/ledger/ledgertable.h"
 #include "views/ledger/ledgertablemodel.h"
@@ -17,6 +20,8 @@
 #include <QStackedWidget>
 #include <QToolButton>
 #include <QVBoxLayout>
+
+#include <array>
 
 namespace retro::views
 {
@@ -33,6 +38,10 @@ LedgerView::LedgerView(RunModel& model, Cursor& cursor, Selection& selection, QW
     connect(m_table, &LedgerTable::positionWanted, &cursor, &Cursor::moveTo);
     m_stack = new QStackedWidget(this);
     m_stack->addWidget(makeScroll(m_pane));
+    m_curve = new CurvePane(this);
+    connect(m_curve, &CurvePane::visitWanted, this,
+            [this](quint32 visit) { this->cursor().moveTo(this->model().run().endOfVisit(visit)); });
+    m_stack->addWidget(m_curve);
     m_stack->addWidget(m_table);
     auto* body = new QWidget(this);
     auto* column = new QVBoxLayout(body);
@@ -51,20 +60,21 @@ QWidget* LedgerView::makeSwitch()
     row->setContentsMargins(fonts::px(10), fonts::px(4), fonts::px(10), fonts::px(4));
     row->setSpacing(0);
     auto* group = new QButtonGroup(this);
-    const auto make = [&](const QString& text, const QString& tip, bool isTable) {
+    const auto make = [&](const QString& text, const QString& tip, Page page) {
         auto* button = new QToolButton(m_switch);
         button->setText(text);
         button->setToolTip(tip);
         button->setCheckable(true);
-        button->setChecked(!isTable);
+        button->setChecked(page == Page::Waterfall);
         button->setProperty("segment", true);
         group->addButton(button);
         row->addWidget(button);
-        connect(button, &QToolButton::clicked, this, [this, isTable] { showTable(isTable); });
-        return button;
+        connect(button, &QToolButton::clicked, this, [this, page] { showPage(page); });
+        m_buttons.push_back(button);
     };
-    m_waterfallButton = make(tr("Waterfall"), tr("What each cause took, at this step"), false);
-    m_tableButton = make(tr("Table"), tr("Every node, operator or rule, the largest losses first"), true);
+    make(tr("Waterfall"), tr("What each cause took, at this step"), Page::Waterfall);
+    make(tr("Over time"), tr("What had arrived, was on its way or was absorbed after every visit"), Page::Curve);
+    make(tr("Table"), tr("Every node, operator or rule, the largest losses first"), Page::Table);
     row->addStretch(1);
     return m_switch;
 }
@@ -77,17 +87,44 @@ void LedgerView::setDetailed(bool isDetailed)
     }
 }
 
-bool LedgerView::isTable() const { return m_stack->currentIndex() == 1; }
+LedgerView::Page LedgerView::page() const { return static_cast<Page>(m_stack->currentIndex()); }
 
-void LedgerView::showTable(bool isTable)
+void LedgerView::showPage(Page page)
 {
-    m_stack->setCurrentIndex(isTable ? 1 : 0);
-    m_waterfallButton->setChecked(!isTable);
-    m_tableButton->setChecked(isTable);
+    m_stack->setCurrentIndex(static_cast<int>(page));
+    for (std::size_t i = 0; i < m_buttons.size(); ++i) {
+        m_buttons[i]->setChecked(i == static_cast<std::size_t>(page));
+    }
     fillTable();
+    schedule(Change::Selection); // whether there is anything for this page
 }
 
-/// Summed once per run, and only when somebody looks at it.
+QByteArray LedgerView::saveState() const
+{
+    constexpr std::array kNames{"waterfall", "curve", "table"};
+    return kNames[static_cast<std::size_t>(page())];
+}
+
+void LedgerView::restoreState(const QByteArray& state)
+{
+    showPage(state == "table" ? Page::Table : state == "curve" ? Page::Curve : Page::Waterfall);
+}
+
+void LedgerView::followRange(TimeRange& range)
+{
+    m_range = &range;
+    auto* chip = new RangeChip(m_switch);
+    m_switch->layout()->addWidget(chip);
+    chip->follow(range);
+    connect(&range, &TimeRange::changed, this, [this] {
+        m_isTableStale = true;
+        schedule(Change::State);
+    });
+}
+
+std::optional<VisitRange> LedgerView::range() const { return m_range != nullptr ? m_range->visits() : std::nullopt; }
+
+/// Summed once per run and range, and only when somebody looks at it.
 void LedgerView::fillTable()
 {
     if (!isTable() || !model().hasRun()) {
@@ -95,10 +132,25 @@ void LedgerView::fillTable()
     }
     if (m_isTableStale) {
         m_isTableStale = false;
-        m_table->setRun(model().sharedRun());
+        m_table->setRun(model().sharedRun(), range(), m_range != nullptr ? m_range->text() : QString());
     }
     m_table->setBooked(model().state().ledgerRows);
     m_table->showNode(model().nodeOf(selection().thing()));
+}
+
+void LedgerView::fillBooks()
+{
+    m_pane->setBooks(range() ? ledgerBooks(model().run(), *model().derived<LedgerCurve>(), *range())
+                             : ledgerBooks(model()));
+}
+
+void LedgerView::fillCurve()
+{
+    CurveFigure figure;
+    figure.curve = model().derived<LedgerCurve>();
+    figure.range = range();
+    figure.cursorVisit = model().position() == 0 ? 0 : model().run().visitOf(model().position() - 1) + 0.5;
+    m_curve->setFigure(std::move(figure));
 }
 
 const LedgerBooks& LedgerView::books() const { return m_pane->books(); }
@@ -116,9 +168,12 @@ bool LedgerView::canShow(const SelectedThing& thing) const
 
 QString LedgerView::emptyReason() const
 {
-    const bool hasTable = isTable() && !model().run().ledger.empty();
-    if (!books().isEmpty() || hasTable) {
+    const bool isOfTheRun = page() != Page::Waterfall && !model().run().ledger.empty();
+    if (!books().isEmpty() || isOfTheRun) {
         return {};
+    }
+    if (range() && !model().run().ledger.empty()) {
+        return tr("There is nothing in %1.").arg(m_range->text());
     }
     return model().run().ledger.empty() ? tr("This run was not audited: it has no ledger.")
                                         : tr("No rule has been applied yet. Step forward to see where relevance goes.");
@@ -127,7 +182,8 @@ QString LedgerView::emptyReason() const
 void LedgerView::refresh(Changes changes)
 {
     if (changes.testAnyFlags(Change::Run | Change::State)) {
-        m_pane->setBooks(ledgerBooks(model()));
+        fillBooks();
+        fillCurve();
     }
     m_isTableStale = m_isTableStale || changes.testFlag(Change::Run);
     fillTable();
@@ -138,20 +194,59 @@ QStringList LedgerView::exportFormats() const
     return {QStringLiteral("csv"), QStringLiteral("png"), QStringLiteral("svg"), QStringLiteral("pdf")};
 }
 
+std::string LedgerView::curveCsv() const
+{
+    CsvText text({"visit", "arrived", "on_its_way", "absorbed", "unexplained"});
+    const CurveFigure& figure = m_curve->figure();
+    for (std::uint32_t visit = figure.first(); visit < figure.end(); ++visit) {
+        const LedgerCurve& curve = *figure.curve;
+        text.add(std::int64_t{visit} + 1)
+            .add(curve.arrived(visit + 1))
+            .add(curve.onItsWay(visit + 1))
+            .add(curve.absorbed(visit + 1))
+            .add(curve.unexplained(visit + 1))
+            .endRow();
+    }
+    return text.take();
+}
+
 base::Result<void> LedgerView::exportTo(const std::filesystem::path& path)
 {
-    if (isTable() && path.extension() == ".csv" && m_table->items().rowCount() > 0) {
-        return base::writeFile(path, m_table->csv());
-    }
-    if (books().isEmpty()) {
+    const bool isCurve = page() == Page::Curve && !m_curve->figure().curve->isEmpty();
+    const bool isRows = isTable() && m_table->items().rowCount() > 0;
+    if (books().isEmpty() && !isCurve && !isRows) {
         return base::usageError("there is no ledger to write at this step", path.string());
     }
     if (path.extension() == ".csv") {
-        CsvText text({"line", "share", "amount"});
-        for (const LedgerLine& line : books().lines) {
-            text.add(line.name).add(line.share).add(line.amount).endRow();
-        }
-        return base::writeFile(path, text.take());
+        return base::writeFile(path, isCurve ? curveCsv() : isRows ? m_table->csv() : booksCsv());
+    }
+    return isCurve ? exportCurve(path) : exportWaterfall(path);
+}
+
+std::string LedgerView::booksCsv() const
+{
+    CsvText text({"line", "share", "amount"});
+    for (const LedgerLine& line : books().lines) {
+        text.add(line.name).add(line.share).add(line.amount).endRow();
+    }
+    return text.take();
+}
+
+base::Result<void> LedgerView::exportCurve(const std::filesystem::path& path) const
+{
+    const QSizeF size(640, 280);
+    const auto paint = [&](QPainter& painter) {
+        const Theme& light = Theme::of(ThemeKind::Light);
+        painter.fillRect(QRectF(QPointF(), size), light[Role::Base]);
+        paintCurve(painter, m_curve->figure(), QRectF(QPointF(), size), light);
+    };
+    return paintToFile(path, size, paint, hint(), runTexts(model().run(), model().position()));
+}
+
+base::Result<void> LedgerView::exportWaterfall(const std::filesystem::path& path) const
+{
+    if (books().isEmpty()) {
+        return base::usageError("there is no ledger to draw at this step", path.string());
     }
     const QSizeF size(480, m_pane->sizeHint().height() + 12);
     const auto paint = [&](QPainter& painter) {

@@ -10,11 +10,14 @@ class QToolButton;
 namespace retro::views
 {
 
+class CurvePane;
 class LedgerPane;
 class LedgerTable;
+class TimeRange;
 
 /// Where the relevance went: what started, what each cause took, what reached the input, and what is unexplained, at
-/// the cursor. With setDetailed() also as a table by node, operator or rule, the worst first.
+/// the cursor. With setDetailed() also over time, and as a table by node, operator or rule, the worst first; and with
+/// followRange() of a part of the run alone.
 class LedgerView final : public View
 {
     Q_OBJECT
@@ -28,13 +31,20 @@ public:
     [[nodiscard]] QStringList exportFormats() const override;
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
     [[nodiscard]] const LedgerBooks& books() const;
-    /// Offers the table beside the waterfall.
+    enum class Page { Waterfall, Curve, Table };
+
+    /// Offers curve and table beside the waterfall.
     void setDetailed(bool isDetailed);
-    void showTable(bool isTable);
-    [[nodiscard]] bool isTable() const;
+    void showPage(Page page);
+    [[nodiscard]] Page page() const;
+    void showTable(bool isTable) { showPage(isTable ? Page::Table : Page::Waterfall); }
+    [[nodiscard]] bool isTable() const { return page() == Page::Table; }
+    [[nodiscard]] CurvePane& curve() const { return *m_curve; }
+    /// The books are those of that part of the run from now on; `range` must outlive the view.
+    void followRange(TimeRange& range);
     [[nodiscard]] LedgerTable& table() const { return *m_table; }
-    [[nodiscard]] QByteArray saveState() const override { return isTable() ? "table" : "waterfall"; }
-    void restoreState(const QByteArray& state) override { showTable(state == "table"); }
+    [[nodiscard]] QByteArray saveState() const override;
+    void restoreState(const QByteArray& state) override;
 
 protected:
     void refresh(Changes changes) override;
@@ -43,12 +53,20 @@ protected:
 private:
     QWidget* makeSwitch();
     void fillTable();
+    void fillBooks();
+    void fillCurve();
+    [[nodiscard]] std::optional<VisitRange> range() const;
+    [[nodiscard]] std::string curveCsv() const;
+    [[nodiscard]] std::string booksCsv() const;
+    [[nodiscard]] base::Result<void> exportCurve(const std::filesystem::path& path) const;
+    [[nodiscard]] base::Result<void> exportWaterfall(const std::filesystem::path& path) const;
 
     LedgerPane* m_pane = nullptr;
     LedgerTable* m_table = nullptr;
     QWidget* m_switch = nullptr;
-    QToolButton* m_waterfallButton = nullptr;
-    QToolButton* m_tableButton = nullptr;
+    CurvePane* m_curve = nullptr;
+    std::vector<QToolButton*> m_buttons; ///< by Page
+    TimeRange* m_range = nullptr;        ///< borrowed; null = the whole run
     QStackedWidget* m_stack = nullptr;
     bool m_isTableStale = true;
 };

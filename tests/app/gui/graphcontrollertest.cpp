@@ -111,7 +111,7 @@ private slots:
         const std::unique_ptr<QMenu> menu(pane->makeMenu());
         menu->findChild<QAction*>(QStringLiteral("timeline.rangefrom"))->trigger();
         const auto chips = stage.window.findChildren<views::RangeChip*>();
-        QCOMPARE(chips.size(), 3); // timeline, log, promises
+        QCOMPARE(chips.size(), 5); // graph, timeline, log, promises, ledger
         for (const views::RangeChip* chip : chips) {
             QVERIFY(!chip->isHidden());
             QCOMPARE(chip->text(), QStringLiteral("visits 5 – 10"));

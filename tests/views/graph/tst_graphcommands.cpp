@@ -15,6 +15,8 @@
 #include "tests/views/graph/graphstage.h"
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
+#include "views/common/rangechip.h"
+#include "views/common/timerange.h"
 #include "views/graph/graphcanvas.h"
 #include "views/graph/graphfind.h"
 #include "views/graph/graphnote.h"
@@ -113,6 +115,30 @@ private slots:
         QTest::newRow("light") << false;
         QTest::newRow("dark") << true;
     }
+    void whatIsNotVisitedInARangeIsFaint()
+    {
+        TimeRange range;
+        Stage stage(tests::makeTinyRun());
+        stage.view.followRange(range);
+        auto* chip = stage.view.findChild<RangeChip*>();
+        QVERIFY(!chip->isVisible());
+        QVERIFY(stage.view.highlighted().empty());
+        range.set(4, 6); // conv2, relu1, conv2
+        QVERIFY(chip->isVisible());
+        QCOMPARE(sizeOf(stage.view.highlighted()), Index{2});
+        QVERIFY(stage.view.highlighted()[tests::kConv2] && stage.view.highlighted()[tests::kRelu1]);
+        for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark}) {
+            (void)tests::grab(stage.view, {560, 420}, kind, QStringLiteral("graph-range"));
+        }
+        ThemeHub::instance().setChoice(ThemeChoice::Light);
+        stage.view.traceUpstream(base::NodeId(std::uint32_t{tests::kPool})); // is asked for later and goes first
+        QVERIFY(stage.view.highlighted()[tests::kPool]);
+        stage.view.clearTrace();
+        QVERIFY(!stage.view.highlighted()[tests::kPool]);
+        QTest::mouseClick(chip, Qt::LeftButton);
+        QVERIFY(stage.view.highlighted().empty());
+    }
+
     void aTraceLeavesTheRestFaint()
     {
         QFETCH(bool, isDark);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
+#include "views/common/rangechip.h"
+#include "views/common/timerange.h"
+#include "views/ledger/curvepane.h"
 #include "views/ledger/ledgertable.h"
 #include "views/ledger/ledgertablemodel.h"
 #include "views/ledger/ledgerview.h"
@@ -100,6 +103,138 @@ private slots:
         QCOMPARE(books.lines[1].name, QStringLiteral("Absorbed by bias"));
         QVERIFY(std::abs(books.lines[1].amount - 0.24) < 1e-9);
         QVERIFY(books.lines[1].share < 0);
+    }
+
+    void theCurveSaysAtEveryVisitWhatTheBooksSay()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        const LedgerCurve curve(context.model.run());
+        QCOMPARE(curve.visitCount(), tests::kTinyVisits);
+        QCOMPARE(curve.onItsWay(0), curve.started()); // nothing has happened
+        for (std::uint32_t visit = 0; visit < tests::kTinyVisits; ++visit) {
+            context.cursor.moveTo(tests::endOfVisit(context.model, visit));
+            const LedgerBooks books = ledgerBooks(context.model);
+            const std::uint32_t done = visit + 1;
+            QVERIFY(std::abs(curve.arrived(done) - books.reached) < 1e-12);
+            double absorbed = 0;
+            double onItsWay = 0;
+            for (const LedgerLine& line : books.lines) {
+                absorbed -= line.kind == LedgerKind::Cause || line.kind == LedgerKind::Others ? line.amount : 0;
+                onItsWay += line.kind == LedgerKind::OnItsWay ? line.amount : 0;
+            }
+            QVERIFY(std::abs(curve.absorbed(done) - absorbed) < 1e-12);
+            // At the end nothing is on its way: what is left is rounding, which the books call unexplained.
+            QVERIFY(std::abs(curve.onItsWay(done) - onItsWay) < (books.isFinished ? 1e-4 : 1e-12));
+        }
+        QVERIFY(LedgerCurve(trace::Run()).isEmpty());
+    }
+
+    void booksOfAPartAddUpAndMeetTheirNeighbours()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        const trace::Run& run = context.model.run();
+        const LedgerCurve curve(run);
+        const auto lineOf = [](const LedgerBooks& books, LedgerKind kind) {
+            double amount = 0;
+            for (const LedgerLine& line : books.lines) {
+                amount += line.kind == kind ? line.amount : 0;
+            }
+            return amount;
+        };
+        for (std::uint32_t first = 0; first < tests::kTinyVisits; ++first) {
+            for (std::uint32_t last = first; last < tests::kTinyVisits; ++last) {
+                const LedgerBooks books = ledgerBooks(run, curve, {first, last});
+                QVERIFY(std::abs(sumOfBooks(books)) < 1e-12);
+                const bool isEnd = last + 1 == tests::kTinyVisits;
+                if (!isEnd) {
+                    const LedgerBooks next = ledgerBooks(run, curve, {last + 1, last + 1});
+                    QVERIFY(std::abs(lineOf(books, LedgerKind::OnItsWay) - lineOf(next, LedgerKind::Started)) < 1e-12);
+                }
+            }
+        }
+        const LedgerBooks first = ledgerBooks(run, curve, {0, 0}); // fc: 0.14 of 8.42 to its bias
+        QCOMPARE(first.lines.size(), std::size_t{5});
+        QCOMPARE(first.lines[0].name, QStringLiteral("Started"));
+        QVERIFY(std::abs(first.lines[1].amount + 0.14) < 1e-9);
+        QVERIFY(booksSentence(first).startsWith(QStringLiteral("In visit 1: 100.0 % before, 1.7 % bias, ")));
+        QVERIFY(ledgerBooks(run, curve, {99, 100}).isEmpty());
+    }
+
+    void aRangeOfTheTimelineIsThatOfTheLedger()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        TimeRange range;
+        LedgerView view(context.model, context.cursor, context.selection);
+        view.setDetailed(true);
+        view.followRange(range);
+        view.resize(520, 260);
+        view.show();
+        view.flush();
+        auto* chip = view.findChild<RangeChip*>();
+        QVERIFY(!chip->isVisible());
+        view.showTable(true);
+        const int all = view.table().items().rowCount();
+        range.set(0, 1); // fc and flatten
+        view.flush();
+        QVERIFY(chip->isVisible());
+        QCOMPARE(view.table().items().rowCount(), 2);
+        view.showPage(LedgerView::Page::Curve);
+        view.flush();
+        QCOMPARE(view.curve().figure().end(), 2U);
+        QCOMPARE(view.books().part, QStringLiteral("visits 1 – 2"));
+        for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark}) {
+            view.showPage(LedgerView::Page::Waterfall);
+            (void)tests::grab(view, {520, 260}, kind, QStringLiteral("ledger-range"));
+        }
+        ThemeHub::instance().setChoice(ThemeChoice::Light);
+        QTest::mouseClick(chip, Qt::LeftButton);
+        view.showTable(true);
+        view.flush();
+        QCOMPARE(view.table().items().rowCount(), all);
+        QVERIFY(view.books().part.isEmpty());
+    }
+
+    void theCurveMovesTheCursor()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        LedgerView view(context.model, context.cursor, context.selection);
+        view.setDetailed(true);
+        view.restoreState("curve");
+        QCOMPARE(view.saveState(), QByteArray("curve"));
+        view.resize(520, 260);
+        view.show();
+        view.flush();
+        CurvePane& pane = view.curve();
+        QTRY_VERIFY(pane.width() > 400);
+        const QRectF chart = curveChart(pane.rect());
+        const double x = chart.left() + chart.width() * 3.5 / tests::kTinyVisits;
+        QTest::mouseClick(&pane, Qt::LeftButton, {}, QPointF(x, chart.center().y()).toPoint());
+        QCOMPARE(context.cursor.position(), tests::endOfVisit(context.model, 3));
+        view.flush();
+        QTest::keyClick(&pane, Qt::Key_Right);
+        QCOMPARE(context.cursor.position(), tests::endOfVisit(context.model, 4));
+        view.flush();
+        QTest::keyClick(&pane, Qt::Key_Left);
+        QCOMPARE(context.cursor.position(), tests::endOfVisit(context.model, 3));
+        view.flush();
+        QVERIFY(pane.accessibleDescription().startsWith(QStringLiteral("Visit 4: 0.0 % arrived, 98.1 % on its way, ")));
+        context.cursor.moveTo(tests::endOfVisit(context.model, 7));
+        for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark}) {
+            const QImage image = tests::grab(view, {520, 260}, kind, QStringLiteral("ledger-curve"));
+            QVERIFY(tests::hasColor(image, Theme::of(kind)[Role::Strong]));
+            QVERIFY(tests::hasColor(image, Theme::of(kind)[Role::SearchTint]));
+        }
+        ThemeHub::instance().setChoice(ThemeChoice::Light);
+        const QTemporaryDir folder;
+        QFile file(folder.filePath(QStringLiteral("curve.csv")));
+        QVERIFY(view.exportTo(file.fileName().toStdString()).ok());
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        QCOMPARE(file.readAll().count('\n'), static_cast<int>(tests::kTinyVisits) + 1);
+        QVERIFY(view.exportTo(folder.filePath(QStringLiteral("curve.svg")).toStdString()).ok());
     }
 
     void theMiddleSaysWhatIsOnItsWay()
