@@ -212,15 +212,17 @@ std::string LedgerView::curveCsv() const
 
 base::Result<void> LedgerView::exportTo(const std::filesystem::path& path)
 {
-    const bool isCurve = page() == Page::Curve && !m_curve->figure().curve->isEmpty();
-    const bool isRows = isTable() && m_table->items().rowCount() > 0;
-    if (books().isEmpty() && !isCurve && !isRows) {
+    const bool isCsv = path.extension() == ".csv";
+    if (page() == Page::Curve && !m_curve->figure().curve->isEmpty()) {
+        return isCsv ? base::writeFile(path, curveCsv()) : exportCurve(path);
+    }
+    if (isCsv && isTable() && m_table->items().rowCount() > 0) {
+        return base::writeFile(path, m_table->csv());
+    }
+    if (books().isEmpty()) {
         return base::usageError("there is no ledger to write at this step", path.string());
     }
-    if (path.extension() == ".csv") {
-        return base::writeFile(path, isCurve ? curveCsv() : isRows ? m_table->csv() : booksCsv());
-    }
-    return isCurve ? exportCurve(path) : exportWaterfall(path);
+    return isCsv ? base::writeFile(path, booksCsv()) : exportWaterfall(path);
 }
 
 std::string LedgerView::booksCsv() const
@@ -245,9 +247,6 @@ base::Result<void> LedgerView::exportCurve(const std::filesystem::path& path) co
 
 base::Result<void> LedgerView::exportWaterfall(const std::filesystem::path& path) const
 {
-    if (books().isEmpty()) {
-        return base::usageError("there is no ledger to draw at this step", path.string());
-    }
     const QSizeF size(480, m_pane->sizeHint().height() + 12);
     const auto paint = [&](QPainter& painter) {
         const Theme& light = Theme::of(ThemeKind::Light);
