@@ -52,8 +52,8 @@ public:
     [[nodiscard]] const ops::TensorType& typeOf(ValueId value) const { return m_types[value.index()]; }
     /// Data of a constant in the run's precision; invalid for other values.
     [[nodiscard]] const Tensor& constant(ValueId value) const { return m_constants[value.index()]; }
-    /// True when the value carries relevance: a floating graph input or the tokens of an embedding, or a floating result
-    /// of an operator that passes relevance and has an operand that carries it.
+    /// True when the value carries relevance: a floating graph input or the tokens of an embedding, or a floating
+    /// result of an operator that passes relevance and has an operand that carries it.
     [[nodiscard]] bool isTracked(ValueId value) const { return m_tracked[value.index()]; }
     /// Data of the graph inputs that shapes depend on, per input; invalid for the others. A run must have the same.
     [[nodiscard]] std::span<const Tensor> boundInputs() const { return m_boundInputs; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/execute/trackedvalues.h"
 
+#include "core/execute/tokenpath.h"
 #include "core/ops/lookup.h"
 
 #include <algorithm>
@@ -26,9 +27,9 @@ public:
         }
     }
 
-    void visit(const Node& node, const ops::BoundOperator& op)
+    void visit(const Node& node, std::span<const std::unique_ptr<ops::BoundOperator>> operators, std::size_t at)
     {
-        const ops::Structure& structure = op.structure();
+        const ops::Structure& structure = operators[at]->structure();
         if (structure.kind() == ops::StructureKind::NoRelevance) {
             return;
         }
@@ -36,9 +37,13 @@ public:
             return operand.isValid() && isFloating(operand) && m_tracked[operand.index()];
         });
         if (ops::isTokenSlot(structure, ops::Lookup::kIndices)) {
-            const ValueId tokens = node.inputs[ops::Lookup::kIndices];
             carries = true;
-            m_tracked[tokens.index()] = m_graph.isInput(m_graph.nodeOf(tokens));
+            const auto path =
+                tokenPath(m_graph, node.inputs[ops::Lookup::kIndices],
+                          [&](graph::NodeId id) -> const ops::BoundOperator& { return *operators[id.index()]; });
+            if (path) {
+                m_tracked[path->input.index()] = true;
+            }
         }
         for (const ValueId output : node.outputs) {
             if (output.isValid()) {
@@ -65,7 +70,7 @@ std::vector<bool> trackedValues(const graph::Graph& graph,
 {
     Tracker tracker(graph, types);
     for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
-        tracker.visit(graph.node(graph::NodeId(i)), *operators[i]);
+        tracker.visit(graph.node(graph::NodeId(i)), operators, i);
     }
     return std::move(tracker).take();
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/ruleapplication.h"
 
+#include "core/execute/tokenpath.h"
+#include "core/ops/lookup.h"
+
 namespace retro::lrp
 {
 
@@ -12,6 +15,22 @@ std::vector<std::uint8_t> trackedSlots(const TraversalGraph& graph, NodeId node)
     }
     return tracked;
 }
+
+namespace
+{
+
+// What tokens got, in the shape of the input that they are.
+Tensor toInput(const execute::BoundModel& model, ValueId tokens, Tensor part)
+{
+    const auto path =
+        execute::tokenPath(model.graph(), tokens, [&](NodeId id) -> const ops::BoundOperator& { return model.op(id); });
+    for (std::size_t i = 0; path && i < path->nodes.size(); ++i) {
+        part = dynamic_cast<const ops::ShapeMap&>(model.op(path->nodes[i])).carryBack({&part, 1}, 0);
+    }
+    return part;
+}
+
+} // namespace
 
 std::vector<Tensor> applyRule(const execute::BoundModel& model, NodeId node, const Rule& rule,
                               std::span<const std::uint8_t> tracked, std::span<const Tensor> relevance,
@@ -25,7 +44,14 @@ std::vector<Tensor> applyRule(const execute::BoundModel& model, NodeId node, con
             types.back().dtype = execute::dtypeOf(model.precision()); // relevance of tokens, which are integers
         }
     }
-    return rule.apply({model.op(node), values.operands, values.outputs, relevance, tracked, types, row});
+    std::vector<Tensor> parts =
+        rule.apply({model.op(node), values.operands, values.outputs, relevance, tracked, types, row});
+    for (std::size_t slot = 0; slot < tracked.size(); ++slot) {
+        if (tracked[slot] != 0 && ops::isTokenSlot(model.op(node).structure(), slot)) {
+            parts[slot] = toInput(model, model.graph().node(node).inputs[slot], std::move(parts[slot]));
+        }
+    }
+    return parts;
 }
 
 } // namespace retro::lrp

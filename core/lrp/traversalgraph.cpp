@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/traversalgraph.h"
 
+#include "core/execute/tokenpath.h"
 #include "core/ops/lookup.h"
 
 #include <fmt/format.h>
@@ -21,12 +22,21 @@ struct Step
     std::uint32_t nextSlot = 0;
 };
 
-// Integers take relevance only as the tokens of an embedding.
+// Integers take relevance only as the tokens of an embedding, which hands it to the input that they are.
+ChildSlot tokensOf(const execute::BoundModel& model, ValueId tokens)
+{
+    const auto path =
+        execute::tokenPath(model.graph(), tokens, [&](NodeId id) -> const ops::BoundOperator& { return model.op(id); });
+    return path ? ChildSlot{model.graph().nodeOf(path->input), 0, 0} : ChildSlot{};
+}
+
 ChildSlot childOf(const execute::BoundModel& model, NodeId node, std::size_t slot)
 {
     const ValueId operand = model.graph().node(node).inputs[slot];
-    if (!operand.isValid() || !model.isTracked(operand) ||
-        (!tensor::isFloating(model.typeOf(operand).dtype) && !ops::isTokenSlot(model.op(node).structure(), slot))) {
+    if (operand.isValid() && ops::isTokenSlot(model.op(node).structure(), slot)) {
+        return tokensOf(model, operand);
+    }
+    if (!operand.isValid() || !model.isTracked(operand) || !tensor::isFloating(model.typeOf(operand).dtype)) {
         return {};
     }
     return {model.graph().nodeOf(operand), model.graph().value(operand).producerOutput, 0};

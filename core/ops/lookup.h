@@ -18,6 +18,14 @@ public:
     [[nodiscard]] virtual bool isEmbedding() const = 0;
 };
 
+/// Marks shape maps that may stand between tokens and their embedding: operand 0 is moved as a whole, and carryBack()
+/// takes relevance of any floating type although the elements are integers.
+class TokenMap
+{
+public:
+    virtual ~TokenMap() = default;
+};
+
 /// True for the slot of the indices of an embedding.
 [[nodiscard]] inline bool isTokenSlot(const Structure& structure, std::size_t slot)
 {

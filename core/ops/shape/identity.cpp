@@ -4,6 +4,7 @@
 #include "core/ops/families.h"
 #include "core/ops/kernel/rowloop.h"
 #include "core/ops/kernel/visitnumber.h"
+#include "core/ops/lookup.h"
 
 #include <array>
 
@@ -14,7 +15,7 @@ namespace
 {
 
 /// Hands its operand on: Identity, Dropout at inference, Checkpoint.
-class Identity final : public Operator<ShapeMap>
+class Identity final : public Operator<ShapeMap>, public TokenMap
 {
 public:
     Identity(std::vector<TensorType> outputs, Reads reads) : Operator(std::move(outputs)), m_reads(reads) {}

@@ -2,6 +2,7 @@
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
+#include "core/ops/lookup.h"
 
 #include <fmt/format.h>
 
@@ -16,7 +17,7 @@ namespace
 using tensor::Shape;
 
 /// The same elements in row-major order under another shape: Reshape, Flatten, Squeeze, Unsqueeze.
-class Reshaping final : public Operator<ShapeMap>
+class Reshaping final : public Operator<ShapeMap>, public TokenMap
 {
 public:
     Reshaping(TensorType output, Shape operand) : Operator(std::move(output)), m_operand(std::move(operand)) {}

@@ -2,6 +2,7 @@
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
+#include "core/ops/lookup.h"
 
 #include <fmt/format.h>
 
@@ -17,7 +18,7 @@ namespace
 using tensor::Shape;
 
 /// Axes in another order; a view, nothing is moved.
-class Transpose final : public Operator<ShapeMap>
+class Transpose final : public Operator<ShapeMap>, public TokenMap
 {
 public:
     Transpose(TensorType output, Shape operand, Shape order)

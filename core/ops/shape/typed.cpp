@@ -2,6 +2,7 @@
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
+#include "core/ops/lookup.h"
 #include "core/ops/shape/elementtype.h"
 #include "core/ops/shape/known.h"
 
@@ -19,7 +20,7 @@ using tensor::DType;
 using tensor::Shape;
 
 /// Another element type. Between floating types this is the identity: a run has one floating type.
-class Cast final : public Operator<ShapeMap>
+class Cast final : public Operator<ShapeMap>, public TokenMap
 {
 public:
     Cast(TensorType output, DType from) : Operator(std::move(output)), m_from(from) {}

@@ -34,10 +34,19 @@ OneNode instanceNorm(const Tensor& x, double scale, double bias)
 class SmallTransformer
 {
 public:
-    SmallTransformer()
+    /// `isTurned`: the input is Int32 and of shape 3 × 1, and is cast, transposed and reshaped.
+    explicit SmallTransformer(bool isTurned = false)
     {
         m_builder.setOpset("", 13);
-        const auto ids = m_builder.addInput("ids", DType::Int64, tensor::Shape{1, 3});
+        const DType type = isTurned ? DType::Int32 : DType::Int64;
+        const tensor::Shape shape = isTurned ? tensor::Shape{3, 1} : tensor::Shape{1, 3};
+        auto ids = m_builder.addInput("ids", type, shape);
+        if (isTurned) {
+            ids = add("Transpose", "turned", {add("Cast", "cast", {ids}, {{"to", std::int64_t{7}}})});
+            ids = add("Reshape", "shaped",
+                      {ids, constant(Tensor::of<std::int64_t>({2}, std::array<std::int64_t, 2>{-1, 3}))});
+        }
+        input = Tensor::of<std::int64_t>({1, 3}, std::array<std::int64_t, 3>{3, 0, 4}).reshaped(shape).to(type);
         const auto x = add("Gather", "embed", {constant(noise({5, 2}, 1)), ids});
         const auto q = add("MatMul", "q", {x, constant(noise({2, 2}, 2))});
         const auto k = add("Transpose", "k", {add("MatMul", "kx", {x, constant(noise({2, 2}, 3))})},
@@ -46,7 +55,7 @@ public:
         const auto y = add("MatMul", "mix", {p, x});
         const auto gated = add("Mul", "gate", {y, add("Sigmoid", "sigma", {q})});
         m_builder.addOutput(add("MatMul", "head", {gated, constant(noise({2, 2}, 4))}));
-        const std::vector<ops::TensorType> types{{DType::Int64, {1, 3}}};
+        const std::vector<ops::TensorType> types{{type, shape}};
         auto built = std::move(m_builder).build();
         auto bound = execute::BoundModel::bind(std::make_shared<const graph::Graph>(std::move(built).value()), types,
                                                execute::Precision::Double);
@@ -65,7 +74,7 @@ public:
     /// Relevance of the value, of 1 at the first element of the output.
     [[nodiscard]] Tensor relevanceOf(const char* composite, const char* value) const
     {
-        const std::vector<Tensor> inputs{Tensor::of<std::int64_t>({1, 3}, std::array<std::int64_t, 3>{3, 0, 4})};
+        const std::vector<Tensor> inputs{input};
         const auto rules = lrp::assignRules(*lrp::builtinComposite(composite, *model), *model);
         const auto forward = execute::forward(model, inputs, execute::SavePolicy::All);
         const graph::ValueId output = model->graph().outputs()[0];
@@ -75,12 +84,10 @@ public:
     }
 
     std::shared_ptr<const execute::BoundModel> model;
+    Tensor input;
 
 private:
-    graph::ValueId constant(const Tensor& value)
-    {
-        return m_builder.addConstant(fmt::format("c{}", m_count++), value);
-    }
+    graph::ValueId constant(const Tensor& value) { return m_builder.addConstant(fmt::format("c{}", m_count++), value); }
     graph::ValueId add(const char* op, const char* name, std::vector<graph::ValueId> inputs,
                        graph::Attributes attributes = {})
     {
@@ -210,6 +217,10 @@ private slots:
             QVERIFY(distance(valuesOf(ids), sums) < 1e-15);
             QVERIFY(ops::algebra::sumAbsolute(ids) > 1e-3);
         }
+        const SmallTransformer turned(true);
+        const Tensor there = turned.relevanceOf("attnlrp", "ids");
+        QVERIFY(there.shape() == (tensor::Shape{3, 1}));
+        QVERIFY(distance(valuesOf(there), valuesOf(small.relevanceOf("attnlrp", "ids"))) < 1e-15);
         const Tensor scores = small.relevanceOf("cp_lrp", "scores_out");
         QCOMPARE(ops::algebra::sumAbsolute(scores), 0.0);
     }
