@@ -218,7 +218,8 @@ Composite dynamic(ParameterReader& reader)
                          entry(StructureKind::Softmax, dynamicSoftmax(reader)),
                          entry(StructureKind::ShapeMap, passRule()),
                          entry(StructureKind::Differentiable, normRule()),
-                         entry(StructureKind::SelfNormalisation, passRule())};
+                         entry(StructureKind::SelfNormalisation, passRule()),
+                         entry(StructureKind::Composed, decomposedRule())};
     return composite;
 }
 
@@ -386,13 +387,19 @@ struct Choice
     std::string reason;
 };
 
-// True when probabilities weigh values: a product of two computed operands, one of them from a Softmax.
+// True where probabilities weigh values: Attention, or a product of two computed operands, one of them from a Softmax.
+bool isAttention(const BoundModel& model, NodeId id)
+{
+    static const std::vector<std::string> kSoftmax{"Softmax"};
+    const StructureKind kind = model.op(id).structure().kind();
+    return (kind == StructureKind::Composed && model.graph().node(id).op == "Attention") ||
+           (kind == StructureKind::Bilinear && comesFrom(model, id, std::nullopt, kSoftmax));
+}
+
 bool hasAttention(const BoundModel& model)
 {
-    const std::vector<std::string> softmax{"Softmax"};
     for (std::size_t i = 0; i < model.graph().nodeCount(); ++i) {
-        if (model.op(NodeId(i)).structure().kind() == StructureKind::Bilinear &&
-            comesFrom(model, NodeId(i), std::nullopt, softmax)) {
+        if (isAttention(model, NodeId(i))) {
             return true;
         }
     }

@@ -6,7 +6,6 @@
 #include "core/lrp/oracle.h"
 #include "core/lrp/ruleregistry.h"
 #include "core/lrp/traversalgraph.h"
-#include "core/rewrite/body/functionbody.h"
 
 #include <fmt/format.h>
 
@@ -54,9 +53,10 @@ struct BodyResult
 class BoundDecomposedRule final : public DecomposedRule
 {
 public:
-    BoundDecomposedRule(std::shared_ptr<const BoundModel> body, std::vector<std::size_t> slots, RuleAssignment rules,
+    BoundDecomposedRule(std::shared_ptr<const BoundModel> body, std::vector<std::size_t> operands, RuleAssignment rules,
                         std::vector<BodyResult> results)
-        : m_body(std::move(body)), m_slots(std::move(slots)), m_rules(std::move(rules)), m_results(std::move(results))
+        : m_body(std::move(body)), m_operands(std::move(operands)), m_rules(std::move(rules)),
+          m_results(std::move(results))
     {}
 
     [[nodiscard]] std::string text() const override
@@ -90,7 +90,7 @@ private:
     [[nodiscard]] std::vector<Tensor> inputsOf(const RuleContext& context) const
     {
         std::vector<Tensor> inputs;
-        for (const std::size_t slot : m_slots) {
+        for (const std::size_t slot : m_operands) {
             inputs.push_back(context.operands[slot]);
         }
         return inputs;
@@ -102,10 +102,10 @@ private:
         std::vector<event::LedgerEntry> ledger;
         const auto table = oracle(values, m_rules, graph, relevance, {}, balance.isWanted() ? &ledger : nullptr);
         assert(table.ok()); // nobody can stop it
-        for (std::size_t i = 0; table.ok() && i < m_slots.size(); ++i) {
+        for (std::size_t i = 0; table.ok() && i < m_operands.size(); ++i) {
             const std::vector<Tensor>& arrived = (*table)[m_body->graph().nodeCount() + i];
             if (!arrived.empty() && arrived.front().isValid()) {
-                Tensor& part = parts[m_slots[i]];
+                Tensor& part = parts[m_operands[i]];
                 part = part.isValid() ? algebra::add(part, arrived.front()) : arrived.front();
             }
         }
@@ -117,7 +117,7 @@ private:
     }
 
     std::shared_ptr<const BoundModel> m_body;
-    std::vector<std::size_t> m_slots; // per input of the body
+    std::vector<std::size_t> m_operands; // per input of the body
     RuleAssignment m_rules;
     std::vector<BodyResult> m_results;
 };
@@ -148,7 +148,7 @@ base::Result<rewrite::FunctionBody> bodyOfMembers(const BoundModel& model, NodeI
             return base::inputError(
                 fmt::format("its members read \"{}\", which it does not", members.value(input).name));
         }
-        body.slots.push_back(static_cast<std::size_t>(at - node.inputs.begin()));
+        body.operands.push_back(static_cast<std::size_t>(at - node.inputs.begin()));
         isDetached.push_back(!model.isTracked(*at));
     }
     RETRO_TRY(graph::Graph detached, rewrite::withDetached(members, isDetached));
@@ -161,7 +161,7 @@ base::Result<RulePointer> bindBody(const Composite& composite, const BoundModel&
                                    rewrite::FunctionBody body)
 {
     std::vector<ops::TensorType> types;
-    for (const std::size_t slot : body.slots) {
+    for (const std::size_t slot : body.operands) {
         types.push_back(model.typeOf(model.graph().node(id).inputs[slot]));
     }
     RETRO_TRY(const auto bound, BoundModel::bind(body.graph, types, model.precision()));
@@ -176,20 +176,23 @@ base::Result<RulePointer> bindBody(const Composite& composite, const BoundModel&
             results.push_back({body.results[i], std::move(graph)});
         }
     }
-    return RulePointer(std::make_shared<const BoundDecomposedRule>(bound, std::move(body.slots), std::move(rules),
+    return RulePointer(std::make_shared<const BoundDecomposedRule>(bound, std::move(body.operands), std::move(rules),
                                                                    std::move(results)));
 }
 
 } // namespace
+
+base::Result<rewrite::FunctionBody> bodyOf(const BoundModel& model, NodeId id)
+{
+    return rewrite::functionBody(model.graph().node(id), operandsOf(model, id));
+}
 
 bool isDecomposed(const Rule& rule) { return rule.name() == "decomposed"; }
 
 base::Result<RulePointer> bindDecomposed(const Composite& composite, const BoundModel& model, NodeId id,
                                          const graph::Graph* members)
 {
-    RETRO_TRY(rewrite::FunctionBody body, members != nullptr
-                                              ? bodyOfMembers(model, id, *members)
-                                              : rewrite::functionBody(model.graph().node(id), operandsOf(model, id)));
+    RETRO_TRY(rewrite::FunctionBody body, members != nullptr ? bodyOfMembers(model, id, *members) : bodyOf(model, id));
     return bindBody(composite, model, id, std::move(body));
 }
 

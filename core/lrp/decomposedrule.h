@@ -2,12 +2,17 @@
 #pragma once
 
 #include "core/lrp/composite.h"
+#include "core/rewrite/body/functionbody.h"
 
 namespace retro::lrp
 {
 
 /// True for decomposedRule() as composites have it: assignRules() puts bindDecomposed() in its place.
 [[nodiscard]] bool isDecomposed(const Rule& rule);
+
+/// The function body of a node of the model, with the operands that carry no relevance detached. Errors (Input, without
+/// a place): as rewrite::functionBody.
+[[nodiscard]] base::Result<rewrite::FunctionBody> bodyOf(const execute::BoundModel& model, execute::NodeId id);
 
 /// The rule for a composed node by the rules of its parts: the members that a rewrite kept, else its function body
 /// (rewrite::functionBody). The parts run forward on the operands, and relevance is carried back through them by the

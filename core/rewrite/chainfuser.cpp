@@ -33,6 +33,7 @@ void ChainFuser::take(const Pattern& pattern, const Fusion& fusion)
         step.text += (step.text.empty() ? "" : " + ") + m_draft.node(id).op;
     }
     step.text += fmt::format(" → {} {}", node.op, node.name);
+    step.added.insert(step.added.end(), fusion.added.begin(), fusion.added.end());
     m_steps.push_back(std::move(step));
     m_obstacles.erase(operand);
     m_draft.fuse(pattern.root(), std::move(node), pattern.members());

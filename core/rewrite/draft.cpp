@@ -94,20 +94,61 @@ void Draft::makeConstant(ValueId id, tensor::Tensor data)
     value.constant = std::move(data);
 }
 
-ValueId Draft::addConstant(const std::string& stem, tensor::Tensor data, tensor::DType declared)
+ValueId Draft::addValueOf(const std::string& stem, Value value)
 {
-    Value value;
     value.name = stem;
     for (int number = 2; !m_names.insert(value.name).second; ++number) {
         value.name = fmt::format("{}.{}", stem, number);
     }
-    value.kind = ValueKind::Constant;
-    value.dtype = declared;
-    value.constant = std::move(data);
     m_values.push_back(std::move(value));
     m_isOutput.push_back(false);
     m_readers.push_back(0);
     return ValueId(m_values.size() - 1);
+}
+
+ValueId Draft::addConstant(const std::string& stem, tensor::Tensor data, tensor::DType declared)
+{
+    Value value;
+    value.kind = ValueKind::Constant;
+    value.dtype = declared;
+    value.constant = std::move(data);
+    return addValueOf(stem, std::move(value));
+}
+
+ValueId Draft::addResult(const std::string& stem, tensor::DType declared)
+{
+    Value value;
+    value.dtype = declared;
+    return addValueOf(stem, std::move(value));
+}
+
+NodeId Draft::addNode(Node node)
+{
+    m_nodes.push_back(std::move(node));
+    m_members.emplace_back();
+    m_isRemoved.push_back(false);
+    const NodeId id{m_nodes.size() - 1};
+    countReaders(m_nodes.back(), 1);
+    takeOutputs(id);
+    return id;
+}
+
+void Draft::replaceNode(NodeId id, Node node)
+{
+    countReaders(m_nodes[id.index()], -1);
+    m_nodes[id.index()] = std::move(node);
+    countReaders(m_nodes[id.index()], 1);
+    takeOutputs(id);
+}
+
+void Draft::takeOutputs(NodeId id)
+{
+    const Node& node = m_nodes[id.index()];
+    for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+        Value& value = m_values[node.outputs[k].index()];
+        value.producer = id;
+        value.producerOutput = static_cast<std::uint32_t>(k);
+    }
 }
 
 void Draft::fuse(NodeId survivor, Node replacement, std::span<const NodeId> members)
@@ -128,13 +169,8 @@ void Draft::fuse(NodeId survivor, Node replacement, std::span<const NodeId> memb
     m_isRemoved[survivor.index()] = false;
     m_nodes[survivor.index()] = std::move(replacement);
     m_nodes[survivor.index()].facts.reset(); // measured for one member
-    const Node& node = m_nodes[survivor.index()];
-    countReaders(node, 1);
-    for (std::size_t k = 0; k < node.outputs.size(); ++k) {
-        Value& value = m_values[node.outputs[k].index()];
-        value.producer = survivor;
-        value.producerOutput = static_cast<std::uint32_t>(k);
-    }
+    countReaders(m_nodes[survivor.index()], 1);
+    takeOutputs(survivor);
 }
 
 void Draft::redirect(const std::vector<ValueId>& to)

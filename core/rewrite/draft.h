@@ -45,6 +45,12 @@ public:
     /// A new constant whose name starts with `stem` and is not taken. `declared` is the type that it has in the model;
     /// `data` may hold more digits.
     ValueId addConstant(const std::string& stem, tensor::Tensor data, tensor::DType declared);
+    /// A new value that some node will make; named as addConstant names.
+    ValueId addResult(const std::string& stem, tensor::DType declared);
+    /// A new node, whose outputs come from addResult. Returns its id, behind all others.
+    NodeId addNode(graph::Node node);
+    /// Puts another node in the place of one; it makes the same values.
+    void replaceNode(NodeId id, graph::Node node);
     /// Makes `survivor` (one of `members`, in order of execution) stand for all of them: it becomes `replacement`, the
     /// others are removed, and what they were is kept. `replacement.outputs` are outputs of members.
     void fuse(NodeId survivor, graph::Node replacement, std::span<const NodeId> members);
@@ -61,6 +67,8 @@ public:
     [[nodiscard]] base::Result<graph::Graph> build() const;
 
 private:
+    ValueId addValueOf(const std::string& stem, graph::Value value);
+    void takeOutputs(NodeId id);
     [[nodiscard]] bool isUsed(ValueId id) const { return m_readers[id.index()] > 0 || m_isOutput[id.index()]; }
     [[nodiscard]] std::vector<bool> keptValues() const;
     void countReaders(const graph::Node& node, int sign);

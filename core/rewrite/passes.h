@@ -45,6 +45,10 @@ void fuseRmsNorm(Draft& draft, std::vector<RewriteStep>& steps);
 /// Mish.
 void fuseActivations(Draft& draft, std::vector<RewriteStep>& steps);
 
+/// softmax(scale·q·kᵀ + mask)·v of rank 4 (or of rank 3: one head), with the scale on the scores, on q, on k or on
+/// both, with or without a mask → Attention.
+void fuseAttention(Draft& draft, std::vector<RewriteStep>& steps);
+
 /// MatMul by a constant on the right whose result only an Add of a constant bias reads → MatMul of the domain
 /// "retrograde", which has the bias as its third operand. The bias is one number per column, or one for all.
 void fuseLinear(Draft& draft, std::vector<RewriteStep>& steps);

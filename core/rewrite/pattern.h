@@ -104,6 +104,7 @@ struct Fusion
     std::int64_t sinceOpset = 1;
     std::vector<ValueId> inputs; ///< the first is what the chain is a function of
     graph::Attributes attributes;
+    std::vector<std::string> added = {}; ///< nodes that were put in front of it
 };
 
 } // namespace retro::rewrite

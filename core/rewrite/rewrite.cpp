@@ -43,6 +43,8 @@ constexpr std::array kPasses{
     Pass{{"fuse-activations", "chains of GELU, SiLU, HardSwish, Mish → one activation",
           &RewriteOptions::fuseActivations},
          fuseActivations},
+    Pass{{"fuse-attention", "product, scale, mask, softmax, product → Attention", &RewriteOptions::fuseAttention},
+         fuseAttention},
     Pass{{"fuse-linear", "MatMul by a constant + Add of a constant → one linear layer with bias",
           &RewriteOptions::fuseLinear},
          fuseLinear},
@@ -60,6 +62,53 @@ base::Result<void> keepMembers(const Draft& draft, std::vector<FusedNode>& fused
         if (!draft.isRemoved(NodeId(i)) && draft.isFused(NodeId(i))) {
             RETRO_TRY(graph::Graph members, draft.membersOf(NodeId(i)));
             fused.push_back({draft.node(NodeId(i)).name, std::make_shared<const graph::Graph>(std::move(members))});
+        }
+    }
+    return {};
+}
+
+/// Steps of a body as steps of the graph around it.
+void addStepsOf(const graph::Node& node, const std::string& body, std::vector<RewriteStep> inner,
+                std::vector<RewriteStep>& steps)
+{
+    for (RewriteStep& step : inner) {
+        step.text = fmt::format("in {} of {} {}: {}", body, node.op, node.name, step.text);
+        for (std::vector<std::string>* names : {&step.removed, &step.added}) {
+            for (std::string& name : *names) {
+                name = fmt::format("{}/{}", node.name, name);
+            }
+        }
+        steps.push_back(std::move(step));
+    }
+}
+
+bool hasBody(const graph::Node& node)
+{
+    return std::any_of(node.attributes.begin(), node.attributes.end(),
+                       [](const auto& entry) { return std::holds_alternative<graph::Subgraph>(entry.second); });
+}
+
+/// The graphs inside If, Loop and Scan. What is fused there keeps no members: the nodes are written out under other
+/// names.
+base::Result<void> rewriteBodies(Draft& draft, const RewriteOptions& options, std::vector<RewriteStep>& steps,
+                                 const std::stop_token& stop)
+{
+    for (std::size_t i = 0; i < draft.nodeCount(); ++i) {
+        if (!hasBody(draft.node(NodeId(i)))) {
+            continue;
+        }
+        graph::Node node = draft.node(NodeId(i));
+        bool isChanged = false;
+        for (auto& [name, attribute] : node.attributes) {
+            if (auto* body = std::get_if<graph::Subgraph>(&attribute)) {
+                RETRO_TRY(Rewritten inner, rewrite(body->graph, options, stop));
+                isChanged = isChanged || inner.graph != body->graph;
+                body->graph = inner.graph;
+                addStepsOf(node, name, std::move(inner.steps), steps);
+            }
+        }
+        if (isChanged) {
+            draft.replaceNode(NodeId(i), std::move(node));
         }
     }
     return {};
@@ -120,6 +169,7 @@ base::Result<Rewritten> rewrite(std::shared_ptr<const graph::Graph> graph, const
 {
     Rewritten result{graph, graph, {}, {}};
     Draft draft(*graph);
+    RETRO_CHECK(rewriteBodies(draft, options, result.steps, stop));
     for (const Pass& pass : kPasses) {
         RETRO_CHECK(base::checkStop(stop));
         if (options.*pass.name.option) {

@@ -22,6 +22,7 @@ struct RewriteOptions
     bool fuseLayerNorm = true;
     bool fuseRmsNorm = true;
     bool fuseActivations = true;
+    bool fuseAttention = true;
     bool fuseLinear = true;
     bool mergeBatchNorm = true;
     bool mergeBatchNormRight = true;
@@ -80,7 +81,8 @@ struct Rewritten
 /// constants are kept in float64 whatever type they are declared with, so that a run in either precision rounds once
 /// (specification of the rules, section 1.5); moved ones (Reshape, Transpose, …) keep their type. A graph in which
 /// nothing is to be done is handed back itself.
-/// A requested stop ends it with Cancelled.
+/// Graphs inside control-flow nodes are rewritten as well; fused nodes in them keep no members. A requested stop ends
+/// it with Cancelled.
 [[nodiscard]] base::Result<Rewritten> rewrite(std::shared_ptr<const graph::Graph> graph, const RewriteOptions& options,
                                               const std::stop_token& stop = {});
 

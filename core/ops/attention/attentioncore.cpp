@@ -5,6 +5,8 @@
 #include "core/ops/kernel/elementloop.h"
 #include "core/ops/kernel/filled.h"
 #include "core/ops/kernel/matrixproduct.h"
+#include "core/ops/kernel/vectormath.h"
+#include "core/ops/reference/sum.h"
 
 #include <array>
 #include <cmath>
@@ -59,12 +61,10 @@ void softmaxRow(const T* logits, std::int64_t count, T* p)
         std::fill(p, p + count, T{0});
         return;
     }
-    double sum = 0;
     for (std::int64_t j = 0; j < count; ++j) {
-        p[j] = std::exp(logits[j] - largest);
-        sum += static_cast<double>(p[j]);
+        p[j] = fastExp(logits[j] - largest);
     }
-    const T factor = static_cast<T>(1 / sum);
+    const T factor = 1 / reference::pairwiseSum<T>(p, count);
     for (std::int64_t j = 0; j < count; ++j) {
         p[j] *= factor;
     }

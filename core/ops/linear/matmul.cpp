@@ -190,9 +190,8 @@ BoundResult bindMatMul(const BindContext& context)
 BoundResult bindLinear(const BindContext& context)
 {
     RETRO_CHECK(expect(context, {.least = 3, .most = 3, .types = OperandTypes::Floats}));
-    if (!context.constant(1) || !context.constant(2) || context.constant(0)) {
-        return context.error(
-            "MatMul with a bias needs constant weights and bias and computed rows; use MatMul and Add");
+    if (!context.constant(1) || !context.constant(2)) {
+        return context.error("MatMul with a bias needs constant weights and bias; use MatMul and Add");
     }
     RETRO_TRY(Shapes shapes, shapesOf(context));
     RETRO_TRY(const Shape common, broadcastShape(context, shapes.output, context.operandTypes[2].shape));

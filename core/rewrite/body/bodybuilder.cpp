@@ -50,7 +50,7 @@ ValueId BodyBuilder::operand(std::size_t slot)
         return m_made[slot];
     }
     m_made[slot] = m_builder.addInput(m_prefix + name, own.type.dtype, own.type.shape);
-    m_body.slots.push_back(slot);
+    m_body.operands.push_back(slot);
     if (own.isDetached && tensor::isFloating(own.type.dtype)) {
         m_made[slot] = addOf(kOwnDomain, "Detach", name + ", detached", {m_made[slot]});
     }

@@ -27,8 +27,8 @@ struct FunctionBody
 {
     /// Its inputs are operands of the node that are given and no constants; its outputs are results of the node.
     std::shared_ptr<const graph::Graph> graph;
-    std::vector<std::size_t> slots;   ///< per input of `graph`: the operand slot
-    std::vector<std::size_t> results; ///< per output of `graph`: which output of the node it is
+    std::vector<std::size_t> operands; ///< per input of `graph`: the operand slot
+    std::vector<std::size_t> results;  ///< per output of `graph`: which output of the node it is
 };
 
 /// The body of Attention (of the standard and of com.microsoft), SwiGLU, SkipLayerNormalization,

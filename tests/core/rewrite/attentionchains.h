@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "tests/core/rewrite/graphs.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+namespace retro::rewrite::testing
+{
+
+/// Writes attention in the forms of exporters. Inputs q, k, v of 2 heads, 3 tokens and width 4.
+class AttentionWriter
+{
+public:
+    using Axes = std::vector<std::int64_t>;
+    static constexpr double kScale = 0.3;
+
+    AttentionWriter() : q(heads("q")), k(heads("k")), v(heads("v")) {}
+
+    ValueId heads(const std::string& name, const Shape& shape = {1, 2, 3, 4})
+    {
+        inputs.push_back(randomTensor(shape, static_cast<unsigned>(inputs.size()) + 7));
+        return writer.input(name, shape);
+    }
+    ValueId node(const std::string& op, std::vector<ValueId> operands, Attributes attributes = {})
+    {
+        return writer.node(op, fmt::format("{}{}", op, m_count++), std::move(operands), std::move(attributes), opset);
+    }
+    ValueId number(double value)
+    {
+        const std::vector<double> values{value};
+        return writer.constant(fmt::format("c{}", m_count++), Tensor::of<double>({}, values));
+    }
+    ValueId ints(const Axes& values)
+    {
+        return writer.constant(fmt::format("i{}", m_count++),
+                               Tensor::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values));
+    }
+    ValueId transposed(ValueId x, const Axes& order) { return node("Transpose", {x}, {{"perm", order}}); }
+    ValueId swapped(ValueId x) { return transposed(x, {0, 1, 3, 2}); }
+    ValueId product(ValueId a, ValueId b) { return node("MatMul", {a, b}); }
+    ValueId scaled(ValueId x) { return node("Mul", {x, number(kScale)}); }
+    /// softmax(logits)·v, the end of every form.
+    ValueId attended(ValueId logits, ValueId values, std::int64_t axis = -1)
+    {
+        return writer.node("MatMul", "mix", {node("Softmax", {logits}, {{"axis", axis}}), values}, {}, opset);
+    }
+    /// True on and below the diagonal of 3 × 3.
+    ValueId lowerTriangle(bool isNegated = false)
+    {
+        std::vector<double> values;
+        for (int i = 0; i < 9; ++i) {
+            values.push_back((i % 3 <= i / 3) != isNegated ? 1 : 0);
+        }
+        return writer.constant(fmt::format("t{}", m_count++), Tensor::of<double>({3, 3}, values).to(DType::Bool));
+    }
+    SharedGraph finish(ValueId result)
+    {
+        writer.output(result);
+        return writer.finish();
+    }
+
+    Writer writer;
+    std::vector<Tensor> inputs;
+    ValueId q;
+    ValueId k;
+    ValueId v;
+    std::int64_t opset = 17;
+
+private:
+    int m_count = 0;
+};
+
+} // namespace retro::rewrite::testing

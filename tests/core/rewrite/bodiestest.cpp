@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Graphs inside control flow are rewritten like the graph around them.
+#include "core/execute/control/unroll.h"
+#include "tests/core/rewrite/graphs.h"
+
+#include <QtTest>
+
+using namespace retro::rewrite::testing;
+
+using retro::graph::Subgraph;
+using retro::rewrite::RewriteOptions;
+using retro::rewrite::Rewritten;
+
+namespace
+{
+
+/// out = captured x · W + b, through Identity; or x alone.
+Subgraph branch(bool isLayer)
+{
+    Writer writer;
+    ValueId x = writer.input("x", {2, 3});
+    if (isLayer) {
+        x = writer.node("MatMul", "fc", {x, writer.constant("w", randomTensor({3, 3}, 1))});
+        x = writer.node("Add", "bias", {x, writer.constant("b", randomTensor({3}, 2))});
+    }
+    writer.output(writer.node("Relu", "act", {x}));
+    return {writer.finish(), 1};
+}
+
+SharedGraph gate(const Subgraph& chosen)
+{
+    retro::graph::GraphBuilder builder("gate");
+    builder.setOpset("", 17);
+    const ValueId c = builder.addInput("c", DType::Bool, Shape{});
+    const ValueId x = builder.addInput("x", DType::Float32, Shape{2, 3});
+    const ValueId y = builder.addResult("y");
+    builder.addNode({"If", "", "if", "", 17, {c, x}, {y}, {{"then_branch", chosen}, {"else_branch", branch(false)}}});
+    builder.addOutput(y);
+    auto built = std::move(builder).build();
+    return built.ok() ? std::make_shared<const Graph>(std::move(built).value()) : nullptr;
+}
+
+Tensor run(const SharedGraph& graph, bool chosen, std::string* operators)
+{
+    const std::vector<double> truth{chosen ? 1.0 : 0.0};
+    const std::vector<Tensor> inputs{Tensor::of<double>({}, truth).to(DType::Bool),
+                                     randomTensor({2, 3}, 5).to(DType::Float64)};
+    auto flat = retro::execute::unroll(*graph, inputs, Precision::Double);
+    if (!flat.ok()) {
+        return {};
+    }
+    for (const auto& node : flat->graph->nodes()) {
+        *operators += node.op + " ";
+    }
+    const std::vector<retro::ops::TensorType> types{{DType::Bool, {}}, {DType::Float64, {2, 3}}};
+    const auto model = retro::execute::BoundModel::bind(flat->graph, types, Precision::Double, inputs);
+    if (!model.ok()) {
+        return {};
+    }
+    auto result = retro::execute::forward(*model, inputs, retro::execute::SavePolicy::All);
+    return result.ok() ? result->outputs[0] : Tensor();
+}
+
+} // namespace
+
+class BodiesTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void chainsInABranchAreFused()
+    {
+        const SharedGraph before = gate(branch(true));
+        QVERIFY(before != nullptr);
+        const auto after = retro::rewrite::rewrite(before, only(&RewriteOptions::fuseLinear));
+        QVERIFY(after.ok());
+        QVERIFY(after->graph != before);
+        QCOMPARE(after->steps.size(), std::size_t{1});
+        QCOMPARE(QString::fromStdString(after->steps[0].text).section(':', 0, 0),
+                 QStringLiteral("in then_branch of If if"));
+        QCOMPARE(after->steps[0].removed, (std::vector<std::string>{"if/fc", "if/bias"}));
+        QVERIFY(after->fused.empty());
+        for (const bool chosen : {true, false}) {
+            std::string plain;
+            std::string fused;
+            const Tensor a = run(before, chosen, &plain);
+            QVERIFY(a.isValid());
+            QVERIFY(deviation(run(after->graph, chosen, &fused), a) < 1e-12);
+            QCOMPARE(QString::fromStdString(fused).contains("Add"), false);
+            QCOMPARE(QString::fromStdString(plain).contains("Add"), chosen);
+        }
+    }
+
+    void nothingToDoHandsTheGraphBack()
+    {
+        const SharedGraph before = gate(branch(false));
+        const auto after = retro::rewrite::rewrite(before, {});
+        QVERIFY(after.ok());
+        QVERIFY(after->graph == before);
+        QVERIFY(after->steps.empty());
+    }
+
+    void switchedOffIsOffInside()
+    {
+        const SharedGraph before = gate(branch(true));
+        const auto after = retro::rewrite::rewrite(before, retro::rewrite::noRewrites());
+        QVERIFY(after.ok());
+        QVERIFY(after->graph == before);
+    }
+};
+
+QTEST_GUILESS_MAIN(BodiesTest)
+#include "bodiestest.moc"
