@@ -10,8 +10,10 @@ namespace
 {
 
 /// The graph that these inputs run: control flow, if there is any, written out.
-base::Result<std::shared_ptr<const graph::Graph>>
-graphFor(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs, execute::Precision precision)
+base::Result<std::shared_ptr<const graph::Graph>> graphFor(const LoadedModel& model,
+                                                           const std::vector<tensor::Tensor>& inputs,
+                                                           execute::Precision precision,
+                                                           std::vector<std::string>* written)
 {
     for (const graph::Value& value : model.graph()->values()) {
         if (value.kind == graph::ValueKind::Constant && !value.constant.isValid()) {
@@ -25,19 +27,24 @@ graphFor(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs, ex
         return model.graph();
     }
     RETRO_TRY(execute::Unrolled flat, execute::unroll(*model.graph(), inputs, precision));
+    if (written != nullptr) {
+        *written = std::move(flat.steps);
+    }
     return flat.graph;
 }
 
 } // namespace
 
-base::Result<std::shared_ptr<const execute::BoundModel>>
-bindModel(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs, execute::Precision precision)
+base::Result<std::shared_ptr<const execute::BoundModel>> bindModel(const LoadedModel& model,
+                                                                   const std::vector<tensor::Tensor>& inputs,
+                                                                   execute::Precision precision,
+                                                                   std::vector<std::string>* written)
 {
     std::vector<ops::TensorType> types;
     for (const tensor::Tensor& input : inputs) {
         types.push_back({input.dtype(), input.shape()});
     }
-    auto graph = graphFor(model, inputs, precision);
+    auto graph = graphFor(model, inputs, precision, written);
     if (!graph) {
         return base::within(std::move(graph).error(), model.path.string());
     }

@@ -6,15 +6,18 @@
 #include "core/execute/boundmodel.h"
 
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace retro::engine
 {
 
 /// Binds the rewritten graph for these inputs, If, Loop and Scan written out as they run (execute::unroll): the bound
-/// model's graph may then differ from the loaded one, but for its inputs and outputs. Errors carry the model's path.
+/// model's graph may then differ from the loaded one, but for its inputs and outputs. `written` takes one line per
+/// node that was written out. Errors carry the model's path.
 [[nodiscard]] base::Result<std::shared_ptr<const execute::BoundModel>>
-bindModel(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs, execute::Precision precision);
+bindModel(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs, execute::Precision precision,
+          std::vector<std::string>* written = nullptr);
 
 /// The inputs with floating types replaced by the precision's.
 [[nodiscard]] std::vector<tensor::Tensor> inPrecision(const std::vector<tensor::Tensor>& inputs,

@@ -102,7 +102,7 @@ private:
     {
         const Stopwatch watch;
         report("bind", 0, 1);
-        RETRO_TRY(m_result.model, bindModel(m_model, m_request.inputs, m_request.precision));
+        RETRO_TRY(m_result.model, bindModel(m_model, m_request.inputs, m_request.precision, &m_result.writtenOut));
         RETRO_TRY(m_result.composite, resolveComposite(m_request.composite, *m_result.model));
         RETRO_TRY(m_rules, lrp::assignRules(m_result.composite, *m_result.model, m_model.rewritten.fused));
         RETRO_CHECK(checkTimesInput());

@@ -53,6 +53,7 @@ struct ExplainResult
     std::vector<tensor::Tensor> outputs; ///< per graph output
     ResolvedTarget target;
     lrp::Composite composite;
+    std::vector<std::string> writtenOut;   ///< what If, Loop and Scan became: "Loop 'steps': 12 times"
     std::vector<trace::NodeRule> rules;    ///< by NodeId
     std::vector<tensor::Tensor> relevance; ///< by ValueId; invalid where nothing arrived
     std::vector<event::LedgerEntry> ledger;

@@ -3,6 +3,7 @@
 
 #include "core/engine/binding.h"
 #include "core/execute/forward.h"
+#include "core/lrp/decomposedrule.h"
 
 #include <fmt/format.h>
 
@@ -25,23 +26,33 @@ public:
     [[nodiscard]] Result<void> open(const std::string& name, std::vector<OpenedFused>& into)
     {
         const rewrite::FusedNode* fused = m_model.rewritten.findFused(name);
-        if (fused == nullptr) {
-            return base::usageError(fmt::format("\"{}\" is not a node that a rewrite made of several; `retrograde-cli "
-                                                "info` lists the rewrites",
+        const auto id = graph().findNode(name);
+        if (fused == nullptr && !(id && isComposed(*id))) {
+            return base::usageError(fmt::format("\"{}\" is not a node that a rewrite made of several, nor an operator "
+                                                "that has parts; `retrograde-cli info` lists the rewrites",
                                                 name),
                                     "open");
         }
-        if (!isReached(*fused)) {
+        if (!id || !isReached(*id)) {
             return base::usageError(fmt::format("no relevance reached the node \"{}\"", name), "open");
         }
-        return openReached(*fused, into);
+        return fused != nullptr ? openFused(*fused, into) : openComposed(*id, into);
     }
 
+    /// Fused nodes in the order of the rewrites, then operators that have parts; those that have none stay shut.
     [[nodiscard]] Result<void> openAll(std::vector<OpenedFused>& into)
     {
         for (const rewrite::FusedNode& fused : m_model.rewritten.fused) {
-            if (isReached(fused)) {
-                RETRO_CHECK(openReached(fused, into));
+            const auto id = graph().findNode(fused.node);
+            if (id && isReached(*id)) {
+                RETRO_CHECK(openFused(fused, into));
+            }
+        }
+        for (std::size_t i = 0; i < graph().nodeCount(); ++i) {
+            const base::NodeId id{i};
+            const bool isFused = m_model.rewritten.findFused(graph().node(id).name) != nullptr;
+            if (!isFused && isComposed(id) && isReached(id) && lrp::bodyOf(*m_result.model, id).ok()) {
+                RETRO_CHECK(openComposed(id, into));
             }
         }
         return {};
@@ -49,15 +60,17 @@ public:
 
 private:
     [[nodiscard]] const graph::Graph& graph() const { return m_result.model->graph(); }
-    [[nodiscard]] base::NodeId idOf(const rewrite::FusedNode& fused) const { return *graph().findNode(fused.node); }
-    [[nodiscard]] const tensor::Tensor& relevanceOf(const rewrite::FusedNode& fused) const
+    [[nodiscard]] const tensor::Tensor& relevanceOf(base::NodeId id) const
     {
-        return m_result.relevance[graph().node(idOf(fused)).outputs[0].index()];
+        return m_result.relevance[graph().node(id).outputs[0].index()];
     }
-    /// Control flow that was written out may have left the node away.
-    [[nodiscard]] bool isReached(const rewrite::FusedNode& fused) const
+    [[nodiscard]] bool isReached(base::NodeId id) const
     {
-        return graph().findNode(fused.node).has_value() && relevanceOf(fused).isValid();
+        return graph().node(id).outputs[0].isValid() && relevanceOf(id).isValid();
+    }
+    [[nodiscard]] bool isComposed(base::NodeId id) const
+    {
+        return !graph().isInput(id) && m_result.model->op(id).structure().kind() == ops::StructureKind::Composed;
     }
 
     [[nodiscard]] Result<void> runForward()
@@ -71,25 +84,48 @@ private:
         return {};
     }
 
-    [[nodiscard]] Result<void> openReached(const rewrite::FusedNode& fused, std::vector<OpenedFused>& into)
+    /// The members' inputs are values of the graph by name.
+    [[nodiscard]] Result<void> openFused(const rewrite::FusedNode& fused, std::vector<OpenedFused>& into)
+    {
+        std::vector<base::ValueId> operands;
+        for (const base::ValueId input : fused.members->inputs()) {
+            operands.push_back(*graph().findValue(fused.members->value(input).name));
+        }
+        return openNode(*graph().findNode(fused.node), fused.members, operands, into);
+    }
+
+    [[nodiscard]] Result<void> openComposed(base::NodeId id, std::vector<OpenedFused>& into)
+    {
+        auto body = lrp::bodyOf(*m_result.model, id);
+        if (!body) {
+            return base::within(std::move(body).error(), fmt::format("inside node {}", graph().node(id).name));
+        }
+        std::vector<base::ValueId> operands;
+        for (const std::size_t slot : body->operands) {
+            operands.push_back(graph().node(id).inputs[slot]);
+        }
+        return openNode(id, body->graph, operands, into);
+    }
+
+    [[nodiscard]] Result<void> openNode(base::NodeId id, const std::shared_ptr<const graph::Graph>& members,
+                                        const std::vector<base::ValueId>& operands, std::vector<OpenedFused>& into)
     {
         RETRO_CHECK(runForward());
-        const base::NodeId id = idOf(fused);
-        lrp::OpenRequest request{fused.members,
+        lrp::OpenRequest request{members,
                                  {},
-                                 relevanceOf(fused),
+                                 relevanceOf(id),
                                  m_request.precision,
                                  m_rules[id.index()].rule,
                                  m_result.model->op(id).structure().kind()};
-        for (const base::ValueId input : fused.members->inputs()) {
-            const auto value = graph().findValue(fused.members->value(input).name);
-            request.operands.push_back(m_forward->saved.anyValue(*value));
+        for (const base::ValueId operand : operands) {
+            request.operands.push_back(m_forward->saved.anyValue(operand));
         }
+        const std::string& name = graph().node(id).name;
         auto opened = lrp::openFused(request, m_result.composite, m_stop);
         if (!opened) {
-            return base::within(std::move(opened).error(), fmt::format("inside node {}", fused.node));
+            return base::within(std::move(opened).error(), fmt::format("inside node {}", name));
         }
-        into.push_back({fused.node, std::move(opened).value()});
+        into.push_back({name, std::move(opened).value()});
         return {};
     }
 

@@ -11,15 +11,16 @@
 namespace retro::engine
 {
 
-/// A fused node of a relevance pass, opened.
+/// A fused or composed node of a relevance pass, opened.
 struct OpenedFused
 {
     std::string node;
     lrp::OpenedNode opened;
 };
 
-/// Opens fused nodes by name; "all" means every fused node that relevance reached. Runs the model forward once more,
-/// with every value kept. Errors: Usage (a node that is not fused or that no relevance reached), as explain().
+/// Opens fused nodes, and operators that do many steps in one (Attention), by name; "all" means every one that
+/// relevance reached. Runs the model forward once more, with every value kept. Errors: Usage (a node that is neither,
+/// or that no relevance reached), Input (an operator that cannot be taken apart), as explain().
 [[nodiscard]] base::Result<std::vector<OpenedFused>> openFused(const LoadedModel& model, const ExplainRequest& request,
                                                                const ExplainResult& result,
                                                                const std::vector<std::string>& nodes,

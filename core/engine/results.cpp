@@ -132,6 +132,12 @@ ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request
     if (!result.composite.reason.empty()) {
         summary["composite_reason"] = result.composite.reason;
     }
+    for (const rewrite::RewriteStep& step : model.rewritten.steps) {
+        summary["rewrites"].push_back({{"rewrite", step.rewrite}, {"what", step.text}});
+    }
+    for (const std::string& step : result.writtenOut) {
+        summary["rewrites"].push_back({{"rewrite", "write out"}, {"what", step}});
+    }
     summary["engine"] = nameOf(request.engine);
     summary["save"] = request.save == execute::SavePolicy::All ? "all" : "autograd";
     summary["precision"] = tensor::nameOf(execute::dtypeOf(request.precision));

@@ -46,6 +46,21 @@ std::shared_ptr<const graph::Graph> twoLayers()
     return built.ok() ? std::make_shared<const graph::Graph>(std::move(built).value()) : nullptr;
 }
 
+/// Attention of the standard, of one head over 5 tokens, behind a Relu.
+std::shared_ptr<const graph::Graph> attention()
+{
+    graph::GraphBuilder builder;
+    builder.setOpset("", 24);
+    const base::ValueId x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 1, 5, 4});
+    const base::ValueId h = builder.addResult("h");
+    const base::ValueId y = builder.addResult("y");
+    builder.addNode({"Relu", "", "relu", "", 24, {x}, {h}, {}});
+    builder.addNode({"Attention", "", "attend", "", 24, {h, h, h}, {y}, {{"is_causal", std::int64_t{1}}}});
+    builder.addOutput(y);
+    auto built = std::move(builder).build();
+    return built.ok() ? std::make_shared<const graph::Graph>(std::move(built).value()) : nullptr;
+}
+
 engine::LoadedModel loaded(const rewrite::RewriteOptions& options)
 {
     engine::LoadedModel model;
@@ -124,6 +139,41 @@ private slots:
             QVERIFY(std::abs(node.values[2].value.at(i) - node.values[1].value.at(i) - bias.at(i % 4)) < 1e-12);
         }
         QCOMPARE(node.rules[0].matcher, std::string("the fused node"));
+    }
+
+    void anAttentionOfTheFileIsOpened()
+    {
+        engine::LoadedModel model;
+        model.rewritten = rewrite::rewrite(attention(), {}).value();
+        engine::ExplainRequest ask = request();
+        ask.inputs = {randomTensor({1, 1, 5, 4}, 77)};
+        ask.target = engine::parseTarget("y:0,0,3,1").value();
+        ask.composite = "attnlrp";
+        const auto result = engine::explain(model, ask);
+        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        const auto opened = engine::openFused(model, ask, *result, {"attend"});
+        QVERIFY2(opened.ok(), opened.ok() ? "" : opened.error().text().c_str());
+        QCOMPARE(engine::openFused(model, ask, *result, {"all"})->size(), std::size_t{1});
+        const auto& values = opened->front().opened.values;
+        const auto find = [&](const std::string& name) {
+            return std::find_if(values.begin(), values.end(), [&](const auto& value) { return value.name == name; });
+        };
+        const auto scores = find("attend/attention");
+        QVERIFY(scores != values.end() && scores->relevance.isValid());
+        QVERIFY(scores->relevance.shape() == (tensor::Shape{1, 1, 5, 5}));
+        // What the three operands got inside is what the pass handed on: they are one value.
+        double inside = 0;
+        for (const lrp::OpenedValue& value : values) {
+            for (std::int64_t i = 0; value.isOperand && i < value.relevance.size(); ++i) {
+                inside += value.relevance.at(i);
+            }
+        }
+        double outside = 0;
+        const Tensor& h = result->relevance[result->model->graph().findValue("h")->index()];
+        for (std::int64_t i = 0; i < h.size(); ++i) {
+            outside += h.at(i);
+        }
+        QVERIFY(std::abs(inside - outside) < 1e-12);
     }
 
     void aNodeThatStandsForItselfIsRefused()
