@@ -32,7 +32,7 @@ namespace retro::views
 
 namespace
 {
-constexpr double kLeastName = 104;             // design pixels of the column of names
+constexpr double kLeastName = 124;             // design pixels of the column of names
 constexpr std::size_t kMeasuredShapes = 2'000; // promises whose shapes decide about the width of their column
 } // namespace
 
@@ -309,6 +309,7 @@ void PromisesView::refresh(Changes changes)
     }
     if (changes.testFlag(Change::State)) {
         m_items->setPosition(model().position());
+        m_tree->viewport()->update(); // ages and bytes of what is in sight
     }
     QPalette palette = m_nothing->palette();
     palette.setColor(QPalette::WindowText, theme(this)[Role::Text3]);

@@ -28,8 +28,9 @@ constexpr std::array<ColumnWords, PromiseTreeModel::ColumnCount> kColumns{
                 QT_TRANSLATE_NOOP("retro::views::PromiseTreeModel", "Promises, and the operands that they ask for")},
     ColumnWords{QT_TRANSLATE_NOOP("retro::views::PromiseTreeModel", "State"),
                 QT_TRANSLATE_NOOP("retro::views::PromiseTreeModel", "How it stands at this step")},
-    ColumnWords{QT_TRANSLATE_NOOP("retro::views::PromiseTreeModel", "Opened"),
-                QT_TRANSLATE_NOOP("retro::views::PromiseTreeModel", "Visit in which it was asked for")},
+    ColumnWords{
+        QT_TRANSLATE_NOOP("retro::views::PromiseTreeModel", "Since"),
+        QT_TRANSLATE_NOOP("retro::views::PromiseTreeModel", "Visit in which it was opened; of an operand: asked for")},
     ColumnWords{QT_TRANSLATE_NOOP("retro::views::PromiseTreeModel", "Age"),
                 QT_TRANSLATE_NOOP("retro::views::PromiseTreeModel",
                                   "Visits since then, until it was answered or until this step")},
@@ -76,48 +77,31 @@ void PromiseTreeModel::resetRun()
     m_run = m_model.hasRun() ? m_model.sharedRun() : nullptr;
     m_forest = m_run ? m_model.derived<PromiseForest>() : std::make_shared<const PromiseForest>();
     m_position = m_run ? m_model.position() : 0;
-    m_bytes = bytesNow();
     endResetModel();
 }
 
 QString PromiseTreeModel::label(base::NodeId node) const { return QString::fromStdString(m_run->graph->labelOf(node)); }
 
-std::vector<std::int64_t> PromiseTreeModel::bytesNow() const
+std::int64_t PromiseTreeModel::bytesOf(base::PromiseId promise) const
 {
-    // The window may show another run already, or another step; the view comes after the state.
-    const bool isOfState = m_run != nullptr && m_model.hasRun() && m_model.sharedRun() == m_run;
-    std::vector<std::int64_t> bytes(m_forest->promises().size(), 0);
-    const std::size_t raised = isOfState ? std::min(bytes.size(), m_model.state().promises.size()) : 0;
-    for (std::size_t i = 0; i < raised; ++i) {
-        bytes[i] = heldBytes(*m_run, m_model.state().promises[i]);
-    }
-    return bytes;
+    const bool isOfState = m_model.hasRun() && m_model.sharedRun() == m_run;
+    const bool isRaised = isOfState && promise.index() < m_model.state().promises.size();
+    return isRaised ? heldBytes(*m_run, m_model.state().promises[promise.index()]) : 0;
 }
 
 void PromiseTreeModel::setPosition(std::uint64_t position)
 {
-    if (position == m_position) {
-        return;
+    if (position != m_position) {
+        tellChanges(std::exchange(m_position, position));
     }
-    const Moment before{std::exchange(m_position, position), std::exchange(m_bytes, bytesNow())};
-    tellChanges(before);
 }
 
-bool PromiseTreeModel::looksDifferent(const PromiseRow& row, const Moment& before) const
+bool PromiseTreeModel::looksDifferent(const PromiseRow& row, std::uint64_t before) const
 {
-    const PromiseRowState was = m_forest->stateOf(row, before.position);
-    const PromiseRowState is = m_forest->stateOf(row, m_position);
-    if (was != is || is == PromiseRowState::Waits) { // what waits grows older
-        return true;
-    }
-    if (row.isPromise) {
-        return before.bytes[row.promise.index()] != m_bytes[row.promise.index()];
-    }
-    // An operand is let go when the promise above is fulfilled.
-    return m_forest->stateOf(*row.parent, before.position) != m_forest->stateOf(*row.parent, m_position);
+    return m_forest->stateOf(row, before) != m_forest->stateOf(row, m_position);
 }
 
-void PromiseTreeModel::tellSiblings(const std::vector<std::unique_ptr<PromiseRow>>& rows, const Moment& before)
+void PromiseTreeModel::tellSiblings(const std::vector<std::unique_ptr<PromiseRow>>& rows, std::uint64_t before)
 {
     const auto isDifferent = [&](const std::unique_ptr<PromiseRow>& row) { return looksDifferent(*row, before); };
     auto first = std::find_if(rows.begin(), rows.end(), isDifferent);
@@ -130,7 +114,7 @@ void PromiseTreeModel::tellSiblings(const std::vector<std::unique_ptr<PromiseRow
     }
 }
 
-void PromiseTreeModel::tellChanges(const Moment& before)
+void PromiseTreeModel::tellChanges(std::uint64_t before)
 {
     std::vector<const std::vector<std::unique_ptr<PromiseRow>>*> open{&m_forest->roots()};
     while (!open.empty()) {
@@ -217,7 +201,7 @@ QString PromiseTreeModel::bytesText(const PromiseRow& row) const
 {
     std::int64_t bytes = 0;
     if (row.isPromise) {
-        bytes = m_bytes[row.promise.index()];
+        bytes = bytesOf(row.promise);
     } else if (m_forest->stateOf(row, m_position) == PromiseRowState::Found &&
                m_forest->stateOf(*row.parent, m_position) == PromiseRowState::Waits) {
         const base::HandleId argument = m_forest->branchOf(row)->argument;

@@ -38,7 +38,8 @@ public:
 
     /// Another run: builds the forest anew.
     void resetRun();
-    /// The cursor moved: tells which rows changed.
+    /// The cursor moved: tells which rows are in another state. What only grew older, or keeps more than before, is not
+    /// told row by row, which would take long in a large tree: whoever shows it draws what is in sight anew.
     void setPosition(std::uint64_t position);
 
     [[nodiscard]] const PromiseForest& forest() const { return *m_forest; }
@@ -65,17 +66,12 @@ private:
     [[nodiscard]] QString tipText(const PromiseRow& row) const;
     /// The cell for who hears it: without its title a bare number says nothing.
     [[nodiscard]] QString spokenText(const PromiseRow& row, int column) const;
-    /// Bytes that every promise keeps at the cursor.
-    [[nodiscard]] std::vector<std::int64_t> bytesNow() const;
-    struct Moment
-    {
-        std::uint64_t position = 0;
-        std::vector<std::int64_t> bytes;
-    };
-    [[nodiscard]] bool looksDifferent(const PromiseRow& row, const Moment& before) const;
+    /// Bytes that a promise keeps at the cursor; 0 while the window shows another run.
+    [[nodiscard]] std::int64_t bytesOf(base::PromiseId promise) const;
+    [[nodiscard]] bool looksDifferent(const PromiseRow& row, std::uint64_t before) const;
     /// Neighbours that changed are told of together.
-    void tellSiblings(const std::vector<std::unique_ptr<PromiseRow>>& rows, const Moment& before);
-    void tellChanges(const Moment& before);
+    void tellSiblings(const std::vector<std::unique_ptr<PromiseRow>>& rows, std::uint64_t before);
+    void tellChanges(std::uint64_t before);
 
     [[nodiscard]] QString label(base::NodeId node) const;
 
@@ -83,7 +79,6 @@ private:
     std::shared_ptr<const trace::Run> m_run; ///< the run of the forest, whatever the window shows by now
     std::shared_ptr<const PromiseForest> m_forest = std::make_shared<const PromiseForest>();
     std::uint64_t m_position = 0;
-    std::vector<std::int64_t> m_bytes; ///< by promise
 };
 
 /// "waits", "fulfilled", "found", "constant", "not yet".
