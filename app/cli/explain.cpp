@@ -4,6 +4,7 @@
 #include "app/common/heatmapfile.h"
 #include "core/base/file.h"
 #include "core/engine/results.h"
+#include "core/engine/tokenwords.h"
 #include "core/ops/algebra.h"
 #include "core/trace/runfile.h"
 #include "views/common/runtexts.h"
@@ -43,7 +44,8 @@ Result<engine::ExplainRequest> requestOf(const Context& context, const ExplainOp
     engine::ExplainRequest request;
     RETRO_TRY(request.inputs, options.model.resolve(model));
     const bool cardTarget = options.target == "argmax" && model.card && !model.card->target.empty();
-    RETRO_TRY(request.target, engine::parseTarget(cardTarget ? model.card->target : options.target));
+    RETRO_TRY(request.target, engine::parseTarget(cardTarget ? model.card->target : options.target,
+                                                  model.card ? model.card->labels : std::vector<std::string>()));
     RETRO_TRY(request.start, engine::parseStart(options.start));
     const std::string fallback = model.card && !model.card->composite.empty() ? model.card->composite : "auto";
     request.composite = options.composite.empty() ? fallback : options.composite;
@@ -128,6 +130,7 @@ Result<void> writeImage(const ExplainOptions& options, const engine::LoadedModel
         if (relevance.isValid() && !job.relevance.isValid()) {
             job.relevance = relevance;
             job.picture = pictureOfInput(request.inputs[i], options.model.pictureOptions(model));
+            job.words = model.card ? engine::tokenWords(*model.card, request.inputs[i]) : std::vector<std::string>();
         }
     }
     if (!job.relevance.isValid()) {
@@ -135,6 +138,7 @@ Result<void> writeImage(const ExplainOptions& options, const engine::LoadedModel
     }
     job.colormap = options.colormap;
     job.overlay = options.overlay;
+    job.isSeries = model.card && model.card->layout.starts_with("NT");
     job.modelName = model.name;
     job.modelHash = views::modelHashText(graph);
     job.step = result.counts.events;

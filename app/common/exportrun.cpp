@@ -5,6 +5,7 @@
 #include "app/common/guiapplication.h"
 #include "app/common/heatmapfile.h"
 #include "core/base/file.h"
+#include "core/ops/algebra.h"
 #include "core/tensor/npy.h"
 #include "core/trace/timeline.h"
 #include "views/common/plane.h"
@@ -65,6 +66,11 @@ Result<Tensor> relevanceOf(const trace::Run& run, const ExportRequest& request)
         return base::usageError(
             "the recording did not keep this tensor (its memory limit was reached); explain again with --run",
             "value '" + run.graph->value(value).name + "'");
+    }
+    // The composite means gradient × input, and the run holds the gradient.
+    const bool isInput = run.graph->isInput(run.graph->nodeOf(value)) && value.index() < run.values.size();
+    if (isInput && run.facts.numbers.contains("times_input") && run.values[value.index()].isValid()) {
+        return ops::algebra::multiply(tensor, run.values[value.index()].to(tensor.dtype()));
     }
     return tensor;
 }

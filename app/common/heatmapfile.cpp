@@ -18,8 +18,11 @@ namespace
 /// Share of the values whose colour is not clipped.
 constexpr double kPercentile = 99.9;
 
-base::Result<views::Plane> planeOf(const tensor::Tensor& relevance)
+base::Result<views::Plane> planeOf(const tensor::Tensor& relevance, bool isSeries)
 {
+    if (std::vector<double> sums = views::stepSums(relevance); isSeries && !sums.empty()) {
+        return views::Plane{static_cast<int>(sums.size()), 1, std::move(sums)};
+    }
     if (relevance.rank() == 4 || relevance.rank() == 3) {
         return views::channelSum(relevance);
     }
@@ -33,9 +36,15 @@ base::Result<void> writeHeatmap(const std::filesystem::path& path, const Heatmap
     ensureGuiApplication();
     RETRO_TRY(const views::ColorMap map, views::ColorMap::find(QString::fromStdString(job.colormap)));
     views::HeatmapFigure figure;
-    RETRO_TRY(figure.plane, planeOf(job.relevance));
+    RETRO_TRY(figure.plane, planeOf(job.relevance, job.isSeries));
     figure.bar.map = map;
     figure.bar.scale = views::symmetricScale(figure.plane.values, kPercentile);
+    if (job.isSeries && figure.plane.height == 1) {
+        figure.strip = {{}, figure.plane.values, figure.bar.scale, map};
+        for (const std::string& word : job.words) {
+            figure.strip.words.append(QString::fromStdString(word));
+        }
+    }
     figure.picture = job.picture;
     figure.mode = job.overlay && !job.picture.isNull() ? views::HeatmapMode::Over : views::HeatmapMode::Only;
     figure.hasBar = !job.isPlain;

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace retro::app
 {
@@ -18,7 +19,9 @@ struct HeatmapJob
     QImage picture;           ///< what the model saw; null when the input is no picture
     std::string colormap = "relevance";
     bool overlay = false;
-    bool isPlain = false; ///< without colour bar and caption
+    bool isSeries = false;          ///< steps, drawn as a strip
+    std::vector<std::string> words; ///< of the steps; empty = numbers
+    bool isPlain = false;           ///< without colour bar and caption
     std::string modelName;
     std::string modelHash; ///< views::modelHashText
     std::string composite;

@@ -272,6 +272,9 @@ private:
                          {"seconds_forward", m_result.secondsForward},
                          {"seconds_relevance", m_result.secondsRelevance},
                          {"peak_bytes", static_cast<double>(m_result.peakBytes)}};
+        if (m_result.composite.timesInput) {
+            facts.numbers["times_input"] = 1; // relevance of an input is to be read as gradient × input
+        }
         if (m_model.card) {
             facts.labels = m_model.card->labels;
         }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -180,10 +181,15 @@ Result<void> checkTarget(const TargetRequest& request, const Samples& samples, c
 
 } // namespace
 
-Result<TargetRequest> parseTarget(const std::string& text)
+Result<TargetRequest> parseTarget(const std::string& text, std::span<const std::string> labels)
 {
     TargetRequest request;
     if (text.empty() || text == "argmax") {
+        return request;
+    }
+    if (const auto label = std::find(labels.begin(), labels.end(), text); label != labels.end()) {
+        request.kind = TargetRequest::Kind::Class;
+        request.classIndex = label - labels.begin();
         return request;
     }
     if (const auto number = wholeNumber(text)) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,9 @@ struct TargetRequest
     std::vector<std::int64_t> index; ///< indices after the name; empty = the whole value
 };
 
-/// Parses --target. Errors: Usage.
-[[nodiscard]] base::Result<TargetRequest> parseTarget(const std::string& text);
+/// Parses --target; a word among `labels` (of the model's card) is the class of that name. Errors: Usage.
+[[nodiscard]] base::Result<TargetRequest> parseTarget(const std::string& text,
+                                                      std::span<const std::string> labels = {});
 
 /// The value whose relevance starts: the first output for Argmax and Class. Errors (Usage): no value of that name.
 [[nodiscard]] base::Result<base::ValueId> targetValue(const TargetRequest& request, const graph::Graph& graph);

@@ -23,7 +23,7 @@ namespace
 constexpr std::string_view kFormatName = "retrograde-card/";
 constexpr std::string_view kFormat = "retrograde-card/1";
 constexpr std::array<std::string_view, 2> kKinds{"image", "array"};
-constexpr std::array<std::string_view, 2> kLayouts{"NCHW", "NHWC"};
+constexpr std::array<std::string_view, 4> kLayouts{"NCHW", "NHWC", "NTC", "NT"};
 constexpr std::array<std::string_view, 3> kChannels{"RGB", "BGR", "GRAY"};
 
 Result<void> checkFormat(const CardFields& card)
@@ -69,6 +69,7 @@ Result<void> readInput(const json& object, ModelCard& card)
     RETRO_CHECK(input.numbers("mean", card.mean));
     RETRO_CHECK(input.numbers("std", card.deviation));
     RETRO_CHECK(input.pixels("size", card.size));
+    RETRO_CHECK(input.texts("vocabulary", card.vocabulary));
     return checkNormalisation(input, card);
 }
 

@@ -29,12 +29,13 @@ struct ModelCard
     std::string title;
     std::string inputName;
     std::string inputKind = "image"; ///< "image" or "array"
-    std::string layout = "NCHW";     ///< NCHW or NHWC
+    std::string layout = "NCHW";     ///< NCHW, NHWC, NTC or NT
     std::string channels = "RGB";    ///< RGB, BGR or GRAY
     std::array<double, 2> scale{0, 1};
     std::vector<double> mean;
-    std::vector<double> deviation; ///< "std"
-    std::array<int, 2> size{0, 0}; ///< width, height; 0 = as the model's input says
+    std::vector<double> deviation;       ///< "std"
+    std::array<int, 2> size{0, 0};       ///< width, height; 0 = as the model's input says
+    std::vector<std::string> vocabulary; ///< of tokens: the word of every number from 0
     std::vector<std::string> labels;
     std::string composite; ///< empty = auto
     std::string target;    ///< empty = argmax

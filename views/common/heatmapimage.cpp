@@ -19,6 +19,7 @@ namespace
 constexpr double kLift = 0.59; // the darkest grey under a heatmap
 constexpr double kGap = 12;
 constexpr double kShortestSide = 480;
+constexpr double kLowestBar = 180; // beside a strip of few lines
 
 QImage imageOf(const HeatmapFigure& figure)
 {
@@ -67,6 +68,20 @@ int wantedPixel(const HeatmapFigure& figure, int pixel)
     }
     const int longer = std::max({figure.plane.width, figure.plane.height, 1});
     return std::max(1, static_cast<int>(std::ceil(kShortestSide / longer)));
+}
+
+// The colours of the values: the image, or the cells of a strip.
+void paintValues(QPainter& painter, const HeatmapFigure& figure, const HeatmapLayout& layout, const Theme& theme,
+                 const QImage& image)
+{
+    if (figure.strip.isEmpty()) {
+        painter.drawImage(layout.picture, image);
+        return;
+    }
+    painter.save();
+    painter.translate(layout.picture.topLeft());
+    paintSteps(painter, figure.strip, layout.steps, theme);
+    painter.restore();
 }
 
 void paintWords(QPainter& painter, const HeatmapFigure& figure, const HeatmapLayout& layout, const Theme& theme)
@@ -158,7 +173,11 @@ HeatmapLayout layoutFigure(const HeatmapFigure& figure, double pixel)
 {
     HeatmapLayout layout;
     layout.pixel = pixel;
-    const QSizeF image(figure.plane.width * pixel, figure.plane.height * pixel);
+    QSizeF image(figure.plane.width * pixel, figure.plane.height * pixel);
+    if (!figure.strip.isEmpty()) {
+        layout.steps = layoutSteps(figure.strip, kShortestSide);
+        image = sizeOfSteps(layout.steps).expandedTo(QSizeF(0, figure.hasBar ? kLowestBar : 0));
+    }
     double x = 0;
     if (hasTwoPictures(figure)) {
         layout.beside = QRectF(QPointF(), image);
@@ -183,7 +202,7 @@ void paintFigure(QPainter& painter, const HeatmapFigure& figure, const HeatmapLa
     painter.save();
     painter.setRenderHint(QPainter::SmoothPixmapTransform, layout.pixel < 1);
     painter.setRenderHint(QPainter::Antialiasing, false);
-    painter.drawImage(layout.picture, imageOf(figure));
+    paintValues(painter, figure, layout, theme, imageOf(figure));
     if (!layout.beside.isEmpty()) {
         painter.drawImage(layout.beside, figure.picture);
     }
@@ -195,7 +214,7 @@ QImage renderFigure(const HeatmapFigure& figure, int pixel)
 {
     const int length = wantedPixel(figure, pixel);
     const Theme& light = Theme::of(ThemeKind::Light);
-    if (!needsText(figure) && !hasTwoPictures(figure) && !figure.box) {
+    if (!needsText(figure) && !hasTwoPictures(figure) && !figure.box && figure.strip.isEmpty()) {
         return enlarged(imageOf(figure), length).convertToFormat(QImage::Format_RGB32);
     }
     const HeatmapLayout layout = layoutFigure(figure, length);
@@ -223,7 +242,7 @@ base::Result<void> writeFigure(const std::filesystem::path& path, const HeatmapF
         painter.fillRect(QRectF(QPointF(), whole), light[Role::Base]);
         painter.translate(margin, margin);
         // Vector formats leave smoothing to the viewer: hand them pixels that are already large.
-        painter.drawImage(layout.picture, enlarged(imageOf(figure), length));
+        paintValues(painter, figure, layout, light, enlarged(imageOf(figure), length));
         if (!layout.beside.isEmpty()) {
             painter.drawImage(layout.beside, enlarged(figure.picture, length));
         }

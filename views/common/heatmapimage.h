@@ -3,6 +3,7 @@
 
 #include "views/common/colorbar.h"
 #include "views/common/picture.h"
+#include "views/common/stepstrip.h"
 
 #include <QImage>
 #include <QRect>
@@ -28,6 +29,7 @@ enum class HeatmapMode : std::uint8_t { Over, Only, SideBySide };
 struct HeatmapFigure
 {
     Plane plane;
+    StepStrip strip;  ///< not empty: steps, drawn in place of the plane, which is then one row
     ColorBarSpec bar; ///< map and scale too
     QImage picture;   ///< what the model saw; may be null
     HeatmapMode mode = HeatmapMode::Over;
@@ -40,10 +42,11 @@ struct HeatmapFigure
 /// Where the parts of a figure lie.
 struct HeatmapLayout
 {
-    QSizeF size;      ///< of the whole
-    double pixel = 1; ///< length of one value
-    QRectF picture;   ///< of the heatmap, or of the heatmap over the picture
-    QRectF beside;    ///< of the bare picture (SideBySide); else empty
+    QSizeF size;               ///< of the whole
+    double pixel = 1;          ///< length of one value
+    QRectF picture;            ///< of the heatmap, or of the heatmap over the picture
+    QRectF beside;             ///< of the bare picture (SideBySide); else empty
+    std::vector<QRectF> steps; ///< cells of a strip, from the corner of `picture`
     ColorBarLayout bar;
     QRectF caption;
 };

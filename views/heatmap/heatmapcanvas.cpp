@@ -45,6 +45,25 @@ QPoint nextOf(int key)
     }
 }
 
+/// The bar beside what is drawn and as high as it, as long as that leaves room for the figures.
+void placeBar(const HeatmapFigure& figure, const QRectF& area, double width, HeatmapPlacement& placement)
+{
+    const double left = std::min(placement.picture.right(), placement.room.right()) + kGap;
+    const double top = std::max(placement.picture.top(), area.top());
+    const double bottom = std::min(placement.picture.bottom(), area.bottom());
+    const double height = std::clamp(bottom - top, std::min(180.0, area.height()), area.height());
+    const double y = std::clamp((top + bottom - height) / 2, area.top(), area.bottom() - height);
+    placement.bar = layoutColorBar(figure.bar, {left, y, width, height});
+}
+
+/// A strip fills the room's width and can be dragged; its cells have one size.
+void placeSteps(const HeatmapFigure& figure, const HeatmapCamera& camera, HeatmapPlacement& placement)
+{
+    placement.steps = layoutSteps(figure.strip, placement.room.width());
+    const QPointF corner = placement.room.topLeft() + QPointF(0, std::min(0.0, camera.pan.y()));
+    placement.picture = QRectF(corner, sizeOfSteps(placement.steps));
+}
+
 } // namespace
 
 double HeatmapCamera::larger(double pixel)
@@ -68,6 +87,10 @@ std::optional<QPoint> HeatmapPlacement::valueAt(const QPointF& point) const
     if (!room.contains(point)) {
         return std::nullopt;
     }
+    if (!steps.empty()) {
+        const int step = stepAt(steps, point - picture.topLeft());
+        return step < 0 ? std::nullopt : std::optional(QPoint(step, 0));
+    }
     for (const QRectF& box : {picture, beside}) {
         if (!box.isEmpty() && box.contains(point)) {
             const QPointF inside = (point - box.topLeft()) / pixel;
@@ -85,6 +108,11 @@ HeatmapPlacement placeFigure(const HeatmapFigure& figure, const HeatmapCamera& c
     }
     const double barRoom = figure.hasBar ? kGap + colorBarWidth(figure.bar) : 0;
     placement.room = area.adjusted(0, 0, -barRoom, 0);
+    if (!figure.strip.isEmpty()) {
+        placeSteps(figure, camera, placement);
+        placeBar(figure, area, barRoom - kGap, placement);
+        return placement;
+    }
     HeatmapFigure bare; // the same pictures without words, to ask for the fitting size
     bare.plane.width = figure.plane.width;
     bare.plane.height = figure.plane.height;
@@ -104,13 +132,7 @@ HeatmapPlacement placeFigure(const HeatmapFigure& figure, const HeatmapCamera& c
         placement.beside = QRectF(corner, one);
     }
     if (figure.hasBar) {
-        // Beside the picture and as high as it, as long as that leaves room for the figures.
-        const double left = std::min(placement.picture.right(), placement.room.right()) + kGap;
-        const double top = std::max(placement.picture.top(), area.top());
-        const double bottom = std::min(placement.picture.bottom(), area.bottom());
-        const double height = std::clamp(bottom - top, std::min(180.0, area.height()), area.height());
-        const double y = std::clamp((top + bottom - height) / 2, area.top(), area.bottom() - height);
-        placement.bar = layoutColorBar(figure.bar, {left, y, barRoom - kGap, height});
+        placeBar(figure, area, barRoom - kGap, placement);
     }
     return placement;
 }
@@ -173,6 +195,10 @@ void HeatmapCanvas::paintEvent(QPaintEvent* /*event*/)
     if (m_figure.plane.isEmpty()) {
         return;
     }
+    if (!m_figure.strip.isEmpty()) {
+        paintStrip(painter, colors);
+        return;
+    }
     painter.save();
     painter.setClipRect(m_placement.room);
     painter.setRenderHint(QPainter::SmoothPixmapTransform, m_placement.pixel < 1);
@@ -192,6 +218,22 @@ void HeatmapCanvas::paintEvent(QPaintEvent* /*event*/)
     if (m_figure.hasBar) {
         paintColorBar(painter, m_figure.bar, m_placement.bar, colors);
     }
+}
+
+void HeatmapCanvas::paintStrip(QPainter& painter, const Theme& colors) const
+{
+    painter.save();
+    painter.setClipRect(m_placement.room);
+    painter.translate(m_placement.picture.topLeft());
+    paintSteps(painter, m_figure.strip, m_placement.steps, colors);
+    const auto step = static_cast<std::size_t>(std::max(0, m_probed.x()));
+    if (hasFocus() && m_probed.x() >= 0 && step < m_placement.steps.size()) {
+        painter.setBrush(Qt::NoBrush);
+        painter.setPen(QPen(colors[Role::Accent], 2));
+        painter.drawRoundedRect(m_placement.steps[step].adjusted(1, 1, -1, -1), 3, 3);
+    }
+    painter.restore();
+    paintColorBar(painter, m_figure.bar, m_placement.bar, colors);
 }
 
 void HeatmapCanvas::resizeEvent(QResizeEvent* event)

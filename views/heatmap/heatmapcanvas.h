@@ -26,9 +26,10 @@ struct HeatmapCamera
 struct HeatmapPlacement
 {
     double pixel = 1;
-    QRectF room;    ///< for the pictures; what sticks out is clipped
-    QRectF picture; ///< the heatmap
-    QRectF beside;  ///< the bare picture; empty unless side by side
+    QRectF room;               ///< for the pictures; what sticks out is clipped
+    QRectF picture;            ///< the heatmap
+    QRectF beside;             ///< the bare picture; empty unless side by side
+    std::vector<QRectF> steps; ///< cells of a strip, from the corner of `picture`; empty unless there are steps
     ColorBarLayout bar;
 
     /// Value of the plane under a point; none outside. Works on the bare picture too.
@@ -72,6 +73,7 @@ protected:
 
 private:
     void place();
+    void paintStrip(QPainter& painter, const Theme& colors) const;
     void probe(std::optional<QPoint> value);
     void zoomAt(const QPointF& point, double pixel);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/heatmap/heatmapsource.h"
 
+#include "core/ops/algebra.h"
 #include "views/common/numbertext.h"
 #include "views/common/runtexts.h"
 
@@ -27,6 +28,18 @@ bool isPictureShape(const tensor::Shape& shape, bool channelsLast)
     return height > 1 && width > 1;
 }
 
+/// The relevance of a series, or of a value with as many steps as the series has.
+bool isSeries(const RunModel& model, const tensor::Shape& shape)
+{
+    const QString& layout = model.input().layout;
+    const auto inputs = model.graph().inputs();
+    if ((layout != QLatin1String("NTC") && layout != QLatin1String("NT")) || inputs.size() != 1) {
+        return false;
+    }
+    const tensor::Shape& input = model.run().shapes[inputs.front().index()];
+    return shape.size() >= 2 && shape.size() <= 3 && input.size() >= 2 && shape[0] == 1 && shape[1] == input[1];
+}
+
 QString placeOf(const RunModel& model, base::ValueId value)
 {
     const base::NodeId node = model.graph().nodeOf(value);
@@ -48,6 +61,12 @@ void fillPlane(const RunModel& model, HeatmapContent& content)
         }
         content.isPicture = false;
     }
+    content.isSteps = isSeries(model, content.relevance.shape());
+    if (content.isSteps) {
+        std::vector<double> sums = stepSums(content.relevance);
+        content.plane = {static_cast<int>(sums.size()), 1, std::move(sums)};
+        return;
+    }
     content.grid = sliceGrid(content.relevance);
     content.plane = content.grid.plane;
 }
@@ -68,6 +87,15 @@ QString missingReason(const RunModel& model, base::ValueId value)
             .arg(model.label(node), countText(std::int64_t{model.run().visitOf(*step - 1)} + 1));
     }
     return translated("No relevance reaches %1 in this run.").arg(model.label(node));
+}
+
+/// The composite may mean the gradient of an input times the input: the run holds the gradient.
+tensor::Tensor asComposed(const RunModel& model, base::ValueId value, const tensor::Tensor& relevance)
+{
+    const tensor::Tensor* input = model.forwardValue(value);
+    const bool isInput = model.graph().isInput(model.graph().nodeOf(value));
+    const bool isProduct = model.run().facts.numbers.contains("times_input") && isInput && input != nullptr;
+    return isProduct ? ops::algebra::multiply(relevance, input->to(relevance.dtype())) : relevance;
 }
 
 PictureTexts textsOf(const RunModel& model, const HeatmapContent& content, const Scale& scale, const QString& map)
@@ -106,7 +134,7 @@ HeatmapContent heatmapContent(const RunModel& model, const SelectedThing& select
         content.reason = missingReason(model, content.value);
         return content;
     }
-    content.relevance = *relevance;
+    content.relevance = asComposed(model, content.value, *relevance);
     fillPlane(model, content);
     return content;
 }
@@ -149,6 +177,9 @@ HeatmapFigure heatmapFigure(const RunModel& model, const HeatmapContent& content
     }
     if (settings.keptLimit) {
         figure.bar.scale = scaleWithLimit(content.plane.values, *settings.keptLimit);
+    }
+    if (content.isSteps) {
+        figure.strip = {{}, content.plane.values, figure.bar.scale, settings.map};
     }
     const QString target = targetName(model);
     figure.bar.upperWord = translated("for %1").arg(target);

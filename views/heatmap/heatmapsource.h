@@ -25,7 +25,8 @@ struct HeatmapContent
     tensor::Tensor relevance; ///< invalid: see reason
     QString reason;           ///< why there is nothing to draw
     QString place;            ///< "at the input", "at block1/add"
-    bool isPicture = false;   ///< N×C×H×W: summed over channels; else a grid of slices
+    bool isPicture = false;   ///< N×C×H×W: summed over channels; else steps or a grid of slices
+    bool isSteps = false;     ///< 1×T or 1×T×C of a series: one row, summed over channels
     Plane plane;              ///< values as they are, before any enlarging
     SliceGrid grid;           ///< of tensors that are no pictures
 };

@@ -46,6 +46,16 @@ QToolButton* makeZoomButton(const QString& icon, const QString& tip, QWidget* pa
     return button;
 }
 
+/// One line per step, counted from 1 as on screen.
+std::string csvOfSteps(const Plane& plane)
+{
+    CsvText text({"step", "relevance"});
+    for (int step = 0; step < plane.width; ++step) {
+        text.add(std::int64_t{step} + 1).add(plane.at(step, 0)).endRow();
+    }
+    return text.take();
+}
+
 std::string csvOf(const Plane& plane)
 {
     CsvText text({"x", "y", "relevance"});
@@ -182,6 +192,10 @@ QString HeatmapView::hint() const
         return {};
     }
     const QString target = targetName(model());
+    if (m_content.isSteps) {
+        return m_stepWords.isEmpty() ? tr("Red steps speak for %1, blue ones against it.").arg(target)
+                                     : tr("Red words speak for %1, blue ones against it.").arg(target);
+    }
     QString words = m_content.isPicture ? tr("Red pixels speak for %1, blue ones against it.").arg(target)
                                         : tr("Red speaks for %1, blue against it.").arg(target);
     if (model().input().tagBox && m_content.isPicture) {
@@ -211,12 +225,21 @@ void HeatmapView::drawContent()
     if (!m_content.relevance.isValid()) {
         return;
     }
-    HeatmapFigure figure = heatmapFigure(model(), m_content, m_settings);
+    HeatmapFigure figure = figureOf();
     if (m_keep->isChecked() && !m_settings.keptLimit) {
         m_settings.keptLimit = figure.bar.scale.limit;
     }
     m_mode->setEnabled(m_content.isPicture);
     m_canvas->setFigure(std::move(figure));
+}
+
+HeatmapFigure HeatmapView::figureOf() const
+{
+    HeatmapFigure figure = heatmapFigure(model(), m_content, m_settings);
+    if (m_stepWords.size() == figure.plane.width) {
+        figure.strip.words = m_stepWords;
+    }
+    return figure;
 }
 
 void HeatmapView::readControls()
@@ -266,6 +289,13 @@ void HeatmapView::showProbe(QPoint value)
         return;
     }
     const double v = figure.plane.at(value.x(), value.y());
+    if (m_content.isSteps) {
+        const QString number = countText(std::int64_t{value.x()} + 1);
+        m_probe->setText(figure.strip.words.isEmpty()
+                             ? tr("step %1   %2").arg(number, valueText(v))
+                             : tr("word %1  %2   %3").arg(number, figure.strip.words[value.x()], valueText(v)));
+        return;
+    }
     m_probe->setText(std::isnan(v) ? QString()
                                    : tr("x %1  y %2   %3").arg(value.x(), 3).arg(value.y(), 3).arg(valueText(v)));
 }
@@ -285,9 +315,9 @@ base::Result<void> HeatmapView::exportTo(const std::filesystem::path& path)
         return tensor::writeNpy(path, m_content.relevance);
     }
     if (path.extension() == ".csv") {
-        return base::writeFile(path, csvOf(m_content.plane));
+        return base::writeFile(path, m_content.isSteps ? csvOfSteps(m_content.plane) : csvOf(m_content.plane));
     }
-    return writeFigure(path, heatmapFigure(model(), m_content, m_settings));
+    return writeFigure(path, figureOf());
 }
 
 QByteArray HeatmapView::saveState() const

@@ -74,7 +74,8 @@ QPoint InputLayout::pixelAt(const QPointF& point, const QSize& size) const
 InputLayout layoutInput(const QSize& picture, const QRectF& area, double sentenceHeight)
 {
     InputLayout layout;
-    if (picture.isEmpty()) {
+    if (picture.isEmpty()) { // a text: the sentence alone
+        layout.sentence = QRectF(area.left(), area.top(), area.width(), sentenceHeight);
         return layout;
     }
     const double gap = sentenceHeight > 0 ? 6 : 0;

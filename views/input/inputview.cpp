@@ -11,6 +11,28 @@
 namespace retro::views
 {
 
+namespace
+{
+
+/// A series with its steps from left to right, or the slices of any other tensor.
+Plane planeOf(const tensor::Tensor& values, bool isSeries)
+{
+    const tensor::Shape& shape = values.shape();
+    if (!isSeries || shape.size() != 3 || shape[0] != 1) {
+        return sliceGrid(values).plane;
+    }
+    Plane plane{static_cast<int>(shape[1]), static_cast<int>(shape[2]), {}};
+    const tensor::Tensor plain = values.contiguous();
+    for (std::int64_t channel = 0; channel < shape[2]; ++channel) {
+        for (std::int64_t step = 0; step < shape[1]; ++step) {
+            plane.values.push_back(plain.at(step * shape[2] + channel));
+        }
+    }
+    return plane;
+}
+
+} // namespace
+
 InputView::InputView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent)
     : View(model, cursor, selection, parent)
 {
@@ -58,6 +80,9 @@ QString InputView::subject() const
 
 QString InputView::hint() const
 {
+    if (model().hasRun() && !m_words.isEmpty()) {
+        return tr("The text that the model is given.");
+    }
     if (model().hasRun() && !model().input().isPicture) {
         return tr("The numbers that the model is given.");
     }
@@ -77,6 +102,9 @@ QString InputView::sentence() const
 {
     const InputInfo& info = model().input();
     QStringList parts;
+    if (!m_words.isEmpty()) {
+        parts.append(tr("“%1”").arg(m_words.join(QLatin1Char(' '))) + QLatin1Char('\n'));
+    }
     if (!info.trueClass.isEmpty()) {
         parts.append(tr("True class %1.").arg(info.trueClass));
     }
@@ -109,9 +137,9 @@ void InputView::refresh(Changes changes)
         m_picture = pictureOfTensor(*values, info.scaleLow, info.scaleHigh, info.mean, info.deviation,
                                     info.layout == QLatin1String("NHWC"), info.channels == QLatin1String("BGR"));
     }
-    if (m_picture.isNull()) {
-        const SliceGrid grid = sliceGrid(*values);
-        m_picture = heatmapOnly(grid.plane, symmetricScale(grid.plane.values), ColorMap());
+    if (m_picture.isNull() && m_words.isEmpty()) {
+        const Plane plane = planeOf(*values, info.layout == QLatin1String("NTC"));
+        m_picture = heatmapOnly(plane, symmetricScale(plane.values), ColorMap());
     }
     m_pane->setContent(m_picture, sentence());
     showTools();
@@ -190,6 +218,9 @@ base::Result<void> InputView::exportTo(const std::filesystem::path& path)
 {
     if (input() == nullptr) {
         return base::usageError("there is no input to write", path.string());
+    }
+    if (m_picture.isNull() && path.extension() != ".npy") {
+        return base::usageError("a text is no picture; write .npy", path.string());
     }
     return path.extension() == ".npy" ? tensor::writeNpy(path, *input())
                                       : writePicture(path, m_picture, runTexts(model().run(), model().position()));

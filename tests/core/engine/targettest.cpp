@@ -48,6 +48,16 @@ private slots:
         QVERIFY(!engine::parseStart("loud").ok());
     }
 
+    void aLabelIsAClass()
+    {
+        const std::vector<std::string> labels{"ground", "house", "7"};
+        QCOMPARE(engine::parseTarget("house", labels)->classIndex, std::int64_t{1});
+        QCOMPARE(engine::parseTarget("7", labels)->classIndex, std::int64_t{2}); // the label before the number
+        QVERIFY(engine::parseTarget("house", labels)->kind == TargetRequest::Kind::Class);
+        QVERIFY(engine::parseTarget("tree", labels)->kind == TargetRequest::Kind::Value);
+        QVERIFY(engine::parseTarget("argmax", labels)->kind == TargetRequest::Kind::Argmax);
+    }
+
     void argmaxIsPerSample()
     {
         const auto target = resolve("argmax", StartKind::Logit);

@@ -75,6 +75,15 @@ private slots:
         QCOMPARE(card.figures, figures);
     }
 
+    void aTextHasItsVocabulary()
+    {
+        const auto card = read(R"({"format": "retrograde-card/1", "input": {"kind": "array", "layout": "NT",
+                                   "vocabulary": ["a", "word"]}})");
+        QVERIFY2(card.ok(), card.ok() ? "" : card.error().text().c_str());
+        QCOMPARE(card->layout, std::string("NT"));
+        QCOMPARE(card->vocabulary, (std::vector<std::string>{"a", "word"}));
+    }
+
     void missingFieldsHaveDefaults()
     {
         const Result<ModelCard> card = read(R"({"format": "retrograde-card/1", "input": {"name": null}})");
@@ -100,6 +109,7 @@ private slots:
         row(R"("input": {"kind": "sound"})", "field 'input.kind'");
         row(R"("input": {"layout": "CHW"})", "NCHW, NHWC");
         row(R"("input": {"channels": "CMYK"})", "field 'input.channels'");
+        row(R"("input": {"vocabulary": [1]})", "field 'input.vocabulary'");
         row(R"("input": {"scale": [1]})", "field 'input.scale'");
         row(R"("input": {"mean": [1, 2]})", "2 numbers for 3 channels");
         row(R"("input": {"channels": "GRAY", "std": [1, 2, 3]})", "field 'input.std'");

@@ -265,6 +265,60 @@ private slots:
         QCOMPARE(sliceGrid(Tensor::of<float>({24}, values), 256, 8).plane.height, 5);
         QCOMPARE(sliceGrid(Tensor::of<float>({4, 2, 3}, values), 3).slices, 3);
     }
+
+    void stepsAreCellsInReadingOrder()
+    {
+        StepStrip strip;
+        strip.values = {1, -0.5, 0, 0.25, -1, 0.125};
+        strip.scale = symmetricScale(strip.values);
+        const std::vector<QRectF> cells = layoutSteps(strip, 130);
+        QCOMPARE(cells.size(), strip.values.size());
+        for (std::size_t i = 0; i < cells.size(); ++i) {
+            QVERIFY(cells[i].left() >= 0 && cells[i].right() <= 130);
+            QCOMPARE(stepAt(cells, cells[i].center()), static_cast<int>(i));
+            QVERIFY(i == 0 || cells[i].top() > cells[i - 1].top() || cells[i].left() > cells[i - 1].right());
+        }
+        QVERIFY(cells.back().top() > cells.front().top()); // more than one line
+        QCOMPARE(stepAt(cells, QPointF(-1, -1)), -1);
+        QCOMPARE(strip.word(2), QStringLiteral("3"));
+        strip.words = QStringList{"a", "b", "a much longer word", "d", "e", "f"};
+        QVERIFY(layoutSteps(strip, 400)[2].width() > layoutSteps(strip, 400)[0].width());
+        QCOMPARE(strip.word(1), QStringLiteral("b"));
+    }
+
+    void aStripIsPaintedInTheColoursOfTheMap()
+    {
+        HeatmapFigure figure;
+        figure.plane = {3, 1, {2, -2, 0}};
+        figure.bar.scale = symmetricScale(figure.plane.values);
+        figure.strip = {{}, figure.plane.values, figure.bar.scale, figure.bar.map};
+        figure.caption = QStringLiteral("three steps");
+        const HeatmapLayout layout = layoutFigure(figure, 1);
+        QCOMPARE(layout.steps.size(), std::size_t{3});
+        const QImage image = renderFigure(figure);
+        constexpr int kMargin = 12;
+        for (std::size_t i = 0; i < 3; ++i) {
+            const QPointF nearCorner = layout.steps[i].topLeft() + QPointF(kMargin + 5, kMargin + 2);
+            QCOMPARE(image.pixelColor(nearCorner.toPoint()).rgb(),
+                     figure.bar.map.at(figure.bar.scale.toUnit(figure.plane.values[i])));
+        }
+        QTemporaryDir folder;
+        for (const char* name : {"steps.png", "steps.svg", "steps.pdf"}) {
+            QVERIFY(writeFigure(pathIn(folder, name), figure).ok());
+        }
+    }
+
+    void stepSumsNeedOneSample()
+    {
+        const std::vector<double> values{1, 2, 3, 4, 5, 6};
+        const auto tensor = [&](const retro::tensor::Shape& shape) {
+            return Tensor::of<double>(shape, std::span<const double>(values));
+        };
+        QCOMPARE(stepSums(tensor({1, 3, 2})), (std::vector<double>{3, 7, 11}));
+        QCOMPARE(stepSums(tensor({1, 6})), values);
+        QVERIFY(stepSums(tensor({2, 3})).empty());
+        QVERIFY(stepSums(tensor({6})).empty());
+    }
 };
 
 QTEST_MAIN(HeatmapImageTest)
