@@ -63,16 +63,33 @@ def figures_table(figures):
     return "\n".join(["| figure | limit | measured |", "|---|---|---|"] + rows)
 
 
-def export(net, example, path, inputs, outputs):
-    """Writes a trained network with a free batch axis as torch's exporter writes it, without the trainer's traces."""
+def name_weights(graph, weights):
+    """Gives initializers without a name of their own that hold a transposed parameter the name "<parameter>.transposed"."""
+    for initializer in [w for w in graph.initializer if w.name not in weights]:
+        array = numpy_helper.to_array(initializer)
+        for name, weight in weights.items():
+            found = weight.detach().numpy().T
+            if array.shape == found.shape and np.array_equal(array, found):
+                old, initializer.name = initializer.name, f"{name}.transposed"
+                for node in graph.node:
+                    node.input[:] = [initializer.name if value == old else value for value in node.input]
+
+
+def export(net, example, path, inputs, outputs, axes=None, keep_weights=None):
+    """Writes a trained network with a free batch axis as torch's exporter writes it, without the trainer's traces.
+
+    axes: other free axes, {value: {axis: name}}. keep_weights: parameters whose names the file is to keep.
+    """
     net.eval()
-    axes = {name: {0: "N"} for name in inputs + outputs}
+    axes = {**{name: {0: "N"} for name in inputs + outputs}, **(axes or {})}
     torch.onnx.export(net, example, str(path), opset_version=OPSET, input_names=inputs, output_names=outputs,
                       dynamic_axes=axes, do_constant_folding=True)
     proto = onnx.load(str(path))
     proto.producer_name, proto.producer_version = "retrograde-samples", ""
     for node in proto.graph.node:
         node.doc_string = ""
+    if keep_weights:
+        name_weights(proto.graph, keep_weights)
     onnx.checker.check_model(proto)
     onnx.save(proto, str(path))
     if path.stat().st_size >= MOST_BYTES_PER_MODEL:

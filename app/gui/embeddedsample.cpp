@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/embeddedsample.h"
 
+#include <QCoreApplication>
 #include <QFile>
 
-/// The resource is in a static library, where nothing registers it by itself. The macro needs the global namespace.
-static void registerSample() { Q_INIT_RESOURCE(sample); }
+#include <array>
+
+/// The resources are in a static library, where nothing registers them by itself. The macro needs the global namespace.
+static void registerSamples() { Q_INIT_RESOURCE(samples); }
 
 namespace retro::app
 {
@@ -12,34 +15,65 @@ namespace retro::app
 namespace
 {
 
-constexpr const char* kFolder = ":/samples/clever-hans";
+constexpr const char* kFolder = ":/samples/";
 
-base::Result<QByteArray> resource(const std::string& name)
+constexpr std::array kSamples{
+    EmbeddedSample{"file.sample", ":/samples/clever-hans/clever-hans.onnx",
+                   QT_TRANSLATE_NOOP("retro::app::samples", "Clever Hans"),
+                   QT_TRANSLATE_NOOP("retro::app::samples",
+                                     "A small network that tells mugs from jugs, it seems. In truth it reads the tag: "
+                                     "cover the tag and watch its answer change.")},
+    EmbeddedSample{"file.sample.groups", ":/samples/silent-groups/silent-groups.onnx",
+                   QT_TRANSLATE_NOOP("retro::app::samples", "Silent groups"),
+                   QT_TRANSLATE_NOOP("retro::app::samples", "Evidence vanishes at one grouped convolution")},
+    EmbeddedSample{"file.sample.step", ":/samples/marked-step/marked-step.onnx",
+                   QT_TRANSLATE_NOOP("retro::app::samples", "Marked step"),
+                   QT_TRANSLATE_NOOP("retro::app::samples", "An LSTM that listens to one step of a series")},
+    EmbeddedSample{"file.sample.word", ":/samples/planted-word/planted-word.onnx",
+                   QT_TRANSLATE_NOOP("retro::app::samples", "Planted word"),
+                   QT_TRANSLATE_NOOP("retro::app::samples", "A transformer that judges reviews by one word")},
+    EmbeddedSample{"file.sample.segment", ":/samples/one-segment/one-segment.onnx",
+                   QT_TRANSLATE_NOOP("retro::app::samples", "One segment"),
+                   QT_TRANSLATE_NOOP("retro::app::samples", "Why these pixels are a house, in a drawn scene")},
+};
+
+QString translated(const char* text) { return QCoreApplication::translate("retro::app::samples", text); }
+
+base::Result<QByteArray> resource(const QString& path)
 {
-    registerSample();
-    QFile file(QString::fromStdString(std::string(kFolder) + "/" + name));
+    registerSamples();
+    QFile file(path);
     if (!file.open(QIODevice::ReadOnly)) {
-        return base::Error{base::ErrorCode::Bug, "the built-in sample has no file '" + name + "'", kFolder};
+        return base::inputError("the program has no such file built in", path.toStdString());
     }
     return file.readAll();
 }
 
-base::Result<engine::LoadedModelPointer> loadResource(const std::string& name)
-{
-    RETRO_TRY(const QByteArray model, resource(name));
-    RETRO_TRY(const QByteArray card, resource(std::filesystem::path(name).stem().string() + ".card.json"));
-    const auto bytes = std::as_bytes(std::span(model.constData(), static_cast<std::size_t>(model.size())));
-    return engine::parseModel(bytes, std::filesystem::path(kFolder) / name, card.toStdString());
-}
+QString cardPath(const QString& model) { return model.chopped(static_cast<int>(sizeof(".onnx") - 1)) + ".card.json"; }
 
 } // namespace
 
-base::Result<engine::LoadedModelPointer> loadEmbeddedSample() { return loadResource("clever-hans.onnx"); }
+std::span<const EmbeddedSample> embeddedSamples() { return kSamples; }
+
+QString titleOf(const EmbeddedSample& sample) { return translated(sample.title); }
+
+QString wordsOf(const EmbeddedSample& sample) { return translated(sample.words); }
+
+bool isEmbeddedPath(const QString& path) { return path.isEmpty() || path.startsWith(QLatin1String(kFolder)); }
+
+base::Result<engine::LoadedModelPointer> loadEmbedded(const QString& path)
+{
+    const QString wanted = path.isEmpty() ? QString::fromLatin1(kSamples.front().model) : path;
+    RETRO_TRY(const QByteArray model, resource(wanted));
+    RETRO_TRY(const QByteArray card, resource(cardPath(wanted)));
+    const auto bytes = std::as_bytes(std::span(model.constData(), static_cast<std::size_t>(model.size())));
+    return engine::parseModel(bytes, wanted.toStdString(), card.toStdString());
+}
 
 base::Result<engine::LoadedModelPointer> loadControl(const engine::LoadedModel& model)
 {
-    return isEmbedded(model) ? loadResource(model.card->control)
-                             : engine::loadModel(model.path.parent_path() / model.card->control);
+    const std::filesystem::path path = model.path.parent_path() / model.card->control;
+    return isEmbedded(model) ? loadEmbedded(QString::fromStdString(path.string())) : engine::loadModel(path);
 }
 
 std::vector<std::string> defaultInputs(const engine::LoadedModel& model)
@@ -57,8 +91,8 @@ std::string picturePath(const engine::LoadedModel& model, const std::string& fil
 
 QString samplePicture()
 {
-    registerSample();
-    return QString::fromLatin1(kFolder) + QStringLiteral("/jug-tagged.png");
+    registerSamples();
+    return QLatin1String(kFolder) + QStringLiteral("clever-hans/jug-tagged.png");
 }
 
 bool isEmbedded(const engine::LoadedModel& model) { return model.path.string().starts_with(kFolder); }

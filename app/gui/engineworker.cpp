@@ -257,8 +257,9 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
 {
     if (!job.model) {
         emit progress(job.generation, tr("Reading the model"), -1);
-        RETRO_TRY(job.model,
-                  job.path.isEmpty() ? loadEmbeddedSample() : engine::loadModel(job.path.toStdString(), {}, token));
+        RETRO_TRY(job.model, isEmbeddedPath(job.path) ? loadEmbedded(job.path)
+                                                      : engine::loadModel(job.path.toStdString(), {}, token));
+        job.target = job.targetOrUsual();
         RETRO_CHECK(base::checkStop(token));
         auto graph = std::make_shared<ExplainDone>();
         graph->generation = job.generation;
@@ -292,6 +293,7 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
     done->job = job;
     done->hasRelevance = true;
     done->input = inputInfo(job);
+    done->words = wordsOf(job);
     RETRO_TRY(done->run, makeHandle(result.run));
     emit explained(done);
     if (job.isChoice && !isEmbedded(*job.model)) {

@@ -3,11 +3,43 @@
 
 #include "app/common/decodepicture.h"
 #include "core/engine/inputs.h"
+#include "core/engine/tokenwords.h"
+#include "core/tensor/npy.h"
+
+#include <QFile>
+
+#include <span>
 
 namespace retro::app
 {
 
 using base::Result;
+
+namespace
+{
+
+/// An array that is built into the program; the file system does not know it.
+Result<tensor::Tensor> builtInArray(const std::string& path)
+{
+    QFile file(QString::fromStdString(path));
+    if (!file.open(QIODevice::ReadOnly)) {
+        return base::inputError("the program has no such array built in", path);
+    }
+    const QByteArray bytes = file.readAll();
+    return tensor::parseNpy(std::as_bytes(std::span(bytes.constData(), static_cast<std::size_t>(bytes.size()))), path);
+}
+
+Result<std::vector<tensor::Tensor>> inputsOf(const ExplainJob& job, const engine::PictureOptions& options)
+{
+    const auto isBuiltInArray = [](const std::string& s) { return s.starts_with(":/") && s.ends_with(".npy"); };
+    if (job.inputs.size() == 1 && isBuiltInArray(job.inputs.front())) {
+        RETRO_TRY(tensor::Tensor array, builtInArray(job.inputs.front()));
+        return std::vector{std::move(array)};
+    }
+    return engine::resolveInputs(job.inputs, *job.model->graph(), options, decodePicture);
+}
+
+} // namespace
 
 engine::PictureOptions ExplainJob::options() const
 {
@@ -22,17 +54,38 @@ std::string ExplainJob::compositeOrUsual() const
     return model && model->card && !model->card->composite.empty() ? model->card->composite : "auto";
 }
 
+std::string ExplainJob::targetOrUsual() const
+{
+    if (target != "argmax" || !model || !model->card || model->card->target.empty()) {
+        return target;
+    }
+    const auto asked = engine::parseTarget(model->card->target, model->card->labels);
+    return asked && asked->kind == engine::TargetRequest::Kind::Class ? std::to_string(asked->classIndex)
+                                                                      : model->card->target;
+}
+
 Result<std::vector<tensor::Tensor>> readInputs(ExplainJob& job)
 {
     const engine::PictureOptions options = job.options();
     if (job.tensors.empty()) {
-        RETRO_TRY(job.tensors, engine::resolveInputs(job.inputs, *job.model->graph(), options, decodePicture));
+        RETRO_TRY(job.tensors, inputsOf(job, options));
     }
     std::vector<tensor::Tensor> inputs = job.tensors;
     if (job.cover && inputs.size() == 1) {
         RETRO_TRY(inputs.front(), engine::coverInput(inputs.front(), *job.cover, options));
     }
     return inputs;
+}
+
+QStringList wordsOf(const ExplainJob& job)
+{
+    QStringList words;
+    if (job.model->card && job.tensors.size() == 1) {
+        for (const std::string& word : engine::tokenWords(*job.model->card, job.tensors.front())) {
+            words.append(QString::fromStdString(word));
+        }
+    }
+    return words;
 }
 
 bool isPictureFile(const std::string& source)

@@ -11,6 +11,7 @@
 #include <QMetaType>
 #include <QRect>
 #include <QString>
+#include <QStringList>
 
 #include <memory>
 #include <optional>
@@ -24,7 +25,7 @@ namespace retro::app
 struct ExplainJob
 {
     std::uint64_t generation = 0;
-    /// A model file, a `.retro` file, or empty for the embedded sample.
+    /// A model file, a `.retro` file, the path of a built-in sample, or empty for the first of those.
     QString path;
     /// Already loaded model (then `path` is not read again).
     engine::LoadedModelPointer model;
@@ -47,10 +48,14 @@ struct ExplainJob
     [[nodiscard]] engine::PictureOptions options() const;
     /// The composite; without one the card's, else "auto".
     [[nodiscard]] std::string compositeOrUsual() const;
+    /// The target of a model that was just opened: what was asked, else the card's, a label as its number.
+    [[nodiscard]] std::string targetOrUsual() const;
 };
 
 /// The inputs of a job with what is covered; reads files only once, into job.tensors. Errors: Usage, Input.
 [[nodiscard]] base::Result<std::vector<tensor::Tensor>> readInputs(ExplainJob& job);
+/// The words of the job's one input when it is a text and the card has a vocabulary; needs job.tensors.
+[[nodiscard]] QStringList wordsOf(const ExplainJob& job);
 /// Whether a source names a picture.
 [[nodiscard]] bool isPictureFile(const std::string& source);
 
@@ -80,6 +85,7 @@ struct ExplainDone
     views::InputInfo input;
     std::string composite;
     std::vector<std::string> inputs;
+    QStringList words;                    ///< of an input that is a text; else empty
     bool hasRelevance = false;            ///< false: only the graph (no input was given)
     ExplainJob job;                       ///< what was asked, with model, inputs and rules filled in
     views::ModelFacts facts;              ///< of graphReady(): the model for the run panel

@@ -25,6 +25,7 @@
 #include "views/compare/compareview.h"
 #include "views/graph/graphview.h"
 #include "views/heatmap/heatmapview.h"
+#include "views/input/inputview.h"
 #include "views/run/runpanel.h"
 
 #include <QActionGroup>
@@ -280,6 +281,8 @@ void MainWindow::takeGraph(const ExplainDone& graph)
     m_explain->runPanel().setModel(graph.facts);
     m_explain->runPanel().setThumbnails({}, {});
     m_run->setModel(graph.model);
+    m_explain->heatmap().setStepWords({});
+    m_explain->input().setWords({});
     m_model.setRun(graph.run, {}, false);
     m_shell->problems().takeModel(graph.problems);
     m_shell->recent().add(m_job.path);
@@ -307,7 +310,7 @@ void MainWindow::takeResult(const ExplainDone& result)
             tr("A recorded run holds no answer of a control model. Open its model to compare."));
     } else if (!result.job.isLive) { // what the person is turning at this moment stays
         const QString input = result.inputs.empty() ? QString() : QString::fromStdString(result.inputs.front());
-        panel.setQuestion({input, QString::fromStdString(m_job.target), QString::fromStdString(m_job.start),
+        panel.setQuestion({input, QString::fromStdString(result.job.target), QString::fromStdString(m_job.start),
                            QString::fromStdString(result.composite), preparationOf(result.job.options())});
         m_run->setModel(result.model);
         if (!m_job.model) {
@@ -327,6 +330,8 @@ void MainWindow::showRun(const ExplainDone& result)
     if (m_model.hasRun() && m_model.run().graph != result.run.run->graph) {
         m_selection.clear(); // its nodes are those of another graph
     }
+    m_explain->heatmap().setStepWords(result.words);
+    m_explain->input().setWords(result.words);
     m_model.setRun(result.run, result.input, true);
     if (isSameCourse) {
         m_cursor.moveTo(before); // the layer that is looked at stays while the picture changes under it

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Workspace switch and status bar of the main window.
+#include "app/gui/embeddedsample.h"
 #include "app/gui/exportcontroller.h"
 #include "app/gui/mainwindow.h"
 #include "app/gui/shell/bookmarks.h"
@@ -33,7 +34,10 @@ void MainWindow::makeShell(const WorkspaceContext& context)
     connect(&m_shell->bookmarks(), &Bookmarks::changed, m_engineSpace,
             [this] { m_engineSpace->showBookmarks(m_shell->bookmarks().all()); });
     connect(&m_shell->recent(), &RecentFiles::openRequested, this, [this](const QString& path) { open(path); });
-    connect(&m_actions.at(QStringLiteral("file.sample")), &QAction::triggered, this, [this] { open({}); });
+    for (const EmbeddedSample& sample : embeddedSamples()) {
+        connect(&m_actions.at(QString::fromLatin1(sample.action)), &QAction::triggered, this,
+                [this, path = QString::fromLatin1(sample.model)] { open(path); });
+    }
     connect(&m_actions.at(QStringLiteral("file.close")), &QAction::triggered, this, &MainWindow::closeModel);
 }
 

@@ -118,7 +118,7 @@ class MarkedStep(Sample):
             entries.append({"file": name, "true_class": answer, "answer": answer, "deciding_step": step})
         return {
             "format": "retrograde-card/1", "model": MODEL, "title": "Marked step: an LSTM that listens to one step",
-            "input": {"name": "series", "kind": "array"}, "labels": LABELS, "composite": "gradient_x_input",
+            "input": {"name": "series", "kind": "array", "layout": "NTC"}, "labels": LABELS, "composite": "gradient_x_input",
             "target": "argmax", "pictures": entries}
 
 

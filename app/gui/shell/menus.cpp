@@ -27,7 +27,7 @@ struct MenuPlan
 
 constexpr std::array kPlan{
     MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&File"), "file.",
-             "file.open >file.recent. file.openrecent file.sample file.save - * - file.close file.quit"},
+             "file.open >file.recent. file.openrecent file.sample >file.sample. file.save - * - file.close file.quit"},
     MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&Edit"), "edit. cover.",
              "cover.undo cover.redo - cover.brush cover.tag cover.reset * - edit.preferences"},
     MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&View"), "view.",
@@ -55,6 +55,7 @@ struct Submenu
 };
 constexpr std::array kSubmenus{
     Submenu{"file.recent.", QT_TRANSLATE_NOOP("retro::app::menus", "Open &recent")},
+    Submenu{"file.sample.", QT_TRANSLATE_NOOP("retro::app::menus", "Mor&e samples")},
     Submenu{"view.theme.", QT_TRANSLATE_NOOP("retro::app::menus", "&Theme")},
     Submenu{"go.bookmark.", QT_TRANSLATE_NOOP("retro::app::menus", "&Bookmarks")},
 };

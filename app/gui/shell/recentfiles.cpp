@@ -38,7 +38,8 @@ void RecentFiles::setFiles(const QStringList& files)
 
 void RecentFiles::add(const QString& path)
 {
-    if (!path.isEmpty()) {
+    const bool isBuiltIn = path.startsWith(QLatin1String(":/"));
+    if (!path.isEmpty() && !isBuiltIn) {
         QStringList files = m_files;
         files.prepend(QFileInfo(path).absoluteFilePath());
         setFiles(files); // a second mention of the same file goes

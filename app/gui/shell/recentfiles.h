@@ -27,7 +27,7 @@ public:
     [[nodiscard]] const QStringList& files() const { return m_files; }
     /// All of them at once, as they were remembered.
     void setFiles(const QStringList& files);
-    /// A file was opened: it comes first. An empty path is the built-in sample and is not kept.
+    /// A file was opened: it comes first. A built-in sample is not kept.
     void add(const QString& path);
     /// It cannot be opened any more.
     void remove(const QString& path);

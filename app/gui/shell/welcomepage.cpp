@@ -55,20 +55,20 @@ QPushButton* makeButton(QAction& action, QWidget* parent)
 
 } // namespace
 
-RecentRow::RecentRow(const QString& path, QWidget* parent)
-    : QAbstractButton(parent), m_folder(RecentFiles::folderText(path))
+WelcomeRow::WelcomeRow(const QString& what, const QString& more, const QString& icon, QWidget* parent)
+    : QAbstractButton(parent), m_more(more), m_icon(icon)
 {
-    setText(QFileInfo(path).fileName());
-    setToolTip(path);
-    setAccessibleName(tr("Open %1 in %2").arg(text(), m_folder));
+    setText(what);
+    setToolTip(more);
+    setAccessibleName(tr("Open %1: %2").arg(what, more));
     setFocusPolicy(Qt::StrongFocus);
     setCursor(Qt::PointingHandCursor);
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
 }
 
-QSize RecentRow::sizeHint() const { return {px(240), px(42)}; }
+QSize WelcomeRow::sizeHint() const { return {px(240), px(42)}; }
 
-void RecentRow::paintEvent(QPaintEvent* /*event*/)
+void WelcomeRow::paintEvent(QPaintEvent* /*event*/)
 {
     const views::Theme& colors = views::theme(this);
     QPainter painter(this);
@@ -81,7 +81,7 @@ void RecentRow::paintEvent(QPaintEvent* /*event*/)
     const int side = px(16);
     const QRectF box = QRectF(rect()).adjusted(px(8), px(3), -px(8), -px(3));
     painter.drawPixmap(QPointF(box.left(), box.center().y() - side / 2.0),
-                       views::icons::pixmap(QStringLiteral("recent"), side, colors[Role::Text3], devicePixelRatioF()));
+                       views::icons::pixmap(m_icon, side, colors[Role::Text3], devicePixelRatioF()));
     const QRectF words = box.adjusted(side + px(10), 0, 0, 0);
     const auto line = [&](const QRectF& place, const QString& shown, const QFont& font, Role role) {
         painter.setFont(font);
@@ -92,7 +92,7 @@ void RecentRow::paintEvent(QPaintEvent* /*event*/)
     };
     const double half = words.height() / 2;
     line({words.left(), words.top(), words.width(), half}, text(), views::fonts::content(), Role::Text);
-    line({words.left(), words.top() + half, words.width(), half}, m_folder, views::fonts::small(), Role::Text3);
+    line({words.left(), words.top() + half, words.width(), half}, m_more, views::fonts::small(), Role::Text3);
 }
 
 WelcomePage::WelcomePage(const views::ActionRegistry& actions, RecentFiles& recent, QWidget* parent)
@@ -186,10 +186,8 @@ QWidget* WelcomePage::makeSample(QWidget* parent)
     row->addWidget(picture, 0, Qt::AlignTop);
     auto* words = new QVBoxLayout;
     words->setSpacing(px(8));
-    words->addWidget(makeHeading(tr("Clever Hans"), sample));
-    words->addWidget(makeText(tr("A small network that tells mugs from jugs, it seems. In truth it reads the tag: "
-                                 "cover the tag and watch its answer change."),
-                              sample));
+    words->addWidget(makeHeading(titleOf(embeddedSamples().front()), sample));
+    words->addWidget(makeText(wordsOf(embeddedSamples().front()), sample));
     QPushButton* open = makeButton(m_actions.at(QStringLiteral("file.sample")), sample);
     open->setText(tr("Open and run"));
     views::setFilled(*open, true);
@@ -204,7 +202,21 @@ QWidget* WelcomePage::makeSample(QWidget* parent)
     words->addStretch(1);
     row->addLayout(words, 1);
     column->addLayout(row);
+    addMoreSamples(*column, sample);
     return sample;
+}
+
+void WelcomePage::addMoreSamples(QVBoxLayout& column, QWidget* parent)
+{
+    auto* rows = new QVBoxLayout;
+    rows->setSpacing(px(2));
+    for (const EmbeddedSample& sample : embeddedSamples().subspan(1)) {
+        auto* row = new WelcomeRow(titleOf(sample), wordsOf(sample), QStringLiteral("play"), parent);
+        QAction& action = m_actions.at(QString::fromLatin1(sample.action));
+        connect(row, &WelcomeRow::clicked, &action, &QAction::trigger);
+        rows->addWidget(row);
+    }
+    column.addLayout(rows);
 }
 
 void WelcomePage::listRecent()
@@ -217,8 +229,10 @@ void WelcomePage::listRecent()
         delete item;
     }
     for (const QString& path : m_recent.files().mid(0, kRowsShown)) {
-        auto* row = new RecentRow(path, this);
-        connect(row, &RecentRow::clicked, &m_recent, [this, path] { emit m_recent.openRequested(path); });
+        auto* row =
+            new WelcomeRow(QFileInfo(path).fileName(), RecentFiles::folderText(path), QStringLiteral("recent"), this);
+        row->setToolTip(path);
+        connect(row, &WelcomeRow::clicked, &m_recent, [this, path] { emit m_recent.openRequested(path); });
         m_rows->addWidget(row);
     }
     if (m_recent.files().isEmpty()) {

@@ -16,13 +16,13 @@ namespace retro::app
 
 class RecentFiles;
 
-/// A file on the welcome page: its name, and its folder below.
-class RecentRow final : public QAbstractButton
+/// Something to open from the welcome page: an icon, what it is, and a line below that says more.
+class WelcomeRow final : public QAbstractButton
 {
     Q_OBJECT
 
 public:
-    explicit RecentRow(const QString& path, QWidget* parent = nullptr);
+    WelcomeRow(const QString& what, const QString& more, const QString& icon, QWidget* parent = nullptr);
 
     [[nodiscard]] QSize sizeHint() const override;
 
@@ -30,10 +30,11 @@ protected:
     void paintEvent(QPaintEvent* event) override;
 
 private:
-    QString m_folder;
+    QString m_more;
+    QString m_icon;
 };
 
-/// What the window shows while nothing is open: open a file, files opened last, the sample, and where to drop a file.
+/// What the window shows while nothing is open: open a file, files opened last, the samples, and where to drop a file.
 /// Its buttons are actions of the registry. GUI thread.
 class WelcomePage final : public QWidget
 {
@@ -49,6 +50,7 @@ private:
     [[nodiscard]] QWidget* makeHead(QWidget* parent);
     [[nodiscard]] QWidget* makeFiles(QWidget* parent);
     [[nodiscard]] QWidget* makeSample(QWidget* parent);
+    void addMoreSamples(QVBoxLayout& column, QWidget* parent);
     void listRecent();
 
     const views::ActionRegistry& m_actions;
