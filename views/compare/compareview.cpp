@@ -150,7 +150,13 @@ void CompareView::setAwaited(bool isAwaited)
 
 QString CompareView::subject() const { return m_control ? tr("with the control") : QString(); }
 
-QString CompareView::hint() const { return m_control ? tr("Same picture, another training.") : QString(); }
+QString CompareView::hint() const
+{
+    if (!m_control) {
+        return {};
+    }
+    return model().input().isPicture ? tr("Same picture, another training.") : tr("Same input, another training.");
+}
 
 bool CompareView::canShow(const SelectedThing& thing) const { return std::holds_alternative<std::monostate>(thing); }
 

@@ -22,7 +22,8 @@ constexpr double kMaxPixel = 64;
 constexpr double kMinPixel = 1.0 / 16;
 constexpr double kMargin = 2; // design pixels at the sides; above and below there are rows of their own
 constexpr double kGap = 6;
-constexpr double kMaxFit = 40; // a row of three numbers does not fill the pane
+constexpr double kStripMargin = 8; // a strip begins where the controls above it do
+constexpr double kMaxFit = 40;     // a row of three numbers does not fill the pane
 
 bool hasTwoPictures(const HeatmapFigure& figure)
 {
@@ -59,8 +60,9 @@ void placeBar(const HeatmapFigure& figure, const QRectF& area, double width, Hea
 /// A strip fills the room's width and can be dragged; its cells have one size.
 void placeSteps(const HeatmapFigure& figure, const HeatmapCamera& camera, HeatmapPlacement& placement)
 {
-    placement.steps = layoutSteps(figure.strip, placement.room.width());
-    const QPointF corner = placement.room.topLeft() + QPointF(0, std::min(0.0, camera.pan.y()));
+    const double margin = fonts::px(kStripMargin);
+    placement.steps = layoutSteps(figure.strip, placement.room.width() - margin);
+    const QPointF corner = placement.room.topLeft() + QPointF(margin, std::min(0.0, camera.pan.y()));
     placement.picture = QRectF(corner, sizeOfSteps(placement.steps));
 }
 

@@ -102,9 +102,6 @@ QString InputView::sentence() const
 {
     const InputInfo& info = model().input();
     QStringList parts;
-    if (!m_words.isEmpty()) {
-        parts.append(tr("“%1”").arg(m_words.join(QLatin1Char(' '))) + QLatin1Char('\n'));
-    }
     if (!info.trueClass.isEmpty()) {
         parts.append(tr("True class %1.").arg(info.trueClass));
     }
@@ -114,7 +111,8 @@ QString InputView::sentence() const
     if (parts.isEmpty() && !info.fileName.isEmpty()) {
         parts.append(info.fileName);
     }
-    return parts.join(QLatin1Char(' '));
+    const QString facts = parts.join(QLatin1Char(' '));
+    return m_words.isEmpty() ? facts : tr("“%1”").arg(m_words.join(QLatin1Char(' '))) + QLatin1Char('\n') + facts;
 }
 
 QString InputView::emptyReason() const

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// The built-in samples, each opened by its action: what the window shows first is what the sample is about.
+#include <QtTest>
+
+#include "app/gui/embeddedsample.h"
+#include "app/gui/mainwindow.h"
+#include "app/gui/shell/recentfiles.h"
+#include "app/gui/shell/shell.h"
+#include "app/gui/workspaces.h"
+#include "views/common/actions.h"
+#include "views/common/style.h"
+#include "views/heatmap/heatmapview.h"
+#include "views/input/inputview.h"
+#include "views/run/runpanel.h"
+
+#include <cmath>
+
+using namespace retro;
+
+namespace
+{
+
+constexpr int kPatience = 60'000;
+
+bool opens(app::MainWindow& window, const char* action)
+{
+    window.resize(1400, 900);
+    window.show();
+    window.actions().at(QString::fromLatin1(action)).trigger();
+    const bool isDone = QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience);
+    window.flush();
+    return isDone && window.lastError().isEmpty() && window.model().hasRun() && window.model().run().eventCount() > 0;
+}
+
+/// The heatmap of the Explain workspace, brought up to date.
+views::HeatmapView& heatmapOf(app::MainWindow& window)
+{
+    views::HeatmapView& view = window.findChild<app::ExplainWorkspace*>()->heatmap();
+    view.flush();
+    return view;
+}
+
+} // namespace
+
+class SamplesScenarioTest : public QObject
+{
+    Q_OBJECT
+private slots:
+    void initTestCase() { views::Style::install(*qApp); }
+
+    void everySampleHasItsActionAndItsModel()
+    {
+        app::MainWindow window;
+        for (const app::EmbeddedSample& sample : app::embeddedSamples()) {
+            QVERIFY2(window.actions().find(QString::fromLatin1(sample.action)) != nullptr, sample.action);
+            const auto model = app::loadEmbedded(QString::fromLatin1(sample.model));
+            QVERIFY2(model.ok(), model.ok() ? "" : model.error().text().c_str());
+            QVERIFY((*model)->card && !app::defaultInputs(**model).empty());
+            QVERIFY(!app::titleOf(sample).isEmpty() && !app::wordsOf(sample).isEmpty());
+        }
+        QVERIFY(!app::loadEmbedded(QStringLiteral(":/samples/none/none.onnx")).ok());
+    }
+
+    void aSeriesIsShownStepByStep()
+    {
+        app::MainWindow window;
+        QVERIFY(opens(window, "file.sample.step"));
+        const views::HeatmapContent& content = heatmapOf(window).content();
+        QVERIFY(content.isSteps && !content.isPicture);
+        QCOMPARE(content.plane.width, 24);
+        const auto less = [](double a, double b) { return std::abs(a) < std::abs(b); };
+        const auto& values = content.plane.values;
+        QCOMPARE(std::max_element(values.begin(), values.end(), less) - values.begin(), 3); // the marked step
+        const views::HeatmapFigure figure = views::heatmapFigure(window.model(), content, views::HeatmapSettings());
+        QCOMPARE(figure.strip.values.size(), std::size_t{24});
+    }
+
+    void aTextIsShownWordByWord()
+    {
+        app::MainWindow window;
+        QVERIFY(opens(window, "file.sample.word"));
+        const views::HeatmapView& view = heatmapOf(window);
+        const std::vector<double>& values = view.content().plane.values;
+        QVERIFY(view.content().isSteps);
+        const auto most = std::max_element(values.begin(), values.end()) - values.begin();
+        const QStringList words = view.stepWords();
+        QCOMPARE(words.size(), static_cast<int>(values.size()));
+        QCOMPARE(words.at(static_cast<int>(most)), QStringLiteral("sponsored"));
+        QVERIFY(window.findChild<app::ExplainWorkspace*>()->input().sentence().contains(words.join(QLatin1Char(' '))));
+    }
+
+    void theTargetOfTheCardIsExplained()
+    {
+        app::MainWindow window;
+        QVERIFY(opens(window, "file.sample.segment"));
+        QCOMPARE(window.model().run().facts.targetIndex.front(), std::int64_t{2});
+        QCOMPARE(window.model().className(2), QStringLiteral("house"));
+        QCOMPARE(window.findChild<views::RunPanel*>()->question().target, QStringLiteral("2"));
+        QVERIFY(heatmapOf(window).content().isPicture);
+    }
+
+    void aSampleIsNoRecentFile()
+    {
+        app::MainWindow window;
+        QVERIFY(opens(window, "file.sample.groups"));
+        for (const QString& file : window.shell().recent().files()) {
+            QVERIFY2(!file.contains(QLatin1String("silent-groups")), qPrintable(file));
+        }
+    }
+};
+
+QTEST_MAIN(SamplesScenarioTest)
+#include "samplesscenariotest.moc"
