@@ -107,9 +107,10 @@ void PromiseTreeModel::tellSiblings(const std::vector<std::unique_ptr<PromiseRow
     auto first = std::find_if(rows.begin(), rows.end(), isDifferent);
     while (first != rows.end()) {
         const auto end = std::find_if_not(first, rows.end(), isDifferent);
+        // Name and state stand for the row: a tree view works out where every cell lies that it hears of.
         PromiseRow* last = std::prev(end)->get();
         emit dataChanged(createIndex((*first)->position, 0, first->get()),
-                         createIndex(last->position, ColumnCount - 1, last));
+                         createIndex(last->position, StateColumn, last));
         first = std::find_if(end, rows.end(), isDifferent);
     }
 }
