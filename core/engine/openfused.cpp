@@ -39,23 +39,11 @@ public:
         return fused != nullptr ? openFused(*fused, into) : openComposed(*id, into);
     }
 
-    /// Fused nodes in the order of the rewrites, then operators that have parts; those that have none stay shut.
+    /// Fused nodes in the order of the rewrites, then operators that have parts.
     [[nodiscard]] Result<void> openAll(std::vector<OpenedFused>& into)
     {
-        for (const rewrite::FusedNode& fused : m_model.rewritten.fused) {
-            const auto id = graph().findNode(fused.node);
-            if (id && isReached(*id)) {
-                RETRO_CHECK(openFused(fused, into));
-            }
-        }
-        for (std::size_t i = 0; i < graph().nodeCount(); ++i) {
-            const base::NodeId id{i};
-            const bool isFused = m_model.rewritten.findFused(graph().node(id).name) != nullptr;
-            if (!isFused && isComposed(id) && isReached(id) && lrp::bodyOf(*m_result.model, id).ok()) {
-                RETRO_CHECK(openComposed(id, into));
-            }
-        }
-        return {};
+        RETRO_CHECK(openAllFused(into));
+        return openAllComposed(into);
     }
 
 private:
@@ -82,6 +70,34 @@ private:
         RETRO_TRY(m_forward, execute::forward(m_result.model, inPrecision(m_request.inputs, m_request.precision),
                                               execute::SavePolicy::All, m_stop));
         return {};
+    }
+
+    [[nodiscard]] Result<void> openAllFused(std::vector<OpenedFused>& into)
+    {
+        for (const rewrite::FusedNode& fused : m_model.rewritten.fused) {
+            const auto id = graph().findNode(fused.node);
+            if (id && isReached(*id)) {
+                RETRO_CHECK(openFused(fused, into));
+            }
+        }
+        return {};
+    }
+
+    /// Those that have no parts stay shut.
+    [[nodiscard]] Result<void> openAllComposed(std::vector<OpenedFused>& into)
+    {
+        for (std::size_t i = 0; i < graph().nodeCount(); ++i) {
+            if (canBeOpened(base::NodeId(i))) {
+                RETRO_CHECK(openComposed(base::NodeId(i), into));
+            }
+        }
+        return {};
+    }
+
+    [[nodiscard]] bool canBeOpened(base::NodeId id) const
+    {
+        const bool isFused = m_model.rewritten.findFused(graph().node(id).name) != nullptr;
+        return !isFused && isComposed(id) && isReached(id) && lrp::bodyOf(*m_result.model, id).ok();
     }
 
     /// The members' inputs are values of the graph by name.

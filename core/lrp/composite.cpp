@@ -196,6 +196,17 @@ std::string othersText(std::span<const std::string> others)
 
 } // namespace
 
+namespace
+{
+
+std::string originText(const Matcher& matcher)
+{
+    const std::string which = matcher.operand ? fmt::format("operand {}", *matcher.operand) : std::string("an operand");
+    return fmt::format("{} from {}", which, fmt::join(matcher.operandFrom, ", "));
+}
+
+} // namespace
+
 std::string Matcher::text() const
 {
     std::vector<std::string> parts;
@@ -214,8 +225,7 @@ std::string Matcher::text() const
         parts.push_back("scope " + scope);
     }
     if (!operandFrom.empty()) {
-        const std::string which = operand ? fmt::format("operand {}", *operand) : std::string("an operand");
-        parts.push_back(fmt::format("{} from {}", which, fmt::join(operandFrom, ", ")));
+        parts.push_back(originText(*this));
     }
     return parts.empty() ? std::string("everything") : fmt::format("{}", fmt::join(parts, " and "));
 }

@@ -102,17 +102,29 @@ private:
         std::vector<event::LedgerEntry> ledger;
         const auto table = oracle(values, m_rules, graph, relevance, {}, balance.isWanted() ? &ledger : nullptr);
         assert(table.ok()); // nobody can stop it
-        for (std::size_t i = 0; table.ok() && i < m_operands.size(); ++i) {
-            const std::vector<Tensor>& arrived = (*table)[m_body->graph().nodeCount() + i];
+        if (table.ok()) {
+            addShares(*table, parts);
+        }
+        for (const event::LedgerEntry& row : ledger) {
+            bookCauses(row, balance);
+        }
+    }
+
+    void addShares(const RelevanceTable& table, std::vector<Tensor>& parts) const
+    {
+        for (std::size_t i = 0; i < m_operands.size(); ++i) {
+            const std::vector<Tensor>& arrived = table[m_body->graph().nodeCount() + i];
             if (!arrived.empty() && arrived.front().isValid()) {
                 Tensor& part = parts[m_operands[i]];
                 part = part.isValid() ? algebra::add(part, arrived.front()) : arrived.front();
             }
         }
-        for (const event::LedgerEntry& row : ledger) {
-            for (std::size_t cause = 0; cause < event::kCauseCount; ++cause) {
-                balance.book(static_cast<event::Cause>(cause), row.causes[cause]);
-            }
+    }
+
+    static void bookCauses(const event::LedgerEntry& row, Balance& balance)
+    {
+        for (std::size_t cause = 0; cause < event::kCauseCount; ++cause) {
+            balance.book(static_cast<event::Cause>(cause), row.causes[cause]);
         }
     }
 

@@ -155,18 +155,25 @@ std::vector<std::optional<std::int64_t>> extentsOf(const Draft& draft, ValueId v
     return extents;
 }
 
-/// False when what is declared shows that the node could not take these operands: a rank that is not `rank`, images of
+/// False when it is a constant, or its declared rank is not `rank`.
+bool hasRank(const Draft& draft, ValueId operand, std::size_t rank)
+{
+    const std::size_t declared = extentsOf(draft, operand).size();
+    return !draft.isConstant(operand) && (declared == 0 || declared == rank);
+}
+
+/// False when what is declared shows that the node could not take these operands: another rank than `rank`, images of
 /// another number.
 bool canTake(const Draft& draft, std::span<const ValueId> operands, std::size_t rank)
 {
     std::optional<std::int64_t> images;
     for (const ValueId operand : operands) {
-        const auto extents = extentsOf(draft, operand);
-        if (draft.isConstant(operand) || (!extents.empty() && extents.size() != rank)) {
+        if (!hasRank(draft, operand, rank)) {
             return false;
         }
-        const std::optional<std::int64_t> own = extents.empty() ? std::nullopt : extents[0];
-        if (own && images && *own != *images) {
+        const auto extents = extentsOf(draft, operand);
+        const auto own = extents.empty() ? std::nullopt : extents[0];
+        if (own && own != images.value_or(*own)) {
             return false;
         }
         images = own ? own : images;

@@ -88,6 +88,22 @@ bool hasBody(const graph::Node& node)
                        [](const auto& entry) { return std::holds_alternative<graph::Subgraph>(entry.second); });
 }
 
+/// The graphs inside one node; true when one has changed.
+base::Result<bool> rewriteBodiesOf(graph::Node& node, const RewriteOptions& options, std::vector<RewriteStep>& steps,
+                                   const std::stop_token& stop)
+{
+    bool isChanged = false;
+    for (auto& [name, attribute] : node.attributes) {
+        if (auto* body = std::get_if<graph::Subgraph>(&attribute)) {
+            RETRO_TRY(Rewritten inner, rewrite(body->graph, options, stop));
+            isChanged = isChanged || inner.graph != body->graph;
+            body->graph = inner.graph;
+            addStepsOf(node, name, std::move(inner.steps), steps);
+        }
+    }
+    return isChanged;
+}
+
 /// The graphs inside If, Loop and Scan. What is fused there keeps no members: the nodes are written out under other
 /// names.
 base::Result<void> rewriteBodies(Draft& draft, const RewriteOptions& options, std::vector<RewriteStep>& steps,
@@ -98,15 +114,7 @@ base::Result<void> rewriteBodies(Draft& draft, const RewriteOptions& options, st
             continue;
         }
         graph::Node node = draft.node(NodeId(i));
-        bool isChanged = false;
-        for (auto& [name, attribute] : node.attributes) {
-            if (auto* body = std::get_if<graph::Subgraph>(&attribute)) {
-                RETRO_TRY(Rewritten inner, rewrite(body->graph, options, stop));
-                isChanged = isChanged || inner.graph != body->graph;
-                body->graph = inner.graph;
-                addStepsOf(node, name, std::move(inner.steps), steps);
-            }
-        }
+        RETRO_TRY(const bool isChanged, rewriteBodiesOf(node, options, steps, stop));
         if (isChanged) {
             draft.replaceNode(NodeId(i), std::move(node));
         }
