@@ -21,10 +21,15 @@ public:
     BodyBuilder(const graph::Node& node, std::span<const BodyOperand> operands);
 
     [[nodiscard]] bool isGiven(std::size_t slot) const { return slot < m_operands.size() && m_operands[slot].isGiven; }
+    /// The operand as it was asked with.
     [[nodiscard]] const BodyOperand& given(std::size_t slot) const { return m_operands[slot]; }
+    /// Shape of an operand.
     [[nodiscard]] const Shape& shapeOf(std::size_t slot) const { return m_operands[slot].type.shape; }
+    /// An attribute of the node, or the fallback when it has none of that name and type.
     [[nodiscard]] std::int64_t intAttribute(std::string_view name, std::int64_t fallback) const;
+    /// As intAttribute.
     [[nodiscard]] double floatAttribute(std::string_view name, double fallback) const;
+    /// As intAttribute.
     [[nodiscard]] std::vector<std::int64_t> intsAttribute(std::string_view name,
                                                           std::vector<std::int64_t> fallback) const;
 
