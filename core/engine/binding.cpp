@@ -9,6 +9,19 @@ namespace retro::engine
 namespace
 {
 
+/// The rewritten graph with its computed constants in the digits that the precision has. Nodes and values have the same
+/// ids in either.
+base::Result<std::shared_ptr<const graph::Graph>> withDigits(const LoadedModel& model, execute::Precision precision)
+{
+    if (precision != execute::Precision::Double || model.graph() == model.rewritten.before) {
+        return model.graph();
+    }
+    rewrite::RewriteOptions options = model.rewrites;
+    options.keepDigits = true;
+    RETRO_TRY(rewrite::Rewritten wide, rewrite::rewrite(model.rewritten.before, options));
+    return wide.graph;
+}
+
 /// The graph that these inputs run: control flow, if there is any, written out.
 base::Result<std::shared_ptr<const graph::Graph>> graphFor(const LoadedModel& model,
                                                            const std::vector<tensor::Tensor>& inputs,
@@ -23,10 +36,11 @@ base::Result<std::shared_ptr<const graph::Graph>> graphFor(const LoadedModel& mo
                 "value '" + value.name + "'");
         }
     }
-    if (!execute::hasControlFlow(*model.graph())) {
-        return model.graph();
+    RETRO_TRY(std::shared_ptr<const graph::Graph> graph, withDigits(model, precision));
+    if (!execute::hasControlFlow(*graph)) {
+        return graph;
     }
-    RETRO_TRY(execute::Unrolled flat, execute::unroll(*model.graph(), inputs, precision));
+    RETRO_TRY(execute::Unrolled flat, execute::unroll(*graph, inputs, precision));
     if (written != nullptr) {
         *written = std::move(flat.steps);
     }

@@ -13,8 +13,9 @@ namespace retro::engine
 {
 
 /// Binds the rewritten graph for these inputs, If, Loop and Scan written out as they run (execute::unroll): the bound
-/// model's graph may then differ from the loaded one, but for its inputs and outputs. `written` takes one line per
-/// node that was written out. Errors carry the model's path.
+/// model's graph may then differ from the loaded one, but for its inputs and outputs. In double, computed constants
+/// have all their digits, which the loaded graph has rounded. `written` takes one line per node that was written out.
+/// Errors carry the model's path.
 [[nodiscard]] base::Result<std::shared_ptr<const execute::BoundModel>>
 bindModel(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs, execute::Precision precision,
           std::vector<std::string>* written = nullptr);

@@ -19,7 +19,9 @@ base::Result<LoadedModelPointer> finish(std::shared_ptr<const graph::Graph> grap
     model->path = path;
     model->name = path.filename().string();
     model->card = std::move(card);
-    auto rewritten = rewrite::rewrite(std::move(graph), rewrites, stop);
+    model->rewrites = rewrites;
+    model->rewrites.keepDigits = false;
+    auto rewritten = rewrite::rewrite(std::move(graph), model->rewrites, stop);
     if (!rewritten) {
         return base::within(std::move(rewritten).error(), path.string());
     }

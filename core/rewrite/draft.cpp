@@ -49,8 +49,8 @@ private:
 
 } // namespace
 
-Draft::Draft(const graph::Graph& before)
-    : m_before(before), m_nodes(before.nodes().begin(), before.nodes().end()),
+Draft::Draft(const graph::Graph& before, bool keepsDigits)
+    : m_before(before), m_keepsDigits(keepsDigits), m_nodes(before.nodes().begin(), before.nodes().end()),
       m_values(before.values().begin(), before.values().end()), m_members(before.nodeCount()),
       m_isRemoved(before.nodeCount(), false), m_isOutput(before.valueCount(), false), m_readers(before.valueCount(), 0)
 {
@@ -94,6 +94,12 @@ void Draft::makeConstant(ValueId id, tensor::Tensor data)
     value.constant = std::move(data);
 }
 
+tensor::Tensor Draft::kept(tensor::Tensor data, tensor::DType declared) const
+{
+    const bool isWider = data.dtype() == tensor::DType::Float64 && declared != tensor::DType::Float64;
+    return isWider && !m_keepsDigits ? data.to(tensor::DType::Float32) : std::move(data);
+}
+
 ValueId Draft::addValueOf(const std::string& stem, Value value)
 {
     value.name = stem;
@@ -111,7 +117,7 @@ ValueId Draft::addConstant(const std::string& stem, tensor::Tensor data, tensor:
     Value value;
     value.kind = ValueKind::Constant;
     value.dtype = declared;
-    value.constant = std::move(data);
+    value.constant = kept(std::move(data), declared);
     return addValueOf(stem, std::move(value));
 }
 

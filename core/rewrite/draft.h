@@ -20,8 +20,8 @@ using graph::ValueId;
 class Draft
 {
 public:
-    /// `before` must outlive the draft.
-    explicit Draft(const graph::Graph& before);
+    /// `before` must outlive the draft. `keepsDigits` is that of the RewriteOptions.
+    explicit Draft(const graph::Graph& before, bool keepsDigits = true);
 
     [[nodiscard]] const graph::Graph& before() const { return m_before; }
     /// Nodes of the graph before, removed ones included.
@@ -43,7 +43,7 @@ public:
     /// Turns a result into a constant that keeps its name and declared type.
     void makeConstant(ValueId id, tensor::Tensor data);
     /// A new constant whose name starts with `stem` and is not taken. `declared` is the type that it has in the model;
-    /// `data` may hold more digits.
+    /// `data` may hold more digits, which kept() decides about.
     ValueId addConstant(const std::string& stem, tensor::Tensor data, tensor::DType declared);
     /// A new value that some node will make; named as addConstant names.
     ValueId addResult(const std::string& stem, tensor::DType declared);
@@ -51,6 +51,9 @@ public:
     NodeId addNode(graph::Node node);
     /// Puts another node in the place of one; it makes the same values.
     void replaceNode(NodeId id, graph::Node node);
+    /// Computed data as the draft keeps it, for a constant that the model has as `declared`: float64 unless digits are
+    /// dropped and the model has none to lose.
+    [[nodiscard]] tensor::Tensor kept(tensor::Tensor data, tensor::DType declared) const;
     /// Makes `survivor` (one of `members`, in order of execution) stand for all of them: it becomes `replacement`, the
     /// others are removed, and what they were is kept. `replacement.outputs` are outputs of members.
     void fuse(NodeId survivor, graph::Node replacement, std::span<const NodeId> members);
@@ -74,6 +77,7 @@ private:
     void countReaders(const graph::Node& node, int sign);
 
     const graph::Graph& m_before;
+    bool m_keepsDigits;
     std::vector<graph::Node> m_nodes;
     std::vector<graph::Value> m_values;
     std::vector<std::vector<graph::Node>> m_members; // per node: what it stands for; empty = itself

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 namespace retro::rewrite
 {
@@ -66,6 +67,20 @@ private:
         return isWide ? DType::Float64 : DType::Float32;
     }
 
+    /// The one type that all floating operands are stored in; moving elements keeps it, also a narrow one.
+    [[nodiscard]] std::optional<DType> storedType(const graph::Node& node) const
+    {
+        std::optional<DType> common;
+        for (const ValueId id : node.inputs) {
+            const DType type = id.isValid() ? m_draft.value(id).constant.dtype() : DType::Int64;
+            if (isFloating(type) && common && *common != type) {
+                return std::nullopt;
+            }
+            common = isFloating(type) ? std::optional(type) : common;
+        }
+        return common;
+    }
+
     [[nodiscard]] std::vector<Tensor> operandsOf(const graph::Node& node, DType floats) const
     {
         std::vector<Tensor> operands(node.inputs.size());
@@ -101,7 +116,17 @@ private:
             operands = operandsOf(node, DType::Float64);
             op = bind(id, operands);
         }
-        return op && op->check(operands).ok() && takeAllowance(*op) ? op->forward(operands) : std::vector<Tensor>();
+        if (!op || !op->check(operands).ok() || !takeAllowance(*op)) {
+            return {};
+        }
+        std::vector<Tensor> results = op->forward(operands);
+        const std::optional<DType> stored = isArithmetic(*op) ? std::nullopt : storedType(node);
+        for (Tensor& result : results) {
+            if (result.isValid() && isFloating(result.dtype())) {
+                result = stored ? result.to(*stored) : m_draft.kept(std::move(result), floats);
+            }
+        }
+        return results;
     }
 
     /// True when results are floats that are computed, not moved.

@@ -26,8 +26,8 @@ inline constexpr double kMaxFoldedFlops = 2e10;
 void removeUnused(Draft& draft, std::vector<RewriteStep>& steps);
 
 /// Computes nodes all of whose operands are constant and puts constants in the place of their results. Moving elements
-/// keeps their type; arithmetic is done and kept in float64, so that a run in either precision rounds once. A node that
-/// makes an output of the graph stays, and so does one that is not implemented or too large.
+/// keeps their type; arithmetic is done and kept in float64, so that a run in either precision rounds once
+/// (Draft::kept). A node that makes an output of the graph stays, and so does one that is not implemented or too large.
 void foldConstants(Draft& draft, std::vector<RewriteStep>& steps);
 
 /// Takes out Identity, and Dropout in inference (its mask unread), where the value has another name to go by: the
@@ -54,7 +54,7 @@ void fuseAttention(Draft& draft, std::vector<RewriteStep>& steps);
 void fuseLinear(Draft& draft, std::vector<RewriteStep>& steps);
 
 /// Merges a BatchNormalization with constant parameters into the Conv, ConvTranspose or Gemm before it, when nobody
-/// else reads the value between them: w' = w·g/√(v+ε), b' = (b−m)·g/√(v+ε) + β, computed and kept in float64.
+/// else reads the value between them: w' = w·g/√(v+ε), b' = (b−m)·g/√(v+ε) + β, computed in float64 (Draft::kept).
 /// ConvTranspose scales axis 1 per group, Gemm the columns of B (C is multiplied by beta first, and beta becomes 1).
 void mergeBatchNorm(Draft& draft, std::vector<RewriteStep>& steps);
 

@@ -176,7 +176,7 @@ base::Result<Rewritten> rewrite(std::shared_ptr<const graph::Graph> graph, const
                                 const std::stop_token& stop)
 {
     Rewritten result{graph, graph, {}, {}};
-    Draft draft(*graph);
+    Draft draft(*graph, options.keepDigits);
     RETRO_CHECK(rewriteBodies(draft, options, result.steps, stop));
     for (const Pass& pass : kPasses) {
         RETRO_CHECK(base::checkStop(stop));

@@ -26,6 +26,9 @@ struct RewriteOptions
     bool fuseLinear = true;
     bool mergeBatchNorm = true;
     bool mergeBatchNormRight = true;
+    /// Computed constants of a float32 or narrower model keep float64; else they are rounded once, to float32, which
+    /// halves what they take. No rewrite: it changes neither nodes nor values.
+    bool keepDigits = true;
 };
 
 /// A rewrite as options name it.
@@ -78,8 +81,9 @@ struct Rewritten
 /// Applies the chosen rewrites in a fixed order (that of rewriteNames). Names of values that survive stay; a fused
 /// node's output keeps the name of its last member's output, so relevance is stored under names that the
 /// model's author knows. Folding also drops nodes that no output depends on and constants that nobody reads. Computed
-/// constants are kept in float64 whatever type they are declared with, so that a run in either precision rounds once
-/// (specification of the rules, section 1.5); moved ones (Reshape, Transpose, …) keep their type. A graph in which
+/// constants are worked out in float64 and, with `keepDigits`, kept so whatever type they are declared with, so that a
+/// run in either precision rounds once (specification of the rules, section 1.5); moved ones (Reshape, Transpose, …)
+/// keep their type. A graph in which
 /// nothing is to be done is handed back itself.
 /// Graphs inside control-flow nodes are rewritten as well; fused nodes in them keep no members. A requested stop ends
 /// it with Cancelled.

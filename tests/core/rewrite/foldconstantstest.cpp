@@ -115,6 +115,39 @@ private slots:
         QCOMPARE(deviation(result.graph, graph, {randomTensor({1, 3}, 2)}, Precision::Double), 0.0);
     }
 
+    void movedHalfPrecisionStaysNarrow()
+    {
+        Writer writer;
+        const ValueId x = writer.input("x", {1, 3});
+        const ValueId w = writer.constant("w", randomTensor({2, 3}, 1).to(DType::Float16));
+        writer.output(writer.node("MatMul", "product", {x, writer.node("Transpose", "turn", {w}, permutation())}));
+        const Rewritten result = folded(writer.finish());
+        QVERIFY(result.graph);
+        QCOMPARE(named(*result.graph, "turn_out").constant.dtype(), DType::Float16);
+    }
+
+    void digitsMayBeDropped()
+    {
+        Writer writer;
+        const ValueId x = writer.input("x", {3});
+        const ValueId a = writer.constant("a", randomTensor({3}, 1));
+        const ValueId inner = writer.node("Mul", "inner", {a, writer.constant("b", randomTensor({3}, 2))});
+        const ValueId wide = writer.constant("wide", randomTensor({3}, 3).to(DType::Float64));
+        const ValueId own = writer.node("Mul", "own", {wide, wide});
+        writer.output(writer.node("Mul", "outer", {writer.node("Mul", "first", {x, inner}), own}));
+        auto options = only(&retro::rewrite::RewriteOptions::foldConstants);
+        options.keepDigits = false;
+        const SharedGraph graph = writer.finish();
+        const auto result = retro::rewrite::rewrite(graph, options);
+        QVERIFY(result.ok());
+        const Rewritten kept = folded(graph);
+        QCOMPARE(named(*result->graph, "inner_out").constant.dtype(), DType::Float32); // rounded once
+        QVERIFY(named(*result->graph, "inner_out")
+                    .constant.bitEqual(named(*kept.graph, "inner_out").constant.to(DType::Float32)));
+        QCOMPARE(named(*result->graph, "own_out").constant.dtype(),
+                 DType::Float64); // the model has these digits itself
+    }
+
     void severalOutputsAreFolded()
     {
         retro::graph::GraphBuilder builder;

@@ -209,6 +209,22 @@ private slots:
         }
     }
 
+    void digitsMayBeDropped()
+    {
+        for (const Case& c : mergeable()) {
+            const SharedGraph graph = graphOf(c);
+            auto options = only(&retro::rewrite::RewriteOptions::mergeBatchNorm);
+            options.keepDigits = false;
+            const auto result = retro::rewrite::rewrite(graph, options);
+            QVERIFY2(graph && result.ok(), c.name);
+            for (const auto& value : result->graph->values()) {
+                QVERIFY2(value.kind != retro::graph::ValueKind::Constant || value.constant.dtype() == DType::Float32,
+                         c.name);
+            }
+            QVERIFY2(deviation(result->graph, graph, {randomTensor(c.x, 9)}, Precision::Float) < 1e-5, c.name);
+        }
+    }
+
     void aLayerAfterItTakesItIn()
     {
         struct Right
