@@ -99,7 +99,7 @@ base::Result<std::shared_ptr<const BoundModel>> BoundModel::bind(std::shared_ptr
     model->m_graph = std::move(graph);
     RETRO_CHECK(model->takeInputs(inputTypes));
     model->takeConstants();
-    EarlyValues early(*model->m_graph, model->m_operators, model->m_constants, inputs);
+    EarlyValues early(*model->m_graph, model->m_operators, model->m_constants, dtypeOf(precision), inputs);
     for (std::size_t i = 0; i < model->m_graph->nodeCount(); ++i) {
         RETRO_CHECK(model->bindNode(NodeId(i), early));
     }
@@ -128,14 +128,40 @@ base::Result<void> BoundModel::takeInputs(std::span<const ops::TensorType> input
     return {};
 }
 
+namespace
+{
+
+/// Narrower constants of fewer bytes are widened once: copies for each reader would cost more than they take.
+constexpr std::int64_t kLeastNarrowBytes = 16 << 10;
+
+Tensor inRun(const Tensor& constant, tensor::DType floatType)
+{
+    return tensor::isFloating(constant.dtype()) ? constant.to(floatType) : constant;
+}
+
+bool staysNarrow(const Tensor& constant)
+{
+    const bool isHalf = constant.dtype() == tensor::DType::Float16 || constant.dtype() == tensor::DType::BFloat16;
+    return isHalf && constant.bytes() >= kLeastNarrowBytes;
+}
+
+} // namespace
+
+Tensor BoundModel::constant(ValueId value) const
+{
+    const Tensor& stored = storedConstant(value);
+    return stored.isValid() ? inRun(stored, dtypeOf(m_precision)) : stored;
+}
+
 void BoundModel::takeConstants()
 {
     for (std::size_t i = 0; i < m_graph->valueCount(); ++i) {
         const graph::Value& value = m_graph->value(ValueId(i));
         if (value.kind == graph::ValueKind::Constant) {
-            const bool floating = tensor::isFloating(value.constant.dtype());
-            m_constants[i] = floating ? value.constant.to(dtypeOf(m_precision)) : value.constant;
-            m_types[i] = {m_constants[i].dtype(), m_constants[i].shape()};
+            const tensor::DType stored = value.constant.dtype();
+            const tensor::DType floatType = dtypeOf(m_precision);
+            m_constants[i] = staysNarrow(value.constant) ? value.constant : inRun(value.constant, floatType);
+            m_types[i] = {tensor::isFloating(stored) ? floatType : stored, value.constant.shape()};
         }
     }
 }
@@ -169,7 +195,7 @@ base::Result<void> BoundModel::bindNode(NodeId id, EarlyValues& early)
     for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
         if (node.inputs[slot].isValid()) {
             types[slot] = m_types[node.inputs[slot].index()];
-            constants[slot] = m_constants[node.inputs[slot].index()];
+            constants[slot] = constant(node.inputs[slot]);
         }
     }
     const NodeOperands operands(node, early);

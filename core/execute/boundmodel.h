@@ -28,9 +28,9 @@ enum class Precision : std::uint8_t {
 /// float32 or float64.
 [[nodiscard]] tensor::DType dtypeOf(Precision precision);
 
-/// A graph whose shapes are known: one BoundOperator per node, a type per value, constants in the run's precision.
-/// Built once per (graph, input shapes, precision); prepared weights stay with the operators. Immutable; share by
-/// pointer.
+/// A graph whose shapes are known: one BoundOperator per node, a type per value, constants in the run's precision
+/// (float16 and bfloat16 weights stay as they are stored and are widened for each reader). Built once per (graph, input
+/// shapes, precision); prepared weights stay with the operators. Immutable; share by pointer.
 class BoundModel
 {
 public:
@@ -50,8 +50,13 @@ public:
     /// Operator of a node (not an input).
     [[nodiscard]] const ops::BoundOperator& op(NodeId node) const { return *m_operators[node.index()]; }
     [[nodiscard]] const ops::TensorType& typeOf(ValueId value) const { return m_types[value.index()]; }
-    /// Data of a constant in the run's precision; invalid for other values.
-    [[nodiscard]] const Tensor& constant(ValueId value) const { return m_constants[value.index()]; }
+    /// True for constants, and for integers that are known before the run.
+    [[nodiscard]] bool isConstant(ValueId value) const { return m_constants[value.index()].isValid(); }
+    /// Data of a constant in the run's precision; invalid for other values. Wide copies of float16 and bfloat16 weights
+    /// are made for the caller and not kept.
+    [[nodiscard]] Tensor constant(ValueId value) const;
+    /// As constant(), but narrow weights as they are stored.
+    [[nodiscard]] const Tensor& storedConstant(ValueId value) const { return m_constants[value.index()]; }
     /// True when the value carries relevance: a floating graph input or the tokens of an embedding, or a floating
     /// result of an operator that passes relevance and has an operand that carries it.
     [[nodiscard]] bool isTracked(ValueId value) const { return m_tracked[value.index()]; }

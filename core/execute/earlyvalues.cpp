@@ -9,17 +9,23 @@ namespace retro::execute
 {
 
 EarlyValues::EarlyValues(const graph::Graph& graph, const std::vector<std::unique_ptr<ops::BoundOperator>>& operators,
-                         const std::vector<Tensor>& constants, std::span<const Tensor> inputs)
-    : m_graph(graph), m_operators(operators), m_constants(constants), m_inputs(inputs), m_values(graph.valueCount()),
-      m_wasRead(graph.inputs().size(), false)
+                         const std::vector<Tensor>& constants, tensor::DType floatType, std::span<const Tensor> inputs)
+    : m_graph(graph), m_operators(operators), m_constants(constants), m_floatType(floatType), m_inputs(inputs),
+      m_values(graph.valueCount()), m_wasRead(graph.inputs().size(), false)
 {}
 
-bool EarlyValues::isKnown(ValueId value) const { return known(value).isValid(); }
+bool EarlyValues::isKnown(ValueId value) const
+{
+    return m_constants[value.index()].isValid() || m_values[value.index()].isValid();
+}
 
-const Tensor& EarlyValues::known(ValueId value) const
+Tensor EarlyValues::known(ValueId value) const
 {
     const Tensor& constant = m_constants[value.index()];
-    return constant.isValid() ? constant : m_values[value.index()];
+    if (!constant.isValid()) {
+        return m_values[value.index()];
+    }
+    return tensor::isFloating(constant.dtype()) ? constant.to(m_floatType) : constant;
 }
 
 /// Nodes that have to run for the value, in order; takes the inputs that they read.

@@ -22,10 +22,10 @@ using tensor::Tensor;
 class EarlyValues
 {
 public:
-    /// `operators` per node, `constants` per value; both are read up to the node that is being bound. `inputs` per
-    /// graph input in the run's precision, or empty when they are not known yet.
+    /// `operators` per node, `constants` per value (floats in any type); both are read up to the node that is being
+    /// bound. `inputs` per graph input in the run's precision, or empty when they are not known yet.
     EarlyValues(const graph::Graph& graph, const std::vector<std::unique_ptr<ops::BoundOperator>>& operators,
-                const std::vector<Tensor>& constants, std::span<const Tensor> inputs);
+                const std::vector<Tensor>& constants, tensor::DType floatType, std::span<const Tensor> inputs);
 
     /// The data of a value whose producer is bound. Errors (Input, without a place): the inputs are not known, or an
     /// operator refuses its data.
@@ -35,13 +35,14 @@ public:
 
 private:
     [[nodiscard]] bool isKnown(ValueId value) const;
-    [[nodiscard]] const Tensor& known(ValueId value) const;
+    [[nodiscard]] Tensor known(ValueId value) const;
     [[nodiscard]] std::vector<std::size_t> nodesBelow(ValueId wanted);
     [[nodiscard]] base::Result<void> run(std::size_t node);
 
     const graph::Graph& m_graph;
     const std::vector<std::unique_ptr<ops::BoundOperator>>& m_operators;
     const std::vector<Tensor>& m_constants;
+    tensor::DType m_floatType;
     std::span<const Tensor> m_inputs;
     std::vector<Tensor> m_values; // per value
     std::vector<bool> m_wasRead;  // per graph input

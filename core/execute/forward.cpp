@@ -71,8 +71,7 @@ public:
 
     [[nodiscard]] Tensor get(ValueId value) const
     {
-        const Tensor& constant = m_model.constant(value);
-        return constant.isValid() ? constant : m_values[value.index()];
+        return m_model.isConstant(value) ? m_model.constant(value) : m_values[value.index()];
     }
 
     void finishReading(ValueId value)
@@ -90,14 +89,24 @@ private:
     std::vector<std::size_t> m_readers; // per value: reads that are still to come
 };
 
+/// False for the weights of a linear map, which holds them itself: narrow ones need not be widened for it.
+bool readsSlot(const ops::BoundOperator& op, std::size_t slot)
+{
+    const ops::Structure& structure = op.structure();
+    return structure.kind() != ops::StructureKind::LinearMap ||
+           static_cast<const ops::LinearMap&>(structure).operandSlot() == slot;
+}
+
 base::Result<void> runNode(const BoundModel& model, NodeId id, LiveValues& values)
 {
     const graph::Node& node = model.graph().node(id);
     std::vector<Tensor> operands(node.inputs.size());
     for (std::size_t slot = 0; slot < operands.size(); ++slot) {
-        if (node.inputs[slot].isValid()) {
-            operands[slot] = values.get(node.inputs[slot]);
+        if (!node.inputs[slot].isValid()) {
+            continue;
         }
+        const bool isHeld = model.isConstant(node.inputs[slot]) && !readsSlot(model.op(id), slot);
+        operands[slot] = isHeld ? model.storedConstant(node.inputs[slot]) : values.get(node.inputs[slot]);
     }
     if (base::Result<void> checked = model.op(id).check(operands); !checked.ok()) {
         return base::inputError(checked.error().message, fmt::format("node '{}' ({})", node.name, node.op));

@@ -25,7 +25,7 @@ std::uint64_t untrackedOperands(const BoundModel& model, const graph::Node& node
     std::uint64_t bits = 0;
     for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
         const ValueId value = node.inputs[slot];
-        if (value.isValid() && !model.isTracked(value) && !model.constant(value).isValid()) {
+        if (value.isValid() && !model.isTracked(value) && !model.isConstant(value)) {
             bits |= ops::Reads::bit(slot);
         }
     }
@@ -84,8 +84,7 @@ Tensor SavedValues::operand(NodeId node, std::size_t slot) const
         return {};
     }
     const ValueId value = m_model->graph().node(node).inputs[slot];
-    const Tensor& constant = m_model->constant(value);
-    return constant.isValid() ? constant : m_store->get(value);
+    return m_model->isConstant(value) ? m_model->constant(value) : m_store->get(value);
 }
 
 Tensor SavedValues::output(NodeId node, std::size_t k) const
@@ -100,7 +99,7 @@ bool SavedValues::hasOperand(NodeId node, std::size_t slot) const
         return false;
     }
     const ValueId value = graph.node(node).inputs[slot];
-    return value.isValid() && (m_model->constant(value).isValid() || m_plan->of(node).operand(slot));
+    return value.isValid() && (m_model->isConstant(value) || m_plan->of(node).operand(slot));
 }
 
 bool SavedValues::hasOutput(NodeId node, std::size_t k) const
@@ -111,8 +110,7 @@ bool SavedValues::hasOutput(NodeId node, std::size_t k) const
 
 Tensor SavedValues::anyValue(ValueId value) const
 {
-    const Tensor& constant = m_model->constant(value);
-    return constant.isValid() ? constant : m_store->get(value);
+    return m_model->isConstant(value) ? m_model->constant(value) : m_store->get(value);
 }
 
 } // namespace retro::execute

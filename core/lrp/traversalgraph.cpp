@@ -62,7 +62,7 @@ Adjacency adjacencyOf(const execute::BoundModel& model)
 
 std::string whyUntracked(const execute::BoundModel& model, ValueId target)
 {
-    if (model.constant(target).isValid()) {
+    if (model.isConstant(target)) {
         return "it is a constant";
     }
     if (!tensor::isFloating(model.typeOf(target).dtype)) {

@@ -5,6 +5,7 @@
 #include "core/tensor/stridedcopy.h"
 #include "core/tensor/visit.h"
 
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -38,6 +39,31 @@ To converted(From value)
     } else {
         return static_cast<To>(value);
     }
+}
+
+/// halfToFloat() by arithmetic and selections alone, so that a loop over it vectorises.
+float widened(HalfType, std::uint16_t bits)
+{
+    const std::uint32_t magnitude = (bits & 0x7fffU) << 13U;
+    const float scaled = std::bit_cast<float>(magnitude) * 0x1p112F;           // from the exponent's bias of 15 to 127
+    const std::uint32_t special = magnitude >= 0x0f800000U ? 0x7f800000U : 0U; // infinite or NaN
+    const std::uint32_t sign = (bits & 0x8000U) << 16U;
+    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(scaled) | special | sign);
+}
+
+float widened(BfloatType, std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U); }
+
+template <class Narrow>
+Tensor toFloat(const Tensor& source)
+{
+    TensorBuffer buffer(DType::Float32, source.shape());
+    const auto* in = reinterpret_cast<const std::uint16_t*>(source.rawData());
+    auto* out = buffer.data<float>();
+    const std::int64_t count = source.size();
+    for (std::int64_t i = 0; i < count; ++i) {
+        out[i] = widened(Narrow{}, in[i]);
+    }
+    return std::move(buffer).freeze();
 }
 
 } // namespace
@@ -130,6 +156,12 @@ Tensor Tensor::to(DType dtype) const
         return *this;
     }
     const Tensor source = contiguous();
+    if (dtype == DType::Float32 && m_dtype == DType::Float16) { // weights are widened each time that they are used
+        return toFloat<HalfType>(source);
+    }
+    if (dtype == DType::Float32 && m_dtype == DType::BFloat16) {
+        return toFloat<BfloatType>(source);
+    }
     TensorBuffer buffer(dtype, m_shape);
     const auto count = static_cast<std::size_t>(size());
     visitStored(m_dtype, [&](auto fromTag) {

@@ -4,6 +4,7 @@
 #include "core/ops/families.h"
 #include "core/ops/kernel/matrixproduct.h"
 #include "core/ops/linear/matrixmap.h"
+#include "core/ops/linear/storedweight.h"
 
 #include <fmt/format.h>
 
@@ -73,7 +74,6 @@ private:
 BoundResult boundMap(const BindContext& context, const FusedSetting& setting, Shape output)
 {
     const TensorType& x = firstType(context);
-    const Tensor& given = context.constants[1];
     MatrixMapPlan plan;
     plan.isTransposed = setting.swapsA;
     plan.xOuter = x.shape;
@@ -81,7 +81,9 @@ BoundResult boundMap(const BindContext& context, const FusedSetting& setting, Sh
     const std::int64_t rows = depth == 0 ? 0 : tensor::elementCount(x.shape) / depth;
     plan.xInner = {rows, depth};
     plan.zInner = {rows, output.back()};
-    plan.weight = algebra::scale((setting.swapsB ? swapped(given) : given).contiguous(), setting.alpha).contiguous();
+    const Tensor given = setting.alpha == 1 ? storedWeight(context, 1).contiguous()
+                                            : algebra::scale(context.constants[1].contiguous(), setting.alpha);
+    plan.weight = setting.swapsB ? swapped(given) : given; // a view: nothing is moved
     return bound<MatrixMap>(TensorType{x.dtype, std::move(output)}, std::move(plan));
 }
 

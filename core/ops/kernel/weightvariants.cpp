@@ -2,6 +2,7 @@
 #include "core/ops/kernel/weightvariants.h"
 
 #include "core/ops/algebra.h"
+#include "core/ops/kernel/matrixproduct.h"
 
 namespace retro::ops
 {
@@ -28,6 +29,23 @@ Tensor variantOf(const Tensor& weight, WeightVariant variant)
         break;
     }
     return weight;
+}
+
+namespace
+{
+
+/// In another type, in the same order in memory when a matrix is only turned.
+Tensor converted(const Tensor& weight, tensor::DType type)
+{
+    const bool isTurned = weight.rank() >= 2 && !weight.isContiguous() && swapped(weight).isContiguous();
+    return isTurned ? swapped(swapped(weight).to(type)) : weight.to(type);
+}
+
+} // namespace
+
+Tensor WeightVariants::make(WeightVariant variant) const
+{
+    return isValid() ? variantOf(converted(m_weight, m_type), variant) : Tensor();
 }
 
 WeightVariant WeightVariants::canonical(WeightVariant variant)

@@ -10,6 +10,12 @@
 namespace retro::ops
 {
 
+/// True for types that are kept as they are stored and widened where they are used.
+[[nodiscard]] constexpr bool isNarrow(tensor::DType t)
+{
+    return t == tensor::DType::Float16 || t == tensor::DType::BFloat16;
+}
+
 /// The tensor with a weight variant applied: w, w⁺, w⁻, w + g·w⁺, w + g·w⁻, w², 1. Invalid stays invalid.
 [[nodiscard]] Tensor variantOf(const Tensor& weight, WeightVariant variant);
 
@@ -35,25 +41,34 @@ private:
     mutable std::map<Key, std::unique_ptr<const Prepared>> m_prepared;
 };
 
-/// Variants of one constant tensor, each made once.
+/// Variants of one constant tensor, in the type of the run. Each is made once and kept; those of a float16 or bfloat16
+/// tensor, which stays as it is stored, are made for each use, so that no wider copy of it outlives one.
 class WeightVariants
 {
 public:
-    explicit WeightVariants(Tensor weight) : m_weight(std::move(weight)) {}
+    /// `weight` as it is stored; `type` is float32 or float64.
+    WeightVariants(Tensor weight, tensor::DType type) : m_weight(std::move(weight)), m_type(type) {}
 
-    [[nodiscard]] const Tensor& weight() const { return m_weight; }
-    /// The tensor with the variant applied.
-    [[nodiscard]] const Tensor& get(WeightVariant variant) const
+    [[nodiscard]] bool isValid() const { return m_weight.isValid(); }
+    [[nodiscard]] const tensor::Shape& shape() const { return m_weight.shape(); }
+    /// False when variants, and what is prepared from them, must not be kept.
+    [[nodiscard]] bool isKept() const { return !isValid() || !isNarrow(m_weight.dtype()); }
+    /// The tensor with the variant applied; invalid when there is none.
+    [[nodiscard]] Tensor get(WeightVariant variant) const
     {
-        return variant.part == WeightPart::All
-                   ? m_weight
-                   : m_variants.get(canonical(variant), [&] { return variantOf(m_weight, variant); });
+        if (variant.part == WeightPart::All || !isKept()) {
+            return make(variant);
+        }
+        return m_variants.get(canonical(variant), [&] { return make(variant); });
     }
+    /// As get(), but a variant that has to be made is not kept: for what is packed from it.
+    [[nodiscard]] Tensor make(WeightVariant variant) const;
     /// Gamma set to 0 where it does not count, so that equal variants are equal keys.
     [[nodiscard]] static WeightVariant canonical(WeightVariant variant);
 
 private:
     Tensor m_weight;
+    tensor::DType m_type;
     PreparedCache<WeightVariant, Tensor> m_variants;
 };
 

@@ -4,6 +4,7 @@
 #include "core/ops/linear/convolutiongeometry.h"
 #include "core/ops/linear/convolutionmap.h"
 #include "core/ops/linear/dynamicconvolution.h"
+#include "core/ops/linear/storedweight.h"
 
 #include <fmt/format.h>
 
@@ -44,7 +45,7 @@ BoundResult boundMap(const BindContext& context, ConvolutionGeometry geometry, o
         broadcast[1] = output.shape[1];
         bias = context.constants[2].reshaped(std::move(broadcast));
     }
-    return bound<ConvolutionMap>(std::move(output), std::move(geometry.shape), direction, context.constants[1],
+    return bound<ConvolutionMap>(std::move(output), std::move(geometry.shape), direction, storedWeight(context, 1),
                                  std::move(bias));
 }
 

@@ -13,8 +13,8 @@ using tensor::Shape;
 
 ConvolutionMap::ConvolutionMap(TensorType output, reference::ConvolutionShape shape, Direction direction, Tensor weight,
                                Tensor bias)
-    : Operator(std::move(output)), m_shape(std::move(shape)), m_direction(direction), m_weight(weight.contiguous()),
-      m_bias(std::move(bias))
+    : Operator(std::move(output)), m_shape(std::move(shape)), m_direction(direction),
+      m_weight(weight.contiguous(), m_outputTypes[0].dtype), m_bias(std::move(bias), m_outputTypes[0].dtype)
 {}
 
 double ConvolutionMap::flops() const
@@ -34,12 +34,22 @@ Shape ConvolutionMap::shapeAfter(Direction direction) const
     return shape;
 }
 
+onednn::PackedConvolution ConvolutionMap::pack(WeightVariant variant, Direction direction) const
+{
+    return {m_shape, direction, m_weight.make(variant).data<float>()};
+}
+
 Tensor ConvolutionMap::packed(const Tensor& t, WeightVariant variant, Direction direction) const
 {
+    if (!m_weight.isKept()) {
+        return through(pack(variant, direction), t, direction);
+    }
     const PackKey key{WeightVariants::canonical(variant), direction, threads()};
-    const onednn::PackedConvolution& pack = m_packs.get(key, [&] {
-        return onednn::PackedConvolution(m_shape, direction, variantOf(m_weight.weight(), variant).data<float>());
-    });
+    return through(m_packs.get(key, [&] { return pack(variant, direction); }), t, direction);
+}
+
+Tensor ConvolutionMap::through(const onednn::PackedConvolution& pack, const Tensor& t, Direction direction) const
+{
     if (!pack.isValid()) {
         return {};
     }
@@ -53,7 +63,7 @@ Tensor ConvolutionMap::packed(const Tensor& t, WeightVariant variant, Direction 
 Tensor ConvolutionMap::walk(const Tensor& t, WeightVariant variant, Direction direction) const
 {
     const Shape shape = shapeAfter(direction);
-    if (t.size() == 0 || tensor::elementCount(shape) == 0 || m_weight.weight().size() == 0) {
+    if (t.size() == 0 || tensor::elementCount(shape) == 0 || tensor::elementCount(m_weight.shape()) == 0) {
         return Tensor::zeros(t.dtype(), shape);
     }
     if (t.dtype() == tensor::DType::Float32) {
@@ -62,7 +72,7 @@ Tensor ConvolutionMap::walk(const Tensor& t, WeightVariant variant, Direction di
         }
     }
     const Tensor in = t.contiguous();
-    const Tensor& weight = m_weight.get(variant);
+    const Tensor weight = m_weight.get(variant);
     tensor::TensorBuffer buffer(t.dtype(), shape);
     visitFloat(t.dtype(), [&](auto zero) {
         using T = decltype(zero);
@@ -85,7 +95,7 @@ Tensor ConvolutionMap::pullback(const Tensor& s, WeightVariant variant) const
 std::vector<Tensor> ConvolutionMap::forward(std::span<const Tensor> operands) const
 {
     const Tensor z = apply(operands[0], {});
-    return {hasBias() ? algebra::addBroadcast(z, m_bias.weight()) : z};
+    return {hasBias() ? algebra::addBroadcast(z, m_bias.get({})) : z};
 }
 
 } // namespace retro::ops

@@ -12,8 +12,9 @@ namespace retro::ops
 class ConvolutionMap final : public Operator<LinearMap>
 {
 public:
-    /// `direction` is that of the operator: Forward for Conv, Transposed for ConvTranspose. `weight` in ONNX's layout,
-    /// which is groups·filters × channels × kernel of `shape` for both. `bias`: invalid, or 1 × channels × 1 ….
+    /// `direction` is that of the operator: Forward for Conv, Transposed for ConvTranspose. `weight` (in the output's
+    /// type, or narrow as it is stored) in ONNX's layout, which is groups·filters × channels × kernel of `shape` for
+    /// both. `bias`: invalid, or 1 × channels × 1 ….
     ConvolutionMap(TensorType output, reference::ConvolutionShape shape, onednn::Direction direction, Tensor weight,
                    Tensor bias);
 
@@ -22,7 +23,7 @@ public:
     [[nodiscard]] double flops() const override;
 
     [[nodiscard]] std::size_t operandSlot() const override { return 0; }
-    [[nodiscard]] bool hasBias() const override { return m_bias.weight().isValid(); }
+    [[nodiscard]] bool hasBias() const override { return m_bias.isValid(); }
     [[nodiscard]] Tensor bias(WeightVariant variant) const override { return m_bias.get(variant); }
     [[nodiscard]] Tensor apply(const Tensor& x, WeightVariant variant) const override;
     [[nodiscard]] Tensor pullback(const Tensor& s, WeightVariant variant) const override;
@@ -40,6 +41,10 @@ private:
     [[nodiscard]] tensor::Shape shapeAfter(onednn::Direction direction) const;
     /// The map without bias, by whichever path computes it.
     [[nodiscard]] Tensor walk(const Tensor& t, WeightVariant variant, onednn::Direction direction) const;
+    [[nodiscard]] onednn::PackedConvolution pack(WeightVariant variant, onednn::Direction direction) const;
+    /// The map by packed weights; invalid when the library has no implementation for this geometry.
+    [[nodiscard]] Tensor through(const onednn::PackedConvolution& pack, const Tensor& t,
+                                 onednn::Direction direction) const;
     /// Through oneDNN; invalid when it has no implementation for this geometry.
     [[nodiscard]] Tensor packed(const Tensor& t, WeightVariant variant, onednn::Direction direction) const;
 

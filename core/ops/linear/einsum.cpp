@@ -4,6 +4,7 @@
 #include "core/ops/families.h"
 #include "core/ops/kernel/weightvariants.h"
 #include "core/ops/linear/einsumplan.h"
+#include "core/ops/linear/storedweight.h"
 #include "core/tensor/stridedcopy.h"
 
 #include <algorithm>
@@ -140,8 +141,8 @@ class EinsumMap final : public Operator<LinearMap>
 {
 public:
     EinsumMap(tensor::DType dtype, Equation equation, Tensor weight, std::size_t slot)
-        : Operator(TensorType{dtype, equation.result()}), m_equation(std::move(equation)), m_weight(std::move(weight)),
-          m_slot(slot)
+        : Operator(TensorType{dtype, equation.result()}), m_equation(std::move(equation)),
+          m_weight(std::move(weight), dtype), m_slot(slot)
     {}
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
@@ -194,7 +195,7 @@ BoundResult bindEinsum(const BindContext& context)
     }
     if (context.constant(0) || context.constant(1)) {
         const std::size_t slot = context.constant(1) ? 0 : 1;
-        return bound<EinsumMap>(dtype, std::move(equation), context.constants[1 - slot], slot);
+        return bound<EinsumMap>(dtype, std::move(equation), storedWeight(context, 1 - slot), slot);
     }
     return bound<EinsumOfTwo>(dtype, std::move(equation));
 }

@@ -4,6 +4,7 @@
 #include "core/ops/families.h"
 #include "core/ops/kernel/matrixproduct.h"
 #include "core/ops/linear/matrixmap.h"
+#include "core/ops/linear/storedweight.h"
 
 #include <fmt/format.h>
 
@@ -165,7 +166,8 @@ BoundResult boundMap(const BindContext& context, const Parameters& p)
     plan.xInner = matrixShape(context, plan.slot, plan.isTransposed);
     plan.zInner = p.output;
     const std::size_t other = 1 - plan.slot;
-    const Tensor weight = context.constants[other].contiguous();
+    const bool isScaled = p.alpha != 1;
+    const Tensor weight = (isScaled ? context.constants[other] : storedWeight(context, other)).contiguous();
     plan.weight = scaledBy(p.alpha, p.swaps[other] ? swapped(weight) : weight); // a view: nothing is moved
     if (context.present(2)) {
         plan.bias = scaledBy(p.beta, context.constants[2]).contiguous();

@@ -5,6 +5,7 @@
 #include "core/ops/kernel/matrixproduct.h"
 #include "core/ops/kernel/visitnumber.h"
 #include "core/ops/linear/matrixmap.h"
+#include "core/ops/linear/storedweight.h"
 
 #include <fmt/format.h>
 
@@ -166,7 +167,7 @@ BoundResult boundMap(const BindContext& context, const Shapes& shapes)
     plan.xOuter = context.operandTypes[plan.slot].shape;
     plan.xInner = plan.isWeightOnRight ? shapes.a : shapes.b;
     plan.zInner = shapes.z;
-    plan.weight = context.constants[1 - plan.slot].reshaped(plan.isWeightOnRight ? shapes.b : shapes.a);
+    plan.weight = storedWeight(context, 1 - plan.slot).reshaped(plan.isWeightOnRight ? shapes.b : shapes.a);
     if (context.constant(2)) {
         plan.bias = context.constants[2].contiguous();
     }

@@ -9,19 +9,9 @@ namespace retro::ops
 
 using tensor::Shape;
 
-namespace
-{
-
-/// With fewer rows the product waits for the weights to come from memory, and packing them costs more than it gains.
-constexpr std::int64_t kLeastPackedRows = 4;
-
-} // namespace
-
 MatrixMap::MatrixMap(TensorType output, MatrixMapPlan plan)
-    : Operator(std::move(output)), m_plan(std::move(plan)), m_weight(m_plan.weight), m_bias(m_plan.bias),
-      m_isPacked(m_plan.isWeightOnRight && m_plan.weight.rank() == 2 && m_plan.xInner.size() == 2 &&
-                 m_plan.xInner[0] >= kLeastPackedRows && m_plan.weight.dtype() == tensor::DType::Float32 &&
-                 m_plan.weight.size() > 0)
+    : Operator(std::move(output)), m_plan(std::move(plan)), m_weight(m_plan.weight, m_outputTypes[0].dtype),
+      m_bias(m_plan.bias, m_outputTypes[0].dtype)
 {}
 
 Reads MatrixMap::savedForGradient() const { return {Reads::bit(0) | Reads::bit(1), 0}; }
@@ -40,32 +30,9 @@ Tensor MatrixMap::inner(const Tensor& x) const
     return m_plan.isTransposed ? swapped(x).contiguous() : x.reshaped(m_plan.xInner);
 }
 
-Tensor MatrixMap::packedProduct(const Tensor& x, WeightVariant variant, bool isBackward) const
-{
-    const PackKey key{WeightVariants::canonical(variant), isBackward, threads()};
-    const std::int64_t rows = x.shape()[0];
-    const onednn::PackedMatrix& pack = m_packs.get(key, [&] {
-        const Tensor weight = variantOf(m_weight.weight(), variant);
-        const reference::MatrixView<float> view{weight.data<float>(), weight.shape()[0], weight.shape()[1],
-                                                weight.strides()[0], weight.strides()[1]};
-        return onednn::PackedMatrix(rows, isBackward ? view.transposed() : view);
-    });
-    if (!pack.isValid()) {
-        return {};
-    }
-    tensor::TensorBuffer buffer(x.dtype(), {rows, m_weight.weight().shape()[isBackward ? 0 : 1]});
-    pack.multiply(x.data<float>(), buffer.data<float>());
-    return std::move(buffer).freeze();
-}
-
 Tensor MatrixMap::product(const Tensor& x, WeightVariant variant, bool isBackward) const
 {
-    if (m_isPacked) {
-        if (Tensor z = packedProduct(x, variant, isBackward); z.isValid()) {
-            return z;
-        }
-    }
-    const Tensor& weight = m_weight.get(variant);
+    const Tensor weight = m_weight.get(variant);
     const Tensor factor = isBackward ? swapped(weight) : weight;
     return m_plan.isWeightOnRight ? matrixProduct(x, factor) : matrixProduct(factor, x);
 }
@@ -84,7 +51,7 @@ Tensor MatrixMap::pullback(const Tensor& s, WeightVariant variant) const
 std::vector<Tensor> MatrixMap::forward(std::span<const Tensor> operands) const
 {
     const Tensor z = apply(operands[m_plan.slot], {});
-    return {hasBias() ? algebra::addBroadcast(z, m_bias.weight()) : z};
+    return {hasBias() ? algebra::addBroadcast(z, m_bias.get({})) : z};
 }
 
 } // namespace retro::ops

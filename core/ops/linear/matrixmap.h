@@ -3,9 +3,6 @@
 
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/kernel/weightvariants.h"
-#include "core/ops/onednn/onednnmatrix.h"
-
-#include <optional>
 
 namespace retro::ops
 {
@@ -20,7 +17,7 @@ struct MatrixMapPlan
     tensor::Shape xOuter;        ///< x as the node sees it
     tensor::Shape xInner;        ///< x after reshaping and swapping
     tensor::Shape zInner;        ///< z before reshaping to the output's shape
-    Tensor weight;               ///< inner shape, scaled and swapped already
+    Tensor weight;               ///< inner shape, scaled and swapped already; may be narrow as it is stored
     Tensor bias;                 ///< invalid, or broadcastable to the output
 };
 
@@ -35,22 +32,12 @@ public:
     [[nodiscard]] double flops() const override;
 
     [[nodiscard]] std::size_t operandSlot() const override { return m_plan.slot; }
-    [[nodiscard]] bool hasBias() const override { return m_bias.weight().isValid(); }
+    [[nodiscard]] bool hasBias() const override { return m_bias.isValid(); }
     [[nodiscard]] Tensor bias(WeightVariant variant) const override;
     [[nodiscard]] Tensor apply(const Tensor& x, WeightVariant variant) const override;
     [[nodiscard]] Tensor pullback(const Tensor& s, WeightVariant variant) const override;
 
 private:
-    struct PackKey
-    {
-        WeightVariant variant;
-        bool isBackward = false;
-        int threads = 1;
-        auto operator<=>(const PackKey&) const = default;
-    };
-
-    /// x·W, or x·Wᵀ, through oneDNN's own layout; invalid when it has no implementation.
-    [[nodiscard]] Tensor packedProduct(const Tensor& x, WeightVariant variant, bool isBackward) const;
     /// Product of an inner operand with the weights, or with their transpose.
     [[nodiscard]] Tensor product(const Tensor& x, WeightVariant variant, bool isBackward) const;
     /// x as it is multiplied: row-major, reshaped or swapped.
@@ -59,8 +46,6 @@ private:
     MatrixMapPlan m_plan;
     WeightVariants m_weight;
     WeightVariants m_bias;
-    bool m_isPacked;
-    PreparedCache<PackKey, onednn::PackedMatrix> m_packs;
 };
 
 } // namespace retro::ops

@@ -2,6 +2,7 @@
 #include "core/ops/onednn/onednnmatrix.h"
 
 #include "core/ops/onednn/onednncontext.h"
+#include "core/ops/threads.h"
 
 namespace retro::ops::onednn
 {
@@ -23,10 +24,40 @@ memory::desc descOf(std::int64_t count, const MatrixBatch& batch)
             {isOne ? m.rows * m.columns : batch.stride, m.rowStride, m.columnStride}};
 }
 
+/// How the library's BLAS interface takes a matrix: as it lies in memory, or turned. None when neither axis is dense.
+struct Layout
+{
+    char turn = 'N';
+    std::int64_t leading = 0;
+
+    explicit Layout(const MatrixView<float>& m)
+        : turn(m.columnStride == 1 ? 'N' : 'T'), leading(m.columnStride == 1 ? m.rowStride : m.columnStride)
+    {}
+};
+
+bool isDenseAlongAnAxis(const MatrixView<float>& m) { return m.columnStride == 1 || m.rowStride == 1; }
+
+/// One product through the BLAS interface, which packs blocks of both factors as it goes: as fast as weights that were
+/// packed beforehand, without a second copy of them.
+bool multiplyOne(const MatrixView<float>& a, const MatrixView<float>& b, float* c)
+{
+    if (!isDenseAlongAnAxis(a) || !isDenseAlongAnAxis(b)) {
+        return false;
+    }
+    applyThreads();
+    const Layout left(a);
+    const Layout right(b);
+    return dnnl_sgemm(left.turn, right.turn, a.rows, b.columns, a.columns, 1, a.data, left.leading, b.data,
+                      right.leading, 0, c, b.columns) == dnnl_success;
+}
+
 } // namespace
 
 bool multiply(std::int64_t count, const MatrixBatch& a, const MatrixBatch& b, float* c)
 {
+    if (count == 1 && multiplyOne(a.matrix, b.matrix, c)) {
+        return true;
+    }
     const std::int64_t rows = a.matrix.rows;
     const std::int64_t columns = b.matrix.columns;
     dnnl::stream& queue = stream();
@@ -42,43 +73,6 @@ bool multiply(std::int64_t count, const MatrixBatch& a, const MatrixBatch& b, fl
                                        {DNNL_ARG_DST, memory(result, engine(), c)}});
     queue.wait();
     return true;
-}
-
-struct PackedMatrix::State
-{
-    dnnl::matmul::primitive_desc plan;
-    dnnl::matmul primitive;
-    memory weights;
-};
-
-PackedMatrix::PackedMatrix(std::int64_t rows, const MatrixView<float>& b)
-{
-    dnnl::stream& queue = stream();
-    const memory::desc left({rows, b.rows}, kFloat, memory::format_tag::ab);
-    const memory::desc right({b.rows, b.columns}, kFloat, memory::format_tag::any);
-    const memory::desc result({rows, b.columns}, kFloat, memory::format_tag::ab);
-    dnnl::matmul::primitive_desc plan(dnnl::matmul::desc(left, right, result), engine(), true);
-    if (!plan) {
-        return;
-    }
-    memory given = readOnly({{b.rows, b.columns}, kFloat, {b.rowStride, b.columnStride}}, b.data);
-    memory packed(plan.weights_desc(), engine());
-    dnnl::reorder(given, packed).execute(queue, given, packed);
-    queue.wait();
-    dnnl::matmul primitive(plan);
-    m_state = std::make_unique<State>(State{std::move(plan), std::move(primitive), std::move(packed)});
-}
-
-PackedMatrix::~PackedMatrix() = default;
-PackedMatrix::PackedMatrix(PackedMatrix&&) noexcept = default;
-
-void PackedMatrix::multiply(const float* a, float* c) const
-{
-    dnnl::stream& queue = stream();
-    m_state->primitive.execute(queue, {{DNNL_ARG_SRC, readOnly(m_state->plan.src_desc(), a)},
-                                       {DNNL_ARG_WEIGHTS, m_state->weights},
-                                       {DNNL_ARG_DST, memory(m_state->plan.dst_desc(), engine(), c)}});
-    queue.wait();
 }
 
 } // namespace retro::ops::onednn

@@ -8,7 +8,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
+#include <random>
 
 using namespace retro;
 using execute::BoundModel;
@@ -52,6 +54,64 @@ std::shared_ptr<const BoundModel> bindResidual(std::int64_t batch = 2)
     auto bound = BoundModel::bind(residual(), types, Precision::Double);
     return bound ? std::move(bound).value() : nullptr;
 }
+
+/// Rows of a table, through MatMul, Gemm with turned weights, and Conv; weights in `stored`, or the same ones widened.
+class NarrowNet
+{
+public:
+    NarrowNet(DType stored, bool isWidened)
+    {
+        m_builder.setOpset("", 13);
+        const auto weight = [&](const char* name, tensor::Shape shape) {
+            const Tensor narrow = randomValues(std::move(shape)).to(stored);
+            return m_builder.addConstant(name, isWidened ? narrow.to(DType::Float32) : narrow);
+        };
+        const ValueId rows = m_builder.addInput("rows", DType::Int64, std::vector<graph::Dimension>{{4, ""}});
+        const ValueId scale = m_builder.addInput("scale", DType::Float32, std::vector<graph::Dimension>{{1, ""}});
+        const ValueId picked = node("Gather", {weight("table", {256, 128}), rows});
+        const ValueId scaled = node("Mul", {picked, scale});
+        const ValueId product = node("MatMul", {scaled, weight("w", {128, 256})});
+        const ValueId dense = node("Gemm", {product, weight("g", {288, 256})}, {{"transB", std::int64_t{1}}});
+        const ValueId shape =
+            m_builder.addConstant("shape", Tensor::of<std::int64_t>({4}, std::vector<std::int64_t>{1, 128, 3, 3}));
+        m_builder.addOutput(node("Conv", {node("Reshape", {dense, shape}), weight("k", {32, 128, 3, 3})}));
+        auto built = std::move(m_builder).build();
+        m_graph = built ? std::make_shared<const graph::Graph>(std::move(built).value()) : nullptr;
+    }
+
+    [[nodiscard]] std::shared_ptr<const BoundModel> bind(Precision precision) const
+    {
+        const std::vector<ops::TensorType> types{{DType::Int64, {4}}, {DType::Float32, {1}}};
+        auto bound = BoundModel::bind(m_graph, types, precision);
+        return bound ? std::move(bound).value() : nullptr;
+    }
+
+    [[nodiscard]] static Tensor run(const std::shared_ptr<const BoundModel>& model)
+    {
+        const std::vector<Tensor> inputs{Tensor::of<std::int64_t>({4}, std::vector<std::int64_t>{3, 255, 0, 17}),
+                                         Tensor::full(execute::dtypeOf(model->precision()), {1}, 1.5)};
+        auto result = execute::forward(model, inputs, SavePolicy::Nothing);
+        return result ? result->outputs[0] : Tensor();
+    }
+
+private:
+    [[nodiscard]] static Tensor randomValues(tensor::Shape shape)
+    {
+        std::vector<float> values(static_cast<std::size_t>(tensor::elementCount(shape)));
+        std::minstd_rand random(static_cast<unsigned>(values.size()));
+        std::generate(values.begin(), values.end(), [&] { return static_cast<float>(random() % 2001) / 1000 - 1; });
+        return Tensor::of<float>(std::move(shape), values);
+    }
+    ValueId node(const std::string& op, std::vector<ValueId> inputs, graph::Attributes attributes = {})
+    {
+        const ValueId result = m_builder.addResult(op + "_out");
+        m_builder.addNode({op, "", op, "", 13, std::move(inputs), {result}, std::move(attributes)});
+        return result;
+    }
+
+    graph::GraphBuilder m_builder{"narrow"};
+    std::shared_ptr<const graph::Graph> m_graph;
+};
 
 ValueId valueNamed(const BoundModel& model, std::string_view name) { return *model.graph().findValue(name); }
 
@@ -244,6 +304,36 @@ private slots:
         QVERIFY(BoundModel::bind(graph, good, Precision::Float).ok());
         QVERIFY(!BoundModel::bind(graph, bad, Precision::Float).ok());
         QVERIFY(!BoundModel::bind(graph, std::span(good).first(1), Precision::Float).ok());
+    }
+
+    void narrowWeightsAreWidenedWhereTheyAreUsed_data()
+    {
+        QTest::addColumn<int>("stored");
+        QTest::newRow("float16") << static_cast<int>(DType::Float16);
+        QTest::newRow("bfloat16") << static_cast<int>(DType::BFloat16);
+    }
+
+    void narrowWeightsAreWidenedWhereTheyAreUsed()
+    {
+        QFETCH(const int, stored);
+        const NarrowNet narrow(static_cast<DType>(stored), false);
+        const NarrowNet wide(static_cast<DType>(stored), true);
+        for (const Precision precision : {Precision::Float, Precision::Double}) {
+            const std::int64_t before = base::MemoryAccount::tensors().live();
+            const auto model = narrow.bind(precision);
+            QVERIFY(model != nullptr);
+            for (const char* name : {"table", "w", "g", "k"}) {
+                const ValueId weight = valueNamed(*model, name);
+                QVERIFY2(model->storedConstant(weight).dtype() == static_cast<DType>(stored), name);
+                QVERIFY2(model->constant(weight).dtype() == execute::dtypeOf(precision), name);
+                QVERIFY2(model->typeOf(weight).dtype == execute::dtypeOf(precision), name);
+            }
+            const Tensor result = NarrowNet::run(model);
+            QVERIFY(result.isValid());
+            QVERIFY(result.bitEqual(NarrowNet::run(wide.bind(precision))));
+            // No wide copy of any weight is left: each has 128 KiB and more in float32.
+            QVERIFY(base::MemoryAccount::tensors().live() - before < 64 << 10);
+        }
     }
 
     void forwardChecksItsData()

@@ -8,6 +8,9 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
+#include <numeric>
+#include <vector>
 
 using namespace retro::tensor;
 
@@ -143,6 +146,21 @@ private slots:
         QVERIFY(std::isnan(bfloatToFloat(floatToBfloat(std::nanf("")))));
         QCOMPARE(halfToFloat(0x0001), 0x1p-24F);
         QCOMPARE(halfToFloat(0xfc00), -INFINITY);
+    }
+
+    void halfFloatsAreWidenedInBulkAsOneByOne()
+    {
+        std::vector<std::uint16_t> bits(0x10000);
+        std::iota(bits.begin(), bits.end(), std::uint16_t{0});
+        for (const DType type : {DType::Float16, DType::BFloat16}) {
+            TensorBuffer buffer(type, {0x10000});
+            std::memcpy(buffer.rawData(), bits.data(), buffer.bytes());
+            const Tensor wide = std::move(buffer).freeze().to(DType::Float32);
+            for (const std::uint16_t one : bits) {
+                const float expected = type == DType::Float16 ? halfToFloat(one) : bfloatToFloat(one);
+                QCOMPARE(std::bit_cast<std::uint32_t>(wide.data<float>()[one]), std::bit_cast<std::uint32_t>(expected));
+            }
+        }
     }
 
     void memoryIsBookedOncePerStorage()
