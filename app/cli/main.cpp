@@ -5,13 +5,15 @@
 #include <cstdlib>
 #include <exception>
 #include <fmt/format.h>
+#include <unistd.h>
 
 /// Before any library is loaded, see passivewaiting.h.
-[[gnu::section(".preinit_array"), gnu::used]] static void (*beforeLibraries)(int, char**,
-                                                                             char**) = &retro::app::waitPassively;
+[[gnu::section(".preinit_array"),
+  gnu::used]] static void (*beforeLibraries)(int, char**, char**) = &retro::app::PassiveWaiting::waitPassively;
 
 int main(int argc, char** argv)
 {
+    retro::app::PassiveWaiting::giveBack(environ);
     using namespace retro::app;
     Context context;
     CLI::App program("Retrograde without a window: explains what a network's prediction rests on, step by step.",

@@ -50,11 +50,12 @@ void addWatches(const app::MainWindow& window, const QStringList& expressions)
 } // namespace
 
 /// Before any library is loaded, see passivewaiting.h.
-[[gnu::section(".preinit_array"), gnu::used]] static void (*beforeLibraries)(int, char**,
-                                                                             char**) = &retro::app::waitPassively;
+[[gnu::section(".preinit_array"),
+  gnu::used]] static void (*beforeLibraries)(int, char**, char**) = &retro::app::PassiveWaiting::waitPassively;
 
 int main(int argc, char** argv)
 {
+    retro::app::PassiveWaiting::giveBack(environ);
     app::WindowOptions options;
     if (const auto code = app::parseOptions(argc, argv, options)) {
         return *code;

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // How threads of OpenMP wait in the programs, as libgomp itself reports it.
+#include "app/common/passivewaiting.h"
+
 #include <QtTest>
 
 #include <QProcess>
+
+using retro::app::PassiveWaiting;
 
 namespace
 {
@@ -41,7 +45,23 @@ private slots:
     {
         QFETCH(const QString, program);
         const QString settings = settingsOf(program, {});
-        QVERIFY2(settings.contains("OMP_WAIT_POLICY = 'PASSIVE'"), qPrintable(settings));
+        QVERIFY2(settings.contains("OMP_WAIT_POLICY = 'PASSIVE'"), qPrintable(settings)); // also said of the default
+        QVERIFY2(settings.contains("GOMP_SPINCOUNT = '0'"), qPrintable(settings));
+    }
+
+    void theEnvironmentIsGivenBack()
+    {
+        char first[] = "A=1";
+        char last[] = "B=2";
+        char* environment[] = {first, last, nullptr};
+        PassiveWaiting::waitPassively(0, nullptr, environment);
+        QCOMPARE(QString::fromUtf8(environment[0]), QStringLiteral("A=1"));
+        QCOMPARE(QString::fromUtf8(environment[1]), QStringLiteral("OMP_WAIT_POLICY=passive"));
+        PassiveWaiting::giveBack(environment);
+        QVERIFY(environment[0] == first && environment[1] == last && environment[2] == nullptr);
+        char* nothing[] = {nullptr};
+        PassiveWaiting::waitPassively(0, nullptr, nothing);
+        QVERIFY(nothing[0] == nullptr);
     }
 
     void theUserDecides()
