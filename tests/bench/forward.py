@@ -6,6 +6,10 @@
 
 Prints per network: median and least seconds of both sides, the ratio of the medians, and the peak resident set of both
 processes in MiB. PyTorch is Debian's python3-torch; onnxruntime is not used.
+
+PyTorch's matrix products are those of the libblas.so.3 that it finds. The reference BLAS takes minutes for gpt2, which
+says nothing: install libopenblas0-pthread, or name its folder in LD_LIBRARY_PATH. OpenBLAS 0.3.21 takes processors that
+are newer than it for the oldest; OPENBLAS_CORETYPE=SkylakeX tells it of AVX-512.
 """
 import argparse
 import json
