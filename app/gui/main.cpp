@@ -17,6 +17,7 @@
 #include <QStandardPaths>
 
 #include <filesystem>
+#include <unistd.h>
 
 namespace
 {
