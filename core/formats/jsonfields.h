@@ -26,7 +26,9 @@ public:
     [[nodiscard]] base::Result<std::string> text(const char* name) const;
     [[nodiscard]] base::Result<std::optional<std::int64_t>>
     whole(const char* name, std::int64_t least, std::int64_t most = std::numeric_limits<std::int64_t>::max()) const;
+    /// A finite number; missing = none.
     [[nodiscard]] base::Result<std::optional<double>> number(const char* name) const;
+    /// True or false; missing = `fallback`.
     [[nodiscard]] base::Result<bool> flag(const char* name, bool fallback) const;
     /// The items of a list; nullptr when missing.
     [[nodiscard]] base::Result<const nlohmann::json*> list(const char* name) const;
@@ -35,7 +37,9 @@ public:
     /// Positions; missing = none.
     [[nodiscard]] base::Result<std::optional<std::vector<std::uint32_t>>> positions(const char* name) const;
 
+    /// Where a member lies, as errors say it: "nodes[3].op".
     [[nodiscard]] std::string pathOf(const std::string& name) const;
+    /// An error (Input) at the line of that member.
     [[nodiscard]] base::Error error(const std::string& name, std::string message) const;
     [[nodiscard]] const nlohmann::json& object() const { return *m_object; }
     [[nodiscard]] const base::JsonText& source() const { return *m_text; }

@@ -17,10 +17,12 @@ template <class T>
     return value == nullptr ? std::move(fallback) : *value;
 }
 
+/// A whole number of a node, `fallback` where it has none of that name.
 [[nodiscard]] inline std::int64_t intAttribute(const graph::Node& node, std::string_view name, std::int64_t fallback)
 {
     return attributeOr<std::int64_t>(node, name, fallback);
 }
+/// A real number of a node, `fallback` where it has none of that name.
 [[nodiscard]] inline double floatAttribute(const graph::Node& node, std::string_view name, double fallback)
 {
     return attributeOr<double>(node, name, fallback);

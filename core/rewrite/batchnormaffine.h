@@ -15,6 +15,7 @@ struct Affine
     std::vector<double> factor;
     std::vector<double> mean;
     std::vector<double> beta;
+    /// shift[c] of a channel to which a layer before has already added `bias`.
     [[nodiscard]] double shiftOf(double bias, std::size_t c) const { return (bias - mean[c]) * factor[c] + beta[c]; }
 };
 
