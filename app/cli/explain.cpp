@@ -33,6 +33,7 @@ struct ExplainOptions
     std::string runFile;
     std::string image;
     std::string colormap = "relevance";
+    int bits = 8; ///< of the image
     std::vector<std::string> open;
     bool overlay = false;
     bool rules = false;
@@ -137,6 +138,7 @@ Result<void> writeImage(const ExplainOptions& options, const engine::LoadedModel
         return base::inputError("no relevance reached an input, so there is no heatmap to draw", model.name);
     }
     job.colormap = options.colormap;
+    job.bits = options.bits;
     job.overlay = options.overlay;
     job.isSeries = model.card && model.card->layout.starts_with("NT");
     job.modelName = model.name;
@@ -198,6 +200,9 @@ void addExplain(CLI::App& program, Context& context)
     verb->add_option("--output-dir", options->outputFolder, "Folder for the results; made when it is missing");
     verb->add_option("--run", options->runFile, "Also record the run into this .retro file");
     verb->add_option("--image", options->image, "Also draw the heatmap: .png, .svg or .pdf");
+    verb->add_option("--bits", options->bits,
+                     "Depth of the PNG: 8 (default, colours) or 16 (grey levels that stand for the numbers)")
+        ->check(CLI::IsMember({8, 16}));
     verb->add_option("--colormap", options->colormap,
                      "relevance (default), gray, hot, bwr, coldnhot, seismic, …, or hex stops");
     verb->add_option(

@@ -62,6 +62,18 @@ base::Result<void> exportPainted(const std::shared_ptr<const trace::Run>& run, c
     return exportView(run, options.out, request);
 }
 
+/// Options that mean nothing for a part are refused rather than overlooked.
+base::Result<void> checkOptions(const ExportOptions& options)
+{
+    if (options.request.bits != 8 && options.what != "heatmap") {
+        return base::usageError("only a heatmap is written with 16 bits", "--bits 16");
+    }
+    if (!options.request.select.empty() && options.what != "graph") {
+        return base::usageError("only a part of the graph can be selected", "--select");
+    }
+    return {};
+}
+
 base::Result<void> exportPart(const std::shared_ptr<const trace::Run>& run, const ExportOptions& options)
 {
     if (options.what == "graph") {
@@ -104,6 +116,7 @@ base::Result<void> exportVisits(const std::shared_ptr<const trace::Run>& run, Ex
 
 base::Result<void> exportRun(const Context& context, const ExportOptions& options)
 {
+    RETRO_CHECK(checkOptions(options));
     RETRO_TRY(const std::shared_ptr<const trace::Run> run, trace::readRun(options.file));
     RETRO_CHECK(options.visits.empty() ? exportPart(run, options) : exportVisits(run, options));
     if (context.json) {
@@ -137,6 +150,12 @@ void addExport(CLI::App& program, Context& context)
                      "Colour map of the heatmap, by name or as stops (00f,fff,f00)");
     verb->add_flag("--overlay", options->request.overlay, "Draw the heatmap over the input picture");
     verb->add_flag("--plain", options->request.isPlain, "Only the pixels of the heatmap, without colour bar and words");
+    verb->add_option("--bits", options->request.bits,
+                     "Depth of a heatmap's PNG: 8 (default, colours) or 16 (grey levels that stand for the numbers)")
+        ->check(CLI::IsMember({8, 16}));
+    verb->add_option("--select", options->request.select,
+                     "Only this node or group of the graph, again for more: with what lies on the ways between them")
+        ->allow_extra_args(false);
     verb->add_option("--theme", options->theme, "Colours of timeline and ledger: light (default) or dark")
         ->check(CLI::IsMember({"light", "dark"}));
     verb->add_option("--size", options->size, "Size of the timeline: 1200x340");

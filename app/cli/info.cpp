@@ -96,9 +96,10 @@ ordered_json infoJson(const engine::LoadedModel& model)
     info["structural_hash"] = base::hex(graph::structuralHash(graph));
     ordered_json rewrites = ordered_json::array();
     for (const rewrite::RewriteStep& step : model.rewritten.steps) {
-        rewrites.push_back({{"rewrite", step.rewrite}, {"what", step.text}});
+        rewrites.push_back({{"rewrite", step.rewrite}, {"name", step.name}, {"what", step.text}});
     }
     info["rewrites"] = rewrites;
+    info["no_rewrite"] = rewrite::switchedOff(model.rewritten.options);
     info["nodes_after_rewrites"] = model.graph()->nodeCount();
     ordered_json missing = ordered_json::array();
     for (const ops::UnsupportedNode& node : ops::unsupported(*model.graph())) {
@@ -137,6 +138,9 @@ void sayInfo(const Context& context, const engine::LoadedModel& model, const ord
     context.say(fmt::format("{:<12} {}", "parameters", parameterCount(graph)));
     for (const rewrite::RewriteStep& step : model.rewritten.steps) {
         context.say(fmt::format("{:<12} {}: {}", "rewrite", step.rewrite, step.text));
+    }
+    for (const std::string& name : rewrite::switchedOff(model.rewritten.options)) {
+        context.say(fmt::format("{:<12} {}", "switched off", name));
     }
     if (info["unsupported"].empty()) {
         context.say(fmt::format("{:<12} nothing; every operator is implemented", "unsupported"));

@@ -119,6 +119,7 @@ Result<void> exportHeatmap(const trace::Run& run, const std::filesystem::path& p
     job.colormap = request.colormap;
     job.overlay = request.overlay;
     job.isPlain = request.isPlain;
+    job.bits = request.bits;
     job.modelName = run.facts.modelName;
     job.modelHash = views::modelHashText(*run.graph);
     job.step = std::min(request.position.value_or(run.eventCount()), run.eventCount());
@@ -136,7 +137,7 @@ Result<void> exportGraph(const std::shared_ptr<const trace::Run>& run, const std
     ensureGuiApplication();
     RETRO_TRY(trace::Timeline timeline, trace::Timeline::open(run));
     timeline.seek(request.position.value_or(run->eventCount()));
-    return views::writeGraphFigure(path, *run->graph, &timeline.state(), *run);
+    return views::writeGraphFigure(path, *run->graph, &timeline.state(), *run, std::nullopt, request.select);
 }
 
 } // namespace retro::app

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace retro::app
 {
@@ -20,7 +21,9 @@ struct ExportRequest
     std::optional<std::uint64_t> position; ///< events applied; none = the end
     std::string colormap = "relevance";
     bool overlay = false;
-    bool isPlain = false; ///< pixels only
+    bool isPlain = false;            ///< pixels only
+    int bits = 8;                    ///< of a PNG of a heatmap; 16 = grey levels that stand for the numbers
+    std::vector<std::string> select; ///< of graphs: names of nodes or groups; empty = all
 };
 
 /// Relevance of a value as .png, .svg, .pdf (drawn), .npy (the tensor) or .csv (rows of the drawn plane). Errors: Usage

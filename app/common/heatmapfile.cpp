@@ -3,6 +3,7 @@
 
 #include "app/common/guiapplication.h"
 #include "views/common/heatmapimage.h"
+#include "views/common/heatmaplevels.h"
 #include "views/common/numbertext.h"
 #include "views/common/plane.h"
 #include "views/common/runtexts.h"
@@ -29,10 +30,34 @@ base::Result<views::Plane> planeOf(const tensor::Tensor& relevance, bool isSerie
     return views::sliceGrid(relevance).plane;
 }
 
+/// Grey levels have no colours and lie over nothing.
+base::Result<void> checkLevels(const std::filesystem::path& path, const HeatmapJob& job)
+{
+    if (path.extension() != ".png" || job.overlay || job.colormap != HeatmapJob().colormap) {
+        return base::usageError("--bits 16 writes the numbers as grey levels into a .png; leave --overlay and "
+                                "--colormap away",
+                                path.string());
+    }
+    return {};
+}
+
+views::PictureTexts textsOf(const HeatmapJob& job)
+{
+    return {{"model", job.modelName},           {"target", job.target},
+            {"rules", job.composite},           {"model_hash", job.modelHash},
+            {"step", std::to_string(job.step)}, {"visit", std::to_string(job.visit)},
+            {"software", views::softwareText()}};
+}
+
 } // namespace
 
 base::Result<void> writeHeatmap(const std::filesystem::path& path, const HeatmapJob& job)
 {
+    if (job.bits == 16) {
+        RETRO_CHECK(checkLevels(path, job));
+        RETRO_TRY(const views::Plane plane, planeOf(job.relevance));
+        return views::writeLevels(path, plane, textsOf(job));
+    }
     ensureGuiApplication();
     RETRO_TRY(const views::ColorMap map, views::ColorMap::find(QString::fromStdString(job.colormap)));
     views::HeatmapFigure figure;
@@ -52,14 +77,8 @@ base::Result<void> writeHeatmap(const std::filesystem::path& path, const Heatmap
                                  : QCoreApplication::translate("retro::app", "Relevance for %1 · %2 · %3")
                                        .arg(QString::fromStdString(job.target), QString::fromStdString(job.composite),
                                             QString::fromStdString(job.modelName));
-    figure.texts = {{"model", job.modelName},
-                    {"target", job.target},
-                    {"rules", job.composite},
-                    {"model_hash", job.modelHash},
-                    {"step", std::to_string(job.step)},
-                    {"visit", std::to_string(job.visit)},
-                    {"scale", views::valueText(figure.bar.scale.limit, 6).toStdString()},
-                    {"software", views::softwareText()}};
+    figure.texts = textsOf(job);
+    figure.texts["scale"] = views::valueText(figure.bar.scale.limit, 6).toStdString();
     return views::writeFigure(path, figure);
 }
 

@@ -22,6 +22,7 @@ struct HeatmapJob
     bool isSeries = false;          ///< steps, drawn as a strip
     std::vector<std::string> words; ///< of the steps; empty = numbers
     bool isPlain = false;           ///< without colour bar and caption
+    int bits = 8;                   ///< 16: a PNG of grey levels that stand for the numbers (views::writeLevels)
     std::string modelName;
     std::string modelHash; ///< views::modelHashText
     std::string composite;
@@ -30,8 +31,8 @@ struct HeatmapJob
     std::uint64_t visit = 0;
 };
 
-/// Draws by the extension: .png, .svg, .pdf. Errors: Usage (another extension, unknown colour map),
-/// Output.
+/// Draws by the extension: .png, .svg, .pdf. Errors: Usage (another extension, unknown colour map, 16 bits with
+/// colours), Output.
 [[nodiscard]] base::Result<void> writeHeatmap(const std::filesystem::path& path, const HeatmapJob& job);
 
 } // namespace retro::app

@@ -90,7 +90,8 @@ void CoverController::takeResult(const ExplainDone& result)
 {
     const bool isPicture =
         result.model && result.hasRelevance && result.input.isPicture && result.job.tensors.size() == 1;
-    const bool isSame = isPicture && m_last && m_last->inputs == result.job.inputs && m_last->model == result.model;
+    const bool isSame = isPicture && m_last && m_last->inputs == result.job.inputs &&
+                        m_last->model->rewritten.before == result.model->rewritten.before;
     m_isRecorded = !result.model;
     m_tagBox = isPicture ? result.input.tagBox : std::nullopt;
     m_last = isPicture ? std::optional(result.job) : std::nullopt;

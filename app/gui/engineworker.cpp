@@ -2,6 +2,7 @@
 #include "app/gui/engineworker.h"
 
 #include "app/gui/embeddedsample.h"
+#include "app/gui/fusedfacts.h"
 #include "app/gui/inputinfo.h"
 #include "app/gui/modelfacts.h"
 #include "app/gui/questioncheck.h"
@@ -115,6 +116,21 @@ Result<std::optional<ControlResult>> explainControl(const ExplainJob& job, engin
 /// Composite without its numbers: "epsilon_plus:epsilon=0.1" is a kind of "epsilon_plus".
 std::string kindOf(const std::string& composite) { return composite.substr(0, composite.find(':')); }
 
+/// The class that the model answers; −1 when its first output is no row of scores.
+std::int64_t predictedOf(const engine::ExplainResult& result)
+{
+    const tensor::Tensor& scores = result.outputs.front();
+    const bool isRow = scores.rank() == 1 || (scores.rank() == 2 && scores.shape()[0] == 1);
+    return isRow && scores.size() > 1 ? largestOf(scores) : -1;
+}
+
+/// What the run panel and the list of problems say of the model.
+void describe(ExplainDone& done)
+{
+    done.facts = modelFacts(*done.model);
+    done.problems = problemsOf(*done.model);
+}
+
 /// Writes the choices of a job into the card beside its model. Returns in words where they are.
 QString saveChoices(const ExplainJob& job, const engine::LoadedModel& model)
 {
@@ -129,6 +145,7 @@ QString saveChoices(const ExplainJob& job, const engine::LoadedModel& model)
     card.deviation = options.deviation;
     card.composite = job.composite;
     card.target = job.target;
+    card.noRewrite = rewrite::switchedOff(model.rewritten.options);
     const Result<bool> saved = formats::saveCardChoices(model.path, card);
     return saved ? EngineWorker::tr("Your choices are kept beside the model.")
                  : EngineWorker::tr("Your choices are not kept: %1").arg(QString::fromStdString(saved.error().text()));
@@ -265,10 +282,12 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
         graph->generation = job.generation;
         graph->model = job.model;
         RETRO_TRY(graph->run, graphOnly(*job.model));
-        graph->facts = modelFacts(*job.model);
-        graph->problems = problemsOf(*job.model);
+        describe(*graph);
+        graph->fused = std::make_shared<views::FusedNodes>(fusedNodes(*job.model, *job.model->graph()));
         emit graphReady(graph);
     }
+    const engine::LoadedModelPointer asked = job.model;
+    RETRO_TRY(job.model, modelOf(job, token));
     if (job.inputs.empty()) {
         job.inputs = defaultInputs(*job.model);
     }
@@ -292,8 +311,14 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
     done->inputs = job.inputs;
     done->job = job;
     done->hasRelevance = true;
+    done->predicted = predictedOf(result);
     done->input = inputInfo(job);
     done->words = wordsOf(job);
+    if (job.model != asked) {
+        describe(*done);
+    }
+    RETRO_TRY(views::FusedNodes fused, openNodes(*job.model, request, result, job.opened, token));
+    done->fused = std::make_shared<views::FusedNodes>(std::move(fused));
     RETRO_TRY(done->run, makeHandle(result.run));
     emit explained(done);
     if (job.isChoice && !isEmbedded(*job.model)) {

@@ -27,6 +27,16 @@ namespace
 using views::ActionSpec;
 
 constexpr std::array kActions{
+    ActionSpec{"export.levels", QT_TRANSLATE_NOOP("retro::views::actions", "Export heatmap as 1&6-bit levels…"),
+               QT_TRANSLATE_NOOP("retro::views::actions",
+                                 "Save the relevance as a 16-bit grey PNG whose levels stand for the numbers"),
+               "export", ""},
+    ActionSpec{"export.graphsight", QT_TRANSLATE_NOOP("retro::views::actions", "Export graph in &sight…"),
+               QT_TRANSLATE_NOOP("retro::views::actions", "Save the part of the graph that is in sight"), "export", ""},
+    ActionSpec{
+        "export.graphselection", QT_TRANSLATE_NOOP("retro::views::actions", "Export graph se&lection…"),
+        QT_TRANSLATE_NOOP("retro::views::actions", "Save the selected nodes of the graph with what lies between them"),
+        "export", ""},
     ActionSpec{"export.timeline", QT_TRANSLATE_NOOP("retro::views::actions", "Export &timeline…"),
                QT_TRANSLATE_NOOP("retro::views::actions", "Save the timeline as SVG, PNG or PDF, or its counts as CSV"),
                "export", ""},
@@ -63,17 +73,37 @@ views::View* findIn(const Workspace& space)
     return nullptr;
 }
 
+using Writer = base::Result<void> (*)(views::View&, const std::filesystem::path&);
+
+template <views::GraphView::Part part>
+base::Result<void> writePart(views::View& view, const std::filesystem::path& path)
+{
+    return static_cast<views::GraphView&>(view).exportPart(path, part);
+}
+
+base::Result<void> writeLevels(views::View& view, const std::filesystem::path& path)
+{
+    return static_cast<views::HeatmapView&>(view).exportLevels(path);
+}
+
 /// An entry that names a view.
 struct NamedView
 {
     const char* id;
     const char* file; ///< offered as the name of the file
     views::View* (*find)(const Workspace&);
+    Writer write = nullptr;        ///< null = View::exportTo
+    const char* formats = nullptr; ///< where they are not those of the view
 };
 
 constexpr std::array kViews{
     NamedView{"export.heatmap", "heatmap", findIn<views::HeatmapView>},
+    NamedView{"export.levels", "levels", findIn<views::HeatmapView>, writeLevels, "png"},
     NamedView{"export.graph", "graph", findIn<views::GraphView>},
+    NamedView{"export.graphsight", "graph", findIn<views::GraphView>, writePart<views::GraphView::Part::InSight>,
+              "svg png pdf"},
+    NamedView{"export.graphselection", "graph", findIn<views::GraphView>, writePart<views::GraphView::Part::Selected>,
+              "svg png pdf"},
     NamedView{"export.timeline", "timeline", findIn<views::TimelineView>},
     NamedView{"export.ledger", "ledger", findIn<views::LedgerView>},
     NamedView{"export.layers", "layers", findIn<views::LayersView>},
@@ -87,6 +117,12 @@ const NamedView* namedBy(const QString& id)
     const auto* found =
         std::find_if(kViews.begin(), kViews.end(), [&](const NamedView& view) { return id == QLatin1String(view.id); });
     return found == kViews.end() ? nullptr : found;
+}
+
+QStringList formatsOf(const NamedView* named, const views::View& view)
+{
+    const bool isOwn = named != nullptr && named->formats != nullptr;
+    return isOwn ? QString::fromLatin1(named->formats).split(QLatin1Char(' ')) : view.exportFormats();
 }
 
 struct FormatName
@@ -164,7 +200,9 @@ base::Result<void> ExportController::write(const QString& id, const QString& pat
                                 path.toStdString());
     }
     view->flush();
-    return view->exportTo(path.toStdString());
+    const NamedView* named = namedBy(id);
+    return named != nullptr && named->write != nullptr ? named->write(*view, path.toStdString())
+                                                       : view->exportTo(path.toStdString());
 }
 
 QString ExportController::filtersOf(const QStringList& formats)
@@ -195,7 +233,7 @@ void ExportController::ask(const QString& id)
         return;
     }
     const NamedView* named = namedBy(id);
-    const QStringList formats = view->exportFormats();
+    const QStringList formats = formatsOf(named, *view);
     const QString name = named != nullptr ? QString::fromLatin1(named->file) : tr("pane");
     QString filter;
     const QString chosen =

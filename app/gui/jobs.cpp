@@ -64,6 +64,17 @@ std::string ExplainJob::targetOrUsual() const
                                                                       : model->card->target;
 }
 
+Result<engine::LoadedModelPointer> modelOf(const ExplainJob& job, const std::stop_token& stop)
+{
+    if (!job.noRewrite) {
+        return job.model;
+    }
+    rewrite::RewriteOptions options;
+    options.keepDigits = job.model->rewritten.options.keepDigits; // no rewrite: it stays as the model was loaded
+    RETRO_CHECK(rewrite::switchOff(options, *job.noRewrite));
+    return engine::withRewrites(job.model, options, stop);
+}
+
 Result<std::vector<tensor::Tensor>> readInputs(ExplainJob& job)
 {
     const engine::PictureOptions options = job.options();

@@ -4,6 +4,7 @@
 #include "core/engine/cover.h"
 #include "core/engine/explain.h"
 #include "core/engine/pictureinput.h"
+#include "views/common/fusednode.h"
 #include "views/common/viewcontext.h"
 #include "views/problems/problemlist.h"
 #include "views/run/question.h"
@@ -40,6 +41,10 @@ struct ExplainJob
     std::shared_ptr<const engine::Cover> cover;
     /// How pixels become numbers; none = as the card says.
     std::optional<engine::PictureOptions> preparation;
+    /// Rewrites of the graph that are to be off; none = as the model was loaded.
+    std::optional<std::vector<std::string>> noRewrite;
+    /// Fused nodes whose members get relevance, by name.
+    std::vector<std::string> opened;
     /// Asked while the user paints: the window shows no stages for it.
     bool isLive = false;
     /// The person chose something else and pressed Run: it is written into the card beside the model.
@@ -52,6 +57,8 @@ struct ExplainJob
     [[nodiscard]] std::string targetOrUsual() const;
 };
 
+/// The model of a job with the rewrites that it asks for. A requested stop ends it with Cancelled. Errors: Usage.
+[[nodiscard]] base::Result<engine::LoadedModelPointer> modelOf(const ExplainJob& job, const std::stop_token& stop = {});
 /// The inputs of a job with what is covered; reads files only once, into job.tensors. Errors: Usage, Input.
 [[nodiscard]] base::Result<std::vector<tensor::Tensor>> readInputs(ExplainJob& job);
 /// The words of the job's one input when it is a text and the card has a vocabulary; needs job.tensors.
@@ -86,10 +93,12 @@ struct ExplainDone
     std::string composite;
     std::vector<std::string> inputs;
     QStringList words;                    ///< of an input that is a text; else empty
+    std::int64_t predicted = -1;          ///< class that the model answers; −1 = its output has no classes
     bool hasRelevance = false;            ///< false: only the graph (no input was given)
     ExplainJob job;                       ///< what was asked, with model, inputs and rules filled in
-    views::ModelFacts facts;              ///< of graphReady(): the model for the run panel
+    views::ModelFacts facts;              ///< of graphReady() and of other rewrites: the model for the run panel
     std::vector<views::Problem> problems; ///< of graphReady(): what may mislead in the model
+    views::FusedNodesPointer fused;       ///< what nodes stand for; null for recorded runs
 };
 
 /// Side results that come after the main one.

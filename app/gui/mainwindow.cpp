@@ -5,6 +5,7 @@
 #include "app/gui/covercontroller.h"
 #include "app/gui/embeddedsample.h"
 #include "app/gui/exportcontroller.h"
+#include "app/gui/fusedcontroller.h"
 #include "app/gui/graphcontroller.h"
 #include "app/gui/modelfacts.h"
 #include "app/gui/questioncheck.h"
@@ -82,6 +83,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     addCoverActions(m_actions);
     addTourAction(m_actions);
     addGraphActions(m_actions);
+    addFusedActions(m_actions);
     addExportActions(m_actions);
     const WorkspaceContext context{m_model, m_cursor, m_selection, m_breakpoints};
     m_stack = new QStackedWidget(this);
@@ -108,6 +110,10 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     auto* graph = new GraphController(m_actions, m_engineSpace->graph(), m_breakpoints, this);
     connect(graph, &GraphController::targetWanted, m_run, &RunController::chooseValue);
     connect(graph, &GraphController::graphWanted, this, [this] { showWorkspace(QStringLiteral("engine")); });
+    m_fused =
+        new FusedController(m_actions, m_model, m_selection, m_engineSpace->graph(), m_engineSpace->inspector(), this);
+    connect(m_fused, &FusedController::jobWanted, this, [this](const ExplainJob& job) { post(job); });
+    connect(m_fused, &FusedController::said, this, &MainWindow::say);
     connect(&m_transport->navigator(), &Navigator::said, this, &MainWindow::say);
     for (const char* id : {"cover.brush", "export.heatmap"}) {
         m_transport->addExplainTool(id);
@@ -234,11 +240,20 @@ void MainWindow::connectPanel()
             m_selection.clear();
         }
     });
+    connect(&panel, &views::RunPanel::nodeWanted, this, [this](const QString& name) {
+        const auto node = m_model.hasRun() ? m_model.graph().findNode(name.toStdString()) : std::nullopt;
+        if (node) {
+            m_selection.selectNode(*node);
+        }
+    });
     on("view.resetlayout", [this] { workspace().resetLayout(); });
 }
 
 void MainWindow::post(ExplainJob job)
 {
+    if (job.model) { // the nodes of another model are closed
+        job.opened = m_fused->opened();
+    }
     m_job = job;
     m_lastError.clear();
     if (!m_model.hasRun()) {
@@ -281,20 +296,26 @@ void MainWindow::runQuestion()
     }
 }
 
+void MainWindow::takeModel(const ExplainDone& described)
+{
+    m_loaded = described.model;
+    m_explain->runPanel().setModel(described.facts);
+    m_shell->problems().takeModel(described.problems);
+}
+
 void MainWindow::takeGraph(const ExplainDone& graph)
 {
-    m_loaded = graph.model;
+    takeModel(graph);
     m_recorded = {};
     m_thumbnails.clear();
     m_selection.clear();
     m_explain->compare().setControl(std::nullopt);
     m_explain->compare().setAwaited(graph.model->card && !graph.model->card->control.empty());
-    m_explain->runPanel().setModel(graph.facts);
     m_explain->runPanel().setThumbnails({}, {});
     m_run->setModel(graph.model);
     setWords(*this, {});
     m_model.setRun(graph.run, {}, false);
-    m_shell->problems().takeModel(graph.problems);
+    m_fused->take(graph, true);
     m_shell->recent().add(m_job.path);
     setWindowTitle(tr("%1 – Retrograde").arg(QString::fromStdString(graph.model->name)));
     showStatus();
@@ -303,6 +324,14 @@ void MainWindow::takeGraph(const ExplainDone& graph)
 void MainWindow::takeResult(const ExplainDone& result)
 {
     showRun(result);
+    if (result.model) {
+        m_fused->take(result, false);
+    } else {
+        m_fused->clear();
+    }
+    if (result.model && result.model != m_loaded) {
+        takeModel(result); // with other rewrites
+    }
     m_shell->problems().takeRun();
     views::RunPanel& panel = m_explain->runPanel();
     if (!result.model) {
@@ -321,12 +350,16 @@ void MainWindow::takeResult(const ExplainDone& result)
     } else if (!result.job.isLive) { // what the person is turning at this moment stays
         const QString input = result.inputs.empty() ? QString() : QString::fromStdString(result.inputs.front());
         panel.setQuestion({input, QString::fromStdString(result.job.target), QString::fromStdString(m_job.start),
-                           QString::fromStdString(result.composite), preparationOf(result.job.options())});
+                           QString::fromStdString(result.composite), preparationOf(result.job.options()),
+                           panel.question().noRewrites});
         m_run->setModel(result.model);
         if (!m_job.model) {
             m_run->takeOpened();
         }
         panel.setThumbnails(m_thumbnails, QString::fromStdString(result.composite));
+    }
+    if (result.model) {
+        panel.setPredicted(result.predicted < 0 ? QString() : m_model.className(result.predicted));
     }
     showStatus();
     m_cover->takeResult(result);
@@ -430,6 +463,7 @@ void MainWindow::closeModel()
     m_explain->runPanel().setModel({});
     m_explain->runPanel().setThumbnails({}, {});
     m_shell->problems().clear();
+    m_fused->clear();
     m_model.clear();
     setWindowTitle(tr("Retrograde"));
     showStatus();

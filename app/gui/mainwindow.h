@@ -21,6 +21,7 @@ class CoverController;
 class EngineWorkspace;
 class ExplainWorkspace;
 class ExportController;
+class FusedController;
 class RunController;
 class Shell;
 class TourHost;
@@ -95,6 +96,8 @@ private:
     void saveRun();
     void takeProgress(quint64 generation, const QString& stage, double fraction);
     void takeEnd(quint64 generation, const QString& message);
+    /// Another model, or other rewrites of the same.
+    void takeModel(const ExplainDone& described);
     void takeGraph(const ExplainDone& graph);
     void takeResult(const ExplainDone& result);
     void showRun(const ExplainDone& result);
@@ -124,6 +127,7 @@ private:
     CloseGuard* m_closing = nullptr;
     CoverController* m_cover = nullptr;
     RunController* m_run = nullptr;
+    FusedController* m_fused = nullptr;
     TourHost* m_tours = nullptr;
     ExportController* m_exports = nullptr;
     QActionGroup* m_workspaceGroup = nullptr;

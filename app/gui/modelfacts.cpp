@@ -10,6 +10,7 @@
 #include <QObject>
 
 #include <algorithm>
+#include <map>
 
 namespace retro::app
 {
@@ -60,6 +61,43 @@ QStringList valueNames(const graph::Graph& graph)
     return names;
 }
 
+/// Name of a rewrite for people; one that is new has the name of the command line.
+QString rewriteTitle(std::string_view name)
+{
+    static const std::map<std::string_view, const char*> kTitles{
+        {"fold-constants", QT_TR_NOOP("Fold constants")},
+        {"remove-identities", QT_TR_NOOP("Remove identities")},
+        {"fuse-layernorm", QT_TR_NOOP("Fuse LayerNorm")},
+        {"fuse-rmsnorm", QT_TR_NOOP("Fuse RMSNorm")},
+        {"fuse-activations", QT_TR_NOOP("Fuse activations")},
+        {"fuse-attention", QT_TR_NOOP("Fuse attention")},
+        {"fuse-linear", QT_TR_NOOP("Fuse linear layers")},
+        {"merge-batchnorm", QT_TR_NOOP("Merge BatchNorm")},
+        {"merge-batchnorm-right", QT_TR_NOOP("Merge BatchNorm, right")},
+    };
+    const auto at = kTitles.find(name);
+    return at == kTitles.end() ? QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()))
+                               : QObject::tr(at->second);
+}
+
+/// Every rewrite with what it did.
+std::vector<views::RewriteFacts> rewritesOf(const rewrite::Rewritten& rewritten)
+{
+    std::vector<views::RewriteFacts> all;
+    for (const rewrite::RewriteName& one : rewrite::rewriteNames()) {
+        views::RewriteFacts facts{QString::fromStdString(std::string(one.name)), rewriteTitle(one.name),
+                                  QString::fromStdString(std::string(one.text)), rewritten.options.*one.option};
+        for (const rewrite::RewriteStep& step : rewritten.steps) {
+            if (step.name == one.name) {
+                const std::string node = step.added.empty() ? std::string() : step.added.front();
+                facts.steps.push_back({QString::fromStdString(step.text), QString::fromStdString(node), step.isNote});
+            }
+        }
+        all.push_back(std::move(facts));
+    }
+    return all;
+}
+
 /// Where a model of that name lies: beside the run, or among the files that are known; empty = nowhere.
 QString modelOf(const QString& name, const QString& runFile, const QStringList& known)
 {
@@ -70,7 +108,8 @@ QString modelOf(const QString& name, const QString& runFile, const QStringList& 
         }
     }
     const auto found = std::find_if(places.begin(), places.end(), [](const QString& path) {
-        return path.endsWith(QStringLiteral(".onnx"), Qt::CaseInsensitive) && QFileInfo(path).isFile();
+        const QString ending = QFileInfo(path).suffix().toLower();
+        return (ending == QLatin1String("onnx") || ending == QLatin1String("json")) && QFileInfo(path).isFile();
     });
     return found == places.end() ? QString() : *found;
 }
@@ -106,6 +145,7 @@ views::ModelFacts modelFacts(const engine::LoadedModel& model)
     facts.summary = summaryOf(model);
     facts.problem = unsupportedText(*model.graph());
     facts.values = valueNames(*model.graph());
+    facts.rewrites = rewritesOf(model.rewritten);
     facts.preparation = preparationOf(engine::pictureOptions(model.card ? &*model.card : nullptr));
     if (model.card) {
         for (const std::string& label : model.card->labels) {

@@ -86,6 +86,12 @@ views::QuestionCheck checkQuestion(ExplainJob job)
     if (!job.tensors.empty()) {
         check.preview = previewOf(job, options);
     }
+    const auto model = modelOf(job);
+    if (!model) {
+        check.problem = QString::fromStdString(model.error().text());
+        return check;
+    }
+    job.model = *model;
     engine::ExplainRequest request;
     request.inputs = job.tensors;
     request.composite = job.compositeOrUsual();

@@ -16,7 +16,22 @@ namespace
 /// Whether what the card keeps of two questions is the same: an input or start is of one run only.
 bool keepsTheSame(const views::Question& a, const views::Question& b)
 {
-    return a.target == b.target && a.composite == b.composite && a.preparation == b.preparation;
+    return a.target == b.target && a.composite == b.composite && a.preparation == b.preparation &&
+           a.noRewrites == b.noRewrites;
+}
+
+std::vector<std::string> namesOf(const QStringList& list)
+{
+    std::vector<std::string> names;
+    for (const QString& name : list) {
+        names.push_back(name.toStdString());
+    }
+    return names;
+}
+
+bool isSameFile(const engine::LoadedModelPointer& a, const engine::LoadedModelPointer& b)
+{
+    return a && b && a->rewritten.before == b->rewritten.before;
 }
 
 /// Class `index` of what `target` explains: of the model's output, or of sample 0 of a value that is named.
@@ -55,8 +70,9 @@ RunController::RunController(views::RunPanel& panel, EngineWorker& engine, Cover
 
 void RunController::setModel(engine::LoadedModelPointer model)
 {
-    if (m_model != model) {
-        m_model = std::move(model);
+    const bool isOther = m_model != model && !isSameFile(m_model, model);
+    m_model = std::move(model);
+    if (isOther) {
         m_hasChosen = false;
         takeOpened();
     }
@@ -86,6 +102,7 @@ ExplainJob RunController::jobOfRun()
     m_hasChosen = m_hasChosen || !keepsTheSame(m_panel.question(), m_opened);
     ExplainJob asked = job();
     asked.isChoice = m_hasChosen;
+    asked.noRewrite = namesOf(m_panel.question().noRewrites);
     return asked;
 }
 
@@ -117,7 +134,9 @@ void RunController::chooseValue(const QString& value)
 void RunController::look()
 {
     if (m_model && !m_panel.question().input.isEmpty()) {
-        m_engine.check(job());
+        ExplainJob looked = job();
+        looked.noRewrite = namesOf(m_panel.question().noRewrites);
+        m_engine.check(looked);
     }
 }
 

@@ -26,7 +26,7 @@ class RunController final : public QObject
 public:
     RunController(views::RunPanel& panel, EngineWorker& engine, CoverController& cover, QObject* parent);
 
-    /// The model that questions are about; null = none.
+    /// The model that questions are about; null = none. The same model with other rewrites is no other model.
     void setModel(engine::LoadedModelPointer model);
     /// What the panel asks, with the pixels that are covered now. Needs a model.
     [[nodiscard]] ExplainJob job() const;

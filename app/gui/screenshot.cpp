@@ -133,6 +133,17 @@ private:
         return true;
     }
 
+    /// A dock becomes a window of its own; what lies over the window (the palette) has a size of its own already.
+    static void setSize(QWidget& pane, const QSize& size)
+    {
+        if (auto* dock = qobject_cast<QDockWidget*>(&pane)) {
+            dock->setFloating(true);
+        } else {
+            pane.setFixedSize(size);
+        }
+        pane.resize(size);
+    }
+
     bool bringPane()
     {
         m_pane = &m_window;
@@ -147,9 +158,8 @@ private:
         }
         m_pane->show();
         m_pane->raise();
-        if (dock != nullptr && m_options.size.isValid()) {
-            dock->setFloating(true);
-            dock->resize(m_options.size);
+        if (m_options.size.isValid()) {
+            setSize(*m_pane, m_options.size);
         }
         return true;
     }

@@ -21,7 +21,7 @@ namespace
 bool isModelFile(const QString& path)
 {
     const QString ending = QFileInfo(path).suffix().toLower();
-    return ending == QLatin1String("onnx") || ending == QLatin1String("retro");
+    return ending == QLatin1String("onnx") || ending == QLatin1String("json") || ending == QLatin1String("retro");
 }
 
 /// The one local file of a drag, else empty.

@@ -124,7 +124,8 @@ EngineWorkspace::EngineWorkspace(const WorkspaceContext& context, QWidget* paren
     m_whyDock = addView(new views::WhyView(model, cursor, selection, this));
     m_breakpointsDock = addView(m_breakpoints);
     m_graphDock = addView(m_graph);
-    m_inspectorDock = addView(new views::InspectorView(model, cursor, selection, this));
+    m_inspector = new views::InspectorView(model, cursor, selection, this);
+    m_inspectorDock = addView(m_inspector);
     m_heatmapDock = addView(new views::HeatmapView(model, cursor, selection, this), tr("Heatmap"));
     m_valuesDock = addView(new views::ValuesView(model, cursor, selection, this));
     m_timeline = new views::TimelineView(model, cursor, selection, this);

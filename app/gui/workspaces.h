@@ -13,6 +13,7 @@ class CompareView;
 class GraphView;
 class HeatmapView;
 class InputView;
+class InspectorView;
 class RunPanel;
 class TimelineView;
 } // namespace retro::views
@@ -69,6 +70,7 @@ class EngineWorkspace final : public Workspace
 public:
     explicit EngineWorkspace(const WorkspaceContext& context, QWidget* parent = nullptr);
     [[nodiscard]] views::GraphView& graph() const { return *m_graph; }
+    [[nodiscard]] views::InspectorView& inspector() const { return *m_inspector; }
     [[nodiscard]] views::TimelineView& timeline() const { return *m_timeline; }
     /// Marks these places in the timeline.
     void showBookmarks(const std::vector<trace::Bookmark>& bookmarks);
@@ -86,6 +88,7 @@ private:
     QDockWidget* m_whyDock = nullptr;
     QDockWidget* m_breakpointsDock = nullptr;
     QDockWidget* m_graphDock = nullptr;
+    views::InspectorView* m_inspector = nullptr;
     QDockWidget* m_inspectorDock = nullptr;
     QDockWidget* m_heatmapDock = nullptr;
     QDockWidget* m_valuesDock = nullptr;

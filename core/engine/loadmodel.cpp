@@ -11,10 +11,20 @@ namespace retro::engine
 namespace
 {
 
+/// A rewrite that the card names and nobody knows is a fault of the card.
+base::Result<void> switchOffByCard(const std::optional<formats::ModelCard>& card, rewrite::RewriteOptions& rewrites)
+{
+    const base::Result<void> known = card ? rewrite::switchOff(rewrites, card->noRewrite) : base::Result<void>();
+    return known ? known : base::inputError(known.error().message, "field 'no_rewrite' of the model card");
+}
+
 base::Result<LoadedModelPointer> finish(std::shared_ptr<const graph::Graph> graph, const std::filesystem::path& path,
-                                        std::optional<formats::ModelCard> card, const rewrite::RewriteOptions& rewrites,
+                                        std::optional<formats::ModelCard> card, rewrite::RewriteOptions rewrites,
                                         const std::stop_token& stop, const Stopwatch& watch)
 {
+    if (auto known = switchOffByCard(card, rewrites); !known) {
+        return base::within(std::move(known).error(), path.string());
+    }
     auto model = std::make_shared<LoadedModel>();
     model->path = path;
     model->name = path.filename().string();
@@ -52,6 +62,21 @@ base::Result<LoadedModelPointer> parseModel(std::span<const std::byte> data, con
         RETRO_TRY(parsed, formats::parseCard(card, path.string()));
     }
     return finish(std::move(graph), path, std::move(parsed), rewrites, stop, watch);
+}
+
+base::Result<LoadedModelPointer> withRewrites(const LoadedModelPointer& model, const rewrite::RewriteOptions& rewrites,
+                                              const std::stop_token& stop)
+{
+    if (model->rewritten.options == rewrites) {
+        return model;
+    }
+    auto rewritten = rewrite::rewrite(model->rewritten.before, rewrites, stop);
+    if (!rewritten) {
+        return base::within(std::move(rewritten).error(), model->path.string());
+    }
+    auto changed = std::make_shared<LoadedModel>(*model);
+    changed->rewritten = std::move(rewritten).value();
+    return LoadedModelPointer(std::move(changed));
 }
 
 } // namespace retro::engine

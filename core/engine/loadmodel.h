@@ -31,9 +31,9 @@ struct LoadedModel
 
 using LoadedModelPointer = std::shared_ptr<const LoadedModel>;
 
-/// Reads a model (ONNX or graph JSON), its card when there is one, and applies the chosen rewrites. Errors (Input) name
-/// the file and what is wrong with it. A graph with unsupported operators still loads (it can be drawn); explaining it
-/// is refused. A requested stop ends it with Cancelled.
+/// Reads a model (ONNX or graph JSON), its card when there is one, and applies the chosen rewrites, less those that the
+/// card switches off. Errors (Input) name the file and what is wrong with it. A graph with unsupported operators still
+/// loads (it can be drawn); explaining it is refused. A requested stop ends it with Cancelled.
 [[nodiscard]] base::Result<LoadedModelPointer> loadModel(const std::filesystem::path& path,
                                                          const rewrite::RewriteOptions& rewrites = {},
                                                          const std::stop_token& stop = {});
@@ -44,5 +44,11 @@ using LoadedModelPointer = std::shared_ptr<const LoadedModel>;
                                                           const std::filesystem::path& path, const std::string& card,
                                                           const rewrite::RewriteOptions& rewrites = {},
                                                           const std::stop_token& stop = {});
+
+/// The same model with exactly these rewrites; nothing is read again. The model itself when it has them already.
+/// A requested stop ends it with Cancelled.
+[[nodiscard]] base::Result<LoadedModelPointer> withRewrites(const LoadedModelPointer& model,
+                                                            const rewrite::RewriteOptions& rewrites,
+                                                            const std::stop_token& stop = {});
 
 } // namespace retro::engine

@@ -69,6 +69,7 @@ Result<bool> saveCardChoices(const fs::path& model, const ModelCard& card)
     putInput(root, card);
     put(root, "composite", card.composite, card.composite.empty());
     put(root, "target", card.target, card.target.empty());
+    put(root, "no_rewrite", card.noRewrite, card.noRewrite.empty());
     if (root == before) {
         return false;
     }

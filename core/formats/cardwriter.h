@@ -8,10 +8,10 @@
 namespace retro::formats
 {
 
-/// Writes what a person can choose (kind, layout, channels, scale, mean and std of the input, composite, target) of
-/// `card` into the card beside `model`, as a whole or not at all. Every other field of a card that is there already,
-/// known to us or not, stays with its value and its place. Returns false when the file already says all that. Errors:
-/// Input (the file there is no card that we can read), Output (the folder cannot be written).
+/// Writes what a person can choose (kind, layout, channels, scale, mean and std of the input, composite, target,
+/// rewrites that are off) of `card` into the card beside `model`, as a whole or not at all. Every other field of a card
+/// that is there already, known to us or not, stays with its value and its place. Returns false when the file already
+/// says all that. Errors: Input (the file there is no card that we can read), Output (the folder cannot be written).
 [[nodiscard]] base::Result<bool> saveCardChoices(const std::filesystem::path& model, const ModelCard& card);
 
 } // namespace retro::formats

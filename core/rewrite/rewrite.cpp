@@ -56,6 +56,14 @@ constexpr std::array kPasses{
          mergeBatchNormRight},
 };
 
+/// Applies a pass; its steps carry its name.
+void applyPass(const Pass& pass, Draft& draft, std::vector<RewriteStep>& steps)
+{
+    const auto before = static_cast<std::ptrdiff_t>(steps.size());
+    pass.apply(draft, steps);
+    std::for_each(steps.begin() + before, steps.end(), [&](RewriteStep& step) { step.name = pass.name.name; });
+}
+
 base::Result<void> keepMembers(const Draft& draft, std::vector<FusedNode>& fused)
 {
     for (std::size_t i = 0; i < draft.nodeCount(); ++i) {
@@ -166,6 +174,17 @@ base::Result<void> switchOff(RewriteOptions& options, std::span<const std::strin
     return {};
 }
 
+std::vector<std::string> switchedOff(const RewriteOptions& options)
+{
+    std::vector<std::string> names;
+    for (const RewriteName& rewrite : rewriteNames()) {
+        if (!(options.*rewrite.option)) {
+            names.emplace_back(rewrite.name);
+        }
+    }
+    return names;
+}
+
 const FusedNode* Rewritten::findFused(std::string_view node) const
 {
     const auto at = std::find_if(fused.begin(), fused.end(), [&](const FusedNode& f) { return f.node == node; });
@@ -175,13 +194,13 @@ const FusedNode* Rewritten::findFused(std::string_view node) const
 base::Result<Rewritten> rewrite(std::shared_ptr<const graph::Graph> graph, const RewriteOptions& options,
                                 const std::stop_token& stop)
 {
-    Rewritten result{graph, graph, {}, {}};
+    Rewritten result{graph, graph, {}, {}, options};
     Draft draft(*graph, options.keepDigits);
     RETRO_CHECK(rewriteBodies(draft, options, result.steps, stop));
     for (const Pass& pass : kPasses) {
         RETRO_CHECK(base::checkStop(stop));
         if (options.*pass.name.option) {
-            pass.apply(draft, result.steps);
+            applyPass(pass, draft, result.steps);
         }
     }
     RETRO_CHECK(base::checkStop(stop));

@@ -29,6 +29,7 @@ struct RewriteOptions
     /// Computed constants of a float32 or narrower model keep float64; else they are rounded once, to float32, which
     /// halves what they take. No rewrite: it changes neither nodes nor values.
     bool keepDigits = true;
+    bool operator==(const RewriteOptions&) const = default;
 };
 
 /// A rewrite as options name it.
@@ -46,6 +47,8 @@ struct RewriteName
 /// Switches off the rewrites of these names; "all" means every one. Errors (Usage): an unknown name (lists the known
 /// ones).
 [[nodiscard]] base::Result<void> switchOff(RewriteOptions& options, std::span<const std::string> names);
+/// Names of the rewrites that are off, in the order in which they would be applied.
+[[nodiscard]] std::vector<std::string> switchedOff(const RewriteOptions& options);
 
 /// One change that a rewrite made, for people and for undoing.
 struct RewriteStep
@@ -55,6 +58,7 @@ struct RewriteStep
     std::vector<std::string> removed; ///< node names of the graph before
     std::vector<std::string> added;   ///< node names of the graph after
     bool isNote = false;              ///< nothing was changed; the text says why
+    std::string_view name = {};       ///< of the rewrite as rewriteNames() has it: "fuse-linear"
 };
 
 /// A node that stands for several nodes of the graph before.
@@ -73,6 +77,7 @@ struct Rewritten
     std::shared_ptr<const graph::Graph> graph;
     std::vector<RewriteStep> steps;
     std::vector<FusedNode> fused; ///< in the order of the nodes of the graph before
+    RewriteOptions options = {};  ///< what was asked for
 
     /// The members of a node of the graph after; nullptr when it stands for itself.
     [[nodiscard]] const FusedNode* findFused(std::string_view node) const;

@@ -43,6 +43,7 @@ void GraphCanvas::setScene(std::shared_ptr<const GraphScene> scene, GraphStatus 
     m_colouring = nullptr;
     m_emphasis = {};
     m_breaks.clear();
+    m_fused.clear();
     m_alsoSelected.clear();
     m_selected = kNone;
     m_hovered = kNone;
@@ -107,6 +108,12 @@ void GraphCanvas::holdSelected()
 void GraphCanvas::setBreaks(std::vector<bool> breaks)
 {
     m_breaks = std::move(breaks);
+    update();
+}
+
+void GraphCanvas::setFused(std::vector<bool> fused)
+{
+    m_fused = std::move(fused);
     update();
 }
 
@@ -243,8 +250,17 @@ void GraphCanvas::setLegendShown(bool isShown)
 
 GraphPicture GraphCanvas::picture()
 {
-    return {m_scene.get(),  &m_status, &m_texts,          &m_path,     m_selected,
-            m_hovered,      m_value,   m_colouring.get(), &m_emphasis, m_breaks.empty() ? nullptr : &m_breaks,
+    return {m_scene.get(),
+            &m_status,
+            &m_texts,
+            &m_path,
+            m_selected,
+            m_hovered,
+            m_value,
+            m_colouring.get(),
+            &m_emphasis,
+            m_breaks.empty() ? nullptr : &m_breaks,
+            m_fused.empty() ? nullptr : &m_fused,
             &m_alsoSelected};
 }
 

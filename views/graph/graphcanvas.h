@@ -36,6 +36,8 @@ public:
     void setEmphasis(Emphasis emphasis);
     /// Marks boxes (one entry each) that have a breakpoint.
     void setBreaks(std::vector<bool> breaks);
+    /// Marks boxes (one entry each) that stand for several nodes of the model's file.
+    void setFused(std::vector<bool> fused);
     /// The next scene keeps the selected box (or the current one) where it is now; without one it is shown whole.
     void holdSelected();
     /// Words for what is under the pointer.
@@ -133,6 +135,7 @@ private:
     std::shared_ptr<const Colouring> m_colouring;
     Emphasis m_emphasis;
     std::vector<bool> m_breaks; // empty = none
+    std::vector<bool> m_fused;  // likewise
     layout::Index m_selected = layout::kNone;
     std::vector<layout::Index> m_alsoSelected;
     layout::Index m_hovered = layout::kNone;

@@ -5,6 +5,7 @@
 #include "views/common/numbertext.h"
 #include "views/common/paintfile.h"
 #include "views/common/runtexts.h"
+#include "views/graph/emphasis.h"
 #include "views/graph/graphpainter.h"
 
 #include <QPainter>
@@ -38,6 +39,35 @@ double pngScaleFor(const QSizeF& size)
     return isWithin ? kPngScale : 1;
 }
 
+/// Around what is emphasised.
+layout::Rect areaOf(const GraphScene& scene, const Emphasis& emphasis)
+{
+    std::optional<layout::Rect> area;
+    const auto add = [&](const layout::Rect& rect) { area = area ? area->united(rect) : rect; };
+    for (layout::Index box = 0; box < scene.boxCount(); ++box) {
+        if (!emphasis.isFaintBox(box)) {
+            add(scene.layout.nodes[static_cast<std::size_t>(box)]);
+        }
+    }
+    for (std::size_t edge = 0; edge < emphasis.edges.size(); ++edge) {
+        for (const layout::Point& point : scene.layout.edge(static_cast<layout::Index>(edge))) {
+            if (emphasis.edges[edge]) {
+                add({point.x, point.y, 0, 0});
+            }
+        }
+    }
+    return area.value_or(scene.layout.bounds);
+}
+
+/// The part of the drawing that the options ask for, with a margin.
+layout::Rect areaFor(const GraphScene& scene, const Emphasis& emphasis, const FigureOptions& options)
+{
+    if (!options.only.empty()) {
+        return areaOf(scene, emphasis).grown(kMargin);
+    }
+    return options.area ? *options.area : scene.layout.bounds.grown(kMargin);
+}
+
 base::Result<void> writePicture(const std::filesystem::path& path, const std::shared_ptr<const GraphBook>& book,
                                 const FigureState& state, const FigureOptions& options)
 {
@@ -51,7 +81,11 @@ base::Result<void> writePicture(const std::filesystem::path& path, const std::sh
     picture.texts = &texts;
     picture.path = &promise;
     picture.selectedValue = state.value;
-    const layout::Rect area = scene->layout.bounds.grown(kMargin);
+    const Emphasis emphasis =
+        options.only.empty() ? Emphasis() : emphasise(*scene, between(*scene->book, options.only));
+    picture.emphasis = &emphasis;
+    picture.isOnlyEmphasis = !options.only.empty();
+    const layout::Rect area = areaFor(*scene, emphasis, options);
     const QSizeF size(std::ceil(area.width), std::ceil(area.height));
     GraphCamera camera;
     camera.place({area.x, area.y}, {0, 0});
@@ -71,6 +105,11 @@ base::Result<void> writeFigure(const std::filesystem::path& path, const std::sha
                                const FigureState& state, const FigureOptions& options)
 {
     const std::string ending = path.extension().string();
+    const bool isPart = !options.only.empty() || options.area;
+    if (isPart && (ending == ".dot" || ending == ".json")) {
+        return base::usageError("a part of a graph is written as .svg, .png or .pdf; .dot and .json have every node",
+                                path.string());
+    }
     if (ending == ".dot") {
         return base::writeFile(path, dotOf(*book, state));
     }

@@ -6,6 +6,7 @@
 #include "views/graph/graphstatus.h"
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,11 +26,14 @@ struct FigureOptions
     std::vector<bool> closed; ///< per group; pictures only
     ThemeKind theme = ThemeKind::Light;
     base::PromiseId promise; ///< whose path is drawn; may be invalid
+    /// Only these nodes and what lies on the ways between them; empty = the whole graph. Pictures only.
+    std::vector<base::NodeId> only = {};
+    std::optional<layout::Rect> area = {}; ///< only this part of the drawing, in scene units. Pictures only.
 };
 
 /// Writes the whole graph as .svg, .png or .pdf (what is visible with some groups closed) or as .dot or .json (every
-/// node). Needs a QGuiApplication for pictures. Errors: Usage (ending, too large for PNG), Input (cannot be laid out),
-/// Output.
+/// node; a part of the graph is refused). Needs a QGuiApplication for pictures. Errors: Usage (ending, too large for
+/// PNG), Input (cannot be laid out), Output.
 [[nodiscard]] base::Result<void> writeFigure(const std::filesystem::path& path,
                                              const std::shared_ptr<const GraphBook>& book, const FigureState& state,
                                              const FigureOptions& options);

@@ -74,11 +74,21 @@ void GraphPainter::paint(const QRectF& exposed)
         const layout::Rect area = m_camera.toScene(exposed.adjusted(-kReach, -kReach, kReach, kReach));
         layout().nodesIn(area, m_boxes);
         layout().edgesIn(area, m_edges);
-        paintFrames(area);
+        if (m_picture.isOnlyEmphasis) {
+            keepEmphasis();
+        } else {
+            paintFrames(area);
+        }
         m_tier == layout::DetailTier::Full ? paintWithText() : paintWithoutText();
     }
     paintRings();
     m_painter.restore();
+}
+
+void GraphPainter::keepEmphasis()
+{
+    std::erase_if(m_boxes, [this](Index box) { return m_picture.isFaint(box); });
+    std::erase_if(m_edges, [this](Index edge) { return isFaintEdge(edge); });
 }
 
 void GraphPainter::paintWithText()

@@ -47,7 +47,9 @@ struct GraphPicture
     const Colouring* colouring = nullptr;                     ///< null = by mode
     const Emphasis* emphasis = nullptr;                       ///< what is not in it is faint
     const std::vector<bool>* breaks = nullptr;                ///< per box: a breakpoint on a node of it; may be null
+    const std::vector<bool>* fused = nullptr;                 ///< per box: it stands for several nodes; may be null
     const std::vector<layout::Index>* alsoSelected = nullptr; ///< further boxes that are selected; may be null
+    bool isOnlyEmphasis = false;                              ///< what is not emphasised is left out, frames too
 
     [[nodiscard]] bool hasEmphasis() const { return emphasis != nullptr && !emphasis->boxes.empty(); }
     [[nodiscard]] bool isFaint(layout::Index box) const { return emphasis != nullptr && emphasis->isFaintBox(box); }
@@ -123,6 +125,7 @@ private:
     // graphpainter.cpp: whole drawing
     void paintWithText();
     void paintWithoutText();
+    void keepEmphasis();
     void paintFrames(const layout::Rect& area);
     void paintTitles();
     void paintTitle(Index frame);
@@ -159,6 +162,12 @@ private:
     // graphpainterboxes.cpp
     struct Badge;
     void paintBoxes();
+    /// A closed group, or a node that stands for several.
+    [[nodiscard]] bool hasSecondOutline(Index box) const
+    {
+        return visible(box).isGroup() ||
+               (m_picture.fused != nullptr && (*m_picture.fused)[static_cast<std::size_t>(box)]);
+    }
     void paintBox(Index box, const QRectF& rect);
     void paintClassBox(Index box, const QRectF& rect, double radius);
     void paintBoxTexts(Index box, const QRectF& rect, double right);

@@ -62,7 +62,7 @@ void GraphPainter::paintBox(Index box, const QRectF& rect)
 {
     const event::Mode mode = status(box).mode;
     const double radius = std::min(3.0, length(4));
-    if (visible(box).isGroup()) {
+    if (hasSecondOutline(box)) {
         const double offset = outlineOffset();
         m_painter.setRenderHint(QPainter::Antialiasing, true);
         m_painter.setBrush(m_theme[Role::Base]);

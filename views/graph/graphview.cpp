@@ -105,7 +105,9 @@ QStringList GraphView::exportFormats() const
             QStringLiteral("json")};
 }
 
-base::Result<void> GraphView::exportTo(const std::filesystem::path& path)
+base::Result<void> GraphView::exportTo(const std::filesystem::path& path) { return exportPart(path, Part::All); }
+
+base::Result<void> GraphView::exportPart(const std::filesystem::path& path, Part part)
 {
     if (!model().hasRun()) {
         return base::usageError("there is no graph to export; open a run first", path.string());
@@ -117,6 +119,15 @@ base::Result<void> GraphView::exportTo(const std::filesystem::path& path)
     options.closed = showsThisRun() ? m_closed : initiallyClosed(*book);
     options.theme = theme(this).kind();
     options.promise = selection().promise().value_or(base::PromiseId());
+    if (part == Part::Selected) {
+        options.only = selectedNodes();
+        if (options.only.empty()) {
+            return base::usageError("nothing is selected in the graph; click a node, and more with Ctrl",
+                                    path.string());
+        }
+    } else if (part == Part::InSight && showsThisRun()) {
+        options.area = m_canvas->camera().toScene(QRectF(m_canvas->rect()));
+    }
     return writeFigure(path, book, state, options);
 }
 
@@ -280,6 +291,7 @@ void GraphView::install(base::Result<ScenePointer> scene, bool isFirst)
     applyColouring();
     applyHighlight();
     applyBreakpoints();
+    applyFused();
     if (isFirst) {
         m_canvas->showFirst();
     }
@@ -357,7 +369,7 @@ QString GraphView::tipFor(const Hit& hit) const
     const GraphScene& scene = *m_canvas->scene();
     switch (hit.kind) {
     case HitKind::Box:
-        return describeBox(model(), scene, m_canvas->status(), hit.index);
+        return describeBox(model(), scene, m_canvas->status(), hit.index) + fusedText(hit.index);
     case HitKind::Edge:
         return describeEdge(model(), scene, m_canvas->status(), hit.index);
     case HitKind::Frame:

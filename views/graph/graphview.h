@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "views/common/fusednode.h"
 #include "views/common/view.h"
 #include "views/graph/emphasis.h"
 #include "views/graph/graphcolouring.h"
@@ -43,6 +44,10 @@ public:
     /// Pictures show what is visible with the groups that are open now; dot and json have every node.
     [[nodiscard]] QStringList exportFormats() const override;
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
+    /// How much of the graph a picture shows: all of it, what is in sight, or what is selected and the ways between.
+    enum class Part { All, InSight, Selected };
+    /// As exportTo(), a part of the graph as .svg, .png or .pdf. Errors also: Usage (nothing is selected).
+    [[nodiscard]] base::Result<void> exportPart(const std::filesystem::path& path, Part part);
     [[nodiscard]] QByteArray saveState() const override;
     void restoreState(const QByteArray& state) override;
 
@@ -58,6 +63,9 @@ public:
     [[nodiscard]] std::vector<base::NodeId> selectedNodes() const;
     /// Nodes that have a breakpoint; they get a dot.
     void setBreakpoints(std::vector<base::NodeId> nodes);
+    /// What nodes stand for that rewrites made of several; they get a second outline, their members are in the tool
+    /// tip.
+    void setFused(FusedNodesPointer fused);
     /// Layouts that take long are kept in that folder, at most 128 MiB of them; empty = nowhere.
     void setLayoutFolder(const std::filesystem::path& folder);
     /// Layouts that are shared by groups that are built alike.
@@ -106,6 +114,8 @@ signals:
     void layoutFinished();
     /// The run is to stop whenever this node is visited.
     void breakRequested(retro::base::NodeId node);
+    /// Relevance is to be carried through the members of a fused node, or no longer.
+    void openNodeRequested(retro::base::NodeId node, bool isOpen);
     /// The relevance of a node is to be seen at every step.
     void watchRequested(retro::base::NodeId node);
     /// A value is to be explained by the next run.
@@ -146,6 +156,8 @@ private:
     void applyHighlight();
     [[nodiscard]] NodeSet visitedInRange() const;
     void applyBreakpoints();
+    void applyFused();
+    void addFusedCommand(QMenu& menu, base::NodeId node);
     void refine();
     void showRefined(const std::shared_ptr<const GraphScene>& from, const std::shared_ptr<const GraphScene>& to);
     void startTrace(base::NodeId node, Trace direction);
@@ -159,6 +171,7 @@ private:
     /// Where a visit of a box ends, after or before the present position; nothing when there is none.
     [[nodiscard]] std::optional<std::uint64_t> visitOf(int box, bool isForward) const;
     void describeSelection();
+    [[nodiscard]] QString fusedText(int box) const;
     [[nodiscard]] QString tipFor(const Hit& hit) const;
     [[nodiscard]] bool showsThisRun() const;
 
@@ -175,6 +188,7 @@ private:
     bool m_hidesConstants = false;
     std::vector<base::NodeId> m_breakpoints;
     TimeRange* m_range = nullptr;     // borrowed; null = the whole run
+    FusedNodesPointer m_fused;        // may be of a run that is not on screen yet
     NodeSet m_traced;                 // empty = nothing
     std::vector<base::NodeId> m_also; // selected before the one that the window knows, oldest first
     NodeSet m_highlighted;            // what is on screen

@@ -159,6 +159,7 @@ void GraphView::showRefined(const std::shared_ptr<const GraphScene>& from, const
     applyColouring();
     applyHighlight();
     applyBreakpoints();
+    applyFused();
     applySelection(true);
     emit layoutFinished();
 }
@@ -236,6 +237,55 @@ void GraphView::applyBreakpoints()
         }
     }
     m_canvas->setBreaks(std::move(breaks));
+}
+
+void GraphView::setFused(FusedNodesPointer fused)
+{
+    m_fused = std::move(fused);
+    applyFused();
+}
+
+void GraphView::applyFused()
+{
+    if (!showsThisRun()) {
+        return;
+    }
+    const GraphScene& scene = *m_canvas->scene();
+    std::vector<bool> marks(m_fused && !m_fused->empty() ? scene.visible.nodes.size() : 0, false);
+    for (std::size_t i = 0; !marks.empty() && i < m_fused->size(); ++i) {
+        const base::NodeId node = (*m_fused)[i].node;
+        const Index box = node.index() < scene.graph().nodeCount() ? scene.boxOf(node) : kNone;
+        if (box != kNone && !scene.visible.nodes[static_cast<std::size_t>(box)].isGroup()) {
+            marks[static_cast<std::size_t>(box)] = true;
+        }
+    }
+    m_canvas->setFused(std::move(marks));
+}
+
+QString GraphView::fusedText(int box) const
+{
+    const layout::VisibleNode& shown = m_canvas->scene()->visible.nodes[static_cast<std::size_t>(box)];
+    const auto* fused =
+        shown.isGroup() ? nullptr : findFused(m_fused, base::NodeId(static_cast<std::uint32_t>(shown.node)));
+    if (fused == nullptr) {
+        return {};
+    }
+    return QLatin1Char('\n') + tr("stands for %1").arg(membersText(*fused)) +
+           (fused->isOpen ? QLatin1Char('\n') + tr("open: the inspector shows the relevance of each") : QString());
+}
+
+void GraphView::addFusedCommand(QMenu& menu, base::NodeId node)
+{
+    const FusedNode* fused = findFused(m_fused, node);
+    if (fused == nullptr) {
+        return;
+    }
+    const bool isOpen = fused->isOpen;
+    QAction* open = addCommand(menu, isOpen ? "graph.closenode" : "graph.opennode",
+                               isOpen ? tr("Close this node") : tr("Open this node"),
+                               isOpen ? tr("Runs again without looking inside")
+                                      : tr("Runs again and carries relevance through %1").arg(membersText(*fused)));
+    connect(open, &QAction::triggered, this, [this, node, isOpen] { emit openNodeRequested(node, !isOpen); });
 }
 
 void GraphView::traceUpstream(base::NodeId node) { startTrace(node, Trace::Upstream); }
@@ -328,6 +378,7 @@ void GraphView::addNodeCommands(QMenu& menu, int box)
     connect(known, &QAction::triggered, this, [this, box] { activateBox(box); });
     if (!m_canvas->scene()->visible.nodes[static_cast<std::size_t>(box)].isGroup()) {
         addBreakCommand(menu, node);
+        addFusedCommand(menu, node);
     }
     if (isSignalConnected(QMetaMethod::fromSignal(&GraphView::watchRequested))) {
         QAction* watch = addCommand(menu, "graph.watch", tr("Watch its relevance"),

@@ -6,8 +6,10 @@
 #include "views/common/csv.h"
 #include "views/common/elidedlabel.h"
 #include "views/common/fonts.h"
+#include "views/common/heatmaplevels.h"
 #include "views/common/icons.h"
 #include "views/common/numbertext.h"
+#include "views/common/runtexts.h"
 #include "views/common/theme.h"
 #include "views/heatmap/controlrow.h"
 #include "views/heatmap/heatmapcanvas.h"
@@ -318,6 +320,14 @@ base::Result<void> HeatmapView::exportTo(const std::filesystem::path& path)
         return base::writeFile(path, m_content.isSteps ? csvOfSteps(m_content.plane) : csvOf(m_content.plane));
     }
     return writeFigure(path, figureOf());
+}
+
+base::Result<void> HeatmapView::exportLevels(const std::filesystem::path& path) const
+{
+    if (!model().hasRun() || !m_content.relevance.isValid()) {
+        return base::usageError("there is no heatmap to write at this step", path.string());
+    }
+    return writeLevels(path, m_content.plane, runTexts(model().run(), model().position()));
 }
 
 QByteArray HeatmapView::saveState() const

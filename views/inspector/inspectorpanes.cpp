@@ -35,6 +35,22 @@ void drawLine(QPainter& painter, const QRectF& box, int alignment, const QFont& 
                      QFontMetricsF(font).elidedText(text, Qt::ElideMiddle, box.width()));
 }
 
+/// Parts between dots, as many on a line as fit: a line that is elided would say neither operator nor rule.
+QStringList wrapped(const QString& text, double width)
+{
+    const QString dot = QStringLiteral(" · ");
+    QStringList lines;
+    for (const QString& part : text.split(dot)) {
+        const QString longer = lines.isEmpty() ? part : lines.back() + dot + part;
+        if (!lines.isEmpty() && fonts::widthOf(fonts::label(), longer) <= width) {
+            lines.back() = longer;
+        } else {
+            lines.append(part);
+        }
+    }
+    return lines;
+}
+
 Role fillOf(BalanceLine::Kind kind)
 {
     switch (kind) {
@@ -117,7 +133,10 @@ void HeadPane::setFacts(const NodeFacts& facts)
     bodyChanged();
 }
 
-double HeadPane::bodyHeight(double /*width*/) const { return fonts::px(8) + 2 * lineHeight() + fonts::px(4); }
+double HeadPane::bodyHeight(double width) const
+{
+    return fonts::px(8) + static_cast<double>(1 + wrapped(m_facts.rule, width).size()) * lineHeight() + fonts::px(4);
+}
 
 void HeadPane::paintBody(QPainter& painter, const QRectF& body, const Theme& theme)
 {
@@ -132,8 +151,11 @@ void HeadPane::paintBody(QPainter& painter, const QRectF& body, const Theme& the
                          mark, mark);
     paintModeMark(painter, markBox, m_facts.mode, theme);
     drawLine(painter, first, kRight, note, theme[Role::Text2], m_facts.visit);
-    drawLine(painter, first.translated(0, line + fonts::px(2)), kLeft, fonts::label(), theme[Role::Text3],
-             m_facts.rule);
+    QRectF next = first.translated(0, line + fonts::px(2));
+    for (const QString& words : wrapped(m_facts.rule, body.width())) {
+        drawLine(painter, next, kLeft, fonts::label(), theme[Role::Text3], words);
+        next.translate(0, line);
+    }
 }
 
 void StatsPane::setStats(const TensorStats& stats)

@@ -8,6 +8,7 @@
 #include "views/common/fonts.h"
 #include "views/common/jobrunner.h"
 #include "views/common/numbertext.h"
+#include "views/inspector/fusedpane.h"
 #include "views/inspector/inspectorpanes.h"
 #include "views/inspector/tensorfigures.h"
 
@@ -42,7 +43,16 @@ InspectorView::InspectorView(RunModel& model, Cursor& cursor, Selection& selecti
     m_histogram = new HistogramPane(body);
     m_slice = new SlicePane(body);
     m_balance = new BalancePane(body);
+    m_members = new FusedPane(body);
+    connect(m_members, &FusedPane::chosenChanged, this, [this] {
+        if (this->model().hasRun() && m_facts.node.isValid()) {
+            showTensor();
+        }
+    });
+    connect(m_members, &FusedPane::openRequested, this,
+            [this](bool isOpen) { emit openNodeRequested(m_facts.node, isOpen); });
     column->addWidget(m_head);
+    column->addWidget(m_members);
     column->addWidget(makeTabs());
     for (QWidget* pane : std::initializer_list<QWidget*>{m_missing, m_stats, m_histogram, m_slice, m_balance}) {
         column->addWidget(pane);
@@ -111,11 +121,38 @@ void InspectorView::refresh(Changes changes)
     m_head->setFacts(m_facts);
     m_balance->setBalance(m_facts.balance);
     m_balance->setVisible(!model().graph().isInput(m_facts.node) && !model().run().ledger.empty());
+    showMembers();
     showTensor();
+}
+
+void InspectorView::setFused(FusedNodesPointer fused)
+{
+    m_fused = std::move(fused);
+    m_drawn = nullptr;
+    schedule(Change::Selection);
+}
+
+bool InspectorView::hasRelevance() const { return model().relevanceHandle(m_facts.value).isValid(); }
+
+void InspectorView::showMembers()
+{
+    const base::HandleId whole = model().relevanceHandle(m_facts.value);
+    const auto& handles = model().run().handles;
+    const bool isKnown = whole.isValid() && whole.index() < handles.size();
+    m_members->setNode(findFused(m_fused, m_facts.node),
+                       isKnown ? std::optional(handles[whole.index()].sum) : std::nullopt);
+    if (m_members->chosen() != nullptr) {
+        m_drawn = nullptr; // the members may be others at the same place
+    }
 }
 
 const tensor::Tensor* InspectorView::shownTensor() const
 {
+    if (const FusedMember* member = m_members->chosen()) {
+        const tensor::Tensor& inner = m_tab == Tab::Value ? member->value : member->relevance;
+        const bool isThere = inner.isValid() && (m_tab == Tab::Value || hasRelevance());
+        return isThere ? &inner : nullptr;
+    }
     return m_tab == Tab::Value ? model().forwardValue(m_facts.value)
                                : model().tensor(model().relevanceHandle(m_facts.value));
 }
@@ -125,7 +162,10 @@ QString InspectorView::missingText() const
     if (m_tab == Tab::Value) {
         return tr("This value was not kept by the run.");
     }
-    if (model().relevanceHandle(m_facts.value).isValid()) {
+    if (hasRelevance() && m_members->chosen() != nullptr) {
+        return tr("No relevance reaches it inside this node.");
+    }
+    if (hasRelevance()) {
         return tr("This relevance was not kept in memory.");
     }
     const auto step = model().relevanceStep(m_facts.node);
@@ -149,8 +189,9 @@ void InspectorView::showTensor()
         return;
     }
     const std::string_view type = tensor::nameOf(tensor->dtype());
-    m_shape->setText(m_facts.shape + QLatin1Char(' ') +
-                     QString::fromUtf8(type.data(), static_cast<qsizetype>(type.size())));
+    const QString shape =
+        m_members->chosen() != nullptr ? QString::fromStdString(tensor::toText(tensor->shape())) : m_facts.shape;
+    m_shape->setText(shape + QLatin1Char(' ') + QString::fromUtf8(type.data(), static_cast<qsizetype>(type.size())));
     if (tensor == m_drawn) {
         return; // immutable: the same tensor has the same figures
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "views/common/fusednode.h"
 #include "views/common/view.h"
 #include "views/inspector/nodefacts.h"
 
@@ -13,6 +14,7 @@ namespace retro::views
 
 class BalancePane;
 class ElidedLabel;
+class FusedPane;
 class HeadPane;
 class HistogramPane;
 class JobRunner;
@@ -43,8 +45,14 @@ public:
     [[nodiscard]] Tab tab() const { return m_tab; }
     void setTab(Tab tab);
     [[nodiscard]] const NodeFacts& facts() const { return m_facts; }
+    /// What nodes stand for that rewrites made of several.
+    void setFused(FusedNodesPointer fused);
     /// The figures of a large tensor are still being computed.
     [[nodiscard]] bool isComputing() const;
+
+signals:
+    /// Relevance is to be carried through the members of the node, or no longer.
+    void openNodeRequested(retro::base::NodeId node, bool isOpen);
 
 protected:
     void refresh(Changes changes) override;
@@ -52,7 +60,9 @@ protected:
 
 private:
     QWidget* makeTabs();
+    void showMembers();
     void showTensor();
+    [[nodiscard]] bool hasRelevance() const;
     void computeFigures(const tensor::Tensor& tensor);
     void showFigures(const TensorFigures& figures);
     void setPending(bool isPending);
@@ -68,6 +78,8 @@ private:
     QToolButton* m_value = nullptr;
     ElidedLabel* m_shape = nullptr;
     ElidedLabel* m_missing = nullptr;
+    FusedNodesPointer m_fused; ///< may be of a run that is not on screen yet
+    FusedPane* m_members = nullptr;
     StatsPane* m_stats = nullptr;
     HistogramPane* m_histogram = nullptr;
     SlicePane* m_slice = nullptr;

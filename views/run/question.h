@@ -21,6 +21,7 @@ struct Question
     QString start;     ///< "logit", "one", …
     QString composite; ///< built-in name, with numbers if turned: "epsilon_plus:epsilon=0.1"
     Preparation preparation = {};
+    QStringList noRewrites = {}; ///< rewrites of the graph that are off, by name
     bool operator==(const Question&) const = default;
 };
 
@@ -29,6 +30,24 @@ struct InputChoice
 {
     QString label; ///< "jug-tagged.png"
     QString source;
+};
+
+/// One thing that a rewrite did to the graph, or why it did not.
+struct RewriteLine
+{
+    QString text;
+    QString node;        ///< that it made or took; empty = none
+    bool isNote = false; ///< nothing was changed
+};
+
+/// A rewrite of the graph, as the run panel lists it.
+struct RewriteFacts
+{
+    QString name;  ///< as on the command line: "fuse-linear"
+    QString title; ///< "Fuse linear layers"
+    QString tip;
+    bool isOn = true;
+    std::vector<RewriteLine> steps = {};
 };
 
 /// What the run panel says of the model. Plain values.
@@ -42,8 +61,9 @@ struct ModelFacts
     QString problem;         ///< what is unsupported; empty = nothing
     QStringList values = {}; ///< names of the values that can be explained
     Preparation preparation = {};
-    bool isRecorded = false; ///< a recorded run of that model is open, not the model itself
-    QString reopen = {};     ///< where the model of a recorded run lies; empty = not known
+    bool isRecorded = false;                 ///< a recorded run of that model is open, not the model itself
+    std::vector<RewriteFacts> rewrites = {}; ///< all there are, in the order in which they are applied
+    QString reopen = {};                     ///< where the model of a recorded run lies; empty = not known
 };
 
 /// What the model is given, small: the picture, and the range of its numbers or what is wrong with them.

@@ -7,6 +7,7 @@
 #include "views/common/style.h"
 #include "views/common/theme.h"
 #include "views/run/preparationfields.h"
+#include "views/run/rewritefields.h"
 #include "views/run/rulefields.h"
 #include "views/run/thumbnailbutton.h"
 
@@ -66,6 +67,10 @@ RunPanel::RunPanel(QWidget* parent) : QWidget(parent)
     m_applies = new ElidedLabel({}, Role::Text3, fonts::label(), content);
     m_applies->setAccessibleName(tr("Which rules the layers follow"));
     column->addWidget(m_applies);
+    m_rewrites = new RewriteFields(content);
+    column->addWidget(m_rewrites);
+    connect(m_rewrites, &RewriteFields::changed, this, &RunPanel::questionChanged);
+    connect(m_rewrites, &RewriteFields::nodeWanted, this, &RunPanel::nodeWanted);
     column->addStretch(1);
     m_area->setWidget(content);
     outer->addWidget(m_area, 1);

@@ -21,6 +21,7 @@ namespace retro::views
 {
 
 class PreparationFields;
+class RewriteFields;
 class RuleFields;
 class ThumbnailButton;
 
@@ -38,6 +39,8 @@ public:
     /// What the run on screen was asked with.
     void setQuestion(const Question& question);
     [[nodiscard]] Question question() const;
+    /// What the model answered: the choice "predicted class" names it. Empty = not known.
+    void setPredicted(const QString& className);
     /// Small heatmaps of composites for the present input; a click on one runs it.
     void setThumbnails(const std::vector<CompositeThumbnail>& thumbnails, const QString& current);
     /// What is known of the question before it runs: the input as the model will get it, which rules apply, what is
@@ -62,6 +65,8 @@ signals:
     /// Explain what is asked now, as Run does, but keep nothing of it: a small heatmap was clicked.
     void askRequested();
     void stopRequested();
+    /// A node of the graph by its name: what a rewrite made is to be seen.
+    void nodeWanted(const QString& name);
     /// Another input, preparation, target or composite was chosen; nothing runs yet.
     void questionChanged();
     /// A number of the composite was turned: explain again at once.
@@ -123,6 +128,7 @@ private:
     std::vector<Field> m_fields;
     PreparationFields* m_preparation = nullptr;
     RuleFields* m_rules = nullptr;
+    RewriteFields* m_rewrites = nullptr;
     QLineEdit* m_value = nullptr;
     QLabel* m_applies = nullptr;
     QLabel* m_note = nullptr;

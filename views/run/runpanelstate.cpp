@@ -6,6 +6,7 @@
 #include "views/common/heatmapimage.h"
 #include "views/common/theme.h"
 #include "views/run/preparationfields.h"
+#include "views/run/rewritefields.h"
 #include "views/run/rulefields.h"
 #include "views/run/thumbnailbutton.h"
 
@@ -101,6 +102,7 @@ void RunPanel::setModel(const ModelFacts& facts)
     m_preparation->setTakesPictures(facts.takesPictures);
     m_follow->setVisible(facts.takesPictures); // only pictures are painted on
     m_preparation->setEnabled(isOpen);
+    m_rewrites->setRewrites(facts.rewrites);
     choose(*m_input, before.input);
     const bool isKept =
         m_target->findData(before.target) >= 0 || facts.values.contains(before.target.section(QLatin1Char(':'), 0, 0));
@@ -113,6 +115,11 @@ void RunPanel::setModel(const ModelFacts& facts)
     setCheck({});
     setNote({});
     holdWidth();
+}
+
+void RunPanel::setPredicted(const QString& className)
+{
+    m_target->setItemText(0, className.isEmpty() ? tr("predicted class") : tr("predicted: %1").arg(className));
 }
 
 void RunPanel::setValueNames(const QStringList& names)
@@ -213,6 +220,7 @@ void RunPanel::setQuestion(const Question& question)
     }
     choose(*m_composite, base);
     m_rules->setSpecification(question.composite);
+    m_rewrites->setOff(question.noRewrites);
     if (question.preparation != m_preparation->preparation()) {
         m_preparation->setPreparation(question.preparation);
     }
@@ -222,7 +230,8 @@ Question RunPanel::question() const
 {
     const QString target = m_target->currentData().toString();
     return {m_input->currentData().toString(), target == kAnyValue ? m_value->text().trimmed() : target,
-            m_start->currentData().toString(), m_rules->specification(), m_preparation->preparation()};
+            m_start->currentData().toString(), m_rules->specification(),
+            m_preparation->preparation(),      m_rewrites->off()};
 }
 
 void RunPanel::setThumbnails(const std::vector<CompositeThumbnail>& thumbnails, const QString& current)

@@ -39,7 +39,8 @@ constexpr std::array kPlan{
              "go.violationback go.fulfilled go.fulfilledback - * - go.slower go.faster - go.mark go.marknext "
              "go.markback >go.bookmark."},
     MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "E&xport"), "export.",
-             "export.heatmap export.layers export.classes - export.graph export.timeline export.ledger export.promises "
+             "export.heatmap export.levels export.layers export.classes - export.graph export.graphsight "
+             "export.graphselection export.timeline export.ledger export.promises "
              "export.log - * - export.pane"},
     MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&Window"), "window.",
              "window.explain window.engine - window.dock1 window.dock2 window.dock3 window.dock4 window.dock5 "

@@ -276,6 +276,72 @@ private slots:
         QVERIFY(QImage(path("stops.png")) != QImage(path("plain.png")));
     }
 
+    void picturesSayWhereTheyComeFrom()
+    {
+        const QString run = recorded();
+        QCOMPARE(cli({"explain", kSample + "clever-hans.onnx", "--input", kSample + "jug-tagged.png", "--output-dir",
+                      path("said"), "--image", path("said.png")})
+                     .code,
+                 0);
+        QCOMPARE(cli({"export", run, "heatmap", "--out", path("exported.png")}).code, 0);
+        QCOMPARE(cli({"export", run, "heatmap", "--out", path("deep.png"), "--bits", "16"}).code, 0);
+        const QImage said(path("said.png"));
+        for (const char* file : {"said.png", "exported.png", "deep.png"}) {
+            const QImage image(path(QLatin1String(file)));
+            for (const char* key : {"model", "model_hash", "target", "rules", "step", "visit", "software", "scale"}) {
+                QVERIFY2(!image.text(QLatin1String(key)).isEmpty(), key);
+                if (QLatin1String(key) != QLatin1String("scale")) {
+                    QVERIFY2(image.text(QLatin1String(key)).section(' ', -1).remove('(').remove(')') ==
+                                 said.text(QLatin1String(key)).section(' ', -1).remove('(').remove(')'),
+                             qPrintable(QLatin1String(file) + " " + key + ": " + image.text(QLatin1String(key))));
+                }
+            }
+            QCOMPARE(image.text("model"), QStringLiteral("clever-hans.onnx"));
+            QCOMPARE(image.text("model_hash").size(), 16);
+            QVERIFY(image.text("step").toULongLong() > 0);
+            QVERIFY(image.text("software").startsWith("Retrograde "));
+        }
+    }
+
+    void levelsOf16Bits()
+    {
+        const QString run = recorded();
+        QCOMPARE(cli({"export", run, "heatmap", "--out", path("levels.png"), "--bits", "16"}).code, 0);
+        const QImage levels(path("levels.png"));
+        QCOMPARE(levels.format(), QImage::Format_Grayscale16);
+        QCOMPARE(levels.size(), QSize(96, 96));
+        QCOMPARE(cli({"export", run, "heatmap", "--out", path("levels.csv")}).code, 0);
+        QFile csv(path("levels.csv"));
+        QVERIFY(csv.open(QIODevice::ReadOnly));
+        const double scale = levels.text("scale").toDouble();
+        for (int y = 0; y < levels.height(); ++y) {
+            const QList<QByteArray> cells = csv.readLine().trimmed().split(',');
+            const auto* row = reinterpret_cast<const quint16*>(levels.constScanLine(y));
+            for (int x = 0; x < levels.width(); ++x) {
+                QVERIFY(std::abs((row[x] - 32768) * scale / 32767 - cells[x].toDouble()) <= scale / 32767);
+            }
+        }
+        expect({"export", run, "heatmap", "--out", path("l.svg"), "--bits", "16"}, 2, {"--bits 16", ".png"});
+        expect({"export", run, "heatmap", "--out", path("l.png"), "--bits", "16", "--overlay"}, 2, {"--overlay"});
+        expect({"export", run, "graph", "--out", path("l.png"), "--bits", "16"}, 2, {"heatmap"});
+        expect({"export", run, "heatmap", "--out", path("l.png"), "--bits", "12"}, 2, {"--bits"});
+    }
+
+    void aPartOfTheGraph()
+    {
+        const QString run = recorded();
+        QCOMPARE(cli({"export", run, "graph", "--out", path("whole.png")}).code, 0);
+        for (const char* ending : {"png", "svg", "pdf"}) {
+            const QString file = path(QStringLiteral("part.") + QLatin1String(ending));
+            QCOMPARE(cli({"export", run, "graph", "--out", file, "--select", "image"}).code, 0);
+            QVERIFY(QFileInfo(file).size() > 200);
+        }
+        QVERIFY(QImage(path("part.png")).height() < QImage(path("whole.png")).height() / 4);
+        expect({"export", run, "graph", "--out", path("p.svg"), "--select", "kitchen"}, 2, {"kitchen"});
+        expect({"export", run, "graph", "--out", path("p.json"), "--select", "image"}, 2, {".svg"});
+        expect({"export", run, "timeline", "--out", path("p.svg"), "--select", "image"}, 2, {"--select"});
+    }
+
     void badExportsAreRefused()
     {
         const QString run = recorded();

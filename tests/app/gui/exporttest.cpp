@@ -127,6 +127,66 @@ private slots:
         }
     }
 
+    void partsOfTheGraph()
+    {
+        const QTemporaryDir folder;
+        app::MainWindow window;
+        window.resize(1400, 900);
+        window.show();
+        window.showWorkspace("engine");
+        window.model().setRun(tests::makeTinyRun(), tests::makeTinyInput());
+        window.flush();
+        const QString path = folder.filePath("part.png");
+        window.selection().clear();
+        const auto nothing = window.exports().write("export.graphselection", path);
+        QVERIFY(!nothing.ok() && nothing.error().code == base::ErrorCode::Usage);
+        window.selection().selectNode(base::NodeId(std::uint32_t{tests::kConv2}));
+        QVERIFY(window.exports().write("export.graphselection", path).ok());
+        const QImage one(path);
+        QVERIFY(window.exports().write("export.graph", path).ok());
+        const QImage all(path);
+        QVERIFY(one.height() < all.height() / 3);
+        QVERIFY(!one.text("model_hash").isEmpty());
+        window.actions().at("view.zoomin").trigger();
+        QVERIFY(window.exports().write("export.graphsight", path).ok());
+        const QImage sight(path);
+        QVERIFY(!sight.isNull() && sight.size() != all.size());
+        for (const char* ending : {"svg", "pdf"}) {
+            const QString drawing = folder.filePath(QStringLiteral("part.") + QLatin1String(ending));
+            QVERIFY(window.exports().write("export.graphselection", drawing).ok());
+            QVERIFY(isWhole(drawing, QLatin1String(ending)));
+        }
+        QVERIFY(!window.exports().write("export.graphselection", folder.filePath("part.dot")).ok());
+    }
+
+    void levelsStandForTheNumbers()
+    {
+        const QTemporaryDir folder;
+        app::MainWindow window;
+        window.model().setRun(tests::makeTinyRun(), tests::makeTinyInput());
+        window.show();
+        window.flush();
+        const QString path = folder.filePath("levels.png");
+        const auto done = window.exports().write("export.levels", path);
+        QVERIFY2(done.ok(), done.ok() ? "" : done.error().text().c_str());
+        QVERIFY(!window.exports().write("export.levels", folder.filePath("levels.svg")).ok());
+        const QImage levels(path);
+        QCOMPARE(levels.format(), QImage::Format_Grayscale16);
+        QVERIFY(window.exports().write("export.heatmap", folder.filePath("values.csv")).ok());
+        QFile csv(folder.filePath("values.csv"));
+        QVERIFY(csv.open(QIODevice::ReadOnly));
+        const QStringList lines = QString::fromUtf8(csv.readAll()).split(QLatin1Char('\n'), Qt::SkipEmptyParts);
+        const double scale = levels.text("scale").toDouble();
+        QVERIFY(scale > 0);
+        for (int i = 1; i < lines.size(); ++i) { // x, y, relevance
+            const QStringList cells = lines[i].split(QLatin1Char(','));
+            const auto* row = reinterpret_cast<const quint16*>(levels.constScanLine(cells[1].toInt()));
+            const double read = (row[cells[0].toInt()] - 32768) * scale / 32767;
+            QVERIFY(std::abs(read - cells[2].toDouble()) <= scale / 32767);
+        }
+        QCOMPARE(lines.size() - 1, levels.width() * levels.height());
+    }
+
     void theWorkspaceOnScreenComesFirst()
     {
         app::MainWindow window;

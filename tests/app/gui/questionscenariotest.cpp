@@ -7,6 +7,7 @@
 #include "app/gui/workspaces.h"
 #include "core/base/file.h"
 #include "core/formats/modelcard.h"
+#include "core/formats/modelfile.h"
 #include "core/formats/onnx.h"
 #include "core/graph/graphbuilder.h"
 #include "core/tensor/npy.h"
@@ -140,6 +141,10 @@ private slots:
         window.flush();
         QCOMPARE(window.model().run().facts.targetIndex.front(), second.index);
         QCOMPARE(panelOf(window).question().target, QString::number(second.index));
+        const auto boxes = panelOf(window).findChildren<QComboBox*>();
+        const QString predicted = QStringLiteral("predicted: ") + pane->answer().best[0].name;
+        QVERIFY(std::any_of(boxes.begin(), boxes.end(),
+                            [&](const QComboBox* box) { return box->itemText(0) == predicted; }));
         QVERIFY(pane->answer().best[1].isTarget);
         QVERIFY(!pane->answer().best[0].isTarget);
     }
@@ -234,6 +239,31 @@ private slots:
         QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
         QVERIFY(!says(window, {"Recorded run"}));
         QVERIFY(runButton(window).isEnabled());
+    }
+
+    void aRecordedRunOfGraphJsonOpensItToo()
+    {
+        const QTemporaryDir folder;
+        const QString onnx = writeModel(folder, "two.onnx", "Sigmoid");
+        const auto graph = formats::readModelFile(onnx.toStdString());
+        QVERIFY(graph.ok());
+        const QString json = folder.filePath("two.json");
+        QVERIFY(formats::writeModelFile(json.toStdString(), **graph).ok());
+        QVERIFY(QFile::remove(onnx));
+        app::MainWindow window;
+        window.show();
+        window.open(json, {"zeros"}, "epsilon");
+        QVERIFY(settles(window));
+        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        const QString file = folder.filePath("run.retro");
+        QVERIFY(trace::writeRun(file.toStdString(), window.model().run()).ok());
+        window.open(file);
+        QVERIFY(settles(window));
+        window.actions().at("run.start").trigger(); // opens the model that lies beside the run
+        QVERIFY(settles(window));
+        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        QVERIFY(!says(window, {"Recorded run"}));
+        QVERIFY(says(window, {"two.json"}));
     }
 
     void aRecordedRunWhoseModelIsGoneAsksForOne()

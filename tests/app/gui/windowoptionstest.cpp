@@ -92,6 +92,13 @@ private slots:
             window({"--screenshot", pane, "--view", "classes", "--size", "420x360", "--action", "cover.tag"});
         QVERIFY2(classes.code == 0, qPrintable(classes.err));
         QCOMPARE(QImage(pane).size(), QSize(420, 360));
+        for (const QStringList& opened : {QStringList{"palette", "view.palette"}, {"problems", "window.problems"}}) {
+            const QString file = folder.filePath(opened[0] + ".png");
+            const Answer answer =
+                window({"--screenshot", file, "--view", opened[0], "--size", "700x420", "--action", opened[1]});
+            QVERIFY2(answer.code == 0, qPrintable(answer.err));
+            QCOMPARE(QImage(file).size(), QSize(700, 420));
+        }
         QCOMPARE(window({"nowhere.onnx", "--screenshot", folder.filePath("a.png")}).code, 3);
         QCOMPARE(window({"--screenshot", folder.filePath("no/folder/a.png")}).code, 5);
         QCOMPARE(window({"--screenshot", folder.filePath("b.png"), "--select", "no such node"}).code, 2);

@@ -21,6 +21,7 @@ ModelCard choices()
     card.deviation = {4, 5, 6};
     card.composite = "epsilon:epsilon=0.1";
     card.target = std::string("1");
+    card.noRewrite = {"fuse-linear", "merge-batchnorm"};
     return card;
 }
 
@@ -52,6 +53,7 @@ private slots:
         QCOMPARE(card->deviation, (std::vector<double>{4, 5, 6}));
         QCOMPARE(card->composite, std::string("epsilon:epsilon=0.1"));
         QCOMPARE(card->target, std::string("1"));
+        QCOMPARE(card->noRewrite, (std::vector<std::string>{"fuse-linear", "merge-batchnorm"}));
         const auto again = formats::saveCardChoices(inFolder("new.onnx"), choices());
         QVERIFY(again.ok());
         QVERIFY(!*again);

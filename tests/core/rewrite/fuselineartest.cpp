@@ -147,6 +147,7 @@ private slots:
         const Rewritten result = fused(graph);
         QCOMPARE(result.steps.size(), std::size_t{1});
         QCOMPARE(result.steps[0].rewrite, std::string("fuse linear"));
+        QCOMPARE(result.steps[0].name, std::string_view("fuse-linear"));
         QCOMPARE(result.steps[0].text, std::string("fc + fc_bias → linear layer fc"));
         QCOMPARE(result.steps[0].removed, (std::vector<std::string>{"fc", "fc_bias"}));
         QCOMPARE(result.steps[0].added, std::vector<std::string>{"fc"});

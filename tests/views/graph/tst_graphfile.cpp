@@ -96,6 +96,47 @@ private slots:
         QVERIFY(tests::hasColor(image, Theme::of(ThemeKind::Light)[Role::Group]));
     }
 
+    void aSelectionHasItsNodesAndWhatLiesBetween()
+    {
+        const RunHandle handle = tests::makeTinyRun();
+        handle.timeline->seek(handle.run->eventCount());
+        const auto textsOf = [&](const std::vector<std::string>& select) {
+            const auto path = fileName(QStringLiteral("part.svg"));
+            const auto done = writeGraphFigure(path.toStdString(), *handle.run->graph, &handle.timeline->state(),
+                                               *handle.run, std::nullopt, select);
+            QXmlStreamReader xml(done.ok() ? contentOf(path) : QByteArray());
+            QStringList texts;
+            while (!xml.atEnd()) {
+                if (xml.readNext() == QXmlStreamReader::Characters && !xml.isWhitespace()) {
+                    texts.append(xml.text().toString());
+                }
+            }
+            return texts;
+        };
+        const QStringList between = textsOf({"stem/relu1", "pool"});
+        for (const char* word : {"relu1", "conv2", "add", "pool"}) { // both branches of the sum lie between
+            QVERIFY2(between.contains(QLatin1String(word)), word);
+        }
+        QVERIFY(!between.contains("conv1") && !between.contains("fc"));
+        const QStringList one = textsOf({"fc"});
+        QVERIFY(one.contains("fc") && !one.contains("pool"));
+        const QStringList group = textsOf({"stem"});
+        QVERIFY(group.contains("conv1") && group.contains("relu1") && !group.contains("conv2"));
+        const auto whole = fileName(QStringLiteral("whole.png"));
+        const auto part = fileName(QStringLiteral("part.png"));
+        QVERIFY(writeGraphFigure(whole.toStdString(), *handle.run->graph, nullptr, *handle.run).ok());
+        QVERIFY(writeGraphFigure(part.toStdString(), *handle.run->graph, nullptr, *handle.run, std::nullopt, {"stem"})
+                    .ok());
+        QVERIFY(QImage(part).height() < QImage(whole).height() / 2);
+        const auto unknown =
+            writeGraphFigure(part.toStdString(), *handle.run->graph, nullptr, *handle.run, std::nullopt, {"kitchen"});
+        QCOMPARE(unknown.error().code, base::ErrorCode::Usage);
+        QVERIFY(unknown.error().text().find("kitchen") != std::string::npos);
+        const auto dot = writeGraphFigure(fileName(QStringLiteral("part.dot")).toStdString(), *handle.run->graph,
+                                          nullptr, *handle.run, std::nullopt, {"fc"});
+        QCOMPARE(dot.error().code, base::ErrorCode::Usage);
+    }
+
     void theJsonHasEveryNodeAndEdge()
     {
         const auto path = fileName(QStringLiteral("tiny.json"));

@@ -17,6 +17,7 @@
 #include <QSlider>
 #include <QTest>
 #include <QToolButton>
+#include <QTreeWidget>
 
 #include <cstdlib>
 #include <memory>
@@ -132,6 +133,64 @@ class RunPanelTest : public QObject
 private slots:
     void initTestCase() { tests::installLook(); }
     void cleanup() { Style::install(*qApp, 1.0); }
+
+    void theTargetSaysWhatIsPredicted()
+    {
+        const auto panel = makeReadyPanel();
+        const QComboBox* target = field(*panel, "Target");
+        QCOMPARE(target->itemText(0), QStringLiteral("predicted class"));
+        panel->setPredicted(QStringLiteral("mug"));
+        QCOMPARE(target->itemText(0), QStringLiteral("predicted: mug"));
+        QCOMPARE(panel->question().target, QStringLiteral("argmax"));
+        panel->setModel(makeFacts()); // another model has answered nothing yet
+        QCOMPARE(target->itemText(0), QStringLiteral("predicted class"));
+    }
+
+    void rewritesAreSwitchedBeforeTheNextRun()
+    {
+        RunPanel panel;
+        ModelFacts facts = makeFacts();
+        auto* list = panel.findChild<QTreeWidget*>();
+        QVERIFY(list->parentWidget()->isHidden()); // no model, nothing to list
+        facts.rewrites = {
+            {QStringLiteral("fuse-linear"),
+             QStringLiteral("Fuse linear layers"),
+             QStringLiteral("MatMul and Add"),
+             true,
+             {{QStringLiteral("fc + bias → linear layer fc"), QStringLiteral("fc")},
+              {QStringLiteral("head is read twice"), {}, true}}},
+            {QStringLiteral("merge-batchnorm"), QStringLiteral("Merge BatchNorm"), QStringLiteral("weights"), false}};
+        panel.setModel(facts);
+        panel.resize(320, 900);
+        panel.show();
+        QVERIFY(!list->isVisible()); // closed at first
+        button(panel, "Rewrites")->click();
+        QVERIFY(list->isVisible());
+        QCOMPARE(list->topLevelItemCount(), 2);
+        QCOMPARE(list->topLevelItem(0)->text(1), QStringLiteral("1")); // what was left alone does not count
+        QCOMPARE(panel.question().noRewrites, QStringList{"merge-batchnorm"});
+        QSignalSpy changed(&panel, &RunPanel::questionChanged);
+        QSignalSpy run(&panel, &RunPanel::runRequested);
+        list->topLevelItem(0)->setCheckState(0, Qt::Unchecked);
+        QCOMPARE(changed.count(), 1);
+        QCOMPARE(run.count(), 0);
+        QCOMPARE(panel.question().noRewrites, (QStringList{"fuse-linear", "merge-batchnorm"}));
+        QVERIFY(wordsOf(panel).contains("2 off, from the next run on"));
+        Question question = panel.question();
+        question.noRewrites = QStringList{"merge-batchnorm"};
+        panel.setQuestion(question);
+        QCOMPARE(changed.count(), 1); // said by nobody who chose
+        QVERIFY(wordsOf(panel).contains("1 off"));
+        list->topLevelItem(0)->setExpanded(true);
+        (void)tests::grab(panel, QSize(320, 900), ThemeKind::Light, QStringLiteral("run-rewrites"));
+        (void)tests::grab(panel, QSize(320, 900), ThemeKind::Dark, QStringLiteral("run-rewrites"));
+        QSignalSpy wanted(&panel, &RunPanel::nodeWanted);
+        emit list->itemActivated(list->topLevelItem(0)->child(0), 0);
+        QCOMPARE(wanted.count(), 1);
+        QCOMPARE(wanted.front().front().toString(), QStringLiteral("fc"));
+        emit list->itemActivated(list->topLevelItem(0), 0); // a rewrite is no node
+        QCOMPARE(wanted.count(), 1);
+    }
 
     void emptyStateOffersOneThing()
     {
