@@ -55,7 +55,7 @@ base::Result<void> writeHeatmap(const std::filesystem::path& path, const Heatmap
 {
     if (job.bits == 16) {
         RETRO_CHECK(checkLevels(path, job));
-        RETRO_TRY(const views::Plane plane, planeOf(job.relevance));
+        RETRO_TRY(const views::Plane plane, planeOf(job.relevance, job.isSeries));
         return views::writeLevels(path, plane, textsOf(job));
     }
     ensureGuiApplication();

@@ -70,7 +70,6 @@ Result<engine::LoadedModelPointer> modelOf(const ExplainJob& job, const std::sto
         return job.model;
     }
     rewrite::RewriteOptions options;
-    options.keepDigits = job.model->rewritten.options.keepDigits; // no rewrite: it stays as the model was loaded
     RETRO_CHECK(rewrite::switchOff(options, *job.noRewrite));
     return engine::withRewrites(job.model, options, stop);
 }

@@ -16,7 +16,7 @@ base::Result<std::shared_ptr<const graph::Graph>> withDigits(const LoadedModel& 
     if (precision != execute::Precision::Double || model.graph() == model.rewritten.before) {
         return model.graph();
     }
-    rewrite::RewriteOptions options = model.rewrites;
+    rewrite::RewriteOptions options = model.rewritten.options;
     options.keepDigits = true;
     RETRO_TRY(rewrite::Rewritten wide, rewrite::rewrite(model.rewritten.before, options));
     return wide.graph;

@@ -29,9 +29,8 @@ base::Result<LoadedModelPointer> finish(std::shared_ptr<const graph::Graph> grap
     model->path = path;
     model->name = path.filename().string();
     model->card = std::move(card);
-    model->rewrites = rewrites;
-    model->rewrites.keepDigits = false;
-    auto rewritten = rewrite::rewrite(std::move(graph), model->rewrites, stop);
+    rewrites.keepDigits = false;
+    auto rewritten = rewrite::rewrite(std::move(graph), rewrites, stop);
     if (!rewritten) {
         return base::within(std::move(rewritten).error(), path.string());
     }
@@ -67,10 +66,12 @@ base::Result<LoadedModelPointer> parseModel(std::span<const std::byte> data, con
 base::Result<LoadedModelPointer> withRewrites(const LoadedModelPointer& model, const rewrite::RewriteOptions& rewrites,
                                               const std::stop_token& stop)
 {
-    if (model->rewritten.options == rewrites) {
+    rewrite::RewriteOptions wanted = rewrites;
+    wanted.keepDigits = model->rewritten.options.keepDigits; // no rewrite: it stays as the model was loaded
+    if (model->rewritten.options == wanted) {
         return model;
     }
-    auto rewritten = rewrite::rewrite(model->rewritten.before, rewrites, stop);
+    auto rewritten = rewrite::rewrite(model->rewritten.before, wanted, stop);
     if (!rewritten) {
         return base::within(std::move(rewritten).error(), model->path.string());
     }

@@ -20,9 +20,8 @@ namespace retro::engine
 struct LoadedModel
 {
     std::filesystem::path path;
-    std::string name;                 ///< file name without folder
-    rewrite::Rewritten rewritten;     ///< the graph as read, and as run in float32
-    rewrite::RewriteOptions rewrites; ///< what was asked for; a run in double rewrites again and keeps all digits
+    std::string name;             ///< file name without folder
+    rewrite::Rewritten rewritten; ///< the graph as read, and as run in float32
     std::optional<formats::ModelCard> card;
     double seconds = 0; ///< time that reading and rewriting took
 

@@ -120,15 +120,6 @@ Result<void> checkOutputs(const Case& one, const graph::Graph& graph, const std:
     return {};
 }
 
-/// A model that takes float64 is run with --precision double.
-execute::Precision precisionFor(const graph::Graph& graph)
-{
-    const bool isDouble = std::any_of(graph.inputs().begin(), graph.inputs().end(), [&](base::ValueId id) {
-        return graph.value(id).dtype == tensor::DType::Float64;
-    });
-    return isDouble ? execute::Precision::Double : execute::Precision::Float;
-}
-
 } // namespace
 
 std::vector<Case> findCases(const fs::path& folder)

@@ -92,7 +92,7 @@ QString answerSentence(const ClassAnswer& answer)
         return translated("The model says %1.").arg(answer.says);
     }
     return answer.truth == answer.says ? translated("The model says %1, and it is.").arg(answer.says)
-                                       : translated("The model says %1. It is a %2.").arg(answer.says, answer.truth);
+                                       : translated("The model says %1. The truth is %2.").arg(answer.says, answer.truth);
 }
 
 } // namespace retro::views

@@ -73,6 +73,7 @@ private slots:
         QCOMPARE((*off)->graph()->nodeCount(), std::size_t{2});
         QCOMPARE((*off)->rewritten.before, (*model)->rewritten.before);
         QCOMPARE((*off)->rewritten.steps.size(), std::size_t{0});
+        QVERIFY(!(*off)->rewritten.options.keepDigits); // as the model was loaded
         const auto back = engine::withRewrites(*off, {});
         QVERIFY(back.ok());
         QCOMPARE(graph::structuralHash(*(*back)->graph()), graph::structuralHash(*(*model)->graph()));

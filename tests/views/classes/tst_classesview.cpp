@@ -41,7 +41,7 @@ private slots:
         QCOMPARE(answer.best[1].name, QStringLiteral("jug"));
         QVERIFY(answer.best[0].isTarget);
         QVERIFY(answer.best[0].probability > 0.97 && answer.best[0].probability < 0.98);
-        QCOMPARE(answerSentence(answer), QStringLiteral("The model says mug. It is a jug."));
+        QCOMPARE(answerSentence(answer), QStringLiteral("The model says mug. The truth is jug."));
         QCOMPARE(classAnswer(context.model, 1).best.size(), std::size_t{1});
     }
 
