@@ -39,7 +39,7 @@ struct ClassAnswer
 /// output is not one row of scores (N × C, sample 0).
 [[nodiscard]] ClassAnswer classAnswer(const RunModel& model, std::size_t count = 5);
 
-/// "The model says mug. It is a jug."
+/// "The model says mug. The truth is jug."
 [[nodiscard]] QString answerSentence(const ClassAnswer& answer);
 
 } // namespace retro::views

@@ -120,18 +120,35 @@ QString axisNote(const WaterfallLayout& layout)
     return fonts::widthOf(fonts::small(), full) <= layout.note.width() ? full : translated("from %1").arg(start);
 }
 
+QString tickText(const ShareAxis& axis, int tick)
+{
+    return fixedText((axis.low + tick * axis.step) * 100, axis.step < 0.01 ? 1 : 0);
+}
+
+// Every how many lines of the axis there is room for a figure.
+int figureStride(const WaterfallLayout& layout, int count)
+{
+    const double widest = std::max(fonts::widthOf(fonts::smallNumbers(), tickText(layout.axis, 0)),
+                                   fonts::widthOf(fonts::smallNumbers(), tickText(layout.axis, count)));
+    const double between = layout.track.width() / std::max(1, count);
+    return std::max(1, static_cast<int>(std::ceil((widest + fonts::px(4)) / between)));
+}
+
 void paintAxis(QPainter& painter, const WaterfallLayout& layout, const Theme& theme)
 {
     const double bottom = layout.ruleY - 3;
     painter.setFont(fonts::smallNumbers());
     const int count = static_cast<int>(std::lround((layout.axis.high - layout.axis.low) / layout.axis.step));
+    const int stride = figureStride(layout, count);
     for (int i = 0; i <= count; ++i) {
         const double share = layout.axis.low + i * layout.axis.step;
         const double x = layout.axis.x(share, layout.track);
         paintHairline(painter, {x, layout.titles.bottom()}, {x, bottom}, theme[Role::Grid]);
-        painter.setPen(theme[Role::Text3]);
-        painter.drawText(QRectF(x - 30, layout.titles.top(), 60, layout.titles.height()), Qt::AlignCenter,
-                         fixedText(share * 100, layout.axis.step < 0.01 ? 1 : 0));
+        if ((count - i) % stride == 0) { // 100 % keeps its figure
+            painter.setPen(theme[Role::Text3]);
+            painter.drawText(QRectF(x - 30, layout.titles.top(), 60, layout.titles.height()), Qt::AlignCenter,
+                             tickText(layout.axis, i));
+        }
     }
 }
 
