@@ -10,6 +10,7 @@
 #include "app/gui/runproblems.h"
 #include "core/base/cancel.h"
 #include "core/formats/cardwriter.h"
+#include "core/formats/scores.h"
 #include "core/ops/algebra.h"
 #include "core/trace/runfile.h"
 
@@ -69,28 +70,32 @@ std::size_t pictureInput(const engine::ExplainResult& result)
     return 0;
 }
 
-/// Softmax probability of element `chosen` among the elements of sample 0.
-double probabilityOf(const tensor::Tensor& logits, std::int64_t chosen)
-{
-    const std::int64_t count =
-        logits.rank() < 2 ? logits.size() : logits.size() / std::max<std::int64_t>(1, logits.shape()[0]);
-    double total = 0;
-    for (std::int64_t i = 0; i < count; ++i) {
-        total += std::exp(logits.at(i) - logits.at(chosen));
-    }
-    return 1 / total;
-}
-
-/// Position of the largest element of sample 0.
-std::int64_t largestOf(const tensor::Tensor& scores)
+/// Elements of sample 0.
+std::vector<double> sampleOf(const tensor::Tensor& scores)
 {
     const std::int64_t count =
         scores.rank() < 2 ? scores.size() : scores.size() / std::max<std::int64_t>(1, scores.shape()[0]);
-    std::int64_t largest = 0;
-    for (std::int64_t i = 1; i < count; ++i) {
-        largest = scores.at(i) > scores.at(largest) ? i : largest;
+    std::vector<double> sample(static_cast<std::size_t>(count));
+    for (std::int64_t i = 0; i < count; ++i) {
+        sample[static_cast<std::size_t>(i)] = scores.at(i);
     }
-    return largest;
+    return sample;
+}
+
+/// How sure a model is of element `chosen` of its first output, as its card and its graph say; none when that is no
+/// row of class scores.
+std::optional<double> probabilityOf(const engine::LoadedModel& model, const std::vector<double>& scores,
+                                    std::int64_t chosen)
+{
+    const std::string said = model.card ? model.card->scores : std::string();
+    const auto kind = formats::scoreKindOf(*model.graph(), model.graph()->outputs().front(), said);
+    const std::vector<double> shares = formats::probabilitiesOf(scores, kind);
+    return shares.empty() ? std::nullopt : std::optional(shares[static_cast<std::size_t>(chosen)]);
+}
+
+std::int64_t largestOf(const std::vector<double>& scores)
+{
+    return std::max_element(scores.begin(), scores.end()) - scores.begin();
 }
 
 /// The same input explained by the control model of the card, when it names one. A value inside the model has no
@@ -107,10 +112,11 @@ Result<std::optional<ControlResult>> explainControl(const ExplainJob& job, engin
     }
     RETRO_TRY(const engine::LoadedModelPointer control, loadControl(*job.model));
     RETRO_TRY(const engine::ExplainResult result, engine::explain(*control, request, token));
-    const std::int64_t predicted = largestOf(result.outputs.front());
+    const std::vector<double> scores = sampleOf(result.outputs.front());
+    const std::int64_t predicted = largestOf(scores);
     return std::optional(ControlResult{QString::fromStdString(control->name),
                                        result.relevance[control->graph()->inputs()[pictureInput(result)].index()],
-                                       predicted, probabilityOf(result.outputs.front(), predicted), objectBox(job)});
+                                       predicted, probabilityOf(*control, scores, predicted), objectBox(job)});
 }
 
 /// Composite without its numbers: "epsilon_plus:epsilon=0.1" is a kind of "epsilon_plus".
@@ -121,7 +127,7 @@ std::int64_t predictedOf(const engine::ExplainResult& result)
 {
     const tensor::Tensor& scores = result.outputs.front();
     const bool isRow = scores.rank() == 1 || (scores.rank() == 2 && scores.shape()[0] == 1);
-    return isRow && scores.size() > 1 ? largestOf(scores) : -1;
+    return isRow && scores.size() > 1 ? largestOf(sampleOf(scores)) : -1;
 }
 
 /// What the run panel and the list of problems say of the model.

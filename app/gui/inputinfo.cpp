@@ -70,6 +70,7 @@ views::InputInfo inputInfo(const ExplainJob& job)
         const formats::ModelCard& card = *job.model->card;
         info.isPicture = info.isPicture || card.inputKind == "image";
         info.labels = labelList(card.labels);
+        info.scores = QString::fromStdString(card.scores);
         addPictureFacts(info, card);
     }
     return info;

@@ -72,8 +72,8 @@ struct ControlResult
     QString name;
     tensor::Tensor relevance; ///< of the picture
     std::int64_t predicted = 0;
-    double probability = 0;
-    std::optional<QRect> objectBox; ///< around what the picture shows, where the card knows it
+    std::optional<double> probability; ///< none when its outputs are no class scores
+    std::optional<QRect> objectBox;    ///< around what the picture shows, where the card knows it
 };
 
 /// A small heatmap of another composite for the same input.

@@ -193,8 +193,7 @@ QString Tour::text() const
             .arg(answer.truth);
     case 1:
         return tr("The model is %1 sure that this is a %2. It is a %3. So what did it look at?")
-            .arg(answer.best.empty() ? QString() : views::percentText(answer.best.front().probability), says,
-                 answer.truth);
+            .arg(answer.best.empty() ? QString() : views::percentText(answer.best.front().bar), says, answer.truth);
     case 2:
         return tr("Red pixels speak for %1, blue ones against it. Most of the red lies in the frame: the model reads "
                   "the tag.")

@@ -24,6 +24,7 @@ constexpr std::string_view kFormatName = "retrograde-card/";
 constexpr std::string_view kFormat = "retrograde-card/1";
 constexpr std::array<std::string_view, 2> kKinds{"image", "array"};
 constexpr std::array<std::string_view, 4> kLayouts{"NCHW", "NHWC", "NTC", "NT"};
+constexpr std::array<std::string_view, 3> kScores{"logits", "probabilities", "numbers"};
 constexpr std::array<std::string_view, 3> kChannels{"RGB", "BGR", "GRAY"};
 
 Result<void> checkFormat(const CardFields& card)
@@ -136,6 +137,9 @@ Result<ModelCard> cardFromText(const std::string& text)
     RETRO_CHECK(fields.relativePath("model", card.model));
     RETRO_CHECK(fields.text("title", card.title));
     RETRO_CHECK(fields.texts("labels", card.labels));
+    if (fields.has("scores")) {
+        RETRO_CHECK(fields.word("scores", kScores, card.scores));
+    }
     RETRO_CHECK(fields.text("composite", card.composite));
     RETRO_CHECK(fields.text("target", card.target));
     RETRO_CHECK(fields.texts("no_rewrite", card.noRewrite));

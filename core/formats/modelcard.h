@@ -37,6 +37,7 @@ struct ModelCard
     std::array<int, 2> size{0, 0};       ///< width, height; 0 = as the model's input says
     std::vector<std::string> vocabulary; ///< of tokens: the word of every number from 0
     std::vector<std::string> labels;
+    std::string scores;                 ///< "logits", "probabilities", "numbers"; empty = as the graph says
     std::string composite;              ///< empty = auto
     std::string target;                 ///< empty = argmax
     std::vector<std::string> noRewrite; ///< graph rewrites that are switched off, by name

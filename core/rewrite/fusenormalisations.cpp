@@ -32,13 +32,20 @@ struct Quotient
     double factor = 1;
 };
 
+/// The place of one factor in a quotient.
+ValueId& placeOf(const Draft& draft, const Power& power, Quotient& quotient)
+{
+    if (power.exponent == -0.5) {
+        return quotient.root;
+    }
+    return draft.isConstant(power.value) ? quotient.scale : quotient.value;
+}
+
 std::optional<Quotient> quotientOf(const Draft& draft, const Product& product)
 {
     Quotient quotient{{}, {}, {}, product.factor};
     for (const Power& power : product.powers) {
-        ValueId& role = power.exponent == -0.5          ? quotient.root
-                        : draft.isConstant(power.value) ? quotient.scale
-                                                        : quotient.value;
+        ValueId& role = placeOf(draft, power, quotient);
         if (role.isValid() || (power.exponent != 1 && power.exponent != -0.5)) {
             return std::nullopt;
         }

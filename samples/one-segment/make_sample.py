@@ -215,7 +215,8 @@ class OneSegment(Sample):
             "format": "retrograde-card/1", "model": MODEL, "title": "One segment: why are these pixels a house?",
             "input": {"name": "image", "kind": "image", "layout": "NCHW", "channels": "RGB", "scale": [0, 1],
                       "size": [SIZE, SIZE]},
-            "labels": LABELS, "composite": "epsilon_plus", "target": LABELS[EXPLAINED], "pictures": entries}
+            "labels": LABELS, "scores": "numbers",  # sums over segments, no class scores
+            "composite": "epsilon_plus", "target": LABELS[EXPLAINED], "pictures": entries}
 
 
 if __name__ == "__main__":

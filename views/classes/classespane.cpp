@@ -21,6 +21,7 @@ namespace retro::views
 namespace
 {
 
+constexpr auto kRight = Qt::AlignRight | Qt::AlignVCenter;
 constexpr double kBar = 9;
 constexpr double kSide = 6; // of a row beyond its words, design pixels
 constexpr double kMark = 3; // width of the mark at the explained class
@@ -38,9 +39,47 @@ double widest(const std::vector<QString>& texts, const QFont& font)
     return std::ceil(width);
 }
 
-QString scoreText(const ClassAnswer& answer, const ClassScore& score)
+/// Probabilities are shown once, not as scores again.
+bool hasScores(const ClassAnswer& answer) { return answer.kind != formats::ScoreKind::Probabilities; }
+bool hasProbabilities(const ClassAnswer& answer) { return answer.kind != formats::ScoreKind::Numbers; }
+
+QString scoreText(const ClassScore& score) { return fixedText(score.score, 2); }
+QString scoreTitle(const ClassAnswer& answer)
 {
-    return answer.hasScores ? fixedText(score.score, 2) : QString();
+    return hasProbabilities(answer) ? translated("score") : translated("value");
+}
+QString shareText(const ClassScore& score) { return score.probability ? percentText(*score.probability) : QString(); }
+
+double scoreColumn(const ClassAnswer& answer)
+{
+    std::vector<QString> scores{scoreTitle(answer)};
+    for (const ClassScore& score : answer.best) {
+        scores.push_back(scoreText(score));
+    }
+    return widest(scores, fonts::numbers(QFont::DemiBold));
+}
+
+double shareColumn()
+{
+    return std::max(widest({QStringLiteral("100.0 %")}, fonts::numbers(QFont::DemiBold)),
+                    widest({translated("probability")}, fonts::small()));
+}
+
+/// The two columns of figures of one row; the score stands back beside a probability and is the figure itself without.
+void paintFigures(QPainter& painter, const ClassAnswer& answer, std::size_t i, const ClassRowLayout& row,
+                  const Theme& theme)
+{
+    const ClassScore& score = answer.best[i];
+    const QFont::Weight weight = i == 0 ? QFont::DemiBold : QFont::Normal;
+    if (hasProbabilities(answer)) {
+        painter.setFont(fonts::numbers(weight));
+        painter.drawText(row.probability, kRight, shareText(score));
+    }
+    if (hasScores(answer)) {
+        painter.setFont(fonts::numbers(hasProbabilities(answer) ? QFont::Normal : weight));
+        painter.setPen(hasProbabilities(answer) ? theme[Role::Text2] : theme[Role::Text]);
+        painter.drawText(row.score, kRight, scoreText(score));
+    }
 }
 
 } // namespace
@@ -48,16 +87,12 @@ QString scoreText(const ClassAnswer& answer, const ClassScore& score)
 ClassesLayout layoutClasses(const ClassAnswer& answer, const QRectF& area)
 {
     ClassesLayout layout;
-    std::vector<QString> scores{translated("score")};
-    for (const ClassScore& score : answer.best) {
-        scores.push_back(scoreText(answer, score));
-    }
-    const double scoreWidth = answer.hasScores ? widest(scores, fonts::numbers(QFont::DemiBold)) : 0;
-    const double shareWidth = std::max(widest({QStringLiteral("100.0 %")}, fonts::numbers(QFont::DemiBold)),
-                                       widest({translated("probability")}, fonts::small()));
+    const double scoreWidth = hasScores(answer) ? scoreColumn(answer) : 0;
+    const double shareWidth = hasProbabilities(answer) ? shareColumn() : 0;
     const double gap = fonts::px(16);
     const QRectF score(area.right() - scoreWidth, 0, scoreWidth, 0);
-    const QRectF share(score.left() - (answer.hasScores ? gap : 0) - shareWidth, 0, shareWidth, 0);
+    const QRectF share(score.left() - (hasScores(answer) && hasProbabilities(answer) ? gap : 0) - shareWidth, 0,
+                       shareWidth, 0);
     const auto at = [](QRectF column, double y, double height) {
         column.moveTop(y);
         column.setHeight(height);
@@ -102,13 +137,14 @@ int ClassesLayout::rowAt(const QPointF& point) const
 
 void paintClasses(QPainter& painter, const ClassAnswer& answer, const ClassesLayout& layout, const Theme& theme)
 {
-    constexpr auto kRight = Qt::AlignRight | Qt::AlignVCenter;
     painter.save();
     painter.setFont(fonts::small());
     painter.setPen(theme[Role::Text3]);
-    painter.drawText(layout.probabilityTitle, kRight, translated("probability"));
-    if (answer.hasScores) {
-        painter.drawText(layout.scoreTitle, kRight, translated("score"));
+    if (hasProbabilities(answer)) {
+        painter.drawText(layout.probabilityTitle, kRight, translated("probability"));
+    }
+    if (hasScores(answer)) {
+        painter.drawText(layout.scoreTitle, kRight, scoreTitle(answer));
     }
     for (std::size_t i = 0; i < layout.rows.size(); ++i) {
         const ClassScore& score = answer.best[i];
@@ -123,12 +159,8 @@ void paintClasses(QPainter& painter, const ClassAnswer& answer, const ClassesLay
         painter.setFont(name);
         painter.drawText(row.name, Qt::AlignLeft | Qt::AlignVCenter,
                          QFontMetricsF(name).elidedText(score.name, Qt::ElideMiddle, row.name.width()));
-        painter.setFont(fonts::numbers(weight));
-        painter.drawText(row.probability, kRight, percentText(score.probability));
-        painter.setFont(fonts::numbers());
-        painter.setPen(theme[Role::Text2]);
-        painter.drawText(row.score, kRight, scoreText(answer, score));
-        paintShareBar(painter, row.bar, score.probability, i == 0 ? theme[Role::Accent] : theme[Role::Strong], theme);
+        paintFigures(painter, answer, i, row, theme);
+        paintShareBar(painter, row.bar, score.bar, i == 0 ? theme[Role::Accent] : theme[Role::Strong], theme);
     }
     paintHairline(painter, layout.rule.topLeft(), layout.rule.topRight(), theme[Role::Line]);
     painter.setFont(fonts::content(QFont::DemiBold));
@@ -181,7 +213,9 @@ void ClassesPane::moveTo(int row)
     m_current = std::clamp(row, std::min(0, last), last);
     if (m_current >= 0) {
         const ClassScore& score = m_answer.best[static_cast<std::size_t>(m_current)];
-        setAccessibleDescription(tr("%1, %2. %3").arg(score.name, percentText(score.probability), tipOf(m_current)));
+        setAccessibleDescription(
+            tr("%1, %2. %3")
+                .arg(score.name, score.probability ? shareText(score) : scoreText(score), tipOf(m_current)));
         emit currentMoved(layoutNow().rows[static_cast<std::size_t>(m_current)].row.toAlignedRect());
     }
     update();

@@ -40,6 +40,12 @@ QString ClassesView::subject() const
     return tr("%1 best of %2").arg(answer.best.size()).arg(countText(answer.classes));
 }
 
+QString ClassesView::hint() const
+{
+    return m_pane->answer().kind == formats::ScoreKind::Numbers ? tr("What the model gives out.")
+                                                                : tr("How sure the model is.");
+}
+
 bool ClassesView::canShow(const SelectedThing& thing) const
 {
     return model().hasRun() && model().valueOf(thing) == model().run().facts.targetValue;
@@ -47,7 +53,8 @@ bool ClassesView::canShow(const SelectedThing& thing) const
 
 QString ClassesView::emptyReason() const
 {
-    return m_pane->answer().best.empty() ? tr("The explained output is not a row of class scores.") : QString();
+    return m_pane->answer().best.empty() ? tr("The explained output is not a row of numbers, one for each class.")
+                                         : QString();
 }
 
 void ClassesView::refresh(Changes changes)
@@ -66,7 +73,13 @@ std::string ClassesView::csv() const
 {
     CsvText text({"class", "name", "probability", "score"});
     for (const ClassScore& score : m_pane->answer().best) {
-        text.add(score.index).add(score.name).add(score.probability).add(score.score).endRow();
+        text.add(score.index).add(score.name);
+        if (score.probability) {
+            text.add(*score.probability);
+        } else {
+            text.add(QString());
+        }
+        text.add(score.score).endRow();
     }
     return text.take();
 }

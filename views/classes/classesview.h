@@ -19,7 +19,7 @@ public:
 
     [[nodiscard]] QString title() const override { return tr("Classes"); }
     [[nodiscard]] QString subject() const override;
-    [[nodiscard]] QString hint() const override { return tr("How sure the model is."); }
+    [[nodiscard]] QString hint() const override;
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
     [[nodiscard]] QStringList exportFormats() const override;
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;

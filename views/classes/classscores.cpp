@@ -30,31 +30,25 @@ std::vector<double> rowOf(const RunModel& model)
     return row;
 }
 
-bool isSoftmax(const RunModel& model)
+/// Lengths of the bars: probabilities, else how large each output is beside the largest; what is below 0 has none.
+std::vector<double> barsOf(const std::vector<double>& scores, const std::vector<double>& shares)
 {
-    const base::NodeId node = model.graph().nodeOf(model.run().facts.targetValue);
-    return node.isValid() && model.graph().opOf(node) == "Softmax";
+    if (!shares.empty()) {
+        return shares;
+    }
+    double largest = 0;
+    for (const double score : scores) {
+        largest = std::max(largest, std::abs(score));
+    }
+    std::vector<double> bars(scores.size());
+    if (largest > 0) {
+        std::transform(scores.begin(), scores.end(), bars.begin(),
+                       [&](double score) { return std::max(0.0, score / largest); });
+    }
+    return bars;
 }
 
 } // namespace
-
-std::vector<double> probabilitiesOf(std::span<const double> scores)
-{
-    std::vector<double> shares(scores.begin(), scores.end());
-    if (shares.empty()) {
-        return shares;
-    }
-    const double largest = *std::max_element(shares.begin(), shares.end());
-    double sum = 0;
-    for (double& share : shares) {
-        share = std::exp(share - largest);
-        sum += share;
-    }
-    for (double& share : shares) {
-        share /= sum;
-    }
-    return shares;
-}
 
 ClassAnswer classAnswer(const RunModel& model, std::size_t count)
 {
@@ -64,9 +58,11 @@ ClassAnswer classAnswer(const RunModel& model, std::size_t count)
         return answer;
     }
     answer.classes = static_cast<std::int64_t>(scores.size());
-    answer.hasScores = !isSoftmax(model);
+    answer.kind =
+        formats::scoreKindOf(model.graph(), model.run().facts.targetValue, model.input().scores.toStdString());
     answer.truth = model.input().trueClass;
-    const std::vector<double> shares = answer.hasScores ? probabilitiesOf(scores) : scores;
+    const std::vector<double> shares = formats::probabilitiesOf(scores, answer.kind);
+    const std::vector<double> bars = barsOf(scores, shares);
     std::vector<std::size_t> order(scores.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
@@ -76,8 +72,10 @@ ClassAnswer classAnswer(const RunModel& model, std::size_t count)
     for (std::size_t rank = 0; rank < order.size(); ++rank) {
         const auto index = static_cast<std::int64_t>(order[rank]);
         if (rank < count || index == target) {
-            answer.best.push_back(
-                {index, model.className(index), shares[order[rank]], scores[order[rank]], index == target});
+            const std::size_t at = order[rank];
+            answer.best.push_back({index, model.className(index),
+                                   shares.empty() ? std::nullopt : std::optional(shares[at]), scores[at], bars[at],
+                                   index == target});
         }
     }
     return answer;
@@ -88,11 +86,15 @@ QString answerSentence(const ClassAnswer& answer)
     if (answer.best.empty()) {
         return {};
     }
+    if (answer.kind == formats::ScoreKind::Numbers) {
+        return translated("Of %1 outputs, %2 is the largest.").arg(answer.classes).arg(answer.says);
+    }
     if (answer.truth.isEmpty()) {
         return translated("The model says %1.").arg(answer.says);
     }
-    return answer.truth == answer.says ? translated("The model says %1, and it is.").arg(answer.says)
-                                       : translated("The model says %1. The truth is %2.").arg(answer.says, answer.truth);
+    return answer.truth == answer.says
+               ? translated("The model says %1, and it is.").arg(answer.says)
+               : translated("The model says %1. The truth is %2.").arg(answer.says, answer.truth);
 }
 
 } // namespace retro::views

@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/formats/scores.h"
 #include "views/common/viewcontext.h"
 
 #include <QString>
 
 #include <cstdint>
-#include <span>
+#include <optional>
 #include <vector>
 
 namespace retro::views
 {
 
-/// A class with how sure the model is.
+/// A class with how sure the model is. Outputs that are no class scores have no probability.
 struct ClassScore
 {
     std::int64_t index = 0;
     QString name;
-    double probability = 0;
+    std::optional<double> probability;
     double score = 0;
+    double bar = 0;        ///< length of its bar, 0 to 1: the probability, else the part of the largest magnitude
     bool isTarget = false; ///< the class that is explained
 };
 
@@ -27,19 +29,16 @@ struct ClassAnswer
 {
     std::vector<ClassScore> best;
     std::int64_t classes = 0;
-    bool hasScores = true; ///< false when the output is probabilities already
-    QString says;          ///< name of the best class
-    QString truth;         ///< name of the true class; may be empty
+    formats::ScoreKind kind = formats::ScoreKind::Logits;
+    QString says;  ///< name of the best class
+    QString truth; ///< name of the true class; may be empty
 };
-
-/// Softmax, stable for large scores.
-[[nodiscard]] std::vector<double> probabilitiesOf(std::span<const double> scores);
 
 /// The `count` best classes of the explained output, and the explained class when it is none of them. Empty when the
 /// output is not one row of scores (N × C, sample 0).
 [[nodiscard]] ClassAnswer classAnswer(const RunModel& model, std::size_t count = 5);
 
-/// "The model says mug. The truth is jug."
+/// "The model says mug. The truth is jug."; "Of 4 outputs, house is the largest." for outputs that are no class scores.
 [[nodiscard]] QString answerSentence(const ClassAnswer& answer);
 
 } // namespace retro::views

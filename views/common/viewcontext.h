@@ -45,6 +45,7 @@ struct InputInfo
     std::vector<double> mean;                 ///< per channel; may be empty
     std::vector<double> deviation;            ///< per channel; may be empty
     QStringList labels;                       ///< class names; may be empty
+    QString scores;                           ///< what the card says of the outputs' meaning; may be empty
     QString trueClass;                        ///< may be empty
     QString tagName;                          ///< what the marked box shows; may be empty
     std::optional<QRect> tagBox;              ///< in model pixels

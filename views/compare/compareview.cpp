@@ -194,7 +194,7 @@ void CompareView::refresh(Changes changes)
     CompareFigure figure;
     figure.picture = heatmapOver(*plane, symmetricScale(plane->values, kPercentile), ColorMap(), here.picture);
     figure.verdict = tr("Control says %1").arg(m_control->predicted);
-    figure.verdictFigure = percentText(m_control->probability);
+    figure.verdictFigure = m_control->probability ? percentText(*m_control->probability) : QString();
     addShares(figure, here.relevance, *plane, input, m_control->objectBox);
     m_pane->setFigure(std::move(figure));
 }

@@ -19,10 +19,10 @@ class Theme;
 struct ControlFacts
 {
     QString name;
-    tensor::Tensor relevance; ///< of the picture
-    QString predicted;        ///< class name
-    double probability = 0;
-    std::optional<QRect> objectBox{}; ///< around what the picture shows, in its pixels; none = not known
+    tensor::Tensor relevance;            ///< of the picture
+    QString predicted;                   ///< class name
+    std::optional<double> probability{}; ///< none when its outputs are no class scores
+    std::optional<QRect> objectBox{};    ///< around what the picture shows, in its pixels; none = not known
 };
 
 /// The same picture explained by a control model, and where the positive relevance of both lies. Shows the picture that

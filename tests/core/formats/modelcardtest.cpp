@@ -18,6 +18,7 @@ constexpr const char* kWhole = R"({
   "input": {"name": "image", "kind": "image", "layout": "NHWC", "channels": "BGR", "scale": [-1, 1],
             "mean": [0.5, 0.25, 0.125], "std": [0.5, 0.5, 2], "size": [96, 64]},
   "labels": ["cup", "bowl"],
+  "scores": "probabilities",
   "composite": "epsilon-plus",
   "target": "cup",
   "control": "control.onnx",
@@ -56,6 +57,7 @@ private slots:
         QCOMPARE(card.inputName, std::string("image"));
         QCOMPARE(card.inputKind, std::string("image"));
         QCOMPARE(card.layout, std::string("NHWC"));
+        QCOMPARE(card.scores, std::string("probabilities"));
         QCOMPARE(card.channels, std::string("BGR"));
         QCOMPARE(card.scale, (std::array<double, 2>{-1, 1}));
         QCOMPARE(card.mean, (std::vector<double>{0.5, 0.25, 0.125}));
@@ -108,6 +110,7 @@ private slots:
         row(R"("input": [])", "field 'input'");
         row(R"("input": {"kind": "sound"})", "field 'input.kind'");
         row(R"("input": {"layout": "CHW"})", "NCHW, NHWC");
+        row(R"("scores": "maybe")", "field 'scores'");
         row(R"("input": {"channels": "CMYK"})", "field 'input.channels'");
         row(R"("input": {"vocabulary": [1]})", "field 'input.vocabulary'");
         row(R"("input": {"scale": [1]})", "field 'input.scale'");

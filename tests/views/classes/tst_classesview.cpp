@@ -10,8 +10,6 @@
 #include <QTemporaryDir>
 #include <QTest>
 
-#include <numeric>
-
 using namespace retro;
 using namespace retro::views;
 
@@ -21,14 +19,6 @@ class ClassesViewTest : public QObject
 
 private slots:
     void initTestCase() { tests::installLook(); }
-
-    void probabilitiesAddUp()
-    {
-        const std::vector<double> shares = probabilitiesOf(std::vector<double>{1000, 999, -1000});
-        QVERIFY(std::abs(std::accumulate(shares.begin(), shares.end(), 0.0) - 1) < 1e-12);
-        QVERIFY(std::abs(shares[0] - 0.7310585786) < 1e-9);
-        QVERIFY(probabilitiesOf({}).empty());
-    }
 
     void answerOfTheTinyRun()
     {
@@ -40,7 +30,7 @@ private slots:
         QCOMPARE(answer.best[0].name, QStringLiteral("mug"));
         QCOMPARE(answer.best[1].name, QStringLiteral("jug"));
         QVERIFY(answer.best[0].isTarget);
-        QVERIFY(answer.best[0].probability > 0.97 && answer.best[0].probability < 0.98);
+        QVERIFY(*answer.best[0].probability > 0.97 && *answer.best[0].probability < 0.98);
         QCOMPARE(answerSentence(answer), QStringLiteral("The model says mug. The truth is jug."));
         QCOMPARE(classAnswer(context.model, 1).best.size(), std::size_t{1});
     }
@@ -74,6 +64,34 @@ private slots:
         }
         QVERIFY(layout.sentence.top() > y);
         QCOMPARE(layout.height, layout.sentence.bottom());
+    }
+
+    /// Sums and measures are no class scores: no probability anywhere, bars beside the largest magnitude.
+    void numbersHaveNoProbability()
+    {
+        tests::ViewContext context;
+        InputInfo input = tests::makeTinyInput();
+        input.scores = QStringLiteral("numbers");
+        context.model.setRun(tests::makeTinyRun(), input);
+        const ClassAnswer answer = classAnswer(context.model);
+        QCOMPARE(answer.best.size(), std::size_t{3});
+        QVERIFY(!answer.best[0].probability);
+        QCOMPARE(answer.best[0].bar, 1.0);
+        QVERIFY(answer.best[1].bar >= 0 && answer.best[1].bar < 1);
+        QVERIFY(answerSentence(answer).startsWith(QStringLiteral("Of 3 outputs, ")));
+        const ClassesLayout layout = layoutClasses(answer, QRectF(10, 0, 240, 300));
+        QCOMPARE(layout.probabilityTitle.width(), 0.0);
+        QVERIFY(layout.scoreTitle.width() > 0);
+        QVERIFY(layout.rows[0].name.right() < layout.rows[0].score.left());
+        ClassesView view(context.model, context.cursor, context.selection);
+        view.flush();
+        const QTemporaryDir folder;
+        const std::filesystem::path file = folder.filePath(QStringLiteral("a.csv")).toStdString();
+        QVERIFY(view.exportTo(file).ok());
+        QFile csv(QString::fromStdString(file.string()));
+        QVERIFY(csv.open(QIODevice::ReadOnly));
+        csv.readLine();
+        QCOMPARE(csv.readLine().split(',').at(2), QByteArray());
     }
 
     void csvIsQuoted()
