@@ -47,14 +47,30 @@ public:
     }
 
 private:
-    [[nodiscard]] const graph::Graph& graph() const { return m_result.model->graph(); }
-    [[nodiscard]] const tensor::Tensor& relevanceOf(base::NodeId id) const
+    /// What a node consists of.
+    struct Parts
     {
-        return m_result.relevance[graph().node(id).outputs[0].index()];
+        std::shared_ptr<const graph::Graph> members;
+        std::vector<base::ValueId> operands; ///< per input of `members`
+        std::vector<std::size_t> results;    ///< per output of `members`: which output of the node
+    };
+
+    [[nodiscard]] const graph::Graph& graph() const { return m_result.model->graph(); }
+    /// What arrived at output k of a node; invalid where nothing did.
+    [[nodiscard]] tensor::Tensor relevanceOf(base::NodeId id, std::size_t k) const
+    {
+        const std::vector<base::ValueId>& outputs = graph().node(id).outputs;
+        return k < outputs.size() && outputs[k].isValid() ? m_result.relevance[outputs[k].index()] : tensor::Tensor();
     }
     [[nodiscard]] bool isReached(base::NodeId id) const
     {
-        return graph().node(id).outputs[0].isValid() && relevanceOf(id).isValid();
+        const std::size_t count = graph().node(id).outputs.size();
+        for (std::size_t k = 0; k < count; ++k) {
+            if (relevanceOf(id, k).isValid()) {
+                return true;
+            }
+        }
+        return false;
     }
     [[nodiscard]] bool isComposed(base::NodeId id) const
     {
@@ -107,7 +123,7 @@ private:
         for (const base::ValueId input : fused.members->inputs()) {
             operands.push_back(*graph().findValue(fused.members->value(input).name));
         }
-        return openNode(*graph().findNode(fused.node), fused.members, operands, into);
+        return openNode(*graph().findNode(fused.node), {fused.members, operands, {0}}, into);
     }
 
     [[nodiscard]] Result<void> openComposed(base::NodeId id, std::vector<OpenedFused>& into)
@@ -120,21 +136,23 @@ private:
         for (const std::size_t slot : body->operands) {
             operands.push_back(graph().node(id).inputs[slot]);
         }
-        return openNode(id, body->graph, operands, into);
+        return openNode(id, {body->graph, operands, body->results}, into);
     }
 
-    [[nodiscard]] Result<void> openNode(base::NodeId id, const std::shared_ptr<const graph::Graph>& members,
-                                        const std::vector<base::ValueId>& operands, std::vector<OpenedFused>& into)
+    [[nodiscard]] Result<void> openNode(base::NodeId id, const Parts& parts, std::vector<OpenedFused>& into)
     {
         RETRO_CHECK(runForward());
-        lrp::OpenRequest request{members,
+        lrp::OpenRequest request{parts.members,
                                  {},
-                                 relevanceOf(id),
+                                 {},
                                  m_request.precision,
                                  m_rules[id.index()].rule,
                                  m_result.model->op(id).structure().kind()};
-        for (const base::ValueId operand : operands) {
+        for (const base::ValueId operand : parts.operands) {
             request.operands.push_back(m_forward->saved.anyValue(operand));
+        }
+        for (const std::size_t k : parts.results) {
+            request.relevance.push_back(relevanceOf(id, k));
         }
         const std::string& name = graph().node(id).name;
         auto opened = lrp::openFused(request, m_result.composite, m_stop);

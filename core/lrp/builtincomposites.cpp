@@ -71,6 +71,14 @@ Entries baseMap(const RulePointer& bilinear)
             entry(StructureKind::Composed, decomposedRule())};
 }
 
+// Inside recurrent operators, the signal takes all and its gate nothing (Arras et al. 2017).
+CompositeEntry gateEntry()
+{
+    CompositeEntry result = entry(StructureKind::Product, signalTakesAllRule(0, {}));
+    result.matcher.ops = {"Gate"};
+    return result;
+}
+
 Entries gradientMap() { return {{Matcher{}, gradientRule()}}; }
 
 // The parameters that the LRP composites share.
@@ -130,6 +138,7 @@ Composite layered(const Shared& shared, std::vector<std::string> firstOperators,
     }
     composite.entries.push_back(convolutions(std::move(convolution)));
     composite.entries.push_back(entry(StructureKind::LinearMap, epsilonRule(shared.epsilon)));
+    composite.entries.push_back(gateEntry());
     append(composite.entries, baseMap(epsilonRule(shared.epsilon)));
     return composite;
 }
@@ -243,7 +252,8 @@ Composite transformerComposite(ParameterReader& reader, Transformer parts)
 {
     const Stabiliser& stabiliser = parts.epsilon.stabiliser;
     Composite composite;
-    composite.entries = std::move(parts.ownEntries);
+    composite.entries = {gateEntry()};
+    append(composite.entries, std::move(parts.ownEntries));
     composite.entries.push_back(convolutions(gammaOr(reader, "gamma_conv", parts.epsilon)));
     append(composite.entries,
            {entry(StructureKind::LinearMap, gammaOr(reader, "gamma_linear", parts.epsilon)),

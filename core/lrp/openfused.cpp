@@ -4,6 +4,7 @@
 #include "core/execute/forward.h"
 #include "core/lrp/oracle.h"
 #include "core/lrp/traversalgraph.h"
+#include "core/ops/algebra.h"
 
 #include <algorithm>
 
@@ -26,15 +27,44 @@ base::Result<RuleAssignment> rulesOf(const OpenRequest& request, Composite compo
     return rules;
 }
 
-void addValues(OpenedNode& opened, const execute::SavedValues& saved, const TraversalGraph& graph,
-               const RelevanceTable& table)
+void add(const RelevanceTable& more, RelevanceTable& table)
+{
+    for (std::size_t i = 0; i < more.size(); ++i) {
+        table[i].resize(std::max(table[i].size(), more[i].size()));
+        for (std::size_t k = 0; k < more[i].size(); ++k) {
+            Tensor& sum = table[i][k];
+            if (more[i][k].isValid()) {
+                sum = sum.isValid() ? ops::algebra::add(sum, more[i][k]) : more[i][k];
+            }
+        }
+    }
+}
+
+/// Relevance of everything inside, from all outputs that some arrived at.
+base::Result<RelevanceTable> carriedBack(const OpenRequest& request, const OpenedNode& opened,
+                                         const execute::SavedValues& saved, const std::stop_token& stop)
+{
+    const graph::Graph& members = opened.model->graph();
+    RelevanceTable table(members.runNodeCount());
+    for (std::size_t i = 0; i < members.outputs().size(); ++i) {
+        const graph::ValueId output = members.outputs()[i];
+        if (i < request.relevance.size() && request.relevance[i].isValid() && opened.model->isTracked(output)) {
+            RETRO_TRY(const TraversalGraph graph, TraversalGraph::build(*opened.model, output));
+            RETRO_TRY(const RelevanceTable more, oracle(saved, opened.rules, graph, request.relevance[i], stop));
+            add(more, table);
+        }
+    }
+    return table;
+}
+
+void addValues(OpenedNode& opened, const execute::SavedValues& saved, const RelevanceTable& table)
 {
     const graph::Graph& members = opened.model->graph();
     const auto add = [&](NodeId node, bool isOperand) {
         const auto outputs = members.outputsOf(node);
         for (std::size_t k = 0; k < outputs.size(); ++k) {
             if (outputs[k].isValid()) {
-                const bool isReached = graph.contains(node) && k < table[node.index()].size();
+                const bool isReached = k < table[node.index()].size();
                 opened.values.push_back({members.value(outputs[k]).name, isOperand, saved.anyValue(outputs[k]),
                                          isReached ? table[node.index()][k] : Tensor()});
             }
@@ -61,9 +91,8 @@ base::Result<OpenedNode> openFused(const OpenRequest& request, const Composite& 
     RETRO_TRY(opened.rules, rulesOf(request, composite, *opened.model));
     RETRO_TRY(const execute::ForwardResult forward,
               execute::forward(opened.model, request.operands, execute::SavePolicy::All, stop));
-    RETRO_TRY(const TraversalGraph graph, TraversalGraph::build(*opened.model, request.members->outputs()[0]));
-    RETRO_TRY(const RelevanceTable table, oracle(forward.saved, opened.rules, graph, request.relevance, stop));
-    addValues(opened, forward.saved, graph, table);
+    RETRO_TRY(const RelevanceTable table, carriedBack(request, opened, forward.saved, stop));
+    addValues(opened, forward.saved, table);
     return opened;
 }
 

@@ -34,7 +34,7 @@ struct OpenRequest
 {
     std::shared_ptr<const graph::Graph> members; ///< rewrite::FusedNode::members
     std::vector<Tensor> operands;                ///< forward values of its inputs, in order
-    Tensor relevance;                            ///< what arrived at the fused node's output
+    std::vector<Tensor> relevance;               ///< per output of `members`: what arrived there; invalid: nothing
     execute::Precision precision = execute::Precision::Float;
     /// Rule of the fused node and its structure: the member of the same structure (the layer whose bias was fused in)
     /// keeps it.

@@ -34,7 +34,7 @@ NodeValues valuesOf(const execute::SavedValues& everything, NodeId node)
         values.operands.push_back(operand.isValid() ? everything.anyValue(operand) : Tensor());
     }
     for (const ValueId output : definition.outputs) {
-        values.outputs.push_back(everything.anyValue(output));
+        values.outputs.push_back(output.isValid() ? everything.anyValue(output) : Tensor());
     }
     return values;
 }

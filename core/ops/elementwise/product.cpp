@@ -128,6 +128,8 @@ std::span<const OperatorDeclaration> productDeclarations()
         OperatorDeclaration{"", "Mul", 7, 0, "product", true, bindMul},
         OperatorDeclaration{"", "Div", 1, 6, "quotient", true, bindOld<bindDiv>},
         OperatorDeclaration{"", "Div", 7, 0, "quotient", true, bindDiv},
+        // Signal (operand 0) times what lets it pass (operand 1), inside what is written out step by step.
+        OperatorDeclaration{"retrograde", "Gate", 1, 0, "product", true, bindMul},
     };
     return kDeclarations;
 }

@@ -2,6 +2,7 @@
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/families.h"
 #include "core/ops/recurrent/recurrent.h"
+#include "core/ops/recurrent/recurrentnode.h"
 
 #include <fmt/format.h>
 
@@ -56,78 +57,6 @@ base::Result<void> expectRecurrent(const BindContext& context, RecurrentKind kin
     return {};
 }
 
-base::Result<std::vector<bool>> directionsOf(const BindContext& context)
-{
-    const std::string direction = context.textAttribute("direction", "forward");
-    if (direction == "bidirectional") {
-        return std::vector{false, true};
-    }
-    if (direction != "forward" && direction != "reverse") {
-        return context.error(fmt::format("direction '{}' is unknown", direction));
-    }
-    return std::vector{direction == "reverse"};
-}
-
-/// A list attribute, empty when missing.
-template <class T>
-std::vector<T> listOf(const BindContext& context, std::string_view name)
-{
-    const auto found = context.node.attributes.find(name);
-    return found == context.node.attributes.end() ? std::vector<T>{} : std::get<std::vector<T>>(found->second);
-}
-
-/// Takes the next number of a list, if there is one.
-void takeNext(const std::vector<double>& list, std::size_t& at, double& value)
-{
-    if (at < list.size()) {
-        value = list[at++];
-    }
-}
-
-/// Names of the activations of all directions; the usual ones where the node does not name all.
-std::vector<std::string> activationNames(const BindContext& context, const RecurrentForm& form,
-                                         std::size_t perDirection)
-{
-    const std::size_t count = perDirection * form.isReverse.size();
-    std::vector<std::string> names = listOf<std::string>(context, "activations");
-    if (names.size() >= count) {
-        return names;
-    }
-    const bool isPlain = form.kind == RecurrentKind::Rnn;
-    names.clear();
-    for (std::size_t i = 0; i < count; ++i) {
-        names.emplace_back(!isPlain && i % perDirection == 0 ? "Sigmoid" : "Tanh");
-    }
-    return names;
-}
-
-/// f, g and h of every direction: by name, with the parameters that the lists give in order.
-base::Result<void> takeActivations(const BindContext& context, RecurrentForm& form)
-{
-    const auto perDirection = static_cast<std::size_t>(form.kind) + 1; // 1 for RNN, 2 for GRU, 3 for LSTM
-    const std::vector<std::string> names = activationNames(context, form, perDirection);
-    const auto alphas = listOf<double>(context, "activation_alpha");
-    const auto betas = listOf<double>(context, "activation_beta");
-    std::size_t alphaAt = 0;
-    std::size_t betaAt = 0;
-    form.activations.resize(form.isReverse.size());
-    for (std::size_t i = 0; i < perDirection * form.isReverse.size(); ++i) {
-        auto activation = gateActivation(names[i]);
-        if (!activation) {
-            return context.error(fmt::format("activation '{}' is unknown", names[i]));
-        }
-        const int parameters = parameterCount(activation->function);
-        if (parameters > 0) {
-            takeNext(alphas, alphaAt, activation->alpha);
-        }
-        if (parameters > 1) {
-            takeNext(betas, betaAt, activation->beta);
-        }
-        form.activations[i / perDirection][i % perDirection] = *activation;
-    }
-    return {};
-}
-
 /// Shapes of all operands, by slot.
 std::vector<Shape> wantedShapes(const RecurrentForm& form)
 {
@@ -140,11 +69,18 @@ std::vector<Shape> wantedShapes(const RecurrentForm& form)
             state, {d, 3 * form.hidden}};
 }
 
+/// The same with the node in its error.
+template <class T>
+base::Result<T> refusedAt(const BindContext& context, base::Result<T> result)
+{
+    return result.ok() ? std::move(result) : base::Result<T>(context.error(result.error().message));
+}
+
 base::Result<RecurrentForm> formOf(const BindContext& context, RecurrentKind kind)
 {
     RecurrentForm form;
     form.kind = kind;
-    RETRO_TRY(form.isReverse, directionsOf(context));
+    RETRO_TRY(form.isReverse, refusedAt(context, recurrentDirections(context.node)));
     const Shape& x = firstType(context).shape;
     const Shape& r = context.operandTypes[2].shape;
     form.isBatchFirst = context.intAttribute("layout", 0) != 0;
@@ -160,7 +96,7 @@ base::Result<RecurrentForm> formOf(const BindContext& context, RecurrentKind kin
     if (!(form.clip > 0)) {
         return context.error(fmt::format("clip is {}, but must be positive", form.clip));
     }
-    RETRO_CHECK(takeActivations(context, form));
+    RETRO_TRY(form.activations, refusedAt(context, recurrentActivations(context.node, kind, form.isReverse.size())));
     return form;
 }
 

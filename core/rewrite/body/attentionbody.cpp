@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/rewrite/body/dotproduct.h"
 
+#include "core/ops/algebra.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -39,22 +41,84 @@ ValueId withPast(BodyBuilder& body, ValueId now, std::size_t slot, const char* n
     return body.add("Concat", name, {body.operand(slot), now}, {{"axis", std::int64_t{2}}});
 }
 
-base::Result<void> takeMask(BodyBuilder& body, DotProduct& product)
+/// Only logits that this one keeps, too, stay.
+void alsoKeep(BodyBuilder& body, DotProduct& product, const std::string& name, ValueId keep)
 {
-    if (body.isGiven(kLengths)) {
-        return base::inputError("Attention with nonpad_kv_seqlen cannot be taken apart; give it a mask");
+    product.keep = product.keep.isValid() ? body.add("And", name, {product.keep, keep}) : keep;
+}
+
+/// True for the first of some keys.
+tensor::Tensor firstOf(std::int64_t keys, std::int64_t count)
+{
+    tensor::TensorBuffer inside(DType::Bool, {keys});
+    for (std::int64_t j = 0; j < keys; ++j) {
+        inside.data<bool>()[j] = j < count;
     }
+    return std::move(inside).freeze();
+}
+
+/// The mask with as many columns as there are keys: those behind its end are not seen.
+void takeMask(BodyBuilder& body, DotProduct& product)
+{
     if (!body.isGiven(kMask)) {
-        return {};
+        return;
     }
-    const Shape& mask = body.shapeOf(kMask);
-    if (mask.back() != 1 && mask.back() != product.kShape[2]) {
-        return base::inputError("Attention with a mask for fewer keys than there are cannot be taken apart; pad the "
-                                "mask");
+    ValueId mask = body.operand(kMask);
+    Shape rest = body.shapeOf(kMask);
+    const std::int64_t width = rest.back();
+    const std::int64_t keys = product.kShape[2];
+    const DType type = body.given(kMask).type.dtype;
+    if (width != 1 && width < keys) {
+        rest.back() = keys - width;
+        const ValueId unseen = body.constant("behind the mask", tensor::Tensor::zeros(type, rest));
+        mask = body.add("Concat", "mask of all keys", {mask, unseen}, {{"axis", std::int64_t{-1}}});
     }
-    const bool isBoolean = body.given(kMask).type.dtype == DType::Bool;
-    (isBoolean ? product.keep : product.bias) = body.operand(kMask);
-    return {};
+    if (type == DType::Bool) {
+        product.keep = mask;
+        return;
+    }
+    product.bias = mask;
+    if (width != 1 && width < keys) {
+        product.keep = body.constant("inside the mask", firstOf(keys, width));
+    }
+    const tensor::Tensor& constant = body.given(kMask).constant;
+    if (!constant.isValid() || !ops::algebra::allFinite(constant)) { // −∞ hides, and rows of it alone are zero
+        const ValueId hidden = body.add("IsInf", "mask hides", {mask}, {{"detect_positive", std::int64_t{0}}});
+        const ValueId shown = body.add("Not", "mask shows", {hidden});
+        product.bias = body.add("Where", "finite mask", {shown, mask, body.number("no bias", 0)});
+        alsoKeep(body, product, "mask shows inside", shown);
+    }
+}
+
+/// Column number of each key, or for a causal mask that ends at the last key of each row the number of keys that a
+/// query needs to see it.
+tensor::Tensor keyPositions(const DotProduct& product, bool isShifted)
+{
+    const std::int64_t queries = isShifted ? product.qShape[2] : 1;
+    const std::int64_t keys = product.kShape[2];
+    tensor::TensorBuffer positions(DType::Int64, {queries, keys});
+    for (std::int64_t i = 0; i < queries * keys; ++i) {
+        const std::int64_t behind = isShifted ? queries - 1 - i / keys : 0;
+        positions.data<std::int64_t>()[i] = i % keys + behind;
+    }
+    return std::move(positions).freeze();
+}
+
+/// Keys behind the end of each row are not seen. Without past ones, the causal mask is counted from that end.
+void takeLengths(BodyBuilder& body, DotProduct& product)
+{
+    if (!body.isGiven(kLengths)) {
+        return;
+    }
+    const ValueId wide = body.add("Cast", "lengths wide", {body.operand(kLengths)}, {{"to", std::int64_t{7}}});
+    const ValueId lengths = body.reshape("lengths", wide, {product.kShape[0], 1, 1, 1});
+    const ValueId positions = body.constant("positions", keyPositions(product, false));
+    alsoKeep(body, product, "mask inside", body.add("Less", "inside", {positions, lengths}));
+    if (product.isCausal && !body.isGiven(kPastKey)) {
+        const ValueId needed = body.constant("positions from the end", keyPositions(product, true));
+        alsoKeep(body, product, "mask seen", body.add("Less", "seen from the end", {needed, lengths}));
+        product.isCausal = false;
+    }
 }
 
 } // namespace
@@ -72,7 +136,8 @@ base::Result<FunctionBody> attentionBody(BodyBuilder body)
     product.scale = body.floatAttribute("scale", 1 / std::sqrt(width));
     product.softcap = body.floatAttribute("softcap", 0);
     product.isCausal = body.intAttribute("is_causal", 0) != 0;
-    RETRO_CHECK(takeMask(body, product));
+    takeMask(body, product);
+    takeLengths(body, product);
     const DotProductValues made = write(body, product);
     const Shape y{product.qShape[0], product.qShape[1], product.qShape[2], product.vShape[3]};
     const bool isFlat = body.shapeOf(kQuery).size() == 3;

@@ -52,7 +52,7 @@ ValueId BodyBuilder::operand(std::size_t slot)
     m_made[slot] = m_builder.addInput(m_prefix + name, own.type.dtype, own.type.shape);
     m_body.operands.push_back(slot);
     if (own.isDetached && tensor::isFloating(own.type.dtype)) {
-        m_made[slot] = addOf(kOwnDomain, "Detach", name + ", detached", {m_made[slot]});
+        m_made[slot] = detached(m_made[slot], name);
     }
     return m_made[slot];
 }
@@ -66,11 +66,16 @@ ValueId BodyBuilder::add(const std::string& op, const std::string& name, std::ve
 }
 
 ValueId BodyBuilder::addOf(const std::string& domain, const std::string& op, const std::string& name,
-                           std::vector<ValueId> inputs)
+                           std::vector<ValueId> inputs, graph::Attributes attributes)
 {
     const ValueId result = m_builder.addResult(m_prefix + name);
-    m_builder.addNode({op, domain, m_prefix + name, "", 1, std::move(inputs), {result}, {}});
+    m_builder.addNode({op, domain, m_prefix + name, "", 1, std::move(inputs), {result}, std::move(attributes)});
     return result;
+}
+
+ValueId BodyBuilder::detached(ValueId value, const std::string& name)
+{
+    return addOf(kOwnDomain, "Detach", name + ", detached", {value});
 }
 
 ValueId BodyBuilder::linear(const std::string& name, std::size_t x, std::size_t weights, std::size_t bias)

@@ -20,6 +20,7 @@ class BodyBuilder
 public:
     BodyBuilder(const graph::Node& node, std::span<const BodyOperand> operands);
 
+    [[nodiscard]] const graph::Node& node() const { return m_node; }
     [[nodiscard]] bool isGiven(std::size_t slot) const { return slot < m_operands.size() && m_operands[slot].isGiven; }
     /// The operand as it was asked with.
     [[nodiscard]] const BodyOperand& given(std::size_t slot) const { return m_operands[slot]; }
@@ -40,7 +41,9 @@ public:
                 graph::Attributes attributes = {});
     /// A node of any domain.
     ValueId addOf(const std::string& domain, const std::string& op, const std::string& name,
-                  std::vector<ValueId> inputs);
+                  std::vector<ValueId> inputs, graph::Attributes attributes = {});
+    /// The value, which takes no relevance from here on.
+    ValueId detached(ValueId value, const std::string& name);
     /// x·W + b, as one linear layer where W and b (or nothing) are constant.
     ValueId linear(const std::string& name, std::size_t x, std::size_t weights, std::size_t bias);
     /// Consecutive parts along an axis.
@@ -73,5 +76,9 @@ private:
 [[nodiscard]] base::Result<FunctionBody> skipRmsNormBody(BodyBuilder body);
 [[nodiscard]] base::Result<FunctionBody> biasGeluBody(BodyBuilder body);
 [[nodiscard]] base::Result<FunctionBody> fastGeluBody(BodyBuilder body);
+[[nodiscard]] base::Result<FunctionBody> rnnBody(BodyBuilder body);
+[[nodiscard]] base::Result<FunctionBody> gruBody(BodyBuilder body);
+[[nodiscard]] base::Result<FunctionBody> lstmBody(BodyBuilder body);
+[[nodiscard]] base::Result<FunctionBody> deformConvolutionBody(BodyBuilder body);
 
 } // namespace retro::rewrite

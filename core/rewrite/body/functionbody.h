@@ -31,10 +31,10 @@ struct FunctionBody
     std::vector<std::size_t> results;  ///< per output of `graph`: which output of the node it is
 };
 
-/// The body of Attention (of the standard and of com.microsoft), SwiGLU, SkipLayerNormalization,
-/// SkipSimplifiedLayerNormalization, BiasGelu or FastGelu for operands of these types, which the operator must have
-/// been bound to before. Errors (Input, without a place): the operator has no body, or not with these operands; the
-/// message says what to do.
+/// The body of Attention (of the standard and of com.microsoft), SwiGLU, RNN, GRU, LSTM, DeformConv,
+/// SkipLayerNormalization, SkipSimplifiedLayerNormalization, BiasGelu or FastGelu for operands of these types, which
+/// the operator must have been bound to before. Errors (Input, without a place): the operator has no body, or not with
+/// these operands; the message says what to do.
 [[nodiscard]] base::Result<FunctionBody> functionBody(const graph::Node& node, std::span<const BodyOperand> operands);
 
 /// A copy of `graph` in which the inputs that are marked hand on their values but take no relevance.

@@ -176,6 +176,47 @@ private slots:
         QVERIFY(std::abs(inside - outside) < 1e-12);
     }
 
+    void aRecurrentNodeIsOpenedFromTheOutputsThatAreRead()
+    {
+        graph::GraphBuilder builder("series");
+        builder.setOpset("", 14);
+        const graph::ValueId x = builder.addInput("x", tensor::DType::Float32, {3, 1, 2});
+        const graph::ValueId w = builder.addConstant("w", randomTensor({1, 8, 2}, 1));
+        const graph::ValueId r = builder.addConstant("r", randomTensor({1, 8, 2}, 2));
+        const graph::ValueId h = builder.addResult("h");
+        const graph::ValueId c = builder.addResult("c");
+        const graph::ValueId y = builder.addResult("y");
+        builder.addNode(
+            {"LSTM", "", "lstm", "", 14, {x, w, r}, {graph::ValueId(), h, c}, {{"hidden_size", std::int64_t{2}}}});
+        builder.addNode({"Add", "", "sum", "", 14, {h, c}, {y}, {}});
+        builder.addOutput(y);
+        engine::LoadedModel model;
+        model.rewritten =
+            rewrite::rewrite(std::make_shared<const graph::Graph>(std::move(builder).build().value()), {}).value();
+        engine::ExplainRequest ask = request();
+        ask.inputs = {randomTensor({3, 1, 2}, 77)};
+        ask.target = engine::parseTarget("y:0,0,1").value();
+        ask.composite = "epsilon";
+        const auto result = engine::explain(model, ask);
+        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        const auto opened = engine::openFused(model, ask, *result, {"lstm"});
+        QVERIFY2(opened.ok(), opened.ok() ? "" : opened.error().text().c_str());
+        const lrp::OpenedNode& node = opened->front().opened;
+        std::size_t gates = 0;
+        for (std::size_t i = 0; i < node.rules.size(); ++i) {
+            const bool isGate = node.model->graph().node(graph::NodeId(i)).op == "Gate";
+            QVERIFY(!isGate || node.rules[i].rule->name() == "signal-take-all");
+            gates += isGate ? 1 : 0;
+        }
+        QCOMPARE(gates, std::size_t{9}); // three of each step
+        // What the series got inside, from both outputs, is what the pass handed on.
+        const Tensor& outside = result->relevance[result->model->graph().findValue("x")->index()];
+        QVERIFY(node.values.front().isOperand);
+        for (std::int64_t i = 0; i < outside.size(); ++i) {
+            QVERIFY(std::abs(node.values.front().relevance.at(i) - outside.at(i)) < 1e-6);
+        }
+    }
+
     void aNodeThatStandsForItselfIsRefused()
     {
         const engine::LoadedModel fused = loaded({});

@@ -6,6 +6,7 @@
 #include "core/lrp/traversal.h"
 #include "core/ops/algebra.h"
 #include "core/rewrite/body/functionbody.h"
+#include "tests/core/lrp/rules/recurrentcases.h"
 #include "tests/core/rewrite/attentionchains.h"
 
 #include <QTest>
@@ -86,23 +87,18 @@ Tensor byPromises(const Pass& pass, graph::NodeId node)
 
 graph::NodeId inputNode(const BoundModel& model, std::size_t i) { return graph::NodeId(model.graph().nodeCount() + i); }
 
-/// One node of the domain with these operands as inputs and constants (empty name: absent).
-struct Single
-{
-    std::string op;
-    std::string domain;
-    std::int64_t opset;
-    std::vector<Tensor> operands; ///< invalid: absent
-    Attributes attributes;
-    std::size_t outputs = 1;
-    std::size_t constantsFrom = 99;
-};
+using Single = tests::SingleNode;
 
 struct Built
 {
     SharedGraph graph;
     std::vector<Tensor> inputs;
 };
+
+bool isOneOf(std::size_t slot, const std::vector<std::size_t>& some)
+{
+    return std::find(some.begin(), some.end(), slot) != some.end();
+}
 
 Built built(const Single& single)
 {
@@ -121,7 +117,7 @@ Built built(const Single& single)
         const std::string name = fmt::format("v{}", slot);
         if (!operand.isValid()) {
             node.inputs.emplace_back();
-        } else if (slot >= single.constantsFrom) {
+        } else if (slot >= single.constantsFrom && !isOneOf(slot, single.alsoInputs)) {
             node.inputs.push_back(builder.addConstant(name, operand));
         } else {
             node.inputs.push_back(builder.addInput(name, operand.dtype(), operand.shape()));
@@ -174,7 +170,28 @@ Single fusedAttention(Attributes attributes, std::vector<Tensor> more)
     return single;
 }
 
-std::vector<std::pair<const char*, Single>> singles()
+std::vector<std::pair<const char*, Single>> attentionCases()
+{
+    const Tensor keep = flags({3, 2}, {1, 0, 1, 1, 0, 0}); // two keys of three
+    const double far = -std::numeric_limits<double>::infinity();
+    const Tensor bias =
+        Tensor::of<double>({1, 1, 3, 2}, std::vector<double>{0.5, 0, far, far, 0, -0.25}).to(DType::Float32);
+    const Attributes causal{{"is_causal", std::int64_t{1}}};
+    const std::vector<Tensor> past{kNone, randomTensor({2, 2, 2, 2}, 6), randomTensor({2, 2, 2, 3}, 7)};
+    Single constantMask = attention({}, {bias});
+    constantMask.constantsFrom = 3;
+    return {
+        {"short choice", attention({}, {keep})},
+        {"short mask that hides all", attention({}, {bias})},
+        {"constant short mask", constantMask},
+        {"lengths", attention({}, {kNone, kNone, kNone, integers({2}, {2, 0})}, true)},
+        {"lengths, causal", attention(causal, {kNone, kNone, kNone, integers({2}, {3, 2})})},
+        {"lengths, past", attention(causal, {kNone, past[1], past[2], integers({2}, {5, 4})})},
+        {"lengths and mask", attention({}, {keep, kNone, kNone, integers({2}, {1, 3})})},
+    };
+}
+
+std::vector<std::pair<const char*, Single>> wholeSingles()
 {
     const Single skip{"SkipLayerNormalization",
                       "com.microsoft",
@@ -215,6 +232,15 @@ std::vector<std::pair<const char*, Single>> singles()
         {"BiasGelu", Single{"BiasGelu", "com.microsoft", 1, {randomTensor({2, 3}, 1), randomTensor({3}, 2)}, {}}},
         {"FastGelu", Single{"FastGelu", "com.microsoft", 1, {randomTensor({2, 3}, 1), randomTensor({3}, 2)}, {}}},
     };
+}
+
+std::vector<std::pair<const char*, Single>> singles()
+{
+    auto all = wholeSingles();
+    for (const auto& more : {attentionCases(), tests::recurrentCases()}) {
+        all.insert(all.end(), more.begin(), more.end());
+    }
+    return all;
 }
 
 } // namespace
@@ -321,19 +347,18 @@ private slots:
 
     void whatCannotBeTakenApartIsRefused()
     {
-        Single lstm{"LSTM",
-                    "",
-                    14,
-                    {randomTensor({2, 1, 3}, 1), randomTensor({1, 8, 3}, 2), randomTensor({1, 8, 2}, 3)},
-                    {{"hidden_size", std::int64_t{2}}},
-                    1,
-                    1};
+        const Single lstm{"LSTM",
+                          "",
+                          14,
+                          {randomTensor({2, 1, 3}, 1), randomTensor({1, 8, 3}, 2), randomTensor({1, 8, 2}, 3)},
+                          {{"hidden_size", std::int64_t{2}}}};
         const Built one = built(lstm);
         const Bound model = boundTo(one.graph, one.inputs);
         const auto rules = lrp::assignRules(*lrp::builtinComposite("epsilon", *model), *model);
         QVERIFY(!rules.ok());
         const QString text = QString::fromStdString(rules.error().text());
-        QVERIFY2(text.contains("LSTM does many steps in one and cannot be taken apart; add an entry before it"),
+        QVERIFY2(text.contains("LSTM whose operand 1 is computed cannot be taken apart; make its weights constants; "
+                               "add an entry before it"),
                  qPrintable(text));
         QVERIFY(text.contains("node \"node\" (LSTM, composed)"));
     }

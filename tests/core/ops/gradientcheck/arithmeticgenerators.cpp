@@ -10,15 +10,19 @@ namespace
 constexpr std::int64_t kNewest = ops::kNewestOpset;
 
 /// Two operands of which one may be constant, and which broadcast to each other.
-OpCase pair(const char* op, Draw& draw, double low = -2, double high = 2)
+OpCase pair(OpCase c, Draw& draw, double low = -2, double high = 2)
 {
-    OpCase c(op, kNewest);
     const Shape shape = draw.shape(1, 3);
     const Tensor a = draw.tensor(draw.coin() ? shape : draw.broadcasting(shape), low, high);
     const Tensor b = draw.tensor(draw.broadcasting(shape), low, high);
     const std::int64_t constant = draw.whole(0, 3);
     constant == 1 ? c.constant(a) : c.operand(a);
     return constant == 2 ? c.constant(b) : c.operand(b);
+}
+
+OpCase pair(const char* op, Draw& draw, double low = -2, double high = 2)
+{
+    return pair(OpCase(op, kNewest), draw, low, high);
 }
 
 /// Several operands.
@@ -69,6 +73,7 @@ std::vector<Generator> arithmeticGenerators()
         {"Min", [](Draw& d) { return several("Min", d); }},
         {"Mod", modulo},
         {"Mul", [](Draw& d) { return pair("Mul", d); }},
+        {"Gate", [](Draw& d) { return pair(OpCase("Gate", 1, "retrograde"), d); }, "retrograde"},
         {"Neg",
          [](Draw& d) {
              OpCase c("Neg", kNewest);

@@ -140,6 +140,21 @@ OpCase deformConv(Draw& draw)
     return c.with("pads", std::vector<std::int64_t>{pad, pad, pad, pad});
 }
 
+OpCase deformSample(Draw& draw)
+{
+    OpCase c("DeformSample", 1, "retrograde");
+    const std::int64_t groups = draw.whole(1, 2);
+    const std::int64_t pad = draw.whole(0, 1);
+    const std::int64_t rows = draw.whole(3, 4) + 2 * pad - 1;
+    c.operand(draw.tensor({2, 2, rows + 1 - 2 * pad, 3}));
+    c.operand(draw.tensor({2, 8 * groups, rows, 2 + 2 * pad}, -1.5, 1.5));
+    if (draw.coin()) {
+        c.operand(draw.tensor({2, 4 * groups, rows, 2 + 2 * pad}));
+    }
+    c.with("kernel_shape", std::vector<std::int64_t>{2, 2}).with("offset_group", groups);
+    return c.with("pads", std::vector<std::int64_t>{pad, pad, pad, pad});
+}
+
 /// Convolution whose weights and bias are computed.
 OpCase convolution(const char* op, bool isTransposed, Draw& draw)
 {
@@ -216,6 +231,7 @@ std::vector<Generator> composedGenerators()
         {"QuickGelu", [](Draw& d) { return plain("QuickGelu", d, 1); }, kContrib},
         {"FusedMatMul", fusedMatMul, kContrib},
         {"SwiGLU", swiGlu},
+        {"DeformSample", deformSample, "retrograde"},
     };
 }
 

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// DeformConv as what its taps read, then a linear layer at every window. Where they read (offsets) and how much of it
+// (mask) steers and carries no relevance: the signal takes all.
+#include "core/rewrite/attributes.h"
+#include "core/rewrite/body/bodybuilder.h"
+
+namespace retro::rewrite
+{
+
+namespace
+{
+
+enum Slot : std::size_t { kImage, kWeight, kOffset, kBias, kMask };
+
+ValueId sampled(BodyBuilder& body)
+{
+    std::vector<ValueId> inputs{body.operand(kImage), body.detached(body.operand(kOffset), "offsets")};
+    if (body.isGiven(kMask)) {
+        inputs.push_back(body.detached(body.operand(kMask), "mask"));
+    }
+    const Shape& weight = body.shapeOf(kWeight);
+    graph::Attributes attributes = body.node().attributes;
+    attributes.erase("group");
+    attributes["kernel_shape"] = std::vector<std::int64_t>{weight[2], weight[3]};
+    return body.addOf("retrograde", "DeformSample", "samples", std::move(inputs), std::move(attributes));
+}
+
+} // namespace
+
+base::Result<FunctionBody> deformConvolutionBody(BodyBuilder body)
+{
+    const Shape& own = body.shapeOf(kWeight);
+    const Shape flat{own[0], own[1] * own[2] * own[3], 1, 1};
+    const tensor::Tensor& constant = body.given(kWeight).constant;
+    const ValueId weights = constant.isValid() ? body.constant("weights", constant.contiguous().reshaped(flat))
+                                               : body.reshape("weights", body.operand(kWeight), flat);
+    std::vector<ValueId> inputs{sampled(body), weights};
+    if (body.isGiven(kBias)) {
+        inputs.push_back(body.operand(kBias));
+    }
+    body.output(
+        0, body.add("Conv", "result", std::move(inputs),
+                    {{"group", body.intAttribute("group", 1)}, {"kernel_shape", std::vector<std::int64_t>{1, 1}}}));
+    return std::move(body).finish();
+}
+
+} // namespace retro::rewrite
