@@ -56,8 +56,8 @@ enum class EventKind : std::uint8_t {
     /// `node` left the promise queue from position extra (0 = oldest).
     Dequeue,
     /// A part landed in in-edge `slot` of `node`: the tensor `handle`, or, when `promise` is valid, its branch. other =
-    /// node it
-    /// came from, extra = number of in-edges of `node`. Delta: slot filled, parts missing at the node −1.
+    /// node it came from, branch2 = operand slot there, extra = number of in-edges of `node`. Delta: slot filled, parts
+    /// missing at the node −1.
     Land,
     /// The part in in-edge `slot` of `node` was taken (consumed or handed to a promise). Fields as in Land. Delta: slot
     /// emptied.
@@ -73,8 +73,8 @@ enum class EventKind : std::uint8_t {
     AddChild,
     /// The search of branch `branch` of `promise` ended at `node`; extra = its arg node before (or NodeId::kInvalid).
     ArgNode,
-    /// Argument of branch `branch` of `promise` is `handle`. `node` = where it was found; invalid when a child promise
-    /// answered, or when the operand is not tracked (a constant). Arguments are held until Complete.
+    /// Argument of branch `branch` of `promise` (operand `slot` of its start) is `handle`. `node` = where it was found;
+    /// invalid when a child promise or an untracked operand answered. Arguments are held until Complete.
     Arg,
     /// All arguments of `promise` are there.
     Ready,

@@ -70,7 +70,7 @@ base::Result<RelevanceTable> oracle(const execute::SavedValues& everything, cons
             continue;
         }
         handOn(graph, node,
-               applyRule(everything.model(), node, *rules[node.index()].rule, trackedSlots(graph, node), relevance,
+               applyRule(everything.model(), node, rules[node.index()].rule, trackedSlots(graph, node), relevance,
                          valuesOf(everything, node), ledger == nullptr ? nullptr : &row),
                parts);
         if (ledger != nullptr) {

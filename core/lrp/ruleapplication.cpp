@@ -32,26 +32,40 @@ Tensor toInput(const execute::BoundModel& model, ValueId tokens, Tensor part)
 
 } // namespace
 
-std::vector<Tensor> applyRule(const execute::BoundModel& model, NodeId node, const Rule& rule,
+RuleSite ruleSite(const execute::BoundModel& model, NodeId node, RulePointer rule, std::vector<std::uint8_t> tracked)
+{
+    RuleSite site{std::move(rule), std::move(tracked), {}, {}};
+    for (std::size_t slot = 0; slot < site.tracked.size(); ++slot) {
+        const ValueId operand = model.graph().node(node).inputs[slot];
+        site.types.push_back(operand.isValid() ? model.typeOf(operand) : ops::TensorType{});
+        if (site.tracked[slot] == 0) {
+            continue;
+        }
+        site.types.back().dtype = execute::dtypeOf(model.precision()); // relevance of tokens, which are integers
+        if (ops::isTokenSlot(model.op(node).structure(), slot)) {
+            site.tokenSlots.push_back(slot);
+        }
+    }
+    return site;
+}
+
+std::vector<Tensor> applyRule(const execute::BoundModel& model, NodeId node, const RuleSite& site,
+                              std::span<const Tensor> relevance, const NodeValues& values, event::LedgerEntry* row)
+{
+    std::vector<Tensor> parts =
+        site.rule->apply({model.op(node), values.operands, values.outputs, relevance, site.tracked, site.types, row});
+    for (const std::size_t slot : site.tokenSlots) {
+        parts[slot] = toInput(model, model.graph().node(node).inputs[slot], std::move(parts[slot]));
+    }
+    return parts;
+}
+
+std::vector<Tensor> applyRule(const execute::BoundModel& model, NodeId node, const RulePointer& rule,
                               std::span<const std::uint8_t> tracked, std::span<const Tensor> relevance,
                               const NodeValues& values, event::LedgerEntry* row)
 {
-    std::vector<ops::TensorType> types;
-    for (std::size_t slot = 0; slot < tracked.size(); ++slot) {
-        const ValueId operand = model.graph().node(node).inputs[slot];
-        types.push_back(operand.isValid() ? model.typeOf(operand) : ops::TensorType{});
-        if (tracked[slot] != 0) {
-            types.back().dtype = execute::dtypeOf(model.precision()); // relevance of tokens, which are integers
-        }
-    }
-    std::vector<Tensor> parts =
-        rule.apply({model.op(node), values.operands, values.outputs, relevance, tracked, types, row});
-    for (std::size_t slot = 0; slot < tracked.size(); ++slot) {
-        if (tracked[slot] != 0 && ops::isTokenSlot(model.op(node).structure(), slot)) {
-            parts[slot] = toInput(model, model.graph().node(node).inputs[slot], std::move(parts[slot]));
-        }
-    }
-    return parts;
+    return applyRule(model, node, ruleSite(model, node, rule, {tracked.begin(), tracked.end()}), relevance, values,
+                     row);
 }
 
 } // namespace retro::lrp

@@ -21,9 +21,27 @@ struct NodeValues
     std::vector<Tensor> outputs;  ///< per output
 };
 
+/// What applying the rule of a node needs beside values: the same for every input of a bound model.
+struct RuleSite
+{
+    RulePointer rule;
+    std::vector<std::uint8_t> tracked;   ///< per operand slot: 1 when the operand takes relevance
+    std::vector<ops::TensorType> types;  ///< per operand slot
+    std::vector<std::size_t> tokenSlots; ///< slots of tokens, whose relevance goes to the input that they are
+};
+
+/// The site of a node's rule.
+[[nodiscard]] RuleSite ruleSite(const execute::BoundModel& model, NodeId node, RulePointer rule,
+                                std::vector<std::uint8_t> tracked);
+
+/// Applies the rule of a site; otherwise as below.
+[[nodiscard]] std::vector<Tensor> applyRule(const execute::BoundModel& model, NodeId node, const RuleSite& site,
+                                            std::span<const Tensor> relevance, const NodeValues& values,
+                                            event::LedgerEntry* row);
+
 /// Applies a rule to one node: relevance per output (invalid = zero), result per operand slot. Adds what was lost and
 /// gained to `row` when it is given.
-[[nodiscard]] std::vector<Tensor> applyRule(const execute::BoundModel& model, NodeId node, const Rule& rule,
+[[nodiscard]] std::vector<Tensor> applyRule(const execute::BoundModel& model, NodeId node, const RulePointer& rule,
                                             std::span<const std::uint8_t> tracked, std::span<const Tensor> relevance,
                                             const NodeValues& values, event::LedgerEntry* row);
 

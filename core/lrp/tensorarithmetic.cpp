@@ -64,7 +64,7 @@ std::vector<HandleId> TensorArithmetic::applyRule(NodeId node, std::span<const H
     }
     event::LedgerEntry row{.node = node.value, .visit = m_visit};
     std::vector<Tensor> shares =
-        lrp::applyRule(m_saved.model(), node, *m_rules[node.index()].rule, m_facts[node.index()].tracked, arrived,
+        lrp::applyRule(m_saved.model(), node, m_rules[node.index()].rule, m_facts[node.index()].tracked, arrived,
                        valuesFor(node, operands), m_audit ? &row : nullptr);
     if (m_audit) {
         m_sink.onLedger(row);

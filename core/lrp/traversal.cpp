@@ -140,6 +140,7 @@ event::Event Traversal::Implementation::partEvent(EventKind kind, NodeId node, s
     event.node = node.value;
     event.slot = slot;
     event.other = inEdges[slot].consumer.value;
+    event.branch2 = inEdges[slot].consumerSlot;
     event.handle = landed.tensor.value;
     event.extra = static_cast<std::int64_t>(inEdges.size());
     return event;

@@ -2,6 +2,7 @@
 #include "core/tensor/tensor.h"
 
 #include "core/base/memoryaccount.h"
+#include "core/tensor/storagepool.h"
 #include "core/tensor/stridedcopy.h"
 #include "core/tensor/visit.h"
 
@@ -20,7 +21,27 @@ namespace
 
 constexpr std::size_t kAlignment = 64;
 
-std::size_t rounded(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+/// Bytes of the block that holds so many.
+std::size_t blockSize(std::size_t bytes)
+{
+    return std::max((bytes + kAlignment - 1) / kAlignment * kAlignment, kAlignment);
+}
+
+/// From the thread's pool, when it has one.
+std::byte* newBlock(std::size_t bytes)
+{
+    StoragePool* pool = StoragePool::current();
+    std::byte* block = pool == nullptr ? nullptr : pool->take(bytes);
+    return block != nullptr ? block : static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes));
+}
+
+void dropBlock(std::byte* block, std::size_t bytes)
+{
+    StoragePool* pool = StoragePool::current();
+    if (pool == nullptr || !pool->give(block, bytes)) {
+        std::free(block);
+    }
+}
 
 /// A number as another type. Floats become integers towards zero, cut to the integer's range; NaN becomes 0.
 template <class To, class From>
@@ -70,7 +91,7 @@ Tensor toFloat(const Tensor& source)
 
 Storage::Storage(std::size_t bytes) : m_bytes(bytes)
 {
-    m_data = static_cast<std::byte*>(std::aligned_alloc(kAlignment, std::max(rounded(bytes), kAlignment)));
+    m_data = newBlock(blockSize(bytes));
     if (m_data == nullptr) {
         throw std::bad_alloc();
     }
@@ -86,7 +107,7 @@ Storage::~Storage()
     if (m_owner) {
         return;
     }
-    std::free(m_data);
+    dropBlock(m_data, blockSize(m_bytes));
     base::MemoryAccount::tensors().remove(static_cast<std::int64_t>(m_bytes));
 }
 

@@ -31,6 +31,7 @@ void Traversal::Implementation::setArgument(BranchIndex b, HandleId value, NodeI
     branch.hasArgument = true;
     event::Event event = branchEvent(EventKind::Arg, b);
     event.node = foundAt.value;
+    event.slot = branch.operandSlot;
     event.handle = value.value;
     emit(event);
     if (--promise(branch.promise).missingArguments == 0) {

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/lrp/program/programrunner.h"
+
+#include "core/ops/algebra.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace retro::lrp
+{
+
+using program::Buffer;
+using program::BufferId;
+using program::Instruction;
+using program::InstructionIndex;
+using program::Opcode;
+
+namespace
+{
+
+bool makesValue(Opcode opcode)
+{
+    return opcode == Opcode::Fetch || opcode == Opcode::Constant || opcode == Opcode::Carry ||
+           opcode == Opcode::Forward;
+}
+
+} // namespace
+
+ProgramRunner::ProgramRunner(std::shared_ptr<const program::Program> program,
+                             std::shared_ptr<const execute::BoundModel> model,
+                             std::shared_ptr<const RuleAssignment> rules, execute::SavePolicy save)
+    : m_program(std::move(program)), m_model(std::move(model)), m_rules(std::move(rules)), m_plan(*m_model, save),
+      m_buffers(m_program->buffers.size())
+{
+    for (std::uint32_t id = 0; id < m_program->buffers.size(); ++id) {
+        m_sources.push_back(sourceOf(m_program->buffers[id], id));
+    }
+    for (InstructionIndex i = 0; i < m_program->instructions.size(); ++i) {
+        m_steps.push_back(linked(i));
+    }
+    dropUnneeded(m_steps);
+    findLastUses();
+}
+
+ProgramRunner::Source ProgramRunner::kept(ValueId value) const
+{
+    const bool isAtHand = value.isValid() && (m_model->isConstant(value) || m_plan.keeps(value));
+    return isAtHand ? Source{Source::From::Kept, value.value} : Source{};
+}
+
+/// Where the content of a buffer is taken from.
+ProgramRunner::Source ProgramRunner::sourceOf(const Buffer& buffer, std::uint32_t id) const
+{
+    const graph::Graph& graph = m_model->graph();
+    Source found;
+    if (buffer.kind == Buffer::Kind::Value) {
+        found = kept(graph.outputsOf(buffer.node)[buffer.item]);
+    } else if (buffer.kind == Buffer::Kind::Operand) {
+        found = kept(graph.node(buffer.node).inputs[buffer.item]);
+    }
+    return found.from == Source::From::Kept ? found : Source{Source::From::Buffer, id};
+}
+
+ProgramRunner::Source ProgramRunner::sourceOf(BufferId buffer, ValueId otherwise) const
+{
+    return buffer.isValid() ? m_sources[buffer.index()] : kept(otherwise);
+}
+
+/// True when some buffer that the instruction writes is not kept anyway.
+bool ProgramRunner::isMade(const Instruction& step) const
+{
+    return std::ranges::any_of(m_program->writesOf(step), [this](BufferId made) {
+        return made.isValid() && m_sources[made.index()].from == Source::From::Buffer;
+    });
+}
+
+ProgramRunner::Step ProgramRunner::linked(InstructionIndex index)
+{
+    const Instruction& step = m_program->instructions[index];
+    Step result;
+    result.index = index;
+    switch (step.opcode) {
+    case Opcode::Forward:
+        linkOperands(step, m_program->readsOf(step), ~0ULL, result);
+        break;
+    case Opcode::Fetch:
+    case Opcode::Constant:
+        linkOperands(step, {}, ~0ULL, result);
+        break;
+    case Opcode::Carry: {
+        std::vector<BufferId> buffers(step.item + 1);
+        buffers.back() = m_program->readsOf(step).front();
+        linkOperands(step, buffers, ~0ULL, result);
+        break;
+    }
+    case Opcode::Rule:
+        linkRule(step, result);
+        break;
+    case Opcode::Start:
+    case Opcode::Sum:
+    case Opcode::Snapshot:
+        for (const BufferId part : m_program->readsOf(step)) {
+            result.operands.push_back(sourceOf(part, ValueId()));
+        }
+        break;
+    }
+    return result;
+}
+
+/// Operands of a node: what the program brings (`buffers` per slot, as far as they go), else what is kept. Only those
+/// whose bit is set in `read`.
+void ProgramRunner::linkOperands(const Instruction& step, std::span<const BufferId> buffers, std::uint64_t read,
+                                 Step& linked) const
+{
+    if (m_model->graph().isInput(step.node)) {
+        return; // always kept
+    }
+    const std::vector<ValueId>& inputs = m_model->graph().node(step.node).inputs;
+    for (std::size_t slot = 0; slot < inputs.size(); ++slot) {
+        const bool isRead = (read & ops::Reads::bit(slot)) != 0 && inputs[slot].isValid();
+        const BufferId buffer = slot < buffers.size() ? buffers[slot] : BufferId();
+        linked.operands.push_back(isRead ? sourceOf(buffer, inputs[slot]) : Source{});
+    }
+}
+
+void ProgramRunner::linkRule(const Instruction& step, Step& linked)
+{
+    const NodeId node = step.node;
+    const RulePointer& rule = (*m_rules)[node.index()].rule;
+    std::vector<std::uint8_t> tracked;
+    for (const BufferId part : m_program->writesOf(step)) {
+        tracked.push_back(part.isValid() ? 1 : 0);
+    }
+    const ops::Reads reads = rule->reads(m_model->op(node), tracked);
+    const std::vector<ValueId>& outputs = m_model->graph().node(node).outputs;
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+        Source found;
+        if (reads.output(k)) {
+            found = kept(outputs[k]);
+            linked.recomputesOutputs = linked.recomputesOutputs || found.from == Source::From::Nowhere;
+        }
+        linked.outputs.push_back(found);
+    }
+    linkOperands(step, m_program->operandsOf(step), linked.recomputesOutputs ? ~0ULL : reads.operands, linked);
+    linked.site = std::make_shared<const RuleSite>(ruleSite(*m_model, node, rule, std::move(tracked)));
+}
+
+/// Calls `visit` with every buffer that a step reads.
+template <class Visit>
+void ProgramRunner::eachBuffer(const Step& step, Visit&& visit)
+{
+    for (const std::vector<Source>* sources : {&step.operands, &step.outputs}) {
+        for (const Source& source : *sources) {
+            if (source.from == Source::From::Buffer) {
+                visit(source.id);
+            }
+        }
+    }
+}
+
+/// Leaves out what makes values that nobody reads, or that are kept.
+void ProgramRunner::dropUnneeded(std::vector<Step>& all)
+{
+    std::vector<bool> isRead(m_program->buffers.size(), false);
+    std::vector<Step> needed;
+    for (std::size_t i = all.size(); i-- > 0;) {
+        const Instruction& step = instruction(all[i]);
+        const bool isAsked = std::ranges::any_of(m_program->writesOf(step),
+                                                 [&](BufferId made) { return made.isValid() && isRead[made.index()]; });
+        if (makesValue(step.opcode) && !(isAsked && isMade(step))) {
+            continue;
+        }
+        eachBuffer(all[i], [&](std::uint32_t id) { isRead[id] = true; });
+        needed.push_back(std::move(all[i]));
+    }
+    std::ranges::reverse(needed);
+    all = std::move(needed);
+}
+
+/// Relevance that a rule takes is read by its step, too. Buffers that nobody reads are let go where they are made.
+void ProgramRunner::findLastUses()
+{
+    constexpr std::size_t kNowhere = ~std::size_t{0};
+    std::vector<std::size_t> last(m_program->buffers.size(), kNowhere);
+    for (std::size_t i = 0; i < m_steps.size(); ++i) {
+        const Instruction& step = instruction(m_steps[i]);
+        for (const BufferId made : m_program->writesOf(step)) {
+            if (made.isValid()) {
+                last[made.index()] = i;
+            }
+        }
+        eachBuffer(m_steps[i], [&](std::uint32_t id) { last[id] = i; });
+        for (const BufferId read :
+             step.opcode == Opcode::Rule ? m_program->relevanceOf(step) : std::span<const BufferId>()) {
+            if (read.isValid()) {
+                last[read.index()] = i;
+            }
+        }
+    }
+    for (std::uint32_t id = 0; id < last.size(); ++id) {
+        if (last[id] != kNowhere && !m_program->buffers[id].isResult) {
+            m_steps[last[id]].lastUses.push_back(id);
+        }
+    }
+}
+
+base::Result<RelevanceTable> ProgramRunner::run(const execute::SavedValues& saved, std::span<const Tensor> starts,
+                                                std::stop_token stop, std::vector<event::LedgerEntry>* ledger,
+                                                const std::function<void(std::size_t, std::size_t)>& progress)
+{
+    assert(starts.size() == m_program->starts && &saved.model() == m_model.get());
+    const tensor::StoragePool::Use use(m_pool);
+    for (std::size_t i = 0; i < m_steps.size(); ++i) {
+        if (stop.stop_requested()) {
+            m_buffers.assign(m_buffers.size(), Tensor());
+            return base::Error{base::ErrorCode::Cancelled, "stopped during the relevance pass", {}};
+        }
+        carryOut(m_steps[i], saved, starts, ledger);
+        for (const std::uint32_t id : m_steps[i].lastUses) {
+            m_buffers[id] = Tensor();
+        }
+        if (progress) {
+            progress(i + 1, m_steps.size());
+        }
+    }
+    return table();
+}
+
+void ProgramRunner::carryOut(const Step& step, const execute::SavedValues& saved, std::span<const Tensor> starts,
+                             std::vector<event::LedgerEntry>* ledger)
+{
+    const Instruction& which = instruction(step);
+    switch (which.opcode) {
+    case Opcode::Fetch:
+    case Opcode::Constant:
+    case Opcode::Carry:
+    case Opcode::Forward:
+        computeValue(step, saved);
+        return;
+    case Opcode::Start:
+        m_buffers[m_program->writesOf(which).front().index()] = starts[which.item];
+        return;
+    case Opcode::Sum:
+        sumParts(step);
+        return;
+    case Opcode::Rule:
+        applyRule(step, saved, ledger);
+        return;
+    case Opcode::Snapshot:
+        return; // the relevance is a result of the run
+    }
+}
+
+Tensor ProgramRunner::fetched(const Source& source, const execute::SavedValues& saved) const
+{
+    switch (source.from) {
+    case Source::From::Nowhere:
+        return {};
+    case Source::From::Buffer:
+        return m_buffers[source.id];
+    case Source::From::Kept:
+        return saved.anyValue(ValueId(source.id));
+    }
+    return {};
+}
+
+std::vector<Tensor> ProgramRunner::fetchedAll(const std::vector<Source>& sources,
+                                              const execute::SavedValues& saved) const
+{
+    std::vector<Tensor> values;
+    values.reserve(sources.size());
+    for (const Source& source : sources) {
+        values.push_back(fetched(source, saved));
+    }
+    return values;
+}
+
+void ProgramRunner::computeValue(const Step& step, const execute::SavedValues& saved)
+{
+    const Instruction& which = instruction(step);
+    std::vector<Tensor> outputs = m_model->op(which.node).forward(fetchedAll(step.operands, saved));
+    for (const BufferId made : m_program->writesOf(which)) {
+        if (made.isValid()) {
+            m_buffers[made.index()] = outputs[m_program->buffers[made.index()].item];
+        }
+    }
+}
+
+void ProgramRunner::sumParts(const Step& step)
+{
+    Tensor total = m_buffers[step.operands.front().id];
+    for (std::size_t i = 1; i < step.operands.size(); ++i) {
+        total = ops::algebra::add(total, m_buffers[step.operands[i].id]);
+    }
+    m_buffers[m_program->writesOf(instruction(step)).front().index()] = std::move(total);
+}
+
+void ProgramRunner::applyRule(const Step& step, const execute::SavedValues& saved,
+                              std::vector<event::LedgerEntry>* ledger)
+{
+    const Instruction& which = instruction(step);
+    std::vector<Tensor> relevance;
+    for (const BufferId arrived : m_program->relevanceOf(which)) {
+        relevance.push_back(arrived.isValid() ? m_buffers[arrived.index()] : Tensor());
+    }
+    NodeValues values{fetchedAll(step.operands, saved), fetchedAll(step.outputs, saved)};
+    if (step.recomputesOutputs) {
+        values.outputs = m_model->op(which.node).forward(values.operands);
+    }
+    event::LedgerEntry row{.node = which.node.value, .visit = step.index};
+    std::vector<Tensor> parts =
+        lrp::applyRule(*m_model, which.node, *step.site, relevance, values, ledger == nullptr ? nullptr : &row);
+    if (ledger != nullptr) {
+        ledger->push_back(row);
+    }
+    const std::span<const BufferId> made = m_program->writesOf(which);
+    for (std::size_t slot = 0; slot < made.size(); ++slot) {
+        if (made[slot].isValid()) {
+            m_buffers[made[slot].index()] = std::move(parts[slot]);
+        }
+    }
+}
+
+/// Hands over the relevance of all values; no tensor stays behind.
+RelevanceTable ProgramRunner::table()
+{
+    RelevanceTable table(m_model->graph().runNodeCount());
+    for (const program::RelevanceResult& result : m_program->results) {
+        table[result.node.index()].resize(m_model->graph().outputsOf(result.node).size());
+        table[result.node.index()][result.output] = m_buffers[result.buffer.index()];
+    }
+    m_buffers.assign(m_buffers.size(), Tensor());
+    return table;
+}
+
+} // namespace retro::lrp

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/execute/savedvalues.h"
+#include "core/lrp/composite.h"
+#include "core/lrp/oracle.h"
+#include "core/lrp/ruleapplication.h"
+#include "core/program/program.h"
+#include "core/tensor/storagepool.h"
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <vector>
+
+namespace retro::lrp
+{
+
+/// A program tied to a bound model, its rules and what a forward pass of it keeps. What an instruction needs of them is
+/// looked up once: rule, types, where each value comes from. A value that the forward pass keeps for anybody is taken
+/// from there, and what would only have led to it is left out; the bits are the same, because recomputing a node gives
+/// the bits of the forward pass. Used from one thread at a time.
+class ProgramRunner
+{
+public:
+    /// `program` must be of this graph under this save policy (its key says so).
+    ProgramRunner(std::shared_ptr<const program::Program> program, std::shared_ptr<const execute::BoundModel> model,
+                  std::shared_ptr<const RuleAssignment> rules, execute::SavePolicy save);
+
+    /// Runs both sections on what a forward pass saved. `starts` per explained value, in its shape. Tensors live until
+    /// their last use, relevance of values to the end. Adds a row per rule to `ledger` when it is given, its visit the
+    /// number of the instruction. `progress` gets (done, total) after every instruction. Errors: Cancelled.
+    [[nodiscard]] base::Result<RelevanceTable> run(const execute::SavedValues& saved, std::span<const Tensor> starts,
+                                                   std::stop_token stop = {},
+                                                   std::vector<event::LedgerEntry>* ledger = nullptr,
+                                                   const std::function<void(std::size_t, std::size_t)>& progress = {});
+
+    [[nodiscard]] const std::shared_ptr<const program::Program>& program() const { return m_program; }
+    /// The memory that its tensors use again; a forward pass before run() may use it as well.
+    [[nodiscard]] tensor::StoragePool& pool() { return m_pool; }
+    /// Instructions that are carried out; the others of the program only led to values that were kept.
+    [[nodiscard]] std::size_t stepCount() const { return m_steps.size(); }
+
+private:
+    /// Where a value comes from.
+    struct Source
+    {
+        enum class From : std::uint8_t { Nowhere, Buffer, Kept };
+        From from = From::Nowhere;
+        std::uint32_t id = 0; ///< buffer, or value
+    };
+    /// An instruction with all that it needs.
+    struct Step
+    {
+        program::InstructionIndex index = 0;
+        std::vector<Source> operands;           // of values and rules: per operand slot
+        std::vector<Source> outputs;            // of rules: per output
+        std::vector<std::uint32_t> lastUses;    // buffers that nothing reads any more
+        std::shared_ptr<const RuleSite> site{}; // of rules
+        bool recomputesOutputs = false;         // of rules: outputs that nobody has
+    };
+
+    [[nodiscard]] Source kept(ValueId value) const;
+    [[nodiscard]] Source sourceOf(program::BufferId buffer, ValueId otherwise) const;
+    [[nodiscard]] Source sourceOf(const program::Buffer& buffer, std::uint32_t id) const;
+    [[nodiscard]] Step linked(program::InstructionIndex index);
+    void linkOperands(const program::Instruction& step, std::span<const program::BufferId> buffers, std::uint64_t read,
+                      Step& linked) const;
+    void linkRule(const program::Instruction& step, Step& linked);
+    [[nodiscard]] bool isMade(const program::Instruction& step) const;
+    void dropUnneeded(std::vector<Step>& all);
+    void findLastUses();
+    template <class Visit>
+    static void eachBuffer(const Step& step, Visit&& visit);
+
+    [[nodiscard]] Tensor fetched(const Source& source, const execute::SavedValues& saved) const;
+    [[nodiscard]] std::vector<Tensor> fetchedAll(const std::vector<Source>& sources,
+                                                 const execute::SavedValues& saved) const;
+    void carryOut(const Step& step, const execute::SavedValues& saved, std::span<const Tensor> starts,
+                  std::vector<event::LedgerEntry>* ledger);
+    void computeValue(const Step& step, const execute::SavedValues& saved);
+    void sumParts(const Step& step);
+    void applyRule(const Step& step, const execute::SavedValues& saved, std::vector<event::LedgerEntry>* ledger);
+    [[nodiscard]] RelevanceTable table();
+    [[nodiscard]] const program::Instruction& instruction(const Step& step) const
+    {
+        return m_program->instructions[step.index];
+    }
+
+    std::shared_ptr<const program::Program> m_program;
+    std::shared_ptr<const execute::BoundModel> m_model;
+    std::shared_ptr<const RuleAssignment> m_rules;
+    execute::SavePlan m_plan;
+    std::vector<Source> m_sources; // by buffer: itself, or the value that is kept
+    std::vector<Step> m_steps;
+    std::vector<Tensor> m_buffers; // by BufferId, while it runs
+    tensor::StoragePool m_pool;
+};
+
+} // namespace retro::lrp

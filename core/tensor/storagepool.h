@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <unordered_map>
+#include <vector>
+
+namespace retro::tensor
+{
+
+/// Memory of tensors that were let go, for the next tensors of the same size: a program that runs again and again asks
+/// for the same sizes in the same order. While a Use lives, the tensors of its thread take their bytes from the pool
+/// and give them back to it; a tensor may outlive both. What lies in a pool counts for no memory account. Used by one
+/// thread at a time.
+class StoragePool
+{
+public:
+    /// `mostBytes`: what would go beyond is returned to the system.
+    explicit StoragePool(std::size_t mostBytes = std::size_t{64} << 20U) : m_most(mostBytes) {}
+    ~StoragePool();
+    StoragePool(const StoragePool&) = delete;
+    StoragePool& operator=(const StoragePool&) = delete;
+
+    /// A block of exactly `bytes`; null when there is none.
+    [[nodiscard]] std::byte* take(std::size_t bytes);
+    /// Takes over a block from std::aligned_alloc; false when the pool is full.
+    [[nodiscard]] bool give(std::byte* block, std::size_t bytes);
+    /// Bytes that lie in the pool.
+    [[nodiscard]] std::size_t held() const { return m_held; }
+    /// The pool that the calling thread uses; null when none.
+    [[nodiscard]] static StoragePool* current();
+
+    /// Makes the calling thread use a pool until this is destroyed.
+    class Use
+    {
+    public:
+        explicit Use(StoragePool& pool);
+        ~Use();
+        Use(const Use&) = delete;
+        Use& operator=(const Use&) = delete;
+
+    private:
+        StoragePool* m_before;
+    };
+
+private:
+    std::unordered_map<std::size_t, std::vector<std::byte*>> m_blocks; // by size
+    std::size_t m_held = 0;
+    std::size_t m_most;
+};
+
+} // namespace retro::tensor
