@@ -62,6 +62,13 @@ public:
           m_builder(isUtf8(m_graph.name()) ? m_graph.name() : std::string())
     {}
 
+    /// A graph inside a node, which reads these values from around it.
+    Result<graph::Graph> readNested(const std::vector<std::string>& captured)
+    {
+        m_isNested = true;
+        return read(captured);
+    }
+
     Result<graph::Graph> read(const std::vector<std::string>& captured = {})
     {
         if (m_graph.sparse_initializer_size() > 0) {
@@ -122,6 +129,11 @@ private:
         }
         for (const ValueInfoProto& input : m_graph.input()) {
             if (initialized.contains(input.name())) {
+                continue;
+            }
+            if (m_isNested && input.type().value_case() == onnxschema::TypeProto::VALUE_NOT_SET &&
+                isUtf8(input.name()) && !input.name().empty()) { // the type is that of what the node hands in
+                m_builder.addInput(input.name(), tensor::DType::Float32, std::nullopt);
                 continue;
             }
             Result<DeclaredType> type = readType(input);
@@ -225,7 +237,7 @@ private:
             if (!attribute.has_g()) {
                 continue;
             }
-            Result<graph::Graph> nested = GraphReader(*attribute.mutable_g(), m_context).read(captured);
+            Result<graph::Graph> nested = GraphReader(*attribute.mutable_g(), m_context).readNested(captured);
             if (!nested) {
                 return within(std::move(nested).error(), "attribute '" + attribute.name() + "'");
             }
@@ -315,6 +327,7 @@ private:
     const std::filesystem::path& m_folder;
     const std::stop_token& m_stop;
     graph::GraphBuilder m_builder;
+    bool m_isNested = false;
     std::unordered_map<std::string, ValueId> m_results;
 };
 

@@ -3,12 +3,15 @@
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/families.h"
 #include "core/ops/kernel/matrixproduct.h"
+#include "core/ops/kernel/visitnumber.h"
+#include "core/ops/linear/integerproduct.h"
 #include "core/ops/linear/matrixmap.h"
 #include "core/ops/linear/storedweight.h"
 
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 
 namespace retro::ops
 {
@@ -143,6 +146,45 @@ private:
     Shape m_addend;
 };
 
+/// The same of integers with whole factors, which wraps around; passes no relevance.
+class IntegerGemm final : public BoundOperator
+{
+public:
+    IntegerGemm(TensorType output, const Parameters& parameters)
+        : m_swaps(parameters.swaps), m_alpha(static_cast<std::int64_t>(parameters.alpha)),
+          m_beta(static_cast<std::int64_t>(parameters.beta))
+    {
+        m_outputTypes.push_back(std::move(output));
+    }
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
+    {
+        const TensorType& type = m_outputTypes[0];
+        const Tensor product = integerProduct(matrix(operands, 0), matrix(operands, 1));
+        const bool hasAddend = operands.size() > 2 && operands[2].isValid();
+        const Tensor addend =
+            hasAddend ? algebra::broadcastTo(operands[2].to(tensor::DType::Int64), type.shape).contiguous() : Tensor();
+        tensor::TensorBuffer buffer(tensor::DType::Int64, type.shape);
+        for (std::int64_t i = 0; i < product.size(); ++i) {
+            const std::int64_t own = times(m_alpha, product.data<std::int64_t>()[i]);
+            buffer.data<std::int64_t>()[i] = hasAddend ? plus(own, times(m_beta, addend.data<std::int64_t>()[i])) : own;
+        }
+        return {std::move(buffer).freeze().to(type.dtype)};
+    }
+    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
+    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
+
+private:
+    [[nodiscard]] Tensor matrix(std::span<const Tensor> operands, std::size_t slot) const
+    {
+        return swappedIf(m_swaps[slot], operands[slot].to(tensor::DType::Int64)).contiguous();
+    }
+
+    std::array<bool, 2> m_swaps;
+    std::int64_t m_alpha;
+    std::int64_t m_beta;
+};
+
 /// C, if present, broadcasts to the product.
 base::Result<void> expectAddend(const BindContext& context, const Shape& output)
 {
@@ -175,11 +217,26 @@ BoundResult boundMap(const BindContext& context, const Parameters& p)
     return bound<MatrixMap>(TensorType{firstType(context).dtype, p.output}, std::move(plan));
 }
 
+BoundResult boundIntegers(const BindContext& context, const Parameters& p, TensorType output)
+{
+    constexpr double kMostFactor = 1LL << 53; // every whole number up to here is a double
+    for (const double factor : {p.alpha, p.beta}) {
+        if (std::trunc(factor) != factor || std::abs(factor) > kMostFactor) {
+            return context.error(fmt::format(
+                "alpha and beta must be whole numbers where the matrices are integers, not {}; multiply after a Cast",
+                factor));
+        }
+    }
+    return bound<IntegerGemm>(std::move(output), p);
+}
+
 BoundResult bindGemm(const BindContext& context)
 {
+    const bool isInteger =
+        context.node.opset >= 9 && context.present(0) && !tensor::isFloating(firstType(context).dtype);
     RETRO_CHECK(expect(context, {.least = 2,
                                  .most = 3,
-                                 .types = OperandTypes::Floats,
+                                 .types = isInteger ? OperandTypes::Integers : OperandTypes::Floats,
                                  .attributes = {{"transA", AttributeKind::Int},
                                                 {"transB", AttributeKind::Int},
                                                 {"alpha", AttributeKind::Float},
@@ -188,6 +245,9 @@ BoundResult bindGemm(const BindContext& context)
     RETRO_CHECK(expectAddend(context, p.output));
     const bool hasWeight = context.constant(0) || context.constant(1);
     TensorType output{firstType(context).dtype, p.output};
+    if (isInteger) {
+        return boundIntegers(context, p, std::move(output));
+    }
     if (context.present(2) && !(hasWeight && context.constant(2))) {
         return bound<GemmWithSum>(std::move(output), p.swaps, std::array{p.alpha, p.beta},
                                   context.operandTypes[2].shape);

@@ -3,7 +3,7 @@
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/families.h"
 #include "core/ops/kernel/matrixproduct.h"
-#include "core/ops/kernel/visitnumber.h"
+#include "core/ops/linear/integerproduct.h"
 #include "core/ops/linear/matrixmap.h"
 #include "core/ops/linear/storedweight.h"
 
@@ -125,24 +125,8 @@ public:
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
-        const Tensor a = whole(operands[0], m_shapes.a);
-        const Tensor b = whole(operands[1], m_shapes.b);
-        const std::int64_t depth = m_shapes.a.back();
-        const std::int64_t columns = m_shapes.z.back();
-        tensor::TensorBuffer buffer(tensor::DType::Int64, m_shapes.z);
-        std::int64_t* z = buffer.data<std::int64_t>();
-        for (std::int64_t i = 0; i < tensor::elementCount(m_shapes.z); ++i) {
-            const std::int64_t row = i / columns;
-            const std::int64_t batch = row / m_shapes.z[m_shapes.z.size() - 2];
-            const std::int64_t* x = a.data<std::int64_t>() + row * depth;
-            const std::int64_t* y = b.data<std::int64_t>() + batch * depth * columns + i % columns;
-            std::int64_t sum = 0;
-            for (std::int64_t k = 0; k < depth; ++k) {
-                sum = plus(sum, times(x[k], y[k * columns]));
-            }
-            z[i] = sum;
-        }
-        return {std::move(buffer).freeze().to(m_outputTypes[0].dtype).reshaped(m_shapes.output)};
+        const Tensor product = integerProduct(whole(operands[0], m_shapes.a), whole(operands[1], m_shapes.b));
+        return {product.to(m_outputTypes[0].dtype).reshaped(m_shapes.output)};
     }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
     [[nodiscard]] const Structure& structure() const override { return noRelevance(); }

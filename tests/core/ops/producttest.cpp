@@ -225,6 +225,26 @@ private slots:
         }
     }
 
+    void gemmOfIntegersIsExactAndCarriesNoRelevance()
+    {
+        const auto matrix = [](const std::vector<std::int64_t>& values) { return ints(values).reshaped({2, 2}); };
+        for (const DType type : {DType::Int32, DType::Int64, DType::UInt8, DType::UInt64}) {
+            OpCase c("Gemm", 13);
+            c.operand(matrix({1, 2, 3, 4}).to(type)).constant(matrix({5, 6, 7, 8}).to(type));
+            c.operand(ints({1, 2}).to(type)).with("alpha", 2.0).with("beta", 3.0).with("transB", std::int64_t{1});
+            QVERIFY2(c.bind(), c.error().c_str());
+            QVERIFY(c.op().structure().kind() == retro::ops::StructureKind::NoRelevance);
+            const Tensor y = c.forward()[0];
+            QVERIFY(y.dtype() == type);
+            // 2·[17 23; 39 53] + 3·[1 2]
+            QVERIFY(y.to(DType::Int64).bitEqual(matrix({37, 52, 81, 112})));
+        }
+        OpCase half("Gemm", 13);
+        half.operand(matrix({1, 2, 3, 4})).operand(matrix({1, 2, 3, 4})).with("alpha", 0.5);
+        QVERIFY(!half.bind());
+        QVERIFY(half.error().find("must be whole numbers") != std::string::npos);
+    }
+
     void keepsBothOperands()
     {
         OpCase c = matMul(kShapes[0], DType::Float64, true);
