@@ -64,6 +64,7 @@ int main(int argc, char** argv)
     app::quietPlatform();
     QApplication application(argc, argv);
     QApplication::setApplicationName(QStringLiteral("Retrograde"));
+    QApplication::setDesktopFileName(QStringLiteral("ai.retrograde.Retrograde"));
     QApplication::setApplicationVersion(QStringLiteral(RETRO_VERSION));
     const bool isPicture = !options.screenshot.isEmpty();
     QSettings store(QSettings::IniFormat, QSettings::UserScope, QStringLiteral("retrograde"),
