@@ -131,7 +131,7 @@ CallOut::CallOut(QWidget& window) : QWidget(&window), m_window(window)
     m_body = new QWidget(this);
     auto* column = new QVBoxLayout(m_body);
     const int margin = px(kMargin);
-    column->setContentsMargins(margin, margin - 2, margin, margin);
+    column->setContentsMargins(margin, px(kMargin - 2), margin, margin);
     column->setSpacing(px(6));
     m_title = new QLabel(m_body);
     m_title->setFont(views::fonts::content(QFont::DemiBold));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/tabrow.h"
 
+#include "views/common/fonts.h"
 #include "views/common/icons.h"
 #include "views/common/theme.h"
 
@@ -33,7 +34,7 @@ TabRow::TabRow(QTabBar& tabs, QWidget* parent) : QWidget(parent), m_tabs(&tabs)
 {
     m_buttons = new QWidget(this);
     auto* row = new QHBoxLayout(m_buttons);
-    row->setContentsMargins(0, 0, 2, 1);
+    row->setContentsMargins(0, 0, views::fonts::px(2), 1);
     row->setSpacing(0);
     auto* floatButton = makeButton(QStringLiteral("float"), tr("Make this pane a window of its own"), m_buttons);
     auto* closeButton =

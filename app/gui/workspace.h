@@ -34,6 +34,8 @@ public:
     /// another version or damaged. Before the workspace is shown.
     bool takeLayout(const QByteArray& layout, int version);
     [[nodiscard]] bool wasShown() const { return m_wasShown; }
+    /// The text has another size: docks take theirs anew.
+    void takeTextSize() { keepShares(); }
     /// Brings every view up to date at once, shown or not.
     void flush();
 

@@ -234,6 +234,8 @@ QSize ClassesPane::sizeHint() const
             static_cast<int>(std::ceil(layoutClasses(m_answer, {0, 0, width, 0}).height)) + fonts::px(8)};
 }
 
+QSize ClassesPane::minimumSizeHint() const { return {fonts::px(160), sizeHint().height()}; }
+
 void ClassesPane::resizeEvent(QResizeEvent* event)
 {
     QWidget::resizeEvent(event);

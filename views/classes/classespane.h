@@ -48,7 +48,7 @@ public:
     void setAnswer(ClassAnswer answer);
     [[nodiscard]] const ClassAnswer& answer() const { return m_answer; }
     [[nodiscard]] QSize sizeHint() const override;
-    [[nodiscard]] QSize minimumSizeHint() const override { return {160, sizeHint().height()}; }
+    [[nodiscard]] QSize minimumSizeHint() const override;
     /// The row that the keys act on; −1 = none.
     [[nodiscard]] int current() const { return m_current; }
     [[nodiscard]] ClassesLayout layoutNow() const { return layoutClasses(m_answer, area()); }

@@ -42,14 +42,14 @@ DockTitle::DockTitle(QDockWidget& dock) : QWidget(&dock), m_dock(dock)
     m_bar = new QWidget(this);
     m_bar->setFixedHeight(fonts::px(28));
     auto* row = new QHBoxLayout(m_bar);
-    row->setContentsMargins(fonts::px(10), 0, 2, 1);
-    row->setSpacing(8);
+    row->setContentsMargins(fonts::px(10), 0, fonts::px(2), 1);
+    row->setSpacing(fonts::px(8));
     m_name = new ElidedLabel(dock.windowTitle(), Role::Text, fonts::content(QFont::DemiBold), m_bar);
     m_subject = new ElidedLabel({}, Role::Text3, fonts::label(), m_bar);
     row->addWidget(m_name);
     row->addWidget(m_subject, 1);
     m_tools = new QHBoxLayout;
-    m_tools->setSpacing(2);
+    m_tools->setSpacing(fonts::px(2));
     row->addLayout(m_tools);
     auto* floatButton = makeButton(QStringLiteral("float"), tr("Make this pane a window of its own"), m_bar);
     auto* closeButton = makeButton(QStringLiteral("close"), tr("Close this pane (menu Window brings it back)"), m_bar);

@@ -57,7 +57,7 @@ EmptyState::EmptyState(QWidget* parent) : QWidget(parent)
     m_second->setFont(fonts::label());
     m_bar = new QProgressBar(this);
     m_bar->setTextVisible(false);
-    m_bar->setFixedHeight(9);
+    m_bar->setFixedHeight(fonts::px(9));
     m_bar->setMinimumWidth(fonts::px(kLeastBarWidth));
     m_bar->setMaximumWidth(fonts::px(kBarWidth));
     m_button = new QPushButton(this);

@@ -52,6 +52,11 @@ int Style::pixelMetric(PixelMetric metric, const QStyleOption* option, const QWi
     case PM_DockWidgetFrameWidth:
     case PM_ToolBarFrameWidth:
         return 0;
+    case PM_LayoutLeftMargin:
+    case PM_LayoutTopMargin:
+    case PM_LayoutRightMargin:
+    case PM_LayoutBottomMargin:
+        return fonts::px(QProxyStyle::pixelMetric(metric, option, widget));
     case PM_SmallIconSize:
     case PM_ToolBarIconSize:
     case PM_ButtonIconSize:
@@ -75,7 +80,7 @@ int Style::pixelMetric(PixelMetric metric, const QStyleOption* option, const QWi
         return 4;
     case PM_LayoutHorizontalSpacing:
     case PM_LayoutVerticalSpacing:
-        return 8;
+        return fonts::px(8);
     case PM_SliderThickness:
     case PM_SliderLength:
         return fonts::px(14);

@@ -38,8 +38,8 @@ QToolButton* makeButton(const QString& text, const QString& icon, const QString&
 GraphFind::GraphFind(QWidget* parent) : QWidget(parent)
 {
     auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(6, 4, 4, 4);
-    row->setSpacing(4);
+    row->setContentsMargins(fonts::px(6), fonts::px(4), fonts::px(4), fonts::px(4));
+    row->setSpacing(fonts::px(4));
     m_line = new QLineEdit(this);
     m_line->setPlaceholderText(tr("Name, op:Conv, scope:layer.1"));
     m_line->setAccessibleName(tr("Find nodes by name, operator type or scope"));

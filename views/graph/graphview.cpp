@@ -32,6 +32,9 @@ constexpr std::size_t kAsideNodes = 2000; // graphs from this size on are laid o
 constexpr double kZoomStep = 1.25;
 constexpr quint8 kStateVersion = 2;
 
+/// Boxes are as large as their text was when they were laid out.
+bool hasPresentTextSize(const GraphScene& scene) { return scene.book->metrics.scale == fonts::scale(); }
+
 } // namespace
 
 GraphView::GraphView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent)
@@ -220,6 +223,8 @@ void GraphView::refresh(Changes changes)
 {
     if (changes & Change::Run) {
         openRun();
+    } else if ((changes & Change::Theme) && showsThisRun() && !hasPresentTextSize(*m_canvas->scene())) {
+        build(m_closed, false);
     } else if (showsThisRun()) {
         if (changes & Change::State) {
             applyState();
@@ -253,7 +258,7 @@ void GraphView::openRun()
 void GraphView::build(std::vector<bool> closed, bool isFirst)
 {
     const auto shown = m_canvas->scene();
-    auto book = showsThisRun() ? shown->book : nullptr;
+    auto book = showsThisRun() && hasPresentTextSize(*shown) ? shown->book : nullptr;
     const auto make = [run = model().sharedRun(), metrics = BoxMetrics::ofFonts(), book = std::move(book),
                        closed = std::move(closed), isFirst,
                        constants = m_hidesConstants ? Constants::Hidden : Constants::Shown,
@@ -284,6 +289,8 @@ void GraphView::install(base::Result<ScenePointer> scene, bool isFirst)
         return;
     }
     const ScenePointer shown = std::move(scene).value();
+    const auto before = m_canvas->scene();
+    const bool isOtherSize = before != nullptr && before->book->metrics.scale != shown->book->metrics.scale;
     if (isFirst) {
         m_closed = shown->closed;
     }
@@ -292,7 +299,7 @@ void GraphView::install(base::Result<ScenePointer> scene, bool isFirst)
     applyHighlight();
     applyBreakpoints();
     applyFused();
-    if (isFirst) {
+    if (isFirst || isOtherSize) {
         m_canvas->showFirst();
     }
     applySelection(true);

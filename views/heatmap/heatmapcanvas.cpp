@@ -143,7 +143,7 @@ HeatmapCanvas::HeatmapCanvas(QWidget* parent) : QWidget(parent)
 {
     setMouseTracking(true);
     setFocusPolicy(Qt::StrongFocus);
-    setMinimumSize(120, 100);
+    setMinimumSize(fonts::px(120), fonts::px(100));
     setAccessibleName(tr("Heatmap"));
     setAccessibleDescription(tr("Relevance as colours; arrow keys move the probe, plus and minus zoom, 0 fits."));
 }

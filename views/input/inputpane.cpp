@@ -106,7 +106,7 @@ QList<QLineF> outlineOf(const CoverSheet& sheet)
 
 InputPane::InputPane(QWidget* parent) : QWidget(parent)
 {
-    setMinimumSize(80, 80);
+    setMinimumSize(fonts::px(80), fonts::px(80));
     setMouseTracking(true);
 }
 

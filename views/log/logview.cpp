@@ -135,6 +135,9 @@ void LogView::refresh(Changes changes)
         m_items->setRun(model().sharedRun());
         sizeFigures();
         applyFilter();
+    } else if (changes.testFlag(Change::Theme) && model().hasRun()) {
+        sizeFigures(); // the text may have another size
+        showCursorRow();
     }
     if (changes.testFlag(Change::State)) {
         m_items->setPosition(model().position());

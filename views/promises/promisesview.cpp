@@ -306,6 +306,8 @@ void PromisesView::refresh(Changes changes)
         m_items->resetRun();
         sizeColumns();
         m_tree->expandAll();
+    } else if (changes.testFlag(Change::Theme) && model().hasRun()) {
+        sizeColumns(); // the text may have another size
     }
     if (changes.testFlag(Change::State)) {
         m_items->setPosition(model().position());

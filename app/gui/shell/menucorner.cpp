@@ -86,7 +86,6 @@ MenuCorner::MenuCorner(QMenuBar& bar, const QAction& palette, const QList<QActio
     m_field = new CommandField(palette, this);
     row->addWidget(m_field);
     row->addSpacing(px(12));
-    m_segmentsWidth = px(20);
     for (QAction* action : workspaces) {
         auto* button = new QToolButton(this);
         button->setDefaultAction(action);
@@ -95,16 +94,21 @@ MenuCorner::MenuCorner(QMenuBar& bar, const QAction& palette, const QList<QActio
         button->setProperty("filled", true);
         button->setMinimumWidth(px(72));
         row->addWidget(button);
-        m_segmentsWidth += button->sizeHint().width();
+        m_segments.append(button);
     }
     bar.setCornerWidget(this, Qt::TopRightCorner);
     bar.installEventFilter(this);
     fit(bar.width());
+    connect(&views::ThemeHub::instance(), &views::ThemeHub::changed, this, [this] { fit(m_bar.width()); });
 }
 
 void MenuCorner::fit(int barWidth)
 {
-    const int room = barWidth - menusWidth(m_bar) - m_segmentsWidth - px(16);
+    int segments = px(20);
+    for (const QToolButton* button : m_segments) {
+        segments += button->sizeHint().width();
+    }
+    const int room = barWidth - menusWidth(m_bar) - segments - px(16);
     m_field->setVisible(room >= px(kNarrowest));
     m_field->setFixedWidth(std::clamp(room, px(kNarrowest), px(kWidest)));
     layout()->activate();

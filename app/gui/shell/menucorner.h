@@ -2,10 +2,12 @@
 #pragma once
 
 #include <QAbstractButton>
+#include <QList>
 #include <QWidget>
 
 class QHBoxLayout;
 class QMenuBar;
+class QToolButton;
 
 namespace retro::app
 {
@@ -47,7 +49,7 @@ private:
 
     QMenuBar& m_bar;
     CommandField* m_field = nullptr;
-    int m_segmentsWidth = 0;
+    QList<QToolButton*> m_segments; ///< the workspaces
 };
 
 } // namespace retro::app

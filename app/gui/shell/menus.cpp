@@ -46,7 +46,7 @@ constexpr std::array kPlan{
              "window.explain window.engine - window.dock1 window.dock2 window.dock3 window.dock4 window.dock5 "
              "window.dock6 window.dock7 window.dock8 window.dock9 - window.problems window.maximise "
              "window.close view.resetlayout *"},
-    MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&Help"), "help.", "* - help.about"},
+    MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&Help"), "help.", "help.page * - help.about"},
 };
 
 struct Submenu

@@ -6,6 +6,7 @@
 #include "app/gui/workspace.h"
 #include "views/common/actions.h"
 #include "views/common/motion.h"
+#include "views/common/textsize.h"
 
 #include <QApplication>
 #include <QMainWindow>
@@ -112,6 +113,10 @@ void Preferences::setMotionReduced(bool isReduced)
 void Preferences::setFontScale(double scale)
 {
     m_settings.fontScale = std::clamp(scale, Settings::kLeastFontScale, Settings::kMostFontScale);
+    views::setTextSize(m_settings.fontScale);
+    for (Workspace* space : m_spaces) {
+        space->takeTextSize();
+    }
     write();
     emit changed();
 }

@@ -35,7 +35,7 @@ public:
     void setTheme(views::ThemeChoice theme);
     void setHints(bool hasHints);
     void setMotionReduced(bool isReduced);
-    /// From the next start on.
+    /// 1 = 13 px; everything on screen follows at once.
     void setFontScale(double scale);
     /// Gives the key to the action and takes it from whoever had it.
     void setKey(const QString& id, const QKeySequence& key);

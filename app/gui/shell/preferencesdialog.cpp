@@ -3,7 +3,6 @@
 
 #include "app/gui/shell/keyspage.h"
 #include "app/gui/shell/preferences.h"
-#include "views/common/elidedlabel.h"
 #include "views/common/fonts.h"
 
 #include <QCheckBox>
@@ -87,15 +86,9 @@ void PreferencesDialog::addTextSize(QFormLayout& form)
     size->setCurrentIndex(size->findData(now));
     size->setAccessibleName(tr("Size of the text"));
     size->setToolTip(tr("100 % is 13 pixels"));
-    auto* note = new views::ElidedLabel(tr("Takes effect when Retrograde starts next."), views::Role::Text2,
-                                        views::fonts::label(), this);
-    note->hide();
-    connect(size, &QComboBox::activated, this, [this, size, note] {
-        m_preferences.setFontScale(size->currentData().toInt() / 100.0);
-        note->show();
-    });
+    connect(size, &QComboBox::activated, this,
+            [this, size] { m_preferences.setFontScale(size->currentData().toInt() / 100.0); });
     form.addRow(tr("Size of the text"), size);
-    form.addRow(QString(), note);
 }
 
 } // namespace retro::app

@@ -27,7 +27,7 @@ struct Settings
     views::ThemeChoice theme = views::ThemeChoice::System;
     bool hasHints = true;         ///< one sentence in every pane that says what it shows
     bool isMotionReduced = false; ///< nothing moves by itself
-    double fontScale = 1;         ///< 1 = 13 px; from the next start on
+    double fontScale = 1;         ///< 1 = 13 px
     QHash<QString, QString> keys; ///< action id → key as portable text, where it is not the first one
     QStringList recentFiles;      ///< newest first
     QStringList usedActions;      ///< newest first

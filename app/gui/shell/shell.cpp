@@ -4,6 +4,8 @@
 #include "app/gui/breakpointmemory.h"
 #include "app/gui/shell/bookmarks.h"
 #include "app/gui/shell/dockactions.h"
+#include "app/gui/shell/helpdialog.h"
+#include "app/gui/shell/helppages.h"
 #include "app/gui/shell/history.h"
 #include "app/gui/shell/keysheet.h"
 #include "app/gui/shell/menucorner.h"
@@ -186,6 +188,7 @@ void Shell::connectDialogs()
     const auto on = [this](const char* id, void (Shell::*what)()) {
         connect(&m_actions.at(QLatin1String(id)), &QAction::triggered, this, what);
     };
+    on("help.page", &Shell::showHelp);
     on("help.keys", &Shell::showKeys);
     on("help.about", &Shell::showAbout);
     on("edit.preferences", &Shell::showPreferences);
@@ -195,6 +198,20 @@ void Shell::showPreferences()
 {
     auto* dialog = new PreferencesDialog(m_actions, *m_preferences, &m_window);
     dialog->show();
+}
+
+/// Of the widget that has the keyboard; without one, of the workspace or the welcome page on screen.
+void Shell::showHelp()
+{
+    const QWidget* focus = m_window.focusWidget();
+    const QWidget* page = isWelcoming() ? static_cast<const QWidget*>(m_welcome) : m_spaces.currentWidget();
+    const bool isInside = focus != nullptr && m_pages->isAncestorOf(focus);
+    auto* dialog = m_window.findChild<HelpDialog*>();
+    if (dialog == nullptr || !dialog->isVisible()) { // one that was closed is about to go
+        dialog = new HelpDialog(&m_window);
+    }
+    dialog->show(); // before the page, so that pictures know how wide it is
+    dialog->showPage(helpPageOf(isInside ? focus : page));
 }
 
 void Shell::showKeys()

@@ -64,6 +64,7 @@ private:
     void openPalette(const QString& text);
     void showWelcome(const views::RunModel& model);
     void showPreferences();
+    void showHelp();
     void showKeys();
     void showAbout();
 
