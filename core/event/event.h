@@ -99,9 +99,9 @@ enum class EventKind : std::uint8_t {
     /// The relevance rule of `node` was applied; extra = number of rules applied before (= index into the ledger, when
     /// the run is audited), promise valid when a promise split or chain did it.
     Rule,
-    /// LRP checkpoint `node` took its snapshot `handle`.
+    /// LRP checkpoint `node` took the snapshot `handle` of its output `slot`.
     Snapshot,
-    /// The run ended by itself.
+    /// The run ended: by itself, or (flag = 1) because all its checkpoints were taken and nothing else was asked for.
     Finished
 };
 
@@ -137,10 +137,12 @@ enum class Cause : std::uint8_t {
     Duplicate,       ///< handed in full to each of several operands
     Unread,          ///< arrived at elements that came from nowhere (padding)
     Gradient,        ///< the rule is a gradient: it does not conserve by design
-    Filter,          ///< removed by a sign or relevance filter
-    Rounding         ///< what is left within floating-point rounding
+    Filter,          ///< removed by a rule that lets nothing of it through: a stopped branch, a unit that was off
+    Rounding,        ///< what is left within floating-point rounding
+    ClippedSign,     ///< had the sign that the rule cuts off
+    Mask             ///< arrived at elements that a mask had blanked out
 };
-inline constexpr std::size_t kCauseCount = 9;
+inline constexpr std::size_t kCauseCount = 11;
 
 /// "bias", "stabiliser", "zero denominator", …
 [[nodiscard]] std::string_view nameOf(Cause cause);

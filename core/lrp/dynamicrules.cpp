@@ -179,15 +179,24 @@ public:
         const Tensor& y = context.outputs[0];
         const Tensor probabilities = softmax.isLogarithm() ? algebra::exponential(y) : y;
         const Tensor rest = algebra::subtract(r, algebra::multiply(probabilities, softmax.sumOverAxis(r)));
-        Tensor part = algebra::multiply(visible(context.operands[0]), rest);
-        return Balance(context).closeAs(event::Cause::Bias, onlySlot(context, 0, std::move(part)));
+        const Tensor& x = context.operands[0];
+        const Tensor logits = shown(x, x);
+        Balance balance(context);
+        Tensor part = algebra::multiply(m_causal ? algebra::keepWherePositive(logits, lowerTriangle(x)) : logits, rest);
+        if (balance.isWanted()) {
+            // What arrived at masked logits, and what the others would get that the triangle hides.
+            const double arrived = algebra::sum(algebra::subtract(rest, shown(rest, x)));
+            const double hidden = m_causal ? algebra::dot(logits, rest) - algebra::sum(part) : 0;
+            balance.book(event::Cause::Mask, arrived + hidden);
+        }
+        return balance.closeAs(event::Cause::Bias, onlySlot(context, 0, std::move(part)));
     }
 
 private:
-    [[nodiscard]] Tensor visible(const Tensor& x) const
+    // `values` where the logits are not masked out, else 0.
+    static Tensor shown(const Tensor& values, const Tensor& logits)
     {
-        const Tensor shown = algebra::keepWherePositive(x, algebra::add(x, algebra::filledLike(x, kMasked)));
-        return m_causal ? algebra::keepWherePositive(shown, lowerTriangle(x)) : shown;
+        return algebra::keepWherePositive(values, algebra::add(logits, algebra::filledLike(logits, kMasked)));
     }
 
     bool m_causal;

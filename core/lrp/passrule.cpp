@@ -4,6 +4,7 @@
 #include "core/lrp/lineardistribution.h"
 #include "core/lrp/ruleregistry.h"
 #include "core/ops/lookup.h"
+#include "core/ops/masking.h"
 
 namespace retro::lrp
 {
@@ -86,6 +87,9 @@ private:
             if (context.tracked[slot] != 0) {
                 parts[slot] = carriedBack(context, slot);
             }
+        }
+        if (ops::isMasking(context.op.structure())) {
+            return balance.closeAs(event::Cause::Mask, std::move(parts));
         }
         if (balance.isWanted()) {
             balance.book(event::Cause::Constant, carriedToUntracked(context));

@@ -36,7 +36,7 @@ public:
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
     {
         Tensor part = algebra::positivePart(context.relevance[0]);
-        return Balance(context).closeAs(event::Cause::Filter, onlySlot(context, 0, std::move(part)));
+        return Balance(context).closeAs(event::Cause::ClippedSign, onlySlot(context, 0, std::move(part)));
     }
 };
 
@@ -53,8 +53,13 @@ public:
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
     {
-        Tensor part = algebra::keepWherePositive(algebra::positivePart(context.relevance[0]), context.outputs[0]);
-        return Balance(context).closeAs(event::Cause::Filter, onlySlot(context, 0, std::move(part)));
+        const Tensor positive = algebra::positivePart(context.relevance[0]);
+        Balance balance(context);
+        if (balance.isWanted()) {
+            balance.book(event::Cause::ClippedSign, algebra::sum(algebra::negativePart(context.relevance[0])));
+        }
+        Tensor part = algebra::keepWherePositive(positive, context.outputs[0]);
+        return balance.closeAs(event::Cause::Filter, onlySlot(context, 0, std::move(part)));
     }
 };
 

@@ -56,7 +56,7 @@ base::Error notARunFile(const std::string& path)
     return base::inputError("this is not a run file; record one with --run", path);
 }
 
-Result<void> checkVersion(Database& database)
+Result<std::int64_t> readVersion(Database& database)
 {
     RETRO_TRY(const std::int64_t application, database.pragma("application_id"));
     if (application != kApplicationId) {
@@ -69,7 +69,10 @@ Result<void> checkVersion(Database& database)
                                             version, kRunFileVersion),
                                 database.path());
     }
-    return version >= 1 ? Result<void>() : notARunFile(database.path());
+    if (version < 1) {
+        return notARunFile(database.path());
+    }
+    return version;
 }
 
 /// The schema must be exactly ours: no views, no triggers, no generated columns.
@@ -109,7 +112,7 @@ Result<RowCounts> readContents(Database& database)
 Result<std::shared_ptr<const Run>> readFrom(const std::filesystem::path& path)
 {
     RETRO_TRY(Database database, Database::open(path));
-    RETRO_CHECK(checkVersion(database));
+    RETRO_TRY(const std::int64_t version, readVersion(database));
     RETRO_CHECK(checkSchema(database));
     RETRO_TRY(const RowCounts counts, readContents(database));
     std::error_code ec;
@@ -117,7 +120,7 @@ Result<std::shared_ptr<const Run>> readFrom(const std::filesystem::path& path)
     RETRO_TRY(const std::vector<Tensor> tensors, readTensors(database, counts, ec ? 0 : fileBytes));
     auto run = std::make_shared<Run>();
     RETRO_TRY(run->graph, readGraph(database, counts, tensors));
-    RETRO_CHECK(readChunks(database, counts, tensors, *run));
+    RETRO_CHECK(readChunks(database, version, counts, tensors, *run));
     RETRO_CHECK(readSmallTables(database, counts, *run));
     RETRO_CHECK(readForwardValues(database, counts, tensors, *run));
     return std::shared_ptr<const Run>(std::move(run));

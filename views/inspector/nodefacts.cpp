@@ -37,6 +37,10 @@ QString causeName(event::Cause cause)
         return translated("By filter");
     case event::Cause::Rounding:
         return translated("Rounding");
+    case event::Cause::ClippedSign:
+        return translated("Clipped by sign");
+    case event::Cause::Mask:
+        return translated("Masked out");
     }
     return {};
 }

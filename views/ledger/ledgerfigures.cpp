@@ -98,6 +98,10 @@ QString shortCause(event::Cause cause)
         return translated("filter");
     case event::Cause::Rounding:
         return translated("rounding");
+    case event::Cause::ClippedSign:
+        return translated("clipped signs");
+    case event::Cause::Mask:
+        return translated("masks");
     }
     return {};
 }
@@ -168,6 +172,10 @@ QString causeText(event::Cause cause, double share)
         return translated("By filter");
     case event::Cause::Rounding:
         return translated("Rounding");
+    case event::Cause::ClippedSign:
+        return translated("Clipped by sign");
+    case event::Cause::Mask:
+        return translated("Masked out");
     }
     return {};
 }

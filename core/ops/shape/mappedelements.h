@@ -56,7 +56,7 @@ private:
 };
 
 /// Mapped elements that are known when the operator is bound.
-class FixedMap final : public MappedElements
+class FixedMap : public MappedElements
 {
 public:
     FixedMap(TensorType output, tensor::Shape operand, ElementMap map, Tensor fill = {})

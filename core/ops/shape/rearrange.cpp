@@ -4,6 +4,7 @@
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/families.h"
 #include "core/ops/kernel/indices.h"
+#include "core/ops/masking.h"
 #include "core/ops/shape/mappedelements.h"
 
 #include <fmt/format.h>
@@ -97,6 +98,13 @@ BoundResult bindSpaceToDepth(const BindContext& context)
     return bound<Rearrange>(std::move(output), x.shape, split, Shape{0, 3, 5, 1, 2, 4});
 }
 
+/// One triangle of each matrix; the other is 0.
+class Triangle final : public FixedMap, public Masking
+{
+public:
+    using FixedMap::FixedMap;
+};
+
 base::Result<std::int64_t> diagonalOf(const BindContext& context)
 {
     RETRO_TRY(const auto given, context.constantInts(1));
@@ -121,7 +129,7 @@ BoundResult bindTrilu(const BindContext& context)
         const auto place = static_cast<std::int64_t>(map.size());
         map.push_back((isUpper ? diagonal >= k : diagonal <= k) ? place : -1);
     });
-    return bound<FixedMap>(x, x.shape, std::move(map));
+    return bound<Triangle>(x, x.shape, std::move(map));
 }
 
 /// The first elements of each sequence in reverse, as many as operand 1 says.

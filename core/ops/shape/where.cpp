@@ -4,6 +4,7 @@
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
 #include "core/ops/kernel/rowloop.h"
+#include "core/ops/masking.h"
 
 #include <fmt/format.h>
 
@@ -46,7 +47,7 @@ RowFunction chooseRows(DType type)
 }
 
 /// Elements of operand 1 where operand 0 holds, else of operand 2; all broadcast.
-class Where final : public Operator<ShapeMap>
+class Where final : public Operator<ShapeMap>, public Masking
 {
 public:
     Where(TensorType output, std::array<Shape, 3> operands)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/trace/file/records.h"
 
+#include <span>
+
 namespace retro::trace::file
 {
 
@@ -54,7 +56,7 @@ void put(ByteWriter& to, const event::LedgerEntry& entry)
     }
 }
 
-event::LedgerEntry getLedgerEntry(ByteReader& from)
+event::LedgerEntry getLedgerEntry(ByteReader& from, std::size_t causes)
 {
     event::LedgerEntry entry;
     entry.node = from.get<std::uint32_t>();
@@ -62,7 +64,7 @@ event::LedgerEntry getLedgerEntry(ByteReader& from)
     entry.arrived = from.get<double>();
     entry.handedOn = from.get<double>();
     entry.magnitude = from.get<double>();
-    for (double& amount : entry.causes) {
+    for (double& amount : std::span(entry.causes).first(causes)) {
         amount = from.get<double>();
     }
     return entry;

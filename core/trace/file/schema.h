@@ -5,7 +5,7 @@
 
 #include <array>
 
-// Tables of version 1 of the run file (docs/formats/retro.md). A change here is a new version: readers compare the
+// Tables of versions 1 and 2 of the run file (docs/formats/retro.md). A change here is a new version: readers compare the
 // whole statement.
 namespace retro::trace::file
 {

@@ -68,6 +68,17 @@ private slots:
         QCOMPARE(difference(*sampleRun(), **read), std::string());
     }
 
+    /// version2.retro: the same with the two causes that version 2 added.
+    void theFileOfVersion2Opens()
+    {
+        const auto read = readRun(RETRO_SOURCE_DIR "/tests/data/runs/version2.retro");
+        QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
+        Run expected = *sampleRun();
+        expected.ledger.back().causes[9] = 0.125;
+        expected.ledger.back().causes[10] = -2;
+        QCOMPARE(difference(expected, **read), std::string());
+    }
+
     void graphsComeBackWithAttributesAndShapes()
     {
         auto run = std::make_shared<Run>();
@@ -173,7 +184,7 @@ private slots:
         QTest::newRow("other database") << "other.retro"
                                         << "not a run file";
         QTest::newRow("newer") << "newer.retro"
-                               << "format version 2, which a newer Retrograde wrote";
+                               << "format version 3, which a newer Retrograde wrote";
         QTest::newRow("unfinished") << "zero.retro"
                                     << "not a run file";
         QTest::newRow("trigger") << "trigger.retro"
@@ -194,7 +205,7 @@ private slots:
         }
         fs::remove(file("other.retro"));
         execute(file("other.retro"), "CREATE TABLE t(a)");
-        execute(file("newer.retro"), "PRAGMA user_version = 2");
+        execute(file("newer.retro"), "PRAGMA user_version = 3");
         execute(file("zero.retro"), "PRAGMA user_version = 0");
         execute(file("trigger.retro"), "CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM events; END");
         execute(file("view.retro"), "DROP TABLE bookmarks; CREATE VIEW bookmarks AS SELECT 1");

@@ -241,8 +241,10 @@ private slots:
         OneNode relu("Relu", {{doubles({4}, {1, -1, 2, -2})}});
         const Tensor r = doubles({4}, {3, 4, -5, -6});
         QCOMPARE(valuesOf(relu.apply(lrp::deconvNetRule(), {r})[0]), (Values{3, 4, 0, 0}));
-        QCOMPARE(relu.lost(Cause::Filter), -11.0);
+        QCOMPARE(relu.lost(Cause::ClippedSign), -11.0);
         QCOMPARE(valuesOf(relu.apply(lrp::guidedBackpropRule(), {r})[0]), (Values{3, 0, 0, 0}));
+        QCOMPARE(relu.lost(Cause::ClippedSign), -11.0);
+        QCOMPARE(relu.lost(Cause::Filter), 4.0);
         const Values smooth = valuesOf(relu.apply(lrp::betaSmoothRule(2), {r})[0]);
         Values expected;
         for (std::size_t i = 0; i < 4; ++i) {
@@ -267,12 +269,14 @@ private slots:
             expected.push_back(logit * (valuesOf(r)[i] - p[i] * total));
         }
         QVERIFY(distance(valuesOf(node.apply(lrp::softmaxTaylorRule(), {r})[0]), expected) < 1e-14);
+        QCOMPARE(node.lost(Cause::Mask), 1.0); // what arrived at the logit of −∞
         OneNode finite("Softmax", {{doubles({2, 2}, {0.5, 3, 1, 2})}});
         const Values all = valuesOf(finite.apply(lrp::softmaxTaylorRule(), {r})[0]);
         Values lower = all;
         lower[1] = 0;
         QCOMPARE(valuesOf(finite.apply(lrp::softmaxTaylorRule(true), {r})[0]), lower);
         QVERIFY(all[1] != 0);
+        QVERIFY(std::abs(finite.lost(Cause::Mask) - all[1]) < 1e-14);
     }
 
     void stop()
@@ -282,6 +286,17 @@ private slots:
         QCOMPARE(valuesOf(parts[0]), (Values{0, 0}));
         QCOMPARE(valuesOf(parts[1]), Values{0});
         QCOMPARE(node.lost(Cause::Filter), 11.0);
+    }
+
+    void maskedElements()
+    {
+        tensor::TensorBuffer keep(tensor::DType::Bool, {2});
+        keep.data<std::uint8_t>()[0] = 1;
+        keep.data<std::uint8_t>()[1] = 0;
+        OneNode where("Where", {{std::move(keep).freeze(), true}, {noise({3, 2}, 1)}, {doubles({}, {-9}), true}});
+        const Tensor arrived = doubles({3, 2}, {1, 2, 4, 8, 16, 32});
+        QCOMPARE(valuesOf(where.apply(lrp::passRule(), {arrived})[1]), (Values{1, 0, 4, 0, 16, 0}));
+        QCOMPARE(where.lost(Cause::Mask), 42.0);
     }
 
     void gradients()
