@@ -47,8 +47,9 @@ base::Result<void> checkInputs(const BoundModel& model, std::span<const Tensor> 
 class LiveValues
 {
 public:
-    LiveValues(const BoundModel& model, const SavePlan& plan, MemoryValueStore& store)
-        : m_model(model), m_plan(plan), m_store(store), m_values(model.graph().valueCount()),
+    LiveValues(const BoundModel& model, const SavePlan& plan, MemoryValueStore& store,
+               std::span<const ValueId> alsoKept)
+        : m_model(model), m_plan(plan), m_store(store), m_alsoKept(alsoKept), m_values(model.graph().valueCount()),
           m_readers(model.graph().valueCount())
     {
         for (std::size_t i = 0; i < m_readers.size(); ++i) {
@@ -61,7 +62,7 @@ public:
 
     void put(ValueId value, const Tensor& tensor)
     {
-        if (m_plan.keeps(value)) {
+        if (m_plan.keeps(value) || std::ranges::find(m_alsoKept, value) != m_alsoKept.end()) {
             m_store.put(value, tensor);
         }
         if (m_readers[value.index()] > 0) {
@@ -85,6 +86,7 @@ private:
     const BoundModel& m_model;
     const SavePlan& m_plan;
     MemoryValueStore& m_store;
+    std::span<const ValueId> m_alsoKept; // a few
     std::vector<Tensor> m_values;
     std::vector<std::size_t> m_readers; // per value: reads that are still to come
 };
@@ -135,13 +137,14 @@ void report(const Progress& progress, std::size_t done, std::size_t total)
 } // namespace
 
 base::Result<ForwardResult> forward(const std::shared_ptr<const BoundModel>& model, std::span<const Tensor> inputs,
-                                    SavePolicy policy, std::stop_token stop, const Progress& progress)
+                                    SavePolicy policy, std::stop_token stop, const Progress& progress,
+                                    std::span<const ValueId> alsoKept)
 {
     RETRO_CHECK(checkInputs(*model, inputs));
     const graph::Graph& graph = model->graph();
     const auto plan = std::make_shared<const SavePlan>(*model, policy);
     const auto store = std::make_shared<MemoryValueStore>(graph.valueCount());
-    LiveValues values(*model, *plan, *store);
+    LiveValues values(*model, *plan, *store, alsoKept);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         values.put(graph.inputs()[i], inputs[i]);
     }

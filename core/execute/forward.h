@@ -21,10 +21,11 @@ struct ForwardResult
 };
 
 /// Runs the model. `inputs` per graph input, of the model's types and shapes (checked; Input error otherwise). Keeps
-/// what `policy` says, releases every other value after its last reader. Errors: Input (data that an operator cannot
-/// work with, by node), Cancelled.
+/// what `policy` says and the values of `alsoKept` (for anyValue(); no node reads more for it), releases every other
+/// value after its last reader. Errors: Input (data that an operator cannot work with, by node), Cancelled.
 [[nodiscard]] base::Result<ForwardResult> forward(const std::shared_ptr<const BoundModel>& model,
                                                   std::span<const Tensor> inputs, SavePolicy policy,
-                                                  std::stop_token stop = {}, const Progress& progress = {});
+                                                  std::stop_token stop = {}, const Progress& progress = {},
+                                                  std::span<const ValueId> alsoKept = {});
 
 } // namespace retro::execute

@@ -56,9 +56,19 @@ base::Result<RelevanceTable> oracle(const execute::SavedValues& everything, cons
                                     const TraversalGraph& graph, const Tensor& start, std::stop_token stop,
                                     std::vector<event::LedgerEntry>* ledger)
 {
+    return oracle(everything, rules, graph, std::span(&start, 1), std::move(stop), ledger);
+}
+
+base::Result<RelevanceTable> oracle(const execute::SavedValues& everything, const RuleAssignment& rules,
+                                    const TraversalGraph& graph, std::span<const Tensor> starts, std::stop_token stop,
+                                    std::vector<event::LedgerEntry>* ledger)
+{
     RelevanceTable table(graph.size());
     std::vector<Tensor> parts(graph.inEdgeCount());
-    parts[graph.firstInEdge(graph.root())] = start;
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+        const Root& root = graph.roots()[i];
+        parts[graph.firstInEdge(root.node) + root.inEdge] = starts[i];
+    }
     std::uint32_t visit = 0;
     for (const NodeId node : std::views::reverse(graph.postOrder())) {
         if (stop.stop_requested()) {

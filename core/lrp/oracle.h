@@ -5,6 +5,7 @@
 #include "core/lrp/composite.h"
 #include "core/lrp/traversalgraph.h"
 
+#include <span>
 #include <stop_token>
 #include <vector>
 
@@ -15,8 +16,13 @@ namespace retro::lrp
 using RelevanceTable = std::vector<std::vector<Tensor>>;
 
 /// The specification side of the engine: nodes in decreasing post-order index, every value at hand (saved under policy
-/// All), parts summed in in-edge order, one rule application per node; no stacks, no promises. `start` has the shape of
-/// the root's output. Errors: Cancelled.
+/// All), parts summed in in-edge order, one rule application per node; no stacks, no promises. `starts` per root, in
+/// the shape of its output. Errors: Cancelled.
+[[nodiscard]] base::Result<RelevanceTable> oracle(const execute::SavedValues& everything, const RuleAssignment& rules,
+                                                  const TraversalGraph& graph, std::span<const Tensor> starts,
+                                                  std::stop_token stop = {},
+                                                  std::vector<event::LedgerEntry>* ledger = nullptr);
+/// As above, for a graph with one root.
 [[nodiscard]] base::Result<RelevanceTable> oracle(const execute::SavedValues& everything, const RuleAssignment& rules,
                                                   const TraversalGraph& graph, const Tensor& start,
                                                   std::stop_token stop = {},

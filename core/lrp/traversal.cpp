@@ -2,21 +2,33 @@
 #include "core/lrp/traversal.h"
 
 #include "core/lrp/traversal/traversalstate.h"
+#include "core/lrp/traversal/view.h"
 
+#include <algorithm>
 #include <cassert>
+#include <ranges>
 #include <utility>
 
 namespace retro::lrp
 {
 
+Traversal::Traversal(const TraversalGraph& graph, Arithmetic& arithmetic, event::Sink& sink,
+                     std::vector<HandleId> starts, const TraversalOptions& options)
+    : m_impl(std::make_unique<Implementation>(graph, arithmetic, sink, std::move(starts), options))
+{}
+
 Traversal::Traversal(const TraversalGraph& graph, Arithmetic& arithmetic, event::Sink& sink, HandleId start,
-                     std::vector<std::uint8_t> checkpoints)
-    : m_impl(std::make_unique<Implementation>(graph, arithmetic, sink, start, std::move(checkpoints)))
+                     const TraversalOptions& options)
+    : Traversal(graph, arithmetic, sink, std::vector{start}, options)
 {}
 
 Traversal::~Traversal() = default;
 
 bool Traversal::finished() const { return m_impl->isFinished(); }
+
+bool Traversal::stoppedEarly() const { return m_impl->hasStoppedEarly(); }
+
+TraversalView Traversal::view() const { return m_impl->view(); }
 
 base::Result<void> Traversal::step() { return m_impl->step(); }
 
@@ -25,18 +37,33 @@ const TraversalCounts& Traversal::counts() const { return m_impl->counts(); }
 HandleId Traversal::relevance(NodeId node, std::uint32_t k) const { return m_impl->relevance(node, k); }
 
 Traversal::Implementation::Implementation(const TraversalGraph& graph, Arithmetic& arithmetic, event::Sink& sink,
-                                          HandleId start, std::vector<std::uint8_t> checkpoints)
-    : m_graph(graph), m_arithmetic(arithmetic), m_sink(sink), m_checkpoints(std::move(checkpoints)), m_start(start),
-      m_nodes(graph.size()), m_parts(graph.inEdgeCount()), m_firstOutput(graph.size() + 1, 0), m_queue(graph.size()),
+                                          std::vector<HandleId> starts, const TraversalOptions& options)
+    : m_graph(graph), m_arithmetic(arithmetic), m_sink(sink), m_starts(std::move(starts)), m_nodes(graph.size()),
+      m_parts(graph.inEdgeCount()), m_firstOutput(graph.size() + 1, 0), m_queue(graph.size()),
       m_unknownNodes(graph.postOrder().size())
 {
-    m_checkpoints.resize(graph.size(), 0);
+    assert(m_starts.size() == graph.roots().size());
     for (std::size_t i = 0; i < graph.size(); ++i) {
         const NodeId node{i};
         m_nodes[i].missing = static_cast<std::uint32_t>(graph.inEdges(node).size());
         m_firstOutput[i + 1] = m_firstOutput[i] + static_cast<std::uint32_t>(graph.outputCount(node));
     }
     m_relevance.resize(m_firstOutput.back());
+    setCheckpoints(options);
+}
+
+void Traversal::Implementation::setCheckpoints(const TraversalOptions& options)
+{
+    m_checkpoints.resize(m_relevance.size(), 0);
+    for (const NodeOutput& checkpoint : options.checkpoints) {
+        const auto isRead = [&](const InEdge& edge) { return edge.output == checkpoint.output; };
+        std::uint8_t& mark = m_checkpoints[m_firstOutput[checkpoint.node.index()] + checkpoint.output];
+        if (mark == 0 && std::ranges::any_of(m_graph.inEdges(checkpoint.node), isRead)) {
+            mark = 1;
+            ++m_openCheckpoints;
+        }
+    }
+    m_stopsAtCheckpoints = options.stopsAtCheckpoints && m_openCheckpoints > 0;
 }
 
 // A run that was stopped early still holds parts, arguments and relevance of branches.
@@ -47,7 +74,7 @@ Traversal::Implementation::~Implementation()
             m_arithmetic.release(handle);
         }
     };
-    releaseIfValid(m_start);
+    std::ranges::for_each(m_starts, releaseIfValid);
     for (const Part& landed : m_parts) {
         releaseIfValid(landed.tensor);
     }
@@ -77,19 +104,42 @@ base::Result<void> Traversal::Implementation::step()
     if (merged.what != Merged::What::Nothing && propagate(picked.node, merged)) {
         land(picked.node);
     }
-    return isExhausted() ? end() : base::Result<void>();
+    if (isExhausted()) {
+        return end();
+    }
+    if (m_stopsAtCheckpoints && m_openCheckpoints == 0) {
+        stopEarly();
+    }
+    return {};
 }
 
-// The virtual in-edge of the root receives the start relevance.
+// The virtual in-edges of the roots receive the start relevance. The first root goes on top of the stack; one that
+// another root depends on waits for its real in-edges.
 void Traversal::Implementation::begin()
 {
     m_started = true;
-    const NodeId root = m_graph.root();
-    part(root, 0).tensor = std::exchange(m_start, HandleId());
-    emit(partEvent(EventKind::Land, root, 0, part(root, 0)));
-    if (--run(root).missing == 0) {
-        pushNormal(root);
+    for (std::size_t i = 0; i < m_starts.size(); ++i) {
+        const Root& root = m_graph.roots()[i];
+        Part& landed = part(root.node, root.inEdge);
+        landed.tensor = std::exchange(m_starts[i], HandleId());
+        --run(root.node).missing;
+        emit(partEvent(EventKind::Land, root.node, root.inEdge, landed));
     }
+    for (const Root& root : std::views::reverse(m_graph.roots())) {
+        if (run(root.node).missing == 0 && !run(root.node).onNormal) {
+            pushNormal(root.node);
+        }
+    }
+}
+
+// Nobody asked for more than the checkpoints; what lies in the collections stays there.
+void Traversal::Implementation::stopEarly()
+{
+    m_finished = true;
+    m_stoppedEarly = true;
+    event::Event event = newEvent(EventKind::Finished);
+    event.flag = 1;
+    emit(event);
 }
 
 base::Result<void> Traversal::Implementation::end()

@@ -26,23 +26,39 @@ struct TraversalCounts
     std::uint64_t events = 0;
 };
 
+/// What a traversal does beside carrying relevance.
+struct TraversalOptions
+{
+    /// Outputs that take a snapshot when their relevance is final: at the fan-in, never at first touch. Those that
+    /// nothing reads take none.
+    std::vector<NodeOutput> checkpoints;
+    /// End as soon as every checkpoint has been taken; without checkpoints it means nothing.
+    bool stopsAtCheckpoints = false;
+};
+
+struct TraversalView;
+
 /// The promise traversal (source document 000; specification of the traversal, sections 1 and 2) as a resumable state
 /// machine: step() makes one visit and sends its events to the sink. Uses work lists, never native recursion. Works on
 /// handles only. Invariants I1–I7 are asserted in debug builds.
 class Traversal
 {
 public:
-    /// `start` is the start relevance of the root's output; the traversal takes over the reference. Nodes in
-    /// `checkpoints` (by NodeId) take a snapshot when their relevance is final. All references must outlive the
-    /// traversal.
+    /// `starts` per root of the graph: the start relevance of its output; the traversal takes over the references. All
+    /// other references must outlive the traversal.
+    Traversal(const TraversalGraph& graph, Arithmetic& arithmetic, event::Sink& sink, std::vector<HandleId> starts,
+              const TraversalOptions& options = {});
+    /// As above, for a graph with one root.
     Traversal(const TraversalGraph& graph, Arithmetic& arithmetic, event::Sink& sink, HandleId start,
-              std::vector<std::uint8_t> checkpoints = {});
+              const TraversalOptions& options = {});
     ~Traversal();
     Traversal(const Traversal&) = delete;
     Traversal& operator=(const Traversal&) = delete;
 
-    /// True when the three collections are empty and the run has ended.
+    /// True when the three collections are empty and the run has ended, or it has stopped at its checkpoints.
     [[nodiscard]] bool finished() const;
+    /// True when the run ended because all checkpoints were taken while there was still something to visit.
+    [[nodiscard]] bool stoppedEarly() const;
     /// One pick and everything that follows from it. Does nothing when finished. Error (Bug): deadlock, with the
     /// waiting-for graph in words.
     [[nodiscard]] base::Result<void> step();
@@ -51,6 +67,8 @@ public:
     /// Borrowed. The traversal holds a reference to each until it is destroyed: the relevance of every value is a
     /// result of the run, so memory grows to that of one relevance per value.
     [[nodiscard]] HandleId relevance(NodeId node, std::uint32_t k) const;
+    /// What it holds at this moment (core/lrp/traversal/view.h). Linear in the graph: for tests and reports.
+    [[nodiscard]] TraversalView view() const;
 
 private:
     class Implementation;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -82,35 +83,64 @@ void Adjacency::addNode(std::span<const ChildSlot> children, std::uint32_t outpu
 
 base::Result<TraversalGraph> TraversalGraph::build(const execute::BoundModel& model, ValueId target)
 {
-    if (!model.isTracked(target) || !tensor::isFloating(model.typeOf(target).dtype)) {
-        const std::string& name = model.graph().value(target).name;
-        return base::inputError(fmt::format("this value cannot be explained: {}; choose a floating-point result that "
-                                            "depends on the inputs",
-                                            whyUntracked(model, target)),
-                                fmt::format("value \"{}\"", name));
+    return build(model, {&target, 1});
+}
+
+base::Result<TraversalGraph> TraversalGraph::build(const execute::BoundModel& model, std::span<const ValueId> targets)
+{
+    std::vector<NodeOutput> roots;
+    for (const ValueId target : targets) {
+        const std::string where = fmt::format("value \"{}\"", model.graph().value(target).name);
+        if (!model.isTracked(target) || !tensor::isFloating(model.typeOf(target).dtype)) {
+            return base::inputError(fmt::format("this value cannot be explained: {}; choose a floating-point result "
+                                                "that depends on the inputs",
+                                                whyUntracked(model, target)),
+                                    where);
+        }
+        const NodeOutput root{model.graph().nodeOf(target), model.graph().value(target).producerOutput};
+        if (std::find(roots.begin(), roots.end(), root) != roots.end()) {
+            return base::usageError("this value is a target twice; name each once", where);
+        }
+        roots.push_back(root);
     }
-    return walk(adjacencyOf(model), model.graph().nodeOf(target), model.graph().value(target).producerOutput);
+    return walk(adjacencyOf(model), roots);
 }
 
 TraversalGraph TraversalGraph::walk(Adjacency adjacency, NodeId root, std::uint32_t rootOutput)
 {
+    const NodeOutput only{root, rootOutput};
+    return walk(std::move(adjacency), {&only, 1});
+}
+
+TraversalGraph TraversalGraph::walk(Adjacency adjacency, std::span<const NodeOutput> roots)
+{
     TraversalGraph graph;
-    graph.m_root = root;
-    graph.m_rootOutput = rootOutput;
+    for (const NodeOutput& root : roots) {
+        graph.m_roots.push_back({root.node, root.output, 0});
+    }
     graph.m_topo.assign(adjacency.slotEnd.size(), kUnreached);
     graph.m_adjacency = std::move(adjacency);
     graph.number();
     return graph;
 }
 
-// In-edges are numbered when the walk crosses an edge, before it descends (section 1.1): promise parents depend on it.
 void TraversalGraph::number()
 {
     std::vector<std::uint32_t> inEdgeCounts(size(), 0);
-    std::vector<bool> seen(size(), false);
-    std::vector<Step> stack{{m_root, 0}};
-    inEdgeCounts[m_root.index()] = 1; // the virtual edge of the root
-    seen[m_root.index()] = true;
+    for (Root& root : m_roots) {
+        const bool isNew = inEdgeCounts[root.node.index()] == 0; // who was met has an in-edge
+        root.inEdge = inEdgeCounts[root.node.index()]++;
+        if (isNew) {
+            walkFrom(root.node, inEdgeCounts);
+        }
+    }
+    collectInEdges(inEdgeCounts);
+}
+
+// In-edges are numbered when the walk crosses an edge, before it descends (section 1.1): promise parents depend on it.
+void TraversalGraph::walkFrom(NodeId root, std::vector<std::uint32_t>& inEdgeCounts)
+{
+    std::vector<Step> stack{{root, 0}};
     while (!stack.empty()) {
         const NodeId node = stack.back().node;
         const std::span<const ChildSlot> slots = children(node);
@@ -126,12 +156,10 @@ void TraversalGraph::number()
             continue;
         }
         slot.inEdge = inEdgeCounts[slot.child.index()]++;
-        if (!seen[slot.child.index()]) {
-            seen[slot.child.index()] = true;
+        if (slot.inEdge == 0) {
             stack.push_back({slot.child, 0});
         }
     }
-    collectInEdges(inEdgeCounts);
 }
 
 void TraversalGraph::collectInEdges(const std::vector<std::uint32_t>& inEdgeCounts)
@@ -141,7 +169,9 @@ void TraversalGraph::collectInEdges(const std::vector<std::uint32_t>& inEdgeCoun
         m_firstInEdge[i + 1] = m_firstInEdge[i] + inEdgeCounts[i];
     }
     m_inEdges.resize(m_firstInEdge.back());
-    m_inEdges[firstInEdge(m_root)] = {NodeId(), 0, m_rootOutput};
+    for (const Root& root : m_roots) {
+        m_inEdges[firstInEdge(root.node) + root.inEdge] = {NodeId(), 0, root.output};
+    }
     for (const NodeId node : m_postOrder) {
         const std::span<const ChildSlot> slots = children(node);
         for (std::uint32_t i = 0; i < slots.size(); ++i) {

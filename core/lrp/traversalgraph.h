@@ -25,9 +25,25 @@ struct ChildSlot
 /// An in-edge of a node: a tracked use of one of its outputs.
 struct InEdge
 {
-    NodeId consumer; ///< invalid for the virtual edge of the root
+    NodeId consumer; ///< invalid for the virtual edge of a root
     std::uint32_t consumerSlot = 0;
     std::uint32_t output = 0;
+};
+
+/// An output of a node.
+struct NodeOutput
+{
+    NodeId node;
+    std::uint32_t output = 0;
+    bool operator==(const NodeOutput&) const = default;
+};
+
+/// An output at which relevance starts, and the virtual edge by which it arrives there.
+struct Root
+{
+    NodeId node;
+    std::uint32_t output = 0;
+    std::uint32_t inEdge = 0; ///< position of the virtual edge among the node's in-edges
 };
 
 /// The child slots of every node and how many outputs each has, before the walk that numbers them.
@@ -43,7 +59,7 @@ struct Adjacency
 
 /// The graph as the traversal sees it (specification of the traversal, section 1.1): nodes that the target depends on
 /// and that pass relevance, inputs as leaves, child slots with gaps for untracked operands, in-edges in the order in
-/// which a depth-first walk from the root meets them, post-order indices. Built with an explicit stack: depth is
+/// which a depth-first walk from the roots meets them, post-order indices. Built with an explicit stack: depth is
 /// bounded by memory alone.
 class TraversalGraph
 {
@@ -51,12 +67,21 @@ public:
     /// `target` is the explained value. Errors (Input): the target is not tracked (constant, integer, or independent of
     /// the inputs).
     [[nodiscard]] static base::Result<TraversalGraph> build(const execute::BoundModel& model, ValueId target);
+    /// Several explained values, at least one and each once: each gets a virtual edge of its own, also one that another
+    /// one depends on. Errors as above, and Usage: a value is named twice.
+    [[nodiscard]] static base::Result<TraversalGraph> build(const execute::BoundModel& model,
+                                                            std::span<const ValueId> targets);
     /// The same walk over plain adjacency, from output `rootOutput` of `root`. Children must form no cycle.
     [[nodiscard]] static TraversalGraph walk(Adjacency adjacency, NodeId root, std::uint32_t rootOutput);
+    /// The same walk from each of these in turn; at least one.
+    [[nodiscard]] static TraversalGraph walk(Adjacency adjacency, std::span<const NodeOutput> roots);
 
-    [[nodiscard]] NodeId root() const { return m_root; }
-    [[nodiscard]] std::uint32_t rootOutput() const { return m_rootOutput; }
-    /// True when the walk from the root reached the node.
+    /// Where relevance starts, in the order of the targets.
+    [[nodiscard]] std::span<const Root> roots() const { return m_roots; }
+    /// Node of the first root, and which of its outputs.
+    [[nodiscard]] NodeId root() const { return m_roots.front().node; }
+    [[nodiscard]] std::uint32_t rootOutput() const { return m_roots.front().output; }
+    /// True when the walk from the roots reached the node.
     [[nodiscard]] bool contains(NodeId node) const { return m_topo[node.index()] != kUnreached; }
     /// One entry per operand slot.
     [[nodiscard]] std::span<const ChildSlot> children(NodeId node) const
@@ -64,7 +89,7 @@ public:
         const std::uint32_t begin = node.index() == 0 ? 0 : m_adjacency.slotEnd[node.index() - 1];
         return {m_adjacency.childSlots.data() + begin, m_adjacency.slotEnd[node.index()] - begin};
     }
-    /// In the order in which the walk met them; the virtual edge of the root is its first.
+    /// In the order in which the walk met them; the virtual edge of the first root is its first.
     [[nodiscard]] std::span<const InEdge> inEdges(NodeId node) const
     {
         return {m_inEdges.data() + firstInEdge(node), m_firstInEdge[node.index() + 1] - firstInEdge(node)};
@@ -86,10 +111,10 @@ private:
     static constexpr std::uint32_t kUnreached = 0xffffffffU;
 
     void number();
+    void walkFrom(NodeId root, std::vector<std::uint32_t>& inEdgeCounts);
     void collectInEdges(const std::vector<std::uint32_t>& inEdgeCounts);
 
-    NodeId m_root;
-    std::uint32_t m_rootOutput = 0;
+    std::vector<Root> m_roots;
     Adjacency m_adjacency;
     std::vector<InEdge> m_inEdges;            // node by node
     std::vector<std::uint32_t> m_firstInEdge; // per node, and the total at the end

@@ -3,6 +3,8 @@
 
 #include "core/trace/delta/deltas.h"
 
+#include <limits>
+
 namespace retro::trace
 {
 
@@ -44,7 +46,18 @@ void countUse(RunState& state, const Run& run, HandleId handle, int landed, int 
 
 } // namespace delta
 
-RunState::RunState(const Run& run) : nodes(run.graph ? run.graph->runNodeCount() : 0), handleUses(run.handles.size()) {}
+RunState::RunState(const Run& run) : nodes(run.graph ? run.graph->runNodeCount() : 0), handleUses(run.handles.size())
+{
+    constexpr std::int64_t kMostInEdges = std::numeric_limits<std::uint32_t>::max();
+    std::vector<bool> isKnown(nodes.size(), false);
+    for (const Event& event : run.events) {
+        const bool lands = event.kind == event::EventKind::Land && event.node < nodes.size();
+        if (lands && !isKnown[event.node] && event.extra > 0 && event.extra <= kMostInEdges) {
+            isKnown[event.node] = true;
+            nodes.edit(event.node).missing = static_cast<std::uint32_t>(event.extra);
+        }
+    }
+}
 
 void RunState::apply(const Event& event, const Run& run, std::uint64_t step)
 {

@@ -74,7 +74,7 @@ struct NodeState
 {
     event::Mode lastMode = event::Mode::None; ///< None = not visited yet
     std::uint32_t visits = 0;
-    std::uint32_t missing = 0; ///< in-edges that have not landed (known once one has landed)
+    std::uint32_t missing = 0; ///< in-edges that have not landed; 0 when nothing ever lands here
     std::uint32_t landed = 0;  ///< in-edges that have landed so far, taken or not
     bool ruleApplied = false;
     BranchRef waitsFor;              ///< promise invalid = waits for nothing

@@ -80,6 +80,11 @@ void Traversal::Implementation::carryDown(BranchIndex b)
         setRelevance(node, onlyOutput(node), m_branches[b].relevance);
         const std::vector<HandleId> shares = applyRule(node, {}, m_branches[b].promise);
         setBranchRelevance(b, shares[trackedSlot(node)]);
+        for (std::uint32_t slot = trackedSlot(node) + 1; slot < shares.size(); ++slot) {
+            if (shares[slot].isValid()) {
+                m_arithmetic.release(shares[slot]); // of a second tracked operand, which a pass-through cannot have
+            }
+        }
     }
 }
 
@@ -143,7 +148,8 @@ void Traversal::Implementation::setRelevance(NodeId node, std::uint32_t k, Handl
     event.slot = k;
     event.handle = handle.value;
     emit(event);
-    if (m_checkpoints[node.index()] != 0) {
+    if (m_checkpoints[m_firstOutput[node.index()] + k] != 0) {
+        --m_openCheckpoints;
         event.kind = EventKind::Snapshot;
         emit(event);
     }

@@ -7,13 +7,14 @@
 namespace retro::lrp
 {
 
-/// Lands what the node sends at its children, then looks at each distinct child once.
+/// Lands what the node sends at its children, then looks at each distinct child once. A child slot that gets nothing
+/// although its operand is tracked breaks the contract of Arithmetic: the run then ends with an error that names it.
 void Traversal::Implementation::land(NodeId node)
 {
     const std::span<const ChildSlot> children = m_graph.children(node);
     linkSlotsOfSameChild(node);
     for (std::uint32_t slot = 0; slot < children.size(); ++slot) {
-        if (children[slot].child.isValid()) {
+        if (children[slot].child.isValid() && !m_outs[slot].isEmpty()) {
             landPart(node, slot);
         }
     }
@@ -25,7 +26,7 @@ void Traversal::Implementation::land(NodeId node)
     m_ready.clear();
     m_toSearch.clear();
     for (std::uint32_t slot = 0; slot < children.size(); ++slot) {
-        if (children[slot].child.isValid() && run(children[slot].child).landSlot == slot) {
+        if (!m_outs[slot].isEmpty() && children[slot].child.isValid() && run(children[slot].child).landSlot == slot) {
             reach(children[slot].child, slot);
         }
     }
@@ -37,14 +38,15 @@ void Traversal::Implementation::land(NodeId node)
     }
 }
 
-/// Makes, per child, a list of the slots that lead to it: run(child).landSlot is the first, m_nextSlot the rest.
+/// Makes, per child, a list of the slots that lead to it and send something: run(child).landSlot is the first,
+/// m_nextSlot the rest.
 void Traversal::Implementation::linkSlotsOfSameChild(NodeId node)
 {
     const std::span<const ChildSlot> children = m_graph.children(node);
     ++m_landing;
     m_nextSlot.assign(children.size(), kNoSlot);
     for (auto slot = static_cast<std::uint32_t>(children.size()); slot-- > 0;) {
-        if (!children[slot].child.isValid()) {
+        if (!children[slot].child.isValid() || m_outs[slot].isEmpty()) {
             continue;
         }
         NodeRun& child = run(children[slot].child);
@@ -58,7 +60,7 @@ void Traversal::Implementation::landPart(NodeId node, std::uint32_t slot)
 {
     const ChildSlot& target = m_graph.children(node)[slot];
     Part& landed = part(target.child, target.inEdge);
-    assert(landed.isEmpty() && !m_outs[slot].isEmpty() && run(target.child).missing > 0); // I1
+    assert(landed.isEmpty() && run(target.child).missing > 0); // I1
     landed = m_outs[slot];
     --run(target.child).missing;
     emit(partEvent(EventKind::Land, target.child, target.inEdge, landed));

@@ -33,6 +33,13 @@ base::Error Traversal::Implementation::stuckError() const
             ++reported;
         }
     }
+    reported = 0;
+    for (std::size_t i = 0; i < m_nodes.size() && reported < kMostReported; ++i) {
+        if (m_nodes[i].missing > 0) {
+            text += "; " + whatIsMissing(NodeId(i));
+            ++reported;
+        }
+    }
     return {base::ErrorCode::Bug, text + "; please report this with the model", "promise traversal"};
 }
 
@@ -47,6 +54,21 @@ std::string Traversal::Implementation::whyWaiting(NodeId node) const
         text += fmt::format(", has Pre-Promise P{}", queued.prePromise.value);
     }
     return text + fmt::format(", misses {} inputs", queued.missing);
+}
+
+// In-edges that are empty and were never filled; those of a node without visits that hold something are full.
+std::string Traversal::Implementation::whatIsMissing(NodeId node) const
+{
+    std::string text = fmt::format("node {} misses", node.value);
+    const std::span<const InEdge> edges = m_graph.inEdges(node);
+    for (std::size_t slot = 0; slot < edges.size(); ++slot) {
+        const NodeId consumer = edges[slot].consumer;
+        if (m_parts[m_graph.firstInEdge(node) + slot].isEmpty() && consumer.isValid()) {
+            text += fmt::format(" in-edge {} of {} from node {},", slot + 1, edges.size(), consumer.value);
+        }
+    }
+    text.pop_back();
+    return text;
 }
 
 std::string Traversal::Implementation::whyIncomplete(PromiseId id) const

@@ -3,6 +3,7 @@
 
 #include "core/lrp/traversal.h"
 #include "core/lrp/traversal/promisequeue.h"
+#include "core/lrp/traversal/view.h"
 
 #include <limits>
 #include <vector>
@@ -115,14 +116,16 @@ struct Frame
 class Traversal::Implementation
 {
 public:
-    Implementation(const TraversalGraph& graph, Arithmetic& arithmetic, event::Sink& sink, HandleId start,
-                   std::vector<std::uint8_t> checkpoints);
+    Implementation(const TraversalGraph& graph, Arithmetic& arithmetic, event::Sink& sink, std::vector<HandleId> starts,
+                   const TraversalOptions& options);
     ~Implementation();
     Implementation(const Implementation&) = delete;
     Implementation& operator=(const Implementation&) = delete;
 
     /// As the functions of Traversal.
     [[nodiscard]] bool isFinished() const { return m_finished; }
+    [[nodiscard]] bool hasStoppedEarly() const { return m_stoppedEarly; }
+    [[nodiscard]] TraversalView view() const;
     [[nodiscard]] base::Result<void> step();
     [[nodiscard]] const TraversalCounts& counts() const { return m_counts; }
     [[nodiscard]] HandleId relevance(NodeId node, std::uint32_t k) const
@@ -134,6 +137,8 @@ private:
     // traversal.cpp: the run
     void begin();
     [[nodiscard]] base::Result<void> end();
+    void stopEarly();
+    void setCheckpoints(const TraversalOptions& options);
 
     // pick.cpp: section 2.1
     [[nodiscard]] Pick pick();
@@ -211,9 +216,15 @@ private:
     void markIfEligible(NodeId node);
     [[nodiscard]] bool searchesOperands(NodeId node) const;
 
+    // view.cpp: what is held at a moment
+    [[nodiscard]] TraversalView::Node viewOf(NodeId id) const;
+    [[nodiscard]] TraversalView::Promise viewOf(const Promise& promise) const;
+    [[nodiscard]] TraversalView::BranchName nameInView(BranchIndex b) const;
+
     // report.cpp: what waits for what, in words
     [[nodiscard]] base::Error stuckError() const;
     [[nodiscard]] std::string whyWaiting(NodeId node) const;
+    [[nodiscard]] std::string whatIsMissing(NodeId node) const;
     [[nodiscard]] std::string whyIncomplete(PromiseId id) const;
     [[nodiscard]] std::string nameOf(BranchIndex b) const;
 
@@ -244,13 +255,15 @@ private:
     const TraversalGraph& m_graph;
     Arithmetic& m_arithmetic;
     event::Sink& m_sink;
-    std::vector<std::uint8_t> m_checkpoints;
-    HandleId m_start;
+    std::vector<HandleId> m_starts; // per root
 
     std::vector<NodeRun> m_nodes;
     std::vector<Part> m_parts;                // by number of the in-edge
     std::vector<std::uint32_t> m_firstOutput; // per node
     std::vector<HandleId> m_relevance;        // by number of the output; a reference is held for each
+    std::vector<std::uint8_t> m_checkpoints;  // by number of the output
+    std::size_t m_openCheckpoints = 0;        // that have not been taken
+    bool m_stopsAtCheckpoints = false;        // as soon as there are none
     std::vector<Promise> m_promises;
     std::vector<Branch> m_branches;
     std::vector<NodeId> m_normal; // bottom first
@@ -276,6 +289,7 @@ private:
     bool m_argNodesRaise = false;   // an arg node has raised a promise: searches may interleave
     bool m_started = false;
     bool m_finished = false;
+    bool m_stoppedEarly = false;
 };
 
 } // namespace retro::lrp

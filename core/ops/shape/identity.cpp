@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/bind/operatorbase.h"
+#include "core/ops/checkpoint.h"
 #include "core/ops/families.h"
 #include "core/ops/kernel/rowloop.h"
 #include "core/ops/kernel/visitnumber.h"
@@ -14,8 +15,8 @@ namespace retro::ops
 namespace
 {
 
-/// Hands its operand on: Identity, Dropout at inference, Checkpoint.
-class Identity final : public Operator<ShapeMap>, public TokenMap
+/// Hands its operand on: Identity, Dropout at inference.
+class Identity : public Operator<ShapeMap>, public TokenMap
 {
 public:
     Identity(std::vector<TensorType> outputs, Reads reads) : Operator(std::move(outputs)), m_reads(reads) {}
@@ -36,6 +37,13 @@ public:
 
 private:
     Reads m_reads;
+};
+
+/// Hands its operand on and keeps it: relevance that arrives is final there and gets a snapshot.
+class Checkpoint final : public Identity, public CheckpointMark
+{
+public:
+    explicit Checkpoint(const TensorType& type) : Identity({type}, Reads::firstOperand()) {}
 };
 
 /// Hands its operand on and takes no relevance for it.
@@ -90,7 +98,7 @@ BoundResult bindIdentity(const BindContext& context)
 BoundResult bindCheckpoint(const BindContext& context)
 {
     RETRO_CHECK(expectArity(context, 1, 1));
-    return bound<Identity>(std::vector{firstType(context)}, Reads::firstOperand());
+    return bound<Checkpoint>(firstType(context));
 }
 
 BoundResult bindDetach(const BindContext& context)

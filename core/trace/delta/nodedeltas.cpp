@@ -57,7 +57,6 @@ void revertLand(RunState& state, const Event& event, const Run& run, std::uint64
     --node.landed;
     ++node.missing;
     if (node.landed == 0) {
-        node.missing = 0;
         node.parts.clear();
     }
 }

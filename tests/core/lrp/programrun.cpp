@@ -20,6 +20,9 @@ TensorCase withOtherInputs(const TensorCase& tensorCase)
 {
     TensorCase other = tensorCase;
     for (Tensor& input : other.inputs) {
+        if (!tensor::isFloating(input.dtype())) {
+            continue; // tokens: their number is how many rows the table has
+        }
         std::vector<double> values;
         for (std::int64_t i = 0; i < input.size(); ++i) {
             values.push_back(0.75 - 1.25 * input.at(i) + 0.5 * static_cast<double>(i));
@@ -66,7 +69,7 @@ base::Result<program::Program> programOf(const TensorCase& tensorCase, const Ten
     for (const event::Event& event : firstPass.events) {
         RETRO_CHECK(pass.take(event));
     }
-    return program::compile(pass, graph, graph.outputs().first(1), 1);
+    return program::compile(pass, graph, graph.outputs(), 1);
 }
 
 base::Result<lrp::RelevanceTable> runProgram(const TensorCase& tensorCase, const program::Program& program,
@@ -75,8 +78,8 @@ base::Result<lrp::RelevanceTable> runProgram(const TensorCase& tensorCase, const
     RETRO_TRY(const execute::ForwardResult forward, execute::forward(tensorCase.model, tensorCase.inputs, policy));
     lrp::ProgramRunner runner(std::make_shared<const program::Program>(program), tensorCase.model,
                               std::make_shared<const lrp::RuleAssignment>(tensorCase.rules), policy);
-    RETRO_TRY(lrp::RelevanceTable first, runner.run(forward.saved, {&tensorCase.start, 1}));
-    RETRO_TRY(lrp::RelevanceTable second, runner.run(forward.saved, {&tensorCase.start, 1}));
+    RETRO_TRY(lrp::RelevanceTable first, runner.run(forward.saved, tensorCase.starts()));
+    RETRO_TRY(lrp::RelevanceTable second, runner.run(forward.saved, tensorCase.starts()));
     if (const std::string where = firstDifference(tensorCase, first, second); !where.empty()) {
         return base::inputError("two runs of one program differ", where);
     }

@@ -5,29 +5,29 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
+#include <span>
 #include <string>
 
 namespace retro::lrptest
 {
 
-/// A random graph over 2 × 2 and 2-element values: shared operands, x + x, dense skips, unbind and stack, constants,
-/// negation, sums, softmax, checkpoints. Same seed, same graph. `operations` counts without the nodes that join loose
-/// ends into one result.
+/// What one operation of a random graph is drawn from: the same number gives the same operation, as far as the values
+/// before it allow. Lists of them can be shortened and still give a graph.
+using OperationCode = std::uint64_t;
+
+/// A graph over values of the shapes [2, 2], [1, 2] and [2], one operation per code: shared operands, x + x, dense
+/// skips, unbind, split, stack and concatenation, broadcasts, slices backwards, gathers, padding, masks, embeddings,
+/// constants, negation, sums, softmax, checkpoints, and up to three roots. Same codes, same graph.
+[[nodiscard]] SpecGraph graphOf(std::span<const OperationCode> codes);
+
+/// A random graph of so many operations, without the nodes that join loose ends into one result. Same seed, same graph.
 [[nodiscard]] SpecGraph randomGraph(std::uint64_t seed, std::size_t operations);
 
-/// The graph with operation `node` turned into a leaf; nothing when that is no smaller graph of the same kind.
-[[nodiscard]] std::optional<SpecGraph> withLeafAt(const SpecGraph& spec, std::size_t node);
-/// The graph in which readers of operation `node` read its first operand; nothing when the ranks differ.
-[[nodiscard]] std::optional<SpecGraph> withoutNode(const SpecGraph& spec, std::size_t node);
-/// A small graph that still fails, from one that does.
-[[nodiscard]] SpecGraph smallest(SpecGraph failing, const std::function<bool(const SpecGraph&)>& fails);
-
-/// What is wrong with a graph, by some check; empty when all is well. Gets the seed of the graph.
+/// What is wrong with a graph, by some check; empty when all is well. Gets a seed for what the check draws.
 using GraphCheck = std::function<std::string(const SpecGraph&, std::uint64_t)>;
 /// Checks `count` random graphs: every 16th has up to `most` operations, the others up to 60. Returns the first fault
-/// with a small graph that shows it, as text; empty when all is well.
-[[nodiscard]] std::string firstFailure(std::uint64_t firstSeed, std::size_t count, std::size_t most,
+/// with the smallest graph that was found to show it, as text; empty when all is well.
+[[nodiscard]] std::string firstFailure(std::uint64_t seed, std::size_t count, std::size_t most,
                                        const GraphCheck& check);
 
 /// The graph as text, one node per line.

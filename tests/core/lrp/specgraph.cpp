@@ -21,10 +21,11 @@ struct Binary
     const char* op;
     NodeBehaviour behaviour;
 };
-constexpr std::array<Binary, 3> kBinary{{
+constexpr std::array<Binary, 4> kBinary{{
     {"add", {Role::Raise, true, PromiseKind::Add}},
     {"sub", {Role::Raise, true, PromiseKind::Sub}},
     {"mul", {Role::Arg, false, PromiseKind::Operator}},
+    {"where", {Role::Raise, false, PromiseKind::Operator}},
 }};
 
 // The other operations whose behaviour does not depend on their operands; all that are missing are arg nodes.
@@ -33,10 +34,15 @@ struct Fixed
     const char* op;
     NodeBehaviour behaviour;
 };
-constexpr std::array<Fixed, 7> kFixed{{
+constexpr std::array<Fixed, 12> kFixed{{
     {"t", {Role::PassThrough, false, PromiseKind::Operator}},
     {"neg", {Role::PassThrough, false, PromiseKind::Operator}},
     {"clone", {Role::PassThrough, false, PromiseKind::Operator}},
+    {"slice", {Role::PassThrough, false, PromiseKind::Operator}},
+    {"gather", {Role::PassThrough, false, PromiseKind::Operator}},
+    {"pad", {Role::PassThrough, false, PromiseKind::Operator}},
+    {"expand", {Role::PassThrough, false, PromiseKind::Operator}},
+    {"split", {Role::Raise, false, PromiseKind::Unbind}},
     {"cat", {Role::Raise, false, PromiseKind::Cat}},
     {"stack", {Role::Raise, false, PromiseKind::Stack}},
     {"unbind", {Role::Raise, false, PromiseKind::Unbind}},
@@ -62,11 +68,13 @@ void widen(tensor::Shape& shape, const tensor::Shape& other)
 
 } // namespace
 
-SpecGraph::SpecGraph(std::vector<SpecNode> nodes) : m_nodes(std::move(nodes)), m_tracked(m_nodes.size())
+SpecGraph::SpecGraph(std::vector<SpecNode> nodes, std::vector<SpecOperand> alsoRoots)
+    : m_nodes(std::move(nodes)), m_tracked(m_nodes.size()), m_roots{{m_nodes.size() - 1, 0}}
 {
+    m_roots.insert(m_roots.end(), alsoRoots.begin(), alsoRoots.end());
     for (std::size_t i = 0; i < m_nodes.size(); ++i) {
         inferShape(m_nodes[i]);
-        m_tracked[i] = m_nodes[i].op == "leaf" || trackedOperands(i) > 0;
+        m_tracked[i] = m_nodes[i].op == "leaf" || m_nodes[i].op == "tokens" || trackedOperands(i) > 0;
     }
 }
 
@@ -94,6 +102,13 @@ void SpecGraph::inferShape(SpecNode& node) const
         if (!node.keepsAxis) {
             removeAxis(node.shape, axis);
         }
+    } else if (node.op == "split") {
+        node.outputs = 2;
+        node.shape[axis] /= 2;
+    } else if (node.op == "pad" || node.op == "expand") {
+        node.shape[axis] += 1;
+    } else if (node.op == "embed") {
+        node.shape.front() = shapeOf(node.operands[1]).front(); // rows of the table, picked
     } else if (node.op == "stack" || node.op == "cat") {
         joinShapes(node, axis);
     } else if (node.operands.size() == 2) {
@@ -133,7 +148,11 @@ lrp::TraversalGraph SpecGraph::traversalGraph() const
         }
         adjacency.addNode(children, node.outputs);
     }
-    return lrp::TraversalGraph::walk(std::move(adjacency), NodeId(m_nodes.size() - 1), 0);
+    std::vector<lrp::NodeOutput> roots;
+    for (const SpecOperand& root : m_roots) {
+        roots.push_back({NodeId(root.node), root.output});
+    }
+    return lrp::TraversalGraph::walk(std::move(adjacency), roots);
 }
 
 NodeBehaviour SpecGraph::behaviourOf(std::size_t node) const

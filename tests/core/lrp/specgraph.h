@@ -19,6 +19,7 @@ struct SpecOperand
 {
     std::size_t node = 0;
     std::uint32_t output = 0;
+    bool operator==(const SpecOperand&) const = default;
 };
 
 /// One node of a traversal case, in the words of the golden files ("add", "t", "unbind", …).
@@ -41,13 +42,16 @@ struct SpecNode
 class SpecGraph
 {
 public:
-    /// Infers shapes where the sources have values, and how many outputs an unbind has.
-    explicit SpecGraph(std::vector<SpecNode> nodes);
+    /// Infers shapes where the sources have values, and how many outputs an unbind has. Relevance starts at output 0 of
+    /// the last node and at `alsoRoots`.
+    explicit SpecGraph(std::vector<SpecNode> nodes, std::vector<SpecOperand> alsoRoots = {});
 
     [[nodiscard]] const std::vector<SpecNode>& nodes() const { return m_nodes; }
     [[nodiscard]] const SpecNode& node(NodeId id) const { return m_nodes[id.index()]; }
     [[nodiscard]] bool isTracked(std::size_t node) const { return m_tracked[node]; }
-    /// Graph from the last node.
+    /// Where relevance starts, the last node first.
+    [[nodiscard]] const std::vector<SpecOperand>& roots() const { return m_roots; }
+    /// Graph from the roots.
     [[nodiscard]] lrp::TraversalGraph traversalGraph() const;
     /// Behaviour of each node when only what gradients read was saved.
     [[nodiscard]] std::vector<lrp::NodeBehaviour> autogradBehaviour() const;
@@ -65,6 +69,7 @@ private:
 
     std::vector<SpecNode> m_nodes;
     std::vector<bool> m_tracked;
+    std::vector<SpecOperand> m_roots;
 };
 
 } // namespace retro::lrptest

@@ -28,7 +28,19 @@ SymbolicArithmetic::SymbolicArithmetic(const SpecGraph& spec, const lrp::Travers
     }
 }
 
-HandleId SymbolicArithmetic::start() { return newHandle(m_formulas.number({kStart})); }
+HandleId SymbolicArithmetic::start(std::size_t root)
+{
+    return newHandle(m_formulas.number({kStart, static_cast<Formulas::Id>(root)}));
+}
+
+std::vector<HandleId> SymbolicArithmetic::starts()
+{
+    std::vector<HandleId> all;
+    for (std::size_t root = 0; root < m_graph.roots().size(); ++root) {
+        all.push_back(start(root));
+    }
+    return all;
+}
 
 Formulas::Id SymbolicArithmetic::formula(HandleId handle) const
 {
@@ -39,7 +51,10 @@ std::vector<std::vector<Formulas::Id>> SymbolicArithmetic::oracle()
 {
     std::vector<std::vector<Formulas::Id>> relevance(m_graph.size());
     std::vector<Formulas::Id> parts(m_graph.inEdgeCount(), kNothing);
-    parts[m_graph.firstInEdge(m_graph.root())] = m_formulas.number({kStart});
+    for (std::size_t i = 0; i < m_graph.roots().size(); ++i) {
+        const lrp::Root& root = m_graph.roots()[i];
+        parts[m_graph.firstInEdge(root.node) + root.inEdge] = m_formulas.number({kStart, static_cast<Formulas::Id>(i)});
+    }
     for (const NodeId node : std::views::reverse(m_graph.postOrder())) {
         std::vector<std::vector<Formulas::Id>> perOutput(m_graph.outputCount(node));
         for (std::size_t edge = 0; edge < m_graph.inEdges(node).size(); ++edge) {

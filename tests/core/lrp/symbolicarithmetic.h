@@ -36,8 +36,10 @@ public:
     SymbolicArithmetic(const SpecGraph& spec, const lrp::TraversalGraph& graph,
                        std::vector<lrp::NodeBehaviour> behaviour, Formulas& formulas);
 
-    /// The start relevance, as a new handle.
-    [[nodiscard]] HandleId start();
+    /// The start relevance of a root, as a new handle.
+    [[nodiscard]] HandleId start(std::size_t root = 0);
+    /// That of every root.
+    [[nodiscard]] std::vector<HandleId> starts();
     [[nodiscard]] Formulas::Id formula(HandleId handle) const;
     /// Relevance of (node, output) by a plain backward loop: parts summed in in-edge order, every value at hand.
     [[nodiscard]] std::vector<std::vector<Formulas::Id>> oracle();

@@ -48,7 +48,7 @@ SymbolicRun runSymbolic(const SpecGraph& spec, const std::vector<lrp::NodeBehavi
     EventLog log;
     SymbolicRun run;
     {
-        lrp::Traversal traversal(graph, arithmetic, log, arithmetic.start());
+        lrp::Traversal traversal(graph, arithmetic, log, arithmetic.starts());
         while (!traversal.finished() && run.fault.empty()) {
             const base::Result<void> stepped = traversal.step();
             run.fault = stepped.ok() ? std::string() : stepped.error().text();

@@ -4,10 +4,14 @@
 #include "core/execute/forward.h"
 #include "core/graph/graphbuilder.h"
 #include "core/lrp/tensorarithmetic.h"
+#include "core/ops/algebra.h"
 #include "tests/core/lrp/eventlog.h"
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <functional>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -36,6 +40,10 @@ const std::map<std::string, OperatorName>& operatorNames()
         {"cat", {"Concat", ""}},      {"stack", {"Stack", "ai.retrograde"}},
         {"sum", {"ReduceSum", ""}},   {"unbind", {"Unbind", "ai.retrograde"}},
         {"softmax", {"Softmax", ""}}, {"ckpt", {"Checkpoint", "ai.retrograde"}},
+        {"slice", {"Slice", ""}},     {"gather", {"Gather", ""}},
+        {"pad", {"Pad", ""}},         {"expand", {"Expand", ""}},
+        {"split", {"Split", ""}},     {"where", {"Where", ""}},
+        {"embed", {"Gather", ""}},
     };
     return names;
 }
@@ -60,6 +68,8 @@ private:
     base::Result<void> add(std::size_t index);
     base::Result<void> addOperator(const SpecNode& node, std::vector<ValueId>& outputs);
     void addAttributes(const SpecNode& node, graph::Node& made);
+    void addConstants(const SpecNode& node, graph::Node& made);
+    ValueId numbers(const SpecNode& node, const char* what, const std::vector<std::int64_t>& values);
 
     const SpecGraph& m_spec;
     graph::GraphBuilder m_builder{"case"};
@@ -73,7 +83,9 @@ base::Result<graph::Graph> ModelBuilder::build()
     for (std::size_t i = 0; i < m_spec.nodes().size(); ++i) {
         RETRO_CHECK(add(i));
     }
-    m_builder.addOutput(m_values.back().front());
+    for (const SpecOperand& root : m_spec.roots()) {
+        m_builder.addOutput(m_values[root.node][root.output]);
+    }
     return std::move(m_builder).build();
 }
 
@@ -82,6 +94,10 @@ base::Result<void> ModelBuilder::add(std::size_t index)
     const SpecNode& node = m_spec.nodes()[index];
     if (node.op == "leaf") {
         m_values[index] = {m_builder.addInput(node.id, tensor::DType::Float64, node.shape)};
+        return {};
+    }
+    if (node.op == "tokens") {
+        m_values[index] = {m_builder.addInput(node.id, tensor::DType::Int64, node.shape)};
         return {};
     }
     if (node.op == "const") {
@@ -110,13 +126,14 @@ base::Result<void> ModelBuilder::addOperator(const SpecNode& node, std::vector<V
     }
     made.outputs = outputs;
     addAttributes(node, made);
+    addConstants(node, made);
     m_builder.addNode(std::move(made));
     return {};
 }
 
 void ModelBuilder::addAttributes(const SpecNode& node, graph::Node& made)
 {
-    if (node.op == "cat" || node.op == "stack" || node.op == "unbind") {
+    if (node.op == "cat" || node.op == "stack" || node.op == "unbind" || node.op == "gather" || node.op == "split") {
         made.attributes.emplace("axis", node.axis);
     } else if (node.op == "softmax") {
         made.attributes.emplace("axis", std::int64_t{-1});
@@ -124,8 +141,46 @@ void ModelBuilder::addAttributes(const SpecNode& node, graph::Node& made)
         made.attributes.emplace("perm", lastTwoSwapped(node.shape.size()));
     } else if (node.op == "sum") {
         made.attributes.emplace("keepdims", std::int64_t{node.keepsAxis ? 1 : 0});
-        const std::vector<std::int64_t> axes{node.axis};
-        made.inputs.push_back(m_builder.addConstant(node.id + ":axes", Tensor::of<std::int64_t>({1}, axes)));
+    }
+    if (node.op == "split") {
+        made.attributes.emplace("num_outputs", std::int64_t{2});
+    }
+}
+
+ValueId ModelBuilder::numbers(const SpecNode& node, const char* what, const std::vector<std::int64_t>& values)
+{
+    return m_builder.addConstant(fmt::format("{}:{}", node.id, what),
+                                 Tensor::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values));
+}
+
+// Operands that say what is done: axes, places, masks.
+void ModelBuilder::addConstants(const SpecNode& node, graph::Node& made)
+{
+    const auto rank = node.shape.size();
+    if (node.op == "sum") {
+        made.inputs.push_back(numbers(node, "axes", {node.axis}));
+    } else if (node.op == "slice") { // backwards
+        for (const auto& [what, value] : {std::pair{"starts", std::int64_t{-1}},
+                                          {"ends", std::numeric_limits<std::int64_t>::min()},
+                                          {"axes", node.axis},
+                                          {"steps", std::int64_t{-1}}}) {
+            made.inputs.push_back(numbers(node, what, {value}));
+        }
+    } else if (node.op == "gather") { // the last one alone, twice
+        made.inputs.push_back(numbers(node, "indices", {1, 1}));
+    } else if (node.op == "pad") {
+        std::vector<std::int64_t> pads(2 * rank, 0);
+        pads[rank + static_cast<std::size_t>(node.axis)] = 1;
+        made.inputs.push_back(numbers(node, "pads", pads));
+        made.inputs.push_back(m_builder.addConstant(node.id + ":fill", Tensor::full(tensor::DType::Float64, {}, 0.5)));
+    } else if (node.op == "expand") {
+        made.inputs.push_back(numbers(node, "shape", {node.shape.begin(), node.shape.end()}));
+    } else if (node.op == "where") {
+        tensor::TensorBuffer mask(tensor::DType::Bool, node.shape);
+        for (std::int64_t i = 0; i < tensor::elementCount(node.shape); ++i) {
+            mask.data<std::uint8_t>()[i] = i % 3 == 0 ? 0 : 1;
+        }
+        made.inputs.insert(made.inputs.begin(), m_builder.addConstant(node.id + ":mask", std::move(mask).freeze()));
     }
 }
 
@@ -164,7 +219,7 @@ class TensorLog final : public event::Sink
 {
 public:
     void onEvent(const event::Event& event) override { events.push_back(event); }
-    void onLedger(const event::LedgerEntry&) override {}
+    void onLedger(const event::LedgerEntry& entry) override { ledger.push_back(entry); }
     void onTensor(HandleId handle, const Tensor& tensor) override
     {
         tensors.resize(std::max<std::size_t>(tensors.size(), handle.index() + 1));
@@ -173,6 +228,7 @@ public:
 
     std::vector<event::Event> events;
     std::vector<Tensor> tensors;
+    std::vector<event::LedgerEntry> ledger;
 };
 
 } // namespace
@@ -186,13 +242,20 @@ base::Result<TensorCase> tensorCaseOf(const SpecGraph& spec, const std::vector<d
         if (node.op == "leaf") {
             made.inputs.push_back(Tensor::of<double>(node.shape, node.values));
             types.push_back({tensor::DType::Float64, node.shape});
+        } else if (node.op == "tokens") {
+            made.inputs.push_back(Tensor::of<double>(node.shape, node.values).to(tensor::DType::Int64));
+            types.push_back({tensor::DType::Int64, node.shape});
         }
     }
     RETRO_TRY(made.model, execute::BoundModel::bind(std::make_shared<const graph::Graph>(std::move(built)), types,
                                                     execute::Precision::Double));
     RETRO_TRY(made.rules, rulesFor(spec, *made.model));
-    const ValueId target = made.model->graph().outputs().front();
-    RETRO_TRY(made.graph, lrp::TraversalGraph::build(*made.model, target));
+    const std::span<const ValueId> targets = made.model->graph().outputs();
+    RETRO_TRY(made.graph, lrp::TraversalGraph::build(*made.model, targets));
+    for (const ValueId also : targets.subspan(1)) {
+        made.alsoStarts.push_back(Tensor::full(tensor::DType::Float64, made.model->typeOf(also).shape, 1));
+    }
+    const ValueId target = targets.front();
     const tensor::Shape& shape = made.model->typeOf(target).shape;
     if (!start.empty() && static_cast<std::int64_t>(start.size()) != tensor::elementCount(shape)) {
         return base::inputError(fmt::format("{} start values for the shape {}", start.size(), tensor::toText(shape)));
@@ -201,13 +264,24 @@ base::Result<TensorCase> tensorCaseOf(const SpecGraph& spec, const std::vector<d
     return made;
 }
 
+std::vector<Tensor> TensorCase::starts() const
+{
+    std::vector<Tensor> all{start};
+    all.insert(all.end(), alsoStarts.begin(), alsoStarts.end());
+    return all;
+}
+
 base::Result<TensorRun> runTensors(const TensorCase& tensorCase, execute::SavePolicy policy)
 {
     RETRO_TRY(const execute::ForwardResult forward, execute::forward(tensorCase.model, tensorCase.inputs, policy));
     TensorLog log;
     TensorRun run;
-    lrp::TensorArithmetic arithmetic(forward.saved, tensorCase.rules, tensorCase.graph, log, false);
-    lrp::Traversal traversal(tensorCase.graph, arithmetic, log, arithmetic.adopt(tensorCase.start));
+    lrp::TensorArithmetic arithmetic(forward.saved, tensorCase.rules, tensorCase.graph, log, true);
+    std::vector<HandleId> starts;
+    for (const Tensor& start : tensorCase.starts()) {
+        starts.push_back(arithmetic.adopt(start));
+    }
+    lrp::Traversal traversal(tensorCase.graph, arithmetic, log, starts);
     RETRO_CHECK(finish(traversal));
     run.counts = traversal.counts();
     run.relevance.resize(tensorCase.graph.size());
@@ -219,6 +293,7 @@ base::Result<TensorRun> runTensors(const TensorCase& tensorCase, execute::SavePo
     }
     run.events = std::move(log.events);
     run.tensors = std::move(log.tensors);
+    run.ledger = std::move(log.ledger);
     return run;
 }
 
@@ -226,7 +301,7 @@ base::Result<lrp::RelevanceTable> runOracle(const TensorCase& tensorCase)
 {
     RETRO_TRY(const execute::ForwardResult forward,
               execute::forward(tensorCase.model, tensorCase.inputs, execute::SavePolicy::All));
-    return lrp::oracle(forward.saved, tensorCase.rules, tensorCase.graph, tensorCase.start);
+    return lrp::oracle(forward.saved, tensorCase.rules, tensorCase.graph, tensorCase.starts());
 }
 
 std::string firstDifference(const TensorCase& tensorCase, const lrp::RelevanceTable& a, const lrp::RelevanceTable& b)
@@ -243,6 +318,38 @@ std::string firstDifference(const TensorCase& tensorCase, const lrp::RelevanceTa
     return {};
 }
 
+std::string faultInLedger(const TensorCase& tensorCase, const lrp::RelevanceTable& relevance,
+                          const std::vector<event::LedgerEntry>& ledger)
+{
+    constexpr double kTolerance = 1e-9;
+    double rest = 0;
+    double moved = 0;
+    for (const Tensor& start : tensorCase.starts()) {
+        rest += ops::algebra::sum(start);
+        moved += ops::algebra::sumAbsolute(start);
+    }
+    for (const event::LedgerEntry& row : ledger) {
+        moved += row.magnitude + std::abs(row.handedOn);
+        rest = std::accumulate(row.causes.begin(), row.causes.end(), rest, std::minus<>());
+        double booked = std::abs(row.arrived) + std::abs(row.handedOn);
+        for (const double amount : row.causes) {
+            booked += std::abs(amount);
+        }
+        if (!(std::abs(row.unexplained()) <= kTolerance * booked)) {
+            return fmt::format("{} of {} at {} have no cause", row.unexplained(), row.arrived,
+                               tensorCase.model->graph().labelOf(NodeId(row.node)));
+        }
+    }
+    for (const NodeId node : tensorCase.graph.postOrder()) {
+        if (tensorCase.graph.children(node).empty()) {
+            rest -= ops::algebra::sum(relevance[node.index()].front());
+        }
+    }
+    return std::abs(rest) <= kTolerance * moved
+               ? std::string()
+               : fmt::format("leaves and causes miss the start by {} of {}", rest, moved);
+}
+
 std::string faultBetween(const TensorCase& tensorCase, const TensorRun& promise, const TensorRun& all,
                          const lrp::RelevanceTable& oracle)
 {
@@ -256,8 +363,15 @@ std::string faultBetween(const TensorCase& tensorCase, const TensorRun& promise,
         return fmt::format("{} and {} visits of one node, {} promises with everything saved", promise.counts.visitsMax,
                            all.counts.visitsMax, all.counts.promises);
     }
-    const std::string fault = inconsistency(promise.events);
-    return fault.empty() ? inconsistency(all.events) : fault;
+    for (const TensorRun* run : {&promise, &all}) {
+        if (std::string fault = inconsistency(run->events); !fault.empty()) {
+            return fault;
+        }
+        if (std::string fault = faultInLedger(tensorCase, run->relevance, run->ledger); !fault.empty()) {
+            return fault;
+        }
+    }
+    return {};
 }
 
 std::string faultOnTensors(const SpecGraph& spec)

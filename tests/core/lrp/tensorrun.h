@@ -23,6 +23,9 @@ struct TensorCase
     lrp::RuleAssignment rules;
     lrp::TraversalGraph graph;
     Tensor start;
+    std::vector<Tensor> alsoStarts; ///< of the other roots: ones
+    /// Of every root.
+    [[nodiscard]] std::vector<Tensor> starts() const;
 };
 
 /// `start` empty: ones.
@@ -34,8 +37,14 @@ struct TensorRun
     std::vector<event::Event> events;
     lrp::TraversalCounts counts;
     std::vector<Tensor> tensors; ///< by handle
+    std::vector<event::LedgerEntry> ledger;
     lrp::RelevanceTable relevance;
 };
+
+/// What is wrong with the books of a run: an amount without a cause, or leaves and causes that are not what started
+/// (1e-9 of what moved); empty when all is well.
+[[nodiscard]] std::string faultInLedger(const TensorCase& tensorCase, const lrp::RelevanceTable& relevance,
+                                        const std::vector<event::LedgerEntry>& ledger);
 
 [[nodiscard]] base::Result<TensorRun> runTensors(const TensorCase& tensorCase, execute::SavePolicy policy);
 [[nodiscard]] base::Result<lrp::RelevanceTable> runOracle(const TensorCase& tensorCase);

@@ -102,6 +102,9 @@ private slots:
     void relevanceOncePerOutput();
     void stoppedEarlyReleasesEverything();
     void stuckTraversalSaysWhy();
+    void brokenRoleEndsWithAnError();
+    void severalRoots();
+    void stopsWhenAllCheckpointsAreTaken();
     void longChain();
     void deepResidualBlocks();
     void graphNumbersEdgesBeforeDescent();
@@ -180,7 +183,8 @@ void TraversalTest::checkpointTakesOneSnapshot()
     Formulas formulas;
     SymbolicArithmetic arithmetic(spec, graph, spec.autogradBehaviour(), formulas);
     EventLog log;
-    retro::lrp::Traversal traversal(graph, arithmetic, log, arithmetic.start(), {0, 1, 0, 0});
+    retro::lrp::Traversal traversal(graph, arithmetic, log, arithmetic.start(),
+                                    {.checkpoints = {{NodeId(std::uint32_t{1}), 0}}});
     while (!traversal.finished()) {
         QVERIFY(traversal.step().ok());
     }
@@ -246,7 +250,66 @@ void TraversalTest::stuckTraversalSaysWhy()
         stepped.error().message,
         std::string("the traversal cannot go on after visit 2: 1 promises are incomplete, 3 nodes have no relevance; "
                     "node 1 is queued, waits for P1.0, has Pre-Promise P1, misses 1 inputs; P1 (pre) at node 1 "
-                    "waits for 1 inputs of its node; please report this with the model"));
+                    "waits for 1 inputs of its node; node 0 misses in-edge 1 of 1 from node 2; node 1 misses in-edge 2 "
+                    "of 2 from node 2; node 2 misses in-edge 1 of 1 from node 1; please report this with the model"));
+}
+
+// Two operands are tracked, but the role says that a search can be carried through: the second one gets nothing.
+void TraversalTest::brokenRoleEndsWithAnError()
+{
+    const SpecGraph spec({node("x", "leaf", {}), node("z", "leaf", {}), node("n", "mm", {{0}, {1}}),
+                          node("u", "leaf", {}), node("y", "add", {{2}, {3}})});
+    std::vector<NodeBehaviour> behaviour = spec.autogradBehaviour();
+    behaviour[2].role = Role::PassThrough;
+    const SymbolicRun run = runSymbolic(spec, behaviour);
+    QVERIFY2(run.fault.find("the traversal cannot go on after visit") != std::string::npos, run.fault.c_str());
+    QVERIFY2(run.fault.find("node 1 misses in-edge 1 of 1 from node 2") != std::string::npos, run.fault.c_str());
+}
+
+// The third root is read by the first one and waits for it; the second one has a part of the graph of its own.
+void TraversalTest::severalRoots()
+{
+    const std::vector<SpecNode> nodes{node("x", "leaf", {}),        node("h", "relu", {{0}}),
+                                      node("u", "leaf", {}),        node("a", "add", {{1}, {2}}),
+                                      node("b", "mul", {{1}, {2}}), node("y", "relu", {{3}})};
+    const SpecGraph spec(nodes, {{4, 0}, {1, 0}});
+    const SymbolicRun run = runSymbolic(spec, spec.autogradBehaviour());
+    QCOMPARE(run.fault, std::string());
+    const retro::lrp::TraversalGraph graph = spec.traversalGraph();
+    QCOMPARE(graph.roots().size(), std::size_t{3});
+    const NodeId hidden{std::uint32_t{1}};
+    QCOMPARE(graph.inEdges(hidden).size(), std::size_t{3});
+    QVERIFY(!graph.inEdges(hidden)[graph.roots()[2].inEdge].consumer.isValid());
+    QCOMPARE(joined(textOf(spec, run).trace),
+             QString("0:NTM:y\n1:NTM:a\n2:PTM:h\n3:PTM:u\n4:NTM:b\n5:NTM:h\n6:NTM:u\n7:NTM:x"));
+}
+
+void TraversalTest::stopsWhenAllCheckpointsAreTaken()
+{
+    const SpecGraph spec({node("x", "leaf", {}), node("h", "relu", {{0}}), node("r", "relu", {{1}}),
+                          node("a", "add", {{1}, {2}}), node("q", "relu", {{3}}), node("y", "add", {{3}, {4}})});
+    const retro::lrp::TraversalGraph graph = spec.traversalGraph();
+    Formulas formulas;
+    SymbolicArithmetic arithmetic(spec, graph, spec.autogradBehaviour(), formulas);
+    const auto oracle = arithmetic.oracle();
+    EventLog log;
+    {
+        const retro::lrp::TraversalOptions options{
+            .checkpoints = {{NodeId(std::uint32_t{3}), 0}, {NodeId(std::uint32_t{4}), 0}}, .stopsAtCheckpoints = true};
+        retro::lrp::Traversal traversal(graph, arithmetic, log, arithmetic.start(), options);
+        while (!traversal.finished()) {
+            QVERIFY(traversal.step().ok());
+        }
+        QVERIFY(traversal.stoppedEarly());
+        for (const std::uint32_t taken : {3U, 4U}) {
+            QCOMPARE(arithmetic.formula(traversal.relevance(NodeId(taken), 0)), oracle[taken][0]);
+        }
+        QVERIFY(!traversal.relevance(NodeId(std::uint32_t{0}), 0).isValid());
+        QCOMPARE(log.events.back().kind, EventKind::Finished);
+        QCOMPARE(int(log.events.back().flag), 1);
+    }
+    QCOMPARE(arithmetic.liveHandles(), std::size_t{0});
+    QCOMPARE(arithmetic.complaint(), std::string());
 }
 
 void TraversalTest::longChain()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/trace/timeline.h"
+#include "tests/core/lrp/liveview.h"
 #include "tests/core/lrp/randomgraph.h"
-#include "tests/core/lrp/tensorrun.h"
 
 #include <QTest>
 
@@ -12,35 +12,6 @@ using retro::trace::Run;
 using retro::trace::RunState;
 using retro::trace::Timeline;
 
-namespace
-{
-
-// The recorded run of a random graph; null when it could not be run.
-std::shared_ptr<const Run> recorded(std::uint64_t seed)
-{
-    const auto made = tensorCaseOf(randomGraph(seed, 1 + seed % 60), {});
-    const auto traversed = made.ok() ? runTensors(*made, retro::execute::SavePolicy::Autograd)
-                                     : retro::base::Result<TensorRun>(made.error());
-    if (!traversed) {
-        return nullptr;
-    }
-    auto run = std::make_shared<Run>();
-    run->graph = made->model->sharedGraph();
-    run->events = traversed->events;
-    for (std::size_t i = 0; i < run->events.size(); ++i) {
-        if (run->events[i].kind == retro::event::EventKind::Visit) {
-            run->visitStart.push_back(i);
-        }
-    }
-    for (const Tensor& tensor : traversed->tensors) {
-        run->handles.push_back({tensor.dtype(), tensor.shape(), tensor.bytes(), 0});
-    }
-    run->tensors = traversed->tensors;
-    return run;
-}
-
-} // namespace
-
 /// What a traversal emits is all that a timeline needs: the state can be rebuilt, and taken back, from events alone.
 class TraversalTimelineTest : public QObject
 {
@@ -49,12 +20,13 @@ class TraversalTimelineTest : public QObject
 private slots:
     void everyEventCanBeTakenBack();
     void nothingIsLeftAtTheEnd();
+    void eventsTellWhatTheTraversalHolds();
 };
 
 void TraversalTimelineTest::everyEventCanBeTakenBack()
 {
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-        const std::shared_ptr<const Run> run = recorded(seed);
+        const std::shared_ptr<const Run> run = recordedRun(randomGraph(seed, 1 + seed % 60));
         QVERIFY(run != nullptr);
         RunState state(*run);
         for (std::size_t i = 0; i < run->events.size(); ++i) {
@@ -67,10 +39,17 @@ void TraversalTimelineTest::everyEventCanBeTakenBack()
     }
 }
 
+// The state that events give is the traversal's own after every visit.
+void TraversalTimelineTest::eventsTellWhatTheTraversalHolds()
+{
+    const auto check = [](const SpecGraph& spec, std::uint64_t) { return differenceFromEvents(spec); };
+    QCOMPARE(firstFailure(3, 150, 60, check), std::string());
+}
+
 void TraversalTimelineTest::nothingIsLeftAtTheEnd()
 {
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-        auto opened = Timeline::open(recorded(seed));
+        auto opened = Timeline::open(recordedRun(randomGraph(seed, 1 + seed % 60)));
         QVERIFY2(opened.ok(), opened.ok() ? "" : opened.error().text().c_str());
         Timeline timeline = std::move(opened).value();
         timeline.seek(timeline.run().eventCount());
