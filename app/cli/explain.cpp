@@ -24,7 +24,7 @@ using base::Result;
 struct ExplainOptions
 {
     ModelOptions model;
-    std::string target = "argmax";
+    std::vector<std::string> targets{"argmax"};
     std::string start = "logit";
     std::string composite;
     std::string engine = "promise";
@@ -35,6 +35,8 @@ struct ExplainOptions
     std::string colormap = "relevance";
     int bits = 8; ///< of the image
     std::vector<std::string> open;
+    std::vector<std::string> checkpoints;
+    bool stopAtCheckpoints = false;
     bool overlay = false;
     bool rules = false;
 };
@@ -44,15 +46,21 @@ Result<engine::ExplainRequest> requestOf(const Context& context, const ExplainOp
 {
     engine::ExplainRequest request;
     RETRO_TRY(request.inputs, options.model.resolve(model));
-    const bool cardTarget = options.target == "argmax" && model.card && !model.card->target.empty();
-    RETRO_TRY(request.target, engine::parseTarget(cardTarget ? model.card->target : options.target,
-                                                  model.card ? model.card->labels : std::vector<std::string>()));
+    const std::vector<std::string> labels = model.card ? model.card->labels : std::vector<std::string>();
+    for (std::size_t i = 0; i < options.targets.size(); ++i) {
+        const bool isOfCard = options.targets[i] == "argmax" && model.card && !model.card->target.empty();
+        RETRO_TRY(engine::TargetRequest target,
+                  engine::parseTarget(isOfCard ? model.card->target : options.targets[i], labels));
+        (i == 0 ? request.target : request.alsoTargets.emplace_back()) = std::move(target);
+    }
     RETRO_TRY(request.start, engine::parseStart(options.start));
     const std::string fallback = model.card && !model.card->composite.empty() ? model.card->composite : "auto";
     request.composite = options.composite.empty() ? fallback : options.composite;
     request.engine = options.engine == "oracle" ? engine::EngineKind::Oracle : engine::EngineKind::Promise;
     request.save = options.save == "all" ? execute::SavePolicy::All : execute::SavePolicy::Autograd;
     request.precision = context.runPrecision();
+    request.checkpoints = options.checkpoints;
+    request.stopAtCheckpoints = options.stopAtCheckpoints;
     request.record = !options.runFile.empty();
     request.keepValues = request.record;
     return request;
@@ -88,11 +96,32 @@ std::string labelOf(const engine::LoadedModel& model, std::int64_t index)
     return index < 0 ? "the whole value" : std::to_string(index);
 }
 
+void sayTarget(const Context& context, const engine::LoadedModel& model, const engine::ExplainResult& result,
+               const engine::ResolvedTarget& target)
+{
+    for (std::size_t i = 0; i < target.index.size(); ++i) {
+        context.say(fmt::format("target       {} of {}, score {:.6g}", labelOf(model, target.index[i]),
+                                result.model->graph().value(target.value).name, target.logit[i]));
+    }
+}
+
+void sayCheckpoints(const Context& context, const engine::ExplainResult& result)
+{
+    for (const engine::TakenCheckpoint& checkpoint : result.checkpoints) {
+        const std::string when = checkpoint.visit ? fmt::format(", at visit {}", *checkpoint.visit) : std::string();
+        context.say(fmt::format("checkpoint   {}: {:+.6g}{}", result.model->graph().value(checkpoint.value).name,
+                                ops::algebra::sum(checkpoint.relevance), when));
+    }
+    if (result.stoppedEarly) {
+        context.say("stopped      all checkpoints are taken; relevance of what comes after them is not known");
+    }
+}
+
 void sayResult(const Context& context, const engine::LoadedModel& model, const engine::ExplainResult& result)
 {
-    for (std::size_t i = 0; i < result.target.index.size(); ++i) {
-        context.say(fmt::format("target       {} of {}, score {:.6g}", labelOf(model, result.target.index[i]),
-                                result.model->graph().value(result.target.value).name, result.target.logit[i]));
+    sayTarget(context, model, result, result.target);
+    for (const engine::ResolvedTarget& target : result.alsoTargets) {
+        sayTarget(context, model, result, target);
     }
     context.say(fmt::format("composite    {}{}", result.composite.name,
                             result.composite.reason.empty() ? "" : " (" + result.composite.reason + ")"));
@@ -174,6 +203,7 @@ Result<void> explainModel(const Context& context, const ExplainOptions& options)
         context.answer(engine::summaryJson(*model, request, result));
     } else {
         sayResult(context, *model, result);
+        sayCheckpoints(context, result);
         sayOpened(context, opened);
     }
     return {};
@@ -188,7 +218,9 @@ void addExplain(CLI::App& program, Context& context)
         addVerb(program, context, "explain", "Relevance; writes DIR/relevance/<value name>.npy and DIR/summary.json",
                 [&context, options] { return explainModel(context, *options); });
     options->model.addTo(*verb);
-    verb->add_option("--target", options->target, "argmax (default), a class index, or VALUE[:i,j,…]");
+    verb->add_option("--target", options->targets,
+                     "argmax (default), a class index, or VALUE[:i,j,…]; several: relevance starts at each")
+        ->allow_extra_args(false);
     verb->add_option("--start", options->start,
                      "logit (default), one, all, contrastive, or a .npy file of the target's shape");
     verb->add_option("--composite", options->composite,
@@ -209,6 +241,9 @@ void addExplain(CLI::App& program, Context& context)
             "--open", options->open,
             "Also carry relevance through the members of this fused node (docs/rewrites.md); all for every one")
         ->allow_extra_args(false);
+    verb->add_option("--checkpoint", options->checkpoints,
+                     "Values whose relevance is also written to DIR/checkpoints/<value name>.npy when it is final");
+    verb->add_flag("--stop-at-checkpoints", options->stopAtCheckpoints, "End when all checkpoints have been taken");
     verb->add_flag("--overlay", options->overlay, "Draw the heatmap over the input picture");
     verb->add_flag("--rules", options->rules,
                    "Print node by node which rule it gets and which matcher chose it; runs nothing");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/context.h"
+#include "app/cli/statetext.h"
 #include "core/trace/describe.h"
 #include "core/trace/runfile.h"
 #include "core/trace/timeline.h"
@@ -65,96 +66,6 @@ Result<void> listEvents(const Context& context, const trace::Run& run, const Tra
     return {};
 }
 
-ordered_json names(const trace::Run& run, const std::vector<base::NodeId>& nodes)
-{
-    ordered_json list = ordered_json::array();
-    for (const base::NodeId node : nodes) {
-        list.push_back(run.graph->labelOf(node));
-    }
-    return list;
-}
-
-ordered_json promisesJson(const trace::Run& run, const trace::RunState& state)
-{
-    ordered_json promises = ordered_json::array();
-    for (std::size_t i = 0; i < state.promises.size(); ++i) {
-        const trace::PromiseState& promise = state.promises[i];
-        ordered_json branches = ordered_json::array();
-        for (const trace::BranchState& branch : promise.branches) {
-            branches.push_back({{"path", names(run, branch.path)},
-                                {"argument", branch.argument.isValid()},
-                                {"relevance", branch.relevance.isValid()},
-                                {"arg_node", branch.argNode.isValid() ? ordered_json(run.graph->labelOf(branch.argNode))
-                                                                      : ordered_json(nullptr)}});
-        }
-        ordered_json parents = ordered_json::array();
-        for (const trace::ParentState& parent : promise.parents) {
-            parents.push_back(fmt::format("P{}.{}", parent.branch.promise.value, parent.branch.branch));
-        }
-        promises.push_back({{"promise", i},
-                            {"kind", event::nameOf(promise.kind)},
-                            {"start", run.graph->labelOf(promise.start)},
-                            {"open", promise.isOpen},
-                            {"ready", promise.isReady},
-                            {"complete", promise.isComplete},
-                            {"parents", parents},
-                            {"branches", branches}});
-    }
-    return promises;
-}
-
-ordered_json stateJson(const trace::Timeline& timeline)
-{
-    const trace::Run& run = timeline.run();
-    const trace::RunState& state = timeline.state();
-    ordered_json frontier = ordered_json::array();
-    for (const trace::FrontierMember& member : state.frontier()) {
-        frontier.push_back(
-            {{"node", run.graph->labelOf(member.node)},
-             {"held_by_promise", member.heldByPromise},
-             {"bytes", member.handle.index() < run.handles.size() ? run.handles[member.handle.index()].bytes : 0}});
-    }
-    return {{"position", timeline.position()},
-            {"visit", state.visit},
-            {"mode", event::shortName(state.mode)},
-            {"node", state.current.isValid() ? ordered_json(run.graph->labelOf(state.current)) : ordered_json(nullptr)},
-            {"normal_stack", names(run, state.normalStack)},
-            {"search_stack", names(run, state.searchStack)},
-            {"queue", names(run, state.queue)},
-            {"promises", promisesJson(run, state)},
-            {"frontier", frontier},
-            {"frontier_bytes", state.frontierBytes},
-            {"finished", state.isFinished}};
-}
-
-std::string joined(const ordered_json& list)
-{
-    std::string text;
-    for (const ordered_json& item : list) {
-        text += (text.empty() ? "" : ", ") + item.get<std::string>();
-    }
-    return text.empty() ? "–" : text;
-}
-
-void sayState(const Context& context, const ordered_json& state)
-{
-    context.say(fmt::format("position      {} (visit {}, {})", state["position"].get<std::uint64_t>(),
-                            state["visit"].get<std::uint32_t>(), state["mode"].get<std::string>()));
-    context.say(fmt::format("node          {}", state["node"].is_null() ? "–" : state["node"].get<std::string>()));
-    context.say("normal stack  " + joined(state["normal_stack"]));
-    context.say("search stack  " + joined(state["search_stack"]));
-    context.say("queue         " + joined(state["queue"]));
-    context.say(fmt::format("frontier      {} tensors, {} bytes", state["frontier"].size(),
-                            state["frontier_bytes"].get<std::int64_t>()));
-    for (const ordered_json& promise : state["promises"]) {
-        const char* word =
-            promise["complete"].get<bool>() ? "fulfilled" : (promise["ready"].get<bool>() ? "ready" : "waits");
-        context.say(fmt::format("promise       P{} {} at {}: {}{}", promise["promise"].get<std::size_t>(),
-                                promise["kind"].get<std::string>(), promise["start"].get<std::string>(), word,
-                                promise["open"].get<bool>() ? "" : ", not open"));
-    }
-}
-
 /// Position at which "why" is asked when none is given: just before the node's first visit.
 std::uint64_t beforeFirstVisit(const trace::Run& run, base::NodeId node)
 {
@@ -216,11 +127,12 @@ Result<void> showTrace(const Context& context, const TraceOptions& options)
         return explainWait(context, timeline, options);
     }
     timeline.seek(*options.at);
-    const ordered_json state = stateJson(timeline);
     if (context.json) {
-        context.answer(state);
-    } else {
-        sayState(context, state);
+        context.answer(stateJson(timeline));
+        return {};
+    }
+    for (const std::string& line : stateLines(timeline)) {
+        context.say(line);
     }
     return {};
 }
@@ -236,7 +148,8 @@ void addTrace(CLI::App& program, Context& context)
     verb->add_option("FILE", options->file, "Recorded run (.retro)")->required();
     verb->add_option("--from", options->from, "First event");
     verb->add_option("--to", options->to, "One past the last event");
-    verb->add_option("--at", options->at, "Show the state after this many events: collections, promises, frontier");
+    verb->add_option("--at", options->at,
+                     "Show the state after this many events: collections, promises, nodes, frontier");
     verb->add_option("--why", options->why,
                      "Say why this node has not been visited (at --at, else just before its first visit)");
 }

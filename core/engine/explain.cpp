@@ -13,6 +13,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 
 namespace retro::engine
@@ -26,14 +28,20 @@ using base::Result;
 /// Largest composite file that is read.
 constexpr std::uint64_t kMaxCompositeBytes = 16ULL << 20;
 
-/// Keeps ledger rows, drops everything else: for runs that are not recorded.
+/// Keeps ledger rows and snapshots, drops everything else: for runs that are not recorded.
 class LedgerSink final : public event::Sink
 {
 public:
-    void onEvent(const event::Event&) override {}
+    void onEvent(const event::Event& event) override
+    {
+        if (event.kind == event::EventKind::Snapshot) {
+            snapshots.push_back(event);
+        }
+    }
     void onLedger(const event::LedgerEntry& entry) override { rows.push_back(entry); }
     void onTensor(base::HandleId, const tensor::Tensor&) override {}
     std::vector<event::LedgerEntry> rows;
+    std::vector<event::Event> snapshots;
 };
 
 std::vector<trace::NodeRule> inWords(const lrp::RuleAssignment& rules, const execute::BoundModel& model)
@@ -57,11 +65,6 @@ tensor::Tensor valueOf(base::ValueId value, const execute::ForwardResult& forwar
     return forward.saved.anyValue(value);
 }
 
-bool isOutput(base::ValueId value, const graph::Graph& graph)
-{
-    return std::find(graph.outputs().begin(), graph.outputs().end(), value) != graph.outputs().end();
-}
-
 /// One relevance pass, step by step; every step fills more of the result.
 class Explanation
 {
@@ -77,9 +80,11 @@ public:
         RETRO_CHECK(bind());
         RETRO_CHECK(runForward());
         const Stopwatch watch;
-        RETRO_TRY(const lrp::TraversalGraph graph, lrp::TraversalGraph::build(*m_result.model, m_result.target.value));
+        RETRO_TRY(const lrp::TraversalGraph graph, lrp::TraversalGraph::build(*m_result.model, m_targets));
         m_result.nodes = graph.postOrder().size();
+        RETRO_CHECK(findCheckpoints(graph));
         RETRO_CHECK(m_request.engine == EngineKind::Oracle ? runOracle(graph) : runPromise(graph));
+        takeCheckpoints();
         if (m_result.composite.timesInput) {
             multiplyByInputs();
         }
@@ -132,25 +137,76 @@ private:
     {
         const Stopwatch watch;
         const graph::Graph& graph = m_result.model->graph();
-        RETRO_TRY(const base::ValueId value, targetValue(m_request.target, graph));
-        // A hidden value is a target like any other; it only has to be kept.
-        const bool keepAll = m_request.engine == EngineKind::Oracle || !isOutput(value, graph);
-        const auto policy = keepAll ? execute::SavePolicy::All : m_request.save;
+        std::vector<base::ValueId> values;
+        for (const TargetRequest& target : allTargets()) {
+            RETRO_TRY(const base::ValueId value, targetValue(target, graph));
+            values.push_back(value);
+        }
+        const auto policy = m_request.engine == EngineKind::Oracle ? execute::SavePolicy::All : m_request.save;
         const auto forwardProgress = [this](std::size_t done, std::size_t total) { report("forward", done, total); };
         RETRO_TRY(m_forward, execute::forward(m_result.model, inPrecision(m_request.inputs, m_request.precision),
-                                              policy, m_stop, forwardProgress));
+                                              policy, m_stop, forwardProgress, values));
         m_result.outputs = m_forward->outputs;
         m_result.secondsForward = watch.seconds();
-        RETRO_TRY(m_result.target,
-                  resolveTarget(m_request.target, m_request.start, value, valueOf(value, *m_forward, graph)));
-        m_result.relevanceStart = ops::algebra::sum(m_result.target.start);
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            const tensor::Tensor known = valueOf(values[i], *m_forward, graph);
+            RETRO_TRY(ResolvedTarget target, resolveTarget(allTargets()[i], m_request.start, values[i], known));
+            addStart(target);
+            (i == 0 ? m_result.target : m_result.alsoTargets.emplace_back()) = std::move(target);
+        }
         return {};
+    }
+
+    std::vector<TargetRequest> allTargets() const
+    {
+        std::vector<TargetRequest> all{m_request.target};
+        all.insert(all.end(), m_request.alsoTargets.begin(), m_request.alsoTargets.end());
+        return all;
+    }
+
+    // Each value is a root once: what several targets start there is added.
+    void addStart(const ResolvedTarget& target)
+    {
+        m_result.relevanceStart += ops::algebra::sum(target.start);
+        const auto at = std::find(m_targets.begin(), m_targets.end(), target.value);
+        if (at == m_targets.end()) {
+            m_targets.push_back(target.value);
+            m_starts.push_back(target.start);
+        } else {
+            tensor::Tensor& start = m_starts[static_cast<std::size_t>(at - m_targets.begin())];
+            start = ops::algebra::add(start, target.start);
+        }
+    }
+
+    Result<void> findCheckpoints(const lrp::TraversalGraph& graph)
+    {
+        RETRO_TRY(m_checkpoints, checkpointValues(m_request.checkpoints, *m_result.model, graph));
+        if (m_request.stopAtCheckpoints && m_checkpoints.empty()) {
+            return base::usageError("there is no checkpoint to stop at; name one with --checkpoint VALUE",
+                                    "--stop-at-checkpoints");
+        }
+        return {};
+    }
+
+    // The visits are those of the snapshots, which come in another order than the checkpoints.
+    void takeCheckpoints()
+    {
+        const graph::Graph& graph = m_result.model->graph();
+        for (const base::ValueId value : m_checkpoints) {
+            TakenCheckpoint taken{value, std::nullopt, m_result.relevance[value.index()]};
+            for (const event::Event& snapshot : m_snapshots) {
+                if (snapshot.node == graph.nodeOf(value).value && snapshot.slot == graph.value(value).producerOutput) {
+                    taken.visit = snapshot.visit;
+                }
+            }
+            m_result.checkpoints.push_back(std::move(taken));
+        }
     }
 
     Result<void> runOracle(const lrp::TraversalGraph& graph)
     {
         RETRO_TRY(const lrp::RelevanceTable table,
-                  lrp::oracle(m_forward->saved, m_rules, graph, m_result.target.start, m_stop, &m_result.ledger));
+                  lrp::oracle(m_forward->saved, m_rules, graph, m_starts, m_stop, &m_result.ledger));
         m_result.relevance.resize(m_result.model->graph().valueCount());
         for (const base::NodeId node : graph.postOrder()) {
             for (std::size_t k = 0; k < table[node.index()].size(); ++k) {
@@ -178,9 +234,15 @@ private:
         LedgerSink ledger;
         event::Sink& sink = m_request.record ? static_cast<event::Sink&>(recorder) : ledger;
         lrp::TensorArithmetic arithmetic(m_forward->saved, m_rules, graph, sink, true);
-        lrp::Traversal traversal(graph, arithmetic, sink, arithmetic.adopt(m_result.target.start));
+        std::vector<base::HandleId> starts;
+        for (const tensor::Tensor& start : m_starts) {
+            starts.push_back(arithmetic.adopt(start));
+        }
+        lrp::Traversal traversal(graph, arithmetic, sink, starts,
+                                 {outputsOf(m_checkpoints, m_result.model->graph()), m_request.stopAtCheckpoints});
         RETRO_CHECK(walk(traversal, graph.postOrder().size()));
         m_result.counts = traversal.counts();
+        m_result.stoppedEarly = traversal.stoppedEarly();
         m_result.relevance.resize(m_result.model->graph().valueCount());
         for (const base::NodeId node : graph.postOrder()) {
             for (std::uint32_t k = 0; k < graph.outputCount(node); ++k) {
@@ -193,7 +255,10 @@ private:
         if (m_request.record) {
             m_recorded = std::make_shared<trace::Run>(std::move(recorder).take());
             m_result.ledger = m_recorded->ledger;
+            std::ranges::copy_if(m_recorded->events, std::back_inserter(m_snapshots),
+                                 [](const event::Event& event) { return event.kind == event::EventKind::Snapshot; });
         } else {
+            m_snapshots = std::move(ledger.snapshots);
             m_result.ledger = std::move(ledger.rows);
         }
         return {};
@@ -287,6 +352,10 @@ private:
     ExplainResult m_result;
     lrp::RuleAssignment m_rules;
     std::optional<execute::ForwardResult> m_forward;
+    std::vector<base::ValueId> m_targets; // each once
+    std::vector<tensor::Tensor> m_starts; // of each
+    std::vector<base::ValueId> m_checkpoints;
+    std::vector<event::Event> m_snapshots;
     std::shared_ptr<trace::Run> m_recorded;
 };
 
@@ -298,6 +367,10 @@ Result<ExplainResult> explain(const LoadedModel& model, const ExplainRequest& re
     if (request.record && request.engine == EngineKind::Oracle) {
         return base::usageError(
             "the oracle makes no events, so there is nothing to record; use --engine promise with --run");
+    }
+    if (request.stopAtCheckpoints && request.engine == EngineKind::Oracle) {
+        return base::usageError("the oracle makes no visits and cannot stop at checkpoints; use --engine promise",
+                                "--stop-at-checkpoints");
     }
     return Explanation(model, request, std::move(stop), progress).run();
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/base/result.h"
+#include "core/engine/checkpoints.h"
 #include "core/engine/loadmodel.h"
 #include "core/engine/target.h"
 #include "core/execute/savedvalues.h"
@@ -31,6 +32,8 @@ struct ExplainRequest
     /// Per graph input, in order. A batch axis of any extent is allowed where the model allows it.
     std::vector<tensor::Tensor> inputs;
     TargetRequest target;
+    /// Further targets whose relevance starts in the same pass; those in the value of another one are added there.
+    std::vector<TargetRequest> alsoTargets;
     StartRequest start;
     /// Built-in specification or a composite file (ends in .json).
     std::string composite = "auto";
@@ -41,6 +44,11 @@ struct ExplainRequest
     bool record = false;
     /// Keep every forward value in the recorded run, for inspection.
     bool keepValues = false;
+    /// LRP checkpoints: names of values that take a snapshot of their relevance when it is final, beside the checkpoint
+    /// operators of the model.
+    std::vector<std::string> checkpoints;
+    /// End when all checkpoints have been taken (promise engine only).
+    bool stopAtCheckpoints = false;
 };
 
 /// (stage, done, total) now and then; stages: "bind", "forward", "relevance".
@@ -52,10 +60,13 @@ struct ExplainResult
     std::shared_ptr<const execute::BoundModel> model;
     std::vector<tensor::Tensor> outputs; ///< per graph output
     ResolvedTarget target;
+    std::vector<ResolvedTarget> alsoTargets; ///< as asked
     lrp::Composite composite;
     std::vector<std::string> writtenOut;   ///< what If, Loop and Scan became: "Loop 'steps': 12 times"
     std::vector<trace::NodeRule> rules;    ///< by NodeId
     std::vector<tensor::Tensor> relevance; ///< by ValueId; invalid where nothing arrived
+    std::vector<TakenCheckpoint> checkpoints;
+    bool stoppedEarly = false; ///< at the checkpoints: relevance is known of what was visited before alone
     std::vector<event::LedgerEntry> ledger;
     lrp::TraversalCounts counts;
     std::size_t nodes = 0; ///< nodes that the traversal saw (inputs included)

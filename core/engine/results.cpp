@@ -36,19 +36,57 @@ std::string fileStem(std::string name)
     return isDots ? "_" + name : name;
 }
 
-ordered_json targetJson(const LoadedModel& model, const ExplainResult& result)
+void addTarget(const LoadedModel& model, const ExplainResult& result, const ResolvedTarget& resolved,
+               ordered_json& targets)
 {
-    ordered_json targets = ordered_json::array();
-    const std::string& output = result.model->graph().value(result.target.value).name;
-    for (std::size_t i = 0; i < result.target.index.size(); ++i) {
-        const std::int64_t index = result.target.index[i];
-        ordered_json target{{"output", output}, {"index", index}, {"logit", result.target.logit[i]}};
+    const std::string& output = result.model->graph().value(resolved.value).name;
+    for (std::size_t i = 0; i < resolved.index.size(); ++i) {
+        const std::int64_t index = resolved.index[i];
+        ordered_json target{{"output", output}, {"index", index}, {"logit", resolved.logit[i]}};
         if (model.card && index >= 0 && static_cast<std::size_t>(index) < model.card->labels.size()) {
             target["label"] = model.card->labels[static_cast<std::size_t>(index)];
         }
         targets.push_back(std::move(target));
     }
+}
+
+ordered_json targetJson(const LoadedModel& model, const ExplainResult& result)
+{
+    ordered_json targets = ordered_json::array();
+    addTarget(model, result, result.target, targets);
+    for (const ResolvedTarget& target : result.alsoTargets) {
+        addTarget(model, result, target, targets);
+    }
     return targets;
+}
+
+std::string checkpointFile(const ExplainResult& result, const TakenCheckpoint& checkpoint)
+{
+    return "checkpoints/" + fileNames(result.model->graph())[checkpoint.value.index()] + ".npy";
+}
+
+ordered_json checkpointsJson(const ExplainResult& result)
+{
+    ordered_json all = ordered_json::array();
+    for (const TakenCheckpoint& checkpoint : result.checkpoints) {
+        all.push_back({{"value", result.model->graph().value(checkpoint.value).name},
+                       {"visit", checkpoint.visit ? ordered_json(*checkpoint.visit) : ordered_json(nullptr)},
+                       {"relevance", ops::algebra::sum(checkpoint.relevance)},
+                       {"file", checkpointFile(result, checkpoint)}});
+    }
+    return all;
+}
+
+base::Result<void> writeCheckpoints(const std::filesystem::path& folder, const ExplainResult& result)
+{
+    if (result.checkpoints.empty()) {
+        return {};
+    }
+    RETRO_CHECK(base::makeFolder(folder / "checkpoints"));
+    for (const TakenCheckpoint& checkpoint : result.checkpoints) {
+        RETRO_CHECK(tensor::writeNpy(folder / checkpointFile(result, checkpoint), checkpoint.relevance));
+    }
+    return {};
 }
 
 /// Names that no two share: a second "a" is "a~2".
@@ -151,6 +189,10 @@ ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request
     summary["relevance_start"] = result.relevanceStart;
     summary["relevance_inputs"] = result.relevanceInputs;
     summary["causes"] = causeTotals(result.ledger);
+    if (!result.checkpoints.empty()) {
+        summary["checkpoints"] = checkpointsJson(result);
+        summary["stopped_early"] = result.stoppedEarly;
+    }
     summary["seconds"] = {{"load", model.seconds},
                           {"bind", result.secondsBind},
                           {"forward", result.secondsForward},
@@ -171,6 +213,7 @@ base::Result<void> writeExplanation(const std::filesystem::path& folder, const L
             RETRO_CHECK(tensor::writeNpy(relevance / (names[i] + ".npy"), result.relevance[i]));
         }
     }
+    RETRO_CHECK(writeCheckpoints(folder, result));
     ordered_json summary = summaryJson(model, request, result);
     if (!opened.empty()) {
         RETRO_TRY(summary["opened"], writeOpened(folder, opened));

@@ -22,7 +22,8 @@ namespace retro::engine
                                                  const ExplainResult& result);
 
 /// Writes `folder`/relevance/<value>.npy for every value that relevance reached, `folder`/opened/<node>/<value>.npy for
-/// the values of opened nodes, then `folder`/summary.json. Errors: Output.
+/// the values of opened nodes, `folder`/checkpoints/<value>.npy for the snapshots, then `folder`/summary.json. Errors:
+/// Output.
 [[nodiscard]] base::Result<void> writeExplanation(const std::filesystem::path& folder, const LoadedModel& model,
                                                   const ExplainRequest& request, const ExplainResult& result,
                                                   const std::vector<OpenedFused>& opened = {});

@@ -212,6 +212,34 @@ private slots:
         }
     }
 
+    void checkpointsAndSeveralTargets()
+    {
+        const QString model = kSample + "clever-hans.onnx";
+        const QString value = QStringLiteral("/block2/Add_output_0");
+        const QStringList ask{
+            "explain", model,          "--input", kSample + "jug-tagged.png", "--target", "0", "--target",
+            "1",       "--checkpoint", value,     "--stop-at-checkpoints",    "--json"};
+        const Answer stopped = cli(ask + QStringList{"--output-dir", path("taken"), "--run", path("taken.retro")});
+        QVERIFY2(stopped.code == 0, qPrintable(stopped.err));
+        const auto summary = nlohmann::json::parse(stopped.out.toStdString());
+        QCOMPARE(summary["target"].size(), std::size_t{2});
+        QVERIFY(summary["stopped_early"].get<bool>());
+        QCOMPARE(summary["checkpoints"].size(), std::size_t{1});
+        QVERIFY(QFile::exists(
+            path("taken/" + QString::fromStdString(summary["checkpoints"][0]["file"].get<std::string>()))));
+        QVERIFY(cli({"trace", path("taken.retro")}).out.contains("snapshot"));
+        const Answer state = cli({"trace", path("taken.retro"), "--at", "60", "--json"});
+        const auto known = nlohmann::json::parse(state.out.toStdString());
+        for (const char* key : {"normal_stack", "search_stack", "queue", "promises", "nodes", "frontier"}) {
+            QVERIFY2(known.contains(key), key);
+        }
+        for (const char* key : {"pending", "in_edges", "relevance", "waits_for"}) {
+            QVERIFY2(known["nodes"][0].contains(key), key);
+        }
+        expect({"explain", model, "--input", "random:1", "--checkpoint", "no_such_value", "--output-dir", path("x")}, 2,
+               {"no_such_value"});
+    }
+
     void viewsAreWrittenWithoutAWindow()
     {
         const QString run = recorded();
