@@ -149,9 +149,12 @@ std::string ruleText(const Words& w)
     return fmt::format("{} of {} is applied{}", rule, w.node(), w.isBranch() ? " by " + w.promise() : std::string());
 }
 
-std::string snapshotText(const Words& w) { return fmt::format("checkpoint {} is taken{}", w.node(), w.tensor()); }
+std::string snapshotText(const Words& w) { return fmt::format("checkpoint {}{} is taken{}", w.node(), w.output(), w.tensor()); }
 
-std::string finishedText(const Words&) { return "the run is finished"; }
+std::string finishedText(const Words& w)
+{
+    return w.event.flag == 1 ? "the run ends: all checkpoints have been taken" : "the run is finished";
+}
 
 using Describer = std::string (*)(const Words&);
 constexpr std::array<Describer, static_cast<std::size_t>(EventKind::Finished) + 1> kDescribers{

@@ -113,7 +113,11 @@ QString ruleWords(const Words& w)
     return translated("%1: %2 in, %3 out").arg(rule, valueText(entry.arrived), valueText(entry.handedOn));
 }
 QString snapshotWords(const Words& w) { return translated("takes its checkpoint%1").arg(w.sum()); }
-QString finishedWords(const Words&) { return translated("the run is finished"); }
+QString finishedWords(const Words& w)
+{
+    return w.e.flag == 1 ? translated("the run ends: all checkpoints have been taken")
+                             : translated("the run is finished");
+}
 
 using Writer = QString (*)(const Words&);
 constexpr std::array<Writer, static_cast<std::size_t>(EventKind::Finished) + 1> kWriters{

@@ -14,7 +14,7 @@ void Traversal::Implementation::land(NodeId node)
     const std::span<const ChildSlot> children = m_graph.children(node);
     linkSlotsOfSameChild(node);
     for (std::uint32_t slot = 0; slot < children.size(); ++slot) {
-        if (children[slot].child.isValid() && !m_outs[slot].isEmpty()) {
+        if (sendsTo(children[slot], slot)) {
             landPart(node, slot);
         }
     }
@@ -26,7 +26,7 @@ void Traversal::Implementation::land(NodeId node)
     m_ready.clear();
     m_toSearch.clear();
     for (std::uint32_t slot = 0; slot < children.size(); ++slot) {
-        if (!m_outs[slot].isEmpty() && children[slot].child.isValid() && run(children[slot].child).landSlot == slot) {
+        if (sendsTo(children[slot], slot) && run(children[slot].child).landSlot == slot) {
             reach(children[slot].child, slot);
         }
     }
@@ -46,7 +46,7 @@ void Traversal::Implementation::linkSlotsOfSameChild(NodeId node)
     ++m_landing;
     m_nextSlot.assign(children.size(), kNoSlot);
     for (auto slot = static_cast<std::uint32_t>(children.size()); slot-- > 0;) {
-        if (!children[slot].child.isValid() || m_outs[slot].isEmpty()) {
+        if (!sendsTo(children[slot], slot)) {
             continue;
         }
         NodeRun& child = run(children[slot].child);

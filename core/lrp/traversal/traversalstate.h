@@ -179,6 +179,10 @@ private:
     // land.cpp: section 2.5
     void land(NodeId node);
     void landPart(NodeId node, std::uint32_t slot);
+    [[nodiscard]] bool sendsTo(const ChildSlot& child, std::uint32_t slot) const
+    {
+        return child.child.isValid() && !m_outs[slot].isEmpty();
+    }
     void answerUntracked(NodeId node, std::uint32_t slot);
     void reach(NodeId child, std::uint32_t firstSlot);
     void join(NodeId child, std::uint32_t firstSlot);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // LRP checkpoints, several targets and hidden values as targets, from the request to the files.
+#include "core/base/file.h"
 #include "core/engine/explain.h"
 #include "core/engine/results.h"
 #include "core/formats/onnx.h"
@@ -93,7 +94,10 @@ private slots:
             "nodes": [{"op": "Relu", "inputs": ["x"], "outputs": ["h"]},
                       {"op": "Checkpoint", "domain": "ai.retrograde", "inputs": ["h"], "outputs": ["k_out"]},
                       {"op": "Neg", "inputs": ["k_out"], "outputs": ["y_out"]}]})";
-        const auto fromJson = engine::parseModel(std::as_bytes(std::span(json)), "small.json", {});
+        QTemporaryDir folder;
+        const std::filesystem::path path = (folder.path() + "/small.json").toStdString();
+        QVERIFY(base::writeFile(path, json).ok());
+        const auto fromJson = engine::loadModel(path);
         QVERIFY2(fromJson.ok(), fromJson.ok() ? "" : fromJson.error().text().c_str());
         for (const engine::LoadedModelPointer& model : {m_model, *fromJson}) {
             const auto result = engine::explain(*model, question());

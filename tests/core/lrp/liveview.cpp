@@ -143,7 +143,7 @@ private:
         expect(live.hasArgument == told.argument.isValid(), who + "has an argument");
         expect(promise.isComplete || live.argument == told.argument, who + "argument");
         expect(!live.relevance.isValid() || live.relevance == told.relevance, who + "rin");
-        expect(promise.isComplete == told.relevance.isValid() || !live.hasArgument, who + "has a rin");
+        expect(promise.isComplete || !told.relevance.isValid(), who + "a rin before its time");
         expect(live.child == childOf(m_told, name), who + "what it feeds");
         expect(live.isLinked == !told.children.empty(), who + "children");
         expect(!live.isLinked || told.children == std::vector{live.child}, who + "children");

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/tensorarithmetic.h"
 
+#include "core/base/memoryaccount.h"
 #include "core/execute/forward.h"
+#include "core/lrp/traversal/view.h"
 #include "tests/core/lrp/eventlog.h"
 #include "tests/core/lrp/randomgraph.h"
 #include "tests/core/lrp/tensorrun.h"
@@ -10,9 +12,11 @@
 
 #include <cmath>
 #include <memory>
+#include <set>
 #include <stop_token>
 
 using namespace retro::lrptest;
+using retro::base::HandleId;
 using retro::event::PromiseKind;
 using retro::lrp::Role;
 
@@ -43,6 +47,26 @@ SpecNode withId(std::string id, SpecNode made)
 {
     made.id = std::move(id);
     return made;
+}
+
+// Every tensor that a traversal holds, each once.
+std::set<HandleId> heldHandles(const retro::lrp::TraversalView& view)
+{
+    std::set<HandleId> held;
+    for (const auto& each : view.nodes) {
+        held.insert(each.relevance.begin(), each.relevance.end());
+        for (const auto& slot : each.landed) {
+            held.insert(slot.tensor);
+        }
+    }
+    for (const auto& promise : view.promises) {
+        for (const auto& branch : promise.branches) {
+            held.insert(branch.argument);
+            held.insert(branch.relevance);
+        }
+    }
+    held.erase(HandleId());
+    return held;
 }
 
 constexpr std::size_t kX = 0;
@@ -132,6 +156,10 @@ private slots:
     void constantsUnderSearch();
     void threeOutputsOfWhichOneIsRead();
     void randomGraphs();
+    void searchesCrossWhatMovesElements_data();
+    void searchesCrossWhatMovesElements();
+    void masksAreACause();
+    void nothingIsKeptBeyondLiveness();
 };
 
 void TensorArithmeticTest::rolesFollowFromWhatWasSaved_data()
@@ -271,11 +299,105 @@ void TensorArithmeticTest::threeOutputsOfWhichOneIsRead()
     QVERIFY(!relevance[0].isValid() && relevance[1].isValid() && !relevance[2].isValid());
 }
 
+void TensorArithmeticTest::searchesCrossWhatMovesElements_data()
+{
+    QTest::addColumn<QString>("op");
+    QTest::addColumn<int>("axis");
+    QTest::addColumn<bool>("isFlat");
+    for (const char* op : {"t", "neg", "clone", "slice", "gather"}) {
+        for (const int axis : {0, 1}) {
+            QTest::addRow("%s %d", op, axis) << op << axis << false;
+        }
+    }
+    QTest::newRow("pad") << "pad" << 0 << true;
+    QTest::newRow("expand") << "expand" << 0 << true;
+}
+
+// y = op(op(relu x)) + u: the search of the sum crosses both, the value of relu x goes up through them, relevance down.
+void TensorArithmeticTest::searchesCrossWhatMovesElements()
+{
+    QFETCH(QString, op);
+    QFETCH(int, axis);
+    QFETCH(bool, isFlat);
+    const auto moved = [&](std::string id, std::string name, std::size_t operand) {
+        SpecNode made = withId(std::move(id), node(std::move(name), {{operand, 0}}));
+        made.axis = axis;
+        return made;
+    };
+    const retro::tensor::Shape shape = isFlat ? retro::tensor::Shape{1, 2} : retro::tensor::Shape{2, 2};
+    SpecNode x = source("x", "leaf", shape);
+    x.values = isFlat ? std::vector<double>{1, -2} : std::vector<double>{1, -2, 3, 0.5};
+    const SpecGraph spec({x, source("u", "leaf", {2, 2}), node("relu", {{0, 0}}), moved("first", op.toStdString(), 2),
+                          moved("second", isFlat ? "neg" : op.toStdString(), 3),
+                          withId("y", node("add", {{4, 0}, {1, 0}}))});
+    QCOMPARE(faultOnTensors(spec), std::string());
+    const auto made = tensorCaseOf(spec, {});
+    const auto run = runTensors(*made, retro::execute::SavePolicy::Autograd);
+    QVERIFY(run.ok());
+    std::vector<std::uint32_t> crossed;
+    for (const retro::event::Event& event : run->events) {
+        if (event.kind == retro::event::EventKind::Record) {
+            crossed.push_back(event.node);
+        }
+    }
+    const retro::graph::Graph& graph = made->model->graph();
+    QCOMPARE(crossed, (std::vector<std::uint32_t>{graph.findNode("second")->value, graph.findNode("first")->value}));
+    QCOMPARE(run->counts.promises, 1U);
+}
+
+// Elements that a mask takes from a constant get relevance that goes nowhere: masked, not to a constant.
+void TensorArithmeticTest::masksAreACause()
+{
+    const SpecGraph spec(
+        {source("x", "leaf", {2, 2}), source("k", "const", {2, 2}), withId("y", node("where", {{0, 0}, {1, 0}}))});
+    QCOMPARE(faultOnTensors(spec), std::string());
+    const auto run = runTensors(*tensorCaseOf(spec, {}), retro::execute::SavePolicy::Autograd);
+    QVERIFY(run.ok() && run->ledger.size() == 1);
+    using retro::event::Cause;
+    QCOMPARE(run->ledger[0].causes[static_cast<std::size_t>(Cause::Mask)], 2.0); // two of four
+    QCOMPARE(run->ledger[0].causes[static_cast<std::size_t>(Cause::Constant)], 0.0);
+}
+
+// Without recording, tensors live as long as somebody will read them: what the traversal holds, and what a node that
+// answers several parents has just computed.
+void TensorArithmeticTest::nothingIsKeptBeyondLiveness()
+{
+    constexpr std::int64_t kLastForward = 4 * 32; // outputs of one node
+    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+        const auto made = tensorCaseOf(randomGraph(seed, 80), {});
+        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        const auto forward =
+            retro::execute::forward(made->model, made->inputs, retro::execute::SavePolicy::Autograd).value();
+        retro::event::NullSink sink;
+        const std::int64_t before = retro::base::MemoryAccount::tensors().live();
+        retro::lrp::TensorArithmetic arithmetic(forward.saved, made->rules, made->graph, sink, true);
+        std::vector<HandleId> starts;
+        for (const Tensor& start : made->starts()) {
+            starts.push_back(arithmetic.adopt(start));
+        }
+        retro::lrp::Traversal traversal(made->graph, arithmetic, sink, starts);
+        while (!traversal.finished()) {
+            QVERIFY(traversal.step().ok());
+            std::int64_t held = 0;
+            for (const HandleId handle : heldHandles(traversal.view())) {
+                held += arithmetic.tensor(handle).bytes();
+            }
+            const std::int64_t live = retro::base::MemoryAccount::tensors().live() - before;
+            QVERIFY2(live <= held + kLastForward, qPrintable(QStringLiteral("seed %1, visit %2: %3 bytes, %4 are held")
+                                                                 .arg(seed)
+                                                                 .arg(traversal.counts().visits)
+                                                                 .arg(live)
+                                                                 .arg(held)));
+        }
+    }
+}
+
 // Promise engine, policy All and oracle agree in every bit of every relevance.
 void TensorArithmeticTest::randomGraphs()
 {
     const auto check = [](const SpecGraph& spec, std::uint64_t) { return faultOnTensors(spec); };
-    QCOMPARE(firstFailure(1, 200, 60, check), std::string());
+    const std::string fault = firstFailure(1, 200, 60, check);
+    QVERIFY2(fault.empty(), fault.c_str());
 }
 
 QTEST_APPLESS_MAIN(TensorArithmeticTest)
