@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/lut/run.h"
+
+#include "kernels/lut/cpu/documented.h"
+#include "kernels/lut/cpu/fused.h"
+#include "kernels/lut/cpu/parallel.h"
+#include "kernels/lut/cpu/segments.h"
+
+#include <algorithm>
+
+namespace retro::lut
+{
+
+namespace
+{
+
+Status checkSize(const char* name, std::size_t has, std::uint64_t needs)
+{
+    if (has == needs) {
+        return {};
+    }
+    return {StatusCode::BadSize, std::string(name) + " has " + std::to_string(has) +
+                                     " elements where layer and batch need " + std::to_string(needs)};
+}
+
+/// The first that is wrong.
+Status firstBad(std::initializer_list<Status> all)
+{
+    for (const Status& status : all) {
+        if (!status.ok()) {
+            return status;
+        }
+    }
+    return {};
+}
+
+/// Makes the schedule, and refuses what it shows to be too large.
+template <class T>
+Status prepare(const Layer<T>& layer, std::uint64_t batch, Pass pass, const RunOptions<T>& options, Schedule& schedule)
+{
+    if (Status status = makeSchedule(requestOf(layer, batch, options.path, pass), schedule); !status.ok()) {
+        return status;
+    }
+    if (batch * layer.shape().length >= std::uint64_t{1} << cpu::kItemBits) {
+        return {StatusCode::TooLarge,
+                "a batch of " + std::to_string(batch) + " has more than 2^40 positions; take a smaller one"};
+    }
+    if (options.path == Path::Fused) {
+        return {};
+    }
+    if (batch >= std::uint64_t{1} << 32) {
+        return {StatusCode::TooLarge, "events of the documented path count samples in 32 bits; take a smaller batch"};
+    }
+    const std::uint64_t needed = schedule.scratchBytes();
+    if (needed > options.scratchLimit) {
+        return {StatusCode::TooLarge, "the documented path needs " + std::to_string(needed) +
+                                          " bytes of dense scratch buffers and events, beyond the limit of " +
+                                          std::to_string(options.scratchLimit) +
+                                          "; take the fused path, a smaller batch, or a higher limit"};
+    }
+    return {};
+}
+
+template <class T>
+void resizeTape(const Layer<T>& layer, std::uint64_t batch, Tape<T>& tape)
+{
+    const LayerShape& shape = layer.shape();
+    const std::uint64_t sites = batch * shape.length * shape.tables;
+    const std::uint64_t places = std::uint64_t{shape.lags()} * shape.tables;
+    tape.batch = batch;
+    tape.rows.resize(sites);
+    tape.deltas.resize(sites);
+    tape.bits.resize(sites);
+    tape.codeRows.resize(places);
+    tape.codeDeltas.resize(places);
+    tape.codeBits.resize(places);
+    tape.hasEvents = false;
+    tape.mainEvents.clear();
+    tape.otherEvents.clear();
+}
+
+template <class T>
+Status checkTape(const Layer<T>& layer, const BackwardCall<T>& call, Path path)
+{
+    const LayerShape& shape = layer.shape();
+    if (call.tape == nullptr || call.tape->batch != call.batch) {
+        return {StatusCode::BadSize, "the backward pass needs the tape of a forward pass with the same batch"};
+    }
+    const std::uint64_t sites = call.batch * shape.length * shape.tables;
+    const std::uint64_t places = std::uint64_t{shape.lags()} * shape.tables;
+    const Tape<T>& tape = *call.tape;
+    if (Status status = firstBad({checkSize("Lookup Indices", tape.rows.size(), sites),
+                                  checkSize("Min Anchor Deltas", tape.deltas.size(), sites),
+                                  checkSize("Min Anchor Delta Indices", tape.bits.size(), sites),
+                                  checkSize("PE Lookup Indices", tape.codeRows.size(), places),
+                                  checkSize("PE Min Deltas", tape.codeDeltas.size(), places),
+                                  checkSize("PE Min Delta Indices", tape.codeBits.size(), places)});
+        !status.ok()) {
+        return status;
+    }
+    if (path == Path::Documented && shape.isSequence && !tape.hasEvents) {
+        return {StatusCode::BadSize,
+                "the documented backward pass needs the firing events of a documented forward pass"};
+    }
+    return {};
+}
+
+Status checkResult(const char* name, std::size_t has, std::uint64_t needs)
+{
+    return has == 0 ? Status{} : checkSize(name, has, needs);
+}
+
+/// Walks the schedule of the documented path.
+template <class T>
+void walk(cpu::Documented<T>& run, const Schedule& schedule, const RunOptions<T>& options)
+{
+    for (std::size_t i = 0; i < schedule.launches.size(); ++i) {
+        cpu::launchDocumented(run, schedule.launches[i]);
+        if (options.observer) {
+            const bool hasScores = schedule.find(BufferId::BeforeDetectorsGradients) != nullptr;
+            options.observer({schedule, i, hasScores ? std::span<const T>(run.dense) : std::span<const T>()});
+        }
+    }
+}
+
+template <class T>
+void forwardDocumented(const Layer<T>& layer, const ForwardCall<T>& call, const RunOptions<T>& options,
+                       const Schedule& schedule)
+{
+    Tape<T> own;
+    Tape<T>& tape = call.tape != nullptr ? *call.tape : own;
+    resizeTape(layer, call.batch, tape);
+    cpu::Documented<T> run{layer,       cpu::threadCount(options.threads),
+                           call.batch,  &tape,
+                           &tape,       call.input,
+                           call.output, {},
+                           {},          {},
+                           {},          {},
+                           {},          {},
+                           {}};
+    std::fill(call.output.begin(), call.output.end(), T(0));
+    cpu::makeGroups(run);
+    if (layer.shape().isSequence) {
+        run.dense.assign(call.batch * layer.shape().length * layer.shape().neurons(), T(0));
+    }
+    walk(run, schedule, options);
+}
+
+template <class T>
+void forwardFused(const Layer<T>& layer, const ForwardCall<T>& call, const RunOptions<T>& options,
+                  const Schedule& schedule)
+{
+    Tape<T> own;
+    cpu::FusedForward<T> run{layer, call, cpu::threadCount(options.threads), call.tape, call.tape != nullptr};
+    if (run.tape == nullptr && layer.shape().isSequence) {
+        run.tape = &own;
+    }
+    if (run.tape != nullptr) {
+        resizeTape(layer, call.batch, *run.tape);
+    }
+    cpu::runFused(run, schedule);
+}
+
+/// A result, or memory in its place when the caller does not want it.
+template <class T>
+std::span<T> zeroed(std::span<T> wanted, std::uint64_t size, std::vector<T>& instead)
+{
+    if (wanted.empty()) {
+        instead.assign(size, T(0));
+        return instead;
+    }
+    std::fill(wanted.begin(), wanted.end(), T(0));
+    return wanted;
+}
+
+template <class T>
+void backwardDocumented(const Layer<T>& layer, const BackwardCall<T>& call, const RunOptions<T>& options,
+                        const Schedule& schedule)
+{
+    const LayerShape& shape = layer.shape();
+    std::vector<T> inputs;
+    std::vector<T> weights;
+    std::vector<T> codes;
+    cpu::Documented<T> run{layer,
+                           cpu::threadCount(options.threads),
+                           call.batch,
+                           nullptr,
+                           call.tape,
+                           {},
+                           {},
+                           call.outputGradients,
+                           zeroed(call.inputGradients, call.batch * shape.length * shape.inputs, inputs),
+                           zeroed(call.weightGradients, layer.description().weights.size(), weights),
+                           zeroed(call.codeGradients, layer.description().codes.size(), codes),
+                           {},
+                           {},
+                           {},
+                           {}};
+    cpu::makeGroups(run);
+    run.dense.assign(call.batch * shape.length * shape.neurons(), T(0));
+    walk(run, schedule, options);
+}
+
+template <class T>
+void backwardFused(const Layer<T>& layer, const BackwardCall<T>& call, const RunOptions<T>& options,
+                   const Schedule& schedule)
+{
+    const LayerShape& shape = layer.shape();
+    cpu::FusedBackward<T> run{layer, call, cpu::threadCount(options.threads), {}, {}};
+    if (shape.isSequence) {
+        run.positionScores.resize(call.batch * shape.length * shape.tables);
+        run.positionalScores.resize(call.batch * shape.lags() * shape.tables);
+    }
+    cpu::runFused(run, schedule);
+}
+
+} // namespace
+
+Status availability(Backend backend)
+{
+    if (backend == Backend::Cpu) {
+        return {};
+    }
+    return {StatusCode::Unavailable, "this program was built without the CUDA back end; the CPU back end takes over"};
+}
+
+template <class T>
+Status forward(const Layer<T>& layer, const ForwardCall<T>& call, const RunOptions<T>& options)
+{
+    const LayerShape& shape = layer.shape();
+    Schedule schedule;
+    if (Status status = prepare(layer, call.batch, Pass::Forward, options, schedule); !status.ok()) {
+        return status;
+    }
+    if (Status status = firstBad({checkSize("Input", call.input.size(), call.batch * shape.length * shape.inputs),
+                                  checkSize("Output", call.output.size(), call.batch * shape.length * shape.outputs)});
+        !status.ok()) {
+        return status;
+    }
+    if (options.path == Path::Documented) {
+        forwardDocumented(layer, call, options, schedule);
+    } else {
+        forwardFused(layer, call, options, schedule);
+    }
+    return {};
+}
+
+template <class T>
+Status backward(const Layer<T>& layer, const BackwardCall<T>& call, const RunOptions<T>& options)
+{
+    const LayerShape& shape = layer.shape();
+    Schedule schedule;
+    if (Status status = prepare(layer, call.batch, Pass::Backward, options, schedule); !status.ok()) {
+        return status;
+    }
+    const std::uint64_t positions = call.batch * shape.length;
+    if (Status status =
+            firstBad({checkTape(layer, call, options.path),
+                      checkSize("Output Gradients", call.outputGradients.size(), positions * shape.outputs),
+                      checkResult("Input Gradients", call.inputGradients.size(), positions * shape.inputs),
+                      checkResult("Weight Gradients", call.weightGradients.size(), layer.description().weights.size()),
+                      checkResult("Positional Embedding Gradients", call.codeGradients.size(),
+                                  layer.description().codes.size())});
+        !status.ok()) {
+        return status;
+    }
+    if (options.path == Path::Documented) {
+        backwardDocumented(layer, call, options, schedule);
+    } else {
+        backwardFused(layer, call, options, schedule);
+    }
+    return {};
+}
+
+template Status forward(const Layer<float>&, const ForwardCall<float>&, const RunOptions<float>&);
+template Status forward(const Layer<double>&, const ForwardCall<double>&, const RunOptions<double>&);
+template Status backward(const Layer<float>&, const BackwardCall<float>&, const RunOptions<float>&);
+template Status backward(const Layer<double>&, const BackwardCall<double>&, const RunOptions<double>&);
+
+} // namespace retro::lut

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernels/lut/schedule.h"
+#include "kernels/lut/tape.h"
+
+#include <functional>
+
+namespace retro::lut
+{
+
+enum class Backend { Cpu, Cuda };
+
+/// Ok, or why a back end cannot run here (Unavailable) and what runs instead.
+Status availability(Backend backend);
+
+/// Scratch of the documented path that is allocated without being asked for: 1 GiB.
+inline constexpr std::uint64_t kScratchLimit = std::uint64_t{1} << 30;
+
+/// What an observer of a launch may look at: pointers live until it returns.
+template <class T>
+struct LaunchView
+{
+    const Schedule& schedule;
+    std::size_t launch = 0;                      ///< its place in the schedule
+    std::span<const T> beforeDetectorsGradients; ///< [B, S, T, R]; empty outside the documented path's backward pass
+};
+
+/// How a pass runs.
+template <class T>
+struct RunOptions
+{
+    Path path = Path::Fused;
+    int threads = 0;                            ///< 0 = as many as OpenMP offers; results do not depend on it
+    std::uint64_t scratchLimit = kScratchLimit; ///< of the documented path
+    /// Called after each launch of the documented path, in the order of the schedule.
+    std::function<void(const LaunchView<T>&)> observer;
+};
+
+/// A forward pass: arrays in, arrays out.
+template <class T>
+struct ForwardCall
+{
+    std::uint64_t batch = 0;
+    std::span<const T> input; ///< [B, I] or [B, S, I]
+    std::span<T> output;      ///< [B, O] or [B, S, O]
+    Tape<T>* tape = nullptr;  ///< filled when it is given
+};
+
+/// A backward pass. Of the results, empty ones are not worked out (fused path) or thrown away (documented path).
+template <class T>
+struct BackwardCall
+{
+    std::uint64_t batch = 0;
+    const Tape<T>* tape = nullptr;      ///< of the forward pass of the same layer and batch
+    std::span<const T> outputGradients; ///< as output
+    std::span<T> inputGradients;        ///< as input
+    std::span<T> weightGradients;       ///< as the weights
+    std::span<T> codeGradients;         ///< [S − 1, T, P]
+};
+
+/// Runs a layer on the CPU. Errors: BadSize (an array does not fit the layer), TooLarge (the documented path needs more
+/// scratch than the limit); then nothing was launched and nothing written.
+template <class T>
+Status forward(const Layer<T>& layer, const ForwardCall<T>& call, const RunOptions<T>& options = {});
+
+/// Surrogate gradients of a layer on the CPU: exact for the weights; for the inputs, through the least certain
+/// comparison of each detector. Errors as of forward.
+template <class T>
+Status backward(const Layer<T>& layer, const BackwardCall<T>& call, const RunOptions<T>& options = {});
+
+extern template Status forward(const Layer<float>&, const ForwardCall<float>&, const RunOptions<float>&);
+extern template Status forward(const Layer<double>&, const ForwardCall<double>&, const RunOptions<double>&);
+extern template Status backward(const Layer<float>&, const BackwardCall<float>&, const RunOptions<float>&);
+extern template Status backward(const Layer<double>&, const BackwardCall<double>&, const RunOptions<double>&);
+
+} // namespace retro::lut
