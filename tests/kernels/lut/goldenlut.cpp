@@ -54,7 +54,7 @@ std::string faultsOf(const formats::LutCase& given, const engine::LutRunOptions&
 {
     const auto run = engine::runLutCase(given, options);
     if (!run.ok()) {
-        return " " + run.error().text();
+        return fmt::format(" {}", run.error().text());
     }
     std::string faults;
     for (const engine::LutQuantity& one : run->quantities) {

@@ -174,7 +174,11 @@ private slots:
             textOf(backward<float>(*layer, {2, &tape, output, {}, weights, {}})).contains("Weight Gradients has 3"));
         RelevanceCall<float> call;
         QVERIFY(textOf(relevance(*layer, call)).contains("needs the tape"));
-        call = {2, &tape, input, output, std::span<const float>(output).first(3)};
+        call.batch = 2;
+        call.tape = &tape;
+        call.input = input;
+        call.output = output;
+        call.outputRelevance = std::span<const float>(output).first(3);
         QVERIFY(textOf(relevance(*layer, call)).contains("relevance of the output has 3"));
     }
 
