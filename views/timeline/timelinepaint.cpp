@@ -217,6 +217,13 @@ void paintMark(QPainter& painter, const QPointF& center, MarkKind kind, const Th
 
 void TimelinePane::paint(QPainter& painter, const QSizeF& size, const Theme& theme) const
 {
+    paintStill(painter, size, theme);
+    paintMoving(painter, size, theme);
+}
+
+/// Everything below the cursor line; nothing of it depends on where that stands.
+void TimelinePane::paintStill(QPainter& painter, const QSizeF& size, const Theme& theme) const
+{
     painter.fillRect(QRectF(QPointF(0, 0), size), theme[Role::Base]);
     const TimelineTracks tracks = layoutTracks(size.width(), size.height(), fonts::scale());
     const TimeScale scale = scaleFor(tracks);
@@ -227,6 +234,13 @@ void TimelinePane::paint(QPainter& painter, const QSizeF& size, const Theme& the
     paintBytes(painter, tracks, scale, theme);
     paintDepth(painter, tracks, scale, theme);
     paintRange(painter, tracks, scale, theme);
+}
+
+/// The cursor line and what lies on it.
+void TimelinePane::paintMoving(QPainter& painter, const QSizeF& size, const Theme& theme) const
+{
+    const TimelineTracks tracks = layoutTracks(size.width(), size.height(), fonts::scale());
+    const TimeScale scale = scaleFor(tracks);
     if (!m_total.empty()) {
         paintCursor(painter, tracks, scale, theme);
     }

@@ -67,6 +67,7 @@ void TimelinePane::setRun()
     m_stacks.clear();
     m_queue.clear();
     m_marks.clear();
+    ++m_content;
     m_jobs->cancel();
     m_frame->stop();
     if (m_model.hasRun()) {
@@ -102,6 +103,7 @@ void TimelinePane::follow()
 
 void TimelinePane::setMarks(MarkKind kind, const std::vector<std::uint64_t>& positions)
 {
+    ++m_content;
     std::erase_if(m_marks, [&](const TimelineMark& mark) { return mark.kind == kind; });
     if (m_model.hasRun()) {
         const std::vector<TimelineMark> marks = marksAt(m_model.run(), kind, positions);
@@ -158,7 +160,28 @@ QSize TimelinePane::minimumSizeHint() const { return {fonts::px(260), fonts::px(
 void TimelinePane::paintEvent(QPaintEvent*)
 {
     QPainter painter(this);
-    paint(painter, QSizeF(size()), theme(this));
+    const Theme& colors = theme(this);
+    m_still.draw(painter, stillKey(), [&](QPainter& into) { paintStill(into, QSizeF(size()), colors); });
+    paintMoving(painter, QSizeF(size()), colors);
+}
+
+StillKey TimelinePane::stillKey() const
+{
+    return {size(),
+            devicePixelRatioF(),
+            &theme(this),
+            fonts::scale(),
+            m_scale.from,
+            m_scale.to,
+            m_range != nullptr ? m_range->visits() : std::nullopt,
+            m_content};
+}
+
+/// Fonts, style or language.
+void TimelinePane::changeEvent(QEvent* event)
+{
+    m_still.drop();
+    QWidget::changeEvent(event);
 }
 
 /// The first position of a drag is sought at once, later ones once per frame.

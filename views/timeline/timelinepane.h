@@ -3,6 +3,7 @@
 
 #include "views/common/timerange.h"
 #include "views/common/viewcontext.h"
+#include "views/timeline/stillpicture.h"
 #include "views/timeline/timelinemarks.h"
 #include "views/timeline/timelinetracks.h"
 
@@ -53,6 +54,8 @@ public:
     /// What a pane as low as this one leaves out, in words; empty when everything is there.
     [[nodiscard]] QString hiddenTracks() const;
     [[nodiscard]] const std::vector<TimelineMark>& marks() const { return m_marks; }
+    /// The tracks as they are on screen, kept while only the cursor moves.
+    [[nodiscard]] const StillPicture& still() const { return m_still; }
     [[nodiscard]] QSize sizeHint() const override;
     [[nodiscard]] QSize minimumSizeHint() const override;
 
@@ -61,6 +64,7 @@ signals:
     void tracksChanged();
 
 protected:
+    void changeEvent(QEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
     void paintEvent(QPaintEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;
@@ -74,6 +78,9 @@ protected:
 
 private:
     [[nodiscard]] TimeScale scaleFor(const TimelineTracks& tracks) const;
+    [[nodiscard]] StillKey stillKey() const;
+    void paintStill(QPainter& painter, const QSizeF& size, const Theme& theme) const;
+    void paintMoving(QPainter& painter, const QSizeF& size, const Theme& theme) const;
     void paintRuler(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale, const Theme& theme) const;
     void paintModes(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale, const Theme& theme) const;
     void paintMarks(QPainter& painter, const TimelineTracks& tracks, const TimeScale& scale, const Theme& theme) const;
@@ -119,6 +126,8 @@ private:
     std::optional<double> m_rangeFrom; ///< pixel where the ruler was pressed
     bool m_isChoosing = false;         ///< and drawn on from there
     QString m_hidden;                  ///< hiddenTracks() as last told
+    StillPicture m_still;
+    std::uint64_t m_content = 0; ///< grows with every change of run or marks
 };
 
 } // namespace retro::views

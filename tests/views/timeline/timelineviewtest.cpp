@@ -11,6 +11,7 @@
 #include "views/timeline/timelineview.h"
 
 #include <QMenu>
+#include <QPainter>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 
@@ -324,6 +325,78 @@ private slots:
             QVERIFY(tests::hasColor(image, theme.mode(event::Mode::Fulfilment).tint));
             QVERIFY(tests::hasColor(image, theme.mode(event::Mode::Normal).tint));
         }
+    }
+
+    /// What is on screen is kept while the cursor moves, and is what a fresh paint gives after every other change.
+    void theKeptPictureIsThatOfAFreshPaint()
+    {
+        views::ThemeHub::instance().setChoice(views::ThemeChoice::Light);
+        ViewContext context;
+        context.showTinyRun();
+        views::TimeRange range;
+        views::TimelineView view(context.model, context.cursor, context.selection);
+        view.followRange(range);
+        view.resize(900, 260);
+        view.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&view)); // the pane has its size
+        view.flush();
+        views::TimelinePane& pane = view.pane();
+        const auto fresh = [&pane] {
+            QImage image(pane.size(), QImage::Format_RGB32);
+            QPainter painter(&image);
+            pane.paint(painter, QSizeF(pane.size()), views::theme(&pane));
+            return image;
+        };
+        const auto shown = [&pane] { return pane.grab().toImage().convertToFormat(QImage::Format_RGB32); };
+        QImage last = shown();
+        QCOMPARE(last, fresh());
+        int paintings = pane.still().paintings();
+        const auto looksOther = [&](int more) {
+            view.flush();
+            const QImage now = shown();
+            const bool isRight = now == fresh() && now != last && pane.still().paintings() == paintings + more;
+            last = now;
+            paintings = pane.still().paintings();
+            return isRight;
+        };
+        for (const std::uint32_t visit : {2U, 3U, 7U}) {
+            context.cursor.moveTo(tests::endOfVisit(context.model, visit));
+            QVERIFY(looksOther(0));
+        }
+        context.selection.selectNode(base::NodeId(std::uint32_t{tests::kConv1}));
+        view.flush();
+        QCOMPARE(shown(), last);
+        QCOMPARE(pane.still().paintings(), paintings);
+        range.set(2, 6);
+        QVERIFY(looksOther(1));
+        range.clear();
+        QVERIFY(looksOther(1));
+        const auto tracks = views::layoutTracks(pane.width(), pane.height(), views::fonts::scale());
+        const QPointF at(tracks.modes.left() + 20, tracks.modes.center().y());
+        QWheelEvent zoom(at, pane.mapToGlobal(at), {}, {0, 480}, Qt::NoButton, {}, Qt::NoScrollPhase, false);
+        QCoreApplication::sendEvent(&pane, &zoom);
+        QVERIFY(looksOther(1));
+        context.cursor.moveTo(context.cursor.end()); // out of sight: the scale follows it
+        QVERIFY(looksOther(1));
+        view.setBookmarks({tests::endOfVisit(context.model, 8)});
+        QVERIFY(looksOther(1));
+        views::ThemeHub::instance().setChoice(views::ThemeChoice::Dark);
+        QVERIFY(looksOther(1));
+        views::ThemeHub::instance().setChoice(views::ThemeChoice::Light);
+        QVERIFY(looksOther(1));
+        views::fonts::install(1.25);
+        QVERIFY(looksOther(1));
+        views::fonts::install(1);
+        QVERIFY(looksOther(1));
+        views::RunHandle other = tests::makeTinyRun();
+        auto longer = std::make_shared<trace::Run>(*other.run);
+        longer->bookmarks.push_back({tests::endOfVisit(context.model, 3), "here"});
+        other.run = longer;
+        context.model.setRun(other, tests::makeTinyInput());
+        view.setBookmarks({tests::endOfVisit(context.model, 3)});
+        view.flush();
+        QCOMPARE(shown(), fresh());
+        QVERIFY(pane.still().paintings() > paintings);
     }
 
     void exportsWellFormedFiles()
