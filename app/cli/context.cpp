@@ -97,8 +97,9 @@ void ModelOptions::addModelTo(CLI::App& verb)
 void ModelOptions::addTo(CLI::App& verb)
 {
     addModelTo(verb);
-    verb.add_option("--input", inputs,
-                    "NAME=FILE (.npy, .pb, .png, .jpg), zeros, or random:SEED; NAME= may be left out with one input")
+    verb.add_option(
+            "--input", inputs,
+            "NAME=FILE (.npy, .pb, .png, .jpg, .txt), zeros, or random:SEED; NAME= may be left out with one input")
         ->allow_extra_args(false);
     verb.add_option("--mean", mean, "Per channel, for pictures; replaces the card's")->delimiter(',');
     verb.add_option("--std", deviation, "Per channel, for pictures; replaces the card's")->delimiter(',');
@@ -131,7 +132,8 @@ engine::PictureOptions ModelOptions::pictureOptions(const engine::LoadedModel& l
 
 Result<std::vector<tensor::Tensor>> ModelOptions::resolve(const engine::LoadedModel& loaded) const
 {
-    return engine::resolveInputs(inputs, *loaded.graph(), pictureOptions(loaded), decodePicture);
+    return engine::resolveInputs(inputs, *loaded.graph(), pictureOptions(loaded), decodePicture,
+                                 loaded.card ? &*loaded.card : nullptr);
 }
 
 } // namespace retro::app

@@ -36,7 +36,8 @@ Result<std::vector<tensor::Tensor>> inputsOf(const ExplainJob& job, const engine
         RETRO_TRY(tensor::Tensor array, builtInArray(job.inputs.front()));
         return std::vector{std::move(array)};
     }
-    return engine::resolveInputs(job.inputs, *job.model->graph(), options, decodePicture);
+    return engine::resolveInputs(job.inputs, *job.model->graph(), options, decodePicture,
+                                 job.model->card ? &*job.model->card : nullptr);
 }
 
 } // namespace

@@ -74,7 +74,7 @@ void addOptions(CLI::App& program, RawOptions& raw, WindowOptions& options)
     program.add_option("MODEL", raw.model,
                        "Model (.onnx) or recorded run (.retro); without it the welcome page comes, and in pictures the "
                        "built-in sample");
-    program.add_option("--input", raw.inputs, "NAME=FILE (.npy, .pb, .png, .jpg), zeros, or random:SEED")
+    program.add_option("--input", raw.inputs, "NAME=FILE (.npy, .pb, .png, .jpg, .txt), zeros, or random:SEED")
         ->allow_extra_args(false);
     program.add_option("--composite", raw.composite, "Rules: a built-in composite or a .json file");
     program.add_option("--workspace", raw.workspace, "explain (default), engine, or welcome")

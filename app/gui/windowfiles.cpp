@@ -44,8 +44,8 @@ void MainWindow::chooseModel()
 
 void MainWindow::chooseInput()
 {
-    const QString path = QFileDialog::getOpenFileName(this, tr("Choose an input"), {},
-                                                      tr("Inputs (*.png *.jpg *.jpeg *.npy *.pb);;All files (*)"));
+    const QString path = QFileDialog::getOpenFileName(
+        this, tr("Choose an input"), {}, tr("Inputs (*.png *.jpg *.jpeg *.npy *.pb *.txt);;All files (*)"));
     if (!path.isEmpty()) {
         explainInput(path);
     }

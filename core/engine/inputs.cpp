@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/inputs.h"
 
+#include "core/engine/textinput.h"
 #include "core/formats/onnx.h"
 #include "core/tensor/npy.h"
 
@@ -69,7 +70,7 @@ std::string lowerExtension(const std::string& source)
 }
 
 Result<Tensor> readSource(const std::string& source, const graph::Value& input, const PictureOptions& options,
-                          const PictureDecoder& decode)
+                          const PictureDecoder& decode, const formats::ModelCard* card)
 {
     if (source == "zeros") {
         RETRO_TRY(const tensor::Shape shape, concreteShape(input));
@@ -85,15 +86,18 @@ Result<Tensor> readSource(const std::string& source, const graph::Value& input, 
     if (extension == ".pb") {
         return formats::readTensorProto(source);
     }
-    if (extension == ".png" || extension == ".jpg" || extension == ".jpeg") {
+    if (extension == ".txt") {
+        return textToInput(source, input, card);
+    }
+    if (isPictureFile(source)) {
         RETRO_TRY(const PixelArray picture, decode(source));
         return pictureToInput(picture, input, options);
     }
     if (!std::filesystem::exists(source)) {
         return inputError("there is no such file; check the path", source);
     }
-    return inputError("this kind of input is not read; give .npy, .pb, .png or .jpg, or write zeros or random:SEED",
-                      source);
+    return inputError(
+        "this kind of input is not read; give .npy, .pb, .png, .jpg or .txt, or write zeros or random:SEED", source);
 }
 
 std::string namesOf(const graph::Graph& graph)
@@ -142,6 +146,12 @@ Result<Tensor> fitted(Tensor data, const graph::Value& input)
 
 } // namespace
 
+bool isPictureFile(const std::string& source)
+{
+    const std::string extension = lowerExtension(source);
+    return extension == ".png" || extension == ".jpg" || extension == ".jpeg";
+}
+
 InputSource parseInput(const std::string& text, const graph::Graph& graph)
 {
     const std::size_t equals = text.find('=');
@@ -158,7 +168,8 @@ InputSource parseInput(const std::string& text, const graph::Graph& graph)
 }
 
 Result<std::vector<Tensor>> resolveInputs(const std::vector<std::string>& texts, const graph::Graph& graph,
-                                          const PictureOptions& options, const PictureDecoder& decode)
+                                          const PictureOptions& options, const PictureDecoder& decode,
+                                          const formats::ModelCard* card)
 {
     std::vector<Tensor> inputs(graph.inputs().size());
     for (const std::string& text : texts) {
@@ -168,7 +179,7 @@ Result<std::vector<Tensor>> resolveInputs(const std::vector<std::string>& texts,
         if (inputs[position].isValid()) {
             return usageError("two sources are given for this input", "--input " + input.name);
         }
-        RETRO_TRY(Tensor data, readSource(source.source, input, options, decode));
+        RETRO_TRY(Tensor data, readSource(source.source, input, options, decode, card));
         auto fit = fitted(std::move(data), input);
         if (!fit) {
             return base::within(std::move(fit).error(), source.source);

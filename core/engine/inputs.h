@@ -21,7 +21,7 @@ using PictureDecoder = std::function<base::Result<PixelArray>(const std::filesys
 struct InputSource
 {
     std::string name;   ///< graph input; empty = the only one
-    std::string source; ///< file (.npy, .pb, .png, .jpg), "zeros", or "random:SEED"
+    std::string source; ///< file (.npy, .pb, .png, .jpg, .txt), "zeros", or "random:SEED"
 };
 
 /// Splits NAME=FILE. A text without '=' (or whose part before '=' is no input of the graph but which is a file as a
@@ -30,10 +30,12 @@ struct InputSource
 
 /// Reads the tensor of every graph input, in order. Errors: Usage (an input without a source, a name that is no input,
 /// two sources), Input (the file).  `zeros` and `random:SEED` need a declared shape; a free first axis counts as 1.
-/// random gives uniform numbers in [0, 1), the same on every machine.
-[[nodiscard]] base::Result<std::vector<tensor::Tensor>> resolveInputs(const std::vector<std::string>& texts,
-                                                                      const graph::Graph& graph,
-                                                                      const PictureOptions& options,
-                                                                      const PictureDecoder& decode);
+/// random gives uniform numbers in [0, 1), the same on every machine. A .txt needs the card, which has the vocabulary.
+[[nodiscard]] base::Result<std::vector<tensor::Tensor>>
+resolveInputs(const std::vector<std::string>& texts, const graph::Graph& graph, const PictureOptions& options,
+              const PictureDecoder& decode, const formats::ModelCard* card = nullptr);
+
+/// Whether a source names a picture: .png, .jpg or .jpeg.
+[[nodiscard]] bool isPictureFile(const std::string& source);
 
 } // namespace retro::engine

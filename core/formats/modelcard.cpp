@@ -71,6 +71,11 @@ Result<void> readInput(const json& object, ModelCard& card)
     RETRO_CHECK(input.numbers("std", card.deviation));
     RETRO_CHECK(input.pixels("size", card.size));
     RETRO_CHECK(input.texts("vocabulary", card.vocabulary));
+    RETRO_CHECK(input.text("unknown", card.unknown));
+    const auto& words = card.vocabulary;
+    if (!card.unknown.empty() && std::find(words.begin(), words.end(), card.unknown) == words.end()) {
+        return input.error("unknown", fmt::format("'{}' is no word of the vocabulary", card.unknown));
+    }
     return checkNormalisation(input, card);
 }
 

@@ -36,6 +36,7 @@ struct ModelCard
     std::vector<double> deviation;       ///< "std"
     std::array<int, 2> size{0, 0};       ///< width, height; 0 = as the model's input says
     std::vector<std::string> vocabulary; ///< of tokens: the word of every number from 0
+    std::string unknown;                 ///< the word of the vocabulary for words that are not in it; may be empty
     std::vector<std::string> labels;
     std::string scores;                 ///< "logits", "probabilities", "numbers"; empty = as the graph says
     std::string composite;              ///< empty = auto
