@@ -46,6 +46,8 @@ Result<engine::ExplainRequest> requestOf(const Context& context, const ExplainOp
 {
     engine::ExplainRequest request;
     RETRO_TRY(request.inputs, options.model.resolve(model));
+    request.sources = options.model.inputs;
+    request.preparation = options.model.pictureOptions(model);
     const std::vector<std::string> labels = model.card ? model.card->labels : std::vector<std::string>();
     for (std::size_t i = 0; i < options.targets.size(); ++i) {
         const bool isOfCard = options.targets[i] == "argmax" && model.card && !model.card->target.empty();

@@ -5,6 +5,7 @@
 #include "core/base/file.h"
 #include "core/base/memoryaccount.h"
 #include "core/engine/binding.h"
+#include "core/engine/inputfacts.h"
 #include "core/engine/stopwatch.h"
 #include "core/execute/forward.h"
 #include "core/lrp/tensorarithmetic.h"
@@ -340,8 +341,11 @@ private:
         if (m_result.composite.timesInput) {
             facts.numbers["times_input"] = 1; // relevance of an input is to be read as gradient × input
         }
+        facts.input = inputFacts(m_model.card ? &*m_model.card : nullptr, m_request);
         if (m_model.card) {
             facts.labels = m_model.card->labels;
+            facts.title = m_model.card->title;
+            facts.scores = m_model.card->scores;
         }
     }
 

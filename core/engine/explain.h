@@ -4,6 +4,7 @@
 #include "core/base/result.h"
 #include "core/engine/checkpoints.h"
 #include "core/engine/loadmodel.h"
+#include "core/engine/pictureinput.h"
 #include "core/engine/target.h"
 #include "core/execute/savedvalues.h"
 #include "core/lrp/composite.h"
@@ -13,6 +14,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -49,6 +51,10 @@ struct ExplainRequest
     std::vector<std::string> checkpoints;
     /// End when all checkpoints have been taken (promise engine only).
     bool stopAtCheckpoints = false;
+    /// Where the inputs came from, as --input says it, for the recorded run.
+    std::vector<std::string> sources;
+    /// How pixels became the inputs, for the recorded run; none = as the card says.
+    std::optional<PictureOptions> preparation;
 };
 
 /// (stage, done, total) now and then; stages: "bind", "forward", "relevance".

@@ -5,9 +5,12 @@
 #include "core/graph/graph.h"
 #include "core/tensor/tensor.h"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,6 +43,27 @@ struct NodeRule
     std::string structure{}; ///< what the operator is (ops::nameOf of its StructureKind): "linear map"; may be empty
 };
 
+/// How people read the input of a run: what its model's card says of it, and how pixels became numbers.
+struct InputFacts
+{
+    // Limits of a run file; whoever fills this keeps to them.
+    static constexpr std::size_t kMostBytes = 4096; ///< of every text
+    static constexpr std::size_t kMostChannels = 4096;
+    static constexpr std::size_t kMostWords = 65'536;
+
+    std::string kind = "array";            ///< "image" or "array"
+    std::string file;                      ///< where it came from, without folder; may be empty
+    std::string layout = "NCHW";           ///< NCHW, NHWC, NTC or NT
+    std::string channels = "RGB";          ///< RGB, BGR or GRAY
+    std::array<double, 2> scale{0, 1};     ///< values of a black and a white pixel, before mean and deviation
+    std::vector<double> mean;              ///< per channel; may be empty
+    std::vector<double> deviation;         ///< per channel, above 0; may be empty
+    std::vector<std::string> words;        ///< of a text, one per token; else empty
+    std::string trueClass;                 ///< may be empty
+    std::optional<std::array<int, 4>> tag; ///< box of a tag: x, y, width, height in the model's pixels
+    bool operator==(const InputFacts&) const = default;
+};
+
 /// What was explained, in words and numbers.
 struct RunFacts
 {
@@ -55,6 +79,9 @@ struct RunFacts
     std::vector<double> targetLogit;       ///< per sample
     std::map<std::string, double> numbers; ///< relevance_start, relevance_inputs, seconds …
     std::vector<std::string> labels;       ///< class names, may be empty
+    std::string title;                     ///< what the model's card says of it in one line; may be empty
+    std::string scores;                    ///< what the card says of the outputs' meaning; may be empty
+    std::optional<InputFacts> input;       ///< none: nobody knows (files before version 3)
 };
 
 /// A place in a run that a person wants to find again.

@@ -3,6 +3,7 @@
 
 #include "core/base/file.h"
 #include "core/trace/file/graphtables.h"
+#include "core/trace/file/inputrows.h"
 #include "core/trace/file/runtables.h"
 
 #include <fmt/format.h>
@@ -133,6 +134,9 @@ Result<void> checkWritable(const Run& run)
     if (!run.graph || !isWhole(run.rules.size(), run.graph->nodeCount()) ||
         !isWhole(run.shapes.size(), run.graph->valueCount()) || run.values.size() > run.graph->valueCount()) {
         return base::Error{base::ErrorCode::Bug, "the run does not fit its graph", {}};
+    }
+    if (run.facts.input && !areReadable(*run.facts.input)) {
+        return base::Error{base::ErrorCode::Bug, "what the run says of its input is beyond the limits of a file", {}};
     }
     return {};
 }

@@ -5,8 +5,8 @@
 
 #include <array>
 
-// Tables of versions 1 and 2 of the run file (docs/formats/retro.md). A change here is a new version: readers compare the
-// whole statement.
+// Tables of versions 1 to 3 of the run file (docs/formats/retro.md), which differ in what rows hold. A change here is a
+// new version: readers compare the whole statement.
 namespace retro::trace::file
 {
 

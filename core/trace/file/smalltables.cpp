@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/trace/file/inputrows.h"
 #include "core/trace/file/records.h"
 #include "core/trace/file/runtables.h"
 
@@ -21,13 +22,15 @@ struct TextFact
     std::string_view name;
     std::string RunFacts::*text;
 };
-constexpr std::array<TextFact, 7> kTextFacts{{{"kind", &RunFacts::kind},
+constexpr std::array<TextFact, 9> kTextFacts{{{"kind", &RunFacts::kind},
                                               {"model", &RunFacts::modelName},
                                               {"composite", &RunFacts::composite},
                                               {"engine", &RunFacts::engine},
                                               {"save", &RunFacts::save},
                                               {"precision", &RunFacts::precision},
-                                              {"start", &RunFacts::start}}};
+                                              {"start", &RunFacts::start},
+                                              {"title", &RunFacts::title},
+                                              {"scores", &RunFacts::scores}}};
 
 template <class T>
 bool parse(const std::string& text, T& value)
@@ -60,6 +63,11 @@ public:
         }
         for (const std::string& label : m_facts.labels) {
             RETRO_CHECK(add("label", "", label));
+        }
+        if (m_facts.input) {
+            for (const InputRow& row : inputRows(*m_facts.input)) {
+                RETRO_CHECK(add("input", row.item, row.text));
+            }
         }
         return m_rows.rows();
     }
@@ -102,7 +110,7 @@ private:
         std::string_view name;
         bool (FactReader::*set)(const std::string& item, const std::string& text);
     };
-    static const std::array<Setter, 5> kSetters;
+    static const std::array<Setter, 6> kSetters;
 
     bool setTargetValue(const std::string&, const std::string& text)
     {
@@ -122,16 +130,24 @@ private:
         m_facts.labels.push_back(text);
         return true;
     }
+    bool setInput(const std::string& item, const std::string& text)
+    {
+        if (!m_facts.input) {
+            m_facts.input.emplace();
+        }
+        return setInputRow(*m_facts.input, item, text);
+    }
 
     RunFacts& m_facts;
     std::size_t m_valueCount;
 };
 
-const std::array<FactReader::Setter, 5> FactReader::kSetters{{{"target_value", &FactReader::setTargetValue},
+const std::array<FactReader::Setter, 6> FactReader::kSetters{{{"target_value", &FactReader::setTargetValue},
                                                               {"target_index", &FactReader::addTargetIndex},
                                                               {"target_logit", &FactReader::addTargetLogit},
                                                               {"number", &FactReader::setNumber},
-                                                              {"label", &FactReader::addLabel}}};
+                                                              {"label", &FactReader::addLabel},
+                                                              {"input", &FactReader::setInput}}};
 
 Result<void> writeRules(Database& database, const Run& run, RowCounts& counts)
 {

@@ -82,7 +82,7 @@ class RunFileDamageTest : public QObject
 {
     Q_OBJECT
     QTemporaryDir m_folder;
-    std::shared_ptr<const Run> m_run = sampleRun();
+    std::shared_ptr<const Run> m_run = sampleRunWithInput();
     std::string m_bytes;
 
     fs::path file(const char* name) const { return fs::path(m_folder.path().toStdString()) / name; }

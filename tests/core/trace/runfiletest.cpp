@@ -50,7 +50,7 @@ class RunFileTest : public QObject
 private slots:
     void everythingComesBack()
     {
-        const auto run = sampleRun();
+        const auto run = sampleRunWithInput();
         QCOMPARE(written("a.retro", *run), std::string());
         const auto read = readRun(file("a.retro"));
         QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
@@ -79,6 +79,23 @@ private slots:
         QCOMPARE(difference(expected, **read), std::string());
     }
 
+    /// version3.retro: sampleRunWithInput(), when version 3 was made.
+    void theFileOfVersion3Opens()
+    {
+        const auto read = readRun(RETRO_SOURCE_DIR "/tests/data/runs/version3.retro");
+        QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
+        QCOMPARE(difference(*sampleRunWithInput(), **read), std::string());
+    }
+
+    void whatIsBeyondTheLimitsIsNotWritten()
+    {
+        Run run = *sampleRunWithInput();
+        run.facts.input->words.assign(InputFacts::kMostWords + 1, "w");
+        const auto done = writeRun(file("words.retro"), run);
+        QVERIFY(!done.ok());
+        QCOMPARE(done.error().code, ErrorCode::Bug);
+    }
+
     void graphsComeBackWithAttributesAndShapes()
     {
         auto run = std::make_shared<Run>();
@@ -102,7 +119,7 @@ private slots:
 
     void writingTwiceGivesTheSameBytes()
     {
-        const auto run = sampleRun();
+        const auto run = sampleRunWithInput();
         QCOMPARE(written("one.retro", *run), std::string());
         QCOMPARE(written("two.retro", *run), std::string());
         QVERIFY(bytesOf(file("one.retro")) == bytesOf(file("two.retro")));
@@ -184,7 +201,7 @@ private slots:
         QTest::newRow("other database") << "other.retro"
                                         << "not a run file";
         QTest::newRow("newer") << "newer.retro"
-                               << "format version 3, which a newer Retrograde wrote";
+                               << "format version 4, which a newer Retrograde wrote";
         QTest::newRow("unfinished") << "zero.retro"
                                     << "not a run file";
         QTest::newRow("trigger") << "trigger.retro"
@@ -205,7 +222,7 @@ private slots:
         }
         fs::remove(file("other.retro"));
         execute(file("other.retro"), "CREATE TABLE t(a)");
-        execute(file("newer.retro"), "PRAGMA user_version = 3");
+        execute(file("newer.retro"), "PRAGMA user_version = 4");
         execute(file("zero.retro"), "PRAGMA user_version = 0");
         execute(file("trigger.retro"), "CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM events; END");
         execute(file("view.retro"), "DROP TABLE bookmarks; CREATE VIEW bookmarks AS SELECT 1");

@@ -97,6 +97,24 @@ inline std::shared_ptr<const Run> sampleRun()
     return run;
 }
 
+/// The sample run with what files of version 3 know more.
+inline std::shared_ptr<const Run> sampleRunWithInput()
+{
+    auto run = std::make_shared<Run>(*sampleRun());
+    run->facts.title = "A model for tests";
+    run->facts.scores = "numbers";
+    InputFacts& input = run->facts.input.emplace();
+    input.kind = "image";
+    input.file = "jug.png";
+    input.layout = "NHWC";
+    input.mean = {0.5, 0.25, -1};
+    input.deviation = {0.1};
+    input.words = {"a", "", "word"};
+    input.trueClass = "jug";
+    input.tag = {1, 2, 3, 4};
+    return run;
+}
+
 inline bool sameBits(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); }
 
 inline bool sameHandle(const HandleInfo& a, const HandleInfo& b)
@@ -124,13 +142,14 @@ bool sameBytes(const std::vector<T>& a, const std::vector<T>& b)
 inline bool sameFacts(const RunFacts& a, const RunFacts& b)
 {
     const auto words = [](const RunFacts& f) {
-        return std::vector<std::string>{f.kind, f.modelName, f.composite, f.engine, f.save, f.precision, f.start};
+        return std::vector<std::string>{f.kind,      f.modelName, f.composite, f.engine, f.save,
+                                        f.precision, f.start,     f.title,     f.scores};
     };
     const auto sameNumber = [](const auto& x, const auto& y) {
         return x.first == y.first && sameBits(x.second, y.second);
     };
     return words(a) == words(b) && a.targetValue == b.targetValue && a.targetIndex == b.targetIndex &&
-           sameAll(a.targetLogit, b.targetLogit, sameBits) && a.labels == b.labels &&
+           sameAll(a.targetLogit, b.targetLogit, sameBits) && a.labels == b.labels && a.input == b.input &&
            std::equal(a.numbers.begin(), a.numbers.end(), b.numbers.begin(), b.numbers.end(), sameNumber);
 }
 
