@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/context.h"
+#include "core/trace/gradientrun.h"
 #include "core/trace/ledgersummary.h"
 #include "core/trace/runfile.h"
 
@@ -44,12 +45,29 @@ ordered_json auditJson(const trace::Run& run, const trace::LedgerSummary& summar
                          {"causes", causesJson(node.causes)},
                          {"unexplained", node.unexplained}});
     }
-    return {{"start", summary.start},
+    return {{"conserved", !trace::carriesGradient(run.rules)},
+            {"start", summary.start},
             {"leaves", summary.leaves},
             {"causes", causesJson(summary.causes)},
             {"unexplained", summary.unexplained},
             {"rest", summary.rest},
             {"nodes", nodes}};
+}
+
+/// Nothing of a gradient is conserved: no shares, no causes, but how large it is at each node.
+void sayGradient(const Context& context, const trace::Run& run, const trace::LedgerSummary& summary, std::size_t most)
+{
+    context.say(
+        "a gradient is not conserved: what follows are sums of its elements and of their magnitudes, no shares");
+    context.say(fmt::format("{:<22} {:>16.9g}", "at the target", summary.start));
+    context.say(fmt::format("{:<22} {:>16.9g}", "at the inputs", summary.leaves));
+    context.say("");
+    context.say(fmt::format("{:<36} {:<20} {:>13} {:>13}", "node", "operator", "sum", "magnitude"));
+    for (std::size_t i = 0; i < std::min(most, summary.nodes.size()); ++i) {
+        const trace::NodeBalance& node = summary.nodes[i];
+        context.say(fmt::format("{:<36} {:<20} {:>13.6g} {:>13.6g}", run.graph->labelOf(node.node),
+                                run.graph->opOf(node.node), node.arrived, node.magnitude));
+    }
 }
 
 void sayAudit(const Context& context, const trace::Run& run, const trace::LedgerSummary& summary, std::size_t most)
@@ -87,6 +105,8 @@ Result<void> audit(const Context& context, const AuditOptions& options)
     const trace::LedgerSummary summary = trace::summarise(*run);
     if (context.json) {
         context.answer(auditJson(*run, summary));
+    } else if (trace::carriesGradient(run->rules)) {
+        sayGradient(context, *run, summary, options.most);
     } else {
         sayAudit(context, *run, summary, options.most);
     }

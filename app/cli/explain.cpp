@@ -6,6 +6,7 @@
 #include "core/engine/results.h"
 #include "core/engine/tokenwords.h"
 #include "core/ops/algebra.h"
+#include "core/trace/gradientrun.h"
 #include "core/trace/runfile.h"
 #include "views/common/runtexts.h"
 
@@ -98,6 +99,21 @@ std::string labelOf(const engine::LoadedModel& model, std::int64_t index)
     return index < 0 ? "the whole value" : std::to_string(index);
 }
 
+void sayAmounts(const Context& context, const engine::ExplainResult& result)
+{
+    if (trace::carriesGradient(result.rules)) {
+        context.say(fmt::format(
+            "gradient     {:.6g} at the target; {} sums to {:.6g}. A gradient is not conserved", result.relevanceStart,
+            result.composite.timesInput ? "input × gradient" : "at the inputs", result.relevanceInputs));
+        return;
+    }
+    context.say(fmt::format("relevance    {:.6g} started, {:.6g} reached the inputs", result.relevanceStart,
+                            result.relevanceInputs));
+    for (const auto& [cause, amount] : engine::causeTotals(result.ledger)) {
+        context.say(fmt::format("  {:<18} {:+.6g}", cause, 0.0 - amount));
+    }
+}
+
 void sayTarget(const Context& context, const engine::LoadedModel& model, const engine::ExplainResult& result,
                const engine::ResolvedTarget& target)
 {
@@ -130,11 +146,7 @@ void sayResult(const Context& context, const engine::LoadedModel& model, const e
     context.say(fmt::format("visits       {} ({} normal, {} search, {} fulfilment), {} promises", result.counts.visits,
                             result.counts.normal, result.counts.search, result.counts.fulfilment,
                             result.counts.promises));
-    context.say(fmt::format("relevance    {:.6g} started, {:.6g} reached the inputs", result.relevanceStart,
-                            result.relevanceInputs));
-    for (const auto& [cause, amount] : engine::causeTotals(result.ledger)) {
-        context.say(fmt::format("  {:<18} {:+.6g}", cause, 0.0 - amount));
-    }
+    sayAmounts(context, result);
     context.say(fmt::format("seconds      load {:.3f}, bind {:.3f}, forward {:.3f}, relevance {:.3f}", model.seconds,
                             result.secondsBind, result.secondsForward, result.secondsRelevance));
 }

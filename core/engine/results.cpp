@@ -4,6 +4,7 @@
 #include "core/base/file.h"
 #include "core/ops/algebra.h"
 #include "core/tensor/npy.h"
+#include "core/trace/gradientrun.h"
 
 #include <nlohmann/json.hpp>
 
@@ -188,6 +189,7 @@ ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request
         {"ntm", result.counts.normal}, {"ptm", result.counts.search}, {"pfm", result.counts.fulfilment}};
     summary["relevance_start"] = result.relevanceStart;
     summary["relevance_inputs"] = result.relevanceInputs;
+    summary["conserved"] = !trace::carriesGradient(result.rules);
     summary["causes"] = causeTotals(result.ledger);
     if (!result.checkpoints.empty()) {
         summary["checkpoints"] = checkpointsJson(result);

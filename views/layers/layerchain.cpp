@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/layers/layerchain.h"
 
+#include "views/common/composedrelevance.h"
+#include "views/common/gradientnote.h"
+
 #include <QCoreApplication>
 #include <QRegularExpression>
 
 #include <algorithm>
+#include <cmath>
 
 namespace retro::views
 {
@@ -169,8 +173,28 @@ Layer makeLayer(const RunModel& model, base::NodeId node, const QString& name)
     return layer;
 }
 
+double sumAbsolute(const tensor::Tensor& tensor)
+{
+    double sum = 0;
+    for (std::int64_t i = 0; i < tensor.size(); ++i) {
+        sum += std::abs(tensor.at(i));
+    }
+    return sum;
+}
+
+void fillMagnitudes(const RunModel& model, std::vector<Layer>& layers)
+{
+    for (Layer& layer : layers) {
+        const tensor::Tensor tensor = layerTensor(model, layer);
+        layer.magnitude = tensor.isValid() ? sumAbsolute(tensor.contiguous()) : 0;
+    }
+}
+
 void fillShares(const RunModel& model, std::vector<Layer>& layers)
 {
+    if (model.derived<GradientNote>()->isGradient) {
+        return fillMagnitudes(model, layers);
+    }
     const double started = layers.empty() ? 0 : sumOf(model, layers.front().relevance);
     for (Layer& layer : layers) {
         layer.share = started != 0 ? sumOf(model, layer.relevance) / started : 0;
@@ -178,6 +202,12 @@ void fillShares(const RunModel& model, std::vector<Layer>& layers)
 }
 
 } // namespace
+
+tensor::Tensor layerTensor(const RunModel& model, const Layer& layer)
+{
+    const tensor::Tensor* relevance = model.tensor(layer.relevance);
+    return relevance == nullptr ? tensor::Tensor() : composedRelevance(model, layer.value, *relevance);
+}
 
 QString layerName(const QString& scope, const QString& node)
 {

@@ -6,6 +6,7 @@
 #include <QString>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace retro::views
@@ -19,8 +20,13 @@ struct Layer
     QString name;               ///< "Class scores", "Block 3", "Input"
     std::uint64_t position = 0; ///< where its relevance is known
     base::HandleId relevance;
-    double share = 0; ///< of what started
+    double share = 0; ///< of what started; 0 for a gradient
+    /// Of a gradient, which is not conserved: Σ|·|; at an input that is multiplied with it, of the product.
+    std::optional<double> magnitude{};
 };
+
+/// Relevance of a layer as the composite means it: at an input perhaps gradient × input. Invalid when it was not kept.
+[[nodiscard]] tensor::Tensor layerTensor(const RunModel& model, const Layer& layer);
 
 /// The layers of a run from the score to the input, at most `most`. A layer is a node that alone separates target and
 /// input (every path passes it), so that its share is all that is left; of several such nodes in one scope the one

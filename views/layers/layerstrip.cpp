@@ -53,6 +53,12 @@ bool isMap(const tensor::Shape& shape, bool isChannelsLast)
     return shape.size() == 4 && shape[isChannelsLast ? 1 : 2] > 1 && shape[isChannelsLast ? 2 : 3] > 1;
 }
 
+/// "97.1 %", or the magnitude of a gradient.
+QString amountOf(const Layer& layer)
+{
+    return layer.magnitude ? valueText(*layer.magnitude, 3) : percentText(layer.share);
+}
+
 } // namespace
 
 int StripLayout::cellAt(double x) const
@@ -147,7 +153,8 @@ void LayerStrip::setArrived(int count)
     m_arrived = count;
     if (count > 0) {
         const Layer& now = m_layers[static_cast<std::size_t>(count - 1)];
-        setAccessibleDescription(tr("%1, %2 arrived").arg(now.name, percentText(now.share)));
+        setAccessibleDescription(now.magnitude ? tr("%1, magnitude %2").arg(now.name, amountOf(now))
+                                               : tr("%1, %2 arrived").arg(now.name, amountOf(now)));
     }
     update();
 }
@@ -177,7 +184,7 @@ void LayerStrip::paintCell(QPainter& painter, std::size_t i, const StripLayout::
     painter.drawText(cell.name, Qt::AlignLeft | Qt::AlignVCenter, fittingName(layer.name, name, cell.name.width()));
     painter.setFont(fonts::numbers(weight));
     painter.drawText(cell.share, Qt::AlignLeft | Qt::AlignVCenter | Qt::TextDontClip,
-                     hasArrived ? percentText(layer.share) : tr("not yet"));
+                     hasArrived ? amountOf(layer) : tr("not yet"));
     paintPicture(painter, cell.picture, hasArrived ? m_pictures[i] : QImage(), theme);
 }
 
@@ -275,8 +282,11 @@ bool LayerStrip::event(QEvent* event)
     }
     auto* help = static_cast<QHelpEvent*>(event);
     const Layer& layer = m_layers[static_cast<std::size_t>(layoutNow().cellAt(help->pos().x()))];
-    QToolTip::showText(help->globalPos(),
-                       tr("%1: %2 of the score arrives here").arg(layer.name, percentText(layer.share)), this);
+    QToolTip::showText(
+        help->globalPos(),
+        (layer.magnitude ? tr("%1: the magnitudes of the gradient sum to %2") : tr("%1: %2 of the score arrives here"))
+            .arg(layer.name, amountOf(layer)),
+        this);
     return true;
 }
 

@@ -3,6 +3,7 @@
 
 #include "core/base/file.h"
 #include "views/common/csv.h"
+#include "views/common/gradientnote.h"
 #include "views/common/paintfile.h"
 #include "views/common/runtexts.h"
 #include "views/layers/layerstrip.h"
@@ -29,8 +30,19 @@ LayersView::LayersView(RunModel& model, Cursor& cursor, Selection& selection, QW
     setBody(m_strip);
 }
 
+bool LayersView::isGradient() const { return model().hasRun() && model().derived<GradientNote>()->isGradient; }
+
+QString LayersView::subject() const
+{
+    return isGradient() ? tr("magnitude of the gradient, Σ|·|") : tr("share of the relevance that has arrived");
+}
+
 QString LayersView::hint() const
 {
+    if (isGradient()) {
+        return tr("From the class score on the left back to the input on the right. A gradient is not conserved: below "
+                  "each layer stands the sum of its magnitudes, no share.");
+    }
     return tr("From the class score on the left back to the input on the right. Drag to see the heatmap at any layer.");
 }
 
@@ -54,7 +66,8 @@ void LayersView::rebuild()
     const bool isChannelsLast = model().input().layout == QLatin1String("NHWC");
     pictures.reserve(layers.size());
     for (const Layer& layer : layers) {
-        pictures.push_back(layerPicture(model().tensor(layer.relevance), kPictureSide, isChannelsLast));
+        const tensor::Tensor tensor = layerTensor(model(), layer);
+        pictures.push_back(layerPicture(tensor.isValid() ? &tensor : nullptr, kPictureSide, isChannelsLast));
     }
     m_strip->setLayers(std::move(layers), std::move(pictures));
 }
@@ -90,9 +103,9 @@ base::Result<void> LayersView::exportTo(const std::filesystem::path& path)
         return base::usageError("there are no layers to write", path.string());
     }
     if (path.extension() == ".csv") {
-        CsvText text({"layer", "node", "share"});
+        CsvText text({"layer", "node", isGradient() ? "magnitude" : "share"});
         for (const Layer& layer : m_strip->layers()) {
-            text.add(layer.name).add(model().label(layer.node)).add(layer.share).endRow();
+            text.add(layer.name).add(model().label(layer.node)).add(layer.magnitude.value_or(layer.share)).endRow();
         }
         return base::writeFile(path, text.take());
     }

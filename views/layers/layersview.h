@@ -18,7 +18,7 @@ public:
     LayersView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent = nullptr);
 
     [[nodiscard]] QString title() const override { return tr("Layers"); }
-    [[nodiscard]] QString subject() const override { return tr("share of the relevance that has arrived"); }
+    [[nodiscard]] QString subject() const override;
     [[nodiscard]] QString hint() const override;
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
     [[nodiscard]] QStringList exportFormats() const override;
@@ -31,6 +31,7 @@ protected:
 private:
     void rebuild();
     void goTo(int layer);
+    [[nodiscard]] bool isGradient() const;
     LayerStrip* m_strip = nullptr;
 };
 

@@ -3,7 +3,9 @@
 
 #include "core/base/file.h"
 #include "views/common/csv.h"
+#include "views/common/emptystate.h"
 #include "views/common/fonts.h"
+#include "views/common/gradientnote.h"
 #include "views/common/paintfile.h"
 #include "views/common/rangechip.h"
 #include "views/common/runtexts.h"
@@ -43,6 +45,8 @@ LedgerView::LedgerView(RunModel& model, Cursor& cursor, Selection& selection, QW
             [this](quint32 visit) { this->cursor().moveTo(this->model().run().endOfVisit(visit)); });
     m_stack->addWidget(m_curve);
     m_stack->addWidget(m_table);
+    m_noBooks = new EmptyState(this);
+    m_stack->addWidget(m_noBooks);
     auto* body = new QWidget(this);
     auto* column = new QVBoxLayout(body);
     column->setContentsMargins(0, 0, 0, 0);
@@ -87,16 +91,28 @@ void LedgerView::setDetailed(bool isDetailed)
     }
 }
 
-LedgerView::Page LedgerView::page() const { return static_cast<Page>(m_stack->currentIndex()); }
-
 void LedgerView::showPage(Page page)
 {
-    m_stack->setCurrentIndex(static_cast<int>(page));
+    m_page = page;
+    applyPage();
     for (std::size_t i = 0; i < m_buttons.size(); ++i) {
         m_buttons[i]->setChecked(i == static_cast<std::size_t>(page));
     }
     fillTable();
     schedule(Change::Selection); // whether there is anything for this page
+}
+
+bool LedgerView::isGradient() const { return model().hasRun() && model().derived<GradientNote>()->isGradient; }
+
+/// The page that was chosen; for a gradient, which has no books, the table alone.
+void LedgerView::applyPage()
+{
+    if (isGradient() && !isTable()) {
+        m_noBooks->showEmpty(gradientSentence());
+        m_stack->setCurrentWidget(m_noBooks);
+    } else {
+        m_stack->setCurrentIndex(static_cast<int>(m_page));
+    }
 }
 
 QByteArray LedgerView::saveState() const
@@ -140,6 +156,10 @@ void LedgerView::fillTable()
 
 void LedgerView::fillBooks()
 {
+    if (isGradient()) {
+        m_pane->setBooks({});
+        return;
+    }
     m_pane->setBooks(range() ? ledgerBooks(model().run(), *model().derived<LedgerCurve>(), *range())
                              : ledgerBooks(model()));
 }
@@ -157,7 +177,7 @@ const LedgerBooks& LedgerView::books() const { return m_pane->books(); }
 
 QString LedgerView::hint() const
 {
-    const QString sentence = booksSentence(books());
+    const QString sentence = isGradient() ? gradientSentence() : booksSentence(books());
     return sentence.isEmpty() ? tr("Where the relevance of the score went.") : sentence;
 }
 
@@ -168,7 +188,7 @@ bool LedgerView::canShow(const SelectedThing& thing) const
 
 QString LedgerView::emptyReason() const
 {
-    const bool isOfTheRun = page() != Page::Waterfall && !model().run().ledger.empty();
+    const bool isOfTheRun = (page() != Page::Waterfall || isGradient()) && !model().run().ledger.empty();
     if (!books().isEmpty() || isOfTheRun) {
         return {};
     }
@@ -182,6 +202,7 @@ QString LedgerView::emptyReason() const
 void LedgerView::refresh(Changes changes)
 {
     if (changes.testAnyFlags(Change::Run | Change::State)) {
+        applyPage();
         fillBooks();
         fillCurve();
     }
@@ -213,6 +234,10 @@ std::string LedgerView::curveCsv() const
 base::Result<void> LedgerView::exportTo(const std::filesystem::path& path)
 {
     const bool isCsv = path.extension() == ".csv";
+    if (isGradient() && !isTable()) {
+        return base::usageError("a gradient is not conserved, so it has no ledger; write the table of its nodes",
+                                path.string());
+    }
     if (page() == Page::Curve && !m_curve->figure().curve->isEmpty()) {
         return isCsv ? base::writeFile(path, curveCsv()) : exportCurve(path);
     }

@@ -11,6 +11,7 @@ namespace retro::views
 {
 
 class CurvePane;
+class EmptyState;
 class LedgerPane;
 class LedgerTable;
 class TimeRange;
@@ -36,7 +37,7 @@ public:
     /// Offers curve and table beside the waterfall.
     void setDetailed(bool isDetailed);
     void showPage(Page page);
-    [[nodiscard]] Page page() const;
+    [[nodiscard]] Page page() const { return m_page; }
     void showTable(bool isTable) { showPage(isTable ? Page::Table : Page::Waterfall); }
     [[nodiscard]] bool isTable() const { return page() == Page::Table; }
     [[nodiscard]] CurvePane& curve() const { return *m_curve; }
@@ -52,6 +53,8 @@ protected:
 
 private:
     QWidget* makeSwitch();
+    void applyPage();
+    [[nodiscard]] bool isGradient() const;
     void fillTable();
     void fillBooks();
     void fillCurve();
@@ -68,6 +71,8 @@ private:
     std::vector<QToolButton*> m_buttons; ///< by Page
     TimeRange* m_range = nullptr;        ///< borrowed; null = the whole run
     QStackedWidget* m_stack = nullptr;
+    EmptyState* m_noBooks = nullptr; ///< in the place of waterfall and curve, of a gradient
+    Page m_page = Page::Waterfall;
     bool m_isTableStale = true;
 };
 

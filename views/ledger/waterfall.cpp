@@ -120,9 +120,15 @@ QString axisNote(const WaterfallLayout& layout)
     return fonts::widthOf(fonts::small(), full) <= layout.note.width() ? full : translated("from %1").arg(start);
 }
 
+int tickCount(const ShareAxis& axis) { return static_cast<int>(std::lround((axis.high - axis.low) / axis.step)); }
+
+/// The line at zero, which may lie outside.
+int zeroTick(const ShareAxis& axis) { return static_cast<int>(std::lround(-axis.low / axis.step)); }
+
 QString tickText(const ShareAxis& axis, int tick)
 {
-    return fixedText((axis.low + tick * axis.step) * 100, axis.step < 0.01 ? 1 : 0);
+    const double share = tick == zeroTick(axis) ? 0 : axis.low + tick * axis.step;
+    return fixedText(share * 100, axis.step < 0.01 ? 1 : 0);
 }
 
 // Every how many lines of the axis there is room for a figure.
@@ -138,17 +144,13 @@ void paintAxis(QPainter& painter, const WaterfallLayout& layout, const Theme& th
 {
     const double bottom = layout.ruleY - 3;
     painter.setFont(fonts::smallNumbers());
-    const int count = static_cast<int>(std::lround((layout.axis.high - layout.axis.low) / layout.axis.step));
-    const int stride = figureStride(layout, count);
-    for (int i = 0; i <= count; ++i) {
-        const double share = layout.axis.low + i * layout.axis.step;
-        const double x = layout.axis.x(share, layout.track);
-        paintHairline(painter, {x, layout.titles.bottom()}, {x, bottom}, theme[Role::Grid]);
-        if ((count - i) % stride == 0) { // 100 % keeps its figure
-            painter.setPen(theme[Role::Text3]);
-            painter.drawText(QRectF(x - 30, layout.titles.top(), 60, layout.titles.height()), Qt::AlignCenter,
-                             tickText(layout.axis, i));
-        }
+    for (const AxisLine& line : axisLines(layout)) {
+        const bool isMarked = line.isZero && layout.axis.low < 0; // bars go to either side of it
+        paintHairline(painter, {line.x, layout.titles.bottom()}, {line.x, bottom},
+                      theme[isMarked ? Role::Text3 : Role::Grid]);
+        painter.setPen(theme[isMarked ? Role::Text2 : Role::Text3]);
+        painter.drawText(QRectF(line.x - 30, layout.titles.top(), 60, layout.titles.height()), Qt::AlignCenter,
+                         line.figure);
     }
 }
 
@@ -189,11 +191,37 @@ double ShareAxis::x(double share, const QRectF& track) const
     return std::round(track.left() + t * track.width());
 }
 
+namespace
+{
+
+/// From the lowest level to the highest, zero between them on a line.
+ShareAxis axisThroughZero(double lowest, double highest)
+{
+    constexpr int kMostSteps = 5; // of the levels; rounding adds one on either side
+    ShareAxis axis;
+    for (double power = 0.01; axis.step * kMostSteps < highest - lowest; power *= 10) {
+        for (const double digit : {25.0, 50.0, 100.0, 200.0}) {
+            axis.step = digit * power;
+            if (axis.step * kMostSteps >= highest - lowest) {
+                break;
+            }
+        }
+    }
+    axis.low = std::floor(lowest / axis.step + 1e-9) * axis.step;
+    axis.high = std::ceil(highest / axis.step - 1e-9) * axis.step;
+    return axis;
+}
+
+} // namespace
+
 ShareAxis shareAxis(double lowest, double highest)
 {
     ShareAxis axis;
     const double top = std::max(1.0, highest);
-    const double span = std::max(top - std::max(0.0, lowest), 0.004) * 1.6;
+    if (lowest < 0) {
+        return axisThroughZero(lowest, top);
+    }
+    const double span = std::max(top - lowest, 0.004) * 1.6;
     for (const double step : {0.002, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0}) {
         axis.step = step;
         if (span <= 5 * step) {
@@ -202,12 +230,27 @@ ShareAxis shareAxis(double lowest, double highest)
     }
     axis.high = std::ceil(top / axis.step - 1e-9) * axis.step;
     axis.low = std::floor((top - span) / axis.step + 1e-9) * axis.step;
-    if (axis.low < 0.3 || lowest < 0) {
+    if (axis.low < 0.3) {
         axis.low = 0;
         axis.step = axis.high > 2.5 ? std::ceil(axis.high / 5) : 0.25;
         axis.high = std::ceil(axis.high / axis.step - 1e-9) * axis.step;
     }
     return axis;
+}
+
+std::vector<AxisLine> axisLines(const WaterfallLayout& layout)
+{
+    const ShareAxis& axis = layout.axis;
+    const int count = tickCount(axis);
+    const int stride = figureStride(layout, count);
+    const int kept = axis.low < 0 ? zeroTick(axis) : count;
+    std::vector<AxisLine> lines;
+    for (int i = 0; i <= count; ++i) {
+        const bool hasFigure = (i - kept) % stride == 0;
+        lines.push_back({axis.x(axis.low + i * axis.step, layout.track), hasFigure ? tickText(axis, i) : QString(),
+                         i == zeroTick(axis)});
+    }
+    return lines;
 }
 
 /// Of a row, when `rows` of them have `room` pixels; no room = all that they like.

@@ -2,6 +2,7 @@
 // The conservation ledger, summed up.
 #include "scenarios.h"
 
+#include "core/trace/gradientrun.h"
 #include "core/trace/ledgersummary.h"
 
 #include <QtTest>
@@ -58,6 +59,20 @@ class LedgerSummaryTest : public QObject
     Q_OBJECT
 
 private slots:
+    void aGradientIsKnownByItsRules()
+    {
+        const NodeRule conv{"gradient", "type Conv", "linear map"};
+        const NodeRule relu{"guided-backprop", "type Relu", "element-wise"};
+        const NodeRule none{"", "", "linear map"};
+        const NodeRule epsilon{"epsilon 1e-06", "any node", "linear map"};
+        const NodeRule product{"uniform", "any node", "bilinear"};
+        QVERIFY(carriesGradient(std::vector{conv, relu, none}));
+        QVERIFY(!carriesGradient(std::vector{conv, epsilon}));
+        QVERIFY(!carriesGradient(std::vector{conv, product}));
+        QVERIFY(!carriesGradient(std::vector{relu, none})); // nothing to tell by
+        QVERIFY(!carriesGradient({}));
+    }
+
     void everythingThatWentInComesOutSomewhere()
     {
         const LedgerSummary summary = summarise(*leakyRun());

@@ -37,6 +37,54 @@ private slots:
         }
     }
 
+    void aGradientHasMagnitudesAndNoShares()
+    {
+        tests::ViewContext context;
+        views::RunHandle handle = tests::makeTinyRun();
+        auto run = std::make_shared<trace::Run>(*handle.run);
+        for (trace::NodeRule& rule : run->rules) {
+            rule = {"gradient", "any node", "linear map"};
+        }
+        handle.run = run;
+        handle.timeline = std::make_shared<trace::Timeline>(trace::Timeline::open(run).value());
+        context.model.setRun(handle, tests::makeTinyInput());
+        const std::vector<Layer> layers = layerChain(context.model);
+        for (const Layer& layer : layers) {
+            const tensor::Tensor* gradient = context.model.tensor(layer.relevance);
+            double magnitude = 0;
+            for (std::int64_t i = 0; gradient != nullptr && i < gradient->size(); ++i) {
+                magnitude += std::abs(gradient->at(i));
+            }
+            QVERIFY(layer.magnitude.has_value());
+            QVERIFY(std::abs(*layer.magnitude - magnitude) <= 1e-5 * magnitude);
+            QCOMPARE(layer.share, 0.0);
+        }
+        LayersView view(context.model, context.cursor, context.selection);
+        for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark}) {
+            (void)tests::grab(view, {700, 150}, kind, QStringLiteral("layers-gradient"));
+        }
+        QVERIFY(view.hint().contains(QStringLiteral("A gradient is not conserved")));
+        QVERIFY(!view.subject().contains(QStringLiteral("share")));
+        const QTemporaryDir folder;
+        QFile file(folder.filePath(QStringLiteral("l.csv")));
+        QVERIFY(view.exportTo(file.fileName().toStdString()).ok());
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        QVERIFY(file.readAll().startsWith("layer,node,magnitude\n"));
+        // Multiplied with the input, what counts there is the product.
+        auto product = std::make_shared<trace::Run>(*run);
+        product->facts.numbers["times_input"] = 1;
+        handle.run = product;
+        handle.timeline = std::make_shared<trace::Timeline>(trace::Timeline::open(product).value());
+        context.model.setRun(handle, tests::makeTinyInput());
+        const Layer input = layerChain(context.model).back();
+        const tensor::Tensor composed = layerTensor(context.model, input);
+        const tensor::Tensor& gradient = *context.model.tensor(input.relevance);
+        const tensor::Tensor& pixels = *context.model.forwardValue(input.value);
+        for (std::int64_t i = 0; i < gradient.size(); ++i) {
+            QVERIFY(std::abs(composed.at(i) - gradient.at(i) * pixels.at(i)) < 1e-6);
+        }
+    }
+
     void aLongChainIsThinned()
     {
         tests::ViewContext context;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
+#include "views/common/fonts.h"
 #include "views/common/rangechip.h"
 #include "views/common/timerange.h"
 #include "views/ledger/curvepane.h"
@@ -11,6 +12,7 @@
 
 #include <QAbstractItemModelTester>
 #include <QFile>
+#include <QPainter>
 #include <QTableView>
 #include <QTemporaryDir>
 #include <QTest>
@@ -267,10 +269,130 @@ private slots:
         QCOMPARE(wide.x(0.5, track), 200.0);
         const ShareAxis more = shareAxis(1.0, 1.277);
         QVERIFY(more.high >= 1.277);
-        const ShareAxis huge = shareAxis(-3, 12);
+        const ShareAxis huge = shareAxis(0, 12);
         QVERIFY(huge.high >= 12 && huge.high / huge.step <= 6);
         const ShareAxis flat = shareAxis(1.0, 1.0);
         QVERIFY(flat.high > flat.low);
+    }
+
+    void axisReachesBelowZero()
+    {
+        const QRectF track(100, 0, 200, 0);
+        for (const auto& [lowest, highest] : {std::pair{-1.29, 1.0}, {-0.02, 1.0}, {-3.0, 12.0}, {-4000.0, 1.0}}) {
+            const ShareAxis axis = shareAxis(lowest, highest);
+            QVERIFY(axis.low <= lowest && axis.high >= highest);
+            QVERIFY((axis.high - axis.low) / axis.step <= 7.001);
+            QVERIFY(!axis.isCut());
+            QVERIFY(std::abs(std::remainder(axis.low, axis.step)) < 1e-9 * axis.step); // zero is on a line
+            QVERIFY(axis.x(lowest, track) < axis.x(0, track) && axis.x(0, track) <= axis.x(highest, track));
+        }
+    }
+
+    /// A run whose relevance changes its sign on the way: 8.42 started, −3.6 reached the input.
+    void barsGoBelowZero()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        LedgerBooks books = ledgerBooks(context.model);
+        books.lines[1].amount = -12.02;
+        books.lines[1].share = books.lines[1].amount / books.started;
+        books.lines[3].amount = books.reached = -3.6;
+        books.lines[3].share = books.reached / books.started;
+        books.lines[2].amount = books.lines[2].share = 0;
+        const QRectF area(10, 4, 420, 0);
+        const WaterfallLayout layout = layoutWaterfall(books, area);
+        const double zero = layout.axis.x(0, layout.track);
+        QVERIFY(layout.axis.low <= books.lines[3].share);
+        QCOMPARE(layout.rows[0].bar.left(), zero);
+        QVERIFY(layout.rows[1].bar.left() < zero && layout.rows[1].bar.right() > zero);
+        QCOMPARE(layout.rows[1].bar.right(), layout.rows[0].bar.right());
+        QCOMPARE(layout.rows[3].bar.right(), zero);
+        QCOMPARE(layout.rows[3].bar.left(), layout.rows[1].bar.left());
+        const auto marked = axisLines(layout);
+        const auto at = std::find_if(marked.begin(), marked.end(), [](const AxisLine& line) { return line.isZero; });
+        QVERIFY(at != marked.end());
+        QCOMPARE(at->x, zero);
+        QCOMPARE(at->figure, QStringLiteral("0"));
+        for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark}) {
+            QImage image(440, static_cast<int>(layout.height) + 8, QImage::Format_RGB32);
+            image.fill(Theme::of(kind)[Role::Base]);
+            QPainter painter(&image);
+            paintWaterfall(painter, books, layout, Theme::of(kind));
+            painter.end();
+            const QRect line(static_cast<int>(zero), static_cast<int>(layout.titles.bottom()) + 1, 1, 3);
+            QVERIFY(tests::hasColor(image.copy(line), Theme::of(kind)[Role::Text3]));
+        }
+    }
+
+    void axisHasFiguresOnlyWhereTheyFit()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        WaterfallLayout layout = layoutWaterfall(ledgerBooks(context.model), {10, 4, 420, 0});
+        for (const auto& [lowest, highest] : {std::pair{0.979, 1.0}, {0.2, 1.0}, {-1.29, 1.0}, {-3.0, 12.0}}) {
+            layout.axis = shareAxis(lowest, highest);
+            std::size_t most = 0;
+            for (double width = 8; width < 700; width += 7) {
+                layout.track.setWidth(width);
+                const AxisLine* before = nullptr;
+                std::size_t figures = 0;
+                const auto lines = axisLines(layout);
+                for (const AxisLine& line : lines) {
+                    if (line.figure.isEmpty()) {
+                        continue;
+                    }
+                    const auto half = [](const AxisLine& of) {
+                        return fonts::widthOf(fonts::smallNumbers(), of.figure) / 2;
+                    };
+                    QVERIFY(before == nullptr || line.x - half(line) > before->x + half(*before));
+                    before = &line;
+                    ++figures;
+                }
+                QVERIFY(figures > 0);
+                most = std::max(most, figures);
+            }
+            const ShareAxis& axis = layout.axis;
+            QCOMPARE(most, static_cast<std::size_t>(std::lround((axis.high - axis.low) / axis.step)) + 1);
+        }
+    }
+
+    void aGradientHasNoBooks()
+    {
+        tests::ViewContext context;
+        views::RunHandle handle = tests::makeTinyRun();
+        auto run = std::make_shared<trace::Run>(*handle.run);
+        for (trace::NodeRule& rule : run->rules) {
+            rule = {"gradient", "any node", "linear map"};
+        }
+        handle.run = run;
+        handle.timeline = std::make_shared<trace::Timeline>(trace::Timeline::open(run).value());
+        context.model.setRun(handle, tests::makeTinyInput());
+        LedgerView view(context.model, context.cursor, context.selection);
+        view.setDetailed(true);
+        view.resize(520, 260);
+        view.show();
+        view.flush();
+        QVERIFY(view.books().isEmpty());
+        QVERIFY(view.hint().startsWith(QStringLiteral("A gradient is not conserved")));
+        const QTemporaryDir folder;
+        const std::string path = folder.filePath(QStringLiteral("l.csv")).toStdString();
+        QVERIFY(!view.exportTo(path).ok());
+        for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark}) {
+            (void)tests::grab(view, {520, 260}, kind, QStringLiteral("ledger-gradient"));
+        }
+        ThemeHub::instance().setChoice(ThemeChoice::Light);
+        view.showPage(LedgerView::Page::Curve);
+        QVERIFY(!view.curve().isVisible());
+        view.showPage(LedgerView::Page::Table); // what arrived at each node is there
+        view.flush();
+        QVERIFY(view.table().isVisible());
+        QVERIFY(view.table().items().rowCount() > 0);
+        QVERIFY(view.exportTo(path).ok());
+        context.showTinyRun(); // relevance again
+        view.showPage(LedgerView::Page::Waterfall);
+        view.flush();
+        QVERIFY(!view.books().isEmpty());
+        QCOMPARE(view.saveState(), QByteArray("waterfall"));
     }
 
     void rowsAreAligned()
