@@ -120,7 +120,9 @@ void paintColorBar(QPainter& painter, const ColorBarSpec& spec, const ColorBarLa
     for (int row = 0; row < rows; ++row) {
         const double share = 1 - (row + 0.5) / rows;
         const double v = spec.map.isSequential() ? share : 2 * share - 1;
-        painter.fillRect(QRectF(bar.left(), bar.top() + row, bar.width(), 1), QColor(spec.map.at(v)));
+        // Figures stand at even distances; with a gamma the colours between them do not.
+        const double color = spec.scale.limit > 0 ? spec.scale.toUnit(v * spec.scale.limit) : v;
+        painter.fillRect(QRectF(bar.left(), bar.top() + row, bar.width(), 1), QColor(spec.map.at(color)));
     }
     painter.setBrush(Qt::NoBrush);
     painter.setPen(QPen(theme[Role::Strong], 1));

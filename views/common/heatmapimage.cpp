@@ -52,11 +52,12 @@ QSizeF frameSize(const HeatmapFigure& figure)
     return room;
 }
 
-// Nearest-neighbour copy, so that no viewer and no printer smooths the pixels.
-QImage enlarged(const QImage& image, double pixel)
+// Pixels that are large already, so that no viewer and no printer decides how they look.
+QImage enlarged(const QImage& image, double pixel, bool isSmooth)
 {
     const int factor = std::max(1, static_cast<int>(std::ceil(pixel)));
-    return image.scaled(image.width() * factor, image.height() * factor, Qt::IgnoreAspectRatio, Qt::FastTransformation);
+    return image.scaled(image.width() * factor, image.height() * factor, Qt::IgnoreAspectRatio,
+                        isSmooth ? Qt::SmoothTransformation : Qt::FastTransformation);
 }
 
 bool needsText(const HeatmapFigure& figure) { return figure.hasBar || !figure.caption.isEmpty(); }
@@ -200,10 +201,11 @@ HeatmapLayout layoutFigure(const HeatmapFigure& figure, double pixel)
 void paintFigure(QPainter& painter, const HeatmapFigure& figure, const HeatmapLayout& layout, const Theme& theme)
 {
     painter.save();
-    painter.setRenderHint(QPainter::SmoothPixmapTransform, layout.pixel < 1);
+    painter.setRenderHint(QPainter::SmoothPixmapTransform, layout.pixel < 1 || figure.isSmooth);
     painter.setRenderHint(QPainter::Antialiasing, false);
     paintValues(painter, figure, layout, theme, imageOf(figure));
     if (!layout.beside.isEmpty()) {
+        painter.setRenderHint(QPainter::SmoothPixmapTransform, layout.pixel < 1);
         painter.drawImage(layout.beside, figure.picture);
     }
     paintWords(painter, figure, layout, theme);
@@ -215,7 +217,7 @@ QImage renderFigure(const HeatmapFigure& figure, int pixel)
     const int length = wantedPixel(figure, pixel);
     const Theme& light = Theme::of(ThemeKind::Light);
     if (!needsText(figure) && !hasTwoPictures(figure) && !figure.box && figure.strip.isEmpty()) {
-        return enlarged(imageOf(figure), length).convertToFormat(QImage::Format_RGB32);
+        return enlarged(imageOf(figure), length, figure.isSmooth).convertToFormat(QImage::Format_RGB32);
     }
     const HeatmapLayout layout = layoutFigure(figure, length);
     const double margin = needsText(figure) ? kGap : 0;
@@ -242,9 +244,9 @@ base::Result<void> writeFigure(const std::filesystem::path& path, const HeatmapF
         painter.fillRect(QRectF(QPointF(), whole), light[Role::Base]);
         painter.translate(margin, margin);
         // Vector formats leave smoothing to the viewer: hand them pixels that are already large.
-        paintValues(painter, figure, layout, light, enlarged(imageOf(figure), length));
+        paintValues(painter, figure, layout, light, enlarged(imageOf(figure), length, figure.isSmooth));
         if (!layout.beside.isEmpty()) {
-            painter.drawImage(layout.beside, enlarged(figure.picture, length));
+            painter.drawImage(layout.beside, enlarged(figure.picture, length, false));
         }
         paintWords(painter, figure, layout, light);
     };

@@ -34,6 +34,7 @@ struct HeatmapFigure
     QImage picture;   ///< what the model saw; may be null
     HeatmapMode mode = HeatmapMode::Over;
     bool hasBar = true;
+    bool isSmooth = false;    ///< values run into each other in place of square pixels
     QString caption;          ///< one line under the picture; may be empty
     std::optional<QRect> box; ///< a frame in pixels of the plane
     PictureTexts texts;       ///< model, step, rules, scale: go into the written file
@@ -55,7 +56,7 @@ struct HeatmapLayout
 [[nodiscard]] double fittingPixel(const HeatmapFigure& figure, const QSizeF& area);
 /// Lays the figure out with values of `pixel` length, from (0, 0).
 [[nodiscard]] HeatmapLayout layoutFigure(const HeatmapFigure& figure, double pixel);
-/// Draws the figure; pixels stay square and sharp.
+/// Draws the figure; pixels stay square and sharp unless it is smooth.
 void paintFigure(QPainter& painter, const HeatmapFigure& figure, const HeatmapLayout& layout, const Theme& theme);
 
 /// The frame around a box of the plane: dark with a light outer line, since the ground is light in both themes.

@@ -158,7 +158,8 @@ double Scale::toUnit(double v) const
     if (limit <= 0 || std::isnan(v)) {
         return 0;
     }
-    return std::clamp(v / limit, -1.0, 1.0);
+    const double unit = std::clamp(v / limit, -1.0, 1.0);
+    return gamma == 1 ? unit : std::copysign(std::pow(std::abs(unit), gamma), unit);
 }
 
 Scale symmetricScale(std::span<const double> values, double percentile)

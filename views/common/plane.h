@@ -53,8 +53,9 @@ struct Scale
     double percentile = 100;  ///< share of the values with |v| ≤ limit that was asked for
     std::int64_t clipped = 0; ///< values beyond the limit
     std::int64_t notANumber = 0;
+    double gamma = 1; ///< exponent of the magnitude before colours: below 1 lifts faint values
 
-    /// A value as −1…1, clamped; 0 when the scale is empty.
+    /// A value as −1…1, clamped, its magnitude raised to `gamma`; 0 when the scale is empty.
     [[nodiscard]] double toUnit(double v) const;
 };
 

@@ -203,9 +203,10 @@ void HeatmapCanvas::paintEvent(QPaintEvent* /*event*/)
     }
     painter.save();
     painter.setClipRect(m_placement.room);
-    painter.setRenderHint(QPainter::SmoothPixmapTransform, m_placement.pixel < 1);
+    painter.setRenderHint(QPainter::SmoothPixmapTransform, m_placement.pixel < 1 || m_figure.isSmooth);
     painter.drawImage(m_placement.picture, m_image);
     if (!m_placement.beside.isEmpty()) {
+        painter.setRenderHint(QPainter::SmoothPixmapTransform, m_placement.pixel < 1);
         painter.drawImage(m_placement.beside, m_figure.picture);
     }
     if (m_figure.box) {

@@ -7,6 +7,8 @@
 
 #include <QCoreApplication>
 
+#include <algorithm>
+
 namespace retro::views
 {
 
@@ -95,8 +97,35 @@ PictureTexts textsOf(const RunModel& model, const HeatmapContent& content, const
     texts["target"] = targetName(model).toStdString();
     texts["value"] = model.label(content.value).toStdString();
     texts["scale"] = valueText(scale.limit, 6).toStdString();
+    if (scale.gamma != 1) {
+        texts["gamma"] = valueText(scale.gamma, 3).toStdString();
+    }
     texts["colormap"] = map.toStdString();
     return texts;
+}
+
+/// A place between the middles of two neighbours.
+struct Between
+{
+    int first = 0;
+    int second = 0;
+    double share = 0; ///< of the second
+};
+
+/// Where the middle of pixel `at` of `large` lies among `count` values.
+Between betweenOf(int at, int count, int large)
+{
+    const double place = std::clamp((at + 0.5) * count / large - 0.5, 0.0, count - 1.0);
+    const int first = static_cast<int>(place);
+    return {first, std::min(first + 1, count - 1), place - first};
+}
+
+double mixed(const Plane& plane, const Between& across, const Between& down)
+{
+    const auto row = [&](int y) {
+        return plane.at(across.first, y) * (1 - across.share) + plane.at(across.second, y) * across.share;
+    };
+    return row(down.first) * (1 - down.share) + row(down.second) * down.share;
 }
 
 } // namespace
@@ -144,13 +173,15 @@ QImage inputPicture(const RunModel& model)
                            info.channels == QLatin1String("BGR"));
 }
 
-Plane enlargedPlane(const Plane& plane, int width, int height)
+Plane enlargedPlane(const Plane& plane, int width, int height, bool isSmooth)
 {
     Plane large{width, height, {}};
     large.values.reserve(static_cast<std::size_t>(width) * static_cast<std::size_t>(height));
     for (int y = 0; y < height; ++y) {
+        const Between down = betweenOf(y, plane.height, height);
         for (int x = 0; x < width; ++x) {
-            large.values.push_back(plane.at(x * plane.width / width, y * plane.height / height));
+            large.values.push_back(isSmooth ? mixed(plane, betweenOf(x, plane.width, width), down)
+                                            : plane.at(x * plane.width / width, y * plane.height / height));
         }
     }
     return large;
@@ -169,6 +200,8 @@ HeatmapFigure heatmapFigure(const RunModel& model, const HeatmapContent& content
     if (settings.keptLimit) {
         figure.bar.scale = scaleWithLimit(content.plane.values, *settings.keptLimit);
     }
+    figure.bar.scale.gamma = settings.gamma;
+    figure.isSmooth = settings.isSmooth && content.isPicture;
     if (content.isSteps) {
         figure.strip = {{}, content.plane.values, figure.bar.scale, settings.map};
     }
@@ -178,7 +211,7 @@ HeatmapFigure heatmapFigure(const RunModel& model, const HeatmapContent& content
     const QImage picture = content.isPicture ? inputPicture(model) : QImage();
     if (!picture.isNull() && picture.width() >= content.plane.width && picture.height() >= content.plane.height) {
         figure.picture = picture;
-        figure.plane = enlargedPlane(content.plane, picture.width(), picture.height());
+        figure.plane = enlargedPlane(content.plane, picture.width(), picture.height(), figure.isSmooth);
         figure.box = model.input().tagBox;
     }
     figure.caption = translated("Relevance for “%1” %2").arg(target, content.place);

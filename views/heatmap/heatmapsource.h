@@ -16,6 +16,8 @@ struct HeatmapSettings
     ColorMap map;
     double percentile = 99.9;
     std::optional<double> keptLimit; ///< scale held over layers
+    double gamma = 1;                ///< of the magnitudes before colours (Scale::gamma)
+    bool isSmooth = false;           ///< values run into each other in place of square pixels
 };
 
 /// The relevance that a heatmap shows at a cursor step.
@@ -39,12 +41,13 @@ struct HeatmapContent
 [[nodiscard]] QImage inputPicture(const RunModel& model);
 
 /// The figure of a content: map, scale, picture under it, words and text chunks. A layer that is smaller than the
-/// picture is enlarged without smoothing, so that it lies over the picture.
+/// picture is enlarged, without smoothing unless that is set, so that it lies over the picture.
 [[nodiscard]] HeatmapFigure heatmapFigure(const RunModel& model, const HeatmapContent& content,
                                           const HeatmapSettings& settings);
 
-/// Every value repeated so that the plane is width × height.
-[[nodiscard]] Plane enlargedPlane(const Plane& plane, int width, int height);
+/// Every value repeated so that the plane is width × height; `isSmooth` goes straight from the middle of one value to
+/// the middle of the next.
+[[nodiscard]] Plane enlargedPlane(const Plane& plane, int width, int height, bool isSmooth = false);
 
 /// Name of the explained class or value: "mug".
 [[nodiscard]] QString targetName(const RunModel& model);

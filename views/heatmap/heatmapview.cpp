@@ -33,7 +33,7 @@ namespace retro::views
 namespace
 {
 
-constexpr int kStateVersion = 1;
+constexpr int kStateVersion = 2;
 
 /// What the choice of colours carries while stops are written in the line below.
 const QString kOwnStops = QStringLiteral("own");
@@ -120,18 +120,29 @@ QWidget* HeatmapView::makeControls(QWidget* parent)
         m_clip->addItem(percentile >= 100 ? tr("Not clipped") : tr("Clip at %1 %").arg(fixedText(percentile, 1)),
                         percentile);
     }
+    m_gamma = makeCombo(tr("How faint values are drawn"), this);
+    m_gamma->addItem(tr("Even colours"), 1.0);
+    m_gamma->addItem(tr("Lift faint values"), 0.5);
+    m_gamma->addItem(tr("Lift them more"), 0.25);
+    m_gamma->addItem(tr("Only strong values"), 2.0);
+    m_smooth = new QCheckBox(tr("Smooth"), this);
+    m_smooth->setToolTip(tr("Values run into each other, as publications like it; off, every value is a square"));
     m_keep = new QCheckBox(tr("Keep scale over layers"), this);
     m_keep->setToolTip(tr("Holds the present scale while you step, cover pixels or ask another question, so that "
                           "colours compare"));
     row->addChoice(*m_mode, tr("Picture"));
     row->addChoice(*m_map, tr("Colours"));
     row->addChoice(*m_clip, tr("Clipping"));
+    row->addChoice(*m_gamma, tr("Faint values"));
     row->addOption(*m_keep);
-    for (const QComboBox* combo : {m_mode, m_clip}) {
+    row->addOption(*m_smooth);
+    for (const QComboBox* combo : {m_mode, m_clip, m_gamma}) {
         connect(combo, &QComboBox::currentIndexChanged, this, &HeatmapView::readControls);
     }
     connect(m_map, &QComboBox::currentIndexChanged, this, &HeatmapView::chooseMap);
-    connect(m_keep, &QCheckBox::toggled, this, &HeatmapView::readControls);
+    for (const QCheckBox* option : {m_keep, m_smooth}) {
+        connect(option, &QCheckBox::toggled, this, &HeatmapView::readControls);
+    }
     auto* smaller = makeZoomButton(QStringLiteral("zoomout"), tr("Smaller"), this);
     auto* fit = makeZoomButton(QStringLiteral("zoomfit"), tr("Fit"), this);
     auto* larger = makeZoomButton(QStringLiteral("zoomin"), tr("Larger"), this);
@@ -232,6 +243,7 @@ void HeatmapView::drawContent()
         m_settings.keptLimit = figure.bar.scale.limit;
     }
     m_mode->setEnabled(m_content.isPicture);
+    m_smooth->setEnabled(m_content.isPicture);
     m_canvas->setFigure(std::move(figure));
 }
 
@@ -249,6 +261,8 @@ void HeatmapView::readControls()
     m_settings.mode = static_cast<HeatmapMode>(m_mode->currentData().toInt());
     readMap();
     m_settings.percentile = m_clip->currentData().toDouble();
+    m_settings.gamma = m_gamma->currentData().toDouble();
+    m_settings.isSmooth = m_smooth->isChecked();
     if (!m_keep->isChecked()) {
         m_settings.keptLimit.reset();
     }
@@ -262,6 +276,8 @@ void HeatmapView::showControls()
     const QSignalBlocker mode(m_mode);
     const QSignalBlocker map(m_map);
     const QSignalBlocker clip(m_clip);
+    const QSignalBlocker gamma(m_gamma);
+    const QSignalBlocker smooth(m_smooth);
     const QSignalBlocker keep(m_keep);
     m_mode->setCurrentIndex(std::max(0, m_mode->findData(static_cast<int>(m_settings.mode))));
     const int named = m_map->findData(m_settings.map.name());
@@ -271,6 +287,8 @@ void HeatmapView::showControls()
         m_stops->setText(m_settings.map.name());
     }
     m_clip->setCurrentIndex(std::max(0, m_clip->findData(m_settings.percentile)));
+    m_gamma->setCurrentIndex(std::max(0, m_gamma->findData(m_settings.gamma)));
+    m_smooth->setChecked(m_settings.isSmooth);
     m_keep->setChecked(m_settings.keptLimit.has_value());
 }
 
@@ -334,7 +352,8 @@ QByteArray HeatmapView::saveState() const
 {
     QByteArray bytes;
     QDataStream stream(&bytes, QIODevice::WriteOnly);
-    stream << kStateVersion << static_cast<int>(m_settings.mode) << m_settings.map.name() << m_settings.percentile;
+    stream << kStateVersion << static_cast<int>(m_settings.mode) << m_settings.map.name() << m_settings.percentile
+           << m_settings.gamma << m_settings.isSmooth;
     return bytes;
 }
 
@@ -345,9 +364,10 @@ void HeatmapView::restoreState(const QByteArray& state)
     int mode = 0;
     QString map;
     HeatmapSettings settings;
-    stream >> version >> mode >> map >> settings.percentile;
+    stream >> version >> mode >> map >> settings.percentile >> settings.gamma >> settings.isSmooth;
     auto found = ColorMap::find(map);
-    if (stream.status() != QDataStream::Ok || version != kStateVersion || mode < 0 || mode > 2 || !found.ok()) {
+    if (stream.status() != QDataStream::Ok || version != kStateVersion || mode < 0 || mode > 2 ||
+        !(settings.gamma > 0) || !found.ok()) {
         return;
     }
     settings.mode = static_cast<HeatmapMode>(mode);

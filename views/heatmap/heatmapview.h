@@ -67,6 +67,8 @@ private:
     QComboBox* m_clip = nullptr;
     QLineEdit* m_stops = nullptr; ///< colour stops of an own map
     QWidget* m_stopsRow = nullptr;
+    QComboBox* m_gamma = nullptr;
+    QCheckBox* m_smooth = nullptr;
     QCheckBox* m_keep = nullptr;
     ElidedLabel* m_probe = nullptr;
 };

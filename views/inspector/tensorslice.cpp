@@ -116,4 +116,21 @@ std::string sliceCsv(const tensor::Tensor& tensor, const TensorSlice& slice, Ten
     return text;
 }
 
+std::string sliceNumpy(const tensor::Tensor& tensor, const TensorSlice& slice, TensorSlice::Cell first,
+                       TensorSlice::Cell last)
+{
+    const auto number = [](double v) {
+        return std::isfinite(v) ? fmt::format("{}", v) : std::isnan(v) ? "np.nan" : v > 0 ? "np.inf" : "-np.inf";
+    };
+    std::string text = "np.array([";
+    for (std::int64_t row = first.row; row <= last.row; ++row) {
+        text += row == first.row ? "[" : ",\n          [";
+        for (std::int64_t column = first.column; column <= last.column; ++column) {
+            text += (column == first.column ? "" : ", ") + number(tensor.at(slice.elementAt(row, column)));
+        }
+        text += ']';
+    }
+    return text + "])";
+}
+
 } // namespace retro::views

@@ -65,5 +65,8 @@ private:
 /// Cells of a part of the cut as CSV without a header: shortest digits that read back as the same numbers.
 [[nodiscard]] std::string sliceCsv(const tensor::Tensor& tensor, const TensorSlice& slice, TensorSlice::Cell first,
                                    TensorSlice::Cell last);
+/// The same cells as a line of Python: np.array([[1, 2], [3, np.nan]]).
+[[nodiscard]] std::string sliceNumpy(const tensor::Tensor& tensor, const TensorSlice& slice, TensorSlice::Cell first,
+                                     TensorSlice::Cell last);
 
 } // namespace retro::views

@@ -109,8 +109,13 @@ void ValuesView::makeTable()
     copying->setShortcut(QKeySequence::Copy);
     copying->setShortcutContext(Qt::WidgetShortcut);
     m_table->addAction(copying);
+    auto* numpy = new QAction(tr("Copy for NumPy"), m_table);
+    numpy->setShortcut(QKeySequence(QStringLiteral("Ctrl+Shift+C")));
+    numpy->setShortcutContext(Qt::WidgetShortcut);
+    m_table->addAction(numpy);
     m_table->setContextMenuPolicy(Qt::ActionsContextMenu);
-    connect(copying, &QAction::triggered, this, &ValuesView::copy);
+    connect(copying, &QAction::triggered, this, [this] { copy(sliceCsv); });
+    connect(numpy, &QAction::triggered, this, [this] { copy(sliceNumpy); });
 }
 
 QString ValuesView::subject() const
@@ -233,7 +238,7 @@ void ValuesView::goToLargest()
            tr("No element is finite."));
 }
 
-QString ValuesView::copiedText() const
+QString ValuesView::copiedText(CellsAsText format) const
 {
     if (m_items->rowCount() == 0) {
         return {};
@@ -251,12 +256,12 @@ QString ValuesView::copiedText() const
                     std::max<std::int64_t>(last.column, range.right())};
         }
     }
-    return QString::fromStdString(sliceCsv(m_items->tensor(), m_items->slice(), first, last));
+    return QString::fromStdString(format(m_items->tensor(), m_items->slice(), first, last));
 }
 
-void ValuesView::copy()
+void ValuesView::copy(CellsAsText format)
 {
-    const QString text = copiedText();
+    const QString text = copiedText(format);
     if (!text.isEmpty()) {
         QApplication::clipboard()->setText(text);
     }

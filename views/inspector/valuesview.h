@@ -3,6 +3,7 @@
 
 #include "views/common/view.h"
 #include "views/inspector/nodefacts.h"
+#include "views/inspector/tensorslice.h"
 
 #include <functional>
 #include <optional>
@@ -47,7 +48,10 @@ public:
     void goToLargest();
     [[nodiscard]] bool isSearching() const;
     /// The selected cells (their bounding box) as CSV, all cells when none is selected.
-    [[nodiscard]] QString copiedText() const;
+    /// How cells become text.
+    using CellsAsText = std::string (*)(const tensor::Tensor&, const TensorSlice&, TensorSlice::Cell,
+                                        TensorSlice::Cell);
+    [[nodiscard]] QString copiedText(CellsAsText format = sliceCsv) const;
 
 protected:
     void refresh(Changes changes) override;
@@ -61,7 +65,7 @@ private:
     void search(Search find, const QString& otherwise);
     void takeFound(const std::optional<std::int64_t>& element, const QString& otherwise);
     void showElement(std::int64_t element);
-    void copy();
+    void copy(CellsAsText format);
     [[nodiscard]] const tensor::Tensor* shownTensor() const;
 
     NodeFacts m_facts;

@@ -4,6 +4,7 @@
 #include "app/gui/shell/preferences.h"
 #include "views/common/fonts.h"
 
+#include <QComboBox>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QKeySequenceEdit>
@@ -24,6 +25,18 @@ namespace
 {
 
 QString native(const QKeySequence& key) { return key.toString(QKeySequence::NativeText); }
+
+/// Whether every action has the key of the scheme, or where that says nothing, the one that it was made with.
+bool isInForce(const KeyScheme& scheme, const ActionRegistry& actions)
+{
+    const std::vector<QAction*> all = actions.all();
+    return std::all_of(all.begin(), all.end(), [&](const QAction* action) {
+        const auto named = std::find_if(scheme.keys.begin(), scheme.keys.end(),
+                                        [&](const auto& entry) { return entry.first == action->objectName(); });
+        return action->shortcut() ==
+               (named == scheme.keys.end() ? actions.defaultKey(action->objectName()) : named->second);
+    });
+}
 
 } // namespace
 
@@ -134,11 +147,40 @@ KeysPage::KeysPage(ActionRegistry& actions, Preferences& preferences, QWidget* p
     header->setSectionResizeMode(KeysModel::Action, QHeaderView::Stretch);
     header->resizeSection(KeysModel::Key, px(150));
     header->resizeSection(KeysModel::First, px(150));
+    makeSchemes();
     makeEditor();
     connect(m_filter, &QLineEdit::textChanged, &m_model, &KeysModel::setFilter);
     connect(&m_model, &QAbstractItemModel::modelReset, this, &KeysPage::showChosen);
     connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &KeysPage::showChosen);
     showChosen();
+}
+
+void KeysPage::makeSchemes()
+{
+    m_scheme = new QComboBox(this);
+    m_scheme->setAccessibleName(tr("Set of keys"));
+    m_scheme->setToolTip(tr("All keys at once; own keys are given up"));
+    for (const KeyScheme& scheme : keySchemes()) {
+        m_scheme->addItem(scheme.name);
+    }
+    m_scheme->addItem(tr("Own keys"));
+    connect(m_scheme, &QComboBox::activated, this, [this](int chosen) {
+        const std::vector<KeyScheme> schemes = keySchemes();
+        if (chosen < static_cast<int>(schemes.size())) {
+            m_preferences.useScheme(schemes[static_cast<std::size_t>(chosen)]);
+            showChosen();
+        }
+    });
+    connect(&m_actions, &ActionRegistry::keyChanged, this, &KeysPage::showScheme);
+    showScheme();
+}
+
+void KeysPage::showScheme()
+{
+    const std::vector<KeyScheme> schemes = keySchemes();
+    const auto holds = [this](const KeyScheme& scheme) { return isInForce(scheme, m_actions); };
+    const auto found = std::find_if(schemes.begin(), schemes.end(), holds);
+    m_scheme->setCurrentIndex(static_cast<int>(found - schemes.begin())); // behind the last one stand own keys
 }
 
 void KeysPage::makeEditor()
@@ -167,6 +209,7 @@ void KeysPage::makeEditor()
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(px(16), px(14), px(16), px(8));
     column->setSpacing(px(8));
+    column->addWidget(m_scheme);
     column->addWidget(m_filter);
     column->addWidget(m_table, 1);
     column->addLayout(row);

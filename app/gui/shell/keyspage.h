@@ -6,6 +6,7 @@
 
 #include "views/common/actions.h"
 
+class QComboBox;
 class QKeySequenceEdit;
 class QLabel;
 class QLineEdit;
@@ -56,6 +57,8 @@ public:
 
 private:
     void makeEditor();
+    void makeSchemes();
+    void showScheme();
     [[nodiscard]] QAction* chosen() const;
     void showChosen();
     void showConflict();
@@ -65,6 +68,7 @@ private:
     Preferences& m_preferences;
     KeysModel m_model;
     QLineEdit* m_filter = nullptr;
+    QComboBox* m_scheme = nullptr;
     QTableView* m_table = nullptr;
     QKeySequenceEdit* m_key = nullptr;
     QPushButton* m_set = nullptr;

@@ -154,6 +154,14 @@ void Preferences::resetKeys()
     emit changed();
 }
 
+void Preferences::useScheme(const KeyScheme& scheme)
+{
+    resetKeys();
+    for (const auto& [id, key] : scheme.keys) {
+        setKey(id, key);
+    }
+}
+
 bool Preferences::restoreLayouts()
 {
     bool isRestored = false;

@@ -3,6 +3,7 @@
 
 #include <QObject>
 
+#include "app/gui/shell/keyschemes.h"
 #include "app/gui/shell/settings.h"
 
 class QSettings;
@@ -39,6 +40,8 @@ public:
     void setFontScale(double scale);
     /// Gives the key to the action and takes it from whoever had it.
     void setKey(const QString& id, const QKeySequence& key);
+    /// Every action gets the key of the scheme, or the one that it was made with.
+    void useScheme(const KeyScheme& scheme);
     /// Every action gets back the key that it was made with.
     void resetKeys();
     /// Puts the workspaces back as they were left; false when nothing (or nothing that fits) was remembered.

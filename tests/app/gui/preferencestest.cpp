@@ -16,6 +16,7 @@
 
 #include <QAbstractItemModelTester>
 #include <QCheckBox>
+#include <QComboBox>
 #include <QDockWidget>
 #include <QKeySequenceEdit>
 #include <QLabel>
@@ -207,6 +208,34 @@ private slots:
         QCOMPARE(window.actions().at("file.save").shortcut(), QKeySequence("Ctrl+S"));
         buttonNamed(page, "All as at first")->click();
         QCOMPARE(window.actions().at("file.open").shortcut(), QKeySequence("Ctrl+O"));
+    }
+
+    void aSetOfKeysIsChosenAtOnce()
+    {
+        app::MainWindow window;
+        app::KeysPage page(window.actions(), window.shell().preferences());
+        auto* scheme = page.findChild<QComboBox*>();
+        const auto choose = [&](int index) {
+            scheme->setCurrentIndex(index);
+            emit scheme->activated(index);
+        };
+        QCOMPARE(scheme->currentIndex(), 0);
+        choose(1);
+        QCOMPARE(window.actions().at("go.out").shortcut(), QKeySequence("Shift+F11"));
+        QCOMPARE(window.actions().at("go.back").shortcut(), QKeySequence("Ctrl+F11"));
+        QCOMPARE(scheme->currentIndex(), 1);
+        window.shell().preferences().setKey("file.open", QKeySequence("Ctrl+L"));
+        QCOMPARE(scheme->currentIndex(), scheme->count() - 1); // own keys
+        choose(0);
+        QCOMPARE(window.actions().at("go.back").shortcut(), QKeySequence("Shift+F11"));
+        QCOMPARE(window.actions().at("file.open").shortcut(), QKeySequence("Ctrl+O"));
+        for (const app::KeyScheme& each : app::keySchemes()) { // no key is given twice
+            window.shell().preferences().useScheme(each);
+            for (const auto& [id, key] : each.keys) {
+                QCOMPARE(window.actions().at(id).shortcut(), key);
+                QVERIFY(window.actions().ownerOf(key, id) == nullptr);
+            }
+        }
     }
 
     void keysModelIsSound()

@@ -10,6 +10,7 @@
 #include <QImageReader>
 #include <QLineEdit>
 #include <QMenu>
+#include <QPainter>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
@@ -170,15 +171,62 @@ private slots:
         settings.mode = HeatmapMode::SideBySide;
         settings.map = *ColorMap::find(QStringLiteral("seismic"));
         settings.percentile = 99;
+        settings.gamma = 0.5;
+        settings.isSmooth = true;
         view.setSettings(settings);
         HeatmapView other(context.model, context.cursor, context.selection);
         other.restoreState(view.saveState());
         QCOMPARE(other.settings().mode, HeatmapMode::SideBySide);
         QCOMPARE(other.settings().map.name(), QStringLiteral("seismic"));
         QCOMPARE(other.settings().percentile, 99.0);
+        QCOMPARE(other.settings().gamma, 0.5);
+        QVERIFY(other.settings().isSmooth);
         other.restoreState("nonsense");
         QCOMPARE(other.settings().percentile, 99.0);
         QVERIFY(!view.accessibleName().isEmpty());
+    }
+
+    void faintValuesAreLifted()
+    {
+        Scale scale;
+        scale.limit = 4;
+        QCOMPARE(scale.toUnit(-1), -0.25);
+        scale.gamma = 0.5;
+        QCOMPARE(scale.toUnit(-1), -0.5);
+        QCOMPARE(scale.toUnit(9), 1.0);
+        QCOMPARE(scale.toUnit(0), 0.0);
+        // The colours of the bar are those of the values beside it.
+        ColorBarSpec spec;
+        spec.scale = scale;
+        const ColorBarLayout layout = layoutColorBar(spec, QRectF(0, 0, 80, 300));
+        QImage image(80, 300, QImage::Format_RGB32);
+        QPainter painter(&image);
+        paintColorBar(painter, spec, layout, Theme::of(ThemeKind::Light));
+        painter.end();
+        const double share = 0.75; // a quarter below the top: the middle between 0 and the limit
+        const int y = static_cast<int>(layout.bar.bottom() - share * layout.bar.height());
+        const QRgb drawn = image.pixel(static_cast<int>(layout.bar.center().x()), y);
+        const QRgb wanted = spec.map.at(scale.toUnit(scale.limit / 2));
+        QVERIFY(std::abs(qRed(drawn) - qRed(wanted)) < 6 && std::abs(qBlue(drawn) - qBlue(wanted)) < 6);
+    }
+
+    void smoothValuesRunIntoEachOther()
+    {
+        const Plane plane{2, 1, {0, 1}};
+        const Plane square = enlargedPlane(plane, 8, 1);
+        QCOMPARE(square.at(3, 0), 0.0);
+        const Plane smooth = enlargedPlane(plane, 8, 1, true);
+        QCOMPARE(smooth.at(0, 0), 0.0);
+        QCOMPARE(smooth.at(3, 0), 0.375);
+        QCOMPARE(smooth.at(4, 0), 0.625);
+        QCOMPARE(smooth.at(7, 0), 1.0);
+        tests::ViewContext context;
+        context.showTinyRun();
+        HeatmapSettings settings;
+        const HeatmapContent content = heatmapContent(context.model, {});
+        const QImage sharp = renderFigure(heatmapFigure(context.model, content, settings));
+        settings.isSmooth = true;
+        QVERIFY(renderFigure(heatmapFigure(context.model, content, settings)) != sharp);
     }
 
     void ownColourStops()

@@ -169,6 +169,9 @@ private slots:
         view.flush();
         table->clearSelection();
         QCOMPARE(view.copiedText().count(QLatin1Char('\n')), tests::kTinySide);
+        const QString numpy = view.copiedText(sliceNumpy);
+        QVERIFY(numpy.startsWith(QStringLiteral("np.array([[")) && numpy.endsWith(QStringLiteral("]])")));
+        QCOMPARE(numpy.count(QLatin1Char('[')), tests::kTinySide + 1);
         context.cursor.moveTo(0);
         view.flush();
         QCOMPARE(view.items().rowCount(), 0);
