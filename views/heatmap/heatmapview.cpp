@@ -125,11 +125,11 @@ QWidget* HeatmapView::makeControls(QWidget* parent)
     m_gamma->addItem(tr("Lift faint values"), 0.5);
     m_gamma->addItem(tr("Lift them more"), 0.25);
     m_gamma->addItem(tr("Only strong values"), 2.0);
-    m_smooth = new QCheckBox(tr("Smooth"), this);
-    m_smooth->setToolTip(tr("Values run into each other, as publications like it; off, every value is a square"));
     m_keep = new QCheckBox(tr("Keep scale over layers"), this);
     m_keep->setToolTip(tr("Holds the present scale while you step, cover pixels or ask another question, so that "
                           "colours compare"));
+    m_smooth = new QCheckBox(tr("Smooth"), this);
+    m_smooth->setToolTip(tr("Values run into each other, as publications like it; off, every value is a square"));
     row->addChoice(*m_mode, tr("Picture"));
     row->addChoice(*m_map, tr("Colours"));
     row->addChoice(*m_clip, tr("Clipping"));
