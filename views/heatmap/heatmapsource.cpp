@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/heatmap/heatmapsource.h"
 
+#include "views/common/composed.h"
 #include "views/common/numbertext.h"
 #include "views/common/runtexts.h"
 
@@ -86,27 +87,6 @@ QString missingReason(const RunModel& model, base::ValueId value)
             .arg(model.label(node), countText(std::int64_t{model.run().visitOf(*step - 1)} + 1));
     }
     return translated("No relevance reaches %1 in this run.").arg(model.label(node));
-}
-
-tensor::Tensor productOf(const tensor::Tensor& a, const tensor::Tensor& b)
-{
-    const tensor::Tensor left = a.contiguous();
-    const tensor::Tensor right = b.contiguous();
-    tensor::TensorBuffer product(tensor::DType::Float64, left.shape());
-    const std::span<double> values = product.span<double>();
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        values[i] = left.at(static_cast<std::int64_t>(i)) * right.at(static_cast<std::int64_t>(i));
-    }
-    return std::move(product).freeze().to(a.dtype());
-}
-
-/// The composite may mean the gradient of an input times the input: the run holds the gradient.
-tensor::Tensor asComposed(const RunModel& model, base::ValueId value, const tensor::Tensor& relevance)
-{
-    const tensor::Tensor* input = model.forwardValue(value);
-    const bool isInput = model.graph().isInput(model.graph().nodeOf(value));
-    const bool isProduct = model.run().facts.numbers.contains("times_input") && isInput && input != nullptr;
-    return isProduct && input->shape() == relevance.shape() ? productOf(relevance, *input) : relevance;
 }
 
 PictureTexts textsOf(const RunModel& model, const HeatmapContent& content, const Scale& scale, const QString& map)
