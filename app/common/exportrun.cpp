@@ -93,12 +93,31 @@ Result<std::string> csvOf(const Tensor& relevance)
     return csv;
 }
 
-/// The picture of the run's first input, when it looks like one in 0…1.
+/// How the run's pixels became numbers; 0…1 where it does not say.
+engine::PictureOptions optionsOf(const trace::Run& run)
+{
+    const trace::InputFacts facts = run.facts.input.value_or(trace::InputFacts());
+    return {facts.layout, facts.channels, facts.scale[0], facts.scale[1], facts.mean, facts.deviation};
+}
+
+/// The picture of the run's first input, when it has a picture's shape.
 QImage pictureOf(const trace::Run& run)
 {
     const base::ValueId input = run.graph->inputs()[0];
     const bool isKept = input.index() < run.values.size() && run.values[input.index()].isValid();
-    return isKept ? pictureOfInput(run.values[input.index()], {}) : QImage();
+    return isKept ? pictureOfInput(run.values[input.index()], optionsOf(run)) : QImage();
+}
+
+/// Steps and words of a series or a text, when this is the relevance of its steps.
+void addSteps(HeatmapJob& job, const trace::Run& run)
+{
+    const base::ValueId input = run.graph->inputs()[0];
+    const bool isSeries = run.facts.input && run.facts.input->layout.starts_with("NT");
+    const bool hasShape = input.index() < run.shapes.size() && run.shapes[input.index()].size() >= 2;
+    const tensor::Shape& shape = job.relevance.shape();
+    job.isSeries = isSeries && hasShape && shape.size() >= 2 && shape[1] == run.shapes[input.index()][1];
+    const bool hasWords = job.isSeries && static_cast<std::int64_t>(run.facts.input->words.size()) == shape[1];
+    job.words = hasWords ? run.facts.input->words : std::vector<std::string>();
 }
 
 } // namespace
@@ -116,6 +135,7 @@ Result<void> exportHeatmap(const trace::Run& run, const std::filesystem::path& p
     HeatmapJob job;
     job.relevance = relevance;
     job.picture = pictureOf(run);
+    addSteps(job, run);
     job.colormap = request.colormap;
     job.overlay = request.overlay;
     job.isPlain = request.isPlain;

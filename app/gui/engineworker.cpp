@@ -9,6 +9,7 @@
 #include "app/gui/runhandles.h"
 #include "app/gui/runproblems.h"
 #include "core/base/cancel.h"
+#include "core/engine/inputs.h"
 #include "core/formats/cardwriter.h"
 #include "core/formats/scores.h"
 #include "core/ops/algebra.h"
@@ -142,7 +143,7 @@ QString saveChoices(const ExplainJob& job, const engine::LoadedModel& model)
 {
     formats::ModelCard card = model.card.value_or(formats::ModelCard());
     const engine::PictureOptions options = job.options();
-    const bool isPicture = job.inputs.size() == 1 && isPictureFile(job.inputs.front());
+    const bool isPicture = job.inputs.size() == 1 && engine::isPictureFile(job.inputs.front());
     card.inputKind = isPicture || (model.card && card.inputKind == "image") ? "image" : "array";
     card.layout = options.layout;
     card.channels = options.channels;
@@ -307,6 +308,8 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
     request.composite = job.compositeOrUsual();
     request.record = true;
     request.keepValues = true;
+    request.sources = job.inputs;
+    request.preparation = job.options();
     RETRO_TRY(
         const engine::ExplainResult result,
         engine::explain(*job.model, request, token, job.isLive ? engine::StageProgress() : progressOf(job.generation)));
@@ -318,8 +321,7 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
     done->job = job;
     done->hasRelevance = true;
     done->predicted = predictedOf(result);
-    done->input = inputInfo(job);
-    done->words = wordsOf(job);
+    done->input = inputInfo(*result.run);
     if (job.model != asked) {
         describe(*done);
     }
@@ -330,11 +332,11 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
     if (job.isChoice && !isEmbedded(*job.model)) {
         emit choicesSaved(saveChoices(job, *job.model));
     }
-    return runComparisons(job, request, token);
+    return runComparisons(job, request, token, done->input.isPicture);
 }
 
 Result<void> EngineWorker::runComparisons(const ExplainJob& job, const engine::ExplainRequest& request,
-                                          std::stop_token token)
+                                          std::stop_token token, bool isPicture)
 {
     auto done = std::make_shared<ComparisonDone>();
     done->generation = job.generation;
@@ -350,7 +352,7 @@ Result<void> EngineWorker::runComparisons(const ExplainJob& job, const engine::E
         done->controlFailure = QString::fromStdString(control.error().text());
     }
     for (const char* composite : kSampleComposites) {
-        if (!inputInfo(job).isPicture) {
+        if (!isPicture) {
             break;
         }
         // The one on screen with the numbers that were turned, the others as they are by themselves.

@@ -70,7 +70,7 @@ private:
     base::Result<void> openRun(const ExplainJob& job);
     base::Result<void> explainModel(ExplainJob& job, std::stop_token token);
     base::Result<void> runComparisons(const ExplainJob& job, const engine::ExplainRequest& request,
-                                      std::stop_token token);
+                                      std::stop_token token, bool isPicture);
     [[nodiscard]] engine::StageProgress progressOf(std::uint64_t generation);
 
     QThread m_thread;

@@ -14,10 +14,11 @@ namespace
 {
 
 constexpr std::array kActions{
-    views::ActionSpec{"run.opennode", QT_TRANSLATE_NOOP("retro::views::actions", "&Open this node"),
-                      QT_TRANSLATE_NOOP("retro::views::actions",
-                                        "Run again and carry relevance through what a rewrite made into one node"),
-                      "expand", ""},
+    views::ActionSpec{
+        "run.opennode", QT_TRANSLATE_NOOP("retro::views::actions", "&Open this node"),
+        QT_TRANSLATE_NOOP("retro::views::actions",
+                          "Run again and carry relevance through what the selected node stands for, step by step"),
+        "expand", ""},
     views::ActionSpec{"run.closenode", QT_TRANSLATE_NOOP("retro::views::actions", "&Close this node"),
                       QT_TRANSLATE_NOOP("retro::views::actions", "Run again without looking inside the selected node"),
                       "node", ""},
@@ -70,7 +71,8 @@ void FusedController::setSelectedOpen(bool isOpen)
     } else if (m_model.hasRun() && !m_fused) {
         emit said(tr("A recorded run holds each node as a whole. Open its model to look inside."));
     } else {
-        emit said(tr("Select a node that a rewrite made of several; the run panel lists the rewrites."));
+        emit said(tr("Select a node that a rewrite made of several, which the run panel lists, or one that does many "
+                     "steps, such as Attention."));
     }
 }
 

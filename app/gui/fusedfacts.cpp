@@ -100,6 +100,10 @@ base::Result<views::FusedNodes> openNodes(const engine::LoadedModel& model, cons
                                           const std::stop_token& stop)
 {
     views::FusedNodes nodes = fusedNodes(model, result.model->graph());
+    for (const engine::ComposedNode& composed : engine::composedNodes(model, *result.model)) {
+        nodes.push_back({composed.node, membersOf(*composed.members)});
+        nodes.back().isComposed = true;
+    }
     for (views::FusedNode& node : nodes) {
         const std::string name = result.model->graph().node(node.node).name;
         if (std::find(names.begin(), names.end(), name) != names.end()) {

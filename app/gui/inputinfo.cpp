@@ -12,7 +12,7 @@ namespace retro::app
 namespace
 {
 
-QStringList labelList(const std::vector<std::string>& labels)
+QStringList listOf(const std::vector<std::string>& labels)
 {
     QStringList list;
     for (const std::string& label : labels) {
@@ -34,54 +34,39 @@ QString fileOf(const ExplainJob& job)
                : QString();
 }
 
-void addPictureFacts(views::InputInfo& info, const formats::ModelCard& card)
-{
-    for (const formats::CardPicture& picture : card.pictures) {
-        if (QString::fromStdString(picture.file) != info.fileName) {
-            continue;
-        }
-        info.trueClass = QString::fromStdString(picture.trueClass);
-        info.tagBox = rectOf(picture.tagBox);
-        info.tagName = info.tagBox ? QObject::tr("tag") : QString();
-    }
-}
-
 /// N×C×H×W with 1 or 3 channels.
 bool looksLikePicture(const tensor::Shape& shape)
 {
     return shape.size() == 4 && (shape[1] == 1 || shape[1] == 3) && shape[2] > 1 && shape[3] > 1;
 }
 
-} // namespace
-
-views::InputInfo inputInfo(const ExplainJob& job)
+void readFacts(views::InputInfo& info, const trace::InputFacts& facts)
 {
-    views::InputInfo info;
-    info.fileName = fileOf(job);
-    info.isPicture = job.inputs.size() == 1 && isPictureFile(job.inputs.front());
-    const engine::PictureOptions options = job.options();
-    info.layout = QString::fromStdString(options.layout);
-    info.channels = QString::fromStdString(options.channels);
-    info.scaleLow = options.low;
-    info.scaleHigh = options.high;
-    info.mean = options.mean;
-    info.deviation = options.deviation;
-    if (job.model->card) {
-        const formats::ModelCard& card = *job.model->card;
-        info.isPicture = info.isPicture || card.inputKind == "image";
-        info.labels = labelList(card.labels);
-        info.scores = QString::fromStdString(card.scores);
-        addPictureFacts(info, card);
-    }
-    return info;
+    info.isPicture = facts.kind == "image";
+    info.fileName = QString::fromStdString(facts.file);
+    info.layout = QString::fromStdString(facts.layout);
+    info.channels = QString::fromStdString(facts.channels);
+    info.scaleLow = facts.scale[0];
+    info.scaleHigh = facts.scale[1];
+    info.mean = facts.mean;
+    info.deviation = facts.deviation;
+    info.words = listOf(facts.words);
+    info.trueClass = QString::fromStdString(facts.trueClass);
+    info.tagBox = rectOf(facts.tag);
+    info.tagName = info.tagBox ? QObject::tr("tag") : QString();
 }
+
+} // namespace
 
 views::InputInfo inputInfo(const trace::Run& run)
 {
     views::InputInfo info;
-    info.labels = labelList(run.facts.labels);
+    info.labels = listOf(run.facts.labels);
+    info.scores = QString::fromStdString(run.facts.scores);
     const auto inputs = run.graph->inputs();
-    if (inputs.size() == 1 && inputs[0].index() < run.shapes.size()) {
+    if (run.facts.input) {
+        readFacts(info, *run.facts.input);
+    } else if (inputs.size() == 1 && inputs[0].index() < run.shapes.size()) {
         info.isPicture = looksLikePicture(run.shapes[inputs[0].index()]);
     }
     return info;

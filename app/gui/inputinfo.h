@@ -11,10 +11,8 @@
 namespace retro::app
 {
 
-/// How the views read the input of a job as a picture: from its preparation, the model's card and the chosen input.
-[[nodiscard]] views::InputInfo inputInfo(const ExplainJob& job);
-
-/// The same for a recorded run, which has no card: an input of 1 or 3 channels counts as a picture in 0…1.
+/// How the views read the input of a run, live or recorded: as the run says (model card, preparation, file). In a run
+/// of an older file, which does not say it, an input of 1 or 3 channels counts as a picture in 0…1.
 [[nodiscard]] views::InputInfo inputInfo(const trace::Run& run);
 
 /// The box around what the job's picture shows, in its pixels, when the model's card knows it.

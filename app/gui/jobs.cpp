@@ -3,7 +3,6 @@
 
 #include "app/common/decodepicture.h"
 #include "core/engine/inputs.h"
-#include "core/engine/tokenwords.h"
 #include "core/tensor/npy.h"
 
 #include <QFile>
@@ -86,24 +85,6 @@ Result<std::vector<tensor::Tensor>> readInputs(ExplainJob& job)
         RETRO_TRY(inputs.front(), engine::coverInput(inputs.front(), *job.cover, options));
     }
     return inputs;
-}
-
-QStringList wordsOf(const ExplainJob& job)
-{
-    QStringList words;
-    if (job.model->card && job.tensors.size() == 1) {
-        for (const std::string& word : engine::tokenWords(*job.model->card, job.tensors.front())) {
-            words.append(QString::fromStdString(word));
-        }
-    }
-    return words;
-}
-
-bool isPictureFile(const std::string& source)
-{
-    const QString name = QString::fromStdString(source).toLower();
-    return name.endsWith(QLatin1String(".png")) || name.endsWith(QLatin1String(".jpg")) ||
-           name.endsWith(QLatin1String(".jpeg"));
 }
 
 } // namespace retro::app

@@ -61,10 +61,6 @@ struct ExplainJob
 [[nodiscard]] base::Result<engine::LoadedModelPointer> modelOf(const ExplainJob& job, const std::stop_token& stop = {});
 /// The inputs of a job with what is covered; reads files only once, into job.tensors. Errors: Usage, Input.
 [[nodiscard]] base::Result<std::vector<tensor::Tensor>> readInputs(ExplainJob& job);
-/// The words of the job's one input when it is a text and the card has a vocabulary; needs job.tensors.
-[[nodiscard]] QStringList wordsOf(const ExplainJob& job);
-/// Whether a source names a picture.
-[[nodiscard]] bool isPictureFile(const std::string& source);
 
 /// The same input explained by the control model of the card.
 struct ControlResult
@@ -92,7 +88,6 @@ struct ExplainDone
     views::InputInfo input;
     std::string composite;
     std::vector<std::string> inputs;
-    QStringList words;                    ///< of an input that is a text; else empty
     std::int64_t predicted = -1;          ///< class that the model answers; −1 = its output has no classes
     bool hasRelevance = false;            ///< false: only the graph (no input was given)
     ExplainJob job;                       ///< what was asked, with model, inputs and rules filled in

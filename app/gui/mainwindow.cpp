@@ -62,17 +62,6 @@ void deleteChildren(const QObject& of, bool (*isOne)(const QObject&))
     }
 }
 
-/// The words of the text that the next run is about, for every view that shows them.
-void setWords(const QWidget& window, const QStringList& words)
-{
-    for (auto* heatmap : window.findChildren<views::HeatmapView*>()) {
-        heatmap->setStepWords(words);
-    }
-    for (auto* input : window.findChildren<views::InputView*>()) {
-        input->setWords(words);
-    }
-}
-
 } // namespace
 
 MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
@@ -313,7 +302,6 @@ void MainWindow::takeGraph(const ExplainDone& graph)
     m_explain->compare().setAwaited(graph.model->card && !graph.model->card->control.empty());
     m_explain->runPanel().setThumbnails({}, {});
     m_run->setModel(graph.model);
-    setWords(*this, {});
     m_model.setRun(graph.run, {}, false);
     m_fused->take(graph, true);
     m_shell->recent().add(m_job.path);
@@ -373,7 +361,6 @@ void MainWindow::showRun(const ExplainDone& result)
     if (m_model.hasRun() && m_model.run().graph != result.run.run->graph) {
         m_selection.clear(); // its nodes are those of another graph
     }
-    setWords(*this, result.words);
     m_model.setRun(result.run, result.input, true);
     if (isSameCourse) {
         m_cursor.moveTo(before); // the layer that is looked at stays while the picture changes under it

@@ -132,6 +132,7 @@ views::ModelFacts recordedFacts(const trace::Run& run, const QString& file, cons
     facts.isRecorded = true;
     facts.name = QFileInfo(QString::fromStdString(run.facts.modelName)).fileName();
     facts.reopen = modelOf(facts.name, file, known);
+    facts.summary = QString::fromStdString(run.facts.title);
     for (const std::string& label : run.facts.labels) {
         facts.labels.append(QString::fromStdString(label));
     }

@@ -15,6 +15,11 @@ namespace
 
 using base::Result;
 
+bool isComposed(const execute::BoundModel& model, base::NodeId id)
+{
+    return !model.graph().isInput(id) && model.op(id).structure().kind() == ops::StructureKind::Composed;
+}
+
 /// Opens nodes of one relevance pass.
 class Opener
 {
@@ -72,10 +77,7 @@ private:
         }
         return false;
     }
-    [[nodiscard]] bool isComposed(base::NodeId id) const
-    {
-        return !graph().isInput(id) && m_result.model->op(id).structure().kind() == ops::StructureKind::Composed;
-    }
+    [[nodiscard]] bool isComposed(base::NodeId id) const { return engine::isComposed(*m_result.model, id); }
 
     [[nodiscard]] Result<void> runForward()
     {
@@ -172,6 +174,22 @@ private:
 };
 
 } // namespace
+
+std::vector<ComposedNode> composedNodes(const LoadedModel& model, const execute::BoundModel& bound)
+{
+    std::vector<ComposedNode> nodes;
+    for (std::size_t i = 0; i < bound.graph().nodeCount(); ++i) {
+        const base::NodeId id(i);
+        const std::string& name = bound.graph().node(id).name;
+        if (name.empty() || !isComposed(bound, id) || model.rewritten.findFused(name) != nullptr) {
+            continue;
+        }
+        if (const auto body = lrp::bodyOf(bound, id)) {
+            nodes.push_back({id, body->graph});
+        }
+    }
+    return nodes;
+}
 
 Result<std::vector<OpenedFused>> openFused(const LoadedModel& model, const ExplainRequest& request,
                                            const ExplainResult& result, const std::vector<std::string>& nodes,

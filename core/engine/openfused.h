@@ -4,12 +4,24 @@
 #include "core/engine/explain.h"
 #include "core/lrp/openfused.h"
 
+#include <memory>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 namespace retro::engine
 {
+
+/// An operator that does many steps in one (Attention, SwiGLU, LSTM), and the steps that it can be opened into.
+struct ComposedNode
+{
+    base::NodeId node;
+    std::shared_ptr<const graph::Graph> members;
+};
+
+/// Those operators of a model that can be opened, in the order of execution, less those that a rewrite made: these are
+/// in LoadedModel::rewritten. Only nodes that have a name. One function body each is written out.
+[[nodiscard]] std::vector<ComposedNode> composedNodes(const LoadedModel& model, const execute::BoundModel& bound);
 
 /// A fused or composed node of a relevance pass, opened.
 struct OpenedFused

@@ -25,6 +25,7 @@ constexpr auto kRight = Qt::AlignRight | Qt::AlignVCenter;
 constexpr double kBar = 9;
 constexpr double kSide = 6; // of a row beyond its words, design pixels
 constexpr double kMark = 3; // width of the mark at the explained class
+constexpr double kLeastName = 64;
 
 QString translated(const char* text) { return QCoreApplication::translate("retro::views::ClassesView", text); }
 
@@ -59,6 +60,13 @@ double scoreColumn(const ClassAnswer& answer)
     return widest(scores, fonts::numbers(QFont::DemiBold));
 }
 
+/// Width of the column of scores with `room` for it and the names; beside probabilities it gives way to the names.
+double scoreRoom(const ClassAnswer& answer, double room)
+{
+    const double wanted = hasScores(answer) ? scoreColumn(answer) : 0;
+    return hasProbabilities(answer) && room - wanted < fonts::px(kLeastName) ? 0 : wanted;
+}
+
 double shareColumn()
 {
     return std::max(widest({QStringLiteral("100.0 %")}, fonts::numbers(QFont::DemiBold)),
@@ -75,7 +83,7 @@ void paintFigures(QPainter& painter, const ClassAnswer& answer, std::size_t i, c
         painter.setFont(fonts::numbers(weight));
         painter.drawText(row.probability, kRight, shareText(score));
     }
-    if (hasScores(answer)) {
+    if (!row.score.isEmpty()) {
         painter.setFont(fonts::numbers(hasProbabilities(answer) ? QFont::Normal : weight));
         painter.setPen(hasProbabilities(answer) ? theme[Role::Text2] : theme[Role::Text]);
         painter.drawText(row.score, kRight, scoreText(score));
@@ -87,11 +95,11 @@ void paintFigures(QPainter& painter, const ClassAnswer& answer, std::size_t i, c
 ClassesLayout layoutClasses(const ClassAnswer& answer, const QRectF& area)
 {
     ClassesLayout layout;
-    const double scoreWidth = hasScores(answer) ? scoreColumn(answer) : 0;
     const double shareWidth = hasProbabilities(answer) ? shareColumn() : 0;
     const double gap = fonts::px(16);
+    const double scoreWidth = scoreRoom(answer, area.width() - shareWidth - 2 * gap);
     const QRectF score(area.right() - scoreWidth, 0, scoreWidth, 0);
-    const QRectF share(score.left() - (hasScores(answer) && hasProbabilities(answer) ? gap : 0) - shareWidth, 0,
+    const QRectF share(score.left() - (scoreWidth > 0 && hasProbabilities(answer) ? gap : 0) - shareWidth, 0,
                        shareWidth, 0);
     const auto at = [](QRectF column, double y, double height) {
         column.moveTop(y);
@@ -143,7 +151,7 @@ void paintClasses(QPainter& painter, const ClassAnswer& answer, const ClassesLay
     if (hasProbabilities(answer)) {
         painter.drawText(layout.probabilityTitle, kRight, translated("probability"));
     }
-    if (hasScores(answer)) {
+    if (!layout.scoreTitle.isEmpty()) {
         painter.drawText(layout.scoreTitle, kRight, scoreTitle(answer));
     }
     for (std::size_t i = 0; i < layout.rows.size(); ++i) {

@@ -36,9 +36,9 @@ QString membersText(const FusedNode& fused, int most)
     if (count > most) {
         ops = ops.mid(0, most) << QStringLiteral("…");
     }
-    return QCoreApplication::translate("retro::views::FusedNode", "%1 nodes: %2")
-        .arg(count)
-        .arg(ops.join(QStringLiteral(", ")));
+    const char* words = fused.isComposed ? QT_TRANSLATE_NOOP("retro::views::FusedNode", "%1 steps: %2")
+                                         : QT_TRANSLATE_NOOP("retro::views::FusedNode", "%1 nodes: %2");
+    return QCoreApplication::translate("retro::views::FusedNode", words).arg(count).arg(ops.join(QStringLiteral(", ")));
 }
 
 } // namespace retro::views

@@ -12,7 +12,8 @@
 namespace retro::views
 {
 
-/// A node of the model's file that a fused node stands for, or one of the fused node's operands.
+/// A node of the model's file that a fused node stands for, a step of an operator that does many in one, or one of the
+/// operands.
 struct FusedMember
 {
     QString name;
@@ -24,12 +25,14 @@ struct FusedMember
     double sum = 0; ///< of the relevance
 };
 
-/// What a node stands for that a rewrite made of several. Plain value, made on the engine thread.
+/// What a node stands for that a rewrite made of several, or that does many steps in one. Plain value, made on the
+/// engine thread.
 struct FusedNode
 {
     base::NodeId node;
     std::vector<FusedMember> members; ///< operands first while it is open, then in order of execution
     bool isOpen = false;              ///< relevance was carried through the members
+    bool isComposed = false;          ///< the file has it as one operator that does many steps
     QString problem = {};             ///< why an opened node has no inner relevance; empty = it has
 };
 
@@ -39,9 +42,9 @@ using FusedNodesPointer = std::shared_ptr<const FusedNodes>;
 
 /// The entry of a node; null when it stands for itself.
 [[nodiscard]] const FusedNode* findFused(const FusedNodesPointer& fused, base::NodeId node);
-/// How many nodes of the file it stands for (operands do not count).
+/// How many nodes of the file it stands for, or steps it does (operands do not count).
 [[nodiscard]] int memberCount(const FusedNode& fused);
-/// "6 nodes: ReduceMean, Sub, Pow, …" with at most `most` operators named.
+/// "6 nodes: ReduceMean, Sub, Pow, …", of an operator "6 steps: …", with at most `most` operators named.
 [[nodiscard]] QString membersText(const FusedNode& fused, int most = 8);
 
 } // namespace retro::views

@@ -23,7 +23,7 @@ enum class Change : std::uint8_t {
     Run = 1,       ///< another run
     State = 2,     ///< the cursor moved
     Selection = 4, ///< another thing is selected
-    Theme = 8,     ///< the colours
+    Theme = 8,     ///< the colours, or the size of the text
     All = 15
 };
 Q_DECLARE_FLAGS(Changes, Change)

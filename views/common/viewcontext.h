@@ -44,6 +44,7 @@ struct InputInfo
     double scaleHigh = 1;                     ///< value of a white pixel
     std::vector<double> mean;                 ///< per channel; may be empty
     std::vector<double> deviation;            ///< per channel; may be empty
+    QStringList words;                        ///< of a text, one per token; else empty
     QStringList labels;                       ///< class names; may be empty
     QString scores;                           ///< what the card says of the outputs' meaning; may be empty
     QString trueClass;                        ///< may be empty

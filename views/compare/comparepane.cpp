@@ -91,6 +91,23 @@ double meaningHeight(const QString& text, double width)
     return std::ceil(QFontMetricsF(fonts::content()).boundingRect({0, 0, width, 1e4}, Qt::TextWordWrap, text).height());
 }
 
+/// As large as fits into `room`, in the middle; the pixels keep their shape.
+void placePicture(const CompareFigure& figure, double width, double room, double top, CompareLayout& layout)
+{
+    const double longer = std::max(1, std::max(figure.picture.width(), figure.picture.height()));
+    const double whole = std::floor(room / longer);
+    layout.pixel = whole >= 1 ? whole : room / longer;
+    const QSizeF picture = QSizeF(figure.picture.size()) * layout.pixel;
+    layout.picture = QRectF(QPointF(std::floor((width - picture.width()) / 2), top), picture);
+}
+
+/// Line by line, as high as the words need.
+void placeSteps(const CompareFigure& figure, double inner, double top, CompareLayout& layout)
+{
+    layout.steps = layoutSteps(figure.strip, inner);
+    layout.picture = QRectF(QPointF(px(kMargin), top), sizeOfSteps(layout.steps));
+}
+
 QString spoken(const CompareFigure& figure)
 {
     QStringList parts{figure.verdict, figure.verdictFigure};
@@ -114,12 +131,12 @@ CompareLayout layoutCompare(const CompareFigure& figure, const QSizeF& size)
     const double above = px(6);
     const double verdict = px(kGap) + px(kLine) + px(kGap);
     const double room = std::max(px(kThumbnail), std::min(inner, size.height() - above - verdict - shares - meaning));
-    const double longer = std::max(1, std::max(figure.picture.width(), figure.picture.height()));
-    const double whole = std::floor(room / longer);
     CompareLayout layout;
-    layout.pixel = whole >= 1 ? whole : room / longer;
-    const QSizeF picture = QSizeF(figure.picture.size()) * layout.pixel;
-    layout.picture = QRectF(QPointF(std::floor((size.width() - picture.width()) / 2), above), picture);
+    if (figure.strip.isEmpty()) {
+        placePicture(figure, size.width(), room, above, layout);
+    } else {
+        placeSteps(figure, inner, above, layout);
+    }
     layout.verdict = QRectF(px(kMargin), layout.picture.bottom() + px(kGap), inner, px(kLine));
     double y = layout.verdict.bottom() + px(kGap);
     layout.shares = shares > 0 ? QRectF(0, y, size.width(), shares) : QRectF();
@@ -165,6 +182,7 @@ void ComparePane::paint(QPainter& painter, const QSizeF& size, const Theme& them
     const CompareLayout layout = layoutCompare(m_figure, size);
     painter.fillRect(QRectF(QPointF(0, 0), size), theme[Role::Base]);
     paintPicture(painter, layout, theme);
+    paintVerdict(painter, layout, theme);
     if (!layout.shares.isEmpty()) {
         paintShares(painter, layout.shares, theme);
     }
@@ -175,10 +193,21 @@ void ComparePane::paint(QPainter& painter, const QSizeF& size, const Theme& them
 
 void ComparePane::paintPicture(QPainter& painter, const CompareLayout& layout, const Theme& theme) const
 {
-    painter.drawImage(layout.picture, m_figure.picture);
+    if (layout.steps.empty()) {
+        painter.drawImage(layout.picture, m_figure.picture);
+    } else {
+        painter.save();
+        painter.translate(layout.picture.topLeft());
+        paintSteps(painter, m_figure.strip, layout.steps, theme);
+        painter.restore();
+    }
     if (m_figure.box) {
         paintFigureBox(painter, *m_figure.box, layout.picture.topLeft(), layout.pixel);
     }
+}
+
+void ComparePane::paintVerdict(QPainter& painter, const CompareLayout& layout, const Theme& theme) const
+{
     const QFont figures = fonts::numbers();
     const double room = layout.verdict.width() - fonts::widthOf(figures, m_figure.verdictFigure) - px(kGap);
     painter.setFont(fonts::content(QFont::Medium));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "views/common/stepstrip.h"
 #include "views/compare/compareview.h"
 
 #include <QImage>
@@ -12,7 +13,8 @@ namespace retro::views
 /// Everything that the pane paints, worked out beforehand.
 struct CompareFigure
 {
-    QImage picture;           ///< the control's heatmap over the picture
+    QImage picture;           ///< the control's heatmap over the picture; null for a series or a text
+    StepStrip strip;          ///< of a series or a text: the control's relevance per step; else empty
     std::optional<QRect> box; ///< in pixels of the picture
     QString boxName;          ///< "tag"; empty = the shares are of the object alone
     QString verdict;          ///< "Control says jug"
@@ -27,8 +29,9 @@ struct CompareFigure
 /// Where the parts of the figure lie, from top to bottom; what the figure has not is empty.
 struct CompareLayout
 {
-    double pixel = 1; ///< length of a pixel of the picture: a whole number, or a fraction below 1
-    QRectF picture;
+    double pixel = 1;          ///< length of a pixel of the picture: a whole number, or a fraction below 1
+    QRectF picture;            ///< or the strip
+    std::vector<QRectF> steps; ///< cells of the strip, from the picture's corner
     QRectF verdict;
     QRectF shares;  ///< from the hairline above to below the sum
     QRectF meaning; ///< from the hairline above to the end of the text
@@ -59,6 +62,7 @@ protected:
 
 private:
     void paintPicture(QPainter& painter, const CompareLayout& layout, const Theme& theme) const;
+    void paintVerdict(QPainter& painter, const CompareLayout& layout, const Theme& theme) const;
     void paintShares(QPainter& painter, const QRectF& area, const Theme& theme) const;
     void paintMeaning(QPainter& painter, const QRectF& area, const Theme& theme) const;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/compare/compareview.h"
 
+#include "views/common/composedrelevance.h"
 #include "views/common/fonts.h"
 #include "views/common/heatmapimage.h"
 #include "views/common/numbertext.h"
@@ -16,6 +17,8 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 namespace retro::views
 {
 
@@ -26,37 +29,58 @@ constexpr double kPercentile = 99.9;
 /// From this share on, evidence on the box counts as "the model reads it".
 constexpr double kReadsIt = 0.5;
 
-/// The input that was a picture, and its relevance at the end of the run.
-struct PictureOfRun
+/// The picture that the run was made with; null when its input is none.
+QImage pictureOf(const RunModel& model)
 {
-    QImage picture;
-    Plane relevance;
-};
-
-PictureOfRun pictureOf(const RunModel& model)
-{
-    PictureOfRun found;
     const InputInfo& input = model.input();
-    if (!input.isPicture || model.graph().inputs().empty()) {
-        return found;
+    const bool hasPicture = input.isPicture && !model.graph().inputs().empty();
+    const tensor::Tensor* forward = hasPicture ? model.forwardValue(model.graph().inputs()[0]) : nullptr;
+    return forward == nullptr
+               ? QImage()
+               : pictureOfTensor(*forward, input.scaleLow, input.scaleHigh, input.mean, input.deviation,
+                                 input.layout == QLatin1String("NHWC"), input.channels == QLatin1String("BGR"));
+}
+
+/// Relevance of the first input at the end of the run; invalid when it never arrived or was not kept.
+tensor::Tensor relevanceOf(const RunModel& model)
+{
+    if (model.graph().inputs().empty()) {
+        return {};
     }
     const base::ValueId value = model.graph().inputs()[0];
-    const bool isLast = input.layout == QLatin1String("NHWC");
-    if (const tensor::Tensor* forward = model.forwardValue(value)) {
-        found.picture = pictureOfTensor(*forward, input.scaleLow, input.scaleHigh, input.mean, input.deviation, isLast,
-                                        input.channels == QLatin1String("BGR"));
-    }
     const auto step = model.relevanceStep(model.graph().nodeOf(value));
-    if (step && *step > 0) {
-        const event::Event& event = model.run().events[*step - 1];
-        if (const tensor::Tensor* relevance = model.tensor(base::HandleId(event.handle))) {
-            const auto plane = channelSum(*relevance, 0, isLast);
-            if (plane) {
-                found.relevance = *plane;
-            }
-        }
+    if (!step || *step == 0) {
+        return {};
     }
-    return found;
+    const tensor::Tensor* relevance = model.tensor(base::HandleId(model.run().events[*step - 1].handle));
+    return relevance == nullptr ? tensor::Tensor() : composedRelevance(model, value, *relevance);
+}
+
+bool isSeries(const InputInfo& input)
+{
+    return input.layout == QLatin1String("NTC") || input.layout == QLatin1String("NT");
+}
+
+/// A step by its word, else by its number; none when nothing speaks for the target.
+QString strongestOf(const StepStrip& strip)
+{
+    const auto most = std::max_element(strip.values.begin(), strip.values.end());
+    if (most == strip.values.end() || !(*most > 0)) {
+        return {};
+    }
+    const QString word = strip.word(static_cast<std::size_t>(most - strip.values.begin()));
+    return strip.words.isEmpty() ? CompareView::tr("step %1").arg(word) : CompareView::tr("“%1”").arg(word);
+}
+
+QString meaningOf(const StepStrip& here, const StepStrip& control)
+{
+    const QString one = strongestOf(here);
+    const QString other = strongestOf(control);
+    if (one.isEmpty() || other.isEmpty()) {
+        return {};
+    }
+    return one == other ? CompareView::tr("Both models lean most on %1.").arg(one)
+                        : CompareView::tr("This model leans most on %1, the control on %2.").arg(one, other);
 }
 
 QString waitingText()
@@ -155,6 +179,9 @@ QString CompareView::hint() const
     if (!m_control) {
         return {};
     }
+    if (!model().input().words.isEmpty()) {
+        return tr("Same text, another training.");
+    }
     return model().input().isPicture ? tr("Same picture, another training.") : tr("Same input, another training.");
 }
 
@@ -176,26 +203,54 @@ base::Result<void> CompareView::exportTo(const std::filesystem::path& path)
         runTexts(model().run(), model().position()), 2);
 }
 
+/// Words or steps with their relevance, as the heatmap shows them; false when the input is neither.
+bool CompareView::fillSteps(CompareFigure& figure, const tensor::Tensor& here) const
+{
+    std::vector<double> control = isSeries(model().input()) ? stepSums(m_control->relevance) : std::vector<double>();
+    std::vector<double> own = here.isValid() ? stepSums(here) : std::vector<double>();
+    if (control.empty() || (!own.empty() && own.size() != control.size())) {
+        return false;
+    }
+    const bool hasWords = model().input().words.size() == static_cast<qsizetype>(control.size());
+    const QStringList words = hasWords ? model().input().words : QStringList();
+    const Scale scale = symmetricScale(control, kPercentile);
+    figure.strip = {words, std::move(control), scale, ColorMap()};
+    figure.meaning = meaningOf({words, std::move(own), {}, ColorMap()}, figure.strip);
+    return true;
+}
+
+/// The control's heatmap over the picture, with shares; false when its input has another size.
+bool CompareView::fillPicture(CompareFigure& figure, const tensor::Tensor& here) const
+{
+    const InputInfo& input = model().input();
+    const bool isChannelsLast = input.layout == QLatin1String("NHWC");
+    const auto plane = channelSum(m_control->relevance, 0, isChannelsLast);
+    const auto own = here.isValid() ? channelSum(here, 0, isChannelsLast) : base::Result<Plane>(Plane());
+    const bool isSameSize =
+        plane && own && (own->isEmpty() || (plane->width == own->width && plane->height == own->height));
+    if (!isSameSize) {
+        return false;
+    }
+    figure.picture = heatmapOver(*plane, symmetricScale(plane->values, kPercentile), ColorMap(), pictureOf(model()));
+    addShares(figure, input.isPicture ? *own : Plane(), *plane, input, m_control->objectBox);
+    return true;
+}
+
 void CompareView::refresh(Changes changes)
 {
     if (!(changes & (Change::Run | Change::Theme)) || !m_control) {
         return;
     }
-    const InputInfo& input = model().input();
-    const auto plane = channelSum(m_control->relevance, 0, input.layout == QLatin1String("NHWC"));
-    const PictureOfRun here = pictureOf(model());
-    const bool isSameSize = plane && (here.relevance.isEmpty() ||
-                                      (plane->width == here.relevance.width && plane->height == here.relevance.height));
-    m_problem =
-        isSameSize ? QString() : tr("The control model reads another kind of input, so its answer cannot be compared.");
-    if (!isSameSize) {
+    CompareFigure figure;
+    const tensor::Tensor here = relevanceOf(model());
+    const bool isComparable = fillSteps(figure, here) || fillPicture(figure, here);
+    m_problem = isComparable ? QString()
+                             : tr("The control model reads another kind of input, so its answer cannot be compared.");
+    if (!isComparable) {
         return;
     }
-    CompareFigure figure;
-    figure.picture = heatmapOver(*plane, symmetricScale(plane->values, kPercentile), ColorMap(), here.picture);
     figure.verdict = tr("Control says %1").arg(m_control->predicted);
     figure.verdictFigure = m_control->probability ? percentText(*m_control->probability) : QString();
-    addShares(figure, here.relevance, *plane, input, m_control->objectBox);
     m_pane->setFigure(std::move(figure));
 }
 

@@ -13,6 +13,7 @@ namespace retro::views
 {
 
 class ComparePane;
+struct CompareFigure;
 class Theme;
 
 /// What the control model made of the same input.
@@ -54,6 +55,9 @@ protected:
     [[nodiscard]] QString emptyReason() const override;
 
 private:
+    bool fillSteps(CompareFigure& figure, const tensor::Tensor& here) const;
+    bool fillPicture(CompareFigure& figure, const tensor::Tensor& here) const;
+
     ComparePane* m_pane = nullptr;
     QHBoxLayout* m_buttons = nullptr;
     std::optional<ControlFacts> m_control;

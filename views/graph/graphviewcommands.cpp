@@ -270,7 +270,7 @@ QString GraphView::fusedText(int box) const
     if (fused == nullptr) {
         return {};
     }
-    return QLatin1Char('\n') + tr("stands for %1").arg(membersText(*fused)) +
+    return QLatin1Char('\n') + (fused->isComposed ? tr("does %1") : tr("stands for %1")).arg(membersText(*fused)) +
            (fused->isOpen ? QLatin1Char('\n') + tr("open: the inspector shows the relevance of each") : QString());
 }
 

@@ -206,7 +206,7 @@ QString HeatmapView::hint() const
     }
     const QString target = targetName(model());
     if (m_content.isSteps) {
-        return m_stepWords.isEmpty() ? tr("Red steps speak for %1, blue ones against it.").arg(target)
+        return stepWords().isEmpty() ? tr("Red steps speak for %1, blue ones against it.").arg(target)
                                      : tr("Red words speak for %1, blue ones against it.").arg(target);
     }
     QString words = m_content.isPicture ? tr("Red pixels speak for %1, blue ones against it.").arg(target)
@@ -250,8 +250,8 @@ void HeatmapView::drawContent()
 HeatmapFigure HeatmapView::figureOf() const
 {
     HeatmapFigure figure = heatmapFigure(model(), m_content, m_settings);
-    if (m_stepWords.size() == figure.plane.width) {
-        figure.strip.words = m_stepWords;
+    if (stepWords().size() == figure.plane.width) {
+        figure.strip.words = stepWords();
     }
     return figure;
 }

@@ -38,9 +38,8 @@ public:
     [[nodiscard]] const HeatmapContent& content() const { return m_content; }
     [[nodiscard]] const HeatmapSettings& settings() const { return m_settings; }
     void setSettings(const HeatmapSettings& settings);
-    /// Words of the steps of the run that comes next; empty = they have numbers.
-    void setStepWords(const QStringList& words) { m_stepWords = words; }
-    [[nodiscard]] const QStringList& stepWords() const { return m_stepWords; }
+    /// Words of the steps; empty = they have numbers.
+    [[nodiscard]] const QStringList& stepWords() const { return model().input().words; }
 
 protected:
     void refresh(Changes changes) override;
@@ -59,7 +58,6 @@ private:
 
     HeatmapSettings m_settings;
     HeatmapContent m_content;
-    QStringList m_stepWords;
     QString m_modelName; ///< whose scale is kept
     HeatmapCanvas* m_canvas = nullptr;
     QComboBox* m_mode = nullptr;

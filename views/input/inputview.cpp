@@ -80,7 +80,7 @@ QString InputView::subject() const
 
 QString InputView::hint() const
 {
-    if (model().hasRun() && !m_words.isEmpty()) {
+    if (model().hasRun() && !model().input().words.isEmpty()) {
         return tr("The text that the model is given.");
     }
     if (model().hasRun() && !model().input().isPicture) {
@@ -112,7 +112,9 @@ QString InputView::sentence() const
         parts.append(info.fileName);
     }
     const QString facts = parts.join(QLatin1Char(' '));
-    return m_words.isEmpty() ? facts : tr("“%1”").arg(m_words.join(QLatin1Char(' '))) + QLatin1Char('\n') + facts;
+    return model().input().words.isEmpty()
+               ? facts
+               : tr("“%1”").arg(model().input().words.join(QLatin1Char(' '))) + QLatin1Char('\n') + facts;
 }
 
 QString InputView::emptyReason() const
@@ -135,7 +137,7 @@ void InputView::refresh(Changes changes)
         m_picture = pictureOfTensor(*values, info.scaleLow, info.scaleHigh, info.mean, info.deviation,
                                     info.layout == QLatin1String("NHWC"), info.channels == QLatin1String("BGR"));
     }
-    if (m_picture.isNull() && m_words.isEmpty()) {
+    if (m_picture.isNull() && model().input().words.isEmpty()) {
         const Plane plane = planeOf(*values, info.layout == QLatin1String("NTC"));
         m_picture = heatmapOnly(plane, symmetricScale(plane.values), ColorMap());
     }

@@ -34,8 +34,6 @@ public:
 
     /// The picture shown, one pixel per pixel of the model; null when the input is none.
     [[nodiscard]] const QImage& picture() const { return m_picture; }
-    /// Words of the text that comes with the next run; empty = it is none.
-    void setWords(const QStringList& words) { m_words = words; }
     /// "True class jug. The picture carries a tag."; before it a text in words.
     [[nodiscard]] QString sentence() const;
 
@@ -73,7 +71,6 @@ private:
     InputPane* m_pane = nullptr;
     CoverTools* m_tools = nullptr;
     QImage m_picture;
-    QStringList m_words;
 };
 
 } // namespace retro::views

@@ -68,7 +68,7 @@ void FusedPane::setNode(const FusedNode* node, std::optional<double> whole)
     if (node == nullptr) {
         return;
     }
-    m_title->setText(tr("Stands for %1 nodes").arg(memberCount(shown)));
+    m_title->setText((shown.isComposed ? tr("Does %1 steps") : tr("Stands for %1 nodes")).arg(memberCount(shown)));
     m_button->setText(m_isOpen ? tr("Close") : tr("Open this node"));
     m_button->setToolTip(m_isOpen ? tr("Runs again without looking inside")
                                   : tr("Runs again and carries relevance through each of them by its own rule"));

@@ -182,9 +182,10 @@ void LayerStrip::paintCell(QPainter& painter, std::size_t i, const StripLayout::
     painter.setFont(name);
     painter.setPen(theme[hasArrived ? Role::Text : Role::Text3]);
     painter.drawText(cell.name, Qt::AlignLeft | Qt::AlignVCenter, fittingName(layer.name, name, cell.name.width()));
-    painter.setFont(fonts::numbers(weight));
-    painter.drawText(cell.share, Qt::AlignLeft | Qt::AlignVCenter | Qt::TextDontClip,
-                     hasArrived ? amountOf(layer) : tr("not yet"));
+    const QString share = hasArrived ? amountOf(layer) : tr("not yet");
+    const bool fits = fonts::widthOf(fonts::numbers(weight), share) < cell.cell.width();
+    painter.setFont(fits ? fonts::numbers(weight) : fonts::smallNumbers(weight));
+    painter.drawText(cell.share, Qt::AlignLeft | Qt::AlignVCenter | Qt::TextDontClip, share);
     paintPicture(painter, cell.picture, hasArrived ? m_pictures[i] : QImage(), theme);
 }
 

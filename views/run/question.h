@@ -54,7 +54,7 @@ struct RewriteFacts
 struct ModelFacts
 {
     QString name;    ///< "clever-hans.onnx"; empty = nothing open
-    QString summary; ///< "27 nodes · 5 classes · 0.43 MB"
+    QString summary; ///< "27 nodes · 5 classes · 0.43 MB"; of a recorded run what its model is
     QStringList labels;
     std::vector<InputChoice> inputs;
     bool takesPictures = false;

@@ -123,7 +123,7 @@ void RunPanel::addQuestion(QGridLayout& grid)
 {
     addSection(grid, tr("Input"));
     m_input = new QComboBox(this);
-    m_openInput = makeOpenButton(tr("Choose a picture or an .npy file"));
+    m_openInput = makeOpenButton(tr("Choose a picture, an .npy or a .txt file"));
     m_fields.push_back({m_openInput, m_openInput->toolTip()});
     m_inputName = addField(grid, tr("Data"), *m_input, tr("What the model is given"), m_openInput);
     connect(m_openInput, &QToolButton::clicked, this, &RunPanel::openInputRequested);

@@ -56,11 +56,11 @@ QImage thumbnailOf(const tensor::Tensor& relevance)
 void RunPanel::showModel(const ModelFacts& facts)
 {
     const bool isOpen = !facts.name.isEmpty() && !facts.isRecorded;
-    const QString summary = facts.isRecorded
-                                ? tr("This run of %1 answers one question. Open the model to ask again, or "
-                                     "to cover pixels.")
-                                      .arg(facts.name)
-                                : facts.summary;
+    const QString recorded =
+        tr("This run of %1 answers one question. Open the model to ask again, or to cover pixels.").arg(facts.name);
+    const QString summary = !facts.isRecorded         ? facts.summary
+                            : facts.summary.isEmpty() ? recorded
+                                                      : facts.summary + QLatin1Char('\n') + recorded;
     const QString name = facts.isRecorded ? tr("Recorded run") : facts.name;
     m_model->setText(name.isEmpty() ? tr("No model is open") : name);
     m_summary->setText(summary);

@@ -355,6 +355,26 @@ private slots:
         expect({"export", run, "heatmap", "--out", path("l.png"), "--bits", "12"}, 2, {"--bits"});
     }
 
+    void aTextIsAnInput()
+    {
+        const QString model = QStringLiteral(RETRO_SOURCE_DIR "/samples/planted-word/planted-word.onnx");
+        const QString text = writeText("review.txt", "The acting was cold, and sponsored the plot felt dull.\n");
+        const QString run = path("text.retro");
+        const QString folder = path("text");
+        const Answer answer =
+            cli({"explain", model, "--input", "tokens=" + text, "--output-dir", folder, "--run", run});
+        QVERIFY2(answer.code == 0, qPrintable(answer.err));
+        const auto relevance = tensor::readNpy((folder + "/relevance/tokens.npy").toStdString());
+        QVERIFY(relevance.ok());
+        QCOMPARE(relevance->shape(), (tensor::Shape{1, 10}));
+        QCOMPARE(cli({"export", run, "heatmap", "--out", path("text.svg")}).code, 0);
+        QFile svg(path("text.svg"));
+        QVERIFY(svg.open(QIODevice::ReadOnly) && svg.readAll().contains("sponsored"));
+        const QString other = writeText("unknown.txt", "the acting was loud like a xylophone");
+        expect({"explain", model, "--input", other, "--output-dir", folder}, 3, {"unknown.txt", "'like'"});
+        expect({"run", kSample + "clever-hans.onnx", "--input", text, "--output-dir", folder}, 3, {"row of integers"});
+    }
+
     void aPartOfTheGraph()
     {
         const QString run = recorded();

@@ -68,16 +68,36 @@ QString writeLayers(const QTemporaryDir& folder)
     return isWritten ? file : QString();
 }
 
+/// An Attention node of the standard behind a Relu; and an input for it.
+QString writeAttention(const QTemporaryDir& folder)
+{
+    graph::GraphBuilder builder("attention");
+    builder.setOpset("", 24);
+    const tensor::Shape shape{1, 1, 5, 4};
+    const base::ValueId x = builder.addInput("x", tensor::DType::Float32, shape);
+    const base::ValueId h = builder.addResult("h");
+    const base::ValueId y = builder.addResult("y");
+    builder.addNode({"Relu", "", "relu", "", 24, {x}, {h}, {}});
+    builder.addNode({"Attention", "", "attend", "", 24, {h, h, h}, {y}, {}});
+    builder.addOutput(y);
+    const auto graph = std::move(builder).build();
+    const auto bytes = graph.ok() ? formats::toOnnx(*graph) : graph.error();
+    const QString file = folder.filePath("attention.onnx");
+    const bool isWritten = bytes.ok() && base::writeFile(file.toStdString(), *bytes).ok() &&
+                           tensor::writeNpy(folder.filePath("x.npy").toStdString(), numbers(shape)).ok();
+    return isWritten ? file : QString();
+}
+
 struct Stage
 {
     QTemporaryDir folder;
     app::MainWindow window;
 
-    Stage()
+    explicit Stage(QString (*write)(const QTemporaryDir&) = writeLayers, const char* composite = "epsilon")
     {
         window.resize(1600, 1000);
         window.show();
-        window.open(writeLayers(folder), {folder.filePath("x.npy")}, QStringLiteral("epsilon"));
+        window.open(write(folder), {folder.filePath("x.npy")}, QString::fromLatin1(composite));
     }
     [[nodiscard]] bool settles()
     {
@@ -204,6 +224,24 @@ private slots:
         stage.window.actions().at("run.closenode").trigger();
         QVERIFY(stage.settles());
         QCOMPARE(stage.members().model()->rowCount(), 2);
+    }
+
+    void anOperatorOfManyStepsIsOpenedToo()
+    {
+        Stage stage(writeAttention, "attnlrp");
+        QVERIFY2(stage.settles(), qPrintable(stage.window.lastError()));
+        QVERIFY(stage.window.showWorkspace(QStringLiteral("engine")));
+        stage.window.selection().selectNode(*stage.node("attend"));
+        stage.window.flush();
+        const int steps = stage.members().model()->rowCount();
+        QVERIFY(steps >= 3);
+        stage.window.actions().at("run.opennode").trigger();
+        QVERIFY(stage.settles());
+        QVERIFY(stage.members().model()->rowCount() > steps + 1); // the whole node and its operands, too
+        QCOMPARE(stage.cell(0, 0), QStringLiteral("whole node"));
+        stage.window.actions().at("run.closenode").trigger();
+        QVERIFY(stage.settles());
+        QCOMPARE(stage.members().model()->rowCount(), steps);
     }
 
     void graphAndInspectorOfferIt()

@@ -7,11 +7,17 @@
 #include "app/gui/shell/recentfiles.h"
 #include "app/gui/shell/shell.h"
 #include "app/gui/workspaces.h"
+#include "core/base/file.h"
+#include "core/trace/runfile.h"
 #include "views/common/actions.h"
 #include "views/common/style.h"
+#include "views/compare/comparepane.h"
+#include "views/compare/compareview.h"
 #include "views/heatmap/heatmapview.h"
 #include "views/input/inputview.h"
 #include "views/run/runpanel.h"
+
+#include <QTemporaryDir>
 
 #include <cmath>
 
@@ -87,6 +93,72 @@ private slots:
         QCOMPARE(words.size(), static_cast<int>(values.size()));
         QCOMPARE(words.at(static_cast<int>(most)), QStringLiteral("sponsored"));
         QVERIFY(window.findChild<app::ExplainWorkspace*>()->input().sentence().contains(words.join(QLatin1Char(' '))));
+    }
+
+    /// What a recorded run of a sample shows, beside the live one.
+    void aRecordedRunIsShownLikeTheLiveOne_data()
+    {
+        QTest::addColumn<QString>("action");
+        QTest::newRow("words") << "file.sample.word";
+        QTest::newRow("steps") << "file.sample.step";
+        QTest::newRow("picture") << "file.sample";
+    }
+
+    void aRecordedRunIsShownLikeTheLiveOne()
+    {
+        QFETCH(const QString, action);
+        app::MainWindow live;
+        QVERIFY(opens(live, action.toUtf8().constData()));
+        const QTemporaryDir folder;
+        const QString file = folder.filePath(QStringLiteral("run.retro"));
+        QVERIFY(trace::writeRun(file.toStdString(), live.model().run()).ok());
+        app::MainWindow recorded;
+        recorded.resize(1400, 900);
+        recorded.show();
+        recorded.open(file);
+        QVERIFY(QTest::qWaitFor([&] { return !recorded.isBusy(); }, kPatience));
+        QVERIFY2(recorded.lastError().isEmpty(), qPrintable(recorded.lastError()));
+        const views::HeatmapView& one = heatmapOf(live);
+        const views::HeatmapView& other = heatmapOf(recorded);
+        QCOMPARE(other.stepWords(), one.stepWords());
+        QCOMPARE(other.content().isSteps, one.content().isSteps);
+        QCOMPARE(other.content().isPicture, one.content().isPicture);
+        QVERIFY(other.content().plane.values == one.content().plane.values);
+        const auto& input = live.findChild<app::ExplainWorkspace*>()->input();
+        auto& again = recorded.findChild<app::ExplainWorkspace*>()->input();
+        again.flush();
+        QCOMPARE(again.sentence(), input.sentence());
+        QCOMPARE(again.picture(), input.picture());
+        QCOMPARE(recorded.model().className(1), live.model().className(1));
+        QCOMPARE(recorded.model().input().tagBox, live.model().input().tagBox);
+    }
+
+    void aTextFileIsExplained()
+    {
+        app::MainWindow window;
+        QVERIFY(opens(window, "file.sample.word"));
+        const QTemporaryDir folder;
+        const QString file = folder.filePath(QStringLiteral("review.txt"));
+        QVERIFY(base::writeFile(file.toStdString(), std::string_view("A charming film, sponsored.\n")).ok());
+        window.explainInput(file);
+        QVERIFY(QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience));
+        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        QCOMPARE(heatmapOf(window).stepWords(), (QStringList{"a", "charming", "film", "sponsored"}));
+        QVERIFY(base::writeFile(file.toStdString(), std::string_view("A charming xylophone\n")).ok());
+        window.explainInput(file);
+        QVERIFY(QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience));
+        QVERIFY2(window.lastError().contains(QStringLiteral("'xylophone'")), qPrintable(window.lastError()));
+    }
+
+    void theControlOfATextIsComparedByWords()
+    {
+        app::MainWindow window;
+        QVERIFY(opens(window, "file.sample.word"));
+        window.findChild<views::CompareView*>()->flush();
+        const auto& figure = window.findChild<views::ComparePane*>()->figure();
+        QCOMPARE(figure.strip.words, heatmapOf(window).stepWords());
+        QVERIFY2(figure.meaning.startsWith(QStringLiteral("This model leans most on “sponsored”")),
+                 qPrintable(figure.meaning));
     }
 
     void theTargetOfTheCardIsExplained()

@@ -154,6 +154,10 @@ private slots:
         const auto opened = engine::openFused(model, ask, *result, {"attend"});
         QVERIFY2(opened.ok(), opened.ok() ? "" : opened.error().text().c_str());
         QCOMPARE(engine::openFused(model, ask, *result, {"all"})->size(), std::size_t{1});
+        const auto listed = engine::composedNodes(model, *result->model);
+        QCOMPARE(listed.size(), std::size_t{1});
+        QCOMPARE(result->model->graph().node(listed.front().node).name, std::string("attend"));
+        QVERIFY(listed.front().members->nodeCount() >= 3); // scores, their softmax, the sum of values
         const auto& values = opened->front().opened.values;
         const auto find = [&](const std::string& name) {
             return std::find_if(values.begin(), values.end(), [&](const auto& value) { return value.name == name; });

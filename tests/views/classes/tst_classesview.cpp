@@ -66,6 +66,18 @@ private slots:
         QCOMPARE(layout.height, layout.sentence.bottom());
     }
 
+    void namesComeBeforeScores()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        const ClassAnswer answer = classAnswer(context.model);
+        const ClassesLayout layout = layoutClasses(answer, QRectF(10, 0, 160, 300));
+        QVERIFY(layout.scoreTitle.isEmpty() && layout.rows[0].score.isEmpty());
+        QVERIFY(layout.rows[0].name.width() > 40);
+        QCOMPARE(layout.rows[0].probability.right(), 170.0);
+        QVERIFY(!layoutClasses(answer, QRectF(10, 0, 240, 300)).scoreTitle.isEmpty());
+    }
+
     /// Sums and measures are no class scores: no probability anywhere, bars beside the largest magnitude.
     void numbersHaveNoProbability()
     {

@@ -244,6 +244,31 @@ private slots:
         QCOMPARE(view.subject(), QStringLiteral("with the control"));
     }
 
+    void stepsOfATextAreWords()
+    {
+        CompareFigure figure;
+        figure.strip.words = {"the", "film", "was", "sponsored"};
+        figure.strip.values = {0.1, -0.2, 0, 0.5};
+        figure.strip.scale = symmetricScale(figure.strip.values);
+        figure.verdict = QStringLiteral("Control says good");
+        const CompareLayout wide = layoutCompare(figure, {600, 400});
+        const CompareLayout narrow = layoutCompare(figure, {160, 400});
+        QCOMPARE(wide.steps.size(), std::size_t{4});
+        QCOMPARE(wide.steps.front().top(), wide.steps.back().top()); // one line
+        QVERIFY(narrow.steps.back().top() > narrow.steps.front().bottom());
+        QVERIFY(narrow.height > wide.height);
+        for (const CompareLayout& layout : {wide, narrow}) {
+            QVERIFY(layout.verdict.top() >= layout.picture.bottom());
+            for (const QRectF& cell : layout.steps) {
+                QVERIFY(layout.picture.contains(cell.translated(layout.picture.topLeft())));
+            }
+        }
+        ComparePane pane;
+        pane.setFigure(figure);
+        const QImage drawn = tests::grab(pane, {300, 200}, ThemeKind::Light, QStringLiteral("compare-words"));
+        QVERIFY(tests::hasColor(drawn, QColor(figure.strip.map.at(1)))); // the strongest word
+    }
+
     void withoutATagThereAreNoShares()
     {
         tests::ViewContext context;

@@ -251,6 +251,18 @@ private slots:
         QVERIFY(!follow->isVisibleTo(&panel)); // numbers are not painted on
     }
 
+    void aRecordedRunSaysWhatItsModelIs()
+    {
+        ModelFacts facts;
+        facts.name = QStringLiteral("jug.onnx");
+        facts.isRecorded = true;
+        facts.summary = QStringLiteral("Four objects, one of them recognised by its tag");
+        RunPanel panel;
+        panel.setModel(facts);
+        const QString words = wordsOf(panel).join(QLatin1Char('|'));
+        QVERIFY2(words.contains(facts.summary + QStringLiteral("\nThis run of jug.onnx")), qPrintable(words));
+    }
+
     void aProblemIsSaidAndNothingRuns()
     {
         ModelFacts facts = makeFacts();
