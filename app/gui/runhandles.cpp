@@ -4,11 +4,16 @@
 #include "app/gui/runfigures.h"
 #include "app/gui/runproblems.h"
 #include "app/gui/stepper.h"
+#include "core/base/cancel.h"
+#include "core/base/leftovers.h"
+#include "core/trace/nodesteps.h"
 #include "views/breakpoints/breakpointwords.h"
+#include "views/common/gradientnote.h"
 #include "views/common/runindex.h"
 #include "views/ledger/ledgercurve.h"
 #include "views/promises/promiseforest.h"
 #include "views/timeline/frontiermodes.h"
+#include "views/timeline/timelinemarks.h"
 
 #include <QCoreApplication>
 #include <QThread>
@@ -38,22 +43,35 @@ std::shared_ptr<T> disposedAside(std::shared_ptr<T> thing)
     return std::shared_ptr<T>(pointer, [held = std::move(thing)](T*) mutable { dispose(std::move(held)); });
 }
 
+/// One kind after the other; false when that was stopped.
 template <class... Kinds>
-void derive(views::RunDerived& derived)
+bool derive(views::RunDerived& derived, const std::stop_token& stop)
 {
-    (static_cast<void>(derived.get<Kinds>()), ...);
+    const auto make = [&](auto&& get) {
+        get();
+        return !stop.stop_requested();
+    };
+    return (make([&] { static_cast<void>(derived.get<Kinds>()); }) && ...);
 }
 
 } // namespace
 
-base::Result<views::RunHandle> makeHandle(std::shared_ptr<const trace::Run> run)
+base::Result<views::RunHandle> makeHandle(std::shared_ptr<const trace::Run> run, const std::stop_token& stop)
 {
-    RETRO_TRY(trace::Timeline timeline, trace::Timeline::open(run));
+    RETRO_CHECK(base::checkStop(stop));
+    RETRO_TRY(trace::Timeline opened, trace::Timeline::open(run));
+    auto timeline = std::make_shared<trace::Timeline>(std::move(opened));
     auto derived = std::make_shared<views::RunDerived>(run);
-    derive<views::RunIndex, views::PromiseForest, views::FrontierModes, views::LedgerCurve, views::BreakpointWords,
-           Stepper, RunFigures, RunProblems>(*derived);
-    return views::RunHandle{disposedAside(std::move(run)),
-                            disposedAside(std::make_shared<trace::Timeline>(std::move(timeline))),
+    const bool isWhole =
+        derive<views::RunIndex, views::PromiseForest, views::FrontierModes, views::LedgerCurve, trace::NodeSteps,
+               views::LossMarks, views::GradientNote, views::BreakpointWords, Stepper, RunFigures, RunProblems>(
+            *derived, stop);
+    if (!isWhole) {
+        base::Leftovers::add(timeline);
+        base::Leftovers::add(derived);
+        return base::checkStop(stop).error();
+    }
+    return views::RunHandle{disposedAside(std::move(run)), disposedAside(std::move(timeline)),
                             disposedAside(std::move(derived))};
 }
 

@@ -6,6 +6,7 @@
 #include "core/execute/boundmodel.h"
 
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -15,10 +16,10 @@ namespace retro::engine
 /// Binds the rewritten graph for these inputs, If, Loop and Scan written out as they run (execute::unroll): the bound
 /// model's graph may then differ from the loaded one, but for its inputs and outputs. In double, computed constants
 /// have all their digits, which the loaded graph has rounded. `written` takes one line per node that was written out.
-/// Errors carry the model's path.
+/// Errors carry the model's path. Can be stopped (Cancelled).
 [[nodiscard]] base::Result<std::shared_ptr<const execute::BoundModel>>
 bindModel(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs, execute::Precision precision,
-          std::vector<std::string>* written = nullptr);
+          std::vector<std::string>* written = nullptr, const std::stop_token& stop = {});
 
 /// The inputs with floating types replaced by the precision's.
 [[nodiscard]] std::vector<tensor::Tensor> inPrecision(const std::vector<tensor::Tensor>& inputs,

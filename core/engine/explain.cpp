@@ -3,6 +3,7 @@
 
 #include "core/base/cancel.h"
 #include "core/base/file.h"
+#include "core/base/leftovers.h"
 #include "core/base/memoryaccount.h"
 #include "core/engine/binding.h"
 #include "core/engine/inputfacts.h"
@@ -75,12 +76,25 @@ public:
         : m_model(model), m_request(request), m_stop(std::move(stop)), m_progress(progress)
     {}
 
+    Explanation(const Explanation&) = delete;
+    Explanation& operator=(const Explanation&) = delete;
+    ~Explanation()
+    {
+        if (m_stop.stop_requested()) {
+            base::Leftovers::leave(std::move(m_result));
+            base::Leftovers::leave(std::move(m_rules));
+            base::Leftovers::leave(std::move(m_forward));
+            base::Leftovers::add(std::move(m_recorded));
+        }
+    }
+
     Result<ExplainResult> run()
     {
         base::MemoryAccount::tensors().resetPeak();
         RETRO_CHECK(bind());
         RETRO_CHECK(runForward());
         const Stopwatch watch;
+        RETRO_CHECK(base::checkStop(m_stop));
         RETRO_TRY(const lrp::TraversalGraph graph, lrp::TraversalGraph::build(*m_result.model, m_targets));
         m_result.nodes = graph.postOrder().size();
         RETRO_CHECK(findCheckpoints(graph));
@@ -108,9 +122,10 @@ private:
     {
         const Stopwatch watch;
         report("bind", 0, 1);
-        RETRO_TRY(m_result.model, bindModel(m_model, m_request.inputs, m_request.precision, &m_result.writtenOut));
+        RETRO_TRY(m_result.model,
+                  bindModel(m_model, m_request.inputs, m_request.precision, &m_result.writtenOut, m_stop));
         RETRO_TRY(m_result.composite, resolveComposite(m_request.composite, *m_result.model));
-        RETRO_TRY(m_rules, lrp::assignRules(m_result.composite, *m_result.model, m_model.rewritten.fused));
+        RETRO_TRY(m_rules, lrp::assignRules(m_result.composite, *m_result.model, m_model.rewritten.fused, m_stop));
         RETRO_CHECK(checkTimesInput());
         m_result.rules = inWords(m_rules, *m_result.model);
         m_result.secondsBind = watch.seconds();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/execute/boundmodel.h"
 
+#include "core/base/cancel.h"
+#include "core/base/leftovers.h"
 #include "core/execute/earlyvalues.h"
 #include "core/execute/trackedvalues.h"
 #include "core/ops/registry.h"
@@ -89,7 +91,8 @@ base::Result<void> checkInput(const graph::Value& input, const ops::TensorType& 
 
 base::Result<std::shared_ptr<const BoundModel>> BoundModel::bind(std::shared_ptr<const graph::Graph> graph,
                                                                  std::span<const ops::TensorType> inputTypes,
-                                                                 Precision precision, std::span<const Tensor> inputs)
+                                                                 Precision precision, std::span<const Tensor> inputs,
+                                                                 const std::stop_token& stop)
 {
     auto model = std::make_shared<BoundModel>();
     model->m_precision = precision;
@@ -101,6 +104,10 @@ base::Result<std::shared_ptr<const BoundModel>> BoundModel::bind(std::shared_ptr
     model->takeConstants();
     EarlyValues early(*model->m_graph, model->m_operators, model->m_constants, dtypeOf(precision), inputs);
     for (std::size_t i = 0; i < model->m_graph->nodeCount(); ++i) {
+        if (stop.stop_requested()) {
+            base::Leftovers::add(model);
+        }
+        RETRO_CHECK(base::checkStop(stop));
         RETRO_CHECK(model->bindNode(NodeId(i), early));
     }
     model->m_tracked = trackedValues(*model->m_graph, model->m_operators, model->m_types);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 namespace retro::execute
@@ -39,10 +40,11 @@ public:
     /// impossible shape, a shape that depends on the data of an input when none is given.
     ///
     /// `inputs` (per graph input in order, in the precision's type; or none) are read only where the shape of a value
-    /// depends on data: such a model is bound to those inputs as well, see `boundInputs`.
+    /// depends on data: such a model is bound to those inputs as well, see `boundInputs`. Stops between nodes
+    /// (Cancelled).
     [[nodiscard]] static base::Result<std::shared_ptr<const BoundModel>>
     bind(std::shared_ptr<const graph::Graph> graph, std::span<const ops::TensorType> inputTypes, Precision precision,
-         std::span<const Tensor> inputs = {});
+         std::span<const Tensor> inputs = {}, const std::stop_token& stop = {});
 
     [[nodiscard]] const graph::Graph& graph() const { return *m_graph; }
     [[nodiscard]] const std::shared_ptr<const graph::Graph>& sharedGraph() const { return m_graph; }

@@ -7,6 +7,7 @@
 #include "core/formats/onnximport.h"
 #include "core/formats/onnxschema.pb.h"
 #include "core/formats/onnxtensor.h"
+#include "core/formats/stoppableinput.h"
 
 #include <google/protobuf/arena.h>
 #include <google/protobuf/io/coded_stream.h>
@@ -27,23 +28,26 @@ namespace
 constexpr int kMaxNesting = 100;    // messages inside messages; a nested graph takes three
 constexpr int kProbeNesting = 1000; // only to tell "too deep" from "damaged"
 
-bool decode(std::span<const std::byte> data, int nesting, google::protobuf::MessageLite& message)
+bool decode(std::span<const std::byte> data, int nesting, google::protobuf::MessageLite& message,
+            const std::stop_token& stop = {})
 {
-    google::protobuf::io::CodedInputStream stream(reinterpret_cast<const std::uint8_t*>(data.data()),
-                                                  static_cast<int>(data.size()));
+    StoppableInput pieces(data, stop);
+    google::protobuf::io::CodedInputStream stream(&pieces);
     stream.SetRecursionLimit(nesting);
     return message.ParseFromCodedStream(&stream) && stream.ConsumedEntireMessage();
 }
 
 /// The message lives in the arena: a model of 100,000 nodes is millions of small objects, and one that is stopped must
 /// be gone at once.
-Result<ModelProto*> decodeModel(std::span<const std::byte> data, Arena& arena)
+Result<ModelProto*> decodeModel(std::span<const std::byte> data, Arena& arena, const std::stop_token& stop)
 {
     if (data.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
         return inputError("the file has 2 GiB or more, which no ONNX file can have; keep the weights in external data");
     }
     auto* model = Arena::CreateMessage<ModelProto>(&arena);
-    if (decode(data, kMaxNesting, *model) && model->has_graph()) {
+    const bool isWhole = decode(data, kMaxNesting, *model, stop);
+    RETRO_CHECK(base::checkStop(stop));
+    if (isWhole && model->has_graph()) {
         return model;
     }
     if (!model->has_graph()) {
@@ -78,7 +82,7 @@ Result<std::shared_ptr<const graph::Graph>> parseOnnx(std::span<const std::byte>
                                                       const std::filesystem::path& folder, const std::stop_token& stop)
 {
     Arena arena;
-    const Result<ModelProto*> model = decodeModel(data, arena);
+    const Result<ModelProto*> model = decodeModel(data, arena, stop);
     return model.ok() ? in(where, import(**model, folder, stop)) : base::within(model.error(), where);
 }
 
@@ -90,11 +94,10 @@ Result<std::shared_ptr<const graph::Graph>> readOnnx(const std::filesystem::path
     }
     RETRO_CHECK(base::checkStop(stop));
     Arena arena;
-    const Result<ModelProto*> model = in(path.string(), decodeModel(*data, arena));
+    const Result<ModelProto*> model = in(path.string(), decodeModel(*data, arena, stop));
     if (!model) {
         return model.error();
     }
-    RETRO_CHECK(base::checkStop(stop));
     *data = {}; // the message holds a copy: give the bytes back before tensors are made
     return in(path.string(), import(**model, path.parent_path(), stop));
 }

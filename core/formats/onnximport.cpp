@@ -2,6 +2,7 @@
 #include "core/formats/onnximport.h"
 
 #include "core/base/cancel.h"
+#include "core/base/leftovers.h"
 #include "core/formats/onnxattributes.h"
 #include "core/formats/onnxfunctions.h"
 #include "core/formats/onnxgraphnames.h"
@@ -62,6 +63,16 @@ public:
           m_builder(isUtf8(m_graph.name()) ? m_graph.name() : std::string())
     {}
 
+    GraphReader(const GraphReader&) = delete;
+    GraphReader& operator=(const GraphReader&) = delete;
+    ~GraphReader()
+    {
+        if (m_stop.stop_requested()) {
+            base::Leftovers::leave(std::move(m_builder));
+            base::Leftovers::leave(std::move(m_results));
+        }
+    }
+
     /// A graph inside a node, which reads these values from around it.
     Result<graph::Graph> readNested(const std::vector<std::string>& captured)
     {
@@ -85,12 +96,11 @@ public:
         }
         RETRO_CHECK(addInitializers());
         RETRO_CHECK(addConstants());
-        addResults();
+        RETRO_CHECK(addResults());
         RETRO_CHECK(addNodes());
         RETRO_CHECK(declareValues());
         RETRO_CHECK(addOutputs());
-        RETRO_CHECK(base::checkStop(m_stop));
-        return std::move(m_builder).build();
+        return std::move(m_builder).build(m_stop);
     }
 
 private:
@@ -148,6 +158,7 @@ private:
     Result<void> addInitializers()
     {
         for (auto& initializer : *m_graph.mutable_initializer()) {
+            RETRO_CHECK(base::checkStop(m_stop));
             if (!isUtf8(initializer.name()) || initializer.name().empty()) {
                 return inputError("an initializer has no valid name; the file is damaged");
             }
@@ -164,6 +175,7 @@ private:
     Result<void> addConstants()
     {
         for (const NodeProto& node : m_graph.node()) {
+            RETRO_CHECK(base::checkStop(m_stop));
             if (!isConstantNode(node)) {
                 continue;
             }
@@ -176,15 +188,17 @@ private:
         return {};
     }
 
-    void addResults()
+    Result<void> addResults()
     {
         for (const NodeProto& node : m_graph.node()) {
+            RETRO_CHECK(base::checkStop(m_stop));
             for (const std::string& name : node.output()) {
                 if (!isConstantNode(node) && !name.empty()) {
                     m_results.emplace(name, m_builder.addResult(name));
                 }
             }
         }
+        return {};
     }
 
     /// The value of that name; one that nobody provides is made here and found by the builder's check.
@@ -285,6 +299,7 @@ private:
     Result<void> declareValues()
     {
         for (const ValueInfoProto& info : m_graph.value_info()) {
+            RETRO_CHECK(base::checkStop(m_stop));
             RETRO_CHECK(declare(info, "value"));
         }
         for (const ValueInfoProto& info : m_graph.output()) {

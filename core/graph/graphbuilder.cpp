@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/graph/graphbuilder.h"
 
+#include "core/base/cancel.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -163,7 +165,7 @@ std::optional<ValueId> GraphBuilder::find(std::string_view name) const
     return at == m_byName.end() ? std::nullopt : std::optional(ValueId(at->second));
 }
 
-Result<Graph> GraphBuilder::build() &&
+Result<Graph> GraphBuilder::build(const std::stop_token& stop) &&
 {
     if (!m_duplicate.empty()) {
         return inputError("two values have this name; names of values must be unique in a graph",
@@ -176,17 +178,29 @@ Result<Graph> GraphBuilder::build() &&
     if (m_graph.m_outputs.empty()) {
         return inputError("the graph has no output, so there is nothing to explain");
     }
+    RETRO_CHECK(base::checkStop(stop));
     nameNodes();
+    RETRO_CHECK(base::checkStop(stop));
     RETRO_CHECK(connectProducers());
+    RETRO_CHECK(base::checkStop(stop));
     RETRO_CHECK(sortNodes());
+    RETRO_CHECK(base::checkStop(stop));
     indexUses();
+    RETRO_CHECK(base::checkStop(stop));
+    indexNames();
+    return std::move(m_graph);
+}
+
+void GraphBuilder::indexNames()
+{
+    m_graph.m_valueByName.reserve(m_graph.m_values.size());
     for (std::size_t i = 0; i < m_graph.m_values.size(); ++i) {
         m_graph.m_valueByName.emplace(m_graph.m_values[i].name, static_cast<std::uint32_t>(i));
     }
+    m_graph.m_nodeByName.reserve(m_graph.m_nodes.size());
     for (std::size_t i = 0; i < m_graph.m_nodes.size(); ++i) {
         m_graph.m_nodeByName.emplace(m_graph.m_nodes[i].name, static_cast<std::uint32_t>(i));
     }
-    return std::move(m_graph);
 }
 
 void GraphBuilder::nameNodes()

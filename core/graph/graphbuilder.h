@@ -4,6 +4,8 @@
 #include "core/base/result.h"
 #include "core/graph/graph.h"
 
+#include <stop_token>
+
 namespace retro::graph
 {
 
@@ -43,13 +45,14 @@ public:
 
     /// Checks and sorts. Errors (Input), each naming the node or value: two values or producers of one name, an operand
     /// that nobody produces, a cycle, no output, more than kMaxNodes nodes. Empty and repeated node names are made
-    /// unique.
-    [[nodiscard]] base::Result<Graph> build() &&;
+    /// unique. Stops between its steps (Cancelled).
+    [[nodiscard]] base::Result<Graph> build(const std::stop_token& stop = {}) &&;
 
 private:
     [[nodiscard]] base::Result<void> connectProducers();
     [[nodiscard]] base::Result<void> sortNodes();
     void nameNodes();
+    void indexNames();
     void indexUses();
     ValueId addValue(Value value);
 

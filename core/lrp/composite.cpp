@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/composite.h"
 
+#include "core/base/cancel.h"
 #include "core/lrp/decomposedrule.h"
 #include "core/lrp/operandorigin.h"
 #include "core/lrp/rules.h"
@@ -231,13 +232,14 @@ std::string Matcher::text() const
 }
 
 base::Result<RuleAssignment> assignRules(const Composite& composite, const BoundModel& model,
-                                         std::span<const rewrite::FusedNode> fused)
+                                         std::span<const rewrite::FusedNode> fused, const std::stop_token& stop)
 {
     const Assigner assigner(composite, model, fused);
     RuleAssignment assignment(model.graph().nodeCount());
     std::optional<base::Error> first;
     std::vector<std::string> others;
     for (std::size_t i = 0; i < assignment.size(); ++i) {
+        RETRO_CHECK(base::checkStop(stop));
         if (!passesRelevance(model, NodeId(i))) {
             continue;
         }

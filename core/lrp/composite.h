@@ -7,6 +7,7 @@
 #include "core/rewrite/rewrite.h"
 
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -71,8 +72,9 @@ using RuleAssignment = std::vector<AssignedRule>;
 /// Gives each node that passes relevance its rule. Nodes that get the rule "decomposed" are taken apart: those of
 /// `fused` into their members, others by their function bodies. Errors (Input): a node that no entry matches, a rule
 /// that is not defined for the node's structure, or a node that cannot be taken apart; the message names node, operator
-/// and rule and says what to add.
+/// and rule and says what to add. Stops between nodes (Cancelled).
 [[nodiscard]] base::Result<RuleAssignment> assignRules(const Composite& composite, const execute::BoundModel& model,
-                                                       std::span<const rewrite::FusedNode> fused = {});
+                                                       std::span<const rewrite::FusedNode> fused = {},
+                                                       const std::stop_token& stop = {});
 
 } // namespace retro::lrp

@@ -24,7 +24,7 @@ public:
     template <class Match>
     void run(const Match& match)
     {
-        for (std::size_t i = m_draft.nodeCount(); i-- > 0;) {
+        for (std::size_t i = m_draft.nodeCount(); i-- > 0 && !m_draft.isStopped();) {
             if (!m_draft.isRemoved(NodeId(i)) && m_draft.node(NodeId(i)).outputs.size() == 1) {
                 Pattern pattern(m_draft, NodeId(i));
                 if (const std::optional<Fusion> fusion = match(m_draft, pattern)) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/rewrite/draft.h"
 
+#include "core/base/cancel.h"
 #include "core/graph/graphbuilder.h"
 #include "core/rewrite/addvalue.h"
 
@@ -49,10 +50,11 @@ private:
 
 } // namespace
 
-Draft::Draft(const graph::Graph& before, bool keepsDigits)
-    : m_before(before), m_keepsDigits(keepsDigits), m_nodes(before.nodes().begin(), before.nodes().end()),
-      m_values(before.values().begin(), before.values().end()), m_members(before.nodeCount()),
-      m_isRemoved(before.nodeCount(), false), m_isOutput(before.valueCount(), false), m_readers(before.valueCount(), 0)
+Draft::Draft(const graph::Graph& before, bool keepsDigits, std::stop_token stop)
+    : m_before(before), m_keepsDigits(keepsDigits), m_stop(std::move(stop)),
+      m_nodes(before.nodes().begin(), before.nodes().end()), m_values(before.values().begin(), before.values().end()),
+      m_members(before.nodeCount()), m_isRemoved(before.nodeCount(), false), m_isOutput(before.valueCount(), false),
+      m_readers(before.valueCount(), 0)
 {
     for (const ValueId output : before.outputs()) {
         m_isOutput[output.index()] = true;
@@ -228,6 +230,7 @@ base::Result<graph::Graph> Draft::build() const
     }
     const Numbering numbering(builder, m_values, keptValues());
     for (std::size_t i = 0; i < m_nodes.size(); ++i) {
+        RETRO_CHECK(base::checkStop(m_stop));
         if (m_isRemoved[i]) {
             continue;
         }
@@ -239,7 +242,7 @@ base::Result<graph::Graph> Draft::build() const
     for (const ValueId output : m_before.outputs()) {
         builder.addOutput(numbering.of(output));
     }
-    return std::move(builder).build();
+    return std::move(builder).build(m_stop);
 }
 
 } // namespace retro::rewrite

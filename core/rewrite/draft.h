@@ -5,6 +5,7 @@
 #include "core/graph/graph.h"
 
 #include <span>
+#include <stop_token>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -20,10 +21,12 @@ using graph::ValueId;
 class Draft
 {
 public:
-    /// `before` must outlive the draft. `keepsDigits` is that of the RewriteOptions.
-    explicit Draft(const graph::Graph& before, bool keepsDigits = true);
+    /// `before` must outlive the draft. `keepsDigits` is that of the RewriteOptions. Once `stop` asks for it, passes
+    /// end before the next node; what they leave is good for nothing.
+    explicit Draft(const graph::Graph& before, bool keepsDigits = true, std::stop_token stop = {});
 
     [[nodiscard]] const graph::Graph& before() const { return m_before; }
+    [[nodiscard]] bool isStopped() const { return m_stop.stop_requested(); }
     /// Nodes of the graph before, removed ones included.
     [[nodiscard]] std::size_t nodeCount() const { return m_nodes.size(); }
     /// A node as it is now.
@@ -66,7 +69,7 @@ public:
 
     /// Constants that nobody reads.
     [[nodiscard]] std::size_t unusedConstants() const;
-    /// The graph of what is left: inputs, constants that are read, results, in the order of before.
+    /// The graph of what is left: inputs, constants that are read, results, in the order of before. Can be stopped.
     [[nodiscard]] base::Result<graph::Graph> build() const;
 
 private:
@@ -78,6 +81,7 @@ private:
 
     const graph::Graph& m_before;
     bool m_keepsDigits;
+    std::stop_token m_stop;
     std::vector<graph::Node> m_nodes;
     std::vector<graph::Value> m_values;
     std::vector<std::vector<graph::Node>> m_members; // per node: what it stands for; empty = itself

@@ -173,7 +173,7 @@ void foldConstants(Draft& draft, std::vector<RewriteStep>& steps)
     RewriteStep step;
     step.rewrite = "fold constants";
     std::map<std::string, int> counts;
-    for (std::size_t i = 0; i < draft.nodeCount(); ++i) {
+    for (std::size_t i = 0; i < draft.nodeCount() && !draft.isStopped(); ++i) {
         if (folder.fold(NodeId(i))) {
             step.removed.push_back(draft.node(NodeId(i)).name);
             ++counts[draft.node(NodeId(i)).op];

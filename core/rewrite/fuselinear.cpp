@@ -87,7 +87,7 @@ void fuse(Draft& draft, const Layer& layer, NodeId addId, std::vector<RewriteSte
 
 void fuseLinear(Draft& draft, std::vector<RewriteStep>& steps)
 {
-    for (std::size_t i = 0; i < draft.nodeCount(); ++i) {
+    for (std::size_t i = 0; i < draft.nodeCount() && !draft.isStopped(); ++i) {
         if (draft.isRemoved(NodeId(i))) {
             continue;
         }

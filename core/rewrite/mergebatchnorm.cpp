@@ -157,7 +157,7 @@ void merge(Draft& draft, const Target& target, const Affine& affine, NodeId norm
 
 void mergeBatchNorm(Draft& draft, std::vector<RewriteStep>& steps)
 {
-    for (std::size_t i = 0; i < draft.nodeCount(); ++i) {
+    for (std::size_t i = 0; i < draft.nodeCount() && !draft.isStopped(); ++i) {
         const NodeId id(i);
         const Node& norm = draft.node(id);
         if (draft.isRemoved(id) || norm.op != "BatchNormalization" || !norm.domain.empty()) {

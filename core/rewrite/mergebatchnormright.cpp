@@ -175,7 +175,7 @@ std::optional<Target> targetAt(const Draft& draft, NodeId layerId)
 
 void mergeBatchNormRight(Draft& draft, std::vector<RewriteStep>& steps)
 {
-    for (std::size_t i = 0; i < draft.nodeCount(); ++i) {
+    for (std::size_t i = 0; i < draft.nodeCount() && !draft.isStopped(); ++i) {
         const std::optional<Target> target = draft.isRemoved(NodeId(i)) ? std::nullopt : targetAt(draft, NodeId(i));
         if (!target) {
             continue;

@@ -46,7 +46,7 @@ void removeIdentities(Draft& draft, std::vector<RewriteStep>& steps)
     RewriteStep step;
     step.rewrite = "remove identities";
     std::vector<ValueId> to(draft.before().valueCount());
-    for (std::size_t i = 0; i < draft.nodeCount(); ++i) {
+    for (std::size_t i = 0; i < draft.nodeCount() && !draft.isStopped(); ++i) {
         const Node& node = draft.node(NodeId(i));
         if (draft.isRemoved(NodeId(i)) || !isRemovable(draft, node)) {
             continue;

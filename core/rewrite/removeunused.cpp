@@ -62,7 +62,7 @@ void removeUnused(Draft& draft, std::vector<RewriteStep>& steps)
     const std::vector<bool> isNeeded = neededNodes(draft);
     RewriteStep step;
     step.rewrite = "remove unused";
-    for (std::size_t i = 0; i < draft.nodeCount(); ++i) {
+    for (std::size_t i = 0; i < draft.nodeCount() && !draft.isStopped(); ++i) {
         if (!isNeeded[i]) {
             step.removed.push_back(draft.node(NodeId(i)).name);
             draft.removeNode(NodeId(i));

@@ -2,6 +2,7 @@
 #include "core/rewrite/rewrite.h"
 
 #include "core/base/cancel.h"
+#include "core/base/leftovers.h"
 #include "core/rewrite/draft.h"
 #include "core/rewrite/passes.h"
 
@@ -191,11 +192,13 @@ const FusedNode* Rewritten::findFused(std::string_view node) const
     return at == fused.end() ? nullptr : &*at;
 }
 
-base::Result<Rewritten> rewrite(std::shared_ptr<const graph::Graph> graph, const RewriteOptions& options,
-                                const std::stop_token& stop)
+namespace
+{
+
+base::Result<Rewritten> rewriteDraft(Draft& draft, std::shared_ptr<const graph::Graph> graph,
+                                     const RewriteOptions& options, const std::stop_token& stop)
 {
     Rewritten result{graph, graph, {}, {}, options};
-    Draft draft(*graph, options.keepDigits);
     RETRO_CHECK(rewriteBodies(draft, options, result.steps, stop));
     for (const Pass& pass : kPasses) {
         RETRO_CHECK(base::checkStop(stop));
@@ -211,6 +214,19 @@ base::Result<Rewritten> rewrite(std::shared_ptr<const graph::Graph> graph, const
     RETRO_CHECK(keepMembers(draft, result.fused));
     RETRO_TRY(graph::Graph rewritten, draft.build());
     result.graph = std::make_shared<const graph::Graph>(std::move(rewritten));
+    return result;
+}
+
+} // namespace
+
+base::Result<Rewritten> rewrite(std::shared_ptr<const graph::Graph> graph, const RewriteOptions& options,
+                                const std::stop_token& stop)
+{
+    const auto draft = std::make_shared<Draft>(*graph, options.keepDigits, stop);
+    auto result = rewriteDraft(*draft, std::move(graph), options, stop);
+    if (stop.stop_requested()) {
+        base::Leftovers::add(draft);
+    }
     return result;
 }
 

@@ -10,8 +10,6 @@
 namespace retro::trace
 {
 
-using event::EventKind;
-
 namespace
 {
 
@@ -25,15 +23,12 @@ struct Landings
     std::vector<std::uint8_t> empty; ///< by in-edge: nothing has landed before the position
 };
 
-Landings landingsAt(const Timeline& timeline, NodeId node)
+Landings landingsAt(const Timeline& timeline, const NodeSteps& steps, NodeId node)
 {
     Landings landings;
     const std::vector<Event>& events = timeline.run().events;
-    for (std::uint64_t step = 0; step < events.size(); ++step) {
+    for (const std::uint64_t step : steps.landings(node)) {
         const Event& event = events[step];
-        if (event.kind != EventKind::Land || event.node != node.value) {
-            continue;
-        }
         landings.consumers.resize(static_cast<std::size_t>(event.extra));
         landings.empty.resize(static_cast<std::size_t>(event.extra), 1);
         landings.consumers[event.slot] = NodeId(event.other);
@@ -53,15 +48,11 @@ std::vector<MissingEdge> missingOf(const Landings& landings)
     return missing;
 }
 
-std::optional<std::uint32_t> nextVisitOf(const Timeline& timeline, NodeId node)
+std::optional<std::uint32_t> nextVisitOf(const Timeline& timeline, const NodeSteps& steps, NodeId node)
 {
-    const std::vector<Event>& events = timeline.run().events;
-    for (std::uint64_t step = timeline.position(); step < events.size(); ++step) {
-        if (events[step].kind == EventKind::Visit && events[step].node == node.value) {
-            return events[step].visit;
-        }
-    }
-    return std::nullopt;
+    const std::span<const std::uint64_t> visits = steps.visits(node);
+    const auto next = std::lower_bound(visits.begin(), visits.end(), timeline.position());
+    return next == visits.end() ? std::nullopt : std::optional(timeline.run().events[*next].visit);
 }
 
 /// Position of a node in a stack or queue.
@@ -81,7 +72,9 @@ std::string placeText(std::size_t above)
 class Chain
 {
 public:
-    explicit Chain(const Timeline& timeline) : m_timeline(timeline), m_state(timeline.state()) {}
+    Chain(const Timeline& timeline, const NodeSteps& steps)
+        : m_timeline(timeline), m_steps(steps), m_state(timeline.state())
+    {}
 
     std::vector<std::string> from(NodeId node)
     {
@@ -111,7 +104,7 @@ private:
                 fmt::format("{} waits for {}", name(node), branchText(waitsFor.promise, waitsFor.branch)));
             return {NodeId(), waitsFor.promise};
         }
-        const Landings landings = landingsAt(m_timeline, node);
+        const Landings landings = landingsAt(m_timeline, m_steps, node);
         if (landings.empty.empty()) {
             m_lines.push_back(fmt::format("nothing lands at {} in this run: no relevance reaches it", name(node)));
             return {};
@@ -215,6 +208,7 @@ private:
     }
 
     const Timeline& m_timeline;
+    const NodeSteps& m_steps;
     const RunState& m_state;
     std::vector<std::string> m_lines;
     std::set<Link> m_met;
@@ -222,21 +216,26 @@ private:
 
 } // namespace
 
-Why whyNotVisited(const Timeline& timeline, NodeId node)
+Why whyNotVisited(const Timeline& timeline, const NodeSteps& steps, NodeId node)
 {
     const NodeState& state = timeline.state().nodes[node.index()];
-    const Landings landings = landingsAt(timeline, node);
+    const Landings landings = landingsAt(timeline, steps, node);
     Why why;
     why.visits = state.visits;
-    why.nextVisit = nextVisitOf(timeline, node);
+    why.nextVisit = nextVisitOf(timeline, steps, node);
     why.inEdges = static_cast<std::uint32_t>(landings.empty.size());
     why.missing = missingOf(landings);
     why.waitsFor = state.waitsFor;
-    why.lines = Chain(timeline).from(node);
+    why.lines = Chain(timeline, steps).from(node);
     if (why.nextVisit) {
         why.lines.push_back(fmt::format("visit {} picks {} next", *why.nextVisit, nodeText(timeline.run(), node)));
     }
     return why;
+}
+
+Why whyNotVisited(const Timeline& timeline, NodeId node)
+{
+    return whyNotVisited(timeline, NodeSteps(timeline.run()), node);
 }
 
 } // namespace retro::trace

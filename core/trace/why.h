@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/trace/labels.h"
+#include "core/trace/nodesteps.h"
 #include "core/trace/timeline.h"
 
 #include <optional>
@@ -32,8 +33,10 @@ struct Why
 };
 
 /// Explains why `node` has not been visited, or does not go on, at the timeline's position: which in-edges are empty
-/// and whose they are, which promise it waits for and what that promise lacks. Linear in the events of the run. `node`
-/// must be a node or input of the run's graph.
+/// and whose they are, which promise it waits for and what that promise lacks. Looks only at what happens to the nodes
+/// that it names; `steps` are those of its run. `node` must be a node or input of the run's graph.
+[[nodiscard]] Why whyNotVisited(const Timeline& timeline, const NodeSteps& steps, NodeId node);
+/// The same for a single question: walks over the run once.
 [[nodiscard]] Why whyNotVisited(const Timeline& timeline, NodeId node);
 
 } // namespace retro::trace

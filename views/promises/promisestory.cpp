@@ -114,7 +114,8 @@ private:
     void tellMissingParts()
     {
         const QString name = m_model.label(m_facts.start);
-        const trace::Why why = trace::whyNotVisited(m_model.timeline(), m_facts.start);
+        const trace::Why why =
+            trace::whyNotVisited(m_model.timeline(), *m_model.derived<trace::NodeSteps>(), m_facts.start);
         const trace::NodeState& node = m_model.state().nodes[m_facts.start.index()];
         const std::size_t all = node.parts.size();
         m_story.known.append(translated("Its relevance: part %1 of %2 has landed.").arg(node.landed).arg(all));
@@ -249,7 +250,7 @@ PromiseStory nodeStory(const RunModel& model, base::NodeId node)
     PromiseStory story;
     story.isNode = true;
     story.title = QStringLiteral("%1 · %2").arg(model.op(node), model.label(node));
-    trace::Why why = trace::whyNotVisited(model.timeline(), node);
+    trace::Why why = trace::whyNotVisited(model.timeline(), *model.derived<trace::NodeSteps>(), node);
     story.known.append(why.visits == 0   ? translated("It has not been visited yet.")
                        : why.visits == 1 ? translated("It was visited once.")
                                          : translated("It was visited %1 times.").arg(why.visits));

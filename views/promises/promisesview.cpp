@@ -32,6 +32,9 @@ namespace retro::views
 
 namespace
 {
+
+/// More promises than this start closed: nobody reads them all, and laying out every branch takes long.
+constexpr std::size_t kMostOpened = 1000;
 constexpr double kLeastName = 124;             // design pixels of the column of names
 constexpr std::size_t kMeasuredShapes = 2'000; // promises whose shapes decide about the width of their column
 } // namespace
@@ -305,7 +308,9 @@ void PromisesView::refresh(Changes changes)
     if (changes.testFlag(Change::Run)) {
         m_items->resetRun();
         sizeColumns();
-        m_tree->expandAll();
+        if (m_items->forest().promises().size() <= kMostOpened) {
+            m_tree->expandAll();
+        }
     } else if (changes.testFlag(Change::Theme) && model().hasRun()) {
         sizeColumns(); // the text may have another size
     }

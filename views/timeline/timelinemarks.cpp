@@ -41,13 +41,18 @@ std::vector<TimelineMark> marksAt(const trace::Run& run, MarkKind kind, const st
     return marks;
 }
 
-std::vector<TimelineMark> runMarks(const trace::Run& run, const trace::VisitSeries& series)
+LossMarks::LossMarks(const trace::Run& run)
 {
     trace::Breakpoint violation;
     violation.kind = trace::BreakKind::LedgerViolation;
+    marks = marksAt(run, MarkKind::Violation, trace::allStops(run, violation));
+}
+
+std::vector<TimelineMark> runMarks(const trace::Run& run, const trace::VisitSeries& series, const LossMarks& losses)
+{
     std::vector<TimelineMark> marks = marksAt(run, MarkKind::Opened, after(series.promisesOpened));
     append(marks, marksAt(run, MarkKind::Fulfilled, after(series.promisesCompleted)));
-    append(marks, marksAt(run, MarkKind::Violation, trace::allStops(run, violation)));
+    append(marks, losses.marks);
     return marks;
 }
 

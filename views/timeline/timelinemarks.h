@@ -29,8 +29,16 @@ struct TimelineMark
     std::uint64_t position = 0;
 };
 
+/// Where relevance is lost without a reason, in order of time: a walk over the run, for RunDerived.
+struct LossMarks
+{
+    explicit LossMarks(const trace::Run& run);
+    std::vector<TimelineMark> marks;
+};
+
 /// Promises and violations of a run, by kind, each in order of time.
-[[nodiscard]] std::vector<TimelineMark> runMarks(const trace::Run& run, const trace::VisitSeries& series);
+[[nodiscard]] std::vector<TimelineMark> runMarks(const trace::Run& run, const trace::VisitSeries& series,
+                                                 const LossMarks& losses);
 /// Signs of one kind at positions of the run.
 [[nodiscard]] std::vector<TimelineMark> marksAt(const trace::Run& run, MarkKind kind,
                                                 const std::vector<std::uint64_t>& positions);

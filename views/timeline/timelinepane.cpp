@@ -73,6 +73,9 @@ void TimelinePane::setRun()
     if (m_model.hasRun()) {
         const trace::VisitSeries& series = m_model.series();
         const auto modes = m_model.derived<FrontierModes>();
+        for (auto* values : {&m_byMode[0], &m_byMode[1], &m_byMode[2], &m_total, &m_bytes, &m_stacks, &m_queue}) {
+            values->reserve(series.mode.size());
+        }
         for (std::size_t i = 0; i < series.mode.size(); ++i) {
             double width = 0; // stacked
             for (std::size_t mode = 0; mode < m_byMode.size(); ++mode) {
@@ -84,7 +87,7 @@ void TimelinePane::setRun()
             m_stacks.push_back(series.stackDepth[i]);
             m_queue.push_back(series.queueDepth[i]);
         }
-        m_marks = runMarks(m_model.run(), series);
+        m_marks = runMarks(m_model.run(), series, *m_model.derived<LossMarks>());
         setMarks(MarkKind::Bookmark, bookmarksOf(m_model.run()));
     }
     m_scale.count = std::max<double>(1, static_cast<double>(m_total.size()));

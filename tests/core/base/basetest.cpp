@@ -2,6 +2,7 @@
 // Results, hashes, ids, the memory account.
 #include "core/base/hash.h"
 #include "core/base/ids.h"
+#include "core/base/leftovers.h"
 #include "core/base/memoryaccount.h"
 #include "core/base/result.h"
 
@@ -57,6 +58,35 @@ class BaseTest : public QObject
     Q_OBJECT
 
 private slots:
+    void leftoversEndWithTheirScope()
+    {
+        std::weak_ptr<int> left;
+        {
+            const Leftovers leftovers;
+            auto thing = std::make_shared<int>(1);
+            left = thing;
+            Leftovers::add(std::move(thing));
+            QVERIFY(!left.expired());
+            std::weak_ptr<int> inner;
+            {
+                const Leftovers narrower;
+                auto other = std::make_shared<int>(2);
+                inner = other;
+                std::vector<std::shared_ptr<int>> value{std::move(other)};
+                Leftovers::leave(std::move(value));
+                QVERIFY(!inner.expired());
+            }
+            QVERIFY(inner.expired());
+            std::thread([] { Leftovers::add(std::make_shared<int>(3)); }).join(); // has none of its own
+            QVERIFY(!left.expired());
+        }
+        QVERIFY(left.expired());
+        auto alone = std::make_shared<int>(4);
+        left = alone;
+        Leftovers::add(std::move(alone));
+        QVERIFY(left.expired());
+    }
+
     void resultsCarryAValueOrAnError()
     {
         QCOMPARE(half(6).value(), 3);

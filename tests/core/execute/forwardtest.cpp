@@ -360,6 +360,11 @@ private slots:
         const auto stopped = execute::forward(model, inputs, SavePolicy::Autograd, source.get_token());
         QVERIFY(!stopped.ok());
         QCOMPARE(stopped.error().code, base::ErrorCode::Cancelled);
+        const std::vector<ops::TensorType> types{{DType::Float64, {2, 2}}};
+        const auto bound =
+            BoundModel::bind(model->sharedGraph(), types, execute::Precision::Double, {}, source.get_token());
+        QVERIFY(!bound.ok());
+        QCOMPARE(bound.error().code, base::ErrorCode::Cancelled);
     }
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/file.h"
+#include "core/formats/stoppableinput.h"
 #include "tests/core/formats/onnxsamples.h"
 
 #include <QTemporaryDir>
@@ -10,6 +11,7 @@
 using namespace retro::formats::samples;
 
 using retro::formats::parseOnnx;
+using retro::formats::StoppableInput;
 using retro::graph::Graph;
 using retro::graph::Node;
 using retro::graph::ValueKind;
@@ -88,6 +90,35 @@ private slots:
         const auto graph = parseOnnx(bytesOf(smallModel()), "m.onnx", {}, source.get_token());
         QVERIFY(!graph.ok());
         QCOMPARE(graph.error().code, retro::base::ErrorCode::Cancelled);
+    }
+
+    void theDecoderGetsNothingMoreOnceStopped()
+    {
+        const std::vector<std::byte> data(3 * StoppableInput::kPiece + 5, std::byte{7});
+        std::stop_source source;
+        const std::stop_token stop = source.get_token();
+        StoppableInput input(data, stop);
+        const void* piece = nullptr;
+        int size = 0;
+        QVERIFY(input.Next(&piece, &size));
+        QCOMPARE(static_cast<std::size_t>(size), StoppableInput::kPiece);
+        input.BackUp(10);
+        QVERIFY(input.Skip(12));
+        QVERIFY(input.Next(&piece, &size));
+        QCOMPARE(static_cast<const std::byte*>(piece), data.data() + StoppableInput::kPiece + 2);
+        QVERIFY(input.ByteCount() < static_cast<std::int64_t>(data.size()));
+        const std::int64_t before = input.ByteCount();
+        source.request_stop();
+        QVERIFY(!input.Next(&piece, &size));
+        QCOMPARE(input.ByteCount(), before);
+        const std::stop_token never;
+        StoppableInput all(data, never);
+        std::size_t total = 0;
+        while (all.Next(&piece, &size)) {
+            total += static_cast<std::size_t>(size);
+        }
+        QCOMPARE(total, data.size());
+        QVERIFY(!all.Skip(1));
     }
 
     void namesShapesAndScopesAreKept()

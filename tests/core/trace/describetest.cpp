@@ -154,6 +154,30 @@ private slots:
                                                     "input b lies on top of the normal stack\n"));
     }
 
+    void stepsOfANodeAreAtHand()
+    {
+        Script script = stackedPrePromises();
+        const auto run = script.run();
+        const NodeSteps steps(*run);
+        for (std::size_t i = 0; i < run->graph->runNodeCount(); ++i) {
+            const auto stepsOf = [&](retro::event::EventKind kind) {
+                std::vector<std::uint64_t> found;
+                for (std::uint64_t step = 0; step < run->eventCount(); ++step) {
+                    if (run->events[step].kind == kind && run->events[step].node == i) {
+                        found.push_back(step);
+                    }
+                }
+                return found;
+            };
+            const auto landings = steps.landings(NodeId(i));
+            const auto visits = steps.visits(NodeId(i));
+            QCOMPARE(std::vector(landings.begin(), landings.end()), stepsOf(retro::event::EventKind::Land));
+            QCOMPARE(std::vector(visits.begin(), visits.end()), stepsOf(retro::event::EventKind::Visit));
+        }
+        QVERIFY(steps.landings(NodeId(run->graph->runNodeCount())).empty());
+        QVERIFY(steps.visits(NodeId()).empty());
+    }
+
     void nodesThatNothingReaches()
     {
         Script script(graphOf({"a", "b"}, {{"s", "Add", {"a", "b"}}, {"y", "Relu", {"s"}}}), 2);
