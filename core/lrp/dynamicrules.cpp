@@ -177,7 +177,8 @@ public:
         const Tensor& r = context.relevance[0];
         const auto& softmax = as<ops::Softmax>(context.op.structure());
         const Tensor& y = context.outputs[0];
-        const Tensor probabilities = softmax.isLogarithm() ? algebra::exponential(y) : y;
+        const Tensor given = softmax.isLogarithm() ? algebra::exponential(y) : y;
+        const Tensor probabilities = algebra::keepWherePositive(given, given); // NaN where all is masked: none
         const Tensor rest = algebra::subtract(r, algebra::multiply(probabilities, softmax.sumOverAxis(r)));
         const Tensor& x = context.operands[0];
         const Tensor logits = shown(x, x);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/rewrite/attributes.h"
 #include "core/rewrite/chainfuser.h"
+#include "core/rewrite/einsumproduct.h"
 #include "core/rewrite/keytranspose.h"
+#include "core/rewrite/nanguard.h"
 #include "core/rewrite/passes.h"
 #include "core/rewrite/scorescale.h"
 
-#include <array>
+#include <algorithm>
 #include <limits>
 #include <span>
 
@@ -26,14 +28,34 @@ struct Scores
 {
     ScoreScale scale;
     ValueId q;
-    ValueId keys; ///< transposed
+    ValueId keys; ///< transposed, but for an Einsum
     ValueId mask; ///< invalid: none
+    std::optional<EinsumScores> einsum;
+    NodeId node; ///< the product
 };
 
 bool isOverLastAxis(const Node& softmax, std::size_t rank)
 {
     const std::int64_t axis = intAttribute(softmax, "axis", softmax.opset < 13 ? 1 : -1);
     return axis == -1 || axis == static_cast<std::int64_t>(rank) - 1;
+}
+
+/// scale·q·kᵀ by an Einsum. A scale on operands whose axes are moved stays outside.
+std::optional<Scores> einsumProduct(Pattern& pattern, Scores scores, ValueId value)
+{
+    const Node* einsum = pattern.maker(value, "Einsum");
+    scores.einsum = einsum == nullptr ? std::nullopt : einsumScores(*einsum);
+    if (!scores.einsum) {
+        return std::nullopt;
+    }
+    scores.node = pattern.draft().value(value).producer;
+    scores.q = einsum->inputs[scores.einsum->querySlot];
+    scores.keys = einsum->inputs[1 - scores.einsum->querySlot];
+    if (!scores.einsum->movesAxes()) {
+        scores.q = scores.scale.takeFrom(pattern, scores.q);
+        scores.keys = scores.scale.takeFrom(pattern, scores.keys);
+    }
+    return scores;
 }
 
 /// scale·q·kᵀ, the scale anywhere.
@@ -43,7 +65,7 @@ std::optional<Scores> product(Pattern& pattern, ValueId value)
     const ValueId inner = scores.scale.takeFrom(pattern, value);
     const Node* matmul = pattern.maker(inner, "MatMul");
     if (matmul == nullptr) {
-        return std::nullopt;
+        return einsumProduct(pattern, std::move(scores), inner);
     }
     scores.q = scores.scale.takeFrom(pattern, matmul->inputs[0]);
     scores.keys = scores.scale.takeFrom(pattern, matmul->inputs[1]);
@@ -205,54 +227,128 @@ graph::Attributes attributesOf(const ScoreScale& scale, std::size_t rank)
     return attributes;
 }
 
+/// The end of a chain: probabilities times values.
+struct Mix
+{
+    const Node* softmax = nullptr;
+    ValueId v;
+    std::optional<EinsumMix> einsum;
+};
+
+std::optional<Mix> einsumMixOf(Pattern& pattern, const Node& root)
+{
+    for (std::size_t slot = 0; slot < 2 && root.inputs.size() == 2; ++slot) {
+        Pattern attempt = pattern;
+        const Node* softmax = softmaxBehindGuard(attempt, root.inputs[slot]);
+        const std::optional<EinsumMix> einsum = softmax == nullptr ? std::nullopt : einsumMix(root, slot);
+        if (einsum) {
+            pattern = attempt;
+            return Mix{softmax, root.inputs[1 - slot], einsum};
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<Mix> mixOf(Pattern& pattern)
+{
+    const Node& root = pattern.draft().node(pattern.root());
+    if (!root.domain.empty() || (root.op != "MatMul" && root.op != "Einsum")) {
+        return std::nullopt;
+    }
+    if (root.op == "Einsum") {
+        return einsumMixOf(pattern, root);
+    }
+    const Node* softmax = softmaxBehindGuard(pattern, root.inputs[0]);
+    return softmax == nullptr ? std::nullopt : std::optional(Mix{softmax, root.inputs[1], std::nullopt});
+}
+
 /// A chain that was read whole.
 struct Attention
 {
     Scores scores;
     KeyTranspose keys;
-    ValueId v;
+    Mix mix;
+
+    [[nodiscard]] bool movesQueries() const { return scores.einsum && scores.einsum->movesAxes(); }
+    [[nodiscard]] bool movesValues() const
+    {
+        return mix.einsum && (!isInOrder(mix.einsum->values) || !isInOrder(mix.einsum->result));
+    }
 };
+
+/// The keys of a chain; a MatMul reads them transposed.
+std::optional<KeyTranspose> keysOf(Pattern& pattern, const Scores& scores)
+{
+    return scores.einsum ? std::optional(KeyTranspose{scores.keys, scores.einsum->keys.size()})
+                         : keyTranspose(pattern, scores.keys);
+}
 
 /// Everything between the operands and the root.
 std::optional<Attention> read(Draft& draft, Pattern& pattern)
 {
-    const Node* mixed = pattern.maker(pattern.result(), "MatMul");
-    const Node* softmax = mixed == nullptr ? nullptr : pattern.maker(mixed->inputs[0], "Softmax");
-    if (softmax == nullptr) {
+    const std::optional<Mix> mix = mixOf(pattern);
+    const std::optional<Scores> scores = mix ? scoresOf(draft, pattern, mix->softmax->inputs[0]) : std::nullopt;
+    const std::optional<KeyTranspose> keys = scores ? keysOf(pattern, *scores) : std::nullopt;
+    if (!keys || !isOverLastAxis(*mix->softmax, keys->rank) ||
+        (mix->einsum && mix->einsum->values.size() != keys->rank)) {
         return std::nullopt;
     }
-    const ValueId v = mixed->inputs[1];
-    const std::optional<Scores> scores = scoresOf(draft, pattern, softmax->inputs[0]);
-    const std::optional<KeyTranspose> keys = scores ? keyTranspose(pattern, scores->keys) : std::nullopt;
-    if (!keys || !isOverLastAxis(*softmax, keys->rank)) {
-        return std::nullopt;
+    Attention attention{*scores, *keys, *mix};
+    if (attention.movesQueries()) { // what is computed from the shape of the queries would read them as they were
+        return attention.scores.scale.isConstant() ? std::optional(attention) : std::nullopt;
     }
-    Attention attention{*scores, *keys, v};
     if (keys->order.empty()) { // there, the new Transpose reads what the old one read
         attention.keys.source = attention.scores.scale.takeFrom(pattern, keys->source);
     }
     return attention.scores.scale.resolve(pattern, scores->q) ? std::optional(attention) : std::nullopt;
 }
 
+/// The operands of a chain could be those of a node; of those whose axes are moved only that they are computed.
+bool hasFitting(const Draft& draft, const Attention& chain)
+{
+    std::vector<ValueId> asTheyAre;
+    std::vector<ValueId> moved;
+    (chain.movesQueries() ? moved : asTheyAre).push_back(chain.scores.q);
+    (chain.movesValues() ? moved : asTheyAre).push_back(chain.mix.v);
+    const bool movesKeys = chain.movesQueries() || !chain.keys.order.empty(); // keys in other axes tell nothing
+    (movesKeys ? moved : asTheyAre).push_back(chain.keys.source);
+    const bool isComputed =
+        std::none_of(moved.begin(), moved.end(), [&](ValueId operand) { return draft.isConstant(operand); });
+    return isComputed && canTake(draft, asTheyAre, chain.keys.rank) &&
+           fitsMask(draft, chain.scores.mask, chain.keys.rank);
+}
+
+/// Moves the axes of operands and result outside of the chain, where they are not those of Attention.
+void moveAxes(Draft& draft, const Pattern& pattern, const Attention& chain, Fusion& fusion)
+{
+    if (!chain.keys.order.empty()) {
+        fusion.inputs[1] = splitKeyTranspose(draft, chain.keys, fusion.added);
+    }
+    if (chain.movesQueries()) {
+        const std::vector<ValueId> both = moveAxesOutside(draft, chain.scores.node, *chain.scores.einsum, fusion.added);
+        fusion.inputs[0] = both[0];
+        fusion.inputs[1] = both[1];
+    }
+    if (chain.movesValues()) {
+        fusion.inputs[2] = moveAxesOutside(draft, pattern.root(), *chain.mix.einsum, fusion.added);
+    }
+}
+
 std::optional<Fusion> match(Draft& draft, Pattern& pattern)
 {
-    const std::optional<Attention> chain =
-        draft.node(pattern.root()).op == "MatMul" ? read(draft, pattern) : std::nullopt;
-    if (!chain) {
+    const std::optional<Attention> chain = read(draft, pattern);
+    if (!chain || !hasFitting(draft, *chain)) {
         return std::nullopt;
     }
-    const std::size_t rank = chain->keys.rank;
-    const std::array operands{chain->scores.q, chain->v, chain->keys.source}; // keys in other axes tell nothing
-    if (!canTake(draft, std::span(operands).first(chain->keys.order.empty() ? 3 : 2), rank) ||
-        !fitsMask(draft, chain->scores.mask, rank)) {
-        return std::nullopt;
-    }
-    Fusion fusion{"Attention", 23, {operands[0], operands[2], operands[1]}, attributesOf(chain->scores.scale, rank)};
+    Fusion fusion{"Attention",
+                  23,
+                  {chain->scores.q, chain->keys.source, chain->mix.v},
+                  attributesOf(chain->scores.scale, chain->keys.rank)};
     if (chain->scores.mask.isValid()) {
         fusion.inputs.push_back(chain->scores.mask);
     }
-    if (!chain->keys.order.empty() && pattern.obstacle().empty()) {
-        fusion.inputs[1] = splitKeyTranspose(draft, chain->keys, fusion.added);
+    if (pattern.obstacle().empty()) {
+        moveAxes(draft, pattern, *chain, fusion);
     }
     return fusion;
 }

@@ -16,6 +16,8 @@ public:
     /// Looks what the computed factors are, now that the queries are known: nothing, or 1/√width as a whole. Their
     /// nodes become members. False: neither.
     [[nodiscard]] bool resolve(Pattern& pattern, ValueId q);
+    /// False when factors are computed, which resolve() must look at.
+    [[nodiscard]] bool isConstant() const { return m_computed.empty(); }
     /// The factor is 1/√width, the default of Attention.
     [[nodiscard]] bool isByWidth() const { return m_isByWidth; }
     [[nodiscard]] double factor() const { return m_factor; }
