@@ -9,6 +9,7 @@
 #include "app/gui/runhandles.h"
 #include "app/gui/runproblems.h"
 #include "core/base/cancel.h"
+#include "core/base/leftovers.h"
 #include "core/engine/inputs.h"
 #include "core/formats/cardwriter.h"
 #include "core/formats/scores.h"
@@ -34,7 +35,7 @@ constexpr qint64 kProgressMilliseconds = 33;
 constexpr std::array kSampleComposites{"epsilon", "epsilon_plus", "epsilon_alpha2_beta1", "epsilon_gamma_box"};
 
 /// A run that holds a graph and nothing that happened: what the canvas draws before (or without) a relevance pass.
-Result<views::RunHandle> graphOnly(const engine::LoadedModel& model)
+Result<views::RunHandle> graphOnly(const engine::LoadedModel& model, const std::stop_token& stop)
 {
     auto run = std::make_shared<trace::Run>();
     run->graph = model.graph();
@@ -43,7 +44,7 @@ Result<views::RunHandle> graphOnly(const engine::LoadedModel& model)
     run->values.resize(model.graph()->valueCount());
     run->shapes.resize(model.graph()->valueCount());
     run->rules.resize(model.graph()->nodeCount());
-    return makeHandle(std::move(run));
+    return makeHandle(std::move(run), stop);
 }
 
 /// What a person can do about an error, by its kind; the message itself already says what is wrong with the file.
@@ -246,6 +247,7 @@ void EngineWorker::stop()
 
 void EngineWorker::execute(ExplainJob job, std::stop_token token)
 {
+    const base::Leftovers leftovers; // the window has its answer before they go
     if (token.stop_requested()) {
         emit stopped(job.generation);
         return;
@@ -288,7 +290,7 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
         auto graph = std::make_shared<ExplainDone>();
         graph->generation = job.generation;
         graph->model = job.model;
-        RETRO_TRY(graph->run, graphOnly(*job.model));
+        RETRO_TRY(graph->run, graphOnly(*job.model, token));
         describe(*graph);
         graph->fused = std::make_shared<views::FusedNodes>(fusedNodes(*job.model, *job.model->graph()));
         emit graphReady(graph);
@@ -311,8 +313,11 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
     request.sources = job.inputs;
     request.preparation = job.options();
     RETRO_TRY(
-        const engine::ExplainResult result,
+        engine::ExplainResult answer,
         engine::explain(*job.model, request, token, job.isLive ? engine::StageProgress() : progressOf(job.generation)));
+    const auto held = std::make_shared<const engine::ExplainResult>(std::move(answer));
+    base::Leftovers::add(held);
+    const engine::ExplainResult& result = *held;
     auto done = std::make_shared<ExplainDone>();
     done->generation = job.generation;
     done->model = job.model;
@@ -327,7 +332,7 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
     }
     RETRO_TRY(views::FusedNodes fused, openNodes(*job.model, request, result, job.opened, token));
     done->fused = std::make_shared<views::FusedNodes>(std::move(fused));
-    RETRO_TRY(done->run, makeHandle(result.run));
+    RETRO_TRY(done->run, makeHandle(result.run, token));
     emit explained(done);
     if (job.isChoice && !isEmbedded(*job.model)) {
         emit choicesSaved(saveChoices(job, *job.model));
