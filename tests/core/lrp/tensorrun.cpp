@@ -43,7 +43,7 @@ const std::map<std::string, OperatorName>& operatorNames()
         {"slice", {"Slice", ""}},     {"gather", {"Gather", ""}},
         {"pad", {"Pad", ""}},         {"expand", {"Expand", ""}},
         {"split", {"Split", ""}},     {"where", {"Where", ""}},
-        {"embed", {"Gather", ""}},
+        {"embed", {"Gather", ""}},    {"mean", {"ReduceMean", ""}},
     };
     return names;
 }
@@ -139,7 +139,7 @@ void ModelBuilder::addAttributes(const SpecNode& node, graph::Node& made)
         made.attributes.emplace("axis", std::int64_t{-1});
     } else if (node.op == "t") {
         made.attributes.emplace("perm", lastTwoSwapped(node.shape.size()));
-    } else if (node.op == "sum") {
+    } else if (node.op == "sum" || node.op == "mean") {
         made.attributes.emplace("keepdims", std::int64_t{node.keepsAxis ? 1 : 0});
     }
     if (node.op == "split") {
@@ -157,7 +157,7 @@ ValueId ModelBuilder::numbers(const SpecNode& node, const char* what, const std:
 void ModelBuilder::addConstants(const SpecNode& node, graph::Node& made)
 {
     const auto rank = node.shape.size();
-    if (node.op == "sum") {
+    if (node.op == "sum" || node.op == "mean") {
         made.inputs.push_back(numbers(node, "axes", {node.axis}));
     } else if (node.op == "slice") { // backwards
         for (const auto& [what, value] : {std::pair{"starts", std::int64_t{-1}},
