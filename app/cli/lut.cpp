@@ -60,9 +60,12 @@ ordered_json toJson(const lut::Schedule& schedule)
     return {{"buffers", buffers}, {"launches", launches}};
 }
 
-ordered_json toJson(const engine::LutRun& run, const formats::LutCase& given, const LutOptions& options)
+ordered_json toJson(const engine::LutRun& run, const formats::LutCase& given, const engine::LutRunOptions& how)
 {
-    ordered_json all{{"case", given.name}, {"backend", "cpu"}, {"path", options.path}, {"holds", run.holds()}};
+    ordered_json all{{"case", given.name},
+                     {"backend", how.backend == lut::Backend::Cuda ? "cuda" : "cpu"},
+                     {"path", how.path == lut::Path::Documented ? "documented" : "fused"},
+                     {"holds", run.holds()}};
     for (const LutQuantity& one : run.quantities) {
         ordered_json& entry = all["results"][one.name];
         entry["values"] = one.values;
@@ -122,22 +125,28 @@ void sayRun(const Context& context, const engine::LutRun& run)
         fmt::format("forward {:.3f} ms, backward {:.3f} ms", run.forwardSeconds * 1e3, run.backwardSeconds * 1e3));
 }
 
+/// The back end that was asked for; the CPU when that is not there, which is said.
+lut::Backend backendFor(const LutOptions& options)
+{
+    const lut::Status status = lut::availability(lut::Backend::Cuda);
+    if (options.backend == "cuda" && !status.ok()) {
+        fmt::print(stderr, "retrograde-cli: {}\n", status.message);
+    }
+    return options.backend == "cuda" && status.ok() ? lut::Backend::Cuda : lut::Backend::Cpu;
+}
+
 base::Result<void> runCase(Context& context, const LutOptions& options)
 {
     RETRO_TRY(const formats::LutCase given, formats::readLutCase(options.file));
-    if (options.backend == "cuda") {
-        if (const lut::Status status = lut::availability(lut::Backend::Cuda); !status.ok()) {
-            fmt::print(stderr, "retrograde-cli: {}\n", status.message);
-        }
-    }
     engine::LutRunOptions how;
+    how.backend = backendFor(options);
     how.path = options.path == "documented" ? lut::Path::Documented : lut::Path::Fused;
     how.isDouble = context.runPrecision() == execute::Precision::Double;
     how.threads = context.threads;
     how.scratchLimit = options.scratchMegabytes << 20;
     RETRO_TRY(const engine::LutRun run, engine::runLutCase(given, how));
     if (context.json) {
-        context.answer(toJson(run, given, options));
+        context.answer(toJson(run, given, how));
     } else {
         sayRun(context, run);
     }

@@ -181,16 +181,20 @@ public:
     cudaError_t upload(const N* from, std::uint64_t count)
     {
         const cudaError_t failed = resize(count);
-        return failed != cudaSuccess ? failed : cudaMemcpy(m_data, from, count * sizeof(N), cudaMemcpyHostToDevice);
+        return failed != cudaSuccess || count == 0
+                   ? failed
+                   : cudaMemcpy(m_data, from, count * sizeof(N), cudaMemcpyHostToDevice);
     }
     cudaError_t set(const N* from, cudaStream_t stream)
     {
-        return cudaMemcpyAsync(m_data, from, m_count * sizeof(N), cudaMemcpyHostToDevice, stream);
+        return m_count == 0 ? cudaSuccess
+                            : cudaMemcpyAsync(m_data, from, m_count * sizeof(N), cudaMemcpyHostToDevice, stream);
     }
     cudaError_t get(N* to, cudaStream_t stream) const
     {
-        return to == nullptr ? cudaSuccess
-                             : cudaMemcpyAsync(to, m_data, m_count * sizeof(N), cudaMemcpyDeviceToHost, stream);
+        return to == nullptr || m_count == 0
+                   ? cudaSuccess
+                   : cudaMemcpyAsync(to, m_data, m_count * sizeof(N), cudaMemcpyDeviceToHost, stream);
     }
     [[nodiscard]] N* data() const { return m_data; }
     [[nodiscard]] std::uint64_t size() const { return m_count; }
@@ -311,11 +315,11 @@ struct CudaPasses::State
         neurons = from.neurons;
         batch = from.batch;
         const bool isSparse = layer.rowStarts != nullptr;
-        const cudaError_t failed = firstOf(
-            {anchors.upload(layer.anchors, std::uint64_t{layer.tables} * layer.comparisons),
-             weights.upload(layer.weights, from.weights), codes.upload(layer.codes, from.codes),
-             isSparse ? rowStarts.upload(layer.rowStarts, neurons + 1) : cudaSuccess,
-             isSparse ? columns.upload(layer.columns, from.weights) : cudaSuccess});
+        const cudaError_t failed =
+            firstOf({anchors.upload(layer.anchors, std::uint64_t{layer.tables} * layer.comparisons),
+                     weights.upload(layer.weights, from.weights), codes.upload(layer.codes, from.codes),
+                     isSparse ? rowStarts.upload(layer.rowStarts, neurons + 1) : cudaSuccess,
+                     isSparse ? columns.upload(layer.columns, from.weights) : cudaSuccess});
         layer.anchors = anchors.data();
         layer.weights = weights.data();
         layer.codes = codes.data();
@@ -328,25 +332,14 @@ struct CudaPasses::State
     {
         const std::uint64_t sites = positions() * layer.tables;
         const std::uint64_t count = visitCount(layer, batch);
-        return firstOf({input.resize(positions() * layer.inputs),
-                        output.resize(positions() * layer.outputs),
-                        rows.resize(sites),
-                        deltas.resize(sites),
-                        bits.resize(sites),
-                        codeRows.resize(codePlaces()),
-                        codeDeltas.resize(codePlaces()),
-                        codeBits.resize(codePlaces()),
+        return firstOf({input.resize(positions() * layer.inputs), output.resize(positions() * layer.outputs),
+                        rows.resize(sites), deltas.resize(sites), bits.resize(sites), codeRows.resize(codePlaces()),
+                        codeDeltas.resize(codePlaces()), codeBits.resize(codePlaces()),
                         outputGradients.resize(positions() * layer.outputs),
-                        inputGradients.resize(positions() * layer.inputs),
-                        weightGradients.resize(weights.size()),
-                        codeGradients.resize(codes.size()),
-                        positionScores.resize(sites),
-                        positionalScores.resize(batch * codePlaces()),
-                        visits.resize(count),
-                        sortedVisits.resize(count),
-                        places.resize(count),
-                        sortedPlaces.resize(count),
-                        starts.resize(neurons + 1)});
+                        inputGradients.resize(positions() * layer.inputs), weightGradients.resize(weights.size()),
+                        codeGradients.resize(codes.size()), positionScores.resize(sites),
+                        positionalScores.resize(batch * codePlaces()), visits.resize(count), sortedVisits.resize(count),
+                        places.resize(count), sortedPlaces.resize(count), starts.resize(neurons + 1)});
     }
 
     cudaError_t sort(void* memory, std::size_t& bytes, cudaStream_t stream)
@@ -396,27 +389,25 @@ struct CudaPasses::State
     cudaError_t launchWeights(cudaStream_t stream)
     {
         std::size_t bytes = sortMemory.size();
-        return firstOf(
-            {launch(visits.size(), stream, ListVisits{layer, tape(), visits.data(), places.data()}),
-             visits.size() > 0 ? sort(sortMemory.data(), bytes, stream) : cudaSuccess,
-             launch(neurons + 1, stream, FindStarts{sortedVisits.data(), visits.size(), starts.data()}),
-             launch(weights.size(), stream,
-                    SumWeights{layer, outputGradients.data(), starts.data(), sortedPlaces.data(), neurons,
-                               weightGradients.data()})});
+        return firstOf({launch(visits.size(), stream, ListVisits{layer, tape(), visits.data(), places.data()}),
+                        visits.size() > 0 ? sort(sortMemory.data(), bytes, stream) : cudaSuccess,
+                        launch(neurons + 1, stream, FindStarts{sortedVisits.data(), visits.size(), starts.data()}),
+                        launch(weights.size(), stream,
+                               SumWeights{layer, outputGradients.data(), starts.data(), sortedPlaces.data(), neurons,
+                                          weightGradients.data()})});
     }
 
     cudaError_t launchBackward()
     {
-        return firstOf(
-            {fork(), launchWeights(streams[1]),
-             launchInLanes(batch * layer.tables, streams[0],
-                           Score{layer, tape(), outputGradients.data(), positionScores.data(),
-                                 positionalScores.data()}),
-             launch(positions() * layer.inputs, streams[0],
-                    PropagateInputs{layer, tape(), positionScores.data(), inputGradients.data()}),
-             launch(codePlaces(), streams[0],
-                    PropagateCodes{layer, tape(), positionalScores.data(), batch, codeGradients.data()}),
-             join()});
+        return firstOf({fork(), launchWeights(streams[1]),
+                        launchInLanes(batch * layer.tables, streams[0],
+                                      Score{layer, tape(), outputGradients.data(), positionScores.data(),
+                                            positionalScores.data()}),
+                        launch(positions() * layer.inputs, streams[0],
+                               PropagateInputs{layer, tape(), positionScores.data(), inputGradients.data()}),
+                        launch(codePlaces(), streams[0],
+                               PropagateCodes{layer, tape(), positionalScores.data(), batch, codeGradients.data()}),
+                        join()});
     }
 
     /// Records what `launches` puts on the streams as a graph.
@@ -466,22 +457,25 @@ std::string CudaPasses::forward(const float* input, float* output, const HostTap
 {
     State& s = *m_state;
     const cudaStream_t stream = s.streams[0];
-    return textOf(firstOf({s.input.set(input, stream), cudaGraphLaunch(s.forwardGraph, stream),
-                           s.output.get(output, stream), s.rows.get(tape.rows, stream),
-                           s.deltas.get(tape.deltas, stream), s.bits.get(tape.bits, stream),
-                           s.codeRows.get(tape.codeRows, stream), s.codeDeltas.get(tape.codeDeltas, stream),
-                           s.codeBits.get(tape.codeBits, stream), cudaStreamSynchronize(stream)}),
-                  "the forward pass failed");
+    return textOf(
+        firstOf({s.input.set(input, stream), cudaGraphLaunch(s.forwardGraph, stream), s.output.get(output, stream),
+                 s.rows.get(tape.rows, stream), s.deltas.get(tape.deltas, stream), s.bits.get(tape.bits, stream),
+                 s.codeRows.get(tape.codeRows, stream), s.codeDeltas.get(tape.codeDeltas, stream),
+                 s.codeBits.get(tape.codeBits, stream), cudaStreamSynchronize(stream)}),
+        "the forward pass failed");
 }
 
-std::string CudaPasses::backward(const float* outputGradients, const HostGradients& gradients)
+std::string CudaPasses::backward(const float* outputGradients, const GivenTape& tape, const HostGradients& gradients)
 {
     State& s = *m_state;
     const cudaStream_t stream = s.streams[0];
     return textOf(
-        firstOf({s.outputGradients.set(outputGradients, stream), cudaGraphLaunch(s.backwardGraph, stream),
-                 s.inputGradients.get(gradients.inputs, stream), s.weightGradients.get(gradients.weights, stream),
-                 s.codeGradients.get(gradients.codes, stream), cudaStreamSynchronize(stream)}),
+        firstOf({s.rows.set(tape.rows, stream), s.deltas.set(tape.deltas, stream), s.bits.set(tape.bits, stream),
+                 s.codeRows.set(tape.codeRows, stream), s.codeDeltas.set(tape.codeDeltas, stream),
+                 s.codeBits.set(tape.codeBits, stream), s.outputGradients.set(outputGradients, stream),
+                 cudaGraphLaunch(s.backwardGraph, stream), s.inputGradients.get(gradients.inputs, stream),
+                 s.weightGradients.get(gradients.weights, stream), s.codeGradients.get(gradients.codes, stream),
+                 cudaStreamSynchronize(stream)}),
         "the backward pass failed");
 }
 

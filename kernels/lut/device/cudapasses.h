@@ -7,7 +7,8 @@
 #include <memory>
 #include <string>
 
-// What lies between the host's side of the CUDA back end and the code that nvcc compiles; C++17, like all that nvcc sees.
+// What lies between the host's side of the CUDA back end and the code that nvcc compiles; C++17, like all that nvcc
+// sees.
 namespace retro::lut::device
 {
 
@@ -32,6 +33,17 @@ struct HostTape
     std::int32_t* codeBits = nullptr;
 };
 
+/// The tape of a forward pass in host memory.
+struct GivenTape
+{
+    const std::int32_t* rows = nullptr;
+    const float* deltas = nullptr;
+    const std::int32_t* bits = nullptr;
+    const std::int32_t* codeRows = nullptr;
+    const float* codeDeltas = nullptr;
+    const std::int32_t* codeBits = nullptr;
+};
+
 /// Gradients of a pass in host memory; null ones are not copied back.
 struct HostGradients
 {
@@ -52,8 +64,8 @@ public:
 
     /// Waits only for its end.
     std::string forward(const float* input, float* output, const HostTape& tape);
-    /// After a forward pass, whose tape is still on the device.
-    std::string backward(const float* outputGradients, const HostGradients& gradients);
+    /// Of the forward pass that filled the tape.
+    std::string backward(const float* outputGradients, const GivenTape& tape, const HostGradients& gradients);
 
 private:
     struct State;
