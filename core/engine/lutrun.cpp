@@ -285,9 +285,12 @@ Result<void> checkArrays(const LutCase& given, const lut::Layer<T>& layer)
                                 given.where);
     }
     const auto pairs = lut::checkedProduct({given.batch, shape.length, shape.isSequence ? shape.length : 1});
-    if (*outputs > kMaxNumbers || !pairs || *pairs > kMaxNumbers) {
+    const auto sites = lut::checkedProduct({given.batch, shape.length, shape.tables});
+    if (*outputs > kMaxNumbers || !pairs || *pairs > kMaxNumbers || !sites || *sites > kMaxNumbers) {
         return base::inputError(
-            fmt::format("the output, or the map of pairs, has more than {} numbers; take a smaller batch", kMaxNumbers),
+            fmt::format("the output, the chosen rows or the map of pairs have more than {} numbers; "
+                        "take a smaller batch",
+                        kMaxNumbers),
             given.where);
     }
     return {};
