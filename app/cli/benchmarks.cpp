@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/benchmarks.h"
+#include "app/cli/lutbenchmarks.h"
 
 #ifdef RETRO_HAVE_BENCHMARK
 
@@ -82,18 +83,18 @@ Result<std::shared_ptr<Sample>> loadSample(const std::string& folder)
 using Body = std::function<bool()>;
 
 /// A benchmark whose body says whether it worked; a failure ends it with an error.
-void add(const std::string& name, Body body, int runs)
+benchmark::internal::Benchmark* add(const std::string& name, Body body, int runs)
 {
-    benchmark::RegisterBenchmark(name.c_str(),
-                                 [body = std::move(body)](benchmark::State& state) {
-                                     for (auto iteration : state) {
-                                         static_cast<void>(iteration);
-                                         if (!body()) {
-                                             state.SkipWithError("failed");
-                                             return;
-                                         }
-                                     }
-                                 })
+    return benchmark::RegisterBenchmark(name.c_str(),
+                                        [body = std::move(body)](benchmark::State& state) {
+                                            for (auto iteration : state) {
+                                                static_cast<void>(iteration);
+                                                if (!body()) {
+                                                    state.SkipWithError("failed");
+                                                    return;
+                                                }
+                                            }
+                                        })
         ->Repetitions(runs)
         ->UseRealTime()
         ->ReportAggregatesOnly(false);
@@ -277,6 +278,17 @@ Result<void> addOpening(const BenchmarkRequest& request)
     return {};
 }
 
+/// Fewest runs of a pass over a LUT layer, of which the fastest counts.
+constexpr int kLutRuns = 30;
+
+void addLuts(int runs, Goals& goals)
+{
+    for (LutBenchmark& one : lutBenchmarks()) {
+        goals[one.name] = one.goal;
+        add(one.name, std::move(one.body), std::max(runs, kLutRuns))->Iterations(1);
+    }
+}
+
 /// A regular expression that matches exactly the chosen starts.
 std::string filterOf(const std::vector<std::string>& names)
 {
@@ -314,6 +326,9 @@ Result<void> addAll(const BenchmarkRequest& request, Goals& goals)
     }
     goals[kOpening] = kOpeningGoal;
     RETRO_CHECK(addTraversals(request, goals));
+    if (wanted("lut/")) {
+        addLuts(request.runs, goals);
+    }
     RETRO_CHECK(addOpening(request));
     return addNetworks(request);
 }
@@ -335,7 +350,7 @@ Result<std::vector<BenchmarkFigure>> runBenchmarks(const BenchmarkRequest& reque
         if (isChosen(key, request.names)) {
             std::sort(seconds.begin(), seconds.end());
             figures.push_back({key, seconds.front(), seconds[seconds.size() / 2], seconds.back(),
-                               static_cast<int>(seconds.size()), goals[key]});
+                               static_cast<int>(seconds.size()), goals[key], key.starts_with("lut/")});
         }
     }
     if (figures.empty()) {

@@ -24,7 +24,8 @@ struct BenchmarkFigure
     double median = 0;
     double most = 0;
     int runs = 0;
-    double goal = 0; ///< the median should be below; 0 = none stated
+    double goal = 0;            ///< the median should be below; 0 = none stated
+    bool isGoalOfLeast = false; ///< it is the fastest run that should be below
 };
 
 /// Runs the chosen benchmarks through Google Benchmark, each several times. Errors: Usage (no such benchmark, or the

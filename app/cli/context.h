@@ -72,6 +72,7 @@ void addExplain(CLI::App& program, Context& context);
 void addTrace(CLI::App& program, Context& context);
 void addAudit(CLI::App& program, Context& context);
 void addExport(CLI::App& program, Context& context);
+void addLut(CLI::App& program, Context& context);
 void addBench(CLI::App& program, Context& context);
 
 } // namespace retro::app

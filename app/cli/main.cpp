@@ -27,6 +27,7 @@ int main(int argc, char** argv)
     addTrace(program, context);
     addAudit(program, context);
     addExport(program, context);
+    addLut(program, context);
     addBench(program, context);
     try {
         program.parse(argc, argv);

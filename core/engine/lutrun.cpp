@@ -3,6 +3,7 @@
 
 #include "core/engine/stopwatch.h"
 #include "kernels/lut/arithmetic.h"
+#include "kernels/lut/cuda.h"
 #include "kernels/lut/relevance.h"
 
 #include <fmt/format.h>
@@ -10,6 +11,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <type_traits>
 
 namespace retro::engine
 {
@@ -42,8 +45,53 @@ double deviationOf(const std::vector<double>& ours, const std::vector<double>& e
 
 Result<void> checked(const lut::Status& status, const LutCase& given)
 {
-    return status.ok() ? Result<void>() : Result<void>(base::inputError(status.message, given.where));
+    if (status.ok()) {
+        return {};
+    }
+    const bool isOfDevice = status.code == lut::StatusCode::Device || status.code == lut::StatusCode::Unavailable;
+    return isOfDevice ? base::engineError(status.message, given.where) : base::inputError(status.message, given.where);
 }
+
+/// Where the passes of a case run.
+template <class T>
+class Passes
+{
+public:
+    Passes(const lut::Layer<T>& layer, const lut::RunOptions<T>& options) : m_layer(layer), m_options(options) {}
+
+    /// Goes to a device. Only float runs there.
+    lut::Status moveToDevice(std::uint64_t batch)
+    {
+        if constexpr (std::is_same_v<T, float>) {
+            return lut::CudaLayer::create(m_layer, batch, m_device);
+        } else {
+            return lut::availability(lut::Backend::Cuda);
+        }
+    }
+    lut::Status forward(const lut::ForwardCall<T>& call)
+    {
+        if constexpr (std::is_same_v<T, float>) {
+            if (m_device) {
+                return m_device->forward(call);
+            }
+        }
+        return lut::forward<T>(m_layer, call, m_options);
+    }
+    lut::Status backward(const lut::BackwardCall<T>& call)
+    {
+        if constexpr (std::is_same_v<T, float>) {
+            if (m_device) {
+                return m_device->backward(call);
+            }
+        }
+        return lut::backward<T>(m_layer, call, m_options);
+    }
+
+private:
+    const lut::Layer<T>& m_layer;
+    const lut::RunOptions<T>& m_options;
+    std::unique_ptr<lut::CudaLayer> m_device;
+};
 
 /// A run under way in one precision.
 template <class T>
@@ -53,7 +101,8 @@ public:
     CaseRun(const LutCase& given, const LutRunOptions& options, const lut::Layer<T>& layer,
             const formats::LutCaseLayer<T>& numbers)
         : m_case(given), m_layer(layer), m_numbers(numbers),
-          m_output(given.batch * layer.shape().length * layer.shape().outputs), m_path(options.path)
+          m_output(given.batch * layer.shape().length * layer.shape().outputs), m_path(options.path),
+          m_backend(options.backend), m_passes(layer, m_options)
     {
         m_options.path = options.path;
         m_options.threads = options.threads;
@@ -63,6 +112,9 @@ public:
 
     Result<LutRun> run()
     {
+        if (m_backend == lut::Backend::Cuda) {
+            RETRO_CHECK(checked(m_passes.moveToDevice(m_case.batch), m_case));
+        }
         RETRO_CHECK(forward());
         if (!m_case.outputGradients.empty()) {
             RETRO_CHECK(backward());
@@ -107,8 +159,7 @@ private:
     {
         RETRO_CHECK(schedule(lut::Pass::Forward, m_run.forward));
         const Stopwatch watch;
-        RETRO_CHECK(
-            checked(lut::forward<T>(m_layer, {m_case.batch, m_numbers.input(), m_output, &m_tape}, m_options), m_case));
+        RETRO_CHECK(checked(m_passes.forward({m_case.batch, m_numbers.input(), m_output, &m_tape}), m_case));
         m_run.forwardSeconds = watch.seconds();
         RETRO_CHECK(add("forward.output", m_output, tolerance()));
         RETRO_CHECK(add("forward.lookup_indices", m_tape.rows, 0));
@@ -163,9 +214,7 @@ private:
         std::vector<T> codes(m_case.codes.size());
         const Stopwatch watch;
         RETRO_CHECK(checked(
-            lut::backward<T>(m_layer, {m_case.batch, &m_tape, m_numbers.outputGradients(), inputs, weights, codes},
-                             m_options),
-            m_case));
+            m_passes.backward({m_case.batch, &m_tape, m_numbers.outputGradients(), inputs, weights, codes}), m_case));
         m_run.backwardSeconds = watch.seconds();
         RETRO_CHECK(add("backward.dx", inputs, tolerance()));
         RETRO_CHECK(add("backward.dw", weights, tolerance()));
@@ -210,6 +259,8 @@ private:
     lut::RunOptions<T> m_options;
     std::vector<T> m_output;
     lut::Path m_path;
+    lut::Backend m_backend;
+    Passes<T> m_passes;
     lut::Tape<T> m_tape;
     std::vector<T> m_rowScores;
     LutRun m_run;
@@ -234,9 +285,12 @@ Result<void> checkArrays(const LutCase& given, const lut::Layer<T>& layer)
                                 given.where);
     }
     const auto pairs = lut::checkedProduct({given.batch, shape.length, shape.isSequence ? shape.length : 1});
-    if (*outputs > kMaxNumbers || !pairs || *pairs > kMaxNumbers) {
+    const auto sites = lut::checkedProduct({given.batch, shape.length, shape.tables});
+    if (*outputs > kMaxNumbers || !pairs || *pairs > kMaxNumbers || !sites || *sites > kMaxNumbers) {
         return base::inputError(
-            fmt::format("the output, or the map of pairs, has more than {} numbers; take a smaller batch", kMaxNumbers),
+            fmt::format("the output, the chosen rows or the map of pairs have more than {} numbers; "
+                        "take a smaller batch",
+                        kMaxNumbers),
             given.where);
     }
     return {};
@@ -260,6 +314,11 @@ bool LutRun::holds() const
 
 Result<LutRun> runLutCase(const LutCase& given, const LutRunOptions& options)
 {
+    const bool isOfDevice = options.path == lut::Path::Fused && !options.isDouble;
+    if (options.backend == lut::Backend::Cuda && !isOfDevice) {
+        return base::usageError(
+            "the CUDA back end runs the fused path in float; ask for that, or take the CPU back end");
+    }
     return options.isDouble ? runAs<double>(given, options) : runAs<float>(given, options);
 }
 

@@ -13,6 +13,7 @@ namespace retro::engine
 struct LutRunOptions
 {
     lut::Path path = lut::Path::Fused;
+    lut::Backend backend = lut::Backend::Cpu; ///< of forward and backward; relevance runs on the CPU
     bool isDouble = false;
     int threads = 0; ///< 0 = as many as the machine has
     std::uint64_t scratchLimit = lut::kScratchLimit;

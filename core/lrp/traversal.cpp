@@ -87,6 +87,11 @@ Traversal::Implementation::~Implementation()
     }
 }
 
+namespace
+{
+constexpr std::uint32_t kMostVisits = 3; // of one node: search, fan-in, once more out of the queue
+} // namespace
+
 base::Result<void> Traversal::Implementation::step()
 {
     if (m_finished) {
@@ -96,7 +101,8 @@ base::Result<void> Traversal::Implementation::step()
         begin();
     }
     const Pick picked = pick();
-    if (!picked.node.isValid()) {
+    // I2: a node that is visited again and again would keep the run going for ever.
+    if (!picked.node.isValid() || m_counts.visitsMax > kMostVisits) {
         m_finished = true;
         return stuckError();
     }

@@ -2,6 +2,7 @@
 #include "kernels/lut/relevance.h"
 
 #include "kernels/lut/arithmetic.h"
+#include "kernels/lut/callchecks.h"
 #include "kernels/lut/cpu/fused.h"
 #include "kernels/lut/cpu/parallel.h"
 #include "kernels/lut/cpu/rows.h"
@@ -13,15 +14,6 @@ namespace retro::lut
 
 namespace
 {
-
-Status checkSize(const char* name, std::size_t has, std::uint64_t needs)
-{
-    if (has == needs) {
-        return {};
-    }
-    return {StatusCode::BadSize, std::string(name) + " has " + std::to_string(has) +
-                                     " elements where layer and batch need " + std::to_string(needs)};
-}
 
 /// A comparison, or a bit of a positional code, that helped to choose a row.
 template <class T>

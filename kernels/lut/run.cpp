@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/lut/run.h"
 
+#include "kernels/lut/callchecks.h"
 #include "kernels/lut/cpu/documented.h"
 #include "kernels/lut/cpu/fused.h"
 #include "kernels/lut/cpu/parallel.h"
@@ -13,26 +14,6 @@ namespace retro::lut
 
 namespace
 {
-
-Status checkSize(const char* name, std::size_t has, std::uint64_t needs)
-{
-    if (has == needs) {
-        return {};
-    }
-    return {StatusCode::BadSize, std::string(name) + " has " + std::to_string(has) +
-                                     " elements where layer and batch need " + std::to_string(needs)};
-}
-
-/// The first that is wrong.
-Status firstBad(std::initializer_list<Status> all)
-{
-    for (const Status& status : all) {
-        if (!status.ok()) {
-            return status;
-        }
-    }
-    return {};
-}
 
 /// Makes the schedule, and refuses what it shows to be too large.
 template <class T>
@@ -59,55 +40,6 @@ Status prepare(const Layer<T>& layer, std::uint64_t batch, Pass pass, const RunO
                                           "; take the fused path, a smaller batch, or a higher limit"};
     }
     return {};
-}
-
-template <class T>
-void resizeTape(const Layer<T>& layer, std::uint64_t batch, Tape<T>& tape)
-{
-    const LayerShape& shape = layer.shape();
-    const std::uint64_t sites = batch * shape.length * shape.tables;
-    const std::uint64_t places = std::uint64_t{shape.lags()} * shape.tables;
-    tape.batch = batch;
-    tape.rows.resize(sites);
-    tape.deltas.resize(sites);
-    tape.bits.resize(sites);
-    tape.codeRows.resize(places);
-    tape.codeDeltas.resize(places);
-    tape.codeBits.resize(places);
-    tape.hasEvents = false;
-    tape.mainEvents.clear();
-    tape.otherEvents.clear();
-}
-
-template <class T>
-Status checkTape(const Layer<T>& layer, const BackwardCall<T>& call, Path path)
-{
-    const LayerShape& shape = layer.shape();
-    if (call.tape == nullptr || call.tape->batch != call.batch) {
-        return {StatusCode::BadSize, "the backward pass needs the tape of a forward pass with the same batch"};
-    }
-    const std::uint64_t sites = call.batch * shape.length * shape.tables;
-    const std::uint64_t places = std::uint64_t{shape.lags()} * shape.tables;
-    const Tape<T>& tape = *call.tape;
-    if (Status status = firstBad({checkSize("Lookup Indices", tape.rows.size(), sites),
-                                  checkSize("Min Anchor Deltas", tape.deltas.size(), sites),
-                                  checkSize("Min Anchor Delta Indices", tape.bits.size(), sites),
-                                  checkSize("PE Lookup Indices", tape.codeRows.size(), places),
-                                  checkSize("PE Min Deltas", tape.codeDeltas.size(), places),
-                                  checkSize("PE Min Delta Indices", tape.codeBits.size(), places)});
-        !status.ok()) {
-        return status;
-    }
-    if (path == Path::Documented && shape.isSequence && !tape.hasEvents) {
-        return {StatusCode::BadSize,
-                "the documented backward pass needs the firing events of a documented forward pass"};
-    }
-    return {};
-}
-
-Status checkResult(const char* name, std::size_t has, std::uint64_t needs)
-{
-    return has == 0 ? Status{} : checkSize(name, has, needs);
 }
 
 /// Walks the schedule of the documented path.
@@ -216,25 +148,33 @@ void backwardFused(const Layer<T>& layer, const BackwardCall<T>& call, const Run
 
 } // namespace
 
-Status availability(Backend backend)
+Status checkSize(const char* name, std::size_t has, std::uint64_t needs)
 {
-    if (backend == Backend::Cpu) {
+    if (has == needs) {
         return {};
     }
-    return {StatusCode::Unavailable, "this program was built without the CUDA back end; the CPU back end takes over"};
+    return {StatusCode::BadSize, std::string(name) + " has " + std::to_string(has) +
+                                     " elements where layer and batch need " + std::to_string(needs)};
+}
+
+Status firstBad(std::initializer_list<Status> all)
+{
+    for (const Status& status : all) {
+        if (!status.ok()) {
+            return status;
+        }
+    }
+    return {};
 }
 
 template <class T>
 Status forward(const Layer<T>& layer, const ForwardCall<T>& call, const RunOptions<T>& options)
 {
-    const LayerShape& shape = layer.shape();
     Schedule schedule;
     if (Status status = prepare(layer, call.batch, Pass::Forward, options, schedule); !status.ok()) {
         return status;
     }
-    if (Status status = firstBad({checkSize("Input", call.input.size(), call.batch * shape.length * shape.inputs),
-                                  checkSize("Output", call.output.size(), call.batch * shape.length * shape.outputs)});
-        !status.ok()) {
+    if (Status status = checkForward(layer, call); !status.ok()) {
         return status;
     }
     if (options.path == Path::Documented) {
@@ -248,20 +188,11 @@ Status forward(const Layer<T>& layer, const ForwardCall<T>& call, const RunOptio
 template <class T>
 Status backward(const Layer<T>& layer, const BackwardCall<T>& call, const RunOptions<T>& options)
 {
-    const LayerShape& shape = layer.shape();
     Schedule schedule;
     if (Status status = prepare(layer, call.batch, Pass::Backward, options, schedule); !status.ok()) {
         return status;
     }
-    const std::uint64_t positions = call.batch * shape.length;
-    if (Status status =
-            firstBad({checkTape(layer, call, options.path),
-                      checkSize("Output Gradients", call.outputGradients.size(), positions * shape.outputs),
-                      checkResult("Input Gradients", call.inputGradients.size(), positions * shape.inputs),
-                      checkResult("Weight Gradients", call.weightGradients.size(), layer.description().weights.size()),
-                      checkResult("Positional Embedding Gradients", call.codeGradients.size(),
-                                  layer.description().codes.size())});
-        !status.ok()) {
+    if (Status status = checkBackward(layer, call, options.path); !status.ok()) {
         return status;
     }
     if (options.path == Path::Documented) {

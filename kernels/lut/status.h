@@ -15,6 +15,7 @@ enum class StatusCode {
     BadConnectivity, ///< the lists of synapses contradict each other
     BadSize,         ///< an array has another size than the shape says
     TooLarge,        ///< a size overflows, or scratch is beyond the stated limit
+    Device,          ///< a device has not enough memory, or a pass on it failed
     Unavailable,     ///< the back end was not built or finds no device
 };
 

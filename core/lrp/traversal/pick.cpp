@@ -78,7 +78,6 @@ void Traversal::Implementation::announce(const Pick& picked)
        : picked.mode == Mode::Search ? m_counts.search
                                      : m_counts.fulfilment);
     ++node.visits;
-    assert(node.visits <= 3); // I2
     m_counts.visitsMax = std::max<std::uint32_t>(m_counts.visitsMax, node.visits);
     m_arithmetic.beginVisit(m_counts.visits - 1);
 

@@ -443,6 +443,42 @@ private slots:
             }
         }
     }
+
+    void lutCases()
+    {
+        const QString folder = QStringLiteral(RETRO_SOURCE_DIR "/tests/data/golden/lut/");
+        for (const char* path : {"fused", "documented"}) {
+            const Answer answer = cli({"lut", folder + "fc_seq_tiny.json", "--path", path, "--json"});
+            QCOMPARE(answer.code, 0);
+            const auto json = nlohmann::json::parse(answer.out.toStdString());
+            QVERIFY(json.at("holds").get<bool>());
+            QCOMPARE(json.at("results").at("forward.output").at("values").size(), std::size_t{6});
+            const bool isDocumented = json.at("schedule").at("forward").at("launches").size() == 5;
+            QCOMPARE(isDocumented, QLatin1String(path) == QLatin1String("documented"));
+        }
+        const Answer cuda = cli({"lut", folder + "sparse_nonseq_tiny.json", "--backend", "cuda", "--json"});
+        QCOMPARE(cuda.code, 0);
+        const bool isOnDevice = nlohmann::json::parse(cuda.out.toStdString()).at("backend") == "cuda";
+        QVERIFY2(isOnDevice != cuda.err.contains(QStringLiteral("the CPU back end takes over")), qPrintable(cuda.err));
+    }
+
+    void lutCasesThatAreBadOrDiffer()
+    {
+        QFile file(QStringLiteral(RETRO_SOURCE_DIR "/tests/data/golden/lut/fc_nonseq_tiny.json"));
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        auto good = nlohmann::json::parse(file.readAll().toStdString());
+        auto other = good;
+        other["forward"]["output"] = {3, 5};
+        const Answer differs = cli({"lut", writeText("differs.json", QByteArray::fromStdString(other.dump()))});
+        QCOMPARE(differs.code, 1);
+        QVERIFY(differs.out.contains(QStringLiteral("differs")));
+        auto bad = good;
+        bad["anchors"][0][1] = {1, 3};
+        expect({"lut", writeText("bad.json", QByteArray::fromStdString(bad.dump()))}, 3,
+               {"bad.json", "anchor pair 1 of detector 0, (1, 3) of 3 inputs"});
+        expect({"lut", path("nowhere.json")}, 3, {"nowhere.json", "no such file"});
+        expect({"lut", path("bad.json"), "--path", "other"}, 2, {"--path"});
+    }
 };
 
 QTEST_GUILESS_MAIN(CliTest)

@@ -64,6 +64,7 @@ const std::vector<Kind>& kinds()
         {"stack", {kRow, kRow}, kSquare, 1, 4},
         {"cat", {kFlat, kFlat}, kSquare, 1, 2, 0},
         {"sum", {kSquare}, kRow, 1, 1},
+        {"mean", {kSquare}, kRow, 1, 1},
         {"softmax", {kSquare}, kSquare, 1, 1},
         {"slice", {kSquare}, kSquare, 1, 1},
         {"gather", {kSquare}, kSquare, 1, 1},

@@ -34,7 +34,7 @@ struct Fixed
     const char* op;
     NodeBehaviour behaviour;
 };
-constexpr std::array<Fixed, 12> kFixed{{
+constexpr std::array<Fixed, 13> kFixed{{
     {"t", {Role::PassThrough, false, PromiseKind::Operator}},
     {"neg", {Role::PassThrough, false, PromiseKind::Operator}},
     {"clone", {Role::PassThrough, false, PromiseKind::Operator}},
@@ -47,6 +47,7 @@ constexpr std::array<Fixed, 12> kFixed{{
     {"stack", {Role::Raise, false, PromiseKind::Stack}},
     {"unbind", {Role::Raise, false, PromiseKind::Unbind}},
     {"sum", {Role::Raise, true, PromiseKind::Sum}},
+    {"mean", {Role::Raise, true, PromiseKind::Mean}},
 }};
 
 void removeAxis(tensor::Shape& shape, std::size_t axis)
@@ -97,7 +98,7 @@ void SpecGraph::inferShape(SpecNode& node) const
     } else if (node.op == "unbind") {
         node.outputs = static_cast<std::uint32_t>(node.shape[axis]);
         removeAxis(node.shape, axis);
-    } else if (node.op == "sum") {
+    } else if (node.op == "sum" || node.op == "mean") {
         node.shape[axis] = 1;
         if (!node.keepsAxis) {
             removeAxis(node.shape, axis);
@@ -185,7 +186,7 @@ std::vector<NodeBehaviour> SpecGraph::savedBehaviour() const { return std::vecto
 
 bool SpecGraph::readsOperands(NodeId id) const
 {
-    static constexpr std::array<const char*, 6> kReading{"add", "sub", "sum", "mul", "mm", "softmax"};
+    static constexpr std::array<const char*, 7> kReading{"add", "sub", "sum", "mean", "mul", "mm", "softmax"};
     return std::find(kReading.begin(), kReading.end(), node(id).op) != kReading.end();
 }
 

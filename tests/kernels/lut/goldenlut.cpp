@@ -76,7 +76,11 @@ int failuresOf(const std::filesystem::path& file)
     int failures = 0;
     for (const lut::Path path : {lut::Path::Fused, lut::Path::Documented}) {
         for (const bool isDouble : {false, true}) {
-            const std::string faults = faultsOf(*given, {path, isDouble, 2});
+            engine::LutRunOptions options;
+            options.path = path;
+            options.isDouble = isDouble;
+            options.threads = 2;
+            const std::string faults = faultsOf(*given, options);
             if (!faults.empty()) {
                 fmt::print("FAIL {} {} {}:{}\n", given->name, path == lut::Path::Fused ? "fused" : "documented",
                            isDouble ? "double" : "float", faults);

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/context.h"
+#include "core/engine/lutrun.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+namespace retro::app
+{
+
+namespace
+{
+
+using engine::LutQuantity;
+using nlohmann::ordered_json;
+
+struct LutOptions
+{
+    std::string file;
+    std::string backend = "cpu";
+    std::string path = "fused";
+    std::uint64_t scratchMegabytes = lut::kScratchLimit >> 20;
+};
+
+/// Numbers that a line shows.
+constexpr std::size_t kShownValues = 6;
+
+ordered_json namesOf(const std::vector<lut::BufferId>& buffers)
+{
+    ordered_json names = ordered_json::array();
+    for (const lut::BufferId id : buffers) {
+        names.push_back(lut::nameOf(id));
+    }
+    return names;
+}
+
+ordered_json toJson(const lut::Schedule& schedule)
+{
+    ordered_json buffers = ordered_json::array();
+    for (const lut::Buffer& buffer : schedule.buffers) {
+        buffers.push_back({{"name", buffer.name}, {"shape", buffer.shape}, {"bytes", buffer.bytes}});
+        if (buffer.sharesMemoryWith) {
+            buffers.back()["shares_memory_with"] = lut::nameOf(*buffer.sharesMemoryWith);
+        }
+    }
+    ordered_json launches = ordered_json::array();
+    for (const lut::Launch& launch : schedule.launches) {
+        launches.push_back({{"kernel", lut::nameOf(launch.kernel)},
+                            {"variant", lut::nameOf(launch.variant)},
+                            {"stream", launch.stream},
+                            {"reads", namesOf(launch.reads)},
+                            {"writes", namesOf(launch.writes)},
+                            {"waits_for", launch.waitsFor},
+                            {"grid", {launch.gridX, launch.gridY}},
+                            {"block", launch.blockSize},
+                            {"items", launch.items}});
+    }
+    return {{"buffers", buffers}, {"launches", launches}};
+}
+
+ordered_json toJson(const engine::LutRun& run, const formats::LutCase& given, const engine::LutRunOptions& how)
+{
+    ordered_json all{{"case", given.name},
+                     {"backend", how.backend == lut::Backend::Cuda ? "cuda" : "cpu"},
+                     {"path", how.path == lut::Path::Documented ? "documented" : "fused"},
+                     {"holds", run.holds()}};
+    for (const LutQuantity& one : run.quantities) {
+        ordered_json& entry = all["results"][one.name];
+        entry["values"] = one.values;
+        if (one.deviation) {
+            entry["deviation"] = *one.deviation;
+            entry["tolerance"] = one.tolerance;
+        }
+    }
+    all["schedule"]["forward"] = toJson(run.forward);
+    if (run.backward) {
+        all["schedule"]["backward"] = toJson(*run.backward);
+    }
+    all["seconds"] = {{"forward", run.forwardSeconds}, {"backward", run.backwardSeconds}};
+    return all;
+}
+
+std::string valuesText(const std::vector<double>& values)
+{
+    std::string text;
+    for (std::size_t i = 0; i < std::min(values.size(), kShownValues); ++i) {
+        text += fmt::format("{}{:.6g}", i == 0 ? "" : " ", values[i]);
+    }
+    return values.size() > kShownValues ? text + " …" : text;
+}
+
+std::string verdictOf(const LutQuantity& quantity)
+{
+    if (!quantity.deviation) {
+        return valuesText(quantity.values);
+    }
+    if (quantity.tolerance == 0) {
+        return quantity.holds() ? "equal" : "differs";
+    }
+    return fmt::format("off by {:.3g} of {:g}, {}", *quantity.deviation, quantity.tolerance,
+                       quantity.holds() ? "holds" : "differs");
+}
+
+void sayLaunches(const Context& context, const char* pass, const lut::Schedule& schedule)
+{
+    for (const lut::Launch& launch : schedule.launches) {
+        const std::string_view variant = lut::nameOf(launch.variant);
+        context.say(fmt::format("{:<9} stream {}  {}{}{}", pass, launch.stream, lut::nameOf(launch.kernel),
+                                variant.empty() ? "" : " ", variant));
+    }
+}
+
+void sayRun(const Context& context, const engine::LutRun& run)
+{
+    sayLaunches(context, "forward", run.forward);
+    if (run.backward) {
+        sayLaunches(context, "backward", *run.backward);
+    }
+    for (const LutQuantity& one : run.quantities) {
+        context.say(fmt::format("{:<40} {:>8}  {}", one.name, one.values.size(), verdictOf(one)));
+    }
+    context.say(
+        fmt::format("forward {:.3f} ms, backward {:.3f} ms", run.forwardSeconds * 1e3, run.backwardSeconds * 1e3));
+}
+
+/// The back end that was asked for; the CPU when that is not there, which is said.
+lut::Backend backendFor(const LutOptions& options)
+{
+    const lut::Status status = lut::availability(lut::Backend::Cuda);
+    if (options.backend == "cuda" && !status.ok()) {
+        fmt::print(stderr, "retrograde-cli: {}\n", status.message);
+    }
+    return options.backend == "cuda" && status.ok() ? lut::Backend::Cuda : lut::Backend::Cpu;
+}
+
+base::Result<void> runCase(Context& context, const LutOptions& options)
+{
+    RETRO_TRY(const formats::LutCase given, formats::readLutCase(options.file));
+    engine::LutRunOptions how;
+    how.backend = backendFor(options);
+    how.path = options.path == "documented" ? lut::Path::Documented : lut::Path::Fused;
+    how.isDouble = context.runPrecision() == execute::Precision::Double;
+    how.threads = context.threads;
+    how.scratchLimit = options.scratchMegabytes << 20;
+    RETRO_TRY(const engine::LutRun run, engine::runLutCase(given, how));
+    if (context.json) {
+        context.answer(toJson(run, given, how));
+    } else {
+        sayRun(context, run);
+    }
+    context.exitCode = run.holds() ? 0 : 1;
+    return {};
+}
+
+} // namespace
+
+void addLut(CLI::App& program, Context& context)
+{
+    auto options = std::make_shared<LutOptions>();
+    CLI::App* verb =
+        addVerb(program, context, "lut", "Runs a LUT case: prints its results, or compares them with what it expects",
+                [&context, options] { return runCase(context, *options); });
+    verb->add_option("FILE", options->file, "The case, as JSON (docs/formats/lut.md)")->required();
+    verb->add_option("--backend", options->backend, "cpu, or cuda; without a GPU the CPU takes over and says so")
+        ->check(CLI::IsMember({"cpu", "cuda"}));
+    verb->add_option("--path", options->path, "fused, or documented: every stage as a kernel, every array as a buffer")
+        ->check(CLI::IsMember({"fused", "documented"}));
+    verb->add_option("--scratch", options->scratchMegabytes,
+                     "MiB of dense scratch buffers that the documented path may have")
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 30));
+}
+
+} // namespace retro::app

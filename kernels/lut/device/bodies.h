@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernels/lut/arithmetic.h"
+#include "kernels/lut/indexing.h"
+
+#include <cstdint>
+
+// What one item of a kernel of the fused path does on a device: everything but how items are given to threads. Host and
+// device compile the same code, so that a machine without a device checks it over whole layers. Each item owns what it
+// writes, and sums have the order of the CPU back end: no atomics, and for full connectivity the same bits.
+namespace retro::lut::device
+{
+
+/// Partial sums of a dot product, each in a lane of its own.
+inline constexpr std::uint32_t kScoreLanes = 16;
+/// Rows that are added before the sum goes to the total, as on the CPU.
+inline constexpr std::uint32_t kRun = 256;
+/// Rows of pairs that the CPU lists, and sums, together.
+inline constexpr std::uint64_t kListedPairs = 1U << 14;
+/// Anchor of an unused pair.
+inline constexpr std::uint32_t kUnused = 0xFFFFFFFF;
+
+/// Two inputs; laid out as in a layer's list of anchors.
+struct AnchorPair
+{
+    std::uint32_t a;
+    std::uint32_t b;
+};
+
+/// A layer in the memory of the device. Lists of synapses are null where connectivity is full.
+template <class T>
+struct DeviceLayer
+{
+    std::uint32_t inputs;
+    std::uint32_t outputs;
+    std::uint32_t tables;
+    std::uint32_t comparisons;
+    std::uint32_t codeBits;
+    std::uint32_t length;
+    std::uint64_t rows; ///< of a table
+    const AnchorPair* anchors;
+    const T* weights;
+    const std::uint64_t* rowStarts;
+    const std::uint32_t* columns;
+    const T* codes;
+};
+
+/// What a forward pass keeps, in the memory of the device; shapes as of the tape.
+template <class T>
+struct DeviceTape
+{
+    std::int32_t* rows;
+    T* deltas;
+    std::int32_t* bits;
+    std::int32_t* codeRows;
+    T* codeDeltas;
+    std::int32_t* codeBits;
+};
+
+/// A long sum in runs, which are then added up.
+template <class T>
+class RunSum
+{
+public:
+    RETRO_HOST_DEVICE void add(T value)
+    {
+        if (m_count == kRun) {
+            m_total = current();
+            m_run = 0;
+            m_count = 0;
+            m_isFirst = false;
+        }
+        m_run += value;
+        ++m_count;
+    }
+    [[nodiscard]] RETRO_HOST_DEVICE T value() const { return current(); }
+
+private:
+    [[nodiscard]] RETRO_HOST_DEVICE T current() const { return m_isFirst ? m_run : m_total + m_run; }
+
+    T m_total = 0;
+    T m_run = 0;
+    std::uint32_t m_count = 0;
+    bool m_isFirst = true;
+};
+
+/// choose_rows: item = (sample, position, table).
+template <class T>
+RETRO_HOST_DEVICE void chooseRow(const DeviceLayer<T>& layer, const T* input, const DeviceTape<T>& tape,
+                                 std::uint64_t item)
+{
+    const T* x = input + item / layer.tables * layer.inputs;
+    const AnchorPair* anchors = layer.anchors + item % layer.tables * layer.comparisons;
+    Weakest<T> weakest;
+    std::uint32_t row = 0;
+    for (std::uint32_t k = 0; k < layer.comparisons; ++k) {
+        if (anchors[k].a != kUnused) {
+            const T u = x[anchors[k].a] - x[anchors[k].b];
+            row |= bitOf(u) << k;
+            consider(weakest, static_cast<std::int32_t>(k), u);
+        }
+    }
+    tape.rows[item] = static_cast<std::int32_t>(row);
+    tape.deltas[item] = weakest.delta;
+    tape.bits[item] = weakest.bit;
+}
+
+/// check_positional_embeddings: item = (distance, table).
+template <class T>
+RETRO_HOST_DEVICE void checkCode(const DeviceLayer<T>& layer, const DeviceTape<T>& tape, std::uint64_t item)
+{
+    Weakest<T> weakest;
+    std::uint32_t row = 0;
+    for (std::uint32_t p = 0; p < layer.codeBits; ++p) {
+        const T u = layer.codes[item * layer.codeBits + p];
+        row |= bitOf(u) << p;
+        consider(weakest, static_cast<std::int32_t>(p), u);
+    }
+    tape.codeRows[item] = static_cast<std::int32_t>(row);
+    tape.codeDeltas[item] = weakest.delta;
+    tape.codeBits[item] = weakest.bit;
+}
+
+/// A pair of positions of one sample, in one table.
+struct PairPlace
+{
+    std::uint64_t sample;
+    PositionPair pair;
+    std::uint64_t table;
+};
+
+template <class T>
+RETRO_HOST_DEVICE std::uint64_t querySite(const DeviceLayer<T>& layer, const PairPlace& place)
+{
+    return siteOf(place.sample, place.pair.later, place.table, layer.length, layer.tables);
+}
+
+template <class T>
+RETRO_HOST_DEVICE std::uint64_t keySite(const DeviceLayer<T>& layer, const PairPlace& place)
+{
+    return siteOf(place.sample, place.pair.earlier, place.table, layer.length, layer.tables);
+}
+
+template <class T>
+RETRO_HOST_DEVICE std::uint64_t codePlace(const DeviceLayer<T>& layer, const PairPlace& place)
+{
+    return std::uint64_t{place.pair.later - place.pair.earlier - 1} * layer.tables + place.table;
+}
+
+/// Row of a pair inside its table.
+template <class T>
+RETRO_HOST_DEVICE std::uint32_t rowOfPair(const DeviceLayer<T>& layer, const DeviceTape<T>& tape,
+                                          const PairPlace& place)
+{
+    return pairRow(static_cast<std::uint32_t>(tape.rows[querySite(layer, place)]),
+                   static_cast<std::uint32_t>(tape.rows[keySite(layer, place)]),
+                   static_cast<std::uint32_t>(tape.codeRows[codePlace(layer, place)]), layer.comparisons,
+                   layer.codeBits);
+}
+
+/// Which bits of a pair's row are flipped for its gradient.
+template <class T>
+RETRO_HOST_DEVICE PairChoice<T> choiceOfPair(const DeviceLayer<T>& layer, const DeviceTape<T>& tape,
+                                             const PairPlace& place)
+{
+    const std::uint64_t query = querySite(layer, place);
+    const std::uint64_t key = keySite(layer, place);
+    const std::uint64_t code = codePlace(layer, place);
+    return choosePair(Weakest<T>{tape.bits[query], tape.deltas[query]}, Weakest<T>{tape.bits[key], tape.deltas[key]},
+                      Weakest<T>{tape.codeBits[code], tape.codeDeltas[code]}, layer.comparisons, layer.codeBits);
+}
+
+/// Gather without positions: item = (sample, output); full connectivity.
+template <class T>
+RETRO_HOST_DEVICE void gatherOutput(const DeviceLayer<T>& layer, const DeviceTape<T>& tape, T* output,
+                                    std::uint64_t item)
+{
+    const std::uint64_t sample = item / layer.outputs;
+    const std::uint64_t o = item % layer.outputs;
+    RunSum<T> sum;
+    for (std::uint64_t t = 0; t < layer.tables; ++t) {
+        const auto row = static_cast<std::uint64_t>(tape.rows[sample * layer.tables + t]);
+        sum.add(layer.weights[neuronOf(t, row, layer.rows) * layer.outputs + o]);
+    }
+    output[item] = sum.value();
+}
+
+/// Gather over pairs: item = (sample, position, output); full connectivity.
+template <class T>
+RETRO_HOST_DEVICE void gatherPairOutput(const DeviceLayer<T>& layer, const DeviceTape<T>& tape, T* output,
+                                        std::uint64_t item)
+{
+    const std::uint64_t position = item / layer.outputs;
+    const std::uint64_t o = item % layer.outputs;
+    const auto later = static_cast<std::uint32_t>(position % layer.length);
+    output[item] = 0;
+    if (later == 0) {
+        return;
+    }
+    std::uint64_t together = kListedPairs / later;
+    together = together < 1 ? 1 : (together > layer.tables ? layer.tables : together);
+    T total = 0;
+    for (std::uint64_t first = 0; first < layer.tables; first += together) {
+        const std::uint64_t end = first + together < layer.tables ? first + together : layer.tables;
+        RunSum<T> sum;
+        for (std::uint64_t t = first; t < end; ++t) {
+            for (std::uint32_t earlier = 0; earlier < later; ++earlier) {
+                const std::uint32_t row = rowOfPair(layer, tape, {position / layer.length, {earlier, later}, t});
+                sum.add(layer.weights[neuronOf(t, row, layer.rows) * layer.outputs + o]);
+            }
+        }
+        total += sum.value();
+    }
+    output[item] = total;
+}
+
+/// Adds a sparse row to an output.
+template <class T>
+RETRO_HOST_DEVICE void addSparseRow(const DeviceLayer<T>& layer, std::uint64_t neuron, T* output)
+{
+    for (std::uint64_t s = layer.rowStarts[neuron]; s < layer.rowStarts[neuron + 1]; ++s) {
+        output[layer.columns[s]] += layer.weights[s];
+    }
+}
+
+/// Gather of sparse rows: item = (sample, position).
+template <class T>
+RETRO_HOST_DEVICE void gatherSparse(const DeviceLayer<T>& layer, const DeviceTape<T>& tape, T* output,
+                                    std::uint64_t item)
+{
+    T* sum = output + item * layer.outputs;
+    for (std::uint64_t o = 0; o < layer.outputs; ++o) {
+        sum[o] = 0;
+    }
+    const auto later = static_cast<std::uint32_t>(item % layer.length);
+    for (std::uint64_t t = 0; t < layer.tables; ++t) {
+        if (layer.length == 1) {
+            const auto row = static_cast<std::uint64_t>(tape.rows[item * layer.tables + t]);
+            addSparseRow(layer, neuronOf(t, row, layer.rows), sum);
+        }
+        for (std::uint32_t earlier = 0; earlier < later; ++earlier) {
+            const std::uint32_t row = rowOfPair(layer, tape, {item / layer.length, {earlier, later}, t});
+            addSparseRow(layer, neuronOf(t, row, layer.rows), sum);
+        }
+    }
+}
+
+/// One lane's part of a sparse row's score.
+template <class T>
+RETRO_HOST_DEVICE T sparseScoreLane(const DeviceLayer<T>& layer, std::uint64_t neuron, const T* g, std::uint32_t lane)
+{
+    T sum = 0;
+    for (std::uint64_t s = layer.rowStarts[neuron] + lane; s < layer.rowStarts[neuron + 1]; s += kScoreLanes) {
+        sum += layer.weights[s] * g[layer.columns[s]];
+    }
+    return sum;
+}
+
+/// One lane's part of score(main) − score(other). The parts are added as a tree: lane l takes l + 8, then l + 4 …
+template <class T>
+RETRO_HOST_DEVICE T scoreLane(const DeviceLayer<T>& layer, std::uint64_t main, std::uint64_t other, const T* g,
+                              std::uint32_t lane)
+{
+    if (layer.rowStarts != nullptr) {
+        return sparseScoreLane(layer, main, g, lane) - sparseScoreLane(layer, other, g, lane);
+    }
+    const T* a = layer.weights + main * layer.outputs;
+    const T* b = layer.weights + other * layer.outputs;
+    T sum = 0;
+    for (std::uint64_t o = lane; o < layer.outputs; o += kScoreLanes) {
+        sum += g[o] * (a[o] - b[o]);
+    }
+    return sum;
+}
+
+/// Scores without positions: item = (sample, table). `Lanes` adds the parts of all lanes and knows which one this is.
+template <class T, class Lanes>
+RETRO_HOST_DEVICE void scoreSite(const DeviceLayer<T>& layer, const DeviceTape<T>& tape, const T* gradients,
+                                 T* positionScores, std::uint64_t item, const Lanes& lanes)
+{
+    const std::uint64_t table = item % layer.tables;
+    const auto row = static_cast<std::uint32_t>(tape.rows[item]);
+    const std::uint64_t main = neuronOf(table, row, layer.rows);
+    const std::uint64_t other = neuronOf(table, flipped(row, tape.bits[item]), layer.rows);
+    const T* g = gradients + item / layer.tables * layer.outputs;
+    const T score = lanes.sum([&](std::uint32_t lane) { return scoreLane(layer, main, other, g, lane); });
+    if (lanes.isFirst()) {
+        positionScores[item] = score;
+    }
+}
+
+/// Scores of all pairs of a sequence: item = (sample, table), which owns its sums per position and per distance.
+template <class T, class Lanes>
+RETRO_HOST_DEVICE void scorePairs(const DeviceLayer<T>& layer, const DeviceTape<T>& tape, const T* gradients,
+                                  T* positionScores, T* positionalScores, std::uint64_t item, const Lanes& lanes)
+{
+    const std::uint64_t sample = item / layer.tables;
+    const std::uint64_t table = item % layer.tables;
+    for (std::uint64_t s = 0; s < layer.length && lanes.isFirst(); ++s) {
+        positionScores[siteOf(sample, s, table, layer.length, layer.tables)] = 0;
+    }
+    for (std::uint64_t lag = 0; lag + 1 < layer.length && lanes.isFirst(); ++lag) {
+        positionalScores[siteOf(sample, lag, table, layer.length - 1, layer.tables)] = 0;
+    }
+    const std::uint64_t pairs = pairCount(layer.length);
+    for (std::uint64_t p = 0; p < pairs; ++p) {
+        const PairPlace place{sample, pairAt(p), table};
+        const T* g = gradients + (sample * layer.length + place.pair.later) * layer.outputs;
+        const std::uint32_t row = rowOfPair(layer, tape, place);
+        const PairChoice<T> choice = choiceOfPair(layer, tape, place);
+        const std::uint64_t main = neuronOf(table, row, layer.rows);
+        if (choice.bit >= 0) {
+            const std::uint64_t other = neuronOf(table, flipped(row, choice.bit), layer.rows);
+            const T score = lanes.sum([&](std::uint32_t lane) { return scoreLane(layer, main, other, g, lane); });
+            if (lanes.isFirst()) {
+                positionScores[choice.isQuery ? querySite(layer, place) : keySite(layer, place)] += score;
+            }
+        }
+        if (choice.codeBit >= 0) {
+            const std::uint64_t other = neuronOf(table, flipped(row, choice.codeBit), layer.rows);
+            const T score = lanes.sum([&](std::uint32_t lane) { return scoreLane(layer, main, other, g, lane); });
+            if (lanes.isFirst()) {
+                const std::uint64_t lag = place.pair.later - place.pair.earlier - 1;
+                positionalScores[siteOf(sample, lag, table, layer.length - 1, layer.tables)] += score;
+            }
+        }
+    }
+}
+
+/// propagate_positions: item = (sample, position, input), which takes what all tables send to it.
+template <class T>
+RETRO_HOST_DEVICE void propagateInput(const DeviceLayer<T>& layer, const DeviceTape<T>& tape, const T* positionScores,
+                                      T* inputGradients, std::uint64_t item)
+{
+    const std::uint64_t position = item / layer.inputs;
+    const auto input = static_cast<std::uint32_t>(item % layer.inputs);
+    T sum = 0;
+    for (std::uint64_t t = 0; t < layer.tables; ++t) {
+        const std::uint64_t site = position * layer.tables + t;
+        if (tape.bits[site] < 0) {
+            continue;
+        }
+        const AnchorPair anchor = layer.anchors[t * layer.comparisons + static_cast<std::uint64_t>(tape.bits[site])];
+        if (anchor.a == input) {
+            sum += positionScores[site] * slope(tape.deltas[site]);
+        } else if (anchor.b == input) {
+            sum -= positionScores[site] * slope(tape.deltas[site]);
+        }
+    }
+    inputGradients[item] = sum;
+}
+
+/// propagate_positional_embeddings: item = (distance, table).
+template <class T>
+RETRO_HOST_DEVICE void propagateCode(const DeviceLayer<T>& layer, const DeviceTape<T>& tape, const T* positionalScores,
+                                     std::uint64_t batch, T* codeGradients, std::uint64_t item)
+{
+    const std::uint64_t places = std::uint64_t{layer.length - 1} * layer.tables;
+    T sum = 0;
+    for (std::uint64_t sample = 0; sample < batch; ++sample) {
+        sum += positionalScores[sample * places + item];
+    }
+    for (std::uint32_t p = 0; p < layer.codeBits; ++p) {
+        const bool isWeakest = static_cast<std::int32_t>(p) == tape.codeBits[item];
+        codeGradients[item * layer.codeBits + p] = isWeakest ? sum * slope(tape.codeDeltas[item]) : T(0);
+    }
+}
+
+/// Visits of a pass that weight gradients sum over.
+template <class T>
+RETRO_HOST_DEVICE std::uint64_t visitCount(const DeviceLayer<T>& layer, std::uint64_t batch)
+{
+    return batch * layer.tables * (layer.length == 1 ? 1 : pairCount(layer.length));
+}
+
+/// Row id of a visit, and the place of the gradient that it adds: item = (sample, pair, table).
+template <class T>
+RETRO_HOST_DEVICE void listVisit(const DeviceLayer<T>& layer, const DeviceTape<T>& tape, std::uint32_t* neurons,
+                                 std::uint64_t* places, std::uint64_t item)
+{
+    const std::uint64_t table = item % layer.tables;
+    if (layer.length == 1) {
+        neurons[item] =
+            static_cast<std::uint32_t>(neuronOf(table, static_cast<std::uint64_t>(tape.rows[item]), layer.rows));
+        places[item] = item / layer.tables;
+        return;
+    }
+    const std::uint64_t pairs = pairCount(layer.length);
+    const std::uint64_t visit = item / layer.tables;
+    const PairPlace place{visit / pairs, pairAt(visit % pairs), table};
+    neurons[item] = static_cast<std::uint32_t>(neuronOf(table, rowOfPair(layer, tape, place), layer.rows));
+    places[item] = place.sample * layer.length + place.pair.later;
+}
+
+/// First place in an ascending list that is not below `value`.
+template <class N>
+RETRO_HOST_DEVICE std::uint64_t lowerBound(const N* list, std::uint64_t count, std::uint64_t value)
+{
+    std::uint64_t first = 0;
+    while (count > 0) {
+        const std::uint64_t half = count / 2;
+        if (list[first + half] < value) {
+            first += half + 1;
+            count -= half + 1;
+        } else {
+            count = half;
+        }
+    }
+    return first;
+}
+
+/// Where the visits of a row start in the sorted list: item = row id, and one past the last.
+RETRO_HOST_DEVICE inline void startOfRow(const std::uint32_t* neurons, std::uint64_t visits, std::uint64_t* starts,
+                                         std::uint64_t item)
+{
+    starts[item] = lowerBound(neurons, visits, item);
+}
+
+/// Weight gradients: item = (row id, output), or a synapse. Rows that nobody visits get 0.
+template <class T>
+RETRO_HOST_DEVICE void sumWeight(const DeviceLayer<T>& layer, const T* gradients, const std::uint64_t* starts,
+                                 const std::uint64_t* places, std::uint64_t neurons, T* weightGradients,
+                                 std::uint64_t item)
+{
+    std::uint64_t neuron = item / layer.outputs;
+    std::uint64_t o = item % layer.outputs;
+    if (layer.rowStarts != nullptr) {
+        neuron = lowerBound(layer.rowStarts, neurons + 1, item + 1) - 1;
+        o = layer.columns[item];
+    }
+    RunSum<T> sum;
+    for (std::uint64_t k = starts[neuron]; k < starts[neuron + 1]; ++k) {
+        sum.add(gradients[places[k] * layer.outputs + o]);
+    }
+    weightGradients[item] = sum.value();
+}
+
+} // namespace retro::lut::device
