@@ -154,6 +154,8 @@ QString saveChoices(const ExplainJob& job, const engine::LoadedModel& model)
     card.composite = job.composite;
     card.target = job.target;
     card.noRewrite = rewrite::switchedOff(model.rewritten.options);
+    card.checkpoints = job.checkpoints;
+    card.stopsAtCheckpoints = job.stopsAtCheckpoints;
     const Result<bool> saved = formats::saveCardChoices(model.path, card);
     return saved ? EngineWorker::tr("Your choices are kept beside the model.")
                  : EngineWorker::tr("Your choices are not kept: %1").arg(QString::fromStdString(saved.error().text()));
@@ -286,6 +288,10 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
         RETRO_TRY(job.model, isEmbeddedPath(job.path) ? loadEmbedded(job.path)
                                                       : engine::loadModel(job.path.toStdString(), {}, token));
         job.target = job.targetOrUsual();
+        if (job.model->card) {
+            job.checkpoints = job.model->card->checkpoints;
+            job.stopsAtCheckpoints = job.model->card->stopsAtCheckpoints;
+        }
         RETRO_CHECK(base::checkStop(token));
         auto graph = std::make_shared<ExplainDone>();
         graph->generation = job.generation;
@@ -308,6 +314,8 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
     RETRO_TRY(request.target, engine::parseTarget(job.target));
     RETRO_TRY(request.start, engine::parseStart(job.start));
     request.composite = job.compositeOrUsual();
+    request.checkpoints = job.checkpoints;
+    request.stopAtCheckpoints = job.stopsAtCheckpoints && !job.checkpoints.empty();
     request.record = true;
     request.keepValues = true;
     request.sources = job.inputs;
@@ -348,6 +356,8 @@ Result<void> EngineWorker::runComparisons(const ExplainJob& job, const engine::E
     engine::ExplainRequest plain = request;
     plain.record = false;
     plain.keepValues = false;
+    plain.checkpoints.clear(); // the small pictures are of the input
+    plain.stopAtCheckpoints = false;
     Result<std::optional<ControlResult>> control = explainControl(job, plain, token);
     if (control) {
         done->control = std::move(control).value();

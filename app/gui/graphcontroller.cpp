@@ -59,6 +59,7 @@ GraphController::GraphController(views::ActionRegistry& actions, GraphView& grap
     connectSetting("view.graphrefine", &GraphView::setRefined, &GraphView::isRefined);
     connectSetting("view.graphconstants", &GraphView::setConstantsHidden, &GraphView::areConstantsHidden);
     connect(&m_graph, &GraphView::targetRequested, this, &GraphController::askFor);
+    connect(&m_graph, &GraphView::checkpointRequested, this, &GraphController::checkpointWanted);
     connect(&m_graph, &GraphView::breakRequested, &breakpoints, &views::BreakpointList::toggle);
     connect(&breakpoints, &views::BreakpointList::changed, this, &GraphController::showBreakpoints);
     showBreakpoints();

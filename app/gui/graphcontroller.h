@@ -34,6 +34,8 @@ signals:
     void graphWanted();
     /// A value is to be explained by the next run.
     void targetWanted(const QString& value);
+    /// The next run is to keep the relevance of a value when it is final, or no longer.
+    void checkpointWanted(const QString& value, bool isOn);
 
 private:
     void connectAction(const char* id, void (views::GraphView::*command)());

@@ -43,6 +43,9 @@ struct ExplainJob
     std::optional<engine::PictureOptions> preparation;
     /// Rewrites of the graph that are to be off; none = as the model was loaded.
     std::optional<std::vector<std::string>> noRewrite;
+    /// Values at which LRP checkpoints are taken, by name; `stopsAtCheckpoints`: the run ends when all are.
+    std::vector<std::string> checkpoints;
+    bool stopsAtCheckpoints = false;
     /// Fused nodes whose members get relevance, by name.
     std::vector<std::string> opened;
     /// Asked while the user paints: the window shows no stages for it.

@@ -98,6 +98,9 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     connect(breaks, &BreakController::editingStarted, this, [this] { showWorkspace(QStringLiteral("engine")); });
     auto* graph = new GraphController(m_actions, m_engineSpace->graph(), m_breakpoints, this);
     connect(graph, &GraphController::targetWanted, m_run, &RunController::chooseValue);
+    connect(graph, &GraphController::checkpointWanted, m_run, &RunController::setCheckpoint);
+    connect(&m_explain->runPanel(), &views::RunPanel::checkpointsChanged, &m_engineSpace->graph(),
+            &views::GraphView::setCheckpoints);
     connect(graph, &GraphController::graphWanted, this, [this] { showWorkspace(QStringLiteral("engine")); });
     m_fused =
         new FusedController(m_actions, m_model, m_selection, m_engineSpace->graph(), m_engineSpace->inspector(), this);
@@ -339,7 +342,8 @@ void MainWindow::takeResult(const ExplainDone& result)
         const QString input = result.inputs.empty() ? QString() : QString::fromStdString(result.inputs.front());
         panel.setQuestion({input, QString::fromStdString(result.job.target), QString::fromStdString(m_job.start),
                            QString::fromStdString(result.composite), preparationOf(result.job.options()),
-                           panel.question().noRewrites});
+                           panel.question().noRewrites, panel.question().checkpoints,
+                           panel.question().stopsAtCheckpoints});
         m_run->setModel(result.model);
         if (!m_job.model) {
             m_run->takeOpened();

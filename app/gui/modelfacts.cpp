@@ -146,6 +146,12 @@ views::ModelFacts modelFacts(const engine::LoadedModel& model)
     facts.summary = summaryOf(model);
     facts.problem = unsupportedText(*model.graph());
     facts.values = valueNames(*model.graph());
+    if (model.card) {
+        for (const std::string& value : model.card->checkpoints) {
+            facts.checkpoints << QString::fromStdString(value);
+        }
+        facts.stopsAtCheckpoints = model.card->stopsAtCheckpoints;
+    }
     facts.rewrites = rewritesOf(model.rewritten);
     facts.preparation = preparationOf(engine::pictureOptions(model.card ? &*model.card : nullptr));
     if (model.card) {

@@ -17,7 +17,8 @@ namespace
 bool keepsTheSame(const views::Question& a, const views::Question& b)
 {
     return a.target == b.target && a.composite == b.composite && a.preparation == b.preparation &&
-           a.noRewrites == b.noRewrites;
+           a.noRewrites == b.noRewrites && a.checkpoints == b.checkpoints &&
+           a.stopsAtCheckpoints == b.stopsAtCheckpoints;
 }
 
 std::vector<std::string> namesOf(const QStringList& list)
@@ -92,6 +93,8 @@ ExplainJob RunController::job() const
     job.target = question.target.toStdString();
     job.start = question.start.toStdString();
     job.composite = question.composite.toStdString();
+    job.checkpoints = namesOf(question.checkpoints);
+    job.stopsAtCheckpoints = question.stopsAtCheckpoints;
     return job;
 }
 
@@ -129,6 +132,17 @@ void RunController::chooseValue(const QString& value)
     m_panel.setQuestion(question);
     look();
     emit said(tr("The next run explains %1. Press Run.").arg(value));
+}
+
+void RunController::setCheckpoint(const QString& value, bool isOn)
+{
+    if (!m_model) {
+        emit said(tr("A recorded run answers one question. Open its model to take checkpoints."));
+        return;
+    }
+    m_panel.setCheckpoint(value, isOn);
+    emit said(isOn ? tr("The next run keeps the relevance of %1. Press Run.").arg(value)
+                   : tr("The next run takes no checkpoint at %1.").arg(value));
 }
 
 void RunController::look()

@@ -104,6 +104,19 @@ Result<void> CardFields::texts(std::string_view name, std::vector<std::string>& 
     return {};
 }
 
+Result<void> CardFields::flag(std::string_view name, bool& target) const
+{
+    const json* value = find(name);
+    if (value == nullptr) {
+        return {};
+    }
+    if (!value->is_boolean()) {
+        return error(name, "it must be true or false");
+    }
+    target = value->get<bool>();
+    return {};
+}
+
 Result<void> CardFields::numbers(std::string_view name, std::vector<double>& target) const
 {
     RETRO_TRY(const json* items, list(name));

@@ -39,6 +39,8 @@ public:
     [[nodiscard]] base::Result<void> relativePath(std::string_view name, std::string& target) const;
     /// A list of texts.
     [[nodiscard]] base::Result<void> texts(std::string_view name, std::vector<std::string>& target) const;
+    /// True or false.
+    [[nodiscard]] base::Result<void> flag(std::string_view name, bool& target) const;
     /// A list of numbers.
     [[nodiscard]] base::Result<void> numbers(std::string_view name, std::vector<double>& target) const;
     /// Exactly `target.size()` numbers.

@@ -38,11 +38,13 @@ struct ModelCard
     std::vector<std::string> vocabulary; ///< of tokens: the word of every number from 0
     std::string unknown;                 ///< the word of the vocabulary for words that are not in it; may be empty
     std::vector<std::string> labels;
-    std::string scores;                 ///< "logits", "probabilities", "numbers"; empty = as the graph says
-    std::string composite;              ///< empty = auto
-    std::string target;                 ///< empty = argmax
-    std::vector<std::string> noRewrite; ///< graph rewrites that are switched off, by name
-    std::string control;                ///< another model to compare with, relative to the card; may be empty
+    std::string scores;                   ///< "logits", "probabilities", "numbers"; empty = as the graph says
+    std::string composite;                ///< empty = auto
+    std::string target;                   ///< empty = argmax
+    std::vector<std::string> noRewrite;   ///< graph rewrites that are switched off, by name
+    std::vector<std::string> checkpoints; ///< values at which the window takes LRP checkpoints
+    bool stopsAtCheckpoints = false;      ///< the window's runs end when all are taken
+    std::string control;                  ///< another model to compare with, relative to the card; may be empty
     std::vector<CardPicture> pictures;
     std::map<std::string, double> figures;
 };

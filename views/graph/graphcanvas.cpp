@@ -44,6 +44,7 @@ void GraphCanvas::setScene(std::shared_ptr<const GraphScene> scene, GraphStatus 
     m_emphasis = {};
     m_breaks.clear();
     m_fused.clear();
+    m_checkpoints.clear();
     m_alsoSelected.clear();
     m_selected = kNone;
     m_hovered = kNone;
@@ -108,6 +109,12 @@ void GraphCanvas::holdSelected()
 void GraphCanvas::setBreaks(std::vector<bool> breaks)
 {
     m_breaks = std::move(breaks);
+    update();
+}
+
+void GraphCanvas::setCheckpoints(std::vector<bool> checkpoints)
+{
+    m_checkpoints = std::move(checkpoints);
     update();
 }
 
@@ -261,7 +268,9 @@ GraphPicture GraphCanvas::picture()
             &m_emphasis,
             m_breaks.empty() ? nullptr : &m_breaks,
             m_fused.empty() ? nullptr : &m_fused,
-            &m_alsoSelected};
+            &m_alsoSelected,
+            false,
+            m_checkpoints.empty() ? nullptr : &m_checkpoints};
 }
 
 QSize GraphCanvas::sizeHint() const { return {fonts::px(760), fonts::px(540)}; }

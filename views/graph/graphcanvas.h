@@ -38,6 +38,8 @@ public:
     void setBreaks(std::vector<bool> breaks);
     /// Marks boxes (one entry each) that stand for several nodes of the model's file.
     void setFused(std::vector<bool> fused);
+    /// Boxes with a checkpoint, one entry per box; empty = none.
+    void setCheckpoints(std::vector<bool> checkpoints);
     /// The next scene keeps the selected box (or the current one) where it is now; without one it is shown whole.
     void holdSelected();
     /// Words for what is under the pointer.
@@ -136,6 +138,7 @@ private:
     Emphasis m_emphasis;
     std::vector<bool> m_breaks; // empty = none
     std::vector<bool> m_fused;  // likewise
+    std::vector<bool> m_checkpoints;
     layout::Index m_selected = layout::kNone;
     std::vector<layout::Index> m_alsoSelected;
     layout::Index m_hovered = layout::kNone;

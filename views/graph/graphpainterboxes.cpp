@@ -17,6 +17,7 @@ namespace
 
 constexpr double kShortDetail = 36; // least room for a shortened text at the right end
 constexpr double kBreakRadius = 5;
+constexpr double kPennantHeight = 10;
 constexpr double kClassStrip = 5;      // at the left end of a box that is coloured by class
 constexpr double kSecondOutline = 4;   // offset of a closed group's second outline
 constexpr std::size_t kMostBadges = 2; // then a count of the others
@@ -51,6 +52,9 @@ void GraphPainter::paintBoxes()
         paintBoxTexts(box, rect, paintBadges(box, rect));
         if (m_picture.breaks != nullptr && (*m_picture.breaks)[static_cast<std::size_t>(box)]) {
             paintBreakpoint(rect);
+        }
+        if (m_picture.checkpoints != nullptr && (*m_picture.checkpoints)[static_cast<std::size_t>(box)]) {
+            paintCheckpoint(rect);
         }
     }
     m_painter.setOpacity(1);
@@ -306,6 +310,19 @@ void GraphPainter::paintBreakpoint(const QRectF& rect)
     m_painter.setPen(QPen(m_theme[Role::Base], 1));
     m_painter.setBrush(m_theme[Role::AlarmLine]);
     m_painter.drawEllipse(QPointF(rect.left(), rect.center().y()), radius, radius);
+}
+
+/// A pennant that stands on the left end of the upper border.
+void GraphPainter::paintCheckpoint(const QRectF& rect)
+{
+    const double height = std::max(6.0, length(kPennantHeight));
+    const QPointF foot(rect.left() + std::max(4.0, length(kPennantHeight) / 2), rect.top());
+    const QPointF top = foot - QPointF(0, height);
+    m_painter.setRenderHint(QPainter::Antialiasing, true);
+    m_painter.setPen(QPen(m_theme[Role::Accent], 1.2));
+    m_painter.drawLine(foot, top);
+    m_painter.setBrush(m_theme[Role::Accent]);
+    m_painter.drawPolygon(QPolygonF{top, top + QPointF(height * 0.8, height * 0.3), top + QPointF(0, height * 0.6)});
 }
 
 /// Hatched strip at the left end; the lines are cut by hand, since files of drawings know no clipping everywhere.

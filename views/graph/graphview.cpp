@@ -299,6 +299,7 @@ void GraphView::install(base::Result<ScenePointer> scene, bool isFirst)
     applyHighlight();
     applyBreakpoints();
     applyFused();
+    applyCheckpoints();
     if (isFirst || isOtherSize) {
         m_canvas->showFirst();
     }

@@ -66,6 +66,8 @@ public:
     /// What nodes stand for that rewrites made of several; they get a second outline, their members are in the tool
     /// tip.
     void setFused(FusedNodesPointer fused);
+    /// Values at which the next run takes LRP checkpoints, by name; their nodes get a pennant.
+    void setCheckpoints(const QStringList& values);
     /// Layouts that take long are kept in that folder, at most 128 MiB of them; empty = nowhere.
     void setLayoutFolder(const std::filesystem::path& folder);
     /// Layouts that are shared by groups that are built alike.
@@ -114,6 +116,8 @@ signals:
     void layoutFinished();
     /// The run is to stop whenever this node is visited.
     void breakRequested(retro::base::NodeId node);
+    /// The relevance of a value is to be kept when it is final, or no longer.
+    void checkpointRequested(const QString& value, bool isOn);
     /// Relevance is to be carried through the members of a fused node, or no longer.
     void openNodeRequested(retro::base::NodeId node, bool isOpen);
     /// The relevance of a node is to be seen at every step.
@@ -158,6 +162,8 @@ private:
     void applyBreakpoints();
     void applyFused();
     void addFusedCommand(QMenu& menu, base::NodeId node);
+    void applyCheckpoints();
+    void addCheckpointCommand(QMenu& menu, base::NodeId node);
     void refine();
     void showRefined(const std::shared_ptr<const GraphScene>& from, const std::shared_ptr<const GraphScene>& to);
     void startTrace(base::NodeId node, Trace direction);
@@ -187,6 +193,7 @@ private:
     ColourBy m_colourBy = ColourBy::Mode;
     bool m_hidesConstants = false;
     std::vector<base::NodeId> m_breakpoints;
+    QStringList m_checkpoints;        // names of values
     TimeRange* m_range = nullptr;     // borrowed; null = the whole run
     FusedNodesPointer m_fused;        // may be of a run that is not on screen yet
     NodeSet m_traced;                 // empty = nothing

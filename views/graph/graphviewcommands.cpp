@@ -160,6 +160,7 @@ void GraphView::showRefined(const std::shared_ptr<const GraphScene>& from, const
     applyHighlight();
     applyBreakpoints();
     applyFused();
+    applyCheckpoints();
     applySelection(true);
     emit layoutFinished();
 }
@@ -237,6 +238,44 @@ void GraphView::applyBreakpoints()
         }
     }
     m_canvas->setBreaks(std::move(breaks));
+}
+
+void GraphView::setCheckpoints(const QStringList& values)
+{
+    m_checkpoints = values;
+    applyCheckpoints();
+}
+
+void GraphView::applyCheckpoints()
+{
+    if (!showsThisRun()) {
+        return;
+    }
+    const GraphScene& scene = *m_canvas->scene();
+    std::vector<bool> marks(m_checkpoints.isEmpty() ? 0 : scene.visible.nodes.size(), false);
+    for (const QString& name : m_checkpoints) {
+        const auto value = scene.graph().findValue(name.toStdString());
+        const base::NodeId node = value ? scene.graph().nodeOf(*value) : base::NodeId();
+        if (const Index box = node.isValid() ? scene.boxOf(node) : kNone; box != kNone) {
+            marks[static_cast<std::size_t>(box)] = true;
+        }
+    }
+    m_canvas->setCheckpoints(std::move(marks));
+}
+
+void GraphView::addCheckpointCommand(QMenu& menu, base::NodeId node)
+{
+    const auto outputs = m_canvas->scene()->graph().outputsOf(node);
+    if (outputs.empty() || !isSignalConnected(QMetaMethod::fromSignal(&GraphView::checkpointRequested))) {
+        return;
+    }
+    const QString value = QString::fromStdString(m_canvas->scene()->graph().value(outputs.front()).name);
+    const bool isThere = m_checkpoints.contains(value);
+    QAction* action = addCommand(menu, "graph.checkpoint",
+                                 isThere ? tr("Remove checkpoint") : tr("Take a checkpoint of its relevance"),
+                                 isThere ? tr("The next run keeps it no more")
+                                         : tr("The next run keeps the relevance of this value when it is final"));
+    connect(action, &QAction::triggered, this, [this, value, isThere] { emit checkpointRequested(value, !isThere); });
 }
 
 void GraphView::setFused(FusedNodesPointer fused)
@@ -378,6 +417,7 @@ void GraphView::addNodeCommands(QMenu& menu, int box)
     connect(known, &QAction::triggered, this, [this, box] { activateBox(box); });
     if (!m_canvas->scene()->visible.nodes[static_cast<std::size_t>(box)].isGroup()) {
         addBreakCommand(menu, node);
+        addCheckpointCommand(menu, node);
         addFusedCommand(menu, node);
     }
     if (isSignalConnected(QMetaMethod::fromSignal(&GraphView::watchRequested))) {

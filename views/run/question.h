@@ -21,7 +21,9 @@ struct Question
     QString start;     ///< "logit", "one", …
     QString composite; ///< built-in name, with numbers if turned: "epsilon_plus:epsilon=0.1"
     Preparation preparation = {};
-    QStringList noRewrites = {}; ///< rewrites of the graph that are off, by name
+    QStringList noRewrites = {};  ///< rewrites of the graph that are off, by name
+    QStringList checkpoints = {}; ///< values at which LRP checkpoints are taken, by name
+    bool stopsAtCheckpoints = false;
     bool operator==(const Question&) const = default;
 };
 
@@ -63,7 +65,9 @@ struct ModelFacts
     Preparation preparation = {};
     bool isRecorded = false;                 ///< a recorded run of that model is open, not the model itself
     std::vector<RewriteFacts> rewrites = {}; ///< all there are, in the order in which they are applied
-    QString reopen = {};                     ///< where the model of a recorded run lies; empty = not known
+    QStringList checkpoints = {};            ///< that its card keeps
+    bool stopsAtCheckpoints = false;
+    QString reopen = {}; ///< where the model of a recorded run lies; empty = not known
 };
 
 /// What the model is given, small: the picture, and the range of its numbers or what is wrong with them.

@@ -6,6 +6,7 @@
 #include "views/common/icons.h"
 #include "views/common/style.h"
 #include "views/common/theme.h"
+#include "views/run/checkpointfields.h"
 #include "views/run/preparationfields.h"
 #include "views/run/rewritefields.h"
 #include "views/run/rulefields.h"
@@ -67,6 +68,12 @@ RunPanel::RunPanel(QWidget* parent) : QWidget(parent)
     m_applies = new ElidedLabel({}, Role::Text3, fonts::label(), content);
     m_applies->setAccessibleName(tr("Which rules the layers follow"));
     column->addWidget(m_applies);
+    m_checkpoints = new CheckpointFields(content);
+    column->addWidget(m_checkpoints);
+    connect(m_checkpoints, &CheckpointFields::changed, this, [this] {
+        emit checkpointsChanged(m_checkpoints->checkpoints());
+        emit questionChanged();
+    });
     m_rewrites = new RewriteFields(content);
     column->addWidget(m_rewrites);
     connect(m_rewrites, &RewriteFields::changed, this, &RunPanel::questionChanged);

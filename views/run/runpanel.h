@@ -20,6 +20,7 @@ class QToolButton;
 namespace retro::views
 {
 
+class CheckpointFields;
 class PreparationFields;
 class RewriteFields;
 class RuleFields;
@@ -39,6 +40,8 @@ public:
     /// What the run on screen was asked with.
     void setQuestion(const Question& question);
     [[nodiscard]] Question question() const;
+    /// The next run takes the relevance of that value when it is final, or no longer. Says checkpointsChanged().
+    void setCheckpoint(const QString& value, bool isOn);
     /// What the model answered: the choice "predicted class" names it. Empty = not known.
     void setPredicted(const QString& className);
     /// Small heatmaps of composites for the present input; a click on one runs it.
@@ -69,6 +72,8 @@ signals:
     void nodeWanted(const QString& name);
     /// Another input, preparation, target or composite was chosen; nothing runs yet.
     void questionChanged();
+    /// Other checkpoints were chosen.
+    void checkpointsChanged(const QStringList& values);
     /// A number of the composite was turned: explain again at once.
     void rulesTurned();
     /// Whether covering pixels explains again by itself.
@@ -100,6 +105,7 @@ private:
     [[nodiscard]] QLayout* makeThumbnails();
     [[nodiscard]] QLayout* makeFoot();
     void showModel(const ModelFacts& facts);
+    void takeCheckpoints(const ModelFacts& facts, const Question& before);
     void setValueNames(const QStringList& names);
     void chooseTarget(const QString& target);
     void takeTarget();
@@ -129,10 +135,12 @@ private:
     PreparationFields* m_preparation = nullptr;
     RuleFields* m_rules = nullptr;
     RewriteFields* m_rewrites = nullptr;
+    CheckpointFields* m_checkpoints = nullptr;
     QLineEdit* m_value = nullptr;
     QLabel* m_applies = nullptr;
     QLabel* m_note = nullptr;
     QCheckBox* m_follow = nullptr;
+    QString m_modelName;    ///< whose choices are kept when it is set again
     QString m_reopen;       ///< model of the recorded run; empty = none, or not known where it lies
     QString m_modelRefusal; ///< of the model as a whole
     QString m_checkRefusal; ///< of this question

@@ -5,6 +5,7 @@
 #include "views/common/fonts.h"
 #include "views/common/heatmapimage.h"
 #include "views/common/theme.h"
+#include "views/run/checkpointfields.h"
 #include "views/run/preparationfields.h"
 #include "views/run/rewritefields.h"
 #include "views/run/rulefields.h"
@@ -112,9 +113,37 @@ void RunPanel::setModel(const ModelFacts& facts)
         field.widget->setToolTip(m_modelRefusal.isEmpty() ? field.tip : m_modelRefusal);
     }
     m_rules->setEnabled(m_modelRefusal.isEmpty());
+    takeCheckpoints(facts, before);
     setCheck({});
     setNote({});
     holdWidth();
+}
+
+void RunPanel::takeCheckpoints(const ModelFacts& facts, const Question& before)
+{
+    const bool isSame = facts.name == m_modelName;
+    m_modelName = facts.name;
+    QStringList values = isSame ? before.checkpoints : facts.checkpoints;
+    values.removeIf([&](const QString& value) { return !facts.values.contains(value); });
+    m_checkpoints->setCheckpoints(values, isSame ? before.stopsAtCheckpoints : facts.stopsAtCheckpoints);
+    emit checkpointsChanged(values);
+}
+
+void RunPanel::setCheckpoint(const QString& value, bool isOn)
+{
+    QStringList values = m_checkpoints->checkpoints();
+    if (values.contains(value) == isOn) {
+        return;
+    }
+    if (isOn) {
+        values << value;
+    } else {
+        values.removeAll(value);
+    }
+    m_checkpoints->setCheckpoints(values, m_checkpoints->stopsThere());
+    holdWidth();
+    emit checkpointsChanged(values);
+    emit questionChanged();
 }
 
 void RunPanel::setPredicted(const QString& className)
@@ -221,6 +250,11 @@ void RunPanel::setQuestion(const Question& question)
     choose(*m_composite, base);
     m_rules->setSpecification(question.composite);
     m_rewrites->setOff(question.noRewrites);
+    if (question.checkpoints != m_checkpoints->checkpoints() ||
+        question.stopsAtCheckpoints != m_checkpoints->stopsThere()) {
+        m_checkpoints->setCheckpoints(question.checkpoints, question.stopsAtCheckpoints);
+        emit checkpointsChanged(question.checkpoints);
+    }
     if (question.preparation != m_preparation->preparation()) {
         m_preparation->setPreparation(question.preparation);
     }
@@ -231,7 +265,8 @@ Question RunPanel::question() const
     const QString target = m_target->currentData().toString();
     return {m_input->currentData().toString(), target == kAnyValue ? m_value->text().trimmed() : target,
             m_start->currentData().toString(), m_rules->specification(),
-            m_preparation->preparation(),      m_rewrites->off()};
+            m_preparation->preparation(),      m_rewrites->off(),
+            m_checkpoints->checkpoints(),      m_checkpoints->stopsThere()};
 }
 
 void RunPanel::setThumbnails(const std::vector<CompositeThumbnail>& thumbnails, const QString& current)

@@ -22,6 +22,8 @@ ModelCard choices()
     card.composite = "epsilon:epsilon=0.1";
     card.target = std::string("1");
     card.noRewrite = {"fuse-linear", "merge-batchnorm"};
+    card.checkpoints = {"/block1/add"};
+    card.stopsAtCheckpoints = true;
     return card;
 }
 
@@ -54,6 +56,8 @@ private slots:
         QCOMPARE(card->composite, std::string("epsilon:epsilon=0.1"));
         QCOMPARE(card->target, std::string("1"));
         QCOMPARE(card->noRewrite, (std::vector<std::string>{"fuse-linear", "merge-batchnorm"}));
+        QCOMPARE(card->checkpoints, std::vector<std::string>{"/block1/add"});
+        QVERIFY(card->stopsAtCheckpoints);
         const auto again = formats::saveCardChoices(inFolder("new.onnx"), choices());
         QVERIFY(again.ok());
         QVERIFY(!*again);

@@ -109,6 +109,28 @@ private slots:
         QVERIFY(stage.canvas().picture().breaks == nullptr);
     }
 
+    void checkpointsAreSetWhereSomebodyListens()
+    {
+        Stage stage(tests::makeTinyRun());
+        QVERIFY(!stage.give(stage.hitOf("block1/add"), "graph.checkpoint"));
+        QSignalSpy asked(&stage.view, &GraphView::checkpointRequested);
+        QVERIFY(stage.give(stage.hitOf("block1/add"), "graph.checkpoint"));
+        QCOMPARE(asked.count(), 1);
+        const QString value = asked.first().at(0).toString();
+        QVERIFY(!value.isEmpty());
+        QCOMPARE(asked.first().at(1).toBool(), true);
+        stage.view.fitAll();
+        const QImage before = stage.view.grab().toImage();
+        stage.view.setCheckpoints({value, QStringLiteral("of another graph")});
+        QVERIFY(stage.view.grab().toImage() != before);
+        (void)tests::grab(stage.view, kSize, ThemeKind::Light, QStringLiteral("graph-checkpoint"));
+        (void)tests::grab(stage.view, kSize, ThemeKind::Dark, QStringLiteral("graph-checkpoint"));
+        QVERIFY(stage.give(stage.hitOf("block1/add"), "graph.checkpoint"));
+        QCOMPARE(asked.last().at(1).toBool(), false); // it is there: removed
+        stage.view.setCheckpoints({});
+        QVERIFY(stage.canvas().picture().checkpoints == nullptr);
+    }
+
     void aTraceLeavesTheRestFaint_data()
     {
         QTest::addColumn<bool>("isDark");

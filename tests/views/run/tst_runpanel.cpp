@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/views/support/grabs.h"
 #include "views/common/style.h"
+#include "views/run/checkpointfields.h"
 #include "views/run/runpanel.h"
 #include "views/run/thumbnailbutton.h"
 
@@ -10,6 +11,7 @@
 #include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
+#include <QListWidget>
 #include <QPushButton>
 #include <QScrollArea>
 #include <QScrollBar>
@@ -144,6 +146,39 @@ private slots:
         QCOMPARE(panel->question().target, QStringLiteral("argmax"));
         panel->setModel(makeFacts()); // another model has answered nothing yet
         QCOMPARE(target->itemText(0), QStringLiteral("predicted class"));
+    }
+
+    void checkpointsAreListedAndKeptForTheirModel()
+    {
+        RunPanel panel;
+        ModelFacts facts = makeFacts();
+        facts.values = {QStringLiteral("h"), QStringLiteral("y")};
+        facts.checkpoints = {QStringLiteral("h"), QStringLiteral("gone")};
+        facts.stopsAtCheckpoints = true;
+        panel.setModel(facts);
+        QCOMPARE(panel.question().checkpoints, QStringList{"h"}); // what the card keeps and the model has
+        QVERIFY(panel.question().stopsAtCheckpoints);
+        QSignalSpy changed(&panel, &RunPanel::checkpointsChanged);
+        panel.setCheckpoint(QStringLiteral("y"), true);
+        panel.setCheckpoint(QStringLiteral("y"), true);
+        QCOMPARE(changed.count(), 1);
+        QCOMPARE(panel.question().checkpoints, (QStringList{"h", "y"}));
+        auto* fields = panel.findChild<CheckpointFields*>();
+        QVERIFY(!fields->isHidden());
+        (void)tests::grab(panel, QSize(320, 900), ThemeKind::Light, QStringLiteral("run-checkpoints"));
+        (void)tests::grab(panel, QSize(320, 900), ThemeKind::Dark, QStringLiteral("run-checkpoints"));
+        auto* list = fields->findChild<QListWidget*>();
+        list->setCurrentRow(0);
+        fields->findChild<QToolButton*>()->click();
+        QCOMPARE(panel.question().checkpoints, QStringList{"y"});
+        panel.setModel(facts); // the same model again, with another rewrite
+        QCOMPARE(panel.question().checkpoints, QStringList{"y"});
+        panel.setCheckpoint(QStringLiteral("y"), false);
+        QVERIFY(fields->isHidden());
+        QVERIFY(!panel.question().stopsAtCheckpoints);
+        facts.name = QStringLiteral("other.onnx");
+        panel.setModel(facts);
+        QCOMPARE(panel.question().checkpoints, QStringList{"h"});
     }
 
     void rewritesAreSwitchedBeforeTheNextRun()
