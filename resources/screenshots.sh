@@ -50,6 +50,7 @@ view inspector light "${engine[@]}" --view inspector --select /block3/Add --size
 view values light "${engine[@]}" --view values --select /block3/Add --size 560x420
 view timeline "light dark" "${engine[@]}" --view timeline --size 860x340
 view log light "${engine[@]}" --view log --size 700x340
+view program light "${engine[@]}" --view program --size 700x380
 view watch light "${engine[@]}" --view watch --size 480x220 --watch 'R(/block3/Add)' --watch 'R(/block3/Add).max' \
     --watch 'V(/block1/Add).norm' --watch 'R(/block2/Add).nan'
 view problems light --view problems --action window.dock1 --action export.pane # the run panel cannot be written

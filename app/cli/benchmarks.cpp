@@ -4,6 +4,7 @@
 
 #ifdef RETRO_HAVE_BENCHMARK
 
+#include "app/cli/programbench.h"
 #include "app/cli/traversalbench.h"
 #include "app/common/benchmarkmodels.h"
 #include "app/common/decodepicture.h"
@@ -289,6 +290,30 @@ void addLuts(int runs, Goals& goals)
     }
 }
 
+Result<void> addPrograms(const BenchmarkRequest& request)
+{
+    RETRO_TRY(const std::vector<NamedBody> benchmarks, programBenchmarks(request.sample));
+    for (const NamedBody& each : benchmarks) {
+        add(each.name, each.body, request.runs);
+    }
+    return {};
+}
+
+/// What a program has to keep below: its first pass, measured in the same call.
+void setGoalsOfPrograms(std::vector<BenchmarkFigure>& figures)
+{
+    for (BenchmarkFigure& figure : figures) {
+        const std::size_t end = figure.name.rfind("_compiled");
+        if (!figure.name.starts_with("program/") || end == std::string::npos) {
+            continue;
+        }
+        const std::string first = figure.name.substr(0, end) + "_first";
+        const auto at = std::find_if(figures.begin(), figures.end(),
+                                     [&](const BenchmarkFigure& other) { return other.name == first; });
+        figure.goal = at == figures.end() ? 0 : at->median / kProgramGain;
+    }
+}
+
 /// A regular expression that matches exactly the chosen starts.
 std::string filterOf(const std::vector<std::string>& names)
 {
@@ -324,6 +349,9 @@ Result<void> addAll(const BenchmarkRequest& request, Goals& goals)
     if (std::any_of(kOfLargeGraphs.begin(), kOfLargeGraphs.end(), wanted)) {
         RETRO_CHECK(addLargeGraphs(request.runs));
     }
+    if (wanted("program/")) {
+        RETRO_CHECK(addPrograms(request));
+    }
     goals[kOpening] = kOpeningGoal;
     RETRO_CHECK(addTraversals(request, goals));
     if (wanted("lut/")) {
@@ -353,6 +381,7 @@ Result<std::vector<BenchmarkFigure>> runBenchmarks(const BenchmarkRequest& reque
                                static_cast<int>(seconds.size()), goals[key], key.starts_with("lut/")});
         }
     }
+    setGoalsOfPrograms(figures);
     if (figures.empty()) {
         return base::usageError("no benchmark has such a name; `retrograde-cli bench --json` lists all", "bench");
     }

@@ -16,6 +16,12 @@ namespace retro::app
 
 using base::Result;
 
+int Context::usedThreads() const
+{
+    const unsigned all = std::max(1U, std::thread::hardware_concurrency());
+    return threads > 0 ? threads : static_cast<int>(all);
+}
+
 void Context::say(const std::string& line) const
 {
     if (!quiet) {
@@ -74,8 +80,7 @@ CLI::App* addVerb(CLI::App& program, Context& context, const std::string& name, 
     verb->add_option("--precision", context.precision, "float (default) or double")
         ->check(CLI::IsMember({"float", "double"}));
     verb->callback([&context, action = std::move(action)] {
-        const unsigned all = std::max(1U, std::thread::hardware_concurrency());
-        ops::setThreads(context.threads > 0 ? context.threads : static_cast<int>(all));
+        ops::setThreads(context.usedThreads());
         const Result<void> done = action();
         if (!done) {
             fmt::print(stderr, "retrograde-cli: {}\n", done.error().text());

@@ -23,6 +23,10 @@ struct Context
     int threads = 0; ///< 0 = as many as the machine has
     std::string precision = "float";
     int exitCode = 0;
+    std::vector<std::string> arguments; ///< of the program, its own name first
+
+    /// Threads that the process computes with.
+    [[nodiscard]] int usedThreads() const;
 
     [[nodiscard]] execute::Precision runPrecision() const
     {

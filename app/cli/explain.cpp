@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/cli/context.h"
+#include "app/cli/batch.h"
 #include "app/common/decodepicture.h"
 #include "app/common/heatmapfile.h"
 #include "core/base/file.h"
@@ -12,7 +12,10 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <functional>
 #include <memory>
+#include <optional>
 
 namespace retro::app
 {
@@ -38,17 +41,24 @@ struct ExplainOptions
     std::vector<std::string> open;
     std::vector<std::string> checkpoints;
     bool stopAtCheckpoints = false;
+    std::string shard;
+    int jobs = 1;
     bool overlay = false;
     bool rules = false;
+    bool isBatch = false; ///< one input of many
 };
 
-Result<engine::ExplainRequest> requestOf(const Context& context, const ExplainOptions& options,
-                                         const engine::LoadedModel& model)
+engine::EngineKind engineOf(const std::string& name)
+{
+    using enum engine::EngineKind;
+    return name == "oracle" ? Oracle : (name == "compiled" ? Compiled : Promise);
+}
+
+/// What is asked, without the inputs.
+Result<engine::ExplainRequest> questionOf(const Context& context, const ExplainOptions& options,
+                                          const engine::LoadedModel& model)
 {
     engine::ExplainRequest request;
-    RETRO_TRY(request.inputs, options.model.resolve(model));
-    request.sources = options.model.inputs;
-    request.preparation = options.model.pictureOptions(model);
     const std::vector<std::string> labels = model.card ? model.card->labels : std::vector<std::string>();
     for (std::size_t i = 0; i < options.targets.size(); ++i) {
         const bool isOfCard = options.targets[i] == "argmax" && model.card && !model.card->target.empty();
@@ -59,13 +69,23 @@ Result<engine::ExplainRequest> requestOf(const Context& context, const ExplainOp
     RETRO_TRY(request.start, engine::parseStart(options.start));
     const std::string fallback = model.card && !model.card->composite.empty() ? model.card->composite : "auto";
     request.composite = options.composite.empty() ? fallback : options.composite;
-    request.engine = options.engine == "oracle" ? engine::EngineKind::Oracle : engine::EngineKind::Promise;
+    request.engine = engineOf(options.engine);
     request.save = options.save == "all" ? execute::SavePolicy::All : execute::SavePolicy::Autograd;
     request.precision = context.runPrecision();
     request.checkpoints = options.checkpoints;
     request.stopAtCheckpoints = options.stopAtCheckpoints;
     request.record = !options.runFile.empty();
     request.keepValues = request.record;
+    return request;
+}
+
+Result<engine::ExplainRequest> requestOf(const Context& context, const ExplainOptions& options,
+                                         const engine::LoadedModel& model)
+{
+    RETRO_TRY(engine::ExplainRequest request, questionOf(context, options, model));
+    RETRO_TRY(request.inputs, options.model.resolve(model));
+    request.sources = options.model.inputs;
+    request.preparation = options.model.pictureOptions(model);
     return request;
 }
 
@@ -193,32 +213,96 @@ Result<void> writeImage(const ExplainOptions& options, const engine::LoadedModel
     return writeHeatmap(options.image, job);
 }
 
-Result<void> explainModel(const Context& context, const ExplainOptions& options)
+/// Explains one input and writes all that was asked for.
+Result<engine::ExplainResult> explainInto(const Context& context, const ExplainOptions& options,
+                                          const engine::LoadedModel& model, const engine::ExplainRequest& request,
+                                          const std::function<Result<engine::ExplainResult>()>& explain)
 {
-    RETRO_TRY(const engine::LoadedModelPointer model, options.model.load());
-    RETRO_TRY(const engine::ExplainRequest request, requestOf(context, options, *model));
-    if (options.rules) {
-        return showRules(context, *model, request);
-    }
-    if (options.outputFolder.empty()) {
-        return base::usageError(
-            "explain needs --output-dir DIR for the relevance files (or --rules, which runs nothing)");
-    }
-    RETRO_TRY(const engine::ExplainResult result, engine::explain(*model, request, {}, context.progress()));
-    RETRO_TRY(const std::vector<engine::OpenedFused> opened, engine::openFused(*model, request, result, options.open));
-    RETRO_CHECK(engine::writeExplanation(options.outputFolder, *model, request, result, opened));
+    RETRO_TRY(engine::ExplainResult result, explain());
+    RETRO_TRY(const std::vector<engine::OpenedFused> opened, engine::openFused(model, request, result, options.open));
+    RETRO_CHECK(engine::writeExplanation(options.outputFolder, model, request, result, opened));
     if (!options.runFile.empty()) {
         RETRO_CHECK(trace::writeRun(options.runFile, *result.run));
     }
     if (!options.image.empty()) {
-        RETRO_CHECK(writeImage(options, *model, request, result));
+        RETRO_CHECK(writeImage(options, model, request, result));
     }
-    if (context.json) {
-        context.answer(engine::summaryJson(*model, request, result));
-    } else {
-        sayResult(context, *model, result);
+    if (!options.isBatch && !context.json) {
+        sayResult(context, model, result);
         sayCheckpoints(context, result);
         sayOpened(context, opened);
+    }
+    return result;
+}
+
+/// The options of one item of a batch: its results lie in a folder of their own, picture and run as well.
+ExplainOptions optionsFor(const ExplainOptions& options, const engine::BatchItem& item)
+{
+    ExplainOptions own = options;
+    const std::filesystem::path folder = std::filesystem::path(options.outputFolder) / item.stem;
+    const auto inFolder = [&folder](const std::string& file) {
+        return file.empty() ? file : (folder / std::filesystem::path(file).filename()).string();
+    };
+    own.model.inputs = item.sources;
+    own.outputFolder = folder.string();
+    own.image = inFolder(options.image);
+    own.runFile = inFolder(options.runFile);
+    own.isBatch = true;
+    return own;
+}
+
+Result<void> explainMany(const Context& context, const ExplainOptions& options, const engine::LoadedModelPointer& model,
+                         std::vector<engine::BatchItem> items)
+{
+    BatchPlan plan{std::move(items), {}, options.jobs, options.outputFolder, model->path, {}};
+    if (!options.shard.empty()) {
+        RETRO_TRY(plan.shard, engine::parseShard(options.shard));
+    }
+    RETRO_TRY(const engine::ExplainRequest question, questionOf(context, options, *model));
+    plan.question = engine::questionOf(*model, question);
+    engine::Explainer explainer(model);
+    return explainBatch(context, plan, [&](const engine::BatchItem& item) -> Result<void> {
+        const ExplainOptions own = optionsFor(options, item);
+        RETRO_TRY(const engine::ExplainRequest request, requestOf(context, own, *model));
+        RETRO_CHECK(explainInto(context, own, *model, request,
+                                [&] { return explainer.explain(request, {}, context.progress()); }));
+        return {};
+    });
+}
+
+Result<void> checkOptions(const ExplainOptions& options, bool isBatch)
+{
+    if (options.outputFolder.empty()) {
+        return base::usageError(
+            "explain needs --output-dir DIR for the relevance files (or --rules, which runs nothing)");
+    }
+    if (!isBatch && (options.jobs > 1 || !options.shard.empty())) {
+        return base::usageError("--jobs and --shard share out the inputs of a folder or @list.txt; name one with "
+                                "--input");
+    }
+    return {};
+}
+
+Result<void> explainModel(const Context& context, const ExplainOptions& options)
+{
+    RETRO_TRY(const engine::LoadedModelPointer model, options.model.load());
+    RETRO_TRY(std::optional<std::vector<engine::BatchItem>> batch,
+              engine::findBatch(options.model.inputs, *model->graph()));
+    if (options.rules) {
+        const ExplainOptions first = batch ? optionsFor(options, batch->front()) : options;
+        RETRO_TRY(const engine::ExplainRequest request, requestOf(context, first, *model));
+        return showRules(context, *model, request);
+    }
+    RETRO_CHECK(checkOptions(options, batch.has_value()));
+    if (batch) {
+        return explainMany(context, options, model, std::move(*batch));
+    }
+    RETRO_TRY(const engine::ExplainRequest request, requestOf(context, options, *model));
+    RETRO_TRY(const engine::ExplainResult result, explainInto(context, options, *model, request, [&] {
+                  return engine::explain(*model, request, {}, context.progress());
+              }));
+    if (context.json) {
+        context.answer(engine::summaryJson(*model, request, result));
     }
     return {};
 }
@@ -239,11 +323,15 @@ void addExplain(CLI::App& program, Context& context)
                      "logit (default), one, all, contrastive, or a .npy file of the target's shape");
     verb->add_option("--composite", options->composite,
                      "Built-in name[:key=value,…], a .json file, or auto (default: the card's, else auto)");
-    verb->add_option("--engine", options->engine, "promise (default) or oracle")
-        ->check(CLI::IsMember({"promise", "oracle"}));
+    verb->add_option("--engine", options->engine,
+                     "promise (default), compiled (its program, docs/program.md) or oracle")
+        ->check(CLI::IsMember({"promise", "compiled", "oracle"}));
     verb->add_option("--save", options->save, "inputs (default: what each gradient reads) or all")
         ->check(CLI::IsMember({"inputs", "all"}));
     verb->add_option("--output-dir", options->outputFolder, "Folder for the results; made when it is missing");
+    verb->add_option("--jobs", options->jobs, "Processes that share the inputs of a folder or @list.txt")
+        ->check(CLI::Range(1, 1024));
+    verb->add_option("--shard", options->shard, "i/n: only the i-th of n parts of those inputs");
     verb->add_option("--run", options->runFile, "Also record the run into this .retro file");
     verb->add_option("--image", options->image, "Also draw the heatmap: .png, .svg or .pdf");
     verb->add_option("--bits", options->bits,

@@ -16,6 +16,7 @@ int main(int argc, char** argv)
     retro::app::PassiveWaiting::giveBack(environ);
     using namespace retro::app;
     Context context;
+    context.arguments.assign(argv, argv + argc);
     CLI::App program("Retrograde without a window: explains what a network's prediction rests on, step by step.",
                      "retrograde-cli");
     program.set_version_flag("--version", std::string("retrograde-cli " RETRO_VERSION));

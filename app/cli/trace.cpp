@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/context.h"
+#include "app/cli/programtext.h"
 #include "app/cli/statetext.h"
 #include "core/trace/describe.h"
 #include "core/trace/runfile.h"
@@ -27,6 +28,7 @@ struct TraceOptions
     std::optional<std::uint64_t> to;
     std::optional<std::uint64_t> at;
     std::string why;
+    bool program = false;
 };
 
 ordered_json eventJson(const trace::Run& run, std::uint64_t step)
@@ -116,9 +118,32 @@ Result<void> explainWait(const Context& context, trace::Timeline& timeline, cons
     return {};
 }
 
+Result<void> showProgram(const Context& context, const trace::Run& run, const std::string& file)
+{
+    if (context.json) {
+        Result<ordered_json> json = programJson(run);
+        if (!json) {
+            return base::within(std::move(json).error(), file);
+        }
+        context.answer(*json);
+        return {};
+    }
+    Result<std::vector<std::string>> lines = programLines(run);
+    if (!lines) {
+        return base::within(std::move(lines).error(), file);
+    }
+    for (const std::string& line : *lines) {
+        context.say(line);
+    }
+    return {};
+}
+
 Result<void> showTrace(const Context& context, const TraceOptions& options)
 {
     RETRO_TRY(const std::shared_ptr<const trace::Run> run, trace::readRun(options.file));
+    if (options.program) {
+        return showProgram(context, *run, options.file);
+    }
     if (!options.at && options.why.empty()) {
         return listEvents(context, *run, options);
     }
@@ -152,6 +177,8 @@ void addTrace(CLI::App& program, Context& context)
                      "Show the state after this many events: collections, promises, nodes, frontier");
     verb->add_option("--why", options->why,
                      "Say why this node has not been visited (at --at, else just before its first visit)");
+    verb->add_flag("--program", options->program,
+                   "Show the compiled program, derived from the run's events (docs/program.md)");
 }
 
 } // namespace retro::app

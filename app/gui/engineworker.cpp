@@ -372,7 +372,7 @@ Result<void> EngineWorker::runComparisons(const ExplainJob& job, const engine::E
         }
         // The one on screen with the numbers that were turned, the others as they are by themselves.
         plain.composite = kindOf(request.composite) == composite ? request.composite : composite;
-        const Result<engine::ExplainResult> result = engine::explain(*job.model, plain, token);
+        const Result<engine::ExplainResult> result = explainerOf(job.model).explain(plain, token);
         if (!result && result.error().code == base::ErrorCode::Cancelled) {
             return result.error();
         }
@@ -383,6 +383,14 @@ Result<void> EngineWorker::runComparisons(const ExplainJob& job, const engine::E
     }
     emit compared(done);
     return {};
+}
+
+engine::Explainer& EngineWorker::explainerOf(const engine::LoadedModelPointer& model)
+{
+    if (!m_explainer || m_explainer->model() != model) {
+        m_explainer = std::make_unique<engine::Explainer>(model);
+    }
+    return *m_explainer;
 }
 
 engine::StageProgress EngineWorker::progressOf(std::uint64_t generation)

@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <stop_token>
 
@@ -72,9 +73,12 @@ private:
     base::Result<void> runComparisons(const ExplainJob& job, const engine::ExplainRequest& request,
                                       std::stop_token token, bool isPicture);
     [[nodiscard]] engine::StageProgress progressOf(std::uint64_t generation);
+    /// Explains inputs of the model that nobody steps through: the next ones run compiled programs. Engine thread.
+    [[nodiscard]] engine::Explainer& explainerOf(const engine::LoadedModelPointer& model);
 
     QThread m_thread;
-    QObject m_home; // lives on m_thread: the queue of jobs
+    QObject m_home;                                 // lives on m_thread: the queue of jobs
+    std::unique_ptr<engine::Explainer> m_explainer; // engine thread: of the model that was asked last
     std::mutex m_mutex;
     std::stop_source m_stop;
     std::uint64_t m_generation = 0;

@@ -16,6 +16,7 @@
 #include "views/layers/layersview.h"
 #include "views/ledger/ledgerview.h"
 #include "views/log/logview.h"
+#include "views/program/programview.h"
 #include "views/promises/promisesview.h"
 #include "views/promises/whyview.h"
 #include "views/run/runpanel.h"
@@ -146,6 +147,7 @@ EngineWorkspace::EngineWorkspace(const WorkspaceContext& context, QWidget* paren
     m_ledgerDock = addView(ledger);
     auto* watch = new views::WatchView(model, cursor, selection, this);
     QDockWidget* watchDock = addView(watch);
+    QDockWidget* programDock = addView(new views::ProgramView(model, cursor, selection, this));
     connect(m_graph, &views::GraphView::watchRequested, watch, [watch, watchDock](base::NodeId node) {
         watchDock->show();
         watchDock->raise();
@@ -163,6 +165,7 @@ EngineWorkspace::EngineWorkspace(const WorkspaceContext& context, QWidget* paren
     splitDockWidget(m_timelineDock, m_logDock, Qt::Horizontal);
     tabifyDockWidget(m_logDock, m_ledgerDock);
     tabifyDockWidget(m_ledgerDock, watchDock);
+    tabifyDockWidget(watchDock, programDock);
     m_logDock->raise();
     rememberLayout();
 }

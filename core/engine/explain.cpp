@@ -6,12 +6,16 @@
 #include "core/base/leftovers.h"
 #include "core/base/memoryaccount.h"
 #include "core/engine/binding.h"
+#include "core/engine/course.h"
 #include "core/engine/inputfacts.h"
+#include "core/engine/programcache.h"
 #include "core/engine/stopwatch.h"
+#include "core/execute/control/unroll.h"
 #include "core/execute/forward.h"
 #include "core/lrp/tensorarithmetic.h"
 #include "core/ops/algebra.h"
 #include "core/trace/recorder.h"
+#include "core/trace/runprogram.h"
 
 #include <fmt/format.h>
 
@@ -46,6 +50,8 @@ public:
     std::vector<event::Event> snapshots;
 };
 
+const char* saveName(execute::SavePolicy policy) { return policy == execute::SavePolicy::All ? "all" : "autograd"; }
+
 std::vector<trace::NodeRule> inWords(const lrp::RuleAssignment& rules, const execute::BoundModel& model)
 {
     std::vector<trace::NodeRule> words;
@@ -72,8 +78,8 @@ class Explanation
 {
 public:
     Explanation(const LoadedModel& model, const ExplainRequest& request, std::stop_token stop,
-                const StageProgress& progress)
-        : m_model(model), m_request(request), m_stop(std::move(stop)), m_progress(progress)
+                const StageProgress& progress, ProgramCache* cache)
+        : m_model(model), m_request(request), m_stop(std::move(stop)), m_progress(progress), m_cache(cache)
     {}
 
     Explanation(const Explanation&) = delete;
@@ -82,7 +88,7 @@ public:
     {
         if (m_stop.stop_requested()) {
             base::Leftovers::leave(std::move(m_result));
-            base::Leftovers::leave(std::move(m_rules));
+            base::Leftovers::add(std::move(m_prepared));
             base::Leftovers::leave(std::move(m_forward));
             base::Leftovers::add(std::move(m_recorded));
         }
@@ -91,20 +97,21 @@ public:
     Result<ExplainResult> run()
     {
         base::MemoryAccount::tensors().resetPeak();
+        std::optional<tensor::StoragePool::Use> pool;
+        if (m_cache != nullptr) {
+            pool.emplace(m_cache->pool());
+        }
         RETRO_CHECK(bind());
         RETRO_CHECK(runForward());
         const Stopwatch watch;
         RETRO_CHECK(base::checkStop(m_stop));
-        RETRO_TRY(const lrp::TraversalGraph graph, lrp::TraversalGraph::build(*m_result.model, m_targets));
-        m_result.nodes = graph.postOrder().size();
-        RETRO_CHECK(findCheckpoints(graph));
-        RETRO_CHECK(m_request.engine == EngineKind::Oracle ? runOracle(graph) : runPromise(graph));
+        RETRO_CHECK(runEngine());
         takeCheckpoints();
         if (m_result.composite.timesInput) {
             multiplyByInputs();
         }
         sumUp();
-        m_result.secondsRelevance = watch.seconds();
+        m_result.secondsRelevance = watch.seconds() - m_result.secondsProgram;
         m_result.peakBytes = base::MemoryAccount::tensors().peak();
         finishRun();
         return std::move(m_result);
@@ -122,14 +129,54 @@ private:
     {
         const Stopwatch watch;
         report("bind", 0, 1);
-        RETRO_TRY(m_result.model,
-                  bindModel(m_model, m_request.inputs, m_request.precision, &m_result.writtenOut, m_stop));
-        RETRO_TRY(m_result.composite, resolveComposite(m_request.composite, *m_result.model));
-        RETRO_TRY(m_rules, lrp::assignRules(m_result.composite, *m_result.model, m_model.rewritten.fused, m_stop));
+        RETRO_TRY(m_prepared, prepared());
+        m_result.model = m_prepared->model;
+        m_result.composite = m_prepared->composite;
+        m_result.rules = m_prepared->words;
+        m_result.writtenOut = m_prepared->writtenOut;
         RETRO_CHECK(checkTimesInput());
-        m_result.rules = inWords(m_rules, *m_result.model);
         m_result.secondsBind = watch.seconds();
         return {};
+    }
+
+    Result<std::shared_ptr<const Prepared>> prepared() const
+    {
+        RETRO_TRY(const PreparedFor wanted, preparedFor());
+        if (m_cache != nullptr) {
+            if (std::shared_ptr<const Prepared> found = m_cache->find(wanted)) {
+                return found;
+            }
+        }
+        auto made = std::make_shared<Prepared>();
+        made->model = m_cache != nullptr ? m_cache->findModel(wanted) : nullptr;
+        if (!made->model) {
+            RETRO_TRY(made->model,
+                      bindModel(m_model, m_request.inputs, m_request.precision, &made->writtenOut, m_stop));
+        }
+        RETRO_TRY(made->composite, resolveComposite(m_request.composite, *made->model));
+        RETRO_TRY(lrp::RuleAssignment rules,
+                  lrp::assignRules(made->composite, *made->model, m_model.rewritten.fused, m_stop));
+        made->words = inWords(rules, *made->model);
+        made->rules = std::make_shared<const lrp::RuleAssignment>(std::move(rules));
+        made->hasCheckpoints = std::ranges::any_of(made->model->graph().nodes(), [](const graph::Node& node) {
+            return node.op == "Checkpoint" && node.domain == "ai.retrograde";
+        });
+        if (m_cache != nullptr) {
+            m_cache->keep(wanted, made, execute::hasControlFlow(*m_model.graph()));
+        }
+        return std::shared_ptr<const Prepared>(std::move(made));
+    }
+
+    Result<PreparedFor> preparedFor() const
+    {
+        PreparedFor wanted{{}, m_request.precision, m_request.composite};
+        for (const tensor::Tensor& input : m_request.inputs) {
+            wanted.inputs.push_back({input.dtype(), input.shape()});
+        }
+        if (m_cache != nullptr && wanted.composite.ends_with(".json")) {
+            RETRO_TRY(wanted.composite, base::readTextFile(m_request.composite, kMaxCompositeBytes));
+        }
+        return wanted;
     }
 
     // The relevance of tokens is a sum over their embeddings; their numbers are names, not magnitudes.
@@ -157,11 +204,20 @@ private:
         for (const TargetRequest& target : allTargets()) {
             RETRO_TRY(const base::ValueId value, targetValue(target, graph));
             values.push_back(value);
+            if (std::find(m_targets.begin(), m_targets.end(), value) == m_targets.end()) {
+                m_targets.push_back(value);
+            }
         }
-        const auto policy = m_request.engine == EngineKind::Oracle ? execute::SavePolicy::All : m_request.save;
+        m_starts.resize(m_targets.size());
+        m_policy = m_request.engine == EngineKind::Oracle ? execute::SavePolicy::All : m_request.save;
+        RETRO_CHECK(findCourse());
+        std::vector<base::ValueId> alsoKept = values;
+        if (m_runner) {
+            alsoKept.insert(alsoKept.end(), m_runner->alsoKept().begin(), m_runner->alsoKept().end());
+        }
         const auto forwardProgress = [this](std::size_t done, std::size_t total) { report("forward", done, total); };
         RETRO_TRY(m_forward, execute::forward(m_result.model, inPrecision(m_request.inputs, m_request.precision),
-                                              policy, m_stop, forwardProgress, values));
+                                              m_policy, m_stop, forwardProgress, alsoKept));
         m_result.outputs = m_forward->outputs;
         m_result.secondsForward = watch.seconds();
         for (std::size_t i = 0; i < values.size(); ++i) {
@@ -184,14 +240,9 @@ private:
     void addStart(const ResolvedTarget& target)
     {
         m_result.relevanceStart += ops::algebra::sum(target.start);
-        const auto at = std::find(m_targets.begin(), m_targets.end(), target.value);
-        if (at == m_targets.end()) {
-            m_targets.push_back(target.value);
-            m_starts.push_back(target.start);
-        } else {
-            tensor::Tensor& start = m_starts[static_cast<std::size_t>(at - m_targets.begin())];
-            start = ops::algebra::add(start, target.start);
-        }
+        const auto at = std::find(m_targets.begin(), m_targets.end(), target.value) - m_targets.begin();
+        tensor::Tensor& start = m_starts[static_cast<std::size_t>(at)];
+        start = start.isValid() ? ops::algebra::add(start, target.start) : target.start;
     }
 
     Result<void> findCheckpoints(const lrp::TraversalGraph& graph)
@@ -219,16 +270,132 @@ private:
         }
     }
 
+    [[nodiscard]] bool usesPrograms() const
+    {
+        return m_cache != nullptr && m_request.engine != EngineKind::Oracle && !m_request.record;
+    }
+
+    /// What is known of the course that this pass will take: before the forward pass, which can keep what the program
+    /// would have to make.
+    Result<void> findCourse()
+    {
+        if (!usesPrograms()) {
+            return {};
+        }
+        if (!m_request.checkpoints.empty() || m_request.stopAtCheckpoints || m_prepared->hasCheckpoints) {
+            RETRO_CHECK(traversalGraph());
+        }
+        m_key = keyOfCourse();
+        m_course = m_cache->course(m_key);
+        if (m_course && m_course->program) {
+            m_runner = m_cache->runner(m_prepared, *m_course, m_policy);
+        }
+        return {};
+    }
+
+    Result<void> runEngine()
+    {
+        if (m_runner) {
+            return runProgram();
+        }
+        RETRO_TRY(const lrp::TraversalGraph graph, traversalGraph());
+        if (m_request.engine == EngineKind::Oracle) {
+            return runOracle(graph);
+        }
+        if (usesPrograms() && !m_course) {
+            RETRO_CHECK(newCourse(graph));
+        } else {
+            RETRO_CHECK(runPromise(graph));
+        }
+        if (m_request.engine == EngineKind::Compiled && !m_course->program) {
+            return base::Error{base::ErrorCode::Bug,
+                               m_course->fault + "; use --engine promise, and please report this with the model",
+                               "compiled program"};
+        }
+        return {};
+    }
+
+    /// The graph from all targets; finds the checkpoints in it.
+    Result<lrp::TraversalGraph> traversalGraph()
+    {
+        RETRO_TRY(lrp::TraversalGraph graph, lrp::TraversalGraph::build(*m_result.model, m_targets));
+        m_result.nodes = graph.postOrder().size();
+        RETRO_CHECK(findCheckpoints(graph));
+        return graph;
+    }
+
+    [[nodiscard]] std::uint64_t keyOfCourse() const
+    {
+        const CourseOf course{m_prepared, m_policy, m_targets, m_checkpoints, m_request.stopAtCheckpoints};
+        if (const std::optional<std::uint64_t> known = m_cache->key(course)) {
+            return *known;
+        }
+        const execute::BoundModel& model = *m_result.model;
+        std::vector<tensor::Shape> shapes;
+        for (std::size_t i = 0; i < model.graph().valueCount(); ++i) {
+            shapes.push_back(model.typeOf(base::ValueId(i)).shape);
+        }
+        const std::uint64_t key = trace::courseKey(model.graph(), shapes, m_result.rules, saveName(m_policy), m_targets,
+                                                   m_checkpoints, m_request.stopAtCheckpoints);
+        m_cache->keep(course, key);
+        return key;
+    }
+
+    /// A first pass, whose relevance is the result, and its program, checked against it bit for bit.
+    Result<void> newCourse(const lrp::TraversalGraph& graph)
+    {
+        const Stopwatch watch;
+        CourseSink sink(m_result.model->graph());
+        RETRO_CHECK(runPromise(graph, sink));
+        m_result.ledger = std::move(sink.rows);
+        m_snapshots = std::move(sink.snapshots);
+        const double secondsPass = watch.seconds();
+        auto course = std::make_shared<Course>();
+        course->counts = m_result.counts;
+        course->stoppedEarly = m_result.stoppedEarly;
+        course->snapshots = m_snapshots;
+        RETRO_TRY(const double secondsRun, makeProgram({sink, *m_prepared, m_policy, m_forward->saved, m_targets,
+                                                        m_starts, m_result.relevance, m_key},
+                                                       *course, m_stop));
+        m_cache->keep(m_key, course);
+        m_result.program = course->program;
+        m_course = std::move(course);
+        // The relevance is that of the pass and of the program alike; the time stated is that of the engine asked for.
+        m_result.secondsProgram =
+            watch.seconds() - (m_request.engine == EngineKind::Compiled ? secondsRun : secondsPass);
+        return {};
+    }
+
+    Result<void> runProgram()
+    {
+        RETRO_TRY(const lrp::RelevanceTable table,
+                  m_runner->run(m_forward->saved, m_starts, m_stop, &m_result.ledger,
+                                [this](std::size_t done, std::size_t total) { report("relevance", done, total); }));
+        m_result.program = m_course->program;
+        m_result.programReused = true;
+        m_result.counts = m_course->counts;
+        m_result.nodes = m_course->program->nodes;
+        m_result.stoppedEarly = m_course->stoppedEarly;
+        m_snapshots = m_course->snapshots;
+        takeTable(table);
+        return {};
+    }
+
+    void takeTable(const lrp::RelevanceTable& table)
+    {
+        m_result.relevance.resize(m_result.model->graph().valueCount());
+        for (std::size_t i = 0; i < table.size(); ++i) {
+            for (std::size_t k = 0; k < table[i].size(); ++k) {
+                keep(base::NodeId(i), k, table[i][k]);
+            }
+        }
+    }
+
     Result<void> runOracle(const lrp::TraversalGraph& graph)
     {
         RETRO_TRY(const lrp::RelevanceTable table,
-                  lrp::oracle(m_forward->saved, m_rules, graph, m_starts, m_stop, &m_result.ledger));
-        m_result.relevance.resize(m_result.model->graph().valueCount());
-        for (const base::NodeId node : graph.postOrder()) {
-            for (std::size_t k = 0; k < table[node.index()].size(); ++k) {
-                keep(node, k, table[node.index()][k]);
-            }
-        }
+                  lrp::oracle(m_forward->saved, *m_prepared->rules, graph, m_starts, m_stop, &m_result.ledger));
+        takeTable(table);
         m_result.counts.visits = m_result.counts.normal = static_cast<std::uint32_t>(graph.postOrder().size());
         m_result.counts.visitsMax = 1;
         return {};
@@ -246,10 +413,25 @@ private:
 
     Result<void> runPromise(const lrp::TraversalGraph& graph)
     {
+        if (!m_request.record) {
+            LedgerSink sink;
+            RETRO_CHECK(runPromise(graph, sink));
+            m_result.ledger = std::move(sink.rows);
+            m_snapshots = std::move(sink.snapshots);
+            return {};
+        }
         trace::Recorder recorder;
-        LedgerSink ledger;
-        event::Sink& sink = m_request.record ? static_cast<event::Sink&>(recorder) : ledger;
-        lrp::TensorArithmetic arithmetic(m_forward->saved, m_rules, graph, sink, true);
+        RETRO_CHECK(runPromise(graph, recorder));
+        m_recorded = std::make_shared<trace::Run>(std::move(recorder).take());
+        m_result.ledger = m_recorded->ledger;
+        std::ranges::copy_if(m_recorded->events, std::back_inserter(m_snapshots),
+                             [](const event::Event& event) { return event.kind == event::EventKind::Snapshot; });
+        return {};
+    }
+
+    Result<void> runPromise(const lrp::TraversalGraph& graph, event::Sink& sink)
+    {
+        lrp::TensorArithmetic arithmetic(m_forward->saved, *m_prepared->rules, graph, sink, true);
         std::vector<base::HandleId> starts;
         for (const tensor::Tensor& start : m_starts) {
             starts.push_back(arithmetic.adopt(start));
@@ -267,15 +449,6 @@ private:
                     keep(node, k, arithmetic.tensor(handle));
                 }
             }
-        }
-        if (m_request.record) {
-            m_recorded = std::make_shared<trace::Run>(std::move(recorder).take());
-            m_result.ledger = m_recorded->ledger;
-            std::ranges::copy_if(m_recorded->events, std::back_inserter(m_snapshots),
-                                 [](const event::Event& event) { return event.kind == event::EventKind::Snapshot; });
-        } else {
-            m_snapshots = std::move(ledger.snapshots);
-            m_result.ledger = std::move(ledger.rows);
         }
         return {};
     }
@@ -341,7 +514,7 @@ private:
         facts.modelName = m_model.name;
         facts.composite = m_result.composite.name;
         facts.engine = "promise";
-        facts.save = m_request.save == execute::SavePolicy::All ? "all" : "autograd";
+        facts.save = saveName(m_policy);
         facts.precision = std::string(tensor::nameOf(execute::dtypeOf(m_request.precision)));
         facts.start = nameOf(m_request.start);
         facts.targetValue = m_result.target.value;
@@ -369,7 +542,12 @@ private:
     std::stop_token m_stop;
     const StageProgress& m_progress;
     ExplainResult m_result;
-    lrp::RuleAssignment m_rules;
+    ProgramCache* m_cache; // null: nothing is kept
+    std::shared_ptr<const Prepared> m_prepared;
+    execute::SavePolicy m_policy = execute::SavePolicy::Autograd; // of the forward pass
+    std::uint64_t m_key = 0;                                      // of the course, where programs are used
+    std::shared_ptr<const Course> m_course;                       // what is known of it
+    std::shared_ptr<lrp::ProgramRunner> m_runner;                 // its program, when there is one already
     std::optional<execute::ForwardResult> m_forward;
     std::vector<base::ValueId> m_targets; // each once
     std::vector<tensor::Tensor> m_starts; // of each
@@ -380,61 +558,47 @@ private:
 
 } // namespace
 
-Result<ExplainResult> explain(const LoadedModel& model, const ExplainRequest& request, std::stop_token stop,
-                              const StageProgress& progress)
+namespace
 {
-    if (request.record && request.engine == EngineKind::Oracle) {
+
+Result<void> checkRequest(const ExplainRequest& request)
+{
+    if (request.record && request.engine != EngineKind::Promise) {
+        const char* engine = request.engine == EngineKind::Oracle ? "the oracle" : "a compiled program";
         return base::usageError(
-            "the oracle makes no events, so there is nothing to record; use --engine promise with --run");
+            fmt::format("{} makes no events, so there is nothing to record; use --engine promise with --run", engine));
     }
     if (request.stopAtCheckpoints && request.engine == EngineKind::Oracle) {
         return base::usageError("the oracle makes no visits and cannot stop at checkpoints; use --engine promise",
                                 "--stop-at-checkpoints");
     }
-    return Explanation(model, request, std::move(stop), progress).run();
+    return {};
 }
 
-Result<lrp::Composite> resolveComposite(const std::string& text, const execute::BoundModel& model)
+} // namespace
+
+Result<ExplainResult> explain(const LoadedModel& model, const ExplainRequest& request, std::stop_token stop,
+                              const StageProgress& progress)
 {
-    if (!text.ends_with(".json")) {
-        return lrp::builtinComposite(text, model);
-    }
-    RETRO_TRY(const std::string json, base::readTextFile(text, kMaxCompositeBytes));
-    return lrp::parseComposite(json, text);
+    RETRO_CHECK(checkRequest(request));
+    ProgramCache cache;
+    const bool isCompiled = request.engine == EngineKind::Compiled;
+    return Explanation(model, request, std::move(stop), progress, isCompiled ? &cache : nullptr).run();
 }
 
-std::map<std::string, double> causeTotals(std::span<const event::LedgerEntry> ledger)
-{
-    std::map<std::string, double> totals;
-    double unexplained = 0;
-    for (const event::LedgerEntry& row : ledger) {
-        unexplained += row.unexplained();
-        for (std::size_t i = 0; i < event::kCauseCount; ++i) {
-            if (row.causes[i] != 0) {
-                totals[std::string(event::nameOf(static_cast<event::Cause>(i)))] += row.causes[i];
-            }
-        }
-    }
-    totals["unexplained"] = unexplained;
-    return totals;
-}
+Explainer::Explainer(LoadedModelPointer model) : m_model(std::move(model)), m_cache(std::make_unique<ProgramCache>()) {}
 
-Result<std::vector<RuleLine>> listRules(const LoadedModel& model, const ExplainRequest& request, lrp::Composite* chosen)
+Explainer::~Explainer() = default;
+
+Explainer::Explainer(Explainer&&) noexcept = default;
+
+Explainer& Explainer::operator=(Explainer&&) noexcept = default;
+
+Result<ExplainResult> Explainer::explain(const ExplainRequest& request, std::stop_token stop,
+                                         const StageProgress& progress)
 {
-    RETRO_TRY(const std::shared_ptr<const execute::BoundModel> bound,
-              bindModel(model, request.inputs, request.precision));
-    RETRO_TRY(const lrp::Composite composite, resolveComposite(request.composite, *bound));
-    RETRO_TRY(const lrp::RuleAssignment rules, lrp::assignRules(composite, *bound, model.rewritten.fused));
-    std::vector<RuleLine> lines;
-    for (std::size_t i = 0; i < rules.size(); ++i) {
-        const graph::Node& node = bound->graph().node(base::NodeId(i));
-        lines.push_back(
-            {base::NodeId(i), node.name, node.op, rules[i].rule ? rules[i].rule->text() : "-", rules[i].matcher});
-    }
-    if (chosen != nullptr) {
-        *chosen = composite;
-    }
-    return lines;
+    RETRO_CHECK(checkRequest(request));
+    return Explanation(*m_model, request, std::move(stop), progress, m_cache.get()).run();
 }
 
 } // namespace retro::engine

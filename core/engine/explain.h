@@ -10,6 +10,7 @@
 #include "core/lrp/composite.h"
 #include "core/lrp/oracle.h"
 #include "core/lrp/traversal.h"
+#include "core/program/program.h"
 #include "core/trace/run.h"
 
 #include <functional>
@@ -24,8 +25,9 @@ namespace retro::engine
 
 /// Which program carries relevance.
 enum class EngineKind {
-    Promise, ///< the traversal with promises
-    Oracle   ///< the specification side: everything saved, plain reverse order
+    Promise,  ///< the traversal with promises
+    Compiled, ///< the program of such a traversal (docs/program.md)
+    Oracle    ///< the specification side: everything saved, plain reverse order
 };
 
 /// A relevance pass to make.
@@ -83,12 +85,40 @@ struct ExplainResult
     double secondsRelevance = 0;
     std::int64_t peakBytes = 0;
     std::shared_ptr<const trace::Run> run; ///< when recorded
+    /// When the relevance comes from a program; `counts` are then those of the pass that it was made from.
+    std::shared_ptr<const program::Program> program;
+    bool programReused = false; ///< it was made for an earlier input
+    double secondsProgram = 0;  ///< making and checking it
 };
 
 /// Binds, runs forward, and carries relevance from the target to the inputs. Errors: Input (shapes, unsupported
 /// operator, rule that does not fit), Usage (target, composite), Cancelled.
 [[nodiscard]] base::Result<ExplainResult> explain(const LoadedModel& model, const ExplainRequest& request,
                                                   std::stop_token stop = {}, const StageProgress& progress = {});
+
+class ProgramCache;
+
+/// Explains inputs of one model, one after the other. The first input of a kind (types, composite, target value, what
+/// is saved) gets a first pass, from which a program is made; the next ones run the program, with the same bits. So
+/// does the promise engine here, unless the run is recorded: a program makes no events. Used by one thread at a time.
+class Explainer
+{
+public:
+    /// The model must not be null.
+    explicit Explainer(LoadedModelPointer model);
+    ~Explainer();
+    Explainer(Explainer&&) noexcept;
+    Explainer& operator=(Explainer&&) noexcept;
+
+    [[nodiscard]] const LoadedModelPointer& model() const { return m_model; }
+    /// As the function explain(), with everything that can be reused.
+    [[nodiscard]] base::Result<ExplainResult> explain(const ExplainRequest& request, std::stop_token stop = {},
+                                                      const StageProgress& progress = {});
+
+private:
+    LoadedModelPointer m_model;
+    std::unique_ptr<ProgramCache> m_cache;
+};
 
 /// Parses --composite: a built-in specification or a `.json` file.
 [[nodiscard]] base::Result<lrp::Composite> resolveComposite(const std::string& text, const execute::BoundModel& model);

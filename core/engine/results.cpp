@@ -2,6 +2,8 @@
 #include "core/engine/results.h"
 
 #include "core/base/file.h"
+#include "core/base/hash.h"
+#include "core/graph/graphbuilder.h"
 #include "core/ops/algebra.h"
 #include "core/tensor/npy.h"
 #include "core/trace/gradientrun.h"
@@ -145,7 +147,29 @@ base::Result<ordered_json> writeOpened(const std::filesystem::path& folder, cons
     return all;
 }
 
-const char* nameOf(EngineKind engine) { return engine == EngineKind::Oracle ? "oracle" : "promise"; }
+const char* nameOf(EngineKind engine)
+{
+    switch (engine) {
+    case EngineKind::Promise:
+        return "promise";
+    case EngineKind::Compiled:
+        return "compiled";
+    case EngineKind::Oracle:
+        return "oracle";
+    }
+    return "";
+}
+
+/// The program that gave the relevance, or was made on the way.
+ordered_json programJson(const ExplainResult& result)
+{
+    const program::Program& program = *result.program;
+    return {{"key", base::hex(program.key)},
+            {"reused", result.programReused},
+            {"instructions", program.instructions.size()},
+            {"arguments", program.argsEnd},
+            {"buffers", program.buffers.size()}};
+}
 
 } // namespace
 
@@ -160,11 +184,52 @@ std::vector<std::string> fileNames(const graph::Graph& graph)
     return names;
 }
 
+namespace
+{
+
+void addTarget(base::Hasher& hash, const TargetRequest& target)
+{
+    hash.number(static_cast<std::uint64_t>(target.kind));
+    hash.number(static_cast<std::uint64_t>(target.classIndex));
+    hash.text(target.value);
+    hash.number(target.index.size());
+    for (const std::int64_t index : target.index) {
+        hash.number(static_cast<std::uint64_t>(index));
+    }
+}
+
+} // namespace
+
+std::string questionOf(const LoadedModel& model, const ExplainRequest& request)
+{
+    base::Hasher hash;
+    hash.text(model.name);
+    hash.number(graph::structuralHash(*model.graph()));
+    for (const std::string& rewrite : rewrite::switchedOff(model.rewritten.options)) {
+        hash.text(rewrite);
+    }
+    addTarget(hash, request.target);
+    for (const TargetRequest& target : request.alsoTargets) {
+        addTarget(hash, target);
+    }
+    for (const std::string& checkpoint : request.checkpoints) {
+        hash.text(checkpoint);
+    }
+    hash.number(request.stopAtCheckpoints ? 1 : 0);
+    hash.text(nameOf(request.start));
+    hash.text(request.composite);
+    hash.text(nameOf(request.engine));
+    hash.number(static_cast<std::uint64_t>(request.save));
+    hash.number(static_cast<std::uint64_t>(request.precision));
+    return base::hex(hash.digest());
+}
+
 ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request, const ExplainResult& result)
 {
     ordered_json summary;
     summary["format"] = "retrograde-summary/1";
     summary["model"] = model.name;
+    summary["question"] = questionOf(model, request);
     summary["target"] = targetJson(model, result);
     summary["start"] = nameOf(request.start);
     summary["composite"] = result.composite.name;
@@ -178,6 +243,9 @@ ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request
         summary["rewrites"].push_back({{"rewrite", "write out"}, {"what", step}});
     }
     summary["engine"] = nameOf(request.engine);
+    if (result.program) {
+        summary["program"] = programJson(result);
+    }
     summary["save"] = request.save == execute::SavePolicy::All ? "all" : "autograd";
     summary["precision"] = tensor::nameOf(execute::dtypeOf(request.precision));
     summary["nodes"] = result.nodes;
@@ -199,6 +267,9 @@ ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request
                           {"bind", result.secondsBind},
                           {"forward", result.secondsForward},
                           {"relevance", result.secondsRelevance}};
+    if (result.program) {
+        summary["seconds"]["program"] = result.secondsProgram;
+    }
     summary["peak_bytes"] = result.peakBytes;
     return summary;
 }

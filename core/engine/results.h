@@ -17,6 +17,10 @@ namespace retro::engine
 /// gets "~2", in value order. By ValueId, without extension.
 [[nodiscard]] std::vector<std::string> fileNames(const graph::Graph& graph);
 
+/// Hash of what is asked of a model, but for the data of its inputs: model structure and rewrites, target, start,
+/// composite, engine, what is saved, precision. summary.json has it as `question`.
+[[nodiscard]] std::string questionOf(const LoadedModel& model, const ExplainRequest& request);
+
 /// summary.json of a relevance pass (docs/cli.md).
 [[nodiscard]] nlohmann::ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request,
                                                  const ExplainResult& result);

@@ -39,36 +39,35 @@ std::string promiseText(const Instruction& step)
     return isWhole ? fmt::format("P{}", step.promise.value) : fmt::format("P{}.{}", step.promise.value, step.branch);
 }
 
-/// What stands behind the node, in the words of each opcode.
-std::string detail(const Program& program, const Instruction& step)
+/// What an instruction works on, in the words of each opcode.
+std::string readsText(const Program& program, const Instruction& step)
 {
     switch (step.opcode) {
     case Opcode::Fetch:
-        return step.item == 0 ? "" : fmt::format(" output {}", step.item);
+        return step.item == 0 ? "" : fmt::format("output {}", step.item);
     case Opcode::Constant:
-        return fmt::format(" operand {}", step.item);
+        return fmt::format("operand {}", step.item);
     case Opcode::Carry:
     case Opcode::Forward:
     case Opcode::Snapshot:
-        return fmt::format(" ({})", names(program.readsOf(step)));
+        return names(program.readsOf(step));
     case Opcode::Start:
-        return program.starts > 1 ? fmt::format(" start {}", step.item) : "";
+        return program.starts > 1 ? fmt::format("start {}", step.item) : "";
     case Opcode::Sum:
-        return fmt::format(" ({})", names(program.readsOf(step), " + "));
+        return names(program.readsOf(step), " + ");
     case Opcode::Rule: {
         const bool hasArguments = !valid(program.operandsOf(step)).empty();
-        return fmt::format(" ({}{})", names(program.relevanceOf(step)),
-                           hasArguments ? "; " + names(program.operandsOf(step)) : "");
+        return names(program.relevanceOf(step)) + (hasArguments ? "; " + names(program.operandsOf(step)) : "");
     }
     }
     return {};
 }
 
-std::string textOf(const Program& program, const graph::Graph& graph, const Instruction& step,
-                   const std::vector<BufferId>& made)
+std::string textOf(const graph::Graph& graph, const ListedInstruction& line)
 {
-    return fmt::format("{}{}{} {}{}", names(made), made.empty() ? "" : " ← ", nameOf(step.opcode),
-                       graph.labelOf(step.node), detail(program, step));
+    const std::string reads = line.reads.empty() ? "" : fmt::format(" ({})", line.reads);
+    return fmt::format("{}{}{} {}{}", names(line.made), line.made.empty() ? "" : " ← ", nameOf(line.opcode),
+                       graph.labelOf(line.node), reads);
 }
 
 } // namespace
@@ -88,7 +87,8 @@ std::vector<ListedInstruction> listing(const Program& program, const graph::Grap
         line.promise = promiseText(step);
         line.made = valid(program.writesOf(step));
         line.read = valid(program.readsOf(step));
-        line.text = textOf(program, graph, step, line.made);
+        line.reads = readsText(program, step);
+        line.text = textOf(graph, line);
     }
     for (std::uint32_t id = 0; id < program.buffers.size(); ++id) {
         const Buffer& buffer = program.buffers[id];

@@ -29,10 +29,21 @@ bool makesValue(Opcode opcode)
 
 ProgramRunner::ProgramRunner(std::shared_ptr<const program::Program> program,
                              std::shared_ptr<const execute::BoundModel> model,
-                             std::shared_ptr<const RuleAssignment> rules, execute::SavePolicy save)
+                             std::shared_ptr<const RuleAssignment> rules, execute::SavePolicy save, bool keepsArguments)
     : m_program(std::move(program)), m_model(std::move(model)), m_rules(std::move(rules)), m_plan(*m_model, save),
-      m_buffers(m_program->buffers.size())
+      m_isAlsoKept(m_model->graph().valueCount(), false), m_buffers(m_program->buffers.size())
 {
+    link();
+    if (keepsArguments) {
+        keepArguments();
+        link();
+    }
+}
+
+void ProgramRunner::link()
+{
+    m_sources.clear();
+    m_steps.clear();
     for (std::uint32_t id = 0; id < m_program->buffers.size(); ++id) {
         m_sources.push_back(sourceOf(m_program->buffers[id], id));
     }
@@ -43,9 +54,29 @@ ProgramRunner::ProgramRunner(std::shared_ptr<const program::Program> program,
     findLastUses();
 }
 
+/// Values that rules read and that ARGS would make.
+void ProgramRunner::keepArguments()
+{
+    for (const Step& step : m_steps) {
+        if (instruction(step).opcode != Opcode::Rule) {
+            continue;
+        }
+        eachBuffer(step, [this](std::uint32_t id) {
+            const Buffer& buffer = m_program->buffers[id];
+            const ValueId value =
+                buffer.kind == Buffer::Kind::Value ? m_model->graph().outputsOf(buffer.node)[buffer.item] : ValueId();
+            if (value.isValid() && !m_isAlsoKept[value.index()]) {
+                m_isAlsoKept[value.index()] = true;
+                m_alsoKept.push_back(value);
+            }
+        });
+    }
+}
+
 ProgramRunner::Source ProgramRunner::kept(ValueId value) const
 {
-    const bool isAtHand = value.isValid() && (m_model->isConstant(value) || m_plan.keeps(value));
+    const bool isAtHand =
+        value.isValid() && (m_model->isConstant(value) || m_plan.keeps(value) || m_isAlsoKept[value.index()]);
     return isAtHand ? Source{Source::From::Kept, value.value} : Source{};
 }
 
@@ -210,7 +241,6 @@ base::Result<RelevanceTable> ProgramRunner::run(const execute::SavedValues& save
                                                 const std::function<void(std::size_t, std::size_t)>& progress)
 {
     assert(starts.size() == m_program->starts && &saved.model() == m_model.get());
-    const tensor::StoragePool::Use use(m_pool);
     for (std::size_t i = 0; i < m_steps.size(); ++i) {
         if (stop.stop_requested()) {
             m_buffers.assign(m_buffers.size(), Tensor());

@@ -6,7 +6,6 @@
 #include "core/lrp/oracle.h"
 #include "core/lrp/ruleapplication.h"
 #include "core/program/program.h"
-#include "core/tensor/storagepool.h"
 
 #include <functional>
 #include <memory>
@@ -24,9 +23,10 @@ namespace retro::lrp
 class ProgramRunner
 {
 public:
-    /// `program` must be of this graph under this save policy (its key says so).
+    /// `program` must be of this graph under this save policy (its key says so). `keepsArguments`: the forward passes
+    /// that it runs on also keep alsoKept(), so that ARGS has nothing left to make.
     ProgramRunner(std::shared_ptr<const program::Program> program, std::shared_ptr<const execute::BoundModel> model,
-                  std::shared_ptr<const RuleAssignment> rules, execute::SavePolicy save);
+                  std::shared_ptr<const RuleAssignment> rules, execute::SavePolicy save, bool keepsArguments = false);
 
     /// Runs both sections on what a forward pass saved. `starts` per explained value, in its shape. Tensors live until
     /// their last use, relevance of values to the end. Adds a row per rule to `ledger` when it is given, its visit the
@@ -36,9 +36,9 @@ public:
                                                    std::vector<event::LedgerEntry>* ledger = nullptr,
                                                    const std::function<void(std::size_t, std::size_t)>& progress = {});
 
+    /// Values that a forward pass before run() must keep beside what the policy says.
+    [[nodiscard]] const std::vector<ValueId>& alsoKept() const { return m_alsoKept; }
     [[nodiscard]] const std::shared_ptr<const program::Program>& program() const { return m_program; }
-    /// The memory that its tensors use again; a forward pass before run() may use it as well.
-    [[nodiscard]] tensor::StoragePool& pool() { return m_pool; }
     /// Instructions that are carried out; the others of the program only led to values that were kept.
     [[nodiscard]] std::size_t stepCount() const { return m_steps.size(); }
 
@@ -61,6 +61,8 @@ private:
         bool recomputesOutputs = false;         // of rules: outputs that nobody has
     };
 
+    void link();
+    void keepArguments();
     [[nodiscard]] Source kept(ValueId value) const;
     [[nodiscard]] Source sourceOf(program::BufferId buffer, ValueId otherwise) const;
     [[nodiscard]] Source sourceOf(const program::Buffer& buffer, std::uint32_t id) const;
@@ -92,10 +94,11 @@ private:
     std::shared_ptr<const execute::BoundModel> m_model;
     std::shared_ptr<const RuleAssignment> m_rules;
     execute::SavePlan m_plan;
-    std::vector<Source> m_sources; // by buffer: itself, or the value that is kept
+    std::vector<ValueId> m_alsoKept;
+    std::vector<bool> m_isAlsoKept; // by ValueId
+    std::vector<Source> m_sources;  // by buffer: itself, or the value that is kept
     std::vector<Step> m_steps;
     std::vector<Tensor> m_buffers; // by BufferId, while it runs
-    tensor::StoragePool m_pool;
 };
 
 } // namespace retro::lrp

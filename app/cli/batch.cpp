@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/batch.h"
+
+#include "app/cli/ownprocesses.h"
+#include "core/base/file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace retro::app
+{
+
+namespace fs = std::filesystem;
+
+namespace
+{
+
+using base::Result;
+using nlohmann::ordered_json;
+
+/// Largest summary that is read.
+constexpr std::uint64_t kMostSummaryBytes = 64ULL << 20U;
+
+/// The summary of a complete item; null when it is not complete.
+ordered_json completeSummary(const BatchPlan& plan, const engine::BatchItem& item)
+{
+    const fs::path path = plan.folder / item.stem / "summary.json";
+    std::error_code ec;
+    const fs::file_time_type written = fs::last_write_time(path, ec);
+    if (ec) {
+        return nullptr;
+    }
+    for (const fs::path& source : {plan.model, item.file}) {
+        const fs::file_time_type changed = fs::last_write_time(source, ec);
+        if (!ec && changed > written) {
+            return nullptr;
+        }
+    }
+    const Result<std::string> text = base::readTextFile(path, kMostSummaryBytes);
+    ordered_json summary = text ? ordered_json::parse(*text, nullptr, false) : ordered_json();
+    const bool isAnswer = summary.is_object() && summary.value("question", "") == plan.question;
+    return isAnswer ? summary : ordered_json();
+}
+
+/// A field of a CSV file, quoted where it has to be.
+std::string field(const std::string& text)
+{
+    if (text.find_first_of(",\"\n\r") == std::string::npos) {
+        return text;
+    }
+    std::string quoted = "\"";
+    for (const char c : text) {
+        quoted += c == '"' ? "\"\"" : std::string(1, c);
+    }
+    return quoted + "\"";
+}
+
+/// The entries `key` of all samples, one after the other.
+std::string ofTargets(const ordered_json& summary, const char* key)
+{
+    std::string text;
+    for (const ordered_json& target : summary.value("target", ordered_json::array())) {
+        const ordered_json value = target.value(key, ordered_json());
+        text += (text.empty() ? "" : ";") + (value.is_string() ? value.get<std::string>() : value.dump());
+    }
+    return text;
+}
+
+std::string rowOf(const engine::BatchItem& item, const ordered_json& summary, const std::string& failure)
+{
+    std::vector<std::string> fields{item.stem, item.file.string(), failure.empty() ? "complete" : "failed: " + failure};
+    if (summary.is_object()) {
+        const ordered_json seconds = summary.value("seconds", ordered_json::object());
+        for (const char* key : {"output", "index", "label", "logit"}) {
+            const std::string text = ofTargets(summary, key);
+            fields.push_back(text == "null" ? std::string() : text);
+        }
+        for (const char* key : {"relevance_start", "relevance_inputs"}) {
+            fields.push_back(summary.value(key, ordered_json(nullptr)).dump());
+        }
+        for (const char* key : {"forward", "relevance"}) {
+            fields.push_back(seconds.value(key, ordered_json(nullptr)).dump());
+        }
+    }
+    fields.resize(11);
+    std::string row;
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+        row += (i == 0 ? "" : ",") + field(fields[i]);
+    }
+    return row + "\n";
+}
+
+using Failures = std::map<std::size_t, std::string>; // by item
+
+Result<std::size_t> writeIndex(const BatchPlan& plan, const Failures& failures)
+{
+    std::string table = "name,input,status,output,index,label,logit,relevance_start,relevance_inputs,"
+                        "seconds_forward,seconds_relevance\n";
+    std::size_t complete = 0;
+    for (std::size_t i = 0; i < plan.items.size(); ++i) {
+        const ordered_json summary = completeSummary(plan, plan.items[i]);
+        const auto failure = failures.find(i);
+        if (summary.is_object() || failure != failures.end()) {
+            table += rowOf(plan.items[i], summary, failure == failures.end() ? "" : failure->second);
+        }
+        complete += summary.is_object() ? 1 : 0;
+    }
+    RETRO_CHECK(base::writeFile(plan.folder / "index.csv", table));
+    return complete;
+}
+
+std::vector<std::size_t> openItems(const BatchPlan& plan)
+{
+    std::vector<std::size_t> open;
+    for (std::size_t i = 0; i < plan.items.size(); ++i) {
+        if (plan.shard.has(i) && !completeSummary(plan, plan.items[i]).is_object()) {
+            open.push_back(i);
+        }
+    }
+    return open;
+}
+
+Failures explainHere(const Context& context, const BatchPlan& plan, const std::vector<std::size_t>& open,
+                     const std::function<Result<void>(const engine::BatchItem&)>& explain)
+{
+    Failures failures;
+    for (std::size_t i = 0; i < open.size(); ++i) {
+        const engine::BatchItem& item = plan.items[open[i]];
+        if (const Result<void> done = explain(item); !done) {
+            failures[open[i]] = done.error().text();
+            fmt::print(stderr, "retrograde-cli: {}: {}\n", item.stem, done.error().text());
+        } else {
+            context.say(fmt::format("explained    {} ({} of {})", item.stem, i + 1, open.size()));
+        }
+    }
+    return failures;
+}
+
+/// Job k of n explains every n-th item of the shard, which is a shard as well.
+Result<Failures> explainInJobs(const Context& context, const BatchPlan& plan, const std::vector<std::size_t>& open)
+{
+    std::vector<std::vector<std::string>> options;
+    const auto jobs = static_cast<std::size_t>(plan.jobs);
+    for (std::size_t k = 0; k < jobs; ++k) {
+        options.push_back({"--shard",
+                           fmt::format("{}/{}", plan.shard.number + plan.shard.count * k, plan.shard.count * jobs),
+                           "--threads", std::to_string(std::max(1, context.usedThreads() / plan.jobs)), "--quiet"});
+    }
+    RETRO_CHECK(runOwnProcesses(context.arguments, {"--jobs", "--shard", "--threads"}, {"--quiet", "--json"}, options));
+    Failures failures;
+    for (const std::size_t i : open) {
+        if (!completeSummary(plan, plan.items[i]).is_object()) {
+            failures[i] = "its process says why";
+        }
+    }
+    return failures;
+}
+
+} // namespace
+
+Result<void> explainBatch(const Context& context, const BatchPlan& plan,
+                          const std::function<Result<void>(const engine::BatchItem&)>& explain)
+{
+    RETRO_CHECK(base::makeFolder(plan.folder));
+    const std::vector<std::size_t> open = openItems(plan);
+    Failures failures;
+    if (plan.jobs > 1 && open.size() > 1) {
+        RETRO_TRY(failures, explainInJobs(context, plan, open));
+    } else {
+        failures = explainHere(context, plan, open, explain);
+    }
+    RETRO_TRY(const std::size_t complete, writeIndex(plan, failures));
+    const std::size_t explained = open.size() - failures.size();
+    context.say(fmt::format("batch        {} explained now, {} of {} complete, {} failed", explained, complete,
+                            plan.items.size(), failures.size()));
+    if (context.json) {
+        context.answer({{"inputs", plan.items.size()},
+                        {"explained", explained},
+                        {"complete", complete},
+                        {"failed", failures.size()},
+                        {"index", (plan.folder / "index.csv").string()}});
+    }
+    if (!failures.empty()) {
+        return base::inputError(
+            fmt::format("{} of {} inputs could not be explained; the others are done", failures.size(), open.size()),
+            plan.items[failures.begin()->first].file.string());
+    }
+    return {};
+}
+
+} // namespace retro::app

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// What can be said of an explanation before and after it runs: its composite, its rules, its causes.
+#include "core/base/file.h"
+#include "core/engine/binding.h"
+#include "core/engine/explain.h"
+
+namespace retro::engine
+{
+
+using base::Result;
+
+namespace
+{
+
+/// Largest composite file that is read.
+constexpr std::uint64_t kMaxCompositeBytes = 16ULL << 20;
+
+} // namespace
+
+Result<lrp::Composite> resolveComposite(const std::string& text, const execute::BoundModel& model)
+{
+    if (!text.ends_with(".json")) {
+        return lrp::builtinComposite(text, model);
+    }
+    RETRO_TRY(const std::string json, base::readTextFile(text, kMaxCompositeBytes));
+    return lrp::parseComposite(json, text);
+}
+
+std::map<std::string, double> causeTotals(std::span<const event::LedgerEntry> ledger)
+{
+    std::map<std::string, double> totals;
+    double unexplained = 0;
+    for (const event::LedgerEntry& row : ledger) {
+        unexplained += row.unexplained();
+        for (std::size_t i = 0; i < event::kCauseCount; ++i) {
+            if (row.causes[i] != 0) {
+                totals[std::string(event::nameOf(static_cast<event::Cause>(i)))] += row.causes[i];
+            }
+        }
+    }
+    totals["unexplained"] = unexplained;
+    return totals;
+}
+
+Result<std::vector<RuleLine>> listRules(const LoadedModel& model, const ExplainRequest& request, lrp::Composite* chosen)
+{
+    RETRO_TRY(const std::shared_ptr<const execute::BoundModel> bound,
+              bindModel(model, request.inputs, request.precision));
+    RETRO_TRY(const lrp::Composite composite, resolveComposite(request.composite, *bound));
+    RETRO_TRY(const lrp::RuleAssignment rules, lrp::assignRules(composite, *bound, model.rewritten.fused));
+    std::vector<RuleLine> lines;
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        const graph::Node& node = bound->graph().node(base::NodeId(i));
+        lines.push_back(
+            {base::NodeId(i), node.name, node.op, rules[i].rule ? rules[i].rule->text() : "-", rules[i].matcher});
+    }
+    if (chosen != nullptr) {
+        *chosen = composite;
+    }
+    return lines;
+}
+
+} // namespace retro::engine

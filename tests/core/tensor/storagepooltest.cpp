@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/tensor/storagepool.h"
+#include "core/tensor/tensor.h"
+
+#include <QTest>
+
+#include <thread>
+
+using namespace retro::tensor;
+
+class StoragePoolTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void memoryOfTensorsServesTheNextOnes()
+    {
+        StoragePool pool;
+        const StoragePool::Use use(pool);
+        const std::byte* block = nullptr;
+        {
+            const Tensor first = Tensor::zeros(DType::Float32, {100});
+            block = first.rawData();
+        }
+        QVERIFY(pool.held() >= 400);
+        const Tensor second = Tensor::full(DType::Float32, {100}, 2.0); // by way of a larger one in double
+        const Tensor third = Tensor::zeros(DType::Float32, {100});
+        QVERIFY(second.rawData() == block || third.rawData() == block);
+        QCOMPARE(second.at(99), 2.0);
+        QCOMPARE(third.at(99), 0.0);
+    }
+
+    void tensorsOutliveTheirPool()
+    {
+        Tensor kept;
+        {
+            StoragePool pool;
+            const StoragePool::Use use(pool);
+            kept = Tensor::full(DType::Float64, {3}, 1.5);
+        }
+        QVERIFY(StoragePool::current() == nullptr);
+        QCOMPARE(kept.at(2), 1.5);
+    }
+
+    void whatDoesNotFitIsReturned()
+    {
+        StoragePool pool(1000);
+        const StoragePool::Use use(pool);
+        {
+            const Tensor large = Tensor::zeros(DType::Float32, {1000});
+        }
+        QCOMPARE(pool.held(), std::size_t{0});
+        {
+            const Tensor small = Tensor::zeros(DType::Float32, {100});
+        }
+        QVERIFY(pool.held() > 0 && pool.held() <= 1000);
+    }
+
+    void aPoolIsOfItsThread()
+    {
+        StoragePool pool;
+        const StoragePool::Use use(pool);
+        QVERIFY(StoragePool::current() == &pool);
+        bool hasOwn = true;
+        std::thread([&hasOwn] { hasOwn = StoragePool::current() != nullptr; }).join();
+        QVERIFY(!hasOwn);
+        {
+            StoragePool inner;
+            const StoragePool::Use nested(inner);
+            QVERIFY(StoragePool::current() == &inner);
+        }
+        QVERIFY(StoragePool::current() == &pool);
+    }
+};
+
+QTEST_APPLESS_MAIN(StoragePoolTest)
+#include "storagepooltest.moc"

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "views/common/selection.h"
+#include "views/program/programrows.h"
+
+#include <QAbstractTableModel>
+
+#include <memory>
+
+namespace retro::views
+{
+
+/// The instructions of a program as rows of a table.
+class ProgramModel final : public QAbstractTableModel
+{
+    Q_OBJECT
+
+public:
+    enum Column {
+        NumberColumn,
+        MakesColumn,
+        DoesColumn,
+        NodeColumn,
+        ReadsColumn,
+        PromiseColumn,
+        FreesColumn,
+        ColumnCount
+    };
+    enum Role {
+        IsHeadingRole = Qt::UserRole,
+        IsLaterRole,  ///< the traversal does it after the cursor
+        IsCursorRole, ///< the traversal did it last
+        IsChosenRole  ///< it is about what is selected
+    };
+
+    using QAbstractTableModel::QAbstractTableModel;
+
+    void setProgram(std::shared_ptr<const ProgramRows> rows, std::shared_ptr<const trace::Run> run);
+    void setPosition(std::uint64_t position);
+    /// The node that is selected (invalid: none), or the promise.
+    void setSelected(base::NodeId node, base::PromiseId promise);
+
+    [[nodiscard]] const ProgramRows& program() const { return *m_rows; }
+    [[nodiscard]] const ProgramRows::Row& at(int row) const { return m_rows->rows[static_cast<std::size_t>(row)]; }
+    /// Row of the instruction that the traversal did last; −1 for none.
+    [[nodiscard]] int cursorRow() const { return m_cursorRow; }
+    /// First row about what is selected; −1 for none.
+    [[nodiscard]] int selectedRow() const;
+
+    [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
+    [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
+    [[nodiscard]] QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
+    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+    [[nodiscard]] Qt::ItemFlags flags(const QModelIndex& index) const override;
+
+private:
+    [[nodiscard]] QString textOf(const ProgramRows::Row& row, int column) const;
+    [[nodiscard]] QString headingOf(const ProgramRows::Row& row) const;
+    [[nodiscard]] bool isChosen(const ProgramRows::Row& row) const;
+    void repaintAll();
+
+    std::shared_ptr<const ProgramRows> m_rows = std::make_shared<const ProgramRows>();
+    std::shared_ptr<const trace::Run> m_run;
+    std::uint64_t m_position = 0;
+    int m_cursorRow = -1;
+    base::NodeId m_node;
+    base::PromiseId m_promise;
+};
+
+} // namespace retro::views

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/program/programview.h"
+
+#include "views/common/elidedlabel.h"
+#include "views/common/fonts.h"
+#include "views/common/jobrunner.h"
+#include "views/common/listtable.h"
+#include "views/common/numbertext.h"
+#include "views/program/programdelegate.h"
+#include "views/program/programmodel.h"
+
+#include <QAction>
+#include <QApplication>
+#include <QClipboard>
+#include <QHeaderView>
+#include <QTableView>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <array>
+
+namespace retro::views
+{
+
+namespace
+{
+
+/// Design pixels of the columns, but for the last, which takes the rest.
+constexpr std::array kWidths{44.0, 76.0, 70.0, 132.0, 92.0, 52.0};
+constexpr int kMostCopied = 20'000;
+
+} // namespace
+
+ProgramView::ProgramView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent)
+    : View(model, cursor, selection, parent), m_items(new ProgramModel(this)), m_jobs(new JobRunner(this))
+{
+    setAccessibleName(tr("Compiled program"));
+    setEmptyText(tr("What a relevance pass did appears here as a list of instructions, once something was explained."));
+    auto* body = new QWidget(this);
+    auto* column = new QVBoxLayout(body);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    auto* line = new QWidget(body);
+    auto* row = new QVBoxLayout(line);
+    row->setContentsMargins(fonts::px(8), fonts::px(5), fonts::px(8), fonts::px(5));
+    m_message = new ElidedLabel({}, Role::Text3, fonts::label(), line);
+    row->addWidget(m_message);
+    column->addWidget(line);
+    makeTable();
+    column->addWidget(m_table, 1);
+    setBody(body);
+}
+
+void ProgramView::makeTable()
+{
+    m_table = new QTableView(this);
+    m_table->setAccessibleName(tr("Instructions"));
+    m_table->setSelectionMode(QAbstractItemView::ExtendedSelection);
+    m_table->setEditTriggers(QAbstractItemView::NoEditTriggers);
+    m_table->setItemDelegate(new ProgramDelegate(m_table));
+    makeList(*m_table, *m_items, fonts::px(20));
+    m_table->horizontalHeader()->setStretchLastSection(true);
+    m_table->horizontalHeader()->setMinimumSectionSize(fonts::px(36));
+    sizeColumns();
+    auto* copying = new QAction(tr("Copy rows"), m_table);
+    copying->setShortcut(QKeySequence::Copy);
+    copying->setShortcutContext(Qt::WidgetShortcut);
+    m_table->addAction(copying);
+    connect(copying, &QAction::triggered, this, &ProgramView::copy);
+    connect(m_table, &QTableView::activated, this, &ProgramView::goTo);
+    connect(m_table->selectionModel(), &QItemSelectionModel::currentChanged, this, &ProgramView::chooseRow);
+}
+
+void ProgramView::sizeColumns()
+{
+    for (std::size_t i = 0; i < kWidths.size(); ++i) {
+        m_table->horizontalHeader()->resizeSection(static_cast<int>(i), fonts::px(kWidths[i]));
+    }
+}
+
+bool ProgramView::canShow(const SelectedThing& thing) const { return !std::holds_alternative<base::ValueId>(thing); }
+
+QString ProgramView::emptyReason() const
+{
+    return model().hasRun() && model().run().eventCount() == 0
+               ? tr("Nothing was run yet. Choose an input and press Run.")
+               : QString();
+}
+
+bool ProgramView::isLoading() const { return m_jobs->isRunning(); }
+
+QString ProgramView::message() const { return m_message->text(); }
+
+void ProgramView::refresh(Changes changes)
+{
+    if (changes.testFlag(Change::Run)) {
+        derive();
+    }
+    if (changes.testFlag(Change::State)) {
+        m_items->setPosition(model().position());
+    }
+    if (changes.testFlag(Change::Selection)) {
+        followSelection();
+    }
+}
+
+void ProgramView::derive()
+{
+    m_items->setProgram(std::make_shared<const ProgramRows>(), nullptr);
+    m_message->setRole(Role::Text3);
+    m_message->setText(tr("Deriving the program from the events …"));
+    m_jobs->start([this, run = model().sharedRun()](const std::stop_token&) -> JobRunner::Delivery {
+        auto rows = std::make_shared<const ProgramRows>(*run);
+        return [this, run, rows] {
+            m_items->setProgram(rows, run);
+            m_table->clearSpans();
+            for (int row = 0; row < m_items->rowCount(); ++row) {
+                if (m_items->at(row).isHeading) {
+                    m_table->setSpan(row, 0, 1, ProgramModel::ColumnCount);
+                }
+            }
+            showMessage();
+            followSelection();
+        };
+    });
+}
+
+void ProgramView::showMessage()
+{
+    const ProgramRows& program = m_items->program();
+    m_message->setRole(program.fault.empty() ? Role::Text3 : Role::AlarmText);
+    m_message->setText(program.fault.empty() ? tr("%1 instructions, %2 buffers; the next input of this kind runs them")
+                                                   .arg(countText(static_cast<std::int64_t>(program.instructions)),
+                                                        countText(static_cast<std::int64_t>(program.buffers)))
+                                             : tr("No program: %1").arg(QString::fromStdString(program.fault)));
+}
+
+/// Rows about the selected node or promise are marked; the first comes into sight unless one was clicked here.
+void ProgramView::followSelection()
+{
+    const auto promise = selection().promise();
+    const base::NodeId node = promise || selection().isEmpty() ? base::NodeId() : model().nodeOf(selection().thing());
+    m_items->setSelected(node, promise.value_or(base::PromiseId()));
+    const QModelIndex first = m_items->index(m_items->selectedRow(), 0);
+    if (!m_isChoosing && first.isValid()) {
+        m_table->scrollTo(first);
+    }
+    m_isChoosing = false;
+}
+
+void ProgramView::chooseRow(const QModelIndex& index)
+{
+    if (index.isValid() && !m_items->at(index.row()).isHeading) {
+        const base::NodeId node = m_items->at(index.row()).step.node;
+        m_isChoosing = selection().node() != node; // else nothing follows
+        selection().selectNode(node);
+    }
+}
+
+void ProgramView::goTo(const QModelIndex& index)
+{
+    if (index.isValid() && m_items->at(index.row()).position > 0) {
+        cursor().moveTo(m_items->at(index.row()).position);
+    }
+}
+
+QString ProgramView::copiedText() const
+{
+    QModelIndexList chosen = m_table->selectionModel()->selectedRows();
+    std::sort(chosen.begin(), chosen.end());
+    QString text;
+    for (const QModelIndex& index : chosen.mid(0, kMostCopied)) {
+        QStringList cells;
+        for (int column = 0; column < ProgramModel::ColumnCount; ++column) {
+            cells.append(index.siblingAtColumn(column).data().toString());
+        }
+        text += cells.join(QLatin1Char('\t')) + QLatin1Char('\n');
+    }
+    return text;
+}
+
+void ProgramView::copy()
+{
+    const QString text = copiedText();
+    if (!text.isEmpty()) {
+        QApplication::clipboard()->setText(text);
+    }
+}
+
+} // namespace retro::views
