@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace retro::lrp
 {
 
@@ -62,13 +64,30 @@ public:
             if (context.tracked[slot] != 0) {
                 parts[slot] = algebra::multiply(gradientPart(divided, slot), context.operands[slot]);
             } else if (isSum && balance.isWanted()) {
-                balance.book(event::Cause::Constant, algebra::dot(gradientPart(divided, slot), context.operands[slot]));
+                balance.book(event::Cause::Constant, constantShare(context, divided, slot));
             }
         }
         return balance.close(std::move(parts));
     }
 
 private:
+    // What a constant operand of a sum takes. An infinite element (a mask) takes all that arrives there, the limit of
+    // its share.
+    static double constantShare(const RuleContext& context, const RuleContext& divided, std::size_t slot)
+    {
+        const Tensor& operand = context.operands[slot];
+        const Tensor s = gradientPart(divided, slot);
+        if (algebra::allFinite(operand)) {
+            return algebra::dot(s, operand);
+        }
+        const Tensor arrived = algebra::reduceTo(context.relevance[0], operand.shape());
+        double share = 0;
+        for (std::int64_t i = 0; i < operand.size(); ++i) {
+            share += std::isinf(operand.at(i)) ? arrived.at(i) : s.at(i) * operand.at(i);
+        }
+        return share;
+    }
+
     // share · x ⊙ Jᵀ(R / stab(z)) over all outputs that relevance arrived at.
     [[nodiscard]] std::vector<Tensor> applyToFunction(const RuleContext& context) const
     {

@@ -2,6 +2,8 @@
 #include "core/ops/algebra.h"
 #include "core/ops/kernel/visitnumber.h"
 
+#include <cmath>
+
 namespace retro::ops::algebra
 {
 
@@ -22,7 +24,8 @@ DivisionSums sumsOfBlock(const T* r, const T* s, const T* d, std::int64_t length
     for (std::int64_t i = 0; i < length; ++i) {
         sums.dividend += static_cast<double>(r[i]);
         sums.overZero += d[i] == T{0} ? static_cast<double>(r[i]) : 0.0;
-        sums.product += static_cast<double>(s[i]) * static_cast<double>(d[i]);
+        sums.product +=
+            std::isinf(d[i]) ? static_cast<double>(r[i]) : static_cast<double>(s[i]) * static_cast<double>(d[i]);
     }
     return sums;
 }

@@ -345,6 +345,42 @@ private slots:
         }
     }
 
+    void einsumChainsWithAGuardAreAsTheUnfused()
+    {
+        W w;
+        const ValueId q = w.heads("qt", {1, 3, 2, 4});
+        const ValueId k = w.heads("kt", {1, 3, 2, 4});
+        const ValueId v = w.heads("vt", {1, 3, 2, 4});
+        const double far = -std::numeric_limits<double>::infinity();
+        const std::vector<double> hidden{0, far, 0, 0, 0, 0, far, far, far}; // the last query sees nothing
+        const ValueId scores = w.scaled(w.node("Einsum", {q, k}, {{"equation", std::string("bqhd,bkhd->bhqk")}}));
+        const ValueId logits = w.node("Add", {scores, w.writer.constant("m", Tensor::of<double>({3, 3}, hidden))});
+        const ValueId p = w.node("Softmax", {logits}, {{"axis", std::int64_t{-1}}});
+        const ValueId kept = w.node("Where", {w.node("IsNaN", {p}), w.number(0), p});
+        const ValueId y = w.node("Einsum", {kept, v}, {{"equation", std::string("bhqk,bkhd->bqhd")}});
+        const SharedGraph before = w.finish(w.node("Tanh", {y}));
+        const auto fused = rewrite::rewrite(before, only(&rewrite::RewriteOptions::fuseAttention));
+        QVERIFY(fused.ok() && fused->fused.size() == 1);
+        for (const char* composite : {"attnlrp", "cp_lrp", "epsilon"}) {
+            const Bound whole = boundTo(fused->graph, w.inputs);
+            const Bound parts = boundTo(before, w.inputs);
+            const Pass pass = passThrough(whole, w.inputs, composite, fused->fused, execute::SavePolicy::All);
+            const Pass little = passThrough(whole, w.inputs, composite, fused->fused, execute::SavePolicy::Autograd);
+            std::vector<event::LedgerEntry> ledger;
+            const RelevanceTable a = byOracle(pass, &ledger);
+            const RelevanceTable b = byOracle(passThrough(parts, w.inputs, composite, {}, execute::SavePolicy::All));
+            for (const event::LedgerEntry& row : ledger) {
+                QVERIFY2(std::abs(row.unexplained()) <= 1e-9 * row.magnitude, composite);
+            }
+            for (std::size_t i = 3; i < 6; ++i) {
+                const Tensor& inside = a[inputNode(*whole, i).index()][0];
+                QVERIFY2(ops::algebra::allFinite(inside), composite);
+                QVERIFY2(deviation(inside, b[inputNode(*parts, i).index()][0]) < 1e-12, composite);
+                QVERIFY(inside.bitEqual(byPromises(little, inputNode(*whole, i))));
+            }
+        }
+    }
+
     void whatCannotBeTakenApartIsRefused()
     {
         const Single lstm{"LSTM",
