@@ -57,6 +57,13 @@ base::Result<void> readSize(const std::string& text, ViewRequest& request)
     return {};
 }
 
+/// The part of the run that is drawn; an animation is of the graph unless something else is asked for.
+const std::string& partOf(const ExportOptions& options)
+{
+    static const std::string graph = "graph";
+    return options.what != "animation" ? options.what : options.of.empty() ? graph : options.of;
+}
+
 base::Result<void> exportPainted(const std::shared_ptr<const trace::Run>& run, const ExportOptions& options)
 {
     ViewRequest request;
@@ -65,13 +72,6 @@ base::Result<void> exportPainted(const std::shared_ptr<const trace::Run>& run, c
     request.isDark = options.theme == "dark";
     RETRO_CHECK(readSize(options.size, request));
     return exportView(run, options.out, request);
-}
-
-/// The part of the run that is drawn; an animation is of the graph unless something else is asked for.
-const std::string& partOf(const ExportOptions& options)
-{
-    static const std::string graph = "graph";
-    return options.what != "animation" ? options.what : options.of.empty() ? graph : options.of;
 }
 
 /// Options that mean nothing for a part are refused rather than overlooked.

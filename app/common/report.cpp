@@ -202,7 +202,11 @@ private:
         for (const bool isDark : {false, true}) {
             for (const char* view : {"timeline", "ledger"}) {
                 const QString name = QLatin1String(view) + (isDark ? QStringLiteral("-dark") : QString());
-                m_drawings.push_back({{view, m_position, isDark, 0, 0}, pathOf(name + QStringLiteral(".svg"))});
+                ViewFile& drawing = m_drawings.emplace_back();
+                drawing.request.view = view;
+                drawing.request.position = m_position;
+                drawing.request.isDark = isDark;
+                drawing.path = pathOf(name + QStringLiteral(".svg"));
             }
         }
         m_drawn = exportViews(m_handle, m_drawings);

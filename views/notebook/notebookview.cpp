@@ -86,16 +86,10 @@ void NotebookView::makeTable(QWidget* parent)
     m_table->setContextMenuPolicy(Qt::CustomContextMenu);
     makeList(*m_table, *m_items, fonts::px(24));
     m_table->setItemDelegate(new NotebookDelegate(m_table));
-    QHeaderView* header = m_table->horizontalHeader();
-    const auto width = [](const QFont& font, const char* text) {
-        return static_cast<int>(fonts::widthOf(font, QString::fromUtf8(text))) + fonts::px(14);
-    };
-    header->resizeSection(NotebookModel::StepColumn, width(fonts::smallNumbers(), "10,000") + fonts::px(18));
-    header->resizeSection(NotebookModel::ModeColumn, width(fonts::label(), "Mode"));
-    header->resizeSection(NotebookModel::PlaceColumn, fonts::px(170));
-    header->resizeSection(NotebookModel::SumColumn, width(fonts::smallNumbers(), "−1.2345e−4"));
-    header->setStretchLastSection(true);
-    header->setMinimumSectionSize(fonts::px(30));
+    for (const int column : {NotebookModel::PlaceColumn, NotebookModel::CommentColumn}) {
+        m_table->horizontalHeader()->setSectionResizeMode(column, QHeaderView::Stretch); // they share the room
+    }
+    sizeColumns();
     const auto give = [this](const QString& text, const QKeySequence& key, auto&& what) {
         auto* action = new QAction(text, m_table);
         action->setShortcut(key);
@@ -111,6 +105,19 @@ void NotebookView::makeTable(QWidget* parent)
     connect(m_table, &QTableView::customContextMenuRequested, this, &NotebookView::showMenu);
 }
 
+/// Columns of figures and marks: as wide as the text at its present size asks for.
+void NotebookView::sizeColumns()
+{
+    const auto width = [](const QFont& font, const char* text) {
+        return static_cast<int>(fonts::widthOf(font, QString::fromUtf8(text))) + fonts::px(14);
+    };
+    QHeaderView* header = m_table->horizontalHeader();
+    header->setMinimumSectionSize(fonts::px(30));
+    header->resizeSection(NotebookModel::StepColumn, width(fonts::smallNumbers(), "10,000") + fonts::px(18));
+    header->resizeSection(NotebookModel::ModeColumn, width(fonts::label(), "Mode"));
+    header->resizeSection(NotebookModel::SumColumn, width(fonts::smallNumbers(), "−1.2345e−4"));
+}
+
 QString NotebookView::subject() const
 {
     const int pinned = m_items->pinnedCount();
@@ -119,10 +126,13 @@ QString NotebookView::subject() const
         return {};
     }
     const QString places = visited == 1 ? tr("1 place") : tr("%1 places").arg(countText(visited));
-    return pinned == 0 ? places : tr("%1 pinned, %2").arg(countText(pinned), places);
+    if (pinned == 0) {
+        return places;
+    }
+    return visited == 0 ? tr("%1 pinned").arg(countText(pinned)) : tr("%1 pinned, %2").arg(countText(pinned), places);
 }
 
-QString NotebookView::hint() const { return tr("Where you have been. Pin a place to keep it with a comment."); }
+QString NotebookView::hint() const { return tr("Where you have been and what you noted."); }
 
 bool NotebookView::canShow(const SelectedThing& thing) const
 {
@@ -135,6 +145,7 @@ void NotebookView::refresh(Changes changes)
         m_items->setHere(here());
     }
     if (changes.testFlag(Change::Theme)) {
+        sizeColumns(); // the text may have another size
         m_table->viewport()->update();
     }
     tellTools();

@@ -43,6 +43,7 @@ protected:
 private:
     QWidget* makeTools();
     void makeTable(QWidget* parent);
+    void sizeColumns();
     void chooseRow(const QModelIndex& index);
     void comment(int row);
     void togglePin(int row);
