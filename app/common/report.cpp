@@ -91,10 +91,15 @@ private:
             }
         };
         add(translated("Model"), text(facts.modelName));
+        add(translated("What it is"), text(facts.title));
         add(translated("Hash of the graph"), text(views::modelHashText(*m_run.graph)));
         add(translated("Graph"),
             translated("%1 nodes").arg(countText(static_cast<std::int64_t>(m_run.graph->nodeCount()))));
         add(translated("Input"), inputs());
+        if (facts.input) {
+            add(translated("Input file"), text(facts.input->file));
+            add(translated("True class"), text(facts.input->trueClass));
+        }
         add(translated("Target"), target());
         add(translated("Start"), text(facts.start));
         add(translated("Rules"), text(facts.composite));
