@@ -53,6 +53,9 @@ view log light "${engine[@]}" --view log --size 700x340
 view program light "${engine[@]}" --view program --size 700x380
 view watch light "${engine[@]}" --view watch --size 480x220 --watch 'R(/block3/Add)' --watch 'R(/block3/Add).max' \
     --watch 'V(/block1/Add).norm' --watch 'R(/block2/Add).nan'
+walk=(--action go.mode --action go.mode --action go.mode --action go.mode) # places of the trail
+view notebook "light dark" --workspace engine --step 12 --select /block3/Add --note "the tag and the object part here" \
+    "${walk[@]}" --view notebook --size 640x220
 view problems light --view problems --action window.dock1 --action export.pane # the run panel cannot be written
 view palette light --view palette --action view.palette
 shoot "$out/views/welcome-light.png" 64 --workspace welcome --theme light --size 1100x700

@@ -2,10 +2,14 @@
 #include "app/cli/context.h"
 #include "app/common/exportrun.h"
 #include "app/common/exportview.h"
+#include "app/common/report.h"
 #include "core/trace/runfile.h"
+#include "core/trace/timeline.h"
+#include "views/common/runindex.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <memory>
 #include <string_view>
@@ -29,6 +33,7 @@ struct ExportOptions
     std::string theme = "light";
     std::string size;
     std::string visits; ///< "3..12": one file per visit
+    std::string of;     ///< of an animation: the part whose pictures it has
 };
 
 /// "1200x340".
@@ -52,10 +57,17 @@ base::Result<void> readSize(const std::string& text, ViewRequest& request)
     return {};
 }
 
+/// The part of the run that is drawn; an animation is of the graph unless something else is asked for.
+const std::string& partOf(const ExportOptions& options)
+{
+    static const std::string graph = "graph";
+    return options.what != "animation" ? options.what : options.of.empty() ? graph : options.of;
+}
+
 base::Result<void> exportPainted(const std::shared_ptr<const trace::Run>& run, const ExportOptions& options)
 {
     ViewRequest request;
-    request.view = options.what;
+    request.view = partOf(options);
     request.position = options.request.position;
     request.isDark = options.theme == "dark";
     RETRO_CHECK(readSize(options.size, request));
@@ -65,10 +77,16 @@ base::Result<void> exportPainted(const std::shared_ptr<const trace::Run>& run, c
 /// Options that mean nothing for a part are refused rather than overlooked.
 base::Result<void> checkOptions(const ExportOptions& options)
 {
-    if (options.request.bits != 8 && options.what != "heatmap") {
+    if (options.request.bits != 8 && partOf(options) != "heatmap") {
         return base::usageError("only a heatmap is written with 16 bits", "--bits 16");
     }
-    if (!options.request.select.empty() && options.what != "graph") {
+    if (!options.of.empty() && options.what != "animation") {
+        return base::usageError("only an animation is made of the pictures of a part", "--of " + options.of);
+    }
+    if (!options.visits.empty() && options.what == "report") {
+        return base::usageError("a report is one file; leave --steps away, or say --at", "--steps " + options.visits);
+    }
+    if (!options.request.select.empty() && partOf(options) != "graph") {
         return base::usageError("only a part of the graph can be selected", "--select");
     }
     return {};
@@ -76,10 +94,11 @@ base::Result<void> checkOptions(const ExportOptions& options)
 
 base::Result<void> exportPart(const std::shared_ptr<const trace::Run>& run, const ExportOptions& options)
 {
-    if (options.what == "graph") {
+    const std::string& part = partOf(options);
+    if (part == "graph") {
         return exportGraph(run, options.out, options.request);
     }
-    return options.what == "heatmap" ? exportHeatmap(*run, options.out, options.request) : exportPainted(run, options);
+    return part == "heatmap" ? exportHeatmap(*run, options.out, options.request) : exportPainted(run, options);
 }
 
 /// First and last of "3..12", counted from 1. Errors: Usage.
@@ -95,18 +114,58 @@ base::Result<std::pair<std::uint32_t, std::uint32_t>> readVisits(const std::stri
     const bool isRange = dots != std::string::npos && number(std::string_view(text).substr(0, dots), first) &&
                          number(std::string_view(text).substr(dots + 2), last);
     if (!isRange || first < 1 || first > last || last > most) {
-        return base::usageError(fmt::format("write FIRST..LAST, from 1 to {} in this run", most), "--visits " + text);
+        return base::usageError(fmt::format("write FIRST..LAST, from 1 to {} in this run", most), "--steps " + text);
     }
     return std::pair(first, last);
+}
+
+/// The file that the pictures of an animation are named after: a folder is made and gets "graph-0001.png" and so on.
+base::Result<std::filesystem::path> patternOf(const ExportOptions& options)
+{
+    const std::filesystem::path out = options.out;
+    if (options.what != "animation" || !out.extension().empty()) {
+        return out;
+    }
+    std::error_code failed;
+    std::filesystem::create_directories(out, failed);
+    if (failed) {
+        return base::outputError("the folder for the pictures cannot be made: " + failed.message(), options.out);
+    }
+    return out / (partOf(options) + ".png");
+}
+
+/// A heatmap that is not of a value by name is of the value whose relevance arrived last, as in the window. Errors
+/// (Usage): nothing has arrived.
+base::Result<void> chooseValue(const views::RunIndex& index, const trace::Run& run, std::uint32_t visit,
+                               ExportRequest& request)
+{
+    const base::ValueId last = index.lastArrived(*request.position);
+    if (!last.isValid()) {
+        std::uint32_t first = visit;
+        while (first < run.visitCount() && !index.lastArrived(run.endOfVisit(first - 1)).isValid()) {
+            ++first;
+        }
+        return base::usageError(
+            fmt::format("no relevance has arrived by step {}; the first heatmap is that of step {}", visit, first),
+            "--steps");
+    }
+    request.value = run.graph->value(last).name;
+    return {};
 }
 
 /// One file per visit, the state after it: "graph.png" becomes "graph-0003.png" and so on.
 base::Result<void> exportVisits(const std::shared_ptr<const trace::Run>& run, ExportOptions options)
 {
-    RETRO_TRY(const auto range, readVisits(options.visits, run->visitCount()));
-    const std::filesystem::path out = options.out;
+    const std::string all = fmt::format("1..{}", run->visitCount());
+    RETRO_TRY(const auto range, readVisits(options.visits.empty() ? all : options.visits, run->visitCount()));
+    RETRO_TRY(const std::filesystem::path out, patternOf(options));
+    const bool follows = options.what == "animation" && partOf(options) == "heatmap" && options.request.value.empty();
+    const views::RunIndex index = follows ? views::RunIndex(*run) : views::RunIndex();
     for (std::uint32_t visit = range.first; visit <= range.second; ++visit) {
         options.request.position = run->endOfVisit(visit - 1);
+        if (follows) {
+            RETRO_CHECK(chooseValue(index, *run, visit, options.request));
+        }
         options.out =
             out.parent_path() / fmt::format("{}-{:04}{}", out.stem().string(), visit, out.extension().string());
         RETRO_CHECK(exportPart(run, options));
@@ -114,11 +173,24 @@ base::Result<void> exportVisits(const std::shared_ptr<const trace::Run>& run, Ex
     return {};
 }
 
+base::Result<void> exportReport(const trace::RecordedRun& recorded, const ExportOptions& options)
+{
+    RETRO_TRY(trace::Timeline timeline, trace::Timeline::open(recorded.run));
+    const views::RunHandle handle{recorded.run, std::make_shared<trace::Timeline>(std::move(timeline))};
+    return writeReport(options.out, handle, recorded.notes, options.request);
+}
+
 base::Result<void> exportRun(const Context& context, const ExportOptions& options)
 {
     RETRO_CHECK(checkOptions(options));
-    RETRO_TRY(const std::shared_ptr<const trace::Run> run, trace::readRun(options.file));
-    RETRO_CHECK(options.visits.empty() ? exportPart(run, options) : exportVisits(run, options));
+    RETRO_TRY(const trace::RecordedRun recorded, trace::readRecorded(options.file));
+    const std::shared_ptr<const trace::Run>& run = recorded.run;
+    const bool isSeries = !options.visits.empty() || options.what == "animation";
+    if (options.what == "report") {
+        RETRO_CHECK(exportReport(recorded, options));
+    } else {
+        RETRO_CHECK(isSeries ? exportVisits(run, options) : exportPart(run, options));
+    }
     if (context.json) {
         context.answer({{"what", options.what}, {"file", options.out}});
     } else {
@@ -132,20 +204,26 @@ base::Result<void> exportRun(const Context& context, const ExportOptions& option
 void addExport(CLI::App& program, Context& context)
 {
     auto options = std::make_shared<ExportOptions>();
-    CLI::App* verb =
-        addVerb(program, context, "export",
-                "Write a part of a recorded run: heatmap (png svg pdf npy csv), graph (png svg pdf dot json), "
-                "timeline or ledger (svg png pdf csv), promises or log (csv json)",
-                [&context, options] { return exportRun(context, *options); });
+    CLI::App* verb = addVerb(
+        program, context, "export",
+        "Write a part of a recorded run: heatmap (png svg pdf npy csv), graph (png svg pdf dot json), "
+        "timeline or ledger (svg png pdf csv), promises or log (csv json), animation (a picture per step), report "
+        "(html)",
+        [&context, options] { return exportRun(context, *options); });
     verb->add_option("FILE", options->file, "Recorded run (.retro)")->required();
     std::vector<std::string> parts = exportableViews();
     parts.insert(parts.begin(), {"heatmap", "graph"});
+    const std::vector<std::string> pictures{"graph", "heatmap", "timeline", "ledger"};
+    parts.insert(parts.end(), {"animation", "report"});
     verb->add_option("WHAT", options->what, "Part of the run")->required()->check(CLI::IsMember(parts));
-    verb->add_option("--out", options->out, "File to write; the ending says the format")->required();
+    verb->add_option("--out", options->out, "File to write; the ending says the format. Of an animation also a folder")
+        ->required();
     verb->add_option("--value", options->request.value, "Value whose relevance is drawn (default: the first input)");
     verb->add_option("--at", options->request.position, "State after this many events (default: the end)");
-    verb->add_option("--visits", options->visits,
-                     "FIRST..LAST: one file after each of these visits, numbered, for an animation");
+    verb->add_option("--steps,--visits", options->visits,
+                     "FIRST..LAST: one file after each of these visits, numbered (animation: all of them)");
+    verb->add_option("--of", options->of, "Part that an animation shows: graph (default), heatmap, timeline or ledger")
+        ->check(CLI::IsMember(pictures));
     verb->add_option("--colormap", options->request.colormap,
                      "Colour map of the heatmap, by name or as stops (00f,fff,f00)");
     verb->add_flag("--overlay", options->request.overlay, "Draw the heatmap over the input picture");

@@ -80,9 +80,10 @@ Result<void> checkEnding(const views::View& view, const std::filesystem::path& p
 class ThemeGuard
 {
 public:
-    explicit ThemeGuard(views::ThemeChoice choice) : m_before(views::ThemeHub::instance().choice())
+    ThemeGuard() : m_before(views::ThemeHub::instance().choice()) {}
+    static void use(bool isDark)
     {
-        views::ThemeHub::instance().setChoice(choice);
+        views::ThemeHub::instance().setChoice(isDark ? views::ThemeChoice::Dark : views::ThemeChoice::Light);
     }
     ~ThemeGuard() { views::ThemeHub::instance().setChoice(m_before); }
     ThemeGuard(const ThemeGuard&) = delete;
@@ -91,6 +92,32 @@ public:
 private:
     views::ThemeChoice m_before;
 };
+
+/// What has been posted to a widget and those inside it, and to nobody else: a window may be open.
+void deliverPosted(QWidget& widget)
+{
+    QCoreApplication::sendPostedEvents(&widget);
+    for (QWidget* child : widget.findChildren<QWidget*>()) {
+        QCoreApplication::sendPostedEvents(child);
+    }
+}
+
+Result<void> write(Stage& stage, const ViewRequest& request, const std::filesystem::path& path)
+{
+    RETRO_TRY(const Exportable* chosen, findView(request.view));
+    ThemeGuard::use(request.isDark);
+    const std::uint64_t end = stage.model.run().eventCount();
+    stage.cursor.moveTo(std::min(request.position.value_or(end), end));
+    const std::unique_ptr<views::View> view = chosen->make(stage);
+    RETRO_CHECK(checkEnding(*view, path));
+    view->resize(request.width > 0 ? request.width : chosen->size.width(),
+                 request.height > 0 ? request.height : chosen->size.height());
+    view->setAttribute(Qt::WA_DontShowOnScreen);
+    view->show();
+    view->flush();
+    deliverPosted(*view); // the layout of the body
+    return view->exportTo(path);
+}
 
 } // namespace
 
@@ -109,21 +136,24 @@ const std::vector<std::string>& exportableViews()
 Result<void> exportView(const std::shared_ptr<const trace::Run>& run, const std::filesystem::path& path,
                         const ViewRequest& request)
 {
-    RETRO_TRY(const Exportable* chosen, findView(request.view));
+    RETRO_CHECK(findView(request.view)); // before anything is opened
     ensureGuiApplication();
-    const ThemeGuard guard(request.isDark ? views::ThemeChoice::Dark : views::ThemeChoice::Light);
     RETRO_TRY(trace::Timeline timeline, trace::Timeline::open(run));
+    const ViewFile file{request, path};
+    return exportViews({run, std::make_shared<trace::Timeline>(std::move(timeline))}, {&file, 1}).front();
+}
+
+std::vector<Result<void>> exportViews(const views::RunHandle& run, std::span<const ViewFile> files)
+{
+    ensureGuiApplication();
+    const ThemeGuard guard;
     Stage stage;
-    stage.model.setRun({run, std::make_shared<trace::Timeline>(std::move(timeline))});
-    stage.cursor.moveTo(std::min(request.position.value_or(run->eventCount()), run->eventCount()));
-    const std::unique_ptr<views::View> view = chosen->make(stage);
-    RETRO_CHECK(checkEnding(*view, path));
-    view->resize(request.width > 0 ? request.width : chosen->size.width(),
-                 request.height > 0 ? request.height : chosen->size.height());
-    view->show(); // nothing is seen on the offscreen platform
-    view->flush();
-    QCoreApplication::sendPostedEvents(); // the layout of the body
-    return view->exportTo(path);
+    stage.model.setRun(run);
+    std::vector<Result<void>> results;
+    for (const ViewFile& file : files) {
+        results.push_back(write(stage, file.request, file.path));
+    }
+    return results;
 }
 
 } // namespace retro::app

@@ -3,11 +3,13 @@
 
 #include "core/base/result.h"
 #include "core/trace/run.h"
+#include "views/common/viewcontext.h"
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,5 +34,16 @@ struct ViewRequest
 /// (view, ending, nothing to show), Input (the run cannot be opened), Output.
 [[nodiscard]] base::Result<void> exportView(const std::shared_ptr<const trace::Run>& run,
                                             const std::filesystem::path& path, const ViewRequest& request);
+
+/// A file and what is to be in it.
+struct ViewFile
+{
+    ViewRequest request;
+    std::filesystem::path path;
+};
+
+/// As exportView() for several files of a run that is open, one result for each; nothing comes on screen. The timeline
+/// of the run moves, so give it a copy. Files of the same theme should follow each other: a change of theme takes time.
+[[nodiscard]] std::vector<base::Result<void>> exportViews(const views::RunHandle& run, std::span<const ViewFile> files);
 
 } // namespace retro::app

@@ -217,11 +217,11 @@ std::uint64_t EngineWorker::post(ExplainJob job)
     return generation;
 }
 
-void EngineWorker::saveRun(std::shared_ptr<const trace::Run> run, const QString& path)
+void EngineWorker::saveRun(std::shared_ptr<const trace::Run> run, const QString& path, std::vector<trace::Note> notes)
 {
-    enqueue([this, run = std::move(run), path] {
+    enqueue([this, run = std::move(run), path, notes = std::move(notes)] {
         m_isWriting = true;
-        const Result<void> done = trace::writeRun(path.toStdString(), *run);
+        const Result<void> done = trace::writeRecorded(path.toStdString(), *run, notes);
         m_isWriting = false;
         if (done) {
             emit saved(path);
@@ -270,8 +270,10 @@ void EngineWorker::execute(ExplainJob job, std::stop_token token)
 Result<void> EngineWorker::openRun(const ExplainJob& job)
 {
     emit progress(job.generation, tr("Reading the run"), -1);
-    RETRO_TRY(std::shared_ptr<const trace::Run> run, trace::readRun(job.path.toStdString()));
+    RETRO_TRY(trace::RecordedRun recorded, trace::readRecorded(job.path.toStdString()));
+    std::shared_ptr<const trace::Run> run = std::move(recorded.run);
     auto done = std::make_shared<ExplainDone>();
+    done->notes = std::move(recorded.notes);
     done->generation = job.generation;
     done->composite = run->facts.composite;
     done->hasRelevance = !run->events.empty();

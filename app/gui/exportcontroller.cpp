@@ -9,6 +9,7 @@
 #include "views/layers/layersview.h"
 #include "views/ledger/ledgerview.h"
 #include "views/log/logview.h"
+#include "views/notebook/notebookview.h"
 #include "views/promises/promisesview.h"
 #include "views/timeline/timelineview.h"
 
@@ -55,9 +56,19 @@ constexpr std::array kActions{
         "export.log", QT_TRANSLATE_NOOP("retro::views::actions", "Export &event log…"),
         QT_TRANSLATE_NOOP("retro::views::actions", "Save the event log, as its filter leaves it, as CSV or JSON"),
         "export", ""},
+    ActionSpec{"export.notebook", QT_TRANSLATE_NOOP("retro::views::actions", "Export note&book…"),
+               QT_TRANSLATE_NOOP("retro::views::actions", "Save pinned places and the trail as Markdown"), "export",
+               ""},
     ActionSpec{"export.pane", QT_TRANSLATE_NOOP("retro::views::actions", "Export t&his pane…"),
                QT_TRANSLATE_NOOP("retro::views::actions", "Save what the pane that has the keyboard shows"), "export",
                ""},
+    ActionSpec{"export.all", QT_TRANSLATE_NOOP("retro::views::actions", "Export &all…"),
+               QT_TRANSLATE_NOOP("retro::views::actions", "Save every view in its best format into a folder"), "export",
+               "Ctrl+Shift+E"},
+    ActionSpec{"export.report", QT_TRANSLATE_NOOP("retro::views::actions", "&Report…"),
+               QT_TRANSLATE_NOOP("retro::views::actions",
+                                 "Save question, answer, heatmap, timeline, ledger and notes as one page of HTML"),
+               "export", ""},
 };
 
 const QString kPane = QStringLiteral("export.pane");
@@ -110,6 +121,7 @@ constexpr std::array kViews{
     NamedView{"export.classes", "classes", findIn<views::ClassesView>},
     NamedView{"export.promises", "promises", findIn<views::PromisesView>},
     NamedView{"export.log", "log", findIn<views::LogView>},
+    NamedView{"export.notebook", "notebook", findIn<views::NotebookView>},
 };
 
 const NamedView* namedBy(const QString& id)
@@ -139,6 +151,7 @@ constexpr std::array kFormats{
     FormatName{"npy", QT_TRANSLATE_NOOP("retro::app::ExportController", "NumPy array")},
     FormatName{"dot", QT_TRANSLATE_NOOP("retro::app::ExportController", "Graphviz text")},
     FormatName{"json", QT_TRANSLATE_NOOP("retro::app::ExportController", "JSON")},
+    FormatName{"md", QT_TRANSLATE_NOOP("retro::app::ExportController", "Markdown text")},
 };
 
 QString nameOf(const QString& ending)

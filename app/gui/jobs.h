@@ -4,6 +4,7 @@
 #include "core/engine/cover.h"
 #include "core/engine/explain.h"
 #include "core/engine/pictureinput.h"
+#include "core/trace/notes.h"
 #include "views/common/fusednode.h"
 #include "views/common/viewcontext.h"
 #include "views/problems/problemlist.h"
@@ -97,6 +98,7 @@ struct ExplainDone
     views::ModelFacts facts;              ///< of graphReady() and of other rewrites: the model for the run panel
     std::vector<views::Problem> problems; ///< of graphReady(): what may mislead in the model
     views::FusedNodesPointer fused;       ///< what nodes stand for; null for recorded runs
+    std::vector<trace::Note> notes;       ///< of recorded runs
 };
 
 /// Side results that come after the main one.

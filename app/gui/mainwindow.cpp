@@ -27,6 +27,7 @@
 #include "views/graph/graphview.h"
 #include "views/heatmap/heatmapview.h"
 #include "views/input/inputview.h"
+#include "views/notebook/notebookview.h"
 #include "views/run/runpanel.h"
 
 #include <QActionGroup>
@@ -366,6 +367,9 @@ void MainWindow::showRun(const ExplainDone& result)
         m_selection.clear(); // its nodes are those of another graph
     }
     m_model.setRun(result.run, result.input, true);
+    if (!result.model) {
+        m_engineSpace->notebook().items().setNotes(result.notes);
+    }
     if (isSameCourse) {
         m_cursor.moveTo(before); // the layer that is looked at stays while the picture changes under it
     }

@@ -54,6 +54,9 @@ public:
     [[nodiscard]] static QStringList workspaceIds();
     /// Writes the heatmap on screen. Errors: Usage, Output.
     [[nodiscard]] base::Result<void> exportHeatmap(const QString& path);
+    /// Writes a page about the run on screen, with what is pinned in the notebook. Errors: Usage (ending, no run),
+    /// Output.
+    [[nodiscard]] base::Result<void> exportReport(const QString& path);
 
     /// True while a job is running or its comparison is still to come.
     [[nodiscard]] bool isBusy() const { return m_isBusy; }
@@ -87,6 +90,7 @@ protected:
 private:
     void makeShell(const WorkspaceContext& context);
     void makeStatusBar();
+    void connectNotebook();
     void connectEngine();
     void connectPanel();
     void post(ExplainJob job);
@@ -94,6 +98,7 @@ private:
     void chooseModel();
     void chooseInput();
     void saveRun();
+    void chooseReport();
     void takeProgress(quint64 generation, const QString& stage, double fraction);
     void takeEnd(quint64 generation, const QString& message);
     /// Another model, or other rewrites of the same.

@@ -62,6 +62,7 @@ struct RawOptions
     std::string view;
     std::vector<std::string> actions;
     std::vector<std::string> watches;
+    std::string note;
 };
 
 void addOptions(CLI::App& program, RawOptions& raw, WindowOptions& options)
@@ -90,6 +91,7 @@ void addOptions(CLI::App& program, RawOptions& raw, WindowOptions& options)
     program.add_option("--action", raw.actions, "Action to do before the picture, by its id: cover.tag")
         ->allow_extra_args(false);
     program.add_option("--watch", raw.watches, "Expression for the watch list: R(conv1).sum")->allow_extra_args(false);
+    program.add_option("--note", raw.note, "Pin step and node of the picture in the notebook, with this comment");
     program.add_option("--font-scale", options.fontScale, "Size of the text, 1 = 13 px")->check(CLI::Range(0.5, 3.0));
     program.add_flag("--quit-when-shown", options.isQuitWhenShown,
                      "Exit as soon as the window is on screen, to measure the start");
@@ -131,6 +133,7 @@ std::optional<int> parseOptions(int argc, char** argv, WindowOptions& options)
     options.workspace = QString::fromStdString(raw.workspace);
     options.screenshot = QString::fromStdString(raw.screenshot);
     options.selectNode = QString::fromStdString(raw.select);
+    options.note = QString::fromStdString(raw.note);
     options.view = QString::fromStdString(raw.view);
     for (const std::string& action : raw.actions) {
         options.actions.append(QString::fromStdString(action));

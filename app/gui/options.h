@@ -25,6 +25,7 @@ struct WindowOptions
     QString view;                      ///< picture of this pane alone; empty = of the window
     QStringList actions;               ///< triggered one after the other before the picture
     QStringList watches;               ///< expressions in the watch list from the start
+    QString note;                      ///< comment of the place of the picture, pinned in the notebook; empty = none
     std::optional<std::uint64_t> step; ///< visits; none = the end
     views::ThemeChoice theme = views::ThemeChoice::System;
     QSize size;

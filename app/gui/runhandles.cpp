@@ -11,6 +11,7 @@
 #include "views/common/gradientnote.h"
 #include "views/common/runindex.h"
 #include "views/ledger/ledgercurve.h"
+#include "views/notebook/notebookentry.h"
 #include "views/promises/promiseforest.h"
 #include "views/timeline/frontiermodes.h"
 #include "views/timeline/timelinemarks.h"
@@ -62,10 +63,9 @@ base::Result<views::RunHandle> makeHandle(std::shared_ptr<const trace::Run> run,
     RETRO_TRY(trace::Timeline opened, trace::Timeline::open(run));
     auto timeline = std::make_shared<trace::Timeline>(std::move(opened));
     auto derived = std::make_shared<views::RunDerived>(run);
-    const bool isWhole =
-        derive<views::RunIndex, views::PromiseForest, views::FrontierModes, views::LedgerCurve, trace::NodeSteps,
-               views::LossMarks, views::GradientNote, views::BreakpointWords, Stepper, RunFigures, RunProblems>(
-            *derived, stop);
+    const bool isWhole = derive<views::RunIndex, views::PromiseForest, views::FrontierModes, views::LedgerCurve,
+                                trace::NodeSteps, views::LossMarks, views::GradientNote, views::BreakpointWords,
+                                views::PromiseStarts, Stepper, RunFigures, RunProblems>(*derived, stop);
     if (!isWhole) {
         base::Leftovers::add(timeline);
         base::Leftovers::add(derived);

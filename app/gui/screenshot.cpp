@@ -2,8 +2,11 @@
 #include "app/gui/screenshot.h"
 
 #include "app/gui/mainwindow.h"
+#include "app/gui/shell/history.h"
+#include "app/gui/shell/shell.h"
 #include "app/gui/workspace.h"
 #include "views/common/picture.h"
+#include "views/notebook/notebookview.h"
 
 #include <QAction>
 #include <QApplication>
@@ -98,6 +101,7 @@ public:
                 return;
             }
             action->trigger();
+            m_window.shell().history().settle(); // a place for the notebook
             if (m_window.isBusy()) {
                 return; // comes back when the answer is there
             }
@@ -120,6 +124,15 @@ private:
     {
         m_isPlaced = true;
         goTo(m_window, m_options);
+        if (!select()) {
+            return false;
+        }
+        pinNote();
+        return true;
+    }
+
+    bool select()
+    {
         if (m_options.selectNode.isEmpty()) {
             return true;
         }
@@ -131,6 +144,17 @@ private:
         }
         m_window.selection().selectNode(*node);
         return true;
+    }
+
+    void pinNote()
+    {
+        auto* notebook = m_window.findChild<views::NotebookView*>();
+        if (m_options.note.isEmpty() || notebook == nullptr) {
+            return;
+        }
+        views::NotebookModel& items = notebook->items();
+        const int row = items.pin({m_window.cursor().position(), m_window.selection().thing()});
+        items.setData(items.index(row, views::NotebookModel::CommentColumn), m_options.note, Qt::EditRole);
     }
 
     /// A dock becomes a window of its own; what lies over the window (the palette) has a size of its own already.

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Workspace switch and status bar of the main window.
 #include "app/gui/embeddedsample.h"
+#include "app/gui/exportall.h"
 #include "app/gui/exportcontroller.h"
 #include "app/gui/mainwindow.h"
 #include "app/gui/shell/bookmarks.h"
+#include "app/gui/shell/history.h"
 #include "app/gui/shell/recentfiles.h"
 #include "app/gui/shell/shell.h"
 #include "app/gui/workspaces.h"
 #include "views/common/fonts.h"
 #include "views/common/numbertext.h"
+#include "views/notebook/notebookview.h"
 
 #include <QActionGroup>
 #include <QLabel>
@@ -23,6 +26,10 @@ void MainWindow::makeShell(const WorkspaceContext& context)
     m_exports = new ExportController(m_actions, *m_stack, m_shell->docks(), *this);
     connect(m_exports, &ExportController::wrote, this, [this](const QString& path) { say(tr("Wrote %1").arg(path)); });
     connect(m_exports, &ExportController::failed, this, &MainWindow::showProblem);
+    auto* all = new ExportAll(m_actions, *m_stack, *this);
+    connect(all, &ExportAll::said, this, &MainWindow::say);
+    connect(all, &ExportAll::failed, this, &MainWindow::showProblem);
+    connect(&m_actions.at(QStringLiteral("export.report")), &QAction::triggered, this, &MainWindow::chooseReport);
     m_workspaceGroup = new QActionGroup(this);
     for (const QString& id : workspaceIds()) {
         QAction& action = m_actions.at(QStringLiteral("window.") + id);
@@ -33,12 +40,34 @@ void MainWindow::makeShell(const WorkspaceContext& context)
             [this](const QAction* action) { showWorkspace(action->data().toString()); });
     connect(&m_shell->bookmarks(), &Bookmarks::changed, m_engineSpace,
             [this] { m_engineSpace->showBookmarks(m_shell->bookmarks().all()); });
+    connectNotebook();
     connect(&m_shell->recent(), &RecentFiles::openRequested, this, [this](const QString& path) { open(path); });
     for (const EmbeddedSample& sample : embeddedSamples()) {
         connect(&m_actions.at(QString::fromLatin1(sample.action)), &QAction::triggered, this,
                 [this, path = QString::fromLatin1(sample.model)] { open(path); });
     }
     connect(&m_actions.at(QStringLiteral("file.close")), &QAction::triggered, this, &MainWindow::closeModel);
+}
+
+void MainWindow::connectNotebook()
+{
+    views::NotebookView& notebook = m_engineSpace->notebook();
+    const HistoryController& history = m_shell->history();
+    connect(&history, &HistoryController::visited, &notebook.items(), &views::NotebookModel::visit);
+    connect(&history, &HistoryController::returned, &notebook.items(), &views::NotebookModel::comeBack);
+    const auto show = [this] {
+        showWorkspace(QStringLiteral("engine"));
+        m_engineSpace->showNotebook();
+    };
+    connect(&m_actions.at(QStringLiteral("window.notebook")), &QAction::triggered, this, show);
+    QAction& pin = m_actions.at(QStringLiteral("go.note"));
+    connect(&pin, &QAction::triggered, this, [this, show] {
+        show();
+        m_engineSpace->notebook().pinHere();
+    });
+    const auto enable = [this, &pin] { pin.setEnabled(m_model.hasRun() && m_model.run().eventCount() > 0); };
+    connect(&m_model, &views::RunModel::runChanged, this, enable);
+    enable();
 }
 
 void MainWindow::say(const QString& sentence)

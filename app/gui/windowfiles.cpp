@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files of the main window: dialogs, dropping, saving and exporting.
+#include "app/common/report.h"
 #include "app/gui/mainwindow.h"
 #include "app/gui/shell/bookmarks.h"
 #include "app/gui/shell/problemscontroller.h"
 #include "app/gui/shell/shell.h"
 #include "app/gui/workspaces.h"
 #include "views/heatmap/heatmapview.h"
+#include "views/notebook/notebookview.h"
 
 #include <QDragEnterEvent>
 #include <QFileDialog>
@@ -67,13 +69,42 @@ void MainWindow::saveRun()
     if (path.isEmpty()) {
         return;
     }
-    m_engine.saveRun(m_shell->bookmarks().withBookmarks(m_model.sharedRun()), path);
+    m_engine.saveRun(m_shell->bookmarks().withBookmarks(m_model.sharedRun()), path,
+                     m_engineSpace->notebook().items().notes());
 }
 
 base::Result<void> MainWindow::exportHeatmap(const QString& path)
 {
     m_explain->heatmap().flush();
     return m_explain->heatmap().exportTo(path.toStdString());
+}
+
+base::Result<void> MainWindow::exportReport(const QString& path)
+{
+    if (!m_model.hasRun() || m_model.run().eventCount() == 0) {
+        return base::usageError("there is no run to report on; open a model and run it first", path.toStdString());
+    }
+    // A timeline of its own: that of the window stays where it is.
+    const views::RunHandle run{m_model.sharedRun(), std::make_shared<trace::Timeline>(m_model.timeline())};
+    return writeReport(path.toStdString(), run, m_engineSpace->notebook().items().notes());
+}
+
+void MainWindow::chooseReport()
+{
+    QString path = QFileDialog::getSaveFileName(this, tr("Save a report"), QStringLiteral("report.html"),
+                                                tr("HTML pages (*.html)"));
+    if (path.isEmpty()) {
+        return;
+    }
+    if (QFileInfo(path).suffix().isEmpty()) {
+        path += QStringLiteral(".html");
+    }
+    const base::Result<void> done = exportReport(path);
+    if (done) {
+        say(tr("Wrote %1").arg(path));
+    } else {
+        showProblem(done.error());
+    }
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event)

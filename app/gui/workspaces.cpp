@@ -16,6 +16,7 @@
 #include "views/layers/layersview.h"
 #include "views/ledger/ledgerview.h"
 #include "views/log/logview.h"
+#include "views/notebook/notebookview.h"
 #include "views/program/programview.h"
 #include "views/promises/promisesview.h"
 #include "views/promises/whyview.h"
@@ -153,6 +154,8 @@ EngineWorkspace::EngineWorkspace(const WorkspaceContext& context, QWidget* paren
         watchDock->raise();
         watch->addNode(node);
     });
+    m_notebook = new views::NotebookView(model, cursor, selection, this);
+    m_notebookDock = addView(m_notebook);
     splitDockWidget(m_promisesDock, m_timelineDock, Qt::Vertical);
     splitDockWidget(m_promisesDock, m_graphDock, Qt::Horizontal);
     splitDockWidget(m_promisesDock, m_whyDock, Qt::Vertical);
@@ -166,6 +169,7 @@ EngineWorkspace::EngineWorkspace(const WorkspaceContext& context, QWidget* paren
     tabifyDockWidget(m_logDock, m_ledgerDock);
     tabifyDockWidget(m_ledgerDock, watchDock);
     tabifyDockWidget(watchDock, programDock);
+    tabifyDockWidget(programDock, m_notebookDock);
     m_logDock->raise();
     rememberLayout();
 }
@@ -177,6 +181,13 @@ void EngineWorkspace::showBookmarks(const std::vector<trace::Bookmark>& bookmark
         positions.push_back(bookmark.position);
     }
     m_timeline->setBookmarks(positions);
+}
+
+void EngineWorkspace::showNotebook()
+{
+    m_notebookDock->show();
+    m_notebookDock->raise();
+    m_notebook->flush();
 }
 
 void EngineWorkspace::editBreakpoint(base::NodeId node)

@@ -14,6 +14,7 @@ class GraphView;
 class HeatmapView;
 class InputView;
 class InspectorView;
+class NotebookView;
 class RunPanel;
 class TimelineView;
 } // namespace retro::views
@@ -72,6 +73,9 @@ public:
     [[nodiscard]] views::GraphView& graph() const { return *m_graph; }
     [[nodiscard]] views::InspectorView& inspector() const { return *m_inspector; }
     [[nodiscard]] views::TimelineView& timeline() const { return *m_timeline; }
+    [[nodiscard]] views::NotebookView& notebook() const { return *m_notebook; }
+    /// Brings the notebook to the front.
+    void showNotebook();
     /// Marks these places in the timeline.
     void showBookmarks(const std::vector<trace::Bookmark>& bookmarks);
     /// Brings the list of breakpoints to the front and opens the condition of the one on that node.
@@ -84,6 +88,7 @@ private:
     views::GraphView* m_graph = nullptr;
     views::BreakpointsView* m_breakpoints = nullptr;
     views::TimelineView* m_timeline = nullptr;
+    views::NotebookView* m_notebook = nullptr;
     QDockWidget* m_promisesDock = nullptr;
     QDockWidget* m_whyDock = nullptr;
     QDockWidget* m_breakpointsDock = nullptr;
@@ -95,6 +100,7 @@ private:
     QDockWidget* m_timelineDock = nullptr;
     QDockWidget* m_logDock = nullptr;
     QDockWidget* m_ledgerDock = nullptr;
+    QDockWidget* m_notebookDock = nullptr;
 };
 
 } // namespace retro::app

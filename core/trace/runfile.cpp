@@ -10,6 +10,8 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
+
 namespace retro::trace::file
 {
 
@@ -37,7 +39,8 @@ Result<void> writeContents(Database& database, const RowCounts& counts)
     return {};
 }
 
-Result<void> writeTo(const std::filesystem::path& path, const Run& run, const std::stop_token& stop)
+Result<void> writeTo(const std::filesystem::path& path, const Run& run, std::span<const Note> notes,
+                     const std::stop_token& stop)
 {
     RETRO_TRY(Database database, Database::create(path));
     RETRO_CHECK(createTables(database));
@@ -45,6 +48,7 @@ Result<void> writeTo(const std::filesystem::path& path, const Run& run, const st
     TensorPool pool;
     RETRO_CHECK(writeGraph(database, *run.graph, pool, counts));
     RETRO_CHECK(writeSmallTables(database, run, counts));
+    RETRO_CHECK(writeNotes(database, notes, counts));
     RETRO_CHECK(writeForwardValues(database, run, pool, counts));
     RETRO_CHECK(writeChunks(database, run, pool, counts, stop));
     RETRO_CHECK(writeTensors(database, pool, counts, stop));
@@ -57,6 +61,7 @@ base::Error notARunFile(const std::string& path)
     return base::inputError("this is not a run file; record one with --run", path);
 }
 
+/// The version of the file.
 Result<std::int64_t> readVersion(Database& database)
 {
     RETRO_TRY(const std::int64_t application, database.pragma("application_id"));
@@ -77,10 +82,10 @@ Result<std::int64_t> readVersion(Database& database)
 }
 
 /// The schema must be exactly ours: no views, no triggers, no generated columns.
-Result<void> checkSchema(Database& database)
+Result<void> checkSchema(Database& database, std::span<const Table* const> tables)
 {
     std::vector<std::string> expected;
-    for (const Table* table : kCounted) {
+    for (const Table* table : tables) {
         expected.push_back(table->createSql());
     }
     expected.push_back(kContents.createSql());
@@ -97,11 +102,11 @@ Result<void> checkSchema(Database& database)
     return {};
 }
 
-Result<RowCounts> readContents(Database& database)
+Result<RowCounts> readContents(Database& database, std::size_t tables)
 {
     RowCounts counts{};
-    RowReader rows(database, kContents, static_cast<std::int64_t>(counts.size()));
-    for (std::size_t i = 0; i < counts.size(); ++i) {
+    RowReader rows(database, kContents, static_cast<std::int64_t>(tables));
+    for (std::size_t i = 0; i < tables; ++i) {
         RETRO_TRY(const bool isThere, rows.next());
         const std::string name = isThere ? rows.text() : std::string();
         counts[i] = isThere ? rows.integer() : 0;
@@ -110,12 +115,13 @@ Result<RowCounts> readContents(Database& database)
     return counts;
 }
 
-Result<std::shared_ptr<const Run>> readFrom(const std::filesystem::path& path)
+Result<RecordedRun> readFrom(const std::filesystem::path& path)
 {
     RETRO_TRY(Database database, Database::open(path));
     RETRO_TRY(const std::int64_t version, readVersion(database));
-    RETRO_CHECK(checkSchema(database));
-    RETRO_TRY(const RowCounts counts, readContents(database));
+    const std::size_t tables = countedOf(version);
+    RETRO_CHECK(checkSchema(database, std::span(kCounted).first(tables)));
+    RETRO_TRY(const RowCounts counts, readContents(database, tables));
     std::error_code ec;
     const std::uint64_t fileBytes = std::filesystem::file_size(path, ec);
     RETRO_TRY(const std::vector<Tensor> tensors, readTensors(database, counts, ec ? 0 : fileBytes));
@@ -124,7 +130,12 @@ Result<std::shared_ptr<const Run>> readFrom(const std::filesystem::path& path)
     RETRO_CHECK(readChunks(database, version, counts, tensors, *run));
     RETRO_CHECK(readSmallTables(database, counts, *run));
     RETRO_CHECK(readForwardValues(database, counts, tensors, *run));
-    return std::shared_ptr<const Run>(std::move(run));
+    RecordedRun recorded;
+    if (tables > positionOf(kNotes)) {
+        RETRO_TRY(recorded.notes, readNotes(database, counts, *run));
+    }
+    recorded.run = std::move(run);
+    return recorded;
 }
 
 /// Arrays by node or value are whole or missing.
@@ -141,6 +152,14 @@ Result<void> checkWritable(const Run& run)
     return {};
 }
 
+Result<void> checkNotes(const Run& run, std::span<const Note> notes)
+{
+    const bool areGood = notes.size() <= kMostNotes && std::all_of(notes.begin(), notes.end(), [&](const Note& note) {
+                             return note.position <= run.eventCount() && note.text.size() <= kMostNoteBytes;
+                         });
+    return areGood ? Result<void>() : base::Error{base::ErrorCode::Bug, "the notes do not fit the run", {}};
+}
+
 } // namespace
 
 } // namespace retro::trace::file
@@ -152,11 +171,24 @@ using base::Result;
 
 Result<void> writeRun(const std::filesystem::path& path, const Run& run, std::stop_token stop)
 {
-    RETRO_CHECK(file::checkWritable(run));
-    return base::writeThrough(
-        path, [&](const std::filesystem::path& temporary) { return file::writeTo(temporary, run, stop); });
+    return writeRecorded(path, run, {}, std::move(stop));
 }
 
-Result<std::shared_ptr<const Run>> readRun(const std::filesystem::path& path) { return file::readFrom(path); }
+Result<void> writeRecorded(const std::filesystem::path& path, const Run& run, std::span<const Note> notes,
+                           std::stop_token stop)
+{
+    RETRO_CHECK(file::checkWritable(run));
+    RETRO_CHECK(file::checkNotes(run, notes));
+    return base::writeThrough(
+        path, [&](const std::filesystem::path& temporary) { return file::writeTo(temporary, run, notes, stop); });
+}
+
+Result<std::shared_ptr<const Run>> readRun(const std::filesystem::path& path)
+{
+    RETRO_TRY(RecordedRun recorded, readRecorded(path));
+    return std::move(recorded.run);
+}
+
+Result<RecordedRun> readRecorded(const std::filesystem::path& path) { return file::readFrom(path); }
 
 } // namespace retro::trace

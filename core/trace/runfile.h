@@ -2,17 +2,20 @@
 #pragma once
 
 #include "core/base/result.h"
+#include "core/trace/notes.h"
 #include "core/trace/run.h"
 
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <stop_token>
+#include <vector>
 
 namespace retro::trace
 {
 
 /// Version of the run file format (SQLite user_version). Older versions open, newer ones are refused by name.
-inline constexpr int kRunFileVersion = 3;
+inline constexpr int kRunFileVersion = 4;
 
 /// Writes a run as a `.retro` file: an SQLite database (docs/formats/retro.md). Through a temporary name. Errors:
 /// Output.
@@ -20,5 +23,19 @@ inline constexpr int kRunFileVersion = 3;
 /// Reads a run file; needs no model file and recomputes nothing. Errors (Input): not a run file, newer version,
 /// damaged.
 [[nodiscard]] base::Result<std::shared_ptr<const Run>> readRun(const std::filesystem::path& path);
+
+/// A run with what somebody wrote about it, in the order of the file.
+struct RecordedRun
+{
+    std::shared_ptr<const Run> run;
+    std::vector<Note> notes;
+};
+
+/// As writeRun(), with notes. More than kMostNotes or longer ones than kMostNoteBytes would not be read again. Errors:
+/// Output, Bug (too many, too long, not of this run).
+[[nodiscard]] base::Result<void> writeRecorded(const std::filesystem::path& path, const Run& run,
+                                               std::span<const Note> notes, std::stop_token stop = {});
+/// As readRun(), with the notes; files of version 1 have none.
+[[nodiscard]] base::Result<RecordedRun> readRecorded(const std::filesystem::path& path);
 
 } // namespace retro::trace

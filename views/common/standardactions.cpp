@@ -103,7 +103,7 @@ constexpr std::array kActions{
                "Ctrl+E"},
     ActionSpec{"export.graph", QT_TRANSLATE_NOOP("retro::views::actions", "Export &graph…"),
                QT_TRANSLATE_NOOP("retro::views::actions", "Save the graph as SVG, PNG, PDF, DOT or JSON"), "export",
-               "Ctrl+Shift+E"},
+               ""},
 };
 
 } // namespace

@@ -79,7 +79,9 @@ void HistoryController::settle()
 {
     m_still->stop();
     if (m_model.hasRun()) {
-        m_history.visit({m_cursor.position(), m_selection.thing()});
+        const Place place{m_cursor.position(), m_selection.thing()};
+        m_history.visit(place);
+        emit visited(place);
     }
     showActions();
 }
@@ -90,6 +92,7 @@ void HistoryController::goTo(const std::optional<Place>& place)
         m_selection.set(place->thing);
         m_cursor.moveTo(place->position);
         m_still->stop(); // it is the present place already
+        emit returned(*place);
     }
     showActions();
 }

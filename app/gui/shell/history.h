@@ -3,6 +3,7 @@
 
 #include <QObject>
 
+#include "views/common/place.h"
 #include "views/common/viewcontext.h"
 
 #include <cstddef>
@@ -19,13 +20,7 @@ class ActionRegistry;
 namespace retro::app
 {
 
-/// Where somebody was: the step, and what was selected.
-struct Place
-{
-    std::uint64_t position = 0;
-    views::SelectedThing thing;
-    bool operator==(const Place&) const = default;
-};
+using views::Place;
 
 /// Places in the order they were visited, with a present one; as in a browser. Plain value.
 class History
@@ -62,6 +57,12 @@ public:
     /// The present place counts at once.
     void settle();
     [[nodiscard]] const History& history() const { return m_history; }
+
+signals:
+    /// A place counts now.
+    void visited(const retro::views::Place& place);
+    /// Somebody went back or forward to a place of before.
+    void returned(const retro::views::Place& place);
 
 private:
     void start();

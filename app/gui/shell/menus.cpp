@@ -37,14 +37,14 @@ constexpr std::array kPlan{
              "go.historyback go.historyforward - go.first go.runback go.back go.play go.forward go.run go.last - "
              "go.over go.overback go.out go.outback go.selection go.selectionback - go.mode go.modeback go.violation "
              "go.violationback go.fulfilled go.fulfilledback - * - go.slower go.faster - go.mark go.marknext "
-             "go.markback >go.bookmark."},
+             "go.markback >go.bookmark. go.note"},
     MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "E&xport"), "export.",
              "export.heatmap export.levels export.layers export.classes - export.graph export.graphsight "
              "export.graphselection export.timeline export.ledger export.promises "
-             "export.log - * - export.pane"},
+             "export.log export.notebook - * - export.pane export.all export.report"},
     MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&Window"), "window.",
              "window.explain window.engine - window.dock1 window.dock2 window.dock3 window.dock4 window.dock5 "
-             "window.dock6 window.dock7 window.dock8 window.dock9 - window.problems window.maximise "
+             "window.dock6 window.dock7 window.dock8 window.dock9 - window.notebook window.problems window.maximise "
              "window.close view.resetlayout *"},
     MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&Help"), "help.", "help.page * - help.about"},
 };

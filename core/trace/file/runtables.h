@@ -3,6 +3,7 @@
 
 #include "core/trace/file/schema.h"
 #include "core/trace/file/tensortable.h"
+#include "core/trace/notes.h"
 #include "core/trace/run.h"
 
 namespace retro::trace::file
@@ -12,6 +13,12 @@ namespace retro::trace::file
 [[nodiscard]] base::Result<void> writeSmallTables(Database& database, const Run& run, RowCounts& counts);
 /// Reads them into `run`, whose graph must be there. Errors: Input.
 [[nodiscard]] base::Result<void> readSmallTables(Database& database, const RowCounts& counts, Run& run);
+
+/// What somebody wrote about places of the run. Errors: Output.
+[[nodiscard]] base::Result<void> writeNotes(Database& database, std::span<const Note> notes, RowCounts& counts);
+/// Reads them; `run` must have its graph and events. Errors (Input): a place or thing that is not in the run, too many,
+/// too long.
+[[nodiscard]] base::Result<std::vector<Note>> readNotes(Database& database, const RowCounts& counts, const Run& run);
 
 /// Forward values as rows of the pool. Values of constants belong to the graph and are left out.
 [[nodiscard]] base::Result<void> writeForwardValues(Database& database, const Run& run, TensorPool& pool,

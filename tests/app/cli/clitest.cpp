@@ -15,6 +15,7 @@
 #include <QImage>
 #include <QProcess>
 #include <QTemporaryDir>
+#include <QXmlStreamReader>
 
 namespace fs = std::filesystem;
 using namespace retro;
@@ -373,6 +374,57 @@ private slots:
         const QString other = writeText("unknown.txt", "the acting was loud like a xylophone");
         expect({"explain", model, "--input", other, "--output-dir", folder}, 3, {"unknown.txt", "'like'"});
         expect({"run", kSample + "clever-hans.onnx", "--input", text, "--output-dir", folder}, 3, {"row of integers"});
+    }
+
+    void anAnimationIsAPicturePerStep()
+    {
+        const QString run = recorded();
+        QCOMPARE(cli({"export", run, "animation", "--out", path("frames"), "--steps", "3..5"}).code, 0);
+        QCOMPARE(QDir(path("frames")).entryList(QDir::Files),
+                 (QStringList{"graph-0003.png", "graph-0004.png", "graph-0005.png"}));
+        QVERIFY(QImage(path("frames/graph-0003.png")) != QImage(path("frames/graph-0005.png")));
+        QCOMPARE(QImage(path("frames/graph-0003.png")).size(), QImage(path("frames/graph-0005.png")).size());
+        QCOMPARE(
+            cli({"export", run, "animation", "--of", "heatmap", "--out", path("step.svg"), "--steps", "6..7"}).code, 0);
+        QVERIFY(QFile(path("step-0006.svg")).size() > 200 && QFile(path("step-0007.svg")).size() > 200);
+        QVERIFY(!QFile::exists(path("step.svg")) && !QFile::exists(path("step-0008.svg")));
+        expect({"export", run, "animation", "--out", path("frames"), "--steps", "0..2"}, 2, {"FIRST..LAST"});
+        expect({"export", run, "animation", "--of", "log", "--out", path("frames")}, 2, {"--of"});
+        expect({"export", run, "graph", "--of", "heatmap", "--out", path("g.png")}, 2, {"animation"});
+        expect({"export", run, "animation", "--of", "heatmap", "--value", "image", "--steps", "1..1", "--out",
+                path("none")},
+               2, {"image", "no relevance"});
+    }
+
+    void aReportIsOnePage()
+    {
+        const QString model = path("a <b>&'c'.onnx"); // names may be anything
+        const QString run = path("odd.retro");
+        QVERIFY(QFile::copy(kSample + "clever-hans.onnx", model));
+        const Answer explained =
+            cli({"explain", model, "--input", "random:3", "--output-dir", path("odd"), "--run", run});
+        QVERIFY2(explained.code == 0, qPrintable(explained.err));
+        const Answer answer = cli({"export", run, "report", "--out", path("r.html")});
+        QVERIFY2(answer.code == 0, qPrintable(answer.err));
+        QFile file(path("r.html"));
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        const QByteArray html = file.readAll();
+        QXmlStreamReader reader(html);
+        QString text;
+        while (!reader.atEnd()) {
+            if (reader.readNext() == QXmlStreamReader::Characters) {
+                text += reader.text();
+            }
+        }
+        QVERIFY2(!reader.hasError(), qPrintable(reader.errorString()));
+        QVERIFY2(text.contains("a <b>&'c'.onnx"), qPrintable(text.left(500)));
+        QVERIFY(html.contains("src=\"data:image/png;base64,") && html.contains("src=\"data:image/svg+xml;base64,"));
+        QVERIFY(text.contains("reached the inputs"));
+        expect({"export", run, "report", "--out", path("r.pdf")}, 2, {".html"});
+        expect({"export", run, "report", "--out", path("q.html"), "--steps", "1..2"}, 2, {"report"});
+        expect({"export", run, "report", "--out", path("q.html"), "--value", "nowhere"}, 2, {"nowhere"});
+        expect({"export", run, "report", "--out", path("no/such/q.html")}, 5, {"q.html"});
+        QVERIFY(!QFile::exists(path("r.pdf")) && !QFile::exists(path("q.html")));
     }
 
     void aPartOfTheGraph()

@@ -4,6 +4,8 @@
 
 #include "app/gui/exportcontroller.h"
 #include "app/gui/mainwindow.h"
+#include "app/gui/shell/history.h"
+#include "app/gui/shell/shell.h"
 #include "app/gui/workspaces.h"
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
@@ -25,10 +27,15 @@ struct Wanted
 };
 
 constexpr std::array kWanted{
-    Wanted{"export.heatmap", "png svg pdf csv npy"}, Wanted{"export.graph", "svg png pdf dot json"},
-    Wanted{"export.timeline", "svg png pdf csv"},    Wanted{"export.ledger", "csv png svg pdf"},
-    Wanted{"export.layers", "png svg pdf csv"},      Wanted{"export.classes", "csv png svg pdf"},
-    Wanted{"export.promises", "csv json"},           Wanted{"export.log", "csv json"},
+    Wanted{"export.heatmap", "png svg pdf csv npy"},
+    Wanted{"export.graph", "svg png pdf dot json"},
+    Wanted{"export.timeline", "svg png pdf csv"},
+    Wanted{"export.ledger", "csv png svg pdf"},
+    Wanted{"export.layers", "png svg pdf csv"},
+    Wanted{"export.classes", "csv png svg pdf"},
+    Wanted{"export.promises", "csv json"},
+    Wanted{"export.log", "csv json"},
+    Wanted{"export.notebook", "md"},
 };
 
 QByteArray startOf(const QString& path)
@@ -77,6 +84,7 @@ private slots:
         window.show();
         window.showWorkspace(workspace);
         window.model().setRun(tests::makeTinyRun(), tests::makeTinyInput());
+        window.shell().history().settle(); // a place for the notebook
         window.flush();
         for (const Wanted& wanted : kWanted) {
             const QString id = QLatin1String(wanted.id);

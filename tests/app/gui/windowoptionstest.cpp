@@ -66,6 +66,8 @@ private slots:
         QCOMPARE(options.actions, (QStringList{"cover.tag", "view.palette"}));
         QVERIFY(!parse({"--watch", "R(a)", "--watch", "V(b).max"}, options));
         QCOMPARE(options.watches, (QStringList{"R(a)", "V(b).max"}));
+        QVERIFY(!parse({"--note", "look here"}, options));
+        QCOMPARE(options.note, QStringLiteral("look here"));
     }
 
     void refuses()

@@ -83,6 +83,7 @@ class RunFileDamageTest : public QObject
     Q_OBJECT
     QTemporaryDir m_folder;
     std::shared_ptr<const Run> m_run = sampleRunWithInput();
+    std::vector<Note> m_notes = sampleNotes(*m_run);
     std::string m_bytes;
 
     fs::path file(const char* name) const { return fs::path(m_folder.path().toStdString()) / name; }
@@ -90,9 +91,11 @@ class RunFileDamageTest : public QObject
     /// Reads a file that may be damaged: "error" or "equal"; anything else is a failure.
     std::string outcome(const fs::path& path) const
     {
-        const auto read = readRun(path);
+        const auto read = readRecorded(path);
         if (read) {
-            return difference(*m_run, **read).empty() ? "equal" : "another run: " + difference(*m_run, **read);
+            const std::string notes = read->notes == m_notes ? "" : "notes";
+            const std::string all = difference(*m_run, *read->run) + notes;
+            return all.empty() ? "equal" : "another run: " + all;
         }
         const std::string text = read.error().text();
         const bool isNamed = read.error().code == ErrorCode::Input && text.find(path.string()) != std::string::npos;
@@ -102,7 +105,7 @@ class RunFileDamageTest : public QObject
 private slots:
     void initTestCase()
     {
-        QVERIFY(writeRun(file("whole.retro"), *m_run).ok());
+        QVERIFY(writeRecorded(file("whole.retro"), *m_run, m_notes).ok());
         m_bytes = retro::base::readTextFile(file("whole.retro"), 1U << 30U).value();
         QCOMPARE(outcome(file("whole.retro")), std::string("equal"));
     }
@@ -216,6 +219,57 @@ private slots:
         const QString text = QString::fromStdString(read.error().text());
         QCOMPARE(read.error().code, ErrorCode::Input);
         QVERIFY2(text.contains("table " + table + ", row"), qPrintable(text));
+    }
+
+    void hostileNotes_data()
+    {
+        QTest::addColumn<int>("subject");
+        QTest::addColumn<quint32>("item");
+        QTest::addColumn<QString>("says");
+        QTest::newRow("subject") << 4 << 0U << "does not have";
+        QTest::newRow("nothing") << 0 << 1U << "does not have";
+        QTest::newRow("node") << 1 << 5'000'000U << "does not have";
+        QTest::newRow("value") << 2 << static_cast<quint32>(m_run->graph->valueCount()) << "does not have";
+        QTest::newRow("promise") << 3 << 7U << "does not have";
+        QTest::newRow("none") << 3 << 0xffffffffU << "does not have";
+    }
+
+    void hostileNotes()
+    {
+        QFETCH(int, subject);
+        QFETCH(quint32, item);
+        QFETCH(QString, says);
+        const std::vector<Note> notes{{1, static_cast<NoteSubject>(subject), item, "a"}};
+        QVERIFY(writeRecorded(file("notes.retro"), *m_run, notes).ok());
+        const auto read = readRecorded(file("notes.retro"));
+        QVERIFY(!read.ok());
+        const QString text = QString::fromStdString(read.error().text());
+        QVERIFY2(text.contains("table notes, row 0") && text.contains(says), qPrintable(text));
+    }
+
+    /// Places of the run and others, and texts of any bytes: the same notes, or an error.
+    void randomNotesComeBackOrAreRefused()
+    {
+        std::mt19937 random(24);
+        int refused = 0;
+        for (int i = 0; i < 60; ++i) {
+            std::vector<Note> notes(random() % 4);
+            for (Note& note : notes) {
+                note.position = random() % (m_run->eventCount() + 1);
+                note.subject = static_cast<NoteSubject>(random() % 5);
+                note.id = static_cast<std::uint32_t>(random() % 4 == 0 ? random() : random() % 6);
+                note.text.resize(random() % 40);
+                for (char& c : note.text) {
+                    c = static_cast<char>(random());
+                }
+            }
+            QVERIFY(writeRecorded(file("anynotes.retro"), *m_run, notes).ok());
+            const auto read = readRecorded(file("anynotes.retro"));
+            refused += read ? 0 : 1;
+            QVERIFY(!read || read->notes == notes);
+            QVERIFY(read || read.error().code == ErrorCode::Input);
+        }
+        QVERIFY(refused > 5 && refused < 55);
     }
 
     void randomEventsNeverCrash()

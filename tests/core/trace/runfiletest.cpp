@@ -96,6 +96,38 @@ private slots:
         QCOMPARE(done.error().code, ErrorCode::Bug);
     }
 
+    void notesComeBack()
+    {
+        const auto run = sampleRun();
+        const std::vector<Note> notes = sampleNotes(*run);
+        const auto done = writeRecorded(file("notes.retro"), *run, notes);
+        QVERIFY2(done.ok(), done ? "" : done.error().text().c_str());
+        const auto read = readRecorded(file("notes.retro"));
+        QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
+        QVERIFY(read->notes == notes);
+        QCOMPARE(difference(*run, *read->run), std::string());
+        QVERIFY(readRun(file("notes.retro")).ok());
+        QCOMPARE(written("none.retro", *run), std::string());
+        QVERIFY(readRecorded(file("none.retro"))->notes.empty());
+        QVERIFY(readRecorded(RETRO_SOURCE_DIR "/tests/data/runs/version1.retro")->notes.empty());
+    }
+
+    void notesThatDoNotFitAreNotWritten()
+    {
+        const auto run = sampleRun();
+        const std::vector<std::vector<Note>> wrong{{{run->eventCount() + 1, NoteSubject::Nothing, 0, ""}},
+                                                   {{0, NoteSubject::Nothing, 0, std::string(kMostNoteBytes + 1, 'a')}},
+                                                   std::vector<Note>(kMostNotes + 1)};
+        for (const std::vector<Note>& notes : wrong) {
+            const auto done = writeRecorded(file("wrong.retro"), *run, notes);
+            QVERIFY(!done.ok());
+            QCOMPARE(done.error().code, ErrorCode::Bug);
+            QVERIFY(!fs::exists(file("wrong.retro")));
+        }
+        QVERIFY(writeRecorded(file("full.retro"), *run, std::vector<Note>(kMostNotes)).ok());
+        QCOMPARE(readRecorded(file("full.retro"))->notes.size(), kMostNotes);
+    }
+
     void graphsComeBackWithAttributesAndShapes()
     {
         auto run = std::make_shared<Run>();
@@ -201,9 +233,11 @@ private slots:
         QTest::newRow("other database") << "other.retro"
                                         << "not a run file";
         QTest::newRow("newer") << "newer.retro"
-                               << "format version 4, which a newer Retrograde wrote";
+                               << "format version 5, which a newer Retrograde wrote";
         QTest::newRow("unfinished") << "zero.retro"
                                     << "not a run file";
+        QTest::newRow("notes in a file of version 1") << "mixed.retro"
+                                                      << "its tables are not those of a run";
         QTest::newRow("trigger") << "trigger.retro"
                                  << "its tables are not those of a run";
         QTest::newRow("table instead of rows") << "view.retro"
@@ -217,12 +251,13 @@ private slots:
         fs::create_directories(file("folder"));
         QVERIFY(retro::base::writeFile(file("text.retro"), std::string_view("this is some text, not a run\n")).ok());
         QVERIFY(retro::base::writeFile(file("empty.retro"), std::string_view()).ok());
-        for (const char* copy : {"newer.retro", "zero.retro", "trigger.retro", "view.retro"}) {
+        for (const char* copy : {"newer.retro", "zero.retro", "trigger.retro", "view.retro", "mixed.retro"}) {
             QCOMPARE(written(copy, *sampleRun()), std::string());
         }
         fs::remove(file("other.retro"));
         execute(file("other.retro"), "CREATE TABLE t(a)");
-        execute(file("newer.retro"), "PRAGMA user_version = 4");
+        execute(file("newer.retro"), "PRAGMA user_version = 5");
+        execute(file("mixed.retro"), "PRAGMA user_version = 1");
         execute(file("zero.retro"), "PRAGMA user_version = 0");
         execute(file("trigger.retro"), "CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM events; END");
         execute(file("view.retro"), "DROP TABLE bookmarks; CREATE VIEW bookmarks AS SELECT 1");

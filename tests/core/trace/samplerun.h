@@ -2,6 +2,7 @@
 // A run with something in every table of a run file, and a comparison that says what differs.
 #pragma once
 
+#include "core/trace/notes.h"
 #include "scenarios.h"
 
 #include <cmath>
@@ -113,6 +114,15 @@ inline std::shared_ptr<const Run> sampleRunWithInput()
     input.trueClass = "jug";
     input.tag = {1, 2, 3, 4};
     return run;
+}
+
+/// Notes on that run, one of each subject.
+inline std::vector<Note> sampleNotes(const Run& run)
+{
+    return {{0, NoteSubject::Nothing, 0, "the start"},
+            {3, NoteSubject::Node, 1, ""},
+            {run.eventCount(), NoteSubject::Value, 2, "line\n∑ | two"},
+            {run.eventCount(), NoteSubject::Promise, 0, std::string("zero\0inside", 11)}};
 }
 
 inline bool sameBits(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); }
