@@ -8,6 +8,7 @@
 #include "core/engine/binding.h"
 #include "core/engine/course.h"
 #include "core/engine/inputfacts.h"
+#include "core/engine/ledgersink.h"
 #include "core/engine/programcache.h"
 #include "core/engine/stopwatch.h"
 #include "core/execute/control/unroll.h"
@@ -33,22 +34,6 @@ using base::Result;
 
 /// Largest composite file that is read.
 constexpr std::uint64_t kMaxCompositeBytes = 16ULL << 20;
-
-/// Keeps ledger rows and snapshots, drops everything else: for runs that are not recorded.
-class LedgerSink final : public event::Sink
-{
-public:
-    void onEvent(const event::Event& event) override
-    {
-        if (event.kind == event::EventKind::Snapshot) {
-            snapshots.push_back(event);
-        }
-    }
-    void onLedger(const event::LedgerEntry& entry) override { rows.push_back(entry); }
-    void onTensor(base::HandleId, const tensor::Tensor&) override {}
-    std::vector<event::LedgerEntry> rows;
-    std::vector<event::Event> snapshots;
-};
 
 const char* saveName(execute::SavePolicy policy) { return policy == execute::SavePolicy::All ? "all" : "autograd"; }
 

@@ -98,10 +98,12 @@ struct Program
     std::uint32_t nodes = 0;              ///< nodes that relevance reaches, inputs included
     std::uint32_t promises = 0;           ///< promises of the first pass
 
+    /// Buffers that a step reads, in the order of its operands.
     [[nodiscard]] std::span<const BufferId> readsOf(const Instruction& step) const
     {
         return {reads.data() + step.firstRead, step.readCount};
     }
+    /// Buffers that a step writes.
     [[nodiscard]] std::span<const BufferId> writesOf(const Instruction& step) const
     {
         return {writes.data() + step.firstWrite, step.writeCount};

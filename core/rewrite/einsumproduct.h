@@ -26,6 +26,7 @@ struct EinsumScores
     AxisOrder keys;    ///< axes of the other one as batch… × keys × width
     [[nodiscard]] bool movesAxes() const { return !isInOrder(queries) || !isInOrder(keys); }
 };
+/// None when it is no such product.
 [[nodiscard]] std::optional<EinsumScores> einsumScores(const graph::Node& einsum);
 
 /// An Einsum of two operands that mixes values by probabilities of batch… × queries × keys (operand `slot`).
@@ -35,6 +36,7 @@ struct EinsumMix
     AxisOrder values; ///< axes of the other operand as batch… × keys × width
     AxisOrder result; ///< axes of batch… × queries × width as the Einsum's result has them
 };
+/// None when it is no such mix.
 [[nodiscard]] std::optional<EinsumMix> einsumMix(const graph::Node& einsum, std::size_t slot);
 
 /// Moves the axes of both operands outside: the Einsum reads what new Transposes make, which are named in `added`.

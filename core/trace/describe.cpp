@@ -149,7 +149,10 @@ std::string ruleText(const Words& w)
     return fmt::format("{} of {} is applied{}", rule, w.node(), w.isBranch() ? " by " + w.promise() : std::string());
 }
 
-std::string snapshotText(const Words& w) { return fmt::format("checkpoint {}{} is taken{}", w.node(), w.output(), w.tensor()); }
+std::string snapshotText(const Words& w)
+{
+    return fmt::format("checkpoint {}{} is taken{}", w.node(), w.output(), w.tensor());
+}
 
 std::string finishedText(const Words& w)
 {

@@ -13,7 +13,7 @@ line ~ /^public:/ { hidden = 0 }
     continued = (previous ~ /[,(=&|?:+]$/ || previous ~ /^template/) && previous !~ /^\/\/|^(public|private|protected):$/
     isFunction = line ~ /^(\[\[nodiscard\]\] )?(static |virtual |inline |constexpr |explicit )*[A-Za-z_:<>,\*& 0-9]+[ \*&][a-z][A-Za-z0-9]*\(.*/ && \
                  line !~ /^(return|if|for|while|else|case|switch|assert|using|delete|throw)[ (]/
-    skipped = line ~ /override|operator|= default|= delete|\(\) (const|&|const&|&&)( |;|$)/ || line ~ /\/\/\//
+    skipped = line ~ /override|operator|^extern template |= default|= delete|\(\) (const|&|const&|&&)( |;|$)/ || line ~ /\/\/\//
     atScope = match($0, /^[ \t]*/) && (RLENGTH == 0 || RLENGTH == 4)
     if (isFunction && atScope && !inBody && !continued && !hidden && !skipped && !documented) {
         printf "%s:%d: no comment: %s\n", FILENAME, FNR, line

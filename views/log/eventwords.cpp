@@ -116,7 +116,7 @@ QString snapshotWords(const Words& w) { return translated("takes its checkpoint%
 QString finishedWords(const Words& w)
 {
     return w.e.flag == 1 ? translated("the run ends: all checkpoints have been taken")
-                             : translated("the run is finished");
+                         : translated("the run is finished");
 }
 
 using Writer = QString (*)(const Words&);

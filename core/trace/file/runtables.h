@@ -29,8 +29,8 @@ namespace retro::trace::file
 /// Events, ledger and handles: kChunkRecords records per row. Errors: Output, Cancelled.
 [[nodiscard]] base::Result<void> writeChunks(Database& database, const Run& run, TensorPool& pool, RowCounts& counts,
                                              const std::stop_token& stop);
-/// Reads them, of a file of this version, into `run`, whose graph must be there; finds the visits; checks every index of
-/// every record against graph, handles, promises and ledger. Errors: Input.
+/// Reads them, of a file of this version, into `run`, whose graph must be there; finds the visits; checks every index
+/// of every record against graph, handles, promises and ledger. Errors: Input.
 [[nodiscard]] base::Result<void> readChunks(Database& database, std::int64_t version, const RowCounts& counts,
                                             const std::vector<Tensor>& tensors, Run& run);
 

@@ -52,10 +52,12 @@ struct Documented
     std::vector<std::uint64_t> firstGroup; ///< sparse: [N + 1]
 
     [[nodiscard]] const LayerShape& shape() const { return layer.shape(); }
+    /// Number of a (sample, position, table).
     [[nodiscard]] std::uint64_t site(std::uint64_t sample, std::uint64_t position, std::uint64_t table) const
     {
         return siteOf(sample, position, table, shape().length, shape().tables);
     }
+    /// The dense figure of one row of a table there.
     [[nodiscard]] T& cell(std::uint64_t sample, std::uint64_t position, std::uint64_t table, std::uint64_t row)
     {
         return dense[cellOf(site(sample, position, table), row, shape().rows())];

@@ -17,7 +17,9 @@ inline constexpr std::uint32_t kItemBits = 40;
 class Segments
 {
 public:
+    /// Forgets all items.
     void clear() { m_entries.clear(); }
+    /// One more item of a row.
     void add(std::uint32_t row, std::uint64_t item) { m_entries.push_back(std::uint64_t{row} << kItemBits | item); }
     [[nodiscard]] std::size_t size() const { return m_entries.size(); }
 

@@ -63,6 +63,7 @@ template <class T>
 class RunSum
 {
 public:
+    /// One more term.
     RETRO_HOST_DEVICE void add(T value)
     {
         if (m_count == kRun) {

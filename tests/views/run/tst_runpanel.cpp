@@ -12,7 +12,6 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
-#include <QPushButton>
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QSignalSpy>
@@ -20,7 +19,6 @@
 #include <QTest>
 #include <QToolButton>
 #include <QTreeWidget>
-
 #include <cstdlib>
 #include <memory>
 
