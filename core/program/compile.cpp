@@ -160,6 +160,9 @@ private:
     {
         const RaisedPromise& promise = m_pass.promises()[id.index()];
         const NodeId start = promise.start;
+        if (m_graph.isInput(start)) {
+            return notWhole(m_graph, start); // nothing to compute it from
+        }
         std::vector<BufferId> operands(m_graph.node(start).inputs.size());
         for (std::size_t i = 0; i < promise.branches.size(); ++i) {
             const std::uint32_t slot = promise.branches[i].operandSlot;
@@ -245,6 +248,9 @@ private:
 
     Result<void> applyRule(NodeId node, std::vector<BufferId> reads)
     {
+        if (m_graph.isInput(node)) {
+            return notWhole(m_graph, node); // an input has no rule
+        }
         const std::size_t slots = m_graph.node(node).inputs.size();
         const std::size_t outputs = reads.size();
         reads.resize(outputs + slots);

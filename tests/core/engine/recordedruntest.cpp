@@ -33,7 +33,11 @@ std::shared_ptr<const trace::Run> record(const TensorCase& made, SavePolicy poli
     const auto forward = execute::forward(made.model, made.inputs, policy);
     trace::Recorder recorder;
     lrp::TensorArithmetic arithmetic(forward->saved, made.rules, made.graph, recorder, true);
-    lrp::Traversal traversal(made.graph, arithmetic, recorder, arithmetic.adopt(made.start));
+    std::vector<base::HandleId> starts;
+    for (const tensor::Tensor& start : made.starts()) {
+        starts.push_back(arithmetic.adopt(start));
+    }
+    lrp::Traversal traversal(made.graph, arithmetic, recorder, starts);
     while (!traversal.finished()) {
         if (const auto stepped = traversal.step(); !stepped) {
             qFatal("%s", stepped.error().text().c_str());

@@ -461,7 +461,7 @@ private slots:
         }
         const QStringList wanted{QStringLiteral("Open another model (Ctrl+O)"),
                                  QStringLiteral("Picture"),
-                                 QStringLiteral("Choose a picture or an .npy file"),
+                                 QStringLiteral("Choose a picture, an .npy or a .txt file"),
                                  QStringLiteral("Layout"),
                                  QStringLiteral("Values"),
                                  QStringLiteral("Mean, std"),
