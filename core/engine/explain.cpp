@@ -406,7 +406,10 @@ private:
             return {};
         }
         trace::Recorder recorder;
-        RETRO_CHECK(runPromise(graph, recorder));
+        if (auto ran = runPromise(graph, recorder); !ran) {
+            base::Leftovers::leave(std::move(recorder));
+            return ran;
+        }
         m_recorded = std::make_shared<trace::Run>(std::move(recorder).take());
         m_result.ledger = m_recorded->ledger;
         std::ranges::copy_if(m_recorded->events, std::back_inserter(m_snapshots),
@@ -416,14 +419,19 @@ private:
 
     Result<void> runPromise(const lrp::TraversalGraph& graph, event::Sink& sink)
     {
-        lrp::TensorArithmetic arithmetic(m_forward->saved, *m_prepared->rules, graph, sink, true);
+        const auto held =
+            std::make_shared<lrp::TensorArithmetic>(m_forward->saved, *m_prepared->rules, graph, sink, true);
+        lrp::TensorArithmetic& arithmetic = *held;
         std::vector<base::HandleId> starts;
         for (const tensor::Tensor& start : m_starts) {
             starts.push_back(arithmetic.adopt(start));
         }
         lrp::Traversal traversal(graph, arithmetic, sink, starts,
                                  {outputsOf(m_checkpoints, m_result.model->graph()), m_request.stopAtCheckpoints});
-        RETRO_CHECK(walk(traversal, graph.postOrder().size()));
+        if (auto walked = walk(traversal, graph.postOrder().size()); !walked) {
+            base::Leftovers::add(held); // its tensors: most of what a stopped pass leaves
+            return walked;
+        }
         m_result.counts = traversal.counts();
         m_result.stoppedEarly = traversal.stoppedEarly();
         m_result.relevance.resize(m_result.model->graph().valueCount());
