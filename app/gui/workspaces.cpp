@@ -58,6 +58,8 @@ constexpr double kLeastHeatmap = 300;
 constexpr double kLeastPromises = 304; // the tabs below it are whole
 constexpr double kLeastInspector = 300;
 constexpr double kLeastMiddle = 360;
+constexpr double kClasses = 284; // five classes with their sentence
+constexpr double kMostClasses = 0.52;
 constexpr double kLeastBelow = 200;
 constexpr double kMostBelow = 0.347;   // of a low window: the ledger is whole at 1280 × 800 with large text
 constexpr double kLeastTimeline = 250; // every chart has room
@@ -108,7 +110,11 @@ void ExplainWorkspace::applySizes()
         std::max(std::min<double>(px(kLeastBelow), room.height() * kMostBelow), room.height() * 208.0 / 898);
     const double above = room.height() - kSeparator - below;
     resizeDocks({m_inputDock, m_layersDock}, shared(room.height() - kSeparator, {above, below}), Qt::Vertical);
-    resizeDocks({m_inputDock, m_classesDock}, shared(static_cast<int>(above) - kSeparator, {384, 298}), Qt::Vertical);
+    // The sentence below five classes stays in sight where the picture above can do with less.
+    const double column = above - kSeparator;
+    const double classes = std::max(column * 298 / 682, std::min<double>(px(kClasses), column * kMostClasses));
+    resizeDocks({m_inputDock, m_classesDock}, shared(static_cast<int>(column), {column - classes, classes}),
+                Qt::Vertical);
 }
 
 EngineWorkspace::EngineWorkspace(const WorkspaceContext& context, QWidget* parent)

@@ -21,10 +21,10 @@ while read -r file; do
     [ "$lines" -le "$max_lines" ] || report "$file: $lines lines; split it"
 done < <(sources)
 
-echo "== public functions of core have a comment"
+echo "== public functions of core and kernels have a comment"
 while read -r line; do
     report "$line"
-done < <(git ls-files 'core/*.h' | xargs awk -f tests/lint/undocumented.awk)
+done < <(git ls-files 'core/*.h' 'kernels/*.h' | xargs awk -f tests/lint/undocumented.awk)
 
 echo "== warnings as errors"
 cmake --preset release -B build/lint -DRETRO_WERROR=ON >/dev/null || exit 1
@@ -34,7 +34,7 @@ cmake --build build/lint -j "$(nproc)" >build/lint/build.log 2>&1 || {
 }
 
 echo "== cognitive complexity (clang-tidy 14, at most 10 per function)"
-complex=$(git ls-files 'core/*.cpp' 'views/*.cpp' 'app/*.cpp' | xargs -P "$(nproc)" -n 4 clang-tidy-14 -p build/lint --quiet \
+complex=$(git ls-files 'core/*.cpp' 'kernels/*.cpp' 'views/*.cpp' 'app/*.cpp' | xargs -P "$(nproc)" -n 4 clang-tidy-14 -p build/lint --quiet \
     --extra-arg=-Wno-everything --checks='-*,readability-function-cognitive-complexity' \
     --config='{CheckOptions: [{key: readability-function-cognitive-complexity.Threshold, value: 10}, {key: readability-function-cognitive-complexity.IgnoreMacros, value: true}]}' 2>/dev/null |
     grep 'warning:' | sort -u)

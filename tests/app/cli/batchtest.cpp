@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many inputs on the command line: a folder or a list, each into a folder of its own, shared out, continued.
+#include "tests/app/cli/cliprogram.h"
+
 #include <QtTest>
 
 #include "core/tensor/npy.h"
@@ -7,34 +9,15 @@
 #include <nlohmann/json.hpp>
 
 #include <QDateTime>
-#include <QProcess>
 #include <QTemporaryDir>
 
 namespace fs = std::filesystem;
 using namespace retro;
+using tests::Answer;
+using tests::cli;
 
 namespace
 {
-
-struct Answer
-{
-    int code = -1;
-    QString out;
-    QString err;
-};
-
-Answer cli(const QStringList& arguments)
-{
-    QProcess process;
-    process.start(QStringLiteral(RETRO_BINARY_DIR "/bin/retrograde-cli"), arguments);
-    Answer answer;
-    if (process.waitForFinished(120'000)) {
-        answer.code = process.exitCode();
-    }
-    answer.out = QString::fromUtf8(process.readAllStandardOutput());
-    answer.err = QString::fromUtf8(process.readAllStandardError());
-    return answer;
-}
 
 const QString kSample = QStringLiteral(RETRO_SOURCE_DIR "/samples/planted-word/");
 const QString kModel = kSample + QStringLiteral("planted-word.onnx");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line as a stranger meets it: every verb once on the sample, and every way in which an input can be bad,
 // each with its exit code and a message that says what is wrong and what to do.
+#include "tests/app/cli/cliprogram.h"
+
 #include <QtTest>
 
 #include "app/common/syntheticgraph.h"
@@ -13,35 +15,16 @@
 
 #include <QDirIterator>
 #include <QImage>
-#include <QProcess>
 #include <QTemporaryDir>
 #include <QXmlStreamReader>
 
 namespace fs = std::filesystem;
 using namespace retro;
+using tests::Answer;
+using tests::cli;
 
 namespace
 {
-
-struct Answer
-{
-    int code = -1;
-    QString out;
-    QString err;
-};
-
-Answer cli(const QStringList& arguments)
-{
-    QProcess process;
-    process.start(QStringLiteral(RETRO_BINARY_DIR "/bin/retrograde-cli"), arguments);
-    Answer answer;
-    if (process.waitForFinished(60'000)) {
-        answer.code = process.exitCode();
-    }
-    answer.out = QString::fromUtf8(process.readAllStandardOutput());
-    answer.err = QString::fromUtf8(process.readAllStandardError());
-    return answer;
-}
 
 const QString kSample = QStringLiteral(RETRO_SOURCE_DIR "/samples/clever-hans/");
 

@@ -40,13 +40,7 @@ private slots:
     void aGradientHasMagnitudesAndNoShares()
     {
         tests::ViewContext context;
-        views::RunHandle handle = tests::makeTinyRun();
-        auto run = std::make_shared<trace::Run>(*handle.run);
-        for (trace::NodeRule& rule : run->rules) {
-            rule = {"gradient", "any node", "linear map"};
-        }
-        handle.run = run;
-        handle.timeline = std::make_shared<trace::Timeline>(trace::Timeline::open(run).value());
+        views::RunHandle handle = tests::makeTinyGradientRun();
         context.model.setRun(handle, tests::makeTinyInput());
         const std::vector<Layer> layers = layerChain(context.model);
         for (const Layer& layer : layers) {
@@ -71,7 +65,7 @@ private slots:
         QVERIFY(file.open(QIODevice::ReadOnly));
         QVERIFY(file.readAll().startsWith("layer,node,magnitude\n"));
         // Multiplied with the input, what counts there is the product.
-        auto product = std::make_shared<trace::Run>(*run);
+        auto product = std::make_shared<trace::Run>(*handle.run);
         product->facts.numbers["times_input"] = 1;
         handle.run = product;
         handle.timeline = std::make_shared<trace::Timeline>(trace::Timeline::open(product).value());

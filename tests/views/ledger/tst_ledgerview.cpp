@@ -359,14 +359,7 @@ private slots:
     void aGradientHasNoBooks()
     {
         tests::ViewContext context;
-        views::RunHandle handle = tests::makeTinyRun();
-        auto run = std::make_shared<trace::Run>(*handle.run);
-        for (trace::NodeRule& rule : run->rules) {
-            rule = {"gradient", "any node", "linear map"};
-        }
-        handle.run = run;
-        handle.timeline = std::make_shared<trace::Timeline>(trace::Timeline::open(run).value());
-        context.model.setRun(handle, tests::makeTinyInput());
+        context.model.setRun(tests::makeTinyGradientRun(), tests::makeTinyInput());
         LedgerView view(context.model, context.cursor, context.selection);
         view.setDetailed(true);
         view.resize(520, 260);

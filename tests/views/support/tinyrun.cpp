@@ -387,6 +387,18 @@ views::RunHandle makeTinyRun()
     return {run, std::make_shared<trace::Timeline>(std::move(timeline).value())};
 }
 
+views::RunHandle makeTinyGradientRun()
+{
+    views::RunHandle handle = makeTinyRun();
+    auto run = std::make_shared<trace::Run>(*handle.run);
+    for (trace::NodeRule& rule : run->rules) {
+        rule = {"gradient", "any node", "linear map"};
+    }
+    handle.run = run;
+    handle.timeline = std::make_shared<trace::Timeline>(trace::Timeline::open(run).value());
+    return handle;
+}
+
 views::InputInfo makeTinyInput()
 {
     views::InputInfo info;

@@ -28,6 +28,8 @@ inline constexpr std::uint32_t kTinyVisits = 10;
 /// own; ten visits: N N N N N T F N N N. The picture has a tag in its upper right corner, which gets most of the
 /// relevance; the bias of fc and conv1 take some.
 [[nodiscard]] views::RunHandle makeTinyRun();
+/// The same run under the gradient rule, which conserves nothing.
+[[nodiscard]] views::RunHandle makeTinyGradientRun();
 /// How its input is a picture; class names mug, jug, lamp.
 [[nodiscard]] views::InputInfo makeTinyInput();
 /// Position when visit `visit` of the tiny run is complete.
