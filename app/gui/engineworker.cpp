@@ -255,7 +255,7 @@ void EngineWorker::execute(ExplainJob job, std::stop_token token)
         return;
     }
     const bool isRun = job.path.endsWith(QStringLiteral(".retro"), Qt::CaseInsensitive);
-    const Result<void> done = isRun ? openRun(job) : explainModel(job, token);
+    const Result<void> done = isRun ? openRun(job, token) : explainModel(job, token);
     if (done) {
         emit finished(job.generation);
         return;
@@ -267,7 +267,7 @@ void EngineWorker::execute(ExplainJob job, std::stop_token token)
     emit failed(job.generation, QString::fromStdString(done.error().text()), remedyFor(done.error()));
 }
 
-Result<void> EngineWorker::openRun(const ExplainJob& job)
+Result<void> EngineWorker::openRun(const ExplainJob& job, const std::stop_token& token)
 {
     emit progress(job.generation, tr("Reading the run"), -1);
     RETRO_TRY(trace::RecordedRun recorded, trace::readRecorded(job.path.toStdString()));
@@ -278,7 +278,7 @@ Result<void> EngineWorker::openRun(const ExplainJob& job)
     done->composite = run->facts.composite;
     done->hasRelevance = !run->events.empty();
     done->input = inputInfo(*run);
-    RETRO_TRY(done->run, makeHandle(std::move(run)));
+    RETRO_TRY(done->run, makeHandle(std::move(run), token));
     emit explained(done);
     return {};
 }

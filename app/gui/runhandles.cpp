@@ -60,7 +60,7 @@ bool derive(views::RunDerived& derived, const std::stop_token& stop)
 base::Result<views::RunHandle> makeHandle(std::shared_ptr<const trace::Run> run, const std::stop_token& stop)
 {
     RETRO_CHECK(base::checkStop(stop));
-    RETRO_TRY(trace::Timeline opened, trace::Timeline::open(run));
+    RETRO_TRY(trace::Timeline opened, trace::Timeline::open(run, stop));
     auto timeline = std::make_shared<trace::Timeline>(std::move(opened));
     auto derived = std::make_shared<views::RunDerived>(run);
     const bool isWhole = derive<views::RunIndex, views::PromiseForest, views::FrontierModes, views::LedgerCurve,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/trace/timeline.h"
 
+#include "core/base/cancel.h"
+#include "core/base/leftovers.h"
 #include "core/trace/delta/consistency.h"
 
 #include <fmt/format.h>
@@ -32,6 +34,9 @@ namespace
 
 /// Copying a keyframe costs about as much as this many events.
 constexpr std::uint64_t kCopyCost = 256;
+
+/// Well under a millisecond.
+constexpr std::uint64_t kStepsBetweenStopChecks = 256;
 
 std::size_t bytesOf(const NodeState& node)
 {
@@ -120,11 +125,14 @@ class Timeline::Opener
 public:
     explicit Opener(const Run& run) : m_run(run), m_state(run) {}
 
-    Result<void> walk()
+    Result<void> walk(const std::stop_token& stop)
     {
         m_keyframes.add(m_state);
         std::uint32_t visit = 0;
         for (std::uint64_t step = 0; step < m_run.events.size(); ++step) {
+            if (step % kStepsBetweenStopChecks == 0) {
+                RETRO_CHECK(base::checkStop(stop));
+            }
             if (visit < m_run.visitCount() && step == m_run.endOfVisit(visit)) {
                 recordVisit(m_series, m_state);
                 ++visit;
@@ -164,10 +172,13 @@ private:
     VisitSeries m_series;
 };
 
-Result<Timeline> Timeline::open(std::shared_ptr<const Run> run)
+Result<Timeline> Timeline::open(std::shared_ptr<const Run> run, const std::stop_token& stop)
 {
     Opener opener(*run);
-    RETRO_CHECK(opener.walk());
+    if (Result<void> walked = opener.walk(stop); !walked) {
+        base::Leftovers::add(opener.keyframes());
+        return walked.error();
+    }
     Timeline timeline;
     timeline.m_state = RunState(*run);
     timeline.m_run = std::move(run);

@@ -6,6 +6,7 @@
 #include "core/trace/runstate.h"
 
 #include <memory>
+#include <stop_token>
 #include <vector>
 
 namespace retro::trace
@@ -39,8 +40,8 @@ class Timeline
 {
 public:
     /// Walks the run once: keyframes and series. Error (Input) when the events contradict each other (damaged file);
-    /// it names the event and what is wrong. Ends at position 0.
-    [[nodiscard]] static base::Result<Timeline> open(std::shared_ptr<const Run> run);
+    /// it names the event and what is wrong. Ends at position 0. A stop request ends it with the error Cancelled.
+    [[nodiscard]] static base::Result<Timeline> open(std::shared_ptr<const Run> run, const std::stop_token& stop = {});
 
     [[nodiscard]] const Run& run() const { return *m_run; }
     [[nodiscard]] const std::shared_ptr<const Run>& sharedRun() const { return m_run; }

@@ -168,6 +168,15 @@ private slots:
         QVERIFY2(timeline.error().text().find("event 5") != std::string::npos, timeline.error().text().c_str());
     }
 
+    void aStopEndsTheOpening()
+    {
+        std::stop_source source;
+        source.request_stop();
+        const auto timeline = Timeline::open(residual().run(), source.get_token());
+        QVERIFY(!timeline.ok());
+        QCOMPARE(timeline.error().code, retro::base::ErrorCode::Cancelled);
+    }
+
     void emptyRunsOpen()
     {
         auto run = std::make_shared<Run>();
