@@ -8,6 +8,7 @@
 #include "app/gui/fusedcontroller.h"
 #include "app/gui/graphcontroller.h"
 #include "app/gui/modelfacts.h"
+#include "app/gui/otherrunreader.h"
 #include "app/gui/questioncheck.h"
 #include "app/gui/runcontroller.h"
 #include "app/gui/shell/closeguard.h"
@@ -123,6 +124,12 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     });
     connectEngine();
     connectPanel();
+    m_otherRuns = new OtherRunReader(*this);
+    connect(m_otherRuns, &OtherRunReader::failed, this, &MainWindow::showProblem);
+    connect(m_otherRuns, &OtherRunReader::said, this, &MainWindow::say);
+    for (views::HeatmapView* heatmap : findChildren<views::HeatmapView*>()) {
+        m_otherRuns->serve(*heatmap);
+    }
     connect(&m_model, &views::RunModel::stateChanged, this, &MainWindow::showStatus);
     m_tours = new TourHost(*this);
     resize(views::fonts::px(1600), views::fonts::px(1000));
@@ -459,6 +466,9 @@ void MainWindow::closeModel()
     m_explain->runPanel().setThumbnails({}, {});
     m_shell->problems().clear();
     m_fused->clear();
+    for (views::HeatmapView* heatmap : findChildren<views::HeatmapView*>()) {
+        heatmap->clearOther();
+    }
     m_model.clear();
     setWindowTitle(tr("Retrograde"));
     showStatus();

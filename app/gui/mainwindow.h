@@ -22,6 +22,7 @@ class EngineWorkspace;
 class ExplainWorkspace;
 class ExportController;
 class FusedController;
+class OtherRunReader;
 class RunController;
 class Shell;
 class TourHost;
@@ -77,6 +78,7 @@ public:
 
     [[nodiscard]] TourHost& tours() const { return *m_tours; }
     [[nodiscard]] ExportController& exports() const { return *m_exports; }
+    [[nodiscard]] OtherRunReader& otherRuns() const { return *m_otherRuns; }
 
 signals:
     /// The last job ended, well or not; every view has what it will get.
@@ -135,6 +137,7 @@ private:
     FusedController* m_fused = nullptr;
     TourHost* m_tours = nullptr;
     ExportController* m_exports = nullptr;
+    OtherRunReader* m_otherRuns = nullptr;
     QActionGroup* m_workspaceGroup = nullptr;
     QLabel* m_statusLeft = nullptr;
     QLabel* m_statusRight = nullptr;

@@ -85,8 +85,7 @@ base::Result<void> MainWindow::exportReport(const QString& path)
         return base::usageError("there is no run to report on; open a model and run it first", path.toStdString());
     }
     // A timeline of its own: that of the window stays where it is.
-    const views::RunHandle run{m_model.sharedRun(), std::make_shared<trace::Timeline>(m_model.timeline())};
-    return writeReport(path.toStdString(), run, m_engineSpace->notebook().items().notes());
+    return writeReport(path.toStdString(), m_model.handleOfItsOwn(), m_engineSpace->notebook().items().notes());
 }
 
 void MainWindow::chooseReport()

@@ -20,13 +20,34 @@ constexpr double kLift = 0.59; // the darkest grey under a heatmap
 constexpr double kGap = 12;
 constexpr double kShortestSide = 480;
 constexpr double kLowestBar = 180; // beside a strip of few lines
+constexpr double kPlateMargin = 5;
+constexpr double kLeastPlate = 40; // less would only be dots
 
-QImage imageOf(const HeatmapFigure& figure)
+QImage imageOf(const HeatmapFigure& figure, const Plane& plane, const QImage& picture)
 {
     if (figure.mode == HeatmapMode::Over) {
-        return heatmapOver(figure.plane, figure.bar.scale, figure.bar.map, figure.picture);
+        return heatmapOver(plane, figure.bar.scale, figure.bar.map, picture);
     }
-    return heatmapOnly(figure.plane, figure.bar.scale, figure.bar.map);
+    return heatmapOnly(plane, figure.bar.scale, figure.bar.map);
+}
+
+/// A name on a plate beside the line, where it does not cover much.
+void paintPlate(QPainter& painter, const QString& name, const QRectF& room, Qt::Alignment side, const Theme& theme)
+{
+    const QFontMetricsF metrics(fonts::label());
+    const double height = std::ceil(metrics.height()) + 2;
+    if (room.width() < kLeastPlate || room.height() < 3 * height) {
+        return;
+    }
+    const QString shown = metrics.elidedText(name, Qt::ElideMiddle, room.width() - 3 * kPlateMargin);
+    const double width = std::ceil(metrics.horizontalAdvance(shown)) + 2 * kPlateMargin;
+    const double left = side == Qt::AlignRight ? room.right() - width - kPlateMargin : room.left() + kPlateMargin;
+    const QRectF plate(left, room.top() + kPlateMargin, width, height);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(theme[Role::Base]);
+    painter.drawRoundedRect(plate, 3, 3);
+    painter.setPen(theme[Role::Text]);
+    painter.drawText(plate, Qt::AlignCenter | Qt::TextSingleLine, shown);
 }
 
 int mixed(int ground, int cover, double opacity)
@@ -60,7 +81,7 @@ QImage enlarged(const QImage& image, double pixel, bool isSmooth)
                         isSmooth ? Qt::SmoothTransformation : Qt::FastTransformation);
 }
 
-bool needsText(const HeatmapFigure& figure) { return figure.hasBar || !figure.caption.isEmpty(); }
+bool needsText(const HeatmapFigure& figure) { return figure.hasBar || !figure.caption.isEmpty() || figure.wipe; }
 
 int wantedPixel(const HeatmapFigure& figure, int pixel)
 {
@@ -89,6 +110,9 @@ void paintWords(QPainter& painter, const HeatmapFigure& figure, const HeatmapLay
 {
     if (figure.box) {
         paintFigureBox(painter, *figure.box, layout.picture.topLeft(), layout.pixel);
+    }
+    if (figure.wipe) {
+        paintWipe(painter, *figure.wipe, layout.picture, layout.pixel, theme);
     }
     if (figure.hasBar) {
         paintColorBar(painter, figure.bar, layout.bar, theme);
@@ -159,6 +183,40 @@ QImage heatmapOver(const Plane& plane, const Scale& scale, const ColorMap& map, 
     return image;
 }
 
+int HeatmapWipe::column() const
+{
+    return std::clamp(static_cast<int>(std::lround(place * plane.width)), 0, plane.width);
+}
+
+QImage figureImage(const HeatmapFigure& figure)
+{
+    QImage image = imageOf(figure, figure.plane, figure.picture);
+    if (figure.wipe && figure.wipe->column() < image.width()) {
+        const int column = figure.wipe->column();
+        const QImage other = imageOf(figure, figure.wipe->plane, figure.wipe->picture).convertToFormat(image.format());
+        for (int y = 0; y < std::min(image.height(), other.height()); ++y) {
+            const auto* from = reinterpret_cast<const QRgb*>(other.constScanLine(y));
+            std::copy(from + column, from + image.width(), reinterpret_cast<QRgb*>(image.scanLine(y)) + column);
+        }
+    }
+    return image;
+}
+
+void paintWipe(QPainter& painter, const HeatmapWipe& wipe, const QRectF& picture, double pixel, const Theme& theme)
+{
+    const double x = picture.left() + wipe.column() * pixel;
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(QPen(theme[Role::Base], 3));
+    painter.drawLine(QPointF(x, picture.top()), QPointF(x, picture.bottom()));
+    painter.setPen(QPen(theme[Role::Text], 1));
+    painter.drawLine(QPointF(x, picture.top()), QPointF(x, picture.bottom()));
+    painter.setFont(fonts::label());
+    paintPlate(painter, wipe.hereName, {picture.topLeft(), QPointF(x, picture.bottom())}, Qt::AlignRight, theme);
+    paintPlate(painter, wipe.name, {QPointF(x, picture.top()), picture.bottomRight()}, Qt::AlignLeft, theme);
+    painter.restore();
+}
+
 double fittingPixel(const HeatmapFigure& figure, const QSizeF& area)
 {
     if (figure.plane.isEmpty()) {
@@ -203,7 +261,7 @@ void paintFigure(QPainter& painter, const HeatmapFigure& figure, const HeatmapLa
     painter.save();
     painter.setRenderHint(QPainter::SmoothPixmapTransform, layout.pixel < 1 || figure.isSmooth);
     painter.setRenderHint(QPainter::Antialiasing, false);
-    paintValues(painter, figure, layout, theme, imageOf(figure));
+    paintValues(painter, figure, layout, theme, figureImage(figure));
     if (!layout.beside.isEmpty()) {
         painter.setRenderHint(QPainter::SmoothPixmapTransform, layout.pixel < 1);
         painter.drawImage(layout.beside, figure.picture);
@@ -217,7 +275,7 @@ QImage renderFigure(const HeatmapFigure& figure, int pixel)
     const int length = wantedPixel(figure, pixel);
     const Theme& light = Theme::of(ThemeKind::Light);
     if (!needsText(figure) && !hasTwoPictures(figure) && !figure.box && figure.strip.isEmpty()) {
-        return enlarged(imageOf(figure), length, figure.isSmooth).convertToFormat(QImage::Format_RGB32);
+        return enlarged(figureImage(figure), length, figure.isSmooth).convertToFormat(QImage::Format_RGB32);
     }
     const HeatmapLayout layout = layoutFigure(figure, length);
     const double margin = needsText(figure) ? kGap : 0;
@@ -244,7 +302,7 @@ base::Result<void> writeFigure(const std::filesystem::path& path, const HeatmapF
         painter.fillRect(QRectF(QPointF(), whole), light[Role::Base]);
         painter.translate(margin, margin);
         // Vector formats leave smoothing to the viewer: hand them pixels that are already large.
-        paintValues(painter, figure, layout, light, enlarged(imageOf(figure), length, figure.isSmooth));
+        paintValues(painter, figure, layout, light, enlarged(figureImage(figure), length, figure.isSmooth));
         if (!layout.beside.isEmpty()) {
             painter.drawImage(layout.beside, enlarged(figure.picture, length, false));
         }

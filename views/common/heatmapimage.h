@@ -25,6 +25,19 @@ enum class HeatmapMode : std::uint8_t { Over, Only, SideBySide };
 /// plane when its size differs; without a picture the same as heatmapOnly().
 [[nodiscard]] QImage heatmapOver(const Plane& plane, const Scale& scale, const ColorMap& map, const QImage& picture);
 
+/// Another run's heatmap of the same value, on the right of a line over this one. Both have one scale.
+struct HeatmapWipe
+{
+    Plane plane;        ///< as large as the figure's
+    QImage picture;     ///< what that run saw; may be null
+    QString name;       ///< of that run
+    double place = 0.5; ///< of the line, as a share of the width
+    QString hereName{}; ///< of the run on the left
+
+    /// The first column that is the other run's.
+    [[nodiscard]] int column() const;
+};
+
 /// Everything that a heatmap with its frame of words consists of.
 struct HeatmapFigure
 {
@@ -37,7 +50,8 @@ struct HeatmapFigure
     bool isSmooth = false;    ///< values run into each other in place of square pixels
     QString caption;          ///< one line under the picture; may be empty
     std::optional<QRect> box; ///< a frame in pixels of the plane
-    PictureTexts texts;       ///< model, step, rules, scale: go into the written file
+    std::optional<HeatmapWipe> wipe{};
+    PictureTexts texts; ///< model, step, rules, scale: go into the written file
 };
 
 /// Where the parts of a figure lie.
@@ -52,6 +66,9 @@ struct HeatmapLayout
     QRectF caption;
 };
 
+/// The pixels of a figure, one per value: colours, over the picture or not, and the other run's from the line on.
+[[nodiscard]] QImage figureImage(const HeatmapFigure& figure);
+
 /// Largest length of a value with which the figure fits into `area`: a whole number, or a fraction below 1.
 [[nodiscard]] double fittingPixel(const HeatmapFigure& figure, const QSizeF& area);
 /// Lays the figure out with values of `pixel` length, from (0, 0).
@@ -61,6 +78,9 @@ void paintFigure(QPainter& painter, const HeatmapFigure& figure, const HeatmapLa
 
 /// The frame around a box of the plane: dark with a light outer line, since the ground is light in both themes.
 void paintFigureBox(QPainter& painter, const QRect& box, const QPointF& corner, double pixel);
+
+/// The line between two runs with the name of each at its side, as far as there is room.
+void paintWipe(QPainter& painter, const HeatmapWipe& wipe, const QRectF& picture, double pixel, const Theme& theme);
 
 /// The figure as a picture on the light base colour. Text needs a QGuiApplication; without bar and caption none is
 /// needed. `pixel` 0 = the smallest whole number that makes the longer side at least 480.

@@ -43,6 +43,11 @@ void RunModel::setRun(RunHandle handle, InputInfo input, bool atEnd)
     m_cursor.reset(end, atEnd ? end : 0); // follows with stateChanged()
 }
 
+RunHandle RunModel::handleOfItsOwn() const
+{
+    return {m_handle.run, std::make_shared<trace::Timeline>(*m_handle.timeline), m_handle.derived};
+}
+
 void RunModel::setLoading(const QString& stage, double fraction)
 {
     m_loadState = LoadState::Loading;

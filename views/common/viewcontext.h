@@ -90,6 +90,8 @@ public:
     // The rest needs hasRun().
     [[nodiscard]] const trace::Run& run() const { return *m_handle.run; }
     [[nodiscard]] const std::shared_ptr<const trace::Run>& sharedRun() const { return m_handle.run; }
+    /// The same run with a timeline of its own, for who shows it at another position.
+    [[nodiscard]] RunHandle handleOfItsOwn() const;
     [[nodiscard]] const graph::Graph& graph() const { return *m_handle.run->graph; }
     [[nodiscard]] const trace::Timeline& timeline() const { return *m_handle.timeline; }
     [[nodiscard]] const trace::RunState& state() const { return m_handle.timeline->state(); }

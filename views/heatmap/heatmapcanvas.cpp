@@ -23,6 +23,8 @@ constexpr double kMinPixel = 1.0 / 16;
 constexpr double kMargin = 2; // design pixels at the sides; above and below there are rows of their own
 constexpr double kGap = 6;
 constexpr double kStripMargin = 8; // a strip begins where the controls above it do
+constexpr double kWipeReach = 6;   // of the pointer to the line between two runs
+constexpr double kWipeStep = 0.05; // of a key
 constexpr double kMaxFit = 40;     // a row of three numbers does not fill the pane
 
 bool hasTwoPictures(const HeatmapFigure& figure)
@@ -145,7 +147,8 @@ HeatmapCanvas::HeatmapCanvas(QWidget* parent) : QWidget(parent)
     setFocusPolicy(Qt::StrongFocus);
     setMinimumSize(fonts::px(120), fonts::px(100));
     setAccessibleName(tr("Heatmap"));
-    setAccessibleDescription(tr("Relevance as colours; arrow keys move the probe, plus and minus zoom, 0 fits."));
+    setAccessibleDescription(tr("Relevance as colours; arrow keys move the probe, plus and minus zoom, 0 fits. "
+                                "With another run beside it, Shift with left and right moves the line."));
 }
 
 void HeatmapCanvas::setFigure(HeatmapFigure figure)
@@ -156,9 +159,7 @@ void HeatmapCanvas::setFigure(HeatmapFigure figure)
         m_camera = {};
         m_probed = {-1, -1};
     }
-    m_image = m_figure.mode == HeatmapMode::Over
-                  ? heatmapOver(m_figure.plane, m_figure.bar.scale, m_figure.bar.map, m_figure.picture)
-                  : heatmapOnly(m_figure.plane, m_figure.bar.scale, m_figure.bar.map);
+    m_image = figureImage(m_figure);
     place();
     emit probed(m_probed);
 }
@@ -212,7 +213,11 @@ void HeatmapCanvas::paintEvent(QPaintEvent* /*event*/)
     if (m_figure.box) {
         paintFigureBox(painter, *m_figure.box, m_placement.picture.topLeft(), m_placement.pixel);
     }
+    if (m_figure.wipe) {
+        paintWipe(painter, *m_figure.wipe, m_placement.picture, m_placement.pixel, colors);
+    }
     if (hasFocus() && m_probed.x() >= 0) {
+        painter.setBrush(Qt::NoBrush);
         painter.setPen(QPen(colors[Role::Accent], 2));
         painter.drawRect(QRectF(m_placement.picture.topLeft() + QPointF(m_probed) * m_placement.pixel,
                                 QSizeF(m_placement.pixel, m_placement.pixel)));
@@ -255,8 +260,35 @@ void HeatmapCanvas::probe(std::optional<QPoint> value)
     }
 }
 
+bool HeatmapCanvas::isOnWipe(const QPointF& point) const
+{
+    const QRectF& picture = m_placement.picture;
+    if (!m_figure.wipe || point.y() < picture.top() || point.y() > picture.bottom()) {
+        return false;
+    }
+    const double x = picture.left() + m_figure.wipe->column() * m_placement.pixel;
+    return std::abs(point.x() - x) <= fonts::px(kWipeReach);
+}
+
+void HeatmapCanvas::wipeTo(double place)
+{
+    m_figure.wipe->place = std::clamp(place, 0.0, 1.0);
+    m_image = figureImage(m_figure);
+    update();
+    emit wiped(m_figure.wipe->place);
+}
+
 void HeatmapCanvas::mouseMoveEvent(QMouseEvent* event)
 {
+    if (m_isWiping && m_figure.wipe) {
+        wipeTo((event->position().x() - m_placement.picture.left()) / m_placement.picture.width());
+        return;
+    }
+    if (isOnWipe(event->position())) {
+        setCursor(Qt::SplitHCursor);
+    } else {
+        unsetCursor();
+    }
     if (m_dragFrom) {
         const QPointF moved = event->position() - *m_dragFrom;
         m_dragFrom = event->position();
@@ -268,12 +300,17 @@ void HeatmapCanvas::mouseMoveEvent(QMouseEvent* event)
 
 void HeatmapCanvas::mousePressEvent(QMouseEvent* event)
 {
-    if (event->button() == Qt::LeftButton || event->button() == Qt::MiddleButton) {
+    m_isWiping = event->button() == Qt::LeftButton && isOnWipe(event->position());
+    if (!m_isWiping && (event->button() == Qt::LeftButton || event->button() == Qt::MiddleButton)) {
         m_dragFrom = event->position();
     }
 }
 
-void HeatmapCanvas::mouseReleaseEvent(QMouseEvent* /*event*/) { m_dragFrom.reset(); }
+void HeatmapCanvas::mouseReleaseEvent(QMouseEvent* /*event*/)
+{
+    m_dragFrom.reset();
+    m_isWiping = false;
+}
 
 void HeatmapCanvas::leaveEvent(QEvent* /*event*/) { probe(std::nullopt); }
 
@@ -301,6 +338,9 @@ void HeatmapCanvas::keyPressEvent(QKeyEvent* event)
         break;
     }
     const QPoint step = nextOf(event->key());
+    if (m_figure.wipe && step.x() != 0 && event->modifiers().testFlag(Qt::ShiftModifier)) {
+        return wipeTo(m_figure.wipe->place + step.x() * kWipeStep);
+    }
     if (step.isNull() || m_figure.plane.isEmpty()) {
         return QWidget::keyPressEvent(event);
     }

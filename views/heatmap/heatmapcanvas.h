@@ -58,6 +58,8 @@ public slots:
     void zoomToFit();
 
 signals:
+    /// The line between two runs was moved to a share of the width.
+    void wiped(double place);
     /// The value (in pixels of the plane) under the pointer or the keyboard's probe; (−1, −1) when none.
     void probed(QPoint value);
 
@@ -76,6 +78,8 @@ private:
     void paintStrip(QPainter& painter, const Theme& colors) const;
     void probe(std::optional<QPoint> value);
     void zoomAt(const QPointF& point, double pixel);
+    [[nodiscard]] bool isOnWipe(const QPointF& point) const;
+    void wipeTo(double place);
 
     HeatmapFigure m_figure;
     HeatmapCamera m_camera;
@@ -83,6 +87,7 @@ private:
     QImage m_image;
     QPoint m_probed{-1, -1};
     std::optional<QPointF> m_dragFrom;
+    bool m_isWiping = false;
 };
 
 } // namespace retro::views

@@ -13,6 +13,7 @@
 #include "views/common/theme.h"
 #include "views/heatmap/controlrow.h"
 #include "views/heatmap/heatmapcanvas.h"
+#include "views/heatmap/otherrun.h"
 
 #include <QCheckBox>
 #include <QComboBox>
@@ -34,9 +35,15 @@ namespace
 {
 
 constexpr int kStateVersion = 2;
+constexpr int kShownOfRunName = 14;
 
 /// What the choice of colours carries while stops are written in the line below.
 const QString kOwnStops = QStringLiteral("own");
+
+// What the choices of another run carry.
+const QString kHold = QStringLiteral("hold");
+const QString kFile = QStringLiteral("file");
+const QString kOther = QStringLiteral("other");
 
 QToolButton* makeZoomButton(const QString& icon, const QString& tip, QWidget* parent)
 {
@@ -99,9 +106,12 @@ HeatmapView::HeatmapView(RunModel& model, Cursor& cursor, Selection& selection, 
     m_probe->setAccessibleName(tr("Value under the pointer"));
     column->addWidget(m_probe);
     connect(m_canvas, &HeatmapCanvas::probed, this, &HeatmapView::showProbe);
+    connect(m_canvas, &HeatmapCanvas::wiped, this, [this](double place) { m_wipe = place; });
     setBody(body);
     showControls();
 }
+
+HeatmapView::~HeatmapView() = default;
 
 QWidget* HeatmapView::makeControls(QWidget* parent)
 {
@@ -134,6 +144,12 @@ QWidget* HeatmapView::makeControls(QWidget* parent)
     row->addChoice(*m_map, tr("Colours"));
     row->addChoice(*m_clip, tr("Clipping"));
     row->addChoice(*m_gamma, tr("Faint values"));
+    m_against = makeCombo(tr("Another run on the right of a line that can be dragged"), this);
+    m_against->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon); // names of runs may be long
+    m_against->setMinimumContentsLength(kShownOfRunName);
+    row->addChoice(*m_against, tr("Compare"));
+    showOther();
+    connect(m_against, &QComboBox::currentIndexChanged, this, &HeatmapView::chooseOther);
     row->addOption(*m_keep);
     row->addOption(*m_smooth);
     for (const QComboBox* combo : {m_mode, m_clip, m_gamma}) {
@@ -176,6 +192,57 @@ void HeatmapView::chooseMap()
         m_stops->setFocus(Qt::OtherFocusReason);
     }
     readControls();
+}
+
+void HeatmapView::showOther()
+{
+    const QSignalBlocker blocker(m_against);
+    m_against->clear();
+    m_against->addItem(tr("This run alone"));
+    m_against->addItem(tr("Hold this run, compare the next"), kHold);
+    m_against->addItem(tr("Against a run file…"), kFile);
+    if (m_other) {
+        m_against->addItem(tr("Against %1").arg(m_other->name()), kOther);
+        m_against->setCurrentIndex(m_against->count() - 1);
+    }
+}
+
+void HeatmapView::chooseOther()
+{
+    const QString choice = m_against->currentData().toString();
+    if (choice == kHold) {
+        holdThisRun();
+    } else if (choice.isEmpty()) {
+        clearOther();
+    } else if (choice == kFile) {
+        emit otherRunWanted();
+    }
+    showOther(); // a choice that led nowhere changes nothing
+}
+
+void HeatmapView::setOther(RunHandle run, InputInfo input, const QString& name)
+{
+    m_other = std::make_unique<OtherRun>(std::move(run), std::move(input), name);
+    showOther();
+    if (model().hasRun()) {
+        drawContent();
+    }
+}
+
+void HeatmapView::clearOther()
+{
+    m_other.reset();
+    showOther();
+    if (model().hasRun()) {
+        drawContent();
+    }
+}
+
+void HeatmapView::holdThisRun()
+{
+    if (model().hasRun()) {
+        setOther(model().handleOfItsOwn(), model().input(), tr("held: %1").arg(shortNameOf(model())));
+    }
 }
 
 void HeatmapView::readMap()
@@ -239,6 +306,8 @@ void HeatmapView::drawContent()
         return;
     }
     HeatmapFigure figure = figureOf();
+    m_otherProblem = m_other ? m_other->wipe(figure, model(), m_content, m_settings, m_wipe) : QString();
+    m_probe->setText(m_otherProblem);
     if (m_keep->isChecked() && !m_settings.keptLimit) {
         m_settings.keptLimit = figure.bar.scale.limit;
     }
@@ -305,7 +374,7 @@ void HeatmapView::showProbe(QPoint value)
 {
     const HeatmapFigure& figure = m_canvas->figure();
     if (value.x() < 0 || value.x() >= figure.plane.width || value.y() >= figure.plane.height) {
-        m_probe->setText({});
+        m_probe->setText(m_otherProblem);
         return;
     }
     const double v = figure.plane.at(value.x(), value.y());
@@ -316,8 +385,13 @@ void HeatmapView::showProbe(QPoint value)
                              : tr("word %1  %2   %3").arg(number, figure.strip.words[value.x()], valueText(v)));
         return;
     }
-    m_probe->setText(std::isnan(v) ? QString()
-                                   : tr("x %1  y %2   %3").arg(value.x(), 3).arg(value.y(), 3).arg(valueText(v)));
+    if (std::isnan(v)) {
+        m_probe->setText({});
+        return;
+    }
+    const QString here = tr("x %1  y %2   %3").arg(value.x(), 3).arg(value.y(), 3).arg(valueText(v));
+    m_probe->setText(
+        figure.wipe ? tr("%1   other run %2").arg(here, valueText(figure.wipe->plane.at(value.x(), value.y()))) : here);
 }
 
 QStringList HeatmapView::exportFormats() const
@@ -337,7 +411,11 @@ base::Result<void> HeatmapView::exportTo(const std::filesystem::path& path)
     if (path.extension() == ".csv") {
         return base::writeFile(path, m_content.isSteps ? csvOfSteps(m_content.plane) : csvOf(m_content.plane));
     }
-    return writeFigure(path, figureOf());
+    HeatmapFigure figure = figureOf();
+    if (m_other) {
+        static_cast<void>(m_other->wipe(figure, model(), m_content, m_settings, m_wipe)); // said in the view
+    }
+    return writeFigure(path, figure);
 }
 
 base::Result<void> HeatmapView::exportLevels(const std::filesystem::path& path) const

@@ -14,6 +14,7 @@ namespace retro::views
 
 class ElidedLabel;
 class HeatmapCanvas;
+class OtherRun;
 
 /// The relevance of the selected value at the cursor as a heatmap over the input picture; with nothing selected, of the
 /// layer that arrived last.
@@ -23,6 +24,7 @@ class HeatmapView final : public View
 
 public:
     HeatmapView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent = nullptr);
+    ~HeatmapView() override;
 
     [[nodiscard]] QString title() const override;
     [[nodiscard]] QString subject() const override { return m_content.place; }
@@ -38,8 +40,19 @@ public:
     [[nodiscard]] const HeatmapContent& content() const { return m_content; }
     [[nodiscard]] const HeatmapSettings& settings() const { return m_settings; }
     void setSettings(const HeatmapSettings& settings);
+    /// Wipes the heatmap against another run, at its end; `name` says which it is. Without one there is no line.
+    void setOther(RunHandle run, InputInfo input, const QString& name);
+    void clearOther();
+    /// Wipes what comes against the run on screen.
+    void holdThisRun();
+    /// Why the other run cannot be shown here; empty = it is, or there is none.
+    [[nodiscard]] const QString& otherProblem() const { return m_otherProblem; }
     /// Words of the steps; empty = they have numbers.
     [[nodiscard]] const QStringList& stepWords() const { return model().input().words; }
+
+signals:
+    /// The person wants to choose the file of another run.
+    void otherRunWanted();
 
 protected:
     void refresh(Changes changes) override;
@@ -52,6 +65,8 @@ private:
     void readMap();
     void readControls();
     void showControls();
+    void chooseOther();
+    void showOther();
     [[nodiscard]] HeatmapFigure figureOf() const;
     void drawContent();
     void showProbe(QPoint value);
@@ -66,6 +81,10 @@ private:
     QLineEdit* m_stops = nullptr; ///< colour stops of an own map
     QWidget* m_stopsRow = nullptr;
     QComboBox* m_gamma = nullptr;
+    QComboBox* m_against = nullptr; ///< the other run
+    std::unique_ptr<OtherRun> m_other;
+    QString m_otherProblem;
+    double m_wipe = 0.5; ///< place of the line
     QCheckBox* m_smooth = nullptr;
     QCheckBox* m_keep = nullptr;
     ElidedLabel* m_probe = nullptr;

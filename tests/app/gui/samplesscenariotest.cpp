@@ -4,6 +4,7 @@
 
 #include "app/gui/embeddedsample.h"
 #include "app/gui/mainwindow.h"
+#include "app/gui/otherrunreader.h"
 #include "app/gui/shell/recentfiles.h"
 #include "app/gui/shell/shell.h"
 #include "app/gui/workspaces.h"
@@ -13,6 +14,7 @@
 #include "views/common/style.h"
 #include "views/compare/comparepane.h"
 #include "views/compare/compareview.h"
+#include "views/heatmap/heatmapcanvas.h"
 #include "views/heatmap/heatmapview.h"
 #include "views/input/inputview.h"
 #include "views/run/runpanel.h"
@@ -131,6 +133,29 @@ private slots:
         QCOMPARE(again.picture(), input.picture());
         QCOMPARE(recorded.model().className(1), live.model().className(1));
         QCOMPARE(recorded.model().input().tagBox, live.model().input().tagBox);
+    }
+
+    void theHeatmapIsWipedAgainstARunFile()
+    {
+        app::MainWindow window;
+        QVERIFY(opens(window, "file.sample"));
+        const QTemporaryDir folder;
+        const QString file = folder.filePath(QStringLiteral("before.retro"));
+        QVERIFY(trace::writeRun(file.toStdString(), window.model().run()).ok());
+        window.actions().at(QStringLiteral("cover.tag")).trigger();
+        QVERIFY(QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience));
+        views::HeatmapView& heatmap = heatmapOf(window);
+        const auto* canvas = heatmap.findChild<views::HeatmapCanvas*>();
+        window.otherRuns().read(heatmap, file);
+        QVERIFY(QTest::qWaitFor([&] { return canvas->figure().wipe.has_value(); }, kPatience));
+        QCOMPARE(canvas->figure().wipe->name, QStringLiteral("before"));
+        QVERIFY(canvas->figure().wipe->plane.values != canvas->figure().plane.values);
+        QVERIFY(base::writeFile(file.toStdString(), std::string_view("no run")).ok());
+        window.otherRuns().read(heatmap, file);
+        QVERIFY(QTest::qWaitFor([&] { return !window.lastError().isEmpty(); }, kPatience));
+        QVERIFY(canvas->figure().wipe.has_value()); // the one before stays
+        window.closeModel();
+        QVERIFY(heatmap.otherProblem().isEmpty());
     }
 
     void aTextFileIsExplained()

@@ -322,6 +322,99 @@ private slots:
         QVERIFY(canvas->camera().pixel > 0);
     }
 
+    void theOtherRunBeginsAtTheLine()
+    {
+        HeatmapFigure figure;
+        figure.mode = HeatmapMode::Only;
+        figure.plane = {4, 2, std::vector<double>(8, 1.0)};
+        figure.bar.scale = symmetricScale(figure.plane.values);
+        figure.wipe = HeatmapWipe{{4, 2, std::vector<double>(8, -1.0)}, {}, "other", 0.25, "here"};
+        const QImage image = figureImage(figure);
+        const ColorMap map;
+        QCOMPARE(image.pixel(0, 1), map.at(1));
+        QCOMPARE(image.pixel(1, 1), map.at(-1));
+        QCOMPARE(image.pixel(3, 0), map.at(-1));
+        figure.wipe->place = 1;
+        QCOMPARE(figureImage(figure).pixel(3, 1), map.at(1));
+        figure.wipe->place = 0;
+        QCOMPARE(figureImage(figure).pixel(0, 0), map.at(-1));
+    }
+
+    void aRunThatIsHeldStaysAtItsEnd()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        HeatmapView view(context.model, context.cursor, context.selection);
+        view.resize(900, 600);
+        view.show();
+        view.flush();
+        auto* canvas = view.findChild<HeatmapCanvas*>();
+        QVERIFY(!canvas->figure().wipe.has_value());
+        const std::vector<double> atTheInput = canvas->figure().plane.values;
+        view.holdThisRun();
+        QVERIFY(canvas->figure().wipe.has_value());
+        QCOMPARE(canvas->figure().wipe->plane.values, atTheInput);
+        // Earlier, the layer that was reached last is compared with the same layer of the other run.
+        context.cursor.moveTo(tests::endOfVisit(context.model, 0));
+        view.flush();
+        QVERIFY(canvas->figure().wipe.has_value());
+        QCOMPARE(canvas->figure().wipe->plane.values.size(), std::size_t{3});
+        view.clearOther();
+        QVERIFY(!canvas->figure().wipe.has_value());
+    }
+
+    void theLineIsMovedByMouseAndKeys()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        HeatmapView view(context.model, context.cursor, context.selection);
+        view.resize(900, 600);
+        view.show();
+        view.flush();
+        view.holdThisRun();
+        auto* canvas = view.findChild<HeatmapCanvas*>();
+        const QRectF picture =
+            placeFigure(canvas->figure(), canvas->camera(), QRectF(canvas->rect()).adjusted(2, 1, -2, -2)).picture;
+        const QSignalSpy wiped(canvas, &HeatmapCanvas::wiped);
+        const QPoint from = picture.center().toPoint();
+        QTest::mousePress(canvas, Qt::LeftButton, {}, from);
+        QTest::mouseMove(canvas, QPoint(static_cast<int>(picture.left() + picture.width() / 4), from.y()));
+        QTest::mouseRelease(canvas, Qt::LeftButton, {}, from);
+        QVERIFY(wiped.count() > 0);
+        QVERIFY(std::abs(canvas->figure().wipe->place - 0.25) < 0.02);
+        QVERIFY(canvas->camera().pan.isNull()); // the picture stayed
+        QTest::keyClick(canvas, Qt::Key_Right, Qt::ShiftModifier);
+        QVERIFY(std::abs(canvas->figure().wipe->place - 0.30) < 0.02);
+        context.cursor.moveTo(0);
+        context.cursor.moveTo(context.cursor.end());
+        view.flush();
+        QVERIFY(std::abs(canvas->figure().wipe->place - 0.30) < 0.02); // kept over steps
+    }
+
+    void theOtherRunIsChosenInTheRow()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        HeatmapView view(context.model, context.cursor, context.selection);
+        view.flush();
+        QComboBox* against = nullptr;
+        for (auto* box : view.findChildren<QComboBox*>()) {
+            against = box->findText(QStringLiteral("This run alone")) >= 0 ? box : against;
+        }
+        QVERIFY(against != nullptr);
+        const QSignalSpy wanted(&view, &HeatmapView::otherRunWanted);
+        against->setCurrentIndex(2);
+        QCOMPARE(wanted.count(), 1);
+        QCOMPARE(against->currentIndex(), 0); // nothing was read yet
+        against->setCurrentIndex(1);
+        QCOMPARE(against->currentIndex(), 3);
+        QVERIFY2(against->currentText().startsWith("Against held"), qPrintable(against->currentText()));
+        QVERIFY(view.findChild<HeatmapCanvas*>()->figure().wipe.has_value());
+        against->setCurrentIndex(0);
+        QVERIFY(!view.findChild<HeatmapCanvas*>()->figure().wipe.has_value());
+        QCOMPARE(against->count(), 3);
+    }
+
     void exportsWhatItShows()
     {
         tests::ViewContext context;
@@ -357,6 +450,7 @@ private slots:
             QTest::addRow("%s score", theme) << isDark << 0 << 0;
             QTest::addRow("%s beside", theme) << isDark << 9 << 2;
             QTest::addRow("%s start", theme) << isDark << -1 << 0;
+            QTest::addRow("%s wiped", theme) << isDark << 9 << 3;
         }
     }
     void looks()
@@ -369,9 +463,13 @@ private slots:
         context.cursor.moveTo(visit < 0 ? 0 : tests::endOfVisit(context.model, static_cast<std::uint32_t>(visit)));
         HeatmapView view(context.model, context.cursor, context.selection);
         HeatmapSettings settings;
-        settings.mode = static_cast<HeatmapMode>(mode);
-        settings.percentile = mode == 0 ? 99 : 100;
+        settings.mode = static_cast<HeatmapMode>(mode % 3);
+        settings.percentile = mode % 3 == 0 ? 99 : 100;
         view.setSettings(settings);
+        view.flush();
+        if (mode == 3) {
+            view.holdThisRun();
+        }
         const ThemeKind kind = isDark ? ThemeKind::Dark : ThemeKind::Light;
         const QImage image = tests::grab(view, {640, 500}, kind, QStringLiteral("heatmap-%1-%2").arg(visit).arg(mode));
         QVERIFY(tests::hasColor(image, Theme::of(kind)[Role::Base]));
