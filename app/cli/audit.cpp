@@ -6,7 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <memory>
+#include <optional>
 
 namespace retro::app
 {
@@ -34,6 +36,58 @@ ordered_json causesJson(const trace::CauseAmounts& causes)
     return json;
 }
 
+/// Where the most is lost (or gained), and why.
+struct Verdict
+{
+    base::NodeId node;
+    event::Cause cause = event::Cause::Bias;
+    double amount = 0; ///< lost; negative = gained
+    double share = 0;  ///< of what started; 0 when nothing did
+};
+
+std::optional<Verdict> verdictOf(const trace::LedgerSummary& summary)
+{
+    if (summary.nodes.empty()) {
+        return std::nullopt;
+    }
+    const trace::NodeBalance& worst = summary.nodes.front();
+    const std::optional<event::Cause> cause = worst.largestCause();
+    if (!cause) {
+        return std::nullopt;
+    }
+    const double amount = worst.causes[static_cast<std::size_t>(*cause)];
+    return Verdict{worst.node, *cause, amount, summary.start != 0 ? amount / summary.start : 0};
+}
+
+const std::string& ruleOf(const trace::Run& run, base::NodeId node)
+{
+    static const std::string kNone;
+    return node.index() < run.rules.size() ? run.rules[node.index()].rule : kNone;
+}
+
+std::string verdictText(const trace::Run& run, const Verdict& verdict)
+{
+    const std::string how = verdict.share != 0 ? fmt::format("{:.1f} % of what started", 100 * std::abs(verdict.share))
+                                               : fmt::format("{:.4g}", std::abs(verdict.amount));
+    // Of a negative start, a negative amount is lost.
+    const bool isGain = verdict.share != 0 ? verdict.share < 0 : verdict.amount < 0;
+    return fmt::format("{} is {} at {} ({}, {}): {}", how, isGain ? "gained" : "lost", run.graph->labelOf(verdict.node),
+                       run.graph->opOf(verdict.node), ruleOf(run, verdict.node), event::nameOf(verdict.cause));
+}
+
+ordered_json verdictJson(const trace::Run& run, const std::optional<Verdict>& verdict)
+{
+    if (!verdict) {
+        return nullptr;
+    }
+    return {{"node", run.graph->labelOf(verdict->node)},
+            {"operator", run.graph->opOf(verdict->node)},
+            {"rule", ruleOf(run, verdict->node)},
+            {"cause", event::nameOf(verdict->cause)},
+            {"amount", verdict->amount},
+            {"share", verdict->share}};
+}
+
 ordered_json auditJson(const trace::Run& run, const trace::LedgerSummary& summary)
 {
     ordered_json nodes = ordered_json::array();
@@ -46,6 +100,7 @@ ordered_json auditJson(const trace::Run& run, const trace::LedgerSummary& summar
                          {"unexplained", node.unexplained}});
     }
     return {{"conserved", !trace::carriesGradient(run.rules)},
+            {"worst", verdictJson(run, verdictOf(summary))},
             {"start", summary.start},
             {"leaves", summary.leaves},
             {"causes", causesJson(summary.causes)},
@@ -76,6 +131,10 @@ void sayAudit(const Context& context, const trace::Run& run, const trace::Ledger
     const auto line = [&](const std::string& name, double amount) {
         context.say(fmt::format("{:<22} {:>16.9g} {:>10.4f} %", name, amount + 0.0, share(amount) + 0.0));
     };
+    if (const std::optional<Verdict> verdict = verdictOf(summary)) {
+        context.say(verdictText(run, *verdict));
+        context.say("");
+    }
     line("started", summary.start);
     for (std::size_t i = 0; i < summary.causes.size(); ++i) {
         if (summary.causes[i] != 0) {

@@ -45,6 +45,7 @@ struct ExplainOptions
     int jobs = 1;
     bool overlay = false;
     bool rules = false;
+    bool goesOn = false;  ///< past numbers that are not finite
     bool isBatch = false; ///< one input of many
 };
 
@@ -74,6 +75,7 @@ Result<engine::ExplainRequest> questionOf(const Context& context, const ExplainO
     request.precision = context.runPrecision();
     request.checkpoints = options.checkpoints;
     request.stopAtCheckpoints = options.stopAtCheckpoints;
+    request.goesOnWhenNotFinite = options.goesOn;
     request.record = !options.runFile.empty();
     request.keepValues = request.record;
     return request;
@@ -346,6 +348,8 @@ void addExplain(CLI::App& program, Context& context)
     verb->add_option("--checkpoint", options->checkpoints,
                      "Values whose relevance is also written to DIR/checkpoints/<value name>.npy when it is final");
     verb->add_flag("--stop-at-checkpoints", options->stopAtCheckpoints, "End when all checkpoints have been taken");
+    verb->add_flag("--go-on", options->goesOn,
+                   "Do not stop at relevance that is NaN or infinite (docs/cli.md); the default names where it began");
     verb->add_flag("--overlay", options->overlay, "Draw the heatmap over the input picture");
     verb->add_flag("--rules", options->rules,
                    "Print node by node which rule it gets and which matcher chose it; runs nothing");

@@ -27,6 +27,8 @@ int main(int argc, char** argv)
     addExplain(program, context);
     addTrace(program, context);
     addAudit(program, context);
+    addCompare(program, context);
+    addEvaluate(program, context);
     addExport(program, context);
     addLut(program, context);
     addBench(program, context);

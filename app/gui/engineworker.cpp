@@ -319,6 +319,7 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
     request.checkpoints = job.checkpoints;
     request.stopAtCheckpoints = job.stopsAtCheckpoints && !job.checkpoints.empty();
     request.record = true;
+    request.goesOnWhenNotFinite = true; // the window shows where it began: that is what it is for
     request.keepValues = true;
     request.sources = job.inputs;
     request.preparation = job.options();

@@ -9,6 +9,7 @@
 #include "core/engine/course.h"
 #include "core/engine/inputfacts.h"
 #include "core/engine/ledgersink.h"
+#include "core/engine/numericalstop.h"
 #include "core/engine/programcache.h"
 #include "core/engine/stopwatch.h"
 #include "core/execute/control/unroll.h"
@@ -91,6 +92,9 @@ public:
         const Stopwatch watch;
         RETRO_CHECK(base::checkStop(m_stop));
         RETRO_CHECK(runEngine());
+        if (!m_request.goesOnWhenNotFinite) {
+            RETRO_CHECK(checkFinite({m_forward->saved, m_result.rules, m_result.relevance, m_result.ledger}));
+        }
         takeCheckpoints();
         if (m_result.composite.timesInput) {
             multiplyByInputs();

@@ -53,6 +53,8 @@ struct ExplainRequest
     std::vector<std::string> checkpoints;
     /// End when all checkpoints have been taken (promise engine only).
     bool stopAtCheckpoints = false;
+    /// Relevance that is no finite number does not end the pass with an error (Engine) that names where it began.
+    bool goesOnWhenNotFinite = false;
     /// Where the inputs came from, as --input says it, for the recorded run.
     std::vector<std::string> sources;
     /// How pixels became the inputs, for the recorded run; none = as the card says.
@@ -92,7 +94,8 @@ struct ExplainResult
 };
 
 /// Binds, runs forward, and carries relevance from the target to the inputs. Errors: Input (shapes, unsupported
-/// operator, rule that does not fit), Usage (target, composite), Cancelled.
+/// operator, rule that does not fit), Usage (target, composite), Engine (NaN or infinity: first node, rule and value),
+/// Cancelled.
 [[nodiscard]] base::Result<ExplainResult> explain(const LoadedModel& model, const ExplainRequest& request,
                                                   std::stop_token stop = {}, const StageProgress& progress = {});
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 
 namespace retro::lrp
@@ -14,14 +15,16 @@ namespace algebra = ops::algebra;
 namespace
 {
 
+constexpr std::array<std::string_view, 2> kPlusForms{"split", "raw"};
+constexpr std::array<std::string_view, 2> kBiasParts{"own", "both"};
 constexpr WeightVariant kPositive{WeightPart::Positive, 0};
 constexpr WeightVariant kNegative{WeightPart::Negative, 0};
 
 class AlphaBetaRule final : public Rule
 {
 public:
-    AlphaBetaRule(double alpha, double beta, const LinearOptions& options)
-        : m_alpha(alpha), m_beta(beta), m_options(options)
+    AlphaBetaRule(double alpha, double beta, const LinearOptions& options, BiasParts parts)
+        : m_alpha(alpha), m_beta(beta), m_options(options), m_parts(parts)
     {}
 
     [[nodiscard]] std::string_view name() const override { return isZPlus() ? "z-plus" : "alpha-beta"; }
@@ -29,7 +32,8 @@ public:
     [[nodiscard]] std::string text() const override
     {
         return isZPlus() ? fmt::format("z-plus, epsilon {}", textOf(m_options))
-                         : fmt::format("alpha-beta {} {}, epsilon {}", m_alpha, m_beta, textOf(m_options));
+                         : fmt::format("alpha-beta {} {}, epsilon {}{}", m_alpha, m_beta, textOf(m_options),
+                                       m_parts == BiasParts::Both ? ", whole bias in each part" : "");
     }
 
     [[nodiscard]] RuleParameters parameters() const override
@@ -39,6 +43,7 @@ public:
         if (!isZPlus()) {
             result["alpha"] = m_alpha;
             result["beta"] = m_beta;
+            result["bias_parts"] = std::string(kBiasParts[static_cast<std::size_t>(m_parts)]);
         }
         return result;
     }
@@ -58,36 +63,90 @@ public:
         const auto& map = as<ops::LinearMap>(context.op.structure());
         const Tensor& x = context.operands[map.operandSlot()];
         Balance balance(context);
-        const LinearDistribution activating{map, signSplit(x, kPositive, kNegative), kPositive, m_options};
+        const LinearDistribution activating{map, signSplit(x, kPositive, kNegative), bias(kPositive), m_options};
         Tensor part = distribute(activating, context.relevance[0], balance, m_alpha);
         if (m_alpha != 1) {
             part = algebra::scale(part, m_alpha);
         }
         if (m_beta != 0) {
-            const LinearDistribution inhibiting{map, signSplit(x, kNegative, kPositive), kNegative, m_options};
+            const LinearDistribution inhibiting{map, signSplit(x, kNegative, kPositive), bias(kNegative), m_options};
             part = algebra::addScaled(part, distribute(inhibiting, context.relevance[0], balance, -m_beta), -m_beta);
         }
         return balance.close(onlySlot(context, map.operandSlot(), std::move(part)));
     }
 
 private:
-    [[nodiscard]] bool isZPlus() const { return m_alpha == 1 && m_beta == 0; }
+    [[nodiscard]] bool isZPlus() const { return m_alpha == 1 && m_beta == 0 && m_parts == BiasParts::Own; }
+    [[nodiscard]] WeightVariant bias(WeightVariant own) const
+    {
+        return m_parts == BiasParts::Own ? own : WeightVariant{};
+    }
 
     double m_alpha;
     double m_beta;
+    LinearOptions m_options;
+    BiasParts m_parts;
+};
+
+/// D = x·W⁺ + b, whatever the signs of x.
+class RawPlusRule final : public Rule
+{
+public:
+    explicit RawPlusRule(const LinearOptions& options) : m_options(options) {}
+
+    [[nodiscard]] std::string_view name() const override { return "z-plus"; }
+
+    [[nodiscard]] std::string text() const override { return fmt::format("z-plus raw, epsilon {}", textOf(m_options)); }
+
+    [[nodiscard]] RuleParameters parameters() const override
+    {
+        RuleParameters result;
+        write(m_options, result);
+        result["form"] = std::string(kPlusForms[static_cast<std::size_t>(PlusForm::Raw)]);
+        return result;
+    }
+
+    [[nodiscard]] bool accepts(const ops::Structure& structure) const override
+    {
+        return structure.kind() == ops::StructureKind::LinearMap;
+    }
+
+    [[nodiscard]] ops::Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t>) const override
+    {
+        return readsOperandOf(as<ops::LinearMap>(op.structure()));
+    }
+
+    [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
+    {
+        const auto& map = as<ops::LinearMap>(context.op.structure());
+        Balance balance(context);
+        const LinearDistribution distribution{
+            map, {{context.operands[map.operandSlot()], kPositive, 1}}, WeightVariant{}, m_options};
+        Tensor part = distribute(distribution, context.relevance[0], balance);
+        return balance.close(onlySlot(context, map.operandSlot(), std::move(part)));
+    }
+
+private:
     LinearOptions m_options;
 };
 
 } // namespace
 
-RulePointer alphaBetaRule(double alpha, double beta, const LinearOptions& options)
+RulePointer alphaBetaRule(double alpha, double beta, const LinearOptions& options, BiasParts parts)
 {
-    return std::make_shared<const AlphaBetaRule>(alpha, beta, options);
+    return std::make_shared<const AlphaBetaRule>(alpha, beta, options, parts);
 }
 
-RulePointer zPlusRule(const LinearOptions& options) { return alphaBetaRule(1, 0, options); }
+RulePointer zPlusRule(const LinearOptions& options, PlusForm form)
+{
+    return form == PlusForm::Split ? alphaBetaRule(1, 0, options) : std::make_shared<const RawPlusRule>(options);
+}
 
-RulePointer readZPlus(ParameterReader& reader) { return zPlusRule(reader.linearOptions(1e-6)); }
+RulePointer readZPlus(ParameterReader& reader)
+{
+    const LinearOptions options = reader.linearOptions(1e-6);
+    return zPlusRule(options, static_cast<PlusForm>(reader.choice("form", kPlusForms, 0)));
+}
 
 RulePointer readAlphaBeta(ParameterReader& reader)
 {
@@ -96,7 +155,8 @@ RulePointer readAlphaBeta(ParameterReader& reader)
     if (std::abs(alpha - beta - 1) > 1e-9) {
         reader.fail("alpha", fmt::format("alpha − beta must be 1, not {}", alpha - beta));
     }
-    return alphaBetaRule(alpha, beta, reader.linearOptions(1e-6));
+    const LinearOptions options = reader.linearOptions(1e-6);
+    return alphaBetaRule(alpha, beta, options, static_cast<BiasParts>(reader.choice("bias_parts", kBiasParts, 0)));
 }
 
 } // namespace retro::lrp

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The built-in composites (specification of the rules, section 1.6); docs/composites.md has the table.
 #include "core/lrp/composite.h"
+#include "core/lrp/decomposedrule.h"
 #include "core/lrp/operandorigin.h"
+#include "core/lrp/ruleregistry.h"
 #include "core/lrp/rules.h"
 
 #include <fmt/format.h>
@@ -11,6 +13,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <optional>
 
 namespace retro::lrp
 {
@@ -91,16 +94,11 @@ struct Shared
 
 constexpr std::array<std::string_view, 4> kFirstNames{"none", "flat", "w-square", "z-box"};
 enum class First : std::uint8_t { None, Flat, WSquare, ZBox };
-constexpr Range kAnything{std::numeric_limits<double>::lowest(), std::numeric_limits<double>::max()};
 
 RulePointer boxRule(ParameterReader& reader)
 {
-    const double low = reader.number("low", -3, kAnything);
-    const double high = reader.number("high", 3, kAnything);
-    if (!(low <= high)) {
-        reader.fail("low", fmt::format("low ({}) must not be above high ({})", low, high));
-    }
-    return zBoxRule(low, high);
+    auto [low, high] = readBox(reader);
+    return zBoxRule(std::move(low), std::move(high));
 }
 
 RulePointer firstRule(ParameterReader& reader, First fallback, const LinearOptions& options)
@@ -229,6 +227,10 @@ Composite dynamic(ParameterReader& reader)
                          entry(StructureKind::Differentiable, normRule()),
                          entry(StructureKind::SelfNormalisation, passRule()),
                          entry(StructureKind::Composed, decomposedRule())};
+    const double fraction = readFraction(reader, "relevance_filter");
+    for (CompositeEntry& one : composite.entries) {
+        one.rule = isDecomposed(*one.rule) ? one.rule : filteredRule(one.rule, fraction);
+    }
     return composite;
 }
 
@@ -359,15 +361,40 @@ base::Error unknownName(const std::string& name)
         fmt::format("there is no composite \"{}\"; built in are {}; a file must end in .json", name, known), kPlace);
 }
 
-RuleParameter parameterOf(std::string_view text)
+std::optional<double> numberOf(std::string_view text)
 {
     double number = 0;
     const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (status == std::errc() && end == text.data() + text.size() && std::isfinite(number)) {
-        return number;
+    const bool isWhole = status == std::errc() && end == text.data() + text.size();
+    return isWhole && std::isfinite(number) ? std::optional(number) : std::nullopt;
+}
+
+// "−2.1/−2.0/−1.8": a number per channel; nothing when it is no such list.
+std::vector<double> numbersOf(std::string_view text)
+{
+    std::vector<double> numbers;
+    while (!text.empty()) {
+        const std::string_view item = text.substr(0, text.find('/'));
+        const std::optional<double> number = numberOf(item);
+        if (!number) {
+            return {};
+        }
+        numbers.push_back(*number);
+        text.remove_prefix(std::min(text.size(), item.size() + 1));
+    }
+    return numbers;
+}
+
+RuleParameter parameterOf(std::string_view text)
+{
+    if (const std::optional<double> number = numberOf(text)) {
+        return *number;
     }
     if (text == "true" || text == "false") {
         return text == "true";
+    }
+    if (std::vector<double> numbers = numbersOf(text); numbers.size() > 1) {
+        return numbers;
     }
     return std::string(text);
 }

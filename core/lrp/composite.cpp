@@ -118,6 +118,11 @@ public:
                                                 entry->rule->name(), entry->matcher.text(), rulesFor(id)),
                                     placeOf(id));
         }
+        if (const std::string misfit = entry->rule->misfit(m_model.op(id), typesOf(id)); !misfit.empty()) {
+            return base::inputError(fmt::format("the rule \"{}\" (chosen by \"{}\") {}", entry->rule->name(),
+                                                entry->matcher.text(), misfit),
+                                    placeOf(id));
+        }
         if (!isDecomposed(*entry->rule)) {
             return AssignedRule{entry->rule, entry->matcher.text()};
         }
@@ -126,6 +131,15 @@ public:
     }
 
 private:
+    [[nodiscard]] std::vector<ops::TensorType> typesOf(NodeId id) const
+    {
+        std::vector<ops::TensorType> types;
+        for (const execute::ValueId input : m_model.graph().node(id).inputs) {
+            types.push_back(input.isValid() ? m_model.typeOf(input) : ops::TensorType{});
+        }
+        return types;
+    }
+
     // The members of a node that a rewrite made; null for others.
     [[nodiscard]] const graph::Graph* membersOf(NodeId id) const
     {

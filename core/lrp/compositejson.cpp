@@ -24,6 +24,7 @@ namespace
 constexpr std::string_view kFormat = "retrograde-composite/1";
 constexpr std::size_t kMaxEntries = 10'000;
 constexpr std::size_t kMaxOperand = 1023;
+constexpr std::size_t kMaxChannels = 65'536; ///< numbers in a list
 
 std::vector<std::string_view> structureNames()
 {
@@ -230,18 +231,27 @@ private:
         }
         RETRO_CHECK(expectObject(*values, path));
         for (const auto& item : values->items()) {
-            const json& value = item.value();
-            if (value.is_boolean()) {
-                parameters[item.key()] = value.get<bool>();
-            } else if (value.is_number()) {
-                parameters[item.key()] = value.get<double>();
-            } else if (value.is_string()) {
-                parameters[item.key()] = value.get<std::string>();
-            } else {
-                return m_text.error(path + "." + item.key(), "a number, a text, true or false is needed here");
-            }
+            RETRO_TRY(parameters[item.key()], readParameter(item.value(), path + "." + item.key()));
         }
         return parameters;
+    }
+
+    [[nodiscard]] base::Result<RuleParameter> readParameter(const json& value, const std::string& path) const
+    {
+        if (value.is_boolean()) {
+            return RuleParameter(value.get<bool>());
+        }
+        if (value.is_number()) {
+            return RuleParameter(value.get<double>());
+        }
+        if (value.is_string()) {
+            return RuleParameter(value.get<std::string>());
+        }
+        const auto isNumber = [](const json& item) { return item.is_number(); };
+        if (!value.is_array() || value.size() > kMaxChannels || !std::all_of(value.begin(), value.end(), isNumber)) {
+            return m_text.error(path, "a number, a list of numbers, a text, true or false is needed here");
+        }
+        return RuleParameter(value.get<std::vector<double>>());
     }
 
     const JsonText& m_text;

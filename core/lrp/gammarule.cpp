@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 namespace retro::lrp
 {
 
@@ -12,25 +14,30 @@ namespace algebra = ops::algebra;
 namespace
 {
 
+constexpr std::array<std::string_view, 2> kForms{"split", "original"};
+
 bool isZero(const Tensor& relevance) { return algebra::sumAbsolute(relevance) == 0; }
 
 class GammaRule final : public Rule
 {
 public:
-    GammaRule(double gamma, const LinearOptions& options) : m_gamma(gamma), m_options(options) {}
+    GammaRule(double gamma, const GammaOptions& options) : m_gamma(gamma), m_options(options) {}
 
     [[nodiscard]] std::string_view name() const override { return "gamma"; }
 
     [[nodiscard]] std::string text() const override
     {
-        return fmt::format("gamma {}, epsilon {}", m_gamma, textOf(m_options));
+        return fmt::format("gamma {}{}, epsilon {}{}", m_gamma, isOriginal() ? " original" : "",
+                           textOf(m_options.linear), m_options.scalesBias ? "" : ", bias as it is");
     }
 
     [[nodiscard]] RuleParameters parameters() const override
     {
         RuleParameters result;
-        write(m_options, result);
+        write(m_options.linear, result);
         result["gamma"] = m_gamma;
+        result["form"] = std::string(kForms[static_cast<std::size_t>(m_options.form)]);
+        result["scale_bias"] = m_options.scalesBias;
         return result;
     }
 
@@ -47,34 +54,60 @@ public:
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
     {
         const auto& map = as<ops::LinearMap>(context.op.structure());
-        const WeightVariant up{WeightPart::GammaPositive, m_gamma};
-        const WeightVariant down{WeightPart::GammaNegative, m_gamma};
         const Tensor& x = context.operands[map.operandSlot()];
-        const Tensor& relevance = context.relevance[0];
         Balance balance(context);
+        Tensor part = isOriginal() ? inOneBranch(map, x, context.relevance[0], balance)
+                                   : inTwoBranches(map, x, context.relevance[0], balance);
+        return balance.close(onlySlot(context, map.operandSlot(), std::move(part)));
+    }
+
+private:
+    [[nodiscard]] bool isOriginal() const { return m_options.form == GammaForm::Original; }
+    [[nodiscard]] WeightVariant up() const { return {WeightPart::GammaPositive, m_gamma}; }
+    [[nodiscard]] WeightVariant down() const { return {WeightPart::GammaNegative, m_gamma}; }
+    [[nodiscard]] WeightVariant biasOf(WeightVariant weight) const
+    {
+        return m_options.scalesBias ? weight : WeightVariant{};
+    }
+
+    [[nodiscard]] Tensor inOneBranch(const ops::LinearMap& map, const Tensor& x, const Tensor& relevance,
+                                     Balance& balance) const
+    {
+        return distribute({map, {{x, up(), 1}}, biasOf(up()), m_options.linear}, relevance, balance);
+    }
+
+    [[nodiscard]] Tensor inTwoBranches(const ops::LinearMap& map, const Tensor& x, const Tensor& relevance,
+                                       Balance& balance) const
+    {
         const Tensor z = trueOutput(map, x);
         const Tensor onPositive = algebra::keepWherePositive(relevance, z);
         const Tensor onNegative = algebra::keepWhereNegative(relevance, z);
-        Tensor part = distribute({map, signSplit(x, up, down), up, m_options}, onPositive, balance);
+        Tensor part =
+            distribute({map, signSplit(x, up(), down()), biasOf(up()), m_options.linear}, onPositive, balance);
         // Behind a ReLU no relevance sits on z < 0, and the second branch costs nothing.
         if (!isZero(onNegative)) {
-            part = algebra::add(part, distribute({map, signSplit(x, down, up), down, m_options}, onNegative, balance));
+            part = algebra::add(part, distribute({map, signSplit(x, down(), up()), biasOf(down()), m_options.linear},
+                                                 onNegative, balance));
         }
         if (balance.isWanted()) {
             const Tensor onZero = algebra::subtract(algebra::subtract(relevance, onPositive), onNegative);
             balance.book(event::Cause::ZeroDenominator, algebra::sum(onZero));
         }
-        return balance.close(onlySlot(context, map.operandSlot(), std::move(part)));
+        return part;
     }
 
-private:
     double m_gamma;
-    LinearOptions m_options;
+    GammaOptions m_options;
 };
 
 } // namespace
 
 RulePointer gammaRule(double gamma, const LinearOptions& options)
+{
+    return gammaRule(gamma, GammaOptions{options, GammaForm::Split, true});
+}
+
+RulePointer gammaRule(double gamma, const GammaOptions& options)
 {
     return std::make_shared<const GammaRule>(gamma, options);
 }
@@ -82,7 +115,11 @@ RulePointer gammaRule(double gamma, const LinearOptions& options)
 RulePointer readGamma(ParameterReader& reader)
 {
     const double gamma = reader.number("gamma", 0.25);
-    return gammaRule(gamma, reader.linearOptions(1e-6));
+    GammaOptions options;
+    options.linear = reader.linearOptions(1e-6);
+    options.form = static_cast<GammaForm>(reader.choice("form", kForms, 0));
+    options.scalesBias = reader.flag("scale_bias", true);
+    return gammaRule(gamma, options);
 }
 
 } // namespace retro::lrp

@@ -6,6 +6,8 @@
 #include "core/ops/lookup.h"
 #include "core/ops/masking.h"
 
+#include <fmt/format.h>
+
 namespace retro::lrp
 {
 
@@ -55,10 +57,25 @@ public:
         case StructureKind::Softmax:
         case StructureKind::ShapeMap:
         case StructureKind::Quotient:
+        case StructureKind::LinearMap:
             return true;
         default:
             return false;
         }
+    }
+
+    [[nodiscard]] std::string misfit(const ops::BoundOperator& op,
+                                     std::span<const ops::TensorType> operands) const override
+    {
+        if (op.structure().kind() != StructureKind::LinearMap) {
+            return {};
+        }
+        const tensor::Shape& from = operands[as<ops::LinearMap>(op.structure()).operandSlot()].shape;
+        const tensor::Shape& to = op.outputTypes().front().shape;
+        return from == to ? std::string()
+                          : fmt::format("passes relevance on unchanged, but the result is {} and the input {}; choose "
+                                        "another rule",
+                                        tensor::toText(to), tensor::toText(from));
     }
 
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t>) const override
@@ -73,6 +90,10 @@ public:
             return applyToShapeMap(context);
         case StructureKind::Quotient:
             return applyToQuotient(context);
+        case StructureKind::LinearMap: {
+            const std::size_t slot = as<ops::LinearMap>(context.op.structure()).operandSlot();
+            return Balance(context).close(onlySlot(context, slot, context.relevance[0]));
+        }
         default:
             return Balance(context).close(onlySlot(context, 0, context.relevance[0]));
         }

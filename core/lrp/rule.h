@@ -37,8 +37,8 @@ struct RuleContext
     event::LedgerEntry* ledger = nullptr;
 };
 
-/// Parameters of a rule by name, as composite files write them.
-using RuleParameter = std::variant<bool, double, std::string>;
+/// Parameters of a rule by name, as composite files write them. A list is a number per channel.
+using RuleParameter = std::variant<bool, double, std::string, std::vector<double>>;
 using RuleParameters = std::map<std::string, RuleParameter, std::less<>>;
 
 /// A relevance rule with its parameters, written for one or more structures. Immutable, shared.
@@ -55,6 +55,15 @@ public:
     [[nodiscard]] virtual RuleParameters parameters() const { return {}; }
     /// True when the rule is defined for this operator's structure.
     [[nodiscard]] virtual bool accepts(const ops::Structure& structure) const = 0;
+    /// What is wrong with this node beyond its structure (shapes that the parameters do not fit); empty when nothing
+    /// is. `operands` per operand slot.
+    [[nodiscard]] virtual std::string misfit(const ops::BoundOperator& op,
+                                             std::span<const ops::TensorType> operands) const
+    {
+        (void)op;
+        (void)operands;
+        return {};
+    }
     /// Which operands and outputs apply() reads, given which operands are tracked.
     [[nodiscard]] virtual ops::Reads reads(const ops::BoundOperator& op,
                                            std::span<const std::uint8_t> tracked) const = 0;

@@ -25,6 +25,9 @@ std::string textOf(const RuleParameter& value)
     if (const double* number = std::get_if<double>(&value)) {
         return fmt::format("{}", *number);
     }
+    if (const auto* list = std::get_if<std::vector<double>>(&value)) {
+        return fmt::format("[{}]", fmt::join(*list, ", "));
+    }
     return fmt::format("\"{}\"", std::get<std::string>(value));
 }
 
@@ -70,6 +73,30 @@ double ParameterReader::number(std::string_view name, double fallback, Range ran
         return fallback;
     }
     return *number;
+}
+
+bool ParameterReader::isWithin(std::string_view name, double number, Range range)
+{
+    const bool isGood = number >= range.low && number <= range.high;
+    if (!isGood) {
+        fail(name, fmt::format("must have numbers from {} to {}, not {}", range.low, range.high, number));
+    }
+    return isGood;
+}
+
+std::vector<double> ParameterReader::numbers(std::string_view name, double fallback, Range range)
+{
+    const RuleParameter* value = find(name);
+    const auto* list = value == nullptr ? nullptr : std::get_if<std::vector<double>>(value);
+    if (list == nullptr) {
+        return {number(name, fallback, range)};
+    }
+    if (list->empty()) {
+        fail(name, "is an empty list; give a number, or one per channel");
+        return {fallback};
+    }
+    const bool isGood = std::all_of(list->begin(), list->end(), [&](double one) { return isWithin(name, one, range); });
+    return isGood ? *list : std::vector<double>{fallback};
 }
 
 bool ParameterReader::flag(std::string_view name, bool fallback)

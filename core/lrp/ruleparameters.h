@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace retro::lrp
 {
@@ -46,6 +47,8 @@ public:
 
     /// A number within `range`; `fallback` when it is not given.
     [[nodiscard]] double number(std::string_view name, double fallback, Range range = {});
+    /// A number within `range`, or a list of them; `fallback` alone when it is not given.
+    [[nodiscard]] std::vector<double> numbers(std::string_view name, double fallback, Range range = {});
     /// true/false, or a number 0/1.
     [[nodiscard]] bool flag(std::string_view name, bool fallback);
     /// Position of the text in `options`; `fallback` when it is not given.
@@ -64,6 +67,7 @@ public:
 
 private:
     [[nodiscard]] const RuleParameter* find(std::string_view name);
+    [[nodiscard]] bool isWithin(std::string_view name, double number, Range range);
 
     const RuleParameters& m_parameters;
     std::set<std::string, std::less<>> m_asked;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/ruleregistry.h"
 
+#include "core/lrp/decomposedrule.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -60,6 +62,9 @@ base::Result<RulePointer> makeRule(std::string_view name, const RuleParameters& 
         if (declaration.name == name) {
             ParameterReader reader(parameters);
             RulePointer rule = declaration.read(reader);
+            if (!isDecomposed(*rule)) {
+                rule = filteredRule(std::move(rule), readFraction(reader));
+            }
             RETRO_CHECK(reader.finish());
             return rule;
         }

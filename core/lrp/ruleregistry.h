@@ -3,6 +3,8 @@
 
 #include "core/lrp/rules.h"
 
+#include <utility>
+
 /// How each rule reads its parameters; a new rule adds its reader here and one line to the table in ruleregistry.cpp.
 /// Readers take what they need and leave errors in the reader.
 namespace retro::lrp
@@ -31,5 +33,9 @@ namespace retro::lrp
 [[nodiscard]] RulePointer readDetachedDeviation(ParameterReader& reader);
 [[nodiscard]] RulePointer readSignalTakesAll(ParameterReader& reader);
 [[nodiscard]] RulePointer readDecomposed(ParameterReader& reader);
+/// Bounds of a z-box: "low" and "high", numbers or lists, −3 and 3 when they are not given.
+[[nodiscard]] std::pair<std::vector<double>, std::vector<double>> readBox(ParameterReader& reader);
+/// The parameter "filter" that every rule has: the fraction of filteredRule(), 1 when it is not given.
+[[nodiscard]] double readFraction(ParameterReader& reader, std::string_view name = "filter");
 
 } // namespace retro::lrp

@@ -18,26 +18,57 @@ enum class BilinearShare : std::uint8_t {
     Full  ///< all of the relevance for each tracked operand: duplicates (the peer's choice)
 };
 
+/// Which inputs the gamma rule is meant for.
+enum class GammaForm : std::uint8_t {
+    Split,   ///< of either sign: two branches by the sign of z (Andéol et al. 2021)
+    Original ///< not negative: one branch, whatever the signs (Montavon et al. 2019; captum applies it to any input)
+};
+/// How z-plus treats inputs below zero.
+enum class PlusForm : std::uint8_t {
+    Split, ///< x⁺W⁺ + x⁻W⁻ + b⁺ (zennit)
+    Raw    ///< x·W⁺ + b, right for inputs that are not negative (captum; others leave the bias out, too)
+};
+/// Which part of the bias stands in each denominator of alpha-beta.
+enum class BiasParts : std::uint8_t {
+    Own, ///< b⁺ with α, b⁻ with β (zennit)
+    Both ///< b⁺ + b⁻ with each (iNNvestigate)
+};
+/// The switches of the gamma rule that peers differ in.
+struct GammaOptions
+{
+    LinearOptions linear;
+    GammaForm form = GammaForm::Split;
+    bool scalesBias = true; ///< false: the bias enters unchanged
+};
+
 /// Linear map: D = z, R_in = x·(s·Wᵀ). Bilinear a·b: R_a = c·a·(s·bᵀ), R_b = c·b·(aᵀ·s) with c by `share`.
 /// Normalisation y = x·scale + shift: R_in = x·scale·R/stab(y). With epsilon 0 this is LRP-0.
 [[nodiscard]] RulePointer epsilonRule(const LinearOptions& options = {}, BilinearShare share = BilinearShare::Half);
-/// Linear map: R_in = α·share over (x⁺W⁺ + x⁻W⁻ + b⁺) − β·share over (x⁺W⁻ + x⁻W⁺ + b⁻); α − β = 1, both ≥ 0.
-[[nodiscard]] RulePointer alphaBetaRule(double alpha, double beta, const LinearOptions& options = {});
-/// Linear map: alpha-beta with α = 1, β = 0.
-[[nodiscard]] RulePointer zPlusRule(const LinearOptions& options = {});
+/// Linear map: R_in = α·share over (x⁺W⁺ + x⁻W⁻ + b⁺) − β·share over (x⁺W⁻ + x⁻W⁺ + b⁻); α − β = 1, both ≥ 0. `parts`
+/// says which bias stands in each.
+[[nodiscard]] RulePointer alphaBetaRule(double alpha, double beta, const LinearOptions& options = {},
+                                        BiasParts parts = BiasParts::Own);
+/// Linear map: alpha-beta with α = 1, β = 0; or R_in = x·(s·W⁺ᵀ) with D = x·W⁺ + b (PlusForm::Raw).
+[[nodiscard]] RulePointer zPlusRule(const LinearOptions& options = {}, PlusForm form = PlusForm::Split);
 /// Linear map: where z > 0, D = x⁺(W+γW⁺) + x⁻(W+γW⁻) + (b+γb⁺); where z < 0, D = x⁺(W+γW⁻) + x⁻(W+γW⁺) + (b+γb⁻);
 /// where z = 0 the relevance has no branch and is lost. z always has the bias.
 [[nodiscard]] RulePointer gammaRule(double gamma = 0.25, const LinearOptions& options = {});
+/// As above with all switches; GammaForm::Original: D = x(W+γW⁺) + b + γb⁺, R_in = x·(s·(W+γW⁺)ᵀ) everywhere.
+[[nodiscard]] RulePointer gammaRule(double gamma, const GammaOptions& options);
 /// Linear map whose input lies in [low, high]: D = xW − low·W⁺ − high·W⁻, R_in = x·(s·Wᵀ) − low·(s·W⁺ᵀ) −
 /// high·(s·W⁻ᵀ). The bias cancels.
 [[nodiscard]] RulePointer zBoxRule(double low, double high, const Stabiliser& stabiliser = {});
+/// The same with bounds per channel (axis 1 of x), or one for all; each list has one number or as many as x channels.
+[[nodiscard]] RulePointer zBoxRule(std::vector<double> low, std::vector<double> high,
+                                   const Stabiliser& stabiliser = {});
 /// Linear map: D = number of inputs of the unit, R_in = s·1ᵀ. No bias.
 [[nodiscard]] RulePointer flatRule(const Stabiliser& stabiliser = {});
 /// Linear map: D = ΣW² + b², R_in = s·(W²)ᵀ.
 [[nodiscard]] RulePointer wSquareRule(const LinearOptions& options = {});
 /// Every structure: the gradient, R_in = Jᵀ·R.
 [[nodiscard]] RulePointer gradientRule();
-/// Element-wise, normalisation (by stored statistics or its own), softmax: R_in = R. Shape maps: each element goes back
+/// Element-wise, normalisation (by stored statistics or its own), softmax, and a linear map whose result has the shape
+/// of its input: R_in = R. Shape maps: each element goes back
 /// to where it came from. Quotient: the numerator takes all (the divisor, when it alone carries relevance).
 [[nodiscard]] RulePointer passRule();
 /// Every structure: R_in = 0.
@@ -70,11 +101,16 @@ enum class BilinearShare : std::uint8_t {
 /// for a product R itself, else a·(s·bᵀ) or b·(aᵀ·s). A signal that carries no relevance leaves all to the other.
 [[nodiscard]] RulePointer signalTakesAllRule(std::size_t signal, const Stabiliser& stabiliser = {});
 
+/// Any rule, on the largest `fraction` (above 0, at most 1) of the relevance that arrives: per sample and output the
+/// largest numbers in signed order stay, at least one; the others are booked as filtered and not made up for. 1 keeps
+/// all: `rule` itself.
+[[nodiscard]] RulePointer filteredRule(RulePointer rule, double fraction);
+
 /// Composed: the rules that the composite gives to the operator's parts (assignRules takes it apart).
 [[nodiscard]] RulePointer decomposedRule();
 
-/// A rule by its name and parameters. Errors (Usage): unknown name (lists the known ones), unknown or wrong parameter;
-/// `where` is "rule" or the parameter's name.
+/// A rule by its name and parameters; each but "decomposed" also takes "filter" (filteredRule()). Errors (Usage):
+/// unknown name (lists the known ones), unknown or wrong parameter; `where` is "rule" or the parameter's name.
 [[nodiscard]] base::Result<RulePointer> makeRule(std::string_view name, const RuleParameters& parameters);
 /// Names of all rules, in the order of the documentation.
 [[nodiscard]] std::vector<std::string_view> ruleNames();

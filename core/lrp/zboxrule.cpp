@@ -3,6 +3,9 @@
 #include "core/lrp/ruleregistry.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 namespace retro::lrp
 {
@@ -15,28 +18,46 @@ namespace
 class ZBoxRule final : public Rule
 {
 public:
-    ZBoxRule(double low, double high, const Stabiliser& stabiliser) : m_low(low), m_high(high), m_stabiliser(stabiliser)
+    ZBoxRule(std::vector<double> low, std::vector<double> high, const Stabiliser& stabiliser)
+        : m_low(std::move(low)), m_high(std::move(high)), m_stabiliser(stabiliser)
     {}
 
     [[nodiscard]] std::string_view name() const override { return "z-box"; }
 
     [[nodiscard]] std::string text() const override
     {
-        return fmt::format("z-box {} to {}, epsilon {}", m_low, m_high, textOf(m_stabiliser));
+        return fmt::format("z-box {} to {}, epsilon {}", fmt::join(m_low, "/"), fmt::join(m_high, "/"),
+                           textOf(m_stabiliser));
     }
 
     [[nodiscard]] RuleParameters parameters() const override
     {
         RuleParameters result;
         write(m_stabiliser, result);
-        result["low"] = m_low;
-        result["high"] = m_high;
+        result["low"] = asParameter(m_low);
+        result["high"] = asParameter(m_high);
         return result;
     }
 
     [[nodiscard]] bool accepts(const ops::Structure& structure) const override
     {
         return structure.kind() == ops::StructureKind::LinearMap;
+    }
+
+    [[nodiscard]] std::string misfit(const ops::BoundOperator& op,
+                                     std::span<const ops::TensorType> operands) const override
+    {
+        const tensor::Shape& shape = operands[as<ops::LinearMap>(op.structure()).operandSlot()].shape;
+        for (const std::vector<double>* bounds : {&m_low, &m_high}) {
+            const bool fits =
+                bounds->size() == 1 || (shape.size() > 1 && shape[1] == static_cast<std::int64_t>(bounds->size()));
+            if (!fits) {
+                return fmt::format("has bounds for {} channels, but its input is {}; give one number, or one per "
+                                   "channel (axis 1)",
+                                   bounds->size(), tensor::toText(shape));
+            }
+        }
+        return {};
     }
 
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t>) const override
@@ -52,8 +73,8 @@ public:
         // b − b⁺ − b⁻ = 0: the bias never enters.
         const LinearDistribution distribution{map,
                                               {{x, WeightVariant{}, 1},
-                                               {algebra::filledLike(x, m_low), {WeightPart::Positive, 0}, -1},
-                                               {algebra::filledLike(x, m_high), {WeightPart::Negative, 0}, -1}},
+                                               {boundLike(x, m_low), {WeightPart::Positive, 0}, -1},
+                                               {boundLike(x, m_high), {WeightPart::Negative, 0}, -1}},
                                               std::nullopt,
                                               {m_stabiliser, BiasPolicy::Zero}};
         Tensor part = distribute(distribution, context.relevance[0], balance);
@@ -61,8 +82,25 @@ public:
     }
 
 private:
-    double m_low;
-    double m_high;
+    static RuleParameter asParameter(const std::vector<double>& bounds)
+    {
+        return bounds.size() == 1 ? RuleParameter(bounds.front()) : RuleParameter(bounds);
+    }
+
+    // In the shape of x: one number, or one per channel.
+    static Tensor boundLike(const Tensor& x, const std::vector<double>& bounds)
+    {
+        if (bounds.size() == 1) {
+            return algebra::filledLike(x, bounds.front());
+        }
+        tensor::Shape perChannel(x.rank(), 1);
+        perChannel[1] = x.shape()[1];
+        const Tensor column = Tensor::of<double>(std::move(perChannel), bounds).to(x.dtype());
+        return algebra::multiplyBroadcast(algebra::filledLike(x, 1), column);
+    }
+
+    std::vector<double> m_low;
+    std::vector<double> m_high;
     Stabiliser m_stabiliser;
 };
 
@@ -72,17 +110,37 @@ constexpr Range kAnything{std::numeric_limits<double>::lowest(), std::numeric_li
 
 RulePointer zBoxRule(double low, double high, const Stabiliser& stabiliser)
 {
-    return std::make_shared<const ZBoxRule>(low, high, stabiliser);
+    return zBoxRule(std::vector<double>{low}, std::vector<double>{high}, stabiliser);
+}
+
+RulePointer zBoxRule(std::vector<double> low, std::vector<double> high, const Stabiliser& stabiliser)
+{
+    return std::make_shared<const ZBoxRule>(std::move(low), std::move(high), stabiliser);
+}
+
+std::pair<std::vector<double>, std::vector<double>> readBox(ParameterReader& reader)
+{
+    std::vector<double> low = reader.numbers("low", -3, kAnything);
+    std::vector<double> high = reader.numbers("high", 3, kAnything);
+    const std::size_t count = std::max(low.size(), high.size());
+    if (std::min(low.size(), high.size()) != 1 && low.size() != high.size()) {
+        reader.fail("low", fmt::format("has {} numbers but high has {}", low.size(), high.size()));
+        return {{-3}, {3}};
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        const double below = low[low.size() == 1 ? 0 : i];
+        const double above = high[high.size() == 1 ? 0 : i];
+        if (!(below <= above)) {
+            reader.fail("low", fmt::format("low ({}) must not be above high ({})", below, above));
+        }
+    }
+    return {std::move(low), std::move(high)};
 }
 
 RulePointer readZBox(ParameterReader& reader)
 {
-    const double low = reader.number("low", -3, kAnything);
-    const double high = reader.number("high", 3, kAnything);
-    if (!(low <= high)) {
-        reader.fail("low", fmt::format("low ({}) must not be above high ({})", low, high));
-    }
-    return zBoxRule(low, high, reader.stabiliser({}));
+    auto [low, high] = readBox(reader);
+    return zBoxRule(std::move(low), std::move(high), reader.stabiliser({}));
 }
 
 } // namespace retro::lrp

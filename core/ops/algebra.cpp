@@ -53,10 +53,12 @@ Tensor constantQuotient(const Tensor& r, const Tensor& d, const Stabiliser& stab
     return visitFloat(r.dtype(), [&](auto zero) {
         using T = decltype(zero);
         const T e = static_cast<T>(stabiliser.epsilon);
+        const bool clips = stabiliser.kind == StabiliserKind::Clip;
         if (!stabiliser.isSigned) {
-            return mapElements<T>(r, d, r.shape(), [e](T x, T y) { return quotient(x, y + e); });
+            return clips ? mapElements<T>(r, d, r.shape(), [e](T x, T y) { return quotient(x, y > e ? y : e); })
+                         : mapElements<T>(r, d, r.shape(), [e](T x, T y) { return quotient(x, y + e); });
         }
-        if (stabiliser.kind == StabiliserKind::Clip) {
+        if (clips) {
             return mapElements<T>(r, d, r.shape(), [e](T x, T y) {
                 const T magnitude = std::max(std::abs(y), e);
                 return quotient(x, y >= T{0} ? magnitude : -magnitude);

@@ -196,6 +196,74 @@ private slots:
         }
     }
 
+    // Without biases 22 % of the relevance vanish at a grouped convolution whose units have nothing positive to hand it
+    // to: the first line says so.
+    void auditNamesTheLeak()
+    {
+        const QString model = QStringLiteral(RETRO_SOURCE_DIR "/tests/data/golden/lrp/dwconv/");
+        const Answer explained = cli({"explain", model + "model.onnx", "--input", model + "input.npy", "--target", "0",
+                                      "--composite", "epsilon_plus:zero_bias=1", "--precision", "double",
+                                      "--output-dir", path("leak"), "--run", path("leak.retro")});
+        QVERIFY2(explained.code == 0, qPrintable(explained.err));
+        const Answer audit = cli({"audit", path("leak.retro")});
+        const QString first = QString(audit.out).section('\n', 0, 0);
+        QCOMPARE(first, QStringLiteral("21.8 % of what started is lost at /grp/Conv (Conv, z-plus, epsilon 1e-06, bias "
+                                       "zero): zero denominator"));
+        const Answer json = cli({"audit", path("leak.retro"), "--json"});
+        const auto worst = nlohmann::json::parse(QString(json.out).toStdString())["worst"];
+        QCOMPARE(worst["cause"].get<std::string>(), std::string("zero denominator"));
+        QVERIFY(std::abs(worst["share"].get<double>() - 0.218) < 0.001);
+    }
+
+    // Two runs of other rules part where the rules do; a run agrees with itself.
+    void runsAreCompared()
+    {
+        const QString model = QStringLiteral(RETRO_SOURCE_DIR "/tests/data/golden/lrp/dwconv/");
+        for (const char* composite : {"epsilon", "epsilon_plus"}) {
+            const QString name = path(QLatin1String(composite));
+            expect({"explain", model + "model.onnx", "--input", model + "input.npy", "--composite", composite,
+                    "--output-dir", name, "--run", name + ".retro"},
+                   0, {});
+        }
+        const QString a = path("epsilon.retro");
+        const QString b = path("epsilon_plus.retro");
+        QVERIFY(QString(cli({"compare", a, a}).out).contains("They agree in"));
+        const Answer parted = cli({"compare", a, b, "--csv", path("compare.csv")});
+        QVERIFY2(QString(parted.out).contains("composite: epsilon | epsilon_plus"), qPrintable(parted.out));
+        QVERIFY2(QString(parted.out).contains("(ConvTranspose)"), qPrintable(parted.out));
+        QVERIFY2(QString(parted.out).contains("z-plus, epsilon 1e-06    D = x⁺W⁺"), qPrintable(parted.out));
+        QVERIFY(QFile::exists(path("compare.csv")));
+        const auto json = nlohmann::json::parse(QString(cli({"compare", a, b, "--json"}).out).toStdString());
+        QCOMPARE(json["agree"].get<bool>(), false);
+        QCOMPARE(json["parting"]["nodes"][0]["operator"].get<std::string>(), std::string("ConvTranspose"));
+        expect({"compare", a, path("nowhere.npz")}, 3, {"nowhere.npz"});
+        expect({"compare", a, writeText("x.txt", "x")}, 2, {"can be compared"});
+    }
+
+    // One input, then a folder of which one is done: it is skipped.
+    void explanationsAreEvaluated()
+    {
+        const QString model = QStringLiteral(RETRO_SOURCE_DIR "/tests/data/golden/lrp/dwconv/");
+        QVERIFY(QDir().mkpath(path("inputs")));
+        QVERIFY(QFile::copy(model + "input.npy", path("inputs/one.npy")));
+        const QStringList question{
+            "evaluate", model + "model.onnx", "--input", path("inputs"), "--steps",        "3", "--random-orders",
+            "1",        "--randomise",        "1",       "--output-dir", path("evaluated")};
+        const Answer first = cli(question);
+        QVERIFY2(first.code == 0, qPrintable(first.err));
+        QVERIFY2(QString(first.out).contains("area between"), qPrintable(first.out));
+        for (const char* name : {"one/evaluation.json", "one/curves.csv", "one/curves.svg", "index.csv"}) {
+            QVERIFY2(QFile::exists(path("evaluated/") + name), name);
+        }
+        const QDateTime written = QFileInfo(path("evaluated/one/evaluation.json")).lastModified();
+        const Answer second = cli(question);
+        QVERIFY(second.code == 0 && !QString(second.out).contains("evaluated    one"));
+        QCOMPARE(QFileInfo(path("evaluated/one/evaluation.json")).lastModified(), written);
+        expect({"evaluate", model + "model.onnx", "--input", model + "input.npy", "--method", "lime", "--output-dir",
+                path("evaluated")},
+               2, {"there is no method \"lime\"", "known are lrp"});
+    }
+
     void checkpointsAndSeveralTargets()
     {
         const QString model = kSample + "clever-hans.onnx";

@@ -138,6 +138,38 @@ private slots:
         }
     }
 
+    // What is written, what is read and what the schema allows are the same fields and names.
+    void theSchemaKnowsEveryFieldAndName()
+    {
+        const auto schema = nlohmann::json::parse(pageOf("formats/composite.schema.json").toStdString());
+        const auto& parts = schema["$defs"];
+        std::vector<std::string> rules;
+        for (const std::string_view name : lrp::ruleNames()) {
+            rules.emplace_back(name);
+        }
+        QVERIFY(parts["rule"]["properties"]["name"]["enum"].get<std::vector<std::string>>() == rules);
+        for (const auto& name : parts["match"]["properties"]["structure"]["enum"]) {
+            const QString structure = QString::fromStdString(name.get<std::string>());
+            const QString text = QString::fromUtf8(kExample).replace(QLatin1String("linear map"), structure);
+            QCOMPARE(errorOf(text), QString());
+        }
+        const auto written =
+            nlohmann::json::parse(lrp::toJson(*lrp::parseComposite(std::string(kExample), "mine.json")));
+        for (const auto& [field, value] : written.items()) {
+            QVERIFY2(schema["properties"].contains(field), field.c_str());
+        }
+        for (const auto& entry : written["entries"]) {
+            const auto match = entry.value("match", nlohmann::json::object());
+            for (const auto& [field, value] : match.items()) {
+                QVERIFY2(parts["match"]["properties"].contains(field), field.c_str());
+            }
+        }
+        const QString unknown = errorOf(replaced("\"scope\"", "\"scoop\""));
+        for (const auto& [field, value] : parts["match"]["properties"].items()) {
+            QVERIFY2(unknown.contains(QString::fromStdString(field)), qPrintable(unknown));
+        }
+    }
+
     void errors_data()
     {
         QTest::addColumn<QString>("text");
@@ -166,8 +198,13 @@ private slots:
                                 << "line 11, field entries[1].rule.params.gamma: must be a number of at least 0";
         QTest::newRow("choice") << replaced("\"zero\"", "\"none\"")
                                 << "field entries[1].rule.params.bias: must be one of absorb, zero, spread";
-        QTest::newRow("value") << replaced("0.1", "[1]")
-                               << "field entries[1].rule.params.gamma: a number, a text, true or false";
+        QTest::newRow("numbers") << replaced("0.1", "[1]")
+                                 << "entries[1].rule.params.gamma: must be a number of at least 0, not [1]";
+        QTest::newRow("no numbers") << replaced("-2.1", "[]")
+                                    << "entries[0].rule.params.low: is an empty list";
+        QTest::newRow("value")
+            << replaced("0.1", "[true]")
+            << "field entries[1].rule.params.gamma: a number, a list of numbers, a text, true or false";
         QTest::newRow("twice") << replaced("\"low\": -2.1", "\"high\": 3")
                                << "line 7, field entries[0].rule.params.high: this field stands twice";
         QTest::newRow("no rule") << replaced("{ \"rule\": { \"name\": \"gradient\" } }", "{ }")

@@ -224,6 +224,37 @@ private slots:
                  QStringLiteral("flat, epsilon 1e-06"));
     }
 
+    void theBoxHasBoundsPerChannel()
+    {
+        const QStringList two = table("epsilon_gamma_box:low=-2/-1.5,high=2", convolutional());
+        QCOMPARE(ruleOf(two, QStringLiteral("stem")), QStringLiteral("z-box -2/-1.5 to 2, epsilon 1e-06"));
+        const QStringList three = table("epsilon_gamma_box:low=-2/-1/-1", convolutional());
+        QVERIFY2(three.first().contains("has bounds for 3 channels, but its input is"), qPrintable(three.first()));
+        QVERIFY(table("epsilon_gamma_box:low=-2/-1,high=1/2/3", convolutional()).first().contains("has 2 numbers"));
+        QVERIFY(table("epsilon_gamma_box:low=-2/9,high=3", convolutional()).first().contains("must not be above high"));
+    }
+
+    // Where a linear map keeps the shape, relevance can be handed on unchanged; elsewhere it is refused.
+    void passingOverALinearMap()
+    {
+        Matcher layers;
+        layers.structure = ops::StructureKind::LinearMap;
+        const std::vector<CompositeEntry> entries{{layers, lrp::passRule()}, {Matcher{}, lrp::gradientRule()}};
+        const QStringList lines = table(only(entries), convolutional());
+        QVERIFY2(lines.first().contains("node \"head\" (Gemm, linear map): the rule \"pass\" (chosen by \"structure "
+                                        "linear map\") passes relevance on unchanged, but the result is"),
+                 qPrintable(lines.first()));
+        QVERIFY2(!lines.first().contains("more"), qPrintable(lines.first())); // the convolutions keep the shape
+    }
+
+    void theFilterIsForEveryRule()
+    {
+        const QStringList lines = table("dynamic:relevance_filter=0.5", convolutional());
+        QCOMPARE(ruleOf(lines, QStringLiteral("head")),
+                 QStringLiteral("epsilon 1e-11, full share for each operand, filter 0.5"));
+        QCOMPARE(ruleOf(lines, QStringLiteral("act")), QStringLiteral("pass, filter 0.5"));
+    }
+
     void gradientTimesInputIsAFlag()
     {
         QVERIFY(lrp::builtinComposite("gradient_x_input", *perceptron())->timesInput);

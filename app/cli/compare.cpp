@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/compare.h"
+
+#include "app/cli/context.h"
+#include "core/base/file.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <memory>
+
+namespace retro::app
+{
+
+namespace
+{
+
+using base::Result;
+using engine::Comparison;
+using engine::ValueDifference;
+using nlohmann::ordered_json;
+
+struct CompareOptions
+{
+    std::string a;
+    std::string b;
+    double tolerance = 1e-5;
+    std::size_t most = 20;
+    std::string csv;
+};
+
+/// What is not finite is null, as JSON has no word for it.
+ordered_json valueJson(const ValueDifference& value)
+{
+    ordered_json json{{"value", value.name},    {"sum_a", value.sumA},
+                      {"sum_b", value.sumB},    {"largest", value.largest},
+                      {"scale", value.scale},   {"relative", value.relative()},
+                      {"cosine", value.cosine}, {"index", value.index},
+                      {"a", value.a},           {"b", value.b}};
+    if (!value.fault.empty()) {
+        json["fault"] = value.fault;
+    }
+    return json;
+}
+
+ordered_json partingJson(const engine::Parting& parting)
+{
+    ordered_json nodes = ordered_json::array();
+    for (const engine::PartingNode& node : parting.nodes) {
+        nodes.push_back({{"node", node.name},
+                         {"operator", node.op},
+                         {"rule_a", node.ruleA},
+                         {"rule_b", node.ruleB},
+                         {"formula_a", node.formulaA},
+                         {"formula_b", node.formulaB}});
+    }
+    return {{"at_start", parting.isStart}, {"value", valueJson(parting.value)}, {"nodes", nodes}};
+}
+
+ordered_json toJson(const Comparison& comparison)
+{
+    ordered_json values = ordered_json::array();
+    for (const ValueDifference& value : comparison.values) {
+        values.push_back(valueJson(value));
+    }
+    return {{"agree", !comparison.parting},
+            {"tolerance", comparison.tolerance},
+            {"same_structure", comparison.sameStructure},
+            {"different", comparison.differentFacts},
+            {"parting", comparison.parting ? partingJson(*comparison.parting) : ordered_json()},
+            {"values", values},
+            {"only_a", comparison.onlyA},
+            {"only_b", comparison.onlyB}};
+}
+
+std::string quoted(const std::string& text)
+{
+    std::string result = "\"";
+    for (const char c : text) {
+        result += c == '"' ? "\"\"" : std::string(1, c);
+    }
+    return result + "\"";
+}
+
+std::string toCsv(const Comparison& comparison)
+{
+    std::string table = "value,sum_a,sum_b,largest,scale,relative,cosine,index,a,b\n";
+    for (const ValueDifference& value : comparison.values) {
+        table += fmt::format("{},{},{},{},{},{},{},{},{},{}\n", quoted(value.name), value.sumA, value.sumB,
+                             value.largest, value.scale, value.relative(), value.cosine,
+                             quoted(fmt::format("{}", fmt::join(value.index, " "))), value.a, value.b);
+    }
+    return table;
+}
+
+void sayNode(const Context& context, const engine::PartingNode& node)
+{
+    context.say(fmt::format("  node       {} ({})", node.name, node.op));
+    const auto side = [&](const char* which, const std::string& rule, const std::string& formula) {
+        context.say(fmt::format("    {}        {}{}", which, rule.empty() ? "rule not known" : rule,
+                                formula.empty() ? "" : "    " + formula));
+    };
+    side("A", node.ruleA, node.formulaA);
+    side("B", node.ruleB, node.formulaB);
+}
+
+void sayParting(const Context& context, const Comparison& comparison)
+{
+    if (!comparison.parting) {
+        context.say(fmt::format("They agree in {} values, within {:g} of the largest number of each.",
+                                comparison.values.size(), comparison.tolerance));
+        return;
+    }
+    const engine::Parting& parting = *comparison.parting;
+    const ValueDifference& value = parting.value;
+    const std::string numbers =
+        value.fault.empty()
+            ? fmt::format("A {:.9g}, B {:.9g} at [{}]; largest difference {:.3g}, relative {:.3g}", value.a, value.b,
+                          fmt::join(value.index, ", "), value.largest, value.relative())
+            : value.fault;
+    context.say(fmt::format("They part at the relevance of {}{}: {}", value.name,
+                            parting.isStart ? ", where it starts" : "", numbers));
+    for (const engine::PartingNode& node : parting.nodes) {
+        sayNode(context, node);
+    }
+}
+
+void sayValues(const Context& context, const Comparison& comparison, std::size_t most)
+{
+    context.say("");
+    context.say(fmt::format("{:<36} {:>13} {:>13} {:>11} {:>11} {:>9}", "value, from the target", "sum A", "sum B",
+                            "largest", "relative", "cosine"));
+    for (std::size_t i = 0; i < std::min(most, comparison.values.size()); ++i) {
+        const ValueDifference& value = comparison.values[i];
+        context.say(fmt::format("{:<36} {:>13.6g} {:>13.6g} {:>11.3g} {:>11.3g} {:>9.6f}", value.name, value.sumA,
+                                value.sumB, value.largest, value.relative(), value.cosine));
+    }
+    if (comparison.values.size() > most) {
+        context.say(fmt::format("… and {} more; --most N, --csv or --json give all", comparison.values.size() - most));
+    }
+    const auto only = [&](const char* side, const std::vector<std::string>& names) {
+        if (!names.empty()) {
+            context.say(fmt::format("only {}       {} value{}, such as {}", side, names.size(),
+                                    names.size() == 1 ? "" : "s", names.front()));
+        }
+    };
+    only("A", comparison.onlyA);
+    only("B", comparison.onlyB);
+}
+
+Result<void> compareFiles(const Context& context, const CompareOptions& options)
+{
+    RETRO_TRY(const engine::ComparedSide a, engine::readCompared(options.a));
+    RETRO_TRY(const engine::ComparedSide b, engine::readCompared(options.b));
+    RETRO_TRY(const Comparison comparison, engine::compare(a, b, options.tolerance));
+    if (!options.csv.empty()) {
+        RETRO_CHECK(base::writeFile(options.csv, toCsv(comparison)));
+    }
+    if (context.json) {
+        context.answer(toJson(comparison));
+        return {};
+    }
+    context.say(fmt::format("A {}   B {}", a.name, b.name));
+    for (const std::string& fact : comparison.differentFacts) {
+        context.say("  " + fact);
+    }
+    sayParting(context, comparison);
+    sayValues(context, comparison, options.most);
+    return {};
+}
+
+} // namespace
+
+void addCompare(CLI::App& program, Context& context)
+{
+    auto options = std::make_shared<CompareOptions>();
+    CLI::App* verb =
+        addVerb(program, context, "compare", "Relevance difference per value and the first node where two runs part",
+                [&context, options] { return compareFiles(context, *options); });
+    verb->add_option("A", options->a, "Recorded run (.retro), or arrays by value name (.npz)")->required();
+    verb->add_option("B", options->b, "What it is compared with, of the same kinds; one of them is a run")->required();
+    verb->add_option("--tolerance", options->tolerance,
+                     "Largest difference, relative to the largest number of a value, that agrees (default 1e-5)")
+        ->check(CLI::NonNegativeNumber);
+    verb->add_option("--most", options->most, "Values to list (default 20)");
+    verb->add_option("--csv", options->csv, "Also write all values as a table");
+}
+
+} // namespace retro::app

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/evaluate/evaluation.h"
+
+#include "app/cli/context.h"
+#include "app/common/curvechart.h"
+#include "core/base/file.h"
+#include "core/engine/batch.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <memory>
+
+namespace retro::app
+{
+
+namespace fs = std::filesystem;
+
+namespace
+{
+
+using base::Result;
+using nlohmann::ordered_json;
+
+/// Largest earlier result that is read.
+constexpr std::uint64_t kMostResultBytes = 64ULL << 20U;
+
+struct EvaluateOptions
+{
+    ModelOptions model;
+    std::string target = "argmax";
+    std::string start = "logit";
+    std::string composite;
+    std::string replacement = "mean";
+    std::string outputFolder;
+    std::string plot = "svg";
+    engine::EvaluationOptions evaluation;
+};
+
+Result<engine::ExplainRequest> questionOf(const Context& context, const EvaluateOptions& options,
+                                          const engine::LoadedModel& model)
+{
+    engine::ExplainRequest request;
+    const bool isOfCard = options.target == "argmax" && model.card && !model.card->target.empty();
+    const std::vector<std::string> labels = model.card ? model.card->labels : std::vector<std::string>();
+    RETRO_TRY(request.target, engine::parseTarget(isOfCard ? model.card->target : options.target, labels));
+    RETRO_TRY(request.start, engine::parseStart(options.start));
+    const std::string fallback = model.card && !model.card->composite.empty() ? model.card->composite : "auto";
+    request.composite = options.composite.empty() ? fallback : options.composite;
+    request.precision = context.runPrecision();
+    return request;
+}
+
+engine::EvaluationOptions measuresOf(const EvaluateOptions& options, const engine::LoadedModel& model)
+{
+    engine::EvaluationOptions result = options.evaluation;
+    result.units.isChannelsLast = model.card && model.card->layout == "NHWC";
+    result.units.replacement = options.replacement == "zero" ? engine::Replacement::Zero : engine::Replacement::Mean;
+    result.flipping.seed = result.attribution.seed;
+    return result;
+}
+
+/// The result of an input that was evaluated before; null when there is none for this question, or model or input are
+/// newer.
+ordered_json earlier(const fs::path& folder, const std::string& question, std::initializer_list<fs::path> sources)
+{
+    std::error_code error;
+    const fs::file_time_type written = fs::last_write_time(folder / "evaluation.json", error);
+    if (error) {
+        return nullptr;
+    }
+    for (const fs::path& source : sources) {
+        const fs::file_time_type changed = fs::last_write_time(source, error);
+        if (!error && changed > written) {
+            return nullptr;
+        }
+    }
+    const Result<std::string> text = base::readTextFile(folder / "evaluation.json", kMostResultBytes);
+    ordered_json json = text ? ordered_json::parse(*text, nullptr, false) : ordered_json();
+    return json.is_object() && json.value("question", "") == question ? json : ordered_json();
+}
+
+void sayEvaluation(const Context& context, const engine::Evaluation& evaluation)
+{
+    context.say(fmt::format("target       {}; {}", evaluation.target, evaluation.units));
+    context.say(fmt::format("{:<22} {:>13} {:>11} {:>11} {:>11} {:>10}", "method", "area between", "most first",
+                            "least first", "to other", "seconds"));
+    for (const engine::MethodMeasures& method : evaluation.methods) {
+        const std::string cosine =
+            method.cosineToOther ? fmt::format("{:.4f}", *method.cosineToOther) : std::string("–");
+        context.say(fmt::format("{:<22} {:>13.5g} {:>11.5g} {:>11.5g} {:>11} {:>10.3f}", method.method,
+                                method.curves.between(), method.curves.mostFirst.area, method.curves.leastFirst.area,
+                                cosine, method.seconds));
+        for (const engine::RandomisationStage& stage : method.stages) {
+            context.say(fmt::format("  {:<34} cosine {:>8.4f}  rank {:>8.4f}",
+                                    fmt::format("{} layers, down to {}", stage.layers, stage.layer),
+                                    stage.similarity.cosine, stage.similarity.spearman));
+        }
+    }
+    context.say(fmt::format("{:<22} {:>13} {:>11.5g}", "random", "0", evaluation.random.area));
+}
+
+/// Evaluates one input into a folder; evaluation.json comes last and says that all is there.
+Result<ordered_json> evaluateInto(const Context& context, const EvaluateOptions& options,
+                                  const engine::LoadedModelPointer& model, const ModelOptions& inputs,
+                                  const fs::path& folder)
+{
+    RETRO_TRY(engine::ExplainRequest request, questionOf(context, options, *model));
+    RETRO_TRY(request.inputs, inputs.resolve(*model));
+    const engine::EvaluationOptions measures = measuresOf(options, *model);
+    RETRO_TRY(const engine::Evaluation evaluation, engine::evaluate(model, request, measures, {}, context.progress()));
+    RETRO_CHECK(base::makeFolder(folder));
+    RETRO_CHECK(base::writeFile(folder / "curves.csv", engine::curvesCsv(evaluation)));
+    RETRO_CHECK(writeCurves(folder / ("curves." + options.plot), evaluation));
+    ordered_json json{{"question", engine::questionOf(*model, request, measures)}};
+    json.update(engine::toJson(evaluation));
+    RETRO_CHECK(base::writeFile(folder / "evaluation.json", json.dump(2) + "\n"));
+    if (!context.json) {
+        sayEvaluation(context, evaluation);
+    }
+    return json;
+}
+
+std::string cell(const std::string& text)
+{
+    std::string quoted = "\"";
+    for (const char c : text) {
+        quoted += c == '"' ? "\"\"" : std::string(1, c);
+    }
+    return quoted + "\"";
+}
+
+/// A row per input and method.
+std::string rowsOf(const std::string& stem, const ordered_json& result)
+{
+    std::string rows;
+    for (const ordered_json& method : result.value("methods", ordered_json::array())) {
+        const ordered_json other = method.value("cosine_to_other", ordered_json());
+        rows += fmt::format("{},{},{},{},{},{},{},{}\n", cell(stem), cell(result.value("target", "")),
+                            method.value("method", ""), method.value("area_between", 0.0),
+                            method["most_first"].value("area", 0.0), method["least_first"].value("area", 0.0),
+                            result["random"].value("area", 0.0), other.is_null() ? std::string() : other.dump());
+    }
+    return rows;
+}
+
+Result<void> evaluateMany(const Context& context, const EvaluateOptions& options,
+                          const engine::LoadedModelPointer& model, const std::vector<engine::BatchItem>& items)
+{
+    RETRO_TRY(const engine::ExplainRequest question, questionOf(context, options, *model));
+    const std::string key = engine::questionOf(*model, question, measuresOf(options, *model));
+    const fs::path folder = options.outputFolder;
+    RETRO_CHECK(base::makeFolder(folder));
+    std::string index = "name,target,method,area_between,area_most_first,area_least_first,area_random,"
+                        "cosine_to_other\n";
+    std::vector<std::string> failed;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        const engine::BatchItem& item = items[i];
+        ordered_json json = earlier(folder / item.stem, key, {model->path, item.file});
+        if (json.is_null()) {
+            ModelOptions inputs = options.model;
+            inputs.inputs = item.sources;
+            Result<ordered_json> done = evaluateInto(context, options, model, inputs, folder / item.stem);
+            if (!done) {
+                fmt::print(stderr, "retrograde-cli: {}: {}\n", item.stem, done.error().text());
+                failed.push_back(item.stem);
+                continue;
+            }
+            json = std::move(done).value();
+            context.say(fmt::format("evaluated    {} ({} of {})", item.stem, i + 1, items.size()));
+        }
+        index += rowsOf(item.stem, json);
+        RETRO_CHECK(base::writeFile(folder / "index.csv", index)); // what is there is of use when this is stopped
+    }
+    if (context.json) {
+        context.answer({{"inputs", items.size()}, {"failed", failed}, {"index", (folder / "index.csv").string()}});
+    }
+    return failed.empty() ? Result<void>()
+                          : base::inputError(fmt::format("{} of {} inputs could not be evaluated; the others are done",
+                                                         failed.size(), items.size()),
+                                             failed.front());
+}
+
+Result<void> evaluateModel(const Context& context, const EvaluateOptions& options)
+{
+    RETRO_TRY(const engine::LoadedModelPointer model, options.model.load());
+    RETRO_TRY(const std::optional<std::vector<engine::BatchItem>> batch,
+              engine::findBatch(options.model.inputs, *model->graph()));
+    if (batch) {
+        return evaluateMany(context, options, model, *batch);
+    }
+    RETRO_TRY(const ordered_json json, evaluateInto(context, options, model, options.model, options.outputFolder));
+    if (context.json) {
+        context.answer(json);
+    }
+    return {};
+}
+
+void addMeasures(CLI::App& verb, EvaluateOptions& options)
+{
+    engine::EvaluationOptions& evaluation = options.evaluation;
+    verb.add_option("--method", evaluation.methods,
+                    fmt::format("Methods to evaluate (default lrp input_x_gradient): {}",
+                                fmt::join(engine::attributionNames(), ", ")))
+        ->allow_extra_args(false);
+    verb.add_option("--steps", evaluation.flipping.steps, "Points of the curves (default 20)")
+        ->check(CLI::Range(1, 100'000));
+    verb.add_option("--patch", evaluation.units.patch,
+                    "Side of the squares that pictures are cut into (default: a sixteenth of the shorter side)")
+        ->check(CLI::Range(0, 100'000));
+    verb.add_option("--replace", options.replacement,
+                    "What replaces removed parts: mean (default, per channel) or zero")
+        ->check(CLI::IsMember({"mean", "zero"}));
+    verb.add_option("--random-orders", evaluation.flipping.randomOrders, "Orders of the random baseline (default 3)")
+        ->check(CLI::Range(1, 1000));
+    verb.add_option("--randomise", evaluation.stages,
+                    "Also shuffle layers from the output down and compare, at up to this many stages (default 0)")
+        ->check(CLI::Range(0, 10'000));
+    verb.add_option("--integration-steps", evaluation.attribution.integrationSteps,
+                    "Gradients on the way of integrated_gradients (default 32)")
+        ->check(CLI::Range(1, 100'000));
+    verb.add_option("--noise-samples", evaluation.attribution.noiseSamples, "Noisy inputs of smoothgrad (default 16)")
+        ->check(CLI::Range(1, 100'000));
+    verb.add_option("--noise", evaluation.attribution.noise,
+                    "Deviation of that noise, as a share of the input's range (default 0.1)")
+        ->check(CLI::Range(0.0, 100.0));
+    verb.add_option("--seed", evaluation.attribution.seed, "Of orders, noise and shuffles (default 1)");
+}
+
+} // namespace
+
+void addEvaluate(CLI::App& program, Context& context)
+{
+    auto options = std::make_shared<EvaluateOptions>();
+    CLI::App* verb = addVerb(program, context, "evaluate",
+                             "Flipping curves and other measures of LRP and of what it is compared with",
+                             [&context, options] { return evaluateModel(context, *options); });
+    options->model.addTo(*verb);
+    verb->add_option("--target", options->target, "argmax (default), a class index, or VALUE[:i,j,…]");
+    verb->add_option("--start", options->start, "Of lrp: logit (default), one, all, contrastive, or a .npy file");
+    verb->add_option("--composite", options->composite, "Of lrp, as for explain");
+    verb->add_option("--output-dir", options->outputFolder, "Folder for the results; made when it is missing")
+        ->required();
+    verb->add_option("--plot", options->plot, "Format of the curves' picture: svg (default), png or pdf")
+        ->check(CLI::IsMember({"svg", "png", "pdf"}));
+    addMeasures(*verb, *options);
+}
+
+} // namespace retro::app

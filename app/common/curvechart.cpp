@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/common/curvechart.h"
+
+#include "app/common/guiapplication.h"
+#include "views/common/fonts.h"
+#include "views/common/paintfile.h"
+#include "views/common/runtexts.h"
+#include "views/common/theme.h"
+
+#include <QCoreApplication>
+#include <QPainter>
+#include <QPainterPath>
+
+#include <algorithm>
+#include <cmath>
+
+namespace retro::app
+{
+
+using engine::Evaluation;
+using engine::MethodMeasures;
+using views::Role;
+
+namespace
+{
+
+// Lengths in design pixels.
+constexpr double kPanelWidth = 260;
+constexpr double kPanelHeight = 170;
+constexpr double kGap = 28;
+constexpr double kLeft = 64;
+constexpr double kTop = 76;
+constexpr double kBottom = 52;
+constexpr double kRight = 20;
+constexpr int kTicks = 4;
+
+QString words(const char* text) { return QCoreApplication::translate("retro::app", text); }
+
+/// Lowest and highest score of all curves, a little apart.
+struct Scale
+{
+    double low = 0;
+    double high = 1;
+};
+
+void include(const std::vector<double>& scores, Scale& scale)
+{
+    for (const double score : scores) {
+        scale.low = std::min(scale.low, std::isfinite(score) ? score : scale.low);
+        scale.high = std::max(scale.high, std::isfinite(score) ? score : scale.high);
+    }
+}
+
+Scale scaleOf(const Evaluation& evaluation)
+{
+    const double first = evaluation.random.scores.empty() ? 0 : evaluation.random.scores.front();
+    Scale scale{first, first};
+    include(evaluation.random.scores, scale);
+    for (const MethodMeasures& method : evaluation.methods) {
+        include(method.curves.mostFirst.scores, scale);
+        include(method.curves.leastFirst.scores, scale);
+    }
+    const double margin = scale.high > scale.low ? 0.05 * (scale.high - scale.low) : 1;
+    return {scale.low - margin, scale.high + margin};
+}
+
+/// One panel: maps shares and scores to its rectangle.
+class Panel
+{
+public:
+    Panel(const QRectF& box, const Scale& scale, const std::vector<double>& removed)
+        : m_box(box), m_scale(scale), m_removed(removed)
+    {}
+
+    [[nodiscard]] double y(double score) const
+    {
+        return m_box.bottom() - (score - m_scale.low) / (m_scale.high - m_scale.low) * m_box.height();
+    }
+
+    [[nodiscard]] QPolygonF line(const std::vector<double>& scores) const
+    {
+        QPolygonF points;
+        for (std::size_t i = 0; i < std::min(scores.size(), m_removed.size()); ++i) {
+            points.append({m_box.left() + m_removed[i] * m_box.width(), y(scores[i])});
+        }
+        return points;
+    }
+
+    [[nodiscard]] const QRectF& box() const { return m_box; }
+
+private:
+    QRectF m_box;
+    Scale m_scale;
+    const std::vector<double>& m_removed;
+};
+
+class Chart
+{
+public:
+    Chart(QPainter& painter, const Evaluation& evaluation)
+        : m_painter(painter), m_evaluation(evaluation), m_theme(views::Theme::of(views::ThemeKind::Light)),
+          m_scale(scaleOf(evaluation))
+    {}
+
+    void paint(const QSizeF& size)
+    {
+        m_painter.setRenderHint(QPainter::Antialiasing);
+        m_painter.fillRect(QRectF(QPointF(), size), m_theme[Role::Base]);
+        text({kLeft, 24}, Qt::AlignLeft, views::fonts::content(QFont::DemiBold), Role::Text, title());
+        paintLegend();
+        for (std::size_t i = 0; i < m_evaluation.methods.size(); ++i) {
+            const double left = kLeft + static_cast<double>(i) * (kPanelWidth + kGap);
+            const MethodMeasures& method = m_evaluation.methods[i];
+            const Panel panel({left, kTop, kPanelWidth, kPanelHeight}, m_scale, method.curves.removed);
+            paintGrid(panel, i == 0);
+            paintCurves(panel, method);
+        }
+    }
+
+private:
+    [[nodiscard]] QString title() const
+    {
+        return words("Score of %1 while parts of the input are removed · %2")
+            .arg(QString::fromStdString(m_evaluation.target), QString::fromStdString(m_evaluation.model));
+    }
+
+    // `at` lies on the baseline.
+    void text(const QPointF& at, Qt::Alignment alignment, const QFont& font, Role role, const QString& string)
+    {
+        m_painter.setFont(font);
+        m_painter.setPen(m_theme[role]);
+        const double width = views::fonts::widthOf(font, string);
+        const double shift = alignment == Qt::AlignRight ? width : (alignment == Qt::AlignHCenter ? width / 2 : 0);
+        m_painter.drawText(QPointF(at.x() - shift, at.y()), string);
+    }
+
+    [[nodiscard]] QPen pen(Role role, Qt::PenStyle style = Qt::SolidLine) const
+    {
+        return QPen(m_theme[role], 1.6, style, Qt::RoundCap, Qt::RoundJoin);
+    }
+
+    void paintLegend()
+    {
+        double x = kLeft;
+        const auto entry = [&](const QPen& line, const QString& name) {
+            m_painter.setPen(line);
+            m_painter.drawLine(QPointF(x, 42), QPointF(x + 22, 42));
+            text({x + 28, 46}, Qt::AlignLeft, views::fonts::label(), Role::Text2, name);
+            x += 28 + views::fonts::widthOf(views::fonts::label(), name) + 20;
+        };
+        entry(pen(Role::Accent), words("most relevant first"));
+        entry(pen(Role::Ink), words("least relevant first"));
+        entry(pen(Role::Text3, Qt::DashLine), words("random order"));
+    }
+
+    void paintGrid(const Panel& panel, bool hasFigures)
+    {
+        const QRectF& box = panel.box();
+        for (int i = 0; i <= kTicks; ++i) {
+            const double score = m_scale.low + (m_scale.high - m_scale.low) * i / kTicks;
+            m_painter.setPen(QPen(m_theme[Role::Grid], 1));
+            m_painter.drawLine(QPointF(box.left(), panel.y(score)), QPointF(box.right(), panel.y(score)));
+            if (hasFigures) {
+                text({box.left() - 8, panel.y(score) + 4}, Qt::AlignRight, views::fonts::smallNumbers(), Role::Text3,
+                     QString::number(score, 'g', 3));
+            }
+        }
+        for (int i = 0; i <= 2; ++i) {
+            text({box.left() + box.width() * i / 2, box.bottom() + 16}, Qt::AlignHCenter, views::fonts::smallNumbers(),
+                 Role::Text3, QStringLiteral("%1 %").arg(50 * i));
+        }
+        text({box.center().x(), box.bottom() + 34}, Qt::AlignHCenter, views::fonts::label(), Role::Text2,
+             words("removed, of %1").arg(QString::fromStdString(m_evaluation.units)));
+    }
+
+    void paintCurves(const Panel& panel, const MethodMeasures& method)
+    {
+        const QPolygonF most = panel.line(method.curves.mostFirst.scores);
+        const QPolygonF least = panel.line(method.curves.leastFirst.scores);
+        QPolygonF between = most;
+        std::reverse_copy(least.begin(), least.end(), std::back_inserter(between));
+        QColor tint = m_theme[Role::Accent];
+        tint.setAlphaF(0.1F);
+        m_painter.setPen(Qt::NoPen);
+        m_painter.setBrush(tint);
+        m_painter.drawPolygon(between);
+        m_painter.setBrush(Qt::NoBrush);
+        m_painter.setPen(pen(Role::Text3, Qt::DashLine));
+        m_painter.drawPolyline(panel.line(m_evaluation.random.scores));
+        m_painter.setPen(pen(Role::Ink));
+        m_painter.drawPolyline(least);
+        m_painter.setPen(pen(Role::Accent));
+        m_painter.drawPolyline(most);
+        text({panel.box().left(), kTop - 10}, Qt::AlignLeft, views::fonts::label(QFont::DemiBold), Role::Text,
+             QString::fromStdString(method.method).replace('_', ' '));
+        text({panel.box().right(), kTop - 10}, Qt::AlignRight, views::fonts::smallNumbers(), Role::Text2,
+             words("area between %1").arg(method.curves.between(), 0, 'g', 4));
+    }
+
+    QPainter& m_painter;
+    const Evaluation& m_evaluation;
+    const views::Theme& m_theme;
+    Scale m_scale;
+};
+
+} // namespace
+
+base::Result<void> writeCurves(const std::filesystem::path& path, const Evaluation& evaluation)
+{
+    ensureGuiApplication();
+    const auto count = static_cast<double>(std::max<std::size_t>(1, evaluation.methods.size()));
+    const QSizeF size(kLeft + count * kPanelWidth + (count - 1) * kGap + kRight, kTop + kPanelHeight + kBottom);
+    const views::PictureTexts texts{{"model", evaluation.model},
+                                    {"target", evaluation.target},
+                                    {"rules", evaluation.composite},
+                                    {"software", views::softwareText()}};
+    return views::paintToFile(
+        path, size, [&](QPainter& painter) { Chart(painter, evaluation).paint(size); },
+        words("Flipping curves of %1").arg(QString::fromStdString(evaluation.model)), texts, 2);
+}
+
+} // namespace retro::app

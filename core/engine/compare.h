@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/base/result.h"
+#include "core/tensor/npz.h"
+#include "core/trace/run.h"
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace retro::engine
+{
+
+/// One of two things that are compared: a recorded run, or relevance that another tool left by value name.
+struct ComparedSide
+{
+    std::string name;                      ///< file name, for people
+    std::shared_ptr<const trace::Run> run; ///< null for tensors alone
+    tensor::NamedTensors tensors;          ///< relevance by value name, when there is no run
+};
+
+/// Reads a `.retro` run or an `.npz` of arrays by value name. Errors: Input, Usage (another ending).
+[[nodiscard]] base::Result<ComparedSide> readCompared(const std::filesystem::path& path);
+
+/// How the relevance of one value differs between the sides.
+struct ValueDifference
+{
+    base::ValueId value; ///< of the leading graph
+    std::string name;
+    double sumA = 0;
+    double sumB = 0;
+    double largest = 0;              ///< largest |a − b|; infinite where shapes or finiteness differ
+    double scale = 0;                ///< largest |a| or |b|
+    double cosine = 1;               ///< of a and b; 1 when both are zero
+    std::vector<std::int64_t> index; ///< where the difference is largest
+    double a = 0;                    ///< there
+    double b = 0;
+    std::string fault; ///< shapes that differ, in words; else empty
+    /// largest / scale; 0 when both are zero everywhere.
+    [[nodiscard]] double relative() const { return largest == 0 ? 0 : largest / scale; }
+};
+
+/// A node that handed on what the sides do not agree on.
+struct PartingNode
+{
+    base::NodeId node;
+    std::string name;
+    std::string op;
+    std::string ruleA; ///< "epsilon 1e-06"; empty when the side has no rules
+    std::string ruleB;
+    std::string formulaA; ///< lrp::formulaOf(); may be empty
+    std::string formulaB;
+};
+
+/// The first value, on the way from the target to the inputs, whose relevance differs, and who handed it on.
+struct Parting
+{
+    ValueDifference value;
+    bool isStart = false; ///< the sides already start there differently
+    std::vector<PartingNode>
+        nodes; ///< consumers of the value whose own relevance agrees; those whose rules differ first
+};
+
+/// What the sides have in common and where they part.
+struct Comparison
+{
+    bool sameStructure = true;           ///< both are runs of graphs with one structural hash: matched by position
+    double tolerance = 0;                ///< relative difference up to which values agree
+    std::vector<ValueDifference> values; ///< on both sides, from the target to the inputs
+    std::vector<std::string> onlyA;      ///< values with relevance on one side alone
+    std::vector<std::string> onlyB;
+    std::optional<Parting> parting;          ///< nothing: they agree
+    std::vector<std::string> differentFacts; ///< of two runs: "composite: epsilon | epsilon_plus"
+};
+
+/// Compares relevance value by value. Runs of graphs with one structural hash are matched by position in the graph, all
+/// others by value name (file names of docs/cli.md count, too). Errors: Usage (no side is a run), Input (nothing in
+/// common), Cancelled.
+[[nodiscard]] base::Result<Comparison> compare(const ComparedSide& a, const ComparedSide& b, double tolerance = 1e-5,
+                                               const std::stop_token& stop = {});
+
+} // namespace retro::engine

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/evaluate/evaluation.h"
+
+#include "core/base/hash.h"
+#include "core/engine/results.h"
+#include "core/engine/stopwatch.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace retro::engine
+{
+
+using base::Result;
+using nlohmann::ordered_json;
+using tensor::Tensor;
+
+namespace
+{
+
+/// One method after the other on one subject.
+class Evaluator
+{
+public:
+    Evaluator(const LoadedModelPointer& model, const Subject& subject, const EvaluationOptions& options,
+              const NamedProgress& progress)
+        : m_model(model), m_subject(subject), m_options(options), m_progress(progress),
+          m_units(subject.input(), options.units)
+    {}
+
+    [[nodiscard]] const Units& units() const { return m_units; }
+
+    Result<Curve> random() const
+    {
+        return flipAtRandom(m_subject, m_units, m_options.flipping, as("random: flipping"));
+    }
+
+    Result<MethodMeasures> measure(const std::string& name) const
+    {
+        RETRO_TRY(const AttributionPointer method, makeAttribution(name, m_options.attribution));
+        MethodMeasures measures;
+        measures.method = name;
+        const Stopwatch watch;
+        report(name + ": attribution", 0, 1);
+        RETRO_TRY(const Tensor original, method->attribute(m_subject, m_units));
+        measures.seconds = watch.seconds();
+        RETRO_TRY(measures.curves, flip(m_subject, m_units, original, m_options.flipping, as(name + ": flipping")));
+        if (const std::optional<std::int64_t> other = m_subject.runnerUp()) {
+            RETRO_TRY(const Tensor relevance, method->attribute(m_subject.withClass(*other), m_units));
+            measures.cosineToOther = similarity(original, relevance).cosine;
+        }
+        RETRO_TRY(measures.stages, randomiseTopDown(*m_model, m_subject, m_units, *method, original, m_options.stages,
+                                                    m_options.attribution.seed, as(name + ": randomisation")));
+        return measures;
+    }
+
+private:
+    void report(const std::string& what, std::size_t done, std::size_t total) const
+    {
+        if (m_progress) {
+            m_progress(what, done, total);
+        }
+    }
+
+    [[nodiscard]] EvaluationProgress as(const std::string& what) const
+    {
+        return [this, what](std::size_t done, std::size_t total) { report(what, done, total); };
+    }
+
+    const LoadedModelPointer& m_model;
+    const Subject& m_subject;
+    const EvaluationOptions& m_options;
+    const NamedProgress& m_progress;
+    Units m_units;
+};
+
+ordered_json curveJson(const Curve& curve) { return {{"scores", curve.scores}, {"area", curve.area}}; }
+
+ordered_json stagesJson(const std::vector<RandomisationStage>& stages)
+{
+    ordered_json json = ordered_json::array();
+    for (const RandomisationStage& stage : stages) {
+        json.push_back({{"layer", stage.layer},
+                        {"layers", stage.layers},
+                        {"cosine", stage.similarity.cosine},
+                        {"spearman", stage.similarity.spearman}});
+    }
+    return json;
+}
+
+ordered_json methodJson(const MethodMeasures& measures)
+{
+    ordered_json json{{"method", measures.method},
+                      {"area_between", measures.curves.between()},
+                      {"most_first", curveJson(measures.curves.mostFirst)},
+                      {"least_first", curveJson(measures.curves.leastFirst)}};
+    if (measures.cosineToOther) {
+        json["cosine_to_other"] = *measures.cosineToOther;
+    }
+    if (!measures.stages.empty()) {
+        json["randomisation"] = stagesJson(measures.stages);
+    }
+    json["seconds"] = measures.seconds;
+    return json;
+}
+
+std::string rowsOf(const std::string& method, const char* curve, const std::vector<double>& removed,
+                   const std::vector<double>& scores)
+{
+    std::string rows;
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+        rows += fmt::format("{},{},{},{}\n", method, curve, removed[i], scores[i]);
+    }
+    return rows;
+}
+
+} // namespace
+
+Result<Evaluation> evaluate(const LoadedModelPointer& model, const ExplainRequest& question,
+                            const EvaluationOptions& options, std::stop_token stop, const NamedProgress& progress)
+{
+    for (const std::string& name : options.methods) { // before anything takes long
+        RETRO_TRY(const AttributionPointer method, makeAttribution(name, options.attribution));
+        static_cast<void>(method);
+    }
+    RETRO_TRY(const Subject subject, Subject::make(model, question, std::move(stop)));
+    const Evaluator evaluator(model, subject, options, progress);
+    Evaluation evaluation{model->name,
+                          subject.inputName(),
+                          subject.targetText(),
+                          subject.composite(),
+                          evaluator.units().text(),
+                          subject.runnerUp(),
+                          {},
+                          {}};
+    RETRO_TRY(evaluation.random, evaluator.random());
+    for (const std::string& name : options.methods) {
+        RETRO_TRY(MethodMeasures measures, evaluator.measure(name));
+        evaluation.methods.push_back(std::move(measures));
+    }
+    return evaluation;
+}
+
+std::string questionOf(const LoadedModel& model, const ExplainRequest& question, const EvaluationOptions& options)
+{
+    base::Hasher hash;
+    hash.text(questionOf(model, question));
+    for (const std::string& method : options.methods) {
+        hash.text(method);
+    }
+    const AttributionOptions& a = options.attribution;
+    const UnitOptions& u = options.units;
+    const FlippingOptions& f = options.flipping;
+    hash.text(fmt::format("{} {} {} {} {} {} {} {} {} {}", a.integrationSteps, a.noiseSamples, a.noise, a.seed, u.patch,
+                          u.isChannelsLast, static_cast<int>(u.replacement), f.steps, f.randomOrders, options.stages));
+    return base::hex(hash.digest());
+}
+
+ordered_json toJson(const Evaluation& evaluation)
+{
+    ordered_json methods = ordered_json::array();
+    for (const MethodMeasures& measures : evaluation.methods) {
+        methods.push_back(methodJson(measures));
+    }
+    ordered_json json{{"model", evaluation.model},
+                      {"input", evaluation.input},
+                      {"target", evaluation.target},
+                      {"composite", evaluation.composite},
+                      {"units", evaluation.units}};
+    if (evaluation.otherClass) {
+        json["other_class"] = *evaluation.otherClass;
+    }
+    json["removed"] = evaluation.methods.empty() ? std::vector<double>() : evaluation.methods.front().curves.removed;
+    json["random"] = curveJson(evaluation.random);
+    json["methods"] = methods;
+    return json;
+}
+
+std::string curvesCsv(const Evaluation& evaluation)
+{
+    std::string table = "method,curve,removed,score\n";
+    if (evaluation.methods.empty()) {
+        return table;
+    }
+    table += rowsOf("random", "random", evaluation.methods.front().curves.removed, evaluation.random.scores);
+    for (const MethodMeasures& measures : evaluation.methods) {
+        table += rowsOf(measures.method, "most_first", measures.curves.removed, measures.curves.mostFirst.scores);
+        table += rowsOf(measures.method, "least_first", measures.curves.removed, measures.curves.leastFirst.scores);
+    }
+    return table;
+}
+
+} // namespace retro::engine

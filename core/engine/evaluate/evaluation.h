@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/engine/evaluate/attribution.h"
+#include "core/engine/evaluate/flipping.h"
+#include "core/engine/evaluate/randomisation.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace retro::engine
+{
+
+/// What is asked of an evaluation, beside the question of the explanation.
+struct EvaluationOptions
+{
+    std::vector<std::string> methods{"lrp", "input_x_gradient"};
+    AttributionOptions attribution;
+    UnitOptions units;
+    FlippingOptions flipping;
+    std::size_t stages = 0; ///< of top-down randomisation; 0: none
+};
+
+/// The measures of one method.
+struct MethodMeasures
+{
+    std::string method;
+    FlippingCurves curves;
+    /// Cosine of the attributions to the target and to the runner-up; nothing when there is none.
+    std::optional<double> cosineToOther;
+    std::vector<RandomisationStage> stages;
+    double seconds = 0; ///< that the attribution took
+};
+
+/// What an evaluation of one input gives.
+struct Evaluation
+{
+    std::string model;
+    std::string input; ///< name of the evaluated input
+    std::string target;
+    std::string composite;
+    std::string units; ///< "196 patches of 14 × 14"
+    std::optional<std::int64_t> otherClass;
+    Curve random;
+    std::vector<MethodMeasures> methods;
+};
+
+/// (what is done now, done, total): "lrp: flipping", 3, 42.
+using NamedProgress = std::function<void(const std::string&, std::size_t, std::size_t)>;
+
+/// Evaluates the chosen methods on one input. Errors: those of Subject::make and of its passes; Usage (unknown method);
+/// Cancelled.
+[[nodiscard]] base::Result<Evaluation> evaluate(const LoadedModelPointer& model, const ExplainRequest& question,
+                                                const EvaluationOptions& options, std::stop_token stop = {},
+                                                const NamedProgress& progress = {});
+
+/// Hash of what is asked, but for the data of its inputs: evaluation.json has it as `question`.
+[[nodiscard]] std::string questionOf(const LoadedModel& model, const ExplainRequest& question,
+                                     const EvaluationOptions& options);
+/// evaluation.json (docs/cli.md).
+[[nodiscard]] nlohmann::ordered_json toJson(const Evaluation& evaluation);
+/// One row per point of every curve: method, curve, removed, score.
+[[nodiscard]] std::string curvesCsv(const Evaluation& evaluation);
+
+} // namespace retro::engine

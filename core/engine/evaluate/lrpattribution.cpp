@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/evaluate/attribution.h"
+
+namespace retro::engine
+{
+
+namespace
+{
+
+class LrpAttribution final : public Attribution
+{
+public:
+    [[nodiscard]] std::string_view name() const override { return "lrp"; }
+    [[nodiscard]] base::Result<tensor::Tensor> attribute(const Subject& subject, const Units&) const override
+    {
+        return subject.relevance(subject.input(), subject.composite(), subject.start());
+    }
+};
+
+} // namespace
+
+AttributionPointer lrpAttribution() { return std::make_shared<const LrpAttribution>(); }
+
+} // namespace retro::engine

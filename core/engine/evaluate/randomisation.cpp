@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/evaluate/randomisation.h"
+
+#include "core/engine/evaluate/draws.h"
+#include "core/graph/graphbuilder.h"
+#include "core/rewrite/rewrite.h"
+
+#include <algorithm>
+#include <set>
+
+namespace retro::engine
+{
+
+using base::Result;
+using base::ValueId;
+using tensor::Tensor;
+
+namespace
+{
+
+/// A node and the weights that it reads first.
+struct Layer
+{
+    std::string name;
+    std::vector<ValueId> weights;
+};
+
+bool isWeight(const graph::Value& value)
+{
+    return value.kind == graph::ValueKind::Constant && value.constant.isValid() && value.constant.rank() > 1 &&
+           value.constant.size() > 1 && tensor::isFloating(value.constant.dtype());
+}
+
+// From the output to the input; a weight that several nodes read belongs to the last of them.
+std::vector<Layer> layersOf(const graph::Graph& graph)
+{
+    std::vector<Layer> layers;
+    std::set<ValueId> taken;
+    for (std::size_t i = graph.nodeCount(); i-- > 0;) {
+        Layer layer{graph.node(base::NodeId(i)).name, {}};
+        for (const ValueId input : graph.node(base::NodeId(i)).inputs) {
+            if (input.isValid() && isWeight(graph.value(input)) && taken.insert(input).second) {
+                layer.weights.push_back(input);
+            }
+        }
+        if (!layer.weights.empty()) {
+            layers.push_back(std::move(layer));
+        }
+    }
+    return layers;
+}
+
+Tensor shuffled(const Tensor& weight, std::uint64_t seed)
+{
+    std::vector<double> values;
+    for (std::int64_t i = 0; i < weight.size(); ++i) {
+        values.push_back(weight.at(i));
+    }
+    Draws(seed).shuffle(std::span(values));
+    return Tensor::of<double>(weight.shape(), values).to(weight.dtype());
+}
+
+// The same graph with other constants, by ValueId; ids stay as they are.
+Result<graph::Graph> withConstants(const graph::Graph& graph, const std::vector<Tensor>& replaced)
+{
+    graph::GraphBuilder builder(graph.name());
+    for (const auto& [domain, version] : graph.opsets()) {
+        builder.setOpset(domain, version);
+    }
+    for (std::size_t i = 0; i < graph.valueCount(); ++i) {
+        const graph::Value& value = graph.value(ValueId(i));
+        if (value.kind == graph::ValueKind::Input) {
+            static_cast<void>(builder.addInput(value.name, value.dtype, value.shape));
+        } else if (value.kind == graph::ValueKind::Constant) {
+            static_cast<void>(builder.addConstant(value.name, replaced[i].isValid() ? replaced[i] : value.constant));
+        } else {
+            builder.declare(builder.addResult(value.name), value.dtype, value.shape);
+        }
+    }
+    for (const graph::Node& node : graph.nodes()) {
+        builder.addNode(node);
+    }
+    for (const ValueId output : graph.outputs()) {
+        builder.addOutput(output);
+    }
+    return std::move(builder).build();
+}
+
+} // namespace
+
+std::vector<std::string> shufflableLayers(const LoadedModel& model)
+{
+    std::vector<std::string> names;
+    for (const Layer& layer : layersOf(*model.rewritten.before)) {
+        names.push_back(layer.name);
+    }
+    return names;
+}
+
+Result<LoadedModelPointer> withShuffledLayers(const LoadedModel& model, std::size_t layers, std::uint64_t seed)
+{
+    const graph::Graph& graph = *model.rewritten.before;
+    std::vector<Tensor> replaced(graph.valueCount());
+    const std::vector<Layer> all = layersOf(graph);
+    for (std::size_t i = 0; i < std::min(layers, all.size()); ++i) {
+        for (const ValueId weight : all[i].weights) {
+            replaced[weight.index()] = shuffled(graph.value(weight).constant, seed + weight.index());
+        }
+    }
+    RETRO_TRY(graph::Graph changed, withConstants(graph, replaced));
+    auto result = std::make_shared<LoadedModel>(model);
+    RETRO_TRY(result->rewritten,
+              rewrite::rewrite(std::make_shared<const graph::Graph>(std::move(changed)), model.rewritten.options));
+    return LoadedModelPointer(std::move(result));
+}
+
+Result<std::vector<RandomisationStage>> randomiseTopDown(const LoadedModel& model, const Subject& subject,
+                                                         const Units& units, const Attribution& method,
+                                                         const Tensor& original, std::size_t most, std::uint64_t seed,
+                                                         const EvaluationProgress& progress)
+{
+    const std::vector<std::string> names = shufflableLayers(model);
+    const std::size_t count = std::min(most, names.size());
+    std::vector<RandomisationStage> stages;
+    for (std::size_t i = 1; i <= count; ++i) {
+        const std::size_t layers = i * names.size() / count;
+        RETRO_TRY(const LoadedModelPointer changed, withShuffledLayers(model, layers, seed));
+        RETRO_TRY(const Subject other, subject.withModel(changed));
+        RETRO_TRY(const Tensor relevance, method.attribute(other, units));
+        stages.push_back({names[layers - 1], layers, similarity(original, relevance)});
+        if (progress) {
+            progress(i, count);
+        }
+    }
+    return stages;
+}
+
+} // namespace retro::engine

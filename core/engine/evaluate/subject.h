@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/engine/explain.h"
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace retro::engine
+{
+
+/// What is evaluated: a model at one input, with the target held fixed. Passes reuse the bound model and, for
+/// relevance, the compiled program of the first one. Used by one thread.
+class Subject
+{
+public:
+    /// Chooses input and target: the first input of the model that carries relevance and holds numbers; the target that
+    /// the question resolves to at its inputs. Errors: those of explain(); Input (tokens, more than one sample).
+    [[nodiscard]] static base::Result<Subject> make(const LoadedModelPointer& model, const ExplainRequest& question,
+                                                    std::stop_token stop = {});
+
+    /// The evaluated input, in the question's precision.
+    [[nodiscard]] const tensor::Tensor& input() const { return m_input; }
+    [[nodiscard]] const std::string& inputName() const { return m_inputName; }
+    /// The composite that the question asks for.
+    [[nodiscard]] const std::string& composite() const { return m_question.composite; }
+    [[nodiscard]] execute::Precision precision() const { return m_question.precision; }
+    /// Where relevance starts, and the target as messages have it: "logits 3".
+    [[nodiscard]] StartKind start() const { return m_question.start.kind; }
+    [[nodiscard]] std::string targetText() const;
+    /// The class; nothing when the target is no class.
+    [[nodiscard]] std::optional<std::int64_t> classIndex() const;
+    /// The best class but the target's; nothing when the target is no class, or the only one.
+    [[nodiscard]] std::optional<std::int64_t> runnerUp() const { return m_runnerUp; }
+
+    /// The target's value when `input` stands in place of the evaluated input: a forward pass.
+    [[nodiscard]] base::Result<double> score(const tensor::Tensor& input) const;
+    /// Relevance of the input there, by a composite, in the shape of the input.
+    [[nodiscard]] base::Result<tensor::Tensor> relevance(const tensor::Tensor& input, const std::string& composite,
+                                                         StartKind start) const;
+
+    /// The same model and input with another class as target.
+    [[nodiscard]] Subject withClass(std::int64_t index) const;
+    /// The same input and target in another model with the same inputs and outputs (other weights).
+    [[nodiscard]] base::Result<Subject> withModel(const LoadedModelPointer& model) const;
+
+private:
+    Subject() = default;
+    [[nodiscard]] base::Result<void> chooseInput();
+    [[nodiscard]] std::vector<tensor::Tensor> inputsWith(const tensor::Tensor& input) const;
+    void findRunnerUp(const ExplainResult& result);
+
+    std::shared_ptr<Explainer> m_explainer;
+    std::shared_ptr<const execute::BoundModel> m_model;
+    ExplainRequest m_question; // its target is fixed
+    base::ValueId m_value;     // of the target
+    std::size_t m_at = 0;      // of the evaluated input
+    std::string m_inputName;
+    tensor::Tensor m_input;
+    std::optional<std::int64_t> m_runnerUp;
+    std::stop_token m_stop;
+};
+
+} // namespace retro::engine

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/tensor/zip.h"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+namespace retro::tensor
+{
+
+using base::inputError;
+using base::Result;
+
+namespace
+{
+
+constexpr std::uint32_t kEndMark = 0x06054b50;
+constexpr std::uint32_t kEntryMark = 0x02014b50;
+constexpr std::uint32_t kFileMark = 0x04034b50;
+constexpr std::size_t kEndSize = 22;
+constexpr std::size_t kEntrySize = 46;
+constexpr std::size_t kFileSize = 30;
+constexpr std::size_t kMaxComment = 65'535;
+constexpr std::uint32_t kIsElsewhere = std::numeric_limits<std::uint32_t>::max(); // in a ZIP64 field
+constexpr std::uint64_t kMostRatio = 1100;                                        // deflate cannot do more
+
+/// Little-endian numbers at checked places.
+class Bytes
+{
+public:
+    explicit Bytes(std::span<const std::byte> data) : m_data(data) {}
+
+    [[nodiscard]] std::size_t size() const { return m_data.size(); }
+    [[nodiscard]] bool has(std::uint64_t at, std::uint64_t count) const
+    {
+        return at <= m_data.size() && count <= m_data.size() - at;
+    }
+    [[nodiscard]] std::uint32_t number(std::size_t at, std::size_t width) const
+    {
+        std::uint32_t value = 0;
+        for (std::size_t i = width; i-- > 0;) {
+            value = value << 8U | std::to_integer<std::uint32_t>(m_data[at + i]);
+        }
+        return value;
+    }
+    [[nodiscard]] std::uint32_t two(std::size_t at) const { return number(at, 2); }
+    [[nodiscard]] std::uint32_t four(std::size_t at) const { return number(at, 4); }
+    [[nodiscard]] std::span<const std::byte> part(std::size_t at, std::size_t count) const
+    {
+        return m_data.subspan(at, count);
+    }
+    [[nodiscard]] std::string text(std::size_t at, std::size_t count) const
+    {
+        return {reinterpret_cast<const char*>(m_data.data()) + at, count};
+    }
+
+private:
+    std::span<const std::byte> m_data;
+};
+
+base::Error cutOff(std::uint64_t at)
+{
+    return inputError(fmt::format("the archive ends inside what should stand at byte {}; it was probably cut off", at));
+}
+
+// The end mark stands before a comment of any length.
+std::optional<std::size_t> findEnd(const Bytes& bytes)
+{
+    if (bytes.size() < kEndSize) {
+        return std::nullopt;
+    }
+    const std::size_t last = bytes.size() - kEndSize;
+    const std::size_t first = last > kMaxComment ? last - kMaxComment : 0;
+    for (std::size_t at = last + 1; at-- > first;) {
+        if (bytes.four(at) == kEndMark) {
+            return at;
+        }
+    }
+    return std::nullopt;
+}
+
+// Where the packed data of an entry begin: behind the name and extra field of its own header.
+Result<std::size_t> dataOf(const Bytes& bytes, std::uint32_t header, std::uint64_t packed)
+{
+    if (!bytes.has(header, kFileSize) || bytes.four(header) != kFileMark) {
+        return inputError(fmt::format("there is no file at byte {}, where the directory has one", header));
+    }
+    const std::uint64_t begin = std::uint64_t{header} + kFileSize + bytes.two(header + 26) + bytes.two(header + 28);
+    if (!bytes.has(begin, packed)) {
+        return cutOff(begin);
+    }
+    return static_cast<std::size_t>(begin);
+}
+
+Result<void> checkEntry(const Bytes& bytes, std::size_t at)
+{
+    const std::uint32_t flags = bytes.two(at + 8);
+    const std::uint32_t method = bytes.two(at + 10);
+    if ((flags & 1U) != 0) {
+        return inputError("it is encrypted; save it without a password");
+    }
+    if (method != 0 && method != 8) {
+        return inputError(fmt::format("it is packed by method {}; stored and deflated files are read", method));
+    }
+    for (const std::size_t field : {20U, 24U, 42U}) {
+        if (bytes.four(at + field) == kIsElsewhere) {
+            return inputError("it has more than 4 GiB (ZIP64); save the arrays in several files");
+        }
+    }
+    return {};
+}
+
+Result<ZipEntry> entryAt(const Bytes& bytes, std::size_t at)
+{
+    ZipEntry entry;
+    entry.name = bytes.text(at + kEntrySize, bytes.two(at + 28));
+    if (Result<void> checked = checkEntry(bytes, at); !checked) {
+        return base::within(std::move(checked).error(), fmt::format("file \"{}\"", entry.name));
+    }
+    entry.isDeflated = bytes.two(at + 10) == 8;
+    entry.checksum = bytes.four(at + 16);
+    entry.size = bytes.four(at + 24);
+    const std::uint32_t packed = bytes.four(at + 20);
+    RETRO_TRY(const std::size_t begin, dataOf(bytes, bytes.four(at + 42), packed));
+    entry.packed = bytes.part(begin, packed);
+    const bool isPossible = entry.isDeflated ? entry.size <= packed * kMostRatio + 64 : entry.size == packed;
+    if (!isPossible) {
+        return inputError(fmt::format("{} packed bytes cannot be {} unpacked ones", packed, entry.size),
+                          fmt::format("file \"{}\"", entry.name));
+    }
+    return entry;
+}
+
+} // namespace
+
+Result<std::vector<ZipEntry>> parseZip(std::span<const std::byte> data)
+{
+    const Bytes bytes(data);
+    const std::optional<std::size_t> end = findEnd(bytes);
+    if (!end) {
+        return inputError("this is no ZIP archive: it has no directory at its end");
+    }
+    const std::uint32_t count = bytes.two(*end + 10);
+    if (bytes.two(*end + 4) != 0 || bytes.two(*end + 8) != count) {
+        return inputError("the archive lies on several disks; save it as one file");
+    }
+    if (count == kMaxZipEntries || bytes.four(*end + 16) == kIsElsewhere) {
+        return inputError(fmt::format("the archive has more than {} files or 4 GiB (ZIP64)", kMaxZipEntries - 1));
+    }
+    std::vector<ZipEntry> entries;
+    std::uint64_t at = bytes.four(*end + 16);
+    std::uint64_t total = 0;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        if (!bytes.has(at, kEntrySize) || bytes.four(static_cast<std::size_t>(at)) != kEntryMark) {
+            return inputError(fmt::format("entry {} of the directory is not there, at byte {}", i, at));
+        }
+        const auto begin = static_cast<std::size_t>(at);
+        const std::uint64_t length =
+            kEntrySize + std::uint64_t{bytes.two(begin + 28)} + bytes.two(begin + 30) + bytes.two(begin + 32);
+        if (!bytes.has(at, length)) {
+            return cutOff(at);
+        }
+        RETRO_TRY(ZipEntry entry, entryAt(bytes, begin));
+        total += entry.size;
+        if (total > kMaxUnpackedBytes) {
+            return inputError(fmt::format("its files have more than {} bytes together", kMaxUnpackedBytes));
+        }
+        entries.push_back(std::move(entry));
+        at += length;
+    }
+    return entries;
+}
+
+namespace
+{
+
+// True when the stream gave exactly the bytes of `result`.
+bool inflateInto(std::span<const std::byte> packed, std::vector<std::byte>& result)
+{
+    z_stream stream{};
+    if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) { // without zlib's own header
+        return false;
+    }
+    std::byte none{};
+    // zlib does not write to what it reads; its interface of 1995 has no const.
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(packed.data()));
+    stream.avail_in = static_cast<uInt>(packed.size());
+    stream.next_out = reinterpret_cast<Bytef*>(result.empty() ? &none : result.data());
+    stream.avail_out = static_cast<uInt>(result.size());
+    const int status = inflate(&stream, Z_FINISH);
+    const bool isGood = status == Z_STREAM_END && stream.total_out == result.size();
+    inflateEnd(&stream);
+    return isGood;
+}
+
+} // namespace
+
+Result<std::vector<std::byte>> unpack(const ZipEntry& entry)
+{
+    const std::string where = fmt::format("file \"{}\"", entry.name);
+    std::vector<std::byte> result;
+    if (entry.isDeflated) {
+        result.resize(entry.size);
+        if (!inflateInto(entry.packed, result)) {
+            return inputError("its packed data are damaged, or are not as long as the directory says", where);
+        }
+    } else {
+        result.assign(entry.packed.begin(), entry.packed.end());
+    }
+    const auto checksum =
+        static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(result.data()), result.size()));
+    if (checksum != entry.checksum) {
+        return inputError("its checksum is wrong: the file is damaged; save it again", where);
+    }
+    return result;
+}
+
+} // namespace retro::tensor

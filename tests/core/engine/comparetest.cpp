@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where two runs part, and relevance of another tool as a run.
+#include "core/engine/compare.h"
+#include "core/base/file.h"
+#include "core/engine/explain.h"
+#include "core/formats/onnx.h"
+#include "core/graph/graphbuilder.h"
+#include "core/ops/algebra.h"
+#include "core/trace/runfile.h"
+
+#include <QtTest>
+
+#include <QTemporaryDir>
+
+#include <cmath>
+
+using namespace retro;
+
+using tensor::Tensor;
+
+namespace
+{
+
+Tensor drawn(const tensor::Shape& shape, unsigned seed)
+{
+    std::vector<double> values;
+    for (std::int64_t i = 0; i < tensor::elementCount(shape); ++i) {
+        values.push_back(std::sin(static_cast<double>(seed) + 1.7 * static_cast<double>(i)));
+    }
+    return Tensor::of<double>(shape, values).to(tensor::DType::Float32);
+}
+
+/// conv → relu → flatten → dense, value names with a prefix.
+engine::LoadedModelPointer small(const std::string& prefix = {}, unsigned seed = 3)
+{
+    graph::GraphBuilder builder("small");
+    builder.setOpset("", 18);
+    const auto node = [&](const char* op, const std::string& name, std::vector<base::ValueId> inputs) {
+        const base::ValueId result = builder.addResult(prefix + name + "_out");
+        builder.addNode({op, "", name, "", 18, std::move(inputs), {result}, {}});
+        return result;
+    };
+    const base::ValueId x = builder.addInput(prefix + "x", tensor::DType::Float32, tensor::Shape{1, 2, 4, 4});
+    const base::ValueId w = builder.addConstant("W", drawn({3, 2, 3, 3}, seed));
+    const base::ValueId v = builder.addConstant("V", drawn({12, 3}, seed + 1));
+    const base::ValueId act = node("Relu", "act", {node("Conv", "conv", {x, w})});
+    builder.addOutput(node("MatMul", "fc", {node("Flatten", "flat", {act}), v}));
+    auto model = engine::parseModel(formats::toOnnx(std::move(builder).build().value()).value(), "small.onnx", {});
+    return model.ok() ? *model : nullptr;
+}
+
+engine::ComparedSide runOf(const engine::LoadedModel& model, const std::string& composite, std::int64_t target = 0)
+{
+    engine::ExplainRequest request;
+    request.inputs = {drawn({1, 2, 4, 4}, 7)};
+    request.composite = composite;
+    request.target.kind = engine::TargetRequest::Kind::Class;
+    request.target.classIndex = target;
+    request.record = true;
+    const auto result = engine::explain(model, request);
+    if (!result.ok()) {
+        qFatal("%s", result.error().text().c_str());
+    }
+    return {composite, result->run, {}};
+}
+
+/// Relevance of a run by value name, as another tool would leave it.
+engine::ComparedSide tensorsOf(const engine::ComparedSide& run)
+{
+    engine::ComparedSide side{"other.npz", nullptr, {}};
+    const graph::Graph& graph = *run.run->graph;
+    for (const event::Event& event : run.run->events) {
+        if (event.kind == event::EventKind::Relevance) {
+            const base::ValueId value = graph.outputsOf(base::NodeId(event.node))[event.slot];
+            side.tensors[graph.value(value).name] = run.run->tensors[event.handle];
+        }
+    }
+    return side;
+}
+
+} // namespace
+
+class CompareTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void init()
+    {
+        m_model = small();
+        QVERIFY(m_model != nullptr);
+    }
+
+    void aRunAgreesWithItself()
+    {
+        const engine::ComparedSide run = runOf(*m_model, "epsilon");
+        const auto result = engine::compare(run, run, 0);
+        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        QVERIFY(!result->parting);
+        QVERIFY(result->sameStructure);
+        QVERIFY(result->values.size() >= 4);
+        QVERIFY(result->values.front().scale > 0); // or nothing could part
+        QVERIFY(result->differentFacts.empty() && result->onlyA.empty() && result->onlyB.empty());
+    }
+
+    void anotherRulePartsAtItsNode()
+    {
+        const auto result = engine::compare(runOf(*m_model, "epsilon"), runOf(*m_model, "epsilon_plus"));
+        QVERIFY(result->parting);
+        QCOMPARE(result->parting->value.name, std::string("x"));
+        QVERIFY(!result->parting->isStart);
+        QCOMPARE(result->parting->nodes.size(), std::size_t{1});
+        const engine::PartingNode& node = result->parting->nodes.front();
+        QCOMPARE(node.name, std::string("conv"));
+        QCOMPARE(node.ruleA, std::string("epsilon 1e-06"));
+        QCOMPARE(node.ruleB, std::string("z-plus, epsilon 1e-06"));
+        QVERIFY(node.formulaA.find("xW + b") != std::string::npos);
+        QVERIFY(node.formulaB.find("x⁺W⁺") != std::string::npos);
+        QCOMPARE(result->differentFacts, std::vector<std::string>{"composite: epsilon | epsilon_plus"});
+        const engine::ValueDifference& value = result->parting->value;
+        QVERIFY(std::abs(std::abs(value.a - value.b) - value.largest) < 1e-12);
+        QVERIFY(value.cosine < 1);
+    }
+
+    void anotherTargetPartsAtTheStart()
+    {
+        const auto result = engine::compare(runOf(*m_model, "epsilon", 0), runOf(*m_model, "epsilon", 1));
+        QVERIFY(result->parting && result->parting->isStart);
+        QCOMPARE(result->parting->value.name, std::string("fc_out"));
+    }
+
+    // Two files of one structure: names do not matter, weights do.
+    void modelsOfOneStructure()
+    {
+        const auto renamed = engine::compare(runOf(*m_model, "epsilon"), runOf(*small("b_"), "epsilon"));
+        QVERIFY2(renamed.ok(), renamed.ok() ? "" : renamed.error().text().c_str());
+        QVERIFY(renamed->sameStructure && !renamed->parting);
+        const auto trained = engine::compare(runOf(*m_model, "epsilon"), runOf(*small("b_", 4), "epsilon"));
+        QVERIFY(trained->sameStructure && trained->parting && trained->parting->isStart);
+    }
+
+    void arraysOfAnotherToolFindTheNode()
+    {
+        const engine::ComparedSide ours = runOf(*m_model, "epsilon");
+        const auto same = engine::compare(tensorsOf(ours), ours, 0);
+        QVERIFY(!same->parting && !same->sameStructure);
+        engine::ComparedSide theirs = tensorsOf(runOf(*m_model, "epsilon_plus"));
+        theirs.tensors.erase("flat_out");
+        const auto other = engine::compare(ours, theirs);
+        QVERIFY(other->parting);
+        QCOMPARE(other->parting->nodes.front().name, std::string("conv"));
+        QVERIFY(other->parting->nodes.front().ruleB.empty());
+        QCOMPARE(other->onlyA, std::vector<std::string>{"flat_out"});
+    }
+
+    // A value that the other tool gives in another shape, and one that is not a number there.
+    void shapesAndNumbersThatDiffer()
+    {
+        const engine::ComparedSide ours = runOf(*m_model, "epsilon");
+        engine::ComparedSide theirs = tensorsOf(ours);
+        theirs.tensors["x"] = theirs.tensors["x"].reshaped({2, 4, 4});
+        auto result = engine::compare(ours, theirs);
+        QCOMPARE(result->parting->value.fault.substr(0, 13), std::string("shapes differ"));
+        theirs = tensorsOf(ours);
+        theirs.tensors["x"] = ops::algebra::scale(theirs.tensors["x"], std::nan(""));
+        result = engine::compare(ours, theirs);
+        QVERIFY(result->parting && std::isinf(result->parting->value.largest));
+    }
+
+    void refusals()
+    {
+        const engine::ComparedSide ours = runOf(*m_model, "epsilon");
+        const auto noRun = engine::compare(tensorsOf(ours), tensorsOf(ours));
+        QVERIFY(!noRun.ok() && noRun.error().code == base::ErrorCode::Usage);
+        engine::ComparedSide strange{"s.npz", nullptr, {{"nothing", drawn({1}, 1)}}};
+        const auto nothing = engine::compare(ours, strange);
+        QVERIFY(!nothing.ok() && nothing.error().text().find("in common") != std::string::npos);
+        QVERIFY(engine::readCompared("a.txt").error().code == base::ErrorCode::Usage);
+    }
+
+    void files()
+    {
+        QTemporaryDir folder;
+        const std::filesystem::path path = (folder.path() + "/a.retro").toStdString();
+        const engine::ComparedSide ours = runOf(*m_model, "gradient_x_input");
+        QVERIFY(trace::writeRun(path, *ours.run).ok());
+        const auto read = engine::readCompared(path);
+        QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
+        QVERIFY(!engine::compare(ours, *read, 0)->parting);
+        const auto arrays = engine::readCompared(RETRO_SOURCE_DIR "/tests/data/npz/stored.npz");
+        QVERIFY2(arrays.ok(), arrays.ok() ? "" : arrays.error().text().c_str());
+        QCOMPARE(arrays->tensors.size(), std::size_t{2});
+    }
+
+private:
+    engine::LoadedModelPointer m_model;
+};
+
+QTEST_GUILESS_MAIN(CompareTest)
+#include "comparetest.moc"

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Relevance that is no number ends the pass and says where it began.
+#include "core/engine/explain.h"
+#include "core/formats/onnx.h"
+#include "core/graph/graphbuilder.h"
+
+#include <QtTest>
+
+#include <cmath>
+#include <limits>
+
+using namespace retro;
+
+using tensor::Tensor;
+
+namespace
+{
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// y = relu(x)·W of two inputs.
+engine::LoadedModelPointer smallModel()
+{
+    graph::GraphBuilder builder("small");
+    builder.setOpset("", 18);
+    const auto node = [&](const char* op, const char* name, std::vector<base::ValueId> inputs) {
+        const base::ValueId result = builder.addResult(std::string(name) + "_out");
+        builder.addNode({op, "", name, "", 18, std::move(inputs), {result}, {}});
+        return result;
+    };
+    const auto constant = [&](const char* name, const tensor::Shape& shape, const std::vector<double>& values) {
+        return builder.addConstant(name, Tensor::of<double>(shape, values).to(tensor::DType::Float32));
+    };
+    const base::ValueId x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 2});
+    builder.addOutput(node("MatMul", "second", {node("Relu", "act", {x}), constant("W", {2, 1}, {1, 1})}));
+    auto model = engine::parseModel(formats::toOnnx(std::move(builder).build().value()).value(), "small.onnx", {});
+    return model.ok() ? *model : nullptr;
+}
+
+engine::ExplainRequest question(std::vector<double> x)
+{
+    engine::ExplainRequest request;
+    request.inputs = {Tensor::of<double>({1, 2}, x)};
+    request.composite = "epsilon:epsilon=0";
+    request.precision = execute::Precision::Double;
+    request.target.kind = engine::TargetRequest::Kind::Class;
+    request.start.kind = engine::StartKind::One;
+    return request;
+}
+
+QString errorOf(const engine::LoadedModel& model, const engine::ExplainRequest& request)
+{
+    const auto result = engine::explain(model, request);
+    return result.ok() || result.error().code != base::ErrorCode::Engine
+               ? QString()
+               : QString::fromStdString(result.error().text());
+}
+
+} // namespace
+
+class NumericalStopTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void init()
+    {
+        m_model = smallModel();
+        QVERIFY(m_model != nullptr);
+    }
+
+    void everyEngineNamesTheFirstNode()
+    {
+        engine::ExplainRequest request = question({1, kInfinity});
+        for (const auto kind :
+             {engine::EngineKind::Promise, engine::EngineKind::Compiled, engine::EngineKind::Oracle}) {
+            request.engine = kind;
+            const QString error = errorOf(*m_model, request);
+            QVERIFY2(error.startsWith("node \"second\" (MatMul, rule lrp-0): the relevance of \"act_out\" is "),
+                     qPrintable(error));
+            QVERIFY2(error.contains("nan at [0, 1] (1 of 2 elements is not finite); in the forward pass already "
+                                    "\"act_out\" is inf at [0, 1]"),
+                     qPrintable(error));
+            QVERIFY2(error.contains("--go-on"), qPrintable(error));
+        }
+    }
+
+    // 1/1e-310 is too large for a double: nothing in the forward pass is to blame.
+    void anOverflowOfARule()
+    {
+        const QString error = errorOf(*m_model, question({1e-310, 0}));
+        QVERIFY2(
+            error.startsWith("node \"second\" (MatMul, rule lrp-0): the relevance of \"act_out\" is inf at [0, 0]"),
+            qPrintable(error));
+        QVERIFY2(!error.contains("forward pass"), qPrintable(error));
+    }
+
+    void aStartThatIsNoNumber()
+    {
+        engine::ExplainRequest request = question({1, kInfinity});
+        request.start.kind = engine::StartKind::All;
+        const QString error = errorOf(*m_model, request);
+        QVERIFY2(error.startsWith("node \"second\" (MatMul): the relevance that arrives is not finite"),
+                 qPrintable(error));
+    }
+
+    void theUserMayGoOn()
+    {
+        engine::ExplainRequest request = question({1, kInfinity});
+        request.goesOnWhenNotFinite = true;
+        const auto result = engine::explain(*m_model, request);
+        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        const Tensor& relevance = result->relevance[result->model->graph().inputs()[0].index()];
+        QVERIFY(std::isnan(relevance.at(1)));
+        QVERIFY(std::isfinite(relevance.at(0)));
+    }
+
+    void nothingIsWrongWithZeros()
+    {
+        const auto result = engine::explain(*m_model, question({0, 0}));
+        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        QCOMPARE(result->relevanceInputs, 0.0);
+        QCOMPARE(engine::causeTotals(result->ledger).at("zero denominator"), 1.0);
+    }
+
+private:
+    engine::LoadedModelPointer m_model;
+};
+
+QTEST_GUILESS_MAIN(NumericalStopTest)
+#include "numericalstoptest.moc"
