@@ -74,7 +74,7 @@ ordered_json toJson(const Comparison& comparison)
             {"only_b", comparison.onlyB}};
 }
 
-std::string quoted(const std::string& text)
+std::string csvField(const std::string& text)
 {
     std::string result = "\"";
     for (const char c : text) {
@@ -87,9 +87,9 @@ std::string toCsv(const Comparison& comparison)
 {
     std::string table = "value,sum_a,sum_b,largest,scale,relative,cosine,index,a,b\n";
     for (const ValueDifference& value : comparison.values) {
-        table += fmt::format("{},{},{},{},{},{},{},{},{},{}\n", quoted(value.name), value.sumA, value.sumB,
+        table += fmt::format("{},{},{},{},{},{},{},{},{},{}\n", csvField(value.name), value.sumA, value.sumB,
                              value.largest, value.scale, value.relative(), value.cosine,
-                             quoted(fmt::format("{}", fmt::join(value.index, " "))), value.a, value.b);
+                             csvField(fmt::format("{}", fmt::join(value.index, " "))), value.a, value.b);
     }
     return table;
 }

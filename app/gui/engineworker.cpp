@@ -18,6 +18,7 @@
 
 #include <QElapsedTimer>
 #include <QFileInfo>
+#include <QThreadPool>
 
 #include <cmath>
 
@@ -249,7 +250,14 @@ void EngineWorker::stop()
 
 void EngineWorker::execute(ExplainJob job, std::stop_token token)
 {
-    const base::Leftovers leftovers; // the window has its answer before they go
+    base::Leftovers leftovers;
+    answer(job, token);
+    // The window has its answer before they go, and the next job does not wait for them.
+    QThreadPool::globalInstance()->start([things = leftovers.take()] {});
+}
+
+void EngineWorker::answer(ExplainJob& job, const std::stop_token& token)
+{
     if (token.stop_requested()) {
         emit stopped(job.generation);
         return;

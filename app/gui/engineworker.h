@@ -68,6 +68,7 @@ private:
     /// Runs `task` on the engine thread, after what was queued before.
     void enqueue(std::function<void()> task);
     void execute(ExplainJob job, std::stop_token token);
+    void answer(ExplainJob& job, const std::stop_token& token);
     base::Result<void> openRun(const ExplainJob& job, const std::stop_token& token);
     base::Result<void> explainModel(ExplainJob& job, std::stop_token token);
     base::Result<void> runComparisons(const ExplainJob& job, const engine::ExplainRequest& request,

@@ -35,6 +35,8 @@ public:
             add(std::make_shared<const std::remove_cvref_t<T>>(std::move(value)));
         }
     }
+    /// Hands over what was kept so far, for another thread to let go of.
+    [[nodiscard]] std::vector<std::shared_ptr<const void>> take() { return std::exchange(m_things, {}); }
 
 private:
     static Leftovers*& current()

@@ -3,6 +3,7 @@
 
 #include "core/base/cancel.h"
 #include "core/base/file.h"
+#include "core/base/leftovers.h"
 #include "core/formats/onnxdiagnosis.h"
 #include "core/formats/onnximport.h"
 #include "core/formats/onnxschema.pb.h"
@@ -13,6 +14,7 @@
 #include <google/protobuf/io/coded_stream.h>
 
 #include <limits>
+#include <memory>
 
 namespace retro::formats
 {
@@ -37,8 +39,27 @@ bool decode(std::span<const std::byte> data, int nesting, google::protobuf::Mess
     return message.ParseFromCodedStream(&stream) && stream.ConsumedEntireMessage();
 }
 
-/// The message lives in the arena: a model of 100,000 nodes is millions of small objects, and one that is stopped must
-/// be gone at once.
+/// Where the decoded message lives. A model of 100,000 nodes is millions of small objects, whose end takes a tenth of a
+/// second: after a stop it comes when the answer is out, else at once, because the weights are in there a second time.
+class MessageRoom
+{
+public:
+    explicit MessageRoom(const std::stop_token& stop) : m_stop(stop) {}
+    ~MessageRoom()
+    {
+        if (m_stop.stop_requested()) {
+            base::Leftovers::add(m_arena);
+        }
+    }
+    MessageRoom(const MessageRoom&) = delete;
+    MessageRoom& operator=(const MessageRoom&) = delete;
+    [[nodiscard]] Arena& arena() { return *m_arena; }
+
+private:
+    const std::stop_token& m_stop;
+    std::shared_ptr<Arena> m_arena = std::make_shared<Arena>();
+};
+
 Result<ModelProto*> decodeModel(std::span<const std::byte> data, Arena& arena, const std::stop_token& stop)
 {
     if (data.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
@@ -81,8 +102,8 @@ Result<T> in(const std::string& where, Result<T> result)
 Result<std::shared_ptr<const graph::Graph>> parseOnnx(std::span<const std::byte> data, const std::string& where,
                                                       const std::filesystem::path& folder, const std::stop_token& stop)
 {
-    Arena arena;
-    const Result<ModelProto*> model = decodeModel(data, arena, stop);
+    MessageRoom room(stop);
+    const Result<ModelProto*> model = decodeModel(data, room.arena(), stop);
     return model.ok() ? in(where, import(**model, folder, stop)) : base::within(model.error(), where);
 }
 
@@ -93,8 +114,8 @@ Result<std::shared_ptr<const graph::Graph>> readOnnx(const std::filesystem::path
         return std::move(data).error();
     }
     RETRO_CHECK(base::checkStop(stop));
-    Arena arena;
-    const Result<ModelProto*> model = in(path.string(), decodeModel(*data, arena, stop));
+    MessageRoom room(stop);
+    const Result<ModelProto*> model = in(path.string(), decodeModel(*data, room.arena(), stop));
     if (!model) {
         return model.error();
     }

@@ -51,18 +51,37 @@ private:
 } // namespace
 
 Draft::Draft(const graph::Graph& before, bool keepsDigits, std::stop_token stop)
-    : m_before(before), m_keepsDigits(keepsDigits), m_stop(std::move(stop)),
-      m_nodes(before.nodes().begin(), before.nodes().end()), m_values(before.values().begin(), before.values().end()),
-      m_members(before.nodeCount()), m_isRemoved(before.nodeCount(), false), m_isOutput(before.valueCount(), false),
-      m_readers(before.valueCount(), 0)
+    : m_before(before), m_keepsDigits(keepsDigits), m_stop(std::move(stop)), m_members(before.nodeCount()),
+      m_isRemoved(before.nodeCount(), false), m_isOutput(before.valueCount(), false), m_readers(before.valueCount(), 0)
 {
     for (const ValueId output : before.outputs()) {
         m_isOutput[output.index()] = true;
     }
-    for (const Node& node : m_nodes) {
+    copyNodes();
+    copyValues();
+}
+
+void Draft::copyNodes()
+{
+    m_nodes.reserve(m_before.nodeCount());
+    for (const Node& node : m_before.nodes()) {
+        if (m_stop.stop_requested()) {
+            return;
+        }
+        m_nodes.push_back(node);
         countReaders(node, 1);
     }
-    for (const Value& value : m_values) {
+}
+
+void Draft::copyValues()
+{
+    m_values.reserve(m_before.valueCount());
+    m_names.reserve(m_before.valueCount());
+    for (const Value& value : m_before.values()) {
+        if (m_stop.stop_requested()) {
+            return;
+        }
+        m_values.push_back(value);
         m_names.insert(value.name);
     }
 }

@@ -77,6 +77,8 @@ private:
     void takeOutputs(NodeId id);
     [[nodiscard]] bool isUsed(ValueId id) const { return m_readers[id.index()] > 0 || m_isOutput[id.index()]; }
     [[nodiscard]] std::vector<bool> keptValues() const;
+    void copyNodes();
+    void copyValues();
     void countReaders(const graph::Node& node, int sign);
 
     const graph::Graph& m_before;

@@ -199,6 +199,7 @@ base::Result<Rewritten> rewriteDraft(Draft& draft, std::shared_ptr<const graph::
                                      const RewriteOptions& options, const std::stop_token& stop)
 {
     Rewritten result{graph, graph, {}, {}, options};
+    RETRO_CHECK(base::checkStop(stop)); // a draft that was stopped is not whole
     RETRO_CHECK(rewriteBodies(draft, options, result.steps, stop));
     for (const Pass& pass : kPasses) {
         RETRO_CHECK(base::checkStop(stop));
@@ -223,9 +224,10 @@ base::Result<Rewritten> rewrite(std::shared_ptr<const graph::Graph> graph, const
                                 const std::stop_token& stop)
 {
     const auto draft = std::make_shared<Draft>(*graph, options.keepDigits, stop);
-    auto result = rewriteDraft(*draft, std::move(graph), options, stop);
+    auto result = rewriteDraft(*draft, graph, options, stop);
     if (stop.stop_requested()) {
         base::Leftovers::add(draft);
+        base::Leftovers::add(std::move(graph));
     }
     return result;
 }

@@ -70,7 +70,7 @@ void addRow(LedgerSummary& summary, const LedgerEntry& entry)
     summary.unexplained += entry.unexplained();
 }
 
-std::string quoted(std::string_view text)
+std::string csvField(std::string_view text)
 {
     if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
         return std::string(text);
@@ -137,8 +137,8 @@ std::string ledgerCsv(const Run& run, const LedgerSummary& summary)
     }
     csv += ",unexplained\n";
     for (const NodeBalance& balance : summary.nodes) {
-        csv += fmt::format("{},{},{},{},{},{}", quoted(run.graph->labelOf(balance.node)),
-                           quoted(run.graph->opOf(balance.node)), balance.rows, balance.arrived, balance.handedOn,
+        csv += fmt::format("{},{},{},{},{},{}", csvField(run.graph->labelOf(balance.node)),
+                           csvField(run.graph->opOf(balance.node)), balance.rows, balance.arrived, balance.handedOn,
                            balance.magnitude);
         for (const double amount : balance.causes) {
             csv += fmt::format(",{}", amount);

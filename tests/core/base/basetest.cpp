@@ -62,7 +62,7 @@ private slots:
     {
         std::weak_ptr<int> left;
         {
-            const Leftovers leftovers;
+            Leftovers leftovers;
             auto thing = std::make_shared<int>(1);
             left = thing;
             Leftovers::add(std::move(thing));
@@ -79,6 +79,14 @@ private slots:
             QVERIFY(inner.expired());
             std::thread([] { Leftovers::add(std::make_shared<int>(3)); }).join(); // has none of its own
             QVERIFY(!left.expired());
+            std::vector<std::shared_ptr<const void>> taken = leftovers.take();
+            QCOMPARE(taken.size(), std::size_t{1});
+            Leftovers::add(std::make_shared<int>(5)); // goes on keeping
+            taken.clear();
+            QVERIFY(left.expired());
+            auto last = std::make_shared<int>(6);
+            left = last;
+            Leftovers::add(std::move(last));
         }
         QVERIFY(left.expired());
         auto alone = std::make_shared<int>(4);
