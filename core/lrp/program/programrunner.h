@@ -82,7 +82,8 @@ private:
     void carryOut(const Step& step, const execute::SavedValues& saved, std::span<const Tensor> starts,
                   std::vector<event::LedgerEntry>* ledger);
     void computeValue(const Step& step, const execute::SavedValues& saved);
-    void sumParts(const Step& step);
+    void sumParts(const Step& step, std::vector<event::LedgerEntry>* ledger);
+    void bookSum(const Step& step, double lost, std::vector<event::LedgerEntry>& ledger);
     void applyRule(const Step& step, const execute::SavedValues& saved, std::vector<event::LedgerEntry>* ledger);
     [[nodiscard]] RelevanceTable table();
     [[nodiscard]] const program::Instruction& instruction(const Step& step) const
@@ -99,6 +100,7 @@ private:
     std::vector<Source> m_sources;  // by buffer: itself, or the value that is kept
     std::vector<Step> m_steps;
     std::vector<Tensor> m_buffers; // by BufferId, while it runs
+    std::vector<double> m_lost;    // by BufferId, of sums: to rounding
 };
 
 } // namespace retro::lrp
