@@ -56,22 +56,38 @@ void ProgramRunner::link()
     findLastUses();
 }
 
-/// Values that rules read and that ARGS would make.
+/// Values that rules read and that ARGS, or the rules' own nodes once more, would make.
 void ProgramRunner::keepArguments()
 {
     for (const Step& step : m_steps) {
         if (instruction(step).opcode != Opcode::Rule) {
             continue;
         }
-        eachBuffer(step, [this](std::uint32_t id) {
+        eachBuffer(step, [&](std::uint32_t id) {
             const Buffer& buffer = m_program->buffers[id];
-            const ValueId value =
-                buffer.kind == Buffer::Kind::Value ? m_model->graph().outputsOf(buffer.node)[buffer.item] : ValueId();
-            if (value.isValid() && !m_isAlsoKept[value.index()]) {
-                m_isAlsoKept[value.index()] = true;
-                m_alsoKept.push_back(value);
-            }
+            keep(buffer.kind == Buffer::Kind::Value ? m_model->graph().outputsOf(buffer.node)[buffer.item] : ValueId());
         });
+        if (step.recomputesOutputs) {
+            keepReadOutputs(step);
+        }
+    }
+}
+
+void ProgramRunner::keepReadOutputs(const Step& step)
+{
+    const NodeId node = instruction(step).node;
+    const ops::Reads reads = step.site->rule->reads(m_model->op(node), step.site->tracked);
+    const std::vector<ValueId>& outputs = m_model->graph().node(node).outputs;
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+        keep(reads.output(k) ? outputs[k] : ValueId());
+    }
+}
+
+void ProgramRunner::keep(ValueId value)
+{
+    if (value.isValid() && !m_isAlsoKept[value.index()]) {
+        m_isAlsoKept[value.index()] = true;
+        m_alsoKept.push_back(value);
     }
 }
 

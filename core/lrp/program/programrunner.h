@@ -63,6 +63,8 @@ private:
 
     void link();
     void keepArguments();
+    void keepReadOutputs(const Step& step);
+    void keep(ValueId value);
     [[nodiscard]] Source kept(ValueId value) const;
     [[nodiscard]] Source sourceOf(program::BufferId buffer, ValueId otherwise) const;
     [[nodiscard]] Source sourceOf(const program::Buffer& buffer, std::uint32_t id) const;
