@@ -5,6 +5,7 @@
 #ifdef RETRO_HAVE_BENCHMARK
 
 #include "app/cli/programbench.h"
+#include "app/cli/relevancebench.h"
 #include "app/cli/traversalbench.h"
 #include "app/common/benchmarkmodels.h"
 #include "app/common/decodepicture.h"
@@ -299,6 +300,34 @@ Result<void> addPrograms(const BenchmarkRequest& request)
     return {};
 }
 
+/// Networks are only made when a benchmark of them is named, and then one at a time.
+void addRelevance(const BenchmarkRequest& request)
+{
+    for (PreparedBody& one : relevanceBenchmarks()) {
+        if (request.names.empty() || !isChosen(one.name, request.names)) {
+            continue;
+        }
+        benchmark::RegisterBenchmark(one.name.c_str(),
+                                     [one](benchmark::State& state) {
+                                         if (!one.prepare()) {
+                                             state.SkipWithError("failed");
+                                             return;
+                                         }
+                                         for (auto iteration : state) {
+                                             static_cast<void>(iteration);
+                                             if (!one.run()) {
+                                                 state.SkipWithError("failed");
+                                                 return;
+                                             }
+                                         }
+                                     })
+            ->Repetitions(request.runs)
+            ->Iterations(1)
+            ->UseRealTime()
+            ->ReportAggregatesOnly(false);
+    }
+}
+
 /// What a program has to keep below: its first pass, measured in the same call.
 void setGoalsOfPrograms(std::vector<BenchmarkFigure>& figures)
 {
@@ -358,6 +387,7 @@ Result<void> addAll(const BenchmarkRequest& request, Goals& goals)
         addLuts(request.runs, goals);
     }
     RETRO_CHECK(addOpening(request));
+    addRelevance(request);
     return addNetworks(request);
 }
 

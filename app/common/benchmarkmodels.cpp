@@ -29,6 +29,13 @@ public:
         m_builder.setOpset("", 17);
         m_input = m_builder.addInput("x", tensor::DType::Float32, input);
     }
+    /// A network of pictures, as many at once as are given.
+    explicit Network(const std::string& name) : m_builder(name)
+    {
+        m_builder.setOpset("", 17);
+        m_input = m_builder.addInput("x", tensor::DType::Float32,
+                                     std::vector<graph::Dimension>{{std::nullopt, "N"}, {3, ""}, {224, ""}, {224, ""}});
+    }
 
     [[nodiscard]] ValueId input() const { return m_input; }
     ValueId node(const std::string& op, std::vector<ValueId> inputs, graph::Attributes attributes = {})
@@ -106,7 +113,7 @@ const Shape kPicture{1, 3, 224, 224};
 
 base::Result<graph::Graph> vgg16()
 {
-    Network net("vgg16", kPicture);
+    Network net("vgg16");
     ValueId x = net.input();
     std::int64_t channels = 3;
     for (const int width : {64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512, 512, 512, 0, 512, 512, 512, 0}) {
@@ -134,7 +141,7 @@ ValueId bottleneck(Network& net, ValueId x, std::int64_t from, std::int64_t widt
 
 base::Result<graph::Graph> resNet50()
 {
-    Network net("resnet50", kPicture);
+    Network net("resnet50");
     ValueId x = net.relu(net.batchNorm(net.convolution(net.input(), 3, 64, 7, 2), 64));
     x = net.maxPool(x, 3, 2, 1);
     std::int64_t channels = 64;
@@ -145,6 +152,30 @@ base::Result<graph::Graph> resNet50()
             channels = 4 * width;
         }
         width *= 2;
+    }
+    x = net.node("Flatten", {net.node("GlobalAveragePool", {x})});
+    return net.finish(net.dense(x, channels, 1000));
+}
+
+/// Two 3 × 3 and the shortcut.
+ValueId basicBlock(Network& net, ValueId x, std::int64_t from, std::int64_t width, std::int64_t stride)
+{
+    ValueId y = net.relu(net.batchNorm(net.convolution(x, from, width, 3, stride), width));
+    y = net.batchNorm(net.convolution(y, width, width, 3), width);
+    const ValueId shortcut = from == width ? x : net.batchNorm(net.convolution(x, from, width, 1, stride), width);
+    return net.relu(net.node("Add", {y, shortcut}));
+}
+
+base::Result<graph::Graph> resNet18()
+{
+    Network net("resnet18");
+    ValueId x = net.relu(net.batchNorm(net.convolution(net.input(), 3, 64, 7, 2), 64));
+    x = net.maxPool(x, 3, 2, 1);
+    std::int64_t channels = 64;
+    for (const std::int64_t width : {64, 128, 256, 512}) {
+        x = basicBlock(net, x, channels, width, width > 64 ? 2 : 1);
+        x = basicBlock(net, x, width, width, 1);
+        channels = width;
     }
     x = net.node("Flatten", {net.node("GlobalAveragePool", {x})});
     return net.finish(net.dense(x, channels, 1000));
@@ -217,7 +248,8 @@ base::Result<graph::Graph> gpt2()
 
 std::span<const BenchmarkModel> benchmarkModels()
 {
-    static const std::array models{BenchmarkModel{"resnet50", kPicture, resNet50},
+    static const std::array models{BenchmarkModel{"resnet18", kPicture, resNet18},
+                                   BenchmarkModel{"resnet50", kPicture, resNet50},
                                    BenchmarkModel{"vgg16", kPicture, vgg16}, BenchmarkModel{"gpt2", kSequence, gpt2}};
     return models;
 }

@@ -10,8 +10,8 @@
 namespace retro::app
 {
 
-/// A network of a known shape with random weights, for timing forward passes. tests/bench/forward.py builds the same
-/// shapes for the peer.
+/// A network of a known shape with random weights, for timing. tests/bench/forward.py and tests/bench/relevance.py
+/// build the same shapes for the peers.
 struct BenchmarkModel
 {
     std::string_view name; ///< "resnet50"
@@ -19,7 +19,8 @@ struct BenchmarkModel
     base::Result<graph::Graph> (*make)();
 };
 
-/// resnet50 and vgg16 on 1 × 3 × 224 × 224; gpt2: twelve blocks of width 768 and 12 heads on 1 × 128 embedded tokens.
+/// resnet18, resnet50 and vgg16 on N × 3 × 224 × 224 (`input` has N = 1); gpt2: twelve blocks of width 768 and 12 heads
+/// on 1 × 128 embedded tokens.
 [[nodiscard]] std::span<const BenchmarkModel> benchmarkModels();
 
 } // namespace retro::app

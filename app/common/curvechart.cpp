@@ -12,6 +12,7 @@
 #include <QPainterPath>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace retro::app
@@ -32,7 +33,8 @@ constexpr double kLeft = 64;
 constexpr double kTop = 76;
 constexpr double kBottom = 52;
 constexpr double kRight = 20;
-constexpr int kTicks = 4;
+constexpr double kLeastWidth = 640; ///< title and legend stand beside each other's ends
+constexpr double kTicks = 4;        ///< about so many
 
 QString words(const char* text) { return QCoreApplication::translate("retro::app", text); }
 
@@ -62,6 +64,18 @@ Scale scaleOf(const Evaluation& evaluation)
     }
     const double margin = scale.high > scale.low ? 0.05 * (scale.high - scale.low) : 1;
     return {scale.low - margin, scale.high + margin};
+}
+
+/// 1, 2 or 5 times a power of ten, at least `step`.
+double niceStep(double step)
+{
+    const double power = std::pow(10, std::floor(std::log10(step)));
+    for (const double factor : {1.0, 2.0, 5.0}) {
+        if (factor * power >= step) {
+            return factor * power;
+        }
+    }
+    return 10 * power;
 }
 
 /// One panel: maps shares and scores to its rectangle.
@@ -156,8 +170,9 @@ private:
     void paintGrid(const Panel& panel, bool hasFigures)
     {
         const QRectF& box = panel.box();
-        for (int i = 0; i <= kTicks; ++i) {
-            const double score = m_scale.low + (m_scale.high - m_scale.low) * i / kTicks;
+        const double step = niceStep((m_scale.high - m_scale.low) / kTicks);
+        for (double i = std::ceil(m_scale.low / step); i * step <= m_scale.high; ++i) {
+            const double score = i * step + 0.0; // no negative zero
             m_painter.setPen(QPen(m_theme[Role::Grid], 1));
             m_painter.drawLine(QPointF(box.left(), panel.y(score)), QPointF(box.right(), panel.y(score)));
             if (hasFigures) {
@@ -166,8 +181,9 @@ private:
             }
         }
         for (int i = 0; i <= 2; ++i) {
-            text({box.left() + box.width() * i / 2, box.bottom() + 16}, Qt::AlignHCenter, views::fonts::smallNumbers(),
-                 Role::Text3, QStringLiteral("%1 %").arg(50 * i));
+            constexpr std::array kAlignments{Qt::AlignLeft, Qt::AlignHCenter, Qt::AlignRight};
+            text({box.left() + box.width() * i / 2, box.bottom() + 16}, kAlignments[static_cast<std::size_t>(i)],
+                 views::fonts::smallNumbers(), Role::Text3, QStringLiteral("%1 %").arg(50 * i));
         }
         text({box.center().x(), box.bottom() + 34}, Qt::AlignHCenter, views::fonts::label(), Role::Text2,
              words("removed, of %1").arg(QString::fromStdString(m_evaluation.units)));
@@ -209,7 +225,8 @@ base::Result<void> writeCurves(const std::filesystem::path& path, const Evaluati
 {
     ensureGuiApplication();
     const auto count = static_cast<double>(std::max<std::size_t>(1, evaluation.methods.size()));
-    const QSizeF size(kLeft + count * kPanelWidth + (count - 1) * kGap + kRight, kTop + kPanelHeight + kBottom);
+    const double width = kLeft + count * kPanelWidth + (count - 1) * kGap + kRight;
+    const QSizeF size(std::max(width, kLeastWidth), kTop + kPanelHeight + kBottom);
     const views::PictureTexts texts{{"model", evaluation.model},
                                     {"target", evaluation.target},
                                     {"rules", evaluation.composite},

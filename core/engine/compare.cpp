@@ -26,6 +26,17 @@ using tensor::Tensor;
 namespace
 {
 
+// The inputs of a run of gradient × input hold the gradient.
+void multiplyByInputs(const trace::Run& run, std::vector<Tensor>& relevance)
+{
+    for (const ValueId input : run.graph->inputs()) {
+        Tensor& gradient = relevance[input.index()];
+        if (gradient.isValid() && run.values[input.index()].isValid()) {
+            gradient = ops::algebra::multiply(gradient, run.values[input.index()].to(gradient.dtype()));
+        }
+    }
+}
+
 /// Final relevance of every value of a run, by ValueId.
 std::vector<Tensor> relevanceOf(const trace::Run& run)
 {
@@ -40,14 +51,8 @@ std::vector<Tensor> relevanceOf(const trace::Run& run)
             relevance[outputs[event.slot].index()] = run.tensors[event.handle];
         }
     }
-    if (run.facts.numbers.count("times_input") == 0) {
-        return relevance;
-    }
-    for (const ValueId input : graph.inputs()) {
-        Tensor& gradient = relevance[input.index()];
-        if (gradient.isValid() && run.values[input.index()].isValid()) {
-            gradient = ops::algebra::multiply(gradient, run.values[input.index()].to(gradient.dtype()));
-        }
+    if (run.facts.numbers.count("times_input") != 0) {
+        multiplyByInputs(run, relevance);
     }
     return relevance;
 }

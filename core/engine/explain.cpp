@@ -553,11 +553,6 @@ private:
     std::shared_ptr<trace::Run> m_recorded;
 };
 
-} // namespace
-
-namespace
-{
-
 Result<void> checkRequest(const ExplainRequest& request)
 {
     if (request.record && request.engine != EngineKind::Promise) {

@@ -42,8 +42,9 @@ public:
 
     /// A visit starts; ledger rows from now on belong to it.
     virtual void beginVisit(std::uint32_t visit) = 0;
-    /// Sum of one or more relevance parts, left to right. One part is returned as it is (a new reference).
-    [[nodiscard]] virtual HandleId sum(std::span<const HandleId> parts) = 0;
+    /// Relevance of an output of `node`: the sum of one or more parts, left to right. One part is returned as it is (a
+    /// new reference).
+    [[nodiscard]] virtual HandleId sum(NodeId node, std::span<const HandleId> parts) = 0;
     /// Applies the node's rule. `relevance` per output (invalid = zero; all invalid = zero everywhere). `operands` per
     /// operand slot: reconstructed values, or empty to use what the node saved. Returns one handle per operand slot,
     /// invalid for untracked ones. Books one ledger row.
@@ -59,6 +60,9 @@ public:
     [[nodiscard]] virtual HandleId forwardOutput(NodeId node, std::span<const HandleId> operands, std::uint32_t k) = 0;
     /// Value of the untracked operand `slot` of a node (a constant or a value that carries no relevance).
     [[nodiscard]] virtual HandleId untrackedOperand(NodeId node, std::uint32_t slot) = 0;
+
+    /// The run ends: no rule will be applied any more.
+    virtual void finish() {}
 
     /// Another reference to a handle / one reference less.
     virtual void retain(HandleId handle) = 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/balance.h"
 
+#include "core/ops/algebrasums.h"
+
 #include <cmath>
 
 namespace retro::lrp
@@ -22,12 +24,32 @@ Balance::Balance(const RuleContext& context) : m_ledger(context.ledger)
     }
     for (const Tensor& relevance : context.relevance) {
         if (relevance.isValid()) {
-            m_row.arrived += algebra::sum(relevance);
-            m_row.magnitude += algebra::sumAbsolute(relevance);
+            const algebra::SumAndMagnitude sums = algebra::sumAndMagnitude(relevance);
+            m_row.arrived += sums.sum;
+            m_row.magnitude += sums.magnitude;
             m_tolerance = roundingOf(relevance.dtype());
+            m_arrived = relevance;
+            m_sumOfArrived = sums.sum;
         }
     }
     m_tolerance *= m_row.magnitude;
+}
+
+// What is passed on as it came has been summed already, and closeAs() sums what close() sums again.
+double Balance::sumOf(const Tensor& part)
+{
+    const auto isSame = [&part](const Tensor& known) {
+        return known.isValid() && known.storage() == part.storage() && known.offset() == part.offset() &&
+               known.shape() == part.shape() && known.strides() == part.strides();
+    };
+    if (isSame(m_arrived)) {
+        return m_sumOfArrived;
+    }
+    if (!isSame(m_part)) {
+        m_part = part;
+        m_sumOfPart = algebra::sum(part);
+    }
+    return m_sumOfPart;
 }
 
 void Balance::book(event::Cause cause, double amount) { m_row.causes[static_cast<std::size_t>(cause)] += amount; }
@@ -50,7 +72,7 @@ std::vector<Tensor> Balance::close(std::vector<Tensor> parts)
     }
     for (const Tensor& part : parts) {
         if (part.isValid()) {
-            m_row.handedOn += algebra::sum(part);
+            m_row.handedOn += sumOf(part);
         }
     }
     const double rest = m_row.unexplained();
@@ -71,7 +93,7 @@ std::vector<Tensor> Balance::closeAs(event::Cause cause, std::vector<Tensor> par
     if (isWanted()) {
         double rest = m_row.unexplained();
         for (const Tensor& part : parts) {
-            rest -= part.isValid() ? algebra::sum(part) : 0;
+            rest -= part.isValid() ? sumOf(part) : 0;
         }
         if (std::abs(rest) > m_tolerance) {
             book(cause, rest);

@@ -34,9 +34,15 @@ public:
     [[nodiscard]] std::vector<Tensor> closeAs(event::Cause cause, std::vector<Tensor> parts);
 
 private:
+    [[nodiscard]] double sumOf(const Tensor& part);
+
     event::LedgerEntry* m_ledger;
     event::LedgerEntry m_row; // of this application alone
     double m_tolerance = 0;   // absolute
+    Tensor m_arrived;         // the last one that arrived, and its sum
+    double m_sumOfArrived = 0;
+    Tensor m_part; // the last part that was summed
+    double m_sumOfPart = 0;
 };
 
 /// `tensor` for one slot of the node, zeros for the other tracked ones.

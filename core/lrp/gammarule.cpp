@@ -48,7 +48,9 @@ public:
 
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t>) const override
     {
-        return readsOperandOf(as<ops::LinearMap>(op.structure()));
+        ops::Reads reads = readsOperandOf(as<ops::LinearMap>(op.structure()));
+        reads.outputs = isOriginal() ? 0 : ops::Reads::bit(0); // its sign chooses the branch
+        return reads;
     }
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
@@ -56,8 +58,8 @@ public:
         const auto& map = as<ops::LinearMap>(context.op.structure());
         const Tensor& x = context.operands[map.operandSlot()];
         Balance balance(context);
-        Tensor part = isOriginal() ? inOneBranch(map, x, context.relevance[0], balance)
-                                   : inTwoBranches(map, x, context.relevance[0], balance);
+        Tensor part =
+            isOriginal() ? inOneBranch(map, x, context.relevance[0], balance) : inTwoBranches(map, x, context, balance);
         return balance.close(onlySlot(context, map.operandSlot(), std::move(part)));
     }
 
@@ -76,10 +78,11 @@ private:
         return distribute({map, {{x, up(), 1}}, biasOf(up()), m_options.linear}, relevance, balance);
     }
 
-    [[nodiscard]] Tensor inTwoBranches(const ops::LinearMap& map, const Tensor& x, const Tensor& relevance,
+    [[nodiscard]] Tensor inTwoBranches(const ops::LinearMap& map, const Tensor& x, const RuleContext& context,
                                        Balance& balance) const
     {
-        const Tensor z = trueOutput(map, x);
+        const Tensor& relevance = context.relevance[0];
+        const Tensor& z = context.outputs[0];
         const Tensor onPositive = algebra::keepWherePositive(relevance, z);
         const Tensor onNegative = algebra::keepWhereNegative(relevance, z);
         Tensor part =

@@ -80,13 +80,6 @@ std::vector<LinearTerm> signSplit(const Tensor& x, WeightVariant forPositive, We
     return {{algebra::positivePart(x), forPositive, 1}, {algebra::negativePart(x), forNegative, 1}};
 }
 
-Tensor trueOutput(const ops::LinearMap& map, const Tensor& x)
-{
-    const WeightVariant all{};
-    const Tensor z = map.apply(x, all);
-    return map.hasBias() ? algebra::addBroadcast(z, map.bias(all)) : z;
-}
-
 ops::Reads readsOperandOf(const ops::LinearMap& map) { return {ops::Reads::bit(map.operandSlot()), 0}; }
 
 } // namespace retro::lrp

@@ -43,9 +43,6 @@ struct LinearDistribution
 /// The terms x⁺·W_p + x⁻·W_n; only x·W_p when x has no negative element.
 [[nodiscard]] std::vector<LinearTerm> signSplit(const Tensor& x, WeightVariant forPositive, WeightVariant forNegative);
 
-/// z = x·W + b, as the forward pass has it.
-[[nodiscard]] Tensor trueOutput(const ops::LinearMap& map, const Tensor& x);
-
 /// The structure as what its kind says it is.
 template <class S>
 [[nodiscard]] const S& as(const ops::Structure& structure)

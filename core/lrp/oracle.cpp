@@ -3,6 +3,7 @@
 
 #include "core/lrp/ruleapplication.h"
 #include "core/ops/algebra.h"
+#include "core/ops/exactsums.h"
 
 #include <ranges>
 #include <utility>
@@ -13,15 +14,23 @@ namespace retro::lrp
 namespace
 {
 
-// Parts of a node's in-edges, summed per output in in-edge order; invalid where nothing arrived.
-std::vector<Tensor> arrivedAt(const TraversalGraph& graph, NodeId node, std::vector<Tensor>& parts)
+// Parts of a node's in-edges, summed per output in in-edge order; invalid where nothing arrived. `lost`, when given,
+// gets what rounding took.
+std::vector<Tensor> arrivedAt(const TraversalGraph& graph, NodeId node, std::vector<Tensor>& parts, double* lost)
 {
     std::vector<Tensor> relevance(graph.outputCount(node));
     const std::span<const InEdge> inEdges = graph.inEdges(node);
     for (std::size_t i = 0; i < inEdges.size(); ++i) {
         Tensor& sum = relevance[inEdges[i].output];
-        const Tensor part = std::exchange(parts[graph.firstInEdge(node) + i], Tensor());
-        sum = sum.isValid() ? ops::algebra::add(sum, part) : part;
+        Tensor part = std::exchange(parts[graph.firstInEdge(node) + i], Tensor());
+        if (!sum.isValid()) {
+            sum = std::move(part);
+            continue;
+        }
+        const Tensor before = std::exchange(sum, ops::algebra::add(sum, part));
+        if (lost != nullptr) {
+            *lost += ops::algebra::lostInSum(before, part, sum);
+        }
     }
     return relevance;
 }
@@ -74,14 +83,19 @@ base::Result<RelevanceTable> oracle(const execute::SavedValues& everything, cons
         if (stop.stop_requested()) {
             return base::Error{base::ErrorCode::Cancelled, "stopped during the relevance pass", {}};
         }
-        const std::vector<Tensor>& relevance = table[node.index()] = arrivedAt(graph, node, parts);
+        double lost = 0;
+        const std::vector<Tensor>& relevance = table[node.index()] =
+            arrivedAt(graph, node, parts, ledger == nullptr ? nullptr : &lost);
         event::LedgerEntry row{.node = node.value, .visit = visit++};
         if (graph.children(node).empty()) {
+            if (lost != 0) {
+                ledger->push_back(rowOfInput(lastReader(graph.inEdges(node)), row.visit, lost));
+            }
             continue;
         }
         handOn(graph, node,
                applyRule(everything.model(), node, rules[node.index()].rule, trackedSlots(graph, node), relevance,
-                         valuesOf(everything, node), ledger == nullptr ? nullptr : &row),
+                         valuesOf(everything, node), ledger == nullptr ? nullptr : &row, lost),
                parts);
         if (ledger != nullptr) {
             ledger->push_back(row);

@@ -2,7 +2,12 @@
 #include "core/lrp/ruleapplication.h"
 
 #include "core/execute/tokenpath.h"
+#include "core/lrp/balance.h"
+#include "core/ops/exactsums.h"
 #include "core/ops/lookup.h"
+
+#include <algorithm>
+#include <cmath>
 
 namespace retro::lrp
 {
@@ -30,6 +35,66 @@ Tensor toInput(const execute::BoundModel& model, ValueId tokens, Tensor part)
     return part;
 }
 
+base::ExactSum exactSum(std::span<const Tensor> tensors)
+{
+    base::ExactSum sum;
+    for (const Tensor& each : tensors) {
+        if (each.isValid()) {
+            sum.add(ops::algebra::exactSum(each));
+        }
+    }
+    return sum;
+}
+
+/// The size of what the row moved, of which rounding is a small part: parts may be large where they cancel.
+double scaleOf(const event::LedgerEntry& row, std::span<const Tensor> parts)
+{
+    double scale = row.magnitude;
+    for (const double amount : row.causes) {
+        scale += std::abs(amount);
+    }
+    for (const Tensor& part : parts) {
+        scale += part.isValid() ? ops::algebra::sumAbsolute(part) : 0;
+    }
+    return scale;
+}
+
+void book(event::Cause cause, double amount, event::LedgerEntry& row)
+{
+    row.causes[static_cast<std::size_t>(cause)] += amount;
+}
+
+/// Books what rounding left of a row in float64, where `lost` went before the rule, so that the amounts written down
+/// add up however large and opposed they are.
+void closeExactly(std::span<const Tensor> relevance, std::span<const Tensor> parts, double lost,
+                  event::LedgerEntry& row)
+{
+    base::ExactSum rest = exactSum(relevance);
+    rest.add(lost);
+    row.arrived = rest.value();
+    const base::ExactSum handedOn = exactSum(parts);
+    row.handedOn = handedOn.value();
+    rest.subtract(handedOn);
+    for (const double amount : row.causes) {
+        rest.add(-amount);
+    }
+    const double left = rest.value();
+    if (std::abs(left) <= kRoundingDouble * row.magnitude || std::abs(left) <= kRoundingDouble * scaleOf(row, parts)) {
+        book(event::Cause::Rounding, left, row);
+    }
+}
+
+void closeRow(std::span<const Tensor> relevance, std::span<const Tensor> parts, double lost, event::LedgerEntry& row)
+{
+    const auto isDouble = [](const Tensor& each) { return each.isValid() && each.dtype() == tensor::DType::Float64; };
+    if (std::ranges::any_of(relevance, isDouble)) {
+        closeExactly(relevance, parts, std::isfinite(lost) ? lost : 0, row);
+    } else if (std::isfinite(lost)) {
+        row.arrived += lost;
+        book(event::Cause::Rounding, lost, row);
+    }
+}
+
 } // namespace
 
 RuleSite ruleSite(const execute::BoundModel& model, NodeId node, RulePointer rule, std::vector<std::uint8_t> tracked)
@@ -49,23 +114,40 @@ RuleSite ruleSite(const execute::BoundModel& model, NodeId node, RulePointer rul
     return site;
 }
 
+event::LedgerEntry rowOfInput(NodeId reader, std::uint32_t visit, double lost)
+{
+    event::LedgerEntry row{.node = reader.value, .visit = visit, .handedOn = -lost};
+    book(event::Cause::Rounding, lost, row);
+    return row;
+}
+
+NodeId lastReader(std::span<const InEdge> edges)
+{
+    const auto hasConsumer = [](const InEdge& edge) { return edge.consumer.isValid(); };
+    return std::find_if(edges.rbegin(), edges.rend(), hasConsumer)->consumer;
+}
+
 std::vector<Tensor> applyRule(const execute::BoundModel& model, NodeId node, const RuleSite& site,
-                              std::span<const Tensor> relevance, const NodeValues& values, event::LedgerEntry* row)
+                              std::span<const Tensor> relevance, const NodeValues& values, event::LedgerEntry* row,
+                              double lost)
 {
     std::vector<Tensor> parts =
         site.rule->apply({model.op(node), values.operands, values.outputs, relevance, site.tracked, site.types, row});
     for (const std::size_t slot : site.tokenSlots) {
         parts[slot] = toInput(model, model.graph().node(node).inputs[slot], std::move(parts[slot]));
     }
+    if (row != nullptr) {
+        closeRow(relevance, parts, lost, *row);
+    }
     return parts;
 }
 
 std::vector<Tensor> applyRule(const execute::BoundModel& model, NodeId node, const RulePointer& rule,
                               std::span<const std::uint8_t> tracked, std::span<const Tensor> relevance,
-                              const NodeValues& values, event::LedgerEntry* row)
+                              const NodeValues& values, event::LedgerEntry* row, double lost)
 {
-    return applyRule(model, node, ruleSite(model, node, rule, {tracked.begin(), tracked.end()}), relevance, values,
-                     row);
+    return applyRule(model, node, ruleSite(model, node, rule, {tracked.begin(), tracked.end()}), relevance, values, row,
+                     lost);
 }
 
 } // namespace retro::lrp

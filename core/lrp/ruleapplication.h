@@ -34,15 +34,22 @@ struct RuleSite
 [[nodiscard]] RuleSite ruleSite(const execute::BoundModel& model, NodeId node, RulePointer rule,
                                 std::vector<std::uint8_t> tracked);
 
+/// A row of the ledger for what is lost where the parts of an input are added: an input has no rule, so it is booked as
+/// one more row of `reader`, the node of its last in-edge that has one.
+[[nodiscard]] event::LedgerEntry rowOfInput(NodeId reader, std::uint32_t visit, double lost);
+/// The consumer of the last in-edge that has one; at least one has.
+[[nodiscard]] NodeId lastReader(std::span<const InEdge> edges);
+
 /// Applies the rule of a site; otherwise as below.
 [[nodiscard]] std::vector<Tensor> applyRule(const execute::BoundModel& model, NodeId node, const RuleSite& site,
                                             std::span<const Tensor> relevance, const NodeValues& values,
-                                            event::LedgerEntry* row);
+                                            event::LedgerEntry* row, double lost = 0);
 
 /// Applies a rule to one node: relevance per output (invalid = zero), result per operand slot. Adds what was lost and
-/// gained to `row` when it is given.
+/// gained to `row` when it is given, and `lost`, what rounding took when the parts of the relevance were added. In
+/// float64 the row then closes to about 106 bits: what rounding leaves is summed exactly.
 [[nodiscard]] std::vector<Tensor> applyRule(const execute::BoundModel& model, NodeId node, const RulePointer& rule,
                                             std::span<const std::uint8_t> tracked, std::span<const Tensor> relevance,
-                                            const NodeValues& values, event::LedgerEntry* row);
+                                            const NodeValues& values, event::LedgerEntry* row, double lost = 0);
 
 } // namespace retro::lrp

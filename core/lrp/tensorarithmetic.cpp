@@ -2,6 +2,7 @@
 #include "core/lrp/tensorarithmetic.h"
 
 #include "core/ops/algebra.h"
+#include "core/ops/exactsums.h"
 
 #include <algorithm>
 #include <cassert>
@@ -12,7 +13,7 @@ namespace retro::lrp
 
 TensorArithmetic::TensorArithmetic(execute::SavedValues saved, const RuleAssignment& rules, const TraversalGraph& graph,
                                    event::Sink& sink, bool audit)
-    : m_saved(std::move(saved)), m_rules(rules), m_sink(sink), m_audit(audit), m_facts(graph.size())
+    : m_saved(std::move(saved)), m_rules(rules), m_graph(graph), m_sink(sink), m_audit(audit), m_facts(graph.size())
 {
     for (const NodeId node : graph.postOrder()) {
         m_facts[node.index()] = factsOf(node, graph);
@@ -42,30 +43,49 @@ void TensorArithmetic::beginVisit(std::uint32_t visit)
     m_lastForward = {};
 }
 
-HandleId TensorArithmetic::sum(std::span<const HandleId> parts)
+HandleId TensorArithmetic::sum(NodeId node, std::span<const HandleId> parts)
 {
     if (parts.size() == 1) {
         retain(parts.front());
         return parts.front();
     }
     Tensor total = tensor(parts.front());
+    double lost = 0;
     for (const HandleId part : parts.subspan(1)) {
-        total = ops::algebra::add(total, tensor(part));
+        Tensor sum = ops::algebra::add(total, tensor(part));
+        lost += m_audit ? ops::algebra::lostInSum(total, tensor(part), sum) : 0;
+        total = std::move(sum);
     }
-    return newHandle(std::move(total));
+    const HandleId handle = newHandle(std::move(total));
+    if (lost != 0 && m_graph.children(node).empty()) {
+        m_inputRows.push_back(rowOfInput(lastReader(m_graph.inEdges(node)), m_visit, lost));
+    } else {
+        m_entries[handle.index()].lost = lost;
+    }
+    return handle;
+}
+
+void TensorArithmetic::finish()
+{
+    for (const event::LedgerEntry& row : m_inputRows) {
+        m_sink.onLedger(row);
+    }
+    m_inputRows.clear();
 }
 
 std::vector<HandleId> TensorArithmetic::applyRule(NodeId node, std::span<const HandleId> relevance,
                                                   std::span<const HandleId> operands)
 {
     std::vector<Tensor> arrived;
+    double lost = 0;
     for (const HandleId handle : relevance) {
         arrived.push_back(handle.isValid() ? tensor(handle) : Tensor());
+        lost += handle.isValid() ? m_entries[handle.index()].lost : 0;
     }
     event::LedgerEntry row{.node = node.value, .visit = m_visit};
     std::vector<Tensor> shares =
         lrp::applyRule(m_saved.model(), node, m_rules[node.index()].rule, m_facts[node.index()].tracked, arrived,
-                       valuesFor(node, operands), m_audit ? &row : nullptr);
+                       valuesFor(node, operands), m_audit ? &row : nullptr, lost);
     if (m_audit) {
         m_sink.onLedger(row);
     }
@@ -131,7 +151,7 @@ HandleId TensorArithmetic::newHandle(Tensor tensor)
 {
     assert(tensor.isValid());
     const HandleId handle{m_entries.size()};
-    m_entries.push_back({std::move(tensor), 1});
+    m_entries.push_back({std::move(tensor), 1, 0});
     m_sink.onTensor(handle, m_entries.back().tensor);
     return handle;
 }

@@ -24,7 +24,8 @@ namespace retro::lrp
 class TensorArithmetic final : public Arithmetic
 {
 public:
-    /// `audit` = compute ledger rows (costs one pass over the outputs per rule).
+    /// `audit` = compute ledger rows (costs one pass over the outputs per rule). Rules, graph and sink must outlive
+    /// this.
     TensorArithmetic(execute::SavedValues saved, const RuleAssignment& rules, const TraversalGraph& graph,
                      event::Sink& sink, bool audit);
 
@@ -38,7 +39,7 @@ public:
     [[nodiscard]] event::PromiseKind promiseKind(NodeId node) const override;
     [[nodiscard]] bool hasBranch(NodeId node, std::uint32_t slot) const override;
     void beginVisit(std::uint32_t visit) override;
-    [[nodiscard]] HandleId sum(std::span<const HandleId> parts) override;
+    [[nodiscard]] HandleId sum(NodeId node, std::span<const HandleId> parts) override;
     /// Fetches or recomputes only what the rule reads.
     [[nodiscard]] std::vector<HandleId> applyRule(NodeId node, std::span<const HandleId> relevance,
                                                   std::span<const HandleId> operands) override;
@@ -46,6 +47,8 @@ public:
     [[nodiscard]] HandleId carryForward(std::span<const NodeId> crossed, HandleId operand) override;
     [[nodiscard]] HandleId forwardOutput(NodeId node, std::span<const HandleId> operands, std::uint32_t k) override;
     [[nodiscard]] HandleId untrackedOperand(NodeId node, std::uint32_t slot) override;
+    /// Reports what rounding took from inputs of several readers (rowOfInput).
+    void finish() override;
     void retain(HandleId handle) override;
     void release(HandleId handle) override;
 
@@ -60,6 +63,7 @@ private:
     {
         Tensor tensor;
         std::uint32_t references = 0;
+        double lost = 0; // to rounding when its parts were added
     };
     // Forward outputs that several parents of one promise ask for one after the other.
     struct LastForward
@@ -84,10 +88,12 @@ private:
 
     execute::SavedValues m_saved;
     const RuleAssignment& m_rules;
+    const TraversalGraph& m_graph;
     event::Sink& m_sink;
     bool m_audit;
     std::vector<NodeFacts> m_facts;
     std::vector<Entry> m_entries;
+    std::vector<event::LedgerEntry> m_inputRows;
     LastForward m_lastForward;
     std::uint32_t m_visit = 0;
 };

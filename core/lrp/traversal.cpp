@@ -143,6 +143,7 @@ void Traversal::Implementation::stopEarly()
 {
     m_finished = true;
     m_stoppedEarly = true;
+    m_arithmetic.finish();
     event::Event event = newEvent(EventKind::Finished);
     event.flag = 1;
     emit(event);
@@ -154,6 +155,7 @@ base::Result<void> Traversal::Implementation::end()
     if (m_incompletePromises > 0 || m_unknownNodes > 0) {
         return stuckError();
     }
+    m_arithmetic.finish();
     emit(newEvent(EventKind::Finished));
     return {};
 }

@@ -103,16 +103,6 @@ Tensor scaledQuotient(const Tensor& r, const Tensor& d, const Stabiliser& stabil
     return binary(r, denominator, [](auto x, auto y) { return quotient(x, y); });
 }
 
-template <class F>
-double reduce(const Tensor& a, const F& f)
-{
-    const Tensor plain = a.contiguous();
-    return visitFloat(a.dtype(), [&](auto zero) {
-        using T = decltype(zero);
-        return reference::pairwiseSum<double>(plain.data<T>(), plain.size(), f);
-    });
-}
-
 /// Axes along which `shape` has to be repeated to become a's shape.
 std::vector<std::size_t> repeatedAxes(const tensor::Shape& a, const tensor::Shape& shape)
 {
@@ -218,32 +208,6 @@ Tensor reduceTo(const Tensor& a, const tensor::Shape& shape)
 Tensor filledLike(const Tensor& like, double value)
 {
     return unary(like, [value](auto x) { return static_cast<decltype(x)>(value); });
-}
-
-double sum(const Tensor& a)
-{
-    return reduce(a, [](auto v) { return static_cast<double>(v); });
-}
-
-double sumAbsolute(const Tensor& a)
-{
-    return reduce(a, [](auto v) { return std::abs(static_cast<double>(v)); });
-}
-
-double dot(const Tensor& a, const Tensor& b)
-{
-    assert(a.dtype() == b.dtype() && a.shape() == b.shape());
-    const Tensor left = a.contiguous();
-    const Tensor right = b.contiguous();
-    return visitFloat(a.dtype(), [&](auto zero) {
-        using T = decltype(zero);
-        tensor::TensorBuffer products(tensor::DType::Float64, a.shape());
-        const std::span<double> values = products.template span<double>();
-        for (std::size_t i = 0; i < values.size(); ++i) {
-            values[i] = static_cast<double>(left.data<T>()[i]) * static_cast<double>(right.data<T>()[i]);
-        }
-        return reference::pairwiseSum<double>(values.data(), static_cast<std::int64_t>(values.size()));
-    });
 }
 
 bool allFinite(const Tensor& a)

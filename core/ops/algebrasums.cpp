@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/ops/algebrasums.h"
+
 #include "core/ops/algebra.h"
 #include "core/ops/kernel/visitnumber.h"
 
+#include <array>
+#include <cassert>
 #include <cmath>
 
 namespace retro::ops::algebra
@@ -17,17 +21,42 @@ DivisionSums operator+(const DivisionSums& a, const DivisionSums& b)
     return {a.dividend + b.dividend, a.overZero + b.overZero, a.product + b.product};
 }
 
+constexpr std::int64_t kLanes = 8; // independent sums: an addition need not wait for the one before
+using Lanes = std::array<double, kLanes>;
+
+double total(const Lanes& lanes)
+{
+    return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+}
+
+// Calls add(i, lane) for each element of a block.
+template <class Add>
+void inLanes(std::int64_t length, const Add& add)
+{
+    std::int64_t i = 0;
+    for (; i + kLanes <= length; i += kLanes) {
+        for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+            add(i + lane, static_cast<std::size_t>(lane));
+        }
+    }
+    for (std::int64_t lane = 0; i < length; ++i, ++lane) {
+        add(i, static_cast<std::size_t>(lane));
+    }
+}
+
 template <class T>
 DivisionSums sumsOfBlock(const T* r, const T* s, const T* d, std::int64_t length)
 {
-    DivisionSums sums;
-    for (std::int64_t i = 0; i < length; ++i) {
-        sums.dividend += static_cast<double>(r[i]);
-        sums.overZero += d[i] == T{0} ? static_cast<double>(r[i]) : 0.0;
-        sums.product +=
-            std::isinf(d[i]) ? static_cast<double>(r[i]) : static_cast<double>(s[i]) * static_cast<double>(d[i]);
-    }
-    return sums;
+    Lanes dividend{};
+    Lanes overZero{};
+    Lanes product{};
+    inLanes(length, [&](std::int64_t i, std::size_t lane) {
+        const auto value = static_cast<double>(r[i]);
+        dividend[lane] += value;
+        overZero[lane] += d[i] == T{0} ? value : 0.0;
+        product[lane] += std::isinf(d[i]) ? value : static_cast<double>(s[i]) * static_cast<double>(d[i]);
+    });
+    return {total(dividend), total(overZero), total(product)};
 }
 
 // Halves until blocks are short: the error grows with the logarithm of the length.
@@ -41,7 +70,69 @@ DivisionSums pairwiseSums(const T* r, const T* s, const T* d, std::int64_t lengt
     return pairwiseSums(r, s, d, half) + pairwiseSums(r + half, s + half, d + half, length - half);
 }
 
+// As pairwiseSum of the reference, over the products of two arrays.
+template <class T>
+double pairwiseDot(const T* a, const T* b, std::int64_t length)
+{
+    if (length > kBlock) {
+        const std::int64_t half = length / 2;
+        return pairwiseDot(a, b, half) + pairwiseDot(a + half, b + half, length - half);
+    }
+    Lanes lanes{};
+    inLanes(length, [&](std::int64_t i, std::size_t lane) {
+        lanes[lane] += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+    });
+    return total(lanes);
+}
+
+template <class T>
+SumAndMagnitude pairwiseMagnitude(const T* a, std::int64_t length)
+{
+    if (length > kBlock) {
+        const std::int64_t half = length / 2;
+        const SumAndMagnitude left = pairwiseMagnitude(a, half);
+        const SumAndMagnitude right = pairwiseMagnitude(a + half, length - half);
+        return {left.sum + right.sum, left.magnitude + right.magnitude};
+    }
+    Lanes sum{};
+    Lanes magnitude{};
+    inLanes(length, [&](std::int64_t i, std::size_t lane) {
+        const auto value = static_cast<double>(a[i]);
+        sum[lane] += value;
+        magnitude[lane] += std::abs(value);
+    });
+    return {total(sum), total(magnitude)};
+}
+
+// Summed as it lies in memory: bringing channels-last tensors into row-major order takes longer than the sum.
+Tensor dense(const Tensor& a) { return a.isDense() ? a : a.contiguous(); }
+
 } // namespace
+
+SumAndMagnitude sumAndMagnitude(const Tensor& a)
+{
+    const Tensor plain = dense(a);
+    return visitFloat(a.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        return pairwiseMagnitude(plain.data<T>(), plain.size());
+    });
+}
+
+double sum(const Tensor& a) { return sumAndMagnitude(a).sum; }
+
+double sumAbsolute(const Tensor& a) { return sumAndMagnitude(a).magnitude; }
+
+double dot(const Tensor& a, const Tensor& b)
+{
+    assert(a.dtype() == b.dtype() && a.shape() == b.shape());
+    const bool share = a.isDense() && a.strides() == b.strides();
+    const Tensor left = share ? a : a.contiguous();
+    const Tensor right = share ? b : b.contiguous();
+    return visitFloat(a.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        return pairwiseDot(left.data<T>(), right.data<T>(), left.size());
+    });
+}
 
 DivisionSums divisionSums(const Tensor& r, const Tensor& s, const Tensor& d)
 {

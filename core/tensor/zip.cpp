@@ -134,26 +134,39 @@ Result<ZipEntry> entryAt(const Bytes& bytes, std::size_t at)
     return entry;
 }
 
+/// Where the directory is and how many entries it has.
+struct Directory
+{
+    std::uint64_t at = 0;
+    std::uint32_t count = 0;
+};
+
+Result<Directory> findDirectory(const Bytes& bytes)
+{
+    const std::optional<std::size_t> end = findEnd(bytes);
+    if (!end) {
+        return inputError("this is no ZIP archive: it has no directory at its end");
+    }
+    const Directory directory{bytes.four(*end + 16), bytes.two(*end + 10)};
+    if (bytes.two(*end + 4) != 0 || bytes.two(*end + 8) != directory.count) {
+        return inputError("the archive lies on several disks; save it as one file");
+    }
+    if (directory.count == kMaxZipEntries || directory.at == kIsElsewhere) {
+        return inputError(fmt::format("the archive has more than {} files or 4 GiB (ZIP64)", kMaxZipEntries - 1));
+    }
+    return directory;
+}
+
 } // namespace
 
 Result<std::vector<ZipEntry>> parseZip(std::span<const std::byte> data)
 {
     const Bytes bytes(data);
-    const std::optional<std::size_t> end = findEnd(bytes);
-    if (!end) {
-        return inputError("this is no ZIP archive: it has no directory at its end");
-    }
-    const std::uint32_t count = bytes.two(*end + 10);
-    if (bytes.two(*end + 4) != 0 || bytes.two(*end + 8) != count) {
-        return inputError("the archive lies on several disks; save it as one file");
-    }
-    if (count == kMaxZipEntries || bytes.four(*end + 16) == kIsElsewhere) {
-        return inputError(fmt::format("the archive has more than {} files or 4 GiB (ZIP64)", kMaxZipEntries - 1));
-    }
+    RETRO_TRY(const Directory directory, findDirectory(bytes));
     std::vector<ZipEntry> entries;
-    std::uint64_t at = bytes.four(*end + 16);
+    std::uint64_t at = directory.at;
     std::uint64_t total = 0;
-    for (std::uint32_t i = 0; i < count; ++i) {
+    for (std::uint32_t i = 0; i < directory.count; ++i) {
         if (!bytes.has(at, kEntrySize) || bytes.four(static_cast<std::size_t>(at)) != kEntryMark) {
             return inputError(fmt::format("entry {} of the directory is not there, at byte {}", i, at));
         }

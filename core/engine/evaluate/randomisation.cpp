@@ -60,6 +60,22 @@ Tensor shuffled(const Tensor& weight, std::uint64_t seed)
     return Tensor::of<double>(weight.shape(), values).to(weight.dtype());
 }
 
+// The value as it is, but for the constant.
+void addValue(const graph::Value& value, const Tensor& replaced, graph::GraphBuilder& builder)
+{
+    switch (value.kind) {
+    case graph::ValueKind::Input:
+        static_cast<void>(builder.addInput(value.name, value.dtype, value.shape));
+        break;
+    case graph::ValueKind::Constant:
+        static_cast<void>(builder.addConstant(value.name, replaced.isValid() ? replaced : value.constant));
+        break;
+    case graph::ValueKind::Result:
+        builder.declare(builder.addResult(value.name), value.dtype, value.shape);
+        break;
+    }
+}
+
 // The same graph with other constants, by ValueId; ids stay as they are.
 Result<graph::Graph> withConstants(const graph::Graph& graph, const std::vector<Tensor>& replaced)
 {
@@ -68,14 +84,7 @@ Result<graph::Graph> withConstants(const graph::Graph& graph, const std::vector<
         builder.setOpset(domain, version);
     }
     for (std::size_t i = 0; i < graph.valueCount(); ++i) {
-        const graph::Value& value = graph.value(ValueId(i));
-        if (value.kind == graph::ValueKind::Input) {
-            static_cast<void>(builder.addInput(value.name, value.dtype, value.shape));
-        } else if (value.kind == graph::ValueKind::Constant) {
-            static_cast<void>(builder.addConstant(value.name, replaced[i].isValid() ? replaced[i] : value.constant));
-        } else {
-            builder.declare(builder.addResult(value.name), value.dtype, value.shape);
-        }
+        addValue(graph.value(ValueId(i)), replaced[i], builder);
     }
     for (const graph::Node& node : graph.nodes()) {
         builder.addNode(node);

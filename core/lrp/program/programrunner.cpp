@@ -2,6 +2,7 @@
 #include "core/lrp/program/programrunner.h"
 
 #include "core/ops/algebra.h"
+#include "core/ops/exactsums.h"
 
 #include <algorithm>
 #include <cassert>
@@ -31,7 +32,8 @@ ProgramRunner::ProgramRunner(std::shared_ptr<const program::Program> program,
                              std::shared_ptr<const execute::BoundModel> model,
                              std::shared_ptr<const RuleAssignment> rules, execute::SavePolicy save, bool keepsArguments)
     : m_program(std::move(program)), m_model(std::move(model)), m_rules(std::move(rules)), m_plan(*m_model, save),
-      m_isAlsoKept(m_model->graph().valueCount(), false), m_buffers(m_program->buffers.size())
+      m_isAlsoKept(m_model->graph().valueCount(), false), m_buffers(m_program->buffers.size()),
+      m_lost(m_program->buffers.size(), 0.0)
 {
     link();
     if (keepsArguments) {
@@ -54,22 +56,38 @@ void ProgramRunner::link()
     findLastUses();
 }
 
-/// Values that rules read and that ARGS would make.
+/// Values that rules read and that ARGS, or the rules' own nodes once more, would make.
 void ProgramRunner::keepArguments()
 {
     for (const Step& step : m_steps) {
         if (instruction(step).opcode != Opcode::Rule) {
             continue;
         }
-        eachBuffer(step, [this](std::uint32_t id) {
+        eachBuffer(step, [&](std::uint32_t id) {
             const Buffer& buffer = m_program->buffers[id];
-            const ValueId value =
-                buffer.kind == Buffer::Kind::Value ? m_model->graph().outputsOf(buffer.node)[buffer.item] : ValueId();
-            if (value.isValid() && !m_isAlsoKept[value.index()]) {
-                m_isAlsoKept[value.index()] = true;
-                m_alsoKept.push_back(value);
-            }
+            keep(buffer.kind == Buffer::Kind::Value ? m_model->graph().outputsOf(buffer.node)[buffer.item] : ValueId());
         });
+        if (step.recomputesOutputs) {
+            keepReadOutputs(step);
+        }
+    }
+}
+
+void ProgramRunner::keepReadOutputs(const Step& step)
+{
+    const NodeId node = instruction(step).node;
+    const ops::Reads reads = step.site->rule->reads(m_model->op(node), step.site->tracked);
+    const std::vector<ValueId>& outputs = m_model->graph().node(node).outputs;
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+        keep(reads.output(k) ? outputs[k] : ValueId());
+    }
+}
+
+void ProgramRunner::keep(ValueId value)
+{
+    if (value.isValid() && !m_isAlsoKept[value.index()]) {
+        m_isAlsoKept[value.index()] = true;
+        m_alsoKept.push_back(value);
     }
 }
 
@@ -272,7 +290,7 @@ void ProgramRunner::carryOut(const Step& step, const execute::SavedValues& saved
         m_buffers[m_program->writesOf(which).front().index()] = starts[which.item];
         return;
     case Opcode::Sum:
-        sumParts(step);
+        sumParts(step, ledger);
         return;
     case Opcode::Rule:
         applyRule(step, saved, ledger);
@@ -317,13 +335,38 @@ void ProgramRunner::computeValue(const Step& step, const execute::SavedValues& s
     }
 }
 
-void ProgramRunner::sumParts(const Step& step)
+void ProgramRunner::sumParts(const Step& step, std::vector<event::LedgerEntry>* ledger)
 {
     Tensor total = m_buffers[step.operands.front().id];
+    double lost = 0;
     for (std::size_t i = 1; i < step.operands.size(); ++i) {
-        total = ops::algebra::add(total, m_buffers[step.operands[i].id]);
+        const Tensor& part = m_buffers[step.operands[i].id];
+        Tensor sum = ops::algebra::add(total, part);
+        lost += ledger == nullptr ? 0 : ops::algebra::lostInSum(total, part, sum);
+        total = std::move(sum);
     }
     m_buffers[m_program->writesOf(instruction(step)).front().index()] = std::move(total);
+    if (ledger != nullptr) {
+        bookSum(step, lost, *ledger);
+    }
+}
+
+/// What a sum lost goes into the row of its node's rule; an input has none.
+void ProgramRunner::bookSum(const Step& step, double lost, std::vector<event::LedgerEntry>& ledger)
+{
+    const Instruction& which = instruction(step);
+    if (!m_model->graph().isInput(which.node)) {
+        m_lost[m_program->writesOf(which).front().index()] = lost;
+        return;
+    }
+    const auto makerOf = [this](const Source& part) -> const Instruction& {
+        return m_program->instructions[m_program->buffers[part.id].madeBy];
+    };
+    const auto reader = std::find_if(step.operands.rbegin(), step.operands.rend(),
+                                     [&](const Source& part) { return makerOf(part).opcode == Opcode::Rule; });
+    if (lost != 0 && reader != step.operands.rend()) {
+        ledger.push_back(rowOfInput(makerOf(*reader).node, step.index, lost));
+    }
 }
 
 void ProgramRunner::applyRule(const Step& step, const execute::SavedValues& saved,
@@ -331,8 +374,10 @@ void ProgramRunner::applyRule(const Step& step, const execute::SavedValues& save
 {
     const Instruction& which = instruction(step);
     std::vector<Tensor> relevance;
+    double lost = 0;
     for (const BufferId arrived : m_program->relevanceOf(which)) {
         relevance.push_back(arrived.isValid() ? m_buffers[arrived.index()] : Tensor());
+        lost += arrived.isValid() ? m_lost[arrived.index()] : 0;
     }
     NodeValues values{fetchedAll(step.operands, saved), fetchedAll(step.outputs, saved)};
     if (step.recomputesOutputs) {
@@ -340,7 +385,7 @@ void ProgramRunner::applyRule(const Step& step, const execute::SavedValues& save
     }
     event::LedgerEntry row{.node = which.node.value, .visit = step.index};
     std::vector<Tensor> parts =
-        lrp::applyRule(*m_model, which.node, *step.site, relevance, values, ledger == nullptr ? nullptr : &row);
+        lrp::applyRule(*m_model, which.node, *step.site, relevance, values, ledger == nullptr ? nullptr : &row, lost);
     if (ledger != nullptr) {
         ledger->push_back(row);
     }

@@ -63,6 +63,8 @@ private:
 
     void link();
     void keepArguments();
+    void keepReadOutputs(const Step& step);
+    void keep(ValueId value);
     [[nodiscard]] Source kept(ValueId value) const;
     [[nodiscard]] Source sourceOf(program::BufferId buffer, ValueId otherwise) const;
     [[nodiscard]] Source sourceOf(const program::Buffer& buffer, std::uint32_t id) const;
@@ -82,7 +84,8 @@ private:
     void carryOut(const Step& step, const execute::SavedValues& saved, std::span<const Tensor> starts,
                   std::vector<event::LedgerEntry>* ledger);
     void computeValue(const Step& step, const execute::SavedValues& saved);
-    void sumParts(const Step& step);
+    void sumParts(const Step& step, std::vector<event::LedgerEntry>* ledger);
+    void bookSum(const Step& step, double lost, std::vector<event::LedgerEntry>& ledger);
     void applyRule(const Step& step, const execute::SavedValues& saved, std::vector<event::LedgerEntry>* ledger);
     [[nodiscard]] RelevanceTable table();
     [[nodiscard]] const program::Instruction& instruction(const Step& step) const
@@ -99,6 +102,7 @@ private:
     std::vector<Source> m_sources;  // by buffer: itself, or the value that is kept
     std::vector<Step> m_steps;
     std::vector<Tensor> m_buffers; // by BufferId, while it runs
+    std::vector<double> m_lost;    // by BufferId, of sums: to rounding
 };
 
 } // namespace retro::lrp

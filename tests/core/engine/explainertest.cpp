@@ -30,8 +30,11 @@ const std::vector<Sample>& samples()
 {
     static const std::vector<Sample> all{
         {"clever-hans/clever-hans.onnx", {"clever-hans/mug.png", "clever-hans/lamp-tagged.png"}},
+        {"clever-hans/control.onnx", {"clever-hans/boat.png", "clever-hans/mug-tagged.png"}},
         {"one-segment/one-segment.onnx", {"one-segment/scene-1.png", "one-segment/scene-2.png"}},
         {"silent-groups/silent-groups.onnx", {"silent-groups/ring.png", "silent-groups/stripes.png"}},
+        {"silent-groups/one-group.onnx", {"silent-groups/disc.png", "silent-groups/cross.png"}},
+        {"planted-word/control.onnx", {"planted-word/bad.npy", "planted-word/bad-sponsored.npy"}},
         {"marked-step/marked-step.onnx", {"marked-step/early.npy", "marked-step/late.npy"}},
         {"planted-word/planted-word.onnx",
          {"planted-word/bad-sponsored.npy", "planted-word/good.npy", "planted-word/bad-sponsored.npy"}}};

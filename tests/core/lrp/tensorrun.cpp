@@ -5,12 +5,12 @@
 #include "core/graph/graphbuilder.h"
 #include "core/lrp/tensorarithmetic.h"
 #include "core/ops/algebra.h"
+#include "core/ops/exactsums.h"
 #include "tests/core/lrp/eventlog.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -331,15 +331,12 @@ double bookedIn(const event::LedgerEntry& row)
     return booked;
 }
 
-/// Σ|R| of everything that relevance did: what started, every row, what arrived at leaves. Not finite where a large
-/// graph leaves the range of double.
+/// Σ|R| of everything that relevance did: every row, what arrived at leaves. Not finite where a large graph leaves the
+/// range of double.
 double movedIn(const TensorCase& tensorCase, const lrp::RelevanceTable& relevance,
                const std::vector<event::LedgerEntry>& ledger)
 {
     double moved = 0;
-    for (const Tensor& start : tensorCase.starts()) {
-        moved += ops::algebra::sumAbsolute(start);
-    }
     for (const event::LedgerEntry& row : ledger) {
         moved += bookedIn(row);
     }
@@ -351,36 +348,53 @@ double movedIn(const TensorCase& tensorCase, const lrp::RelevanceTable& relevanc
     return moved;
 }
 
+/// What leaves and booked causes miss of the start, summed exactly.
+double restIn(const TensorCase& tensorCase, const lrp::RelevanceTable& relevance,
+              const std::vector<event::LedgerEntry>& ledger)
+{
+    base::ExactSum rest;
+    for (const Tensor& start : tensorCase.starts()) {
+        rest.add(ops::algebra::exactSum(start));
+    }
+    for (const event::LedgerEntry& row : ledger) {
+        for (const double amount : row.causes) {
+            rest.add(-amount);
+        }
+    }
+    for (const NodeId node : tensorCase.graph.postOrder()) {
+        if (tensorCase.graph.children(node).empty()) {
+            rest.subtract(ops::algebra::exactSum(relevance[node.index()].front()));
+        }
+    }
+    return rest.value();
+}
+
 } // namespace
 
 std::string faultInLedger(const TensorCase& tensorCase, const lrp::RelevanceTable& relevance,
                           const std::vector<event::LedgerEntry>& ledger)
 {
     constexpr double kTolerance = 1e-9;
+    constexpr double kRowTolerance = 1e-12; // the amounts of a row are rounded once each
+    constexpr double kMostMoved = 1e18;     // times the start: beyond it 106 bits do not hold 1e-9 of the start
+    double start = 0;
+    for (const Tensor& each : tensorCase.starts()) {
+        start += ops::algebra::sumAbsolute(each);
+    }
     const double moved = movedIn(tensorCase, relevance, ledger);
-    if (!std::isfinite(moved)) {
+    if (!(moved <= kMostMoved * start)) {
         return {};
     }
-    double rest = 0;
-    for (const Tensor& start : tensorCase.starts()) {
-        rest += ops::algebra::sum(start);
-    }
     for (const event::LedgerEntry& row : ledger) {
-        rest = std::accumulate(row.causes.begin(), row.causes.end(), rest, std::minus<>());
-        // A share may be large where others cancel it: rounding is of all that moved.
-        if (!(std::abs(row.unexplained()) <= kTolerance * moved)) {
+        if (!(std::abs(row.unexplained()) <= kRowTolerance * bookedIn(row))) {
             return fmt::format("{} of {} at {} have no cause", row.unexplained(), row.arrived,
                                tensorCase.model->graph().labelOf(NodeId(row.node)));
         }
     }
-    for (const NodeId node : tensorCase.graph.postOrder()) {
-        if (tensorCase.graph.children(node).empty()) {
-            rest -= ops::algebra::sum(relevance[node.index()].front());
-        }
-    }
-    return std::abs(rest) <= kTolerance * moved
+    const double rest = restIn(tensorCase, relevance, ledger);
+    return std::abs(rest) <= kTolerance * start
                ? std::string()
-               : fmt::format("leaves and causes miss the start by {} of {}", rest, moved);
+               : fmt::format("leaves and causes miss the start by {} of {}", rest, start);
 }
 
 std::string faultBetween(const TensorCase& tensorCase, const TensorRun& promise, const TensorRun& all,

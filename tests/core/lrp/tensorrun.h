@@ -42,7 +42,7 @@ struct TensorRun
 };
 
 /// What is wrong with the books of a run: an amount without a cause, or leaves and causes that are not what started
-/// (1e-9 of what moved); empty when all is well.
+/// (1e-9 of the start, where what moved is less than 1e18 times that); empty when all is well.
 [[nodiscard]] std::string faultInLedger(const TensorCase& tensorCase, const lrp::RelevanceTable& relevance,
                                         const std::vector<event::LedgerEntry>& ledger);
 

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/relevancebench.h"
+
+#include "app/common/benchmarkmodels.h"
+#include "core/engine/explain.h"
+#include "core/rewrite/rewrite.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+namespace retro::app
+{
+
+using base::Result;
+
+namespace
+{
+
+/// The network that is being timed.
+class Stage
+{
+public:
+    /// Makes the network unless it is there, and explains twice: the first pass leaves weights and program behind.
+    Result<void> prepare(const BenchmarkModel& network, const std::string& composite, std::int64_t batch)
+    {
+        const std::string asked = fmt::format("{} {} {}", network.name, composite, batch);
+        if (asked == m_asked) {
+            return {};
+        }
+        m_asked.clear();
+        if (m_name != network.name) {
+            m_explainer.reset(); // before the next one takes memory
+            m_name = network.name;
+            RETRO_TRY(engine::LoadedModelPointer model, loaded(network));
+            m_explainer.emplace(std::move(model));
+        }
+        tensor::Shape shape = network.input;
+        shape[0] = batch;
+        m_request = {};
+        m_request.inputs = {tensor::Tensor::full(tensor::DType::Float32, shape, 0.5)};
+        m_request.composite = composite;
+        for (int i = 0; i < 2; ++i) {
+            RETRO_TRY(const engine::ExplainResult result, m_explainer->explain(m_request));
+            static_cast<void>(result);
+        }
+        m_asked = asked;
+        return {};
+    }
+
+    [[nodiscard]] bool run() { return m_explainer && m_explainer->explain(m_request).ok(); }
+
+private:
+    static Result<engine::LoadedModelPointer> loaded(const BenchmarkModel& network)
+    {
+        RETRO_TRY(graph::Graph built, network.make());
+        auto model = std::make_shared<engine::LoadedModel>();
+        model->name = std::string(network.name);
+        rewrite::RewriteOptions options;
+        options.keepDigits = false; // as a loaded model is rewritten
+        RETRO_TRY(model->rewritten, rewrite::rewrite(std::make_shared<const graph::Graph>(std::move(built)), options));
+        return engine::LoadedModelPointer(std::move(model));
+    }
+
+    std::string m_name;
+    std::string m_asked; ///< what is prepared
+    std::optional<engine::Explainer> m_explainer;
+    engine::ExplainRequest m_request;
+};
+
+bool told(const Result<void>& prepared)
+{
+    if (!prepared) {
+        fmt::print(stderr, "retrograde-cli: {}\n", prepared.error().text());
+    }
+    return prepared.ok();
+}
+
+} // namespace
+
+std::vector<PreparedBody> relevanceBenchmarks()
+{
+    const auto stage = std::make_shared<Stage>();
+    std::vector<PreparedBody> bodies;
+    const auto add = [&](std::string_view name, const std::string& composite, std::int64_t batch) {
+        const std::span<const BenchmarkModel> networks = benchmarkModels();
+        const auto network =
+            std::ranges::find_if(networks, [name](const BenchmarkModel& each) { return each.name == name; });
+        if (network != networks.end()) {
+            bodies.push_back({fmt::format("relevance/{}/{}/{}", name, composite, batch),
+                              [stage, network = *network, composite, batch] {
+                                  return told(stage->prepare(network, composite, batch));
+                              },
+                              [stage] { return stage->run(); }});
+        }
+    };
+    for (const std::string_view name : {"vgg16", "resnet18", "resnet50"}) {
+        for (const std::int64_t batch : {1, 8}) {
+            add(name, "epsilon_plus_flat", batch);
+            add(name, "epsilon_gamma_box", batch);
+        }
+    }
+    add("gpt2", "attnlrp", 1);
+    return bodies;
+}
+
+} // namespace retro::app

@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compares explanations with zennit (and, for gpt2, with a gradient pass of PyTorch): paired runs, each side in a process
+of its own, same shapes and threads, forward pass and relevance together.
+
+    tests/bench/relevance.py [--cli build/release/bin/retrograde-cli] [--threads 1] [--runs 3] [--rounds 3] [NAME …]
+
+NAME is NETWORK/COMPOSITE/BATCH as `retrograde-cli bench relevance` has it, or the start of one. Prints median and least
+seconds of both sides, how many times faster we are (median of the paired ratios, with their spread), and the peak
+resident set of both processes in MiB.
+
+The peer is zennit 0.5.1 over Debian's python3-torch; --python names an interpreter that has both:
+
+    python3 -m venv --system-site-packages peer && peer/bin/pip install --no-deps zennit==0.5.1
+
+zennit also imports two classes of torchvision, for models that are not timed here; where torchvision is missing they are
+left empty. Without zennit the script says "peer missing" and prints our figures alone. A pass of zennit registers its
+composite and merges BatchNorm each time, as its users do. See forward.py about the BLAS that PyTorch finds.
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+import types
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import forward  # noqa: E402  the shapes of vgg16 and gpt2, and how a child is measured
+
+NETWORKS = ("vgg16", "resnet18", "resnet50")
+NAMES = [f"{network}/{composite}/{batch}" for network in NETWORKS for batch in (1, 8)
+         for composite in ("epsilon_plus_flat", "epsilon_gamma_box")] + ["gpt2/attnlrp/1"]
+GOALS = {"epsilon_plus_flat": 2.5, "epsilon_gamma_box": 4, "attnlrp": 1}
+MISSING = 3
+
+
+def import_zennit():
+    """The peer, or None."""
+    try:
+        import torchvision  # noqa: F401
+    except ImportError:
+        resnet = types.ModuleType("torchvision.models.resnet")
+        resnet.Bottleneck = resnet.BasicBlock = type("Missing", (), {})
+        models = types.ModuleType("torchvision.models")
+        models.resnet = resnet
+        stub = types.ModuleType("torchvision")
+        stub.models = models
+        sys.modules.update({"torchvision": stub, "torchvision.models": models, "torchvision.models.resnet": resnet})
+    try:
+        import zennit.canonizers
+        import zennit.composites
+        import zennit.layer
+    except ImportError:
+        return None
+    return zennit
+
+
+def resnet(torch, total, blocks, is_bottleneck):
+    """A ResNet whose sums are modules, so that zennit can give them a rule."""
+    nn = torch.nn
+
+    def layer(inside, outside, kernel, stride=1):
+        return nn.Sequential(nn.Conv2d(inside, outside, kernel, stride, kernel // 2, bias=False),
+                             nn.BatchNorm2d(outside))
+
+    class Block(nn.Module):
+        def __init__(self, inside, width, stride):
+            super().__init__()
+            out = 4 * width if is_bottleneck else width
+            middle = [layer(inside, width, 1), nn.ReLU(), layer(width, width, 3, stride), nn.ReLU(), layer(width, out, 1)]
+            plain = [layer(inside, width, 3, stride), nn.ReLU(), layer(width, width, 3)]
+            self.way = nn.Sequential(*(middle if is_bottleneck else plain))
+            self.shortcut = nn.Identity() if inside == out and stride == 1 else layer(inside, out, 1, stride)
+            self.sum, self.relu = total(), nn.ReLU()
+
+        def forward(self, x):
+            return self.relu(self.sum(torch.stack([self.way(x), self.shortcut(x)], dim=-1)))
+
+    parts, channels, width = [layer(3, 64, 7, 2), nn.ReLU(), nn.MaxPool2d(3, 2, 1)], 64, 64
+    for count in blocks:
+        for i in range(count):
+            parts.append(Block(channels, width, 2 if i == 0 and width > 64 else 1))
+            channels = 4 * width if is_bottleneck else width
+        width *= 2
+    return nn.Sequential(*parts, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, 1000))
+
+
+def zennit_pass(torch, zennit, network, composite, batch):
+    """A function that explains once."""
+    if network == "vgg16":
+        model, _ = forward.vgg16(torch)
+    else:
+        is_bottleneck = network == "resnet50"
+        model = resnet(torch, zennit.layer.Sum, (3, 4, 6, 3) if is_bottleneck else (2, 2, 2, 2), is_bottleneck)
+    model.eval()
+    x = torch.full((batch, 3, 224, 224), 0.5)
+    canonizers = [zennit.canonizers.SequentialMergeBatchNorm()]
+
+    def explain():
+        if composite == "epsilon_plus_flat":
+            chosen = zennit.composites.EpsilonPlusFlat(canonizers=canonizers)
+        else:
+            chosen = zennit.composites.EpsilonGammaBox(low=-3.0, high=3.0, canonizers=canonizers)
+        data = x.clone().requires_grad_()
+        with chosen.context(model) as modified:
+            output = modified(data)
+            best = output.detach().argmax(1)
+            start = torch.zeros_like(output).scatter_(1, best[:, None], output.detach().gather(1, best[:, None]))
+            torch.autograd.grad(output, data, grad_outputs=start)
+
+    return explain
+
+
+def gradient_pass(torch, network, batch):
+    model, shape = getattr(forward, network)(torch)
+    model.eval()
+    for parameter in model.parameters():
+        parameter.requires_grad_(False)
+    x = torch.full((batch, *shape[1:]), 0.5)
+
+    def explain():
+        data = x.clone().requires_grad_()
+        output = model(data)
+        torch.autograd.grad(output.flatten().max(), data)
+
+    return explain
+
+
+def run_peer(name, threads, runs):
+    """Child process: prints the seconds of each run."""
+    network, composite, batch = name.split("/")
+    try:
+        import torch
+    except ImportError:
+        sys.exit(MISSING)
+    torch.set_num_threads(threads)
+    if network == "gpt2":
+        explain = gradient_pass(torch, network, int(batch))
+    else:
+        zennit = import_zennit()
+        if zennit is None:
+            sys.exit(MISSING)
+        explain = zennit_pass(torch, zennit, network, composite, int(batch))
+    explain()
+    seconds = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        explain()
+        seconds.append(time.perf_counter() - start)
+    print(json.dumps({"seconds": seconds}))
+
+
+def is_missing(name, options):
+    return subprocess.run([options.python, __file__, "--peer", name, "--threads", "1", "--runs", "0"],
+                          stdout=subprocess.DEVNULL, check=False).returncode == MISSING
+
+
+def our_seconds(name, options):
+    figures, peak = forward.measured([options.cli, "bench", f"relevance/{name}", "--runs", str(options.runs), "--threads",
+                                      str(options.threads), "--json"], options.threads)
+    figure = figures["seconds"][f"relevance/{name}"]
+    return figure["median"], figure["min"], peak
+
+
+def peer_seconds(name, options):
+    peer, peak = forward.measured([options.python, __file__, "--peer", name, "--threads", str(options.threads), "--runs",
+                                   str(options.runs)], options.threads)
+    return statistics.median(peer["seconds"]), min(peer["seconds"]), peak
+
+
+def compare(name, options):
+    if is_missing(name, options):
+        ours = [our_seconds(name, options) for _ in range(options.rounds)]
+        print(f"{name:32} retrograde {min(a[1] for a in ours) * 1e3:8.1f} ms  peak {max(a[2] for a in ours):6.0f} MiB  "
+              "peer missing", flush=True)
+        return
+    pairs = [(our_seconds(name, options), peer_seconds(name, options)) for _ in range(options.rounds)]
+    gains = sorted(b[0] / a[0] for a, b in pairs)
+    least = [min(side[1] for side in sides) * 1e3 for sides in zip(*pairs)]
+    peaks = [max(side[2] for side in sides) for sides in zip(*pairs)]
+    print(f"{name:32} retrograde {least[0]:8.1f} ms  peer {least[1]:8.1f} ms  faster {statistics.median(gains):5.2f} × "
+          f"({gains[0]:.2f}–{gains[-1]:.2f}; goal {GOALS[name.split('/')[1]]:g})  "
+          f"peak {peaks[0]:6.0f} / {peaks[1]:6.0f} MiB = {peaks[0] / peaks[1]:4.2f}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)} (default: all)")
+    parser.add_argument("--cli", default="build/release/bin/retrograde-cli")
+    parser.add_argument("--python", default=sys.executable, help="interpreter of the peer")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--peer", choices=NAMES, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.peer:
+        run_peer(options.peer, options.threads, options.runs)
+        return
+    chosen = [name for name in NAMES if not options.names or any(name.startswith(start) for start in options.names)]
+    if not chosen:
+        parser.error(f"there is no such benchmark; there are {', '.join(NAMES)}")
+    for name in chosen:
+        compare(name, options)
+
+
+if __name__ == "__main__":
+    main()
