@@ -58,8 +58,9 @@ struct NarrowRounding
 /// of every narrow type.
 [[nodiscard]] const std::array<float, 256>& narrowTable(DType t);
 
-/// The bits of a number. Of integers it is the lowest bits, the fraction dropped (what is out of range has no meaning in
-/// the standard; its cases have it so), and 0 for NaN; a NaN of a float6 or float4 type, which have none, becomes −0.
+/// The bits of a number. Of integers it is the lowest bits, the fraction dropped (what is out of range has no meaning
+/// in the standard; its cases have it so), and 0 for NaN; a NaN of a float6 or float4 type, which have none, becomes
+/// −0.
 [[nodiscard]] std::uint8_t toNarrow(DType t, double value, NarrowRounding rounding = {});
 
 /// The numbers of a tensor of a narrow type in float32, row-major.
