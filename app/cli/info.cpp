@@ -70,7 +70,8 @@ std::int64_t parameterCount(const graph::Graph& graph)
 {
     std::int64_t count = 0;
     for (const graph::Value& value : graph.values()) {
-        if (value.kind == graph::ValueKind::Constant && tensor::isFloating(value.dtype)) {
+        const bool isWeight = tensor::isFloating(value.dtype) || tensor::isNarrow(value.dtype);
+        if (value.kind == graph::ValueKind::Constant && isWeight) {
             count += value.constant.size();
         }
     }

@@ -100,7 +100,9 @@ base::Result<views::FusedNodes> openNodes(const engine::LoadedModel& model, cons
                                           const std::stop_token& stop)
 {
     views::FusedNodes nodes = fusedNodes(model, result.model->graph());
-    for (const engine::ComposedNode& composed : engine::composedNodes(model, *result.model)) {
+    RETRO_TRY(const std::vector<engine::ComposedNode> composedNodes,
+              engine::composedNodes(model, request, result, stop));
+    for (const engine::ComposedNode& composed : composedNodes) {
         nodes.push_back({composed.node, membersOf(*composed.members)});
         nodes.back().isComposed = true;
     }

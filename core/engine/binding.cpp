@@ -3,24 +3,57 @@
 
 #include "core/execute/control/unroll.h"
 
+#include <algorithm>
+#include <optional>
+
 namespace retro::engine
 {
 
 namespace
 {
 
+/// The rewritten graph, and what was fused inside its nodes.
+struct Written
+{
+    std::shared_ptr<const graph::Graph> graph;
+    std::vector<rewrite::FusedInBody> fused;
+};
+
 /// The rewritten graph with its computed constants in the digits that the precision has. Nodes and values have the same
 /// ids in either.
-base::Result<std::shared_ptr<const graph::Graph>> withDigits(const LoadedModel& model, execute::Precision precision,
-                                                             const std::stop_token& stop)
+base::Result<Written> withDigits(const LoadedModel& model, execute::Precision precision, const std::stop_token& stop)
 {
     if (precision != execute::Precision::Double || model.graph() == model.rewritten.before) {
-        return model.graph();
+        return Written{model.graph(), model.rewritten.fusedInBodies};
     }
     rewrite::RewriteOptions options = model.rewritten.options;
     options.keepDigits = true;
     RETRO_TRY(rewrite::Rewritten wide, rewrite::rewrite(model.rewritten.before, options, stop));
-    return wide.graph;
+    return Written{std::move(wide.graph), std::move(wide.fusedInBodies)};
+}
+
+/// A fused node as it runs; nothing where it is none.
+std::optional<FusedInRun> fusedAt(const std::vector<rewrite::FusedInBody>& fused, const execute::Unrolled& flat,
+                                  base::NodeId id)
+{
+    const execute::Origin& origin = flat.origins[id.index()];
+    const auto at = std::find_if(fused.begin(), fused.end(), [&](const rewrite::FusedInBody& f) {
+        return f.body.get() == origin.graph && f.body->node(origin.node).name == f.fused.node;
+    });
+    if (at == fused.end()) {
+        return std::nullopt;
+    }
+    FusedInRun found{id, at->fused.members, {}};
+    const std::vector<base::ValueId>& there = at->body->node(origin.node).inputs;
+    const graph::Graph& members = *at->fused.members;
+    for (const base::ValueId input : members.inputs()) {
+        const auto slot = std::find(there.begin(), there.end(), *at->body->findValue(members.value(input).name));
+        if (slot == there.end()) {
+            return std::nullopt; // the fused node does not read what its members do; it runs as one
+        }
+        found.operands.push_back(flat.graph->node(id).inputs[static_cast<std::size_t>(slot - there.begin())]);
+    }
+    return found;
 }
 
 /// The graph that these inputs run: control flow, if there is any, written out.
@@ -36,11 +69,11 @@ graphFor(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs, ex
                 "value '" + value.name + "'");
         }
     }
-    RETRO_TRY(std::shared_ptr<const graph::Graph> graph, withDigits(model, precision, stop));
-    if (!execute::hasControlFlow(*graph)) {
-        return graph;
+    RETRO_TRY(const Written graph, withDigits(model, precision, stop));
+    if (!execute::hasControlFlow(*graph.graph)) {
+        return graph.graph;
     }
-    RETRO_TRY(execute::Unrolled flat, execute::unroll(*graph, inputs, precision));
+    RETRO_TRY(execute::Unrolled flat, execute::unroll(*graph.graph, inputs, precision, stop));
     if (written != nullptr) {
         *written = std::move(flat.steps);
     }
@@ -66,6 +99,23 @@ bindModel(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs, e
         return base::within(std::move(bound).error(), model.path.string());
     }
     return bound;
+}
+
+base::Result<std::vector<FusedInRun>> fusedInRun(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs,
+                                                 execute::Precision precision, const std::stop_token& stop)
+{
+    std::vector<FusedInRun> found;
+    if (model.rewritten.fusedInBodies.empty()) {
+        return found;
+    }
+    RETRO_TRY(const Written graph, withDigits(model, precision, stop));
+    RETRO_TRY(const execute::Unrolled flat, execute::unroll(*graph.graph, inputs, precision, stop));
+    for (std::size_t i = 0; i < flat.origins.size(); ++i) {
+        if (auto fused = fusedAt(graph.fused, flat, base::NodeId(i))) {
+            found.push_back(std::move(*fused));
+        }
+    }
+    return found;
 }
 
 std::vector<tensor::Tensor> inPrecision(const std::vector<tensor::Tensor>& inputs, execute::Precision precision)

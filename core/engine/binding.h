@@ -21,6 +21,21 @@ namespace retro::engine
 bindModel(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs, execute::Precision precision,
           std::vector<std::string>* written = nullptr, const std::stop_token& stop = {});
 
+/// A node of a run that stands for several and was fused inside an If, Loop or Scan.
+struct FusedInRun
+{
+    base::NodeId node; ///< in the bound model's graph
+    std::shared_ptr<const graph::Graph> members;
+    std::vector<base::ValueId> operands; ///< per input of `members`, in the bound model's graph
+};
+
+/// Those of the graph that bindModel() writes out for these inputs. Costs another forward pass where there are any.
+/// Errors as bindModel().
+[[nodiscard]] base::Result<std::vector<FusedInRun>> fusedInRun(const LoadedModel& model,
+                                                               const std::vector<tensor::Tensor>& inputs,
+                                                               execute::Precision precision,
+                                                               const std::stop_token& stop = {});
+
 /// The inputs with floating types replaced by the precision's.
 [[nodiscard]] std::vector<tensor::Tensor> inPrecision(const std::vector<tensor::Tensor>& inputs,
                                                       execute::Precision precision);

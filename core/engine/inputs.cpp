@@ -136,7 +136,8 @@ Result<Tensor> fitted(Tensor data, const graph::Value& input)
     if (data.dtype() == input.dtype || (tensor::isFloating(data.dtype()) && tensor::isFloating(input.dtype))) {
         return data;
     }
-    if (tensor::isFloating(input.dtype) != tensor::isFloating(data.dtype()) && tensor::isFloating(data.dtype())) {
+    const bool takesFractions = tensor::isFloating(input.dtype) || tensor::isNarrowFloat(input.dtype);
+    if (!takesFractions && (tensor::isFloating(data.dtype()) || tensor::isNarrowFloat(data.dtype()))) {
         return inputError(fmt::format("the file holds {} but the input wants {}; convert the file",
                                       tensor::nameOf(data.dtype()), tensor::nameOf(input.dtype)),
                           "input '" + input.name + "'");

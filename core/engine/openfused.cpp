@@ -32,7 +32,9 @@ public:
     {
         const rewrite::FusedNode* fused = m_model.rewritten.findFused(name);
         const auto id = graph().findNode(name);
-        if (fused == nullptr && !(id && isComposed(*id))) {
+        RETRO_CHECK(findBodies());
+        const FusedInRun* inBody = id ? bodyAt(*id) : nullptr;
+        if (fused == nullptr && inBody == nullptr && !(id && isComposed(*id))) {
             return base::usageError(fmt::format("\"{}\" is not a node that a rewrite made of several, nor an operator "
                                                 "that has parts; `retrograde-cli info` lists the rewrites",
                                                 name),
@@ -41,13 +43,22 @@ public:
         if (!id || !isReached(*id)) {
             return base::usageError(fmt::format("no relevance reached the node \"{}\"", name), "open");
         }
+        if (inBody != nullptr) {
+            return openNode(*id, {inBody->members, inBody->operands, {0}}, into);
+        }
         return fused != nullptr ? openFused(*fused, into) : openComposed(*id, into);
     }
 
-    /// Fused nodes in the order of the rewrites, then operators that have parts.
+    /// Fused nodes in the order of the rewrites, those inside other nodes, then operators that have parts.
     [[nodiscard]] Result<void> openAll(std::vector<OpenedFused>& into)
     {
+        RETRO_CHECK(findBodies());
         RETRO_CHECK(openAllFused(into));
+        for (const FusedInRun& fused : *m_bodies) {
+            if (isReached(fused.node)) {
+                RETRO_CHECK(openNode(fused.node, {fused.members, fused.operands, {0}}, into));
+            }
+        }
         return openAllComposed(into);
     }
 
@@ -78,6 +89,22 @@ private:
         return false;
     }
     [[nodiscard]] bool isComposed(base::NodeId id) const { return engine::isComposed(*m_result.model, id); }
+
+    /// What was fused inside other nodes.
+    [[nodiscard]] Result<void> findBodies()
+    {
+        if (!m_bodies) {
+            RETRO_TRY(m_bodies, fusedInRun(m_model, inPrecision(m_request.inputs, m_request.precision),
+                                           m_request.precision, m_stop));
+        }
+        return {};
+    }
+    [[nodiscard]] const FusedInRun* bodyAt(base::NodeId id) const
+    {
+        const auto at =
+            std::find_if(m_bodies->begin(), m_bodies->end(), [&](const FusedInRun& fused) { return fused.node == id; });
+        return at == m_bodies->end() ? nullptr : &*at;
+    }
 
     [[nodiscard]] Result<void> runForward()
     {
@@ -114,7 +141,7 @@ private:
 
     [[nodiscard]] bool canBeOpened(base::NodeId id) const
     {
-        const bool isFused = m_model.rewritten.findFused(graph().node(id).name) != nullptr;
+        const bool isFused = m_model.rewritten.findFused(graph().node(id).name) != nullptr || bodyAt(id) != nullptr;
         return !isFused && isComposed(id) && isReached(id) && lrp::bodyOf(*m_result.model, id).ok();
     }
 
@@ -171,6 +198,7 @@ private:
     std::stop_token m_stop;
     lrp::RuleAssignment m_rules;
     std::optional<execute::ForwardResult> m_forward;
+    std::optional<std::vector<FusedInRun>> m_bodies;
 };
 
 } // namespace
@@ -186,6 +214,27 @@ std::vector<ComposedNode> composedNodes(const LoadedModel& model, const execute:
         }
         if (const auto body = lrp::bodyOf(bound, id)) {
             nodes.push_back({id, body->graph});
+        }
+    }
+    return nodes;
+}
+
+Result<std::vector<ComposedNode>> composedNodes(const LoadedModel& model, const ExplainRequest& request,
+                                                const ExplainResult& result, const std::stop_token& stop)
+{
+    RETRO_TRY(std::vector<FusedInRun> bodies,
+              fusedInRun(model, inPrecision(request.inputs, request.precision), request.precision, stop));
+    std::vector<ComposedNode> nodes;
+    for (FusedInRun& fused : bodies) {
+        nodes.push_back({fused.node, std::move(fused.members)});
+    }
+    const auto isInBody = [&, count = nodes.size()](const ComposedNode& composed) {
+        const auto end = nodes.begin() + static_cast<std::ptrdiff_t>(count);
+        return std::any_of(nodes.begin(), end, [&](const ComposedNode& other) { return other.node == composed.node; });
+    };
+    for (ComposedNode& composed : composedNodes(model, *result.model)) {
+        if (!isInBody(composed)) {
+            nodes.push_back(std::move(composed));
         }
     }
     return nodes;

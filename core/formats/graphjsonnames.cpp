@@ -47,7 +47,7 @@ std::optional<std::uint32_t> groupOf(std::string_view four)
 
 std::optional<tensor::DType> dtypeOfName(std::string_view name)
 {
-    for (int i = 0; i <= static_cast<int>(tensor::DType::Bool); ++i) {
+    for (std::size_t i = 0; i < tensor::kDTypeCount; ++i) {
         if (tensor::nameOf(static_cast<tensor::DType>(i)) == name) {
             return static_cast<tensor::DType>(i);
         }

@@ -5,6 +5,7 @@
 #include "core/formats/onnxexternal.h"
 #include "core/formats/onnxschema.pb.h"
 #include "core/tensor/checkedshape.h"
+#include "core/tensor/narrow.h"
 
 #include <fmt/format.h>
 
@@ -26,7 +27,7 @@ using tensor::TensorBuffer;
 namespace
 {
 
-constexpr std::array<std::pair<TensorProto::DataType, DType>, 13> kTypes{{
+constexpr std::array<std::pair<TensorProto::DataType, DType>, tensor::kDTypeCount> kTypes{{
     {TensorProto::FLOAT, DType::Float32},
     {TensorProto::DOUBLE, DType::Float64},
     {TensorProto::FLOAT16, DType::Float16},
@@ -40,19 +41,31 @@ constexpr std::array<std::pair<TensorProto::DataType, DType>, 13> kTypes{{
     {TensorProto::INT64, DType::Int64},
     {TensorProto::UINT64, DType::UInt64},
     {TensorProto::BOOL, DType::Bool},
+    {TensorProto::FLOAT8E4M3FN, DType::Float8E4M3FN},
+    {TensorProto::FLOAT8E4M3FNUZ, DType::Float8E4M3FNUZ},
+    {TensorProto::FLOAT8E5M2, DType::Float8E5M2},
+    {TensorProto::FLOAT8E5M2FNUZ, DType::Float8E5M2FNUZ},
+    {TensorProto::FLOAT8E8M0, DType::Float8E8M0},
+    {TensorProto::FLOAT6E2M3, DType::Float6E2M3},
+    {TensorProto::FLOAT6E3M2, DType::Float6E3M2},
+    {TensorProto::FLOAT4E2M1, DType::Float4E2M1},
+    {TensorProto::INT4, DType::Int4},
+    {TensorProto::UINT4, DType::UInt4},
+    {TensorProto::INT2, DType::Int2},
+    {TensorProto::UINT2, DType::UInt2},
 }};
 
 /// Copies one of the typed lists into elements of type `To`. Every number must fit.
 template <class To, class List>
-Result<void> copyList(const List& list, std::string_view field, TensorBuffer& buffer)
+Result<void> copyList(const List& list, std::string_view field, const tensor::Shape& shape, std::span<std::byte> to)
 {
-    const std::size_t count = buffer.bytes() / sizeof(To);
+    const std::size_t count = to.size() / sizeof(To);
     if (static_cast<std::size_t>(list.size()) != count) {
-        return inputError(fmt::format("it has {} numbers but the shape {} needs {}", list.size(),
-                                      tensor::toText(buffer.shape()), count),
-                          fmt::format("field '{}'", field));
+        return inputError(
+            fmt::format("it has {} numbers but the shape {} needs {}", list.size(), tensor::toText(shape), count),
+            fmt::format("field '{}'", field));
     }
-    std::byte* out = buffer.rawData();
+    std::byte* out = to.data();
     for (const auto number : list) {
         if constexpr (std::is_integral_v<To>) {
             if (!std::in_range<To>(number)) {
@@ -67,10 +80,39 @@ Result<void> copyList(const List& list, std::string_view field, TensorBuffer& bu
     return {};
 }
 
+template <class To, class List>
+Result<void> copyList(const List& list, std::string_view field, TensorBuffer& buffer)
+{
+    return copyList<To>(list, field, buffer.shape(), {buffer.rawData(), buffer.bytes()});
+}
+
+/// Elements of a narrow type that lie in a file without gaps.
+void unpackInto(TensorBuffer& buffer, DType dtype, std::span<const std::byte> packed)
+{
+    tensor::unpack(dtype, packed, {buffer.rawData(), buffer.bytes()});
+}
+
+/// Bytes of int32_data's numbers for a narrow type: each holds what a byte of raw_data does; of 6 bits, an element.
+Result<void> copyNarrowList(const TensorProto& proto, DType dtype, TensorBuffer& buffer)
+{
+    const bool isPacked = tensor::bitsOf(dtype) < 6;
+    std::vector<std::byte> bytes(isPacked ? tensor::packedBytes(dtype, buffer.bytes()) : buffer.bytes());
+    RETRO_CHECK(copyList<std::uint8_t>(proto.int32_data(), "int32_data", buffer.shape(), bytes));
+    if (isPacked) {
+        unpackInto(buffer, dtype, bytes);
+    } else {
+        std::copy(bytes.begin(), bytes.end(), buffer.rawData());
+    }
+    return {};
+}
+
 /// Copies int32_data, which serves every type of at most 32 bits that has no list of its own.
 Result<void> copyInt32List(const TensorProto& proto, DType dtype, TensorBuffer& buffer)
 {
     constexpr std::string_view kField = "int32_data";
+    if (tensor::isNarrow(dtype)) {
+        return copyNarrowList(proto, dtype, buffer);
+    }
     switch (dtype) {
     case DType::Int8:
         return copyList<std::int8_t>(proto.int32_data(), kField, buffer);
@@ -154,7 +196,9 @@ Result<Tensor> readInternal(const TensorProto& proto, tensor::Shape shape, DType
 {
     RETRO_CHECK(checkData(proto, shape, dtype, bytes));
     TensorBuffer buffer(dtype, std::move(shape));
-    if (usesRaw(proto)) {
+    if (usesRaw(proto) && tensor::isNarrow(dtype)) {
+        unpackInto(buffer, dtype, std::as_bytes(std::span(proto.raw_data())));
+    } else if (usesRaw(proto)) {
         std::copy_n(proto.raw_data().data(), bytes, reinterpret_cast<char*>(buffer.rawData()));
     } else {
         RETRO_CHECK(copyTyped(proto, dtype, buffer));
@@ -180,11 +224,18 @@ Result<Tensor> readExternal(const TensorProto& proto, const std::filesystem::pat
                             DType dtype, std::uint64_t bytes)
 {
     RETRO_TRY(const ExternalData place, findExternalData(proto, folder, bytes));
-    if (bytes >= kLeastMapped && place.offset % tensor::sizeOf(dtype) == 0) {
+    const bool isPacked = tensor::isNarrow(dtype) && tensor::bitsOf(dtype) < 8;
+    if (!isPacked && bytes >= kLeastMapped && place.offset % tensor::sizeOf(dtype) == 0) {
         return mapExternal(place, std::move(shape), dtype, bytes);
     }
     TensorBuffer buffer(dtype, std::move(shape));
-    RETRO_CHECK(readExternalData(place, {buffer.rawData(), bytes}));
+    if (isPacked) {
+        std::vector<std::byte> packed(bytes);
+        RETRO_CHECK(readExternalData(place, packed));
+        unpackInto(buffer, dtype, packed);
+    } else {
+        RETRO_CHECK(readExternalData(place, {buffer.rawData(), bytes}));
+    }
     return std::move(buffer).freeze();
 }
 
@@ -201,8 +252,8 @@ Result<DType> dtypeOfOnnx(int dataType)
         return inputError("the element type is not stated");
     }
     if (TensorProto::DataType_IsValid(dataType)) {
-        return inputError(fmt::format("the element type {} is not supported; bool, integers of 8 to 64 bits, float16, "
-                                      "bfloat16, float32 and float64 are",
+        return inputError(fmt::format("the element type {} is not supported; bool, integers of 2 to 64 bits and floats "
+                                      "of 4 to 64 bits are; save the model with its weights in one of these",
                                       TensorProto::DataType_Name(static_cast<TensorProto::DataType>(dataType))));
     }
     return inputError(fmt::format("the element type {} is not one that ONNX defines", dataType));
@@ -225,6 +276,9 @@ Result<Tensor> fromTensorProto(const TensorProto& proto, const std::filesystem::
     if (!bytes) {
         return base::within(std::move(bytes).error(), "field 'dims'");
     }
+    if (tensor::isNarrow(*dtype)) {
+        *bytes = tensor::packedBytes(*dtype, *bytes);
+    }
     if (proto.data_location() == TensorProto::EXTERNAL) {
         return readExternal(proto, folder, std::move(shape), *dtype, *bytes);
     }
@@ -236,6 +290,13 @@ void toTensorProto(const Tensor& tensor, TensorProto& proto)
     const Tensor plain = tensor.contiguous();
     proto.set_data_type(onnxOfDtype(plain.dtype()));
     proto.mutable_dims()->Add(plain.shape().begin(), plain.shape().end());
+    if (tensor::isNarrow(plain.dtype())) {
+        const auto count = static_cast<std::size_t>(plain.size());
+        std::string packed(tensor::packedBytes(plain.dtype(), count), '\0');
+        tensor::pack(plain.dtype(), {plain.rawData(), count}, std::as_writable_bytes(std::span(packed)));
+        proto.set_raw_data(std::move(packed));
+        return;
+    }
     proto.set_raw_data(plain.rawData(), static_cast<std::size_t>(plain.bytes()));
 }
 

@@ -155,11 +155,32 @@ const OperatorDeclaration* find(std::string_view domain, std::string_view op, st
     return nullptr;
 }
 
+namespace
+{
+
+/// Narrow types are kept, moved and converted; nothing computes in them.
+base::Result<void> expectWide(const BindContext& context)
+{
+    for (std::size_t slot = 0; slot < context.operandTypes.size(); ++slot) {
+        if (context.present(slot) && tensor::isNarrow(context.operandTypes[slot].dtype)) {
+            return context.error(fmt::format("operand {} is {}, in which this operator does not compute; convert it "
+                                             "first (DequantizeLinear, Cast)",
+                                             slot, tensor::nameOf(context.operandTypes[slot].dtype)));
+        }
+    }
+    return {};
+}
+
+} // namespace
+
 base::Result<std::unique_ptr<BoundOperator>> bind(const BindContext& context)
 {
     const OperatorDeclaration* declaration = ops::find(context.node.domain, context.node.op, context.node.opset);
     if (declaration == nullptr) {
         return context.error(reasonFor(context.node));
+    }
+    if (!declaration->takesNarrow) {
+        RETRO_CHECK(expectWide(context));
     }
     return declaration->bind(context);
 }

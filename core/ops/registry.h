@@ -24,6 +24,7 @@ struct OperatorDeclaration
     std::string_view structure;  ///< for `ops`: which structure(s) it can take
     bool gradient = true;        ///< relevance and gradient pass through
     BindFunction bind = nullptr;
+    bool takesNarrow = false; ///< operands may be of narrow types (tensor::isNarrow)
 };
 
 /// Newest ai.onnx operator set that is known here.

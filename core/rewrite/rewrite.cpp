@@ -97,33 +97,40 @@ bool hasBody(const graph::Node& node)
                        [](const auto& entry) { return std::holds_alternative<graph::Subgraph>(entry.second); });
 }
 
+/// What was fused in a body and in those inside it.
+void addFusedOf(Rewritten inner, std::vector<FusedInBody>& fused)
+{
+    for (FusedNode& node : inner.fused) {
+        fused.push_back({inner.graph, std::move(node)});
+    }
+    std::move(inner.fusedInBodies.begin(), inner.fusedInBodies.end(), std::back_inserter(fused));
+}
+
 /// The graphs inside one node; true when one has changed.
-base::Result<bool> rewriteBodiesOf(graph::Node& node, const RewriteOptions& options, std::vector<RewriteStep>& steps,
-                                   const std::stop_token& stop)
+base::Result<bool> rewriteBodiesOf(graph::Node& node, Rewritten& into, const std::stop_token& stop)
 {
     bool isChanged = false;
     for (auto& [name, attribute] : node.attributes) {
         if (auto* body = std::get_if<graph::Subgraph>(&attribute)) {
-            RETRO_TRY(Rewritten inner, rewrite(body->graph, options, stop));
+            RETRO_TRY(Rewritten inner, rewrite(body->graph, into.options, stop));
             isChanged = isChanged || inner.graph != body->graph;
             body->graph = inner.graph;
-            addStepsOf(node, name, std::move(inner.steps), steps);
+            addStepsOf(node, name, std::move(inner.steps), into.steps);
+            addFusedOf(std::move(inner), into.fusedInBodies);
         }
     }
     return isChanged;
 }
 
-/// The graphs inside If, Loop and Scan. What is fused there keeps no members: the nodes are written out under other
-/// names.
-base::Result<void> rewriteBodies(Draft& draft, const RewriteOptions& options, std::vector<RewriteStep>& steps,
-                                 const std::stop_token& stop)
+/// The graphs inside If, Loop and Scan.
+base::Result<void> rewriteBodies(Draft& draft, Rewritten& into, const std::stop_token& stop)
 {
     for (std::size_t i = 0; i < draft.nodeCount(); ++i) {
         if (!hasBody(draft.node(NodeId(i)))) {
             continue;
         }
         graph::Node node = draft.node(NodeId(i));
-        RETRO_TRY(const bool isChanged, rewriteBodiesOf(node, options, steps, stop));
+        RETRO_TRY(const bool isChanged, rewriteBodiesOf(node, into, stop));
         if (isChanged) {
             draft.replaceNode(NodeId(i), std::move(node));
         }
@@ -198,9 +205,9 @@ namespace
 base::Result<Rewritten> rewriteDraft(Draft& draft, std::shared_ptr<const graph::Graph> graph,
                                      const RewriteOptions& options, const std::stop_token& stop)
 {
-    Rewritten result{graph, graph, {}, {}, options};
+    Rewritten result{graph, graph, {}, {}, {}, options};
     RETRO_CHECK(base::checkStop(stop)); // a draft that was stopped is not whole
-    RETRO_CHECK(rewriteBodies(draft, options, result.steps, stop));
+    RETRO_CHECK(rewriteBodies(draft, result, stop));
     for (const Pass& pass : kPasses) {
         RETRO_CHECK(base::checkStop(stop));
         if (options.*pass.name.option) {

@@ -70,6 +70,13 @@ struct FusedNode
     std::shared_ptr<const graph::Graph> members;
 };
 
+/// A node that was fused inside a graph of an If, Loop or Scan.
+struct FusedInBody
+{
+    std::shared_ptr<const graph::Graph> body; ///< after its rewrites, as the node around it holds it
+    FusedNode fused;                          ///< names are those of `body`
+};
+
 /// A rewritten graph with what was done. `before` is the untouched graph: undoing is going back to it.
 struct Rewritten
 {
@@ -77,7 +84,8 @@ struct Rewritten
     std::shared_ptr<const graph::Graph> graph;
     std::vector<RewriteStep> steps;
     std::vector<FusedNode> fused; ///< in the order of the nodes of the graph before
-    RewriteOptions options = {};  ///< what was asked for
+    std::vector<FusedInBody> fusedInBodies = {};
+    RewriteOptions options = {}; ///< what was asked for
 
     /// The members of a node of the graph after; nullptr when it stands for itself.
     [[nodiscard]] const FusedNode* findFused(std::string_view node) const;
@@ -90,8 +98,7 @@ struct Rewritten
 /// run in either precision rounds once (specification of the rules, section 1.5); moved ones (Reshape, Transpose, …)
 /// keep their type. A graph in which
 /// nothing is to be done is handed back itself.
-/// Graphs inside control-flow nodes are rewritten as well; fused nodes in them keep no members. A requested stop ends
-/// it with Cancelled.
+/// Graphs inside control-flow nodes are rewritten as well. A requested stop ends it with Cancelled.
 [[nodiscard]] base::Result<Rewritten> rewrite(std::shared_ptr<const graph::Graph> graph, const RewriteOptions& options,
                                               const std::stop_token& stop = {});
 

@@ -134,10 +134,29 @@ Result<Tensor> readNpy(const std::filesystem::path& path)
     return parseNpy(data, path.string());
 }
 
+namespace
+{
+
+/// Arrays of NumPy alone have no bfloat16 and no narrow types: a type that holds the same numbers.
+DType typeInNpy(DType type)
+{
+    switch (type) {
+    case DType::Int4:
+    case DType::Int2:
+        return DType::Int8;
+    case DType::UInt4:
+    case DType::UInt2:
+        return DType::UInt8;
+    default:
+        return type == DType::BFloat16 || isNarrow(type) ? DType::Float32 : type;
+    }
+}
+
+} // namespace
+
 std::vector<std::byte> toNpy(const Tensor& tensor)
 {
-    const bool hasCode = tensor.dtype() != DType::BFloat16;
-    const Tensor plain = (hasCode ? tensor : tensor.to(DType::Float32)).contiguous();
+    const Tensor plain = tensor.to(typeInNpy(tensor.dtype())).contiguous();
     const std::string header = headerText(plain);
     std::string start(kMagic);
     start += '\1'; // version 1.0

@@ -40,9 +40,11 @@ std::string toText(const Shape& shape)
 
 std::string_view nameOf(DType t)
 {
-    static constexpr std::array<std::string_view, 13> kNames{"float32", "float64", "float16", "bfloat16", "int8",
-                                                             "uint8",   "int16",   "uint16",  "int32",    "uint32",
-                                                             "int64",   "uint64",  "bool"};
+    static constexpr std::array<std::string_view, kDTypeCount> kNames{
+        "float32",        "float64",    "float16",        "bfloat16",   "int8",       "uint8",      "int16",
+        "uint16",         "int32",      "uint32",         "int64",      "uint64",     "bool",       "float8e4m3fn",
+        "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "float8e8m0", "float6e2m3", "float6e3m2", "float4e2m1",
+        "int4",           "uint4",      "int2",           "uint2"};
     return kNames[static_cast<std::size_t>(t)];
 }
 

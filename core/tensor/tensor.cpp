@@ -2,6 +2,7 @@
 #include "core/tensor/tensor.h"
 
 #include "core/base/memoryaccount.h"
+#include "core/tensor/narrow.h"
 #include "core/tensor/storagepool.h"
 #include "core/tensor/stridedcopy.h"
 #include "core/tensor/visit.h"
@@ -177,6 +178,12 @@ Tensor Tensor::to(DType dtype) const
         return *this;
     }
     const Tensor source = contiguous();
+    if (isNarrow(dtype)) {
+        return narrowed(source, dtype);
+    }
+    if (isNarrow(m_dtype)) {
+        return widened(source).to(dtype);
+    }
     if (dtype == DType::Float32 && m_dtype == DType::Float16) { // weights are widened each time that they are used
         return toFloat<HalfType>(source);
     }
@@ -185,8 +192,8 @@ Tensor Tensor::to(DType dtype) const
     }
     TensorBuffer buffer(dtype, m_shape);
     const auto count = static_cast<std::size_t>(size());
-    visitStored(m_dtype, [&](auto fromTag) {
-        visitStored(dtype, [&](auto toTag) {
+    visitWide(m_dtype, [&](auto fromTag) {
+        visitWide(dtype, [&](auto toTag) {
             using From = decltype(fromTag);
             using To = decltype(toTag);
             const auto* in = reinterpret_cast<const typename From::Bits*>(source.rawData());

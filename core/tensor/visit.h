@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/tensor/narrow.h"
 #include "core/tensor/tensor.h"
 
 #include <cmath>
@@ -47,9 +48,51 @@ struct BfloatType
     static std::uint16_t store(float v) { return floatToBfloat(v); }
 };
 
-/// Calls `f` with a tag object (PlainType<T>, BoolType, HalfType, BfloatType) for the stored type.
+/// A narrow type; elements are written through core/tensor/narrow.h alone, which knows the ways to round.
+template <DType Type>
+struct NarrowType
+{
+    using Bits = std::uint8_t;
+    using Value = float;
+    /// Stored bits to value.
+    static float load(std::uint8_t v) { return narrowTable(Type)[v]; }
+};
+
+/// Calls `f` with a tag object (NarrowType<T>) for a narrow type.
 template <class F>
-void visitStored(DType t, F&& f)
+void visitNarrow(DType t, F&& f)
+{
+    switch (t) {
+    case DType::Float8E4M3FN:
+        return f(NarrowType<DType::Float8E4M3FN>{});
+    case DType::Float8E4M3FNUZ:
+        return f(NarrowType<DType::Float8E4M3FNUZ>{});
+    case DType::Float8E5M2:
+        return f(NarrowType<DType::Float8E5M2>{});
+    case DType::Float8E5M2FNUZ:
+        return f(NarrowType<DType::Float8E5M2FNUZ>{});
+    case DType::Float8E8M0:
+        return f(NarrowType<DType::Float8E8M0>{});
+    case DType::Float6E2M3:
+        return f(NarrowType<DType::Float6E2M3>{});
+    case DType::Float6E3M2:
+        return f(NarrowType<DType::Float6E3M2>{});
+    case DType::Float4E2M1:
+        return f(NarrowType<DType::Float4E2M1>{});
+    case DType::Int4:
+        return f(NarrowType<DType::Int4>{});
+    case DType::UInt4:
+        return f(NarrowType<DType::UInt4>{});
+    case DType::Int2:
+        return f(NarrowType<DType::Int2>{});
+    default:
+        return f(NarrowType<DType::UInt2>{});
+    }
+}
+
+/// Calls `f` with a tag object (PlainType<T>, BoolType, HalfType, BfloatType) for a type that is not narrow.
+template <class F>
+void visitWide(DType t, F&& f)
 {
     switch (t) {
     case DType::Float32:
@@ -76,8 +119,19 @@ void visitStored(DType t, F&& f)
         return f(PlainType<std::int64_t>{});
     case DType::UInt64:
         return f(PlainType<std::uint64_t>{});
-    case DType::Bool:
+    default:
         return f(BoolType{});
+    }
+}
+
+/// Calls `f` with a tag object for the stored type, whatever it is.
+template <class F>
+void visitStored(DType t, F&& f)
+{
+    if (isNarrow(t)) {
+        visitNarrow(t, f);
+    } else {
+        visitWide(t, f);
     }
 }
 

@@ -126,7 +126,7 @@ Result<RecordedRun> readFrom(const std::filesystem::path& path)
     const std::uint64_t fileBytes = std::filesystem::file_size(path, ec);
     RETRO_TRY(const std::vector<Tensor> tensors, readTensors(database, counts, ec ? 0 : fileBytes));
     auto run = std::make_shared<Run>();
-    RETRO_TRY(run->graph, readGraph(database, counts, tensors));
+    RETRO_TRY(run->graph, readGraph(database, version, counts, tensors));
     RETRO_CHECK(readChunks(database, version, counts, tensors, *run));
     RETRO_CHECK(readSmallTables(database, counts, *run));
     RETRO_CHECK(readForwardValues(database, counts, tensors, *run));

@@ -15,7 +15,7 @@ namespace retro::trace
 {
 
 /// Version of the run file format (SQLite user_version). Older versions open, newer ones are refused by name.
-inline constexpr int kRunFileVersion = 4;
+inline constexpr int kRunFileVersion = 5;
 
 /// Writes a run as a `.retro` file: an SQLite database (docs/formats/retro.md). Through a temporary name. Errors:
 /// Output.
@@ -35,7 +35,7 @@ struct RecordedRun
 /// Output, Bug (too many, too long, not of this run).
 [[nodiscard]] base::Result<void> writeRecorded(const std::filesystem::path& path, const Run& run,
                                                std::span<const Note> notes, std::stop_token stop = {});
-/// As readRun(), with the notes; files of version 1 have none.
+/// As readRun(), with the notes; files of versions 1 to 3 have none.
 [[nodiscard]] base::Result<RecordedRun> readRecorded(const std::filesystem::path& path);
 
 } // namespace retro::trace

@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 using base::Error;
 using base::ErrorCode;
 using base::Result;
+using tensor::DType;
 using tensor::Tensor;
 
 namespace
@@ -76,26 +77,20 @@ std::vector<std::string> namesOf(const Case& one, const graph::Graph& graph, con
     return names;
 }
 
-Result<Tensor> readExpected(const fs::path& file)
+/// Some of ONNX's files hold the bits of bfloat16 under the name of uint16.
+Tensor asDeclared(const Tensor& read, DType declared)
 {
-    return file.extension() == ".npy" ? tensor::readNpy(file) : formats::readTensorProto(file);
+    const bool holdsBits = declared == DType::BFloat16 && read.dtype() == DType::UInt16;
+    return holdsBits ? Tensor(declared, read.shape(), read.strides(), read.offset(), read.storage()) : read;
+}
+
+Result<Tensor> readTensor(const fs::path& file, DType declared)
+{
+    RETRO_TRY(const Tensor read, file.extension() == ".npy" ? tensor::readNpy(file) : formats::readTensorProto(file));
+    return asDeclared(read, declared);
 }
 
 Error wrong(std::string message) { return {ErrorCode::Bug, std::move(message), {}}; }
-
-Result<std::vector<Tensor>> resolve(const Case& one, const graph::Graph& graph)
-{
-    const std::vector<fs::path> files = filesOf(one.data, "input");
-    const std::vector<std::string> names = namesOf(one, graph, "inputs", graph.inputs());
-    if (names.size() < files.size()) {
-        return wrong(fmt::format("the case has {} inputs, the model {}", files.size(), names.size()));
-    }
-    std::vector<std::string> texts;
-    for (std::size_t i = 0; i < files.size(); ++i) {
-        texts.push_back(names[i] + "=" + files[i].string());
-    }
-    return engine::resolveInputs(texts, graph, {}, {});
-}
 
 Result<void> checkOutputs(const Case& one, const graph::Graph& graph, const std::vector<Tensor>& outputs)
 {
@@ -105,12 +100,12 @@ Result<void> checkOutputs(const Case& one, const graph::Graph& graph, const std:
         return wrong(fmt::format("the case expects {} outputs, the model has {}", files.size(), names.size()));
     }
     for (std::size_t i = 0; i < files.size(); ++i) {
-        RETRO_TRY(const Tensor expected, readExpected(files[i]));
         const auto at = std::find_if(graph.outputs().begin(), graph.outputs().end(),
                                      [&](base::ValueId id) { return graph.value(id).name == names[i]; });
         if (at == graph.outputs().end()) {
             return wrong(fmt::format("the model has no output '{}'", names[i]));
         }
+        RETRO_TRY(const Tensor expected, readTensor(files[i], graph.value(*at).dtype));
         const Tensor& actual = outputs[static_cast<std::size_t>(at - graph.outputs().begin())];
         const std::string difference = compare(actual, expected, toleranceOf(one.name, expected.dtype()));
         if (!difference.empty()) {
@@ -121,6 +116,28 @@ Result<void> checkOutputs(const Case& one, const graph::Graph& graph, const std:
 }
 
 } // namespace
+
+Result<std::vector<Tensor>> inputsOf(const Case& one, const graph::Graph& graph)
+{
+    const std::vector<fs::path> files = filesOf(one.data, "input");
+    const std::vector<std::string> names = namesOf(one, graph, "inputs", graph.inputs());
+    if (names.size() < files.size()) {
+        return wrong(fmt::format("the case has {} inputs, the model {}", files.size(), names.size()));
+    }
+    std::vector<std::string> texts;
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        texts.push_back(names[i] + "=" + files[i].string());
+    }
+    RETRO_TRY(std::vector<Tensor> inputs, engine::resolveInputs(texts, graph, {}, {}));
+    for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+        const graph::Value& input = graph.value(graph.inputs()[i]);
+        const auto at = std::find(names.begin(), names.end(), input.name);
+        if (input.dtype == DType::BFloat16 && at < names.begin() + static_cast<std::ptrdiff_t>(files.size())) {
+            RETRO_TRY(inputs[i], readTensor(files[static_cast<std::size_t>(at - names.begin())], input.dtype));
+        }
+    }
+    return inputs;
+}
 
 std::vector<Case> findCases(const fs::path& folder)
 {
@@ -141,7 +158,7 @@ std::vector<Case> findCases(const fs::path& folder)
 Result<void> runCase(const Case& one)
 {
     RETRO_TRY(const engine::LoadedModelPointer model, engine::loadModel(one.model));
-    RETRO_TRY(const std::vector<Tensor> inputs, resolve(one, *model->graph()));
+    RETRO_TRY(const std::vector<Tensor> inputs, inputsOf(one, *model->graph()));
     // What is given in float64 is run as a user would run it, with --precision double.
     const bool isWide =
         std::any_of(inputs.begin(), inputs.end(), [](const Tensor& t) { return t.dtype() == tensor::DType::Float64; });

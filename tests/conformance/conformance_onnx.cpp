@@ -132,7 +132,7 @@ int run(const Options& options)
         return 2;
     }
     Verdict verdict(options.isVerbose);
-    runIsolated(cases, [&](const Case& one, const Ending& ending) { verdict.add(one, ending); });
+    runIsolated(cases, runCase, [&](const Case& one, const Ending& ending) { verdict.add(one, ending); });
     return verdict.finish(options.folder.empty() && options.filter.empty());
 }
 

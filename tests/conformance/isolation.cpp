@@ -33,9 +33,9 @@ void writeAll(int descriptor, std::string_view text)
     }
 }
 
-Ending endingOf(const Case& one)
+Ending endingOf(const Case& one, CaseFunction run)
 {
-    const base::Result<void> result = runCase(one);
+    const base::Result<void> result = run(one);
     if (result.ok()) {
         return {Outcome::Passed, {}};
     }
@@ -44,21 +44,21 @@ Ending endingOf(const Case& one)
     return {isRefusal ? Outcome::Refused : Outcome::Wrong, result.error().text()};
 }
 
-Ending guardedEndingOf(const Case& one)
+Ending guardedEndingOf(const Case& one, CaseFunction run)
 {
     try {
-        return endingOf(one);
+        return endingOf(one, run);
     } catch (const std::exception& error) {
         return {Outcome::Crashed, fmt::format("exception: {}", error.what())};
     }
 }
 
 /// One line per case: the outcome's digit, the message.
-[[noreturn]] void runChild(std::span<const Case> cases, int descriptor)
+[[noreturn]] void runChild(std::span<const Case> cases, CaseFunction run, int descriptor)
 {
     ops::setThreads(1); // other tests run beside this one
     for (const Case& one : cases) {
-        Ending ending = guardedEndingOf(one);
+        Ending ending = guardedEndingOf(one, run);
         std::replace(ending.message.begin(), ending.message.end(), '\n', ' ');
         writeAll(descriptor, fmt::format("{}{}\n", static_cast<int>(ending.outcome), ending.message));
     }
@@ -69,7 +69,7 @@ Ending guardedEndingOf(const Case& one)
 class Child
 {
 public:
-    explicit Child(std::span<const Case> cases)
+    Child(std::span<const Case> cases, CaseFunction run)
     {
         std::array<int, 2> ends{};
         if (::pipe(ends.data()) != 0) {
@@ -78,7 +78,7 @@ public:
         m_process = ::fork();
         if (m_process == 0) {
             ::close(ends[0]);
-            runChild(cases, ends[1]);
+            runChild(cases, run, ends[1]);
         }
         ::close(ends[1]);
         m_descriptor = ends[0];
@@ -146,10 +146,11 @@ bool endsChild(const Ending& ending)
 
 } // namespace
 
-void runIsolated(std::span<const Case> cases, const std::function<void(const Case&, const Ending&)>& report)
+void runIsolated(std::span<const Case> cases, CaseFunction run,
+                 const std::function<void(const Case&, const Ending&)>& report)
 {
     while (!cases.empty()) {
-        Child child(cases);
+        Child child(cases, run);
         for (bool goesOn = true; goesOn && !cases.empty();) {
             const Ending ending = child.next();
             report(cases.front(), ending);

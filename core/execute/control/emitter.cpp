@@ -102,6 +102,7 @@ std::vector<LiveValue> Emitter::addNode(graph::Node node, std::span<const LiveVa
         node.outputs.push_back(value.id);
         values.push_back(std::move(value));
     }
+    m_origins.emplace_back();
     m_builder.addNode(std::move(node));
     return values;
 }

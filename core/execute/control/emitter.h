@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/execute/boundmodel.h"
+#include "core/execute/control/unroll.h"
 #include "core/graph/graphbuilder.h"
 
 #include <memory>
@@ -42,6 +43,10 @@ public:
     /// Runs a node of operator set 13 that has no counterpart in the model. `operands` are all present.
     [[nodiscard]] base::Result<LiveValue> runHelper(graph::Node node, std::span<const LiveValue> operands,
                                                     const std::string& resultName);
+    /// Says that the node that was added last comes from here.
+    void setOrigin(const Origin& origin) { m_origins.back() = origin; }
+    /// Of each node that was added, in order.
+    [[nodiscard]] std::vector<Origin> takeOrigins() { return std::move(m_origins); }
     /// Marks an output of the graph.
     void addOutput(const LiveValue& value);
 
@@ -62,6 +67,7 @@ private:
     std::stop_token m_stop;
     graph::GraphBuilder m_builder;
     std::unordered_set<std::string> m_taken;
+    std::vector<Origin> m_origins;
     std::size_t m_mostNodes;
     std::size_t m_nodes = 0;
 };

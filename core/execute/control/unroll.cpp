@@ -71,7 +71,9 @@ Result<Walker::Values> Walker::runPlain(Frame& frame, base::NodeId id, const Val
     }
     node.name = frame.place.prefix + node.name;
     node.scope = joined(frame.place.scope, node.scope);
-    return m_emitter.run(frame.graph, id, std::move(node), operands, names);
+    RETRO_TRY(Values results, m_emitter.run(frame.graph, id, std::move(node), operands, names));
+    m_emitter.setOrigin({&frame.graph, id});
+    return results;
 }
 
 Result<Walker::Values> Walker::dispatch(const Call& call)
@@ -176,6 +178,7 @@ Result<Unrolled> unroll(const graph::Graph& graph, std::span<const Tensor> input
     for (const LiveValue& output : outputs) {
         emitter.addOutput(output);
     }
+    result.origins = emitter.takeOrigins(); // nodes are written in an order in which they can run, which stays
     RETRO_TRY(graph::Graph flat, std::move(emitter).finish());
     result.graph = std::make_shared<const graph::Graph>(std::move(flat));
     return result;

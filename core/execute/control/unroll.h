@@ -16,10 +16,18 @@ namespace retro::execute
 /// Most nodes that a graph may have once its loops are written out.
 inline constexpr std::size_t kMaxUnrolledNodes = 500'000;
 
+/// Where a node was written out from.
+struct Origin
+{
+    const graph::Graph* graph = nullptr; ///< the one around it: the model's, or one inside a node; null: none
+    base::NodeId node;
+};
+
 /// A graph without control flow, and what was decided for it.
 struct Unrolled
 {
     std::shared_ptr<const graph::Graph> graph;
+    std::vector<Origin> origins; ///< per node; none for helpers, such as those that put the rounds of a loop together
     /// One line per If, Loop and Scan: "If 'gate': then_branch", "Loop 'steps': 12 times".
     std::vector<std::string> steps;
 };

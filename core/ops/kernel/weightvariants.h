@@ -10,8 +10,8 @@
 namespace retro::ops
 {
 
-/// True for types that are kept as they are stored and widened where they are used.
-[[nodiscard]] constexpr bool isNarrow(tensor::DType t)
+/// True for the floats of 16 bits, which are kept as they are stored and widened where they are used.
+[[nodiscard]] constexpr bool isSixteenBit(tensor::DType t)
 {
     return t == tensor::DType::Float16 || t == tensor::DType::BFloat16;
 }
@@ -52,7 +52,7 @@ public:
     [[nodiscard]] bool isValid() const { return m_weight.isValid(); }
     [[nodiscard]] const tensor::Shape& shape() const { return m_weight.shape(); }
     /// False when variants, and what is prepared from them, must not be kept.
-    [[nodiscard]] bool isKept() const { return !isValid() || !isNarrow(m_weight.dtype()); }
+    [[nodiscard]] bool isKept() const { return !isValid() || !isSixteenBit(m_weight.dtype()); }
     /// The tensor with the variant applied; invalid when there is none.
     [[nodiscard]] Tensor get(WeightVariant variant) const
     {

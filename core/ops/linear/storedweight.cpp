@@ -15,7 +15,7 @@ Tensor storedWeight(const BindContext& context, std::size_t slot)
     }
     const graph::Value& value = context.graph.value(id);
     const bool isStoredSo = value.kind == graph::ValueKind::Constant && value.constant.isValid() &&
-                            isNarrow(value.constant.dtype()) && value.constant.shape() == inRun.shape();
+                            isSixteenBit(value.constant.dtype()) && value.constant.shape() == inRun.shape();
     return isStoredSo ? value.constant : inRun;
 }
 

@@ -15,7 +15,8 @@ using tensor::Shape;
 
 bool isQuantised(DType type)
 {
-    return type == DType::Int8 || type == DType::UInt8 || type == DType::Int16 || type == DType::UInt16;
+    return type == DType::Int8 || type == DType::UInt8 || type == DType::Int16 || type == DType::UInt16 ||
+           (tensor::isNarrow(type) && type != DType::Float8E8M0);
 }
 
 std::pair<double, double> limitsOf(DType type)
@@ -27,6 +28,14 @@ std::pair<double, double> limitsOf(DType type)
         return {0, 255};
     case DType::Int16:
         return {-32768, 32767};
+    case DType::Int4:
+        return {-8, 7};
+    case DType::UInt4:
+        return {0, 15};
+    case DType::Int2:
+        return {-2, 1};
+    case DType::UInt2:
+        return {0, 3};
     default:
         return {0, 65535};
     }

@@ -8,9 +8,9 @@
 namespace retro::ops
 {
 
-/// int8, uint8, int16 or uint16.
+/// An integer of at most 16 bits, or a float of at most 8 with a sign.
 [[nodiscard]] bool isQuantised(tensor::DType type);
-/// Least and largest number of such a type.
+/// Least and largest number of such a type, which must be an integer type.
 [[nodiscard]] std::pair<double, double> limitsOf(tensor::DType type);
 
 /// Zero points in double, as many as there are scales; zeros when operand `slot` is absent.

@@ -4,6 +4,7 @@
 #include "core/ops/families.h"
 #include "core/ops/kernel/filled.h"
 #include "core/ops/quantise/integers.h"
+#include "core/ops/shape/elementtype.h"
 
 #include <fmt/format.h>
 
@@ -100,6 +101,26 @@ base::Result<ScaleLayout> layoutOf(const BindContext& context)
     return layout;
 }
 
+constexpr std::string_view kQuantised = "an integer of at most 16 bits or a float of at most 8 (not float8e8m0)";
+
+/// Type of the scale; the run's floating type where that is no type to compute in.
+DType computingType(const BindContext& context)
+{
+    const DType scale = context.operandTypes[1].dtype;
+    return tensor::isFloating(scale) ? scale : context.floatType;
+}
+
+/// A zero point has the shape of the scale; one number may be a scalar or not.
+base::Result<void> expectZeroPoint(const BindContext& context)
+{
+    if (!context.present(2) || context.operandTypes[2].shape == context.operandTypes[1].shape) {
+        return {};
+    }
+    const bool areOne = tensor::elementCount(context.operandTypes[1].shape) == 1 &&
+                        tensor::elementCount(context.operandTypes[2].shape) == 1;
+    return areOne ? base::Result<void>() : context.error("scale and zero point (operands 1 and 2) must have one shape");
+}
+
 base::Result<void> expectScales(const BindContext& context)
 {
     RETRO_CHECK(expect(context, {.least = 2,
@@ -108,66 +129,76 @@ base::Result<void> expectScales(const BindContext& context)
                                                 {"block_size", AttributeKind::Int},
                                                 {"output_dtype", AttributeKind::Int},
                                                 {"saturate", AttributeKind::Int}}}));
-    if (!tensor::isFloating(context.operandTypes[1].dtype)) {
-        return context.error("the scale (operand 1) must be floating");
+    const DType scale = context.operandTypes[1].dtype;
+    if (!tensor::isFloating(scale) && scale != DType::Float8E8M0 && scale != DType::Int32) {
+        return context.error(fmt::format("the scale (operand 1) is {}, but must be floating, float8e8m0 or int32",
+                                         tensor::nameOf(scale)));
     }
-    if (context.present(2) && context.operandTypes[2].shape != context.operandTypes[1].shape) {
-        return context.error("scale and zero point (operands 1 and 2) must have one shape");
-    }
-    return {};
+    return expectZeroPoint(context);
 }
 
-/// y = saturate(round(x / scale) + zero point), halves rounded to even.
+/// y = saturate(round(x / scale) + zero point), halves rounded to even. In a float of few bits the sum is rounded.
 class QuantizeLinear final : public BoundOperator
 {
 public:
-    QuantizeLinear(TensorType output, ScaleLayout layout) : m_layout(layout) { m_outputTypes = {std::move(output)}; }
+    QuantizeLinear(TensorType output, DType computing, ScaleLayout layout, tensor::NarrowRounding rounding)
+        : m_computing(computing), m_layout(layout), m_rounding(rounding)
+    {
+        m_outputTypes = {std::move(output)};
+    }
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
         const DType type = m_outputTypes[0].dtype;
+        if (tensor::isNarrowFloat(type)) {
+            return {tensor::narrowed(shares(operands, [](double share, double shift) { return share + shift; }), type,
+                                     m_rounding)};
+        }
         const auto [least, most] = limitsOf(type);
-        const Tensor scale = operands[1].contiguous();
-        const Tensor x = operands[0].to(scale.dtype()).contiguous();
-        const Tensor zero = zeroPoints(operands, 2, scale);
-        const Tensor values = filled(scale.dtype(), x.shape(), [&, low = least, high = most](auto* y) {
-            const auto* in = elements(x, y);
-            const auto* step = elements(scale, y);
-            const double* shift = zero.data<double>();
-            m_layout.forEach([&](std::int64_t i, std::int64_t at) {
-                const double rounded = std::nearbyint(static_cast<double>(in[i] / step[at])) + shift[at];
-                y[i] = static_cast<std::decay_t<decltype(*y)>>(std::clamp(rounded, low, high));
-            });
+        const Tensor whole = shares(operands, [low = least, high = most](double share, double shift) {
+            return std::clamp(std::nearbyint(share) + shift, low, high);
         });
-        return {values.to(type)};
+        return {whole.to(type)};
     }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
     [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
 
 private:
+    /// f(x / scale, zero point) of every element.
+    template <class F>
+    [[nodiscard]] Tensor shares(std::span<const Tensor> operands, const F& f) const
+    {
+        const Tensor scale = operands[1].to(m_computing).contiguous();
+        const Tensor x = operands[0].to(m_computing).contiguous();
+        const Tensor zero = zeroPoints(operands, 2, scale);
+        return filled(m_computing, x.shape(), [&](auto* y) {
+            const auto* in = elements(x, y);
+            const auto* step = elements(scale, y);
+            const double* shift = zero.data<double>();
+            m_layout.forEach([&](std::int64_t i, std::int64_t at) {
+                y[i] = static_cast<std::decay_t<decltype(*y)>>(f(static_cast<double>(in[i] / step[at]), shift[at]));
+            });
+        });
+    }
+
+    DType m_computing;
     ScaleLayout m_layout;
+    tensor::NarrowRounding m_rounding;
 };
 
 /// The type that a quantised result has: that of the zero point, else output_dtype, else uint8.
 base::Result<DType> quantisedType(const BindContext& context)
 {
-    static constexpr std::array<std::pair<std::int64_t, DType>, 4> kByNumber{
-        {{2, DType::UInt8}, {3, DType::Int8}, {4, DType::UInt16}, {5, DType::Int16}}};
+    DType type = DType::UInt8;
     if (context.present(2)) {
-        const DType type = context.operandTypes[2].dtype;
-        if (isQuantised(type)) {
-            return type;
-        }
-        return context.error(
-            fmt::format("the zero point is {}, but must be int8, uint8, int16 or uint16", tensor::nameOf(type)));
+        type = context.operandTypes[2].dtype;
+    } else if (context.intAttribute("output_dtype", 0) != 0) {
+        RETRO_TRY(type, elementType(context, "output_dtype"));
     }
-    const std::int64_t number = context.intAttribute("output_dtype", 2);
-    for (const auto& [known, type] : kByNumber) {
-        if (known == number || number == 0) {
-            return type;
-        }
+    if (isQuantised(type)) {
+        return type;
     }
-    return context.error(fmt::format("output_dtype {} is not supported; use int8, uint8, int16 or uint16", number));
+    return context.error(fmt::format("the quantised type is {}, but must be {}", tensor::nameOf(type), kQuantised));
 }
 
 BoundResult bindQuantizeLinear(const BindContext& context)
@@ -179,10 +210,11 @@ BoundResult bindQuantizeLinear(const BindContext& context)
     }
     RETRO_TRY(const DType type, quantisedType(context));
     RETRO_TRY(const ScaleLayout layout, layoutOf(context));
-    return bound<QuantizeLinear>(TensorType{type, x.shape}, layout);
+    RETRO_TRY(const tensor::NarrowRounding rounding, narrowRounding(context));
+    return bound<QuantizeLinear>(TensorType{type, x.shape}, computingType(context), layout, rounding);
 }
 
-/// y = (x − zero point)·scale of integers.
+/// y = (x − zero point)·scale.
 class DequantizeLinear final : public BoundOperator
 {
 public:
@@ -190,7 +222,7 @@ public:
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
-        const Tensor scale = operands[1].contiguous();
+        const Tensor scale = operands[1].to(m_outputTypes[0].dtype).contiguous();
         const Tensor x = operands[0].to(DType::Float64).contiguous();
         const Tensor zero = zeroPoints(operands, 2, scale);
         return {filled(m_outputTypes[0].dtype, x.shape(), [&](auto* y) {
@@ -215,10 +247,10 @@ BoundResult bindDequantizeLinear(const BindContext& context)
     const TensorType& x = firstType(context);
     if (!isQuantised(x.dtype) && x.dtype != DType::Int32) {
         return context.error(
-            fmt::format("operand 0 is {}, but must be int8, uint8, int16, uint16 or int32", tensor::nameOf(x.dtype)));
+            fmt::format("operand 0 is {}, but must be int32, {}", tensor::nameOf(x.dtype), kQuantised));
     }
     RETRO_TRY(const ScaleLayout layout, layoutOf(context));
-    return bound<DequantizeLinear>(TensorType{context.operandTypes[1].dtype, x.shape}, layout);
+    return bound<DequantizeLinear>(TensorType{computingType(context), x.shape}, layout);
 }
 
 /// uint8 of a floating operand, with scale and zero point from its own range (which always contains 0).
@@ -264,8 +296,8 @@ BoundResult bindDynamicQuantizeLinear(const BindContext& context)
 std::span<const OperatorDeclaration> quantiseDeclarations()
 {
     static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "QuantizeLinear", 10, 0, "no relevance", false, bindQuantizeLinear},
-        OperatorDeclaration{"", "DequantizeLinear", 10, 0, "no relevance", false, bindDequantizeLinear},
+        OperatorDeclaration{"", "QuantizeLinear", 10, 0, "no relevance", false, bindQuantizeLinear, true},
+        OperatorDeclaration{"", "DequantizeLinear", 10, 0, "no relevance", false, bindDequantizeLinear, true},
         OperatorDeclaration{"", "DynamicQuantizeLinear", 11, 0, "no relevance", false, bindDynamicQuantizeLinear},
     };
     return kDeclarations;

@@ -51,8 +51,8 @@ base::Result<void> expectRecurrent(const BindContext& context, RecurrentKind kin
     if (!tensor::isFloating(firstType(context).dtype) || firstType(context).shape.size() != 3) {
         return context.error("operand 0 must be floating: steps × batch × inputs");
     }
-    if (context.intAttribute("input_forget", 0) != 0) {
-        return context.error("input_forget = 1 (coupled gates) is not supported; export the model without it");
+    if (!isLstm && context.intAttribute("input_forget", 0) != 0) {
+        return context.error("input_forget couples the gates of an LSTM; this operator has none");
     }
     return {};
 }
@@ -92,6 +92,7 @@ base::Result<RecurrentForm> formOf(const BindContext& context, RecurrentKind kin
         return context.error(fmt::format("hidden_size {} is not between 1 and {}", form.hidden, 1LL << 24));
     }
     form.resetsAfter = context.intAttribute("linear_before_reset", 0) != 0;
+    form.isCoupled = context.intAttribute("input_forget", 0) != 0;
     form.clip = context.floatAttribute("clip", form.clip);
     if (!(form.clip > 0)) {
         return context.error(fmt::format("clip is {}, but must be positive", form.clip));

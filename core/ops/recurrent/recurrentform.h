@@ -24,6 +24,7 @@ struct RecurrentForm
     std::vector<bool> isReverse; ///< per direction
     bool isBatchFirst = false;   ///< layout 1
     bool resetsAfter = false;    ///< linear_before_reset
+    bool isCoupled = false;      ///< input_forget: the forget gate is 1 − input gate
     double clip = std::numeric_limits<double>::infinity();
     std::vector<std::array<GateActivation, 3>> activations; ///< f, g, h per direction
 

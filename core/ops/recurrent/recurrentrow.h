@@ -223,6 +223,9 @@ private:
         activate(step, 0, 0);
         activate(step, 2, 0);
         activate(step, 3, 1);
+        for (std::int64_t i = 0; m_form.isCoupled && i < m_hidden; ++i) {
+            step.gates[size(2 * m_hidden + i)] = 1 - step.gates[size(i)];
+        }
         const T* gates = step.gates.data();
         step.cell.assign(size(m_hidden), T{0});
         for (std::int64_t i = 0; i < m_hidden; ++i) {
@@ -286,8 +289,10 @@ private:
             sums[at(1)] = h[size(i)] * value(2, cell) * slope(0, step.sums[at(1)]);
             T g = c[size(i)] + h[size(i)] * gates[m_hidden + i] * slope(2, cell);
             g += p == nullptr ? T{0} : sums[at(1)] * p[m_hidden + i];
-            sums[at(0)] = g * gates[3 * m_hidden + i] * slope(0, step.sums[at(0)]);
-            sums[at(2)] = g * cellBefore * slope(0, step.sums[at(2)]);
+            const T ofForget = m_form.isCoupled ? T{0} : g * cellBefore; // coupled, it is the input gate's
+            const T ofInput = g * (gates[3 * m_hidden + i] - (m_form.isCoupled ? cellBefore : T{0}));
+            sums[at(0)] = ofInput * slope(0, step.sums[at(0)]);
+            sums[at(2)] = ofForget * slope(0, step.sums[at(2)]);
             sums[at(3)] = g * gates[i] * slope(1, step.sums[at(3)]);
             c[size(i)] = g * gates[2 * m_hidden + i];
             c[size(i)] += p == nullptr ? T{0} : sums[at(0)] * p[i] + sums[at(2)] * p[2 * m_hidden + i];

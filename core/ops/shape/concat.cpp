@@ -126,7 +126,7 @@ BoundResult bindStack(const BindContext& context)
 std::span<const OperatorDeclaration> concatDeclarations()
 {
     static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Concat", 1, 0, "shape map", true, bindConcat},
+        OperatorDeclaration{"", "Concat", 1, 0, "shape map", true, bindConcat, true},
         OperatorDeclaration{"ai.retrograde", "Stack", 1, 0, "shape map", true, bindStack},
     };
     return kDeclarations;

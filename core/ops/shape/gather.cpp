@@ -269,7 +269,7 @@ BoundResult bindGatherNd(const BindContext& context)
 std::span<const OperatorDeclaration> gatherDeclarations()
 {
     static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Gather", 1, 0, "shape map", true, bindGather},
+        OperatorDeclaration{"", "Gather", 1, 0, "shape map", true, bindGather, true},
         OperatorDeclaration{"", "GatherElements", 11, 0, "shape map", true, bindGatherElements},
         OperatorDeclaration{"", "GatherND", 11, 0, "shape map", true, bindGatherNd},
     };

@@ -144,8 +144,8 @@ BoundResult bindDropout(const BindContext& context)
 std::span<const OperatorDeclaration> identityDeclarations()
 {
     static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Identity", 1, 0, "shape map", true, bindIdentity},
-        OperatorDeclaration{"", "Dropout", 1, 0, "shape map", true, bindDropout},
+        OperatorDeclaration{"", "Identity", 1, 0, "shape map", true, bindIdentity, true},
+        OperatorDeclaration{"", "Dropout", 1, 0, "shape map", true, bindDropout, true},
         OperatorDeclaration{"", "Neg", 1, 0, "shape map", true, bindNeg},
         OperatorDeclaration{"ai.retrograde", "Checkpoint", 1, 0, "shape map", true, bindCheckpoint},
         OperatorDeclaration{"retrograde", "Detach", 1, 0, "no relevance", false, bindDetach},

@@ -222,7 +222,7 @@ BoundResult bindPad(const BindContext& context)
 std::span<const OperatorDeclaration> padDeclarations()
 {
     static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Pad", 1, 0, "shape map", true, bindPad},
+        OperatorDeclaration{"", "Pad", 1, 0, "shape map", true, bindPad, true},
     };
     return kDeclarations;
 }

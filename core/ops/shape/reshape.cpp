@@ -158,10 +158,10 @@ BoundResult bindUnsqueeze(const BindContext& context)
 std::span<const OperatorDeclaration> reshapeDeclarations()
 {
     static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Reshape", 1, 0, "shape map", true, bindReshape},
-        OperatorDeclaration{"", "Flatten", 1, 0, "shape map", true, bindFlatten},
-        OperatorDeclaration{"", "Squeeze", 1, 0, "shape map", true, bindSqueeze},
-        OperatorDeclaration{"", "Unsqueeze", 1, 0, "shape map", true, bindUnsqueeze},
+        OperatorDeclaration{"", "Reshape", 1, 0, "shape map", true, bindReshape, true},
+        OperatorDeclaration{"", "Flatten", 1, 0, "shape map", true, bindFlatten, true},
+        OperatorDeclaration{"", "Squeeze", 1, 0, "shape map", true, bindSqueeze, true},
+        OperatorDeclaration{"", "Unsqueeze", 1, 0, "shape map", true, bindUnsqueeze, true},
     };
     return kDeclarations;
 }

@@ -157,7 +157,7 @@ BoundResult bindSlice(const BindContext& context)
 std::span<const OperatorDeclaration> sliceDeclarations()
 {
     static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Slice", 1, 0, "shape map", true, bindSlice},
+        OperatorDeclaration{"", "Slice", 1, 0, "shape map", true, bindSlice, true},
     };
     return kDeclarations;
 }

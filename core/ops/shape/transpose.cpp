@@ -70,7 +70,7 @@ BoundResult bindTranspose(const BindContext& context)
 std::span<const OperatorDeclaration> transposeDeclarations()
 {
     static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Transpose", 1, 0, "shape map", true, bindTranspose},
+        OperatorDeclaration{"", "Transpose", 1, 0, "shape map", true, bindTranspose, true},
     };
     return kDeclarations;
 }

@@ -23,11 +23,15 @@ using tensor::Shape;
 class Cast final : public Operator<ShapeMap>, public TokenMap
 {
 public:
-    Cast(TensorType output, DType from) : Operator(std::move(output)), m_from(from) {}
+    Cast(TensorType output, DType from, tensor::NarrowRounding rounding)
+        : Operator(std::move(output)), m_from(from), m_rounding(rounding)
+    {}
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
-        return {operands[0].to(m_outputTypes[0].dtype)};
+        const DType to = m_outputTypes[0].dtype;
+        const bool isRounded = tensor::isNarrow(to) && to != m_from;
+        return {isRounded ? tensor::narrowed(operands[0], to, m_rounding) : operands[0].to(to)};
     }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
     [[nodiscard]] Tensor carryBack(std::span<const Tensor> perOutput, std::size_t) const override
@@ -37,13 +41,15 @@ public:
 
 private:
     DType m_from;
+    tensor::NarrowRounding m_rounding;
 };
 
 BoundResult boundCast(const BindContext& context, DType target)
 {
     const TensorType& operand = firstType(context);
     const bool isSameKind = tensor::isFloating(target) && tensor::isFloating(operand.dtype);
-    return bound<Cast>(TensorType{isSameKind ? operand.dtype : target, operand.shape}, operand.dtype);
+    RETRO_TRY(const tensor::NarrowRounding rounding, narrowRounding(context));
+    return bound<Cast>(TensorType{isSameKind ? operand.dtype : target, operand.shape}, operand.dtype, rounding);
 }
 
 BoundResult bindCast(const BindContext& context)
@@ -122,12 +128,12 @@ BoundResult bindEyeLike(const BindContext& context)
 std::span<const OperatorDeclaration> typedDeclarations()
 {
     static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Cast", 1, 0, "shape map, no relevance", true, bindCast},
-        OperatorDeclaration{"", "CastLike", 15, 0, "shape map, no relevance", true, bindCastLike},
+        OperatorDeclaration{"", "Cast", 1, 0, "shape map, no relevance", true, bindCast, true},
+        OperatorDeclaration{"", "CastLike", 15, 0, "shape map, no relevance", true, bindCastLike, true},
         OperatorDeclaration{"", "ConstantOfShape", 9, 0, "no relevance", false, bindConstantOfShape},
         OperatorDeclaration{"", "EyeLike", 9, 0, "no relevance", false, bindEyeLike},
-        OperatorDeclaration{"", "Size", 1, 0, "no relevance", false, bindSize},
-        OperatorDeclaration{"", "Shape", 1, 0, "no relevance", false, bindShape},
+        OperatorDeclaration{"", "Size", 1, 0, "no relevance", false, bindSize, true},
+        OperatorDeclaration{"", "Shape", 1, 0, "no relevance", false, bindShape, true},
     };
     return kDeclarations;
 }

@@ -151,6 +151,7 @@ base::Result<RecurrentSetting> settingOf(const BodyBuilder& body, RecurrentKind 
     }
     setting.isBatchFirst = body.intAttribute("layout", 0) != 0;
     setting.resetsAfter = body.intAttribute("linear_before_reset", 0) != 0;
+    setting.isCoupled = body.intAttribute("input_forget", 0) != 0;
     setting.clip = body.floatAttribute("clip", setting.clip);
     const Shape& x = body.shapeOf(kInput);
     setting.steps = x[setting.isBatchFirst ? 1 : 0];

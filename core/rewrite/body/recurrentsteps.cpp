@@ -61,7 +61,7 @@ RecurrentSteps::RecurrentSteps(BodyBuilder& body, const RecurrentSetting& settin
         }
         break;
     case RecurrentKind::Lstm:
-        m_gates = layerOf("gate", 0, 3);
+        m_gates = layerOf("gate", 0, setting.isCoupled ? 2 : 3);
         m_candidate = layerOf("candidate", 3, 4);
         m_peepholes = {peephole("input gate", 0), peephole("output gate", 1), peephole("forget gate", 2)};
         break;
@@ -234,10 +234,15 @@ RecurrentState RecurrentSteps::gru(std::size_t t, ValueId x, const RecurrentStat
     const std::vector<ValueId> parts =
         m_body.split(name(t, "gate"), gates, 1, {m_setting.hidden, m_setting.hidden}); // update, reset
     const ValueId candidate = activated(name(t, "candidate"), 1, gruCandidate(t, x, before.hidden, parts[1]));
-    const ValueId rest = m_body.add("Sub", name(t, "update rest"), {m_body.number(name(t, "one"), 1), parts[0]});
+    const ValueId rest = oneLess("update rest", t, parts[0]);
     const ValueId fresh = gated(name(t, "taken candidate"), candidate, rest);
     const ValueId kept = gated(name(t, "kept state"), before.hidden, parts[0]);
     return {m_body.add("Add", name(t, "new state"), {fresh, kept}), {}};
+}
+
+ValueId RecurrentSteps::oneLess(const std::string& what, std::size_t t, ValueId gate)
+{
+    return m_body.add("Sub", name(t, what), {m_body.number(name(t, "one"), 1), gate});
 }
 
 RecurrentState RecurrentSteps::lstm(std::size_t t, ValueId x, const RecurrentState& before)
@@ -245,12 +250,13 @@ RecurrentState RecurrentSteps::lstm(std::size_t t, ValueId x, const RecurrentSta
     const ValueId both = beside(name(t, "input and state"), x, before.hidden);
     const ValueId sums = apply(name(t, "gate sums"), m_gates, both);
     const std::int64_t h = m_setting.hidden;
-    const std::vector<ValueId> parts = m_body.split(name(t, "gate sum"), sums, 1, {h, h, h}); // input, output, forget
+    const std::vector<std::int64_t> extents(m_setting.isCoupled ? 2 : 3, h);
+    const std::vector<ValueId> parts = m_body.split(name(t, "gate sum"), sums, 1, extents); // input, output, forget
     const auto gate = [&](const char* what, std::size_t i, ValueId cell) {
         return activated(name(t, what), 0, withPeephole(name(t, what) + " sum", parts[i], cell, m_peepholes.at(i)));
     };
     const ValueId in = gate("input gate", 0, before.cell);
-    const ValueId forget = gate("forget gate", 2, before.cell);
+    const ValueId forget = m_setting.isCoupled ? oneLess("forget gate", t, in) : gate("forget gate", 2, before.cell);
     const ValueId candidate = activated(name(t, "candidate"), 1, apply(name(t, "candidate sum"), m_candidate, both));
     const ValueId kept = gated(name(t, "kept cell"), before.cell, forget);
     const ValueId cell =

@@ -37,6 +37,7 @@ struct RecurrentSetting
     std::int64_t hidden = 0;
     bool isBatchFirst = false;
     bool resetsAfter = false; ///< linear_before_reset
+    bool isCoupled = false;   ///< input_forget: the forget gate is 1 − input gate
     double clip = std::numeric_limits<double>::infinity();
 };
 
@@ -98,6 +99,7 @@ private:
 
     [[nodiscard]] RecurrentState rnn(std::size_t t, ValueId x, const RecurrentState& before);
     [[nodiscard]] RecurrentState gru(std::size_t t, ValueId x, const RecurrentState& before);
+    [[nodiscard]] ValueId oneLess(const std::string& what, std::size_t t, ValueId gate);
     [[nodiscard]] RecurrentState lstm(std::size_t t, ValueId x, const RecurrentState& before);
     [[nodiscard]] ValueId gruCandidate(std::size_t t, ValueId x, ValueId state, ValueId reset);
 

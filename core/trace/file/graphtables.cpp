@@ -39,6 +39,7 @@ Result<void> writeNodes(Database& database, const Graph& graph, RowCounts& count
 {
     RowWriter rows(database, kNodes);
     RowWriter attributes(database, kAttributes);
+    RowWriter metadata(database, kMetadata);
     for (const graph::Node& node : graph.nodes()) {
         ByteWriter inputs;
         put(inputs, node.inputs);
@@ -49,11 +50,15 @@ Result<void> writeNodes(Database& database, const Graph& graph, RowCounts& count
             put(value, attribute);
             RETRO_CHECK(attributes.integer(rows.rows()).text(name).blob(value.bytes()).endRow());
         }
+        for (const auto& [name, text] : node.metadata) {
+            RETRO_CHECK(metadata.integer(rows.rows()).text(name).text(text).endRow());
+        }
         rows.text(node.op).text(node.domain).text(node.name).text(node.scope).integer(node.opset);
         RETRO_CHECK(rows.blob(inputs.bytes()).blob(outputs.bytes()).endRow());
     }
     counts[positionOf(kNodes)] = rows.rows();
     counts[positionOf(kAttributes)] = attributes.rows();
+    counts[positionOf(kMetadata)] = metadata.rows();
     return {};
 }
 
@@ -81,8 +86,9 @@ Result<void> writeOpsets(Database& database, const Graph& graph, RowCounts& coun
 class GraphReader
 {
 public:
-    GraphReader(Database& database, const RowCounts& counts, const std::vector<Tensor>& tensors)
-        : m_database(database), m_counts(counts), m_tensors(tensors)
+    GraphReader(Database& database, std::int64_t version, const RowCounts& counts, const std::vector<Tensor>& tensors)
+        : m_database(database), m_counts(counts), m_tensors(tensors),
+          m_hasMetadata(countedOf(version) > positionOf(kMetadata))
     {}
 
     Result<std::shared_ptr<const Graph>> read()
@@ -99,6 +105,9 @@ public:
         RETRO_CHECK(each(kValues, [this](RowReader& rows) { return readValue(rows); }));
         RETRO_CHECK(each(kNodes, [this](RowReader& rows) { return readNode(rows); }));
         RETRO_CHECK(each(kAttributes, [this](RowReader& rows) { return readAttribute(rows); }));
+        if (m_hasMetadata) {
+            RETRO_CHECK(each(kMetadata, [this](RowReader& rows) { return readMetadata(rows); }));
+        }
         RETRO_CHECK(each(kOutputs, [this](RowReader& rows) -> Result<void> {
             m_builder.addOutput(ValueId(rows.index(m_values)));
             return rows.check();
@@ -178,6 +187,16 @@ private:
         return {};
     }
 
+    Result<void> readMetadata(RowReader& rows)
+    {
+        const std::size_t node = rows.index(m_nodes.size());
+        std::string name = rows.text();
+        std::string text = rows.text();
+        RETRO_CHECK(rows.check());
+        m_nodes[node].metadata.insert_or_assign(std::move(name), std::move(text));
+        return {};
+    }
+
     Result<std::shared_ptr<const Graph>> build()
     {
         std::vector<std::string> names;
@@ -225,6 +244,7 @@ private:
     Database& m_database;
     const RowCounts& m_counts;
     const std::vector<Tensor>& m_tensors;
+    bool m_hasMetadata;
     GraphBuilder m_builder;
     std::size_t m_values = 0;
     std::vector<graph::Node> m_nodes;
@@ -243,10 +263,10 @@ Result<void> writeGraph(Database& database, const Graph& graph, TensorPool& pool
     return writeOutputs(database, graph, counts);
 }
 
-Result<std::shared_ptr<const Graph>> readGraph(Database& database, const RowCounts& counts,
+Result<std::shared_ptr<const Graph>> readGraph(Database& database, std::int64_t version, const RowCounts& counts,
                                                const std::vector<Tensor>& tensors)
 {
-    return GraphReader(database, counts, tensors).read();
+    return GraphReader(database, version, counts, tensors).read();
 }
 
 } // namespace retro::trace::file

@@ -10,8 +10,9 @@ namespace retro::trace::file
 /// large ones only type and shape are written. Errors: Output.
 [[nodiscard]] base::Result<void> writeGraph(Database& database, const graph::Graph& graph, TensorPool& pool,
                                             RowCounts& counts);
-/// Reads it back with the same ids; constants that were left out have type and shape and no data. Errors: Input.
-[[nodiscard]] base::Result<std::shared_ptr<const graph::Graph>> readGraph(Database& database, const RowCounts& counts,
-                                                                          const std::vector<Tensor>& tensors);
+/// Reads it back from a file of this version with the same ids; constants that were left out have type and shape and no
+/// data. Errors: Input.
+[[nodiscard]] base::Result<std::shared_ptr<const graph::Graph>>
+readGraph(Database& database, std::int64_t version, const RowCounts& counts, const std::vector<Tensor>& tensors);
 
 } // namespace retro::trace::file

@@ -67,6 +67,6 @@ void put(ByteWriter& to, const graph::Attribute& attribute);
                                                      std::uint64_t limit);
 /// Element type of a stored number; fails on unknown ones.
 [[nodiscard]] tensor::DType getDType(ByteReader& from);
-inline constexpr std::int64_t kDTypeCount = static_cast<std::int64_t>(tensor::DType::Bool) + 1;
+inline constexpr auto kDTypeCount = static_cast<std::int64_t>(tensor::kDTypeCount);
 
 } // namespace retro::trace::file

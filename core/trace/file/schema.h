@@ -5,8 +5,8 @@
 
 #include <array>
 
-// Tables of version 4 of the run file (docs/formats/retro.md). A change here is a new version: readers compare the
-// whole statement. Versions 1 to 3 have all but the last of kCounted, and differ in what rows hold.
+// Tables of version 5 of the run file (docs/formats/retro.md). A change here is a new version: readers compare the
+// whole statement. Versions 1 to 4 lack the last one or two of kCounted, and differ in what rows hold.
 namespace retro::trace::file
 {
 
@@ -34,16 +34,17 @@ inline constexpr Table kEvents{"events", "records BLOB NOT NULL"};
 inline constexpr Table kBookmarks{"bookmarks", "position INTEGER NOT NULL, text TEXT NOT NULL"};
 inline constexpr Table kNotes{"notes", "position INTEGER NOT NULL, subject INTEGER NOT NULL, item INTEGER NOT NULL, "
                                        "text TEXT NOT NULL"};
+inline constexpr Table kMetadata{"metadata", "node INTEGER NOT NULL, name TEXT NOT NULL, text TEXT NOT NULL"};
 /// How many rows each of the others has, in the order of kCounted.
 inline constexpr Table kContents{"contents", "name TEXT NOT NULL, rows INTEGER NOT NULL"};
 
-inline constexpr std::array<const Table*, 17> kCounted{
+inline constexpr std::array<const Table*, 18> kCounted{
     &kGraph,   &kOpsets, &kValues,  &kNodes,   &kAttributes, &kOutputs, &kFacts,     &kRules, &kShapes,
-    &kTensors, &kPieces, &kForward, &kHandles, &kLedger,     &kEvents,  &kBookmarks, &kNotes};
+    &kTensors, &kPieces, &kForward, &kHandles, &kLedger,     &kEvents,  &kBookmarks, &kNotes, &kMetadata};
 /// How many of them a file of this version has.
 [[nodiscard]] constexpr std::size_t countedOf(std::int64_t version)
 {
-    return version < 4 ? kCounted.size() - 1 : kCounted.size();
+    return kCounted.size() - (version < 4 ? 2 : version < 5 ? 1 : 0);
 }
 
 /// Rows of each table, by position in kCounted.

@@ -2,6 +2,7 @@
 // Rewrites of a model: switched off by its card, switched without reading the file again.
 #include "core/engine/loadmodel.h"
 #include "core/base/file.h"
+#include "core/engine/explain.h"
 #include "core/formats/onnx.h"
 #include "core/graph/graphbuilder.h"
 
@@ -31,6 +32,40 @@ std::vector<std::byte> layerFile()
     return bytes.ok() ? *bytes : std::vector<std::byte>();
 }
 
+/// y = x · (stored · 0.5); float32 weights are not stored otherwise. Or y = x · Cast(stored + stored), which nothing
+/// computes in few bits.
+std::vector<std::byte> storedFile(tensor::DType type, bool isAdded = false)
+{
+    graph::GraphBuilder builder("stored");
+    builder.setOpset("", 23);
+    const auto node = [&](const char* op, std::vector<base::ValueId> inputs, graph::Attributes attributes = {}) {
+        const auto result = builder.addResult(std::string(op) + "_out");
+        builder.addNode({op, "", op, "", 23, std::move(inputs), {result}, std::move(attributes)});
+        return result;
+    };
+    const auto x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 2});
+    const auto stored = tensor::Tensor::of<float>({2, 2}, std::array<float, 4>{1, -2, 3, 4});
+    auto w = builder.addConstant("w", stored.to(type));
+    if (isAdded) {
+        w = node("Cast", {node("Add", {w, w})}, {{"to", std::int64_t{1}}});
+    } else {
+        const auto scale = builder.addConstant("scale", tensor::Tensor::scalar(0.5F));
+        w = node(type == tensor::DType::Float32 ? "Mul" : "DequantizeLinear", {w, scale});
+    }
+    builder.addOutput(node("MatMul", {x, w}));
+    const auto graph = std::move(builder).build();
+    const auto bytes = graph.ok() ? formats::toOnnx(*graph) : graph.error();
+    return bytes.ok() ? *bytes : std::vector<std::byte>();
+}
+
+base::Result<engine::ExplainResult> explained(const engine::LoadedModel& model)
+{
+    engine::ExplainRequest request;
+    request.inputs = {tensor::Tensor::of<float>({1, 2}, std::array<float, 2>{0.3F, -0.7F})};
+    request.composite = "epsilon";
+    return engine::explain(model, request);
+}
+
 base::Result<engine::LoadedModelPointer> loadWith(const std::string& card)
 {
     return engine::parseModel(layerFile(), "layer.onnx", card);
@@ -43,6 +78,39 @@ class LoadModelTest : public QObject
     Q_OBJECT
 
 private slots:
+    void weightsOfFewBitsAreWidened()
+    {
+        const auto plain = engine::parseModel(storedFile(tensor::DType::Float32), "float32.onnx", {});
+        const auto wanted = explained(**plain);
+        QVERIFY2(wanted.ok(), wanted.ok() ? "" : wanted.error().text().c_str());
+        for (const tensor::DType type :
+             {tensor::DType::Int4, tensor::DType::Float4E2M1, tensor::DType::Float8E4M3FN, tensor::DType::Float8E5M2}) {
+            for (const char* card : {"", R"({"format": "retrograde-card/1", "no_rewrite": ["fold-constants"]})"}) {
+                const auto model = engine::parseModel(storedFile(type), "stored.onnx", card);
+                QVERIFY2(model.ok(), model.ok() ? "" : model.error().text().c_str());
+                QCOMPARE((*model)->rewritten.before->value(*(*model)->rewritten.before->findValue("w")).dtype, type);
+                const auto found = explained(**model);
+                QVERIFY2(found.ok(), found.ok() ? "" : found.error().text().c_str());
+                QVERIFY(found->outputs[0].bitEqual(wanted->outputs[0]));
+                const auto x = found->model->graph().findValue("x")->index();
+                const bool isFolded = std::string_view(card).empty(); // else the product has no constant operand
+                QVERIFY(!isFolded || found->relevance[x].bitEqual(wanted->relevance[x]));
+            }
+        }
+    }
+
+    void whatDoesNotRunOpensAllTheSame()
+    {
+        const auto model = engine::parseModel(storedFile(tensor::DType::Int4, true), "added.onnx", {});
+        QVERIFY2(model.ok(), model.ok() ? "" : model.error().text().c_str());
+        QCOMPARE((*model)->rewritten.before->nodeCount(), std::size_t{3});
+        const auto refused = explained(**model);
+        QVERIFY(!refused.ok());
+        for (const char* word : {"node 'Add'", "int4", "DequantizeLinear"}) {
+            QVERIFY2(refused.error().text().find(word) != std::string::npos, refused.error().text().c_str());
+        }
+    }
+
     void theCardSwitchesRewritesOff()
     {
         QCOMPARE((*loadWith({}))->graph()->nodeCount(), std::size_t{1});

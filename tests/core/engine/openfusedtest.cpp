@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/openfused.h"
+#include "core/engine/results.h"
 #include "core/graph/graphbuilder.h"
 
 #include <QtTest>
+
+#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <random>
@@ -66,6 +69,69 @@ engine::LoadedModel loaded(const rewrite::RewriteOptions& options)
     engine::LoadedModel model;
     model.name = "two layers";
     model.rewritten = rewrite::rewrite(twoLayers(), options).value();
+    return model;
+}
+
+/// Two rounds of a dense layer as MatMul and Add, and a Relu.
+std::shared_ptr<const graph::Graph> rounds()
+{
+    graph::GraphBuilder body("round");
+    body.setOpset("", 17);
+    body.addInput("i", tensor::DType::Int64, tensor::Shape{});
+    const auto goesOn = body.addInput("goes_on", tensor::DType::Bool, tensor::Shape{});
+    base::ValueId x = body.addInput("state", tensor::DType::Float32, tensor::Shape{1, 4});
+    const auto add = [&](const std::string& op, const std::string& name, std::vector<base::ValueId> inputs) {
+        const base::ValueId result = body.addResult(name + "_out");
+        body.addNode({op, "", name, "", 17, std::move(inputs), {result}, {}});
+        return result;
+    };
+    x = add("MatMul", "fc", {x, body.addConstant("w", randomTensor({4, 4}, 1))});
+    x = add("Relu", "relu", {add("Add", "bias", {x, body.addConstant("b", randomTensor({4}, 2))})});
+    const auto still = add("Identity", "still", {goesOn});
+    body.addOutput(still);
+    body.addOutput(x);
+    auto inner = std::make_shared<const graph::Graph>(std::move(body).build().value());
+    graph::GraphBuilder builder("rounds");
+    builder.setOpset("", 17);
+    const auto start = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 4});
+    const auto most = builder.addConstant("most", Tensor::scalar<std::int64_t>(2));
+    const auto y = builder.addResult("y");
+    builder.addNode({"Loop",
+                     "",
+                     "loop",
+                     "",
+                     17,
+                     {most, base::ValueId(), start},
+                     {y},
+                     {{"body", graph::Subgraph{std::move(inner), 0}}}});
+    builder.addOutput(y);
+    return std::make_shared<const graph::Graph>(std::move(builder).build().value());
+}
+
+/// An LSTM over three steps; the sum of its last state and cell is the output.
+engine::LoadedModel series(bool isCoupled)
+{
+    graph::GraphBuilder builder("series");
+    builder.setOpset("", 14);
+    const graph::ValueId x = builder.addInput("x", tensor::DType::Float32, {3, 1, 2});
+    const graph::ValueId w = builder.addConstant("w", randomTensor({1, 8, 2}, 1));
+    const graph::ValueId r = builder.addConstant("r", randomTensor({1, 8, 2}, 2));
+    const graph::ValueId h = builder.addResult("h");
+    const graph::ValueId c = builder.addResult("c");
+    const graph::ValueId y = builder.addResult("y");
+    builder.addNode({"LSTM",
+                     "",
+                     "lstm",
+                     "",
+                     14,
+                     {x, w, r},
+                     {graph::ValueId(), h, c},
+                     {{"hidden_size", std::int64_t{2}}, {"input_forget", std::int64_t{isCoupled ? 1 : 0}}}});
+    builder.addNode({"Add", "", "sum", "", 14, {h, c}, {y}, {}});
+    builder.addOutput(y);
+    engine::LoadedModel model;
+    model.rewritten =
+        rewrite::rewrite(std::make_shared<const graph::Graph>(std::move(builder).build().value()), {}).value();
     return model;
 }
 
@@ -180,23 +246,99 @@ private slots:
         QVERIFY(std::abs(inside - outside) < 1e-12);
     }
 
+    void theSummaryListsWhatWasRewritten()
+    {
+        for (const bool isFused : {true, false}) {
+            const engine::LoadedModel model = loaded(isFused ? rewrite::RewriteOptions{} : rewrite::noRewrites());
+            const auto result = engine::explain(model, request());
+            QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+            const auto summary = engine::summaryJson(model, request(), *result);
+            QCOMPARE(summary.contains("rewrites"), isFused);
+            const auto steps = isFused ? summary["rewrites"] : nlohmann::ordered_json::array();
+            QCOMPARE(steps.size(), model.rewritten.steps.size());
+            for (std::size_t i = 0; i < steps.size(); ++i) {
+                QCOMPARE(steps[i]["rewrite"].get<std::string>(), model.rewritten.steps[i].rewrite);
+                QCOMPARE(steps[i]["what"].get<std::string>(), model.rewritten.steps[i].text);
+            }
+        }
+    }
+
+    /// What was fused inside a loop is opened round by round, and has the relevance that the unfused nodes get.
+    void whatWasFusedInALoopIsOpened()
+    {
+        engine::ExplainRequest ask = request();
+        ask.inputs = {randomTensor({1, 4}, 77)};
+        ask.target = engine::parseTarget("y:0,1").value();
+        ask.precision = execute::Precision::Double;
+        engine::LoadedModel fused;
+        fused.rewritten = rewrite::rewrite(rounds(), {}).value();
+        QCOMPARE(fused.rewritten.fusedInBodies.size(), std::size_t{1});
+        engine::LoadedModel plain;
+        plain.rewritten = rewrite::rewrite(rounds(), rewrite::noRewrites()).value();
+        const auto ofFused = engine::explain(fused, ask);
+        QVERIFY2(ofFused.ok(), ofFused.ok() ? "" : ofFused.error().text().c_str());
+        const auto ofPlain = engine::explain(plain, ask);
+        QVERIFY2(ofPlain.ok(), ofPlain.ok() ? "" : ofPlain.error().text().c_str());
+        const auto opened = engine::openFused(fused, ask, *ofFused, {"all"});
+        QVERIFY2(opened.ok(), opened.ok() ? "" : opened.error().text().c_str());
+        QCOMPARE(opened->size(), std::size_t{2});
+        QCOMPARE(engine::composedNodes(fused, ask, *ofFused)->size(), std::size_t{2});
+        for (std::size_t round = 0; round < opened->size(); ++round) {
+            const engine::OpenedFused& node = opened->at(round);
+            QCOMPARE(node.node, "loop/" + std::to_string(round) + "/fc");
+            QCOMPARE(engine::openFused(fused, ask, *ofFused, {node.node})->size(), std::size_t{1});
+            std::size_t inside = 0;
+            for (const lrp::OpenedValue& value : node.opened.values) {
+                const std::string name = "loop/" + std::to_string(round) + "/" + value.name;
+                const auto id = ofPlain->model->graph().findValue(name);
+                if (value.isOperand || !id) {
+                    continue;
+                }
+                ++inside;
+                const Tensor& wanted = ofPlain->relevance[id->index()];
+                QVERIFY(wanted.isValid() && value.relevance.isValid());
+                for (std::int64_t i = 0; i < wanted.size(); ++i) {
+                    QVERIFY(std::abs(wanted.at(i) - value.relevance.at(i)) < 1e-9);
+                }
+            }
+            QCOMPARE(inside, std::size_t{2}); // what the product and the bias make
+        }
+    }
+
+    void theEnginesAgreeOnCoupledGates()
+    {
+        const engine::LoadedModel model = series(true);
+        for (const char* composite : {"epsilon", "attnlrp", "gradient"}) {
+            engine::ExplainRequest ask = request();
+            ask.inputs = {randomTensor({3, 1, 2}, 77)};
+            ask.target = engine::parseTarget("y:0,0,1").value();
+            ask.composite = composite;
+            std::vector<Tensor> found;
+            for (const auto& [kind, save] : {std::pair{engine::EngineKind::Promise, execute::SavePolicy::Autograd},
+                                             std::pair{engine::EngineKind::Promise, execute::SavePolicy::All},
+                                             std::pair{engine::EngineKind::Oracle, execute::SavePolicy::All}}) {
+                ask.engine = kind;
+                ask.save = save;
+                const auto result = engine::explain(model, ask);
+                QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+                found.push_back(result->relevance[result->model->graph().findValue("x")->index()]);
+            }
+            QVERIFY(found[0].isValid() && found[0].at(0) != 0);
+            QVERIFY(found[0].bitEqual(found[1]));
+            QVERIFY(found[0].bitEqual(found[2]));
+        }
+    }
+
+    void aRecurrentNodeIsOpenedFromTheOutputsThatAreRead_data()
+    {
+        QTest::addColumn<bool>("isCoupled");
+        QTest::newRow("gates of their own") << false;
+        QTest::newRow("coupled gates") << true;
+    }
     void aRecurrentNodeIsOpenedFromTheOutputsThatAreRead()
     {
-        graph::GraphBuilder builder("series");
-        builder.setOpset("", 14);
-        const graph::ValueId x = builder.addInput("x", tensor::DType::Float32, {3, 1, 2});
-        const graph::ValueId w = builder.addConstant("w", randomTensor({1, 8, 2}, 1));
-        const graph::ValueId r = builder.addConstant("r", randomTensor({1, 8, 2}, 2));
-        const graph::ValueId h = builder.addResult("h");
-        const graph::ValueId c = builder.addResult("c");
-        const graph::ValueId y = builder.addResult("y");
-        builder.addNode(
-            {"LSTM", "", "lstm", "", 14, {x, w, r}, {graph::ValueId(), h, c}, {{"hidden_size", std::int64_t{2}}}});
-        builder.addNode({"Add", "", "sum", "", 14, {h, c}, {y}, {}});
-        builder.addOutput(y);
-        engine::LoadedModel model;
-        model.rewritten =
-            rewrite::rewrite(std::make_shared<const graph::Graph>(std::move(builder).build().value()), {}).value();
+        QFETCH(bool, isCoupled);
+        const engine::LoadedModel model = series(isCoupled);
         engine::ExplainRequest ask = request();
         ask.inputs = {randomTensor({3, 1, 2}, 77)};
         ask.target = engine::parseTarget("y:0,0,1").value();

@@ -29,15 +29,28 @@ private slots:
     void mutationsGiveAGraphOrAnError_data()
     {
         QTest::addColumn<int>("seed");
+        QTest::addColumn<bool>("isPacked");
         for (int seed = 0; seed < 5; ++seed) {
-            QTest::addRow("%d", seed) << seed;
+            QTest::addRow("%d", seed) << seed << false;
+        }
+        for (int seed = 5; seed < 8; ++seed) {
+            QTest::addRow("%d, weights of 4 bits", seed) << seed << true;
         }
     }
 
     void mutationsGiveAGraphOrAnError()
     {
         QFETCH(int, seed);
-        const std::vector<std::byte> whole = bytesOf(smallModel());
+        QFETCH(bool, isPacked);
+        retro::onnxschema::ModelProto model = smallModel();
+        if (isPacked) {
+            auto& weight = *model.mutable_graph()->mutable_initializer(0);
+            weight.set_data_type(retro::onnxschema::TensorProto::INT4);
+            weight.clear_float_data();
+            weight.set_raw_data("\x21\x03");
+        }
+        const std::vector<std::byte> whole = bytesOf(model);
+        QCOMPARE(problemOf(whole), QString());
         std::mt19937 random(static_cast<unsigned>(seed));
         int refused = 0;
         for (int i = 0; i < 400; ++i) {

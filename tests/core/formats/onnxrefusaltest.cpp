@@ -97,12 +97,12 @@ std::vector<Refusal> refusedParts()
          [](ModelProto& m) { m.mutable_graph()->mutable_input(0)->mutable_type()->mutable_opaque_type(); },
          {"opaque"}},
         {"no type", [](ModelProto& m) { m.mutable_graph()->mutable_input(0)->clear_type(); }, {"'x'", "no type"}},
-        {"float8 input",
+        {"complex input",
          [](ModelProto& m) {
              m.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(
-                 TensorProto::FLOAT8E5M2);
+                 TensorProto::COMPLEX64);
          },
-         {"input 'x'", "FLOAT8E5M2"}},
+         {"input 'x'", "COMPLEX64"}},
         {"rank",
          [](ModelProto& m) {
              auto& type = *m.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type();
@@ -148,7 +148,23 @@ std::vector<Refusal> refusedParts()
 std::vector<Refusal> refusedTensors()
 {
     return {
-        {"element type", [](ModelProto& m) { weight(m).set_data_type(TensorProto::INT4); }, {"'w'", "INT4"}},
+        {"element type", [](ModelProto& m) { weight(m).set_data_type(TensorProto::STRING); }, {"'w'", "STRING"}},
+        {"bytes of 4 bits",
+         [](ModelProto& m) {
+             weight(m).set_data_type(TensorProto::INT4);
+             weight(m).clear_float_data();
+             weight(m).set_raw_data("123");
+         },
+         {"'w'", "raw_data", "3 bytes", "needs 2"}},
+        {"numbers of 4 bits",
+         [](ModelProto& m) {
+             weight(m).set_data_type(TensorProto::UINT4);
+             weight(m).clear_float_data();
+             for (const int v : {1, 2, 3}) {
+                 weight(m).add_int32_data(v);
+             }
+         },
+         {"'w'", "int32_data", "3 numbers", "needs 2"}},
         {"unknown type", [](ModelProto& m) { weight(m).set_data_type(99); }, {"'w'", "99"}},
         {"no element type", [](ModelProto& m) { weight(m).clear_data_type(); }, {"'w'", "not stated"}},
         {"negative extent", [](ModelProto& m) { weight(m).set_dims(0, -3); }, {"'w'", "field 'dims'", "negative"}},

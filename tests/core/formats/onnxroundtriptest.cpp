@@ -44,9 +44,8 @@ Graph everything()
     const ValueId x = builder.addInput("x", DType::Float32, std::vector<Dimension>{{{}, "N"}, {3, ""}, {{}, ""}});
     const ValueId any = builder.addInput("any", DType::Int64, std::nullopt);
     std::vector<ValueId> operands{x, any, ValueId()};
-    for (const DType dtype :
-         {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16, DType::Int8, DType::UInt8, DType::Int16,
-          DType::UInt16, DType::Int32, DType::UInt32, DType::Int64, DType::UInt64, DType::Bool}) {
+    for (std::size_t type = 0; type < retro::tensor::kDTypeCount; ++type) {
+        const auto dtype = static_cast<DType>(type);
         const std::string name(retro::tensor::nameOf(dtype));
         operands.push_back(builder.addConstant("c_" + name, Tensor::full(dtype, {2, 3}, 1)));
     }

@@ -306,6 +306,35 @@ private slots:
         }
     }
 
+    void fewBitsArePackedInFiles()
+    {
+        for (const bool isRaw : {true, false}) {
+            const auto graph = read(withTensor([isRaw](TensorProto& tensor) {
+                tensor.set_data_type(TensorProto::INT4);
+                tensor.add_dims(3);
+                isRaw ? tensor.set_raw_data("\xf1\x03") : tensor.add_int32_data(0xf1);
+                if (!isRaw) {
+                    tensor.add_int32_data(0x03);
+                }
+            }));
+            QVERIFY(graph);
+            const Tensor& w = constantOf(*graph, "w");
+            QCOMPARE(w.dtype(), DType::Int4);
+            QCOMPARE(w.at(0), 1.0);
+            QCOMPARE(w.at(1), -1.0);
+            QCOMPARE(w.at(2), 3.0);
+        }
+        const auto graph = read(withTensor([](TensorProto& tensor) { // of 6 bits, a number is an element
+            tensor.set_data_type(TensorProto::FLOAT6E3M2);
+            tensor.add_dims(2);
+            tensor.add_int32_data(0x3f);
+            tensor.add_int32_data(0x01);
+        }));
+        QVERIFY(graph);
+        QCOMPARE(constantOf(*graph, "w").at(0), -28.0);
+        QCOMPARE(constantOf(*graph, "w").at(1), 0.0625);
+    }
+
     void emptyInputsAndOutputsAreKept()
     {
         ModelProto model = smallModel();

@@ -47,7 +47,61 @@ private slots:
     {
         OpCase c = OpCase("QuantizeLinear", 21).operand(doubles({1}, {-7})).constant(doubles({}, {1}));
         QCOMPARE(q(c.with("output_dtype", std::int64_t{5}).run()), "[1] -7");
-        QVERIFY(q(c.with("output_dtype", std::int64_t{17}).refusal()).contains("output_dtype 17 is not supported"));
+        QCOMPARE(q(OpCase(c).with("output_dtype", std::int64_t{22}).run()), "[1] -7"); // int4
+        QVERIFY(q(c.with("output_dtype", std::int64_t{7}).refusal()).contains("the quantised type is int64"));
+    }
+
+    void fourBits()
+    {
+        OpCase c = OpCase("QuantizeLinear", 21).operand(doubles({4}, {1, 3, -40, 1000})).constant(doubles({}, {2}));
+        c.constant(bytes({1}, {1}, DType::Int4)); // one number, whatever its shape
+        QCOMPARE(q(c.run()), "[4] 1 3 -8 7");
+        QVERIFY(c.op().outputTypes()[0].dtype == DType::Int4);
+        OpCase back = OpCase("DequantizeLinear", 21).operand(bytes({3}, {0, 7, 15}, DType::UInt4));
+        QCOMPARE(q(back.constant(doubles({}, {0.5})).constant(bytes({}, {8}, DType::UInt4)).run()), "[3] -4 -0.5 3.5");
+    }
+
+    /// A quotient is rounded once, to the type; the attribute says what is beyond its range.
+    void floatsOfFewBits()
+    {
+        OpCase c = OpCase("QuantizeLinear", 23).operand(doubles({4}, {0.5, 3, 2.2, 2000})).constant(doubles({}, {2}));
+        c.with("output_dtype", std::int64_t{17});
+        QCOMPARE(q(c.run()), "[4] 0.25 1.5 1.125 448"); // 1.1 is between 1 and 1.125
+        QCOMPARE(q(OpCase(c).with("output_dtype", std::int64_t{23}).run()), "[4] 0 1.5 1 6");
+        OpCase loose = OpCase("QuantizeLinear", 23).operand(doubles({2}, {2.2, 2e5})).constant(doubles({}, {2}));
+        loose.with("output_dtype", std::int64_t{19}).with("saturate", std::int64_t{0});
+        QCOMPARE(q(loose.run()), "[2] 1 inf");
+    }
+
+    /// Scales of microscaling formats are powers of two in 8 bits.
+    void scalesOfPowersOfTwo()
+    {
+        OpCase c = OpCase("DequantizeLinear", 24).operand(doubles({1, 4}, {0.5, 6, -3, 1}).to(DType::Float4E2M1));
+        c.constant(doubles({1, 2}, {8, 0.25}).to(DType::Float8E8M0)).with("block_size", std::int64_t{2});
+        QCOMPARE(q(c.run()), "[1 × 4] 4 48 -0.75 0.25");
+    }
+
+    void casts()
+    {
+        OpCase c = OpCase("Cast", 24).operand(doubles({3}, {5, 0.3, 1000}));
+        QCOMPARE(q(OpCase(c).with("to", std::int64_t{18}).run()), "[3] 5 0.3125 240");
+        QCOMPARE(q(OpCase(c).with("to", std::int64_t{21}).run()), "[3] 5 0 8");
+        OpCase power = OpCase(c).with("to", std::int64_t{24});
+        QCOMPARE(q(OpCase(power).run()), "[3] 8 0.5 1024");
+        QCOMPARE(q(OpCase(power).with("round_mode", std::string("down")).run()), "[3] 4 0.25 512");
+        QVERIFY(q(power.with("round_mode", std::string("odd")).refusal()).contains("round_mode 'odd' is unknown"));
+        const OpCase wide = OpCase("Cast", 24).operand(doubles({2}, {1.5, -448}).to(DType::Float8E4M3FN));
+        QCOMPARE(q(OpCase(wide).with("to", std::int64_t{1}).run()), "[2] 1.5 -448");
+    }
+
+    void nothingComputesInFewBits()
+    {
+        const Tensor few = doubles({1, 2}, {1, 2}).to(DType::Int4);
+        QVERIFY(q(OpCase("Add", 14).operand(few).operand(few).refusal()).contains("operand 0 is int4"));
+        QVERIFY(q(OpCase("Relu", 14).operand(few).refusal()).contains("DequantizeLinear"));
+        QCOMPARE(q(OpCase("Transpose", 21).operand(few).run()), "[2 × 1] 1 2");
+        QCOMPARE(q(OpCase("Concat", 21).operand(few).operand(few).with("axis", std::int64_t{0}).run()),
+                 "[2 × 2] 1 2 1 2");
     }
 
     void rangeOfTheData()

@@ -102,6 +102,18 @@ private slots:
         QCOMPARE(q(peeping.with("activations", Texts{"Sigmoid", "Affine", "Affine"}).run()), "[1 × 1 × 1 × 1] 1.5");
     }
 
+    /// input_forget: c ← (1 − i)·c + i·x with i = 1/4, whatever the forget gate's own weights say.
+    void coupledGates()
+    {
+        const double quarter = -std::log(3.0);
+        OpCase c("LSTM", 22);
+        c.operand(doubles({2, 1, 1}, {4, 8})).constant(doubles({1, 4, 1}, {0, 0, 7, 1}));
+        c.constant(doubles({1, 4, 1}, {0, 0, 0, 0})).constant(doubles({1, 8}, {quarter, 0, 5, 0, 0, 0, 0, 0}));
+        c.with("activations", Texts{"Sigmoid", "Affine", "Affine"}).with("input_forget", std::int64_t{1}).outputs(3);
+        QCOMPARE(q(c.run(2)), "[1 × 1 × 1] 2.75");
+        QCOMPARE(q(c.run()), "[2 × 1 × 1 × 1] 0.5 1.375");
+    }
+
     void refusals()
     {
         QVERIFY(q(linearRnn().with("activations", Texts{"Magic"}).refusal()).contains("activation 'Magic' is unknown"));

@@ -87,6 +87,15 @@ private slots:
         QCOMPARE(difference(*sampleRunWithInput(), **read), std::string());
     }
 
+    /// version4.retro: the same with sampleNotes().
+    void theFileOfVersion4Opens()
+    {
+        const auto read = readRecorded(RETRO_SOURCE_DIR "/tests/data/runs/version4.retro");
+        QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
+        QCOMPARE(difference(*sampleRunWithInput(), *read->run), std::string());
+        QVERIFY(read->notes == sampleNotes(*sampleRunWithInput()));
+    }
+
     void whatIsBeyondTheLimitsIsNotWritten()
     {
         Run run = *sampleRunWithInput();
@@ -233,7 +242,7 @@ private slots:
         QTest::newRow("other database") << "other.retro"
                                         << "not a run file";
         QTest::newRow("newer") << "newer.retro"
-                               << "format version 5, which a newer Retrograde wrote";
+                               << "format version 6, which a newer Retrograde wrote";
         QTest::newRow("unfinished") << "zero.retro"
                                     << "not a run file";
         QTest::newRow("notes in a file of version 1") << "mixed.retro"
@@ -256,7 +265,7 @@ private slots:
         }
         fs::remove(file("other.retro"));
         execute(file("other.retro"), "CREATE TABLE t(a)");
-        execute(file("newer.retro"), "PRAGMA user_version = 5");
+        execute(file("newer.retro"), "PRAGMA user_version = 6");
         execute(file("mixed.retro"), "PRAGMA user_version = 1");
         execute(file("zero.retro"), "PRAGMA user_version = 0");
         execute(file("trigger.retro"), "CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM events; END");

@@ -33,6 +33,7 @@ inline std::shared_ptr<const graph::Graph> decoratedGraph()
     first.opset = 2;
     first.inputs = {x, graph::ValueId(), axes, weight};
     first.outputs = {h, unused};
+    first.metadata["pkg.torch.onnx.stack_trace"] = "File \"model.py\", line 31, in forward";
     first.attributes["int"] = std::int64_t{-3};
     first.attributes["float"] = 0.1;
     first.attributes["text"] = std::string("zero\0inside", 11);
@@ -186,6 +187,9 @@ inline std::string graphText(const graph::Graph& graph)
         text += " ->";
         for (const graph::ValueId id : node.outputs) {
             text += fmt::format(" {}", id.value);
+        }
+        for (const auto& [key, note] : node.metadata) {
+            text += fmt::format(" {}: {}", key, note);
         }
         text += "\n";
     }

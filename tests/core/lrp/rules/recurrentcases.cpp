@@ -79,6 +79,8 @@ std::vector<std::pair<const char*, SingleNode>> recurrentCases()
         {"LSTM", recurrent("LSTM", 4, "forward")},
         {"LSTM without bias", withoutBias(recurrent("LSTM", 4, "reverse"))},
         {"LSTM with peepholes", recurrent("LSTM", 4, "forward", {}, start)},
+        {"LSTM of coupled gates",
+         fromStates(recurrent("LSTM", 4, "bidirectional", {{"input_forget", std::int64_t{1}}, {"clip", 0.9}}, both))},
         {"LSTM from states", fromStates(recurrent("LSTM", 4, "bidirectional", {{"clip", 0.8}}, both))},
         {"LSTM by rows", fromStates(recurrent("LSTM", 4, "bidirectional", {{"layout", std::int64_t{1}}}, both))},
         {"LSTM of other activations",

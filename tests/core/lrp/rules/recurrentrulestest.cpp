@@ -27,6 +27,7 @@ struct Small
     std::vector<double> r{-0.5, 0.6, 0.9, 0.7};
     std::vector<double> bias{0.1, 0.2, 0.7, -0.3};
     std::vector<double> x{0.9, -0.4, 0.6};
+    bool isCoupled = false; // input_forget
 
     [[nodiscard]] SharedGraph graph() const
     {
@@ -46,7 +47,7 @@ struct Small
                          14,
                          {series, weights, state, both},
                          {ValueId(), y},
-                         {{"hidden_size", std::int64_t{1}}}});
+                         {{"hidden_size", std::int64_t{1}}, {"input_forget", std::int64_t{isCoupled ? 1 : 0}}}});
         builder.addOutput(y);
         return std::make_shared<const Graph>(std::move(builder).build().value());
     }
@@ -64,7 +65,7 @@ struct Small
             const auto sum = [&](std::size_t k) { return w[k] * in + r[k] * p.h + bias[k]; };
             Step s{};
             s.i = sigmoid(sum(0));
-            s.f = sigmoid(sum(2));
+            s.f = isCoupled ? 1 - s.i : sigmoid(sum(2));
             s.z = sum(3);
             s.g = std::tanh(s.z);
             s.c = s.f * p.c + s.i * s.g;
@@ -106,10 +107,21 @@ class RecurrentRulesTest : public QObject
 {
     Q_OBJECT
 
+    static void gates()
+    {
+        QTest::addColumn<bool>("isCoupled");
+        QTest::newRow("gates of their own") << false;
+        QTest::newRow("coupled gates") << true;
+    }
+
 private slots:
+    void theSignalTakesAll_data() { gates(); }
     void theSignalTakesAll()
     {
-        const Small small;
+        QFETCH(bool, isCoupled);
+        Small small;
+        small.isCoupled = isCoupled;
+        small.x[1] = isCoupled ? 0.4 : small.x[1]; // far from a cell of zero, where the stabiliser would show
         const std::vector<double> wanted = small.byHand(0.7);
         for (const char* composite : {"epsilon", "attnlrp", "cp_lrp"}) {
             const std::vector<double> found = explained(small, composite, 0.7);
@@ -138,9 +150,12 @@ private slots:
         QVERIFY(std::abs(signal[0] - ratio[0]) > 1e-3); // abs-ratio: gates get their part
     }
 
+    void theGradientIsTheOperatorsOwn_data() { gates(); }
     void theGradientIsTheOperatorsOwn()
     {
-        const Small small;
+        QFETCH(bool, isCoupled);
+        Small small;
+        small.isCoupled = isCoupled;
         const std::vector<double> found = explained(small, "gradient", 1);
         for (std::size_t t = 0; t < small.x.size(); ++t) {
             const auto at = [&](double step) {

@@ -34,6 +34,7 @@ OpCase recurrent(const char* op, std::int64_t gates, Draw& draw)
     if (gates == 4) {
         draw.coin() ? c.operand(draw.tensor(state)) : c.absent();
         draw.coin() ? c.operand(draw.tensor({d, 3 * hidden})) : c.absent();
+        c.with("input_forget", std::int64_t{draw.coin() ? 1 : 0});
     }
     if (draw.coin()) {
         c.with("clip", draw.number(1, 3));
