@@ -22,17 +22,20 @@ public:
         return (a - (sum - bRounded)) + (b - bRounded);
     }
 
+    /// One more term.
     void add(double term)
     {
         const double sum = m_high + term;
         m_low += lost(m_high, term);
         m_high = sum;
     }
+    /// What another sum holds, added or taken away.
     void add(const ExactSum& other)
     {
         add(other.m_high);
         m_low += other.m_low;
     }
+    /// As add(), with the other sign.
     void subtract(const ExactSum& other)
     {
         add(-other.m_high);

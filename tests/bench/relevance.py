@@ -87,6 +87,22 @@ def resnet(torch, total, blocks, is_bottleneck):
     return nn.Sequential(*parts, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, 1000))
 
 
+def enliven(torch, model):
+    """Weights of the sizes that ours have: those of a fresh model die out, and sums of denormal numbers are slow."""
+    with torch.no_grad():
+        for module in model.modules():
+            if isinstance(module, (torch.nn.Conv2d, torch.nn.Linear)):
+                size = (6 / module.weight[0].numel()) ** 0.5
+                module.weight.uniform_(-size, size)
+                if module.bias is not None:
+                    module.bias.uniform_(-0.1, 0.1)
+            elif isinstance(module, torch.nn.BatchNorm2d):
+                module.weight.uniform_(0.5, 1.5)
+                module.running_var.uniform_(0.5, 1.5)
+                module.bias.uniform_(-0.1, 0.1)
+                module.running_mean.uniform_(-0.1, 0.1)
+
+
 def zennit_pass(torch, zennit, network, composite, batch):
     """A function that explains once."""
     if network == "vgg16":
@@ -95,6 +111,7 @@ def zennit_pass(torch, zennit, network, composite, batch):
         is_bottleneck = network == "resnet50"
         model = resnet(torch, zennit.layer.Sum, (3, 4, 6, 3) if is_bottleneck else (2, 2, 2, 2), is_bottleneck)
     model.eval()
+    enliven(torch, model)
     x = torch.full((batch, 3, 224, 224), 0.5)
     canonizers = [zennit.canonizers.SequentialMergeBatchNorm()]
 
@@ -136,6 +153,7 @@ def run_peer(name, threads, runs):
     except ImportError:
         sys.exit(MISSING)
     torch.set_num_threads(threads)
+    torch.set_flush_denormal(True)  # relevance of deep networks is full of them; without this the peer takes ten times as long
     if network == "gpt2":
         explain = gradient_pass(torch, network, int(batch))
     else:

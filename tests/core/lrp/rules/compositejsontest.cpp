@@ -200,8 +200,7 @@ private slots:
                                 << "field entries[1].rule.params.bias: must be one of absorb, zero, spread";
         QTest::newRow("numbers") << replaced("0.1", "[1]")
                                  << "entries[1].rule.params.gamma: must be a number of at least 0, not [1]";
-        QTest::newRow("no numbers") << replaced("-2.1", "[]")
-                                    << "entries[0].rule.params.low: is an empty list";
+        QTest::newRow("no numbers") << replaced("-2.1", "[]") << "entries[0].rule.params.low: is an empty list";
         QTest::newRow("value")
             << replaced("0.1", "[true]")
             << "field entries[1].rule.params.gamma: a number, a list of numbers, a text, true or false";

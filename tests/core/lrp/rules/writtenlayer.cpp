@@ -29,8 +29,7 @@ std::vector<double> stabilised(const std::vector<double>& d, const Stabiliser& s
     std::vector<double> result;
     for (const double value : d) {
         const double sign = signOf(stabiliser, value);
-        result.push_back(stabiliser.kind == StabiliserKind::Clip ? sign * std::max(sign * value, e)
-                                                                 : value + sign * e);
+        result.push_back(stabiliser.kind == StabiliserKind::Clip ? sign * std::max(sign * value, e) : value + sign * e);
     }
     return result;
 }
