@@ -153,7 +153,7 @@ def run_peer(name, threads, runs):
     except ImportError:
         sys.exit(MISSING)
     torch.set_num_threads(threads)
-    torch.set_flush_denormal(True)  # relevance of deep networks is full of them; without this the peer takes ten times as long
+    torch.set_flush_denormal(True)  # deep relevance may hold denormal numbers, which some processors handle slowly
     if network == "gpt2":
         explain = gradient_pass(torch, network, int(batch))
     else:
