@@ -107,6 +107,7 @@ std::vector<TimedBody> controlBenchmarks()
         bodies.push_back({fmt::format("traversal/control/{}_recorded", name),
                           [control] {
                               trace::Recorder recorder;
+                              recorder.expect(control->behaviour.size() + control->edges);
                               return traverse(*control, recorder);
                           },
                           size * kRecordedGoal});

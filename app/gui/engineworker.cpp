@@ -331,9 +331,9 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
     request.keepValues = true;
     request.sources = job.inputs;
     request.preparation = job.options();
-    RETRO_TRY(
-        engine::ExplainResult answer,
-        engine::explain(*job.model, request, token, job.isLive ? engine::StageProgress() : progressOf(job.generation)));
+    RETRO_TRY(engine::ExplainResult answer,
+              job.isLive ? explainerOf(job.model).explain(request, token)
+                         : engine::explain(*job.model, request, token, progressOf(job.generation)));
     const auto held = std::make_shared<const engine::ExplainResult>(std::move(answer));
     base::Leftovers::add(held);
     const engine::ExplainResult& result = *held;

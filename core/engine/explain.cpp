@@ -7,10 +7,11 @@
 #include "core/base/memoryaccount.h"
 #include "core/engine/binding.h"
 #include "core/engine/course.h"
-#include "core/engine/inputfacts.h"
 #include "core/engine/ledgersink.h"
 #include "core/engine/numericalstop.h"
 #include "core/engine/programcache.h"
+#include "core/engine/requestcheck.h"
+#include "core/engine/runfacts.h"
 #include "core/engine/stopwatch.h"
 #include "core/execute/control/unroll.h"
 #include "core/execute/forward.h"
@@ -123,7 +124,7 @@ private:
         m_result.composite = m_prepared->composite;
         m_result.rules = m_prepared->words;
         m_result.writtenOut = m_prepared->writtenOut;
-        RETRO_CHECK(checkTimesInput());
+        RETRO_CHECK(checkTimesInput(m_result.composite, *m_result.model));
         m_result.secondsBind = watch.seconds();
         return {};
     }
@@ -168,23 +169,6 @@ private:
         return wanted;
     }
 
-    // The relevance of tokens is a sum over their embeddings; their numbers are names, not magnitudes.
-    Result<void> checkTimesInput() const
-    {
-        const execute::BoundModel& model = *m_result.model;
-        for (const base::ValueId input : model.graph().inputs()) {
-            if (m_result.composite.timesInput && model.isTracked(input) &&
-                !tensor::isFloating(model.typeOf(input).dtype)) {
-                return base::usageError(fmt::format("gradient × input has no meaning for the input \"{}\", whose "
-                                                    "elements are {}; choose another composite (gradient, attnlrp)",
-                                                    model.graph().value(input).name,
-                                                    tensor::nameOf(model.typeOf(input).dtype)),
-                                        "composite");
-            }
-        }
-        return {};
-    }
-
     Result<void> runForward()
     {
         const Stopwatch watch;
@@ -203,6 +187,10 @@ private:
         std::vector<base::ValueId> alsoKept = values;
         if (m_runner) {
             alsoKept.insert(alsoKept.end(), m_runner->alsoKept().begin(), m_runner->alsoKept().end());
+        }
+        if (m_runner && m_request.record) {
+            const std::vector<base::ValueId>& told = m_course->recorded->values;
+            alsoKept.insert(alsoKept.end(), told.begin(), told.end());
         }
         const auto forwardProgress = [this](std::size_t done, std::size_t total) { report("forward", done, total); };
         RETRO_TRY(m_forward, execute::forward(m_result.model, inPrecision(m_request.inputs, m_request.precision),
@@ -259,10 +247,7 @@ private:
         }
     }
 
-    [[nodiscard]] bool usesPrograms() const
-    {
-        return m_cache != nullptr && m_request.engine != EngineKind::Oracle && !m_request.record;
-    }
+    [[nodiscard]] bool usesPrograms() const { return m_cache != nullptr && m_request.engine != EngineKind::Oracle; }
 
     /// What is known of the course that this pass will take: before the forward pass, which can keep what the program
     /// would have to make.
@@ -276,7 +261,7 @@ private:
         }
         m_key = keyOfCourse();
         m_course = m_cache->course(m_key);
-        if (m_course && m_course->program) {
+        if (m_course && m_course->program && (!m_request.record || m_course->recorded)) {
             m_runner = m_cache->runner(m_prepared, *m_course, m_policy);
         }
         return {};
@@ -285,7 +270,14 @@ private:
     Result<void> runEngine()
     {
         if (m_runner) {
-            return runProgram();
+            RETRO_CHECK(runProgram());
+            if (!m_request.record || m_recorded) {
+                return {};
+            }
+            m_snapshots.clear();
+            m_result.ledger.clear(); // it cannot be told again: a first pass
+            m_result.program.reset();
+            m_result.programReused = false;
         }
         RETRO_TRY(const lrp::TraversalGraph graph, traversalGraph());
         if (m_request.engine == EngineKind::Oracle) {
@@ -295,6 +287,7 @@ private:
             RETRO_CHECK(newCourse(graph));
         } else {
             RETRO_CHECK(runPromise(graph));
+            keepRecording();
         }
         if (m_request.engine == EngineKind::Compiled && !m_course->program) {
             return base::Error{base::ErrorCode::Bug,
@@ -335,9 +328,14 @@ private:
     {
         const Stopwatch watch;
         CourseSink sink(m_result.model->graph());
-        RETRO_CHECK(runPromise(graph, sink));
-        m_result.ledger = std::move(sink.rows);
-        m_snapshots = std::move(sink.snapshots);
+        if (m_request.record) {
+            RETRO_CHECK(runPromise(graph));
+            std::ranges::for_each(m_recorded->events, [&sink](const event::Event& event) { sink.onEvent(event); });
+        } else {
+            RETRO_CHECK(runPromise(graph, sink));
+            m_result.ledger = std::move(sink.rows);
+            m_snapshots = std::move(sink.snapshots);
+        }
         const double secondsPass = watch.seconds();
         auto course = std::make_shared<Course>();
         course->counts = m_result.counts;
@@ -349,17 +347,31 @@ private:
         m_cache->keep(m_key, course);
         m_result.program = course->program;
         m_course = std::move(course);
+        keepRecording();
         // The relevance is that of the pass and of the program alike; the time stated is that of the engine asked for.
         m_result.secondsProgram =
             watch.seconds() - (m_request.engine == EngineKind::Compiled ? secondsRun : secondsPass);
         return {};
     }
 
+    /// The events of this pass are those of every input that takes the same course.
+    void keepRecording()
+    {
+        if (m_recorded && m_course && m_course->program && !m_course->recorded) {
+            auto course = std::make_shared<Course>(*m_course);
+            course->recorded = recordedCourse(*m_recorded, std::move(m_origins));
+            m_cache->keep(m_key, std::move(course));
+        }
+    }
+
     Result<void> runProgram()
     {
+        lrp::MadeTensors made;
         RETRO_TRY(const lrp::RelevanceTable table,
-                  m_runner->run(m_forward->saved, m_starts, m_stop, &m_result.ledger,
-                                [this](std::size_t done, std::size_t total) { report("relevance", done, total); }));
+                  m_runner->run(
+                      m_forward->saved, m_starts, m_stop, &m_result.ledger,
+                      [this](std::size_t done, std::size_t total) { report("relevance", done, total); },
+                      m_request.record ? &made : nullptr));
         m_result.program = m_course->program;
         m_result.programReused = true;
         m_result.counts = m_course->counts;
@@ -367,7 +379,18 @@ private:
         m_result.stoppedEarly = m_course->stoppedEarly;
         m_snapshots = m_course->snapshots;
         takeTable(table);
+        if (m_request.record) {
+            takeRetold(retell(*m_course->recorded, {made, m_starts, m_forward->saved, m_result.ledger}));
+        }
         return {};
+    }
+
+    void takeRetold(std::optional<trace::Run> run)
+    {
+        if (run) {
+            m_recorded = std::make_shared<trace::Run>(std::move(*run));
+            m_result.ledger = m_recorded->ledger;
+        }
     }
 
     void takeTable(const lrp::RelevanceTable& table)
@@ -410,6 +433,7 @@ private:
             return {};
         }
         trace::Recorder recorder;
+        recorder.expect(graph.postOrder().size() + graph.inEdgeCount());
         if (auto ran = runPromise(graph, recorder); !ran) {
             base::Leftovers::leave(std::move(recorder));
             return ran;
@@ -435,6 +459,9 @@ private:
         if (auto walked = walk(traversal, graph.postOrder().size()); !walked) {
             base::Leftovers::add(held); // its tensors: most of what a stopped pass leaves
             return walked;
+        }
+        if (m_request.record) {
+            m_origins = arithmetic.origins();
         }
         m_result.counts = traversal.counts();
         m_result.stoppedEarly = traversal.stoppedEarly();
@@ -501,37 +528,8 @@ private:
         for (std::size_t i = 0; i < m_result.outputs.size(); ++i) {
             m_recorded->values[graph.outputs()[i].index()] = m_result.outputs[i];
         }
-        fillFacts(m_recorded->facts);
+        fillFacts(m_recorded->facts, {m_model, m_request, m_result, saveName(m_policy)});
         m_result.run = std::move(m_recorded);
-    }
-
-    void fillFacts(trace::RunFacts& facts) const
-    {
-        facts.kind = "explain";
-        facts.modelName = m_model.name;
-        facts.composite = m_result.composite.name;
-        facts.engine = "promise";
-        facts.save = saveName(m_policy);
-        facts.precision = std::string(tensor::nameOf(execute::dtypeOf(m_request.precision)));
-        facts.start = nameOf(m_request.start);
-        facts.targetValue = m_result.target.value;
-        facts.targetIndex = m_result.target.index;
-        facts.targetLogit = m_result.target.logit;
-        facts.numbers = {{"relevance_start", m_result.relevanceStart},
-                         {"relevance_inputs", m_result.relevanceInputs},
-                         {"seconds_load", m_model.seconds},
-                         {"seconds_forward", m_result.secondsForward},
-                         {"seconds_relevance", m_result.secondsRelevance},
-                         {"peak_bytes", static_cast<double>(m_result.peakBytes)}};
-        if (m_result.composite.timesInput) {
-            facts.numbers["times_input"] = 1; // relevance of an input is to be read as gradient × input
-        }
-        facts.input = inputFacts(m_model.card ? &*m_model.card : nullptr, m_request);
-        if (m_model.card) {
-            facts.labels = m_model.card->labels;
-            facts.title = m_model.card->title;
-            facts.scores = m_model.card->scores;
-        }
     }
 
     const LoadedModel& m_model;
@@ -551,21 +549,8 @@ private:
     std::vector<base::ValueId> m_checkpoints;
     std::vector<event::Event> m_snapshots;
     std::shared_ptr<trace::Run> m_recorded;
+    std::vector<lrp::HandleOrigin> m_origins; // of a recorded pass, by HandleId
 };
-
-Result<void> checkRequest(const ExplainRequest& request)
-{
-    if (request.record && request.engine != EngineKind::Promise) {
-        const char* engine = request.engine == EngineKind::Oracle ? "the oracle" : "a compiled program";
-        return base::usageError(
-            fmt::format("{} makes no events, so there is nothing to record; use --engine promise with --run", engine));
-    }
-    if (request.stopAtCheckpoints && request.engine == EngineKind::Oracle) {
-        return base::usageError("the oracle makes no visits and cannot stop at checkpoints; use --engine promise",
-                                "--stop-at-checkpoints");
-    }
-    return {};
-}
 
 } // namespace
 

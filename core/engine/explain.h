@@ -103,7 +103,8 @@ class ProgramCache;
 
 /// Explains inputs of one model, one after the other. The first input of a kind (types, composite, target value, what
 /// is saved) gets a first pass, from which a program is made; the next ones run the program, with the same bits. So
-/// does the promise engine here, unless the run is recorded: a program makes no events. Used by one thread at a time.
+/// does the promise engine here, also when the run is recorded: its events are those of the pass that was recorded
+/// first, with the tensors and the ledger of this input. Used by one thread at a time.
 class Explainer
 {
 public:

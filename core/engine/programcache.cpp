@@ -66,6 +66,7 @@ std::shared_ptr<const Course> ProgramCache::course(std::uint64_t key) const
 
 void ProgramCache::keep(std::uint64_t key, std::shared_ptr<const Course> course)
 {
+    std::erase_if(m_courses, [key](const auto& entry) { return entry.first == key; });
     push(m_courses, std::pair{key, std::move(course)});
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/engine/explain.h"
+#include "core/engine/retold.h"
 #include "core/lrp/program/programrunner.h"
 #include "core/tensor/storagepool.h"
 
@@ -43,7 +44,8 @@ struct Course
     lrp::TraversalCounts counts;
     std::vector<event::Event> snapshots;
     bool stoppedEarly = false;
-    std::string fault; ///< why there is no program
+    std::string fault;                              ///< why there is no program
+    std::shared_ptr<const RecordedCourse> recorded; ///< of a recorded pass, to be told again; null when none was
 };
 
 /// What a course follows from beside a preparation: a shorter way to its key.
@@ -76,6 +78,7 @@ public:
 
     /// What is known of the courses with this key; null when nothing is.
     [[nodiscard]] std::shared_ptr<const Course> course(std::uint64_t key) const;
+    /// Takes the place of what was known of them.
     void keep(std::uint64_t key, std::shared_ptr<const Course> course);
 
     /// The course's program tied to a preparation, to run on forward passes that keep its alsoKept(); made at the first

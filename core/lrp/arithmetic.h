@@ -42,9 +42,9 @@ public:
 
     /// A visit starts; ledger rows from now on belong to it.
     virtual void beginVisit(std::uint32_t visit) = 0;
-    /// Relevance of an output of `node`: the sum of one or more parts, left to right. One part is returned as it is (a
+    /// Relevance of output `k` of `node`: the sum of one or more parts, left to right. One part is returned as it is (a
     /// new reference).
-    [[nodiscard]] virtual HandleId sum(NodeId node, std::span<const HandleId> parts) = 0;
+    [[nodiscard]] virtual HandleId sum(NodeId node, std::uint32_t k, std::span<const HandleId> parts) = 0;
     /// Applies the node's rule. `relevance` per output (invalid = zero; all invalid = zero everywhere). `operands` per
     /// operand slot: reconstructed values, or empty to use what the node saved. Returns one handle per operand slot,
     /// invalid for untracked ones. Books one ledger row.

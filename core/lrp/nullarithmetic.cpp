@@ -10,7 +10,7 @@ HandleId NullArithmetic::newHandle()
     return HandleId(m_nextHandle++);
 }
 
-HandleId NullArithmetic::sum(NodeId, std::span<const HandleId> parts)
+HandleId NullArithmetic::sum(NodeId, std::uint32_t, std::span<const HandleId> parts)
 {
     if (parts.size() == 1) {
         retain(parts.front());

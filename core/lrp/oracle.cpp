@@ -5,6 +5,8 @@
 #include "core/ops/algebra.h"
 #include "core/ops/exactsums.h"
 
+#include <algorithm>
+#include <iterator>
 #include <ranges>
 #include <utility>
 
@@ -78,6 +80,7 @@ base::Result<RelevanceTable> oracle(const execute::SavedValues& everything, cons
         const Root& root = graph.roots()[i];
         parts[graph.firstInEdge(root.node) + root.inEdge] = starts[i];
     }
+    InputRows inputRows;
     std::uint32_t visit = 0;
     for (const NodeId node : std::views::reverse(graph.postOrder())) {
         if (stop.stop_requested()) {
@@ -88,9 +91,7 @@ base::Result<RelevanceTable> oracle(const execute::SavedValues& everything, cons
             arrivedAt(graph, node, parts, ledger == nullptr ? nullptr : &lost);
         event::LedgerEntry row{.node = node.value, .visit = visit++};
         if (graph.children(node).empty()) {
-            if (lost != 0) {
-                ledger->push_back(rowOfInput(lastReader(graph.inEdges(node)), row.visit, lost));
-            }
+            inputRows.add(node, lastReader(graph.inEdges(node)), lost);
             continue;
         }
         handOn(graph, node,
@@ -100,6 +101,9 @@ base::Result<RelevanceTable> oracle(const execute::SavedValues& everything, cons
         if (ledger != nullptr) {
             ledger->push_back(row);
         }
+    }
+    if (ledger != nullptr) {
+        std::ranges::copy(inputRows.take(visit), std::back_inserter(*ledger));
     }
     return table;
 }

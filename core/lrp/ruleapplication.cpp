@@ -114,17 +114,32 @@ RuleSite ruleSite(const execute::BoundModel& model, NodeId node, RulePointer rul
     return site;
 }
 
-event::LedgerEntry rowOfInput(NodeId reader, std::uint32_t visit, double lost)
+void InputRows::add(NodeId input, NodeId reader, double lost)
 {
-    event::LedgerEntry row{.node = reader.value, .visit = visit, .handedOn = -lost};
-    book(event::Cause::Rounding, lost, row);
-    return row;
+    if (lost != 0 && std::isfinite(lost)) {
+        event::LedgerEntry& row = m_rows[input];
+        row.node = reader.value;
+        row.handedOn = -lost;
+        book(event::Cause::Rounding, lost, row);
+    }
+}
+
+std::vector<event::LedgerEntry> InputRows::take(std::uint32_t visit)
+{
+    std::vector<event::LedgerEntry> rows;
+    for (auto& [input, row] : m_rows) {
+        row.visit = visit;
+        rows.push_back(row);
+    }
+    m_rows.clear();
+    return rows;
 }
 
 NodeId lastReader(std::span<const InEdge> edges)
 {
     const auto hasConsumer = [](const InEdge& edge) { return edge.consumer.isValid(); };
-    return std::find_if(edges.rbegin(), edges.rend(), hasConsumer)->consumer;
+    const auto last = std::find_if(edges.rbegin(), edges.rend(), hasConsumer);
+    return last == edges.rend() ? NodeId() : last->consumer;
 }
 
 std::vector<Tensor> applyRule(const execute::BoundModel& model, NodeId node, const RuleSite& site,

@@ -5,6 +5,7 @@
 #include "core/lrp/rule.h"
 #include "core/lrp/traversalgraph.h"
 
+#include <map>
 #include <span>
 #include <vector>
 
@@ -34,10 +35,21 @@ struct RuleSite
 [[nodiscard]] RuleSite ruleSite(const execute::BoundModel& model, NodeId node, RulePointer rule,
                                 std::vector<std::uint8_t> tracked);
 
-/// A row of the ledger for what is lost where the parts of an input are added: an input has no rule, so it is booked as
-/// one more row of `reader`, the node of its last in-edge that has one.
-[[nodiscard]] event::LedgerEntry rowOfInput(NodeId reader, std::uint32_t visit, double lost);
-/// The consumer of the last in-edge that has one; at least one has.
+/// Rows of the ledger for what is lost where the parts of inputs are added: an input has no rule, so it is booked as
+/// one more row of a node that reads it, behind the rows of the rules.
+class InputRows
+{
+public:
+    /// `reader` is the node of the input's last in-edge that has one. Nothing when nothing was lost.
+    void add(NodeId input, NodeId reader, double lost);
+    /// The rows in the order of the inputs, as of `visit`; none are left.
+    [[nodiscard]] std::vector<event::LedgerEntry> take(std::uint32_t visit);
+
+private:
+    std::map<NodeId, event::LedgerEntry> m_rows; // by input
+};
+
+/// The consumer of the last in-edge that has one; invalid when none has.
 [[nodiscard]] NodeId lastReader(std::span<const InEdge> edges);
 
 /// Applies the rule of a site; otherwise as below.

@@ -20,7 +20,10 @@ TensorArithmetic::TensorArithmetic(execute::SavedValues saved, const RuleAssignm
     }
 }
 
-HandleId TensorArithmetic::adopt(Tensor tensor) { return newHandle(std::move(tensor)); }
+HandleId TensorArithmetic::adopt(Tensor tensor)
+{
+    return newHandle(std::move(tensor), {HandleOrigin::From::Start, {}, m_starts++});
+}
 
 const Tensor& TensorArithmetic::tensor(HandleId handle) const
 {
@@ -43,7 +46,7 @@ void TensorArithmetic::beginVisit(std::uint32_t visit)
     m_lastForward = {};
 }
 
-HandleId TensorArithmetic::sum(NodeId node, std::span<const HandleId> parts)
+HandleId TensorArithmetic::sum(NodeId node, std::uint32_t k, std::span<const HandleId> parts)
 {
     if (parts.size() == 1) {
         retain(parts.front());
@@ -56,9 +59,9 @@ HandleId TensorArithmetic::sum(NodeId node, std::span<const HandleId> parts)
         lost += m_audit ? ops::algebra::lostInSum(total, tensor(part), sum) : 0;
         total = std::move(sum);
     }
-    const HandleId handle = newHandle(std::move(total));
-    if (lost != 0 && m_graph.children(node).empty()) {
-        m_inputRows.push_back(rowOfInput(lastReader(m_graph.inEdges(node)), m_visit, lost));
+    const HandleId handle = newHandle(std::move(total), {HandleOrigin::From::Sum, node, k});
+    if (m_graph.children(node).empty()) {
+        m_inputRows.add(node, lastReader(m_graph.inEdges(node)), lost);
     } else {
         m_entries[handle.index()].lost = lost;
     }
@@ -67,10 +70,9 @@ HandleId TensorArithmetic::sum(NodeId node, std::span<const HandleId> parts)
 
 void TensorArithmetic::finish()
 {
-    for (const event::LedgerEntry& row : m_inputRows) {
+    for (const event::LedgerEntry& row : m_inputRows.take(m_visit)) {
         m_sink.onLedger(row);
     }
-    m_inputRows.clear();
 }
 
 std::vector<HandleId> TensorArithmetic::applyRule(NodeId node, std::span<const HandleId> relevance,
@@ -90,8 +92,10 @@ std::vector<HandleId> TensorArithmetic::applyRule(NodeId node, std::span<const H
         m_sink.onLedger(row);
     }
     std::vector<HandleId> handles;
-    for (Tensor& share : shares) {
-        handles.push_back(share.isValid() ? newHandle(std::move(share)) : HandleId());
+    for (std::uint32_t slot = 0; slot < shares.size(); ++slot) {
+        handles.push_back(shares[slot].isValid()
+                              ? newHandle(std::move(shares[slot]), {HandleOrigin::From::Part, node, slot})
+                              : HandleId());
     }
     return handles;
 }
@@ -99,9 +103,9 @@ std::vector<HandleId> TensorArithmetic::applyRule(NodeId node, std::span<const H
 HandleId TensorArithmetic::ownOutput(NodeId node, std::uint32_t k)
 {
     if (m_saved.hasOutput(node, k)) {
-        return newHandle(m_saved.output(node, k));
+        return newHandle(m_saved.output(node, k), originOf(node, k));
     }
-    return newHandle(std::move(m_saved.model().op(node).forward(allOperandsFor(node, {}))[k]));
+    return newHandle(std::move(m_saved.model().op(node).forward(allOperandsFor(node, {}))[k]), originOf(node, k));
 }
 
 HandleId TensorArithmetic::carryForward(std::span<const NodeId> crossed, HandleId operand)
@@ -115,7 +119,7 @@ HandleId TensorArithmetic::carryForward(std::span<const NodeId> crossed, HandleI
         }
         value = std::move(m_saved.model().op(node).forward(operands).front());
     }
-    return newHandle(std::move(value));
+    return newHandle(std::move(value), originOf(crossed.back(), 0));
 }
 
 HandleId TensorArithmetic::forwardOutput(NodeId node, std::span<const HandleId> operands, std::uint32_t k)
@@ -124,12 +128,12 @@ HandleId TensorArithmetic::forwardOutput(NodeId node, std::span<const HandleId> 
         m_lastForward = {
             node, {operands.begin(), operands.end()}, m_saved.model().op(node).forward(allOperandsFor(node, operands))};
     }
-    return newHandle(m_lastForward.outputs[k]);
+    return newHandle(m_lastForward.outputs[k], originOf(node, k));
 }
 
 HandleId TensorArithmetic::untrackedOperand(NodeId node, std::uint32_t slot)
 {
-    return newHandle(operandFor(node, slot, {}));
+    return newHandle(operandFor(node, slot, {}), {HandleOrigin::From::Value, {}, definition(node).inputs[slot].value});
 }
 
 void TensorArithmetic::retain(HandleId handle)
@@ -147,11 +151,18 @@ void TensorArithmetic::release(HandleId handle)
     }
 }
 
-HandleId TensorArithmetic::newHandle(Tensor tensor)
+/// Forward output `k` of a node or an input.
+HandleOrigin TensorArithmetic::originOf(NodeId node, std::uint32_t k) const
+{
+    return {HandleOrigin::From::Value, {}, m_saved.model().graph().outputsOf(node)[k].value};
+}
+
+HandleId TensorArithmetic::newHandle(Tensor tensor, const HandleOrigin& origin)
 {
     assert(tensor.isValid());
     const HandleId handle{m_entries.size()};
     m_entries.push_back({std::move(tensor), 1, 0});
+    m_origins.push_back(origin);
     m_sink.onTensor(handle, m_entries.back().tensor);
     return handle;
 }

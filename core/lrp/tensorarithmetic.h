@@ -5,6 +5,7 @@
 #include "core/execute/savedvalues.h"
 #include "core/lrp/arithmetic.h"
 #include "core/lrp/composite.h"
+#include "core/lrp/handleorigin.h"
 #include "core/lrp/ruleapplication.h"
 #include "core/lrp/traversalgraph.h"
 
@@ -33,13 +34,15 @@ public:
     [[nodiscard]] HandleId adopt(Tensor tensor);
     /// The tensor of a live handle.
     [[nodiscard]] const Tensor& tensor(HandleId handle) const;
+    /// What every handle that was ever made is, by HandleId.
+    [[nodiscard]] const std::vector<HandleOrigin>& origins() const { return m_origins; }
 
     [[nodiscard]] Role role(NodeId node) const override;
     [[nodiscard]] bool isStrict(NodeId node) const override;
     [[nodiscard]] event::PromiseKind promiseKind(NodeId node) const override;
     [[nodiscard]] bool hasBranch(NodeId node, std::uint32_t slot) const override;
     void beginVisit(std::uint32_t visit) override;
-    [[nodiscard]] HandleId sum(NodeId node, std::span<const HandleId> parts) override;
+    [[nodiscard]] HandleId sum(NodeId node, std::uint32_t k, std::span<const HandleId> parts) override;
     /// Fetches or recomputes only what the rule reads.
     [[nodiscard]] std::vector<HandleId> applyRule(NodeId node, std::span<const HandleId> relevance,
                                                   std::span<const HandleId> operands) override;
@@ -47,7 +50,7 @@ public:
     [[nodiscard]] HandleId carryForward(std::span<const NodeId> crossed, HandleId operand) override;
     [[nodiscard]] HandleId forwardOutput(NodeId node, std::span<const HandleId> operands, std::uint32_t k) override;
     [[nodiscard]] HandleId untrackedOperand(NodeId node, std::uint32_t slot) override;
-    /// Reports what rounding took from inputs of several readers (rowOfInput).
+    /// Reports what rounding took from inputs of several readers.
     void finish() override;
     void retain(HandleId handle) override;
     void release(HandleId handle) override;
@@ -83,7 +86,8 @@ private:
     [[nodiscard]] Tensor operandFor(NodeId node, std::size_t slot, std::span<const HandleId> operands) const;
     [[nodiscard]] std::vector<Tensor> allOperandsFor(NodeId node, std::span<const HandleId> operands) const;
     [[nodiscard]] NodeValues valuesFor(NodeId node, std::span<const HandleId> operands) const;
-    [[nodiscard]] HandleId newHandle(Tensor tensor);
+    [[nodiscard]] HandleId newHandle(Tensor tensor, const HandleOrigin& origin);
+    [[nodiscard]] HandleOrigin originOf(NodeId node, std::uint32_t k) const;
     [[nodiscard]] const graph::Node& definition(NodeId node) const { return m_saved.model().graph().node(node); }
 
     execute::SavedValues m_saved;
@@ -93,7 +97,9 @@ private:
     bool m_audit;
     std::vector<NodeFacts> m_facts;
     std::vector<Entry> m_entries;
-    std::vector<event::LedgerEntry> m_inputRows;
+    std::vector<HandleOrigin> m_origins; // by HandleId
+    std::uint32_t m_starts = 0;
+    InputRows m_inputRows;
     LastForward m_lastForward;
     std::uint32_t m_visit = 0;
 };

@@ -53,6 +53,13 @@ double sumOf(const Tensor& tensor)
 
 Recorder::Recorder(std::int64_t tensorBudget) : m_budget(tensorBudget) {}
 
+void Recorder::expect(std::size_t nodesAndEdges)
+{
+    constexpr std::size_t kEvents = 7; // per node and edge: a little more than residual blocks have
+    m_run.events.reserve(kEvents * nodesAndEdges);
+    m_run.visitStart.reserve(nodesAndEdges);
+}
+
 void Recorder::onEvent(const Event& event)
 {
     m_run.events.push_back(event);

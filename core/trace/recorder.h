@@ -13,6 +13,8 @@ class Recorder final : public event::Sink
 {
 public:
     explicit Recorder(std::int64_t tensorBudget = 2LL << 30);
+    /// A traversal of so many nodes and edges is to come: memory for its events is asked for once.
+    void expect(std::size_t nodesAndEdges);
     void onEvent(const Event& event) override;
     void onLedger(const event::LedgerEntry& entry) override;
     /// Keeps the tensor and its type, shape, size and sum.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <iterator>
 #include <utility>
 
 namespace retro::lrp
@@ -256,11 +257,18 @@ void ProgramRunner::findLastUses()
 
 base::Result<RelevanceTable> ProgramRunner::run(const execute::SavedValues& saved, std::span<const Tensor> starts,
                                                 std::stop_token stop, std::vector<event::LedgerEntry>* ledger,
-                                                const std::function<void(std::size_t, std::size_t)>& progress)
+                                                const std::function<void(std::size_t, std::size_t)>& progress,
+                                                MadeTensors* made)
 {
     assert(starts.size() == m_program->starts && &saved.model() == m_model.get());
+    m_made = made;
+    if (made != nullptr) {
+        *made = {std::vector<std::vector<Tensor>>(m_model->graph().runNodeCount()),
+                 std::vector<std::vector<Tensor>>(m_model->graph().runNodeCount())};
+    }
     for (std::size_t i = 0; i < m_steps.size(); ++i) {
         if (stop.stop_requested()) {
+            m_inputRows.take(0);
             m_buffers.assign(m_buffers.size(), Tensor());
             return base::Error{base::ErrorCode::Cancelled, "stopped during the relevance pass", {}};
         }
@@ -271,6 +279,10 @@ base::Result<RelevanceTable> ProgramRunner::run(const execute::SavedValues& save
         if (progress) {
             progress(i + 1, m_steps.size());
         }
+    }
+    if (ledger != nullptr) {
+        std::ranges::copy(m_inputRows.take(static_cast<std::uint32_t>(m_program->instructions.size())),
+                          std::back_inserter(*ledger));
     }
     return table();
 }
@@ -347,12 +359,13 @@ void ProgramRunner::sumParts(const Step& step, std::vector<event::LedgerEntry>* 
     }
     m_buffers[m_program->writesOf(instruction(step)).front().index()] = std::move(total);
     if (ledger != nullptr) {
-        bookSum(step, lost, *ledger);
+        bookSum(step, lost);
     }
+    note(instruction(step));
 }
 
 /// What a sum lost goes into the row of its node's rule; an input has none.
-void ProgramRunner::bookSum(const Step& step, double lost, std::vector<event::LedgerEntry>& ledger)
+void ProgramRunner::bookSum(const Step& step, double lost)
 {
     const Instruction& which = instruction(step);
     if (!m_model->graph().isInput(which.node)) {
@@ -364,8 +377,24 @@ void ProgramRunner::bookSum(const Step& step, double lost, std::vector<event::Le
     };
     const auto reader = std::find_if(step.operands.rbegin(), step.operands.rend(),
                                      [&](const Source& part) { return makerOf(part).opcode == Opcode::Rule; });
-    if (lost != 0 && reader != step.operands.rend()) {
-        ledger.push_back(rowOfInput(makerOf(*reader).node, step.index, lost));
+    if (reader != step.operands.rend()) {
+        m_inputRows.add(which.node, makerOf(*reader).node, lost);
+    }
+}
+
+/// Keeps the relevance that a step made for whoever asked for it.
+void ProgramRunner::note(const Instruction& step)
+{
+    if (m_made == nullptr) {
+        return;
+    }
+    const bool isRule = step.opcode == Opcode::Rule;
+    std::vector<Tensor>& kept = (isRule ? m_made->parts : m_made->sums)[step.node.index()];
+    const std::span<const BufferId> buffers = m_program->writesOf(step);
+    const std::size_t first = isRule ? 0 : step.item;
+    kept.resize(std::max(kept.size(), first + buffers.size()));
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+        kept[first + i] = buffers[i].isValid() ? m_buffers[buffers[i].index()] : Tensor();
     }
 }
 
@@ -374,6 +403,7 @@ void ProgramRunner::applyRule(const Step& step, const execute::SavedValues& save
 {
     const Instruction& which = instruction(step);
     std::vector<Tensor> relevance;
+    relevance.reserve(which.outputs);
     double lost = 0;
     for (const BufferId arrived : m_program->relevanceOf(which)) {
         relevance.push_back(arrived.isValid() ? m_buffers[arrived.index()] : Tensor());
@@ -395,6 +425,7 @@ void ProgramRunner::applyRule(const Step& step, const execute::SavedValues& save
             m_buffers[made[slot].index()] = std::move(parts[slot]);
         }
     }
+    note(which);
 }
 
 /// Hands over the relevance of all values; no tensor stays behind.
@@ -403,7 +434,7 @@ RelevanceTable ProgramRunner::table()
     RelevanceTable table(m_model->graph().runNodeCount());
     for (const program::RelevanceResult& result : m_program->results) {
         table[result.node.index()].resize(m_model->graph().outputsOf(result.node).size());
-        table[result.node.index()][result.output] = m_buffers[result.buffer.index()];
+        table[result.node.index()][result.output] = std::move(m_buffers[result.buffer.index()]);
     }
     m_buffers.assign(m_buffers.size(), Tensor());
     return table;

@@ -16,6 +16,14 @@
 namespace retro::lrp
 {
 
+/// Relevance as a run makes it, for whoever wants more than the whole relevance of values. Invalid where nothing was
+/// made.
+struct MadeTensors
+{
+    std::vector<std::vector<Tensor>> parts; ///< by node and operand slot: what its rule gave
+    std::vector<std::vector<Tensor>> sums;  ///< by node and output: relevance of several parts
+};
+
 /// A program tied to a bound model, its rules and what a forward pass of it keeps. What an instruction needs of them is
 /// looked up once: rule, types, where each value comes from. A value that the forward pass keeps for anybody is taken
 /// from there, and what would only have led to it is left out; the bits are the same, because recomputing a node gives
@@ -30,11 +38,13 @@ public:
 
     /// Runs both sections on what a forward pass saved. `starts` per explained value, in its shape. Tensors live until
     /// their last use, relevance of values to the end. Adds a row per rule to `ledger` when it is given, its visit the
-    /// number of the instruction. `progress` gets (done, total) after every instruction. Errors: Cancelled.
+    /// number of the instruction, and behind them the rows of inputs. `progress` gets (done, total) after every
+    /// instruction; `made`, when given, all relevance. Errors: Cancelled.
     [[nodiscard]] base::Result<RelevanceTable> run(const execute::SavedValues& saved, std::span<const Tensor> starts,
                                                    std::stop_token stop = {},
                                                    std::vector<event::LedgerEntry>* ledger = nullptr,
-                                                   const std::function<void(std::size_t, std::size_t)>& progress = {});
+                                                   const std::function<void(std::size_t, std::size_t)>& progress = {},
+                                                   MadeTensors* made = nullptr);
 
     /// Values that a forward pass before run() must keep beside what the policy says.
     [[nodiscard]] const std::vector<ValueId>& alsoKept() const { return m_alsoKept; }
@@ -85,7 +95,8 @@ private:
                   std::vector<event::LedgerEntry>* ledger);
     void computeValue(const Step& step, const execute::SavedValues& saved);
     void sumParts(const Step& step, std::vector<event::LedgerEntry>* ledger);
-    void bookSum(const Step& step, double lost, std::vector<event::LedgerEntry>& ledger);
+    void bookSum(const Step& step, double lost);
+    void note(const program::Instruction& step);
     void applyRule(const Step& step, const execute::SavedValues& saved, std::vector<event::LedgerEntry>* ledger);
     [[nodiscard]] RelevanceTable table();
     [[nodiscard]] const program::Instruction& instruction(const Step& step) const
@@ -103,6 +114,8 @@ private:
     std::vector<Step> m_steps;
     std::vector<Tensor> m_buffers; // by BufferId, while it runs
     std::vector<double> m_lost;    // by BufferId, of sums: to rounding
+    InputRows m_inputRows;
+    MadeTensors* m_made = nullptr; // while it runs
 };
 
 } // namespace retro::lrp

@@ -130,7 +130,7 @@ void Traversal::Implementation::sumParts(NodeId node)
         if (m_gathered[k].empty()) {
             continue;
         }
-        const HandleId sum = m_arithmetic.sum(node, m_gathered[k]);
+        const HandleId sum = m_arithmetic.sum(node, k, m_gathered[k]);
         for (const HandleId handle : m_gathered[k]) {
             m_arithmetic.release(handle);
         }

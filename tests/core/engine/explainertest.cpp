@@ -11,6 +11,8 @@
 #include "core/ops/algebra.h"
 #include "core/trace/runprogram.h"
 
+#include <cstring>
+#include <map>
 #include <set>
 
 using namespace retro;
@@ -67,6 +69,30 @@ QString difference(const engine::ExplainResult& a, const engine::ExplainResult& 
         compared += a.relevance[i].isValid() ? 1 : 0;
     }
     return compared > 0 ? QString() : QStringLiteral("nothing was compared");
+}
+
+bool areEqual(const event::LedgerEntry& a, const event::LedgerEntry& b)
+{
+    return a.node == b.node && a.visit == b.visit && a.arrived == b.arrived && a.handedOn == b.handedOn &&
+           a.magnitude == b.magnitude && a.causes == b.causes;
+}
+
+bool areSame(const event::Event& a, const event::Event& b) { return std::memcmp(&a, &b, sizeof(a)) == 0; }
+
+bool areBitEqual(const tensor::Tensor& a, const tensor::Tensor& b) { return a.isValid() && a.bitEqual(b); }
+
+/// What parts two runs in events, visits, tensors or ledger.
+QString differenceOfRuns(const trace::Run& a, const trace::Run& b)
+{
+    if (!std::ranges::equal(a.events, b.events, areSame) || a.visitStart != b.visitStart) {
+        return QStringLiteral("events");
+    }
+    const auto sumOf = [](const trace::HandleInfo& info) { return info.sum; };
+    if (!std::ranges::equal(a.tensors, b.tensors, areBitEqual) ||
+        !std::ranges::equal(a.handles, b.handles, {}, sumOf, sumOf)) {
+        return QStringLiteral("tensors");
+    }
+    return std::ranges::equal(a.ledger, b.ledger, areEqual) ? QString() : QStringLiteral("ledger");
 }
 
 std::shared_ptr<const graph::Graph> finished(graph::GraphBuilder builder)
@@ -302,6 +328,38 @@ private slots:
         request.engine = engine::EngineKind::Compiled;
         const auto refused = explainer.explain(request);
         QVERIFY(!refused.ok() && refused.error().code == base::ErrorCode::Usage);
+    }
+
+    // A recorded pass is told again for the next input: the run is the one that a traversal of that input records.
+    void theNextRecordedInputIsToldByTheProgram_data()
+    {
+        QTest::addColumn<int>("sample");
+        for (int i = 0; i < static_cast<int>(samples().size()); ++i) {
+            QTest::addRow("%s", samples()[static_cast<std::size_t>(i)].model) << i;
+        }
+    }
+
+    void theNextRecordedInputIsToldByTheProgram()
+    {
+        QFETCH(int, sample);
+        const Sample& chosen = samples()[static_cast<std::size_t>(sample)];
+        const auto model = load(chosen.model);
+        QVERIFY(model);
+        engine::Explainer explainer(model);
+        std::map<tensor::Shape, int> seen;
+        for (const char* file : chosen.inputs) {
+            engine::ExplainRequest request;
+            request.inputs = inputsOf(*model, file);
+            request.record = true;
+            request.keepValues = true;
+            const auto traversed = engine::explain(*model, request);
+            const auto told = explainer.explain(request);
+            QVERIFY2(told.ok() && traversed.ok(), told.ok() ? "" : told.error().text().c_str());
+            QCOMPARE(told->programReused, seen[request.inputs[0].shape()]++ > 0);
+            QCOMPARE(difference(*told, *traversed), QString());
+            QCOMPARE(differenceOfRuns(*told->run, *traversed->run), QString());
+        }
+        QVERIFY(std::ranges::any_of(seen, [](const auto& shape) { return shape.second > 1; }));
     }
 
     void aStoppedProgramLeavesNothingBehind()

@@ -6,25 +6,26 @@
 
 using namespace retro::lrptest;
 
-/// Programs of many random graphs, some of them large: the bits of a first pass, for the input that they were made from
-/// and for another.
+/// Many random graphs on tensors, some of them large: promise engine, policy All, oracle and compiled program give the
+/// same bits, for the input that the program was made from and for another; no node is visited more than three times;
+/// the ledger is exact.
 class ProgramManyTest : public QObject
 {
     Q_OBJECT
 
 private slots:
-    void programs_data()
+    void engines_data()
     {
         QTest::addColumn<quint64>("firstSeed");
-        for (quint64 seed = 2'000'000; seed < 2'020'000; seed += 1'000) {
+        for (quint64 seed = 1'000'000; seed < 1'020'000; seed += 1'000) {
             QTest::addRow("from %llu", seed) << seed;
         }
     }
 
-    void programs()
+    void engines()
     {
         QFETCH(quint64, firstSeed);
-        const auto check = [](const SpecGraph& spec, std::uint64_t) { return faultOfProgram(spec); };
+        const auto check = [](const SpecGraph& spec, std::uint64_t) { return faultOfEngines(spec); };
         const std::string fault = firstFailure(firstSeed, 1'000, 400, check);
         QVERIFY2(fault.empty(), fault.c_str());
     }

@@ -32,32 +32,36 @@ TensorCase withOtherInputs(const TensorCase& tensorCase)
     return other;
 }
 
-std::string faultForInput(const TensorCase& tensorCase, const program::Program& program, execute::SavePolicy policy)
+std::string faultForInput(const TensorCase& tensorCase, const program::Program& program, execute::SavePolicy policy,
+                          const lrp::RelevanceTable& expected)
 {
-    const auto first = runTensors(tensorCase, policy);
-    const auto again = runProgram(tensorCase, program, policy);
-    if (!first || !again) {
-        return (!first ? first.error() : again.error()).text();
+    const auto relevance = runProgram(tensorCase, program, policy);
+    if (!relevance) {
+        return relevance.error().text();
     }
-    const std::string where = firstDifference(tensorCase, first->relevance, *again);
+    const std::string where = firstDifference(tensorCase, expected, *relevance);
     return where.empty() ? where : "first pass and program differ at " + where;
 }
 
-std::string faultUnder(const TensorCase& tensorCase, execute::SavePolicy policy)
+// The same input and another one, whose first pass nobody made a program of. Relevance is the same under both policies.
+std::string faultOfPrograms(const TensorCase& tensorCase, const TensorRun& promise, const TensorRun& all)
 {
-    const auto first = runTensors(tensorCase, policy);
-    if (!first) {
-        return first.error().text();
+    const TensorCase other = withOtherInputs(tensorCase);
+    const auto otherPass = runTensors(other, execute::SavePolicy::Autograd);
+    if (!otherPass) {
+        return otherPass.error().text();
     }
-    const auto program = programOf(tensorCase, *first);
-    if (!program) {
-        return program.error().text();
+    for (const auto& [policy, first] :
+         {std::pair{execute::SavePolicy::Autograd, &promise}, {execute::SavePolicy::All, &all}}) {
+        const auto program = programOf(tensorCase, *first);
+        std::string fault = program ? disorder(*program) : program.error().text();
+        fault = fault.empty() ? faultForInput(tensorCase, *program, policy, promise.relevance) : fault;
+        fault = fault.empty() ? faultForInput(other, *program, policy, otherPass->relevance) : fault;
+        if (!fault.empty()) {
+            return fault;
+        }
     }
-    if (const std::string fault = disorder(*program); !fault.empty()) {
-        return fault;
-    }
-    const std::string same = faultForInput(tensorCase, *program, policy);
-    return same.empty() ? faultForInput(withOtherInputs(tensorCase), *program, policy) : same;
+    return {};
 }
 
 } // namespace
@@ -121,14 +125,20 @@ std::string disorder(const program::Program& program)
     return {};
 }
 
-std::string faultOfProgram(const SpecGraph& spec)
+std::string faultOfEngines(const SpecGraph& spec)
 {
     const auto made = tensorCaseOf(spec, {});
     if (!made) {
         return made.error().text();
     }
-    const std::string fault = faultUnder(*made, execute::SavePolicy::Autograd);
-    return fault.empty() ? faultUnder(*made, execute::SavePolicy::All) : fault;
+    const auto promise = runTensors(*made, execute::SavePolicy::Autograd);
+    const auto all = runTensors(*made, execute::SavePolicy::All);
+    const auto oracle = runOracle(*made);
+    if (!promise || !all || !oracle) {
+        return (!promise ? promise.error() : !all ? all.error() : oracle.error()).text();
+    }
+    const std::string fault = faultBetween(*made, *promise, *all, *oracle);
+    return fault.empty() ? faultOfPrograms(*made, *promise, *all) : fault;
 }
 
 } // namespace retro::lrptest

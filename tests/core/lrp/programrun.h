@@ -20,8 +20,9 @@ namespace retro::lrptest
 /// not the last; arguments among the relevance. Empty when all is well.
 [[nodiscard]] std::string disorder(const program::Program& program);
 
-/// Makes the program of a first pass under both saving policies and runs it for the same input and for another one;
-/// returns the error or the first difference in any bit from a first pass for that input. Empty when all is well.
-[[nodiscard]] std::string faultOfProgram(const SpecGraph& spec);
+/// Everything that must agree in every bit: promise engine, policy All, oracle (faultBetween), and the programs of the
+/// passes under both policies, for the same input and for another one. Returns the error or the first fault; empty when
+/// all is well.
+[[nodiscard]] std::string faultOfEngines(const SpecGraph& spec);
 
 } // namespace retro::lrptest

@@ -102,7 +102,7 @@ private slots:
         QCOMPARE(program->argsEnd, 3U);
         QCOMPARE(program->nodes, 5U);
         QCOMPARE(program->promises, 2U);
-        QCOMPARE(faultOfProgram(residual()), std::string());
+        QCOMPARE(faultOfEngines(residual()), std::string());
     }
 
     void valuesOfSeveralPromisesAreMadeOnce()
@@ -119,7 +119,7 @@ private slots:
             fetches += line.text.ends_with("fetch h") ? 1 : 0;
         }
         QCOMPARE(fetches, 1);
-        QCOMPARE(faultOfProgram(spec), std::string());
+        QCOMPARE(faultOfEngines(spec), std::string());
     }
 
     void everyScenarioOfTheSpecification()
@@ -128,14 +128,14 @@ private slots:
         QVERIFY2(cases.ok(), cases.ok() ? "" : cases.error().text().c_str());
         QVERIFY(!cases->empty());
         for (const GoldenCase& golden : *cases) {
-            const std::string fault = faultOfProgram(SpecGraph(golden.nodes));
+            const std::string fault = faultOfEngines(SpecGraph(golden.nodes));
             QVERIFY2(fault.empty(), (golden.name + ": " + fault).c_str());
         }
     }
 
     void randomGraphs()
     {
-        const auto check = [](const SpecGraph& spec, std::uint64_t) { return faultOfProgram(spec); };
+        const auto check = [](const SpecGraph& spec, std::uint64_t) { return faultOfEngines(spec); };
         const std::string fault = firstFailure(7'000, 200, 60, check);
         QVERIFY2(fault.empty(), fault.c_str());
     }

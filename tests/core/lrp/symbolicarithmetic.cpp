@@ -81,7 +81,7 @@ std::size_t SymbolicArithmetic::liveHandles() const
         std::count_if(m_entries.begin(), m_entries.end(), [](const Entry& entry) { return entry.references > 0; }));
 }
 
-HandleId SymbolicArithmetic::sum(NodeId, std::span<const HandleId> parts)
+HandleId SymbolicArithmetic::sum(NodeId, std::uint32_t, std::span<const HandleId> parts)
 {
     if (parts.size() == 1) {
         retain(parts.front());

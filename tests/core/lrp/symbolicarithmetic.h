@@ -54,7 +54,7 @@ public:
     [[nodiscard]] event::PromiseKind promiseKind(NodeId node) const override { return m_behaviour[node.index()].kind; }
     [[nodiscard]] bool hasBranch(NodeId, std::uint32_t) const override { return true; }
     void beginVisit(std::uint32_t) override {}
-    [[nodiscard]] HandleId sum(NodeId node, std::span<const HandleId> parts) override;
+    [[nodiscard]] HandleId sum(NodeId node, std::uint32_t k, std::span<const HandleId> parts) override;
     [[nodiscard]] std::vector<HandleId> applyRule(NodeId node, std::span<const HandleId> relevance,
                                                   std::span<const HandleId> operands) override;
     [[nodiscard]] HandleId ownOutput(NodeId node, std::uint32_t k) override;

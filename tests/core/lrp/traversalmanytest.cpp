@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/core/lrp/randombehaviour.h"
 #include "tests/core/lrp/randomgraph.h"
-#include "tests/core/lrp/tensorrun.h"
 
 #include <QTest>
 
 using namespace retro::lrptest;
 
-/// The property tests of the traversal on many graphs, of which some are large: over formulas for every kind of
-/// behaviour, and on tensors for what the operators really save.
+/// The property test of the traversal on many graphs, of which some are large, over formulas for every kind of
+/// behaviour. What the operators really save is in programmanytest.
 class TraversalManyTest : public QObject
 {
     Q_OBJECT
@@ -16,8 +15,6 @@ class TraversalManyTest : public QObject
 private slots:
     void formulas_data();
     void formulas();
-    void tensors_data() { formulas_data(); }
-    void tensors();
 };
 
 void TraversalManyTest::formulas_data()
@@ -32,14 +29,6 @@ void TraversalManyTest::formulas()
 {
     QFETCH(quint64, firstSeed);
     const std::string fault = firstFailure(firstSeed, 1'000, 400, faultOnFormulas);
-    QVERIFY2(fault.empty(), fault.c_str());
-}
-
-void TraversalManyTest::tensors()
-{
-    QFETCH(quint64, firstSeed);
-    const auto check = [](const SpecGraph& spec, std::uint64_t) { return faultOnTensors(spec); };
-    const std::string fault = firstFailure(firstSeed, 1'000, 400, check);
     QVERIFY2(fault.empty(), fault.c_str());
 }
 

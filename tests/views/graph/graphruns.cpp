@@ -100,10 +100,10 @@ public:
     [[nodiscard]] const std::vector<double>& sums() const { return m_sums; }
 
     void beginVisit(std::uint32_t visit) override { m_visit = visit; }
-    HandleId sum(base::NodeId node, std::span<const HandleId> parts) override
+    HandleId sum(base::NodeId node, std::uint32_t k, std::span<const HandleId> parts) override
     {
         if (parts.size() == 1) {
-            return NullArithmetic::sum(node, parts);
+            return NullArithmetic::sum(node, k, parts);
         }
         double total = 0;
         for (const HandleId part : parts) {

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/requestcheck.h"
+
+#include <fmt/format.h>
+
+namespace retro::engine
+{
+
+using base::Result;
+
+Result<void> checkRequest(const ExplainRequest& request)
+{
+    if (request.record && request.engine != EngineKind::Promise) {
+        const char* engine = request.engine == EngineKind::Oracle ? "the oracle" : "a compiled program";
+        return base::usageError(
+            fmt::format("{} makes no events, so there is nothing to record; use --engine promise with --run", engine));
+    }
+    if (request.stopAtCheckpoints && request.engine == EngineKind::Oracle) {
+        return base::usageError("the oracle makes no visits and cannot stop at checkpoints; use --engine promise",
+                                "--stop-at-checkpoints");
+    }
+    return {};
+}
+
+Result<void> checkTimesInput(const lrp::Composite& composite, const execute::BoundModel& model)
+{
+    for (const base::ValueId input : model.graph().inputs()) {
+        if (composite.timesInput && model.isTracked(input) && !tensor::isFloating(model.typeOf(input).dtype)) {
+            return base::usageError(fmt::format("gradient × input has no meaning for the input \"{}\", whose "
+                                                "elements are {}; choose another composite (gradient, attnlrp)",
+                                                model.graph().value(input).name,
+                                                tensor::nameOf(model.typeOf(input).dtype)),
+                                    "composite");
+        }
+    }
+    return {};
+}
+
+} // namespace retro::engine

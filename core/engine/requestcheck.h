@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/engine/explain.h"
+
+namespace retro::engine
+{
+
+/// What no engine can do. Errors: Usage.
+[[nodiscard]] base::Result<void> checkRequest(const ExplainRequest& request);
+
+/// The relevance of tokens is a sum over their embeddings; their numbers are names, not magnitudes. Error (Usage): the
+/// composite multiplies by the input, and a tracked input has no floating elements.
+[[nodiscard]] base::Result<void> checkTimesInput(const lrp::Composite& composite, const execute::BoundModel& model);
+
+} // namespace retro::engine
