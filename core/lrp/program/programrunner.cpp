@@ -233,20 +233,18 @@ void ProgramRunner::findLastUses()
 {
     constexpr std::size_t kNowhere = ~std::size_t{0};
     std::vector<std::size_t> last(m_program->buffers.size(), kNowhere);
+    const auto usedBy = [&](std::span<const BufferId> buffers, std::size_t step) {
+        for (const BufferId id : buffers) {
+            if (id.isValid()) {
+                last[id.index()] = step;
+            }
+        }
+    };
     for (std::size_t i = 0; i < m_steps.size(); ++i) {
         const Instruction& step = instruction(m_steps[i]);
-        for (const BufferId made : m_program->writesOf(step)) {
-            if (made.isValid()) {
-                last[made.index()] = i;
-            }
-        }
+        usedBy(m_program->writesOf(step), i);
         eachBuffer(m_steps[i], [&](std::uint32_t id) { last[id] = i; });
-        for (const BufferId read :
-             step.opcode == Opcode::Rule ? m_program->relevanceOf(step) : std::span<const BufferId>()) {
-            if (read.isValid()) {
-                last[read.index()] = i;
-            }
-        }
+        usedBy(step.opcode == Opcode::Rule ? m_program->relevanceOf(step) : std::span<const BufferId>(), i);
     }
     for (std::uint32_t id = 0; id < last.size(); ++id) {
         if (last[id] != kNowhere && !m_program->buffers[id].isResult) {

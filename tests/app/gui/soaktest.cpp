@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A long session with a run of about 100,000 events: what the window shows after hundreds of jumps is what it showed at the
-// first visit of the place, and it holds no more memory than when it had been everywhere once.
+// A long session with a run of about 100,000 events: what the window shows after hundreds of jumps is what it showed at
+// the first visit of the place, and it holds no more memory than when it had been everywhere once.
 #include <QtTest>
 
 #include "app/common/syntheticgraph.h"
