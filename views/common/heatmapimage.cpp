@@ -204,7 +204,7 @@ QImage figureImage(const HeatmapFigure& figure)
 
 void paintWipe(QPainter& painter, const HeatmapWipe& wipe, const QRectF& picture, double pixel, const Theme& theme)
 {
-    const double x = picture.left() + wipe.column() * pixel;
+    const double x = std::floor(picture.left() + wipe.column() * pixel) + 0.5;
     painter.save();
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(QPen(theme[Role::Base], 3));
