@@ -15,6 +15,7 @@
 #include "core/formats/scores.h"
 #include "core/ops/algebra.h"
 #include "core/trace/runfile.h"
+#include "views/common/background.h"
 
 #include <QElapsedTimer>
 #include <QFileInfo>
@@ -122,6 +123,12 @@ Result<std::optional<ControlResult>> explainControl(const ExplainJob& job, engin
                                        predicted, probabilityOf(*control, scores, predicted), objectBox(job)});
 }
 
+/// What was left is taken apart on another thread: the next job does not wait for it.
+void disposeAside(base::Leftovers& leftovers)
+{
+    QThreadPool::globalInstance()->start([things = leftovers.take()] {});
+}
+
 /// Composite without its numbers: "epsilon_plus:epsilon=0.1" is a kind of "epsilon_plus".
 std::string kindOf(const std::string& composite) { return composite.substr(0, composite.find(':')); }
 
@@ -172,6 +179,7 @@ EngineWorker::EngineWorker(QObject* parent) : QObject(parent)
     m_thread.setObjectName(QStringLiteral("engine"));
     m_home.moveToThread(&m_thread);
     m_thread.start();
+    QMetaObject::invokeMethod(&m_home, &views::stepBehindTheWindow, Qt::QueuedConnection);
 }
 
 EngineWorker::~EngineWorker() { shutDown(); }
@@ -190,8 +198,10 @@ void EngineWorker::enqueue(std::function<void()> task)
 
 void EngineWorker::windUp()
 {
-    stop();
     ++m_newestCheck;
+    stop();
+    const std::lock_guard lock(m_mutex);
+    m_checkStop.request_stop();
 }
 
 void EngineWorker::shutDown()
@@ -209,6 +219,7 @@ std::uint64_t EngineWorker::post(ExplainJob job)
     {
         const std::lock_guard lock(m_mutex);
         m_stop.request_stop();
+        m_checkStop.request_stop(); // it is done again behind the job
         m_stop = std::stop_source();
         token = m_stop.get_token();
         job.generation = ++m_generation;
@@ -232,12 +243,28 @@ void EngineWorker::saveRun(std::shared_ptr<const trace::Run> run, const QString&
     });
 }
 
-void EngineWorker::check(ExplainJob job)
+void EngineWorker::check(ExplainJob job) { enqueueCheck(job, ++m_newestCheck); }
+
+void EngineWorker::enqueueCheck(const ExplainJob& job, std::uint64_t number)
 {
-    const std::uint64_t number = ++m_newestCheck;
-    enqueue([this, job = std::move(job), number] {
-        if (number == m_newestCheck) { // a newer question makes this one moot
-            emit checked(std::make_shared<const views::QuestionCheck>(checkQuestion(job)));
+    std::stop_token token;
+    {
+        const std::lock_guard lock(m_mutex);
+        m_checkStop.request_stop();
+        m_checkStop = std::stop_source();
+        token = m_checkStop.get_token();
+    }
+    enqueue([this, job, number, token] {
+        if (number != m_newestCheck) { // a newer question makes this one moot
+            return;
+        }
+        base::Leftovers leftovers;
+        auto check = std::make_shared<const views::QuestionCheck>(checkQuestion(job, token));
+        disposeAside(leftovers);
+        if (!token.stop_requested()) {
+            emit checked(check);
+        } else if (number == m_newestCheck) { // a job went before it
+            enqueueCheck(job, number);
         }
     });
 }
@@ -252,8 +279,7 @@ void EngineWorker::execute(ExplainJob job, std::stop_token token)
 {
     base::Leftovers leftovers;
     answer(job, token);
-    // The window has its answer before they go, and the next job does not wait for them.
-    QThreadPool::globalInstance()->start([things = leftovers.take()] {});
+    disposeAside(leftovers); // the window has its answer before they go
 }
 
 void EngineWorker::answer(ExplainJob& job, const std::stop_token& token)

@@ -68,6 +68,7 @@ private:
     /// Runs `task` on the engine thread, after what was queued before.
     void enqueue(std::function<void()> task);
     void execute(ExplainJob job, std::stop_token token);
+    void enqueueCheck(const ExplainJob& job, std::uint64_t number);
     void answer(ExplainJob& job, const std::stop_token& token);
     base::Result<void> openRun(const ExplainJob& job, const std::stop_token& token);
     base::Result<void> explainModel(ExplainJob& job, std::stop_token token);
@@ -82,6 +83,7 @@ private:
     std::unique_ptr<engine::Explainer> m_explainer; // engine thread: of the model that was asked last
     std::mutex m_mutex;
     std::stop_source m_stop;
+    std::stop_source m_checkStop; ///< of the check under way
     std::uint64_t m_generation = 0;
     std::atomic<std::uint64_t> m_newestCheck = 0;
     std::atomic<std::size_t> m_pending = 0; ///< tasks that are queued or run

@@ -73,7 +73,7 @@ QString rulesText(const std::vector<engine::RuleLine>& lines)
 
 } // namespace
 
-views::QuestionCheck checkQuestion(ExplainJob job)
+views::QuestionCheck checkQuestion(ExplainJob job, const std::stop_token& stop)
 {
     views::QuestionCheck check;
     const engine::PictureOptions options = job.options();
@@ -86,7 +86,7 @@ views::QuestionCheck checkQuestion(ExplainJob job)
     if (!job.tensors.empty()) {
         check.preview = previewOf(job, options);
     }
-    const auto model = modelOf(job);
+    const auto model = modelOf(job, stop);
     if (!model) {
         check.problem = QString::fromStdString(model.error().text());
         return check;
@@ -97,7 +97,7 @@ views::QuestionCheck checkQuestion(ExplainJob job)
     request.composite = job.compositeOrUsual();
     const auto target = engine::parseTarget(job.target);
     const auto value = target ? engine::targetValue(*target, *job.model->graph()) : target.error();
-    const auto rules = engine::listRules(*job.model, request);
+    const auto rules = engine::listRules(*job.model, request, nullptr, stop);
     if (!value) {
         check.problem = QString::fromStdString(value.error().text());
     } else if (!rules) {

@@ -10,8 +10,9 @@ namespace retro::app
 {
 
 /// Reads the input of a question, binds the model and assigns the rules, but runs nothing: what the model would be
-/// given, which rules would apply, or what is refused and where. On the engine thread.
-[[nodiscard]] views::QuestionCheck checkQuestion(ExplainJob job);
+/// given, which rules would apply, or what is refused and where. On the engine thread. After a requested stop the
+/// answer is good for nothing.
+[[nodiscard]] views::QuestionCheck checkQuestion(ExplainJob job, const std::stop_token& stop = {});
 
 /// Operators of the model that cannot be run, each with how often it occurs and its first node; empty = none.
 [[nodiscard]] QString unsupportedText(const graph::Graph& graph);

@@ -139,8 +139,10 @@ struct RuleLine
     std::string rule; ///< "-" for nodes that pass no relevance
     std::string matcher;
 };
-/// The rule that every node would get, without running anything; `chosen` takes the composite. Errors as explain().
+/// The rule that every node would get, without running anything; `chosen` takes the composite. Errors as explain();
+/// Cancelled after a requested stop.
 [[nodiscard]] base::Result<std::vector<RuleLine>> listRules(const LoadedModel& model, const ExplainRequest& request,
-                                                            lrp::Composite* chosen = nullptr);
+                                                            lrp::Composite* chosen = nullptr,
+                                                            const std::stop_token& stop = {});
 
 } // namespace retro::engine

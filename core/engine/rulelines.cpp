@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What can be said of an explanation before and after it runs: its composite, its rules, its causes.
 #include "core/base/file.h"
+#include "core/base/leftovers.h"
 #include "core/engine/binding.h"
 #include "core/engine/explain.h"
 
@@ -42,17 +43,22 @@ std::map<std::string, double> causeTotals(std::span<const event::LedgerEntry> le
     return totals;
 }
 
-Result<std::vector<RuleLine>> listRules(const LoadedModel& model, const ExplainRequest& request, lrp::Composite* chosen)
+Result<std::vector<RuleLine>> listRules(const LoadedModel& model, const ExplainRequest& request, lrp::Composite* chosen,
+                                        const std::stop_token& stop)
 {
     RETRO_TRY(const std::shared_ptr<const execute::BoundModel> bound,
-              bindModel(model, request.inputs, request.precision));
+              bindModel(model, request.inputs, request.precision, nullptr, stop));
     RETRO_TRY(const lrp::Composite composite, resolveComposite(request.composite, *bound));
-    RETRO_TRY(const lrp::RuleAssignment rules, lrp::assignRules(composite, *bound, model.rewritten.fused));
+    const auto rules = lrp::assignRules(composite, *bound, model.rewritten.fused, stop);
+    if (!rules) {
+        base::Leftovers::add(bound);
+        return rules.error();
+    }
     std::vector<RuleLine> lines;
-    for (std::size_t i = 0; i < rules.size(); ++i) {
+    for (std::size_t i = 0; i < rules->size(); ++i) {
         const graph::Node& node = bound->graph().node(base::NodeId(i));
-        lines.push_back(
-            {base::NodeId(i), node.name, node.op, rules[i].rule ? rules[i].rule->text() : "-", rules[i].matcher});
+        lines.push_back({base::NodeId(i), node.name, node.op, (*rules)[i].rule ? (*rules)[i].rule->text() : "-",
+                         (*rules)[i].matcher});
     }
     if (chosen != nullptr) {
         *chosen = composite;

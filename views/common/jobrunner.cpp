@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/common/jobrunner.h"
 
+#include "views/common/background.h"
+
 #include <QMetaObject>
 #include <QThreadPool>
 
@@ -45,8 +47,11 @@ void JobRunner::start(Work work)
     cancel();
     m_stop = std::stop_source();
     m_isRunning = true;
-    QThreadPool::globalInstance()->start([channel = m_channel, generation = m_generation, token = m_stop.get_token(),
-                                          job = std::move(work)] { channel->post(generation, job(token)); });
+    QThreadPool::globalInstance()->start(
+        [channel = m_channel, generation = m_generation, token = m_stop.get_token(), job = std::move(work)] {
+            stepBehindTheWindow();
+            channel->post(generation, job(token));
+        });
 }
 
 void JobRunner::cancel()
