@@ -32,7 +32,8 @@ public:
     std::uint64_t post(ExplainJob job);
     /// Writes a run file in the background; saved() or saveFailed() says how it ended.
     void saveRun(std::shared_ptr<const trace::Run> run, const QString& path, std::vector<trace::Note> notes = {});
-    /// Looks at a question without running it; checked() tells. Waits behind a job that runs; the newest question wins.
+    /// Looks at a question without running it; checked() tells. Goes behind every job, also one that comes later;
+    /// the newest question wins.
     void check(ExplainJob job);
     /// Stops whatever runs.
     void stop();

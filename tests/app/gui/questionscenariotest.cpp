@@ -3,9 +3,11 @@
 // refused before anything runs.
 #include <QtTest>
 
+#include "app/gui/engineworker.h"
 #include "app/gui/mainwindow.h"
 #include "app/gui/workspaces.h"
 #include "core/base/file.h"
+#include "core/engine/loadmodel.h"
 #include "core/formats/modelcard.h"
 #include "core/formats/modelfile.h"
 #include "core/formats/onnx.h"
@@ -322,6 +324,30 @@ private slots:
         window.actions().at("run.start").trigger(); // the key does what the button does: nothing
         QVERIFY(settles(window));
         QCOMPARE(window.model().run().eventCount(), std::uint64_t{0});
+    }
+
+    /// A large model takes long to look at: the person who presses Run must not wait for that, and is told after it.
+    void aQuestionMakesWayForAJobAndIsAnsweredAfterIt()
+    {
+        const QTemporaryDir folder;
+        const QString path = writeModel(folder, "two.onnx", "Sigmoid");
+        const auto model = engine::loadModel(path.toStdString());
+        QVERIFY(model.ok());
+        app::ExplainJob job;
+        job.path = path;
+        job.model = *model;
+        job.inputs = {"zeros"};
+        app::EngineWorker worker;
+        const QSignalSpy checked(&worker, &app::EngineWorker::checked);
+        const QSignalSpy finished(&worker, &app::EngineWorker::finished);
+        for (int i = 0; i < 20; ++i) {
+            worker.check(job);
+            worker.post(job);
+        }
+        QTRY_VERIFY_WITH_TIMEOUT(worker.isIdle() && checked.count() > 0, kPatience);
+        QVERIFY(finished.count() >= 1); // the newest job; those before it as far as they came
+        const auto check = checked.back().front().value<std::shared_ptr<const views::QuestionCheck>>();
+        QVERIFY2(check->problem.isEmpty() && !check->rules.isEmpty(), qPrintable(check->problem));
     }
 
     void rulesThatRefuseTheModelAreSaid()
