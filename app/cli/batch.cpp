@@ -2,6 +2,7 @@
 #include "app/cli/batch.h"
 
 #include "app/cli/ownprocesses.h"
+#include "core/base/csvfield.h"
 #include "core/base/file.h"
 
 #include <fmt/format.h>
@@ -44,19 +45,6 @@ ordered_json completeSummary(const BatchPlan& plan, const engine::BatchItem& ite
     return isAnswer ? summary : ordered_json();
 }
 
-/// A field of a CSV file, quoted where it has to be.
-std::string field(const std::string& text)
-{
-    if (text.find_first_of(",\"\n\r") == std::string::npos) {
-        return text;
-    }
-    std::string quoted = "\"";
-    for (const char c : text) {
-        quoted += c == '"' ? "\"\"" : std::string(1, c);
-    }
-    return quoted + "\"";
-}
-
 /// The entries `key` of all samples, one after the other.
 std::string ofTargets(const ordered_json& summary, const char* key)
 {
@@ -87,7 +75,7 @@ std::string rowOf(const engine::BatchItem& item, const ordered_json& summary, co
     fields.resize(11);
     std::string row;
     for (std::size_t i = 0; i < fields.size(); ++i) {
-        row += (i == 0 ? "" : ",") + field(fields[i]);
+        row += (i == 0 ? "" : ",") + base::csvField(fields[i]);
     }
     return row + "\n";
 }

@@ -2,6 +2,7 @@
 #include "core/engine/compare.h"
 
 #include "app/cli/context.h"
+#include "core/base/csvfield.h"
 #include "core/base/file.h"
 
 #include <fmt/format.h>
@@ -74,22 +75,13 @@ ordered_json toJson(const Comparison& comparison)
             {"only_b", comparison.onlyB}};
 }
 
-std::string csvField(const std::string& text)
-{
-    std::string result = "\"";
-    for (const char c : text) {
-        result += c == '"' ? "\"\"" : std::string(1, c);
-    }
-    return result + "\"";
-}
-
 std::string toCsv(const Comparison& comparison)
 {
     std::string table = "value,sum_a,sum_b,largest,scale,relative,cosine,index,a,b\n";
     for (const ValueDifference& value : comparison.values) {
-        table += fmt::format("{},{},{},{},{},{},{},{},{},{}\n", csvField(value.name), value.sumA, value.sumB,
+        table += fmt::format("{},{},{},{},{},{},{},{},{},{}\n", base::csvField(value.name), value.sumA, value.sumB,
                              value.largest, value.scale, value.relative(), value.cosine,
-                             csvField(fmt::format("{}", fmt::join(value.index, " "))), value.a, value.b);
+                             base::csvField(fmt::format("{}", fmt::join(value.index, " "))), value.a, value.b);
     }
     return table;
 }

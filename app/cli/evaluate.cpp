@@ -3,6 +3,7 @@
 
 #include "app/cli/context.h"
 #include "app/common/curvechart.h"
+#include "core/base/csvfield.h"
 #include "core/base/file.h"
 #include "core/engine/batch.h"
 
@@ -121,25 +122,17 @@ Result<ordered_json> evaluateInto(const Context& context, const EvaluateOptions&
     return json;
 }
 
-std::string cell(const std::string& text)
-{
-    std::string quoted = "\"";
-    for (const char c : text) {
-        quoted += c == '"' ? "\"\"" : std::string(1, c);
-    }
-    return quoted + "\"";
-}
-
 /// A row per input and method.
 std::string rowsOf(const std::string& stem, const ordered_json& result)
 {
     std::string rows;
     for (const ordered_json& method : result.value("methods", ordered_json::array())) {
         const ordered_json other = method.value("cosine_to_other", ordered_json());
-        rows += fmt::format("{},{},{},{},{},{},{},{}\n", cell(stem), cell(result.value("target", "")),
-                            method.value("method", ""), method.value("area_between", 0.0),
-                            method["most_first"].value("area", 0.0), method["least_first"].value("area", 0.0),
-                            result["random"].value("area", 0.0), other.is_null() ? std::string() : other.dump());
+        rows +=
+            fmt::format("{},{},{},{},{},{},{},{}\n", base::csvField(stem), base::csvField(result.value("target", "")),
+                        method.value("method", ""), method.value("area_between", 0.0),
+                        method["most_first"].value("area", 0.0), method["least_first"].value("area", 0.0),
+                        result["random"].value("area", 0.0), other.is_null() ? std::string() : other.dump());
     }
     return rows;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/trace/ledgersummary.h"
 
+#include "core/base/csvfield.h"
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -70,18 +71,6 @@ void addRow(LedgerSummary& summary, const LedgerEntry& entry)
     summary.unexplained += entry.unexplained();
 }
 
-std::string csvField(std::string_view text)
-{
-    if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
-        return std::string(text);
-    }
-    std::string result = "\"";
-    for (const char c : text) {
-        result += c == '"' ? std::string("\"\"") : std::string(1, c);
-    }
-    return result + "\"";
-}
-
 } // namespace
 
 double NodeBalance::turnover() const
@@ -137,9 +126,9 @@ std::string ledgerCsv(const Run& run, const LedgerSummary& summary)
     }
     csv += ",unexplained\n";
     for (const NodeBalance& balance : summary.nodes) {
-        csv += fmt::format("{},{},{},{},{},{}", csvField(run.graph->labelOf(balance.node)),
-                           csvField(run.graph->opOf(balance.node)), balance.rows, balance.arrived, balance.handedOn,
-                           balance.magnitude);
+        csv += fmt::format("{},{},{},{},{},{}", base::csvField(run.graph->labelOf(balance.node)),
+                           base::csvField(run.graph->opOf(balance.node)), balance.rows, balance.arrived,
+                           balance.handedOn, balance.magnitude);
         for (const double amount : balance.causes) {
             csv += fmt::format(",{}", amount);
         }

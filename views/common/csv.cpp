@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/common/csv.h"
 
+#include "core/base/csvfield.h"
+
 #include <array>
 #include <charconv>
 
@@ -26,11 +28,7 @@ void CsvText::separate()
 CsvText& CsvText::add(const QString& text)
 {
     separate();
-    QString safe = text;
-    if (safe.contains(QLatin1Char(',')) || safe.contains(QLatin1Char('"')) || safe.contains(QLatin1Char('\n'))) {
-        safe = QLatin1Char('"') + safe.replace(QLatin1Char('"'), QStringLiteral("\"\"")) + QLatin1Char('"');
-    }
-    m_text += safe.toStdString();
+    m_text += base::csvField(text.toStdString());
     return *this;
 }
 

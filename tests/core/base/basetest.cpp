@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Results, hashes, ids, the memory account.
+#include "core/base/csvfield.h"
 #include "core/base/hash.h"
 #include "core/base/ids.h"
 #include "core/base/leftovers.h"
@@ -93,6 +94,16 @@ private slots:
         left = alone;
         Leftovers::add(std::move(alone));
         QVERIFY(left.expired());
+    }
+
+    void csvFieldsAreQuotedWhereTheyMustBe()
+    {
+        QCOMPARE(csvField("block1/conv"), std::string("block1/conv"));
+        QCOMPARE(csvField(""), std::string());
+        QCOMPARE(csvField("a,b"), std::string("\"a,b\""));
+        QCOMPARE(csvField("say \"so\""), std::string("\"say \"\"so\"\"\""));
+        QCOMPARE(csvField("two\nlines"), std::string("\"two\nlines\""));
+        QCOMPARE(csvField("old\rend"), std::string("\"old\rend\""));
     }
 
     void resultsCarryAValueOrAnError()
