@@ -259,7 +259,8 @@ void EngineWorker::enqueueCheck(const ExplainJob& job, std::uint64_t number)
             return;
         }
         base::Leftovers leftovers;
-        auto check = std::make_shared<const views::QuestionCheck>(checkQuestion(job, token));
+        const auto check =
+            token.stop_requested() ? nullptr : std::make_shared<const views::QuestionCheck>(checkQuestion(job, token));
         disposeAside(leftovers);
         if (!token.stop_requested()) {
             emit checked(check);

@@ -76,6 +76,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     addGraphActions(m_actions);
     addFusedActions(m_actions);
     addExportActions(m_actions);
+    addOtherRunActions(m_actions);
     const WorkspaceContext context{m_model, m_cursor, m_selection, m_breakpoints};
     m_stack = new QStackedWidget(this);
     m_explain = new ExplainWorkspace(context, m_stack);
@@ -124,12 +125,9 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     });
     connectEngine();
     connectPanel();
-    m_otherRuns = new OtherRunReader(*this);
+    m_otherRuns = new OtherRunReader(m_actions, *this);
     connect(m_otherRuns, &OtherRunReader::failed, this, &MainWindow::showProblem);
     connect(m_otherRuns, &OtherRunReader::said, this, &MainWindow::say);
-    for (views::HeatmapView* heatmap : findChildren<views::HeatmapView*>()) {
-        m_otherRuns->serve(*heatmap);
-    }
     connect(&m_model, &views::RunModel::stateChanged, this, &MainWindow::showStatus);
     m_tours = new TourHost(*this);
     resize(views::fonts::px(1600), views::fonts::px(1000));

@@ -10,6 +10,7 @@
 #include <QFileInfo>
 #include <QPointer>
 
+#include <array>
 #include <utility>
 
 namespace retro::app
@@ -17,6 +18,21 @@ namespace retro::app
 
 namespace
 {
+
+using views::ActionSpec;
+
+constexpr std::array kActions{
+    ActionSpec{
+        "view.holdrun", QT_TRANSLATE_NOOP("retro::views::actions", "Hold this run to co&mpare"),
+        QT_TRANSLATE_NOOP("retro::views::actions",
+                          "Keep the heatmap of this run on the right of a line, whatever is run next on the left"),
+        "pin", ""},
+    ActionSpec{"view.otherrun", QT_TRANSLATE_NOOP("retro::views::actions", "Compare &with a run file…"),
+               QT_TRANSLATE_NOOP("retro::views::actions", "Show the heatmap of a recorded run on the right of a line"),
+               "open", ""},
+    ActionSpec{"view.aloneagain", QT_TRANSLATE_NOOP("retro::views::actions", "Show this run &alone"),
+               QT_TRANSLATE_NOOP("retro::views::actions", "Take the other run out of the heatmap"), "close", ""},
+};
 
 base::Result<views::RunHandle> readHandle(const QString& path, const std::stop_token& stop)
 {
@@ -30,37 +46,69 @@ base::Result<views::RunHandle> readHandle(const QString& path, const std::stop_t
 
 } // namespace
 
-OtherRunReader::OtherRunReader(QWidget& window) : QObject(&window), m_window(window), m_jobs(this) {}
+void addOtherRunActions(views::ActionRegistry& actions) { actions.addAll(kActions); }
 
-void OtherRunReader::serve(views::HeatmapView& view)
+OtherRunReader::OtherRunReader(views::ActionRegistry& actions, QWidget& window)
+    : QObject(&window), m_window(window), m_jobs(this)
 {
-    const auto choose = [this, &view] {
-        const QString path = QFileDialog::getOpenFileName(&m_window, tr("Compare with another run"), {},
-                                                          tr("Runs (*.retro);;All files (*)"));
-        if (!path.isEmpty()) {
-            read(view, path);
+    connect(&actions.at(QStringLiteral("view.holdrun")), &QAction::triggered, this, [this] {
+        for (views::HeatmapView* view : heatmaps()) {
+            view->holdThisRun();
         }
-    };
-    // Queued: the list that it was chosen from closes first.
-    connect(&view, &views::HeatmapView::otherRunWanted, this, choose, Qt::QueuedConnection);
+    });
+    connect(&actions.at(QStringLiteral("view.otherrun")), &QAction::triggered, this, [this] { choose(heatmaps()); });
+    connect(&actions.at(QStringLiteral("view.aloneagain")), &QAction::triggered, this, [this] {
+        for (views::HeatmapView* view : heatmaps()) {
+            view->clearOther();
+        }
+    });
+    for (views::HeatmapView* view : heatmaps()) {
+        // Queued: the list that it was chosen from closes first.
+        connect(
+            view, &views::HeatmapView::otherRunWanted, this, [this, view] { choose({view}); }, Qt::QueuedConnection);
+    }
 }
 
-void OtherRunReader::read(views::HeatmapView& view, const QString& path)
+QList<views::HeatmapView*> OtherRunReader::heatmaps() const { return m_window.findChildren<views::HeatmapView*>(); }
+
+void OtherRunReader::choose(const QList<views::HeatmapView*>& views)
 {
-    m_jobs.start([this, path, target = QPointer<views::HeatmapView>(&view)](const std::stop_token& stop) {
+    const QString path = QFileDialog::getOpenFileName(&m_window, tr("Compare with another run"), {},
+                                                      tr("Runs (*.retro);;All files (*)"));
+    if (!path.isEmpty()) {
+        read(views, path);
+    }
+}
+
+void OtherRunReader::read(const QList<views::HeatmapView*>& views, const QString& path)
+{
+    const QList<QPointer<views::HeatmapView>> targets(views.begin(), views.end());
+    m_jobs.start([this, path, targets](const std::stop_token& stop) {
         auto handle = std::make_shared<base::Result<views::RunHandle>>(readHandle(path, stop));
-        return views::JobRunner::Delivery([this, path, target, handle] {
+        return views::JobRunner::Delivery([this, path, targets, handle] {
             if (!handle->ok()) {
                 emit failed(handle->error());
-            } else if (target != nullptr) {
-                const views::InputInfo input = inputInfo(*(*handle)->run);
-                target->setOther(std::move(*handle).value(), input, QFileInfo(path).completeBaseName());
-                if (!target->otherProblem().isEmpty()) {
-                    emit said(target->otherProblem());
+                return;
+            }
+            const views::InputInfo input = inputInfo(*(*handle)->run);
+            for (const QPointer<views::HeatmapView>& view : targets) {
+                if (view != nullptr) {
+                    view->setOther(**handle, input, QFileInfo(path).completeBaseName());
                 }
             }
+            sayProblem(targets);
         });
     });
+}
+
+void OtherRunReader::sayProblem(const QList<QPointer<views::HeatmapView>>& views)
+{
+    for (const QPointer<views::HeatmapView>& view : views) {
+        if (view != nullptr && !view->otherProblem().isEmpty()) {
+            emit said(view->otherProblem());
+            return;
+        }
+    }
 }
 
 } // namespace retro::app

@@ -2,9 +2,12 @@
 #pragma once
 
 #include "core/base/result.h"
+#include "views/common/actions.h"
 #include "views/common/jobrunner.h"
 
+#include <QList>
 #include <QObject>
+#include <QPointer>
 
 namespace retro::views
 {
@@ -14,24 +17,30 @@ class HeatmapView;
 namespace retro::app
 {
 
-/// Reads recorded runs that heatmaps are wiped against, off the GUI thread. The newest wish wins.
+/// Actions of the run that heatmaps are wiped against.
+void addOtherRunActions(views::ActionRegistry& actions);
+
+/// The run that the heatmaps of a window are wiped against: held, or read from a file off the GUI thread; the newest
+/// wish wins. The actions are for all heatmaps, the choice in a heatmap's own row for that one.
 class OtherRunReader final : public QObject
 {
     Q_OBJECT
 
 public:
-    explicit OtherRunReader(QWidget& window);
+    OtherRunReader(views::ActionRegistry& actions, QWidget& window);
 
-    /// Asks for a file when the view wants one.
-    void serve(views::HeatmapView& view);
-    /// Reads a run file and hands it to the view, or says what is wrong with it.
-    void read(views::HeatmapView& view, const QString& path);
+    /// Reads a run file and hands it to the views, or says what is wrong with it.
+    void read(const QList<views::HeatmapView*>& views, const QString& path);
 
 signals:
     void failed(const retro::base::Error& error);
     void said(const QString& sentence);
 
 private:
+    [[nodiscard]] QList<views::HeatmapView*> heatmaps() const;
+    void sayProblem(const QList<QPointer<views::HeatmapView>>& views);
+    void choose(const QList<views::HeatmapView*>& views);
+
     QWidget& m_window;
     views::JobRunner m_jobs;
 };

@@ -27,6 +27,8 @@ std::vector<double> valuesOf(const Plane& one, const Plane& other)
 
 OtherRun::OtherRun(RunHandle handle, InputInfo input, QString name) : m_model(m_cursor), m_name(std::move(name))
 {
+    // Several heatmaps may be given one handle, and each walks in time by itself.
+    handle.timeline = std::make_shared<trace::Timeline>(*handle.timeline);
     m_model.setRun(std::move(handle), std::move(input), true);
 }
 

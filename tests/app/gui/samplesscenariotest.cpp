@@ -146,14 +146,19 @@ private slots:
         QVERIFY(QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience));
         views::HeatmapView& heatmap = heatmapOf(window);
         const auto* canvas = heatmap.findChild<views::HeatmapCanvas*>();
-        window.otherRuns().read(heatmap, file);
+        window.otherRuns().read({&heatmap}, file);
         QVERIFY(QTest::qWaitFor([&] { return canvas->figure().wipe.has_value(); }, kPatience));
         QCOMPARE(canvas->figure().wipe->name, QStringLiteral("before"));
         QVERIFY(canvas->figure().wipe->plane.values != canvas->figure().plane.values);
         QVERIFY(base::writeFile(file.toStdString(), std::string_view("no run")).ok());
-        window.otherRuns().read(heatmap, file);
+        window.otherRuns().read({&heatmap}, file);
         QVERIFY(QTest::qWaitFor([&] { return !window.lastError().isEmpty(); }, kPatience));
         QVERIFY(canvas->figure().wipe.has_value()); // the one before stays
+        window.actions().at(QStringLiteral("view.aloneagain")).trigger();
+        QVERIFY(!canvas->figure().wipe.has_value());
+        window.actions().at(QStringLiteral("view.holdrun")).trigger();
+        QVERIFY(canvas->figure().wipe.has_value());
+        QCOMPARE(canvas->figure().wipe->plane.values, canvas->figure().plane.values);
         window.closeModel();
         QVERIFY(heatmap.otherProblem().isEmpty());
     }
