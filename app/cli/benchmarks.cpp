@@ -328,19 +328,43 @@ void addRelevance(const BenchmarkRequest& request)
     }
 }
 
-/// What a program has to keep below: its first pass, measured in the same call.
-void setGoalsOfPrograms(std::vector<BenchmarkFigure>& figures)
+/// A benchmark that is held against another one of the same call: "…suffix" should take at most `factor` of "…peer".
+struct RelativeGoal
+{
+    std::string_view group;
+    std::string_view suffix;
+    std::string_view peer;
+    double factor;
+};
+
+constexpr std::array kRelativeGoals{RelativeGoal{"program/", "_compiled", "_first", 1 / kProgramGain},
+                                    RelativeGoal{"traversal/resnet50/", "recorded", "explain", kRecordingFactor}};
+
+void setRelativeGoal(BenchmarkFigure& figure, const RelativeGoal& goal, const std::vector<BenchmarkFigure>& figures)
+{
+    if (!figure.name.starts_with(goal.group) || !figure.name.ends_with(goal.suffix)) {
+        return;
+    }
+    const std::string peer = figure.name.substr(0, figure.name.size() - goal.suffix.size()) + std::string(goal.peer);
+    const auto at = std::ranges::find(figures, peer, &BenchmarkFigure::name);
+    figure.goal = at == figures.end() ? 0 : at->median * goal.factor;
+}
+
+void setRelativeGoals(std::vector<BenchmarkFigure>& figures)
 {
     for (BenchmarkFigure& figure : figures) {
-        const std::size_t end = figure.name.rfind("_compiled");
-        if (!figure.name.starts_with("program/") || end == std::string::npos) {
-            continue;
+        for (const RelativeGoal& goal : kRelativeGoals) {
+            setRelativeGoal(figure, goal, figures);
         }
-        const std::string first = figure.name.substr(0, end) + "_first";
-        const auto at = std::find_if(figures.begin(), figures.end(),
-                                     [&](const BenchmarkFigure& other) { return other.name == first; });
-        figure.goal = at == figures.end() ? 0 : at->median / kProgramGain;
     }
+}
+
+/// Repetitions of several benchmarks take turns, so that a slow minute of the machine falls on all alike. Not those of
+/// relevance: each network would be made again at every turn.
+std::string interleaving(const BenchmarkRequest& request)
+{
+    const bool takesTurns = !request.names.empty() && !isWanted("relevance/", request.names);
+    return fmt::format("--benchmark_enable_random_interleaving={}", takesTurns);
 }
 
 /// A regular expression that matches exactly the chosen starts.
@@ -397,9 +421,10 @@ Result<std::vector<BenchmarkFigure>> runBenchmarks(const BenchmarkRequest& reque
 {
     Goals goals;
     RETRO_CHECK(addAll(request, goals));
-    int count = 1;
     char name[] = "retrograde-cli";
-    char* arguments[] = {name, nullptr};
+    std::string turns = interleaving(request);
+    int count = 2;
+    char* arguments[] = {name, turns.data(), nullptr};
     benchmark::Initialize(&count, arguments);
     Collector collector;
     benchmark::RunSpecifiedBenchmarks(&collector, filterOf(request.names));
@@ -411,7 +436,7 @@ Result<std::vector<BenchmarkFigure>> runBenchmarks(const BenchmarkRequest& reque
                                static_cast<int>(seconds.size()), goals[key], key.starts_with("lut/")});
         }
     }
-    setGoalsOfPrograms(figures);
+    setRelativeGoals(figures);
     if (figures.empty()) {
         return base::usageError("no benchmark has such a name; `retrograde-cli bench --json` lists all", "bench");
     }

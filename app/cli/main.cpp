@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/context.h"
+#include "app/common/freedmemory.h"
 #include "app/common/passivewaiting.h"
 
 #include <cstdlib>
@@ -14,6 +15,7 @@
 int main(int argc, char** argv)
 {
     retro::app::PassiveWaiting::giveBack(environ);
+    retro::app::keepFreedMemory();
     using namespace retro::app;
     Context context;
     context.arguments.assign(argv, argv + argc);

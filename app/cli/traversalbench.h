@@ -22,6 +22,9 @@ struct TimedBody
 /// with a recorder. The goals are 1 µs and 3 µs per node and edge. The names begin with "traversal/control".
 [[nodiscard]] std::vector<TimedBody> controlBenchmarks();
 
+/// Recording a pass may take this much of the time of the pass without.
+inline constexpr double kRecordingFactor = 1.10;
+
 /// A relevance pass through a network of the shape of ResNet-50, without and with recording, and the writing of the run
 /// file alone. The names begin with "traversal/resnet50". Makes the network: seconds and some hundred megabytes.
 [[nodiscard]] base::Result<std::vector<TimedBody>> recordingBenchmarks();

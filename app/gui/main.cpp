@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "app/common/freedmemory.h"
 #include "app/common/guiapplication.h"
 #include "app/common/passivewaiting.h"
 #include "app/gui/mainwindow.h"
@@ -57,6 +58,7 @@ void addWatches(const app::MainWindow& window, const QStringList& expressions)
 int main(int argc, char** argv)
 {
     retro::app::PassiveWaiting::giveBack(environ);
+    retro::app::keepFreedMemory();
     app::WindowOptions options;
     if (const auto code = app::parseOptions(argc, argv, options)) {
         return *code;

@@ -25,4 +25,10 @@ int threads() { return chosen().load(); }
 
 void applyThreads() { omp_set_num_threads(threads()); }
 
+void applyThreadsFor(std::int64_t multiplications)
+{
+    constexpr std::int64_t kWorthTwo = 1 << 20; // some 20 µs on one thread, about what a wake-up takes
+    omp_set_num_threads(multiplications < kWorthTwo ? 1 : threads());
+}
+
 } // namespace retro::ops

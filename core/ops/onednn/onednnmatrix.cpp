@@ -44,7 +44,7 @@ bool multiplyOne(const MatrixView<float>& a, const MatrixView<float>& b, float* 
     if (!isDenseAlongAnAxis(a) || !isDenseAlongAnAxis(b)) {
         return false;
     }
-    applyThreads();
+    applyThreadsFor(a.rows * b.columns * a.columns);
     const Layout left(a);
     const Layout right(b);
     return dnnl_sgemm(left.turn, right.turn, a.rows, b.columns, a.columns, 1, a.data, left.leading, b.data,
@@ -61,6 +61,7 @@ bool multiply(std::int64_t count, const MatrixBatch& a, const MatrixBatch& b, fl
     const std::int64_t rows = a.matrix.rows;
     const std::int64_t columns = b.matrix.columns;
     dnnl::stream& queue = stream();
+    applyThreadsFor(count * rows * columns * a.matrix.columns);
     const memory::desc left = descOf(count, a);
     const memory::desc right = descOf(count, b);
     const memory::desc result({count, rows, columns}, kFloat, {rows * columns, columns, 1});
