@@ -436,6 +436,7 @@ bool MainWindow::showWorkspace(const QString& id)
     }
     m_transport->setDetailed(at != 0);
     m_transport->navigator().setGranularity(at == 0 ? Granularity::Layer : Granularity::Visit);
+    emit workspaceShown(id);
     return true;
 }
 

@@ -83,6 +83,8 @@ public:
 signals:
     /// The last job ended, well or not; every view has what it will get.
     void settled();
+    /// Another workspace is on screen.
+    void workspaceShown(const QString& id);
 
 protected:
     void dragEnterEvent(QDragEnterEvent* event) override;

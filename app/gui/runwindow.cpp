@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/runwindow.h"
 
+#include "app/gui/keystip.h"
 #include "app/gui/mainwindow.h"
 #include "app/gui/options.h"
 #include "app/gui/shell/closeguard.h"
+#include "app/gui/shell/shell.h"
 #include "app/gui/tourhost.h"
+#include "app/gui/transportbar.h"
 
 #include <QApplication>
+#include <QSettings>
 #include <QTimer>
 
 #include <cstdlib>
@@ -14,12 +18,30 @@
 namespace retro::app
 {
 
+namespace
+{
+
+/// The tip about keys, when the engine is shown for the first time.
+void offerTips(MainWindow& window)
+{
+    auto* store = new QSettings(QSettings::IniFormat, QSettings::UserScope, QStringLiteral("retrograde"),
+                                QStringLiteral("retrograde"), &window);
+    auto* tip =
+        new KeysTip(window, *window.findChild<TransportBar*>(), window.actions(), window.shell().preferences(), *store);
+    const auto show = [tip](const QString& id) { id == QLatin1String("explain") ? tip->hide() : tip->offerOnce(); };
+    // Queued: the panes of the workspace have their places then.
+    QObject::connect(&window, &MainWindow::workspaceShown, tip, show, Qt::QueuedConnection);
+}
+
+} // namespace
+
 int runWindow(MainWindow& window, const WindowOptions& options)
 {
     // Settings were written when the window closed, nothing else is open.
     QObject::connect(&window.closing(), &CloseGuard::abandoned, &window, [] { std::_Exit(EXIT_SUCCESS); });
     if (!options.isQuitWhenShown) {
         window.tours().offerOnce();
+        offerTips(window);
     }
     window.show();
     if (options.isQuitWhenShown) {

@@ -61,6 +61,10 @@ QString OtherRun::wipe(HeatmapFigure& figure, const RunModel& here, const Heatma
         both.notANumber = content.isPicture ? both.notANumber : 0; // the lines between slices
         figure.bar.scale = both;
     }
+    if (targetName(m_model) != targetName(here)) {
+        // One bar for both halves; the names over them say for what each speaks.
+        figure.bar.upperWord = translated("for");
+    }
     figure.wipe = HeatmapWipe{std::move(drawn.plane), drawn.picture, m_name, place, shortNameOf(here)};
     figure.texts["scale"] = valueText(figure.bar.scale.limit, 6).toStdString();
     figure.texts["other run"] = m_name.toStdString();

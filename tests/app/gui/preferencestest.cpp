@@ -2,12 +2,15 @@
 // What the window remembers: settings, keys, layouts.
 #include <QtTest>
 
+#include "app/gui/callout.h"
+#include "app/gui/keystip.h"
 #include "app/gui/mainwindow.h"
 #include "app/gui/shell/keyspage.h"
 #include "app/gui/shell/preferences.h"
 #include "app/gui/shell/preferencesdialog.h"
 #include "app/gui/shell/recentfiles.h"
 #include "app/gui/shell/shell.h"
+#include "app/gui/transportbar.h"
 #include "app/gui/workspaces.h"
 #include "tests/views/support/tinyrun.h"
 #include "views/common/docktitle.h"
@@ -261,6 +264,51 @@ private slots:
         QVERIFY(!boxes[0]->isChecked());
         boxes[0]->click();
         QVERIFY(window.shell().preferences().settings().hasHints);
+    }
+
+    void theTipAboutKeysComesUntilItWasRead()
+    {
+        Store store;
+        app::MainWindow window;
+        window.resize(1280, 800);
+        window.shell().remember(store.settings);
+        showRun(window);
+        window.show();
+        window.showWorkspace("engine");
+        app::KeysTip tip(window, *window.findChild<app::TransportBar*>(), window.actions(),
+                         window.shell().preferences(), store.settings);
+        tip.offerOnce();
+        QVERIFY(tip.callOut().isVisible());
+        QVERIFY2(tip.callOut().text().startsWith("F11 goes one step on and Shift+F11 one step back"),
+                 qPrintable(tip.callOut().text()));
+        const QString folder = qEnvironmentVariable("RETRO_PICTURES");
+        if (!folder.isEmpty()) {
+            QVERIFY(window.grab().save(folder + "/keystip.png"));
+        }
+        tip.hide();
+        tip.offerOnce();
+        QVERIFY(tip.callOut().isVisible()); // nobody has answered yet
+        QTest::mouseClick(buttonNamed(tip.callOut(), "Got it"), Qt::LeftButton);
+        QVERIFY(!tip.callOut().isVisible());
+        tip.offerOnce();
+        QVERIFY(!tip.callOut().isVisible());
+        QCOMPARE(window.actions().at("go.back").shortcut(), QKeySequence("Shift+F11"));
+    }
+
+    void theTipAboutKeysGivesThoseOfVisualStudio()
+    {
+        Store store;
+        app::MainWindow window;
+        window.shell().remember(store.settings);
+        window.show();
+        app::KeysTip tip(window, *window.findChild<app::TransportBar*>(), window.actions(),
+                         window.shell().preferences(), store.settings);
+        tip.offerOnce();
+        QTest::mouseClick(buttonNamed(tip.callOut(), "Use Visual Studio's keys"), Qt::LeftButton);
+        QCOMPARE(window.actions().at("go.out").shortcut(), QKeySequence("Shift+F11"));
+        store.settings.remove("tips/keys");
+        tip.offerOnce();
+        QVERIFY(!tip.callOut().isVisible()); // whose keys are others needs no tip
     }
 };
 

@@ -363,6 +363,24 @@ private slots:
         QVERIFY(!canvas->figure().wipe.has_value());
     }
 
+    void theBarNamesNoClassWhenTheHalvesSpeakForSeveral()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        HeatmapView view(context.model, context.cursor, context.selection);
+        view.flush();
+        const auto* canvas = view.findChild<HeatmapCanvas*>();
+        view.holdThisRun();
+        QVERIFY2(canvas->figure().bar.upperWord.startsWith("for "), qPrintable(canvas->figure().bar.upperWord));
+        RunHandle other = context.model.handleOfItsOwn();
+        auto run = std::make_shared<trace::Run>(context.model.run());
+        run->facts.targetIndex = {2};
+        other.run = run;
+        other.timeline = std::make_shared<trace::Timeline>(trace::Timeline::open(run).value());
+        view.setOther(other, context.model.input(), "other");
+        QCOMPARE(canvas->figure().bar.upperWord, QStringLiteral("for"));
+    }
+
     void theLineIsMovedByMouseAndKeys()
     {
         tests::ViewContext context;

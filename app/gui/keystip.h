@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QObject>
+
+class QSettings;
+class QWidget;
+
+namespace retro::views
+{
+class ActionRegistry;
+}
+
+namespace retro::app
+{
+
+class CallOut;
+class Preferences;
+
+/// Says once, when the engine is first looked at, that Shift is the same thing backwards (gui.md 3.6): whose hands know
+/// Visual Studio expects Shift+F11 to step out, and may take its keys with one click. GUI thread.
+class KeysTip final : public QObject
+{
+    Q_OBJECT
+
+public:
+    /// Points at `target`, a part of `window`. `store` remembers that it was read; it must outlive this.
+    KeysTip(QWidget& window, QWidget& target, const views::ActionRegistry& actions, Preferences& preferences,
+            QSettings& store);
+
+    /// Shows the tip unless it was read, here or at an earlier start.
+    void offerOnce();
+    /// Takes it from the screen; it comes again another time unless a button was pressed.
+    void hide();
+    [[nodiscard]] CallOut& callOut() const { return *m_callOut; }
+
+private:
+    void end(bool takesOtherKeys);
+    /// The keys of an action as they are now; "no key" when it has none.
+    [[nodiscard]] QString keyOf(const char* action) const;
+    /// True while the keys are as they were made.
+    [[nodiscard]] bool hasFirstKeys() const;
+
+    QWidget& m_target;
+    const views::ActionRegistry& m_actions;
+    Preferences& m_preferences;
+    QSettings& m_store;
+    CallOut* m_callOut = nullptr;
+};
+
+} // namespace retro::app
