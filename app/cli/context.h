@@ -79,6 +79,7 @@ void addCompare(CLI::App& program, Context& context);
 void addEvaluate(CLI::App& program, Context& context);
 void addExport(CLI::App& program, Context& context);
 void addLut(CLI::App& program, Context& context);
+void addAnalyze(CLI::App& program, Context& context);
 void addBench(CLI::App& program, Context& context);
 
 } // namespace retro::app

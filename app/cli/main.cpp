@@ -33,6 +33,7 @@ int main(int argc, char** argv)
     addEvaluate(program, context);
     addExport(program, context);
     addLut(program, context);
+    addAnalyze(program, context);
     addBench(program, context);
     try {
         program.parse(argc, argv);

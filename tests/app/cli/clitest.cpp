@@ -178,7 +178,7 @@ private slots:
         QVERIFY(QFile(path("heat.png")).size() > 1000);
         for (const QStringList& verb :
              {QStringList{"ops"}, QStringList{"info", model}, QStringList{"trace", run, "--from", "0", "--to", "20"},
-              QStringList{"trace", run, "--at", "40"}, QStringList{"audit", run},
+              QStringList{"trace", run, "--at", "40"}, QStringList{"audit", run}, QStringList{"analyze", model},
               QStringList{"explain", model, "--input", picture, "--rules"}}) {
             const Answer answer = cli(verb);
             QVERIFY2(answer.code == 0, qPrintable(verb.join(' ') + ": " + answer.err));

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/planningoptions.h"
+#include "core/analysis/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
+namespace retro::app
+{
+
+namespace
+{
+
+using analysis::OpGraph;
+using analysis::OpId;
+using analysis::Report;
+using base::Result;
+using nlohmann::ordered_json;
+
+struct AnalyzeOptions
+{
+    PlanningOptions planning;
+    analysis::Machine machine;
+    std::size_t rows = 12;
+};
+
+ordered_json ordersJson(const Report& report)
+{
+    ordered_json orders = ordered_json::array();
+    for (const analysis::ScoredOrder& order : report.orders) {
+        orders.push_back(
+            {{"name", analysis::nameOf(order.heuristic)}, {"peak", order.peak}, {"peak_live", order.peakLive}});
+    }
+    return orders;
+}
+
+ordered_json compressibilityJson(const analysis::Compressibility& facts)
+{
+    ordered_json criteria = ordered_json::array();
+    for (const analysis::Criterion& one : facts.criteria) {
+        criteria.push_back(
+            {{"name", one.name}, {"measured", one.measured}, {"limit", one.limit}, {"holds", one.holds}});
+    }
+    return {{"compressible", facts.isCompressible}, {"width", facts.width},     {"ratio", facts.ratio},
+            {"percentile_95", facts.percentile95},  {"average", facts.average}, {"depth", facts.depth},
+            {"fan_out", facts.mostReaders},         {"criteria", criteria}};
+}
+
+ordered_json profileJson(const OpGraph& graph, const Report& report)
+{
+    ordered_json rows = ordered_json::array();
+    const analysis::FrontierProfile& profile = report.profile;
+    const auto goes = analysis::leaving(profile);
+    for (std::size_t i = 0; i < profile.order.size(); ++i) {
+        ordered_json leaving = ordered_json::array();
+        for (const analysis::OpValueId id : goes[i]) {
+            leaving.push_back(graph.value(id).name);
+        }
+        rows.push_back({{"node", graph.op(profile.order[i]).name},
+                        {"transient", profile.transient[i]},
+                        {"live", profile.live[i]},
+                        {"legacy", profile.legacy[i]},
+                        {"leaving", leaving}});
+    }
+    return rows;
+}
+
+ordered_json summaryJson(const analysis::FrontierSummary& summary)
+{
+    return {{"peak", summary.peak},
+            {"peak_at", summary.peakAt},
+            {"peak_live", summary.peakLive},
+            {"peak_live_at", summary.peakLiveAt},
+            {"average_live", summary.averageLive},
+            {"median_live", summary.medianLive},
+            {"percentile_95", summary.percentile95},
+            {"percentile_99", summary.percentile99},
+            {"tail", summary.tail}};
+}
+
+ordered_json nodesJson(const OpGraph& graph, const Report& report)
+{
+    ordered_json nodes = ordered_json::array();
+    for (OpId id = 0; id < graph.size(); ++id) {
+        const analysis::OpCost& cost = report.cost.ops[id];
+        nodes.push_back({{"node", graph.op(id).name},
+                         {"op", graph.op(id).type},
+                         {"flops", cost.flops},
+                         {"bytes", cost.bytes},
+                         {"intensity", cost.intensity},
+                         {"seconds", cost.seconds},
+                         {"bound_by", cost.isMemoryBound ? "memory" : "arithmetic"}});
+    }
+    return nodes;
+}
+
+ordered_json boundsJson(const OpGraph& graph, const Report& report)
+{
+    ordered_json bounds;
+    bounds["forward_any_order"] = {{"bytes", report.forwardBound.bytes},
+                                   {"node", graph.op(report.forwardBound.at).name}};
+    bounds["forward_exact"] = report.exact
+                                  ? ordered_json{{"transient", report.exact->transient}, {"live", report.exact->live}}
+                                  : ordered_json();
+    return bounds;
+}
+
+ordered_json jointJson(const Report& report)
+{
+    if (!report.joint) {
+        return nullptr;
+    }
+    return {{"operators", report.joint->operators},
+            {"store_all_peak", report.joint->storeAllPeak},
+            {"cost", report.joint->cost},
+            {"largest_operator", {{"bytes", report.joint->largest.bytes}, {"node", report.joint->largestAt}}},
+            {"floor", {{"bytes", report.joint->floor.bytes}, {"node", report.joint->floorAt}}}};
+}
+
+ordered_json reportJson(const analysis::PlanningGraph& planning, const Report& report, const AnalyzeOptions& options)
+{
+    const OpGraph& graph = planning.graph;
+    ordered_json path = ordered_json::array();
+    for (const OpId id : report.cost.criticalPath) {
+        path.push_back(graph.op(id).name);
+    }
+    ordered_json result;
+    result["operators"] = graph.size();
+    result["values"] = graph.values().size();
+    result["bytes"] = graph.totalBytes();
+    result["constant_bytes"] = planning.constantBytes;
+    result["cost_unit"] = analysis::nameOf(planning.unit);
+    result["warnings"] = planning.warnings;
+    result["orders"] = ordersJson(report);
+    result["order"] = analysis::nameOf(report.orders.front().heuristic);
+    result["summary"] = summaryJson(report.summary);
+    result["bounds"] = boundsJson(graph, report);
+    result["height_compressible"] = compressibilityJson(report.compressibility);
+    result["height_compressible_legacy"] = compressibilityJson(report.legacy);
+    result["joint"] = jointJson(report);
+    result["machine"] = {{"flops_per_second", options.machine.flopsPerSecond},
+                         {"bytes_per_second", options.machine.bytesPerSecond},
+                         {"balance", options.machine.balance()}};
+    result["cost"] = {{"flops", report.cost.flops},
+                      {"bytes", report.cost.bytes},
+                      {"work_seconds", report.cost.workSeconds},
+                      {"depth_seconds", report.cost.depthSeconds},
+                      {"parallelism", report.cost.parallelism()},
+                      {"critical_path", path}};
+    result["longest_skip"] = {{"value", report.longestSkip.value == analysis::kNone
+                                            ? ordered_json()
+                                            : ordered_json(graph.value(report.longestSkip.value).name)},
+                              {"positions", report.longestSkip.positions}};
+    result["long_lived_share"] = report.longLivedShare;
+    result["profile"] = profileJson(graph, report);
+    result["nodes"] = nodesJson(graph, report);
+    return result;
+}
+
+void sayOrders(const Context& context, const OpGraph& graph, const Report& report)
+{
+    context.say("");
+    context.say(fmt::format("{:<14} {:>12} {:>12}  {}", "order", "peak", "live", "how"));
+    for (const analysis::ScoredOrder& order : report.orders) {
+        context.say(fmt::format("{:<14} {:>12} {:>12}  {}", analysis::nameOf(order.heuristic), bytesText(order.peak),
+                                bytesText(order.peakLive), analysis::descriptionOf(order.heuristic)));
+    }
+    if (report.exact) {
+        context.say(fmt::format("{:<14} {:>12} {:>12}  {}", "exact", bytesText(report.exact->transient),
+                                bytesText(report.exact->live), "least of all orders, nothing computed twice"));
+    }
+    context.say(fmt::format("{:<14} {:>12} {:>12}  no order needs less: {}", "lower bound",
+                            bytesText(report.forwardBound.bytes), "", graph.op(report.forwardBound.at).name));
+}
+
+void sayCompressibility(const Context& context, const analysis::Compressibility& facts)
+{
+    context.say("");
+    context.say(fmt::format("height-compressible: {} (depth {}, widest frontier {})",
+                            facts.isCompressible ? "yes" : "no", facts.depth, bytesText(facts.width)));
+    for (const analysis::Criterion& one : facts.criteria) {
+        context.say(fmt::format("  {:<26} {:>8.3f}  at most {:<6g} {}", one.name, one.measured, one.limit,
+                                one.holds ? "holds" : "fails"));
+    }
+}
+
+void sayJoint(const Context& context, const Report& report, const AnalyzeOptions& options)
+{
+    context.say("");
+    if (!report.joint) {
+        context.say("joint graph: nothing is differentiable");
+        return;
+    }
+    context.say(fmt::format("joint graph (forward + {}): {} operators, peak {} when nothing is computed twice",
+                            options.planning.isRelevance ? "relevance" : "gradient", report.joint->operators,
+                            bytesText(report.joint->storeAllPeak)));
+    context.say(
+        fmt::format("  no plan needs less than {} ({})", bytesText(report.joint->floor.bytes), report.joint->floorAt));
+}
+
+/// The costliest nodes first.
+void sayNodes(const Context& context, const OpGraph& graph, const Report& report, std::size_t rows)
+{
+    std::vector<OpId> ids(graph.size());
+    std::iota(ids.begin(), ids.end(), OpId{0});
+    std::stable_sort(ids.begin(), ids.end(),
+                     [&](OpId a, OpId b) { return report.cost.ops[a].seconds > report.cost.ops[b].seconds; });
+    ids.resize(std::min(ids.size(), rows));
+    context.say("");
+    context.say(fmt::format("{:<32} {:<18} {:>10} {:>11} {:>9}  {}", "node", "operator", "MFLOP", "traffic", "FLOP/B",
+                            "bound by"));
+    for (const OpId id : ids) {
+        const analysis::OpCost& cost = report.cost.ops[id];
+        context.say(fmt::format("{:<32.32} {:<18.18} {:>10.3f} {:>11} {:>9.2f}  {}", graph.op(id).name,
+                                graph.op(id).type, cost.flops / 1e6, bytesText(static_cast<std::uint64_t>(cost.bytes)),
+                                cost.intensity, cost.isMemoryBound ? "memory" : "arithmetic"));
+    }
+}
+
+void sayReport(const Context& context, const analysis::PlanningGraph& planning, const Report& report,
+               const AnalyzeOptions& options)
+{
+    const OpGraph& graph = planning.graph;
+    context.say(fmt::format("{} operators, {} values of {}, constants {}", graph.size(), graph.values().size(),
+                            bytesText(graph.totalBytes()), bytesText(planning.constantBytes)));
+    for (const std::string& warning : planning.warnings) {
+        context.say("note: " + warning);
+    }
+    sayOrders(context, graph, report);
+    context.say(fmt::format("forward frontier of the first: peak {} at {}, average {}, at the end {}",
+                            bytesText(report.summary.peak), graph.op(report.profile.order[report.summary.peakAt]).name,
+                            bytesText(static_cast<std::uint64_t>(report.summary.averageLive)),
+                            bytesText(report.summary.tail)));
+    sayCompressibility(context, report.compressibility);
+    sayJoint(context, report, options);
+    context.say("");
+    context.say(
+        fmt::format("on {:g} FLOP/s and {:g} B/s: work {:.6f} s, depth {:.6f} s, {} operators on the critical path",
+                    options.machine.flopsPerSecond, options.machine.bytesPerSecond, report.cost.workSeconds,
+                    report.cost.depthSeconds, report.cost.criticalPath.size()));
+    sayNodes(context, graph, report, options.rows);
+}
+
+Result<void> analyzeGraph(const Context& context, const AnalyzeOptions& options)
+{
+    RETRO_TRY(const analysis::PlanningGraph planning, options.planning.load());
+    RETRO_TRY(const Report report,
+              analysis::makeReport(planning.graph, options.machine, options.planning.joint(planning.unit)));
+    if (context.json) {
+        context.answer(reportJson(planning, report, options));
+    } else {
+        sayReport(context, planning, report, options);
+    }
+    return {};
+}
+
+} // namespace
+
+void addAnalyze(CLI::App& program, Context& context)
+{
+    auto options = std::make_shared<AnalyzeOptions>();
+    CLI::App* verb =
+        addVerb(program, context, "analyze", "Frontier profile, orders, bounds, height-compressibility, cost per node",
+                [&context, options] { return analyzeGraph(context, *options); });
+    options->planning.addTo(*verb);
+    verb->add_option("--flops-per-second", options->machine.flopsPerSecond, "Of the machine that costs are stated for")
+        ->check(CLI::PositiveNumber);
+    verb->add_option("--bytes-per-second", options->machine.bytesPerSecond, "Of its memory")
+        ->check(CLI::PositiveNumber);
+    verb->add_option("--rows", options->rows, "Rows of the table of nodes (default 12)");
+}
+
+} // namespace retro::app

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/planningoptions.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+
+namespace retro::app
+{
+
+using base::Result;
+
+void PlanningOptions::addTo(CLI::App& verb)
+{
+    model.addModelTo(verb);
+    verb.add_option("--size", sizes, "NAME=N: size of a symbol in the shapes of the inputs")->allow_extra_args(false);
+    verb.add_flag("--relevance", isRelevance, "The second half of the joint graph computes relevance, not gradients");
+    verb.add_flag("--parameters", hasParameters, "Gradients of parameters, too");
+}
+
+Result<analysis::PlanningGraph> PlanningOptions::load() const
+{
+    engine::SymbolSizes symbols;
+    for (const std::string& text : sizes) {
+        const std::size_t at = text.find('=');
+        std::int64_t size = 0;
+        const char* const end = text.data() + text.size();
+        const char* const start = at == std::string::npos ? end : text.data() + at + 1;
+        const auto parsed = std::from_chars(start, end, size);
+        if (at == 0 || parsed.ec != std::errc() || parsed.ptr != end || size < 1) {
+            return base::usageError("write it as NAME=N with N of at least 1", "--size " + text);
+        }
+        symbols[text.substr(0, at)] = size;
+    }
+    RETRO_TRY(const engine::LoadedModelPointer loaded, model.load());
+    return engine::planningGraphOf(*loaded, symbols);
+}
+
+analysis::JointOptions PlanningOptions::joint(analysis::CostUnit unit) const
+{
+    analysis::JointOptions options;
+    options.kind = isRelevance ? analysis::JointKind::Relevance : analysis::JointKind::Gradient;
+    options.hasParameterGradients = hasParameters;
+    options.leastCost = unit == analysis::CostUnit::Milliseconds ? 0 : 1;
+    return options;
+}
+
+std::string bytesText(std::uint64_t bytes)
+{
+    constexpr std::array kUnits{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    double size = static_cast<double>(bytes);
+    std::size_t unit = 0;
+    while (size >= 1024 && unit + 1 < kUnits.size()) {
+        size /= 1024;
+        ++unit;
+    }
+    return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.2f} {}", size, kUnits[unit]);
+}
+
+} // namespace retro::app

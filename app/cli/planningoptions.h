@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "app/cli/context.h"
+#include "core/analysis/joint.h"
+#include "core/engine/planning.h"
+
+namespace retro::app
+{
+
+/// GRAPH and how its joint graph is made, as the planning verbs take them.
+struct PlanningOptions
+{
+    ModelOptions model;
+    std::vector<std::string> sizes; ///< NAME=N
+    bool isRelevance = false;
+    bool hasParameters = false;
+
+    void addTo(CLI::App& verb);
+    /// Errors: Usage (a size that is no NAME=N), as engine::planningGraphOf.
+    [[nodiscard]] base::Result<analysis::PlanningGraph> load() const;
+    [[nodiscard]] analysis::JointOptions joint(analysis::CostUnit unit) const;
+};
+
+/// 1536 → "1.5 KiB".
+[[nodiscard]] std::string bytesText(std::uint64_t bytes);
+
+} // namespace retro::app

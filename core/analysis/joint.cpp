@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/analysis/joint.h"
+
+#include "core/analysis/frontier.h"
+
+#include <algorithm>
+
+namespace retro::analysis
+{
+
+namespace
+{
+
+using base::inputError;
+using base::Result;
+
+/// Values without a second copy of one.
+class Operands
+{
+public:
+    void add(OpValueId id)
+    {
+        if (std::find(m_ids.begin(), m_ids.end(), id) == m_ids.end()) {
+            m_ids.push_back(id);
+        }
+    }
+    [[nodiscard]] const std::vector<OpValueId>& ids() const { return m_ids; }
+
+private:
+    std::vector<OpValueId> m_ids;
+};
+
+class Builder
+{
+public:
+    Builder(const OpGraph& forward, const JointOptions& options)
+        : m_forward(forward), m_options(options), m_gradient(forward.values().size(), kNone)
+    {}
+
+    void addForward(std::span<const OpId> order)
+    {
+        for (const OpValue& value : m_forward.values()) {
+            m_values.push_back(value);
+            m_values.back().isOutput = false;
+            m_values.back().isRequired = false;
+            const bool isGiven = value.producer == kNone || m_forward.op(value.producer).phase == Phase::Source;
+            m_values.back().isPinned = value.isPinned || isGiven;
+        }
+        for (const OpId id : order) {
+            if (m_forward.op(id).phase != Phase::Source) {
+                m_ops.push_back(m_forward.op(id));
+                m_origin.push_back(id);
+            }
+        }
+        m_forwardCount = m_ops.size();
+    }
+
+    void addGradients(std::span<const OpId> order)
+    {
+        for (auto at = order.rbegin(); at != order.rend(); ++at) {
+            const std::vector<OpValueId>& outputs = m_forward.op(*at).outputs;
+            for (auto output = outputs.rbegin(); output != outputs.rend(); ++output) {
+                addGradientOf(*output, *at);
+            }
+            if (m_options.hasParameterGradients && m_forward.op(*at).hasParameters) {
+                addParameterGradient(*at);
+            }
+        }
+    }
+
+    Result<JointGraph> finish() &&
+    {
+        if (m_ops.size() == m_forwardCount) {
+            return inputError("no value has a gradient: no output of the graph is differentiable");
+        }
+        JointGraph joint;
+        joint.forwardCount = m_forwardCount;
+        joint.origin = std::move(m_origin);
+        RETRO_TRY(joint.graph, OpGraph::make(std::move(m_ops), std::move(m_values)));
+        return joint;
+    }
+
+private:
+    [[nodiscard]] std::string prefix() const { return m_options.kind == JointKind::Gradient ? "d:" : "r:"; }
+
+    /// What the reverse rule of `reader` reads: gradients of its outputs, what it saved. False when it has none.
+    bool readFrom(OpId reader, Operands& operands) const
+    {
+        const Op& op = m_forward.op(reader);
+        bool hasGradient = false;
+        for (const OpValueId output : op.outputs) {
+            if (m_gradient[output] != kNone) {
+                operands.add(m_gradient[output]);
+                hasGradient = true;
+            }
+        }
+        if (!hasGradient) {
+            return false;
+        }
+        const bool readsAll = m_options.kind == JointKind::Relevance;
+        for (const OpValueId id : readsAll ? op.inputs : op.savedInputs) {
+            operands.add(id);
+        }
+        for (const OpValueId id : readsAll ? op.outputs : op.savedOutputs) {
+            operands.add(id);
+        }
+        return true;
+    }
+
+    void addGradientOf(OpValueId id, OpId producer)
+    {
+        const OpValue& value = m_forward.value(id);
+        if (!value.isDifferentiable) {
+            return;
+        }
+        Operands operands;
+        double cost = 0;
+        if (value.isOutput) {
+            operands.add(id);
+        }
+        for (const OpId reader : m_forward.readers(id)) {
+            cost += readFrom(reader, operands) ? m_forward.op(reader).cost : 0;
+        }
+        if (operands.ids().empty()) {
+            return;
+        }
+        m_gradient[id] = addValue(prefix() + value.name, value.bytes);
+        addOp(prefix() + value.name, operands, {m_gradient[id]}, std::max(cost, m_options.leastCost), producer);
+    }
+
+    void addParameterGradient(OpId id)
+    {
+        Operands operands;
+        if (readFrom(id, operands)) {
+            const Op& op = m_forward.op(id);
+            addOp("dw:" + op.name, operands, {}, std::max(op.cost, m_options.leastCost), id);
+        }
+    }
+
+    OpValueId addValue(std::string name, std::uint64_t bytes)
+    {
+        OpValue value;
+        value.name = std::move(name);
+        value.bytes = bytes;
+        m_values.push_back(std::move(value));
+        return static_cast<OpValueId>(m_values.size() - 1);
+    }
+
+    void addOp(std::string name, const Operands& operands, std::vector<OpValueId> outputs, double cost, OpId origin)
+    {
+        Op op;
+        op.name = std::move(name);
+        op.type = m_options.kind == JointKind::Gradient ? "Gradient" : "Relevance";
+        op.inputs = operands.ids();
+        op.outputs = std::move(outputs);
+        op.cost = cost;
+        op.phase = Phase::Gradient;
+        m_ops.push_back(std::move(op));
+        m_origin.push_back(origin);
+    }
+
+    const OpGraph& m_forward;
+    JointOptions m_options;
+    std::vector<Op> m_ops;
+    std::vector<OpValue> m_values;
+    std::vector<OpId> m_origin;
+    std::vector<OpValueId> m_gradient; ///< per forward value
+    std::size_t m_forwardCount = 0;
+};
+
+} // namespace
+
+Result<JointGraph> jointGraph(const OpGraph& forward, std::span<const OpId> order, const JointOptions& options)
+{
+    if (!isTopological(forward, order)) {
+        return inputError("the order does not hold every operator once, readers behind producers");
+    }
+    Builder builder(forward, options);
+    builder.addForward(order);
+    builder.addGradients(order);
+    return std::move(builder).finish();
+}
+
+Result<JointGraph> capturedJointGraph(const OpGraph& graph)
+{
+    JointGraph joint;
+    std::vector<Op> ops;
+    std::vector<OpValue> values(graph.values().begin(), graph.values().end());
+    for (const Phase phase : {Phase::Forward, Phase::Gradient}) {
+        for (const OpId id : graph.order()) {
+            if (graph.op(id).phase == phase) {
+                ops.push_back(graph.op(id));
+                joint.origin.push_back(id);
+            }
+        }
+        joint.forwardCount = phase == Phase::Forward ? ops.size() : joint.forwardCount;
+    }
+    if (ops.size() == joint.forwardCount) {
+        return inputError("the graph has no gradient operators");
+    }
+    for (OpValue& value : values) {
+        const bool isGiven = value.producer == kNone || graph.op(value.producer).phase == Phase::Source;
+        value.isPinned = value.isPinned || isGiven;
+        value.isRequired = value.isRequired || value.isOutput;
+        value.isOutput = false;
+    }
+    RETRO_TRY(joint.graph, OpGraph::make(std::move(ops), std::move(values)));
+    return joint;
+}
+
+bool hasGradients(const OpGraph& graph)
+{
+    return std::ranges::any_of(graph.ops(), [](const Op& op) { return op.phase == Phase::Gradient; });
+}
+
+} // namespace retro::analysis

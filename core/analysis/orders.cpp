@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/analysis/orders.h"
+
+#include "core/analysis/beamorder.h"
+#include "core/analysis/frontier.h"
+#include "core/analysis/localorder.h"
+#include "core/analysis/orderstate.h"
+
+#include <algorithm>
+#include <queue>
+#include <tuple>
+
+namespace retro::analysis
+{
+
+namespace
+{
+
+/// Order of merit of a ready operator; smaller is better. `stamp` tells stale entries from the newest.
+struct Entry
+{
+    std::int64_t change = 0; ///< live bytes after it, less those before
+    std::uint64_t bytes = 0; ///< its outputs
+    OpId op = 0;
+    std::uint32_t stamp = 0;
+    bool operator>(const Entry& other) const
+    {
+        return std::tie(change, bytes, op) > std::tie(other.change, other.bytes, other.op);
+    }
+};
+
+/// Ready operators by merit; entries are renewed when the merit changes and old ones are skipped.
+class ReadyQueue
+{
+public:
+    ReadyQueue(const OpGraph& graph, const OrderState& state) : m_graph(graph), m_state(state), m_stamp(graph.size(), 0)
+    {
+        for (const OpId op : state.ready()) {
+            push(op);
+        }
+    }
+
+    void push(OpId op)
+    {
+        const auto change =
+            static_cast<std::int64_t>(m_state.keptBytes(op)) - static_cast<std::int64_t>(m_state.freedBytes(op));
+        m_queue.push({change, m_graph.outputBytes(op, true), op, ++m_stamp[op]});
+    }
+
+    /// The best entry that is up to date; none when there is no ready operator left.
+    std::optional<Entry> pop()
+    {
+        while (!m_queue.empty()) {
+            const Entry entry = m_queue.top();
+            m_queue.pop();
+            if (entry.stamp == m_stamp[entry.op]) {
+                return entry;
+            }
+        }
+        return std::nullopt;
+    }
+
+    void giveBack(const Entry& entry) { m_queue.push(entry); }
+
+private:
+    const OpGraph& m_graph;
+    const OrderState& m_state;
+    std::vector<std::uint32_t> m_stamp;
+    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> m_queue;
+};
+
+std::vector<OpId> leastLive(const OpGraph& graph)
+{
+    OrderState state(graph);
+    ReadyQueue queue(graph, state);
+    std::vector<OpId> changed;
+    while (const std::optional<Entry> best = queue.pop()) {
+        changed.clear();
+        state.run(best->op, &changed);
+        for (const OpId op : changed) {
+            queue.push(op);
+        }
+    }
+    return state.order();
+}
+
+/// How many of the best are looked at for one that fits under the peak.
+constexpr std::size_t kLookAhead = 32;
+
+Entry chooseUnderPeak(ReadyQueue& queue, const OrderState& state, const Entry& first)
+{
+    if (state.transientOf(first.op) <= state.peak()) {
+        return first;
+    }
+    std::vector<Entry> seen{first};
+    while (seen.size() < kLookAhead && state.transientOf(seen.back().op) > state.peak()) {
+        const std::optional<Entry> next = queue.pop();
+        if (!next) {
+            break;
+        }
+        seen.push_back(*next);
+    }
+    // The last one fits, or none does: then the one that raises the peak least.
+    const auto best = std::min_element(seen.begin(), seen.end(), [&](const Entry& a, const Entry& b) {
+        const std::uint64_t overA = std::max(state.transientOf(a.op), state.peak());
+        const std::uint64_t overB = std::max(state.transientOf(b.op), state.peak());
+        return overA < overB;
+    });
+    const Entry chosen = *best;
+    for (const Entry& entry : seen) {
+        if (entry.op != chosen.op) {
+            queue.giveBack(entry);
+        }
+    }
+    return chosen;
+}
+
+std::vector<OpId> fitsUnderPeak(const OpGraph& graph)
+{
+    OrderState state(graph);
+    ReadyQueue queue(graph, state);
+    std::vector<OpId> changed;
+    while (const std::optional<Entry> best = queue.pop()) {
+        const Entry chosen = chooseUnderPeak(queue, state, *best);
+        changed.clear();
+        state.run(chosen.op, &changed);
+        for (const OpId op : changed) {
+            queue.push(op);
+        }
+    }
+    return state.order();
+}
+
+/// Producers of an operator's operands, largest (peak − result) of their subtrees first.
+std::vector<OpId> producersByGain(const OpGraph& graph, OpId op, const std::vector<std::uint64_t>& gain)
+{
+    std::vector<OpId> producers;
+    for (const OpValueId input : graph.reads(op)) {
+        if (graph.value(input).producer != kNone) {
+            producers.push_back(graph.value(input).producer);
+        }
+    }
+    std::sort(producers.begin(), producers.end());
+    producers.erase(std::unique(producers.begin(), producers.end()), producers.end());
+    std::stable_sort(producers.begin(), producers.end(), [&](OpId a, OpId b) { return gain[a] > gain[b]; });
+    return producers;
+}
+
+/// Peak less result of every operator's subtree, as if it were a tree (Liu's recurrence).
+std::vector<std::uint64_t> subtreeGains(const OpGraph& graph)
+{
+    std::vector<std::uint64_t> gain(graph.size(), 0);
+    for (const OpId op : graph.order()) {
+        const std::uint64_t result = graph.outputBytes(op, true);
+        std::uint64_t held = 0;
+        std::uint64_t peak = 0;
+        for (const OpId producer : producersByGain(graph, op, gain)) {
+            const std::uint64_t size = graph.outputBytes(producer, true);
+            peak = std::max(peak, std::min(held + size + gain[producer], kMaxTotalBytes));
+            held = std::min(held + size, kMaxTotalBytes);
+        }
+        gain[op] = std::max(peak, held + result + graph.op(op).workspace) - result;
+    }
+    return gain;
+}
+
+/// Puts `root` and what it needs behind the order, producers first.
+void visitDepthFirst(const OpGraph& graph, OpId root, const std::vector<std::uint64_t>& gain, std::vector<bool>& isSeen,
+                     std::vector<OpId>& order)
+{
+    struct Frame
+    {
+        OpId op;
+        std::vector<OpId> producers;
+        std::size_t next = 0;
+    };
+    std::vector<Frame> stack;
+    const auto open = [&](OpId op) {
+        isSeen[op] = true;
+        stack.push_back({op, producersByGain(graph, op, gain)});
+    };
+    open(root);
+    while (!stack.empty()) {
+        Frame& frame = stack.back();
+        if (frame.next == frame.producers.size()) {
+            order.push_back(frame.op);
+            stack.pop_back();
+            continue;
+        }
+        const OpId producer = frame.producers[frame.next++];
+        if (!isSeen[producer]) {
+            open(producer);
+        }
+    }
+}
+
+std::vector<OpId> depthFirst(const OpGraph& graph)
+{
+    const std::vector<std::uint64_t> gain = subtreeGains(graph);
+    std::vector<bool> isSeen(graph.size(), false);
+    std::vector<OpId> order;
+    for (OpId op = 0; op < graph.size(); ++op) {
+        const auto isRead = [&](OpValueId output) { return !graph.readers(output).empty(); };
+        if (std::ranges::none_of(graph.op(op).outputs, isRead) && !isSeen[op]) {
+            visitDepthFirst(graph, op, gain, isSeen, order);
+        }
+    }
+    return order;
+}
+
+ScoredOrder scored(const OpGraph& graph, OrderHeuristic heuristic, std::vector<OpId> order)
+{
+    const FrontierSummary summary = summarise(frontierProfile(graph, order));
+    return {heuristic, std::move(order), summary.peak, summary.peakLive};
+}
+
+std::optional<std::vector<OpId>> fastOrder(const OpGraph& graph, OrderHeuristic heuristic)
+{
+    switch (heuristic) {
+    case OrderHeuristic::FirstReady:
+        return std::vector<OpId>(graph.order().begin(), graph.order().end());
+    case OrderHeuristic::LeastLive:
+        return leastLive(graph);
+    case OrderHeuristic::FitsUnderPeak:
+        return fitsUnderPeak(graph);
+    case OrderHeuristic::DepthFirst:
+        return depthFirst(graph);
+    default:
+        return std::nullopt;
+    }
+}
+
+std::optional<ScoredOrder> bestFast(const OpGraph& graph)
+{
+    std::optional<ScoredOrder> best;
+    for (const OrderHeuristic heuristic : kOrderHeuristics) {
+        if (std::optional<std::vector<OpId>> order = fastOrder(graph, heuristic)) {
+            ScoredOrder candidate = scored(graph, heuristic, std::move(*order));
+            if (!best || candidate.peak < best->peak) {
+                best = std::move(candidate);
+            }
+        }
+    }
+    return best;
+}
+
+} // namespace
+
+std::string_view nameOf(OrderHeuristic heuristic)
+{
+    switch (heuristic) {
+    case OrderHeuristic::FirstReady:
+        return "kahn";
+    case OrderHeuristic::LeastLive:
+        return "greedy";
+    case OrderHeuristic::FitsUnderPeak:
+        return "under_peak";
+    case OrderHeuristic::DepthFirst:
+        return "depth_first";
+    case OrderHeuristic::Beam:
+        return "beam";
+    case OrderHeuristic::LocalSearch:
+        return "local_search";
+    }
+    return "";
+}
+
+std::string_view descriptionOf(OrderHeuristic heuristic)
+{
+    switch (heuristic) {
+    case OrderHeuristic::FirstReady:
+        return "first ready, first run";
+    case OrderHeuristic::LeastLive:
+        return "the operator after which the least is live";
+    case OrderHeuristic::FitsUnderPeak:
+        return "an operator that fits under the peak so far and frees most";
+    case OrderHeuristic::DepthFirst:
+        return "depth first, the operand whose subtree gains most from going first (optimal on trees)";
+    case OrderHeuristic::Beam:
+        return "the best 32 partial orders side by side";
+    case OrderHeuristic::LocalSearch:
+        return "the best of the others, then single operators moved while the peak falls";
+    }
+    return "";
+}
+
+std::optional<ScoredOrder> orderBy(const OpGraph& graph, OrderHeuristic heuristic, const std::stop_token& stop)
+{
+    if (std::optional<std::vector<OpId>> order = fastOrder(graph, heuristic)) {
+        return scored(graph, heuristic, std::move(*order));
+    }
+    if (heuristic == OrderHeuristic::Beam && graph.size() <= kMaxBeamOps) {
+        std::vector<OpId> order = beamOrder(graph, stop);
+        return order.empty() ? std::nullopt : std::optional(scored(graph, heuristic, std::move(order)));
+    }
+    if (heuristic == OrderHeuristic::LocalSearch && graph.size() <= kMaxLocalSearchOps) {
+        std::optional<ScoredOrder> best = bestFast(graph);
+        return scored(graph, heuristic, improveOrder(graph, std::move(best->order), stop));
+    }
+    return std::nullopt;
+}
+
+std::vector<ScoredOrder> allOrders(const OpGraph& graph, const std::stop_token& stop)
+{
+    std::vector<ScoredOrder> orders;
+    for (const OrderHeuristic heuristic : kOrderHeuristics) {
+        if (std::optional<ScoredOrder> order = orderBy(graph, heuristic, stop)) {
+            orders.push_back(std::move(*order));
+        }
+    }
+    std::stable_sort(orders.begin(), orders.end(),
+                     [](const ScoredOrder& a, const ScoredOrder& b) { return a.peak < b.peak; });
+    return orders;
+}
+
+} // namespace retro::analysis

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/planning.h"
+
+#include "core/execute/boundmodel.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+namespace retro::engine
+{
+
+namespace
+{
+
+using analysis::PlanningGraph;
+using base::Result;
+using execute::BoundModel;
+
+/// Types of the inputs, symbols at their sizes; what was assumed goes to `warnings`.
+class InputTypes
+{
+public:
+    InputTypes(const graph::Graph& graph, const SymbolSizes& sizes) : m_graph(graph), m_sizes(sizes) {}
+
+    Result<std::vector<ops::TensorType>> types()
+    {
+        std::vector<ops::TensorType> types;
+        for (const base::ValueId id : m_graph.inputs()) {
+            const graph::Value& value = m_graph.value(id);
+            if (!value.shape) {
+                return base::inputError("the input declares no shape", value.name);
+            }
+            ops::TensorType type{value.dtype, {}};
+            for (const graph::Dimension& dimension : *value.shape) {
+                type.shape.push_back(dimension.extent ? *dimension.extent : sizeOf(dimension.symbol));
+            }
+            types.push_back(std::move(type));
+        }
+        for (const auto& [name, size] : m_sizes) {
+            if (!m_used.contains(name)) {
+                return base::usageError("no input of the graph has such a symbol", name);
+            }
+        }
+        return types;
+    }
+
+    [[nodiscard]] const std::vector<std::string>& warnings() const { return m_warnings; }
+
+private:
+    std::int64_t sizeOf(const std::string& symbol)
+    {
+        const bool isNew = m_used.insert(symbol).second;
+        const auto given = m_sizes.find(symbol);
+        if (given != m_sizes.end()) {
+            return given->second;
+        }
+        if (isNew) {
+            m_warnings.push_back(fmt::format("size {} is taken as 1", symbol.empty() ? "?" : symbol));
+        }
+        return 1;
+    }
+
+    const graph::Graph& m_graph;
+    const SymbolSizes& m_sizes;
+    std::set<std::string> m_used;
+    std::vector<std::string> m_warnings;
+};
+
+Result<PlanningGraph> boundGraph(const LoadedModel& model, const SymbolSizes& sizes, const std::stop_token& stop)
+{
+    InputTypes inputs(*model.graph(), sizes);
+    RETRO_TRY(const std::vector<ops::TensorType> types, inputs.types());
+    RETRO_TRY(const std::shared_ptr<const BoundModel> bound,
+              BoundModel::bind(model.graph(), types, execute::Precision::Float, {}, stop));
+    analysis::BoundFacts facts;
+    facts.typeOf = [&](base::ValueId id) { return std::optional(bound->typeOf(id)); };
+    facts.operatorOf = [&](base::NodeId id) { return &bound->op(id); };
+    RETRO_TRY(PlanningGraph result, analysis::planningGraph(bound->graph(), facts));
+    result.warnings.insert(result.warnings.begin(), inputs.warnings().begin(), inputs.warnings().end());
+    return result;
+}
+
+} // namespace
+
+Result<PlanningGraph> planningGraphOf(const LoadedModel& model, const SymbolSizes& sizes, const std::stop_token& stop)
+{
+    Result<PlanningGraph> bound = boundGraph(model, sizes, stop);
+    const bool isFinal =
+        bound.ok() || bound.error().code == base::ErrorCode::Cancelled || bound.error().code == base::ErrorCode::Usage;
+    if (isFinal) {
+        return bound;
+    }
+    Result<PlanningGraph> stated = analysis::planningGraph(*model.graph());
+    if (stated.ok()) {
+        stated->warnings.push_back("taken as the graph states it: " + bound.error().text());
+        return stated;
+    }
+    base::Error error = base::within(stated.error(), model.path.string());
+    error.message += "; the graph could not be bound either: " + bound.error().text();
+    return error;
+}
+
+} // namespace retro::engine
