@@ -111,6 +111,9 @@ std::string namesOf(const graph::Graph& graph)
 
 Result<std::size_t> positionOf(const InputSource& source, const graph::Graph& graph)
 {
+    if (graph.inputs().empty()) {
+        return usageError("the model has no inputs, so none can be given", source.source);
+    }
     if (source.name.empty()) {
         if (graph.inputs().size() != 1) {
             return usageError("the model has several inputs (" + namesOf(graph) + "); write --input NAME=FILE for each",

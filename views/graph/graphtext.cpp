@@ -140,7 +140,9 @@ std::string dotNode(const GraphBook& book, const FigureState& state, std::size_t
     if (mode != event::Mode::None) {
         label += fmt::format(" ({})", event::shortName(mode));
     }
-    return fmt::format("n{} [label={}, style={}];\n", i, dot(label), dotStyle(mode));
+    // `op` is what a reader of the file needs to know it again; the label is for the eye.
+    return fmt::format("n{} [label={}, op={}, style={}];\n", i, dot(label), dot(book.graph->opOf(node)),
+                       dotStyle(mode));
 }
 
 /// Writes groups as nested clusters, each with its nodes, by an explicit stack: nesting may be deep.

@@ -54,6 +54,16 @@ private slots:
         QCOMPARE(pair->front().shape().size(), std::size_t{1});
     }
 
+    void aModelWithoutInputsSaysSo()
+    {
+        graph::GraphBuilder builder("constant");
+        builder.setOpset("", 13);
+        builder.addOutput(builder.addConstant("c", Tensor::zeros(DType::Float32, {2})));
+        const auto none = engine::resolveInputs({"zeros"}, std::move(builder).build().value(), {}, {});
+        QVERIFY(!none.ok());
+        QVERIFY2(none.error().text().find("has no inputs") != std::string::npos, none.error().text().c_str());
+    }
+
 private:
     QTemporaryDir m_folder;
 };

@@ -65,6 +65,17 @@ private slots:
         QVERIFY(content.size() > 2000);
     }
 
+    void dotNamesTheOperatorsForReaders()
+    {
+        const auto path = fileName(QStringLiteral("tiny.dot"));
+        const RunHandle handle = tests::makeTinyRun();
+        QVERIFY(writeGraphFigure(path.toStdString(), *handle.run->graph, nullptr, *handle.run).ok());
+        const QByteArray content = contentOf(path);
+        for (const char* part : {", op=\"Conv\",", ", op=\"Relu\",", ", op=\"Add\","}) {
+            QVERIFY2(content.contains(part), content.constData());
+        }
+    }
+
     void theSvgIsWellFormedAndNamesItsNodes()
     {
         const auto path = fileName(QStringLiteral("tiny.svg"));
