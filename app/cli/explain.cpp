@@ -3,6 +3,7 @@
 #include "app/common/decodepicture.h"
 #include "app/common/heatmapfile.h"
 #include "core/base/file.h"
+#include "core/engine/oraclecheck.h"
 #include "core/engine/results.h"
 #include "core/engine/tokenwords.h"
 #include "core/ops/algebra.h"
@@ -45,7 +46,8 @@ struct ExplainOptions
     int jobs = 1;
     bool overlay = false;
     bool rules = false;
-    bool goesOn = false;  ///< past numbers that are not finite
+    bool goesOn = false; ///< past numbers that are not finite
+    bool checksOracle = false;
     bool isBatch = false; ///< one input of many
 };
 
@@ -278,6 +280,9 @@ Result<void> checkOptions(const ExplainOptions& options, bool isBatch)
         return base::usageError(
             "explain needs --output-dir DIR for the relevance files (or --rules, which runs nothing)");
     }
+    if (isBatch && options.checksOracle) {
+        return base::usageError("--check-oracle looks at one input; name one with --input");
+    }
     if (!isBatch && (options.jobs > 1 || !options.shard.empty())) {
         return base::usageError("--jobs and --shard share out the inputs of a folder or @list.txt; name one with "
                                 "--input");
@@ -285,7 +290,24 @@ Result<void> checkOptions(const ExplainOptions& options, bool isBatch)
     return {};
 }
 
-Result<void> explainModel(const Context& context, const ExplainOptions& options)
+/// Runs the oracle beside the result; that they differ is a bug of ours (exit code 1).
+Result<nlohmann::ordered_json> askOracle(Context& context, const engine::LoadedModel& model,
+                                         const engine::ExplainRequest& request, const engine::ExplainResult& result)
+{
+    RETRO_TRY(const engine::OracleCheck check,
+              engine::checkAgainstOracle(model, request, result.relevance, {}, context.progress()));
+    if (!context.json) {
+        context.say("check        this run " + check.text());
+    }
+    context.exitCode = check.holds() ? context.exitCode : 1;
+    return nlohmann::ordered_json{{"values", check.values},
+                                  {"equal", check.equal},
+                                  {"unknown", check.unknown},
+                                  {"largest", check.largest},
+                                  {"where", check.where}};
+}
+
+Result<void> explainModel(Context& context, const ExplainOptions& options)
 {
     RETRO_TRY(const engine::LoadedModelPointer model, options.model.load());
     RETRO_TRY(std::optional<std::vector<engine::BatchItem>> batch,
@@ -303,8 +325,12 @@ Result<void> explainModel(const Context& context, const ExplainOptions& options)
     RETRO_TRY(const engine::ExplainResult result, explainInto(context, options, *model, request, [&] {
                   return engine::explain(*model, request, {}, context.progress());
               }));
+    nlohmann::ordered_json summary = engine::summaryJson(*model, request, result);
+    if (options.checksOracle) {
+        RETRO_TRY(summary["oracle"], askOracle(context, *model, request, result));
+    }
     if (context.json) {
-        context.answer(engine::summaryJson(*model, request, result));
+        context.answer(summary);
     }
     return {};
 }
@@ -350,6 +376,8 @@ void addExplain(CLI::App& program, Context& context)
     verb->add_flag("--stop-at-checkpoints", options->stopAtCheckpoints, "End when all checkpoints have been taken");
     verb->add_flag("--go-on", options->goesOn,
                    "Do not stop at relevance that is NaN or infinite (docs/cli.md); the default names where it began");
+    verb->add_flag("--check-oracle", options->checksOracle,
+                   "Also run the oracle, which saves every value, and compare all relevance bit for bit");
     verb->add_flag("--overlay", options->overlay, "Draw the heatmap over the input picture");
     verb->add_flag("--rules", options->rules,
                    "Print node by node which rule it gets and which matcher chose it; runs nothing");

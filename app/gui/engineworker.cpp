@@ -10,7 +10,9 @@
 #include "app/gui/runproblems.h"
 #include "core/base/cancel.h"
 #include "core/base/leftovers.h"
+#include "core/engine/compare.h"
 #include "core/engine/inputs.h"
+#include "core/engine/oraclecheck.h"
 #include "core/formats/cardwriter.h"
 #include "core/formats/scores.h"
 #include "core/ops/algebra.h"
@@ -123,6 +125,22 @@ Result<std::optional<ControlResult>> explainControl(const ExplainJob& job, engin
                                        predicted, probabilityOf(*control, scores, predicted), objectBox(job)});
 }
 
+/// What a job asks of its model.
+Result<engine::ExplainRequest> requestOf(ExplainJob& job)
+{
+    engine::ExplainRequest request;
+    RETRO_TRY(request.inputs, readInputs(job));
+    RETRO_TRY(request.target, engine::parseTarget(job.target));
+    RETRO_TRY(request.start, engine::parseStart(job.start));
+    request.composite = job.compositeOrUsual();
+    request.checkpoints = job.checkpoints;
+    request.stopAtCheckpoints = job.stopsAtCheckpoints && !job.checkpoints.empty();
+    request.goesOnWhenNotFinite = true; // the window shows where it began: that is what it is for
+    request.sources = job.inputs;
+    request.preparation = job.options();
+    return request;
+}
+
 /// What was left is taken apart on another thread: the next job does not wait for it.
 void disposeAside(base::Leftovers& leftovers)
 {
@@ -213,20 +231,45 @@ void EngineWorker::shutDown()
     m_thread.wait();
 }
 
+std::stop_token EngineWorker::begin(ExplainJob& job)
+{
+    const std::lock_guard lock(m_mutex);
+    m_stop.request_stop();
+    m_checkStop.request_stop(); // it is done again behind the job
+    m_stop = std::stop_source();
+    job.generation = ++m_generation;
+    return m_stop.get_token();
+}
+
 std::uint64_t EngineWorker::post(ExplainJob job)
 {
-    std::stop_token token;
-    {
-        const std::lock_guard lock(m_mutex);
-        m_stop.request_stop();
-        m_checkStop.request_stop(); // it is done again behind the job
-        m_stop = std::stop_source();
-        token = m_stop.get_token();
-        job.generation = ++m_generation;
-    }
+    const std::stop_token token = begin(job);
     const std::uint64_t generation = job.generation;
     enqueue([this, job = std::move(job), token] { execute(job, token); });
     return generation;
+}
+
+std::uint64_t EngineWorker::checkOracle(ExplainJob job, std::shared_ptr<const trace::Run> run)
+{
+    const std::stop_token token = begin(job);
+    const std::uint64_t generation = job.generation;
+    enqueue([this, job = std::move(job), run = std::move(run), token]() mutable { askOracle(job, *run, token); });
+    return generation;
+}
+
+void EngineWorker::askOracle(ExplainJob& job, const trace::Run& run, const std::stop_token& token)
+{
+    const auto ask = [&]() -> Result<engine::OracleCheck> {
+        RETRO_TRY(const engine::ExplainRequest request, requestOf(job));
+        return engine::checkAgainstOracle(*job.model, request, engine::finalRelevance(run), token,
+                                          progressOf(job.generation));
+    };
+    const Result<engine::OracleCheck> check = ask();
+    if (check) {
+        emit oracleChecked(job.generation, tr("This run %1.").arg(QString::fromStdString(check->text())),
+                           check->holds());
+    }
+    finish(job.generation, check.ok() ? Result<void>() : check.error());
 }
 
 void EngineWorker::saveRun(std::shared_ptr<const trace::Run> run, const QString& path, std::vector<trace::Note> notes)
@@ -290,16 +333,18 @@ void EngineWorker::answer(ExplainJob& job, const std::stop_token& token)
         return;
     }
     const bool isRun = job.path.endsWith(QStringLiteral(".retro"), Qt::CaseInsensitive);
-    const Result<void> done = isRun ? openRun(job, token) : explainModel(job, token);
+    finish(job.generation, isRun ? openRun(job, token) : explainModel(job, token));
+}
+
+void EngineWorker::finish(std::uint64_t generation, const Result<void>& done)
+{
     if (done) {
-        emit finished(job.generation);
-        return;
+        emit finished(generation);
+    } else if (done.error().code == base::ErrorCode::Cancelled) {
+        emit stopped(generation);
+    } else {
+        emit failed(generation, QString::fromStdString(done.error().text()), remedyFor(done.error()));
     }
-    if (done.error().code == base::ErrorCode::Cancelled) {
-        emit stopped(job.generation);
-        return;
-    }
-    emit failed(job.generation, QString::fromStdString(done.error().text()), remedyFor(done.error()));
 }
 
 Result<void> EngineWorker::openRun(const ExplainJob& job, const std::stop_token& token)
@@ -346,18 +391,9 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
     if (job.inputs.empty()) {
         return {};
     }
-    engine::ExplainRequest request;
-    RETRO_TRY(request.inputs, readInputs(job));
-    RETRO_TRY(request.target, engine::parseTarget(job.target));
-    RETRO_TRY(request.start, engine::parseStart(job.start));
-    request.composite = job.compositeOrUsual();
-    request.checkpoints = job.checkpoints;
-    request.stopAtCheckpoints = job.stopsAtCheckpoints && !job.checkpoints.empty();
+    RETRO_TRY(engine::ExplainRequest request, requestOf(job));
     request.record = true;
-    request.goesOnWhenNotFinite = true; // the window shows where it began: that is what it is for
     request.keepValues = true;
-    request.sources = job.inputs;
-    request.preparation = job.options();
     RETRO_TRY(engine::ExplainResult answer,
               job.isLive ? explainerOf(job.model).explain(request, token)
                          : engine::explain(*job.model, request, token, progressOf(job.generation)));

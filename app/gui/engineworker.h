@@ -35,6 +35,9 @@ public:
     /// Looks at a question without running it; checked() tells. Goes behind every job, also one that comes later;
     /// the newest question wins.
     void check(ExplainJob job);
+    /// Runs the oracle on what a run was made with: a job like others. oracleChecked() tells how they agree. Returns
+    /// its generation.
+    std::uint64_t checkOracle(ExplainJob job, std::shared_ptr<const trace::Run> run);
     /// Stops whatever runs.
     void stop();
     /// The window goes: stops the running job and drops questions to look at. Files are still written.
@@ -60,6 +63,8 @@ signals:
     void checked(std::shared_ptr<const retro::views::QuestionCheck> check);
     /// Where the choices of a run are kept now, or why not; one sentence.
     void choicesSaved(const QString& sentence);
+    /// How the run on screen agrees with the oracle, in words.
+    void oracleChecked(quint64 generation, const QString& sentence, bool holds);
     void saved(const QString& path);
     void saveFailed(const QString& what);
     /// isIdle() has become true.
@@ -69,6 +74,11 @@ private:
     /// Runs `task` on the engine thread, after what was queued before.
     void enqueue(std::function<void()> task);
     void execute(ExplainJob job, std::stop_token token);
+    void askOracle(ExplainJob& job, const trace::Run& run, const std::stop_token& token);
+    /// Says how a job ended.
+    void finish(std::uint64_t generation, const base::Result<void>& done);
+    /// Makes a job the newest: what runs is stopped.
+    [[nodiscard]] std::stop_token begin(ExplainJob& job);
     void enqueueCheck(const ExplainJob& job, std::uint64_t number);
     void answer(ExplainJob& job, const std::stop_token& token);
     base::Result<void> openRun(const ExplainJob& job, const std::stop_token& token);

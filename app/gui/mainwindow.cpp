@@ -8,6 +8,7 @@
 #include "app/gui/fusedcontroller.h"
 #include "app/gui/graphcontroller.h"
 #include "app/gui/modelfacts.h"
+#include "app/gui/oraclecontroller.h"
 #include "app/gui/otherrunreader.h"
 #include "app/gui/questioncheck.h"
 #include "app/gui/runcontroller.h"
@@ -77,6 +78,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     addFusedActions(m_actions);
     addExportActions(m_actions);
     addOtherRunActions(m_actions);
+    addOracleAction(m_actions);
     const WorkspaceContext context{m_model, m_cursor, m_selection, m_breakpoints};
     m_stack = new QStackedWidget(this);
     m_explain = new ExplainWorkspace(context, m_stack);
@@ -124,6 +126,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
         }
     });
     connectEngine();
+    connectOracle();
     connectPanel();
     m_otherRuns = new OtherRunReader(m_actions, *this);
     connect(m_otherRuns, &OtherRunReader::failed, this, &MainWindow::showProblem);
@@ -304,6 +307,7 @@ void MainWindow::takeModel(const ExplainDone& described)
 void MainWindow::takeGraph(const ExplainDone& graph)
 {
     takeModel(graph);
+    m_oracle->take(graph);
     m_recorded = {};
     m_thumbnails.clear();
     m_selection.clear();
@@ -320,6 +324,7 @@ void MainWindow::takeGraph(const ExplainDone& graph)
 
 void MainWindow::takeResult(const ExplainDone& result)
 {
+    m_oracle->take(result);
     showRun(result);
     if (result.model) {
         m_fused->take(result, false);

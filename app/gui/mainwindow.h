@@ -22,6 +22,7 @@ class EngineWorkspace;
 class ExplainWorkspace;
 class ExportController;
 class FusedController;
+class OracleController;
 class OtherRunReader;
 class RunController;
 class Shell;
@@ -96,6 +97,7 @@ private:
     void makeStatusBar();
     void connectNotebook();
     void connectEngine();
+    void connectOracle();
     void connectPanel();
     void post(ExplainJob job);
     void runQuestion();
@@ -140,6 +142,7 @@ private:
     TourHost* m_tours = nullptr;
     ExportController* m_exports = nullptr;
     OtherRunReader* m_otherRuns = nullptr;
+    OracleController* m_oracle = nullptr;
     QActionGroup* m_workspaceGroup = nullptr;
     QLabel* m_statusLeft = nullptr;
     QLabel* m_statusRight = nullptr;

@@ -4,8 +4,10 @@
 #include "app/gui/exportall.h"
 #include "app/gui/exportcontroller.h"
 #include "app/gui/mainwindow.h"
+#include "app/gui/oraclecontroller.h"
 #include "app/gui/shell/bookmarks.h"
 #include "app/gui/shell/history.h"
+#include "app/gui/shell/problemscontroller.h"
 #include "app/gui/shell/recentfiles.h"
 #include "app/gui/shell/shell.h"
 #include "app/gui/workspaces.h"
@@ -76,6 +78,28 @@ void MainWindow::say(const QString& sentence)
     statusBar()->showMessage(sentence, kMilliseconds);
 }
 
+void MainWindow::connectOracle()
+{
+    m_oracle = new OracleController(m_actions, m_engine, this);
+    connect(m_oracle, &OracleController::said, this, &MainWindow::say);
+    connect(m_oracle, &OracleController::asked, this, [this](quint64 generation) {
+        m_generation = generation;
+        m_lastError.clear();
+        setBusy(true);
+    });
+    connect(m_oracle, &OracleController::answered, this, [this](const QString& sentence, bool holds) {
+        showStatus();
+        if (!holds) {
+            m_shell->problems().addError(views::ProblemOrigin::Run, sentence,
+                                         tr("This is a fault of the engine, not of the model: please report it."));
+        }
+        // The end of the job clears the line first.
+        connect(
+            this, &MainWindow::settled, this, [this, sentence] { say(sentence); },
+            Qt::ConnectionType(Qt::QueuedConnection | Qt::SingleShotConnection));
+    });
+}
+
 void MainWindow::makeStatusBar()
 {
     m_statusLeft = new QLabel(this);
@@ -106,7 +130,8 @@ void MainWindow::showStatus()
     QStringList left{tr("Ready"), QString::fromStdString(run.facts.modelName)};
     if (run.eventCount() > 0) {
         left << tr("CPU, %1").arg(QString::fromStdString(run.facts.precision))
-             << tr("rules %1").arg(QString::fromStdString(run.facts.composite));
+             << tr("rules %1").arg(QString::fromStdString(run.facts.composite)) << m_oracle->note();
+        left.removeAll(QString());
     }
     m_statusLeft->setText(left.join(QStringLiteral("    ")));
     QStringList right{tr("%1 nodes").arg(views::countText(static_cast<std::int64_t>(run.graph->nodeCount())))};

@@ -37,8 +37,9 @@ void multiplyByInputs(const trace::Run& run, std::vector<Tensor>& relevance)
     }
 }
 
-/// Final relevance of every value of a run, by ValueId.
-std::vector<Tensor> relevanceOf(const trace::Run& run)
+} // namespace
+
+std::vector<Tensor> finalRelevance(const trace::Run& run)
 {
     const graph::Graph& graph = *run.graph;
     std::vector<Tensor> relevance(graph.valueCount());
@@ -57,6 +58,9 @@ std::vector<Tensor> relevanceOf(const trace::Run& run)
     return relevance;
 }
 
+namespace
+{
+
 /// The relevance of one side, asked for by the values of the leading graph.
 class Side
 {
@@ -65,7 +69,7 @@ public:
         : m_side(side), m_leading(leading), m_byPosition(byPosition)
     {
         if (side.run) {
-            m_relevance = relevanceOf(*side.run);
+            m_relevance = finalRelevance(*side.run);
         } else {
             m_fileNames = fileNames(leading);
         }

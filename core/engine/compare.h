@@ -26,6 +26,10 @@ struct ComparedSide
 /// Reads a `.retro` run or an `.npz` of arrays by value name. Errors: Input, Usage (another ending).
 [[nodiscard]] base::Result<ComparedSide> readCompared(const std::filesystem::path& path);
 
+/// Relevance of every value of a run at its end, by ValueId; invalid where none arrived or it is no longer kept. For
+/// gradient × input the inputs' gradients are multiplied, as in the files of `explain`.
+[[nodiscard]] std::vector<tensor::Tensor> finalRelevance(const trace::Run& run);
+
 /// How the relevance of one value differs between the sides.
 struct ValueDifference
 {

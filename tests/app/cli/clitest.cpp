@@ -161,9 +161,11 @@ private slots:
         const QString picture = kSample + "jug-tagged.png";
         const QString run = path("sample.retro");
         const Answer explained = cli({"explain", model, "--input", picture, "--output-dir", path("out"), "--run", run,
-                                      "--image", path("heat.png"), "--overlay", "--json"});
+                                      "--image", path("heat.png"), "--overlay", "--check-oracle", "--json"});
         QVERIFY2(explained.code == 0, qPrintable(explained.err));
         const auto summary = nlohmann::json::parse(explained.out.toStdString(), nullptr, false);
+        QCOMPARE(summary["oracle"]["equal"].get<int>(), 30);
+        QCOMPARE(summary["oracle"]["values"].get<int>(), 30);
         for (const char* key :
              {"target", "start", "composite", "engine", "nodes", "steps", "events", "visits_max", "promises", "modes",
               "relevance_start", "relevance_inputs", "causes", "seconds", "peak_bytes"}) {

@@ -25,6 +25,7 @@
 #include <QLabel>
 #include <QMimeData>
 #include <QPushButton>
+#include <QStatusBar>
 #include <QTemporaryDir>
 
 #include <algorithm>
@@ -149,6 +150,35 @@ private slots:
                             [&](const QComboBox* box) { return box->itemText(0) == predicted; }));
         QVERIFY(pane->answer().best[1].isTarget);
         QVERIFY(!pane->answer().best[0].isTarget);
+    }
+
+    void theOracleIsAskedBesideTheRun()
+    {
+        app::MainWindow window;
+        window.show();
+        const auto status = [&] {
+            QStringList texts{window.statusBar()->currentMessage()};
+            for (const auto* label : window.statusBar()->findChildren<QLabel*>()) {
+                texts << label->text();
+            }
+            return texts.join(QLatin1Char('|'));
+        };
+        window.actions().at(QStringLiteral("run.oracle")).trigger();
+        QVERIFY2(status().contains("needs a model"), qPrintable(status()));
+        QVERIFY(!window.isBusy());
+        window.open({});
+        QVERIFY(settles(window));
+        const auto* before = &window.model().run();
+        window.actions().at(QStringLiteral("run.oracle")).trigger();
+        QVERIFY(window.isBusy());
+        QVERIFY(settles(window));
+        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        QTRY_VERIFY2(status().contains("This run equals the oracle in every bit of 30 values."), qPrintable(status()));
+        QVERIFY2(status().contains("    equals the oracle"), qPrintable(status()));
+        QCOMPARE(&window.model().run(), before); // the run on screen stays
+        window.explainInput(window.model().input().fileName);
+        QVERIFY(settles(window));
+        QVERIFY2(!status().contains("equals the oracle    "), qPrintable(status()));
     }
 
     void aRecordedRunSaysWhyItCannot()
