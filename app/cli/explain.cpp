@@ -6,6 +6,7 @@
 #include "core/engine/oraclecheck.h"
 #include "core/engine/results.h"
 #include "core/engine/tokenwords.h"
+#include "core/lrp/ruleoverride.h"
 #include "core/ops/algebra.h"
 #include "core/trace/gradientrun.h"
 #include "core/trace/runfile.h"
@@ -32,9 +33,11 @@ struct ExplainOptions
     std::vector<std::string> targets{"argmax"};
     std::string start = "logit";
     std::string composite;
+    std::vector<std::string> overrides; ///< rules put before the composite
     std::string engine = "promise";
     std::string save = "inputs";
     std::string outputFolder;
+    std::string compositeFile;
     std::string runFile;
     std::string image;
     std::string colormap = "relevance";
@@ -71,7 +74,9 @@ Result<engine::ExplainRequest> questionOf(const Context& context, const ExplainO
     }
     RETRO_TRY(request.start, engine::parseStart(options.start));
     const std::string fallback = model.card && !model.card->composite.empty() ? model.card->composite : "auto";
-    request.composite = options.composite.empty() ? fallback : options.composite;
+    lrp::Specification named = lrp::splitSpecification(options.composite.empty() ? fallback : options.composite);
+    named.overrides.insert(named.overrides.begin(), options.overrides.begin(), options.overrides.end());
+    request.composite = lrp::joinSpecification(named);
     request.engine = engineOf(options.engine);
     request.save = options.save == "all" ? execute::SavePolicy::All : execute::SavePolicy::Autograd;
     request.precision = context.runPrecision();
@@ -93,10 +98,17 @@ Result<engine::ExplainRequest> requestOf(const Context& context, const ExplainOp
     return request;
 }
 
-Result<void> showRules(const Context& context, const engine::LoadedModel& model, const engine::ExplainRequest& request)
+Result<void> showRules(const Context& context, const ExplainOptions& options, const engine::LoadedModel& model,
+                       const engine::ExplainRequest& request)
 {
     lrp::Composite composite;
     RETRO_TRY(const std::vector<engine::RuleLine> lines, engine::listRules(model, request, &composite));
+    if (!options.compositeFile.empty()) {
+        RETRO_CHECK(base::writeFile(options.compositeFile, lrp::toJson(composite)));
+    }
+    if (!options.rules) {
+        return {};
+    }
     if (context.json) {
         nlohmann::ordered_json nodes = nlohmann::ordered_json::array();
         for (const engine::RuleLine& line : lines) {
@@ -312,10 +324,13 @@ Result<void> explainModel(Context& context, const ExplainOptions& options)
     RETRO_TRY(const engine::LoadedModelPointer model, options.model.load());
     RETRO_TRY(std::optional<std::vector<engine::BatchItem>> batch,
               engine::findBatch(options.model.inputs, *model->graph()));
-    if (options.rules) {
+    if (options.rules || !options.compositeFile.empty()) {
         const ExplainOptions first = batch ? optionsFor(options, batch->front()) : options;
         RETRO_TRY(const engine::ExplainRequest request, requestOf(context, first, *model));
-        return showRules(context, *model, request);
+        RETRO_CHECK(showRules(context, options, *model, request));
+    }
+    if (options.rules || (!options.compositeFile.empty() && options.outputFolder.empty())) {
+        return {};
     }
     RETRO_CHECK(checkOptions(options, batch.has_value()));
     if (batch) {
@@ -351,6 +366,12 @@ void addExplain(CLI::App& program, Context& context)
                      "logit (default), one, all, contrastive, or a .npy file of the target's shape");
     verb->add_option("--composite", options->composite,
                      "Built-in name[:key=value,…], a .json file, or auto (default: the card's, else auto)");
+    verb->add_option("--rule", options->overrides,
+                     "MATCHER=RULE[:key=value,…] put before the composite: op:Conv=gamma:gamma=0.1, name:/head/*=stop, "
+                     "scope:features=z-plus (docs/composites.md)")
+        ->allow_extra_args(false);
+    verb->add_option("--save-composite", options->compositeFile,
+                     "Also write the composite as a file, with the rules that were put before it");
     verb->add_option("--engine", options->engine,
                      "promise (default), compiled (its program, docs/program.md) or oracle")
         ->check(CLI::IsMember({"promise", "compiled", "oracle"}));

@@ -69,7 +69,8 @@ Result<Tensor> relevanceOf(const trace::Run& run, const ExportRequest& request)
     }
     // The composite means gradient × input, and the run holds the gradient.
     const bool isInput = run.graph->isInput(run.graph->nodeOf(value)) && value.index() < run.values.size();
-    if (isInput && run.facts.numbers.contains("times_input") && run.values[value.index()].isValid()) {
+    if (isInput && run.facts.numbers.contains("times_input") && run.values[value.index()].isValid() &&
+        tensor::isFloating(run.values[value.index()].dtype())) {
         return ops::algebra::multiply(tensor, run.values[value.index()].to(tensor.dtype()));
     }
     return tensor;

@@ -31,8 +31,9 @@ void multiplyByInputs(const trace::Run& run, std::vector<Tensor>& relevance)
 {
     for (const ValueId input : run.graph->inputs()) {
         Tensor& gradient = relevance[input.index()];
-        if (gradient.isValid() && run.values[input.index()].isValid()) {
-            gradient = ops::algebra::multiply(gradient, run.values[input.index()].to(gradient.dtype()));
+        const Tensor& value = run.values[input.index()];
+        if (gradient.isValid() && value.isValid() && tensor::isFloating(value.dtype())) {
+            gradient = ops::algebra::multiply(gradient, value.to(gradient.dtype()));
         }
     }
 }

@@ -2,13 +2,13 @@
 #include "core/engine/explain.h"
 
 #include "core/base/cancel.h"
-#include "core/base/file.h"
 #include "core/base/leftovers.h"
 #include "core/base/memoryaccount.h"
 #include "core/engine/binding.h"
 #include "core/engine/course.h"
 #include "core/engine/ledgersink.h"
 #include "core/engine/numericalstop.h"
+#include "core/engine/prepare.h"
 #include "core/engine/programcache.h"
 #include "core/engine/requestcheck.h"
 #include "core/engine/runfacts.h"
@@ -34,20 +34,7 @@ namespace
 
 using base::Result;
 
-/// Largest composite file that is read.
-constexpr std::uint64_t kMaxCompositeBytes = 16ULL << 20;
-
 const char* saveName(execute::SavePolicy policy) { return policy == execute::SavePolicy::All ? "all" : "autograd"; }
-
-std::vector<trace::NodeRule> inWords(const lrp::RuleAssignment& rules, const execute::BoundModel& model)
-{
-    std::vector<trace::NodeRule> words;
-    for (std::size_t i = 0; i < rules.size(); ++i) {
-        words.push_back({rules[i].rule ? rules[i].rule->text() : "", rules[i].matcher,
-                         std::string(ops::nameOf(model.op(base::NodeId(i)).structure().kind()))});
-    }
-    return words;
-}
 
 /// Forward value of the target: an output of the graph, or a kept value.
 tensor::Tensor valueOf(base::ValueId value, const execute::ForwardResult& forward, const graph::Graph& graph)
@@ -119,54 +106,14 @@ private:
     {
         const Stopwatch watch;
         report("bind", 0, 1);
-        RETRO_TRY(m_prepared, prepared());
+        RETRO_TRY(m_prepared, prepare(m_model, m_request, m_cache, m_stop));
         m_result.model = m_prepared->model;
         m_result.composite = m_prepared->composite;
         m_result.rules = m_prepared->words;
         m_result.writtenOut = m_prepared->writtenOut;
-        RETRO_CHECK(checkTimesInput(m_result.composite, *m_result.model));
+        RETRO_CHECK(checkTimesInput(m_result.composite, m_result.rules, *m_result.model));
         m_result.secondsBind = watch.seconds();
         return {};
-    }
-
-    Result<std::shared_ptr<const Prepared>> prepared() const
-    {
-        RETRO_TRY(const PreparedFor wanted, preparedFor());
-        if (m_cache != nullptr) {
-            if (std::shared_ptr<const Prepared> found = m_cache->find(wanted)) {
-                return found;
-            }
-        }
-        auto made = std::make_shared<Prepared>();
-        made->model = m_cache != nullptr ? m_cache->findModel(wanted) : nullptr;
-        if (!made->model) {
-            RETRO_TRY(made->model,
-                      bindModel(m_model, m_request.inputs, m_request.precision, &made->writtenOut, m_stop));
-        }
-        RETRO_TRY(made->composite, resolveComposite(m_request.composite, *made->model));
-        RETRO_TRY(lrp::RuleAssignment rules,
-                  lrp::assignRules(made->composite, *made->model, m_model.rewritten.fused, m_stop));
-        made->words = inWords(rules, *made->model);
-        made->rules = std::make_shared<const lrp::RuleAssignment>(std::move(rules));
-        made->hasCheckpoints = std::ranges::any_of(made->model->graph().nodes(), [](const graph::Node& node) {
-            return node.op == "Checkpoint" && node.domain == "ai.retrograde";
-        });
-        if (m_cache != nullptr) {
-            m_cache->keep(wanted, made, execute::hasControlFlow(*m_model.graph()));
-        }
-        return std::shared_ptr<const Prepared>(std::move(made));
-    }
-
-    Result<PreparedFor> preparedFor() const
-    {
-        PreparedFor wanted{{}, m_request.precision, m_request.composite};
-        for (const tensor::Tensor& input : m_request.inputs) {
-            wanted.inputs.push_back({input.dtype(), input.shape()});
-        }
-        if (m_cache != nullptr && wanted.composite.ends_with(".json")) {
-            RETRO_TRY(wanted.composite, base::readTextFile(m_request.composite, kMaxCompositeBytes));
-        }
-        return wanted;
     }
 
     Result<void> runForward()
@@ -192,9 +139,7 @@ private:
             const std::vector<base::ValueId>& told = m_course->recorded->values;
             alsoKept.insert(alsoKept.end(), told.begin(), told.end());
         }
-        const auto forwardProgress = [this](std::size_t done, std::size_t total) { report("forward", done, total); };
-        RETRO_TRY(m_forward, execute::forward(m_result.model, inPrecision(m_request.inputs, m_request.precision),
-                                              m_policy, m_stop, forwardProgress, alsoKept));
+        RETRO_CHECK(forwardWith(alsoKept));
         m_result.outputs = m_forward->outputs;
         m_result.secondsForward = watch.seconds();
         for (std::size_t i = 0; i < values.size(); ++i) {
@@ -202,6 +147,50 @@ private:
             RETRO_TRY(ResolvedTarget target, resolveTarget(allTargets()[i], m_request.start, values[i], known));
             addStart(target);
             (i == 0 ? m_result.target : m_result.alsoTargets.emplace_back()) = std::move(target);
+        }
+        if (m_result.composite.dividesStart) {
+            RETRO_CHECK(divideStarts(graph));
+        }
+        if (m_last != nullptr) {
+            m_last->take(m_targets, m_starts);
+            m_last->memory.begin();
+        }
+        return {};
+    }
+
+    [[nodiscard]] bool keepsPass() const
+    {
+        return m_request.keepsPass && m_cache != nullptr && m_request.engine == EngineKind::Promise;
+    }
+
+    // The forward pass of the explanation before, when it is of the same inputs; else one is made.
+    Result<void> forwardWith(const std::vector<base::ValueId>& alsoKept)
+    {
+        std::vector<tensor::Tensor> inputs = inPrecision(m_request.inputs, m_request.precision);
+        if (keepsPass()) {
+            m_last = m_cache->lastPass().get();
+            m_result.forwardReused = m_last != nullptr && m_last->isOf(m_result.model, inputs, m_policy, alsoKept);
+        }
+        if (m_result.forwardReused) {
+            m_forward = m_last->forward;
+            return {};
+        }
+        const auto forwardProgress = [this](std::size_t done, std::size_t total) { report("forward", done, total); };
+        RETRO_TRY(m_forward, execute::forward(m_result.model, inputs, m_policy, m_stop, forwardProgress, alsoKept));
+        if (keepsPass()) {
+            m_cache->lastPass() = std::make_unique<LastPass>(
+                LastPass{m_result.model, std::move(inputs), m_policy, alsoKept, {}, {}, *m_forward, lrp::PassMemory()});
+            m_last = m_cache->lastPass().get();
+        }
+        return {};
+    }
+
+    // Of a gradient that is multiplied by its value to be a relevance, the start is what makes it the start relevance.
+    Result<void> divideStarts(const graph::Graph& graph)
+    {
+        for (std::size_t i = 0; i < m_targets.size(); ++i) {
+            RETRO_TRY(m_starts[i], dividedStart(m_starts[i], valueOf(m_targets[i], *m_forward, graph),
+                                                graph.value(m_targets[i]).name));
         }
         return {};
     }
@@ -247,7 +236,10 @@ private:
         }
     }
 
-    [[nodiscard]] bool usesPrograms() const { return m_cache != nullptr && m_request.engine != EngineKind::Oracle; }
+    [[nodiscard]] bool usesPrograms() const
+    {
+        return m_cache != nullptr && m_request.engine != EngineKind::Oracle && !keepsPass();
+    }
 
     /// What is known of the course that this pass will take: before the forward pass, which can keep what the program
     /// would have to make.
@@ -447,8 +439,8 @@ private:
 
     Result<void> runPromise(const lrp::TraversalGraph& graph, event::Sink& sink)
     {
-        const auto held =
-            std::make_shared<lrp::TensorArithmetic>(m_forward->saved, *m_prepared->rules, graph, sink, true);
+        const auto held = std::make_shared<lrp::TensorArithmetic>(m_forward->saved, *m_prepared->rules, graph, sink,
+                                                                  true, m_last != nullptr ? &m_last->memory : nullptr);
         lrp::TensorArithmetic& arithmetic = *held;
         std::vector<base::HandleId> starts;
         for (const tensor::Tensor& start : m_starts) {
@@ -465,6 +457,10 @@ private:
         }
         m_result.counts = traversal.counts();
         m_result.stoppedEarly = traversal.stoppedEarly();
+        if (m_last != nullptr) {
+            m_result.rulesApplied = m_last->memory.applied();
+            m_result.rulesReused = m_last->memory.reused();
+        }
         m_result.relevance.resize(m_result.model->graph().valueCount());
         for (const base::NodeId node : graph.postOrder()) {
             for (std::uint32_t k = 0; k < graph.outputCount(node); ++k) {
@@ -491,7 +487,7 @@ private:
         const auto ids = m_result.model->graph().inputs();
         for (std::size_t i = 0; i < ids.size(); ++i) {
             tensor::Tensor& relevance = m_result.relevance[ids[i].index()];
-            if (relevance.isValid()) {
+            if (relevance.isValid() && tensor::isFloating(inputs[i].dtype())) {
                 relevance = ops::algebra::multiply(relevance, inputs[i]);
             }
         }
@@ -544,6 +540,7 @@ private:
     std::shared_ptr<const Course> m_course;                       // what is known of it
     std::shared_ptr<lrp::ProgramRunner> m_runner;                 // its program, when there is one already
     std::optional<execute::ForwardResult> m_forward;
+    LastPass* m_last = nullptr;           // what this pass reuses and adds to; null when nothing is kept
     std::vector<base::ValueId> m_targets; // each once
     std::vector<tensor::Tensor> m_starts; // of each
     std::vector<base::ValueId> m_checkpoints;

@@ -39,7 +39,8 @@ struct ExplainRequest
     /// Further targets whose relevance starts in the same pass; those in the value of another one are added there.
     std::vector<TargetRequest> alsoTargets;
     StartRequest start;
-    /// Built-in specification or a composite file (ends in .json).
+    /// Built-in specification or a composite file (ends in .json), with rules to put before its entries, if any
+    /// (lrp::splitSpecification).
     std::string composite = "auto";
     EngineKind engine = EngineKind::Promise;
     execute::SavePolicy save = execute::SavePolicy::Autograd;
@@ -53,6 +54,9 @@ struct ExplainRequest
     std::vector<std::string> checkpoints;
     /// End when all checkpoints have been taken (promise engine only).
     bool stopAtCheckpoints = false;
+    /// Of an Explainer: the pass is kept for the next explanation of the same input, which then computes only what
+    /// another rule reaches, with the bits of a whole pass (promise engine only). Costs the memory of both passes.
+    bool keepsPass = false;
     /// Relevance that is no finite number does not end the pass with an error (Engine) that names where it began.
     bool goesOnWhenNotFinite = false;
     /// Where the inputs came from, as --input says it, for the recorded run.
@@ -80,6 +84,9 @@ struct ExplainResult
     std::vector<event::LedgerEntry> ledger;
     lrp::TraversalCounts counts;
     std::size_t nodes = 0; ///< nodes that the traversal saw (inputs included)
+    std::size_t rulesApplied = 0;
+    std::size_t rulesReused = 0; ///< of the pass before (ExplainRequest::keepsPass): those were not applied
+    bool forwardReused = false;  ///< so was its forward pass
     double relevanceStart = 0;
     double relevanceInputs = 0;
     double secondsBind = 0;
@@ -124,7 +131,7 @@ private:
     std::unique_ptr<ProgramCache> m_cache;
 };
 
-/// Parses --composite: a built-in specification or a `.json` file.
+/// Parses --composite: a built-in specification or a `.json` file, and the rules put before it.
 [[nodiscard]] base::Result<lrp::Composite> resolveComposite(const std::string& text, const execute::BoundModel& model);
 
 /// Total per cause of a ledger, by the causes' names; only causes that occur.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/engine/explain.h"
+#include "core/engine/lastpass.h"
 #include "core/engine/retold.h"
 #include "core/lrp/program/programrunner.h"
 #include "core/tensor/storagepool.h"
@@ -85,6 +86,9 @@ public:
     /// call, the same one afterwards.
     [[nodiscard]] std::shared_ptr<lrp::ProgramRunner> runner(const std::shared_ptr<const Prepared>& prepared,
                                                              const Course& course, execute::SavePolicy save);
+    /// What the last explanation that keeps its pass left; null when none did.
+    [[nodiscard]] std::unique_ptr<LastPass>& lastPass() { return m_lastPass; }
+
     /// The memory that tensors of this cache's runs use again.
     [[nodiscard]] tensor::StoragePool& pool() { return *m_pool; }
 
@@ -104,6 +108,7 @@ private:
     std::vector<std::pair<CourseOf, std::uint64_t>> m_keys;                         // oldest first
     std::vector<Tied> m_runners;                                                    // oldest first
     std::vector<std::pair<std::uint64_t, std::shared_ptr<const Course>>> m_courses; // oldest first
+    std::unique_ptr<LastPass> m_lastPass;
     std::unique_ptr<tensor::StoragePool> m_pool = std::make_unique<tensor::StoragePool>();
 };
 

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/requestcheck.h"
 
+#include "core/lrp/rules.h"
+
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace retro::engine
 {
@@ -22,10 +26,14 @@ Result<void> checkRequest(const ExplainRequest& request)
     return {};
 }
 
-Result<void> checkTimesInput(const lrp::Composite& composite, const execute::BoundModel& model)
+Result<void> checkTimesInput(const lrp::Composite& composite, std::span<const trace::NodeRule> rules,
+                             const execute::BoundModel& model)
 {
+    const bool hasTokens = std::ranges::any_of(
+        rules, [](const trace::NodeRule& rule) { return rule.rule.ends_with(lrp::kTimesEmbedding); });
     for (const base::ValueId input : model.graph().inputs()) {
-        if (composite.timesInput && model.isTracked(input) && !tensor::isFloating(model.typeOf(input).dtype)) {
+        if (composite.timesInput && !hasTokens && model.isTracked(input) &&
+            !tensor::isFloating(model.typeOf(input).dtype)) {
             return base::usageError(fmt::format("gradient × input has no meaning for the input \"{}\", whose "
                                                 "elements are {}; choose another composite (gradient, attnlrp)",
                                                 model.graph().value(input).name,

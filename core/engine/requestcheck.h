@@ -3,6 +3,8 @@
 
 #include "core/engine/explain.h"
 
+#include <span>
+
 namespace retro::engine
 {
 
@@ -10,7 +12,10 @@ namespace retro::engine
 [[nodiscard]] base::Result<void> checkRequest(const ExplainRequest& request);
 
 /// The relevance of tokens is a sum over their embeddings; their numbers are names, not magnitudes. Error (Usage): the
-/// composite multiplies by the input, and a tracked input has no floating elements.
-[[nodiscard]] base::Result<void> checkTimesInput(const lrp::Composite& composite, const execute::BoundModel& model);
+/// composite multiplies by the input, a tracked input has no floating elements, and no rule multiplies by its
+/// embedding.
+[[nodiscard]] base::Result<void> checkTimesInput(const lrp::Composite& composite,
+                                                 std::span<const trace::NodeRule> rules,
+                                                 const execute::BoundModel& model);
 
 } // namespace retro::engine

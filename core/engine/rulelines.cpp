@@ -4,6 +4,7 @@
 #include "core/base/leftovers.h"
 #include "core/engine/binding.h"
 #include "core/engine/explain.h"
+#include "core/lrp/ruleoverride.h"
 
 namespace retro::engine
 {
@@ -20,11 +21,14 @@ constexpr std::uint64_t kMaxCompositeBytes = 16ULL << 20;
 
 Result<lrp::Composite> resolveComposite(const std::string& text, const execute::BoundModel& model)
 {
-    if (!text.ends_with(".json")) {
-        return lrp::builtinComposite(text, model);
+    const lrp::Specification specification = lrp::splitSpecification(text);
+    if (!specification.base.ends_with(".json")) {
+        RETRO_TRY(lrp::Composite builtin, lrp::builtinComposite(specification.base, model));
+        return lrp::withOverrides(std::move(builtin), specification.overrides);
     }
-    RETRO_TRY(const std::string json, base::readTextFile(text, kMaxCompositeBytes));
-    return lrp::parseComposite(json, text);
+    RETRO_TRY(const std::string json, base::readTextFile(specification.base, kMaxCompositeBytes));
+    RETRO_TRY(lrp::Composite composite, lrp::parseComposite(json, specification.base));
+    return lrp::withOverrides(std::move(composite), specification.overrides);
 }
 
 std::map<std::string, double> causeTotals(std::span<const event::LedgerEntry> ledger)

@@ -286,4 +286,23 @@ Result<ResolvedTarget> resolveTarget(const TargetRequest& request, const StartRe
     return target;
 }
 
+Result<tensor::Tensor> dividedStart(const tensor::Tensor& start, const tensor::Tensor& value, const std::string& name)
+{
+    const tensor::Tensor plainStart = start.to(tensor::DType::Float64).contiguous();
+    const tensor::Tensor plainValue = value.to(tensor::DType::Float64).contiguous();
+    tensor::TensorBuffer quotient(tensor::DType::Float64, start.shape());
+    const std::span<double> out = quotient.span<double>();
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        const double r = plainStart.data<double>()[i];
+        const double y = plainValue.data<double>()[i];
+        if (r != 0 && y == 0) {
+            return inputError("relevance starts where the value is 0, and no gradient times 0 gives it; choose a start "
+                              "of 0 there, or a composite in the form of relevance",
+                              fmt::format("value '{}', element {}", name, i));
+        }
+        out[i] = r == 0 ? 0 : r / y;
+    }
+    return std::move(quotient).freeze().to(start.dtype());
+}
+
 } // namespace retro::engine

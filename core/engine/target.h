@@ -66,4 +66,9 @@ struct ResolvedTarget
 [[nodiscard]] base::Result<ResolvedTarget> resolveTarget(const TargetRequest& request, const StartRequest& start,
                                                          base::ValueId value, const tensor::Tensor& forward);
 
+/// start / value with 0/0 = 0, the gradient of which `start` is the relevance. Error (Input): the value is 0 where
+/// relevance starts; `name` is for the message.
+[[nodiscard]] base::Result<tensor::Tensor> dividedStart(const tensor::Tensor& start, const tensor::Tensor& value,
+                                                        const std::string& name);
+
 } // namespace retro::engine

@@ -3,6 +3,7 @@
 #include "core/lrp/composite.h"
 #include "core/lrp/decomposedrule.h"
 #include "core/lrp/operandorigin.h"
+#include "core/lrp/parametertext.h"
 #include "core/lrp/ruleregistry.h"
 #include "core/lrp/rules.h"
 
@@ -11,8 +12,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
 #include <optional>
 
 namespace retro::lrp
@@ -116,10 +115,10 @@ RulePointer firstRule(ParameterReader& reader, First fallback, const LinearOptio
     return nullptr;
 }
 
-Shared readShared(ParameterReader& reader, First fallback)
+Shared readShared(ParameterReader& reader, First fallback, double epsilon = 1e-6)
 {
     Shared shared;
-    shared.epsilon = reader.linearOptions(1e-6);
+    shared.epsilon = reader.linearOptions(epsilon);
     if (reader.flag("zero_bias", false)) {
         shared.epsilon.bias = BiasPolicy::Zero;
     }
@@ -162,6 +161,18 @@ Composite alphaComposite(ParameterReader& reader, First fallback)
 }
 Composite epsilonAlpha2Beta1(ParameterReader& reader) { return alphaComposite(reader, First::None); }
 Composite epsilonAlpha2Beta1Flat(ParameterReader& reader) { return alphaComposite(reader, First::Flat); }
+
+// The presets of iNNvestigate: both denominators of alpha-beta have the whole bias, dense layers a large epsilon.
+Composite preset(ParameterReader& reader, double beta, First fallback)
+{
+    constexpr double kEpsilon = 0.1;
+    const Shared shared = readShared(reader, fallback, kEpsilon);
+    return layered(shared, {}, alphaBetaRule(1 + beta, beta, shared.others, BiasParts::Both));
+}
+Composite presetA(ParameterReader& reader) { return preset(reader, 0, First::None); }
+Composite presetB(ParameterReader& reader) { return preset(reader, 1, First::None); }
+Composite presetAFlat(ParameterReader& reader) { return preset(reader, 0, First::Flat); }
+Composite presetBFlat(ParameterReader& reader) { return preset(reader, 1, First::Flat); }
 
 Composite epsilonGammaBox(ParameterReader& reader)
 {
@@ -278,8 +289,30 @@ LinearOptions readEpsilonOptions(ParameterReader& reader)
     return options;
 }
 
+// The same as one pass of gradients, times the value at the end: no denominators, so nothing to stabilise (Arras et al.
+// 2025).
+Composite attnLrpAsGradient()
+{
+    Composite composite;
+    composite.timesInput = composite.dividesStart = true;
+    CompositeEntry gate = entry(StructureKind::Product, gradientRule({GradientShare::First, false}));
+    gate.matcher.ops = {"Gate"};
+    composite.entries = {std::move(gate),
+                         entry(StructureKind::ElementWise, secantRule()),
+                         entry(StructureKind::Normalisation, secantRule()),
+                         entry(StructureKind::Quotient, secantRule()),
+                         entry(StructureKind::SelfNormalisation, detachedGradientRule()),
+                         entry(StructureKind::Composed, decomposedRule()),
+                         {Matcher{}, gradientRule({GradientShare::Equal, true})}};
+    return composite;
+}
+
 Composite attnLrp(ParameterReader& reader)
 {
+    static constexpr std::array<std::string_view, 2> kForms{"relevance", "gradient_x_input"};
+    if (reader.choice("form", kForms, 0) == 1) {
+        return attnLrpAsGradient();
+    }
     const LinearOptions epsilon = readEpsilonOptions(reader);
     return transformerComposite(reader, {epsilon, {}, epsilonRule(epsilon), softmaxTaylorRule()});
 }
@@ -341,6 +374,10 @@ constexpr std::array kBuiltins{
     Builtin{"epsilon_alpha2_beta1", epsilonAlpha2Beta1},
     Builtin{"epsilon_alpha2_beta1_flat", epsilonAlpha2Beta1Flat},
     Builtin{"epsilon_gamma_box", epsilonGammaBox},
+    Builtin{"preset_a", presetA},
+    Builtin{"preset_a_flat", presetAFlat},
+    Builtin{"preset_b", presetB},
+    Builtin{"preset_b_flat", presetBFlat},
     Builtin{"excitation_backprop", excitationBackprop},
     Builtin{"guided_backprop", guidedBackprop},
     Builtin{"deconvnet", deconvNet},
@@ -359,63 +396,6 @@ base::Error unknownName(const std::string& name)
     const std::string known = fmt::format("{}, auto", fmt::join(builtinNames(), ", "));
     return base::usageError(
         fmt::format("there is no composite \"{}\"; built in are {}; a file must end in .json", name, known), kPlace);
-}
-
-std::optional<double> numberOf(std::string_view text)
-{
-    double number = 0;
-    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
-    const bool isWhole = status == std::errc() && end == text.data() + text.size();
-    return isWhole && std::isfinite(number) ? std::optional(number) : std::nullopt;
-}
-
-// "−2.1/−2.0/−1.8": a number per channel; nothing when it is no such list.
-std::vector<double> numbersOf(std::string_view text)
-{
-    std::vector<double> numbers;
-    while (!text.empty()) {
-        const std::string_view item = text.substr(0, text.find('/'));
-        const std::optional<double> number = numberOf(item);
-        if (!number) {
-            return {};
-        }
-        numbers.push_back(*number);
-        text.remove_prefix(std::min(text.size(), item.size() + 1));
-    }
-    return numbers;
-}
-
-RuleParameter parameterOf(std::string_view text)
-{
-    if (const std::optional<double> number = numberOf(text)) {
-        return *number;
-    }
-    if (text == "true" || text == "false") {
-        return text == "true";
-    }
-    if (std::vector<double> numbers = numbersOf(text); numbers.size() > 1) {
-        return numbers;
-    }
-    return std::string(text);
-}
-
-// "key=value,key=value".
-base::Result<RuleParameters> parametersOf(std::string_view text)
-{
-    RuleParameters parameters;
-    while (!text.empty()) {
-        const std::string_view item = text.substr(0, text.find(','));
-        text.remove_prefix(std::min(text.size(), item.size() + 1));
-        const std::size_t equals = item.find('=');
-        if (equals == std::string_view::npos || equals == 0) {
-            return base::usageError(fmt::format("\"{}\" is not a parameter; write name:key=value,key=value", item),
-                                    kPlace);
-        }
-        if (!parameters.emplace(item.substr(0, equals), parameterOf(item.substr(equals + 1))).second) {
-            return base::usageError(fmt::format("the parameter {} is given twice", item.substr(0, equals)), kPlace);
-        }
-    }
-    return parameters;
 }
 
 struct Choice
@@ -486,8 +466,9 @@ base::Result<Composite> builtinComposite(const std::string& specification, const
         return unknownName(choice.name);
     }
     RETRO_TRY(const RuleParameters parameters,
-              parametersOf(colon == std::string::npos ? std::string_view()
-                                                      : std::string_view(specification).substr(colon + 1)));
+              parseParameters(colon == std::string::npos ? std::string_view()
+                                                         : std::string_view(specification).substr(colon + 1),
+                              kPlace));
     ParameterReader reader(parameters);
     Composite composite = found->make(reader);
     const base::Result<void> status = reader.finish();

@@ -46,6 +46,9 @@ struct Composite
     std::vector<CompositeEntry> entries;
     /// True for gradient_x_input: the engine multiplies the relevance of each graph input by the input.
     bool timesInput = false;
+    /// The start relevance is divided by the target's value (0/0 = 0): what flows is a gradient, and its product with
+    /// any value the relevance there.
+    bool dividesStart = false;
 };
 
 /// The rule of one node and why.

@@ -46,10 +46,11 @@ public:
         const json& root = m_text.root();
         RETRO_CHECK(expectObject(root, ""));
         RETRO_CHECK(checkFormat(root));
-        RETRO_CHECK(onlyKnown(root, "", {"format", "name", "times_input", "entries"}));
+        RETRO_CHECK(onlyKnown(root, "", {"format", "name", "times_input", "divides_start", "entries"}));
         Composite composite;
         RETRO_TRY(composite.name, readText(root, "", "name", "composite"));
         RETRO_TRY(composite.timesInput, readFlag(root, "", "times_input"));
+        RETRO_TRY(composite.dividesStart, readFlag(root, "", "divides_start"));
         const auto entries = root.find("entries");
         if (entries == root.end() || !entries->is_array() || entries->empty() || entries->size() > kMaxEntries) {
             return m_text.error("entries", fmt::format("a list of 1 to {} entries is needed here", kMaxEntries));
@@ -312,6 +313,9 @@ std::string toJson(const Composite& composite)
     ordered_json result = {{"format", kFormat}, {"name", composite.name}};
     if (composite.timesInput) {
         result["times_input"] = true;
+    }
+    if (composite.dividesStart) {
+        result["divides_start"] = true;
     }
     result["entries"] = ordered_json::array();
     for (const CompositeEntry& entry : composite.entries) {

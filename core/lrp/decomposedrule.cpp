@@ -86,6 +86,15 @@ public:
         return balance.close(std::move(parts));
     }
 
+    /// Every part has the same rule as there.
+    [[nodiscard]] bool hasRulesOf(const BoundDecomposedRule& other) const
+    {
+        const auto isSame = [](const AssignedRule& a, const AssignedRule& b) {
+            return a.rule && b.rule ? isSameRule(*a.rule, *b.rule) : a.rule == b.rule;
+        };
+        return std::ranges::equal(m_rules, other.m_rules, isSame);
+    }
+
 private:
     [[nodiscard]] std::vector<Tensor> inputsOf(const RuleContext& context) const
     {
@@ -197,6 +206,16 @@ base::Result<RulePointer> bindBody(const Composite& composite, const BoundModel&
 base::Result<rewrite::FunctionBody> bodyOf(const BoundModel& model, NodeId id)
 {
     return rewrite::functionBody(model.graph().node(id), operandsOf(model, id));
+}
+
+bool isSameRule(const Rule& a, const Rule& b)
+{
+    const auto* boundA = dynamic_cast<const BoundDecomposedRule*>(&a);
+    const auto* boundB = dynamic_cast<const BoundDecomposedRule*>(&b);
+    if (boundA != nullptr && boundB != nullptr) {
+        return boundA->hasRulesOf(*boundB);
+    }
+    return boundA == nullptr && boundB == nullptr && a.name() == b.name() && a.parameters() == b.parameters();
 }
 
 bool isDecomposed(const Rule& rule) { return rule.name() == "decomposed"; }

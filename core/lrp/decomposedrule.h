@@ -10,6 +10,10 @@ namespace retro::lrp
 /// True for decomposedRule() as composites have it: assignRules() puts bindDecomposed() in its place.
 [[nodiscard]] bool isDecomposed(const Rule& rule);
 
+/// True when both have the same name and parameters; of two that were bound to their nodes, when so have the rules of
+/// all their parts. Two of one node then give the same bits for the same tensors.
+[[nodiscard]] bool isSameRule(const Rule& a, const Rule& b);
+
 /// The function body of a node of the model, with the operands that carry no relevance detached. Errors (Input, without
 /// a place): as rewrite::functionBody.
 [[nodiscard]] base::Result<rewrite::FunctionBody> bodyOf(const execute::BoundModel& model, execute::NodeId id);

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/balance.h"
 #include "core/lrp/gradientparts.h"
+#include "core/lrp/lineardistribution.h"
 #include "core/lrp/ruleregistry.h"
+#include "core/ops/lookup.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
 
 namespace retro::lrp
 {
@@ -9,38 +16,134 @@ namespace retro::lrp
 namespace
 {
 
+namespace algebra = ops::algebra;
+using ops::StructureKind;
+
+constexpr std::array<std::string_view, 4> kShareNames{"whole", "equal", "first", "second"};
+
+std::string_view nameOf(GradientShare share) { return kShareNames.at(static_cast<std::size_t>(share)); }
+
+bool isEmbedding(const ops::BoundOperator& op) { return ops::isTokenSlot(op.structure(), ops::Lookup::kIndices); }
+
+bool isProductOfTwo(const ops::Structure& structure)
+{
+    return structure.kind() == StructureKind::Bilinear || structure.kind() == StructureKind::Product;
+}
+
+double trackedCount(std::span<const std::uint8_t> tracked)
+{
+    return static_cast<double>(std::ranges::count_if(tracked, [](auto one) { return one != 0; }));
+}
+
 class GradientRule final : public Rule
 {
 public:
+    explicit GradientRule(const GradientOptions& options) : m_options(options) {}
+
     [[nodiscard]] std::string_view name() const override { return "gradient"; }
+    [[nodiscard]] std::string text() const override
+    {
+        const bool isPlain = m_options.share == GradientShare::Whole;
+        return fmt::format("gradient{}{}", isPlain ? "" : fmt::format(", share {}", nameOf(m_options.share)),
+                           m_options.timesEmbedding ? kTimesEmbedding : "");
+    }
+    [[nodiscard]] RuleParameters parameters() const override
+    {
+        if (m_options == GradientOptions{}) {
+            return {};
+        }
+        return {{"share", std::string(nameOf(m_options.share))}, {"times_embedding", m_options.timesEmbedding}};
+    }
 
     [[nodiscard]] bool accepts(const ops::Structure& structure) const override
     {
-        return structure.kind() != ops::StructureKind::NoRelevance;
+        return structure.kind() != StructureKind::NoRelevance;
     }
 
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t> tracked) const override
     {
-        return gradientReads(op, tracked);
+        ops::Reads reads = gradientReads(op, tracked);
+        if (m_options.timesEmbedding && isEmbedding(op)) {
+            reads.outputs |= ops::Reads::bit(0);
+        }
+        return reads;
     }
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
     {
         Balance balance(context);
+        const bool isProduct = m_options.timesEmbedding && isEmbedding(context.op);
+        return balance.closeAs(event::Cause::Gradient, isProduct ? ofProducts(context) : partsOf(context));
+    }
+
+private:
+    [[nodiscard]] std::vector<Tensor> partsOf(const RuleContext& context) const
+    {
         std::vector<Tensor> parts(context.tracked.size());
         for (std::size_t slot = 0; slot < parts.size(); ++slot) {
             if (context.tracked[slot] != 0) {
-                parts[slot] = gradientPart(context, slot);
+                parts[slot] = partOf(context, slot);
             }
         }
-        return balance.closeAs(event::Cause::Gradient, std::move(parts));
+        return parts;
     }
+
+    [[nodiscard]] Tensor partOf(const RuleContext& context, std::size_t slot) const
+    {
+        const double share = shareOf(context, slot);
+        if (share == 0) {
+            return Tensor::zeros(context.operandTypes[slot].dtype, context.operandTypes[slot].shape);
+        }
+        Tensor part = gradientPart(context, slot);
+        return share == 1 ? part : algebra::scale(part, share);
+    }
+
+    // Of e·R in place of R.
+    [[nodiscard]] std::vector<Tensor> ofProducts(const RuleContext& context) const
+    {
+        const std::vector<Tensor> products{algebra::multiply(context.relevance[0], context.outputs[0])};
+        const RuleContext changed{context.op,      context.operands,     context.outputs, products,
+                                  context.tracked, context.operandTypes, context.ledger};
+        return partsOf(changed);
+    }
+
+    [[nodiscard]] double shareOf(const RuleContext& context, std::size_t slot) const
+    {
+        const ops::Structure& structure = context.op.structure();
+        if (m_options.share == GradientShare::Whole) {
+            return 1;
+        }
+        if (isProductOfTwo(structure)) {
+            return shareOfTwo(context.tracked, slot);
+        }
+        const bool hasShares =
+            m_options.share == GradientShare::Equal && structure.kind() == StructureKind::Differentiable;
+        return hasShares ? as<ops::Differentiable>(structure).share(context.tracked, slot) : 1;
+    }
+
+    [[nodiscard]] double shareOfTwo(std::span<const std::uint8_t> tracked, std::size_t slot) const
+    {
+        if (m_options.share == GradientShare::Equal) {
+            return 1 / trackedCount(tracked);
+        }
+        const std::size_t signal = m_options.share == GradientShare::First ? 0 : 1;
+        const std::size_t taker = tracked[signal] != 0 ? signal : 1 - signal;
+        return slot == taker ? 1 : 0;
+    }
+
+    GradientOptions m_options;
 };
 
 } // namespace
 
-RulePointer gradientRule() { return std::make_shared<const GradientRule>(); }
+RulePointer gradientRule(const GradientOptions& options) { return std::make_shared<const GradientRule>(options); }
 
-RulePointer readGradient(ParameterReader&) { return gradientRule(); }
+RulePointer readGradient(ParameterReader& reader)
+{
+    GradientOptions options;
+    options.share = static_cast<GradientShare>(reader.choice("share", kShareNames, 0));
+    options.timesEmbedding = reader.flag("times_embedding", false);
+    return gradientRule(options);
+}
 
 } // namespace retro::lrp

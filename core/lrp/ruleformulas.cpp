@@ -11,7 +11,7 @@ namespace
 {
 
 // Longer names before those that they begin with.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kFormulas{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 25> kFormulas{{
     {"lrp-0", "D = xW + b; R_in = x·(R/D · Wᵀ)"},
     {"epsilon", "D = xW + b; R_in = x·(R/stab(D) · Wᵀ)"},
     {"z-plus raw", "D = xW⁺ + b; R_in = x·(R/stab(D) · W⁺ᵀ)"},
@@ -22,6 +22,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kFormula
     {"flat", "D = number of inputs; R_in = R/stab(D) · 1ᵀ"},
     {"w-square", "D = ΣW² + b²; R_in = R/stab(D) · (W²)ᵀ"},
     {"gradient", "R_in = Jᵀ·R"},
+    {"secant", "R_in = R·f(x)/x"},
+    {"detached-gradient", "g = R·w/σ; R_in = g − mean(g)"},
     {"pass", "R_in = R"},
     {"stop", "R_in = 0"},
     {"norm", "R_in = x·Jᵀ(R/stab(f(x)))"},

@@ -30,6 +30,8 @@ constexpr std::array kDeclarations{
     RuleDeclaration{"flat", readFlat},
     RuleDeclaration{"w-square", readWSquare},
     RuleDeclaration{"gradient", readGradient},
+    RuleDeclaration{"secant", readSecant},
+    RuleDeclaration{"detached-gradient", readDetachedGradient},
     RuleDeclaration{"pass", readPass},
     RuleDeclaration{"stop", readStop},
     RuleDeclaration{"norm", readNorm},

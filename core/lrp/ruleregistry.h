@@ -20,6 +20,8 @@ namespace retro::lrp
 [[nodiscard]] RulePointer readFlat(ParameterReader& reader);
 [[nodiscard]] RulePointer readWSquare(ParameterReader& reader);
 [[nodiscard]] RulePointer readGradient(ParameterReader& reader);
+[[nodiscard]] RulePointer readSecant(ParameterReader& reader);
+[[nodiscard]] RulePointer readDetachedGradient(ParameterReader& reader);
 [[nodiscard]] RulePointer readPass(ParameterReader& reader);
 [[nodiscard]] RulePointer readStop(ParameterReader& reader);
 [[nodiscard]] RulePointer readNorm(ParameterReader& reader);

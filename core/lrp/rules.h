@@ -65,8 +65,29 @@ struct GammaOptions
 [[nodiscard]] RulePointer flatRule(const Stabiliser& stabiliser = {});
 /// Linear map: D = ΣW² + b², R_in = s·(W²)ᵀ.
 [[nodiscard]] RulePointer wSquareRule(const LinearOptions& options = {});
+/// To which operands of a·b (product, bilinear) the gradient goes, when several are tracked.
+enum class GradientShare : std::uint8_t {
+    Whole,  ///< each gets all of its gradient
+    Equal,  ///< each gets 1/n of it; of a function of a degree, its share
+    First,  ///< operand 0 gets all and the other nothing, like a gate
+    Second, ///< operand 1 gets all
+};
+
+/// What the gradient rule does beside the gradient, so that gradient × value is a relevance.
+struct GradientOptions
+{
+    GradientShare share = GradientShare::Whole;
+    /// The tokens of an embedding e get Σ e·R over their rows, not ΣR.
+    bool timesEmbedding = false;
+    bool operator==(const GradientOptions&) const = default;
+};
+/// How the text of a gradient rule with timesEmbedding ends.
+inline constexpr std::string_view kTimesEmbedding = ", times embedding";
 /// Every structure: the gradient, R_in = Jᵀ·R.
-[[nodiscard]] RulePointer gradientRule();
+[[nodiscard]] RulePointer gradientRule(const GradientOptions& options = {});
+/// The rule pass for gradients. Element-wise f, normalisation: R_in = R·f(x)/x, 0 where x is 0. Quotient a/b: the
+/// numerator gets R/b and the divisor nothing (R·a/b², when it alone is computed). (Arras et al. 2025)
+[[nodiscard]] RulePointer secantRule();
 /// Element-wise, normalisation (by stored statistics or its own), softmax, and a linear map whose result has the shape
 /// of its input: R_in = R. Shape maps: each element goes back
 /// to where it came from. Quotient: the numerator takes all (the divisor, when it alone carries relevance).
@@ -97,6 +118,9 @@ struct GammaOptions
 /// Self-normalisation with its deviation held constant: g = R/stab(y)·scale/deviation, R_in = x·(g − mean(g)); the bias
 /// absorbs its share. One without a mean (RMSNormalization, LRN) passes R on.
 [[nodiscard]] RulePointer detachedDeviationRule(const Stabiliser& stabiliser = {});
+/// The gradient with the deviation held constant: R_in = g − mean(g) with g = R·scale/deviation; one that cannot be
+/// looked at so (LRN) gets R·f(x)/x.
+[[nodiscard]] RulePointer detachedGradientRule();
 /// Product and bilinear a·b: operand `signal` (0 or 1) takes all, the other, a gate or attention, counts as constant:
 /// for a product R itself, else a·(s·bᵀ) or b·(aᵀ·s). A signal that carries no relevance leaves all to the other.
 [[nodiscard]] RulePointer signalTakesAllRule(std::size_t signal, const Stabiliser& stabiliser = {});

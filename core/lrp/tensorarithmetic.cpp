@@ -12,8 +12,9 @@ namespace retro::lrp
 {
 
 TensorArithmetic::TensorArithmetic(execute::SavedValues saved, const RuleAssignment& rules, const TraversalGraph& graph,
-                                   event::Sink& sink, bool audit)
-    : m_saved(std::move(saved)), m_rules(rules), m_graph(graph), m_sink(sink), m_audit(audit), m_facts(graph.size())
+                                   event::Sink& sink, bool audit, PassMemory* memory)
+    : m_saved(std::move(saved)), m_rules(rules), m_graph(graph), m_sink(sink), m_audit(audit), m_memory(memory),
+      m_facts(graph.size())
 {
     for (const NodeId node : graph.postOrder()) {
         m_facts[node.index()] = factsOf(node, graph);
@@ -52,20 +53,37 @@ HandleId TensorArithmetic::sum(NodeId node, std::uint32_t k, std::span<const Han
         retain(parts.front());
         return parts.front();
     }
-    Tensor total = tensor(parts.front());
-    double lost = 0;
-    for (const HandleId part : parts.subspan(1)) {
-        Tensor sum = ops::algebra::add(total, tensor(part));
-        lost += m_audit ? ops::algebra::lostInSum(total, tensor(part), sum) : 0;
-        total = std::move(sum);
+    std::vector<Tensor> tensors;
+    for (const HandleId part : parts) {
+        tensors.push_back(tensor(part));
     }
-    const HandleId handle = newHandle(std::move(total), {HandleOrigin::From::Sum, node, k});
+    const PassMemory::Added added = add(node, k, std::move(tensors));
+    const HandleId handle = newHandle(added.total, {HandleOrigin::From::Sum, node, k});
     if (m_graph.children(node).empty()) {
-        m_inputRows.add(node, lastReader(m_graph.inEdges(node)), lost);
+        m_inputRows.add(node, lastReader(m_graph.inEdges(node)), added.lost);
     } else {
-        m_entries[handle.index()].lost = lost;
+        m_entries[handle.index()].lost = added.lost;
     }
     return handle;
+}
+
+PassMemory::Added TensorArithmetic::add(NodeId node, std::uint32_t k, std::vector<Tensor> parts) const
+{
+    const PassMemory::Added* known = m_memory != nullptr ? m_memory->find(node, k, parts) : nullptr;
+    if (known != nullptr) {
+        return *known;
+    }
+    PassMemory::Added added{{}, parts.front(), 0};
+    for (const Tensor& part : std::span(parts).subspan(1)) {
+        Tensor sum = ops::algebra::add(added.total, part);
+        added.lost += m_audit ? ops::algebra::lostInSum(added.total, part, sum) : 0;
+        added.total = std::move(sum);
+    }
+    if (m_memory != nullptr) {
+        added.parts = std::move(parts);
+        m_memory->keep(node, k, added);
+    }
+    return added;
 }
 
 void TensorArithmetic::finish()
@@ -84,11 +102,24 @@ std::vector<HandleId> TensorArithmetic::applyRule(NodeId node, std::span<const H
         arrived.push_back(handle.isValid() ? tensor(handle) : Tensor());
         lost += handle.isValid() ? m_entries[handle.index()].lost : 0;
     }
+    const RulePointer& rule = m_rules[node.index()].rule;
+    const PassMemory::Applied* known = m_memory != nullptr ? m_memory->find(node, rule, arrived) : nullptr;
+    if (known != nullptr) {
+        return takeShares(node, known->shares, known->row);
+    }
     event::LedgerEntry row{.node = node.value, .visit = m_visit};
-    std::vector<Tensor> shares =
-        lrp::applyRule(m_saved.model(), node, m_rules[node.index()].rule, m_facts[node.index()].tracked, arrived,
-                       valuesFor(node, operands), m_audit ? &row : nullptr, lost);
+    std::vector<Tensor> shares = lrp::applyRule(m_saved.model(), node, rule, m_facts[node.index()].tracked, arrived,
+                                                valuesFor(node, operands), m_audit ? &row : nullptr, lost);
+    if (m_memory != nullptr) {
+        m_memory->keep(node, {rule, std::move(arrived), shares, row});
+    }
+    return takeShares(node, std::move(shares), row);
+}
+
+std::vector<HandleId> TensorArithmetic::takeShares(NodeId node, std::vector<Tensor> shares, event::LedgerEntry row)
+{
     if (m_audit) {
+        row.visit = m_visit;
         m_sink.onLedger(row);
     }
     std::vector<HandleId> handles;
@@ -105,11 +136,16 @@ HandleId TensorArithmetic::ownOutput(NodeId node, std::uint32_t k)
     if (m_saved.hasOutput(node, k)) {
         return newHandle(m_saved.output(node, k), originOf(node, k));
     }
-    return newHandle(std::move(m_saved.model().op(node).forward(allOperandsFor(node, {}))[k]), originOf(node, k));
+    Tensor known = remembered(node, k);
+    return valueHandle(
+        node, k, known.isValid() ? std::move(known) : m_saved.model().op(node).forward(allOperandsFor(node, {}))[k]);
 }
 
 HandleId TensorArithmetic::carryForward(std::span<const NodeId> crossed, HandleId operand)
 {
+    if (Tensor known = remembered(crossed.back(), 0); known.isValid()) {
+        return valueHandle(crossed.back(), 0, std::move(known));
+    }
     Tensor value = tensor(operand);
     for (const NodeId node : crossed) {
         const std::vector<std::uint8_t>& tracked = m_facts[node.index()].tracked;
@@ -119,16 +155,37 @@ HandleId TensorArithmetic::carryForward(std::span<const NodeId> crossed, HandleI
         }
         value = std::move(m_saved.model().op(node).forward(operands).front());
     }
-    return newHandle(std::move(value), originOf(crossed.back(), 0));
+    return valueHandle(crossed.back(), 0, std::move(value));
 }
 
 HandleId TensorArithmetic::forwardOutput(NodeId node, std::span<const HandleId> operands, std::uint32_t k)
 {
+    if (Tensor known = remembered(node, k); known.isValid()) {
+        return valueHandle(node, k, std::move(known));
+    }
     if (m_lastForward.node != node || !std::ranges::equal(m_lastForward.operands, operands)) {
         m_lastForward = {
             node, {operands.begin(), operands.end()}, m_saved.model().op(node).forward(allOperandsFor(node, operands))};
     }
-    return newHandle(m_lastForward.outputs[k], originOf(node, k));
+    return valueHandle(node, k, m_lastForward.outputs[k]);
+}
+
+Tensor TensorArithmetic::remembered(NodeId node, std::uint32_t k) const
+{
+    return m_memory != nullptr ? m_memory->value(valueOf(node, k)) : Tensor();
+}
+
+HandleId TensorArithmetic::valueHandle(NodeId node, std::uint32_t k, Tensor value)
+{
+    if (m_memory != nullptr) {
+        m_memory->keep(valueOf(node, k), value);
+    }
+    return newHandle(std::move(value), originOf(node, k));
+}
+
+ValueId TensorArithmetic::valueOf(NodeId node, std::uint32_t k) const
+{
+    return m_saved.model().graph().outputsOf(node)[k];
 }
 
 HandleId TensorArithmetic::untrackedOperand(NodeId node, std::uint32_t slot)
@@ -154,7 +211,7 @@ void TensorArithmetic::release(HandleId handle)
 /// Forward output `k` of a node or an input.
 HandleOrigin TensorArithmetic::originOf(NodeId node, std::uint32_t k) const
 {
-    return {HandleOrigin::From::Value, {}, m_saved.model().graph().outputsOf(node)[k].value};
+    return {HandleOrigin::From::Value, {}, valueOf(node, k).value};
 }
 
 HandleId TensorArithmetic::newHandle(Tensor tensor, const HandleOrigin& origin)

@@ -6,6 +6,7 @@
 #include "core/lrp/arithmetic.h"
 #include "core/lrp/composite.h"
 #include "core/lrp/handleorigin.h"
+#include "core/lrp/passmemory.h"
 #include "core/lrp/ruleapplication.h"
 #include "core/lrp/traversalgraph.h"
 
@@ -25,10 +26,11 @@ namespace retro::lrp
 class TensorArithmetic final : public Arithmetic
 {
 public:
-    /// `audit` = compute ledger rows (costs one pass over the outputs per rule). Rules, graph and sink must outlive
-    /// this.
+    /// `audit` = compute ledger rows (costs one pass over the outputs per rule). `memory`, when given, is of passes
+    /// over the same forward values in the same graph: what it holds is not computed again, and it takes what is.
+    /// Rules, graph, sink and memory must outlive this.
     TensorArithmetic(execute::SavedValues saved, const RuleAssignment& rules, const TraversalGraph& graph,
-                     event::Sink& sink, bool audit);
+                     event::Sink& sink, bool audit, PassMemory* memory = nullptr);
 
     /// A handle for a tensor from outside (the start relevance).
     [[nodiscard]] HandleId adopt(Tensor tensor);
@@ -86,6 +88,13 @@ private:
     [[nodiscard]] Tensor operandFor(NodeId node, std::size_t slot, std::span<const HandleId> operands) const;
     [[nodiscard]] std::vector<Tensor> allOperandsFor(NodeId node, std::span<const HandleId> operands) const;
     [[nodiscard]] NodeValues valuesFor(NodeId node, std::span<const HandleId> operands) const;
+    [[nodiscard]] PassMemory::Added add(NodeId node, std::uint32_t k, std::vector<Tensor> parts) const;
+    /// Handles of what the rule gave, and its row.
+    [[nodiscard]] std::vector<HandleId> takeShares(NodeId node, std::vector<Tensor> shares, event::LedgerEntry row);
+    /// Forward output `k` from the memory; invalid when it is not there.
+    [[nodiscard]] Tensor remembered(NodeId node, std::uint32_t k) const;
+    [[nodiscard]] HandleId valueHandle(NodeId node, std::uint32_t k, Tensor value);
+    [[nodiscard]] ValueId valueOf(NodeId node, std::uint32_t k) const;
     [[nodiscard]] HandleId newHandle(Tensor tensor, const HandleOrigin& origin);
     [[nodiscard]] HandleOrigin originOf(NodeId node, std::uint32_t k) const;
     [[nodiscard]] const graph::Node& definition(NodeId node) const { return m_saved.model().graph().node(node); }
@@ -95,6 +104,7 @@ private:
     const TraversalGraph& m_graph;
     event::Sink& m_sink;
     bool m_audit;
+    PassMemory* m_memory; // null: everything is computed
     std::vector<NodeFacts> m_facts;
     std::vector<Entry> m_entries;
     std::vector<HandleOrigin> m_origins; // by HandleId

@@ -11,7 +11,7 @@ bool carriesGradient(std::span<const NodeRule> rules)
     const auto counts = [](const NodeRule& rule) {
         return !rule.rule.empty() && (rule.structure == "linear map" || rule.structure == "bilinear");
     };
-    const auto isGradient = [&](const NodeRule& rule) { return !counts(rule) || rule.rule == "gradient"; };
+    const auto isGradient = [&](const NodeRule& rule) { return !counts(rule) || rule.rule.starts_with("gradient"); };
     return std::any_of(rules.begin(), rules.end(), counts) && std::all_of(rules.begin(), rules.end(), isGradient);
 }
 

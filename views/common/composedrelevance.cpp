@@ -25,7 +25,8 @@ tensor::Tensor composedRelevance(const RunModel& model, base::ValueId value, con
 {
     const tensor::Tensor* input = model.forwardValue(value);
     const bool isInput = model.graph().isInput(model.graph().nodeOf(value));
-    const bool isProduct = model.run().facts.numbers.contains("times_input") && isInput && input != nullptr;
+    const bool isProduct = model.run().facts.numbers.contains("times_input") && isInput && input != nullptr &&
+                           tensor::isFloating(input->dtype());
     return isProduct && input->shape() == relevance.shape() ? productOf(relevance, *input) : relevance;
 }
 

@@ -98,7 +98,7 @@ private slots:
     {
         lrp::Composite composite;
         composite.name = "all";
-        composite.timesInput = true;
+        composite.timesInput = composite.dividesStart = true;
         for (const std::string_view name : lrp::ruleNames()) {
             const auto rule = lrp::makeRule(name, {});
             QVERIFY(rule.ok());
@@ -110,7 +110,7 @@ private slots:
         composite.entries.push_back({{}, lrp::alphaBetaRule(3, 2, options)});
         const auto again = lrp::parseComposite(lrp::toJson(composite), "all.json");
         QVERIFY2(again.ok(), again.ok() ? "" : again.error().text().c_str());
-        QVERIFY(again->timesInput);
+        QVERIFY(again->timesInput && again->dividesStart);
         for (std::size_t i = 0; i < composite.entries.size(); ++i) {
             QVERIFY(again->entries[i].rule->parameters() == composite.entries[i].rule->parameters());
             QCOMPARE(QString::fromStdString(again->entries[i].rule->text()),

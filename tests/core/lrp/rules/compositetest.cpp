@@ -173,6 +173,12 @@ private slots:
         QTest::newRow("epsilon_gamma_box:low=-2,high=1.5,gamma=1,epsilon=0.5") << "z-box -2 to 1.5, epsilon 1e-06"
                                                                                << "gamma 1, epsilon 1e-06"
                                                                                << "epsilon 0.5" << pass;
+        const QString one = QStringLiteral("alpha-beta 1 0, epsilon 1e-06, whole bias in each part");
+        const QString both = QStringLiteral("alpha-beta 2 1, epsilon 1e-06, whole bias in each part");
+        QTest::newRow("preset_a") << one << one << "epsilon 0.1" << pass;
+        QTest::newRow("preset_a_flat:epsilon=0.01") << flat << one << "epsilon 0.01" << pass;
+        QTest::newRow("preset_b") << both << both << "epsilon 0.1" << pass;
+        QTest::newRow("preset_b_flat") << flat << both << "epsilon 0.1" << pass;
         QTest::newRow("excitation_backprop") << plus << plus << plus << gradient;
         QTest::newRow("guided_backprop") << gradient << gradient << gradient << "guided-backprop";
         QTest::newRow("deconvnet") << gradient << gradient << gradient << "deconvnet";
@@ -203,7 +209,7 @@ private slots:
         for (const std::string& name : lrp::builtinNames()) {
             QVERIFY2(table(name.c_str(), model).size() == 8, name.c_str());
         }
-        QCOMPARE(lrp::builtinNames().size(), std::size_t{15});
+        QCOMPARE(lrp::builtinNames().size(), std::size_t{19});
     }
 
     void autoGivesItsReason()
@@ -265,7 +271,8 @@ private slots:
     {
         QTest::addColumn<QString>("message");
         QTest::newRow("epsilonplus") << "there is no composite \"epsilonplus\"; built in are epsilon, epsilon_plus";
-        QTest::newRow("attnlrp:first=flat") << "known are bias, epsilon, gamma_conv, gamma_linear, signed, stabiliser";
+        QTest::newRow("attnlrp:first=flat")
+            << "known are bias, epsilon, form, gamma_conv, gamma_linear, signed, stabiliser";
         QTest::newRow("epsilon:gamma=1") << "known are bias, epsilon, first, signed, stabiliser, zero_bias";
         QTest::newRow("epsilon_plus:low=1") << "there is no such parameter";
         QTest::newRow("epsilon:epsilon=-1") << "must be a number of at least 0, not -1";
@@ -352,7 +359,7 @@ private slots:
             wrong.first().contains("node \"act\" (Relu, element-wise): the rule \"z-plus\" (chosen by \"op Relu\") "
                                    "is not defined for this structure"),
             qPrintable(wrong.first()));
-        QVERIFY(wrong.first().contains("gradient, pass, stop, deconvnet"));
+        QVERIFY(wrong.first().contains("gradient, secant, pass, stop, deconvnet"));
         const QStringList missing = table(only({{relu, lrp::passRule()}}), convolutional());
         QVERIFY2(missing.first().contains("node \"stem\" (Conv, linear map): no entry of the composite \"test\""),
                  qPrintable(missing.first()));

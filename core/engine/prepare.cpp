@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/prepare.h"
+
+#include "core/base/file.h"
+#include "core/engine/binding.h"
+#include "core/execute/control/unroll.h"
+#include "core/lrp/ruleoverride.h"
+
+#include <algorithm>
+
+namespace retro::engine
+{
+
+using base::Result;
+
+namespace
+{
+
+/// Largest composite file that is read.
+constexpr std::uint64_t kMaxCompositeBytes = 16ULL << 20;
+
+std::vector<trace::NodeRule> inWords(const lrp::RuleAssignment& rules, const execute::BoundModel& model)
+{
+    std::vector<trace::NodeRule> words;
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        words.push_back({rules[i].rule ? rules[i].rule->text() : "", rules[i].matcher,
+                         std::string(ops::nameOf(model.op(base::NodeId(i)).structure().kind()))});
+    }
+    return words;
+}
+
+Result<PreparedFor> preparedFor(const ExplainRequest& request, const ProgramCache* cache)
+{
+    PreparedFor wanted{{}, request.precision, request.composite};
+    for (const tensor::Tensor& input : request.inputs) {
+        wanted.inputs.push_back({input.dtype(), input.shape()});
+    }
+    lrp::Specification named = lrp::splitSpecification(request.composite);
+    if (cache != nullptr && named.base.ends_with(".json")) {
+        RETRO_TRY(named.base, base::readTextFile(named.base, kMaxCompositeBytes));
+        wanted.composite = lrp::joinSpecification(named);
+    }
+    return wanted;
+}
+
+bool hasCheckpoints(const graph::Graph& graph)
+{
+    return std::ranges::any_of(graph.nodes(), [](const graph::Node& node) {
+        return node.op == "Checkpoint" && node.domain == "ai.retrograde";
+    });
+}
+
+} // namespace
+
+Result<std::shared_ptr<const Prepared>> prepare(const LoadedModel& model, const ExplainRequest& request,
+                                                ProgramCache* cache, const std::stop_token& stop)
+{
+    RETRO_TRY(const PreparedFor wanted, preparedFor(request, cache));
+    if (cache != nullptr) {
+        if (std::shared_ptr<const Prepared> found = cache->find(wanted)) {
+            return found;
+        }
+    }
+    auto made = std::make_shared<Prepared>();
+    made->model = cache != nullptr ? cache->findModel(wanted) : nullptr;
+    if (!made->model) {
+        RETRO_TRY(made->model, bindModel(model, request.inputs, request.precision, &made->writtenOut, stop));
+    }
+    RETRO_TRY(made->composite, resolveComposite(request.composite, *made->model));
+    RETRO_TRY(lrp::RuleAssignment rules, lrp::assignRules(made->composite, *made->model, model.rewritten.fused, stop));
+    made->words = inWords(rules, *made->model);
+    made->rules = std::make_shared<const lrp::RuleAssignment>(std::move(rules));
+    made->hasCheckpoints = hasCheckpoints(made->model->graph());
+    if (cache != nullptr) {
+        cache->keep(wanted, made, execute::hasControlFlow(*model.graph()));
+    }
+    return std::shared_ptr<const Prepared>(std::move(made));
+}
+
+} // namespace retro::engine

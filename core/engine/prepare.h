@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/engine/programcache.h"
+
+#include <memory>
+#include <stop_token>
+
+namespace retro::engine
+{
+
+/// Binds the model for a request and gives its nodes their rules; what `cache` (may be null) has of it is used, and the
+/// rest kept there. Errors as explain(); Cancelled.
+[[nodiscard]] base::Result<std::shared_ptr<const Prepared>>
+prepare(const LoadedModel& model, const ExplainRequest& request, ProgramCache* cache, const std::stop_token& stop);
+
+} // namespace retro::engine
