@@ -5,6 +5,7 @@
 #include "app/gui/shell/history.h"
 #include "app/gui/shell/shell.h"
 #include "app/gui/workspace.h"
+#include "views/common/jobrunner.h"
 #include "views/common/picture.h"
 #include "views/notebook/notebookview.h"
 
@@ -25,6 +26,8 @@ namespace
 
 /// Time for deferred layouts and the last repaint after everything has arrived.
 constexpr int kSettleMilliseconds = 120;
+/// How often that time is waited for views that work; then the picture shows them at work.
+constexpr int kMostWaits = 500;
 
 // Exit codes.
 constexpr int kUsage = 2;
@@ -188,9 +191,20 @@ private:
         return true;
     }
 
+    /// A view that works off this thread (it derives, measures, reads) has not shown its answer yet.
+    [[nodiscard]] bool isAnyViewWorking() const
+    {
+        const QList<views::JobRunner*> runners = m_window.findChildren<views::JobRunner*>();
+        return std::any_of(runners.begin(), runners.end(), [](const auto* runner) { return runner->isRunning(); });
+    }
+
     void write()
     {
         m_window.flush();
+        if (isAnyViewWorking() && m_waits++ < kMostWaits) {
+            QTimer::singleShot(kSettleMilliseconds, this, &Photographer::write);
+            return;
+        }
         const auto written = views::writePicture(m_options.screenshot.toStdString(), m_pane->grab().toImage());
         if (written) {
             QApplication::exit(0);
@@ -204,6 +218,7 @@ private:
     QStringList m_actions; ///< still to be done
     QWidget* m_pane = nullptr;
     bool m_isPlaced = false;
+    int m_waits = 0;
 };
 
 } // namespace

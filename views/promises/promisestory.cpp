@@ -206,6 +206,30 @@ QStringList operandLines(const RunModel& model, const PromiseForest& forest, bas
     return lines;
 }
 
+/// What arrived at a fulfilled promise and what it handed to its operands: the same but for what its rule kept back
+/// (traversal spec, invariant I4). Empty when a tensor is not there.
+QString relevanceLine(const RunModel& model, base::PromiseId promise)
+{
+    const trace::PromiseState& state = model.state().promises[promise.index()];
+    const std::vector<trace::HandleInfo>& handles = model.run().handles;
+    const auto add = [&](std::optional<double>& sum, base::HandleId handle) {
+        const bool isKnown = sum && handle.isValid() && handle.index() < handles.size();
+        sum = isKnown ? std::optional(*sum + handles[handle.index()].sum) : std::nullopt;
+    };
+    std::optional<double> in = 0;
+    std::optional<double> out = 0;
+    for (const base::HandleId handle : state.relevance) {
+        add(in, handle);
+    }
+    for (const trace::BranchState& branch : state.branches) {
+        add(out, branch.relevance);
+    }
+    if (!in || !out) {
+        return {};
+    }
+    return translated("Relevance %1 arrived, %2 went on to its operands.").arg(valueText(*in, 4), valueText(*out, 4));
+}
+
 } // namespace
 
 PromiseStory promiseStory(const RunModel& model, const PromiseForest& forest, base::PromiseId promise)
@@ -234,6 +258,9 @@ PromiseStory promiseStory(const RunModel& model, const PromiseForest& forest, ba
         story.known.append(translated("Opened at visit %1 because a rule needs a value that nobody saved.")
                                .arg(countText(firstVisit + 1)));
         story.known.append(translated("Fulfilled at visit %1.").arg(countText(lastVisit + 1)));
+        if (const QString line = relevanceLine(model, promise); !line.isEmpty()) {
+            story.known.append(line);
+        }
         return story;
     }
     const std::int64_t age = std::int64_t{model.state().visit} - firstVisit;

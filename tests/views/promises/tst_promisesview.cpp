@@ -246,6 +246,7 @@ private slots:
         context.cursor.moveTo(tests::endOfVisit(context.model, 5));
         story = promiseStory(context.model, forest, kFirst);
         QCOMPARE(story.badge, QStringLiteral("fulfilled"));
+        QCOMPARE(story.known.last(), QStringLiteral("Relevance 8.260 arrived, 8.260 went on to its operands."));
         QVERIFY(story.missing.isEmpty());
         story = promiseStory(context.model, forest, kSecond);
         QCOMPARE(story.known.first(), QStringLiteral("Its operand is known since visit 6."));
