@@ -23,6 +23,7 @@ class ExplainWorkspace;
 class ExportController;
 class FusedController;
 class OtherRunReader;
+class RuleController;
 class RunController;
 class Shell;
 class TourHost;
@@ -79,6 +80,7 @@ public:
     [[nodiscard]] TourHost& tours() const { return *m_tours; }
     [[nodiscard]] ExportController& exports() const { return *m_exports; }
     [[nodiscard]] OtherRunReader& otherRuns() const { return *m_otherRuns; }
+    [[nodiscard]] RuleController& rules() const { return *m_rules; }
 
 signals:
     /// The last job ended, well or not; every view has what it will get.
@@ -97,6 +99,7 @@ private:
     void connectNotebook();
     void connectEngine();
     void connectPanel();
+    void connectRules();
     void post(ExplainJob job);
     void runQuestion();
     void chooseModel();
@@ -136,6 +139,7 @@ private:
     CloseGuard* m_closing = nullptr;
     CoverController* m_cover = nullptr;
     RunController* m_run = nullptr;
+    RuleController* m_rules = nullptr;
     FusedController* m_fused = nullptr;
     TourHost* m_tours = nullptr;
     ExportController* m_exports = nullptr;
