@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/benchmarks.h"
+#include "app/cli/gradientbench.h"
 #include "app/cli/lutbenchmarks.h"
 
 #ifdef RETRO_HAVE_BENCHMARK
@@ -230,6 +231,23 @@ Result<void> addTraversals(const BenchmarkRequest& request, Goals& goals)
     return {};
 }
 
+/// The chain runs with the others; networks are only made when they are asked for by name.
+Result<void> addGradients(const BenchmarkRequest& request, Goals& goals)
+{
+    if (isWanted("gradient/chain100k", request.names)) {
+        RETRO_TRY(TimedBody body, chainBenchmark());
+        goals[body.name] = body.goal;
+        add(body.name, std::move(body.run), request.runs);
+    }
+    for (const std::string& network : gradientNetworks()) {
+        if (!request.names.empty() && isChosen("gradient/" + network, request.names)) {
+            RETRO_TRY(TimedBody body, networkGradientBenchmark(network));
+            add(body.name, std::move(body.run), request.runs);
+        }
+    }
+    return {};
+}
+
 constexpr const char* kOpening = "open/200mb";
 constexpr double kOpeningGoal = 3; // seconds
 
@@ -407,6 +425,7 @@ Result<void> addAll(const BenchmarkRequest& request, Goals& goals)
     }
     goals[kOpening] = kOpeningGoal;
     RETRO_CHECK(addTraversals(request, goals));
+    RETRO_CHECK(addGradients(request, goals));
     if (wanted("lut/")) {
         addLuts(request.runs, goals);
     }

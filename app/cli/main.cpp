@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/cli/context.h"
+#include "app/cli/gradientverbs.h"
 #include "app/common/freedmemory.h"
 #include "app/common/passivewaiting.h"
 
@@ -27,6 +27,7 @@ int main(int argc, char** argv)
     addInfo(program, context);
     addRun(program, context);
     addExplain(program, context);
+    addGrad(program, context);
     addTrace(program, context);
     addAudit(program, context);
     addCompare(program, context);

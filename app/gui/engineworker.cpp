@@ -15,6 +15,7 @@
 #include "core/engine/oraclecheck.h"
 #include "core/formats/cardwriter.h"
 #include "core/formats/scores.h"
+#include "core/lrp/ruleoverride.h"
 #include "core/ops/algebra.h"
 #include "core/trace/runfile.h"
 #include "views/common/background.h"
@@ -148,7 +149,11 @@ void disposeAside(base::Leftovers& leftovers)
 }
 
 /// Composite without its numbers: "epsilon_plus:epsilon=0.1" is a kind of "epsilon_plus".
-std::string kindOf(const std::string& composite) { return composite.substr(0, composite.find(':')); }
+std::string kindOf(const std::string& composite)
+{
+    const std::string base = lrp::splitSpecification(composite).base;
+    return base.substr(0, base.find(':'));
+}
 
 /// The class that the model answers; −1 when its first output is no row of scores.
 std::int64_t predictedOf(const engine::ExplainResult& result)
@@ -394,9 +399,10 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
     RETRO_TRY(engine::ExplainRequest request, requestOf(job));
     request.record = true;
     request.keepValues = true;
+    request.keepsPass = !job.isLive; // another rule then computes what lies below it alone
     RETRO_TRY(engine::ExplainResult answer,
               job.isLive ? explainerOf(job.model).explain(request, token)
-                         : engine::explain(*job.model, request, token, progressOf(job.generation)));
+                         : explainerOf(job.model).explain(request, token, progressOf(job.generation)));
     const auto held = std::make_shared<const engine::ExplainResult>(std::move(answer));
     base::Leftovers::add(held);
     const engine::ExplainResult& result = *held;
@@ -404,6 +410,9 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
     done->generation = job.generation;
     done->model = job.model;
     done->composite = job.composite = request.composite;
+    done->bound = result.model;
+    done->rulesApplied = result.rulesApplied;
+    done->rulesReused = result.rulesReused;
     done->inputs = job.inputs;
     done->job = job;
     done->hasRelevance = true;
@@ -430,6 +439,7 @@ Result<void> EngineWorker::runComparisons(const ExplainJob& job, const engine::E
     engine::ExplainRequest plain = request;
     plain.record = false;
     plain.keepValues = false;
+    plain.keepsPass = false;
     plain.checkpoints.clear(); // the small pictures are of the input
     plain.stopAtCheckpoints = false;
     Result<std::optional<ControlResult>> control = explainControl(job, plain, token);

@@ -91,6 +91,9 @@ struct ExplainDone
     views::RunHandle run;
     views::InputInfo input;
     std::string composite;
+    std::shared_ptr<const execute::BoundModel> bound; ///< that ran; null for recorded runs
+    std::size_t rulesApplied = 0;
+    std::size_t rulesReused = 0; ///< of the run before
     std::vector<std::string> inputs;
     std::int64_t predicted = -1;          ///< class that the model answers; −1 = its output has no classes
     bool hasRelevance = false;            ///< false: only the graph (no input was given)

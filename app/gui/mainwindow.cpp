@@ -11,6 +11,7 @@
 #include "app/gui/oraclecontroller.h"
 #include "app/gui/otherrunreader.h"
 #include "app/gui/questioncheck.h"
+#include "app/gui/rulecontroller.h"
 #include "app/gui/runcontroller.h"
 #include "app/gui/shell/closeguard.h"
 #include "app/gui/shell/problemscontroller.h"
@@ -29,6 +30,7 @@
 #include "views/graph/graphview.h"
 #include "views/heatmap/heatmapview.h"
 #include "views/input/inputview.h"
+#include "views/inspector/inspectorview.h"
 #include "views/notebook/notebookview.h"
 #include "views/run/runpanel.h"
 
@@ -79,6 +81,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     addExportActions(m_actions);
     addOtherRunActions(m_actions);
     addOracleAction(m_actions);
+    addRuleActions(m_actions);
     const WorkspaceContext context{m_model, m_cursor, m_selection, m_breakpoints};
     m_stack = new QStackedWidget(this);
     m_explain = new ExplainWorkspace(context, m_stack);
@@ -111,6 +114,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
         new FusedController(m_actions, m_model, m_selection, m_engineSpace->graph(), m_engineSpace->inspector(), this);
     connect(m_fused, &FusedController::jobWanted, this, [this](const ExplainJob& job) { post(job); });
     connect(m_fused, &FusedController::said, this, &MainWindow::say);
+    connectRules();
     connect(&m_transport->navigator(), &Navigator::said, this, &MainWindow::say);
     for (const char* id : {"cover.brush", "export.heatmap"}) {
         m_transport->addExplainTool(id);
@@ -213,6 +217,21 @@ void MainWindow::takeEnd(quint64 generation, const QString& message)
     if (!message.isEmpty()) {
         statusBar()->showMessage(message, kMessageMilliseconds);
     }
+}
+
+void MainWindow::connectRules()
+{
+    m_rules = new RuleController(m_actions, m_model, m_selection, m_explain->runPanel(), *this);
+    connect(&m_engineSpace->graph(), &views::GraphView::ruleRequested, m_rules, &RuleController::change);
+    connect(&m_engineSpace->inspector(), &views::InspectorView::ruleRequested, m_rules, &RuleController::change);
+    connect(m_rules, &RuleController::said, this, &MainWindow::say);
+    connect(m_rules, &RuleController::failed, this, &MainWindow::showProblem);
+    connect(m_rules, &RuleController::holdWanted, &m_actions.at(QStringLiteral("view.holdrun")), &QAction::trigger);
+    connect(m_rules, &RuleController::runWanted, this, [this] {
+        if (m_loaded) {
+            post(m_run->job());
+        }
+    });
 }
 
 void MainWindow::connectPanel()
@@ -334,6 +353,7 @@ void MainWindow::takeResult(const ExplainDone& result)
     if (result.model && result.model != m_loaded) {
         takeModel(result); // with other rewrites
     }
+    m_rules->take(result);
     m_shell->problems().takeRun();
     views::RunPanel& panel = m_explain->runPanel();
     if (!result.model) {
@@ -351,16 +371,26 @@ void MainWindow::takeResult(const ExplainDone& result)
             tr("A recorded run holds no answer of a control model. Open its model to compare."));
     } else if (!result.job.isLive) { // what the person is turning at this moment stays
         const QString input = result.inputs.empty() ? QString() : QString::fromStdString(result.inputs.front());
-        panel.setQuestion({input, QString::fromStdString(result.job.target), QString::fromStdString(m_job.start),
-                           QString::fromStdString(result.composite), preparationOf(result.job.options()),
-                           panel.question().noRewrites, panel.question().checkpoints,
-                           panel.question().stopsAtCheckpoints});
+        views::Question asked{input,
+                              QString::fromStdString(result.job.target),
+                              QString::fromStdString(m_job.start),
+                              {},
+                              preparationOf(result.job.options()),
+                              panel.question().noRewrites,
+                              panel.question().checkpoints,
+                              panel.question().stopsAtCheckpoints};
+        putComposite(result.composite, asked);
+        panel.setQuestion(asked);
         m_run->setModel(result.model);
         if (!m_job.model) {
             m_run->takeOpened();
         }
-        panel.setThumbnails(m_thumbnails, QString::fromStdString(result.composite));
+        panel.setThumbnails(m_thumbnails, asked.composite);
     }
+    panel.setNote(result.rulesReused == 0 ? QString()
+                                          : tr("%1 rules were applied again; what the other %2 gave stays.")
+                                                .arg(result.rulesApplied)
+                                                .arg(result.rulesReused));
     if (result.model) {
         panel.setPredicted(result.predicted < 0 ? QString() : m_model.className(result.predicted));
     }

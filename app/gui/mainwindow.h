@@ -24,6 +24,7 @@ class ExportController;
 class FusedController;
 class OracleController;
 class OtherRunReader;
+class RuleController;
 class RunController;
 class Shell;
 class TourHost;
@@ -80,6 +81,7 @@ public:
     [[nodiscard]] TourHost& tours() const { return *m_tours; }
     [[nodiscard]] ExportController& exports() const { return *m_exports; }
     [[nodiscard]] OtherRunReader& otherRuns() const { return *m_otherRuns; }
+    [[nodiscard]] RuleController& rules() const { return *m_rules; }
 
 signals:
     /// The last job ended, well or not; every view has what it will get.
@@ -99,6 +101,7 @@ private:
     void connectEngine();
     void connectOracle();
     void connectPanel();
+    void connectRules();
     void post(ExplainJob job);
     void runQuestion();
     void chooseModel();
@@ -138,6 +141,7 @@ private:
     CloseGuard* m_closing = nullptr;
     CoverController* m_cover = nullptr;
     RunController* m_run = nullptr;
+    RuleController* m_rules = nullptr;
     FusedController* m_fused = nullptr;
     TourHost* m_tours = nullptr;
     ExportController* m_exports = nullptr;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/modelfacts.h"
 
+#include "app/gui/rulecontroller.h"
+
 #include "app/gui/embeddedsample.h"
 #include "app/gui/questioncheck.h"
 #include "views/common/numbertext.h"
@@ -122,7 +124,7 @@ views::Question recordedQuestion(const trace::Run& run)
     views::Question question;
     question.target = index.empty() ? QStringLiteral("argmax") : QString::number(index.front());
     question.start = QString::fromStdString(run.facts.start);
-    question.composite = QString::fromStdString(run.facts.composite);
+    putComposite(run.facts.composite, question);
     return question;
 }
 

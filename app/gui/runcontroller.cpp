@@ -4,6 +4,7 @@
 #include "app/gui/covercontroller.h"
 #include "app/gui/engineworker.h"
 #include "app/gui/questioncheck.h"
+#include "app/gui/rulecontroller.h"
 #include "core/engine/target.h"
 #include "views/run/runpanel.h"
 
@@ -16,8 +17,8 @@ namespace
 /// Whether what the card keeps of two questions is the same: an input or start is of one run only.
 bool keepsTheSame(const views::Question& a, const views::Question& b)
 {
-    return a.target == b.target && a.composite == b.composite && a.preparation == b.preparation &&
-           a.noRewrites == b.noRewrites && a.checkpoints == b.checkpoints &&
+    return a.target == b.target && a.composite == b.composite && a.overrides == b.overrides &&
+           a.preparation == b.preparation && a.noRewrites == b.noRewrites && a.checkpoints == b.checkpoints &&
            a.stopsAtCheckpoints == b.stopsAtCheckpoints;
 }
 
@@ -92,7 +93,7 @@ ExplainJob RunController::job() const
     }
     job.target = question.target.toStdString();
     job.start = question.start.toStdString();
-    job.composite = question.composite.toStdString();
+    job.composite = compositeOf(question);
     job.checkpoints = namesOf(question.checkpoints);
     job.stopsAtCheckpoints = question.stopsAtCheckpoints;
     return job;

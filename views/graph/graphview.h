@@ -120,6 +120,8 @@ signals:
     void checkpointRequested(const QString& value, bool isOn);
     /// Relevance is to be carried through the members of a fused node, or no longer.
     void openNodeRequested(retro::base::NodeId node, bool isOpen);
+    /// The rule of a node is to be changed.
+    void ruleRequested(retro::base::NodeId node);
     /// The relevance of a node is to be seen at every step.
     void watchRequested(retro::base::NodeId node);
     /// A value is to be explained by the next run.

@@ -420,6 +420,15 @@ void GraphView::addNodeCommands(QMenu& menu, int box)
         addCheckpointCommand(menu, node);
         addFusedCommand(menu, node);
     }
+    const bool isOne = !m_canvas->scene()->visible.nodes[static_cast<std::size_t>(box)].isGroup();
+    if (isOne && isSignalConnected(QMetaMethod::fromSignal(&GraphView::ruleRequested))) {
+        const bool hasRule =
+            node.index() < model().run().rules.size() && !model().run().rules[node.index()].rule.empty();
+        QAction* rule = addCommand(menu, "graph.rule", tr("Change its rule…"),
+                                   tr("Gives it another rule and computes again what lies below it"),
+                                   hasRule ? QString() : tr("No relevance passes it, so it has no rule"));
+        connect(rule, &QAction::triggered, this, [this, node] { emit ruleRequested(node); });
+    }
     if (isSignalConnected(QMetaMethod::fromSignal(&GraphView::watchRequested))) {
         QAction* watch = addCommand(menu, "graph.watch", tr("Watch its relevance"),
                                     tr("Adds it to the numbers that are shown at every step"));

@@ -47,6 +47,8 @@ public:
     void holdThisRun();
     /// Why the other run cannot be shown here; empty = it is, or there is none.
     [[nodiscard]] const QString& otherProblem() const { return m_otherProblem; }
+    /// A run is held or was read to be wiped against.
+    [[nodiscard]] bool hasOther() const { return m_other != nullptr; }
     /// Words of the steps; empty = they have numbers.
     [[nodiscard]] const QStringList& stepWords() const { return model().input().words; }
 

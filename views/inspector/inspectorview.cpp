@@ -14,6 +14,7 @@
 
 #include <QButtonGroup>
 #include <QHBoxLayout>
+#include <QMetaMethod>
 #include <QToolButton>
 #include <QVBoxLayout>
 
@@ -52,6 +53,8 @@ InspectorView::InspectorView(RunModel& model, Cursor& cursor, Selection& selecti
     connect(m_members, &FusedPane::openRequested, this,
             [this](bool isOpen) { emit openNodeRequested(m_facts.node, isOpen); });
     column->addWidget(m_head);
+    m_ruleRow = makeRuleRow(body);
+    column->addWidget(m_ruleRow);
     column->addWidget(m_members);
     column->addWidget(makeTabs());
     for (QWidget* pane : std::initializer_list<QWidget*>{m_missing, m_stats, m_histogram, m_slice, m_balance}) {
@@ -59,6 +62,29 @@ InspectorView::InspectorView(RunModel& model, Cursor& cursor, Selection& selecti
     }
     column->addStretch(1);
     setBody(makeScroll(body));
+}
+
+QWidget* InspectorView::makeRuleRow(QWidget* parent)
+{
+    auto* box = new QWidget(parent);
+    auto* row = new QHBoxLayout(box);
+    row->setContentsMargins(fonts::px(10), 0, fonts::px(10), fonts::px(6));
+    auto* change = new QToolButton(box);
+    change->setObjectName(QStringLiteral("changerule"));
+    change->setText(tr("Change rule…"));
+    change->setToolTip(tr("Gives this node, its type or its scope another rule and computes again what lies below"));
+    row->addWidget(change);
+    row->addStretch(1);
+    connect(change, &QToolButton::clicked, this, [this] { emit ruleRequested(m_facts.node); });
+    return box;
+}
+
+bool InspectorView::hasRule() const
+{
+    const auto& rules = model().run().rules;
+    const std::size_t at = m_facts.node.index();
+    return at < rules.size() && !rules[at].rule.empty() &&
+           isSignalConnected(QMetaMethod::fromSignal(&InspectorView::ruleRequested));
 }
 
 QWidget* InspectorView::makeTabs()
@@ -119,6 +145,7 @@ void InspectorView::refresh(Changes changes)
         return;
     }
     m_head->setFacts(m_facts);
+    m_ruleRow->setVisible(hasRule());
     m_balance->setBalance(m_facts.balance);
     m_balance->setVisible(!model().graph().isInput(m_facts.node) && !model().run().ledger.empty());
     showMembers();

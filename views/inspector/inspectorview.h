@@ -53,6 +53,8 @@ public:
 signals:
     /// Relevance is to be carried through the members of the node, or no longer.
     void openNodeRequested(retro::base::NodeId node, bool isOpen);
+    /// The rule of the node is to be changed.
+    void ruleRequested(retro::base::NodeId node);
 
 protected:
     void refresh(Changes changes) override;
@@ -60,6 +62,8 @@ protected:
 
 private:
     QWidget* makeTabs();
+    QWidget* makeRuleRow(QWidget* parent);
+    [[nodiscard]] bool hasRule() const;
     void showMembers();
     void showTensor();
     [[nodiscard]] bool hasRelevance() const;
@@ -74,6 +78,7 @@ private:
     const tensor::Tensor* m_drawn = nullptr; ///< what the panes show; borrowed from the run
     JobRunner* m_jobs = nullptr;
     HeadPane* m_head = nullptr;
+    QWidget* m_ruleRow = nullptr;
     QToolButton* m_relevance = nullptr;
     QToolButton* m_value = nullptr;
     ElidedLabel* m_shape = nullptr;

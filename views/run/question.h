@@ -24,6 +24,7 @@ struct Question
     QStringList noRewrites = {};  ///< rewrites of the graph that are off, by name
     QStringList checkpoints = {}; ///< values at which LRP checkpoints are taken, by name
     bool stopsAtCheckpoints = false;
+    QStringList overrides = {}; ///< rules put before the composite's: "op:Conv=gamma:gamma=0.1"
     bool operator==(const Question&) const = default;
 };
 

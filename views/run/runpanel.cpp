@@ -7,6 +7,7 @@
 #include "views/common/style.h"
 #include "views/common/theme.h"
 #include "views/run/checkpointfields.h"
+#include "views/run/overridefields.h"
 #include "views/run/preparationfields.h"
 #include "views/run/rewritefields.h"
 #include "views/run/rulefields.h"
@@ -68,6 +69,12 @@ RunPanel::RunPanel(QWidget* parent) : QWidget(parent)
     m_applies = new ElidedLabel({}, Role::Text3, fonts::label(), content);
     m_applies->setAccessibleName(tr("Which rules the layers follow"));
     column->addWidget(m_applies);
+    m_overrides = new OverrideFields(content);
+    column->addWidget(m_overrides);
+    connect(m_overrides, &OverrideFields::changed, this, [this] {
+        holdWidth();
+        emit overridesChanged();
+    });
     m_checkpoints = new CheckpointFields(content);
     column->addWidget(m_checkpoints);
     connect(m_checkpoints, &CheckpointFields::changed, this, [this] {

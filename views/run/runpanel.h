@@ -21,6 +21,7 @@ namespace retro::views
 {
 
 class CheckpointFields;
+class OverrideFields;
 class PreparationFields;
 class RewriteFields;
 class RuleFields;
@@ -42,6 +43,8 @@ public:
     [[nodiscard]] Question question() const;
     /// The next run takes the relevance of that value when it is final, or no longer. Says checkpointsChanged().
     void setCheckpoint(const QString& value, bool isOn);
+    /// Rules that stand before the composite's, without saying overridesChanged().
+    void setOverrides(const QStringList& overrides);
     /// What the model answered: the choice "predicted class" names it. Empty = not known.
     void setPredicted(const QString& className);
     /// Small heatmaps of composites for the present input; a click on one runs it.
@@ -76,6 +79,8 @@ signals:
     void checkpointsChanged(const QStringList& values);
     /// A number of the composite was turned: explain again at once.
     void rulesTurned();
+    /// Rules that stood before the composite's were taken back: explain again at once.
+    void overridesChanged();
     /// Whether covering pixels explains again by itself.
     void followChanged(bool isFollowing);
 
@@ -134,6 +139,7 @@ private:
     std::vector<Field> m_fields;
     PreparationFields* m_preparation = nullptr;
     RuleFields* m_rules = nullptr;
+    OverrideFields* m_overrides = nullptr;
     RewriteFields* m_rewrites = nullptr;
     CheckpointFields* m_checkpoints = nullptr;
     QLineEdit* m_value = nullptr;

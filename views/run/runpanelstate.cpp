@@ -6,6 +6,7 @@
 #include "views/common/heatmapimage.h"
 #include "views/common/theme.h"
 #include "views/run/checkpointfields.h"
+#include "views/run/overridefields.h"
 #include "views/run/preparationfields.h"
 #include "views/run/rewritefields.h"
 #include "views/run/rulefields.h"
@@ -123,6 +124,7 @@ void RunPanel::takeCheckpoints(const ModelFacts& facts, const Question& before)
 {
     const bool isSame = facts.name == m_modelName;
     m_modelName = facts.name;
+    m_overrides->setOverrides(isSame ? before.overrides : QStringList());
     QStringList values = isSame ? before.checkpoints : facts.checkpoints;
     values.removeIf([&](const QString& value) { return !facts.values.contains(value); });
     m_checkpoints->setCheckpoints(values, isSame ? before.stopsAtCheckpoints : facts.stopsAtCheckpoints);
@@ -144,6 +146,12 @@ void RunPanel::setCheckpoint(const QString& value, bool isOn)
     holdWidth();
     emit checkpointsChanged(values);
     emit questionChanged();
+}
+
+void RunPanel::setOverrides(const QStringList& overrides)
+{
+    m_overrides->setOverrides(overrides);
+    holdWidth();
 }
 
 void RunPanel::setPredicted(const QString& className)
@@ -249,6 +257,7 @@ void RunPanel::setQuestion(const Question& question)
     }
     choose(*m_composite, base);
     m_rules->setSpecification(question.composite);
+    setOverrides(question.overrides);
     m_rewrites->setOff(question.noRewrites);
     if (question.checkpoints != m_checkpoints->checkpoints() ||
         question.stopsAtCheckpoints != m_checkpoints->stopsThere()) {
@@ -266,7 +275,8 @@ Question RunPanel::question() const
     return {m_input->currentData().toString(), target == kAnyValue ? m_value->text().trimmed() : target,
             m_start->currentData().toString(), m_rules->specification(),
             m_preparation->preparation(),      m_rewrites->off(),
-            m_checkpoints->checkpoints(),      m_checkpoints->stopsThere()};
+            m_checkpoints->checkpoints(),      m_checkpoints->stopsThere(),
+            m_overrides->overrides()};
 }
 
 void RunPanel::setThumbnails(const std::vector<CompositeThumbnail>& thumbnails, const QString& current)

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/gradientverbs.h"
+#include "core/base/file.h"
+#include "core/engine/gradient/gradient.h"
+#include "core/engine/gradient/parameters.h"
+#include "core/engine/results.h"
+#include "core/tensor/npy.h"
+#include "core/trace/runfile.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+namespace retro::app
+{
+
+namespace
+{
+
+using base::Result;
+using nlohmann::ordered_json;
+
+struct GradOptions
+{
+    ModelOptions model;
+    std::string target = "argmax";
+    std::string outputFolder;
+    std::string runFile;
+    bool parameters = false;
+};
+
+/// Gradients per graph input of `model`, from the tape or from a recorded run.
+struct Gradients
+{
+    std::shared_ptr<const execute::BoundModel> model;
+    engine::ResolvedTarget target;
+    std::vector<tensor::Tensor> byInput;
+    ordered_json facts; ///< of the pass, for --json
+};
+
+Result<engine::TargetRequest> targetOf(const engine::LoadedModel& model, const std::string& text)
+{
+    const bool isOfCard = text == "argmax" && model.card && !model.card->target.empty();
+    return engine::parseTarget(isOfCard ? model.card->target : text,
+                               model.card ? model.card->labels : std::vector<std::string>());
+}
+
+Result<Gradients> fromTape(const Context& context, const engine::LoadedModel& model,
+                           const engine::GradientRequest& request)
+{
+    RETRO_TRY(engine::GradientResult result, engine::gradient(model, request, {}, context.progress()));
+    return Gradients{result.model,
+                     std::move(result.target),
+                     std::move(result.gradients),
+                     {{"cells", result.cells},
+                      {"visited", result.visited},
+                      {"seconds",
+                       {{"load", model.seconds},
+                        {"bind", result.secondsBind},
+                        {"forward", result.secondsForward},
+                        {"reverse", result.secondsReverse}}},
+                      {"peak_bytes", result.peakBytes}}};
+}
+
+/// A gradient pass as a run: the composite `gradient`, recorded.
+Result<Gradients> recorded(const Context& context, const engine::LoadedModel& model,
+                           const engine::GradientRequest& request, const GradOptions& options)
+{
+    engine::ExplainRequest question;
+    question.inputs = request.inputs;
+    question.target = request.target;
+    question.start.kind = engine::StartKind::One;
+    question.composite = "gradient";
+    question.precision = request.precision;
+    question.record = true;
+    question.keepValues = true;
+    question.sources = options.model.inputs;
+    question.preparation = options.model.pictureOptions(model);
+    RETRO_TRY(engine::ExplainResult result, engine::explain(model, question, {}, context.progress()));
+    RETRO_CHECK(trace::writeRun(options.runFile, *result.run));
+    Gradients made{result.model,
+                   std::move(result.target),
+                   {},
+                   {{"visited", result.counts.visits},
+                    {"events", result.counts.events},
+                    {"run", options.runFile},
+                    {"peak_bytes", result.peakBytes}}};
+    const graph::Graph& graph = result.model->graph();
+    for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+        const ops::TensorType& type = result.model->typeOf(graph.inputs()[i]);
+        tensor::Tensor gradient = result.relevance[graph.inputs()[i].index()];
+        if (!tensor::isFloating(type.dtype)) {
+            gradient = tensor::Tensor();
+        } else if (!gradient.isValid()) {
+            gradient = tensor::Tensor::zeros(type.dtype, type.shape);
+        }
+        made.byInput.push_back(std::move(gradient));
+    }
+    return made;
+}
+
+Result<ordered_json> write(const Context& context, const GradOptions& options, const Gradients& gradients)
+{
+    RETRO_CHECK(base::makeFolder(options.outputFolder));
+    const graph::Graph& graph = gradients.model->graph();
+    const std::vector<std::string> names = engine::fileNames(graph);
+    ordered_json files = ordered_json::array();
+    for (std::size_t i = 0; i < gradients.byInput.size(); ++i) {
+        const tensor::Tensor& gradient = gradients.byInput[i];
+        if (!gradient.isValid()) {
+            continue;
+        }
+        const base::ValueId id = graph.inputs()[i];
+        const auto path = std::filesystem::path(options.outputFolder) / (names[id.index()] + ".npy");
+        RETRO_CHECK(tensor::writeNpy(path, gradient));
+        files.push_back({{"input", graph.value(id).name}, {"file", path.string()}, {"shape", gradient.shape()}});
+        if (!context.json) {
+            context.say(
+                fmt::format("{}  {}  {}", graph.value(id).name, tensor::toText(gradient.shape()), path.string()));
+        }
+    }
+    if (files.empty()) {
+        return base::usageError("the model has no floating input that could get a gradient; --parameters asks for the "
+                                "gradients of its initializers");
+    }
+    return files;
+}
+
+Result<void> gradModel(const Context& context, const GradOptions& options)
+{
+    RETRO_TRY(engine::LoadedModelPointer model, options.model.load());
+    RETRO_TRY(std::vector<tensor::Tensor> inputs, options.model.resolve(*model));
+    if (options.parameters) {
+        RETRO_TRY(engine::OpenedParameters opened, engine::openParameters(model, std::move(inputs)));
+        model = std::move(opened.model);
+        inputs = std::move(opened.inputs);
+    }
+    RETRO_TRY(const engine::TargetRequest target, targetOf(*model, options.target));
+    const engine::GradientRequest request{std::move(inputs), target, context.runPrecision()};
+    RETRO_TRY(const Gradients gradients, options.runFile.empty() ? fromTape(context, *model, request)
+                                                                 : recorded(context, *model, request, options));
+    RETRO_TRY(const ordered_json files, write(context, options, gradients));
+    if (context.json) {
+        ordered_json answer{{"target",
+                             {{"output", gradients.model->graph().value(gradients.target.value).name},
+                              {"index", gradients.target.index},
+                              {"logit", gradients.target.logit}}},
+                            {"gradients", files}};
+        answer.update(gradients.facts);
+        context.answer(answer);
+    }
+    return {};
+}
+
+} // namespace
+
+void addGrad(CLI::App& program, Context& context)
+{
+    auto options = std::make_shared<GradOptions>();
+    CLI::App* verb =
+        addVerb(program, context, "grad", "Gradient of the target; writes DIR/<input name>.npy for each floating input",
+                [&context, options] { return gradModel(context, *options); });
+    options->model.addTo(*verb);
+    verb->add_option("--target", options->target, "argmax (default), a class index, or VALUE[:i,j,…]");
+    verb->add_flag("--parameters", options->parameters,
+                   "Also the gradients of all floating initializers; the model runs without rewrites then");
+    verb->add_option("--run", options->runFile,
+                     "Record the gradient pass into this .retro file; the gradients are then those of that run");
+    verb->add_option("--output-dir", options->outputFolder, "Folder for the gradients; made when it is missing")
+        ->required();
+}
+
+} // namespace retro::app

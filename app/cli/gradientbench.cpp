@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/gradientbench.h"
+
+#include "app/common/benchmarkmodels.h"
+#include "core/engine/gradient/gradient.h"
+#include "core/graph/graphbuilder.h"
+#include "core/rewrite/rewrite.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace retro::app
+{
+
+using base::Result;
+using tensor::Tensor;
+
+namespace
+{
+
+constexpr std::size_t kChain = 100'000;
+constexpr double kChainGoal = 0.5; // seconds
+
+/// x ← x · 1.0001, x ← x + 0.0001, in turns.
+Result<graph::Graph> chain(std::size_t nodes)
+{
+    graph::GraphBuilder builder("chain");
+    builder.setOpset("", 17);
+    const base::ValueId factor = builder.addConstant("factor", Tensor::scalar(1.0001F));
+    const base::ValueId shift = builder.addConstant("shift", Tensor::scalar(0.0001F));
+    base::ValueId value = builder.addInput("x", tensor::DType::Float32, tensor::Shape{});
+    for (std::size_t i = 0; i < nodes; ++i) {
+        const base::ValueId next = builder.addResult(fmt::format("v{}", i));
+        graph::Node node;
+        node.op = i % 2 == 0 ? "Mul" : "Add";
+        node.opset = 17;
+        node.inputs = {value, i % 2 == 0 ? factor : shift};
+        node.outputs = {next};
+        builder.addNode(std::move(node));
+        value = next;
+    }
+    builder.addOutput(value);
+    return std::move(builder).build();
+}
+
+Result<TimedBody> bodyOf(std::string name, std::shared_ptr<const graph::Graph> graph, const tensor::Shape& shape,
+                         double goal)
+{
+    const std::vector<ops::TensorType> types{{tensor::DType::Float32, shape}};
+    RETRO_TRY(const auto model, execute::BoundModel::bind(std::move(graph), types, execute::Precision::Float));
+    engine::GradientRequest request;
+    request.inputs = {Tensor::full(tensor::DType::Float32, shape, 0.5)};
+    request.target.kind = engine::TargetRequest::Kind::Value;
+    request.target.value = model->graph().value(model->graph().outputs().front()).name;
+    const auto run = [model, request] { return engine::gradient(model, request).ok(); };
+    RETRO_TRY(const engine::GradientResult warmed, engine::gradient(model, request));
+    static_cast<void>(warmed);
+    return TimedBody{std::move(name), run, goal};
+}
+
+} // namespace
+
+Result<TimedBody> chainBenchmark()
+{
+    RETRO_TRY(graph::Graph built, chain(kChain));
+    return bodyOf("gradient/chain100k", std::make_shared<const graph::Graph>(std::move(built)), {}, kChainGoal);
+}
+
+std::vector<std::string> gradientNetworks() { return {"resnet50", "gpt2"}; }
+
+Result<TimedBody> networkGradientBenchmark(const std::string& network)
+{
+    const auto at = std::ranges::find(benchmarkModels(), network, &BenchmarkModel::name);
+    if (at == benchmarkModels().end()) {
+        return base::usageError("there is no network " + network);
+    }
+    RETRO_TRY(graph::Graph built, at->make());
+    rewrite::RewriteOptions options;
+    options.keepDigits = false; // as a loaded model is rewritten
+    RETRO_TRY(const rewrite::Rewritten rewritten,
+              rewrite::rewrite(std::make_shared<const graph::Graph>(std::move(built)), options));
+    return bodyOf(fmt::format("gradient/{}", network), rewritten.graph, at->input, 0);
+}
+
+} // namespace retro::app

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "app/cli/context.h"
+
+namespace retro::app
+{
+
+void addGrad(CLI::App& program, Context& context);
+
+} // namespace retro::app

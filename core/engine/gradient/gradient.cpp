@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/gradient/gradient.h"
+
+#include "core/base/cancel.h"
+#include "core/base/memoryaccount.h"
+#include "core/engine/binding.h"
+#include "core/engine/gradient/modelrules.h"
+#include "core/engine/stopwatch.h"
+#include "core/ops/algebra.h"
+
+#include <fmt/format.h>
+
+namespace retro::engine
+{
+
+using base::Result;
+using tape::Bundle;
+using tape::Id;
+using tensor::Tensor;
+
+namespace
+{
+
+class Visits final : public tape::Watcher<Bundle>
+{
+public:
+    Visits(const StageProgress& progress, std::size_t cells) : m_progress(progress), m_cells(cells) {}
+
+    std::size_t count = 0;
+
+    void onCell(Id id, const Bundle&, const std::vector<tape::Contribution<Bundle>>&) override
+    {
+        ++count;
+        if (m_progress && count % 64 == 0) {
+            m_progress("gradient", m_cells - id, m_cells);
+        }
+    }
+
+private:
+    const StageProgress& m_progress;
+    std::size_t m_cells;
+};
+
+/// Only the slots of the graph inputs are asked for.
+tape::Kept keptInputs(const tape::ModelTape& made)
+{
+    tape::Kept kept(made.tape.size(), 0);
+    for (std::size_t i = 0; i < made.model->graph().inputs().size(); ++i) {
+        kept[i] = 1;
+    }
+    return kept;
+}
+
+void takeGradients(const tape::ModelTape& made, tape::Slots<Bundle> arrived, GradientResult& result)
+{
+    for (std::size_t i = 0; i < made.model->graph().inputs().size(); ++i) {
+        const Tensor& value = made.tape.cell(static_cast<Id>(i)).value.only();
+        Tensor gradient;
+        if (arrived[i]) {
+            gradient = arrived[i]->only();
+        } else if (tensor::isFloating(value.dtype())) {
+            gradient = Tensor::zeros(value.dtype(), value.shape());
+        }
+        result.gradients.push_back(std::move(gradient));
+    }
+}
+
+} // namespace
+
+Result<GradientResult> gradient(std::shared_ptr<const execute::BoundModel> model, const GradientRequest& request,
+                                std::stop_token stop, const StageProgress& progress)
+{
+    GradientResult result;
+    result.model = std::move(model);
+    const graph::Graph& graph = result.model->graph();
+    if (progress) {
+        progress("forward", 0, 1);
+    }
+    Stopwatch forward;
+    RETRO_TRY(tape::ModelTape made, tape::compileModel(result.model, inPrecision(request.inputs, request.precision),
+                                                       gradientRule(result.model), stop));
+    for (const base::ValueId output : graph.outputs()) {
+        result.outputs.push_back(made.tape.cell(made.idOf[output.index()]).value.only());
+    }
+    result.secondsForward = forward.seconds();
+    const Stopwatch reverse;
+    RETRO_TRY(const base::ValueId target, targetValue(request.target, graph));
+    const Id id = made.idOf[target.index()];
+    RETRO_TRY(result.target,
+              resolveTarget(request.target, {StartKind::One, {}}, target, made.tape.cell(id).value.only()));
+    if (!made.tape.cell(id).isTracked) {
+        return base::usageError(fmt::format("the target \"{}\" does not depend on a floating input by operators that "
+                                            "pass a gradient; choose another target, or ask for --parameters",
+                                            graph.value(target).name));
+    }
+    tape::Slots<Bundle> seed(made.tape.size());
+    seed[id] = Bundle(result.target.start);
+    Visits visits(progress, made.tape.size());
+    auto arrived = tape::skippingLoop<Bundle>(made.tape, std::move(seed), &visits, keptInputs(made));
+    RETRO_CHECK(base::checkStop(stop));
+    if (!arrived.ok()) {
+        return arrived.error().asError();
+    }
+    takeGradients(made, std::move(arrived).value(), result);
+    result.cells = made.tape.size();
+    result.visited = visits.count;
+    result.secondsReverse = reverse.seconds();
+    result.peakBytes = base::MemoryAccount::tensors().peak();
+    return result;
+}
+
+Result<GradientResult> gradient(const LoadedModel& model, const GradientRequest& request, std::stop_token stop,
+                                const StageProgress& progress)
+{
+    base::MemoryAccount::tensors().resetPeak();
+    const Stopwatch watch;
+    RETRO_TRY(std::shared_ptr<const execute::BoundModel> bound,
+              bindModel(model, request.inputs, request.precision, nullptr, stop));
+    const double seconds = watch.seconds();
+    RETRO_TRY(GradientResult result, gradient(std::move(bound), request, stop, progress));
+    result.secondsBind = seconds;
+    return result;
+}
+
+} // namespace retro::engine

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/engine/explain.h"
+#include "core/tape/model/modeltape.h"
+
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace retro::engine
+{
+
+/// A gradient to compute.
+struct GradientRequest
+{
+    std::vector<tensor::Tensor> inputs; ///< per graph input, in order
+    TargetRequest target;
+    execute::Precision precision = execute::Precision::Float;
+};
+
+/// What a gradient pass gives.
+struct GradientResult
+{
+    std::shared_ptr<const execute::BoundModel> model;
+    std::vector<tensor::Tensor> outputs; ///< per graph output
+    ResolvedTarget target;
+    std::vector<tensor::Tensor> gradients; ///< per graph input; invalid for those that are not floating
+    std::size_t cells = 0;                 ///< of the tape
+    std::size_t visited = 0;               ///< rules that ran
+    double secondsBind = 0;
+    double secondsForward = 0;
+    double secondsReverse = 0;
+    std::int64_t peakBytes = 0;
+};
+
+/// Gradient of the target (the chosen element, per sample; the sum of a whole value) with respect to every floating
+/// graph input: the model is compiled to a tape and the skipping loop runs over it. An input that the target does not
+/// depend on gets zeros. Errors: Input, Usage (target), Cancelled.
+[[nodiscard]] base::Result<GradientResult> gradient(const LoadedModel& model, const GradientRequest& request,
+                                                    std::stop_token stop = {}, const StageProgress& progress = {});
+
+/// The same over a model that is bound already; `model` must fit the inputs.
+[[nodiscard]] base::Result<GradientResult> gradient(std::shared_ptr<const execute::BoundModel> model,
+                                                    const GradientRequest& request, std::stop_token stop = {},
+                                                    const StageProgress& progress = {});
+
+} // namespace retro::engine

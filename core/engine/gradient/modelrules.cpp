@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/gradient/modelrules.h"
+
+#include "core/lrp/gradientparts.h"
+#include "core/lrp/ruleapplication.h"
+
+#include <algorithm>
+
+namespace retro::engine
+{
+
+using base::Result;
+using tensor::Tensor;
+
+namespace
+{
+
+std::vector<ops::TensorType> typesOf(const execute::BoundModel& model, base::NodeId node)
+{
+    std::vector<ops::TensorType> types;
+    for (const base::ValueId operand : model.graph().node(node).inputs) {
+        types.push_back(operand.isValid() ? model.typeOf(operand) : ops::TensorType());
+    }
+    return types;
+}
+
+/// True when the derivative is asked for per output; the others have one output that counts, the first.
+bool takesEachOutput(ops::StructureKind kind)
+{
+    using enum ops::StructureKind;
+    return kind == ShapeMap || kind == Differentiable || kind == SelfNormalisation || kind == Composed;
+}
+
+} // namespace
+
+tape::ModelRule gradientRule(std::shared_ptr<const execute::BoundModel> model)
+{
+    return [model = std::move(model)](const tape::ModelSite& site) -> Result<std::vector<Tensor>> {
+        const ops::BoundOperator& op = model->op(site.node);
+        const ops::StructureKind kind = op.structure().kind();
+        std::vector<Tensor> parts(site.operands.size());
+        const bool arrives = takesEachOutput(kind) || site.upstream.front().isValid();
+        if (kind == ops::StructureKind::NoRelevance || !arrives) {
+            return parts;
+        }
+        const std::vector<ops::TensorType> types = typesOf(*model, site.node);
+        const lrp::RuleContext context{op, site.operands, site.outputs, site.upstream, site.wanted, types};
+        for (std::size_t slot = 0; slot < parts.size(); ++slot) {
+            if (site.wanted[slot] != 0) {
+                parts[slot] = lrp::gradientPart(context, slot);
+            }
+        }
+        return parts;
+    };
+}
+
+tape::ModelRule relevanceRule(std::shared_ptr<const execute::BoundModel> model,
+                              std::shared_ptr<const lrp::RuleAssignment> rules)
+{
+    return [model = std::move(model),
+            rules = std::move(rules)](const tape::ModelSite& site) -> Result<std::vector<Tensor>> {
+        const lrp::RulePointer& rule = (*rules)[site.node.index()].rule;
+        const bool isWanted = std::ranges::any_of(site.wanted, [](std::uint8_t one) { return one != 0; });
+        if (!rule || !isWanted) {
+            return std::vector<Tensor>(site.operands.size());
+        }
+        const lrp::NodeValues values{{site.operands.begin(), site.operands.end()},
+                                     {site.outputs.begin(), site.outputs.end()}};
+        return lrp::applyRule(*model, site.node, rule, site.wanted, site.upstream, values, nullptr);
+    };
+}
+
+} // namespace retro::engine

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/tape/contributions.h"
+
+/// The specification side: the definitions that the tape and its loops are compared with. Written as definitions, not
+/// to be fast: a contribution for every earlier id, one level of recursion per node.
+namespace retro::tape
+{
+
+/// eval(nil, x) = x; eval(g·n, x) = let c = eval(g, x) in c ++ [n.forward(c)]. Faults: ForwardFailed, LaterParent.
+template <class V>
+[[nodiscard]] Outcome<std::vector<V>> evaluate(std::span<const Node<V>> nodes, const std::vector<V>& leaves,
+                                               const Payload<V>& payload)
+{
+    std::vector<V> context = leaves;
+    for (const Node<V>& node : nodes) {
+        const Id id = static_cast<Id>(context.size());
+        RETRO_CHECK(checkParents(node, id));
+        std::vector<const V*> operands;
+        for (const Id parent : node.parents) {
+            operands.push_back(&context[parent]);
+        }
+        base::Result<V> value = node.op->forward(operands, payload);
+        if (!value.ok()) {
+            return Fault{FaultKind::ForwardFailed, id, cellText(id, node.name) + ": " + value.error().text()};
+        }
+        context.push_back(std::move(value).value());
+    }
+    return context;
+}
+
+/// Whether the recursion adds zeros for ids that are no operand: the definition does; leaving them out is the same but
+/// for −0 + 0, and then loop and recursion agree bit for bit.
+enum class Zeros : std::uint8_t { Added, LeftOut };
+
+/// What the recursion works on. Borrowed.
+template <class V>
+struct Definition
+{
+    std::span<const V> context; ///< the values of leaves and all nodes, as evaluate() gives them
+    const Payload<V>& payload;
+    Zeros zeros = Zeros::Added;
+    std::span<const std::uint8_t> tracked = {}; ///< per id; empty = all
+
+    /// False where no part may go.
+    [[nodiscard]] bool isTracked(std::size_t id) const { return tracked.empty() || tracked[id] != 0; }
+};
+
+namespace detail
+{
+
+/// The full contribution vector of the node `id`: one entry for every earlier id; empty where it is no operand.
+template <class V>
+Outcome<std::vector<std::optional<V>>> fullContribution(const Node<V>& node, std::size_t id, const Definition<V>& about,
+                                                        const V& upstream)
+{
+    std::vector<const V*> operands;
+    std::vector<std::uint8_t> wanted;
+    for (const Id parent : node.parents) {
+        operands.push_back(&about.context[parent]);
+        wanted.push_back(about.isTracked(parent) ? 1 : 0);
+    }
+    base::Result<Parts<V>> parts = node.op->reverse({operands, about.context[id], about.payload, wanted}, upstream);
+    if (!parts.ok()) {
+        return Fault{FaultKind::RuleFailed, static_cast<Id>(id),
+                     cellText(static_cast<Id>(id), node.name) + ": " + parts.error().text()};
+    }
+    std::vector<std::optional<V>> full(id);
+    for (std::size_t slot = 0; slot < node.parents.size(); ++slot) {
+        std::optional<V>& sum = full[node.parents[slot]];
+        const std::optional<V>& part = (*parts)[slot];
+        if (part && wanted[slot] != 0) {
+            sum = sum ? ValueTraits<V>::add(*sum, *part) : *part;
+        }
+    }
+    return full;
+}
+
+template <class V>
+void addPointwise(std::vector<V>& seed, const std::vector<std::optional<V>>& full, Zeros zeros)
+{
+    for (std::size_t id = 0; id < seed.size(); ++id) {
+        if (full[id]) {
+            seed[id] = ValueTraits<V>::add(seed[id], *full[id]);
+        } else if (zeros == Zeros::Added) {
+            seed[id] = ValueTraits<V>::add(seed[id], ValueTraits<V>::zeroLike(seed[id]));
+        }
+    }
+}
+
+} // namespace detail
+
+/// Peels the last node: its upstream is the last entry of the seed, its full contribution is added pointwise to the
+/// rest, and the rest of the graph goes on with that. Returns one gradient per id. Quadratic in nodes; one level of
+/// recursion per node. Faults: RuleFailed.
+template <class V>
+[[nodiscard]] Outcome<std::vector<V>> recursion(std::span<const Node<V>> nodes, const Definition<V>& about,
+                                                std::vector<V> seed)
+{
+    if (nodes.empty()) {
+        return seed;
+    }
+    V last = std::move(seed.back());
+    seed.pop_back();
+    if (about.isTracked(seed.size())) {
+        RETRO_TRY(const auto full, detail::fullContribution(nodes.back(), seed.size(), about, last));
+        detail::addPointwise(seed, full, about.zeros);
+    }
+    RETRO_TRY(std::vector<V> all, recursion(nodes.first(nodes.size() - 1), about, std::move(seed)));
+    all.push_back(std::move(last));
+    return all;
+}
+
+} // namespace retro::tape

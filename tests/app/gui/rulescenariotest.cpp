@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// A node gets another rule in the window: by menu, key and inspector; only what lies below is computed again, the run
+// before is held; rules are taken back, and written as a composite file.
+#include <QtTest>
+
+#include "app/gui/mainwindow.h"
+#include "app/gui/rulecontroller.h"
+#include "app/gui/workspaces.h"
+#include "core/engine/explain.h"
+#include "core/lrp/composite.h"
+#include "core/tensor/npy.h"
+#include "views/common/style.h"
+#include "views/graph/graphcanvas.h"
+#include "views/graph/graphview.h"
+#include "views/heatmap/heatmapview.h"
+#include "views/inspector/inspectorview.h"
+#include "views/run/ruledialog.h"
+#include "views/run/runpanel.h"
+
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QListWidget>
+#include <QMenu>
+#include <QPushButton>
+#include <QTemporaryDir>
+#include <QToolButton>
+
+#include <memory>
+
+using namespace retro;
+
+namespace
+{
+
+constexpr int kPatience = 60'000;
+const QString kFolder = QStringLiteral(RETRO_SOURCE_DIR "/tests/data/golden/lrp/cnn/");
+
+struct Stage
+{
+    app::MainWindow window;
+
+    Stage()
+    {
+        window.resize(1600, 1000);
+        window.show();
+        window.open(kFolder + "model.onnx", {kFolder + "input.npy"}, QStringLiteral("epsilon_plus"));
+    }
+    [[nodiscard]] bool settles()
+    {
+        const bool isDone = QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience);
+        window.flush();
+        return isDone && window.lastError().isEmpty();
+    }
+    [[nodiscard]] views::RunPanel& panel() { return *window.findChild<views::RunPanel*>(); }
+    [[nodiscard]] QListWidget& list()
+    {
+        for (QListWidget* one : panel().findChildren<QListWidget*>()) {
+            if (one->accessibleName().startsWith(QLatin1String("Rules that stand"))) {
+                return *one;
+            }
+        }
+        qFatal("no list of changed rules");
+    }
+    [[nodiscard]] base::NodeId node(const char* op, int which = 0)
+    {
+        for (std::size_t i = 0; i < window.model().graph().nodeCount(); ++i) {
+            if (window.model().graph().node(base::NodeId(i)).op == op && which-- == 0) {
+                return base::NodeId(i);
+            }
+        }
+        return {};
+    }
+    [[nodiscard]] QString ruleOf(base::NodeId node)
+    {
+        return QString::fromStdString(window.model().run().rules[node.index()].rule);
+    }
+    [[nodiscard]] views::RuleDialog* dialog()
+    {
+        views::RuleDialog* found = nullptr;
+        (void)QTest::qWaitFor([&] { return (found = window.findChild<views::RuleDialog*>()) != nullptr; }, kPatience);
+        return found;
+    }
+    [[nodiscard]] QString note()
+    {
+        for (const QLabel* label : panel().findChildren<QLabel*>()) {
+            if (label->text().contains(QLatin1String("were applied again"))) {
+                return label->text();
+            }
+        }
+        return {};
+    }
+    /// Relevance at the input, to the last bit, as a whole pass gives it.
+    [[nodiscard]] bool isWholePass(const char* composite)
+    {
+        engine::ExplainRequest request;
+        request.inputs = {tensor::readNpy((kFolder + "input.npy").toStdString()).value()};
+        request.composite = composite;
+        const auto model = engine::loadModel((kFolder + "model.onnx").toStdString());
+        const auto whole = engine::explain(**model, request);
+        const auto input = window.model().graph().inputs().front();
+        const auto* relevance = window.model().tensor(window.model().relevanceHandle(input));
+        return whole.ok() && relevance != nullptr && relevance->bitEqual(whole->relevance[input.index()]);
+    }
+};
+
+QComboBox& boxOf(views::RuleDialog& dialog, const char* name)
+{
+    for (QComboBox* box : dialog.findChildren<QComboBox*>()) {
+        if (box->accessibleName() == QLatin1String(name)) {
+            return *box;
+        }
+    }
+    qFatal("no such box");
+}
+
+QPushButton& runOf(views::RuleDialog& dialog)
+{
+    for (QPushButton* button : dialog.findChildren<QPushButton*>()) {
+        if (button->isDefault()) {
+            return *button;
+        }
+    }
+    qFatal("no default button");
+}
+
+} // namespace
+
+class RuleScenarioTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void initTestCase() { views::Style::install(*qApp); }
+
+    // With the key, by keyboard alone.
+    void aTypeGetsAnotherRule()
+    {
+        Stage stage;
+        QVERIFY(stage.settles());
+        const base::NodeId first = stage.node("Conv");
+        QVERIFY(first.isValid());
+        stage.window.selection().selectNode(first);
+        QTest::keyClick(&stage.window, Qt::Key_U, Qt::ControlModifier);
+        views::RuleDialog* dialog = stage.dialog();
+        QVERIFY(dialog != nullptr);
+        QComboBox& reach = boxOf(*dialog, "Applies to");
+        QComboBox& rule = boxOf(*dialog, "Rule");
+        QCOMPARE(rule.currentText(), QStringLiteral("z-plus")); // what it has
+        reach.setFocus();
+        QTest::keyClick(&reach, Qt::Key_End);
+        QTest::keyClick(&reach, Qt::Key_Up);
+        QCOMPARE(reach.currentText(), QStringLiteral("Every Conv"));
+        rule.setFocus();
+        QTest::keyClicks(&rule, QStringLiteral("gamma"));
+        QLineEdit* gamma = dialog->findChild<QLineEdit*>(QStringLiteral("gamma"));
+        QVERIFY(gamma != nullptr);
+        gamma->setText(QStringLiteral("much"));
+        QVERIFY(!runOf(*dialog).isEnabled());
+        gamma->setText(QStringLiteral("0.5"));
+        QCOMPARE(dialog->text(), QStringLiteral("op:Conv=gamma:gamma=0.5"));
+        QVERIFY(runOf(*dialog).isEnabled());
+        QTest::keyClick(gamma, Qt::Key_Return);
+        QVERIFY(stage.window.isBusy());
+        QVERIFY(stage.settles());
+        QVERIFY(stage.ruleOf(stage.node("Conv")).startsWith(QLatin1String("gamma")));
+        QCOMPARE(QString::fromStdString(stage.window.model().run().rules[stage.node("Conv").index()].matcher),
+                 QStringLiteral("op Conv"));
+        QVERIFY(stage.isWholePass("epsilon_plus | op:Conv=gamma:gamma=0.5"));
+        QVERIFY2(stage.note().contains(QLatin1String("were applied again")), qPrintable(stage.note()));
+        QCOMPARE(stage.list().count(), 1);
+        QVERIFY(stage.list().isVisible());
+        // The run before is on the right of the line.
+        const auto heatmaps = stage.window.findChildren<views::HeatmapView*>();
+        QVERIFY(!heatmaps.isEmpty() && heatmaps.front()->hasOther());
+
+        // Taken back with Del.
+        QTRY_VERIFY_WITH_TIMEOUT(stage.window.findChild<views::RuleDialog*>() == nullptr, kPatience);
+        stage.window.activateWindow();
+        stage.list().setFocus();
+        QTRY_VERIFY_WITH_TIMEOUT(stage.list().hasFocus(), kPatience);
+        stage.list().setCurrentRow(0);
+        QTest::keyClick(&stage.list(), Qt::Key_Delete);
+        QVERIFY(stage.settles());
+        QVERIFY(!stage.list().isVisible() && stage.list().count() == 0);
+        QVERIFY(stage.ruleOf(stage.node("Conv")).startsWith(QLatin1String("z-plus")));
+        QVERIFY(stage.isWholePass("epsilon_plus"));
+    }
+
+    // From the graph's menu and the inspector, one node; the second choice for it takes the place of the first.
+    void oneNodeGetsAnotherRule()
+    {
+        Stage stage;
+        QVERIFY(stage.settles());
+        stage.window.showWorkspace(QStringLiteral("engine"));
+        const base::NodeId node = stage.node("Conv");
+        stage.window.selection().selectNode(node);
+        stage.window.flush();
+        auto& inspector = *stage.window.findChild<views::InspectorView*>();
+        QToolButton* change = inspector.findChild<QToolButton*>(QStringLiteral("changerule"));
+        QVERIFY(change != nullptr);
+        QTRY_VERIFY_WITH_TIMEOUT(change->isVisible(), kPatience);
+        QTest::mouseClick(change, Qt::LeftButton);
+        views::RuleDialog* dialog = stage.dialog();
+        QVERIFY(dialog != nullptr);
+        boxOf(*dialog, "Rule").setCurrentText(QStringLiteral("flat"));
+        QTest::mouseClick(&runOf(*dialog), Qt::LeftButton);
+        QVERIFY(stage.settles());
+        QVERIFY(stage.ruleOf(node).startsWith(QLatin1String("flat")));
+        QTRY_VERIFY_WITH_TIMEOUT(stage.window.findChild<views::RuleDialog*>() == nullptr, kPatience);
+
+        auto& graph = *stage.window.findChild<views::GraphView*>();
+        const auto box = graph.canvas().scene()->boxOf(node);
+        const std::unique_ptr<QMenu> menu(graph.makeMenu({views::HitKind::Box, box, false}));
+        auto* command = menu->findChild<QAction*>(QStringLiteral("graph.rule"));
+        QVERIFY(command != nullptr && command->isEnabled());
+        command->trigger();
+        dialog = stage.dialog();
+        QVERIFY(dialog != nullptr);
+        QCOMPARE(boxOf(*dialog, "Rule").currentText(), QStringLiteral("flat"));
+        boxOf(*dialog, "Rule").setCurrentText(QStringLiteral("w-square"));
+        QTest::mouseClick(&runOf(*dialog), Qt::LeftButton);
+        QVERIFY(stage.settles());
+        QVERIFY(stage.ruleOf(node).startsWith(QLatin1String("w-square")));
+        QCOMPARE(stage.list().count(), 1);
+
+        // All are taken back by an action.
+        stage.window.actions().at(QStringLiteral("run.resetrules")).trigger();
+        QVERIFY(stage.settles());
+        QVERIFY(stage.ruleOf(node).startsWith(QLatin1String("z-plus")));
+        QVERIFY(stage.panel().question().overrides.isEmpty());
+    }
+
+    void rulesAreWrittenAsAFile()
+    {
+        Stage stage;
+        QVERIFY(stage.settles());
+        stage.window.rules().put(QStringLiteral("op:Conv=gamma:gamma=0.5"));
+        QVERIFY(stage.settles());
+        const QTemporaryDir folder;
+        const QString file = folder.filePath(QStringLiteral("mine.json"));
+        const auto saved = stage.window.rules().saveComposite(file);
+        QVERIFY2(saved.ok(), saved.ok() ? "" : saved.error().text().c_str());
+        QVERIFY(stage.isWholePass(qPrintable(file)));
+    }
+
+    // What cannot be changed says so, and nothing runs.
+    void refusals()
+    {
+        Stage stage;
+        QVERIFY(stage.settles());
+        stage.window.selection().clear();
+        const views::RuleQuestion none = stage.window.rules().questionOf(base::NodeId(std::size_t{100'000}));
+        QVERIFY(none.rules.empty());
+        stage.window.rules().change(base::NodeId());
+        QVERIFY(stage.window.findChild<views::RuleDialog*>() == nullptr);
+        stage.window.actions().at(QStringLiteral("run.resetrules")).trigger();
+        QVERIFY(!stage.window.isBusy());
+        // A rule that does not fit a node of its type is refused by name, and can be taken back.
+        stage.window.rules().put(QStringLiteral("op:Relu=gamma"));
+        QVERIFY(QTest::qWaitFor([&] { return !stage.window.isBusy(); }, kPatience));
+        QVERIFY2(stage.window.lastError().contains(QLatin1String("gamma")), qPrintable(stage.window.lastError()));
+        stage.window.actions().at(QStringLiteral("run.resetrules")).trigger();
+        QVERIFY(stage.settles());
+    }
+};
+
+QTEST_MAIN(RuleScenarioTest)
+#include "rulescenariotest.moc"

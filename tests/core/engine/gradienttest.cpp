@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gradients by the tape: those of the gradient composite on every sample, and what a central difference says.
+#include <QtTest>
+
+#include "app/common/decodepicture.h"
+#include "core/engine/gradient/gradient.h"
+#include "core/engine/gradient/parameters.h"
+#include "core/engine/inputs.h"
+#include "core/engine/runforward.h"
+#include "core/ops/algebra.h"
+
+#include <array>
+
+using namespace retro;
+using tensor::Tensor;
+
+namespace
+{
+
+constexpr std::array<const char*, 5> kSamples{"clever-hans/clever-hans", "marked-step/marked-step",
+                                              "one-segment/one-segment", "planted-word/planted-word",
+                                              "silent-groups/silent-groups"};
+
+engine::LoadedModelPointer loadSample(const QString& name)
+{
+    const std::filesystem::path samples = std::filesystem::path(RETRO_SOURCE_DIR) / "samples";
+    auto model = engine::loadModel(samples / (name.toStdString() + ".onnx"));
+    return model.ok() && (*model)->card ? *model : nullptr;
+}
+
+/// The card's target on the first of its inputs, in double.
+base::Result<engine::GradientRequest> questionOf(const engine::LoadedModel& model)
+{
+    engine::GradientRequest request;
+    request.precision = execute::Precision::Double;
+    const std::string file = (model.path.parent_path() / model.card->pictures.front().file).string();
+    RETRO_TRY(request.inputs,
+              engine::resolveInputs({file}, *model.graph(), engine::pictureOptions(&*model.card), app::decodePicture));
+    RETRO_TRY(request.target,
+              engine::parseTarget(model.card->target.empty() ? "argmax" : model.card->target, model.card->labels));
+    return request;
+}
+
+double largest(const Tensor& tensor)
+{
+    double most = 0;
+    const Tensor flat = tensor.contiguous();
+    for (std::int64_t i = 0; i < flat.size(); ++i) {
+        most = std::max(most, std::abs(flat.at(i)));
+    }
+    return most;
+}
+
+std::int64_t whereLargest(const Tensor& tensor)
+{
+    std::int64_t where = 0;
+    const Tensor flat = tensor.contiguous();
+    for (std::int64_t i = 0; i < flat.size(); ++i) {
+        where = std::abs(flat.at(i)) > std::abs(flat.at(where)) ? i : where;
+    }
+    return where;
+}
+
+Tensor shifted(const Tensor& tensor, std::int64_t at, double by)
+{
+    const Tensor flat = tensor.to(tensor::DType::Float64).contiguous();
+    std::vector<double> values(flat.span<double>().begin(), flat.span<double>().end());
+    values[static_cast<std::size_t>(at)] += by;
+    return Tensor::of<double>(tensor.shape(), values);
+}
+
+/// Σ start · value of the target when element `at` of input `i` is shifted.
+double shiftedScore(const engine::OpenedParameters& opened, const engine::GradientResult& result, std::size_t i,
+                    std::int64_t at, double by)
+{
+    std::vector<Tensor> inputs = opened.inputs;
+    inputs[i] = shifted(inputs[i], at, by);
+    const auto outputs = engine::runForward(*opened.model, inputs, execute::Precision::Double);
+    return outputs.ok() ? ops::algebra::dot(outputs->outputs.front(), result.target.start) : NAN;
+}
+
+} // namespace
+
+class GradientTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void everySampleAgreesWithTheGradientComposite_data()
+    {
+        QTest::addColumn<QString>("name");
+        for (const char* name : kSamples) {
+            QTest::newRow(name) << QString::fromLatin1(name);
+        }
+    }
+
+    void everySampleAgreesWithTheGradientComposite()
+    {
+        QFETCH(QString, name);
+        const engine::LoadedModelPointer model = loadSample(name);
+        QVERIFY(model);
+        const auto request = questionOf(*model);
+        QVERIFY2(request.ok(), request.ok() ? "" : request.error().text().c_str());
+        const auto result = engine::gradient(*model, *request);
+        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        engine::ExplainRequest question;
+        question.inputs = request->inputs;
+        question.target = request->target;
+        question.start.kind = engine::StartKind::One;
+        question.composite = "gradient";
+        question.engine = engine::EngineKind::Oracle;
+        question.precision = execute::Precision::Double;
+        const auto explained = engine::explain(*model, question);
+        QVERIFY2(explained.ok(), explained.ok() ? "" : explained.error().text().c_str());
+        for (std::size_t i = 0; i < result->gradients.size(); ++i) {
+            const Tensor& wanted = explained->relevance[explained->model->graph().inputs()[i].index()];
+            if (result->gradients[i].isValid() && wanted.isValid()) {
+                const Tensor difference = ops::algebra::subtract(result->gradients[i], wanted);
+                QVERIFY(largest(wanted) > 0);
+                QVERIFY2(largest(difference) <= 1e-12 * largest(wanted), qPrintable(name));
+            }
+        }
+    }
+
+    void parametersAgreeWithCentralDifferences()
+    {
+        const engine::LoadedModelPointer model = loadSample(QStringLiteral("silent-groups/one-group"));
+        QVERIFY(model);
+        auto request = questionOf(*model);
+        QVERIFY(request.ok());
+        const auto opened = engine::openParameters(model, request->inputs);
+        QVERIFY2(opened.ok(), opened.ok() ? "" : opened.error().text().c_str());
+        request->inputs = opened->inputs;
+        const auto result = engine::gradient(*opened->model, *request);
+        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        QVERIFY(result->gradients.size() > 3);
+        for (std::size_t i = 1; i < result->gradients.size(); ++i) {
+            const std::int64_t at = whereLargest(result->gradients[i]);
+            const double gradient = result->gradients[i].contiguous().at(at);
+            const double step = 1e-6 * std::max(1.0, std::abs(opened->inputs[i].contiguous().at(at)));
+            const double slope =
+                (shiftedScore(*opened, *result, i, at, step) - shiftedScore(*opened, *result, i, at, -step)) /
+                (2 * step);
+            QVERIFY2(std::abs(slope - gradient) <= 1e-4 * std::max(std::abs(gradient), 1e-3),
+                     opened->model->graph()->value(opened->model->graph()->inputs()[i]).name.c_str());
+        }
+    }
+
+    void aTargetWithoutAFloatingInputIsRefused()
+    {
+        const engine::LoadedModelPointer model = loadSample(QStringLiteral("clever-hans/clever-hans"));
+        auto request = questionOf(*model);
+        QVERIFY(request.ok());
+        const graph::Graph& graph = *model->graph();
+        request->target.kind = engine::TargetRequest::Kind::Value;
+        for (const graph::Value& value : graph.values()) {
+            if (value.kind == graph::ValueKind::Constant && tensor::isFloating(value.constant.dtype())) {
+                request->target.value = value.name;
+            }
+        }
+        const auto result = engine::gradient(*model, *request);
+        QVERIFY(!result.ok());
+        QVERIFY2(result.error().text().find("does not depend on a floating input") != std::string::npos,
+                 result.error().text().c_str());
+    }
+};
+
+QTEST_APPLESS_MAIN(GradientTest)
+#include "gradienttest.moc"

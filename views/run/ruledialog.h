@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "views/run/rulequestion.h"
+
+#include <QDialog>
+
+class QComboBox;
+class QFormLayout;
+class QLabel;
+class QLineEdit;
+class QPushButton;
+
+namespace retro::views
+{
+
+/// Asks for another rule of a node, of its type, its structure or a scope, with the rule's parameters. Says what was
+/// chosen as it would stand on the command line. GUI thread.
+class RuleDialog final : public QDialog
+{
+    Q_OBJECT
+
+public:
+    RuleDialog(RuleQuestion question, QWidget* parent);
+
+    /// `MATCHER=RULE`, with the parameters that are not as usual.
+    [[nodiscard]] QString text() const;
+
+signals:
+    /// Run was pressed with something that can be read.
+    void chosen(const QString& text);
+
+private:
+    void fillBoxes();
+    void showRule();
+    void showText();
+    void applyColors();
+    [[nodiscard]] const RuleOption* rule() const;
+
+    RuleQuestion m_question;
+    QComboBox* m_reach = nullptr;
+    QComboBox* m_rule = nullptr;
+    QLabel* m_formula = nullptr;
+    QWidget* m_fields = nullptr;
+    QFormLayout* m_form = nullptr;
+    std::vector<QLineEdit*> m_values; ///< per parameter of the rule
+    QLabel* m_text = nullptr;
+    QLabel* m_problem = nullptr;
+    QPushButton* m_run = nullptr;
+};
+
+} // namespace retro::views

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QString>
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+namespace retro::views
+{
+
+/// A rule that a node can have, with its parameters and what they usually are.
+struct RuleOption
+{
+    QString name;    ///< "gamma"
+    QString formula; ///< "R_in = …"; may be empty
+    std::vector<std::pair<QString, QString>> parameters = {};
+};
+
+/// Which nodes a changed rule is for.
+struct RuleReach
+{
+    QString title;   ///< "Every Conv"
+    QString matcher; ///< "op:Conv", as on the command line
+};
+
+/// What is asked when the rule of a node is to be changed. Plain values.
+struct RuleQuestion
+{
+    QString node;    ///< "/features/0/Conv (Conv, linear map)"
+    QString now;     ///< "z-plus, epsilon 1e-06, chosen by op Conv"
+    QString current; ///< name of the rule it has
+    std::vector<RuleReach> reaches = {};
+    std::vector<RuleOption> rules = {};
+    /// What is wrong with `MATCHER=RULE:key=value,…`; empty = nothing.
+    std::function<QString(const QString&)> problemOf = {};
+};
+
+} // namespace retro::views
