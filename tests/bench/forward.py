@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares forward passes with PyTorch: paired runs, each side in a process of its own, same shapes and threads.
 
-    tests/bench/forward.py [--cli build/release/bin/retrograde-cli] [--threads 2] [--runs 9] [--rounds 3] [NAME …]
+    tests/bench/forward.py [--cli build/release/bin/retrograde-cli] [--threads 2] [--runs 9] [--rounds 3]
+        [--onnxruntime PYTHON] [NAME …]
 
 Prints per network: median and least seconds of both sides, the ratio of the medians, and the peak resident set of both
-processes in MiB. PyTorch is Debian's python3-torch; onnxruntime is not used.
+processes in MiB. PyTorch is Debian's python3-torch. `--onnxruntime PYTHON` names an interpreter that has onnxruntime
+(Debian has none; `pip install onnxruntime` into a virtual environment does); it then runs PyTorch's export of the same
+network, and a second ratio is printed.
 
 PyTorch's matrix products are those of the libblas.so.3 that it finds. The reference BLAS takes minutes for gpt2, which
 says nothing: install libopenblas0-pthread, or name its folder in LD_LIBRARY_PATH. OpenBLAS 0.3.21 takes processors that
@@ -17,6 +20,7 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 NAMES = ("resnet50", "vgg16", "gpt2")
@@ -105,6 +109,33 @@ def run_peer(name, threads, runs):
     print(json.dumps({"seconds": seconds}))
 
 
+def export(name, path):
+    """Child process: writes the network as ONNX."""
+    import torch
+
+    model, shape = globals()[name](torch)
+    torch.onnx.export(model.eval(), torch.randn(shape), path, opset_version=17, input_names=["x"])
+
+
+def run_onnxruntime(path, threads, runs):
+    """Child process, on an interpreter of its own: prints the seconds of each run of an ONNX file."""
+    import numpy
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    shape = session.get_inputs()[0].shape
+    feed = {"x": numpy.random.default_rng(1).standard_normal(shape, dtype=numpy.float32)}
+    seconds = []
+    session.run(None, feed)
+    for _ in range(runs):
+        start = time.perf_counter()
+        session.run(None, feed)
+        seconds.append(time.perf_counter() - start)
+    print(json.dumps({"seconds": seconds}))
+
+
 def measured(command, threads):
     """Runs a child; its last line of output and its peak resident set in MiB."""
     environment = dict(os.environ, OMP_NUM_THREADS=str(threads), OPENBLAS_NUM_THREADS=str(threads))
@@ -121,21 +152,42 @@ def our_seconds(figures, name):
     return figure["median"], figure["min"]
 
 
-def compare(name, options):
-    ours, peers, our_peak, peer_peak = [], [], 0, 0
+class Side:
+    """Seconds (median, least) of every round of one side, and its peak memory."""
+
+    def __init__(self):
+        self.rounds, self.peak = [], 0
+
+    def add(self, median, least, peak):
+        self.rounds.append((median, least))
+        self.peak = max(self.peak, peak)
+
+    def least(self):
+        return min(least for _, least in self.rounds)
+
+
+def ratio_text(ours, peer):
+    ratios = sorted(a[0] / b[0] for a, b in zip(ours.rounds, peer.rounds))
+    return f"paired ratio {statistics.median(ratios):5.2f} ({ratios[0]:.2f}–{ratios[-1]:.2f})"
+
+
+def compare(name, options, model_file):
+    ours, torch_side, runtime = Side(), Side(), Side()
+    counts = ["--threads", str(options.threads), "--runs", str(options.runs)]
     for _ in range(options.rounds):
-        figures, peak = measured([options.cli, "bench", f"forward/{name}", "--runs", str(options.runs), "--threads",
-                                  str(options.threads), "--json"], options.threads)
-        ours.append(our_seconds(figures, name))
-        our_peak = max(our_peak, peak)
-        peer, peak = measured([sys.executable, __file__, "--peer", name, "--threads", str(options.threads), "--runs",
-                               str(options.runs)], options.threads)
-        peers.append((statistics.median(peer["seconds"]), min(peer["seconds"])))
-        peer_peak = max(peer_peak, peak)
-    ratios = sorted(a[0] / b[0] for a, b in zip(ours, peers))
-    print(f"{name:10} retrograde {min(a[1] for a in ours) * 1e3:8.1f} ms  PyTorch {min(b[1] for b in peers) * 1e3:8.1f} ms  "
-          f"paired ratio {statistics.median(ratios):5.2f} ({ratios[0]:.2f}–{ratios[-1]:.2f})  "
-          f"peak {our_peak:6.0f} / {peer_peak:6.0f} MiB = {our_peak / peer_peak:4.2f}", flush=True)
+        figures, peak = measured([options.cli, "bench", f"forward/{name}", *counts, "--json"], options.threads)
+        ours.add(*our_seconds(figures, name), peak)
+        peer, peak = measured([sys.executable, __file__, "--peer", name, *counts], options.threads)
+        torch_side.add(statistics.median(peer["seconds"]), min(peer["seconds"]), peak)
+        if options.onnxruntime:
+            peer, peak = measured([options.onnxruntime, __file__, "--peer-file", model_file, *counts], options.threads)
+            runtime.add(statistics.median(peer["seconds"]), min(peer["seconds"]), peak)
+    line = (f"{name:10} retrograde {ours.least() * 1e3:8.1f} ms  PyTorch {torch_side.least() * 1e3:8.1f} ms  "
+            f"{ratio_text(ours, torch_side)}  peak {ours.peak:6.0f} / {torch_side.peak:6.0f} MiB = "
+            f"{ours.peak / torch_side.peak:4.2f}")
+    if options.onnxruntime:
+        line += f"  onnxruntime {runtime.least() * 1e3:8.1f} ms  {ratio_text(ours, runtime)}"
+    print(line, flush=True)
 
 
 def main():
@@ -145,15 +197,29 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--runs", type=int, default=9)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--onnxruntime", metavar="PYTHON", help="interpreter that has onnxruntime; a second column")
     parser.add_argument("--peer", choices=NAMES, help=argparse.SUPPRESS)
+    parser.add_argument("--peer-file", help=argparse.SUPPRESS)
+    parser.add_argument("--export", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.peer:
         run_peer(options.peer, options.threads, options.runs)
         return
+    if options.peer_file:
+        run_onnxruntime(options.peer_file, options.threads, options.runs)
+        return
+    if options.export:
+        export(*options.export)
+        return
     for name in options.names or NAMES:
         if name not in NAMES:
             parser.error(f"there is no network {name}; there are {', '.join(NAMES)}")
-        compare(name, options)
+        with tempfile.TemporaryDirectory() as folder:
+            model_file = os.path.join(folder, "model.onnx")
+            if options.onnxruntime:
+                subprocess.run([sys.executable, __file__, "--export", name, model_file], check=True,
+                               stdout=subprocess.DEVNULL)
+            compare(name, options, model_file)
 
 
 if __name__ == "__main__":
