@@ -69,7 +69,8 @@ Role fillOf(BalanceLine::Kind kind)
 
 InspectorPane::InspectorPane(const QString& title, QWidget* parent) : QWidget(parent), m_title(title)
 {
-    QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    // Not Fixed: a layout would then cut the height for the width back to that of the size hint.
+    QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Preferred);
     policy.setHeightForWidth(true);
     setSizePolicy(policy);
     setAccessibleName(title);

@@ -162,6 +162,31 @@ private slots:
         QVERIFY(view.canShow(kConvNode));
     }
 
+    void everyPaneHasTheHeightForItsWidth()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        context.cursor.moveTo(context.cursor.end());
+        InspectorView view(context.model, context.cursor, context.selection);
+        context.selection.selectNode(kConvNode);
+        view.show();
+        for (const int width : {340, 420, 520, 640, 760}) {
+            view.resize(width, 900);
+            view.flush();
+            QCoreApplication::processEvents();
+            for (const auto* pane : view.findChildren<InspectorPane*>()) {
+                if (pane->isVisible()) {
+                    QVERIFY2(pane->height() == pane->heightForWidth(pane->width()),
+                             qPrintable(QStringLiteral("%1 at %2: %3, not %4")
+                                            .arg(pane->accessibleName())
+                                            .arg(width)
+                                            .arg(pane->height())
+                                            .arg(pane->heightForWidth(pane->width()))));
+                }
+            }
+        }
+    }
+
     void looks_data()
     {
         QTest::addColumn<int>("visit");
