@@ -147,11 +147,6 @@ def measured(command, threads):
     return json.loads(text), usage.ru_maxrss / 1024
 
 
-def our_seconds(figures, name):
-    figure = figures["seconds"][f"forward/{name}"]
-    return figure["median"], figure["min"]
-
-
 class Side:
     """Seconds (median, least) of every round of one side, and its peak memory."""
 
@@ -171,55 +166,84 @@ def ratio_text(ours, peer):
     return f"paired ratio {statistics.median(ratios):5.2f} ({ratios[0]:.2f}–{ratios[-1]:.2f})"
 
 
-def compare(name, options, model_file):
-    ours, torch_side, runtime = Side(), Side(), Side()
-    counts = ["--threads", str(options.threads), "--runs", str(options.runs)]
-    for _ in range(options.rounds):
-        figures, peak = measured([options.cli, "bench", f"forward/{name}", *counts, "--json"], options.threads)
-        ours.add(*our_seconds(figures, name), peak)
-        peer, peak = measured([sys.executable, __file__, "--peer", name, *counts], options.threads)
-        torch_side.add(statistics.median(peer["seconds"]), min(peer["seconds"]), peak)
+def add_round(side, command, options, seconds_of):
+    """One child of a side; `seconds_of` takes (median, least) out of what it printed."""
+    printed, peak = measured([*command, "--threads", str(options.threads), "--runs", str(options.runs)],
+                             options.threads)
+    side.add(*seconds_of(printed), peak)
+
+
+def of_peer(printed):
+    return statistics.median(printed["seconds"]), min(printed["seconds"])
+
+
+def take_round(group, script, name, options, ours, peer):
+    """One round of `retrograde-cli bench group/name` against `script --peer name`, one after the other."""
+
+    def of_ours(printed):
+        figure = printed["seconds"][f"{group}/{name}"]
+        return figure["median"], figure["min"]
+
+    add_round(ours, [options.cli, "bench", f"{group}/{name}", "--json"], options, of_ours)
+    add_round(peer, [sys.executable, script, "--peer", name], options, of_peer)
+
+
+def line_of(name, ours, peer):
+    return (f"{name:10} retrograde {ours.least() * 1e3:8.1f} ms  PyTorch {peer.least() * 1e3:8.1f} ms  "
+            f"{ratio_text(ours, peer)}  peak {ours.peak:6.0f} / {peer.peak:6.0f} MiB = {ours.peak / peer.peak:4.2f}")
+
+
+def parser_of(text, names):
+    """The options that every comparison with PyTorch has."""
+    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(names)} (default: all)")
+    parser.add_argument("--cli", default="build/release/bin/retrograde-cli")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--peer", choices=names, help=argparse.SUPPRESS)
+    return parser
+
+
+def chosen(parser, options, names):
+    for name in options.names:
+        if name not in names:
+            parser.error(f"there is no network {name}; there are {', '.join(names)}")
+    return options.names or names
+
+
+def compare(name, options):
+    ours, peer, runtime = Side(), Side(), Side()
+    with tempfile.TemporaryDirectory() as folder:
+        model_file = os.path.join(folder, "model.onnx")
         if options.onnxruntime:
-            peer, peak = measured([options.onnxruntime, __file__, "--peer-file", model_file, *counts], options.threads)
-            runtime.add(statistics.median(peer["seconds"]), min(peer["seconds"]), peak)
-    line = (f"{name:10} retrograde {ours.least() * 1e3:8.1f} ms  PyTorch {torch_side.least() * 1e3:8.1f} ms  "
-            f"{ratio_text(ours, torch_side)}  peak {ours.peak:6.0f} / {torch_side.peak:6.0f} MiB = "
-            f"{ours.peak / torch_side.peak:4.2f}")
+            subprocess.run([sys.executable, __file__, "--export", name, model_file], check=True,
+                           stdout=subprocess.DEVNULL)
+        for _ in range(options.rounds):
+            take_round("forward", __file__, name, options, ours, peer)
+            if options.onnxruntime:
+                add_round(runtime, [options.onnxruntime, __file__, "--peer-file", model_file], options, of_peer)
+    line = line_of(name, ours, peer)
     if options.onnxruntime:
         line += f"  onnxruntime {runtime.least() * 1e3:8.1f} ms  {ratio_text(ours, runtime)}"
     print(line, flush=True)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)} (default: all)")
-    parser.add_argument("--cli", default="build/release/bin/retrograde-cli")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--runs", type=int, default=9)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser = parser_of(__doc__, NAMES)
     parser.add_argument("--onnxruntime", metavar="PYTHON", help="interpreter that has onnxruntime; a second column")
-    parser.add_argument("--peer", choices=NAMES, help=argparse.SUPPRESS)
     parser.add_argument("--peer-file", help=argparse.SUPPRESS)
     parser.add_argument("--export", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.peer:
         run_peer(options.peer, options.threads, options.runs)
-        return
-    if options.peer_file:
+    elif options.peer_file:
         run_onnxruntime(options.peer_file, options.threads, options.runs)
-        return
-    if options.export:
+    elif options.export:
         export(*options.export)
-        return
-    for name in options.names or NAMES:
-        if name not in NAMES:
-            parser.error(f"there is no network {name}; there are {', '.join(NAMES)}")
-        with tempfile.TemporaryDirectory() as folder:
-            model_file = os.path.join(folder, "model.onnx")
-            if options.onnxruntime:
-                subprocess.run([sys.executable, __file__, "--export", name, model_file], check=True,
-                               stdout=subprocess.DEVNULL)
-            compare(name, options, model_file)
+    else:
+        for name in chosen(parser, options, NAMES):
+            compare(name, options)
 
 
 if __name__ == "__main__":

@@ -8,10 +8,7 @@ process of its own, same shapes and threads.
 Prints as forward.py does; what is said there about BLAS holds here, too. PyTorch's parameters require no gradient, as
 `retrograde-cli grad` computes none without --parameters.
 """
-import argparse
 import json
-import statistics
-import sys
 import time
 
 import forward
@@ -38,38 +35,19 @@ def run_peer(name, threads, runs):
 
 
 def compare(name, options):
-    ours, peers, our_peak, peer_peak = [], [], 0, 0
+    ours, peer = forward.Side(), forward.Side()
     for _ in range(options.rounds):
-        figures, peak = forward.measured([options.cli, "bench", f"gradient/{name}", "--runs", str(options.runs),
-                                          "--threads", str(options.threads), "--json"], options.threads)
-        figure = figures["seconds"][f"gradient/{name}"]
-        ours.append((figure["median"], figure["min"]))
-        our_peak = max(our_peak, peak)
-        peer, peak = forward.measured([sys.executable, __file__, "--peer", name, "--threads", str(options.threads),
-                                       "--runs", str(options.runs)], options.threads)
-        peers.append((statistics.median(peer["seconds"]), min(peer["seconds"])))
-        peer_peak = max(peer_peak, peak)
-    ratios = sorted(a[0] / b[0] for a, b in zip(ours, peers))
-    print(f"{name:10} retrograde {min(a[1] for a in ours) * 1e3:8.1f} ms  PyTorch {min(b[1] for b in peers) * 1e3:8.1f} ms  "
-          f"paired ratio {statistics.median(ratios):5.2f} ({ratios[0]:.2f}–{ratios[-1]:.2f})  "
-          f"peak {our_peak:6.0f} / {peer_peak:6.0f} MiB = {our_peak / peer_peak:4.2f}", flush=True)
+        forward.take_round("gradient", __file__, name, options, ours, peer)
+    print(forward.line_of(name, ours, peer), flush=True)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)} (default: all)")
-    parser.add_argument("--cli", default="build/release/bin/retrograde-cli")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--runs", type=int, default=9)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--peer", choices=NAMES, help=argparse.SUPPRESS)
+    parser = forward.parser_of(__doc__, NAMES)
     options = parser.parse_args()
     if options.peer:
         run_peer(options.peer, options.threads, options.runs)
         return
-    for name in options.names or NAMES:
-        if name not in NAMES:
-            parser.error(f"there is no network {name}; there are {', '.join(NAMES)}")
+    for name in forward.chosen(parser, options, NAMES):
         compare(name, options)
 
 
