@@ -56,21 +56,28 @@ std::string ofTargets(const ordered_json& summary, const char* key)
     return text;
 }
 
+/// Target, amounts and seconds of a complete item.
+void addResults(const ordered_json& summary, std::vector<std::string>& fields)
+{
+    for (const char* key : {"output", "index", "label", "logit"}) {
+        const std::string text = ofTargets(summary, key);
+        fields.push_back(text == "null" ? std::string() : text);
+    }
+    const auto add = [&fields](const ordered_json& from, const char* key) {
+        fields.push_back(from.value(key, ordered_json(nullptr)).dump());
+    };
+    add(summary, "relevance_start");
+    add(summary, "relevance_inputs");
+    const ordered_json seconds = summary.value("seconds", ordered_json::object());
+    add(seconds, "forward");
+    add(seconds, "relevance");
+}
+
 std::string rowOf(const engine::BatchItem& item, const ordered_json& summary, const std::string& failure)
 {
     std::vector<std::string> fields{item.stem, item.file.string(), failure.empty() ? "complete" : "failed: " + failure};
     if (summary.is_object()) {
-        const ordered_json seconds = summary.value("seconds", ordered_json::object());
-        for (const char* key : {"output", "index", "label", "logit"}) {
-            const std::string text = ofTargets(summary, key);
-            fields.push_back(text == "null" ? std::string() : text);
-        }
-        for (const char* key : {"relevance_start", "relevance_inputs"}) {
-            fields.push_back(summary.value(key, ordered_json(nullptr)).dump());
-        }
-        for (const char* key : {"forward", "relevance"}) {
-            fields.push_back(seconds.value(key, ordered_json(nullptr)).dump());
-        }
+        addResults(summary, fields);
     }
     fields.resize(11);
     std::string row;

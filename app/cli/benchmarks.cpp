@@ -318,6 +318,19 @@ Result<void> addPrograms(const BenchmarkRequest& request)
     return {};
 }
 
+/// Makes what a benchmark needs, then times its body; a failure of either ends it with an error.
+void runPrepared(const PreparedBody& one, benchmark::State& state)
+{
+    bool isGood = one.prepare();
+    for (auto iteration : state) {
+        static_cast<void>(iteration);
+        isGood = isGood && one.run();
+    }
+    if (!isGood) {
+        state.SkipWithError("failed");
+    }
+}
+
 /// Networks are only made when a benchmark of them is named, and then one at a time.
 void addRelevance(const BenchmarkRequest& request)
 {
@@ -325,20 +338,7 @@ void addRelevance(const BenchmarkRequest& request)
         if (request.names.empty() || !isChosen(one.name, request.names)) {
             continue;
         }
-        benchmark::RegisterBenchmark(one.name.c_str(),
-                                     [one](benchmark::State& state) {
-                                         if (!one.prepare()) {
-                                             state.SkipWithError("failed");
-                                             return;
-                                         }
-                                         for (auto iteration : state) {
-                                             static_cast<void>(iteration);
-                                             if (!one.run()) {
-                                                 state.SkipWithError("failed");
-                                                 return;
-                                             }
-                                         }
-                                     })
+        benchmark::RegisterBenchmark(one.name.c_str(), [one](benchmark::State& state) { runPrepared(one, state); })
             ->Repetitions(request.runs)
             ->Iterations(1)
             ->UseRealTime()

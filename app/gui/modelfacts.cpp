@@ -116,6 +116,28 @@ QString modelOf(const QString& name, const QString& runFile, const QStringList& 
     return found == places.end() ? QString() : *found;
 }
 
+QStringList listOf(const std::vector<std::string>& texts)
+{
+    QStringList list;
+    for (const std::string& text : texts) {
+        list.append(QString::fromStdString(text));
+    }
+    return list;
+}
+
+/// What the model's card knows.
+void takeCard(const engine::LoadedModel& model, views::ModelFacts& facts)
+{
+    const formats::ModelCard& card = *model.card;
+    facts.checkpoints = listOf(card.checkpoints);
+    facts.stopsAtCheckpoints = card.stopsAtCheckpoints;
+    facts.labels = listOf(card.labels);
+    for (const formats::CardPicture& picture : card.pictures) {
+        facts.inputs.push_back(
+            {QString::fromStdString(picture.file), QString::fromStdString(picturePath(model, picture.file))});
+    }
+}
+
 } // namespace
 
 views::Question recordedQuestion(const trace::Run& run)
@@ -135,9 +157,7 @@ views::ModelFacts recordedFacts(const trace::Run& run, const QString& file, cons
     facts.name = QFileInfo(QString::fromStdString(run.facts.modelName)).fileName();
     facts.reopen = modelOf(facts.name, file, known);
     facts.summary = QString::fromStdString(run.facts.title);
-    for (const std::string& label : run.facts.labels) {
-        facts.labels.append(QString::fromStdString(label));
-    }
+    facts.labels = listOf(run.facts.labels);
     return facts;
 }
 
@@ -148,22 +168,10 @@ views::ModelFacts modelFacts(const engine::LoadedModel& model)
     facts.summary = summaryOf(model);
     facts.problem = unsupportedText(*model.graph());
     facts.values = valueNames(*model.graph());
-    if (model.card) {
-        for (const std::string& value : model.card->checkpoints) {
-            facts.checkpoints << QString::fromStdString(value);
-        }
-        facts.stopsAtCheckpoints = model.card->stopsAtCheckpoints;
-    }
     facts.rewrites = rewritesOf(model.rewritten);
     facts.preparation = preparationOf(engine::pictureOptions(model.card ? &*model.card : nullptr));
     if (model.card) {
-        for (const std::string& label : model.card->labels) {
-            facts.labels.append(QString::fromStdString(label));
-        }
-        for (const formats::CardPicture& picture : model.card->pictures) {
-            facts.inputs.push_back(
-                {QString::fromStdString(picture.file), QString::fromStdString(picturePath(model, picture.file))});
-        }
+        takeCard(model, facts);
     }
     facts.takesPictures = model.card ? model.card->inputKind == "image" : takesPictures(*model.graph());
     if (model.graph()->inputs().size() == 1) {
