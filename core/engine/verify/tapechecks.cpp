@@ -99,7 +99,8 @@ Result<PropertyResult> checkRecursion(const ModelTape& made, const std::vector<B
     }
     const std::vector<std::uint8_t> tracked = trackedIds(made);
     const tape::Payload<Bundle> none;
-    const auto recursed = tape::recursion<Bundle>(made.nodes, {context, none, tape::Zeros::LeftOut, tracked}, seed);
+    const tape::NodeList<Bundle> nodes = made.nodes();
+    const auto recursed = tape::recursion<Bundle>(nodes, {context, none, tape::Zeros::LeftOut, tracked}, seed);
     if (!recursed.ok()) {
         return recursed.error().asError();
     }
@@ -177,10 +178,11 @@ Result<PropertyResult> checkAppended(const ModelTape& made, Id target, std::vect
 Result<PropertyResults> checkTape(const ModelTape& made, Id target, const Tensor& start, const std::stop_token& stop)
 {
     PropertyResults results;
-    const std::size_t expected = made.tape.leafCount() + made.nodes.size();
+    const std::size_t leaves = made.tape.leafCount();
+    const std::size_t nodes = made.valueOf.size() - leaves; // as the graph was walked
     results.push_back(judged("P1", "as many cells as leaves and nodes",
-                             made.tape.size() == expected ? "" : fmt::format("{} cells", made.tape.size()),
-                             fmt::format("{} leaves and {} nodes", made.tape.leafCount(), made.nodes.size())));
+                             made.tape.size() == leaves + nodes ? "" : fmt::format("{} cells", made.tape.size()),
+                             fmt::format("{} leaves and {} nodes", leaves, nodes)));
     RETRO_TRY(const std::string value, differingValue(made, stop));
     results.push_back(judged("P2", "what a node may read is what a forward pass gives", value,
                              "bit for bit with another forward pass"));

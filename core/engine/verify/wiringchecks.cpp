@@ -90,8 +90,9 @@ template <class K, class Coefficients>
 tape::NodeList<Array<K>> wired(const ModelTape& made, const Coefficients& coefficients)
 {
     tape::NodeList<Array<K>> nodes;
-    for (const auto& node : made.nodes) {
-        nodes.push_back({std::make_shared<LinearOperator<K>>(coefficients(node.parents.size())), node.parents});
+    for (auto id = static_cast<Id>(made.tape.leafCount()); id < made.tape.size(); ++id) {
+        const std::vector<Id>& parents = made.tape.cell(id).node.parents;
+        nodes.push_back({std::make_shared<LinearOperator<K>>(coefficients(parents.size())), parents});
     }
     return nodes;
 }
@@ -142,7 +143,7 @@ std::vector<Id> shuffledIds(const ModelTape& made, std::uint64_t seed)
     std::vector<Id> ready;
     std::vector<Id> newId(made.tape.size());
     for (Id id = leaves; id < made.tape.size(); ++id) {
-        for (const Id parent : made.nodes[id - leaves].parents) {
+        for (const Id parent : made.tape.cell(id).node.parents) {
             if (parent >= leaves) {
                 readers[parent].push_back(id);
                 ++open[id];
