@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/gradientverbs.h"
 #include "core/base/file.h"
+#include "core/engine/gradient/critical.h"
 #include "core/engine/gradient/gradient.h"
 #include "core/engine/gradient/parameters.h"
 #include "core/engine/gradient/writegradientgraph.h"
@@ -150,6 +151,16 @@ Result<void> writeGraph(const Context& context, const GradOptions& options, cons
     return {};
 }
 
+/// How much of the graph the gradient visits, with a reason for every operator left out.
+ordered_json criticalJson(const engine::CriticalNodes& found)
+{
+    ordered_json leftOut = ordered_json::array();
+    for (const engine::LeftOutNode& one : found.leftOut) {
+        leftOut.push_back({{"node", one.node}, {"operator", one.op}, {"reason", analysis::textOf(one.reason)}});
+    }
+    return {{"operators", found.critical}, {"left_out", leftOut}};
+}
+
 Result<void> gradModel(const Context& context, const GradOptions& options)
 {
     RETRO_TRY(engine::LoadedModelPointer model, options.model.load());
@@ -171,12 +182,15 @@ Result<void> gradModel(const Context& context, const GradOptions& options)
     RETRO_TRY(const Gradients gradients, options.runFile.empty() ? fromTape(context, *model, request)
                                                                  : recorded(context, *model, request, options));
     RETRO_TRY(const ordered_json files, write(context, options, gradients));
+    const engine::CriticalNodes found = engine::criticalNodes(*gradients.model, gradients.target.value);
+    context.say(fmt::format("visited {} of {} operators", found.critical, found.critical + found.leftOut.size()));
     if (context.json) {
         ordered_json answer{{"target",
                              {{"output", gradients.model->graph().value(gradients.target.value).name},
                               {"index", gradients.target.index},
                               {"logit", gradients.target.logit}}},
                             {"gradients", files}};
+        answer["critical"] = criticalJson(found);
         answer.update(gradients.facts);
         context.answer(answer);
     }
