@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/gradientverbs.h"
 #include "core/base/file.h"
+#include "core/engine/gradient/critical.h"
 #include "core/engine/gradient/gradient.h"
 #include "core/engine/gradient/parameters.h"
+#include "core/engine/gradient/writegradientgraph.h"
 #include "core/engine/results.h"
 #include "core/tensor/npy.h"
 #include "core/trace/runfile.h"
@@ -26,6 +28,8 @@ struct GradOptions
     std::string target = "argmax";
     std::string outputFolder;
     std::string runFile;
+    std::string graphFile;
+    bool isJoined = false;
     bool parameters = false;
 };
 
@@ -126,6 +130,37 @@ Result<ordered_json> write(const Context& context, const GradOptions& options, c
     return files;
 }
 
+Result<void> writeGraph(const Context& context, const GradOptions& options, const engine::LoadedModelPointer& model,
+                        const engine::GradientRequest& request)
+{
+    RETRO_TRY(const tape::GradientGraph made,
+              engine::writeGradientGraph(options.graphFile, model, request, options.isJoined));
+    if (context.json) {
+        context.answer({{"file", options.graphFile},
+                        {"nodes", made.graph->nodeCount()},
+                        {"seed", made.seed},
+                        {"forwarded", made.forwarded},
+                        {"gradients", made.gradients}});
+        return {};
+    }
+    context.say(fmt::format("{}  {} nodes; input {} takes the gradient at the target, {} forward values are inputs",
+                            options.graphFile, made.graph->nodeCount(), made.seed, made.forwarded.size()));
+    for (const std::string& gradient : made.gradients) {
+        context.say("output " + gradient);
+    }
+    return {};
+}
+
+/// How much of the graph the gradient visits, with a reason for every operator left out.
+ordered_json criticalJson(const engine::CriticalNodes& found)
+{
+    ordered_json leftOut = ordered_json::array();
+    for (const engine::LeftOutNode& one : found.leftOut) {
+        leftOut.push_back({{"node", one.node}, {"operator", one.op}, {"reason", analysis::textOf(one.reason)}});
+    }
+    return {{"operators", found.critical}, {"left_out", leftOut}};
+}
+
 Result<void> gradModel(const Context& context, const GradOptions& options)
 {
     RETRO_TRY(engine::LoadedModelPointer model, options.model.load());
@@ -137,15 +172,25 @@ Result<void> gradModel(const Context& context, const GradOptions& options)
     }
     RETRO_TRY(const engine::TargetRequest target, targetOf(*model, options.target));
     const engine::GradientRequest request{std::move(inputs), target, context.runPrecision()};
+    if (!options.graphFile.empty()) {
+        return writeGraph(context, options, model, request);
+    }
+    if (options.outputFolder.empty()) {
+        return base::usageError(
+            "grad needs --output-dir DIR for the gradients (or --graph-out FILE, which runs nothing)");
+    }
     RETRO_TRY(const Gradients gradients, options.runFile.empty() ? fromTape(context, *model, request)
                                                                  : recorded(context, *model, request, options));
     RETRO_TRY(const ordered_json files, write(context, options, gradients));
+    const engine::CriticalNodes found = engine::criticalNodes(*gradients.model, gradients.target.value);
+    context.say(fmt::format("visited {} of {} operators", found.critical, found.critical + found.leftOut.size()));
     if (context.json) {
         ordered_json answer{{"target",
                              {{"output", gradients.model->graph().value(gradients.target.value).name},
                               {"index", gradients.target.index},
                               {"logit", gradients.target.logit}}},
                             {"gradients", files}};
+        answer["critical"] = criticalJson(found);
         answer.update(gradients.facts);
         context.answer(answer);
     }
@@ -166,8 +211,10 @@ void addGrad(CLI::App& program, Context& context)
                    "Also the gradients of all floating initializers; the model runs without rewrites then");
     verb->add_option("--run", options->runFile,
                      "Record the gradient pass into this .retro file; the gradients are then those of that run");
-    verb->add_option("--output-dir", options->outputFolder, "Folder for the gradients; made when it is missing")
-        ->required();
+    verb->add_option("--output-dir", options->outputFolder, "Folder for the gradients; made when it is missing");
+    verb->add_option("--graph-out", options->graphFile,
+                     "Write the gradient as a graph of standard operators instead: .onnx, .json or .dot");
+    verb->add_flag("--joint", options->isJoined, "With --graph-out: together with the forward graph");
 }
 
 } // namespace retro::app

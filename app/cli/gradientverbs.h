@@ -7,5 +7,6 @@ namespace retro::app
 {
 
 void addGrad(CLI::App& program, Context& context);
+void addVerify(CLI::App& program, Context& context);
 
 } // namespace retro::app

@@ -28,6 +28,7 @@ int main(int argc, char** argv)
     addRun(program, context);
     addExplain(program, context);
     addGrad(program, context);
+    addVerify(program, context);
     addTrace(program, context);
     addAudit(program, context);
     addCompare(program, context);

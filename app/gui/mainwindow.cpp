@@ -13,6 +13,7 @@
 #include "app/gui/questioncheck.h"
 #include "app/gui/rulecontroller.h"
 #include "app/gui/runcontroller.h"
+#include "app/gui/rundifference.h"
 #include "app/gui/shell/closeguard.h"
 #include "app/gui/shell/problemscontroller.h"
 #include "app/gui/shell/recentfiles.h"
@@ -82,6 +83,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     addOtherRunActions(m_actions);
     addOracleAction(m_actions);
     addRuleActions(m_actions);
+    addRunDifferenceAction(m_actions);
     const WorkspaceContext context{m_model, m_cursor, m_selection, m_breakpoints};
     m_stack = new QStackedWidget(this);
     m_explain = new ExplainWorkspace(context, m_stack);
@@ -232,6 +234,16 @@ void MainWindow::connectRules()
             post(m_run->job());
         }
     });
+    const auto other = [this]() -> std::shared_ptr<const trace::Run> {
+        for (const views::HeatmapView* view : findChildren<views::HeatmapView*>()) {
+            if (view->hasOther()) {
+                return view->otherRun();
+            }
+        }
+        return nullptr;
+    };
+    m_difference = new RunDifference(m_actions, m_model, m_selection, other, *this);
+    connect(m_difference, &RunDifference::said, this, &MainWindow::say);
 }
 
 void MainWindow::connectPanel()

@@ -25,6 +25,7 @@ class FusedController;
 class OracleController;
 class OtherRunReader;
 class RuleController;
+class RunDifference;
 class RunController;
 class Shell;
 class TourHost;
@@ -142,6 +143,7 @@ private:
     CoverController* m_cover = nullptr;
     RunController* m_run = nullptr;
     RuleController* m_rules = nullptr;
+    RunDifference* m_difference = nullptr;
     FusedController* m_fused = nullptr;
     TourHost* m_tours = nullptr;
     ExportController* m_exports = nullptr;

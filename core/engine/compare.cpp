@@ -293,7 +293,7 @@ std::string targetText(const trace::Run& run)
 void addFact(const char* name, const std::string& a, const std::string& b, std::vector<std::string>& facts)
 {
     if (a != b) {
-        facts.push_back(fmt::format("{}: {} | {}", name, a, b));
+        facts.push_back(fmt::format("{}: {} ↔ {}", name, a, b));
     }
 }
 

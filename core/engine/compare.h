@@ -78,7 +78,7 @@ struct Comparison
     std::vector<std::string> onlyA;      ///< values with relevance on one side alone
     std::vector<std::string> onlyB;
     std::optional<Parting> parting;          ///< nothing: they agree
-    std::vector<std::string> differentFacts; ///< of two runs: "composite: epsilon | epsilon_plus"
+    std::vector<std::string> differentFacts; ///< of two runs: "composite: epsilon ↔ epsilon_plus"
 };
 
 /// Compares relevance value by value. Runs of graphs with one structural hash are matched by position in the graph, all

@@ -35,6 +35,7 @@ Outcome<std::vector<Contribution<V>>> joined(const Tape<V>& tape, Id id, Parts<V
 {
     const std::vector<Id>& parents = tape.cell(id).node.parents;
     std::vector<std::size_t> order;
+    order.reserve(parents.size());
     for (std::size_t slot = 0; slot < parents.size(); ++slot) {
         if (!parts[slot] || !tape.cell(parents[slot]).isTracked) {
             continue;
@@ -44,8 +45,10 @@ Outcome<std::vector<Contribution<V>>> joined(const Tape<V>& tape, Id id, Parts<V
         }
         order.push_back(slot);
     }
-    std::stable_sort(order.begin(), order.end(),
-                     [&parents](std::size_t a, std::size_t b) { return parents[a] < parents[b]; });
+    if (order.size() > 1) {
+        std::stable_sort(order.begin(), order.end(),
+                         [&parents](std::size_t a, std::size_t b) { return parents[a] < parents[b]; });
+    }
     std::vector<Contribution<V>> list;
     list.reserve(order.size());
     for (const std::size_t slot : order) {

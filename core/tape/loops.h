@@ -12,7 +12,7 @@ class Watcher
 {
 public:
     virtual ~Watcher() = default;
-    /// After cell `id` received `upstream` and its `contributions` were added.
+    /// When the rule of cell `id` has turned `upstream` into `contributions`, before they are added.
     virtual void onCell(Id id, const V& upstream, const std::vector<Contribution<V>>& contributions) = 0;
 };
 
@@ -54,11 +54,11 @@ template <class V>
             continue;
         }
         RETRO_TRY(const std::vector<Contribution<V>> list, contributionsOf(tape, id, accumulated[id]));
-        for (const Contribution<V>& part : list) {
-            accumulated[part.parent] = ValueTraits<V>::add(accumulated[part.parent], part.value);
-        }
         if (watcher != nullptr) {
             watcher->onCell(id, accumulated[id], list);
+        }
+        for (const Contribution<V>& part : list) {
+            accumulated[part.parent] = ValueTraits<V>::add(accumulated[part.parent], part.value);
         }
     }
     return accumulated;
@@ -83,12 +83,12 @@ template <class V>
             continue;
         }
         RETRO_TRY(std::vector<Contribution<V>> list, contributionsOf(tape, id, *accumulated[id]));
-        for (Contribution<V>& part : list) {
-            std::optional<V>& slot = accumulated[part.parent];
-            slot = slot ? ValueTraits<V>::add(*slot, part.value) : part.value;
-        }
         if (watcher != nullptr) {
             watcher->onCell(id, *accumulated[id], list);
+        }
+        for (Contribution<V>& part : list) {
+            std::optional<V>& slot = accumulated[part.parent];
+            slot = slot ? ValueTraits<V>::add(*slot, part.value) : std::move(part.value);
         }
         if (!kept.empty() && kept[id] == 0) {
             accumulated[id].reset();

@@ -81,7 +81,7 @@ template <class V>
 /// Runs the nodes once, left to right, over the leaves (Γ) and keeps every value: the tape. Linear in nodes. Faults:
 /// LaterParent, ForwardFailed, each by node.
 template <class V>
-[[nodiscard]] Outcome<Tape<V>> compile(const NodeList<V>& nodes, std::vector<V> leaves, Payload<V> payload = {})
+[[nodiscard]] Outcome<Tape<V>> compile(NodeList<V> nodes, std::vector<V> leaves, Payload<V> payload = {})
 {
     assert(leaves.size() + nodes.size() < std::numeric_limits<Id>::max());
     std::vector<Cell<V>> cells;
@@ -91,14 +91,14 @@ template <class V>
         cells.push_back({{}, std::move(leaf)});
     }
     Tape<V> tape(std::move(cells), leafCount, std::move(payload));
-    for (const Node<V>& node : nodes) {
+    for (Node<V>& node : nodes) {
         const Id id = static_cast<Id>(tape.size());
         RETRO_CHECK(checkParents(node, id));
         base::Result<V> value = node.op->forward(operandsOf(tape, node), tape.payload());
         if (!value.ok()) {
             return Fault{FaultKind::ForwardFailed, id, cellText(id, node.name) + ": " + value.error().text()};
         }
-        tape.append({node, std::move(value).value()});
+        tape.append({std::move(node), std::move(value).value()});
     }
     return tape;
 }

@@ -229,6 +229,11 @@ void HeatmapView::setOther(RunHandle run, InputInfo input, const QString& name)
     }
 }
 
+std::shared_ptr<const trace::Run> HeatmapView::otherRun() const
+{
+    return m_other != nullptr ? m_other->run() : nullptr;
+}
+
 void HeatmapView::clearOther()
 {
     m_other.reset();

@@ -49,6 +49,8 @@ public:
     [[nodiscard]] const QString& otherProblem() const { return m_otherProblem; }
     /// A run is held or was read to be wiped against.
     [[nodiscard]] bool hasOther() const { return m_other != nullptr; }
+    /// That run; null = there is none.
+    [[nodiscard]] std::shared_ptr<const trace::Run> otherRun() const;
     /// Words of the steps; empty = they have numbers.
     [[nodiscard]] const QStringList& stepWords() const { return model().input().words; }
 

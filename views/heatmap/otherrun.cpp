@@ -25,7 +25,8 @@ std::vector<double> valuesOf(const Plane& one, const Plane& other)
 
 } // namespace
 
-OtherRun::OtherRun(RunHandle handle, InputInfo input, QString name) : m_model(m_cursor), m_name(std::move(name))
+OtherRun::OtherRun(RunHandle handle, InputInfo input, QString name)
+    : m_run(handle.run), m_model(m_cursor), m_name(std::move(name))
 {
     // Several heatmaps may be given one handle, and each walks in time by itself.
     handle.timeline = std::make_shared<trace::Timeline>(*handle.timeline);

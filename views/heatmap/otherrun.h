@@ -3,6 +3,8 @@
 
 #include "views/heatmap/heatmapsource.h"
 
+#include <memory>
+
 namespace retro::views
 {
 
@@ -13,6 +15,7 @@ public:
     OtherRun(RunHandle handle, InputInfo input, QString name);
 
     [[nodiscard]] const QString& name() const { return m_name; }
+    [[nodiscard]] const std::shared_ptr<const trace::Run>& run() const { return m_run; }
     /// Lays this run's heatmap of the value of the same name into a figure of the run on screen: on the right of the
     /// line at `place` (share of the width), both with one scale. Gives back why that cannot be, in words; empty =
     /// done.
@@ -20,6 +23,7 @@ public:
                                const HeatmapSettings& settings, double place) const;
 
 private:
+    std::shared_ptr<const trace::Run> m_run;
     Cursor m_cursor;
     RunModel m_model;
     QString m_name;

@@ -14,75 +14,76 @@ using tensor::Tensor;
 namespace
 {
 
+/// What all nodes of a tape share.
+struct Shared
+{
+    std::shared_ptr<const BoundModel> model;
+    ModelRule rule;
+    std::stop_token stop;
+};
+
 /// A node of the graph: takes and gives whole bundles.
 class NodeOperator final : public Operator<Bundle>
 {
 public:
-    NodeOperator(std::shared_ptr<const BoundModel> model, NodeId node, std::shared_ptr<const ModelRule> rule,
-                 std::stop_token stop)
-        : m_model(std::move(model)), m_node(node), m_rule(std::move(rule)), m_stop(std::move(stop))
-    {}
+    NodeOperator(std::shared_ptr<const Shared> shared, NodeId node) : m_shared(std::move(shared)), m_node(node) {}
 
     [[nodiscard]] Result<Bundle> forward(Operands<Bundle> operands, const Payload<Bundle>&) const override
     {
-        RETRO_CHECK(base::checkStop(m_stop));
+        RETRO_CHECK(base::checkStop(m_shared->stop));
+        const ops::BoundOperator& op = m_shared->model->op(m_node);
         const std::vector<Tensor> bySlot = operandsBySlot(operands);
-        RETRO_CHECK(m_model->op(m_node).check(bySlot));
-        return Bundle(m_model->op(m_node).forward(bySlot));
+        RETRO_CHECK(op.check(bySlot));
+        return Bundle(op.forward(bySlot));
     }
 
     [[nodiscard]] Result<Parts<Bundle>> reverse(const Site<Bundle>& site, const Bundle& upstream) const override
     {
-        RETRO_CHECK(base::checkStop(m_stop));
+        RETRO_CHECK(base::checkStop(m_shared->stop));
         const std::vector<Tensor> bySlot = operandsBySlot(site.operands);
-        const std::vector<std::size_t> slotOf = presentSlots();
         std::vector<std::uint8_t> wanted(bySlot.size(), 0);
-        for (std::size_t i = 0; i < slotOf.size(); ++i) {
-            wanted[slotOf[i]] = site.wanted[i];
-        }
-        RETRO_TRY(std::vector<Tensor> parts, (*m_rule)({m_node, bySlot, site.value.tensors, upstream.tensors, wanted}));
-        Parts<Bundle> all(slotOf.size());
-        for (std::size_t i = 0; i < slotOf.size(); ++i) {
-            if (slotOf[i] < parts.size() && parts[slotOf[i]].isValid()) {
-                all[i] = Bundle(std::move(parts[slotOf[i]]));
+        forEachPresent([&](std::size_t slot, std::size_t i) { wanted[slot] = site.wanted[i]; });
+        RETRO_TRY(std::vector<Tensor> parts,
+                  m_shared->rule({m_node, bySlot, site.value.tensors, upstream.tensors, wanted}));
+        Parts<Bundle> all(site.operands.size());
+        forEachPresent([&](std::size_t slot, std::size_t i) {
+            if (slot < parts.size() && parts[slot].isValid()) {
+                all[i] = Bundle(std::move(parts[slot]));
             }
-        }
+        });
         return all;
     }
 
 private:
-    [[nodiscard]] const std::vector<ValueId>& inputs() const { return m_model->graph().node(m_node).inputs; }
+    [[nodiscard]] const std::vector<ValueId>& inputs() const { return m_shared->model->graph().node(m_node).inputs; }
 
-    [[nodiscard]] std::vector<std::size_t> presentSlots() const
+    /// f(slot, position among the operands that are given).
+    template <class F>
+    void forEachPresent(const F& f) const
     {
-        std::vector<std::size_t> present;
+        std::size_t next = 0;
         for (std::size_t slot = 0; slot < inputs().size(); ++slot) {
             if (inputs()[slot].isValid()) {
-                present.push_back(slot);
+                f(slot, next++);
             }
         }
-        return present;
     }
 
-    /// Constants come from the model, which widens narrow ones.
+    /// Narrow constants come from the model, which widens them.
     [[nodiscard]] std::vector<Tensor> operandsBySlot(Operands<Bundle> operands) const
     {
+        const tensor::DType floatType = execute::dtypeOf(m_shared->model->precision());
         std::vector<Tensor> bySlot(inputs().size());
-        std::size_t next = 0;
-        for (std::size_t slot = 0; slot < bySlot.size(); ++slot) {
-            if (inputs()[slot].isValid()) {
-                const bool isConstant = m_model->graph().value(inputs()[slot]).kind == graph::ValueKind::Constant;
-                const Bundle& operand = *operands[next++];
-                bySlot[slot] = isConstant ? m_model->constant(inputs()[slot]) : operand.only();
-            }
-        }
+        forEachPresent([&](std::size_t slot, std::size_t i) {
+            const Tensor& own = operands[i]->only();
+            const bool isNarrow = tensor::isFloating(own.dtype()) && own.dtype() != floatType;
+            bySlot[slot] = isNarrow ? m_shared->model->constant(inputs()[slot]) : own;
+        });
         return bySlot;
     }
 
-    std::shared_ptr<const BoundModel> m_model;
+    std::shared_ptr<const Shared> m_shared;
     NodeId m_node;
-    std::shared_ptr<const ModelRule> m_rule;
-    std::stop_token m_stop;
 };
 
 /// Result `k` of a bundle of `count`.
@@ -112,7 +113,7 @@ class Compiler
 {
 public:
     Compiler(std::shared_ptr<const BoundModel> model, ModelRule rule, std::stop_token stop)
-        : m_rule(std::make_shared<const ModelRule>(std::move(rule))), m_stop(std::move(stop))
+        : m_shared(std::make_shared<const Shared>(Shared{model, std::move(rule), stop})), m_stop(std::move(stop))
     {
         m_made.model = std::move(model);
         m_made.idOf.assign(graph().valueCount(), ModelTape::kNowhere);
@@ -129,10 +130,11 @@ public:
             addLeaf(constant);
             leaves.emplace_back(m_made.model->storedConstant(constant));
         }
+        m_nodes.reserve(graph().nodeCount());
         for (std::size_t i = 0; i < graph().nodeCount(); ++i) {
             addNode(NodeId(i));
         }
-        auto tape = tape::compile(m_made.nodes, std::move(leaves));
+        auto tape = tape::compile(std::move(m_nodes), std::move(leaves));
         RETRO_CHECK(base::checkStop(m_stop));
         if (!tape.ok()) {
             return tape.error().asError();
@@ -171,6 +173,7 @@ private:
     {
         const graph::Node& node = graph().node(id);
         std::vector<Id> parents;
+        parents.reserve(node.inputs.size());
         for (const ValueId operand : node.inputs) {
             if (operand.isValid()) {
                 parents.push_back(m_made.idOf[operand.index()]);
@@ -179,12 +182,11 @@ private:
         const std::size_t count = m_made.model->op(id).outputTypes().size();
         const bool isOne = count == 1 && node.outputs.size() == 1;
         const Id own = static_cast<Id>(m_made.valueOf.size());
-        m_made.nodes.push_back(
-            {std::make_shared<NodeOperator>(m_made.model, id, m_rule, m_stop), std::move(parents), node.name});
+        m_nodes.push_back({std::make_shared<NodeOperator>(m_shared, id), std::move(parents), node.name});
         addCell(isOne ? node.outputs.front() : ValueId(), id);
         for (std::size_t k = 0; !isOne && k < std::min(count, node.outputs.size()); ++k) {
             if (node.outputs[k].isValid()) {
-                m_made.nodes.push_back({std::make_shared<ProjectionOperator>(k, count), {own}, node.name});
+                m_nodes.push_back({std::make_shared<ProjectionOperator>(k, count), {own}, node.name});
                 addCell(node.outputs[k], id);
             }
         }
@@ -214,11 +216,21 @@ private:
     }
 
     ModelTape m_made;
-    std::shared_ptr<const ModelRule> m_rule;
+    NodeList<Bundle> m_nodes;
+    std::shared_ptr<const Shared> m_shared;
     std::stop_token m_stop;
 };
 
 } // namespace
+
+NodeList<Bundle> ModelTape::nodes() const
+{
+    NodeList<Bundle> list;
+    for (auto id = static_cast<Id>(tape.leafCount()); id < tape.size(); ++id) {
+        list.push_back(tape.cell(id).node);
+    }
+    return list;
+}
 
 std::string ModelTape::nameOf(Id id) const
 {

@@ -38,13 +38,14 @@ using ModelRule = std::function<base::Result<std::vector<tensor::Tensor>>(const 
 struct ModelTape
 {
     std::shared_ptr<const BoundModel> model;
-    NodeList<Bundle> nodes;
     Tape<Bundle> tape{{}, 0, {}};
     std::vector<Id> idOf;         ///< by ValueId; kNowhere for values that nothing reads or makes
     std::vector<ValueId> valueOf; ///< by Id; invalid for cells that hold several results
     std::vector<NodeId> nodeOf;   ///< by Id; invalid for leaves
 
     static constexpr Id kNowhere = std::numeric_limits<Id>::max();
+    /// The nodes again, for the recursion.
+    [[nodiscard]] NodeList<Bundle> nodes() const;
     /// What people call a cell: its value's name, else its node's.
     [[nodiscard]] std::string nameOf(Id id) const;
 };

@@ -232,7 +232,7 @@ private slots:
         const QString b = path("epsilon_plus.retro");
         QVERIFY(QString(cli({"compare", a, a}).out).contains("They agree in"));
         const Answer parted = cli({"compare", a, b, "--csv", path("compare.csv")});
-        QVERIFY2(QString(parted.out).contains("composite: epsilon | epsilon_plus"), qPrintable(parted.out));
+        QVERIFY2(QString(parted.out).contains("composite: epsilon ↔ epsilon_plus"), qPrintable(parted.out));
         QVERIFY2(QString(parted.out).contains("(ConvTranspose)"), qPrintable(parted.out));
         QVERIFY2(QString(parted.out).contains("z-plus, epsilon 1e-06    D = x⁺W⁺"), qPrintable(parted.out));
         QVERIFY(QFile::exists(path("compare.csv")));

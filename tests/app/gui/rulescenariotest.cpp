@@ -5,6 +5,7 @@
 
 #include "app/gui/mainwindow.h"
 #include "app/gui/rulecontroller.h"
+#include "app/gui/rundifference.h"
 #include "app/gui/workspaces.h"
 #include "core/engine/explain.h"
 #include "core/lrp/composite.h"
@@ -23,6 +24,7 @@
 #include <QListWidget>
 #include <QMenu>
 #include <QPushButton>
+#include <QTableWidget>
 #include <QTemporaryDir>
 #include <QToolButton>
 
@@ -229,6 +231,42 @@ private slots:
         QVERIFY(stage.settles());
         QVERIFY(stage.ruleOf(node).startsWith(QLatin1String("z-plus")));
         QVERIFY(stage.panel().question().overrides.isEmpty());
+    }
+
+    // Where the run with the other rule and the one before part: value by value, with both rules.
+    void theRunsAreCompared()
+    {
+        Stage stage;
+        QVERIFY(stage.settles());
+        QAction& action = stage.window.actions().at(QStringLiteral("view.rundifference"));
+        action.trigger(); // nothing is held: it says so
+        QVERIFY(stage.window.findChild<app::RunDifferenceDialog*>() == nullptr);
+        stage.window.rules().put(QStringLiteral("op:Conv=gamma:gamma=0.5"));
+        QVERIFY(stage.settles());
+        action.trigger();
+        auto* dialog = stage.window.findChild<app::RunDifferenceDialog*>();
+        QVERIFY(dialog != nullptr);
+        auto& table = *dialog->findChild<QTableWidget*>();
+        QTRY_VERIFY_WITH_TIMEOUT(table.rowCount() > 5 && table.isEnabled(), kPatience);
+        const QString summary = dialog->findChild<QLabel*>()->text();
+        QVERIFY2(summary.contains(QLatin1String("They part at the relevance of")), qPrintable(summary));
+        QVERIFY2(summary.contains(QLatin1String("here: gamma 0.5")), qPrintable(summary));
+        QVERIFY2(summary.contains(QLatin1String("there: z-plus")), qPrintable(summary));
+        // What is above agrees; the row where they part is chosen.
+        const int parting = table.currentRow();
+        QVERIFY(parting > 0);
+        for (int row = 0; row < parting; ++row) {
+            QCOMPARE(table.item(row, 3)->text(), QStringLiteral("0"));
+        }
+        table.setFocus();
+        QTest::keyClick(&table, Qt::Key_Up);
+        QCOMPARE(table.currentRow(), parting - 1);
+        // Back to the same rules: the open dialog follows.
+        stage.window.actions().at(QStringLiteral("view.holdrun")).trigger();
+        stage.window.actions().at(QStringLiteral("run.start")).trigger();
+        QVERIFY(stage.settles());
+        QTRY_VERIFY_WITH_TIMEOUT(dialog->findChild<QLabel*>()->text().contains(QLatin1String("The runs agree in")),
+                                 kPatience);
     }
 
     void rulesAreWrittenAsAFile()

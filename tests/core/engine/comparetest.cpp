@@ -116,7 +116,7 @@ private slots:
         QCOMPARE(node.ruleB, std::string("z-plus, epsilon 1e-06"));
         QVERIFY(node.formulaA.find("xW + b") != std::string::npos);
         QVERIFY(node.formulaB.find("x⁺W⁺") != std::string::npos);
-        QCOMPARE(result->differentFacts, std::vector<std::string>{"composite: epsilon | epsilon_plus"});
+        QCOMPARE(result->differentFacts, std::vector<std::string>{"composite: epsilon ↔ epsilon_plus"});
         const engine::ValueDifference& value = result->parting->value;
         QVERIFY(std::abs(std::abs(value.a - value.b) - value.largest) < 1e-12);
         QVERIFY(value.cosine < 1);

@@ -3,6 +3,7 @@
 #include <QtTest>
 
 #include "app/common/decodepicture.h"
+#include "core/engine/gradient/critical.h"
 #include "core/engine/gradient/gradient.h"
 #include "core/engine/gradient/parameters.h"
 #include "core/engine/inputs.h"
@@ -144,6 +145,22 @@ private slots:
             QVERIFY2(std::abs(slope - gradient) <= 1e-4 * std::max(std::abs(gradient), 1e-3),
                      opened->model->graph()->value(opened->model->graph()->inputs()[i]).name.c_str());
         }
+    }
+
+    void operatorsLeftOutHaveAReason()
+    {
+        const engine::LoadedModelPointer model = loadSample(QStringLiteral("one-segment/one-segment"));
+        const auto request = questionOf(*model);
+        QVERIFY(request.ok());
+        const auto result = engine::gradient(*model, *request);
+        QVERIFY(result.ok());
+        const graph::Graph& graph = result->model->graph();
+        const engine::CriticalNodes found = engine::criticalNodes(*result->model, result->target.value);
+        QCOMPARE(found.critical + found.leftOut.size(), graph.nodeCount());
+        QCOMPARE(found.critical, result->visited); // no node has several results here
+        const auto argMax = std::ranges::find(found.leftOut, "ArgMax", &engine::LeftOutNode::op);
+        QVERIFY(argMax != found.leftOut.end());
+        QVERIFY(argMax->reason == analysis::LeftOut::Stops);
     }
 
     void aTargetWithoutAFloatingInputIsRefused()

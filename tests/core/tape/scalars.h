@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/tape/scalar/flag.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -9,19 +11,6 @@
 /// Scalars that only tests need.
 namespace retro::tapetest
 {
-
-/// Reachability: + is or, × is and.
-struct Flag
-{
-    bool isSet = false;
-
-    Flag() = default;
-    Flag(std::int64_t value) : isSet(value != 0) {}
-    bool operator==(const Flag&) const = default;
-    friend Flag operator+(Flag a, Flag b) { return Flag(a.isSet || b.isSet ? 1 : 0); }
-    friend Flag operator*(Flag a, Flag b) { return Flag(a.isSet && b.isSet ? 1 : 0); }
-    Flag& operator+=(Flag other) { return *this = *this + other; }
-};
 
 /// An interval whose ends are rounded outwards.
 struct Interval

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/verify/verify.h"
+#include "app/cli/gradientverbs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+namespace retro::app
+{
+
+namespace
+{
+
+using base::Result;
+using nlohmann::ordered_json;
+
+struct VerifyOptions
+{
+    ModelOptions model;
+    std::string target = "argmax";
+    std::string composite = "auto";
+    std::uint64_t seed = 1;
+    std::size_t worst = 5;
+};
+
+Result<engine::VerifyRequest> requestOf(const Context& context, const VerifyOptions& options,
+                                        const engine::LoadedModel& model)
+{
+    engine::VerifyRequest request;
+    RETRO_TRY(request.inputs, options.model.resolve(model));
+    const bool isOfCard = options.target == "argmax" && model.card && !model.card->target.empty();
+    RETRO_TRY(request.target, engine::parseTarget(isOfCard ? model.card->target : options.target,
+                                                  model.card ? model.card->labels : std::vector<std::string>()));
+    request.composite = options.composite;
+    request.precision = context.runPrecision();
+    request.seed = options.seed;
+    return request;
+}
+
+ordered_json toJson(const engine::VerifyResult& result)
+{
+    ordered_json properties = ordered_json::array();
+    for (const engine::PropertyResult& one : result.properties) {
+        properties.push_back({{"property", one.id},
+                              {"statement", one.statement},
+                              {"state", engine::nameOf(one.state)},
+                              {"detail", one.detail}});
+    }
+    ordered_json nodes = ordered_json::array();
+    for (const engine::NodeGradient& one : result.nodes) {
+        nodes.push_back({{"node", one.node}, {"operator", one.op}, {"kink", one.isKink}});
+        nodes.back()["error"] = one.error ? ordered_json(*one.error) : ordered_json();
+        if (!one.note.empty()) {
+            nodes.back()["note"] = one.note;
+        }
+    }
+    ordered_json ulps = ordered_json::array();
+    for (const engine::UlpDistance& one : result.ulps) {
+        ulps.push_back({{"value", one.value}, {"ulp", one.most}, {"relative", one.relative}});
+    }
+    return {{"cells", result.cells},      {"violated", result.isViolated()}, {"properties", properties},
+            {"gradient_per_node", nodes}, {"float_from_double", ulps},       {"seconds", result.seconds}};
+}
+
+void sayNodes(const Context& context, const engine::VerifyResult& result, std::size_t most)
+{
+    std::vector<engine::NodeGradient> nodes = result.nodes;
+    std::erase_if(nodes, [](const engine::NodeGradient& one) { return !one.error; });
+    std::ranges::sort(nodes, [](const auto& a, const auto& b) { return *a.error > *b.error; });
+    nodes.resize(std::min(nodes.size(), most));
+    context.say("reverse rules farthest from a central difference, in double");
+    for (const engine::NodeGradient& one : nodes) {
+        context.say(fmt::format("  {:<44} {:<20} {:.2e}{}", one.node, one.op, *one.error, one.isKink ? "  kink" : ""));
+    }
+}
+
+void sayUlps(const Context& context, const engine::VerifyResult& result, std::size_t most)
+{
+    std::vector<engine::UlpDistance> ulps = result.ulps;
+    std::ranges::sort(ulps, [](const auto& a, const auto& b) { return a.relative > b.relative; });
+    ulps.resize(std::min(ulps.size(), most));
+    if (!ulps.empty()) {
+        context.say("values where float is farthest from double");
+    }
+    for (const engine::UlpDistance& one : ulps) {
+        context.say(fmt::format("  {:<44} {:.2e} of the largest, up to {} ulp", one.value, one.relative, one.most));
+    }
+}
+
+Result<void> verifyModel(Context& context, const VerifyOptions& options)
+{
+    RETRO_TRY(const engine::LoadedModelPointer model, options.model.load());
+    RETRO_TRY(const engine::VerifyRequest request, requestOf(context, options, *model));
+    RETRO_TRY(const engine::VerifyResult result, engine::verify(*model, request, {}, context.progress()));
+    if (context.json) {
+        context.answer(toJson(result));
+    } else {
+        for (const engine::PropertyResult& one : result.properties) {
+            context.say(fmt::format("{:<16} {:<14} {}", one.id, engine::nameOf(one.state), one.statement));
+            context.say(fmt::format("{:<31} {}", "", one.detail));
+        }
+        sayNodes(context, result, options.worst);
+        sayUlps(context, result, options.worst);
+    }
+    if (result.isViolated()) {
+        return base::Error{base::ErrorCode::Bug, "a property is violated; please report this with the model",
+                           model->name};
+    }
+    return {};
+}
+
+} // namespace
+
+void addVerify(CLI::App& program, Context& context)
+{
+    auto options = std::make_shared<VerifyOptions>();
+    CLI::App* verb = addVerb(program, context, "verify",
+                             "Properties of the tape, gradients against differences, engines against each other",
+                             [&context, options] { return verifyModel(context, *options); });
+    options->model.addTo(*verb);
+    verb->add_option("--target", options->target, "argmax (default), a class index, or VALUE[:i,j,…]");
+    verb->add_option("--composite", options->composite, "Of the relevance passes that are compared (default: auto)");
+    verb->add_option("--seed", options->seed, "Of what is drawn by chance (default 1)");
+    verb->add_option("--worst", options->worst, "How many nodes and values to print (default 5)");
+}
+
+} // namespace retro::app

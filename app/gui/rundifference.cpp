@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/gui/rundifference.h"
+
+#include "views/common/fonts.h"
+#include "views/common/numbertext.h"
+
+#include <QCoreApplication>
+#include <QHeaderView>
+#include <QLabel>
+#include <QStringList>
+#include <QTableWidget>
+#include <QVBoxLayout>
+
+#include <array>
+#include <limits>
+
+namespace retro::app
+{
+
+namespace
+{
+
+using engine::Comparison;
+using engine::ValueDifference;
+using views::valueText;
+using views::fonts::px;
+
+constexpr std::array kActions{views::ActionSpec{
+    "view.rundifference", QT_TRANSLATE_NOOP("retro::views::actions", "&Where the runs part…"),
+    QT_TRANSLATE_NOOP("retro::views::actions",
+                      "Compare the relevance of every value with the run that is held, and name the first node where "
+                      "they part"),
+    "search", ""}};
+
+/// Relative difference up to which values agree, as `compare` has it.
+constexpr double kTolerance = 1e-5;
+
+QString text(const std::string& utf8) { return QString::fromStdString(utf8); }
+
+QString ruleLine(const QString& side, const std::string& rule, const std::string& formula)
+{
+    const QString known = rule.empty() ? RunDifference::tr("rule not known") : text(rule);
+    return QStringLiteral("    %1: %2%3").arg(side, known, formula.empty() ? QString() : "    " + text(formula));
+}
+
+QString nodeText(const engine::PartingNode& node)
+{
+    return QStringList{RunDifference::tr("%1 (%2)").arg(text(node.name), text(node.op)),
+                       ruleLine(RunDifference::tr("here"), node.ruleA, node.formulaA),
+                       ruleLine(RunDifference::tr("there"), node.ruleB, node.formulaB)}
+        .join(QLatin1Char('\n'));
+}
+
+QTableWidgetItem* cell(const QString& words, bool isNumber)
+{
+    auto* item = new QTableWidgetItem(words);
+    item->setFlags(Qt::ItemIsSelectable | Qt::ItemIsEnabled);
+    item->setTextAlignment(Qt::AlignVCenter | (isNumber ? Qt::AlignRight : Qt::AlignLeft));
+    if (isNumber) {
+        item->setFont(views::fonts::numbers());
+    }
+    return item;
+}
+
+void fillRow(QTableWidget& table, int row, const ValueDifference& value, bool isParting)
+{
+    const std::array<QString, 6> words{text(value.name),         valueText(value.sumA),       valueText(value.sumB),
+                                       valueText(value.largest), valueText(value.relative()), valueText(value.cosine)};
+    for (int column = 0; column < static_cast<int>(words.size()); ++column) {
+        QTableWidgetItem* item = cell(words[static_cast<std::size_t>(column)], column > 0);
+        if (isParting) {
+            QFont font = item->font();
+            font.setBold(true);
+            item->setFont(font);
+            item->setToolTip(RunDifference::tr("Here the runs part"));
+        }
+        table.setItem(row, column, item);
+    }
+    table.item(row, 0)->setData(Qt::UserRole, static_cast<qulonglong>(value.value.index()));
+}
+
+} // namespace
+
+QString partingText(const Comparison& comparison)
+{
+    QStringList lines;
+    for (const std::string& fact : comparison.differentFacts) {
+        lines << text(fact);
+    }
+    if (!comparison.parting) {
+        lines << RunDifference::tr("The runs agree in %1 values.").arg(comparison.values.size());
+        return lines.join(QLatin1Char('\n'));
+    }
+    const engine::Parting& parting = *comparison.parting;
+    const ValueDifference& value = parting.value;
+    lines << (parting.isStart
+                  ? RunDifference::tr("They part at %1, where relevance starts: here %2, there %3.")
+                  : RunDifference::tr("They part at the relevance of %1: here %2, there %3 where it differs most."))
+                 .arg(text(value.name), valueText(value.a), valueText(value.b));
+    for (const engine::PartingNode& node : parting.nodes) {
+        lines << RunDifference::tr("It was handed on by %1").arg(nodeText(node));
+    }
+    return lines.join(QLatin1Char('\n'));
+}
+
+RunDifferenceDialog::RunDifferenceDialog(QWidget* parent) : QDialog(parent)
+{
+    setAttribute(Qt::WA_DeleteOnClose);
+    setWindowTitle(tr("Where the runs part"));
+    resize(px(760), px(520));
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(px(16), px(14), px(16), px(14));
+    column->setSpacing(px(10));
+    m_summary = new QLabel(this);
+    m_summary->setTextFormat(Qt::PlainText);
+    m_summary->setWordWrap(true);
+    m_summary->setAccessibleName(tr("Where the runs part"));
+    m_summary->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    column->addWidget(m_summary);
+    m_table = new QTableWidget(0, 6, this);
+    m_table->setHorizontalHeaderLabels(
+        {tr("Value, from the target"), tr("Σ here"), tr("Σ there"), tr("Largest diff."), tr("Relative"), tr("Cosine")});
+    m_table->setAccessibleName(tr("Difference of every value"));
+    m_table->verticalHeader()->hide();
+    m_table->setShowGrid(false);
+    m_table->setTabKeyNavigation(false);
+    m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
+    m_table->setSelectionMode(QAbstractItemView::SingleSelection);
+    m_table->setTextElideMode(Qt::ElideMiddle);
+    m_table->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
+    m_table->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
+    column->addWidget(m_table, 1);
+    connect(m_table, &QTableWidget::currentCellChanged, this, [this](int row) {
+        const QTableWidgetItem* item = row < 0 ? nullptr : m_table->item(row, 0);
+        if (item != nullptr) {
+            emit valueChosen(base::ValueId(static_cast<std::size_t>(item->data(Qt::UserRole).toULongLong())));
+        }
+    });
+}
+
+void RunDifferenceDialog::showWaiting()
+{
+    m_summary->setText(tr("Comparing…"));
+    m_table->setEnabled(false);
+}
+
+void RunDifferenceDialog::showComparison(const Comparison& comparison)
+{
+    m_summary->setText(partingText(comparison));
+    layout()->activate(); // as high as its lines from now on
+    m_table->setEnabled(true);
+    m_table->setRowCount(0);
+    m_table->setRowCount(static_cast<int>(comparison.values.size()));
+    for (int row = 0; row < m_table->rowCount(); ++row) {
+        const ValueDifference& value = comparison.values[static_cast<std::size_t>(row)];
+        const bool isParting = comparison.parting && comparison.parting->value.value == value.value;
+        fillRow(*m_table, row, value, isParting);
+        if (isParting) {
+            m_table->setCurrentCell(row, 0);
+            m_table->scrollToItem(m_table->item(row, 0), QAbstractItemView::PositionAtCenter);
+        }
+    }
+}
+
+void RunDifferenceDialog::showError(const QString& what)
+{
+    m_summary->setText(what);
+    m_table->setRowCount(0);
+}
+
+void addRunDifferenceAction(views::ActionRegistry& actions) { actions.addAll(kActions); }
+
+RunDifference::RunDifference(views::ActionRegistry& actions, views::RunModel& model, views::Selection& selection,
+                             OtherRun other, QWidget& window)
+    : QObject(&window), m_model(model), m_selection(selection), m_other(std::move(other)), m_window(window),
+      m_jobs(this)
+{
+    connect(&actions.at(QStringLiteral("view.rundifference")), &QAction::triggered, this, &RunDifference::show);
+    connect(&model, &views::RunModel::runChanged, this, [this] {
+        if (m_dialog && m_other() && m_model.hasRun() && !m_model.run().events.empty()) {
+            compute();
+        }
+    });
+}
+
+void RunDifference::show()
+{
+    if (!m_model.hasRun() || m_model.run().events.empty()) {
+        emit said(tr("Run the model first: two runs are compared."));
+        return;
+    }
+    if (!m_other()) {
+        emit said(tr("There is no other run. Hold this one, then run with another rule, target or input."));
+        return;
+    }
+    if (!m_dialog) {
+        m_dialog = new RunDifferenceDialog(&m_window);
+        connect(m_dialog, &RunDifferenceDialog::valueChosen, this, [this](base::ValueId value) {
+            if (m_model.hasRun() && value.index() < m_model.graph().valueCount()) {
+                m_selection.selectNode(m_model.graph().nodeOf(value));
+            }
+        });
+    }
+    m_dialog->show();
+    m_dialog->raise();
+    compute();
+}
+
+void RunDifference::compute()
+{
+    m_dialog->showWaiting();
+    const engine::ComparedSide here{"here", m_model.handleOfItsOwn().run, {}};
+    const engine::ComparedSide there{"there", m_other(), {}};
+    m_jobs.start([this, here, there](const std::stop_token& stop) {
+        auto compared = std::make_shared<base::Result<Comparison>>(engine::compare(here, there, kTolerance, stop));
+        return views::JobRunner::Delivery([this, compared] {
+            if (!m_dialog) {
+                return;
+            }
+            if (compared->ok()) {
+                m_dialog->showComparison(**compared);
+            } else {
+                m_dialog->showError(text(compared->error().text()));
+            }
+        });
+    });
+}
+
+} // namespace retro::app

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/engine/compare.h"
+#include "views/common/actions.h"
+#include "views/common/jobrunner.h"
+#include "views/common/viewcontext.h"
+
+#include <QDialog>
+#include <QPointer>
+
+#include <functional>
+#include <memory>
+
+class QLabel;
+class QTableWidget;
+
+namespace retro::app
+{
+
+/// Where this run and another one part, and how much the relevance of every value differs. GUI thread.
+class RunDifferenceDialog final : public QDialog
+{
+    Q_OBJECT
+
+public:
+    explicit RunDifferenceDialog(QWidget* parent);
+
+    void showWaiting();
+    void showComparison(const engine::Comparison& comparison);
+    void showError(const QString& what);
+
+signals:
+    /// A row was chosen: the value is one of this run's graph.
+    void valueChosen(retro::base::ValueId value);
+
+private:
+    QLabel* m_summary = nullptr;
+    QTableWidget* m_table = nullptr;
+};
+
+/// Adds the action that compares the run on screen with the one that heatmaps are wiped against.
+void addRunDifferenceAction(views::ActionRegistry& actions);
+
+/// Compares the run on screen, off the GUI thread, with the other one; again whenever another run is shown while the
+/// dialog is open. GUI thread.
+class RunDifference final : public QObject
+{
+    Q_OBJECT
+
+public:
+    using OtherRun = std::function<std::shared_ptr<const trace::Run>()>;
+
+    /// `other` gives the run to compare with; null = there is none.
+    RunDifference(views::ActionRegistry& actions, views::RunModel& model, views::Selection& selection, OtherRun other,
+                  QWidget& window);
+
+    /// Opens the dialog, or says why there is nothing to compare.
+    void show();
+    [[nodiscard]] bool isComputing() const { return m_jobs.isRunning(); }
+
+signals:
+    void said(const QString& sentence);
+
+private:
+    void compute();
+
+    views::RunModel& m_model;
+    views::Selection& m_selection;
+    OtherRun m_other;
+    QWidget& m_window;
+    QPointer<RunDifferenceDialog> m_dialog;
+    views::JobRunner m_jobs;
+};
+
+/// Where two runs part, in a few lines: value, numbers, the nodes that handed it on with both rules and formulas.
+[[nodiscard]] QString partingText(const engine::Comparison& comparison);
+
+} // namespace retro::app

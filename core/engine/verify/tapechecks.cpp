@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/verify/tapechecks.h"
+
+#include "core/base/cancel.h"
+#include "core/execute/forward.h"
+#include "core/tape/recursion.h"
+
+#include <fmt/format.h>
+
+namespace retro::engine
+{
+
+using base::Result;
+using tape::Bundle;
+using tape::Id;
+using tape::ModelTape;
+using tensor::Tensor;
+
+namespace
+{
+
+/// Contributions that do not go to an earlier id, while a loop runs.
+class Direction final : public tape::Watcher<Bundle>
+{
+public:
+    std::size_t count = 0;
+    std::string wrong;
+
+    explicit Direction(const ModelTape& made) : m_made(made) {}
+    void onCell(Id id, const Bundle&, const std::vector<tape::Contribution<Bundle>>& list) override
+    {
+        for (const tape::Contribution<Bundle>& part : list) {
+            ++count;
+            if (part.parent >= id && wrong.empty()) {
+                wrong = fmt::format("{} sends a part to {}", m_made.nameOf(id), m_made.nameOf(part.parent));
+            }
+        }
+    }
+
+private:
+    const ModelTape& m_made;
+};
+
+Result<std::string> differingValue(const ModelTape& made, const std::stop_token& stop)
+{
+    std::vector<Tensor> inputs;
+    for (std::size_t i = 0; i < made.model->graph().inputs().size(); ++i) {
+        inputs.push_back(made.tape.cell(static_cast<Id>(i)).value.only());
+    }
+    RETRO_TRY(const execute::ForwardResult forward,
+              execute::forward(made.model, inputs, execute::SavePolicy::All, stop));
+    for (Id id = static_cast<Id>(made.tape.leafCount()); id < made.tape.size(); ++id) {
+        if (made.valueOf[id].isValid()) {
+            const Tensor other = forward.saved.anyValue(made.valueOf[id]);
+            if (other.isValid() && !made.tape.cell(id).value.only().bitEqual(other)) {
+                return fmt::format("{} differs; it is the first of {} cells", made.nameOf(id), made.tape.size());
+            }
+        }
+    }
+    return std::string();
+}
+
+/// The last slot that differs: the fewest rules ran before it.
+template <class Same>
+std::string differingSlot(const ModelTape& made, const std::vector<Bundle>& a, const std::vector<Bundle>& b,
+                          const Same& same)
+{
+    for (Id id = static_cast<Id>(std::min(a.size(), b.size())); id-- > 0;) {
+        if (!same(a[id], b[id])) {
+            return fmt::format("the slot of {} (id {}) differs after {} cells", made.nameOf(id), id,
+                               made.tape.size() - id);
+        }
+    }
+    return {};
+}
+
+std::vector<std::uint8_t> trackedIds(const ModelTape& made)
+{
+    std::vector<std::uint8_t> tracked;
+    for (Id id = 0; id < made.tape.size(); ++id) {
+        tracked.push_back(made.tape.cell(id).isTracked ? 1 : 0);
+    }
+    return tracked;
+}
+
+constexpr const char* kRecursion = "dense loop = recursion, slot by slot, bit for bit";
+
+Result<PropertyResult> checkRecursion(const ModelTape& made, const std::vector<Bundle>& seed,
+                                      const std::vector<Bundle>& dense)
+{
+    if (made.tape.size() > kMostRecursion) {
+        return PropertyResult{
+            "P5", kRecursion, PropertyState::NotApplicable,
+            fmt::format("the tape has {} cells, and the recursion is run up to {}", made.tape.size(), kMostRecursion)};
+    }
+    std::vector<Bundle> context;
+    for (Id id = 0; id < made.tape.size(); ++id) {
+        context.push_back(made.tape.cell(id).value);
+    }
+    const std::vector<std::uint8_t> tracked = trackedIds(made);
+    const tape::Payload<Bundle> none;
+    const tape::NodeList<Bundle> nodes = made.nodes();
+    const auto recursed = tape::recursion<Bundle>(nodes, {context, none, tape::Zeros::LeftOut, tracked}, seed);
+    if (!recursed.ok()) {
+        return recursed.error().asError();
+    }
+    const std::string wrong =
+        differingSlot(made, dense, *recursed, [](const Bundle& a, const Bundle& b) { return a.bitEqual(b); });
+    return judged("P5", kRecursion, wrong, fmt::format("{} slots", made.tape.size()));
+}
+
+/// Cells whose rules answer a zero with something else.
+Result<std::vector<Id>> rulesThatMakeSomethingOfNothing(const ModelTape& made)
+{
+    std::vector<Id> found;
+    for (Id id = static_cast<Id>(made.tape.leafCount()); id < made.tape.size(); ++id) {
+        if (!made.tape.cell(id).isTracked) {
+            continue;
+        }
+        const auto preserves = tape::preservesZero(made.tape, id);
+        if (!preserves.ok()) {
+            return preserves.error().asError();
+        }
+        if (!*preserves) {
+            found.push_back(id);
+        }
+    }
+    return found;
+}
+
+Result<PropertyResult> checkSkipping(const ModelTape& made, Id target, const Tensor& start,
+                                     const std::vector<Bundle>& dense)
+{
+    constexpr const char* kStatement = "skipping loop = dense loop when every rule answers zero with zeros";
+    RETRO_TRY(const std::vector<Id> leaky, rulesThatMakeSomethingOfNothing(made));
+    if (!leaky.empty()) {
+        return PropertyResult{"P6", kStatement, PropertyState::NotApplicable,
+                              fmt::format("{} rules answer a zero with something else, the first at {}", leaky.size(),
+                                          made.nameOf(leaky.front()))};
+    }
+    tape::Slots<Bundle> seed(made.tape.size());
+    seed[target] = Bundle(start);
+    auto skipped = tape::skippingLoop<Bundle>(made.tape, std::move(seed));
+    if (!skipped.ok()) {
+        return skipped.error().asError();
+    }
+    const std::vector<Bundle> filled = tape::filled(made.tape, std::move(skipped).value());
+    const std::string wrong =
+        differingSlot(made, dense, filled, [](const Bundle& a, const Bundle& b) { return a == b; });
+    return judged("P6", kStatement, wrong, fmt::format("{} slots, every rule asked with zeros", made.tape.size()));
+}
+
+/// One cell more behind all others, at which nothing arrives.
+Result<PropertyResult> checkAppended(const ModelTape& made, Id target, std::vector<Bundle> seed,
+                                     const std::vector<Bundle>& dense)
+{
+    tape::Tape<Bundle> longer = made.tape;
+    const Bundle& value = made.tape.cell(target).value;
+    const auto copy = std::make_shared<tape::FunctionOperator<Bundle>>(
+        [](tape::Operands<Bundle> x, const tape::Payload<Bundle>&) -> Result<Bundle> { return *x.front(); },
+        [](const tape::Site<Bundle>&, const Bundle& up) -> Result<tape::Parts<Bundle>> {
+            return tape::Parts<Bundle>{up};
+        });
+    longer.append({{copy, {target}, "one more"}, value});
+    seed.push_back(tape::ValueTraits<Bundle>::zeroLike(value));
+    const auto after = tape::denseLoop<Bundle>(longer, std::move(seed));
+    if (!after.ok()) {
+        return after.error().asError();
+    }
+    const std::string wrong =
+        differingSlot(made, dense, *after, [](const Bundle& a, const Bundle& b) { return a == b; });
+    return judged("P9", "a cell more, with nothing arriving there, changes nothing", wrong,
+                  fmt::format("a copy of {} appended", made.nameOf(target)));
+}
+
+} // namespace
+
+Result<PropertyResults> checkTape(const ModelTape& made, Id target, const Tensor& start, const std::stop_token& stop)
+{
+    PropertyResults results;
+    const std::size_t leaves = made.tape.leafCount();
+    const std::size_t nodes = made.valueOf.size() - leaves; // as the graph was walked
+    results.push_back(judged("P1", "as many cells as leaves and nodes",
+                             made.tape.size() == leaves + nodes ? "" : fmt::format("{} cells", made.tape.size()),
+                             fmt::format("{} leaves and {} nodes", leaves, nodes)));
+    RETRO_TRY(const std::string value, differingValue(made, stop));
+    results.push_back(judged("P2", "what a node may read is what a forward pass gives", value,
+                             "bit for bit with another forward pass"));
+    results.push_back(judged("P3", "the values of the tape are those of the forward pass, in its order", value,
+                             "bit for bit with another forward pass"));
+    std::vector<Bundle> seed = tape::oneSeed(made.tape, target, Bundle(start));
+    Direction direction(made);
+    const auto dense = tape::denseLoop<Bundle>(made.tape, seed, &direction);
+    RETRO_CHECK(base::checkStop(stop));
+    if (!dense.ok()) {
+        return dense.error().asError();
+    }
+    results.push_back(
+        judged("P4", "parts go to earlier ids only", direction.wrong, fmt::format("{} parts", direction.count)));
+    RETRO_TRY(results.emplace_back(), checkRecursion(made, seed, *dense));
+    RETRO_TRY(results.emplace_back(), checkSkipping(made, target, start, *dense));
+    RETRO_TRY(results.emplace_back(), checkAppended(made, target, std::move(seed), *dense));
+    return results;
+}
+
+} // namespace retro::engine

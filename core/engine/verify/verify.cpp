@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/verify/verify.h"
+
+#include "core/engine/binding.h"
+#include "core/engine/gradient/modelrules.h"
+#include "core/engine/stopwatch.h"
+#include "core/engine/verify/enginechecks.h"
+#include "core/engine/verify/tapechecks.h"
+#include "core/engine/verify/wiringchecks.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace retro::engine
+{
+
+using base::Result;
+using tape::Id;
+using tape::ModelTape;
+
+namespace
+{
+
+/// A model's tape with the target on it.
+struct Subject
+{
+    ModelTape made;
+    Id target = 0;
+    tensor::Tensor start;
+};
+
+Result<Subject> subjectIn(const LoadedModel& model, const VerifyRequest& request, execute::Precision precision,
+                          const std::stop_token& stop)
+{
+    RETRO_TRY(const auto bound, bindModel(model, request.inputs, precision, nullptr, stop));
+    RETRO_TRY(ModelTape made,
+              tape::compileModel(bound, inPrecision(request.inputs, precision), gradientRule(bound), stop));
+    RETRO_TRY(const base::ValueId value, targetValue(request.target, bound->graph()));
+    const Id id = made.idOf[value.index()];
+    RETRO_TRY(const ResolvedTarget target,
+              resolveTarget(request.target, {StartKind::One, {}}, value, made.tape.cell(id).value.only()));
+    return Subject{std::move(made), id, target.start};
+}
+
+void append(PropertyResults& all, PropertyResults more) { std::ranges::move(more, std::back_inserter(all)); }
+
+/// P1 to P13 in the order of their numbers; the others stay behind them.
+void sortByNumber(PropertyResults& results)
+{
+    const auto number = [](const PropertyResult& one) {
+        return one.id.size() > 1 && one.id[0] == 'P' ? std::stoi(one.id.substr(1)) : 1000;
+    };
+    std::ranges::stable_sort(results, {}, number);
+}
+
+ExplainRequest questionOf(const VerifyRequest& request)
+{
+    ExplainRequest question;
+    question.inputs = request.inputs;
+    question.target = request.target;
+    question.composite = request.composite;
+    question.precision = request.precision;
+    return question;
+}
+
+} // namespace
+
+bool VerifyResult::isViolated() const
+{
+    return std::ranges::any_of(properties,
+                               [](const PropertyResult& one) { return one.state == PropertyState::Violated; });
+}
+
+Result<VerifyResult> verify(const LoadedModel& model, const VerifyRequest& request, const std::stop_token& stop,
+                            const StageProgress& progress)
+{
+    const Stopwatch watch;
+    VerifyResult result;
+    const auto report = [&progress](const char* stage) {
+        if (progress) {
+            progress(stage, 0, 1);
+        }
+    };
+    report("tape");
+    RETRO_TRY(const Subject own, subjectIn(model, request, request.precision, stop));
+    result.cells = own.made.tape.size();
+    RETRO_TRY(result.properties, checkTape(own.made, own.target, own.start, stop));
+    append(result.properties, checkWiring(own.made, own.target, request.seed));
+    report("gradients in double");
+    RETRO_TRY(const Subject wide, subjectIn(model, request, execute::Precision::Double, stop));
+    RETRO_TRY(result.nodes, checkNodes(wide.made, request.seed, stop));
+    result.properties.push_back(judgeNodes(result.nodes));
+    RETRO_TRY(result.properties.emplace_back(), checkWhole(wide.made, wide.target, wide.start, request.seed, stop));
+    if (request.precision == execute::Precision::Float) {
+        result.ulps = ulpDistances(own.made, wide.made);
+    }
+    report("engines");
+    RETRO_TRY(PropertyResults engines, checkEngines(model, questionOf(request), stop));
+    append(result.properties, std::move(engines));
+    sortByNumber(result.properties);
+    result.seconds = watch.seconds();
+    return result;
+}
+
+} // namespace retro::engine

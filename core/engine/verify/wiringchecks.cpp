@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/verify/wiringchecks.h"
+
+#include "core/analysis/criticalsubgraph.h"
+#include "core/tape/array/array.h"
+#include "core/tape/scalar/flag.h"
+#include "core/tape/scalar/modular.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <queue>
+#include <random>
+
+namespace retro::engine
+{
+
+using base::Result;
+using tape::Array;
+using tape::Flag;
+using tape::Id;
+using tape::ModelTape;
+using tape::Modular;
+
+namespace
+{
+
+using Number = Array<Modular>;
+
+/// Σ cᵢ·xᵢ and its transpose.
+template <class K>
+class LinearOperator final : public tape::Operator<Array<K>>
+{
+public:
+    explicit LinearOperator(std::vector<K> coefficients) : m_coefficients(std::move(coefficients)) {}
+
+    [[nodiscard]] Result<Array<K>> forward(tape::Operands<Array<K>> operands,
+                                           const tape::Payload<Array<K>>&) const override
+    {
+        K sum(0);
+        for (std::size_t i = 0; i < operands.size(); ++i) {
+            sum += m_coefficients[i] * operands[i]->data.front();
+        }
+        return tape::scalarArray(sum);
+    }
+    [[nodiscard]] Result<tape::Parts<Array<K>>> reverse(const tape::Site<Array<K>>&,
+                                                        const Array<K>& upstream) const override
+    {
+        tape::Parts<Array<K>> parts;
+        for (const K& coefficient : m_coefficients) {
+            parts.push_back(tape::scalarArray(coefficient * upstream.data.front()));
+        }
+        return parts;
+    }
+
+private:
+    std::vector<K> m_coefficients;
+};
+
+class Drawer
+{
+public:
+    explicit Drawer(std::uint64_t seed) : m_engine(seed) {}
+    Modular number() { return Modular(static_cast<std::int64_t>(m_engine() >> 2)); }
+    std::vector<Modular> numbers(std::size_t count)
+    {
+        std::vector<Modular> list;
+        std::generate_n(std::back_inserter(list), count, [this] { return number(); });
+        return list;
+    }
+    /// Numbers that add up to 1.
+    std::vector<Modular> shares(std::size_t count)
+    {
+        std::vector<Modular> list = numbers(count);
+        if (!list.empty()) {
+            Modular sum(0);
+            std::for_each(list.begin() + 1, list.end(), [&sum](Modular one) { sum += one; });
+            list.front() = Modular(1) - sum;
+        }
+        return list;
+    }
+
+private:
+    std::mt19937_64 m_engine;
+};
+
+template <class K, class Coefficients>
+tape::NodeList<Array<K>> wired(const ModelTape& made, const Coefficients& coefficients)
+{
+    tape::NodeList<Array<K>> nodes;
+    for (auto id = static_cast<Id>(made.tape.leafCount()); id < made.tape.size(); ++id) {
+        const std::vector<Id>& parents = made.tape.cell(id).node.parents;
+        nodes.push_back({std::make_shared<LinearOperator<K>>(coefficients(parents.size())), parents});
+    }
+    return nodes;
+}
+
+template <class K>
+tape::Tape<Array<K>> compiled(const tape::NodeList<Array<K>>& nodes, const std::vector<K>& leaves)
+{
+    std::vector<Array<K>> values;
+    for (const K& leaf : leaves) {
+        values.push_back(tape::scalarArray(leaf));
+    }
+    return tape::compile(nodes, std::move(values)).value(); // parents are those of a tape that exists
+}
+
+std::vector<Number> seedOf(std::size_t count, Drawer& drawer)
+{
+    std::vector<Number> seed;
+    for (const Modular& number : drawer.numbers(count)) {
+        seed.push_back(tape::scalarArray(number));
+    }
+    return seed;
+}
+
+PropertyResult checkAdjoint(const ModelTape& made, Drawer& drawer)
+{
+    const auto nodes = wired<Modular>(made, [&](std::size_t count) { return drawer.numbers(count); });
+    const std::vector<Modular> direction = drawer.numbers(made.tape.leafCount());
+    const auto tangents = compiled(nodes, direction); // of linear maps: the same maps
+    const std::vector<Number> seed = seedOf(made.tape.size(), drawer);
+    const std::vector<Number> arrived = tape::denseLoop<Number>(tangents, seed).value();
+    Modular left(0);
+    Modular right(0);
+    for (Id id = 0; id < tangents.size(); ++id) {
+        left += tangents.cell(id).value.data.front() * seed[id].data.front();
+        right += id < direction.size() ? direction[id] * arrived[id].data.front() : Modular(0);
+    }
+    const std::string wrong = left == right ? "" : fmt::format("{} and {}", left.value(), right.value());
+    return judged("P7", "⟨tangents, seed⟩ = ⟨direction, gradients⟩", wrong,
+                  "exactly, over integers modulo 2⁶¹ − 1, on this graph's wiring");
+}
+
+/// A topological order drawn by chance: newId per old id, leaves stay.
+std::vector<Id> shuffledIds(const ModelTape& made, std::uint64_t seed)
+{
+    const auto leaves = static_cast<Id>(made.tape.leafCount());
+    std::vector<std::vector<Id>> readers(made.tape.size());
+    std::vector<std::size_t> open(made.tape.size(), 0);
+    std::vector<Id> ready;
+    std::vector<Id> newId(made.tape.size());
+    for (Id id = leaves; id < made.tape.size(); ++id) {
+        for (const Id parent : made.tape.cell(id).node.parents) {
+            if (parent >= leaves) {
+                readers[parent].push_back(id);
+                ++open[id];
+            }
+        }
+        if (open[id] == 0) {
+            ready.push_back(id);
+        }
+    }
+    std::iota(newId.begin(), newId.begin() + leaves, Id{0});
+    std::mt19937_64 engine(seed);
+    for (Id next = leaves; !ready.empty(); ++next) {
+        std::swap(ready[engine() % ready.size()], ready.back());
+        const Id picked = ready.back();
+        ready.pop_back();
+        newId[picked] = next;
+        std::ranges::copy_if(readers[picked], std::back_inserter(ready),
+                             [&](Id reader) { return --open[reader] == 0; });
+    }
+    return newId;
+}
+
+PropertyResult checkOrder(const ModelTape& made, Drawer& drawer, std::uint64_t seed)
+{
+    const auto nodes = wired<Modular>(made, [&](std::size_t count) { return drawer.numbers(count); });
+    const std::vector<Id> newId = shuffledIds(made, seed);
+    const std::size_t leaves = made.tape.leafCount();
+    tape::NodeList<Number> other(nodes.size());
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        tape::Node<Number> node = nodes[i];
+        std::ranges::for_each(node.parents, [&newId](Id& parent) { parent = newId[parent]; });
+        other[newId[leaves + i] - leaves] = std::move(node);
+    }
+    const std::vector<Modular> values = drawer.numbers(leaves);
+    const std::vector<Number> start = seedOf(made.tape.size(), drawer);
+    std::vector<Number> otherStart = start;
+    for (Id id = 0; id < start.size(); ++id) {
+        otherStart[newId[id]] = start[id];
+    }
+    const std::vector<Number> a = tape::denseLoop<Number>(compiled(nodes, values), start).value();
+    const std::vector<Number> b = tape::denseLoop<Number>(compiled(other, values), otherStart).value();
+    std::string wrong;
+    for (Id id = static_cast<Id>(a.size()); id-- > 0 && wrong.empty();) {
+        wrong = a[id] == b[newId[id]] ? "" : fmt::format("the slot of {} differs", made.nameOf(id));
+    }
+    return judged("P10", "another topological order permutes the result", wrong,
+                  "exactly, over integers modulo 2⁶¹ − 1, one other order");
+}
+
+/// What rules received and did not hand on.
+class Leaks final : public tape::Watcher<Number>
+{
+public:
+    Modular sum = 0;
+    void onCell(Id, const Number& up, const std::vector<tape::Contribution<Number>>& list) override
+    {
+        sum += up.data.front();
+        for (const auto& part : list) {
+            sum = sum - part.value.data.front();
+        }
+    }
+};
+
+/// Nodes without operands keep what they receive, like leaves.
+Modular held(const ModelTape& made, const std::vector<Number>& arrived)
+{
+    Modular sum(0);
+    for (Id id = 0; id < arrived.size(); ++id) {
+        const bool keeps = made.tape.isLeaf(id) || made.tape.cell(id).node.parents.empty();
+        sum += keeps ? arrived[id].data.front() : Modular(0);
+    }
+    return sum;
+}
+
+PropertyResult checkTotal(const ModelTape& made, Id target, Drawer& drawer)
+{
+    const auto nodes = wired<Modular>(made, [&](std::size_t count) { return drawer.shares(count); });
+    const auto tape = compiled(nodes, drawer.numbers(made.tape.leafCount()));
+    const Modular start = drawer.number();
+    const auto arrived = tape::denseLoop<Number>(tape, tape::oneSeed(tape, target, tape::scalarArray(start))).value();
+    const std::string wrong = held(made, arrived) == start ? "" : "the leaves hold another total";
+    return judged("P11", "rules that hand on what they received: Σ leaves = Σ seeds", wrong,
+                  "exactly, over integers modulo 2⁶¹ − 1, with shares drawn per node");
+}
+
+PropertyResult checkLeaks(const ModelTape& made, Id target, Drawer& drawer)
+{
+    const auto nodes = wired<Modular>(made, [&](std::size_t count) { return drawer.numbers(count); });
+    const auto tape = compiled(nodes, drawer.numbers(made.tape.leafCount()));
+    const Modular start = drawer.number();
+    Leaks leaks;
+    const auto arrived =
+        tape::denseLoop<Number>(tape, tape::oneSeed(tape, target, tape::scalarArray(start)), &leaks).value();
+    Modular sum = leaks.sum;
+    for (std::size_t leaf = 0; leaf < tape.leafCount(); ++leaf) {
+        sum += arrived[leaf].data.front();
+    }
+    return judged("P12", "Σ leaves + Σ leaks = Σ seeds", sum == start ? "" : "the ledger does not close",
+                  "exactly, over integers modulo 2⁶¹ − 1, with coefficients drawn per node");
+}
+
+PropertyResult checkReach(const ModelTape& made, Id target)
+{
+    const auto nodes = wired<Flag>(made, [](std::size_t count) { return std::vector<Flag>(count, Flag(1)); });
+    const auto tape = compiled(nodes, std::vector<Flag>(made.tape.leafCount(), Flag(1)));
+    const auto arrived =
+        tape::denseLoop<Array<Flag>>(tape, tape::oneSeed(tape, target, tape::scalarArray(Flag(1)))).value();
+    const analysis::Flow flow = analysis::flowOf(made.model->graph(), [](base::NodeId, std::size_t) { return true; });
+    const std::array<analysis::FlowName, 1> outputs{made.valueOf[target].value};
+    const analysis::CriticalSubgraph cone = analysis::criticalSubgraph(flow, outputs, {});
+    std::vector<std::uint8_t> inCone(made.model->graph().nodeCount(), 0);
+    std::ranges::for_each(cone.backwardCone, [&inCone](std::uint32_t id) { inCone[id] = 1; });
+    std::vector<std::uint8_t> isReached(inCone.size(), 0);
+    for (Id id = 0; id < tape.size(); ++id) {
+        if (made.nodeOf[id].isValid() && arrived[id].data.front().isSet) {
+            isReached[made.nodeOf[id].index()] = 1;
+        }
+    }
+    const auto at = std::ranges::mismatch(inCone, isReached).in1;
+    const auto node = static_cast<std::size_t>(at - inCone.begin());
+    const std::string wrong =
+        at == inCone.end() ? "" : "only one of both reaches " + made.model->graph().nodes()[node].name;
+    return judged("P13", "over flags, a slot is set where its id reaches the seed", wrong,
+                  "against the backward cone of the graph");
+}
+
+} // namespace
+
+PropertyResults checkWiring(const ModelTape& made, Id target, std::uint64_t seed)
+{
+    Drawer drawer(seed);
+    return {checkAdjoint(made, drawer), checkOrder(made, drawer, seed), checkTotal(made, target, drawer),
+            checkLeaks(made, target, drawer), checkReach(made, target)};
+}
+
+} // namespace retro::engine

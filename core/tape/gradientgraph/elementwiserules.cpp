@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/tape/gradientgraph/emitrule.h"
+
+#include <array>
+#include <numbers>
+
+namespace retro::tape
+{
+
+namespace
+{
+
+ValueId times(EmitSite& site, ValueId a, ValueId b) { return site.emit.node("Mul", {a, b}); }
+
+/// 1 − a.
+ValueId oneMinus(EmitSite& site, ValueId a) { return site.emit.node("Sub", {site.emit.scalar(1), a}); }
+
+ValueId isPositive(EmitSite& site, ValueId x) { return site.emit.node("Greater", {x, site.emit.scalar(0)}); }
+
+ValueId pick(EmitSite& site, ValueId condition, ValueId yes, ValueId no)
+{
+    return site.emit.node("Where", {condition, yes, no});
+}
+
+EmittedParts pass(EmitSite& site) { return {site.up()}; }
+
+EmittedParts relu(EmitSite& site)
+{
+    return {pick(site, isPositive(site, site.operands[0]), site.up(), site.emit.scalar(0))};
+}
+
+EmittedParts leakyRelu(EmitSite& site)
+{
+    const ValueId slope = site.emit.scalar(site.number("alpha", 0.01));
+    return {pick(site, isPositive(site, site.operands[0]), site.up(), times(site, site.up(), slope))};
+}
+
+EmittedParts sigmoid(EmitSite& site)
+{
+    const ValueId y = site.outputs[0];
+    return {times(site, site.up(), times(site, y, oneMinus(site, y)))};
+}
+
+EmittedParts tanh(EmitSite& site)
+{
+    const ValueId y = site.outputs[0];
+    return {times(site, site.up(), oneMinus(site, times(site, y, y)))};
+}
+
+EmittedParts exponential(EmitSite& site) { return {times(site, site.up(), site.outputs[0])}; }
+
+EmittedParts logarithm(EmitSite& site) { return {site.emit.node("Div", {site.up(), site.operands[0]})}; }
+
+EmittedParts squareRoot(EmitSite& site)
+{
+    return {site.emit.node("Div", {site.up(), times(site, site.emit.scalar(2), site.outputs[0])})};
+}
+
+EmittedParts reciprocal(EmitSite& site)
+{
+    const ValueId y = site.outputs[0];
+    return {site.emit.node("Neg", {times(site, site.up(), times(site, y, y))})};
+}
+
+EmittedParts negate(EmitSite& site) { return {site.emit.node("Neg", {site.up()})}; }
+
+EmittedParts absolute(EmitSite& site) { return {times(site, site.up(), site.emit.node("Sign", {site.operands[0]}))}; }
+
+EmittedParts errorFunction(EmitSite& site)
+{
+    const ValueId x = site.operands[0];
+    const ValueId bell = site.emit.node("Exp", {site.emit.node("Neg", {times(site, x, x)})});
+    return {times(site, site.up(), times(site, site.emit.scalar(2 * std::numbers::inv_sqrtpi), bell))};
+}
+
+EmittedParts softplus(EmitSite& site)
+{
+    return {times(site, site.up(), site.emit.node("Sigmoid", {site.operands[0]}))};
+}
+
+EmittedParts sine(EmitSite& site) { return {times(site, site.up(), site.emit.node("Cos", {site.operands[0]}))}; }
+
+EmittedParts cosine(EmitSite& site)
+{
+    return {site.emit.node("Neg", {times(site, site.up(), site.emit.node("Sin", {site.operands[0]}))})};
+}
+
+/// Undoes broadcasting of the part of a slot.
+ValueId toOperand(EmitSite& site, ValueId part, std::size_t slot)
+{
+    return site.emit.sumTo(part, site.outputShape(), site.shape(slot));
+}
+
+EmittedParts sum(EmitSite& site)
+{
+    EmittedParts parts(site.operands.size());
+    for (std::size_t slot = 0; slot < parts.size(); ++slot) {
+        if (site.wants(slot)) {
+            parts[slot] = toOperand(site, site.up(), slot);
+        }
+    }
+    return parts;
+}
+
+EmittedParts difference(EmitSite& site)
+{
+    EmittedParts parts(2);
+    if (site.wants(0)) {
+        parts[0] = toOperand(site, site.up(), 0);
+    }
+    if (site.wants(1)) {
+        parts[1] = toOperand(site, site.emit.node("Neg", {site.up()}), 1);
+    }
+    return parts;
+}
+
+EmittedParts product(EmitSite& site)
+{
+    EmittedParts parts(2);
+    for (std::size_t slot = 0; slot < 2; ++slot) {
+        if (site.wants(slot)) {
+            parts[slot] = toOperand(site, times(site, site.up(), site.operands[1 - slot]), slot);
+        }
+    }
+    return parts;
+}
+
+EmittedParts quotient(EmitSite& site)
+{
+    EmittedParts parts(2);
+    const ValueId part = site.emit.node("Div", {site.up(), site.operands[1]});
+    if (site.wants(0)) {
+        parts[0] = toOperand(site, part, 0);
+    }
+    if (site.wants(1)) {
+        parts[1] = toOperand(site, site.emit.node("Neg", {times(site, part, site.outputs[0])}), 1);
+    }
+    return parts;
+}
+
+std::string onlyBase(const EmitSite& site)
+{
+    return site.wants(1) ? "its exponent is computed; only constant exponents have a rule here" : "";
+}
+
+EmittedParts power(EmitSite& site)
+{
+    const ValueId exponent = site.operands[1];
+    const ValueId less = site.emit.node("Sub", {exponent, site.emit.scalar(1)});
+    const ValueId slope = times(site, exponent, site.emit.node("Pow", {site.operands[0], less}));
+    return {toOperand(site, times(site, site.up(), slope), 0), {}};
+}
+
+EmittedParts where(EmitSite& site)
+{
+    EmittedParts parts(3);
+    const ValueId zero = site.emit.scalar(0);
+    if (site.wants(1)) {
+        parts[1] = toOperand(site, pick(site, site.operands[0], site.up(), zero), 1);
+    }
+    if (site.wants(2)) {
+        parts[2] = toOperand(site, pick(site, site.operands[0], zero, site.up()), 2);
+    }
+    return parts;
+}
+
+std::string notTraining(const EmitSite& site)
+{
+    return site.has(2) ? "it has a training mode; export the model for inference" : "";
+}
+
+constexpr std::array kRules{
+    EmitRule{"Abs", never, absolute},
+    EmitRule{"Add", never, sum},
+    EmitRule{"Cos", never, cosine},
+    EmitRule{"Div", never, quotient},
+    EmitRule{"Dropout", notTraining, pass},
+    EmitRule{"Erf", never, errorFunction},
+    EmitRule{"Exp", never, exponential},
+    EmitRule{"Identity", never, pass},
+    EmitRule{"LeakyRelu", never, leakyRelu},
+    EmitRule{"Log", never, logarithm},
+    EmitRule{"Mul", never, product},
+    EmitRule{"Neg", never, negate},
+    EmitRule{"Pow", onlyBase, power},
+    EmitRule{"Reciprocal", never, reciprocal},
+    EmitRule{"Relu", never, relu},
+    EmitRule{"Sigmoid", never, sigmoid},
+    EmitRule{"Sin", never, sine},
+    EmitRule{"Softplus", never, softplus},
+    EmitRule{"Sqrt", never, squareRoot},
+    EmitRule{"Sub", never, difference},
+    EmitRule{"Sum", never, sum},
+    EmitRule{"Tanh", never, tanh},
+    EmitRule{"Where", never, where},
+};
+
+} // namespace
+
+std::span<const EmitRule> elementWiseRules() { return kRules; }
+
+} // namespace retro::tape

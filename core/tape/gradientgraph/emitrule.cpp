@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/tape/gradientgraph/emitrule.h"
+
+#include <algorithm>
+#include <array>
+
+namespace retro::tape
+{
+
+namespace
+{
+
+template <class T>
+T attribute(const graph::Node& node, std::string_view name, T fallback)
+{
+    const auto at = node.attributes.find(name);
+    const T* value = at == node.attributes.end() ? nullptr : std::get_if<T>(&at->second);
+    return value == nullptr ? fallback : *value;
+}
+
+} // namespace
+
+std::int64_t EmitSite::integer(std::string_view name, std::int64_t fallback) const
+{
+    return attribute(node, name, fallback);
+}
+
+double EmitSite::number(std::string_view name, double fallback) const { return attribute(node, name, fallback); }
+
+std::string EmitSite::text(std::string_view name, const std::string& fallback) const
+{
+    return attribute(node, name, fallback);
+}
+
+std::vector<std::int64_t> EmitSite::integers(std::string_view name, std::vector<std::int64_t> fallback) const
+{
+    return attribute(node, name, std::move(fallback));
+}
+
+std::optional<std::vector<std::int64_t>> EmitSite::known(std::size_t slot) const
+{
+    if (!has(slot) || !model.isConstant(node.inputs[slot])) {
+        return std::nullopt;
+    }
+    const tensor::Tensor data = model.constant(node.inputs[slot]).contiguous();
+    std::vector<std::int64_t> values;
+    for (std::int64_t i = 0; i < data.size(); ++i) {
+        values.push_back(static_cast<std::int64_t>(data.at(i)));
+    }
+    return values;
+}
+
+std::string never(const EmitSite&) { return {}; }
+
+const EmitRule* findEmitRule(std::string_view op)
+{
+    for (const auto& rules : std::array{elementWiseRules(), linearRules(), shapeRules(), reductionRules()}) {
+        const auto at = std::ranges::find(rules, op, &EmitRule::op);
+        if (at != rules.end()) {
+            return &*at;
+        }
+    }
+    return nullptr;
+}
+
+} // namespace retro::tape

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/tape/gradientgraph/emitter.h"
+
+#include <fmt/format.h>
+
+#include <numeric>
+
+namespace retro::tape
+{
+
+using tensor::Shape;
+using tensor::Tensor;
+
+std::string Emitter::nextName()
+{
+    std::string name;
+    do {
+        name = fmt::format("gradient/{}", m_count++);
+    } while (m_builder.find(name));
+    return name;
+}
+
+ValueId Emitter::node(std::string_view op, std::vector<ValueId> inputs, graph::Attributes attributes)
+{
+    return node(op, std::move(inputs), std::move(attributes), 1).front();
+}
+
+std::vector<ValueId> Emitter::node(std::string_view op, std::vector<ValueId> inputs, graph::Attributes attributes,
+                                   std::size_t outputs)
+{
+    graph::Node made;
+    made.op = std::string(op);
+    made.name = nextName();
+    made.opset = m_opset;
+    made.inputs = std::move(inputs);
+    made.attributes = std::move(attributes);
+    for (std::size_t i = 0; i < outputs; ++i) {
+        made.outputs.push_back(m_builder.addResult(nextName()));
+    }
+    const std::vector<ValueId> results = made.outputs;
+    m_builder.addNode(std::move(made));
+    return results;
+}
+
+void Emitter::named(std::string_view op, std::vector<ValueId> inputs, ValueId output)
+{
+    graph::Node made;
+    made.op = std::string(op);
+    made.name = nextName();
+    made.opset = m_opset;
+    made.inputs = std::move(inputs);
+    made.outputs = {output};
+    m_builder.addNode(std::move(made));
+}
+
+ValueId Emitter::ints(const std::vector<std::int64_t>& values)
+{
+    return m_builder.addConstant(nextName(),
+                                 Tensor::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values));
+}
+
+ValueId Emitter::scalar(double value) { return filled({}, value); }
+
+ValueId Emitter::filled(const Shape& shape, double value)
+{
+    return m_builder.addConstant(nextName(), Tensor::full(m_floatType, shape, value));
+}
+
+ValueId Emitter::reshape(ValueId value, const Shape& shape) { return node("Reshape", {value, ints(shape)}); }
+
+ValueId Emitter::reduce(std::string_view op, ValueId value, const std::vector<std::int64_t>& axes)
+{
+    const std::int64_t axesAreOperand = op == "ReduceSum" ? 13 : 18;
+    if (m_opset >= axesAreOperand) {
+        return node(op, {value, ints(axes)}, {{"keepdims", std::int64_t{1}}});
+    }
+    return node(op, {value}, {{"keepdims", std::int64_t{1}}, {"axes", axes}});
+}
+
+ValueId Emitter::sumTo(ValueId value, const Shape& from, const Shape& to)
+{
+    if (from == to) {
+        return value;
+    }
+    const std::size_t more = from.size() - to.size();
+    std::vector<std::int64_t> axes;
+    for (std::size_t axis = 0; axis < from.size(); ++axis) {
+        if (axis < more || (to[axis - more] == 1 && from[axis] != 1)) {
+            axes.push_back(static_cast<std::int64_t>(axis));
+        }
+    }
+    return reshape(axes.empty() ? value : reduce("ReduceSum", value, axes), to);
+}
+
+ValueId Emitter::swapLast(ValueId value, std::size_t rank)
+{
+    std::vector<std::int64_t> order(rank);
+    std::iota(order.begin(), order.end(), 0);
+    std::swap(order[rank - 2], order[rank - 1]);
+    return node("Transpose", {value}, {{"perm", order}});
+}
+
+} // namespace retro::tape

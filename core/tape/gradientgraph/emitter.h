@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/execute/boundmodel.h"
+#include "core/graph/graphbuilder.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retro::tape
+{
+
+using graph::ValueId;
+
+/// Adds nodes of the ONNX standard to a graph that is being built, and the constants that they read. Names are made up.
+class Emitter
+{
+public:
+    /// `opset` of ai.onnx; `floatType` of every constant that scalar() makes.
+    Emitter(graph::GraphBuilder& builder, std::int64_t opset, tensor::DType floatType)
+        : m_builder(builder), m_opset(opset), m_floatType(floatType)
+    {}
+
+    [[nodiscard]] std::int64_t opset() const { return m_opset; }
+    /// A node with one output.
+    ValueId node(std::string_view op, std::vector<ValueId> inputs, graph::Attributes attributes = {});
+    /// A node with several.
+    std::vector<ValueId> node(std::string_view op, std::vector<ValueId> inputs, graph::Attributes attributes,
+                              std::size_t outputs);
+    /// A node whose output has this name.
+    void named(std::string_view op, std::vector<ValueId> inputs, ValueId output);
+    /// A vector of int64.
+    ValueId ints(const std::vector<std::int64_t>& values);
+    /// A number of rank 0 in the graph's floating type.
+    ValueId scalar(double value);
+    /// A filled tensor in the graph's floating type.
+    ValueId filled(const tensor::Shape& shape, double value);
+    ValueId reshape(ValueId value, const tensor::Shape& shape);
+    /// ReduceSum or ReduceMean that keeps the axes.
+    ValueId reduce(std::string_view op, ValueId value, const std::vector<std::int64_t>& axes);
+    /// Undoes a broadcast from `to` to `from`, the shape of `value`.
+    ValueId sumTo(ValueId value, const tensor::Shape& from, const tensor::Shape& to);
+    /// Swaps the last two axes of a value of this rank.
+    ValueId swapLast(ValueId value, std::size_t rank);
+
+private:
+    std::string nextName();
+
+    graph::GraphBuilder& m_builder;
+    std::int64_t m_opset;
+    tensor::DType m_floatType;
+    std::size_t m_count = 0;
+};
+
+} // namespace retro::tape

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/tape/gradientgraph/gradientgraph.h"
+
+#include "core/tape/gradientgraph/emitrule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+namespace retro::tape
+{
+
+using base::Result;
+using graph::NodeId;
+
+namespace
+{
+
+using Names = std::set<std::string, std::less<>>;
+
+class Writer
+{
+public:
+    /// `read`: forward values that rules read, when that is known; others are no inputs then.
+    Writer(const execute::BoundModel& model, ValueId target, bool isJoined, const Names* read = nullptr)
+        : m_model(model), m_graph(model.graph()), m_target(target), m_isJoined(isJoined), m_read(read),
+          m_builder(m_graph.name() + "-gradient"), m_copy(m_graph.valueCount()), m_sum(m_graph.valueCount())
+    {}
+
+    Result<GradientGraph> write()
+    {
+        if (!isTracked(m_target)) {
+            return base::usageError(fmt::format("the target \"{}\" does not depend on a floating input by operators "
+                                                "that pass a gradient; choose another target",
+                                                m_graph.value(m_target).name));
+        }
+        RETRO_CHECK(checkTypes());
+        for (const auto& [domain, version] : m_graph.opsets()) {
+            m_builder.setOpset(domain, version);
+        }
+        if (m_isJoined) {
+            copyForward();
+        }
+        m_made.seed = unused(m_graph.value(m_target).name + "_gradient");
+        m_sum[m_target.index()] = m_builder.addInput(m_made.seed, m_type, m_model.typeOf(m_target).shape);
+        Emitter emit(m_builder, opset(), m_type);
+        for (std::size_t i = m_graph.nodeCount(); i-- > 0;) {
+            RETRO_CHECK(reverse(NodeId(i), emit));
+        }
+        addOutputs(emit);
+        RETRO_TRY(graph::Graph built, std::move(m_builder).build());
+        m_made.graph = std::make_shared<const graph::Graph>(std::move(built));
+        return std::move(m_made);
+    }
+
+private:
+    [[nodiscard]] bool isTracked(ValueId value) const
+    {
+        return value.isValid() && m_model.isTracked(value) && tensor::isFloating(m_model.typeOf(value).dtype);
+    }
+
+    [[nodiscard]] std::int64_t opset() const
+    {
+        const auto at = m_graph.opsets().find("");
+        return at == m_graph.opsets().end() ? 0 : at->second;
+    }
+
+    /// One floating type throughout: constants that the rules make have it.
+    Result<void> checkTypes()
+    {
+        bool isFirst = true;
+        for (const ValueId input : m_graph.inputs()) {
+            const graph::Value& value = m_graph.value(input);
+            if (!tensor::isFloating(value.dtype)) {
+                continue;
+            }
+            if (!isFirst && value.dtype != m_type) {
+                return base::inputError("inputs have several floating types; convert the model to one of them",
+                                        fmt::format("input \"{}\"", value.name));
+            }
+            m_type = value.dtype;
+            isFirst = false;
+        }
+        return {};
+    }
+
+    std::string unused(std::string name) const
+    {
+        while (m_builder.find(name) || m_graph.findValue(name)) {
+            name += "~";
+        }
+        return name;
+    }
+
+    ValueId copyLeaf(ValueId id)
+    {
+        const graph::Value& value = m_graph.value(id);
+        if (value.kind == graph::ValueKind::Constant) {
+            return m_builder.addConstant(value.name, value.constant);
+        }
+        if (!m_isJoined) {
+            m_made.forwarded.push_back(value.name);
+        }
+        const ops::TensorType& type = m_model.typeOf(id);
+        const tensor::DType dtype = tensor::isFloating(type.dtype) ? m_type : type.dtype;
+        return m_builder.addInput(value.name, dtype, type.shape);
+    }
+
+    void copyForward()
+    {
+        for (const ValueId input : m_graph.inputs()) {
+            m_copy[input.index()] = copyLeaf(input);
+        }
+        for (std::size_t i = 0; i < m_graph.valueCount(); ++i) {
+            const graph::Value& value = m_graph.value(ValueId(i));
+            if (value.kind == graph::ValueKind::Constant) {
+                m_copy[i] = copyLeaf(ValueId(i));
+            } else if (value.kind == graph::ValueKind::Result) {
+                m_copy[i] = m_builder.addResult(value.name);
+                m_builder.declare(m_copy[i], value.dtype, value.shape);
+            }
+        }
+        for (graph::Node node : m_graph.nodes()) {
+            node.inputs = copies(node.inputs);
+            node.outputs = copies(node.outputs);
+            m_builder.addNode(std::move(node));
+        }
+        for (const ValueId output : m_graph.outputs()) {
+            m_builder.addOutput(m_copy[output.index()]);
+        }
+    }
+
+    std::vector<ValueId> copies(const std::vector<ValueId>& values) const
+    {
+        std::vector<ValueId> list;
+        for (const ValueId value : values) {
+            list.push_back(value.isValid() ? m_copy[value.index()] : value);
+        }
+        return list;
+    }
+
+    /// A forward value; alone, an input of its name. Invalid for what no rule reads.
+    ValueId forward(ValueId value)
+    {
+        if (!value.isValid() || (m_read != nullptr && !m_read->contains(m_graph.value(value).name))) {
+            return {};
+        }
+        ValueId& copy = m_copy[value.index()];
+        if (!copy.isValid()) {
+            copy = copyLeaf(value);
+        }
+        return copy;
+    }
+
+    Result<void> reverse(NodeId id, Emitter& emit)
+    {
+        const graph::Node& node = m_graph.node(id);
+        EmitSite site{emit, m_model, node, {}, {}, {}, {}};
+        for (const ValueId output : node.outputs) {
+            site.upstream.push_back(output.isValid() ? m_sum[output.index()] : ValueId());
+        }
+        for (const ValueId operand : node.inputs) {
+            site.wanted.push_back(isTracked(operand) ? 1 : 0);
+        }
+        const bool arrives = std::ranges::any_of(site.upstream, &ValueId::isValid);
+        const bool isWanted = std::ranges::find(site.wanted, 1) != site.wanted.end();
+        if (!arrives || !isWanted || m_model.op(id).structure().kind() == ops::StructureKind::NoRelevance) {
+            return {};
+        }
+        RETRO_TRY(const EmitRule* rule, ruleFor(site));
+        for (const ValueId operand : node.inputs) {
+            site.operands.push_back(forward(operand));
+        }
+        for (const ValueId output : node.outputs) {
+            site.outputs.push_back(forward(output));
+        }
+        land(node, rule->emit(site), site.wanted, emit);
+        return {};
+    }
+
+    static Result<const EmitRule*> ruleFor(const EmitSite& site)
+    {
+        const std::string where = fmt::format("node '{}' ({})", site.node.name, site.node.op);
+        const EmitRule* rule = site.node.domain.empty() ? findEmitRule(site.node.op) : nullptr;
+        if (rule == nullptr) {
+            return base::inputError("this operator has no reverse rule made of standard operators; `grad` without "
+                                    "--graph-out computes its gradient",
+                                    where);
+        }
+        const std::string refusal = rule->refusal(site);
+        if (!refusal.empty()) {
+            return base::inputError("its reverse rule cannot be written as a graph: " + refusal, where);
+        }
+        return rule;
+    }
+
+    void land(const graph::Node& node, const EmittedParts& parts, const std::vector<std::uint8_t>& wanted,
+              Emitter& emit)
+    {
+        for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
+            if (wanted[slot] == 0) {
+                continue;
+            }
+            ValueId& sum = m_sum[node.inputs[slot].index()];
+            sum = sum.isValid() ? emit.node("Add", {sum, parts[slot]}) : parts[slot];
+        }
+    }
+
+    void addOutputs(Emitter& emit)
+    {
+        for (const ValueId input : m_graph.inputs()) {
+            const ValueId sum = m_sum[input.index()];
+            if (!isTracked(input) || !sum.isValid()) {
+                continue;
+            }
+            const std::string name = unused(m_graph.value(input).name + "_gradient");
+            const ValueId output = m_builder.addResult(name);
+            const tensor::Shape& shape = m_model.typeOf(input).shape;
+            std::vector<graph::Dimension> dimensions;
+            for (const std::int64_t extent : shape) {
+                dimensions.push_back({extent, {}});
+            }
+            m_builder.declare(output, m_type, std::move(dimensions));
+            emit.named("Identity", {sum}, output);
+            m_builder.addOutput(output);
+            m_made.gradients.push_back(name);
+        }
+    }
+
+    const execute::BoundModel& m_model;
+    const graph::Graph& m_graph;
+    ValueId m_target;
+    bool m_isJoined;
+    const Names* m_read;
+    graph::GraphBuilder m_builder;
+    std::vector<ValueId> m_copy; ///< by old value
+    std::vector<ValueId> m_sum;  ///< gradient that arrived so far, by old value
+    tensor::DType m_type = tensor::DType::Float32;
+    GradientGraph m_made;
+};
+
+} // namespace
+
+namespace
+{
+
+/// Names of the values that some node reads.
+Names namesRead(const graph::Graph& graph)
+{
+    Names names;
+    for (std::size_t i = 0; i < graph.valueCount(); ++i) {
+        if (!graph.uses(ValueId(i)).empty()) {
+            names.insert(graph.value(ValueId(i)).name);
+        }
+    }
+    return names;
+}
+
+} // namespace
+
+Result<GradientGraph> gradientGraph(const execute::BoundModel& model, ValueId target, bool isJoined)
+{
+    RETRO_TRY(GradientGraph made, Writer(model, target, isJoined).write());
+    if (isJoined) {
+        return made;
+    }
+    const Names read = namesRead(*made.graph);
+    return Writer(model, target, false, &read).write();
+}
+
+} // namespace retro::tape

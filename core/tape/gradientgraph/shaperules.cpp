@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/tape/gradientgraph/emitrule.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+namespace retro::tape
+{
+
+namespace
+{
+
+using Ints = std::vector<std::int64_t>;
+
+EmittedParts reshape(EmitSite& site)
+{
+    EmittedParts parts(site.operands.size());
+    parts[0] = site.emit.reshape(site.up(), site.shape(0));
+    return parts;
+}
+
+EmittedParts transpose(EmitSite& site)
+{
+    const std::size_t rank = site.shape(0).size();
+    Ints order(rank);
+    std::iota(order.rbegin(), order.rend(), 0);
+    order = site.integers("perm", order);
+    Ints inverse(rank);
+    for (std::size_t i = 0; i < rank; ++i) {
+        inverse[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+    }
+    return {site.emit.node("Transpose", {site.up()}, {{"perm", inverse}})};
+}
+
+std::size_t axisOf(std::int64_t axis, std::size_t rank)
+{
+    return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis);
+}
+
+ValueId sliced(EmitSite& site, ValueId value, const Ints& starts, const Ints& ends, const Ints& axes)
+{
+    return site.emit.node("Slice", {value, site.emit.ints(starts), site.emit.ints(ends), site.emit.ints(axes)});
+}
+
+EmittedParts concat(EmitSite& site)
+{
+    EmittedParts parts(site.operands.size());
+    const std::size_t axis = axisOf(site.integer("axis", 0), site.outputShape().size());
+    std::int64_t start = 0;
+    for (std::size_t slot = 0; slot < parts.size(); ++slot) {
+        const std::int64_t end = start + site.shape(slot)[axis];
+        if (site.wants(slot)) {
+            parts[slot] = sliced(site, site.up(), {start}, {end}, {static_cast<std::int64_t>(axis)});
+        }
+        start = end;
+    }
+    return parts;
+}
+
+/// `value` with zeros around it, so many at the start and at the end of each axis.
+ValueId padded(EmitSite& site, ValueId value, Ints before, const Ints& after)
+{
+    before.insert(before.end(), after.begin(), after.end());
+    return site.emit.node("Pad", {value, site.emit.ints(before)});
+}
+
+/// Parts of all outputs side by side; zeros for those at which nothing arrived.
+EmittedParts split(EmitSite& site)
+{
+    std::vector<ValueId> all;
+    for (std::size_t k = 0; k < site.outputs.size(); ++k) {
+        all.push_back(site.upstream[k].isValid() ? site.upstream[k] : site.emit.filled(site.outputShape(k), 0));
+    }
+    EmittedParts parts(site.operands.size());
+    parts[0] = site.emit.node("Concat", std::move(all), {{"axis", site.integer("axis", 0)}});
+    return parts;
+}
+
+std::string plainSlice(const EmitSite& site)
+{
+    if (site.emit.opset() < 11 || !site.known(1) || !site.known(2)) {
+        return "its bounds are not known before the run, or it is of an opset before 11; export it with constant "
+               "bounds";
+    }
+    const Ints steps = site.known(4).value_or(Ints());
+    const bool isPlain = std::ranges::all_of(steps, [](std::int64_t step) { return step == 1; });
+    const bool hidesSteps = site.has(4) && !site.known(4);
+    const bool hidesAxes = site.has(3) && !site.known(3);
+    return isPlain && !hidesSteps && !hidesAxes ? "" : "it takes every other element; only steps of 1 have a rule here";
+}
+
+EmittedParts slice(EmitSite& site)
+{
+    const tensor::Shape& shape = site.shape(0);
+    const Ints starts = *site.known(1);
+    Ints axes(starts.size());
+    std::iota(axes.begin(), axes.end(), 0);
+    axes = site.known(3).value_or(axes);
+    Ints before(shape.size(), 0);
+    Ints after(shape.size(), 0);
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+        const std::size_t axis = axisOf(axes[i], shape.size());
+        const std::int64_t start = starts[i] < 0 ? starts[i] + shape[axis] : starts[i];
+        before[axis] = std::clamp<std::int64_t>(start, 0, shape[axis]);
+        after[axis] = shape[axis] - before[axis] - site.outputShape()[axis];
+    }
+    EmittedParts parts(site.operands.size());
+    parts[0] = padded(site, site.up(), std::move(before), after);
+    return parts;
+}
+
+std::string plainPad(const EmitSite& site)
+{
+    const std::optional<Ints> pads = site.known(1);
+    const bool isPlain = pads && !site.has(3) && site.text("mode", "constant") == "constant" &&
+                         std::ranges::all_of(*pads, [](std::int64_t pad) { return pad >= 0; });
+    return isPlain ? "" : "only constant padding by known widths of all axes has a rule here";
+}
+
+EmittedParts pad(EmitSite& site)
+{
+    const tensor::Shape& shape = site.shape(0);
+    Ints starts = *site.known(1);
+    starts.resize(shape.size());
+    Ints ends = starts;
+    Ints axes(shape.size());
+    std::iota(axes.begin(), axes.end(), 0);
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+        ends[axis] += shape[axis];
+    }
+    EmittedParts parts(site.operands.size());
+    parts[0] = sliced(site, site.up(), starts, ends, axes);
+    return parts;
+}
+
+EmittedParts expand(EmitSite& site) { return {site.emit.sumTo(site.up(), site.outputShape(), site.shape(0)), {}}; }
+
+constexpr std::array kRules{
+    EmitRule{"Concat", never, concat},     EmitRule{"Expand", never, expand},   EmitRule{"Flatten", never, reshape},
+    EmitRule{"Pad", plainPad, pad},        EmitRule{"Reshape", never, reshape}, EmitRule{"Slice", plainSlice, slice},
+    EmitRule{"Split", never, split},       EmitRule{"Squeeze", never, reshape}, EmitRule{"Transpose", never, transpose},
+    EmitRule{"Unsqueeze", never, reshape},
+};
+
+} // namespace
+
+std::span<const EmitRule> shapeRules() { return kRules; }
+
+} // namespace retro::tape

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+// The gradient as a graph of standard operators: run like any model, it gives what the tape gives.
+#include <QtTest>
+
+#include "app/common/decodepicture.h"
+#include "core/engine/gradient/modelrules.h"
+#include "core/engine/gradient/writegradientgraph.h"
+#include "core/engine/inputs.h"
+#include "core/execute/forward.h"
+#include "core/formats/onnx.h"
+#include "core/graph/graphbuilder.h"
+#include "core/ops/algebra.h"
+
+#include <map>
+#include <random>
+
+using namespace retro;
+using graph::Attributes;
+using graph::ValueId;
+using tensor::Shape;
+using tensor::Tensor;
+
+namespace
+{
+
+constexpr auto kDouble = execute::Precision::Double;
+
+Tensor drawn(const Shape& shape, std::uint32_t seed)
+{
+    std::minstd_rand engine(seed + 1);
+    std::vector<double> values(static_cast<std::size_t>(tensor::elementCount(shape)));
+    std::ranges::generate(values, [&engine] { return static_cast<double>(engine() % 2000) / 1000 + 0.05; });
+    return Tensor::of<double>(shape, values);
+}
+
+Tensor ints(const std::vector<std::int64_t>& values)
+{
+    return Tensor::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values);
+}
+
+/// One operator over inputs of the given shapes and constants; constants stand behind the inputs.
+struct Case
+{
+    std::string op;
+    std::vector<Shape> inputs;
+    std::vector<Tensor> constants;
+    Attributes attributes;
+    std::size_t outputs = 1;
+};
+
+std::shared_ptr<const graph::Graph> graphOf(const Case& made)
+{
+    graph::GraphBuilder builder("one");
+    builder.setOpset("", 17);
+    graph::Node node;
+    node.op = made.op;
+    node.name = "the one";
+    node.opset = 17;
+    node.attributes = made.attributes;
+    for (std::size_t i = 0; i < made.inputs.size(); ++i) {
+        node.inputs.push_back(builder.addInput("x" + std::to_string(i), tensor::DType::Float64, made.inputs[i]));
+    }
+    for (std::size_t i = 0; i < made.constants.size(); ++i) {
+        node.inputs.push_back(builder.addConstant("c" + std::to_string(i), made.constants[i]));
+    }
+    for (std::size_t k = 0; k < made.outputs; ++k) {
+        node.outputs.push_back(builder.addResult("y" + std::to_string(k)));
+    }
+    const ValueId output = node.outputs.back();
+    builder.addNode(std::move(node));
+    builder.addOutput(output);
+    auto built = std::move(builder).build();
+    return built.ok() ? std::make_shared<const graph::Graph>(std::move(built).value()) : nullptr;
+}
+
+std::shared_ptr<const execute::BoundModel> bound(const std::shared_ptr<const graph::Graph>& graph,
+                                                 const std::vector<Tensor>& inputs, std::string& fault)
+{
+    std::vector<ops::TensorType> types;
+    for (const Tensor& input : inputs) {
+        types.push_back({input.dtype(), input.shape()});
+    }
+    auto model = execute::BoundModel::bind(graph, types, kDouble, inputs);
+    fault = model.ok() ? fault : model.error().text();
+    return model.ok() ? *model : nullptr;
+}
+
+double distance(const Tensor& a, const Tensor& b)
+{
+    if (a.shape() != b.shape()) {
+        return 1e300;
+    }
+    const double size = std::max(1e-30, ops::algebra::sumAbsolute(b));
+    return ops::algebra::sumAbsolute(ops::algebra::subtract(a.contiguous(), b.contiguous())) / size;
+}
+
+/// "" when the gradient graph of `target`, written as ONNX, read again and run, gives what the tape gives.
+std::string difference(const std::shared_ptr<const execute::BoundModel>& model, const std::vector<Tensor>& inputs,
+                       ValueId target, bool isJoined)
+{
+    const auto tape = tape::compileModel(model, inputs, engine::gradientRule(model));
+    const Tensor seed = drawn(model->typeOf(target).shape, 9);
+    tape::Slots<tape::Bundle> start(tape->tape.size());
+    start[tape->idOf[target.index()]] = tape::Bundle(seed);
+    const auto arrived = tape::skippingLoop<tape::Bundle>(tape->tape, std::move(start));
+    const auto made = tape::gradientGraph(*model, target, isJoined);
+    if (!arrived.ok() || !made.ok()) {
+        return made.ok() ? arrived.error().message : made.error().text();
+    }
+    const auto bytes = formats::toOnnx(*made->graph);
+    const auto read = bytes.ok() ? formats::parseOnnx(*bytes, "gradient.onnx") : bytes.error();
+    if (!read.ok()) {
+        return read.error().text();
+    }
+    std::vector<Tensor> given;
+    for (const ValueId input : (*read)->inputs()) {
+        const std::string& name = (*read)->value(input).name;
+        const auto value = model->graph().findValue(name);
+        given.push_back(name == made->seed ? seed : tape->tape.cell(tape->idOf[value->index()]).value.only());
+    }
+    std::string fault;
+    const auto again = bound(*read, given, fault);
+    if (!again) {
+        return fault;
+    }
+    const auto result = execute::forward(again, given, execute::SavePolicy::Nothing);
+    if (!result.ok()) {
+        return result.error().text();
+    }
+    const std::size_t before = isJoined ? model->graph().outputs().size() : 0;
+    std::size_t at = before;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if ((*arrived)[i] && tape->tape.cell(static_cast<tape::Id>(i)).isTracked) {
+            const double far = distance(result->outputs.at(at++), (*arrived)[i]->only());
+            // Constants of a float graph are rounded to float.
+            const bool isFloat = model->graph().value(model->graph().inputs()[i]).dtype == tensor::DType::Float32;
+            if (!(far <= (isFloat ? 1e-6 : 1e-9))) {
+                return "input " + std::to_string(i) + " is off by " + std::to_string(far);
+            }
+        }
+    }
+    return at == before ? "no gradient at all" : "";
+}
+
+std::vector<std::pair<std::string, Case>> cases()
+{
+    const Shape square{2, 3};
+    const Shape image{1, 4, 7, 6};
+    std::vector<std::pair<std::string, Case>> all;
+    for (const char* op : {"Abs", "Cos", "Dropout", "Erf", "Exp", "Identity", "LeakyRelu", "Log", "Neg", "Reciprocal",
+                           "Relu", "Sigmoid", "Sin", "Softplus", "Sqrt", "Tanh"}) {
+        all.push_back({op, {op, {square}, {}, {}}});
+    }
+    for (const char* op : {"Add", "Sub", "Mul", "Div"}) {
+        all.push_back({op, {op, {square, square}, {}, {}}});
+        all.push_back({std::string(op) + " broadcast", {op, {{4, 2, 3}, {2, 1}}, {}, {}}});
+    }
+    all.push_back({"Sum", {"Sum", {square, {3}, square}, {}, {}}});
+    all.push_back({"Pow", {"Pow", {square}, {Tensor::scalar(2.5)}, {}}});
+    all.push_back({"MatMul", {"MatMul", {{4, 2, 3}, {3, 5}}, {}, {}}});
+    all.push_back({"Gemm",
+                   {"Gemm",
+                    {{3, 2}, {4, 3}, {4}},
+                    {},
+                    {{"transA", std::int64_t{1}}, {"transB", std::int64_t{1}}, {"alpha", 0.5}, {"beta", 2.0}}}});
+    all.push_back({"Gemm plain", {"Gemm", {{2, 3}, {3, 4}}, {}, {}}});
+    const Attributes strided{{"strides", std::vector<std::int64_t>{2, 2}},
+                             {"pads", std::vector<std::int64_t>{1, 0, 1, 1}},
+                             {"group", std::int64_t{2}}};
+    all.push_back({"Conv", {"Conv", {image}, {drawn({6, 2, 3, 3}, 3)}, strided}});
+    all.push_back({"ConvTranspose", {"ConvTranspose", {image}, {drawn({4, 3, 3, 3}, 4)}, strided}});
+    all.push_back({"BatchNormalization",
+                   {"BatchNormalization", {image}, {drawn({4}, 1), drawn({4}, 2), drawn({4}, 3), drawn({4}, 4)}, {}}});
+    all.push_back({"MaxPool",
+                   {"MaxPool",
+                    {image},
+                    {},
+                    {{"kernel_shape", std::vector<std::int64_t>{3, 3}},
+                     {"strides", std::vector<std::int64_t>{2, 2}},
+                     {"pads", std::vector<std::int64_t>{1, 1, 1, 1}}}}});
+    all.push_back(
+        {"AveragePool",
+         {"AveragePool",
+          {image},
+          {},
+          {{"kernel_shape", std::vector<std::int64_t>{3, 2}}, {"strides", std::vector<std::int64_t>{2, 2}}}}});
+    all.push_back({"GlobalAveragePool", {"GlobalAveragePool", {image}, {}, {}}});
+    all.push_back({"ReduceSum", {"ReduceSum", {{2, 3, 4}}, {ints({1})}, {{"keepdims", std::int64_t{0}}}}});
+    all.push_back({"ReduceMean", {"ReduceMean", {{2, 3, 4}}, {}, {{"axes", std::vector<std::int64_t>{0, -1}}}}});
+    all.push_back({"Softmax", {"Softmax", {{2, 3, 4}}, {}, {{"axis", std::int64_t{1}}}}});
+    all.push_back({"LogSoftmax", {"LogSoftmax", {{2, 3}}, {}, {}}});
+    all.push_back({"LayerNormalization", {"LayerNormalization", {{2, 3, 4}}, {drawn({4}, 1), drawn({4}, 2)}, {}}});
+    all.push_back({"Concat", {"Concat", {{2, 3}, {2, 1}}, {}, {{"axis", std::int64_t{-1}}}}});
+    all.push_back({"Split", {"Split", {{2, 6}}, {ints({4, 2})}, {{"axis", std::int64_t{1}}}, 2}});
+    all.push_back({"Slice", {"Slice", {{5, 6}}, {ints({-4, 1}), ints({100, -1}), ints({0, 1})}, {}}});
+    all.push_back({"Pad", {"Pad", {{2, 3}}, {ints({1, 0, 0, 2})}, {}}});
+    all.push_back({"Expand", {"Expand", {{3, 1}}, {ints({2, 3, 4})}, {}}});
+    all.push_back({"Flatten", {"Flatten", {{2, 3, 4}}, {}, {}}});
+    all.push_back({"Reshape", {"Reshape", {{2, 6}}, {ints({3, -1})}, {}}});
+    all.push_back({"Squeeze", {"Squeeze", {{2, 1, 3}}, {ints({1})}, {}}});
+    all.push_back({"Unsqueeze", {"Unsqueeze", {{2, 3}}, {ints({0})}, {}}});
+    all.push_back({"Transpose", {"Transpose", {{2, 3, 4}}, {}, {{"perm", std::vector<std::int64_t>{2, 0, 1}}}}});
+    return all;
+}
+
+} // namespace
+
+class GradientGraphTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void eachOperatorGivesWhatTheTapeGives_data()
+    {
+        QTest::addColumn<int>("index");
+        int index = 0;
+        for (const auto& [name, made] : cases()) {
+            QTest::newRow(name.c_str()) << index++;
+        }
+    }
+
+    void eachOperatorGivesWhatTheTapeGives()
+    {
+        QFETCH(int, index);
+        const Case made = cases()[static_cast<std::size_t>(index)].second;
+        std::vector<Tensor> inputs;
+        for (const Shape& shape : made.inputs) {
+            inputs.push_back(drawn(shape, static_cast<std::uint32_t>(inputs.size())));
+        }
+        const auto graph = graphOf(made);
+        QVERIFY(graph);
+        std::string fault;
+        const auto model = bound(graph, inputs, fault);
+        QVERIFY2(model, fault.c_str());
+        for (const bool isJoined : {true, false}) {
+            const std::string off = difference(model, inputs, graph->outputs().front(), isJoined);
+            QVERIFY2(off.empty(), off.c_str());
+        }
+    }
+
+    void samplesGiveWhatTheTapeGives_data()
+    {
+        QTest::addColumn<QString>("name");
+        for (const char* name : {"clever-hans/clever-hans", "one-segment/one-segment", "silent-groups/silent-groups"}) {
+            QTest::newRow(name) << QString::fromLatin1(name);
+        }
+    }
+
+    void samplesGiveWhatTheTapeGives()
+    {
+        QFETCH(QString, name);
+        const std::filesystem::path path = RETRO_SOURCE_DIR "/samples/" + name.toStdString() + ".onnx";
+        const auto loaded = engine::loadModel(path, rewrite::noRewrites());
+        QVERIFY(loaded.ok());
+        const std::string file = (path.parent_path() / (*loaded)->card->pictures.front().file).string();
+        auto inputs = engine::resolveInputs({file}, *(*loaded)->graph(), engine::pictureOptions(&*(*loaded)->card),
+                                            app::decodePicture);
+        QVERIFY(inputs.ok());
+        std::vector<Tensor> wide;
+        for (const Tensor& input : *inputs) {
+            wide.push_back(tensor::isFloating(input.dtype()) ? input.to(tensor::DType::Float64) : input);
+        }
+        std::string fault;
+        const auto model = bound((*loaded)->graph(), wide, fault);
+        QVERIFY2(model, fault.c_str());
+        for (const bool isJoined : {true, false}) {
+            const std::string off = difference(model, wide, model->graph().outputs().front(), isJoined);
+            QVERIFY2(off.empty(), off.c_str());
+        }
+    }
+
+    void anOperatorWithoutARuleIsNamed()
+    {
+        const Case made{"CumSum", {{2, 3}}, {Tensor::scalar<std::int64_t>(1)}, {}};
+        std::string fault;
+        const auto model = bound(graphOf(made), {drawn({2, 3}, 1)}, fault);
+        QVERIFY2(model, fault.c_str());
+        const auto refused = tape::gradientGraph(*model, model->graph().outputs().front(), true);
+        QVERIFY(!refused.ok());
+        QVERIFY2(refused.error().text().find("node 'the one' (CumSum)") != std::string::npos,
+                 refused.error().text().c_str());
+    }
+
+    void whatARuleCannotDoIsSaid()
+    {
+        const Case made{"Slice", {{5, 6}}, {ints({0}), ints({5}), ints({0}), ints({2})}, {}};
+        std::string fault;
+        const auto model = bound(graphOf(made), {drawn({5, 6}, 1)}, fault);
+        QVERIFY2(model, fault.c_str());
+        const auto refused = tape::gradientGraph(*model, model->graph().outputs().front(), true);
+        QVERIFY(!refused.ok());
+        QVERIFY2(refused.error().text().find("only steps of 1") != std::string::npos, refused.error().text().c_str());
+    }
+};
+
+QTEST_APPLESS_MAIN(GradientGraphTest)
+#include "gradientgraphtest.moc"

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// `verify`: every property holds on samples, and rules that are wrong are found and named.
+#include <QtTest>
+
+#include "app/common/decodepicture.h"
+#include "core/engine/gradient/modelrules.h"
+#include "core/engine/inputs.h"
+#include "core/engine/verify/tapechecks.h"
+#include "core/engine/verify/verify.h"
+#include "core/engine/verify/wiringchecks.h"
+#include "core/graph/graphbuilder.h"
+#include "core/ops/algebra.h"
+
+using namespace retro;
+using tensor::Tensor;
+
+namespace
+{
+
+engine::LoadedModelPointer loadSample(const QString& name)
+{
+    const std::filesystem::path samples = std::filesystem::path(RETRO_SOURCE_DIR) / "samples";
+    auto model = engine::loadModel(samples / (name.toStdString() + ".onnx"));
+    return model.ok() && (*model)->card ? *model : nullptr;
+}
+
+base::Result<engine::VerifyRequest> questionOf(const engine::LoadedModel& model)
+{
+    engine::VerifyRequest request;
+    const std::string file = (model.path.parent_path() / model.card->pictures.front().file).string();
+    RETRO_TRY(request.inputs,
+              engine::resolveInputs({file}, *model.graph(), engine::pictureOptions(&*model.card), app::decodePicture));
+    return request;
+}
+
+const engine::PropertyResult* find(const engine::PropertyResults& results, const std::string& id)
+{
+    const auto at = std::ranges::find(results, id, &engine::PropertyResult::id);
+    return at == results.end() ? nullptr : &*at;
+}
+
+/// y = tanh(x · x) + x over three numbers, in double.
+std::shared_ptr<const execute::BoundModel> smallModel()
+{
+    graph::GraphBuilder builder("small");
+    builder.setOpset("", 17);
+    const auto x = builder.addInput("x", tensor::DType::Float64, tensor::Shape{3});
+    const auto square = builder.addResult("square");
+    const auto bent = builder.addResult("bent");
+    const auto y = builder.addResult("y");
+    builder.addNode({"Mul", "", "times", "", 17, {x, x}, {square}, {}});
+    builder.addNode({"Tanh", "", "bend", "", 17, {square}, {bent}, {}});
+    builder.addNode({"Add", "", "plus", "", 17, {bent, x}, {y}, {}});
+    builder.addOutput(y);
+    auto graph = std::make_shared<const graph::Graph>(std::move(builder).build().value());
+    const std::vector<ops::TensorType> types{{tensor::DType::Float64, {3}}};
+    return execute::BoundModel::bind(graph, types, execute::Precision::Double).value();
+}
+
+tape::ModelTape tapeOf(const std::shared_ptr<const execute::BoundModel>& model, tape::ModelRule rule)
+{
+    const std::vector<double> numbers{0.5, -0.25, 1.0};
+    const Tensor input = Tensor::of<double>({3}, numbers);
+    return tape::compileModel(model, {&input, 1}, std::move(rule)).value();
+}
+
+/// The gradient, but for one node, where `change` has its say.
+tape::ModelRule spoilt(const std::shared_ptr<const execute::BoundModel>& model, const std::string& node,
+                       std::function<Tensor(const Tensor&)> change)
+{
+    return [model, node, change = std::move(change),
+            rule = engine::gradientRule(model)](const tape::ModelSite& site) -> base::Result<std::vector<Tensor>> {
+        RETRO_TRY(std::vector<Tensor> parts, rule(site));
+        for (Tensor& part : parts) {
+            const bool isSpoilt = part.isValid() && model->graph().node(site.node).name == node;
+            part = isSpoilt ? change(part) : part;
+        }
+        return parts;
+    };
+}
+
+} // namespace
+
+class VerifyTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void everyPropertyHoldsOnSamples_data()
+    {
+        QTest::addColumn<QString>("name");
+        for (const char* name : {"marked-step/marked-step", "planted-word/planted-word", "silent-groups/one-group"}) {
+            QTest::newRow(name) << QString::fromLatin1(name);
+        }
+    }
+
+    void everyPropertyHoldsOnSamples()
+    {
+        QFETCH(QString, name);
+        const engine::LoadedModelPointer model = loadSample(name);
+        QVERIFY(model);
+        const auto request = questionOf(*model);
+        QVERIFY2(request.ok(), request.ok() ? "" : request.error().text().c_str());
+        const auto result = engine::verify(*model, *request);
+        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        for (const engine::PropertyResult& one : result->properties) {
+            QVERIFY2(one.state != engine::PropertyState::Violated, (one.id + ": " + one.detail).c_str());
+        }
+        for (const char* id : {"P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9", "P10", "P11", "P12", "P13",
+                               "promise", "compiled", "conservation"}) {
+            const engine::PropertyResult* one = find(result->properties, id);
+            QVERIFY2(one != nullptr, id);
+            QVERIFY2(one->state == engine::PropertyState::Held, (one->id + ": " + one->detail).c_str());
+        }
+        QVERIFY(!result->nodes.empty() && !result->ulps.empty());
+    }
+
+    void aWrongDerivativeIsFoundAndNamed()
+    {
+        const auto model = smallModel();
+        const auto wrong =
+            tapeOf(model, spoilt(model, "bend", [](const Tensor& t) { return ops::algebra::scale(t, 1.01); }));
+        const auto nodes = engine::checkNodes(wrong, 1, {});
+        QVERIFY2(nodes.ok(), nodes.ok() ? "" : nodes.error().text().c_str());
+        const engine::PropertyResult judged = engine::judgeNodes(*nodes);
+        QVERIFY(judged.state == engine::PropertyState::Violated);
+        QVERIFY2(judged.detail.find("the worst is bend (Tanh)") != std::string::npos, judged.detail.c_str());
+        const tape::Id target = wrong.idOf[model->graph().outputs().front().index()];
+        const Tensor start = Tensor::full(tensor::DType::Float64, {3}, 1);
+        QVERIFY(engine::checkWhole(wrong, target, start, 1, {})->state == engine::PropertyState::Violated);
+        const auto right = tapeOf(model, engine::gradientRule(model));
+        QVERIFY(engine::judgeNodes(*engine::checkNodes(right, 1, {})).state == engine::PropertyState::Held);
+        QVERIFY(engine::checkWhole(right, target, start, 1, {})->state == engine::PropertyState::Held);
+    }
+
+    void aRuleThatMakesSomethingOfNothingTakesP6Away()
+    {
+        const auto model = smallModel();
+        const auto leaky = tapeOf(model, spoilt(model, "bend", [](const Tensor& t) {
+                                      return ops::algebra::add(t, ops::algebra::filledLike(t, 0.5));
+                                  }));
+        const tape::Id target = leaky.idOf[model->graph().outputs().front().index()];
+        const auto results = engine::checkTape(leaky, target, Tensor::full(tensor::DType::Float64, {3}, 1), {});
+        QVERIFY2(results.ok(), results.ok() ? "" : results.error().text().c_str());
+        const engine::PropertyResult* skipping = find(*results, "P6");
+        QVERIFY(skipping != nullptr && skipping->state == engine::PropertyState::NotApplicable);
+        QVERIFY2(skipping->detail.find("bent") != std::string::npos, skipping->detail.c_str());
+        QVERIFY(find(*results, "P5")->state == engine::PropertyState::Held);
+    }
+
+    void aRuleThatForgetsWhatItAnsweredBreaksP5()
+    {
+        const auto model = smallModel();
+        auto calls = std::make_shared<int>(0);
+        const auto moody = tapeOf(
+            model, spoilt(model, "times", [calls](const Tensor& t) { return ops::algebra::scale(t, ++*calls); }));
+        const tape::Id target = moody.idOf[model->graph().outputs().front().index()];
+        const auto results = engine::checkTape(moody, target, Tensor::full(tensor::DType::Float64, {3}, 1), {});
+        QVERIFY(results.ok());
+        const engine::PropertyResult* recursion = find(*results, "P5");
+        QVERIFY(recursion->state == engine::PropertyState::Violated);
+        QVERIFY2(recursion->detail.find("the slot of x") != std::string::npos, recursion->detail.c_str());
+    }
+
+    void anotherTargetIsReachedByFewer()
+    {
+        const auto model = smallModel();
+        const auto made = tapeOf(model, engine::gradientRule(model));
+        for (const char* name : {"square", "bent", "y"}) {
+            const tape::Id target = made.idOf[model->graph().findValue(name)->index()];
+            for (const engine::PropertyResult& one : engine::checkWiring(made, target, 7)) {
+                QVERIFY2(one.state == engine::PropertyState::Held, (one.id + ": " + one.detail).c_str());
+            }
+        }
+    }
+};
+
+QTEST_APPLESS_MAIN(VerifyTest)
+#include "verifytest.moc"
