@@ -103,7 +103,10 @@ std::vector<PreparedBody> relevanceBenchmarks()
             add(name, "epsilon_gamma_box", batch);
         }
     }
-    add("gpt2", "attnlrp", 1);
+    for (const std::int64_t batch : {1, 8}) {
+        add("gpt2", "attnlrp", batch);
+        add("gpt2", "attnlrp:form=gradient_x_input", batch);
+    }
     return bodies;
 }
 

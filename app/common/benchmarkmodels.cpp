@@ -24,18 +24,13 @@ using Ints = std::vector<std::int64_t>;
 class Network
 {
 public:
-    explicit Network(const std::string& name, const Shape& input) : m_builder(name)
+    Network(const std::string& name, std::vector<graph::Dimension> input) : m_builder(name)
     {
         m_builder.setOpset("", 17);
-        m_input = m_builder.addInput("x", tensor::DType::Float32, input);
+        m_input = m_builder.addInput("x", tensor::DType::Float32, std::move(input));
     }
     /// A network of pictures, as many at once as are given.
-    explicit Network(const std::string& name) : m_builder(name)
-    {
-        m_builder.setOpset("", 17);
-        m_input = m_builder.addInput("x", tensor::DType::Float32,
-                                     std::vector<graph::Dimension>{{std::nullopt, "N"}, {3, ""}, {224, ""}, {224, ""}});
-    }
+    explicit Network(const std::string& name) : Network(name, {{std::nullopt, "N"}, {3, ""}, {224, ""}, {224, ""}}) {}
 
     [[nodiscard]] ValueId input() const { return m_input; }
     ValueId node(const std::string& op, std::vector<ValueId> inputs, graph::Attributes attributes = {})
@@ -217,7 +212,7 @@ ValueId attention(Network& net, ValueId x)
     std::array<ValueId, 3> heads{};
     for (std::size_t i = 0; i < heads.size(); ++i) {
         const ValueId split =
-            net.node("Reshape", {projection(net, x, kWidth, kWidth), net.ints({1, kTokens, kHeads, kWidth / kHeads})});
+            net.node("Reshape", {projection(net, x, kWidth, kWidth), net.ints({-1, kTokens, kHeads, kWidth / kHeads})});
         heads[i] = net.node("Transpose", {split}, {{"perm", i == 1 ? Ints{0, 2, 3, 1} : Ints{0, 2, 1, 3}}});
     }
     const ValueId scores = net.node("Mul", {net.node("MatMul", {heads[0], heads[1]}), net.number(0.125F)});
@@ -229,12 +224,12 @@ ValueId attention(Network& net, ValueId x)
     const ValueId weights = net.node("Softmax", {masked}, {{"axis", std::int64_t{-1}}});
     const ValueId mixed =
         net.node("Transpose", {net.node("MatMul", {weights, heads[2]})}, {{"perm", Ints{0, 2, 1, 3}}});
-    return projection(net, net.node("Reshape", {mixed, net.ints({1, kTokens, kWidth})}), kWidth, kWidth);
+    return projection(net, net.node("Reshape", {mixed, net.ints({-1, kTokens, kWidth})}), kWidth, kWidth);
 }
 
 base::Result<graph::Graph> gpt2()
 {
-    Network net("gpt2", kSequence);
+    Network net("gpt2", {{std::nullopt, "N"}, {kTokens, ""}, {kWidth, ""}});
     ValueId x = net.input();
     for (int block = 0; block < 12; ++block) {
         x = net.node("Add", {x, attention(net, layerNorm(net, x))});

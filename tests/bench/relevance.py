@@ -31,8 +31,9 @@ import forward  # noqa: E402  the shapes of vgg16 and gpt2, and how a child is m
 
 NETWORKS = ("vgg16", "resnet18", "resnet50")
 NAMES = [f"{network}/{composite}/{batch}" for network in NETWORKS for batch in (1, 8)
-         for composite in ("epsilon_plus_flat", "epsilon_gamma_box")] + ["gpt2/attnlrp/1"]
-GOALS = {"epsilon_plus_flat": 2.5, "epsilon_gamma_box": 4, "attnlrp": 1}
+         for composite in ("epsilon_plus_flat", "epsilon_gamma_box")] + [f"gpt2/{composite}/{batch}"
+         for batch in (1, 8) for composite in ("attnlrp", "attnlrp:form=gradient_x_input")]
+GOALS = {"epsilon_plus_flat": 2.5, "epsilon_gamma_box": 4, "attnlrp": 1, "attnlrp:form=gradient_x_input": 1}
 MISSING = 3
 
 

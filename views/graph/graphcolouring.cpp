@@ -46,7 +46,11 @@ std::string_view className(ColourBy by, const GraphBook& book, std::size_t node)
     if (by == ColourBy::Operator) {
         return book.graph->opOf(base::NodeId(node));
     }
-    return node < book.run->rules.size() ? std::string_view(book.run->rules[node].rule) : std::string_view();
+    if (node >= book.run->rules.size()) {
+        return {};
+    }
+    const trace::NodeRule& rule = book.run->rules[node];
+    return by == ColourBy::Matcher ? rule.matcher : rule.rule;
 }
 
 /// Words by their number, the most frequent first; equals by the alphabet.
@@ -93,7 +97,7 @@ void colourByWord(const GraphScene& scene, Colouring& out)
     if (words.size() > kNamed) {
         out.names[kOthers] = tr("%1 others").arg(words.size() - kNamed);
     }
-    out.names[kNone] = out.by == ColourBy::Rule ? tr("no rule") : QString();
+    out.names[kNone] = out.by == ColourBy::Operator ? QString() : tr("no rule");
     countClasses(
         scene,
         [&](std::size_t node) {
@@ -176,7 +180,8 @@ QString wordOf(ColourBy by)
     constexpr std::array kWords{QT_TRANSLATE_NOOP("retro::views::GraphView", "mode"),
                                 QT_TRANSLATE_NOOP("retro::views::GraphView", "rule"),
                                 QT_TRANSLATE_NOOP("retro::views::GraphView", "ledger"),
-                                QT_TRANSLATE_NOOP("retro::views::GraphView", "operator")};
+                                QT_TRANSLATE_NOOP("retro::views::GraphView", "operator"),
+                                QT_TRANSLATE_NOOP("retro::views::GraphView", "matcher")};
     return tr(kWords[static_cast<std::size_t>(by)]);
 }
 

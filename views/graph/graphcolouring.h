@@ -15,8 +15,9 @@ namespace retro::views
 {
 
 /// What the colours of the boxes mean.
-enum class ColourBy : std::uint8_t { Mode, Rule, Ledger, Operator };
-inline constexpr std::array kColourings{ColourBy::Mode, ColourBy::Rule, ColourBy::Ledger, ColourBy::Operator};
+enum class ColourBy : std::uint8_t { Mode, Rule, Ledger, Operator, Matcher };
+inline constexpr std::array kColourings{ColourBy::Mode, ColourBy::Rule, ColourBy::Ledger, ColourBy::Operator,
+                                        ColourBy::Matcher};
 
 /// Boxes in the colours of something else than their modes. Immutable, made anew when the drawing changes, and (by
 /// ledger) when the position does.
@@ -29,7 +30,7 @@ struct Colouring
     std::vector<double> shares; ///< by ledger: per box the share of the start that was lost there; NaN = no row yet
 };
 
-/// "mode", "rule", "ledger", "operator".
+/// "mode", "rule", "ledger", "operator", "matcher" (what chose the rule).
 [[nodiscard]] QString wordOf(ColourBy by);
 /// The class of most nodes of a box, the first of several.
 [[nodiscard]] std::size_t mainClass(const ClassCounts& counts);
@@ -38,12 +39,13 @@ struct Colouring
 [[nodiscard]] QColor classTint(const Colouring* colouring, std::size_t which, const Theme& theme);
 /// The sign of a class inside a box, so that colour is never alone: "1" …; empty by ledger, where a figure stands.
 [[nodiscard]] QString classSign(ColourBy by, std::size_t which);
-/// What stands at the right end of a box: its rule, its operator, the share lost; empty when there is nothing to say.
+/// What stands at the right end of a box: its rule, its operator, what chose its rule, the share lost; empty when there
+/// is nothing to say.
 [[nodiscard]] QString classText(const Colouring& colouring, const GraphScene& scene, layout::Index box);
 
 /// Null for ColourBy::Mode, which needs none. `state` may be null (by ledger: no rows yet).
-/// Rules and operators: the five most frequent have a class of their own. Ledger: how much of what the run began with
-/// was lost at the node, rows up to the state only.
+/// Rules, operators and matchers: the five most frequent have a class of their own. Ledger: how much of what the run
+/// began with was lost at the node, rows up to the state only.
 [[nodiscard]] std::shared_ptr<const Colouring> makeColouring(ColourBy by, const GraphScene& scene,
                                                              const trace::RunState* state);
 

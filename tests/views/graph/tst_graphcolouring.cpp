@@ -66,6 +66,25 @@ private slots:
         QCOMPARE(classSign(ColourBy::Rule, 1), QStringLiteral("2"));
     }
 
+    // What chose the rules: one class per entry of the composite.
+    void matchersAreRankedByTheirNumber()
+    {
+        const RunHandle handle = tests::makeTransformerRun();
+        auto run = std::make_shared<trace::Run>(*handle.run);
+        for (std::size_t node = 0; node < run->rules.size(); ++node) {
+            trace::NodeRule& rule = run->rules[node];
+            rule.matcher = rule.rule.empty() ? "" : rule.rule.starts_with("epsilon") ? "op Add" : "everything";
+        }
+        RunHandle changed = handle;
+        changed.run = run;
+        const auto scene = sceneOf(changed, false);
+        const auto colouring = makeColouring(ColourBy::Matcher, *scene, nullptr);
+        QCOMPARE(legendOf(*colouring), QStringLiteral("everything: 40, op Add: 5, no rule: 1"));
+        const Index add = scene->boxOf(tests::nodeNamed(changed, "encoder/layer.0/Add_1"));
+        QCOMPARE(classText(*colouring, *scene, add), QStringLiteral("op Add"));
+        QCOMPARE(wordOf(ColourBy::Matcher), QStringLiteral("matcher"));
+    }
+
     void rareOperatorsShareAClass()
     {
         const RunHandle handle = tests::makeTransformerRun();
