@@ -21,6 +21,7 @@ struct VerifyOptions
     ModelOptions model;
     std::string target = "argmax";
     std::string composite = "auto";
+    std::string shadow = "double";
     std::uint64_t seed = 1;
     std::size_t worst = 5;
 };
@@ -35,6 +36,7 @@ Result<engine::VerifyRequest> requestOf(const Context& context, const VerifyOpti
                                                   model.card ? model.card->labels : std::vector<std::string>()));
     request.composite = options.composite;
     request.precision = context.runPrecision();
+    request.hasShadow = options.shadow == "double";
     request.seed = options.seed;
     return request;
 }
@@ -122,6 +124,9 @@ void addVerify(CLI::App& program, Context& context)
     options->model.addTo(*verb);
     verb->add_option("--target", options->target, "argmax (default), a class index, or VALUE[:i,j,…]");
     verb->add_option("--composite", options->composite, "Of the relevance passes that are compared (default: auto)");
+    verb->add_option("--shadow", options->shadow,
+                     "double (default): how far every float value is from a run in double; none: do not ask")
+        ->check(CLI::IsMember({"double", "none"}));
     verb->add_option("--seed", options->seed, "Of what is drawn by chance (default 1)");
     verb->add_option("--worst", options->worst, "How many nodes and values to print (default 5)");
 }

@@ -91,7 +91,7 @@ Result<VerifyResult> verify(const LoadedModel& model, const VerifyRequest& reque
     RETRO_TRY(result.nodes, checkNodes(wide.made, request.seed, stop));
     result.properties.push_back(judgeNodes(result.nodes));
     RETRO_TRY(result.properties.emplace_back(), checkWhole(wide.made, wide.target, wide.start, request.seed, stop));
-    if (request.precision == execute::Precision::Float) {
+    if (request.hasShadow && request.precision == execute::Precision::Float) {
         result.ulps = ulpDistances(own.made, wide.made);
     }
     report("engines");

@@ -19,7 +19,8 @@ struct VerifyRequest
     TargetRequest target;
     std::string composite = "auto";                           ///< of the relevance passes that are compared
     execute::Precision precision = execute::Precision::Float; ///< of the tape and the relevance passes
-    std::uint64_t seed = 1;                                   ///< of what is drawn by chance
+    bool hasShadow = true;  ///< float values are compared with those of a run in double
+    std::uint64_t seed = 1; ///< of what is drawn by chance
 };
 
 /// What came out.

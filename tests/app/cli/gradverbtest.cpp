@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// `grad` and `verify` as a stranger meets them.
+#include "tests/app/cli/cliprogram.h"
+
+#include <QtTest>
+
+#include "core/tensor/npy.h"
+
+#include <nlohmann/json.hpp>
+
+#include <QFile>
+#include <QTemporaryDir>
+
+using namespace retro;
+using tests::Answer;
+using tests::cli;
+
+namespace
+{
+
+const QString kSample = QStringLiteral(RETRO_SOURCE_DIR "/samples/clever-hans/");
+
+QStringList gradOf(const QStringList& more)
+{
+    return QStringList{"grad", kSample + "clever-hans.onnx", "--input", kSample + "jug.png"} + more;
+}
+
+} // namespace
+
+class GradVerbTest : public QObject
+{
+    Q_OBJECT
+    QTemporaryDir m_folder;
+    QString path(const QString& name) const { return m_folder.filePath(name); }
+
+    void expect(const QStringList& arguments, int code, const QString& word)
+    {
+        const Answer answer = cli(arguments);
+        QVERIFY2(answer.code == code, qPrintable(QStringLiteral("exit %1: %2").arg(answer.code).arg(answer.err)));
+        QVERIFY2(answer.err.contains(word), qPrintable(answer.err));
+    }
+
+private slots:
+    void aRecordedPassHasTheSameGradient()
+    {
+        const Answer plain = cli(gradOf({"--precision", "double", "--json", "--output-dir", path("plain")}));
+        QVERIFY2(plain.code == 0, qPrintable(plain.err));
+        const nlohmann::json answer = nlohmann::json::parse(plain.out.toStdString());
+        QCOMPARE(answer["gradients"].size(), std::size_t{1});
+        QVERIFY(answer["cells"].get<int>() > answer["visited"].get<int>());
+        QVERIFY(answer["critical"]["operators"].get<int>() > 0);
+        const Answer recorded =
+            cli(gradOf({"--precision", "double", "--output-dir", path("recorded"), "--run", path("gradient.retro")}));
+        QVERIFY2(recorded.code == 0, qPrintable(recorded.err));
+        const auto a = tensor::readNpy(path("plain/image.npy").toStdString());
+        const auto b = tensor::readNpy(path("recorded/image.npy").toStdString());
+        QVERIFY(a.ok() && b.ok());
+        for (std::int64_t i = 0; i < a->size(); ++i) {
+            QVERIFY(std::abs(a->at(i) - b->at(i)) <= 1e-12);
+        }
+        const Answer events = cli({"trace", path("gradient.retro"), "--from", "0", "--to", "10"});
+        QVERIFY2(events.out.contains("in-edge 1 of 1"), qPrintable(events.out));
+    }
+
+    void theGradientGraphRunsLikeAnyModel()
+    {
+        const Answer written = cli(gradOf({"--graph-out", path("joint.onnx"), "--joint", "--json"}));
+        QVERIFY2(written.code == 0, qPrintable(written.err));
+        const nlohmann::json answer = nlohmann::json::parse(written.out.toStdString());
+        QCOMPARE(answer["gradients"][0].get<std::string>(), std::string("image_gradient"));
+        const std::vector<float> ones(6, 1);
+        QVERIFY(tensor::writeNpy(path("seed.npy").toStdString(), tensor::Tensor::of<float>({1, 6}, ones)).ok());
+        const Answer run = cli({"run", path("joint.onnx"), "--input", "image=random:1", "--input",
+                                QString::fromStdString(answer["seed"].get<std::string>()) + "=" + path("seed.npy"),
+                                "--output-dir", path("joint")});
+        QVERIFY2(run.code == 0, qPrintable(run.err));
+        QVERIFY(QFile::exists(path("joint/image_gradient.npy")) && QFile::exists(path("joint/logits.npy")));
+        for (const char* file : {"alone.json", "alone.dot"}) {
+            const Answer alone = cli(gradOf({"--graph-out", path(file)}));
+            QVERIFY2(alone.code == 0 && QFile(path(file)).size() > 1000, qPrintable(alone.err));
+        }
+    }
+
+    void whatCannotBeDoneIsSaid()
+    {
+        expect(gradOf({}), 2, "--output-dir");
+        expect(gradOf({"--graph-out", path("graph.txt")}), 2, ".dot");
+        expect(gradOf({"--nonsense"}), 2, "nonsense");
+        const QString words = QStringLiteral(RETRO_SOURCE_DIR "/samples/planted-word/");
+        expect({"grad", words + "planted-word.onnx", "--input", words + "bad.npy", "--output-dir", path("words")}, 2,
+               "--parameters");
+        const QString steps = QStringLiteral(RETRO_SOURCE_DIR "/samples/marked-step/");
+        expect({"grad", steps + "marked-step.onnx", "--input", steps + "early.npy", "--graph-out", path("never.onnx")},
+               3, "node '");
+        QVERIFY(!QFile::exists(path("never.onnx")));
+    }
+
+    void verifyTellsEveryProperty()
+    {
+        const Answer answer = cli({"verify", kSample + "clever-hans.onnx", "--input", kSample + "jug.png", "--json"});
+        QVERIFY2(answer.code == 0, qPrintable(answer.err));
+        const nlohmann::json result = nlohmann::json::parse(answer.out.toStdString());
+        QVERIFY(!result["violated"].get<bool>());
+        for (const nlohmann::json& one : result["properties"]) {
+            QVERIFY2(one["state"] != "violated", one.dump().c_str());
+        }
+        QVERIFY(result["properties"].size() >= 18);
+        QVERIFY(!result["gradient_per_node"].empty() && !result["float_from_double"].empty());
+        const Answer alone = cli({"verify", kSample + "clever-hans.onnx", "--input", "random:1", "--shadow", "none"});
+        QVERIFY2(alone.code == 0 && !alone.out.contains("float is farthest"), qPrintable(alone.err));
+    }
+};
+
+QTEST_GUILESS_MAIN(GradVerbTest)
+#include "gradverbtest.moc"
