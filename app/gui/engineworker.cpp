@@ -431,6 +431,26 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
     return runComparisons(job, request, token, done->input.isPicture);
 }
 
+Result<std::vector<CompositeSample>> EngineWorker::sampleComposites(const ExplainJob& job, const std::string& chosen,
+                                                                    engine::ExplainRequest request,
+                                                                    const std::stop_token& token)
+{
+    std::vector<CompositeSample> samples;
+    for (const char* composite : kSampleComposites) {
+        // The one on screen with the numbers that were turned, the others as they are by themselves.
+        request.composite = kindOf(chosen) == composite ? chosen : composite;
+        const Result<engine::ExplainResult> result = explainerOf(job.model).explain(request, token);
+        if (!result && result.error().code == base::ErrorCode::Cancelled) {
+            return result.error();
+        }
+        if (result) { // rules that do not fit this model have no small heatmap
+            samples.push_back({QString::fromLatin1(composite),
+                               result->relevance[job.model->graph()->inputs()[pictureInput(*result)].index()]});
+        }
+    }
+    return samples;
+}
+
 Result<void> EngineWorker::runComparisons(const ExplainJob& job, const engine::ExplainRequest& request,
                                           std::stop_token token, bool isPicture)
 {
@@ -450,20 +470,8 @@ Result<void> EngineWorker::runComparisons(const ExplainJob& job, const engine::E
     } else { // the run itself is good: only the comparison is missing
         done->controlFailure = QString::fromStdString(control.error().text());
     }
-    for (const char* composite : kSampleComposites) {
-        if (!isPicture) {
-            break;
-        }
-        // The one on screen with the numbers that were turned, the others as they are by themselves.
-        plain.composite = kindOf(request.composite) == composite ? request.composite : composite;
-        const Result<engine::ExplainResult> result = explainerOf(job.model).explain(plain, token);
-        if (!result && result.error().code == base::ErrorCode::Cancelled) {
-            return result.error();
-        }
-        if (result) { // rules that do not fit this model have no small heatmap
-            done->samples.push_back({QString::fromLatin1(composite),
-                                     result->relevance[job.model->graph()->inputs()[pictureInput(*result)].index()]});
-        }
+    if (isPicture) {
+        RETRO_TRY(done->samples, sampleComposites(job, request.composite, plain, token));
     }
     emit compared(done);
     return {};

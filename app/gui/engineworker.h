@@ -83,6 +83,10 @@ private:
     void answer(ExplainJob& job, const std::stop_token& token);
     base::Result<void> openRun(const ExplainJob& job, const std::stop_token& token);
     base::Result<void> explainModel(ExplainJob& job, std::stop_token token);
+    /// Small heatmaps of other composites for the same input.
+    base::Result<std::vector<CompositeSample>> sampleComposites(const ExplainJob& job, const std::string& chosen,
+                                                                engine::ExplainRequest request,
+                                                                const std::stop_token& token);
     base::Result<void> runComparisons(const ExplainJob& job, const engine::ExplainRequest& request,
                                       std::stop_token token, bool isPicture);
     [[nodiscard]] engine::StageProgress progressOf(std::uint64_t generation);

@@ -353,6 +353,43 @@ void MainWindow::takeGraph(const ExplainDone& graph)
     showStatus();
 }
 
+void MainWindow::showRecorded(const ExplainDone& result)
+{
+    views::RunPanel& panel = m_explain->runPanel();
+    m_loaded.reset();
+    m_run->setModel(nullptr);
+    m_shell->recent().add(m_job.path);
+    const QString name = QString::fromStdString(result.run.run->facts.modelName);
+    setWindowTitle(tr("Recorded run of %1 – Retrograde").arg(name));
+    m_recorded = recordedFacts(*result.run.run, m_job.path, m_shell->recent().files());
+    panel.setModel(m_recorded);
+    panel.setQuestion(recordedQuestion(*result.run.run));
+    panel.setThumbnails({}, {});
+    m_explain->compare().setControl(std::nullopt);
+    m_explain->compare().setAbsent(tr("A recorded run holds no answer of a control model. Open its model to compare."));
+}
+
+void MainWindow::showQuestion(const ExplainDone& result)
+{
+    views::RunPanel& panel = m_explain->runPanel();
+    const QString input = result.inputs.empty() ? QString() : QString::fromStdString(result.inputs.front());
+    views::Question asked{input,
+                          QString::fromStdString(result.job.target),
+                          QString::fromStdString(m_job.start),
+                          {},
+                          preparationOf(result.job.options()),
+                          panel.question().noRewrites,
+                          panel.question().checkpoints,
+                          panel.question().stopsAtCheckpoints};
+    putComposite(result.composite, asked);
+    panel.setQuestion(asked);
+    m_run->setModel(result.model);
+    if (!m_job.model) {
+        m_run->takeOpened();
+    }
+    panel.setThumbnails(m_thumbnails, asked.composite);
+}
+
 void MainWindow::takeResult(const ExplainDone& result)
 {
     m_oracle->take(result);
@@ -369,35 +406,9 @@ void MainWindow::takeResult(const ExplainDone& result)
     m_shell->problems().takeRun();
     views::RunPanel& panel = m_explain->runPanel();
     if (!result.model) {
-        m_loaded.reset();
-        m_run->setModel(nullptr);
-        m_shell->recent().add(m_job.path);
-        const QString name = QString::fromStdString(result.run.run->facts.modelName);
-        setWindowTitle(tr("Recorded run of %1 – Retrograde").arg(name));
-        m_recorded = recordedFacts(*result.run.run, m_job.path, m_shell->recent().files());
-        panel.setModel(m_recorded);
-        panel.setQuestion(recordedQuestion(*result.run.run));
-        panel.setThumbnails({}, {});
-        m_explain->compare().setControl(std::nullopt);
-        m_explain->compare().setAbsent(
-            tr("A recorded run holds no answer of a control model. Open its model to compare."));
+        showRecorded(result);
     } else if (!result.job.isLive) { // what the person is turning at this moment stays
-        const QString input = result.inputs.empty() ? QString() : QString::fromStdString(result.inputs.front());
-        views::Question asked{input,
-                              QString::fromStdString(result.job.target),
-                              QString::fromStdString(m_job.start),
-                              {},
-                              preparationOf(result.job.options()),
-                              panel.question().noRewrites,
-                              panel.question().checkpoints,
-                              panel.question().stopsAtCheckpoints};
-        putComposite(result.composite, asked);
-        panel.setQuestion(asked);
-        m_run->setModel(result.model);
-        if (!m_job.model) {
-            m_run->takeOpened();
-        }
-        panel.setThumbnails(m_thumbnails, asked.composite);
+        showQuestion(result);
     }
     panel.setNote(result.rulesReused == 0 ? QString()
                                           : tr("%1 rules were applied again; what the other %2 gave stays.")

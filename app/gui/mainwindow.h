@@ -115,6 +115,9 @@ private:
     void takeModel(const ExplainDone& described);
     void takeGraph(const ExplainDone& graph);
     void takeResult(const ExplainDone& result);
+    /// The run panel for a run file, and for a question that was asked here.
+    void showRecorded(const ExplainDone& result);
+    void showQuestion(const ExplainDone& result);
     void showRun(const ExplainDone& result);
     void takeComparison(const ComparisonDone& comparison);
     void takeFailure(const QString& what, const QString& remedy);

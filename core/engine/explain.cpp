@@ -116,10 +116,9 @@ private:
         return {};
     }
 
-    Result<void> runForward()
+    /// The value of every target, in their order; m_targets has each value once.
+    Result<std::vector<base::ValueId>> findTargets(const graph::Graph& graph)
     {
-        const Stopwatch watch;
-        const graph::Graph& graph = m_result.model->graph();
         std::vector<base::ValueId> values;
         for (const TargetRequest& target : allTargets()) {
             RETRO_TRY(const base::ValueId value, targetValue(target, graph));
@@ -128,18 +127,31 @@ private:
                 m_targets.push_back(value);
             }
         }
-        m_starts.resize(m_targets.size());
-        m_policy = m_request.engine == EngineKind::Oracle ? execute::SavePolicy::All : m_request.save;
-        RETRO_CHECK(findCourse());
-        std::vector<base::ValueId> alsoKept = values;
+        return values;
+    }
+
+    /// What the forward pass keeps beside what the policy says.
+    [[nodiscard]] std::vector<base::ValueId> keptBeside(std::vector<base::ValueId> values) const
+    {
         if (m_runner) {
-            alsoKept.insert(alsoKept.end(), m_runner->alsoKept().begin(), m_runner->alsoKept().end());
+            values.insert(values.end(), m_runner->alsoKept().begin(), m_runner->alsoKept().end());
         }
         if (m_runner && m_request.record) {
             const std::vector<base::ValueId>& told = m_course->recorded->values;
-            alsoKept.insert(alsoKept.end(), told.begin(), told.end());
+            values.insert(values.end(), told.begin(), told.end());
         }
-        RETRO_CHECK(forwardWith(alsoKept));
+        return values;
+    }
+
+    Result<void> runForward()
+    {
+        const Stopwatch watch;
+        const graph::Graph& graph = m_result.model->graph();
+        RETRO_TRY(const std::vector<base::ValueId> values, findTargets(graph));
+        m_starts.resize(m_targets.size());
+        m_policy = m_request.engine == EngineKind::Oracle ? execute::SavePolicy::All : m_request.save;
+        RETRO_CHECK(findCourse());
+        RETRO_CHECK(forwardWith(keptBeside(values)));
         m_result.outputs = m_forward->outputs;
         m_result.secondsForward = watch.seconds();
         for (std::size_t i = 0; i < values.size(); ++i) {
@@ -461,6 +473,13 @@ private:
             m_result.rulesApplied = m_last->memory.applied();
             m_result.rulesReused = m_last->memory.reused();
         }
+        keepAll(graph, traversal, arithmetic);
+        return {};
+    }
+
+    void keepAll(const lrp::TraversalGraph& graph, const lrp::Traversal& traversal,
+                 const lrp::TensorArithmetic& arithmetic)
+    {
         m_result.relevance.resize(m_result.model->graph().valueCount());
         for (const base::NodeId node : graph.postOrder()) {
             for (std::uint32_t k = 0; k < graph.outputCount(node); ++k) {
@@ -470,7 +489,6 @@ private:
                 }
             }
         }
-        return {};
     }
 
     void keep(base::NodeId node, std::size_t k, const tensor::Tensor& relevance)

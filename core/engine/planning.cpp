@@ -31,11 +31,7 @@ public:
             if (!value.shape) {
                 return base::inputError("the input declares no shape", value.name);
             }
-            ops::TensorType type{value.dtype, {}};
-            for (const graph::Dimension& dimension : *value.shape) {
-                type.shape.push_back(dimension.extent ? *dimension.extent : sizeOf(dimension.symbol));
-            }
-            types.push_back(std::move(type));
+            types.push_back({value.dtype, sizesOf(*value.shape)});
         }
         for (const auto& [name, size] : m_sizes) {
             if (!m_used.contains(name)) {
@@ -48,6 +44,15 @@ public:
     [[nodiscard]] const std::vector<std::string>& warnings() const { return m_warnings; }
 
 private:
+    tensor::Shape sizesOf(const std::vector<graph::Dimension>& dimensions)
+    {
+        tensor::Shape sizes;
+        for (const graph::Dimension& dimension : dimensions) {
+            sizes.push_back(dimension.extent ? *dimension.extent : sizeOf(dimension.symbol));
+        }
+        return sizes;
+    }
+
     std::int64_t sizeOf(const std::string& symbol)
     {
         const bool isNew = m_used.insert(symbol).second;

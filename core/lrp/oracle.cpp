@@ -61,6 +61,17 @@ void handOn(const TraversalGraph& graph, NodeId node, std::vector<Tensor> shares
     }
 }
 
+/// One place per in-edge; the starts lie in those of the roots.
+std::vector<Tensor> partsOf(const TraversalGraph& graph, std::span<const Tensor> starts)
+{
+    std::vector<Tensor> parts(graph.inEdgeCount());
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+        const Root& root = graph.roots()[i];
+        parts[graph.firstInEdge(root.node) + root.inEdge] = starts[i];
+    }
+    return parts;
+}
+
 } // namespace
 
 base::Result<RelevanceTable> oracle(const execute::SavedValues& everything, const RuleAssignment& rules,
@@ -75,11 +86,7 @@ base::Result<RelevanceTable> oracle(const execute::SavedValues& everything, cons
                                     std::vector<event::LedgerEntry>* ledger)
 {
     RelevanceTable table(graph.size());
-    std::vector<Tensor> parts(graph.inEdgeCount());
-    for (std::size_t i = 0; i < starts.size(); ++i) {
-        const Root& root = graph.roots()[i];
-        parts[graph.firstInEdge(root.node) + root.inEdge] = starts[i];
-    }
+    std::vector<Tensor> parts = partsOf(graph, starts);
     InputRows inputRows;
     std::uint32_t visit = 0;
     for (const NodeId node : std::views::reverse(graph.postOrder())) {
@@ -90,13 +97,14 @@ base::Result<RelevanceTable> oracle(const execute::SavedValues& everything, cons
         const std::vector<Tensor>& relevance = table[node.index()] =
             arrivedAt(graph, node, parts, ledger == nullptr ? nullptr : &lost);
         event::LedgerEntry row{.node = node.value, .visit = visit++};
+        event::LedgerEntry* books = ledger == nullptr ? nullptr : &row;
         if (graph.children(node).empty()) {
             inputRows.add(node, lastReader(graph.inEdges(node)), lost);
             continue;
         }
         handOn(graph, node,
                applyRule(everything.model(), node, rules[node.index()].rule, trackedSlots(graph, node), relevance,
-                         valuesOf(everything, node), ledger == nullptr ? nullptr : &row, lost),
+                         valuesOf(everything, node), books, lost),
                parts);
         if (ledger != nullptr) {
             ledger->push_back(row);

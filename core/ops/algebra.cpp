@@ -48,24 +48,37 @@ T moved(T d, T e)
     return d + (d >= T{0} ? e : -e);
 }
 
+/// At least e away from zero, on the side of y.
+template <class T>
+T clipped(T y, T e)
+{
+    const T magnitude = std::max(std::abs(y), e);
+    return y >= T{0} ? magnitude : -magnitude;
+}
+
+/// r by what `stabilised` makes of d and e. One loop for each way: the choice stands outside of it.
+template <class T, class F>
+Tensor quotientBy(const Tensor& r, const Tensor& d, T e, F stabilised)
+{
+    return mapElements<T>(r, d, r.shape(), [e, stabilised](T x, T y) { return quotient(x, stabilised(y, e)); });
+}
+
+template <class T>
+Tensor constantQuotientOf(const Tensor& r, const Tensor& d, const Stabiliser& stabiliser)
+{
+    const T e = static_cast<T>(stabiliser.epsilon);
+    const bool clips = stabiliser.kind == StabiliserKind::Clip;
+    if (stabiliser.isSigned) {
+        return clips ? quotientBy(r, d, e, [](T y, T step) { return clipped(y, step); })
+                     : quotientBy(r, d, e, [](T y, T step) { return moved(y, step); });
+    }
+    return clips ? quotientBy(r, d, e, [](T y, T step) { return y > step ? y : step; })
+                 : quotientBy(r, d, e, [](T y, T step) { return y + step; });
+}
+
 Tensor constantQuotient(const Tensor& r, const Tensor& d, const Stabiliser& stabiliser)
 {
-    return visitFloat(r.dtype(), [&](auto zero) {
-        using T = decltype(zero);
-        const T e = static_cast<T>(stabiliser.epsilon);
-        const bool clips = stabiliser.kind == StabiliserKind::Clip;
-        if (!stabiliser.isSigned) {
-            return clips ? mapElements<T>(r, d, r.shape(), [e](T x, T y) { return quotient(x, y > e ? y : e); })
-                         : mapElements<T>(r, d, r.shape(), [e](T x, T y) { return quotient(x, y + e); });
-        }
-        if (clips) {
-            return mapElements<T>(r, d, r.shape(), [e](T x, T y) {
-                const T magnitude = std::max(std::abs(y), e);
-                return quotient(x, y >= T{0} ? magnitude : -magnitude);
-            });
-        }
-        return mapElements<T>(r, d, r.shape(), [e](T x, T y) { return quotient(x, moved(y, e)); });
-    });
+    return visitFloat(r.dtype(), [&](auto zero) { return constantQuotientOf<decltype(zero)>(r, d, stabiliser); });
 }
 
 /// epsilon · root mean square over all but the first axis, broadcastable to d.

@@ -116,6 +116,25 @@ Tensor toFloat(const Tensor& source)
     return std::move(buffer).freeze();
 }
 
+/// Element by element, between types of whole bytes.
+Tensor convertedTo(const Tensor& source, DType dtype)
+{
+    TensorBuffer buffer(dtype, source.shape());
+    const auto count = static_cast<std::size_t>(source.size());
+    visitWide(source.dtype(), [&](auto fromTag) {
+        visitWide(dtype, [&](auto toTag) {
+            using From = decltype(fromTag);
+            using To = decltype(toTag);
+            const auto* in = reinterpret_cast<const typename From::Bits*>(source.rawData());
+            auto* out = reinterpret_cast<typename To::Bits*>(buffer.rawData());
+            for (std::size_t i = 0; i < count; ++i) {
+                out[i] = To::store(converted<typename To::Value>(From::load(in[i])));
+            }
+        });
+    });
+    return std::move(buffer).freeze();
+}
+
 } // namespace
 
 Storage::Storage(std::size_t bytes) : m_bytes(bytes)
@@ -212,26 +231,11 @@ Tensor Tensor::to(DType dtype) const
     if (isNarrow(m_dtype)) {
         return widened(source).to(dtype);
     }
-    if (dtype == DType::Float32 && m_dtype == DType::Float16) { // weights are widened each time that they are used
-        return toFloat<HalfType>(source);
+    const bool isHalf = m_dtype == DType::Float16 || m_dtype == DType::BFloat16;
+    if (dtype == DType::Float32 && isHalf) { // weights are widened each time that they are used
+        return m_dtype == DType::Float16 ? toFloat<HalfType>(source) : toFloat<BfloatType>(source);
     }
-    if (dtype == DType::Float32 && m_dtype == DType::BFloat16) {
-        return toFloat<BfloatType>(source);
-    }
-    TensorBuffer buffer(dtype, m_shape);
-    const auto count = static_cast<std::size_t>(size());
-    visitWide(m_dtype, [&](auto fromTag) {
-        visitWide(dtype, [&](auto toTag) {
-            using From = decltype(fromTag);
-            using To = decltype(toTag);
-            const auto* in = reinterpret_cast<const typename From::Bits*>(source.rawData());
-            auto* out = reinterpret_cast<typename To::Bits*>(buffer.rawData());
-            for (std::size_t i = 0; i < count; ++i) {
-                out[i] = To::store(converted<typename To::Value>(From::load(in[i])));
-            }
-        });
-    });
-    return std::move(buffer).freeze();
+    return convertedTo(source, dtype);
 }
 
 Tensor Tensor::reshaped(Shape shape) const

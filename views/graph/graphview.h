@@ -164,6 +164,8 @@ private:
     void applyBreakpoints();
     void applyFused();
     void addFusedCommand(QMenu& menu, base::NodeId node);
+    void addRuleCommand(QMenu& menu, base::NodeId node);
+    [[nodiscard]] static QString breakWords(bool removes, std::int64_t count);
     void applyCheckpoints();
     void addCheckpointCommand(QMenu& menu, base::NodeId node);
     void refine();

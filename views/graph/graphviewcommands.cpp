@@ -419,15 +419,7 @@ void GraphView::addNodeCommands(QMenu& menu, int box)
         addBreakCommand(menu, node);
         addCheckpointCommand(menu, node);
         addFusedCommand(menu, node);
-    }
-    const bool isOne = !m_canvas->scene()->visible.nodes[static_cast<std::size_t>(box)].isGroup();
-    if (isOne && isSignalConnected(QMetaMethod::fromSignal(&GraphView::ruleRequested))) {
-        const bool hasRule =
-            node.index() < model().run().rules.size() && !model().run().rules[node.index()].rule.empty();
-        QAction* rule = addCommand(menu, "graph.rule", tr("Change its rule…"),
-                                   tr("Gives it another rule and computes again what lies below it"),
-                                   hasRule ? QString() : tr("No relevance passes it, so it has no rule"));
-        connect(rule, &QAction::triggered, this, [this, node] { emit ruleRequested(node); });
+        addRuleCommand(menu, node);
     }
     if (isSignalConnected(QMetaMethod::fromSignal(&GraphView::watchRequested))) {
         QAction* watch = addCommand(menu, "graph.watch", tr("Watch its relevance"),
@@ -439,6 +431,28 @@ void GraphView::addNodeCommands(QMenu& menu, int box)
                                      tr("The next run starts its relevance at what this node computes"));
         connect(target, &QAction::triggered, this, [this, box] { pickTarget(box); });
     }
+}
+
+/// What a click does to the breakpoints of so many nodes.
+QString GraphView::breakWords(bool removes, std::int64_t count)
+{
+    if (removes) {
+        return count > 1 ? tr("Remove %1 breakpoints").arg(countText(count)) : tr("Remove breakpoint");
+    }
+    return count > 1 ? tr("Break when one of %1 is visited").arg(countText(count)) : tr("Break when visited");
+}
+
+void GraphView::addRuleCommand(QMenu& menu, base::NodeId node)
+{
+    if (!isSignalConnected(QMetaMethod::fromSignal(&GraphView::ruleRequested))) {
+        return;
+    }
+    const auto& rules = model().run().rules;
+    const bool hasRule = node.index() < rules.size() && !rules[node.index()].rule.empty();
+    QAction* rule = addCommand(menu, "graph.rule", tr("Change its rule…"),
+                               tr("Gives it another rule and computes again what lies below it"),
+                               hasRule ? QString() : tr("No relevance passes it, so it has no rule"));
+    connect(rule, &QAction::triggered, this, [this, node] { emit ruleRequested(node); });
 }
 
 /// For all that is selected when the node is one of several: those that have none get one, or all lose theirs.
@@ -458,11 +472,7 @@ void GraphView::addBreakCommand(QMenu& menu, base::NodeId node)
     if (!haveAll) {
         std::erase_if(nodes, hasOne);
     }
-    const auto count = static_cast<std::int64_t>(nodes.size());
-    const QString words =
-        haveAll ? (count > 1 ? tr("Remove %1 breakpoints").arg(countText(count)) : tr("Remove breakpoint"))
-                : (count > 1 ? tr("Break when one of %1 is visited").arg(countText(count)) : tr("Break when visited"));
-    QAction* stop = addCommand(menu, "graph.break", words,
+    QAction* stop = addCommand(menu, "graph.break", breakWords(haveAll, static_cast<std::int64_t>(nodes.size())),
                                haveAll ? tr("Runs stop here no more")
                                        : tr("Adds a breakpoint: runs stop whenever this node is visited"));
     connect(stop, &QAction::triggered, this, [this, nodes] {

@@ -23,6 +23,15 @@ std::vector<double> valuesOf(const Plane& one, const Plane& other)
     return all;
 }
 
+/// One scale for both halves.
+Scale scaleOfBoth(const HeatmapContent& here, const HeatmapContent& other, const HeatmapSettings& settings)
+{
+    Scale both = symmetricScale(valuesOf(here.plane, other.plane), settings.percentile);
+    both.gamma = settings.gamma;
+    both.notANumber = here.isPicture ? both.notANumber : 0; // the lines between slices
+    return both;
+}
+
 } // namespace
 
 OtherRun::OtherRun(RunHandle handle, InputInfo input, QString name)
@@ -57,10 +66,7 @@ QString OtherRun::wipe(HeatmapFigure& figure, const RunModel& here, const Heatma
         drawn.plane = enlargedPlane(other.plane, figure.plane.width, figure.plane.height, figure.isSmooth);
     }
     if (!settings.keptLimit) {
-        Scale both = symmetricScale(valuesOf(content.plane, other.plane), settings.percentile);
-        both.gamma = settings.gamma;
-        both.notANumber = content.isPicture ? both.notANumber : 0; // the lines between slices
-        figure.bar.scale = both;
+        figure.bar.scale = scaleOfBoth(content, other, settings);
     }
     if (targetName(m_model) != targetName(here)) {
         // One bar for both halves; the names over them say for what each speaks.

@@ -246,8 +246,9 @@ void ProgramRunner::findLastUses()
         eachBuffer(m_steps[i], [&](std::uint32_t id) { last[id] = i; });
         usedBy(step.opcode == Opcode::Rule ? m_program->relevanceOf(step) : std::span<const BufferId>(), i);
     }
+    const auto goes = [&](std::uint32_t id) { return last[id] != kNowhere && !m_program->buffers[id].isResult; };
     for (std::uint32_t id = 0; id < last.size(); ++id) {
-        if (last[id] != kNowhere && !m_program->buffers[id].isResult) {
+        if (goes(id)) {
             m_steps[last[id]].lastUses.push_back(id);
         }
     }
@@ -266,7 +267,7 @@ base::Result<RelevanceTable> ProgramRunner::run(const execute::SavedValues& save
     }
     for (std::size_t i = 0; i < m_steps.size(); ++i) {
         if (stop.stop_requested()) {
-            m_inputRows.take(0);
+            static_cast<void>(m_inputRows.take(0));
             m_buffers.assign(m_buffers.size(), Tensor());
             return base::Error{base::ErrorCode::Cancelled, "stopped during the relevance pass", {}};
         }
@@ -396,17 +397,23 @@ void ProgramRunner::note(const Instruction& step)
     }
 }
 
-void ProgramRunner::applyRule(const Step& step, const execute::SavedValues& saved,
-                              std::vector<event::LedgerEntry>* ledger)
+std::vector<Tensor> ProgramRunner::arrivedAt(const Instruction& which, double& lost) const
 {
-    const Instruction& which = instruction(step);
     std::vector<Tensor> relevance;
     relevance.reserve(which.outputs);
-    double lost = 0;
     for (const BufferId arrived : m_program->relevanceOf(which)) {
         relevance.push_back(arrived.isValid() ? m_buffers[arrived.index()] : Tensor());
         lost += arrived.isValid() ? m_lost[arrived.index()] : 0;
     }
+    return relevance;
+}
+
+void ProgramRunner::applyRule(const Step& step, const execute::SavedValues& saved,
+                              std::vector<event::LedgerEntry>* ledger)
+{
+    const Instruction& which = instruction(step);
+    double lost = 0;
+    const std::vector<Tensor> relevance = arrivedAt(which, lost);
     NodeValues values{fetchedAll(step.operands, saved), fetchedAll(step.outputs, saved)};
     if (step.recomputesOutputs) {
         values.outputs = m_model->op(which.node).forward(values.operands);

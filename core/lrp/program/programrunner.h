@@ -97,6 +97,8 @@ private:
     void sumParts(const Step& step, std::vector<event::LedgerEntry>* ledger);
     void bookSum(const Step& step, double lost);
     void note(const program::Instruction& step);
+    /// Relevance that arrived at the outputs of a node; adds what was lost when its parts were summed to `lost`.
+    [[nodiscard]] std::vector<Tensor> arrivedAt(const program::Instruction& which, double& lost) const;
     void applyRule(const Step& step, const execute::SavedValues& saved, std::vector<event::LedgerEntry>* ledger);
     [[nodiscard]] RelevanceTable table();
     [[nodiscard]] const program::Instruction& instruction(const Step& step) const
