@@ -266,7 +266,7 @@ base::Result<RelevanceTable> ProgramRunner::run(const execute::SavedValues& save
     }
     for (std::size_t i = 0; i < m_steps.size(); ++i) {
         if (stop.stop_requested()) {
-            m_inputRows.take(0);
+            static_cast<void>(m_inputRows.take(0));
             m_buffers.assign(m_buffers.size(), Tensor());
             return base::Error{base::ErrorCode::Cancelled, "stopped during the relevance pass", {}};
         }
