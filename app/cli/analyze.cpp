@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/planningoptions.h"
+#include "core/analysis/criticalsubgraph.h"
 #include "core/analysis/report.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <numeric>
 
@@ -120,6 +122,17 @@ ordered_json jointJson(const Report& report)
             {"floor", {{"bytes", report.joint->floor.bytes}, {"node", report.joint->floorAt}}}};
 }
 
+ordered_json criticalJson(const OpGraph& graph)
+{
+    const analysis::CriticalSubgraph found = analysis::criticalSubgraph(graph);
+    ordered_json leftOut = ordered_json::array();
+    for (std::size_t i = 0; i < found.skipped.size(); ++i) {
+        const analysis::Op& op = graph.op(found.skipped[i]);
+        leftOut.push_back({{"node", op.name}, {"op", op.type}, {"reason", analysis::textOf(found.reasons[i])}});
+    }
+    return {{"operators", found.critical.size()}, {"left_out", leftOut}};
+}
+
 ordered_json reportJson(const analysis::PlanningGraph& planning, const Report& report, const AnalyzeOptions& options)
 {
     const OpGraph& graph = planning.graph;
@@ -141,6 +154,7 @@ ordered_json reportJson(const analysis::PlanningGraph& planning, const Report& r
     result["height_compressible"] = compressibilityJson(report.compressibility);
     result["height_compressible_legacy"] = compressibilityJson(report.legacy);
     result["joint"] = jointJson(report);
+    result["critical_subgraph"] = criticalJson(graph);
     result["machine"] = {{"flops_per_second", options.machine.flopsPerSecond},
                          {"bytes_per_second", options.machine.bytesPerSecond},
                          {"balance", options.machine.balance()}};
@@ -201,6 +215,21 @@ void sayJoint(const Context& context, const Report& report, const AnalyzeOptions
         fmt::format("  no plan needs less than {} ({})", bytesText(report.joint->floor.bytes), report.joint->floorAt));
 }
 
+/// What a gradient of all outputs visits, and how many operators are left out for each reason.
+void sayCritical(const Context& context, const OpGraph& graph)
+{
+    const analysis::CriticalSubgraph found = analysis::criticalSubgraph(graph);
+    context.say(fmt::format("critical subgraph: {} of {} operators", found.critical.size(),
+                            found.critical.size() + found.skipped.size()));
+    std::map<analysis::LeftOut, std::size_t> counts;
+    for (const analysis::LeftOut reason : found.reasons) {
+        ++counts[reason];
+    }
+    for (const auto& [reason, count] : counts) {
+        context.say(fmt::format("  {:>6} left out: {}", count, analysis::textOf(reason)));
+    }
+}
+
 /// The costliest nodes first.
 void sayNodes(const Context& context, const OpGraph& graph, const Report& report, std::size_t rows)
 {
@@ -236,6 +265,7 @@ void sayReport(const Context& context, const analysis::PlanningGraph& planning, 
                             bytesText(report.summary.tail)));
     sayCompressibility(context, report.compressibility);
     sayJoint(context, report, options);
+    sayCritical(context, graph);
     context.say("");
     context.say(
         fmt::format("on {:g} FLOP/s and {:g} B/s: work {:.6f} s, depth {:.6f} s, {} operators on the critical path",
@@ -263,7 +293,8 @@ void addAnalyze(CLI::App& program, Context& context)
 {
     auto options = std::make_shared<AnalyzeOptions>();
     CLI::App* verb =
-        addVerb(program, context, "analyze", "Frontier profile, orders, bounds, height-compressibility, cost per node",
+        addVerb(program, context, "analyze",
+                "Frontier profile, orders, bounds, height-compressibility, critical subgraph, cost per node",
                 [&context, options] { return analyzeGraph(context, *options); });
     options->planning.addTo(*verb);
     verb->add_option("--flops-per-second", options->machine.flopsPerSecond, "Of the machine that costs are stated for")

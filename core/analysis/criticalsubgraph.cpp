@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/analysis/criticalsubgraph.h"
 
+#include "core/analysis/opgraph.h"
+
 #include <algorithm>
 #include <ranges>
 #include <unordered_set>
@@ -372,6 +374,41 @@ Flow flowOf(const graph::Graph& graph, const std::function<bool(graph::NodeId, s
         flow.operators.push_back(operatorOf(graph.nodes()[i], graph::NodeId(i), passes));
     }
     return flow;
+}
+
+Flow flowOf(const OpGraph& graph)
+{
+    Flow flow;
+    for (const OpValue& value : graph.values()) {
+        flow.isIntegral.push_back(value.isDifferentiable ? 0 : 1);
+    }
+    for (OpId id = 0; id < graph.size(); ++id) {
+        const Op& op = graph.op(id);
+        if (op.phase != Phase::Forward) {
+            continue;
+        }
+        const bool isStop = std::ranges::none_of(
+            op.outputs, [&graph](OpValueId output) { return graph.value(output).isDifferentiable; });
+        flow.operators.push_back({id, op.inputs, {}, op.outputs, isStop});
+    }
+    return flow;
+}
+
+CriticalSubgraph criticalSubgraph(const OpGraph& graph)
+{
+    std::vector<FlowName> outputs;
+    std::vector<FlowName> inputs;
+    for (OpValueId id = 0; id < graph.values().size(); ++id) {
+        const OpValue& value = graph.value(id);
+        const bool isInput = value.producer != kNone && graph.op(value.producer).phase == Phase::Source;
+        if (value.isDifferentiable && value.isOutput) {
+            outputs.push_back(id);
+        }
+        if (value.isDifferentiable && isInput) {
+            inputs.push_back(id);
+        }
+    }
+    return criticalSubgraph(flowOf(graph), outputs, inputs);
 }
 
 } // namespace retro::analysis

@@ -13,6 +13,8 @@
 namespace retro::analysis
 {
 
+class OpGraph;
+
 /// A tensor name of a flow, as a number. Names of a graph inside a node differ from those around it.
 using FlowName = std::uint32_t;
 
@@ -101,5 +103,11 @@ struct CriticalSubgraph
 /// A graph as a flow: names are value ids, ids are node ids. `passes(node, slot)` says whether operand `slot` of a node
 /// may pass a gradient. Graphs inside nodes (If, Loop, Scan) are not opened: write control flow out first.
 [[nodiscard]] Flow flowOf(const graph::Graph& graph, const std::function<bool(graph::NodeId, std::size_t)>& passes);
+
+/// The forward operators of a planning graph as a flow: names are value ids, ids are operator ids. Sources and captured
+/// gradient operators are left out.
+[[nodiscard]] Flow flowOf(const OpGraph& graph);
+/// Its critical subgraph between all differentiable outputs and all differentiable inputs (values of sources).
+[[nodiscard]] CriticalSubgraph criticalSubgraph(const OpGraph& graph);
 
 } // namespace retro::analysis

@@ -81,6 +81,19 @@ private slots:
         }
     }
 
+    void operatorsThatAGradientDoesNotVisitHaveAReason()
+    {
+        const Answer answer =
+            cli({"analyze", QStringLiteral(RETRO_SOURCE_DIR "/samples/one-segment/one-segment.onnx"), "--json"});
+        QVERIFY2(answer.code == 0, qPrintable(answer.err));
+        const nlohmann::json critical = nlohmann::json::parse(answer.out.toStdString())["critical_subgraph"];
+        QVERIFY(critical["operators"].get<int>() > 10);
+        const auto argMax =
+            std::ranges::find_if(critical["left_out"], [](const nlohmann::json& one) { return one["op"] == "ArgMax"; });
+        QVERIFY2(argMax != critical["left_out"].end(), critical.dump().c_str());
+        QCOMPARE((*argMax)["reason"].get<std::string>(), std::string("no gradient passes this operator"));
+    }
+
     void whatCannotBeDoneIsSaid()
     {
         expect(gradOf({}), 2, "--output-dir");
