@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <string>
 
@@ -125,10 +126,21 @@ private:
         for (graph::Node node : m_graph.nodes()) {
             node.inputs = copies(node.inputs);
             node.outputs = copies(node.outputs);
+            settleOpset(node);
             m_builder.addNode(std::move(node));
         }
         for (const ValueId output : m_graph.outputs()) {
             m_builder.addOutput(m_copy[output.index()]);
+        }
+    }
+
+    /// Control flow is written out with helpers of operator set 13, whose meaning is the same in every later one.
+    void settleOpset(graph::Node& node) const
+    {
+        constexpr std::array<std::string_view, 4> kHelpers{"Concat", "Gather", "Identity", "Unsqueeze"};
+        const bool isHelper = node.domain.empty() && std::ranges::find(kHelpers, node.op) != kHelpers.end();
+        if (isHelper && node.opset == 13 && opset() > 13) {
+            node.opset = opset();
         }
     }
 

@@ -134,13 +134,33 @@ EmittedParts pad(EmitSite& site)
     return parts;
 }
 
+std::string onePlace(const EmitSite& site)
+{
+    const std::optional<Ints> index = site.known(1);
+    const bool isOne = index && index->size() == 1 && site.emit.opset() >= 11;
+    return isOne ? "" : "it reads several places, or places that are computed; only one constant place has a rule here";
+}
+
+EmittedParts gather(EmitSite& site)
+{
+    tensor::Shape kept = site.shape(0);
+    const std::size_t axis = axisOf(site.integer("axis", 0), kept.size());
+    const std::int64_t place = site.known(1)->front();
+    Ints before(kept.size(), 0);
+    Ints after(kept.size(), 0);
+    before[axis] = place < 0 ? place + kept[axis] : place;
+    after[axis] = kept[axis] - 1 - before[axis];
+    kept[axis] = 1;
+    return {padded(site, site.emit.reshape(site.up(), kept), std::move(before), after), {}};
+}
+
 EmittedParts expand(EmitSite& site) { return {site.emit.sumTo(site.up(), site.outputShape(), site.shape(0)), {}}; }
 
 constexpr std::array kRules{
-    EmitRule{"Concat", never, concat},     EmitRule{"Expand", never, expand},   EmitRule{"Flatten", never, reshape},
-    EmitRule{"Pad", plainPad, pad},        EmitRule{"Reshape", never, reshape}, EmitRule{"Slice", plainSlice, slice},
-    EmitRule{"Split", never, split},       EmitRule{"Squeeze", never, reshape}, EmitRule{"Transpose", never, transpose},
-    EmitRule{"Unsqueeze", never, reshape},
+    EmitRule{"Gather", onePlace, gather},    EmitRule{"Concat", never, concat},     EmitRule{"Expand", never, expand},
+    EmitRule{"Flatten", never, reshape},     EmitRule{"Pad", plainPad, pad},        EmitRule{"Reshape", never, reshape},
+    EmitRule{"Slice", plainSlice, slice},    EmitRule{"Split", never, split},       EmitRule{"Squeeze", never, reshape},
+    EmitRule{"Transpose", never, transpose}, EmitRule{"Unsqueeze", never, reshape},
 };
 
 } // namespace

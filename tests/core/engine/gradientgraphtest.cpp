@@ -195,6 +195,7 @@ std::vector<std::pair<std::string, Case>> cases()
     all.push_back({"Slice", {"Slice", {{5, 6}}, {ints({-4, 1}), ints({100, -1}), ints({0, 1})}, {}}});
     all.push_back({"Pad", {"Pad", {{2, 3}}, {ints({1, 0, 0, 2})}, {}}});
     all.push_back({"Expand", {"Expand", {{3, 1}}, {ints({2, 3, 4})}, {}}});
+    all.push_back({"Gather", {"Gather", {{2, 5, 3}}, {Tensor::scalar<std::int64_t>(-2)}, {{"axis", std::int64_t{1}}}}});
     all.push_back({"Flatten", {"Flatten", {{2, 3, 4}}, {}, {}}});
     all.push_back({"Reshape", {"Reshape", {{2, 6}}, {ints({3, -1})}, {}}});
     all.push_back({"Squeeze", {"Squeeze", {{2, 1, 3}}, {ints({1})}, {}}});
