@@ -5,11 +5,11 @@
 #include <QWidget>
 
 class QCheckBox;
-class QListWidget;
-class QToolButton;
 
 namespace retro::views
 {
+
+class ChosenList;
 
 /// The LRP checkpoints of the next run: values whose relevance is kept when it is final. They come from the graph (its
 /// menu); here they are seen and removed. Without any it is not on screen. GUI thread.
@@ -30,12 +30,7 @@ signals:
     void changed();
 
 private:
-    void removeChosen();
-    void showState();
-    void fitHeight();
-
-    QListWidget* m_list = nullptr;
-    QToolButton* m_remove = nullptr;
+    ChosenList* m_list = nullptr;
     QCheckBox* m_stops = nullptr;
 };
 

@@ -4,11 +4,10 @@
 #include <QStringList>
 #include <QWidget>
 
-class QListWidget;
-class QToolButton;
-
 namespace retro::views
 {
+
+class ChosenList;
 
 /// The rules that stand before those of the composite, as on the command line. They come from graph and inspector; here
 /// they are seen and taken back. Without any it is not on screen. GUI thread.
@@ -21,21 +20,14 @@ public:
 
     /// Other rules, without saying changed().
     void setOverrides(const QStringList& overrides);
-    [[nodiscard]] const QStringList& overrides() const { return m_overrides; }
+    [[nodiscard]] QStringList overrides() const;
 
 signals:
     /// The person took one or all of them back.
     void changed();
 
 private:
-    void removeChosen();
-    void reset();
-    void showState();
-
-    QStringList m_overrides;
-    QListWidget* m_list = nullptr;
-    QToolButton* m_remove = nullptr;
-    QToolButton* m_reset = nullptr;
+    ChosenList* m_list = nullptr;
 };
 
 } // namespace retro::views

@@ -53,16 +53,24 @@ QImage thumbnailOf(const tensor::Tensor& relevance)
     return heatmapOnly(*plane, symmetricScale(plane->values, kThumbnailPercentile), ColorMap());
 }
 
+/// What stands below the model's name.
+QString summaryOf(const ModelFacts& facts)
+{
+    if (!facts.isRecorded) {
+        return facts.summary;
+    }
+    const QString recorded =
+        RunPanel::tr("This run of %1 answers one question. Open the model to ask again, or to cover pixels.")
+            .arg(facts.name);
+    return facts.summary.isEmpty() ? recorded : facts.summary + QLatin1Char('\n') + recorded;
+}
+
 } // namespace
 
 void RunPanel::showModel(const ModelFacts& facts)
 {
     const bool isOpen = !facts.name.isEmpty() && !facts.isRecorded;
-    const QString recorded =
-        tr("This run of %1 answers one question. Open the model to ask again, or to cover pixels.").arg(facts.name);
-    const QString summary = !facts.isRecorded         ? facts.summary
-                            : facts.summary.isEmpty() ? recorded
-                                                      : facts.summary + QLatin1Char('\n') + recorded;
+    const QString summary = summaryOf(facts);
     const QString name = facts.isRecorded ? tr("Recorded run") : facts.name;
     m_model->setText(name.isEmpty() ? tr("No model is open") : name);
     m_summary->setText(summary);
@@ -75,9 +83,9 @@ void RunPanel::showModel(const ModelFacts& facts)
     m_openModel->setToolTip(canReopen ? m_reopen : tr("Open a model or a recorded run (Ctrl+O)"));
     m_openModel->setVisible(!isOpen);
     m_changeModel->setVisible(isOpen || canReopen);
-    m_modelRefusal = isOpen             ? facts.problem
-                     : facts.isRecorded ? tr("This is a recorded run: open its model first")
-                                        : tr("Open a model first");
+    const QString closed =
+        facts.isRecorded ? tr("This is a recorded run: open its model first") : tr("Open a model first");
+    m_modelRefusal = isOpen ? facts.problem : closed;
 }
 
 void RunPanel::setModel(const ModelFacts& facts)

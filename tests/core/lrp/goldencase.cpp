@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/core/lrp/goldencase.h"
 
+#include "tests/goldenfiles.h"
+
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -135,24 +135,12 @@ base::Result<void> readFile(const std::filesystem::path& path, std::vector<Golde
 
 } // namespace
 
-std::string goldenFolder(const std::string& family)
-{
-    const char* root = std::getenv("RETROGRADE_GOLDEN");
-    return (root != nullptr ? std::string(root) : std::string(RETRO_SOURCE_DIR "/tests/data/golden")) + "/" + family;
-}
+std::string goldenFolder(const std::string& family) { return retro::tests::goldenFolder(family).string(); }
 
 base::Result<std::vector<GoldenCase>> readGoldenCases(const std::string& folder)
 {
-    std::vector<std::filesystem::path> files;
-    std::error_code failed;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
-        if (entry.path().extension() == ".json") {
-            files.push_back(entry.path());
-        }
-    }
-    std::sort(files.begin(), files.end());
     std::vector<GoldenCase> cases;
-    for (const std::filesystem::path& path : files) {
+    for (const std::filesystem::path& path : retro::tests::goldenFiles(folder)) {
         RETRO_CHECK(readFile(path, cases));
     }
     if (cases.empty()) {

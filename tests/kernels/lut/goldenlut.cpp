@@ -3,36 +3,17 @@
 // case of $RETROGRADE_GOLDEN/lut, else of tests/data/golden/lut; prints one line per failing case; fails when there is
 // none.
 #include "core/engine/lutrun.h"
+#include "tests/goldenfiles.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 namespace
 {
 
 using namespace retro;
-
-std::filesystem::path goldenFolder()
-{
-    const char* root = std::getenv("RETROGRADE_GOLDEN");
-    return std::filesystem::path(root != nullptr ? root : RETRO_SOURCE_DIR "/tests/data/golden") / "lut";
-}
-
-std::vector<std::filesystem::path> caseFiles()
-{
-    std::vector<std::filesystem::path> files;
-    std::error_code failed;
-    for (const auto& entry : std::filesystem::directory_iterator(goldenFolder(), failed)) {
-        if (entry.path().extension() == ".json") {
-            files.push_back(entry.path());
-        }
-    }
-    std::sort(files.begin(), files.end());
-    return files;
-}
 
 /// What is expected and no path of this kind has given; row scores and events are arrays of the documented path alone.
 std::string missingIn(const engine::LutRun& run, const formats::LutCase& given, lut::Path path)
@@ -93,18 +74,4 @@ int failuresOf(const std::filesystem::path& file)
 
 } // namespace
 
-int main()
-{
-    const std::vector<std::filesystem::path> files = caseFiles();
-    if (files.empty()) {
-        fmt::print("FAIL no case in {}; set RETROGRADE_GOLDEN to the folder that holds lut/\n",
-                   goldenFolder().string());
-        return 1;
-    }
-    int failures = 0;
-    for (const std::filesystem::path& file : files) {
-        failures += failuresOf(file);
-    }
-    fmt::print("{} cases, {} failures\n", files.size(), failures);
-    return failures == 0 ? 0 : 1;
-}
+int main() { return retro::tests::runGolden("lut", failuresOf); }
