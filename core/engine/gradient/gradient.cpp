@@ -67,6 +67,17 @@ void takeGradients(const tape::ModelTape& made, tape::Slots<Bundle> arrived, Gra
 
 } // namespace
 
+Result<Id> targetCell(const tape::ModelTape& made, base::ValueId target)
+{
+    const Id id = made.idOf[target.index()];
+    if (id == tape::ModelTape::kNowhere || !made.tape.cell(id).isTracked) {
+        return base::usageError(fmt::format("the target \"{}\" does not depend on a floating input by operators that "
+                                            "pass a gradient; choose another target, or ask for --parameters",
+                                            made.model->graph().value(target).name));
+    }
+    return id;
+}
+
 Result<GradientResult> gradient(std::shared_ptr<const execute::BoundModel> model, const GradientRequest& request,
                                 std::stop_token stop, const StageProgress& progress)
 {
@@ -80,19 +91,16 @@ Result<GradientResult> gradient(std::shared_ptr<const execute::BoundModel> model
     RETRO_TRY(tape::ModelTape made, tape::compileModel(result.model, inPrecision(request.inputs, request.precision),
                                                        gradientRule(result.model), stop));
     for (const base::ValueId output : graph.outputs()) {
-        result.outputs.push_back(made.tape.cell(made.idOf[output.index()]).value.only());
+        const Id cell = made.idOf[output.index()]; // an initializer that nothing reads has none
+        result.outputs.push_back(cell == tape::ModelTape::kNowhere ? result.model->constant(output)
+                                                                   : made.tape.cell(cell).value.only());
     }
     result.secondsForward = forward.seconds();
     const Stopwatch reverse;
     RETRO_TRY(const base::ValueId target, targetValue(request.target, graph));
-    const Id id = made.idOf[target.index()];
+    RETRO_TRY(const Id id, targetCell(made, target));
     RETRO_TRY(result.target,
               resolveTarget(request.target, {StartKind::One, {}}, target, made.tape.cell(id).value.only()));
-    if (!made.tape.cell(id).isTracked) {
-        return base::usageError(fmt::format("the target \"{}\" does not depend on a floating input by operators that "
-                                            "pass a gradient; choose another target, or ask for --parameters",
-                                            graph.value(target).name));
-    }
     tape::Slots<Bundle> seed(made.tape.size());
     seed[id] = Bundle(result.target.start);
     Visits visits(progress, made.tape.size());

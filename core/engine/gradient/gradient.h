@@ -42,6 +42,10 @@ struct GradientResult
 [[nodiscard]] base::Result<GradientResult> gradient(const LoadedModel& model, const GradientRequest& request,
                                                     std::stop_token stop = {}, const StageProgress& progress = {});
 
+/// Where a tape holds the target. Errors (Usage): a target that no gradient leaves, because no floating input reaches
+/// it by operators that pass one.
+[[nodiscard]] base::Result<tape::Id> targetCell(const tape::ModelTape& made, base::ValueId target);
+
 /// The same over a model that is bound already; `model` must fit the inputs.
 [[nodiscard]] base::Result<GradientResult> gradient(std::shared_ptr<const execute::BoundModel> model,
                                                     const GradientRequest& request, std::stop_token stop = {},

@@ -2,6 +2,7 @@
 #include "core/engine/verify/verify.h"
 
 #include "core/engine/binding.h"
+#include "core/engine/gradient/gradient.h"
 #include "core/engine/gradient/modelrules.h"
 #include "core/engine/stopwatch.h"
 #include "core/engine/verify/enginechecks.h"
@@ -36,7 +37,7 @@ Result<Subject> subjectIn(const LoadedModel& model, const VerifyRequest& request
     RETRO_TRY(ModelTape made,
               tape::compileModel(bound, inPrecision(request.inputs, precision), gradientRule(bound), stop));
     RETRO_TRY(const base::ValueId value, targetValue(request.target, bound->graph()));
-    const Id id = made.idOf[value.index()];
+    RETRO_TRY(const Id id, targetCell(made, value));
     RETRO_TRY(const ResolvedTarget target,
               resolveTarget(request.target, {StartKind::One, {}}, value, made.tape.cell(id).value.only()));
     return Subject{std::move(made), id, target.start};

@@ -8,6 +8,7 @@
 #include "core/engine/gradient/parameters.h"
 #include "core/engine/inputs.h"
 #include "core/engine/runforward.h"
+#include "core/engine/verify/verify.h"
 #include "core/ops/algebra.h"
 
 #include <array>
@@ -179,6 +180,24 @@ private slots:
         QVERIFY(!result.ok());
         QVERIFY2(result.error().text().find("does not depend on a floating input") != std::string::npos,
                  result.error().text().c_str());
+    }
+
+    void anIntegerTargetIsRefused()
+    {
+        const engine::LoadedModelPointer model = loadSample(QStringLiteral("one-segment/one-segment"));
+        const auto request = questionOf(*model);
+        QVERIFY(request.ok());
+        for (const graph::Node& node : model->graph()->nodes()) {
+            if (node.op == "ArgMax") {
+                engine::VerifyRequest question{request->inputs, request->target};
+                question.target.kind = engine::TargetRequest::Kind::Value;
+                question.target.value = model->graph()->value(node.outputs.front()).name;
+                const auto result = engine::verify(*model, question);
+                QVERIFY(!result.ok() && result.error().code == base::ErrorCode::Usage);
+                return;
+            }
+        }
+        QFAIL("the sample has no ArgMax");
     }
 };
 
