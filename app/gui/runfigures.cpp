@@ -15,7 +15,7 @@ constexpr double kTolerance = 1e-4;
 RelevanceNow RunFigures::at(const trace::RunState& state) const
 {
     RelevanceNow now;
-    now.isAudited = !m_summary.running.empty();
+    now.isAudited = m_isConserved && !m_summary.running.empty();
     now.sum = m_summary.start;
     const std::size_t rows = std::min<std::size_t>(state.ledgerRows, m_summary.running.size());
     if (rows > 0) {

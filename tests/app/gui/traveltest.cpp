@@ -6,6 +6,7 @@
 #include "app/gui/navigator.h"
 #include "app/gui/player.h"
 #include "app/gui/runfigures.h"
+#include "core/trace/gradientrun.h"
 #include "tests/views/support/tinyrun.h"
 
 #include <QAction>
@@ -208,6 +209,18 @@ private slots:
         QVERIFY(now.isAudited && now.isExplained);
         // bias 0.14, stabiliser 0.02, stabiliser 0.02, bias 0.1
         QVERIFY(std::abs(now.sum - 8.14) < 1e-5);
+    }
+
+    void aGradientHasNoBooks()
+    {
+        Fixture window;
+        trace::Run run = window.model.run();
+        for (trace::NodeRule& rule : run.rules) {
+            rule.rule = "gradient";
+            rule.structure = "linear map";
+        }
+        QVERIFY(trace::carriesGradient(run.rules));
+        QVERIFY(!app::RunFigures(run).at(window.model.state()).isAudited); // it is not conserved
     }
 
     void actionsAreCompleteAndKeysUnique()
