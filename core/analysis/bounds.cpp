@@ -115,9 +115,9 @@ std::optional<double> leastPaid(std::vector<Item>& items, std::uint64_t room)
             return std::nullopt;
         }
         room -= item.mustStay ? item.bytes : 0;
-        paid += item.mustStay ? 0 : item.cost;
+        paid += item.mustStay || item.bytes == 0 ? 0 : item.cost; // what has no size stays
     }
-    std::erase_if(items, [](const Item& item) { return item.mustStay; });
+    std::erase_if(items, [](const Item& item) { return item.mustStay || item.cost <= 0 || item.bytes == 0; });
     std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) {
         return a.cost * static_cast<double>(b.bytes) > b.cost * static_cast<double>(a.bytes);
     });
