@@ -255,15 +255,31 @@ Result<void> runPlan(Context& context, const PlanOptions& options)
     return makePlan(context, options);
 }
 
+ordered_json namesOf(const OpGraph& joint, const std::vector<schedule::OpValueId>& ids)
+{
+    ordered_json names = ordered_json::array();
+    for (const schedule::OpValueId id : ids) {
+        names.push_back(joint.value(id).name);
+    }
+    return names;
+}
+
+ordered_json errorJson(const schedule::Simulation& run)
+{
+    if (run.ok()) {
+        return nullptr;
+    }
+    return {{"kind", schedule::nameOf(run.error->kind)},
+            {"step", run.error->step ? ordered_json(*run.error->step) : ordered_json()},
+            {"text", run.error->text}};
+}
+
 ordered_json simulationJson(const OpGraph& joint, const schedule::Simulation& run, const SimulateOptions& options,
                             std::optional<std::uint64_t> budget)
 {
     ordered_json json;
     json["ok"] = run.ok();
-    json["error"] = run.ok() ? ordered_json()
-                             : ordered_json{{"kind", schedule::nameOf(run.error->kind)},
-                                            {"step", run.error->step ? ordered_json(*run.error->step) : ordered_json()},
-                                            {"text", run.error->text}};
+    json["error"] = errorJson(run);
     const analysis::Bound floor = analysis::memoryFloor(joint);
     const auto bound = analysis::costBound(joint, budget.value_or(analysis::kMaxTotalBytes));
     json["peak"] = run.peak;
@@ -282,16 +298,8 @@ ordered_json simulationJson(const OpGraph& joint, const schedule::Simulation& ru
     json["recompute_cost"] = run.recomputeCost;
     json["recomputations"] = run.recomputations;
     json["frees"] = run.frees;
-    ordered_json left = ordered_json::array();
-    for (const schedule::OpValueId id : run.leftAtEnd) {
-        left.push_back(joint.value(id).name);
-    }
-    json["left_at_end"] = left;
-    ordered_json atPeak = ordered_json::array();
-    for (const schedule::OpValueId id : run.atPeak) {
-        atPeak.push_back(joint.value(id).name);
-    }
-    json["at_peak"] = atPeak;
+    json["left_at_end"] = namesOf(joint, run.leftAtEnd);
+    json["at_peak"] = namesOf(joint, run.atPeak);
     ordered_json steps = ordered_json::array();
     for (std::size_t i = 0; i < std::min(options.rows, run.steps.size()); ++i) {
         const schedule::SimulatedStep& step = run.steps[i];

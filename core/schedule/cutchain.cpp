@@ -126,12 +126,13 @@ std::vector<std::uint32_t> regularEnds(std::size_t length, std::size_t size)
 std::vector<std::uint32_t> narrowEnds(const OpGraph& graph, const std::vector<OpId>& forward, std::size_t most)
 {
     const std::vector<std::uint64_t> crossing = crossingProfile(graph, forward);
-    const std::size_t width = std::max<std::size_t>(1, forward.size() / std::max<std::size_t>(1, most));
+    most = std::max<std::size_t>(1, most);
+    const std::size_t width = std::max<std::size_t>(1, (forward.size() + most - 1) / most);
     std::vector<std::uint32_t> ends;
     for (std::size_t from = 0; from + width < forward.size();) {
-        // The narrowest boundary of the second half of a window, so that stages keep about their size.
-        const std::size_t low = from + std::max<std::size_t>(1, (width + 1) / 2);
-        const std::size_t high = std::min(forward.size() - 1, from + width + width / 2);
+        // The narrowest boundary within a quarter of the width, so that stages keep about their size.
+        const std::size_t low = from + std::max<std::size_t>(1, (3 * width + 3) / 4);
+        const std::size_t high = std::min(forward.size() - 1, from + width + width / 4);
         std::size_t best = low;
         for (std::size_t end = low; end <= high; ++end) {
             best = crossing[end - 1] < crossing[best - 1] ? end : best;
@@ -171,25 +172,26 @@ private:
     bool leaf(std::uint32_t low, std::uint32_t high, bool keepsInside)
     {
         m_replay.takeMade();
-        for (std::uint32_t stage = low; stage < high; ++stage) {
-            for (const OpId op : m_chain.forward(stage)) {
-                if (!m_replay.hasRun(op) && !m_replay.run(op)) {
-                    return false;
-                }
-            }
-        }
-        for (std::uint32_t stage = high; stage-- > low;) {
-            for (const OpId op : m_chain.gradient(stage)) {
-                if (!m_replay.run(op)) {
-                    return false;
-                }
-            }
+        bool isDone = runFirst(low, high);
+        for (std::uint32_t stage = high; stage-- > low && isDone;) {
+            isDone = std::ranges::all_of(m_chain.gradient(stage), [&](OpId op) { return m_replay.run(op); });
             if (!keepsInside) {
                 dropMade();
             }
         }
         dropMade();
-        return true;
+        return isDone;
+    }
+
+    /// Runs the forward operators of stages that have not run at all.
+    bool runFirst(std::uint32_t from, std::uint32_t until)
+    {
+        const auto run = [&](OpId op) { return m_replay.hasRun(op) || m_replay.run(op); };
+        bool isDone = true;
+        for (std::uint32_t stage = from; stage < until && isDone; ++stage) {
+            isDone = std::ranges::all_of(m_chain.forward(stage), run);
+        }
+        return isDone;
     }
 
     void dropMade()
@@ -211,19 +213,13 @@ private:
     bool sweep(std::uint32_t from, std::uint32_t until, std::vector<OpValueId>& held)
     {
         m_replay.takeMade();
-        for (std::uint32_t stage = from; stage < until; ++stage) {
-            for (const OpId op : m_chain.forward(stage)) {
-                if (!m_replay.hasRun(op) && !m_replay.run(op)) {
-                    return false;
-                }
-            }
-        }
         const std::vector<OpValueId>& crossing = m_chain.crossing(until - 1);
-        for (const OpValueId id : crossing) {
+        const auto provide = [&](OpValueId id) {
             const bool isHere = m_chain.stageOf(id) >= from && !m_replay.isHeld(id);
-            if (isHere && !m_replay.ensure(m_chain.graph().value(id).producer)) {
-                return false;
-            }
+            return !isHere || m_replay.ensure(m_chain.graph().value(id).producer);
+        };
+        if (!runFirst(from, until) || !std::ranges::all_of(crossing, provide)) {
+            return false;
         }
         for (const OpValueId id : m_replay.takeMade()) {
             if (std::binary_search(crossing.begin(), crossing.end(), id)) {
@@ -252,18 +248,21 @@ private:
             }
             from = split.cuts[i];
         }
-        for (std::size_t child = split.cuts.size() + 1; child-- > 0;) {
-            const std::uint32_t start = child == 0 ? low : split.cuts[child - 1];
-            const std::uint32_t end = child == split.cuts.size() ? high : split.cuts[child];
-            const std::uint32_t at = split.cuts.size() == 1 ? addChild(node, start, end, child == 1) : node;
-            if (!visit(start, end, split.states.empty() ? 0 : split.states[child], at)) {
-                return false;
-            }
-            for (const OpValueId id : child == 0 ? std::vector<OpValueId>() : held[child - 1]) {
-                dropForward(id);
-            }
+        held.insert(held.begin(), std::vector<OpValueId>()); // nothing crosses into the first
+        bool isDone = true;
+        for (std::size_t child = split.cuts.size() + 1; child-- > 0 && isDone;) {
+            isDone = visitChild(low, high, split, node, child);
+            std::ranges::for_each(held[child], [&](OpValueId id) { dropForward(id); });
         }
-        return true;
+        return isDone;
+    }
+
+    bool visitChild(std::uint32_t low, std::uint32_t high, const Split& split, std::uint32_t node, std::size_t child)
+    {
+        const std::uint32_t start = child == 0 ? low : split.cuts[child - 1];
+        const std::uint32_t end = child == split.cuts.size() ? high : split.cuts[child];
+        const std::uint32_t at = split.cuts.size() == 1 ? addChild(node, start, end, child == 1) : node;
+        return visit(start, end, split.states.empty() ? 0 : split.states[child], at);
     }
 
     const CutChain& m_chain;

@@ -40,7 +40,7 @@ private:
     std::vector<std::size_t> m_gradientEnd; ///< per stage: gradients of it and of later stages
 };
 
-/// Ends of stages for at most `most` stages: the narrowest boundaries, with about equal cost between them.
+/// Ends of about `most` stages (at most a third more): the narrowest boundaries near equal numbers of operators.
 [[nodiscard]] std::vector<std::uint32_t> narrowEnds(const OpGraph& graph, const std::vector<OpId>& forward,
                                                     std::size_t most);
 /// Every `size` operators.

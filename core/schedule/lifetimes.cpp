@@ -6,6 +6,21 @@
 namespace retro::schedule
 {
 
+namespace
+{
+
+/// Begins a stay of a value; `newest` is its former one, if any.
+void begin(std::vector<Instance>& instances, std::uint32_t& newest, OpValueId value, std::uint32_t at)
+{
+    if (newest != kNone) {
+        instances[newest].isLast = false;
+    }
+    newest = static_cast<std::uint32_t>(instances.size());
+    instances.push_back({value, at, at, true});
+}
+
+} // namespace
+
 std::vector<Instance> instancesOf(const OpGraph& graph, const std::vector<OpId>& sequence)
 {
     std::vector<Instance> instances;
@@ -17,14 +32,9 @@ std::vector<Instance> instancesOf(const OpGraph& graph, const std::vector<OpId>&
             }
         }
         for (const OpValueId output : graph.op(sequence[at]).outputs) {
-            if (graph.value(output).isPinned) {
-                continue;
+            if (!graph.value(output).isPinned) {
+                begin(instances, newest[output], output, at);
             }
-            if (newest[output] != kNone) {
-                instances[newest[output]].isLast = false;
-            }
-            newest[output] = static_cast<std::uint32_t>(instances.size());
-            instances.push_back({output, at, at, true});
         }
     }
     for (Instance& instance : instances) {

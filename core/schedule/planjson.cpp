@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string_view>
 #include <unordered_map>
@@ -100,14 +101,8 @@ public:
 private:
     Result<void> readHead()
     {
+        RETRO_CHECK(checkFormat());
         const json& root = m_text.root();
-        const std::string format = root.is_object() ? textOf(root, "format") : std::string();
-        if (format != kFormat) {
-            return m_text.error(root.is_object() && root.contains("format") ? "format" : "",
-                                format.starts_with("retrograde-plan/")
-                                    ? fmt::format("{} is newer than this program, which reads {}", format, kFormat)
-                                    : fmt::format("this is no plan: \"format\" must be \"{}\"", kFormat));
-        }
         const std::string hash = textOf(root, "graph_hash");
         if (hash != base::hex(m_graph.hash())) {
             return m_text.error(root.contains("graph_hash") ? "graph_hash" : "",
@@ -115,13 +110,32 @@ private:
                                             hash.empty() ? "?" : hash, base::hex(m_graph.hash())));
         }
         m_plan.graphHash = m_graph.hash();
-        const auto budget = root.find("budget");
-        if (budget != root.end() && !budget->is_null()) {
-            if (!budget->is_number_unsigned()) {
-                return m_text.error("budget", "must be a whole number of bytes, or null");
-            }
-            m_plan.budget = budget->get<std::uint64_t>();
+        return readBudget();
+    }
+
+    Result<void> checkFormat() const
+    {
+        const json& root = m_text.root();
+        const std::string format = root.is_object() ? textOf(root, "format") : std::string();
+        if (format == kFormat) {
+            return {};
         }
+        const bool isNewer = format.starts_with("retrograde-plan/");
+        return m_text.error(root.is_object() && root.contains("format") ? "format" : "",
+                            isNewer ? fmt::format("{} is newer than this program, which reads {}", format, kFormat)
+                                    : fmt::format("this is no plan: \"format\" must be \"{}\"", kFormat));
+    }
+
+    Result<void> readBudget()
+    {
+        const auto budget = m_text.root().find("budget");
+        if (budget == m_text.root().end() || budget->is_null()) {
+            return {};
+        }
+        if (!budget->is_number_unsigned()) {
+            return m_text.error("budget", "must be a whole number of bytes, or null");
+        }
+        m_plan.budget = budget->get<std::uint64_t>();
         return {};
     }
 
@@ -148,12 +162,7 @@ private:
     {
         RETRO_TRY(const json* tiers, listOf(m_text.root(), "tiers", "", kMaxTiers));
         for (std::size_t i = 0; tiers != nullptr && i < tiers->size(); ++i) {
-            const json& item = (*tiers)[i];
-            Tier tier;
-            tier.name = item.is_object() ? textOf(item, "name") : std::string();
-            const auto rate = item.is_object() ? item.find("bytes_per_second") : item.end();
-            const bool isRate = item.is_object() && rate != item.end() && rate->is_number();
-            tier.bytesPerSecond = isRate ? rate->get<double>() : 0;
+            Tier tier = tierOf((*tiers)[i]);
             const bool isNew = m_tiers.emplace(tier.name, static_cast<std::uint32_t>(i)).second;
             if (tier.name.empty() || !isNew || !(tier.bytesPerSecond > 0) || !std::isfinite(tier.bytesPerSecond)) {
                 return m_text.error(fmt::format("tiers[{}]", i),
@@ -162,6 +171,18 @@ private:
             m_plan.tiers.push_back(std::move(tier));
         }
         return {};
+    }
+
+    /// What an item says; without name or bandwidth where it says none.
+    static Tier tierOf(const json& item)
+    {
+        Tier tier;
+        if (item.is_object()) {
+            tier.name = textOf(item, "name");
+            const auto rate = item.find("bytes_per_second");
+            tier.bytesPerSecond = rate != item.end() && rate->is_number() ? rate->get<double>() : 0;
+        }
+        return tier;
     }
 
     Result<void> readSteps()
@@ -177,26 +198,32 @@ private:
         return {};
     }
 
+    /// "c", "f", "o" or "p" where the item is a step of that form; empty otherwise.
+    static std::string kindOf(const json& item)
+    {
+        const auto isText = [](const json& part) { return part.is_string(); };
+        if (!item.is_array() || item.size() < 2 || !std::ranges::all_of(item, isText)) {
+            return {};
+        }
+        const std::string kind = item[0].get<std::string>();
+        const bool isPlain = kind == "c" || kind == "f" || kind == "p";
+        return (isPlain && item.size() == 2) || (kind == "o" && item.size() == 3) ? kind : std::string();
+    }
+
     Result<Step> readStep(const json& item, std::size_t at) const
     {
+        static const std::unordered_map<std::string, StepKind> kKinds{
+            {"c", StepKind::Compute}, {"f", StepKind::Free}, {"o", StepKind::Offload}, {"p", StepKind::Prefetch}};
         const std::string path = fmt::format("steps[{}]", at);
-        const bool isList =
-            item.is_array() && item.size() >= 2 && item.size() <= 3 && item[0].is_string() && item[1].is_string();
-        const std::string kind = isList ? item[0].get<std::string>() : std::string();
-        const bool hasTier = isList && item.size() == 3 && item[2].is_string();
-        const bool isRight =
-            (kind == "o" && hasTier) || ((kind == "c" || kind == "f" || kind == "p") && item.size() == 2);
-        if (!isRight) {
+        const auto kind = kKinds.find(kindOf(item));
+        if (kind == kKinds.end()) {
             return m_text.error(path, R"(must be ["c", operator], ["f", value], ["o", value, tier] or ["p", value])");
         }
         Step step;
-        step.kind = kind == "c"   ? StepKind::Compute
-                    : kind == "f" ? StepKind::Free
-                    : kind == "o" ? StepKind::Offload
-                                  : StepKind::Prefetch;
+        step.kind = kind->second;
         const bool isOp = step.kind == StepKind::Compute;
         RETRO_TRY(step.id, idOf(isOp ? m_ops : m_values, item[1], path, isOp ? "operator" : "value"));
-        if (hasTier) {
+        if (step.kind == StepKind::Offload) {
             RETRO_TRY(step.tier, idOf(m_tiers, item[2], path, "tier"));
         }
         return step;

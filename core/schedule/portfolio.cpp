@@ -120,7 +120,7 @@ private:
               analysis::OrderHeuristic::LeastLive}) {
             const bool isLate = secondsSince(m_start) > 0.5 * m_request.seconds;
             std::optional<analysis::ScoredOrder> order = analysis::orderBy(m_graph, heuristic, m_request.stop);
-            if (!order || isLate || m_request.order == order->order || isProven()) {
+            if (!order || isLate || order->peak >= m_result.basePeak || isProven()) {
                 continue;
             }
             PlanRequest request = withRest(m_request);
@@ -160,6 +160,10 @@ private:
     /// Lets the simulator judge a draft; keeps it when it is the cheapest that fits.
     void take(Draft draft, Attempt& attempt)
     {
+        if (draft.sequence.empty()) {
+            attempt.refusal = "more than eight million computations";
+            return;
+        }
         Plan plan = planOf(m_graph, draft.sequence);
         const Simulation simulation = simulate(m_graph, plan);
         attempt.peak = simulation.peak;
@@ -207,6 +211,13 @@ private:
         m_result.attempts.push_back(std::move(attempt));
     }
 
+    [[nodiscard]] std::string whyGood() const
+    {
+        return m_isExact    ? "exact search over all orders"
+               : isProven() ? "no plan costs less than the lower bound"
+                            : "the lower bound is a knapsack at each gradient, relaxed";
+    }
+
     void judge()
     {
         if (m_isExact) {
@@ -214,9 +225,7 @@ private:
         }
         if (m_best) {
             m_result.status = isProven() ? PlanStatus::Optimal : PlanStatus::Feasible;
-            m_result.reason = m_isExact    ? "exact search over all orders"
-                              : isProven() ? "no plan costs less than the lower bound"
-                                           : "the lower bound is a knapsack at each gradient, relaxed";
+            m_result.reason = whyGood();
         } else if (m_isProvenInfeasible) {
             m_result.status = PlanStatus::Infeasible;
             m_result.reason = "exact search over all orders";

@@ -8,6 +8,14 @@ namespace retro::schedule
 
 using analysis::Phase;
 
+namespace
+{
+
+/// Longest sequence that is built; more is no plan that anybody would run.
+constexpr std::size_t kMostComputations = 8'000'000;
+
+} // namespace
+
 Replay::Replay(const OpGraph& graph)
     : m_graph(graph), m_isHeld(graph.values().size(), false), m_hasRun(graph.size(), false)
 {
@@ -37,17 +45,17 @@ bool Replay::provide(OpId op)
     while (!stack.empty()) {
         Frame& frame = stack.back();
         const auto reads = m_graph.reads(frame.op);
-        while (frame.next < reads.size() && m_isHeld[reads[frame.next]]) {
-            ++frame.next;
-        }
-        if (frame.next == reads.size()) {
+        const auto missing = std::find_if(reads.begin() + static_cast<std::ptrdiff_t>(frame.next), reads.end(),
+                                          [&](OpValueId input) { return !m_isHeld[input]; });
+        frame.next = static_cast<std::size_t>(missing - reads.begin());
+        if (missing == reads.end()) {
             if (frame.op != op) {
                 compute(frame.op);
             }
             stack.pop_back();
             continue;
         }
-        const OpId producer = m_graph.value(reads[frame.next]).producer;
+        const OpId producer = m_graph.value(*missing).producer;
         if (m_hasRun[producer] && !m_graph.op(producer).mayRepeat()) {
             return false;
         }
@@ -59,7 +67,7 @@ bool Replay::provide(OpId op)
 bool Replay::run(OpId op)
 {
     const std::size_t length = m_sequence.size();
-    if (!provide(op)) {
+    if (length > kMostComputations || !provide(op)) {
         m_sequence.resize(length);
         return false;
     }
@@ -116,6 +124,22 @@ std::vector<bool> alwaysKept(const OpGraph& graph, const Halves& halves, std::ve
     return isKept;
 }
 
+/// The forward operators once; what stays, and what the first gradient reads, is held then.
+bool sweepForward(const OpGraph& graph, const Halves& halves, const std::vector<bool>& stays, Replay& replay)
+{
+    const bool isRight = std::ranges::all_of(halves.forward, [&](OpId op) { return replay.ensure(op); });
+    std::vector<bool> isHeld = stays;
+    if (!halves.gradient.empty()) {
+        std::ranges::for_each(graph.reads(halves.gradient.front()), [&](OpValueId input) { isHeld[input] = true; });
+    }
+    for (const OpValueId made : replay.takeMade()) {
+        if (!isHeld[made]) {
+            replay.drop(made);
+        }
+    }
+    return isRight;
+}
+
 } // namespace
 
 std::vector<OpId> expandKept(const OpGraph& graph, const std::vector<OpId>& base, const std::vector<bool>& isKept,
@@ -125,21 +149,7 @@ std::vector<OpId> expandKept(const OpGraph& graph, const std::vector<OpId>& base
     const std::vector<bool> stays = alwaysKept(graph, halves, isKept);
     const std::vector<std::size_t> last = lastGradients(graph, halves.gradient);
     Replay replay(graph);
-    bool isRight = true;
-    for (const OpId op : halves.forward) {
-        isRight = replay.ensure(op) && isRight;
-    }
-    std::vector<bool> isFirstRead(graph.values().size(), false);
-    if (!halves.gradient.empty()) {
-        for (const OpValueId input : graph.reads(halves.gradient.front())) {
-            isFirstRead[input] = true;
-        }
-    }
-    for (const OpValueId made : replay.takeMade()) {
-        if (!stays[made] && !isFirstRead[made]) {
-            replay.drop(made);
-        }
-    }
+    bool isRight = sweepForward(graph, halves, stays, replay);
     std::vector<OpValueId> open; // rebuilt, and relied on
     for (std::size_t at = 0; at < halves.gradient.size() && isRight; ++at) {
         isRight = replay.run(halves.gradient[at]);
@@ -153,7 +163,7 @@ std::vector<OpId> expandKept(const OpGraph& graph, const std::vector<OpId>& base
             return goes || stays[id];
         });
     }
-    return isRight ? replay.sequence() : base;
+    return isRight ? replay.sequence() : std::vector<OpId>();
 }
 
 } // namespace retro::schedule

@@ -54,7 +54,7 @@ enum class Rebuilt : std::uint8_t {
 
 /// The forward operators once; then the gradients in their order, before each what is missing. Held from the forward
 /// sweep: the values with `isKept`, what operators made that may not run again, and what the first gradient operator
-/// reads. Never fails. O(length of the result).
+/// reads. Empty when that takes more than eight million computations. O(length of the result).
 [[nodiscard]] std::vector<OpId> expandKept(const OpGraph& graph, const std::vector<OpId>& base,
                                            const std::vector<bool>& isKept, Rebuilt policy);
 

@@ -16,6 +16,9 @@ public:
     /// Scores a draft; true when it is the best now.
     bool offer(Draft draft)
     {
+        if (draft.sequence.empty()) {
+            return false;
+        }
         const std::uint64_t peak = peakOf(*m_request.graph, draft.sequence);
         const double cost = costOf(*m_request.graph, draft.sequence);
         const bool fits = peak <= m_request.budget;

@@ -90,6 +90,12 @@ private:
                 path.pop_back();
             }
         }
+        return carry(path);
+    }
+
+    /// Fills a path as far as it goes; what it carried.
+    std::uint64_t carry(const std::vector<std::uint32_t>& path)
+    {
         std::uint64_t least = kInfinite;
         for (const std::uint32_t e : path) {
             least = std::min(least, m_edges[e].left);
@@ -119,6 +125,25 @@ bool isReadByGradient(const OpGraph& joint, OpValueId id)
                                [&](OpId reader) { return joint.op(reader).phase == analysis::Phase::Gradient; });
 }
 
+/// Edges of a value: from the source when it may not be rebuilt, from its operands, to the sink when a gradient reads
+/// it.
+void addEdges(Flow& flow, const OpGraph& joint, OpValueId id, const std::vector<bool>& isBanned)
+{
+    const auto source = static_cast<std::uint32_t>(2 * joint.values().size());
+    const OpId producer = joint.value(id).producer;
+    if (isBanned[producer] || !joint.op(producer).mayRepeat()) {
+        flow.add(source, 2 * id, kInfinite);
+    }
+    for (const OpValueId input : joint.reads(producer)) {
+        if (isForwardValue(joint, input)) {
+            flow.add(2 * input + 1, 2 * id, kInfinite);
+        }
+    }
+    if (isReadByGradient(joint, id)) {
+        flow.add(2 * id + 1, source + 1, kInfinite);
+    }
+}
+
 } // namespace
 
 MinCut minimumCut(const OpGraph& joint, const std::vector<std::uint64_t>& price, const std::vector<bool>& isBanned)
@@ -128,21 +153,9 @@ MinCut minimumCut(const OpGraph& joint, const std::vector<std::uint64_t>& price,
     const std::uint32_t sink = source + 1;
     Flow flow(2 * static_cast<std::size_t>(count) + 2);
     for (OpValueId id = 0; id < count; ++id) {
-        if (!isForwardValue(joint, id)) {
-            continue;
-        }
-        flow.add(2 * id, 2 * id + 1, std::min(price[id], kInfinite));
-        const OpId producer = joint.value(id).producer;
-        if (isBanned[producer] || !joint.op(producer).mayRepeat()) {
-            flow.add(source, 2 * id, kInfinite);
-        }
-        for (const OpValueId input : joint.reads(producer)) {
-            if (isForwardValue(joint, input)) {
-                flow.add(2 * input + 1, 2 * id, kInfinite);
-            }
-        }
-        if (isReadByGradient(joint, id)) {
-            flow.add(2 * id + 1, sink, kInfinite);
+        if (isForwardValue(joint, id)) {
+            flow.add(2 * id, 2 * id + 1, std::min(price[id], kInfinite));
+            addEdges(flow, joint, id, isBanned);
         }
     }
     flow.run(source, sink);

@@ -18,15 +18,13 @@ RevolveTable::RevolveTable(std::uint32_t length, std::uint32_t states)
     }
     for (std::uint32_t c = 2; c <= states; ++c) {
         for (std::uint32_t l = 2; l <= length; ++l) {
-            std::uint64_t best = ~0ULL;
-            for (std::uint32_t m = 1; m < l; ++m) {
-                const std::uint64_t steps = m + m_steps[c - 1][l - m] + m_steps[c][m];
-                if (steps < best) {
-                    best = steps;
-                    m_advance[c][l] = m;
-                }
+            const auto stepsOver = [&](std::uint32_t m) { return m + m_steps[c - 1][l - m] + m_steps[c][m]; };
+            std::uint32_t best = 1;
+            for (std::uint32_t m = 2; m < l; ++m) {
+                best = stepsOver(m) < stepsOver(best) ? m : best;
             }
-            m_steps[c][l] = best;
+            m_advance[c][l] = best;
+            m_steps[c][l] = stepsOver(best);
         }
     }
 }

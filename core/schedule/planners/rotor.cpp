@@ -13,8 +13,8 @@ namespace retro::schedule
 namespace
 {
 
-constexpr std::size_t kMostStages = 64;
-constexpr std::uint32_t kSlots = 300;
+constexpr std::size_t kMostStages = 32;
+constexpr std::uint32_t kSlots = 200;
 /// The programme's memory is conservative: it is tried with more than the budget, and the real peak decides.
 constexpr std::array<double, 9> kShares{1.6, 1.4, 1.25, 1.15, 1.05, 1.0, 0.93, 0.85, 0.75};
 
@@ -117,14 +117,12 @@ private:
     {
         const auto& crossing = m_chain.crossing(stage);
         const auto crosses = [&](OpValueId id) { return std::binary_search(crossing.begin(), crossing.end(), id); };
+        std::vector<OpValueId> past = hasInput ? m_chain.crossing(stage - 1) : std::vector<OpValueId>();
         for (const OpId op : m_chain.forward(stage)) {
-            for (const OpValueId output : m_chain.graph().op(op).outputs) {
-                if (!crosses(output)) {
-                    drop(output);
-                }
-            }
+            const std::vector<OpValueId>& outputs = m_chain.graph().op(op).outputs;
+            past.insert(past.end(), outputs.begin(), outputs.end());
         }
-        for (const OpValueId id : hasInput ? m_chain.crossing(stage - 1) : std::vector<OpValueId>()) {
+        for (const OpValueId id : past) {
             if (!crosses(id)) {
                 drop(id);
             }

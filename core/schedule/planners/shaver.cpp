@@ -365,6 +365,19 @@ std::vector<std::size_t> repeatsByCost(const OpGraph& graph, const std::vector<O
     return repeats;
 }
 
+std::vector<OpId> withoutDeleted(const std::vector<OpId>& sequence, const std::vector<bool>& isDeleted,
+                                 std::size_t skipped)
+{
+    std::vector<OpId> result;
+    result.reserve(sequence.size());
+    for (std::size_t at = 0; at < sequence.size(); ++at) {
+        if (!isDeleted[at] && at != skipped) {
+            result.push_back(sequence[at]);
+        }
+    }
+    return result;
+}
+
 } // namespace
 
 void prune(const OpGraph& graph, std::uint64_t budget, std::vector<OpId>& sequence, const std::function<bool()>& isOver)
@@ -372,21 +385,10 @@ void prune(const OpGraph& graph, std::uint64_t budget, std::vector<OpId>& sequen
     while (deleteUseless(graph, sequence)) {
     }
     std::vector<bool> isDeleted(sequence.size(), false);
-    const auto without = [&](std::size_t skipped) {
-        std::vector<OpId> result;
-        result.reserve(sequence.size());
-        for (std::size_t at = 0; at < sequence.size(); ++at) {
-            if (!isDeleted[at] && at != skipped) {
-                result.push_back(sequence[at]);
-            }
-        }
-        return result;
-    };
+    const auto without = [&](std::size_t skipped) { return withoutDeleted(sequence, isDeleted, skipped); };
     for (const std::size_t at : repeatsByCost(graph, sequence)) {
-        if (isOver && isOver()) {
-            break;
-        }
-        isDeleted[at] = peakOf(graph, without(at)) <= budget;
+        const bool isEnd = isOver && isOver();
+        isDeleted[at] = !isEnd && peakOf(graph, without(at)) <= budget;
     }
     sequence = without(sequence.size());
     while (deleteUseless(graph, sequence)) {

@@ -12,6 +12,14 @@ namespace retro::schedule
 namespace
 {
 
+const char* whyOnce(const analysis::Op& op)
+{
+    if (op.phase == analysis::Phase::Gradient) {
+        return "it is a gradient";
+    }
+    return op.isStochastic ? "it draws random numbers" : op.isEffectful ? "it has effects" : "it is not recomputable";
+}
+
 base::Result<void> check(const PlanRequest& request)
 {
     const OpGraph& graph = *request.graph;
@@ -27,11 +35,7 @@ base::Result<void> check(const PlanRequest& request)
         }
         const analysis::Op& op = graph.op(value.producer);
         if (!op.mayRepeat()) {
-            return base::inputError(fmt::format("cannot be recomputed: {} runs once ({})", op.name,
-                                                op.phase == analysis::Phase::Gradient ? "it is a gradient"
-                                                : op.isStochastic                     ? "it draws random numbers"
-                                                : op.isEffectful                      ? "it has effects"
-                                                                                      : "it is not recomputable"),
+            return base::inputError(fmt::format("cannot be recomputed: {} runs once ({})", op.name, whyOnce(op)),
                                     value.name);
         }
     }

@@ -55,12 +55,21 @@ class PlanManyTest : public QObject
     Q_OBJECT
 
 private slots:
+    void fastPlannersOnRandomGraphs_data()
+    {
+        QTest::addColumn<int>("seed");
+        for (int seed = 0; seed < 20; ++seed) {
+            QTest::addRow("500 graphs of seed %d", seed) << seed;
+        }
+    }
+
     void fastPlannersOnRandomGraphs()
     {
-        std::mt19937_64 random(2024);
+        QFETCH(int, seed);
+        std::mt19937_64 random(static_cast<std::uint64_t>(seed));
         int planned = 0;
-        for (int i = 0; i < 10000; ++i) {
-            const JointGraph joint = jointOfGraph(randomGraph(random, 10 + static_cast<std::size_t>(i % 17)));
+        for (int i = 0; i < 500; ++i) {
+            const JointGraph joint = jointOfGraph(randomGraph(random, 6 + static_cast<std::size_t>(i % 13)));
             PlanRequest request;
             request.graph = &joint.graph;
             request.budget = randomBudget(random, joint.graph);
@@ -71,7 +80,7 @@ private slots:
             QVERIFY2(problem.empty(), (std::to_string(i) + ": " + problem).c_str());
             planned += result->plan ? 1 : 0;
         }
-        QVERIFY2(planned > 7000, std::to_string(planned).c_str());
+        QVERIFY2(planned > 350, std::to_string(planned).c_str());
     }
 
     void claimsAgreeWithExactSearch()
