@@ -36,7 +36,7 @@ class Graph:
         else:
             value["bytes"] = bytes_
         self.values.append(value)
-        node = {"name": name, "op": op, "inputs": [operand[0] for operand in operands], "outputs": [f"{name}_out"],
+        node = {"name": name, "op": op, "domain": "planning", "inputs": [operand[0] for operand in operands], "outputs": [f"{name}_out"],
                 "flops": flops, "saves_inputs": list(saves_inputs)}
         if saves_output:
             node["saves_outputs"] = [0]
@@ -223,7 +223,7 @@ def transformer(name, tokens, prefix, classes, width=768, heads=12, layers=12):
     rows = (1, tokens)
     for _ in range(layers):
         qkv = graph.linear(graph.norm(x, "LayerNormalization"), 3 * width)
-        scores = graph.node("MatMul", [qkv], (1, heads, tokens, tokens), 2 * tokens * tokens * width, [0])
+        scores = graph.node("MatMul", [qkv, qkv], (1, heads, tokens, tokens), 2 * tokens * tokens * width, [0, 1])
         weights = graph.node("Softmax", [scores], scores[1], 5 * math.prod(scores[1]), saves_output=True)
         context = graph.node("MatMul", [weights, qkv], rows + (width,), 2 * tokens * tokens * width, [0, 1])
         x = graph.add(graph.linear(context, width), x)

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <QFile>
 #include <QTemporaryDir>
 #include <QtTest>
 
@@ -68,6 +69,24 @@ private slots:
         const Answer why = cli({"plan", kGraph, "--budget", "50%", "--explain"});
         QVERIFY(why.out.contains("order: kahn") && why.out.contains("blocks:") &&
                 why.out.contains("operators run again"));
+    }
+
+    void capturedGraphsAreTakenAsTheyStand()
+    {
+        // A product of one operand is none that could run; its measured sizes are planned with all the same.
+        QFile file(m_folder.filePath("captured.json"));
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.write(R"({"format":"retrograde-graph/1","opsets":{"ai.onnx":17},"inputs":["x"],"outputs":["y"],
+            "values":[{"name":"x","bytes":8},{"name":"s","bytes":4},{"name":"p","bytes":4},{"name":"y","bytes":8}],
+            "nodes":[{"name":"scores","op":"MatMul","inputs":["x"],"outputs":["s"],"flops":9},
+                     {"name":"weights","op":"Softmax","inputs":["s"],"outputs":["p"],"flops":1},
+                     {"name":"sum","op":"MatMul","inputs":["p","x"],"outputs":["y"],"flops":9}]})");
+        file.close();
+        const Answer answer = cli({"plan", file.fileName(), "--json"});
+        QVERIFY2(answer.code == 0, qPrintable(answer.err));
+        QCOMPARE(parsed(answer)["status"].get<std::string>(), std::string("optimal"));
+        const QString drawn = QStringLiteral(RETRO_SOURCE_DIR "/samples/graphs/random-layered-1000.json");
+        QCOMPARE(cli({"analyze", drawn, "--quiet"}).code, 0);
     }
 
     void wrongUseIsNamed()
