@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/benchmarks.h"
 #include "app/cli/context.h"
+#include "app/cli/planbench.h"
 #include "app/cli/windowbench.h"
 #include "core/base/file.h"
 
@@ -88,14 +89,17 @@ std::string goalText(const BenchmarkFigure& figure)
     return fmt::format("{:g} {}", figure.goal * 1e3, reached <= figure.goal ? "holds" : "missed");
 }
 
-/// The benchmarks of the window have a runner of their own: they open windows.
-Result<std::vector<BenchmarkFigure>> runChosen(const BenchmarkRequest& request)
+/// The benchmarks of the window and of plans have runners of their own: they open windows, and say tables.
+Result<std::vector<BenchmarkFigure>> runChosen(const BenchmarkRequest& request, const Context& context)
 {
     BenchmarkRequest core = request;
     BenchmarkRequest window = request;
+    BenchmarkRequest plans = request;
     const auto isWindow = [](const std::string& name) { return name.starts_with("window"); };
-    std::erase_if(core.names, isWindow);
+    const auto isPlans = [](const std::string& name) { return name.starts_with("plans"); };
+    std::erase_if(core.names, [&](const std::string& name) { return isWindow(name) || isPlans(name); });
     std::erase_if(window.names, [&](const std::string& name) { return !isWindow(name); });
+    std::erase_if(plans.names, [&](const std::string& name) { return !isPlans(name); });
     std::vector<BenchmarkFigure> figures;
     if (request.names.empty() || !core.names.empty()) {
         RETRO_TRY(figures, runBenchmarks(core));
@@ -104,10 +108,15 @@ Result<std::vector<BenchmarkFigure>> runChosen(const BenchmarkRequest& request)
         RETRO_TRY(const std::vector<BenchmarkFigure> more, runWindowBenchmarks(window));
         figures.insert(figures.end(), more.begin(), more.end());
     }
+    if (!plans.names.empty()) { // takes minutes: only when asked for
+        RETRO_TRY(const std::vector<BenchmarkFigure> more, runPlanBenchmarks(plans, context));
+        figures.insert(figures.end(), more.begin(), more.end());
+    }
     if (figures.empty()) {
-        return base::usageError(fmt::format("no benchmark has such a name; of the window there are {}",
-                                            fmt::join(windowBenchmarks(), ", ")),
-                                "bench");
+        return base::usageError(
+            fmt::format("no benchmark has such a name; beside them there are plans and, of the window, {}",
+                        fmt::join(windowBenchmarks(), ", ")),
+            "bench");
     }
     return figures;
 }
@@ -123,7 +132,7 @@ void sayFigures(const Context& context, const std::vector<BenchmarkFigure>& figu
 
 Result<void> runSuite(Context& context, const BenchOptions& options)
 {
-    RETRO_TRY(const std::vector<BenchmarkFigure> figures, runChosen(options.request));
+    RETRO_TRY(const std::vector<BenchmarkFigure> figures, runChosen(options.request, context));
     const ordered_json json = toJson(figures, context.threads);
     if (context.json) {
         context.answer(json);

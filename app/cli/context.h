@@ -80,6 +80,8 @@ void addEvaluate(CLI::App& program, Context& context);
 void addExport(CLI::App& program, Context& context);
 void addLut(CLI::App& program, Context& context);
 void addAnalyze(CLI::App& program, Context& context);
+void addPlan(CLI::App& program, Context& context);
+void addSimulate(CLI::App& program, Context& context);
 void addBench(CLI::App& program, Context& context);
 
 } // namespace retro::app

@@ -36,6 +36,8 @@ int main(int argc, char** argv)
     addExport(program, context);
     addLut(program, context);
     addAnalyze(program, context);
+    addPlan(program, context);
+    addSimulate(program, context);
     addBench(program, context);
     try {
         program.parse(argc, argv);

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <charconv>
+#include <filesystem>
 
 namespace retro::app
 {
@@ -33,7 +34,12 @@ Result<analysis::PlanningGraph> PlanningOptions::load() const
         }
         symbols[text.substr(0, at)] = size;
     }
-    RETRO_TRY(const engine::LoadedModelPointer loaded, model.load());
+    // Graph JSON is planned for as it stands: it may be captured, and rewrites would drop what was measured.
+    ModelOptions chosen = model;
+    if (std::filesystem::path(model.model).extension() == ".json") {
+        chosen.switchedOff = {"all"};
+    }
+    RETRO_TRY(const engine::LoadedModelPointer loaded, chosen.load());
     return engine::planningGraphOf(*loaded, symbols);
 }
 

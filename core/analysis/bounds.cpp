@@ -109,15 +109,18 @@ Item itemOf(const OpGraph& joint, OpId op, std::span<const OpValueId> held, cons
 /// stay do not fit.
 std::optional<double> leastPaid(std::vector<Item>& items, std::uint64_t room)
 {
-    double paid = 0;
     for (const Item& item : items) {
         if (item.mustStay && item.bytes > room) {
             return std::nullopt;
         }
         room -= item.mustStay ? item.bytes : 0;
-        paid += item.mustStay ? 0 : item.cost;
     }
-    std::erase_if(items, [](const Item& item) { return item.mustStay; });
+    // What has no size stays, and what costs nothing may go.
+    std::erase_if(items, [](const Item& item) { return item.mustStay || item.cost <= 0 || item.bytes == 0; });
+    double paid = 0;
+    for (const Item& item : items) {
+        paid += item.cost;
+    }
     std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) {
         return a.cost * static_cast<double>(b.bytes) > b.cost * static_cast<double>(a.bytes);
     });

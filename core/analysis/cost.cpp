@@ -28,6 +28,19 @@ OpCost costOf(const OpGraph& graph, OpId id, const Machine& machine)
     return cost;
 }
 
+/// The producer of an operand that ends last, the first of equals; kNone without one.
+OpId latestProducer(const OpGraph& graph, OpId id, const std::vector<double>& finish)
+{
+    OpId latest = kNone;
+    for (const OpValueId input : graph.reads(id)) {
+        const OpId producer = graph.value(input).producer;
+        if (producer != kNone && (latest == kNone || finish[producer] > finish[latest])) {
+            latest = producer;
+        }
+    }
+    return latest;
+}
+
 } // namespace
 
 GraphCost graphCost(const OpGraph& graph, const Machine& machine)
@@ -41,16 +54,11 @@ GraphCost graphCost(const OpGraph& graph, const Machine& machine)
     }
     std::vector<double> finish(graph.size(), 0);
     std::vector<OpId> before(graph.size(), kNone);
-    OpId last = kNone;
+    OpId last = graph.order().front();
     for (const OpId id : graph.order()) {
-        for (const OpValueId input : graph.reads(id)) {
-            const OpId producer = graph.value(input).producer;
-            if (producer != kNone && (before[id] == kNone || finish[producer] > finish[before[id]])) {
-                before[id] = producer;
-            }
-        }
+        before[id] = latestProducer(graph, id, finish);
         finish[id] = (before[id] == kNone ? 0 : finish[before[id]]) + result.ops[id].seconds;
-        last = last == kNone || finish[id] > finish[last] ? id : last;
+        last = finish[id] > finish[last] ? id : last;
     }
     result.depthSeconds = finish[last];
     for (OpId id = last; id != kNone; id = before[id]) {

@@ -48,22 +48,20 @@ void GradientReach::findReach(const OpGraph& joint)
     m_before.assign(m_gradients.size(), empty);
     m_after.assign(m_gradients.size(), empty);
     for (const OpId op : joint.order()) {
-        if (m_rank[op] == kNone) {
-            continue;
-        }
-        for (const OpValueId input : joint.reads(op)) {
+        const std::uint32_t rank = m_rank[op];
+        for (const OpValueId input : rank == kNone ? std::span<const OpValueId>() : joint.reads(op)) {
             const OpId producer = joint.value(input).producer;
-            if (producer != kNone && m_rank[producer] != kNone) {
-                unite(m_before[m_rank[op]], m_before[m_rank[producer]]);
-                setBit(m_before[m_rank[op]], m_rank[producer]);
+            const std::uint32_t earlier = producer == kNone ? kNone : m_rank[producer];
+            if (earlier != kNone) {
+                unite(m_before[rank], m_before[earlier]);
+                setBit(m_before[rank], earlier);
             }
         }
     }
-    for (std::size_t i = 0; i < m_gradients.size(); ++i) {
-        for (std::size_t j = 0; j < m_gradients.size(); ++j) {
-            if (bit(m_before[i], j)) {
-                setBit(m_after[j], i);
-            }
+    const std::size_t count = m_gradients.size();
+    for (std::size_t pair = 0; pair < count * count; ++pair) {
+        if (bit(m_before[pair / count], pair % count)) {
+            setBit(m_after[pair % count], pair / count);
         }
     }
 }

@@ -186,24 +186,26 @@ Result<JointGraph> capturedJointGraph(const OpGraph& graph)
     JointGraph joint;
     std::vector<Op> ops;
     std::vector<OpValue> values(graph.values().begin(), graph.values().end());
-    for (const Phase phase : {Phase::Forward, Phase::Gradient}) {
+    const auto add = [&](Phase phase) {
         for (const OpId id : graph.order()) {
             if (graph.op(id).phase == phase) {
                 ops.push_back(graph.op(id));
                 joint.origin.push_back(id);
             }
         }
-        joint.forwardCount = phase == Phase::Forward ? ops.size() : joint.forwardCount;
-    }
+    };
+    add(Phase::Forward);
+    joint.forwardCount = ops.size();
+    add(Phase::Gradient);
     if (ops.size() == joint.forwardCount) {
         return inputError("the graph has no gradient operators");
     }
-    for (OpValue& value : values) {
+    std::ranges::for_each(values, [&](OpValue& value) {
         const bool isGiven = value.producer == kNone || graph.op(value.producer).phase == Phase::Source;
         value.isPinned = value.isPinned || isGiven;
         value.isRequired = value.isRequired || value.isOutput;
         value.isOutput = false;
-    }
+    });
     RETRO_TRY(joint.graph, OpGraph::make(std::move(ops), std::move(values)));
     return joint;
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <unordered_set>
 
 namespace retro::analysis
@@ -135,9 +136,8 @@ Result<void> OpGraph::sort()
     std::vector<std::uint32_t> missing(m_ops.size(), 0);
     m_order.clear();
     for (OpId id = 0; id < m_ops.size(); ++id) {
-        for (const OpValueId input : reads(id)) {
-            missing[id] += m_values[input].producer != kNone ? 1 : 0;
-        }
+        missing[id] = static_cast<std::uint32_t>(
+            std::ranges::count_if(reads(id), [&](OpValueId input) { return m_values[input].producer != kNone; }));
         if (missing[id] == 0) {
             m_order.push_back(id);
         }
@@ -146,11 +146,8 @@ Result<void> OpGraph::sort()
     for (std::size_t next = 0; next < m_order.size(); ++next) {
         released.clear();
         for (const OpValueId output : m_ops[m_order[next]].outputs) {
-            for (const OpId reader : readers(output)) {
-                if (--missing[reader] == 0) {
-                    released.push_back(reader);
-                }
-            }
+            std::ranges::copy_if(readers(output), std::back_inserter(released),
+                                 [&](OpId reader) { return --missing[reader] == 0; });
         }
         std::sort(released.begin(), released.end());
         m_order.insert(m_order.end(), released.begin(), released.end());
@@ -203,12 +200,10 @@ std::uint64_t OpGraph::hash() const
         hasher.number(std::bit_cast<std::uint64_t>(op.cost));
         hasher.number(op.workspace);
         hasher.number(static_cast<std::uint64_t>(op.phase) | (op.mayRepeat() ? 16U : 0U));
-        for (const auto* ids : {&op.inputs, &op.outputs}) {
-            hasher.number(ids->size());
-            for (const OpValueId id : *ids) {
-                hasher.number(id);
-            }
-        }
+        hasher.number(op.inputs.size());
+        std::ranges::for_each(op.inputs, [&](OpValueId id) { hasher.number(id); });
+        hasher.number(op.outputs.size());
+        std::ranges::for_each(op.outputs, [&](OpValueId id) { hasher.number(id); });
     }
     return hasher.digest();
 }

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/planningoptions.h"
+#include "core/analysis/orders.h"
+#include "core/analysis/report.h"
+#include "core/base/file.h"
+#include "core/schedule/planjson.h"
+#include "core/schedule/portfolio.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <memory>
+
+namespace retro::app
+{
+
+namespace
+{
+
+using analysis::JointGraph;
+using analysis::OpGraph;
+using base::Result;
+using nlohmann::ordered_json;
+using schedule::PlanResult;
+
+struct PlanOptions
+{
+    PlanningOptions planning;
+    std::string strategy = "fast";
+    std::string budget;
+    std::string order = "kahn";
+    std::string out;
+    std::vector<std::string> keep;
+    std::vector<std::string> recompute;
+    double seconds = 10;
+    std::uint64_t seed = 1;
+    bool explains = false;
+};
+
+struct SimulateOptions
+{
+    PlanningOptions planning;
+    std::string plan;
+    std::string budget;
+    std::string order = "kahn";
+    double secondsPerCost = 1;
+    std::size_t rows = 0;
+};
+
+/// Bytes, or "P%" of the store-all peak.
+Result<std::uint64_t> parseBudget(const std::string& text, const OpGraph& joint)
+{
+    const bool isShare = text.ends_with('%');
+    const char* const end = text.data() + text.size() - (isShare ? 1 : 0);
+    if (isShare) {
+        double percent = 0;
+        const auto parsed = std::from_chars(text.data(), end, percent);
+        const bool isGood = parsed.ec == std::errc() && parsed.ptr == end && percent > 0 && percent <= 1e6;
+        return isGood ? Result<std::uint64_t>(static_cast<std::uint64_t>(
+                            std::floor(static_cast<double>(analysis::storeAllPeak(joint)) * percent / 100)))
+                      : base::usageError("a share of the store-all peak is written like 50%", "--budget " + text);
+    }
+    std::uint64_t bytes = 0;
+    const auto parsed = std::from_chars(text.data(), end, bytes);
+    const bool isGood = parsed.ec == std::errc() && parsed.ptr == end && bytes <= analysis::kMaxTotalBytes;
+    return isGood ? Result<std::uint64_t>(bytes)
+                  : base::usageError("write a number of bytes, or a share of the store-all peak like 50%",
+                                     "--budget " + text);
+}
+
+/// The joint graph, its forward operators in the order of that name.
+Result<JointGraph> jointIn(const PlanningOptions& options, const analysis::PlanningGraph& planning,
+                           const std::string& name)
+{
+    for (const analysis::OrderHeuristic heuristic : analysis::kOrderHeuristics) {
+        if (name != analysis::nameOf(heuristic)) {
+            continue;
+        }
+        const auto order = analysis::orderBy(planning.graph, heuristic);
+        if (!order) {
+            return base::usageError("the graph is too large for this order", "--order " + name);
+        }
+        return analysis::jointOf(planning.graph, order->order, options.joint(planning.unit));
+    }
+    std::string known;
+    for (const analysis::OrderHeuristic heuristic : analysis::kOrderHeuristics) {
+        known += (known.empty() ? "" : ", ") + std::string(analysis::nameOf(heuristic));
+    }
+    return base::usageError("there is no such order; there are " + known, "--order " + name);
+}
+
+Result<std::vector<schedule::OpValueId>> valuesNamed(const OpGraph& joint, const std::vector<std::string>& names)
+{
+    std::vector<schedule::OpValueId> ids;
+    for (const std::string& name : names) {
+        schedule::OpValueId id = 0;
+        while (id < joint.values().size() && joint.value(id).name != name) {
+            ++id;
+        }
+        if (id == joint.values().size()) {
+            return base::usageError("the joint graph has no such value", name);
+        }
+        ids.push_back(id);
+    }
+    return ids;
+}
+
+Result<void> listStrategies(const Context& context)
+{
+    ordered_json all = ordered_json::array();
+    all.push_back({{"name", "fast"}, {"description", "every fast planner; the cheapest plan that fits"}});
+    all.push_back({{"name", "best"}, {"description", "those, then annealing for the rest of --seconds"}});
+    for (const schedule::Planner& planner : schedule::planners()) {
+        all.push_back({{"name", planner.name}, {"description", planner.description}});
+    }
+    if (context.json) {
+        context.answer(all);
+        return {};
+    }
+    for (const ordered_json& one : all) {
+        context.say(fmt::format("{:<20} {}", one["name"].get<std::string>(), one["description"].get<std::string>()));
+    }
+    return {};
+}
+
+ordered_json resultJson(const PlanResult& result)
+{
+    ordered_json attempts = ordered_json::array();
+    for (const schedule::Attempt& one : result.attempts) {
+        attempts.push_back({{"planner", one.planner},
+                            {"fits", one.fits},
+                            {"peak", one.peak},
+                            {"cost", one.cost},
+                            {"seconds", one.seconds},
+                            {"refusal", one.refusal}});
+    }
+    return {{"status", schedule::nameOf(result.status)},
+            {"reason", result.reason},
+            {"planner", result.planner},
+            {"budget", result.budget},
+            {"peak", result.peak},
+            {"base_peak", result.basePeak},
+            {"floor", result.floor},
+            {"floor_at", result.floorAt},
+            {"cost", result.plan ? ordered_json(result.cost) : ordered_json()},
+            {"base_cost", result.baseCost},
+            {"lower_bound", result.lowerBound},
+            {"gap", result.plan ? ordered_json(result.gap()) : ordered_json()},
+            {"seconds", result.seconds},
+            {"attempts", attempts}};
+}
+
+double percentOver(double cost, double base) { return base > 0 ? 100 * (cost / base - 1) : 0; }
+
+void sayResult(const Context& context, const PlanResult& result)
+{
+    context.say(fmt::format("{}: {}", schedule::nameOf(result.status), result.reason));
+    context.say(fmt::format("budget {}, store-all peak {}, no plan needs less than {} ({})", bytesText(result.budget),
+                            bytesText(result.basePeak), bytesText(result.floor), result.floorAt));
+    if (result.plan) {
+        context.say(fmt::format("{}: peak {}, cost +{:.2f} % (at least +{:.2f} %; gap {:.2f} %), {:.3f} s",
+                                result.planner, bytesText(result.peak), percentOver(result.cost, result.baseCost),
+                                percentOver(result.lowerBound, result.baseCost), 100 * result.gap(), result.seconds));
+    } else if (result.peak > 0) {
+        context.say(fmt::format("the least peak that was reached is {}", bytesText(result.peak)));
+    }
+}
+
+void sayAttempts(const Context& context, const PlanResult& result)
+{
+    context.say(fmt::format("{:<28} {:>12} {:>9} {:>9}", "planner", "peak", "cost", "seconds"));
+    for (const schedule::Attempt& one : result.attempts) {
+        const std::string cost = one.fits ? fmt::format("+{:.2f} %", percentOver(one.cost, result.baseCost)) : "–";
+        context.say(fmt::format("{:<28} {:>12} {:>9} {:>9.3f}  {}", one.planner,
+                                one.peak == 0 ? "–" : bytesText(one.peak), cost, one.seconds,
+                                one.fits              ? ""
+                                : one.refusal.empty() ? "does not fit"
+                                                      : one.refusal));
+    }
+}
+
+/// Which order and blocks, and what is computed again.
+void sayWhy(const Context& context, const OpGraph& joint, const PlanResult& result, const std::string& order)
+{
+    sayAttempts(context, result);
+    if (!result.plan) {
+        return;
+    }
+    const schedule::Annotations& notes = result.plan->annotations;
+    context.say(fmt::format("order: {} ({})", order,
+                            notes.order.empty() ? "forward operators in it, gradients last value first"
+                                                : "joint operators reordered by " + notes.order));
+    if (notes.blocks.empty()) {
+        context.say("blocks: none; values are chosen one by one");
+    } else {
+        context.say(fmt::format("blocks: {}, cut behind forward operators {}", notes.blocks.size(),
+                                fmt::join(notes.blocks, ", ")));
+    }
+    const schedule::Simulation run = schedule::simulate(joint, *result.plan);
+    context.say(fmt::format("{} operators run again, {} computations of cost {:g}",
+                            std::ranges::count_if(run.runs, [](std::uint32_t runs) { return runs > 1; }),
+                            run.recomputations, run.recomputeCost));
+    for (analysis::OpId op = 0; op < joint.size(); ++op) {
+        if (run.runs[op] > 1) {
+            context.say(fmt::format("  {:<40.40} {} ×  cost {:<12g} {}", joint.op(op).name, run.runs[op],
+                                    joint.op(op).cost, bytesText(joint.outputBytes(op, true))));
+        }
+    }
+}
+
+Result<void> makePlan(Context& context, const PlanOptions& options)
+{
+    RETRO_TRY(const analysis::PlanningGraph planning, options.planning.load());
+    RETRO_TRY(const JointGraph joint, jointIn(options.planning, planning, options.order));
+    schedule::PlanRequest request;
+    request.graph = &joint.graph;
+    request.seconds = options.seconds;
+    request.seed = options.seed;
+    RETRO_TRY(request.budget, options.budget.empty() ? Result<std::uint64_t>(analysis::storeAllPeak(joint.graph))
+                                                     : parseBudget(options.budget, joint.graph));
+    RETRO_TRY(request.choices.keep, valuesNamed(joint.graph, options.keep));
+    RETRO_TRY(request.choices.recompute, valuesNamed(joint.graph, options.recompute));
+    RETRO_TRY(const PlanResult result, schedule::planWith(options.strategy, request));
+    if (result.plan && !options.out.empty()) {
+        RETRO_CHECK(base::writeFile(options.out, schedule::toPlanJson(joint.graph, *result.plan)));
+    }
+    if (context.json) {
+        ordered_json json = resultJson(result);
+        json["strategy"] = options.strategy;
+        json["order"] = options.order;
+        json["cost_unit"] = analysis::nameOf(planning.unit);
+        json["warnings"] = planning.warnings;
+        context.answer(json);
+    } else {
+        sayResult(context, result);
+        if (options.explains) {
+            sayWhy(context, joint.graph, result, options.order);
+        }
+    }
+    context.exitCode = result.plan ? 0 : exitCodeOf(base::ErrorCode::Engine);
+    return {};
+}
+
+Result<void> runPlan(Context& context, const PlanOptions& options)
+{
+    if (options.strategy == "list") {
+        return listStrategies(context);
+    }
+    if (options.planning.model.model.empty()) {
+        return base::usageError("name the graph to plan for", "plan GRAPH");
+    }
+    return makePlan(context, options);
+}
+
+ordered_json namesOf(const OpGraph& joint, const std::vector<schedule::OpValueId>& ids)
+{
+    ordered_json names = ordered_json::array();
+    for (const schedule::OpValueId id : ids) {
+        names.push_back(joint.value(id).name);
+    }
+    return names;
+}
+
+ordered_json errorJson(const schedule::Simulation& run)
+{
+    if (run.ok()) {
+        return nullptr;
+    }
+    return {{"kind", schedule::nameOf(run.error->kind)},
+            {"step", run.error->step ? ordered_json(*run.error->step) : ordered_json()},
+            {"text", run.error->text}};
+}
+
+ordered_json simulationJson(const OpGraph& joint, const schedule::Simulation& run, const SimulateOptions& options,
+                            std::optional<std::uint64_t> budget)
+{
+    ordered_json json;
+    json["ok"] = run.ok();
+    json["error"] = errorJson(run);
+    const analysis::Bound floor = analysis::memoryFloor(joint);
+    const auto bound = analysis::costBound(joint, budget.value_or(analysis::kMaxTotalBytes));
+    json["peak"] = run.peak;
+    json["peak_at"] = run.peakAt;
+    json["base_peak"] = analysis::storeAllPeak(joint);
+    json["floor"] = floor.bytes;
+    json["cost"] = run.cost;
+    json["base_cost"] = analysis::costOfAll(joint);
+    json["lower_bound"] = bound ? ordered_json(*bound) : ordered_json();
+    json["gap"] = bound && *bound > 0 && run.ok() ? ordered_json(std::max(0.0, run.cost / *bound - 1)) : ordered_json();
+    const bool isOptimal = run.ok() && bound && run.cost <= *bound * (1 + 1e-12) && run.movedBytes == 0;
+    json["status"] = run.ok() ? (isOptimal ? "optimal" : "feasible") : "infeasible_in_this_order";
+    json["seconds"] = run.seconds;
+    json["stalls"] = run.stalls;
+    json["moved_bytes"] = run.movedBytes;
+    json["recompute_cost"] = run.recomputeCost;
+    json["recomputations"] = run.recomputations;
+    json["frees"] = run.frees;
+    json["left_at_end"] = namesOf(joint, run.leftAtEnd);
+    json["at_peak"] = namesOf(joint, run.atPeak);
+    ordered_json steps = ordered_json::array();
+    for (std::size_t i = 0; i < std::min(options.rows, run.steps.size()); ++i) {
+        const schedule::SimulatedStep& step = run.steps[i];
+        steps.push_back({step.before, step.transient, step.after, step.start, step.stall});
+    }
+    json["steps"] = steps;
+    return json;
+}
+
+Result<void> judgePlan(Context& context, const SimulateOptions& options)
+{
+    RETRO_TRY(const analysis::PlanningGraph planning, options.planning.load());
+    RETRO_TRY(const JointGraph joint, jointIn(options.planning, planning, options.order));
+    RETRO_TRY(std::string text, base::readTextFile(options.plan, schedule::kMaxPlanBytes));
+    RETRO_TRY(const schedule::Plan plan, schedule::parsePlanJson(joint.graph, std::move(text), options.plan));
+    schedule::SimulationOptions simulation;
+    simulation.secondsPerCost = options.secondsPerCost;
+    if (!options.budget.empty()) {
+        RETRO_TRY(simulation.budget, parseBudget(options.budget, joint.graph));
+    }
+    const schedule::Simulation run = schedule::simulate(joint.graph, plan, simulation);
+    if (context.json) {
+        context.answer(simulationJson(joint.graph, run, options, simulation.budget ? simulation.budget : plan.budget));
+    } else {
+        context.say(run.ok() ? "the plan holds" : "the plan fails: " + run.error->text);
+        context.say(fmt::format(
+            "peak {} at step {}, cost {:g} (+{:.2f} %), {} computations repeated, {} moved, stalls {:g}",
+            bytesText(run.peak), run.peakAt, run.cost, percentOver(run.cost, analysis::costOfAll(joint.graph)),
+            run.recomputations, bytesText(run.movedBytes), run.stalls));
+    }
+    context.exitCode = run.ok() ? 0 : exitCodeOf(base::ErrorCode::Engine);
+    return {};
+}
+
+} // namespace
+
+void addPlan(CLI::App& program, Context& context)
+{
+    auto options = std::make_shared<PlanOptions>();
+    CLI::App* verb = addVerb(program, context, "plan", "Make a plan of what to keep and what to compute again",
+                             [&context, options] { return runPlan(context, *options); });
+    options->planning.addTo(*verb);
+    verb->get_option("MODEL")->required(false);
+    verb->add_option("--strategy", options->strategy, "fast (default), best, or a planner; list names them");
+    verb->add_option("--budget", options->budget, "Bytes, or P% of the store-all peak (default: that peak)");
+    verb->add_option("--order", options->order, "Order of the forward operators, as `analyze` names it (default kahn)");
+    verb->add_option("--keep", options->keep, "A value that stays (strategy user)")->allow_extra_args(false);
+    verb->add_option("--recompute", options->recompute, "A value that is computed again (strategy user)")
+        ->allow_extra_args(false);
+    verb->add_option("--seconds", options->seconds, "Time limit (default 10)")->check(CLI::Range(0.01, 86400.0));
+    verb->add_option("--seed", options->seed, "Of the planners that draw");
+    verb->add_option("--out", options->out, "Write the plan to this file (.json)");
+    verb->add_flag("--explain", options->explains,
+                   "Say which order and blocks, what each planner reached, and what repeats");
+}
+
+void addSimulate(CLI::App& program, Context& context)
+{
+    auto options = std::make_shared<SimulateOptions>();
+    CLI::App* verb = addVerb(program, context, "simulate", "Judge a plan: peak, cost, first error with its step",
+                             [&context, options] { return judgePlan(context, *options); });
+    options->planning.addTo(*verb);
+    verb->add_option("PLAN", options->plan, "Plan file (docs/formats/plan.md)")->required();
+    verb->add_option("--budget", options->budget, "Bytes, or P% of the store-all peak (default: the plan's own)");
+    verb->add_option("--order", options->order, "Order that the plan was made in (default kahn)");
+    verb->add_option("--seconds-per-cost", options->secondsPerCost,
+                     "For the time of computations beside copies (default 1)")
+        ->check(CLI::PositiveNumber);
+    verb->add_option("--rows", options->rows, "Steps in the JSON answer (default none)");
+}
+
+} // namespace retro::app

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/planbench.h"
+
+#include "core/analysis/fromgraph.h"
+#include "core/analysis/report.h"
+#include "core/formats/modelfile.h"
+#include "core/schedule/portfolio.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <optional>
+
+namespace retro::app
+{
+
+namespace
+{
+
+namespace fs = std::filesystem;
+using analysis::OpGraph;
+using base::Result;
+using schedule::PlanResult;
+
+constexpr std::array kShares{90, 80, 70, 50, 30};
+constexpr std::array kColumns{"dtr",
+                              "shave",
+                              "rotor",
+                              "revolve",
+                              "interval",
+                              "chen_sqrt",
+                              "min_cut",
+                              "knapsack",
+                              "torch_every_2nd_mm",
+                              "torch_memory_budget"};
+
+double secondsOf(const std::function<void()>& work)
+{
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+BenchmarkFigure figureOf(std::string name, std::vector<double> seconds, double goal)
+{
+    std::sort(seconds.begin(), seconds.end());
+    return {std::move(name),
+            seconds.front(),
+            seconds[seconds.size() / 2],
+            seconds.back(),
+            static_cast<int>(seconds.size()),
+            goal,
+            false};
+}
+
+bool isChosen(const std::string& name, const std::vector<std::string>& names)
+{
+    return names.empty() || std::ranges::any_of(names, [&](const std::string& start) {
+               return name.starts_with(start) || start.starts_with(name + "/");
+           });
+}
+
+std::vector<fs::path> graphFiles()
+{
+    std::vector<fs::path> files;
+    const char* const given = std::getenv("RETROGRADE_PLAN_GRAPHS");
+    for (const fs::path& folder : {fs::path("samples/graphs"), fs::path(given == nullptr ? "" : given)}) {
+        std::error_code error;
+        for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+            if (entry.path().extension() == ".json") {
+                files.push_back(entry.path());
+            }
+        }
+    }
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
+/// "+1.23", or "–" for a planner without a plan that fits.
+std::string overheadOf(const PlanResult& result, const std::string& planner)
+{
+    for (const schedule::Attempt& one : result.attempts) {
+        if (one.planner == planner && one.fits && result.baseCost > 0) {
+            return fmt::format("{:+.2f}", 100 * (one.cost / result.baseCost - 1));
+        }
+    }
+    return "–";
+}
+
+void sayHead(const Context& context)
+{
+    std::string line =
+        fmt::format("{:<22} {:>3} {:>8} {:>8}  {:<14}", "graph, cost in %", "at", "bound", "best", "status");
+    for (const char* const planner : kColumns) {
+        line += fmt::format(" {:>9.9}", planner);
+    }
+    context.say(line);
+}
+
+void sayRow(const Context& context, const std::string& graph, int share, const PlanResult& result)
+{
+    const double base = std::max(result.baseCost, 1e-300);
+    const std::string best = result.plan ? fmt::format("{:+.2f}", 100 * (result.cost / base - 1)) : "–";
+    std::string line = fmt::format("{:<22.22} {:>3} {:>8} {:>8}  {:<14.14}", graph, share,
+                                   fmt::format("{:+.2f}", 100 * (result.lowerBound / base - 1)), best,
+                                   schedule::nameOf(result.status));
+    for (const char* const planner : kColumns) {
+        line += fmt::format(" {:>9}", overheadOf(result, planner));
+    }
+    context.say(line);
+}
+
+Result<void> planFile(const fs::path& path, const BenchmarkRequest& request, const Context& context,
+                      std::vector<BenchmarkFigure>& figures)
+{
+    const std::string name = "plans/" + path.stem().string();
+    if (!isChosen(name, request.names)) {
+        return {};
+    }
+    RETRO_TRY(const auto graph, formats::readModelFile(path));
+    RETRO_TRY(const analysis::PlanningGraph planning, analysis::planningGraph(*graph));
+    RETRO_TRY(const analysis::JointGraph joint, analysis::jointOf(planning.graph, planning.graph.order(), {}));
+    const std::uint64_t all = analysis::storeAllPeak(joint.graph);
+    for (const int share : kShares) {
+        schedule::PlanRequest plan;
+        plan.graph = &joint.graph;
+        plan.budget =
+            all / 100 * static_cast<std::uint64_t>(share) + all % 100 * static_cast<std::uint64_t>(share) / 100;
+        plan.seconds = 30;
+        RETRO_TRY(const PlanResult result, schedule::planWith("fast", plan));
+        std::vector<double> seconds{result.seconds};
+        for (int run = 1; run < (joint.graph.size() > 3000 ? 1 : std::min(request.runs, 3)); ++run) {
+            RETRO_TRY(const PlanResult again, schedule::planWith("fast", plan));
+            seconds.push_back(again.seconds);
+        }
+        sayRow(context, path.stem().string(), share, result);
+        const double goal = path.stem() == "resnet50" ? 1 : joint.graph.size() > 9000 ? 30 : 0;
+        figures.push_back(figureOf(fmt::format("{}/{}", name, share), std::move(seconds), goal));
+    }
+    return {};
+}
+
+/// Equal residual blocks: three forward operators each, or 100,000 of them for the analysis.
+Result<OpGraph> residualGraph(std::size_t operators)
+{
+    std::vector<analysis::Op> ops;
+    std::vector<analysis::OpValue> values;
+    const auto add = [&](std::vector<std::uint32_t> inputs, std::uint64_t bytes, double cost, bool savesInput,
+                         bool savesOutput) {
+        const auto id = static_cast<std::uint32_t>(ops.size());
+        analysis::Op op;
+        op.name = fmt::format("n{}", id);
+        op.outputs = {id};
+        op.savedInputs = savesInput ? inputs : std::vector<std::uint32_t>();
+        op.savedOutputs = savesOutput ? op.outputs : std::vector<std::uint32_t>();
+        op.phase = inputs.empty() ? analysis::Phase::Source : analysis::Phase::Forward;
+        op.inputs = std::move(inputs);
+        op.cost = op.flops = cost;
+        ops.push_back(std::move(op));
+        values.emplace_back();
+        values.back().name = fmt::format("v{}", id);
+        values.back().bytes = bytes;
+        return id;
+    };
+    std::uint32_t x = add({}, 1, 0, false, false);
+    while (ops.size() + 3 <= operators) {
+        const std::uint32_t conv = add({x}, 2, 4, true, false);
+        const std::uint32_t relu = add({conv}, 2, 1, false, true);
+        x = add({relu, x}, 1, 1, false, false);
+    }
+    values.back().isOutput = true;
+    return OpGraph::make(std::move(ops), std::move(values));
+}
+
+Result<void> timeLargeGraphs(const BenchmarkRequest& request, std::vector<BenchmarkFigure>& figures)
+{
+    if (isChosen("plans/analysis-100k", request.names)) {
+        RETRO_TRY(const OpGraph graph, residualGraph(100'000));
+        std::vector<double> seconds;
+        for (int run = 0; run < request.runs; ++run) {
+            seconds.push_back(secondsOf([&] { (void)analysis::makeReport(graph, {}, {}); }));
+        }
+        figures.push_back(figureOf("plans/analysis-100k", std::move(seconds), 0.5));
+    }
+    RETRO_TRY(const OpGraph forward, residualGraph(5'000));
+    RETRO_TRY(const analysis::JointGraph joint, analysis::jointGraph(forward, forward.order()));
+    schedule::PlanRequest plan;
+    plan.graph = &joint.graph;
+    plan.budget = analysis::storeAllPeak(joint.graph) / 2;
+    plan.seconds = 25;
+    for (const auto& [strategy, goal] : {std::pair{"dtr", 2.0}, {"shave", 0.0}, {"best", 30.0}}) {
+        const std::string name = fmt::format("plans/10k-{}/50", strategy);
+        if (isChosen(name, request.names)) {
+            RETRO_TRY(const PlanResult result, schedule::planWith(strategy, plan));
+            figures.push_back(figureOf(name, {result.seconds}, goal));
+        }
+    }
+    return {};
+}
+
+} // namespace
+
+Result<std::vector<BenchmarkFigure>> runPlanBenchmarks(const BenchmarkRequest& request, const Context& context)
+{
+    std::vector<BenchmarkFigure> figures;
+    sayHead(context);
+    for (const fs::path& path : graphFiles()) {
+        RETRO_CHECK(planFile(path, request, context, figures));
+    }
+    RETRO_CHECK(timeLargeGraphs(request, figures));
+    return figures;
+}
+
+} // namespace retro::app

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/schedule/planjson.h"
+
+#include "core/base/hash.h"
+#include "core/base/jsontext.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <unordered_map>
+
+namespace retro::schedule
+{
+
+namespace
+{
+
+using base::JsonText;
+using base::Result;
+using nlohmann::json;
+
+constexpr std::string_view kFormat = "retrograde-plan/1";
+/// Most tiers, blocks or intervals.
+constexpr std::size_t kMaxTiers = 64;
+
+// ---------------------------------------------------------------------------------------------------- writing
+
+std::string quoted(const std::string& text) { return json(text).dump(-1, ' ', false, json::error_handler_t::replace); }
+
+std::string stepText(const OpGraph& graph, const Plan& plan, const Step& step)
+{
+    switch (step.kind) {
+    case StepKind::Compute:
+        return fmt::format(R"(["c",{}])", quoted(graph.op(step.id).name));
+    case StepKind::Free:
+        return fmt::format(R"(["f",{}])", quoted(graph.value(step.id).name));
+    case StepKind::Offload:
+        return fmt::format(R"(["o",{},{}])", quoted(graph.value(step.id).name), quoted(plan.tiers[step.tier].name));
+    case StepKind::Prefetch:
+        return fmt::format(R"(["p",{}])", quoted(graph.value(step.id).name));
+    }
+    return {};
+}
+
+json annotationsJson(const OpGraph& graph, const Annotations& notes)
+{
+    json result = json::object();
+    result["planner"] = notes.planner;
+    result["order"] = notes.order;
+    result["blocks"] = notes.blocks;
+    json intervals = json::array();
+    for (const Interval& one : notes.intervals) {
+        const auto child = [](std::uint32_t id) { return id == kNone ? json() : json(id); };
+        intervals.push_back({one.low, one.high, child(one.left), child(one.right)});
+    }
+    result["intervals"] = intervals;
+    json checkpoints = json::array();
+    for (const OpValueId id : notes.checkpoints) {
+        checkpoints.push_back(graph.value(id).name);
+    }
+    result["checkpoints"] = checkpoints;
+    json reasons = json::object();
+    for (const auto& [id, text] : notes.reasons) {
+        reasons[graph.value(id).name] = text;
+    }
+    result["reasons"] = reasons;
+    return result;
+}
+
+// ---------------------------------------------------------------------------------------------------- reading
+
+class Reader
+{
+public:
+    Reader(const OpGraph& graph, const JsonText& text) : m_graph(graph), m_text(text)
+    {
+        for (OpId id = 0; id < graph.size(); ++id) {
+            if (graph.op(id).phase != analysis::Phase::Source) {
+                m_ops.emplace(graph.op(id).name, id);
+            }
+        }
+        for (OpValueId id = 0; id < graph.values().size(); ++id) {
+            m_values.emplace(graph.value(id).name, id);
+        }
+    }
+
+    Result<Plan> run()
+    {
+        RETRO_CHECK(readHead());
+        RETRO_CHECK(readTiers());
+        RETRO_CHECK(readSteps());
+        const json& root = m_text.root();
+        if (const auto notes = root.find("annotations"); notes != root.end() && !notes->is_null()) {
+            RETRO_CHECK(readAnnotations(*notes));
+        }
+        return std::move(m_plan);
+    }
+
+private:
+    Result<void> readHead()
+    {
+        RETRO_CHECK(checkFormat());
+        const json& root = m_text.root();
+        const std::string hash = textOf(root, "graph_hash");
+        if (hash != base::hex(m_graph.hash())) {
+            return m_text.error(root.contains("graph_hash") ? "graph_hash" : "",
+                                fmt::format("the plan was made for graph {}, this one is {}: make a new plan for it",
+                                            hash.empty() ? "?" : hash, base::hex(m_graph.hash())));
+        }
+        m_plan.graphHash = m_graph.hash();
+        return readBudget();
+    }
+
+    Result<void> checkFormat() const
+    {
+        const json& root = m_text.root();
+        const std::string format = root.is_object() ? textOf(root, "format") : std::string();
+        if (format == kFormat) {
+            return {};
+        }
+        const bool isNewer = format.starts_with("retrograde-plan/");
+        return m_text.error(root.is_object() && root.contains("format") ? "format" : "",
+                            isNewer ? fmt::format("{} is newer than this program, which reads {}", format, kFormat)
+                                    : fmt::format("this is no plan: \"format\" must be \"{}\"", kFormat));
+    }
+
+    Result<void> readBudget()
+    {
+        const auto budget = m_text.root().find("budget");
+        if (budget == m_text.root().end() || budget->is_null()) {
+            return {};
+        }
+        if (!budget->is_number_unsigned()) {
+            return m_text.error("budget", "must be a whole number of bytes, or null");
+        }
+        m_plan.budget = budget->get<std::uint64_t>();
+        return {};
+    }
+
+    static std::string textOf(const json& object, const char* name)
+    {
+        const auto at = object.find(name);
+        return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
+    }
+
+    /// A list of at most `most` items; null when missing.
+    Result<const json*> listOf(const json& object, const char* name, const std::string& path, std::size_t most) const
+    {
+        const auto at = object.find(name);
+        if (at == object.end() || at->is_null()) {
+            return static_cast<const json*>(nullptr);
+        }
+        if (!at->is_array() || at->size() > most) {
+            return m_text.error(path + name, fmt::format("must be a list of at most {} items", most));
+        }
+        return &*at;
+    }
+
+    Result<void> readTiers()
+    {
+        RETRO_TRY(const json* tiers, listOf(m_text.root(), "tiers", "", kMaxTiers));
+        for (std::size_t i = 0; tiers != nullptr && i < tiers->size(); ++i) {
+            Tier tier = tierOf((*tiers)[i]);
+            const bool isNew = m_tiers.emplace(tier.name, static_cast<std::uint32_t>(i)).second;
+            if (tier.name.empty() || !isNew || !(tier.bytesPerSecond > 0) || !std::isfinite(tier.bytesPerSecond)) {
+                return m_text.error(fmt::format("tiers[{}]", i),
+                                    "needs a name of its own and bytes_per_second above 0");
+            }
+            m_plan.tiers.push_back(std::move(tier));
+        }
+        return {};
+    }
+
+    /// What an item says; without name or bandwidth where it says none.
+    static Tier tierOf(const json& item)
+    {
+        Tier tier;
+        if (item.is_object()) {
+            tier.name = textOf(item, "name");
+            const auto rate = item.find("bytes_per_second");
+            tier.bytesPerSecond = rate != item.end() && rate->is_number() ? rate->get<double>() : 0;
+        }
+        return tier;
+    }
+
+    Result<void> readSteps()
+    {
+        RETRO_TRY(const json* steps, listOf(m_text.root(), "steps", "", kMaxPlanSteps));
+        if (steps == nullptr) {
+            return m_text.error("", "the plan has no \"steps\"");
+        }
+        for (std::size_t i = 0; i < steps->size(); ++i) {
+            RETRO_TRY(const Step step, readStep((*steps)[i], i));
+            m_plan.steps.push_back(step);
+        }
+        return {};
+    }
+
+    /// "c", "f", "o" or "p" where the item is a step of that form; empty otherwise.
+    static std::string kindOf(const json& item)
+    {
+        const auto isText = [](const json& part) { return part.is_string(); };
+        if (!item.is_array() || item.size() < 2 || !std::ranges::all_of(item, isText)) {
+            return {};
+        }
+        const std::string kind = item[0].get<std::string>();
+        const bool isPlain = kind == "c" || kind == "f" || kind == "p";
+        return (isPlain && item.size() == 2) || (kind == "o" && item.size() == 3) ? kind : std::string();
+    }
+
+    Result<Step> readStep(const json& item, std::size_t at) const
+    {
+        static const std::unordered_map<std::string, StepKind> kKinds{
+            {"c", StepKind::Compute}, {"f", StepKind::Free}, {"o", StepKind::Offload}, {"p", StepKind::Prefetch}};
+        const std::string path = fmt::format("steps[{}]", at);
+        const auto kind = kKinds.find(kindOf(item));
+        if (kind == kKinds.end()) {
+            return m_text.error(path, R"(must be ["c", operator], ["f", value], ["o", value, tier] or ["p", value])");
+        }
+        Step step;
+        step.kind = kind->second;
+        const bool isOp = step.kind == StepKind::Compute;
+        RETRO_TRY(step.id, idOf(isOp ? m_ops : m_values, item[1], path, isOp ? "operator" : "value"));
+        if (step.kind == StepKind::Offload) {
+            RETRO_TRY(step.tier, idOf(m_tiers, item[2], path, "tier"));
+        }
+        return step;
+    }
+
+    template <class Map>
+    Result<std::uint32_t> idOf(const Map& ids, const json& name, const std::string& path, const char* what) const
+    {
+        const auto at = name.is_string() ? ids.find(name.template get_ref<const std::string&>()) : ids.end();
+        if (at == ids.end()) {
+            return m_text.error(path, fmt::format("there is no {} {}", what,
+                                                  name.dump(-1, ' ', false, json::error_handler_t::replace)));
+        }
+        return at->second;
+    }
+
+    Result<void> readAnnotations(const json& notes)
+    {
+        if (!notes.is_object()) {
+            return m_text.error("annotations", "must be an object");
+        }
+        m_plan.annotations.planner = textOf(notes, "planner");
+        m_plan.annotations.order = textOf(notes, "order");
+        RETRO_CHECK(readBlocks(notes));
+        RETRO_CHECK(readIntervals(notes));
+        RETRO_TRY(const json* checkpoints, listOf(notes, "checkpoints", "annotations.", m_graph.values().size()));
+        for (std::size_t i = 0; checkpoints != nullptr && i < checkpoints->size(); ++i) {
+            RETRO_TRY(const OpValueId id,
+                      idOf(m_values, (*checkpoints)[i], fmt::format("annotations.checkpoints[{}]", i), "value"));
+            m_plan.annotations.checkpoints.push_back(id);
+        }
+        return readReasons(notes);
+    }
+
+    Result<void> readReasons(const json& notes)
+    {
+        const auto reasons = notes.find("reasons");
+        if (reasons == notes.end() || reasons->is_null()) {
+            return {};
+        }
+        if (!reasons->is_object()) {
+            return m_text.error("annotations.reasons", "must be an object");
+        }
+        for (const auto& [name, text] : reasons->items()) {
+            RETRO_TRY(const OpValueId id, idOf(m_values, json(name), "annotations.reasons", "value"));
+            if (!text.is_string()) {
+                return m_text.error("annotations.reasons", "every reason must be text");
+            }
+            m_plan.annotations.reasons[id] = text.get<std::string>();
+        }
+        return {};
+    }
+
+    Result<std::uint32_t> positionOf(const json& item, const std::string& path, std::size_t most) const
+    {
+        if (!item.is_number_unsigned() || item.get<std::uint64_t>() > most) {
+            return m_text.error(path, fmt::format("must be a whole number up to {}", most));
+        }
+        return static_cast<std::uint32_t>(item.get<std::uint64_t>());
+    }
+
+    Result<void> readBlocks(const json& notes)
+    {
+        RETRO_TRY(const json* blocks, listOf(notes, "blocks", "annotations.", m_graph.size()));
+        for (std::size_t i = 0; blocks != nullptr && i < blocks->size(); ++i) {
+            RETRO_TRY(const std::uint32_t end,
+                      positionOf((*blocks)[i], fmt::format("annotations.blocks[{}]", i), m_graph.size()));
+            m_plan.annotations.blocks.push_back(end);
+        }
+        return {};
+    }
+
+    Result<void> readIntervals(const json& notes)
+    {
+        RETRO_TRY(const json* intervals, listOf(notes, "intervals", "annotations.", 2 * m_graph.size() + 1));
+        for (std::size_t i = 0; intervals != nullptr && i < intervals->size(); ++i) {
+            const std::string path = fmt::format("annotations.intervals[{}]", i);
+            RETRO_TRY(const Interval one, readInterval((*intervals)[i], i, intervals->size(), path));
+            m_plan.annotations.intervals.push_back(one);
+        }
+        return {};
+    }
+
+    /// Children stand behind their parent, so that a tree has no cycle.
+    Result<Interval> readInterval(const json& item, std::size_t at, std::size_t count, const std::string& path) const
+    {
+        if (!item.is_array() || item.size() != 4) {
+            return m_text.error(path, "must be [from, until, left or null, right or null]");
+        }
+        Interval one;
+        RETRO_TRY(one.low, positionOf(item[0], path, m_graph.size()));
+        RETRO_TRY(one.high, positionOf(item[1], path, m_graph.size()));
+        RETRO_TRY(one.left, childOf(item[2], at, count, path));
+        RETRO_TRY(one.right, childOf(item[3], at, count, path));
+        return one;
+    }
+
+    Result<std::uint32_t> childOf(const json& item, std::size_t at, std::size_t count, const std::string& path) const
+    {
+        if (item.is_null()) {
+            return kNone;
+        }
+        RETRO_TRY(const std::uint32_t child, positionOf(item, path, count - 1));
+        if (child <= at) {
+            return m_text.error(path, "children stand behind their parent");
+        }
+        return child;
+    }
+
+    const OpGraph& m_graph;
+    const JsonText& m_text;
+    Plan m_plan;
+    std::unordered_map<std::string, std::uint32_t> m_ops;
+    std::unordered_map<std::string, std::uint32_t> m_values;
+    std::unordered_map<std::string, std::uint32_t> m_tiers;
+};
+
+} // namespace
+
+std::string toPlanJson(const OpGraph& graph, const Plan& plan)
+{
+    std::string text = fmt::format("{{\n\"format\": \"{}\",\n\"graph_hash\": \"{}\",\n\"budget\": {},\n", kFormat,
+                                   base::hex(plan.graphHash), plan.budget ? std::to_string(*plan.budget) : "null");
+    json tiers = json::array();
+    for (const Tier& tier : plan.tiers) {
+        tiers.push_back({{"name", tier.name}, {"bytes_per_second", tier.bytesPerSecond}});
+    }
+    text += fmt::format("\"tiers\": {},\n\"steps\": [", tiers.dump());
+    for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+        text += (i == 0 ? "\n" : ",\n") + stepText(graph, plan, plan.steps[i]);
+    }
+    const json notes = annotationsJson(graph, plan.annotations);
+    text += fmt::format("\n],\n\"annotations\": {}\n}}\n", notes.dump(-1, ' ', false, json::error_handler_t::replace));
+    return text;
+}
+
+Result<Plan> parsePlanJson(const OpGraph& graph, std::string text, const std::string& where)
+{
+    RETRO_TRY(const JsonText parsed, JsonText::parse(std::move(text), where, {kMaxPlanBytes, 8}));
+    return Reader(graph, parsed).run();
+}
+
+} // namespace retro::schedule

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/schedule/plan.h"
+
+namespace retro::schedule
+{
+
+/// Largest plan file that is read, and most steps in it.
+inline constexpr std::size_t kMaxPlanBytes = 256U << 20;
+inline constexpr std::size_t kMaxPlanSteps = 8'000'000;
+
+/// A plan as JSON (docs/formats/plan.md): operators and values by their names in `graph`, one step a line.
+[[nodiscard]] std::string toPlanJson(const OpGraph& graph, const Plan& plan);
+/// Reads a plan for `graph`; `where` is used in messages. Errors (Input) name line and field: not JSON, another format
+/// or version, made for another graph, a name that the graph does not have, a step or annotation that is none, more
+/// than the limits. Whether the plan works is for simulate() to say.
+[[nodiscard]] base::Result<Plan> parsePlanJson(const OpGraph& graph, std::string text, const std::string& where);
+
+} // namespace retro::schedule

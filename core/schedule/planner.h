@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/schedule/plan.h"
+
+#include <chrono>
+#include <span>
+#include <stop_token>
+#include <string_view>
+
+namespace retro::schedule
+{
+
+/// What a user wants of single values; names in the order of the joint graph's values.
+struct UserChoices
+{
+    std::vector<OpValueId> keep;      ///< stay from the forward sweep until their last reader
+    std::vector<OpValueId> recompute; ///< are dropped after the forward sweep
+};
+
+/// What a planner is asked. Lifetime of the graph: longer than the request.
+struct PlanRequest
+{
+    const OpGraph* graph = nullptr; ///< a joint graph
+    std::uint64_t budget = 0;       ///< bytes
+    /// The order of the first computations, topological and complete; empty = by id.
+    std::vector<OpId> order;
+    UserChoices choices;
+    double seconds = 5; ///< for planners that would go on; the others do not look at it
+    std::uint64_t seed = 1;
+    std::stop_token stop;
+
+    [[nodiscard]] std::vector<OpId> baseSequence() const { return order.empty() ? storeAllSequence(*graph) : order; }
+};
+
+/// What a planner proposes: computations in order, and why. Whether it fits is for the simulator to say.
+struct Draft
+{
+    std::vector<OpId> sequence;
+    Annotations annotations;
+    bool isOptimal = false; ///< proven: no plan within the budget costs less
+};
+
+/// One way to make a plan. A draft is always a complete and valid sequence; it may need more than the budget, when the
+/// planner found nothing better. Errors: Engine (nothing can be proposed, with the reason; "proof" in the message only
+/// where it is one), Input (contradicting choices), Usage, Cancelled.
+struct Planner
+{
+    std::string_view name;
+    std::string_view description;
+    base::Result<Draft> (*draft)(const PlanRequest&) = nullptr;
+    bool isFast = true; ///< part of strategy `fast`
+};
+
+/// All planners, in the order in which a portfolio runs them.
+[[nodiscard]] std::span<const Planner> planners();
+/// The planner of that name; nullptr when there is none.
+[[nodiscard]] const Planner* findPlanner(std::string_view name);
+
+/// Ends loops that could go on: a time limit and a stop token.
+class Deadline
+{
+public:
+    explicit Deadline(const PlanRequest& request)
+        : m_end(std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                                       std::chrono::duration<double>(request.seconds))),
+          m_stop(request.stop)
+    {}
+
+    [[nodiscard]] bool isOver() const { return m_stop.stop_requested() || std::chrono::steady_clock::now() >= m_end; }
+
+private:
+    std::chrono::steady_clock::time_point m_end;
+    std::stop_token m_stop;
+};
+
+} // namespace retro::schedule

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/schedule/cutchain.h"
+#include "core/schedule/planners/candidates.h"
+#include "core/schedule/planners/plannerlist.h"
+
+#include <array>
+
+namespace retro::schedule
+{
+
+namespace
+{
+
+constexpr std::array<std::size_t, 8> kBlockCounts{2, 3, 5, 8, 12, 20, 40, 80};
+
+void offer(BestDraft& best, const CutChain& chain, const Splitter& splitter, bool isTree)
+{
+    if (std::optional<IntervalReplay> replay = replayIntervals(chain, splitter, 0)) {
+        Draft draft;
+        draft.sequence = std::move(replay->sequence);
+        draft.annotations.blocks = chain.ends();
+        draft.annotations.intervals = isTree ? std::move(replay->tree) : std::vector<Interval>();
+        best.offer(std::move(draft));
+    }
+}
+
+base::Result<Draft> draft(const PlanRequest& request)
+{
+    const Halves halves = halvesOf(*request.graph, request.baseSequence());
+    BestDraft best(request);
+    for (const std::size_t count : kBlockCounts) {
+        if (count > halves.forward.size() || request.stop.stop_requested()) {
+            break;
+        }
+        const CutChain chain(*request.graph, halves, narrowEnds(*request.graph, halves.forward, count));
+        offer(best, chain, FlatSplitter(), false);
+        offer(best, chain, MidpointSplitter(1), true);
+        offer(best, chain, MidpointSplitter(3), true);
+    }
+    return std::move(best).take();
+}
+
+} // namespace
+
+const Planner kInterval{"interval",
+                        "blocks between the narrowest cut sets, replayed right to left, one level or as a halving tree",
+                        &draft};
+
+} // namespace retro::schedule

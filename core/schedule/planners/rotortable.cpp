@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/schedule/planners/rotortable.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace retro::schedule
+{
+
+std::string nameOf(const RotorStep& step)
+{
+    switch (step.kind) {
+    case RotorKind::ForwardKeepInput:
+        return fmt::format("Fck{}", step.stage);
+    case RotorKind::ForwardForget:
+        return fmt::format("F0{}", step.stage);
+    case RotorKind::ForwardAll:
+        return fmt::format("Fall{}", step.stage);
+    case RotorKind::Backward:
+        return fmt::format("B{}", step.stage);
+    }
+    return {};
+}
+
+RotorTable::RotorTable(RotorChain chain, std::uint64_t budget, std::uint32_t memorySlots)
+    : m_chain(std::move(chain)), m_stages(static_cast<std::uint32_t>(m_chain.stages())),
+      m_slotBytes(std::max<std::uint64_t>(1, (budget + memorySlots - 1) / memorySlots)),
+      m_memory(static_cast<std::uint32_t>(budget / m_slotBytes))
+{
+    for (std::uint32_t i = 0; i <= m_stages; ++i) {
+        m_output.push_back(slotsOf(m_chain.outputBytes[i]));
+        m_saved.push_back(slotsOf(m_chain.savedBytes[i]));
+        m_gradient.push_back(slotsOf(m_chain.gradientBytes[i]));
+        m_forwardTemporary.push_back(slotsOf(m_chain.forwardTemporary[i]));
+        m_backwardTemporary.push_back(slotsOf(m_chain.backwardTemporary[i]));
+        m_forwardSum.push_back((i == 0 ? 0 : m_forwardSum.back()) + m_chain.forwardTime[i]);
+    }
+    m_cells.resize(static_cast<std::size_t>(m_stages + 1) * (m_stages + 1));
+    for (std::uint32_t length = 1; length <= m_stages; ++length) {
+        for (std::uint32_t first = 1; first + length - 1 <= m_stages; ++first) {
+            fill(first, first + length - 1);
+        }
+    }
+}
+
+std::uint32_t RotorTable::slotsOf(std::uint64_t bytes) const
+{
+    // More than the memory never fits; one beyond it says so without overflow.
+    return static_cast<std::uint32_t>(
+        std::min<std::uint64_t>((bytes + m_slotBytes - 1) / m_slotBytes, m_memory + 1ULL));
+}
+
+std::uint32_t RotorTable::needAll(std::uint32_t first, std::uint32_t last) const
+{
+    return std::max(m_gradient[last] + m_saved[first] + m_forwardTemporary[first],
+                    m_gradient[first] + m_gradient[first - 1] + m_saved[first] + m_backwardTemporary[first]);
+}
+
+std::uint32_t RotorTable::needSkip(std::uint32_t first, std::uint32_t last) const
+{
+    std::uint32_t need = m_gradient[last] + m_output[first] + m_forwardTemporary[first];
+    for (std::uint32_t j = first + 1; j < last; ++j) {
+        need = std::max(need, m_gradient[last] + m_output[j - 1] + m_output[j] + m_forwardTemporary[j]);
+    }
+    return need;
+}
+
+const RotorTable::Cell& RotorTable::at(std::uint32_t first, std::uint32_t last, std::uint32_t memory) const
+{
+    return m_cells[static_cast<std::size_t>(first) * (m_stages + 1) + last][memory];
+}
+
+void RotorTable::fill(std::uint32_t first, std::uint32_t last)
+{
+    std::vector<Cell>& cells = m_cells[static_cast<std::size_t>(first) * (m_stages + 1) + last];
+    cells.resize(m_memory + 1);
+    for (std::uint32_t memory = 0; memory <= m_memory; ++memory) {
+        cells[memory] = best(first, last, memory);
+    }
+}
+
+RotorTable::Cell RotorTable::best(std::uint32_t first, std::uint32_t last, std::uint32_t memory) const
+{
+    Cell cell{std::numeric_limits<double>::infinity(), -1};
+    const double own = m_chain.forwardTime[first] + m_chain.backwardTime[first];
+    if (memory >= needAll(first, last)) {
+        if (first == last) {
+            return {own, 0};
+        }
+        const std::uint32_t rest = memory >= m_saved[first] ? memory - m_saved[first] : 0;
+        const Cell& behind = at(first + 1, last, rest);
+        if (memory >= m_saved[first] && behind.split >= 0) {
+            cell = {own + behind.cost, 0};
+        }
+    }
+    if (first < last && memory >= needSkip(first, last)) {
+        trySplits(cell, first, last, memory);
+    }
+    return cell;
+}
+
+void RotorTable::trySplits(Cell& cell, std::uint32_t first, std::uint32_t last, std::uint32_t memory) const
+{
+    for (std::uint32_t q = first + 1; q <= last; ++q) {
+        if (m_output[q - 1] > memory) {
+            continue;
+        }
+        const Cell& right = at(q, last, memory - m_output[q - 1]);
+        const Cell& left = at(first, q - 1, memory);
+        const double cost = m_forwardSum[q - 1] - m_forwardSum[first - 1] + right.cost + left.cost;
+        if (right.split >= 0 && left.split >= 0 && cost < cell.cost) {
+            cell = {cost, static_cast<std::int32_t>(q)};
+        }
+    }
+}
+
+std::optional<double> RotorTable::cost() const
+{
+    const Cell& cell = at(1, m_stages, m_memory);
+    return cell.split < 0 ? std::nullopt : std::optional(cell.cost);
+}
+
+std::vector<RotorStep> RotorTable::steps() const
+{
+    std::vector<RotorStep> steps;
+    if (!cost()) {
+        return steps;
+    }
+    struct Task
+    {
+        std::uint32_t first, last, memory;
+        bool isBackward;
+    };
+    std::vector<Task> tasks{{1, m_stages, m_memory, false}};
+    while (!tasks.empty()) {
+        const Task task = tasks.back();
+        tasks.pop_back();
+        if (task.isBackward) {
+            steps.push_back({RotorKind::Backward, task.first});
+            continue;
+        }
+        const std::int32_t split = at(task.first, task.last, task.memory).split;
+        if (split == 0) {
+            steps.push_back({RotorKind::ForwardAll, task.first});
+            tasks.push_back({task.first, task.first, 0, true});
+            if (task.first < task.last) {
+                tasks.push_back({task.first + 1, task.last, task.memory - m_saved[task.first], false});
+            }
+            continue;
+        }
+        const auto q = static_cast<std::uint32_t>(split);
+        steps.push_back({RotorKind::ForwardKeepInput, task.first});
+        for (std::uint32_t k = task.first + 1; k < q; ++k) {
+            steps.push_back({RotorKind::ForwardForget, k});
+        }
+        tasks.push_back({task.first, q - 1, task.memory, false});
+        tasks.push_back({q, task.last, task.memory - m_output[q - 1], false});
+    }
+    return steps;
+}
+
+} // namespace retro::schedule

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/app/cli/cliprogram.h"
+
+#include <nlohmann/json.hpp>
+
+#include <QFile>
+#include <QTemporaryDir>
+#include <QtTest>
+
+using nlohmann::json;
+using retro::tests::Answer;
+using retro::tests::cli;
+
+namespace
+{
+
+const QString kGraph = QStringLiteral(RETRO_SOURCE_DIR "/samples/graphs/residual-48.json");
+
+json parsed(const Answer& answer) { return json::parse(answer.out.toStdString(), nullptr, false); }
+
+} // namespace
+
+class PlanCommandTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void aPlanIsMadeAndJudged()
+    {
+        const QString file = m_folder.filePath("plan.json");
+        const Answer made = cli({"plan", kGraph, "--budget", "50%", "--out", file, "--json"});
+        QVERIFY2(made.code == 0, qPrintable(made.err));
+        const json plan = parsed(made);
+        for (const char* key :
+             {"peak", "base_peak", "floor", "cost", "base_cost", "lower_bound", "gap", "status", "seconds"}) {
+            QVERIFY2(plan.contains(key), key);
+        }
+        QCOMPARE(plan["status"].get<std::string>(), std::string("feasible"));
+        QVERIFY(plan["peak"].get<int>() <= plan["base_peak"].get<int>() / 2);
+        const Answer judged = cli({"simulate", kGraph, file, "--json"});
+        QVERIFY2(judged.code == 0, qPrintable(judged.err));
+        for (const char* key : {"peak", "cost", "base_peak", "floor", "base_cost", "lower_bound"}) {
+            QVERIFY2(parsed(judged)[key] == plan[key], key);
+        }
+        const Answer tight = cli({"simulate", kGraph, file, "--budget", "20%", "--json"});
+        QCOMPARE(tight.code, 4);
+        QCOMPARE(parsed(tight)["error"]["kind"].get<std::string>(), std::string("over budget"));
+    }
+
+    void noPlanIsExitFour()
+    {
+        const Answer answer = cli({"plan", kGraph, "--budget", "1", "--json"});
+        QCOMPARE(answer.code, 4);
+        QCOMPARE(parsed(answer)["status"].get<std::string>(), std::string("infeasible"));
+        QVERIFY(parsed(answer)["cost"].is_null());
+        const Answer alone = cli({"plan", kGraph, "--budget", "50%", "--strategy", "store_all", "--json"});
+        QCOMPARE(alone.code, 4);
+        QCOMPARE(parsed(alone)["status"].get<std::string>(), std::string("infeasible_in_this_order"));
+    }
+
+    void strategiesAreListedAndExplained()
+    {
+        const Answer list = cli({"plan", "--strategy", "list"});
+        QCOMPARE(list.code, 0);
+        for (const char* name :
+             {"fast", "best", "store_all", "revolve", "rotor", "dtr", "shave", "torch_memory_budget"}) {
+            QVERIFY2(list.out.contains(QString("\n%1 ").arg(name)) || list.out.startsWith(name), name);
+        }
+        const Answer why = cli({"plan", kGraph, "--budget", "50%", "--explain"});
+        QVERIFY(why.out.contains("order: kahn") && why.out.contains("blocks:") &&
+                why.out.contains("operators run again"));
+    }
+
+    void capturedGraphsAreTakenAsTheyStand()
+    {
+        // A product of one operand is none that could run; its measured sizes are planned with all the same.
+        QFile file(m_folder.filePath("captured.json"));
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.write(R"({"format":"retrograde-graph/1","opsets":{"ai.onnx":17},"inputs":["x"],"outputs":["y"],
+            "values":[{"name":"x","bytes":8},{"name":"s","bytes":4},{"name":"p","bytes":4},{"name":"y","bytes":8}],
+            "nodes":[{"name":"scores","op":"MatMul","inputs":["x"],"outputs":["s"],"flops":9},
+                     {"name":"weights","op":"Softmax","inputs":["s"],"outputs":["p"],"flops":1},
+                     {"name":"sum","op":"MatMul","inputs":["p","x"],"outputs":["y"],"flops":9}]})");
+        file.close();
+        const Answer answer = cli({"plan", file.fileName(), "--json"});
+        QVERIFY2(answer.code == 0, qPrintable(answer.err));
+        QCOMPARE(parsed(answer)["status"].get<std::string>(), std::string("optimal"));
+        const QString drawn = QStringLiteral(RETRO_SOURCE_DIR "/samples/graphs/random-layered-1000.json");
+        QCOMPARE(cli({"analyze", drawn, "--quiet"}).code, 0);
+    }
+
+    void wrongUseIsNamed()
+    {
+        QCOMPARE(cli({"plan", kGraph, "--strategy", "magic"}).code, 2);
+        QCOMPARE(cli({"plan", kGraph, "--budget", "lots"}).code, 2);
+        QCOMPARE(cli({"plan", kGraph, "--order", "sideways"}).code, 2);
+        QCOMPARE(cli({"plan"}).code, 2);
+        const Answer both =
+            cli({"plan", kGraph, "--strategy", "user", "--keep", "conv_2_out", "--recompute", "conv_2_out"});
+        QCOMPARE(both.code, 3);
+        QVERIFY(both.err.contains("conv_2_out"));
+        QCOMPARE(cli({"simulate", kGraph, kGraph}).code, 3);
+    }
+
+private:
+    QTemporaryDir m_folder;
+};
+
+QTEST_GUILESS_MAIN(PlanCommandTest)
+#include "plancommandtest.moc"

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/analysis/bounds.h"
+#include "core/schedule/lifetimes.h"
+#include "core/schedule/planners/exactsearch.h"
+#include "core/schedule/portfolio.h"
+#include "tests/core/analysis/opgraphs.h"
+
+#include <QtTest>
+
+#include <algorithm>
+#include <cmath>
+
+using namespace retro::schedule;
+using namespace retro::planningtest;
+using retro::analysis::JointGraph;
+
+namespace
+{
+
+/// A budget between the floor and what store-all needs, sometimes below.
+std::uint64_t randomBudget(std::mt19937_64& random, const OpGraph& joint)
+{
+    const std::uint64_t floor = retro::analysis::memoryFloor(joint).bytes;
+    const std::uint64_t all = peakOf(joint, storeAllSequence(joint));
+    const std::uint64_t low = floor - std::min<std::uint64_t>(floor, random() % 8 == 0 ? 2 : 0);
+    return low + random() % (all - low + 1);
+}
+
+std::string problemOf(const OpGraph& joint, const PlanResult& result)
+{
+    for (const Attempt& attempt : result.attempts) {
+        if (attempt.refusal.find("step ") != std::string::npos ||
+            attempt.refusal.find("never runs") != std::string::npos) {
+            return attempt.planner + ": " + attempt.refusal; // the simulator had to stop it
+        }
+        if (attempt.fits && result.plan && attempt.cost < result.cost) {
+            return attempt.planner + " is cheaper than the answer";
+        }
+    }
+    if (result.plan) {
+        const Simulation run = simulate(joint, *result.plan);
+        return run.ok() && run.peak <= result.budget && run.cost >= result.lowerBound - 1e-9
+                   ? ""
+                   : "the answer does not hold";
+    }
+    return result.status == PlanStatus::Feasible || result.status == PlanStatus::Optimal || result.reason.empty()
+               ? "no plan and no reason"
+               : "";
+}
+
+} // namespace
+
+class PlanManyTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void fastPlannersOnRandomGraphs_data()
+    {
+        QTest::addColumn<int>("seed");
+        for (int seed = 0; seed < 20; ++seed) {
+            QTest::addRow("500 graphs of seed %d", seed) << seed;
+        }
+    }
+
+    void fastPlannersOnRandomGraphs()
+    {
+        QFETCH(int, seed);
+        std::mt19937_64 random(static_cast<std::uint64_t>(seed));
+        int planned = 0;
+        for (int i = 0; i < 500; ++i) {
+            const JointGraph joint = jointOfGraph(randomGraph(random, 6 + static_cast<std::size_t>(i % 13)));
+            PlanRequest request;
+            request.graph = &joint.graph;
+            request.budget = randomBudget(random, joint.graph);
+            request.seconds = 5;
+            const auto result = planWith("fast", request);
+            QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+            const std::string problem = problemOf(joint.graph, *result);
+            QVERIFY2(problem.empty(), (std::to_string(i) + ": " + problem).c_str());
+            planned += result->plan ? 1 : 0;
+        }
+        QVERIFY2(planned > 350, std::to_string(planned).c_str());
+    }
+
+    void claimsAgreeWithExactSearch()
+    {
+        std::mt19937_64 random(77);
+        int feasible = 0;
+        for (int i = 0; i < 300; ++i) {
+            const JointGraph joint = jointOfGraph(randomGraph(random, 3 + static_cast<std::size_t>(i % 6)));
+            const std::uint64_t budget = randomBudget(random, joint.graph);
+            const ExactPlan exact = exactPlan(joint.graph, budget, false);
+            QVERIFY(exact.status != ExactStatus::TooLarge);
+            const auto bound = retro::analysis::costBound(joint.graph, budget);
+            if (exact.status == ExactStatus::Infeasible) {
+                continue;
+            }
+            ++feasible;
+            QVERIFY(bound && *bound <= exact.cost + 1e-9);
+            QVERIFY(budget >= retro::analysis::memoryFloor(joint.graph).bytes);
+            QVERIFY(peakOf(joint.graph, exact.sequence) <= budget);
+            for (const Planner& planner : planners()) {
+                PlanRequest request;
+                request.graph = &joint.graph;
+                request.budget = budget;
+                request.seconds = 0.01;
+                const auto result = planWith(planner.name, request);
+                QVERIFY(result.ok());
+                QVERIFY2(result->status != PlanStatus::Infeasible, planner.name.data());
+                if (result->plan) {
+                    QVERIFY2(result->cost >= exact.cost - 1e-9, planner.name.data());
+                    QVERIFY2(result->status != PlanStatus::Optimal || std::abs(result->cost - exact.cost) < 1e-9,
+                             planner.name.data());
+                }
+            }
+        }
+        QVERIFY(feasible > 150);
+    }
+
+    void moreBudgetNeverCostsMore()
+    {
+        std::mt19937_64 random(5);
+        for (int i = 0; i < 40; ++i) {
+            const JointGraph joint = jointOfGraph(randomGraph(random, 6));
+            double before = std::numeric_limits<double>::infinity();
+            const std::uint64_t all = peakOf(joint.graph, storeAllSequence(joint.graph));
+            for (std::uint64_t budget = 1; budget <= all; ++budget) {
+                const ExactPlan exact = exactPlan(joint.graph, budget, false);
+                if (exact.status == ExactStatus::Found) {
+                    QVERIFY(exact.cost <= before);
+                    QVERIFY(exact.cost <= exactPlan(joint.graph, budget, true).cost ||
+                            exactPlan(joint.graph, budget, true).status == ExactStatus::Infeasible);
+                    before = exact.cost;
+                }
+            }
+            QCOMPARE(before, retro::analysis::costOfAll(joint.graph));
+        }
+    }
+};
+
+QTEST_GUILESS_MAIN(PlanManyTest)
+#include "planmanytest.moc"

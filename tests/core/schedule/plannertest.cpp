@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/analysis/bounds.h"
+#include "core/schedule/lifetimes.h"
+#include "core/schedule/planners/exactsearch.h"
+#include "core/schedule/planners/revolvetable.h"
+#include "core/schedule/portfolio.h"
+#include "tests/core/analysis/opgraphs.h"
+
+#include <QtTest>
+
+#include <algorithm>
+#include <set>
+
+using namespace retro::schedule;
+using namespace retro::planningtest;
+using retro::analysis::JointGraph;
+using retro::analysis::Op;
+
+namespace
+{
+
+PlanRequest requestFor(const OpGraph& joint, std::uint64_t budget)
+{
+    PlanRequest request;
+    request.graph = &joint;
+    request.budget = budget;
+    request.seconds = 0.3;
+    return request;
+}
+
+} // namespace
+
+class PlannerTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void namesAreUniqueAndFound()
+    {
+        std::set<std::string_view> names;
+        for (const Planner& planner : planners()) {
+            QVERIFY(names.insert(planner.name).second);
+            QCOMPARE(findPlanner(planner.name)->name, planner.name);
+            QVERIFY(!planner.description.empty());
+        }
+        QVERIFY(findPlanner("magic") == nullptr);
+        const JointGraph joint = jointOfGraph(unitChain(3));
+        QVERIFY(!planWith("magic", requestFor(joint.graph, 9)).ok());
+    }
+
+    void revolveIsOptimalOnUnitChains()
+    {
+        for (const std::size_t length : {std::size_t{5}, std::size_t{8}}) {
+            const JointGraph joint = jointOfGraph(unitChain(length));
+            for (std::uint64_t budget = 3; budget <= length + 1; ++budget) {
+                const auto revolve = planWith("revolve", requestFor(joint.graph, budget));
+                QVERIFY(revolve.ok() && revolve->plan);
+                const ExactPlan exact = exactPlan(joint.graph, budget, false);
+                QCOMPARE(exact.status, ExactStatus::Found);
+                QCOMPARE(revolve->cost, exact.cost);
+                const auto extra = static_cast<double>(
+                    revolveClosedForm(static_cast<std::uint32_t>(length), static_cast<std::uint32_t>(budget - 2)));
+                QCOMPARE(exact.cost, static_cast<double>(2 * length + 1) + extra - static_cast<double>(length - 1));
+            }
+        }
+    }
+
+    void sqrtBlocksOfALongChain()
+    {
+        const JointGraph joint = jointOfGraph(unitChain(100));
+        const auto result = planWith("chen_sqrt", requestFor(joint.graph, 25));
+        QVERIFY(result.ok() && result->plan);
+        QVERIFY(result->peak <= 22);
+        QVERIFY(result->cost - result->baseCost < 100);
+        QVERIFY(!result->plan->annotations.checkpoints.empty());
+    }
+
+    void everyPlannerOnALongChainFitsOrSaysWhy()
+    {
+        const JointGraph joint = jointOfGraph(unitChain(60));
+        for (const Planner& planner : planners()) {
+            const auto result = planWith(planner.name, requestFor(joint.graph, 20));
+            QVERIFY2(result.ok(), planner.name.data());
+            QCOMPARE(result->attempts.size(), std::size_t{1});
+            const Attempt& attempt = result->attempts.front();
+            QVERIFY2(attempt.fits || attempt.peak > 20 || !attempt.refusal.empty(), planner.name.data());
+            static const std::set<std::string_view> kMustFit{
+                "recompute_all", "chen_sqrt", "interval", "revolve", "rotor", "dtr", "dtr_online", "shave", "anneal"};
+            QVERIFY2(attempt.fits || !kMustFit.contains(planner.name), planner.name.data());
+        }
+    }
+
+    void statusesNeedProofs()
+    {
+        const JointGraph joint = jointOfGraph(unitChain(60));
+        const auto below = planWith("fast", requestFor(joint.graph, 2));
+        QCOMPARE(below->status, PlanStatus::Infeasible);
+        QVERIFY(below->reason.find("needs 3 bytes") != std::string::npos);
+        const auto all = planWith("fast", requestFor(joint.graph, 61));
+        QCOMPARE(all->status, PlanStatus::Optimal);
+        QCOMPARE(all->gap(), 0.0);
+        // With ten states binomial checkpointing costs what the bound says: a proof for any plan.
+        QCOMPARE(planWith("revolve", requestFor(joint.graph, 12))->status, PlanStatus::Optimal);
+        const auto some = planWith("fast", requestFor(joint.graph, 6));
+        QCOMPARE(some->status, PlanStatus::Feasible);
+        QVERIFY(some->lowerBound <= some->cost && some->lowerBound > some->baseCost);
+        const auto single = planWith("store_all", requestFor(joint.graph, 6));
+        QCOMPARE(single->status, PlanStatus::InfeasibleInThisOrder);
+        QVERIFY(!single->plan);
+    }
+
+    void choicesOfAUserAreKeptOrRefused()
+    {
+        const JointGraph joint = jointOfGraph(unitChain(6));
+        PlanRequest request = requestFor(joint.graph, 100);
+        const auto valueOf = [&](const char* name) { return joint.graph.op(joint.graph.findOp(name)).outputs[0]; };
+        request.choices.recompute = {valueOf("n2"), valueOf("n3")};
+        const auto result = planWith("user", request);
+        QVERIFY(result.ok() && result->plan);
+        const auto sequence = sequenceOf(*result->plan);
+        QCOMPARE(std::count(sequence.begin(), sequence.end(), joint.graph.findOp("n2")), 2);
+        QCOMPARE(std::count(sequence.begin(), sequence.end(), joint.graph.findOp("n1")), 1);
+        request.choices.keep = {valueOf("n2")};
+        const auto both = planWith("user", request);
+        QVERIFY(!both.ok());
+        QVERIFY(both.error().text().find("n2: is to be kept and to be recomputed") != std::string::npos);
+        request.choices = {{}, {joint.graph.reads(0)[0]}};
+        QVERIFY(!planWith("user", request).ok());
+        request.choices = {{}, {valueOf("d:n2")}};
+        QVERIFY(planWith("user", request).error().text().find("gradient") != std::string::npos);
+    }
+
+    void onceOperatorsStayOnce()
+    {
+        const OpGraph chain = unitChain(12);
+        std::vector<Op> ops(chain.ops().begin(), chain.ops().end());
+        for (std::size_t i = 1; i < ops.size(); i += 4) {
+            ops[i].isStochastic = true;
+        }
+        const auto graph = OpGraph::make(ops, {chain.values().begin(), chain.values().end()});
+        const JointGraph joint = jointOfGraph(*graph);
+        for (const Planner& planner : planners()) {
+            const auto result = planWith(planner.name, requestFor(joint.graph, 8));
+            QVERIFY(result.ok());
+            const std::string refusal = result->attempts.front().refusal;
+            QVERIFY2(refusal.find("step") == std::string::npos, (std::string(planner.name) + ": " + refusal).c_str());
+        }
+        QVERIFY(planWith("fast", requestFor(joint.graph, 8))->plan.has_value());
+    }
+
+    void severalResultsPerOperatorWork()
+    {
+        // split makes two values; one is read at once, one late.
+        std::vector<Op> ops(5);
+        std::vector<retro::analysis::OpValue> values(6);
+        const char* names[] = {"x", "a", "b", "c", "d", "e"};
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            values[i].name = names[i];
+            values[i].bytes = 4;
+        }
+        const auto set = [&](std::size_t at, const char* name, std::vector<OpValueId> in, std::vector<OpValueId> out) {
+            ops[at].name = name;
+            ops[at].inputs = in;
+            ops[at].savedInputs = in;
+            ops[at].outputs = std::move(out);
+            ops[at].cost = 1;
+        };
+        set(0, "in", {}, {0});
+        ops[0].phase = retro::analysis::Phase::Source;
+        set(1, "split", {0}, {1, 2});
+        set(2, "f", {1}, {3});
+        set(3, "g", {3}, {4});
+        set(4, "h", {4, 2}, {5});
+        values[5].isOutput = true;
+        const auto graph = OpGraph::make(ops, values);
+        QVERIFY(graph.ok());
+        const JointGraph joint = jointOfGraph(*graph);
+        const std::uint64_t all = peakOf(joint.graph, storeAllSequence(joint.graph));
+        for (std::uint64_t budget = retro::analysis::memoryFloor(joint.graph).bytes; budget <= all; budget += 4) {
+            const auto result = planWith("fast", requestFor(joint.graph, budget));
+            QVERIFY(result.ok());
+            for (const Attempt& attempt : result->attempts) {
+                QVERIFY2(attempt.refusal.find("step") == std::string::npos, attempt.refusal.c_str());
+            }
+        }
+        QCOMPARE(planWith("fast", requestFor(joint.graph, all))->status, PlanStatus::Optimal);
+    }
+
+    void stoppedPlanningSaysSo()
+    {
+        const JointGraph joint = jointOfGraph(unitChain(60));
+        std::stop_source stop;
+        stop.request_stop();
+        PlanRequest request = requestFor(joint.graph, 12);
+        request.stop = stop.get_token();
+        const auto result = planWith("best", request);
+        QVERIFY(!result.ok());
+        QCOMPARE(result.error().code, retro::base::ErrorCode::Cancelled);
+    }
+};
+
+QTEST_GUILESS_MAIN(PlannerTest)
+#include "plannertest.moc"
