@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/rewrite/rewrite.h"
+#include "core/rewrite/operandcheck.h"
 
 #include "core/base/cancel.h"
 #include "core/base/leftovers.h"
@@ -207,6 +208,10 @@ base::Result<Rewritten> rewriteDraft(Draft& draft, std::shared_ptr<const graph::
 {
     Rewritten result{graph, graph, {}, {}, {}, options};
     RETRO_CHECK(base::checkStop(stop)); // a draft that was stopped is not whole
+    if (const std::optional<std::string> lacking = lackingOperands(*graph)) {
+        result.steps.push_back({"none", "left as it is: " + *lacking, {}, {}, true});
+        return result;
+    }
     RETRO_CHECK(rewriteBodies(draft, result, stop));
     for (const Pass& pass : kPasses) {
         RETRO_CHECK(base::checkStop(stop));
