@@ -480,6 +480,7 @@ Result<void> EngineWorker::runComparisons(const ExplainJob& job, const engine::E
 engine::Explainer& EngineWorker::explainerOf(const engine::LoadedModelPointer& model)
 {
     if (!m_explainer || m_explainer->model() != model) {
+        base::Leftovers::leave(std::move(m_explainer)); // a pass through 100,000 nodes is long to take apart
         m_explainer = std::make_unique<engine::Explainer>(model);
     }
     return *m_explainer;

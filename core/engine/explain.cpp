@@ -190,6 +190,7 @@ private:
         const auto forwardProgress = [this](std::size_t done, std::size_t total) { report("forward", done, total); };
         RETRO_TRY(m_forward, execute::forward(m_result.model, inputs, m_policy, m_stop, forwardProgress, alsoKept));
         if (keepsPass()) {
+            base::Leftovers::leave(std::move(m_cache->lastPass()));
             m_cache->lastPass() = std::make_unique<LastPass>(
                 LastPass{m_result.model, std::move(inputs), m_policy, alsoKept, {}, {}, *m_forward, lrp::PassMemory()});
             m_last = m_cache->lastPass().get();

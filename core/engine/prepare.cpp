@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/prepare.h"
 
+#include "core/base/cancel.h"
 #include "core/base/file.h"
+#include "core/base/leftovers.h"
 #include "core/engine/binding.h"
 #include "core/execute/control/unroll.h"
 #include "core/lrp/ruleoverride.h"
@@ -50,6 +52,21 @@ bool hasCheckpoints(const graph::Graph& graph)
     });
 }
 
+/// Binds the model unless that is done, and gives every node its rule.
+Result<void> fill(Prepared& made, const LoadedModel& model, const ExplainRequest& request, const std::stop_token& stop)
+{
+    if (!made.model) {
+        RETRO_TRY(made.model, bindModel(model, request.inputs, request.precision, &made.writtenOut, stop));
+    }
+    RETRO_TRY(made.composite, resolveComposite(request.composite, *made.model));
+    RETRO_TRY(lrp::RuleAssignment rules, lrp::assignRules(made.composite, *made.model, model.rewritten.fused, stop));
+    RETRO_CHECK(base::checkStop(stop));
+    made.words = inWords(rules, *made.model);
+    made.rules = std::make_shared<const lrp::RuleAssignment>(std::move(rules));
+    made.hasCheckpoints = hasCheckpoints(made.model->graph());
+    return {};
+}
+
 } // namespace
 
 Result<std::shared_ptr<const Prepared>> prepare(const LoadedModel& model, const ExplainRequest& request,
@@ -63,14 +80,10 @@ Result<std::shared_ptr<const Prepared>> prepare(const LoadedModel& model, const 
     }
     auto made = std::make_shared<Prepared>();
     made->model = cache != nullptr ? cache->findModel(wanted) : nullptr;
-    if (!made->model) {
-        RETRO_TRY(made->model, bindModel(model, request.inputs, request.precision, &made->writtenOut, stop));
+    if (Result<void> done = fill(*made, model, request, stop); !done) {
+        base::Leftovers::add(made); // 100,000 bound nodes are long to take apart
+        return done.error();
     }
-    RETRO_TRY(made->composite, resolveComposite(request.composite, *made->model));
-    RETRO_TRY(lrp::RuleAssignment rules, lrp::assignRules(made->composite, *made->model, model.rewritten.fused, stop));
-    made->words = inWords(rules, *made->model);
-    made->rules = std::make_shared<const lrp::RuleAssignment>(std::move(rules));
-    made->hasCheckpoints = hasCheckpoints(made->model->graph());
     if (cache != nullptr) {
         cache->keep(wanted, made, execute::hasControlFlow(*model.graph()));
     }
