@@ -208,7 +208,7 @@ void MainWindow::takeEnd(quint64 generation, const QString& message)
     if (generation != m_generation) {
         return;
     }
-    const bool isStopped = !message.isEmpty(); // whoever stopped it waits for no view
+    const bool isStopped = !message.isEmpty();       // whoever stopped it waits for no view
     if (!isStopped && m_model.turns().isWaiting()) { // settled means that the views have what they will get
         connect(
             &m_model.turns(), &views::Turns::done, this, [this, generation, message] { takeEnd(generation, message); },
