@@ -81,7 +81,9 @@ public:
 
     [[nodiscard]] std::span<const Op> ops() const { return m_ops; }
     [[nodiscard]] std::span<const OpValue> values() const { return m_values; }
+    /// One of ops(); `id` must be of this graph.
     [[nodiscard]] const Op& op(OpId id) const { return m_ops[id]; }
+    /// One of values(); `id` must be of this graph.
     [[nodiscard]] const OpValue& value(OpValueId id) const { return m_values[id]; }
     [[nodiscard]] std::size_t size() const { return m_ops.size(); }
     /// Distinct operators that read a value, ascending.

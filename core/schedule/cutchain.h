@@ -59,17 +59,19 @@ class Splitter
 {
 public:
     virtual ~Splitter() = default;
+    /// Where the interval is cut when `states` more states may be held; low < high.
     [[nodiscard]] virtual Split split(std::uint32_t low, std::uint32_t high, int states) const = 0;
 };
 
-/// Interval replay (specification 1.7): a node runs forward to its last cut, holding what crosses its cuts, replays its
-/// children from right to left, and drops what crossed. A leaf runs the gradients of its stages, rebuilding what they
-/// read. Also returns the tree. None when something had to run twice that may not.
+/// A sequence with the tree that it was made by.
 struct IntervalReplay
 {
     std::vector<OpId> sequence;
     std::vector<Interval> tree; ///< in stages; children of a node with more than two are not in it
 };
+/// Interval replay (specification 1.7): a node runs forward to its last cut, holding what crosses its cuts, replays its
+/// children from right to left, and drops what crossed. A leaf runs the gradients of its stages, rebuilding what they
+/// read. None when something had to run twice that may not.
 [[nodiscard]] std::optional<IntervalReplay> replayIntervals(const CutChain& chain, const Splitter& splitter,
                                                             int states);
 

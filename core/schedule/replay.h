@@ -44,6 +44,7 @@ struct Halves
     std::vector<OpId> forward;
     std::vector<OpId> gradient;
 };
+/// Parts a base order of the whole graph.
 [[nodiscard]] Halves halvesOf(const OpGraph& graph, const std::vector<OpId>& base);
 
 /// How long a value that was computed again is relied on.

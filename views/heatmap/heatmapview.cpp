@@ -224,9 +224,7 @@ void HeatmapView::setOther(RunHandle run, InputInfo input, const QString& name)
 {
     m_other = std::make_unique<OtherRun>(std::move(run), std::move(input), name);
     showOther();
-    if (model().hasRun()) {
-        drawContent();
-    }
+    redraw();
 }
 
 std::shared_ptr<const trace::Run> HeatmapView::otherRun() const
@@ -238,9 +236,7 @@ void HeatmapView::clearOther()
 {
     m_other.reset();
     showOther();
-    if (model().hasRun()) {
-        drawContent();
-    }
+    redraw();
 }
 
 void HeatmapView::holdThisRun()
@@ -305,6 +301,14 @@ void HeatmapView::refresh(Changes changes)
     drawContent();
 }
 
+void HeatmapView::redraw()
+{
+    if (model().hasRun()) {
+        m_content = heatmapContent(model(), selection().thing()); // another run may have come since the last refresh
+        drawContent();
+    }
+}
+
 void HeatmapView::drawContent()
 {
     if (!m_content.relevance.isValid()) {
@@ -340,9 +344,7 @@ void HeatmapView::readControls()
     if (!m_keep->isChecked()) {
         m_settings.keptLimit.reset();
     }
-    if (model().hasRun()) {
-        drawContent();
-    }
+    redraw();
 }
 
 void HeatmapView::showControls()
@@ -370,9 +372,7 @@ void HeatmapView::setSettings(const HeatmapSettings& settings)
 {
     m_settings = settings;
     showControls();
-    if (model().hasRun()) {
-        drawContent();
-    }
+    redraw();
 }
 
 void HeatmapView::showProbe(QPoint value)
@@ -407,6 +407,7 @@ QStringList HeatmapView::exportFormats() const
 
 base::Result<void> HeatmapView::exportTo(const std::filesystem::path& path)
 {
+    redraw();
     if (!model().hasRun() || !m_content.relevance.isValid()) {
         return base::usageError("there is no heatmap to write at this step", path.string());
     }
@@ -423,8 +424,9 @@ base::Result<void> HeatmapView::exportTo(const std::filesystem::path& path)
     return writeFigure(path, figure);
 }
 
-base::Result<void> HeatmapView::exportLevels(const std::filesystem::path& path) const
+base::Result<void> HeatmapView::exportLevels(const std::filesystem::path& path)
 {
+    redraw();
     if (!model().hasRun() || !m_content.relevance.isValid()) {
         return base::usageError("there is no heatmap to write at this step", path.string());
     }

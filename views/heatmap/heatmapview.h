@@ -33,7 +33,7 @@ public:
     [[nodiscard]] QStringList exportFormats() const override;
     [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
     /// The relevance as grey levels of 16 bits (views::writeLevels). Errors: Usage (ending, nothing to show), Output.
-    [[nodiscard]] base::Result<void> exportLevels(const std::filesystem::path& path) const;
+    [[nodiscard]] base::Result<void> exportLevels(const std::filesystem::path& path);
     [[nodiscard]] QByteArray saveState() const override;
     void restoreState(const QByteArray& state) override;
 
@@ -72,6 +72,8 @@ private:
     void chooseOther();
     void showOther();
     [[nodiscard]] HeatmapFigure figureOf() const;
+    /// What is shown of the run as it is now; nothing without a run.
+    void redraw();
     void drawContent();
     void showProbe(QPoint value);
 

@@ -16,6 +16,7 @@ public:
     /// For chains up to `length` ≥ 1 and up to `states` ≥ 1. O(length² · states).
     RevolveTable(std::uint32_t length, std::uint32_t states);
 
+    /// Fewest forward steps for a chain of this length with so many states, both within those of the constructor.
     [[nodiscard]] std::uint64_t steps(std::uint32_t length, std::uint32_t states) const
     {
         return m_steps[states][length];

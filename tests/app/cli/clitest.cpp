@@ -15,7 +15,6 @@
 
 #include <QDirIterator>
 #include <QImage>
-#include <QRegularExpression>
 #include <QTemporaryDir>
 #include <QXmlStreamReader>
 
@@ -241,33 +240,6 @@ private slots:
         QCOMPARE(json["parting"]["nodes"][0]["operator"].get<std::string>(), std::string("ConvTranspose"));
         expect({"compare", a, path("nowhere.npz")}, 3, {"nowhere.npz"});
         expect({"compare", a, writeText("x.txt", "x")}, 2, {"can be compared"});
-    }
-
-    // Rules before a composite: by option, behind its name, and as the file that is written of them.
-    void rulesArePutBeforeAComposite()
-    {
-        const QString model = QStringLiteral(RETRO_SOURCE_DIR "/tests/data/golden/lrp/dwconv/");
-        const QStringList question{"explain", model + "model.onnx", "--input", model + "input.npy"};
-        const QString rule = QStringLiteral("op:ConvTranspose=gamma:gamma=0.5");
-        const QString file = path("mine.json");
-        const Answer rules =
-            cli(question + QStringList{"--composite", "epsilon", "--rule", rule, "--rules", "--save-composite", file});
-        QVERIFY2(rules.code == 0, qPrintable(rules.err));
-        QVERIFY2(QString(rules.out).contains(QRegularExpression("ConvTranspose +gamma 0.5.* op ConvTranspose")),
-                 qPrintable(rules.out));
-        const auto inputsOf = [&](const QString& name, const QStringList& how) {
-            const QString folder = path(name);
-            const Answer answer = cli(question + how + QStringList{"--output-dir", folder});
-            QFile relevance(folder + "/relevance/input.npy");
-            return answer.code == 0 && relevance.open(QIODevice::ReadOnly) ? relevance.readAll() : QByteArray();
-        };
-        const QByteArray byOption = inputsOf("byoption", {"--composite", "epsilon", "--rule", rule});
-        QVERIFY(!byOption.isEmpty());
-        QCOMPARE(inputsOf("byname", {"--composite", "epsilon | " + rule}), byOption);
-        QCOMPARE(inputsOf("byfile", {"--composite", file}), byOption);
-        QVERIFY(inputsOf("without", {"--composite", "epsilon"}) != byOption);
-        expect(question + QStringList{"--rules", "--rule", "op:Conv"}, 2, {"write MATCHER=RULE"});
-        expect(question + QStringList{"--rules", "--rule", "op:Conv=gamma:gam=1"}, 2, {"gam"});
     }
 
     // One input, then a folder of which one is done: it is skipped.

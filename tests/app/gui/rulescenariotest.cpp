@@ -11,6 +11,7 @@
 #include "core/lrp/composite.h"
 #include "core/tensor/npy.h"
 #include "views/common/style.h"
+#include "views/common/theme.h"
 #include "views/graph/graphcanvas.h"
 #include "views/graph/graphview.h"
 #include "views/heatmap/heatmapview.h"
@@ -126,6 +127,20 @@ QPushButton& runOf(views::RuleDialog& dialog)
     qFatal("no default button");
 }
 
+/// Saves what is on screen when pictures are wanted: to be looked at, not compared.
+void keepPicture(QWidget& widget, const QString& name)
+{
+    const QString folder = qEnvironmentVariable("RETRO_PICTURES");
+    for (const auto theme : {views::ThemeChoice::Light, views::ThemeChoice::Dark}) {
+        if (!folder.isEmpty()) {
+            views::ThemeHub::instance().setChoice(theme);
+            QTest::qWait(100);
+            const QString kind = theme == views::ThemeChoice::Dark ? QStringLiteral("dark") : QStringLiteral("light");
+            QVERIFY(widget.grab().save(QStringLiteral("%1/%2-%3.png").arg(folder, name, kind)));
+        }
+    }
+}
+
 } // namespace
 
 class RuleScenarioTest : public QObject
@@ -162,6 +177,7 @@ private slots:
         gamma->setText(QStringLiteral("0.5"));
         QCOMPARE(dialog->text(), QStringLiteral("op:Conv=gamma:gamma=0.5"));
         QVERIFY(runOf(*dialog).isEnabled());
+        keepPicture(*dialog, QStringLiteral("ruledialog"));
         QTest::keyClick(gamma, Qt::Key_Return);
         QVERIFY(stage.window.isBusy());
         QVERIFY(stage.settles());
@@ -248,6 +264,7 @@ private slots:
         QVERIFY(dialog != nullptr);
         auto& table = *dialog->findChild<QTableWidget*>();
         QTRY_VERIFY_WITH_TIMEOUT(table.rowCount() > 5 && table.isEnabled(), kPatience);
+        keepPicture(*dialog, QStringLiteral("rundifference"));
         const QString summary = dialog->findChild<QLabel*>()->text();
         QVERIFY2(summary.contains(QLatin1String("They part at the relevance of")), qPrintable(summary));
         QVERIFY2(summary.contains(QLatin1String("here: gamma 0.5")), qPrintable(summary));

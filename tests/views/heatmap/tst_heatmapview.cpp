@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tests/views/graph/graphruns.h"
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
 #include "views/heatmap/controlrow.h"
@@ -361,6 +362,23 @@ private slots:
         QCOMPARE(canvas->figure().wipe->plane.values.size(), std::size_t{3});
         view.clearOther();
         QVERIFY(!canvas->figure().wipe.has_value());
+    }
+
+    // Another run has come and the view has not been refreshed yet: what it remembers is of another graph.
+    void aRunIsHeldThatWasNotDrawnYet()
+    {
+        tests::ViewContext context;
+        context.model.setRun(tests::makeTransformerRun());
+        context.cursor.moveTo(tests::endOfVisit(context.model, 0));
+        HeatmapView view(context.model, context.cursor, context.selection);
+        view.flush();
+        context.showTinyRun();
+        view.holdThisRun();
+        QVERIFY(view.findChild<HeatmapCanvas*>()->figure().wipe.has_value());
+        context.model.setRun(tests::makeTransformerRun());
+        view.clearOther();
+        context.showTinyRun();
+        QVERIFY(!view.exportTo("/no/such/folder/x.csv").ok());
     }
 
     void theBarNamesNoClassWhenTheHalvesSpeakForSeveral()

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules that are put before a composite on the command line.
+#include "tests/app/cli/cliprogram.h"
+
+#include <QtTest>
+
+#include <QRegularExpression>
+#include <QTemporaryDir>
+
+using namespace retro;
+using tests::Answer;
+using tests::cli;
+
+class RuleOptionTest : public QObject
+{
+    Q_OBJECT
+    QTemporaryDir m_folder;
+
+    QString path(const QString& name) const { return m_folder.filePath(name); }
+    void expect(const QStringList& arguments, int code, const QStringList& words)
+    {
+        const Answer answer = cli(arguments);
+        QVERIFY2(answer.code == code, qPrintable(QStringLiteral("exit %1: %2").arg(answer.code).arg(answer.err)));
+        for (const QString& word : words) {
+            QVERIFY2(answer.err.contains(word), qPrintable(word + QStringLiteral(" is not in: ") + answer.err));
+        }
+    }
+
+private slots:
+    // Rules before a composite: by option, behind its name, and as the file that is written of them.
+    void rulesArePutBeforeAComposite()
+    {
+        const QString model = QStringLiteral(RETRO_SOURCE_DIR "/tests/data/golden/lrp/dwconv/");
+        const QStringList question{"explain", model + "model.onnx", "--input", model + "input.npy"};
+        const QString rule = QStringLiteral("op:ConvTranspose=gamma:gamma=0.5");
+        const QString file = path("mine.json");
+        const Answer rules =
+            cli(question + QStringList{"--composite", "epsilon", "--rule", rule, "--rules", "--save-composite", file});
+        QVERIFY2(rules.code == 0, qPrintable(rules.err));
+        QVERIFY2(QString(rules.out).contains(QRegularExpression("ConvTranspose +gamma 0.5.* op ConvTranspose")),
+                 qPrintable(rules.out));
+        const auto inputsOf = [&](const QString& name, const QStringList& how) {
+            const QString folder = path(name);
+            const Answer answer = cli(question + how + QStringList{"--output-dir", folder});
+            QFile relevance(folder + "/relevance/input.npy");
+            return answer.code == 0 && relevance.open(QIODevice::ReadOnly) ? relevance.readAll() : QByteArray();
+        };
+        const QByteArray byOption = inputsOf("byoption", {"--composite", "epsilon", "--rule", rule});
+        QVERIFY(!byOption.isEmpty());
+        QCOMPARE(inputsOf("byname", {"--composite", "epsilon | " + rule}), byOption);
+        QCOMPARE(inputsOf("byfile", {"--composite", file}), byOption);
+        QVERIFY(inputsOf("without", {"--composite", "epsilon"}) != byOption);
+        expect(question + QStringList{"--rules", "--rule", "op:Conv"}, 2, {"write MATCHER=RULE"});
+        expect(question + QStringList{"--rules", "--rule", "op:Conv=gamma:gam=1"}, 2, {"gam"});
+    }
+};
+
+QTEST_APPLESS_MAIN(RuleOptionTest)
+#include "ruleoptiontest.moc"
