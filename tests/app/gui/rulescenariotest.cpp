@@ -41,13 +41,17 @@ const QString kFolder = QStringLiteral(RETRO_SOURCE_DIR "/tests/data/golden/lrp/
 
 struct Stage
 {
+    QTemporaryDir folder; ///< of copies: what is chosen is written into a card beside the model
     app::MainWindow window;
 
     Stage()
     {
+        for (const char* name : {"model.onnx", "input.npy"}) {
+            QFile::copy(kFolder + name, folder.filePath(name));
+        }
         window.resize(1600, 1000);
         window.show();
-        window.open(kFolder + "model.onnx", {kFolder + "input.npy"}, QStringLiteral("epsilon_plus"));
+        window.open(folder.filePath("model.onnx"), {folder.filePath("input.npy")}, QStringLiteral("epsilon_plus"));
     }
     [[nodiscard]] bool settles()
     {
