@@ -10,7 +10,8 @@ namespace retro::app
 
 /// Keeps up to 256 MiB of what a pass let go for the next one, instead of giving it back page by page and asking for it
 /// again: a run that is recorded touches as much new memory as it keeps, and the first touch of a page costs more than
-/// writing it. Nothing here raises the peak. To be called before the first allocation of size.
+/// writing it. What is kept may lie in pieces, so the peak can rise by some per cent. To be called before the first
+/// allocation of size.
 inline void keepFreedMemory()
 {
 #ifdef __GLIBC__

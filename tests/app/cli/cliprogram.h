@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QtTest>
+
 #include <QProcess>
 #include <QString>
 #include <QStringList>
@@ -28,6 +30,16 @@ inline Answer cli(const QStringList& arguments)
     answer.out = QString::fromUtf8(process.readAllStandardOutput());
     answer.err = QString::fromUtf8(process.readAllStandardError());
     return answer;
+}
+
+/// The program must end with this code and say all of these words on standard error.
+inline void expectEnd(const QStringList& arguments, int code, const QStringList& words)
+{
+    const Answer answer = cli(arguments);
+    QVERIFY2(answer.code == code, qPrintable(QStringLiteral("exit %1: %2").arg(answer.code).arg(answer.err)));
+    for (const QString& word : words) {
+        QVERIFY2(answer.err.contains(word), qPrintable(word + QStringLiteral(" is not in: ") + answer.err));
+    }
 }
 
 } // namespace retro::tests

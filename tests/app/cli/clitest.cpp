@@ -22,6 +22,7 @@ namespace fs = std::filesystem;
 using namespace retro;
 using tests::Answer;
 using tests::cli;
+using tests::expectEnd;
 
 namespace
 {
@@ -65,17 +66,9 @@ class CliTest : public QObject
         }
         return file;
     }
-    void expect(const QStringList& arguments, int code, const QStringList& words)
-    {
-        const Answer answer = cli(arguments);
-        QVERIFY2(answer.code == code, qPrintable(QStringLiteral("exit %1: %2").arg(answer.code).arg(answer.err)));
-        for (const QString& word : words) {
-            QVERIFY2(answer.err.contains(word), qPrintable(word + QStringLiteral(" is not in: ") + answer.err));
-        }
-    }
 
 private slots:
-    void missingFile() { expect({"info", path("nowhere.onnx")}, 3, {"nowhere.onnx", "no such file"}); }
+    void missingFile() { expectEnd({"info", path("nowhere.onnx")}, 3, {"nowhere.onnx", "no such file"}); }
 
     void truncatedOnnx()
     {
@@ -83,13 +76,13 @@ private slots:
         QVERIFY(whole.open(QIODevice::ReadOnly));
         const QByteArray data = whole.readAll();
         const QString file = writeText("cut.onnx", data.left(data.size() / 2));
-        expect({"info", file}, 3, {"cut.onnx", "ends"});
+        expectEnd({"info", file}, 3, {"cut.onnx", "ends"});
     }
 
     void textNamedOnnx()
     {
         const QString file = writeText("notes.onnx", "These are my notes on the model.\nThey are not a model.\n");
-        expect({"info", file}, 3, {"notes.onnx"});
+        expectEnd({"info", file}, 3, {"notes.onnx"});
         const Answer answer = cli({"info", file});
         QVERIFY(answer.err.contains("ONNX"));
     }
@@ -99,8 +92,8 @@ private slots:
         const QString file = path("small.npy");
         QVERIFY(
             tensor::writeNpy(file.toStdString(), tensor::Tensor::zeros(tensor::DType::Float32, {1, 3, 5, 96})).ok());
-        expect({"run", kSample + "clever-hans.onnx", "--input", file, "--output-dir", path("never")}, 3,
-               {"image", "1 × 3 × 5 × 96"});
+        expectEnd({"run", kSample + "clever-hans.onnx", "--input", file, "--output-dir", path("never")}, 3,
+                  {"image", "1 × 3 × 5 × 96"});
         QVERIFY(!QFile::exists(path("never")));
     }
 
@@ -123,8 +116,8 @@ private slots:
         const auto bytes = formats::toOnnx(*graph);
         QVERIFY(bytes.ok());
         QVERIFY(base::writeFile(path("strange.onnx").toStdString(), *bytes).ok());
-        expect({"explain", path("strange.onnx"), "--input", "random:1", "--output-dir", path("never")}, 3,
-               {"Frobnicate", "mystery", "13"});
+        expectEnd({"explain", path("strange.onnx"), "--input", "random:1", "--output-dir", path("never")}, 3,
+                  {"Frobnicate", "mystery", "13"});
         const Answer info = cli({"info", path("strange.onnx")});
         QCOMPARE(info.code, 0);
         QVERIFY(info.out.contains("Frobnicate"));
@@ -133,11 +126,11 @@ private slots:
     void unwritableOutput()
     {
         const QString blocked = writeText("file", "in the way");
-        expect({"run", kSample + "clever-hans.onnx", "--input", "random:1", "--output-dir", blocked + "/out"}, 5,
-               {"file"});
-        expect({"explain", kSample + "clever-hans.onnx", "--input", "random:1", "--output-dir", path("good"), "--image",
-                path("nofolder/heat.png")},
-               5, {"nofolder"});
+        expectEnd({"run", kSample + "clever-hans.onnx", "--input", "random:1", "--output-dir", blocked + "/out"}, 5,
+                  {"file"});
+        expectEnd({"explain", kSample + "clever-hans.onnx", "--input", "random:1", "--output-dir", path("good"),
+                   "--image", path("nofolder/heat.png")},
+                  5, {"nofolder"});
         for (const QString& name : filesUnder(m_folder.path())) {
             QVERIFY2(!name.contains(".tmp"), qPrintable(name));
         }
@@ -145,14 +138,14 @@ private slots:
 
     void wrongUsage()
     {
-        expect({"explain", kSample + "clever-hans.onnx", "--nonsense"}, 2, {"nonsense"});
-        expect({"frobnicate"}, 2, {});
-        expect({"explain", kSample + "clever-hans.onnx", "--input", "random:1", "--composite", "no_such_composite",
-                "--output-dir", path("c")},
-               2, {"no_such_composite", "epsilon_plus"});
-        expect({"explain", kSample + "clever-hans.onnx", "--input", "random:1", "--target", "99999", "--output-dir",
-                path("t")},
-               2, {"99999"});
+        expectEnd({"explain", kSample + "clever-hans.onnx", "--nonsense"}, 2, {"nonsense"});
+        expectEnd({"frobnicate"}, 2, {});
+        expectEnd({"explain", kSample + "clever-hans.onnx", "--input", "random:1", "--composite", "no_such_composite",
+                   "--output-dir", path("c")},
+                  2, {"no_such_composite", "epsilon_plus"});
+        expectEnd({"explain", kSample + "clever-hans.onnx", "--input", "random:1", "--target", "99999", "--output-dir",
+                   path("t")},
+                  2, {"99999"});
     }
 
     void everyVerbOnTheSample()
@@ -223,9 +216,9 @@ private slots:
         const QString model = QStringLiteral(RETRO_SOURCE_DIR "/tests/data/golden/lrp/dwconv/");
         for (const char* composite : {"epsilon", "epsilon_plus"}) {
             const QString name = path(QLatin1String(composite));
-            expect({"explain", model + "model.onnx", "--input", model + "input.npy", "--composite", composite,
-                    "--output-dir", name, "--run", name + ".retro"},
-                   0, {});
+            expectEnd({"explain", model + "model.onnx", "--input", model + "input.npy", "--composite", composite,
+                       "--output-dir", name, "--run", name + ".retro"},
+                      0, {});
         }
         const QString a = path("epsilon.retro");
         const QString b = path("epsilon_plus.retro");
@@ -238,8 +231,8 @@ private slots:
         const auto json = nlohmann::json::parse(QString(cli({"compare", a, b, "--json"}).out).toStdString());
         QCOMPARE(json["agree"].get<bool>(), false);
         QCOMPARE(json["parting"]["nodes"][0]["operator"].get<std::string>(), std::string("ConvTranspose"));
-        expect({"compare", a, path("nowhere.npz")}, 3, {"nowhere.npz"});
-        expect({"compare", a, writeText("x.txt", "x")}, 2, {"can be compared"});
+        expectEnd({"compare", a, path("nowhere.npz")}, 3, {"nowhere.npz"});
+        expectEnd({"compare", a, writeText("x.txt", "x")}, 2, {"can be compared"});
     }
 
     // One input, then a folder of which one is done: it is skipped.
@@ -261,9 +254,9 @@ private slots:
         const Answer second = cli(question);
         QVERIFY(second.code == 0 && !QString(second.out).contains("evaluated    one"));
         QCOMPARE(QFileInfo(path("evaluated/one/evaluation.json")).lastModified(), written);
-        expect({"evaluate", model + "model.onnx", "--input", model + "input.npy", "--method", "lime", "--output-dir",
-                path("evaluated")},
-               2, {"there is no method \"lime\"", "known are lrp"});
+        expectEnd({"evaluate", model + "model.onnx", "--input", model + "input.npy", "--method", "lime", "--output-dir",
+                   path("evaluated")},
+                  2, {"there is no method \"lime\"", "known are lrp"});
     }
 
     void checkpointsAndSeveralTargets()
@@ -290,8 +283,8 @@ private slots:
         for (const char* key : {"pending", "in_edges", "relevance", "waits_for"}) {
             QVERIFY2(known["nodes"][0].contains(key), key);
         }
-        expect({"explain", model, "--input", "random:1", "--checkpoint", "no_such_value", "--output-dir", path("x")}, 2,
-               {"no_such_value"});
+        expectEnd({"explain", model, "--input", "random:1", "--checkpoint", "no_such_value", "--output-dir", path("x")},
+                  2, {"no_such_value"});
     }
 
     void viewsAreWrittenWithoutAWindow()
@@ -345,8 +338,8 @@ private slots:
             QVERIFY2(QFile::exists(path(frame)), frame);
         }
         QVERIFY(!QFile::exists(path("t-0006.png")));
-        expect({"export", run, "timeline", "--out", path("t.png"), "--visits", "5..3"}, 2, {"FIRST..LAST"});
-        expect({"export", run, "timeline", "--out", path("t.png"), "--visits", "1..9999999"}, 2, {"FIRST..LAST"});
+        expectEnd({"export", run, "timeline", "--out", path("t.png"), "--visits", "5..3"}, 2, {"FIRST..LAST"});
+        expectEnd({"export", run, "timeline", "--out", path("t.png"), "--visits", "1..9999999"}, 2, {"FIRST..LAST"});
         QCOMPARE(cli({"export", run, "heatmap", "--out", path("plain.png"), "--plain"}).code, 0);
         QCOMPARE(cli({"export", run, "heatmap", "--out", path("framed.png")}).code, 0);
         const QSize plain = QImage(path("plain.png")).size();
@@ -403,10 +396,10 @@ private slots:
                 QVERIFY(std::abs((row[x] - 32768) * scale / 32767 - cells[x].toDouble()) <= scale / 32767);
             }
         }
-        expect({"export", run, "heatmap", "--out", path("l.svg"), "--bits", "16"}, 2, {"--bits 16", ".png"});
-        expect({"export", run, "heatmap", "--out", path("l.png"), "--bits", "16", "--overlay"}, 2, {"--overlay"});
-        expect({"export", run, "graph", "--out", path("l.png"), "--bits", "16"}, 2, {"heatmap"});
-        expect({"export", run, "heatmap", "--out", path("l.png"), "--bits", "12"}, 2, {"--bits"});
+        expectEnd({"export", run, "heatmap", "--out", path("l.svg"), "--bits", "16"}, 2, {"--bits 16", ".png"});
+        expectEnd({"export", run, "heatmap", "--out", path("l.png"), "--bits", "16", "--overlay"}, 2, {"--overlay"});
+        expectEnd({"export", run, "graph", "--out", path("l.png"), "--bits", "16"}, 2, {"heatmap"});
+        expectEnd({"export", run, "heatmap", "--out", path("l.png"), "--bits", "12"}, 2, {"--bits"});
     }
 
     void aTextIsAnInput()
@@ -425,8 +418,9 @@ private slots:
         QFile svg(path("text.svg"));
         QVERIFY(svg.open(QIODevice::ReadOnly) && svg.readAll().contains("sponsored"));
         const QString other = writeText("unknown.txt", "the acting was loud like a xylophone");
-        expect({"explain", model, "--input", other, "--output-dir", folder}, 3, {"unknown.txt", "'like'"});
-        expect({"run", kSample + "clever-hans.onnx", "--input", text, "--output-dir", folder}, 3, {"row of integers"});
+        expectEnd({"explain", model, "--input", other, "--output-dir", folder}, 3, {"unknown.txt", "'like'"});
+        expectEnd({"run", kSample + "clever-hans.onnx", "--input", text, "--output-dir", folder}, 3,
+                  {"row of integers"});
     }
 
     void anAnimationIsAPicturePerStep()
@@ -441,12 +435,12 @@ private slots:
             cli({"export", run, "animation", "--of", "heatmap", "--out", path("step.svg"), "--steps", "6..7"}).code, 0);
         QVERIFY(QFile(path("step-0006.svg")).size() > 200 && QFile(path("step-0007.svg")).size() > 200);
         QVERIFY(!QFile::exists(path("step.svg")) && !QFile::exists(path("step-0008.svg")));
-        expect({"export", run, "animation", "--out", path("frames"), "--steps", "0..2"}, 2, {"FIRST..LAST"});
-        expect({"export", run, "animation", "--of", "log", "--out", path("frames")}, 2, {"--of"});
-        expect({"export", run, "graph", "--of", "heatmap", "--out", path("g.png")}, 2, {"animation"});
-        expect({"export", run, "animation", "--of", "heatmap", "--value", "image", "--steps", "1..1", "--out",
-                path("none")},
-               2, {"image", "no relevance"});
+        expectEnd({"export", run, "animation", "--out", path("frames"), "--steps", "0..2"}, 2, {"FIRST..LAST"});
+        expectEnd({"export", run, "animation", "--of", "log", "--out", path("frames")}, 2, {"--of"});
+        expectEnd({"export", run, "graph", "--of", "heatmap", "--out", path("g.png")}, 2, {"animation"});
+        expectEnd({"export", run, "animation", "--of", "heatmap", "--value", "image", "--steps", "1..1", "--out",
+                   path("none")},
+                  2, {"image", "no relevance"});
     }
 
     void aReportIsOnePage()
@@ -473,10 +467,10 @@ private slots:
         QVERIFY2(text.contains("a <b>&'c'.onnx"), qPrintable(text.left(500)));
         QVERIFY(html.contains("src=\"data:image/png;base64,") && html.contains("src=\"data:image/svg+xml;base64,"));
         QVERIFY(text.contains("reached the inputs"));
-        expect({"export", run, "report", "--out", path("r.pdf")}, 2, {".html"});
-        expect({"export", run, "report", "--out", path("q.html"), "--steps", "1..2"}, 2, {"report"});
-        expect({"export", run, "report", "--out", path("q.html"), "--value", "nowhere"}, 2, {"nowhere"});
-        expect({"export", run, "report", "--out", path("no/such/q.html")}, 5, {"q.html"});
+        expectEnd({"export", run, "report", "--out", path("r.pdf")}, 2, {".html"});
+        expectEnd({"export", run, "report", "--out", path("q.html"), "--steps", "1..2"}, 2, {"report"});
+        expectEnd({"export", run, "report", "--out", path("q.html"), "--value", "nowhere"}, 2, {"nowhere"});
+        expectEnd({"export", run, "report", "--out", path("no/such/q.html")}, 5, {"q.html"});
         QVERIFY(!QFile::exists(path("r.pdf")) && !QFile::exists(path("q.html")));
     }
 
@@ -490,19 +484,20 @@ private slots:
             QVERIFY(QFileInfo(file).size() > 200);
         }
         QVERIFY(QImage(path("part.png")).height() < QImage(path("whole.png")).height() / 4);
-        expect({"export", run, "graph", "--out", path("p.svg"), "--select", "kitchen"}, 2, {"kitchen"});
-        expect({"export", run, "graph", "--out", path("p.json"), "--select", "image"}, 2, {".svg"});
-        expect({"export", run, "timeline", "--out", path("p.svg"), "--select", "image"}, 2, {"--select"});
+        expectEnd({"export", run, "graph", "--out", path("p.svg"), "--select", "kitchen"}, 2, {"kitchen"});
+        expectEnd({"export", run, "graph", "--out", path("p.json"), "--select", "image"}, 2, {".svg"});
+        expectEnd({"export", run, "timeline", "--out", path("p.svg"), "--select", "image"}, 2, {"--select"});
     }
 
     void badExportsAreRefused()
     {
         const QString run = recorded();
-        expect({"export", run, "timeline", "--out", path("t.gif")}, 2, {"t.gif", ".svg"});
-        expect({"export", run, "promises", "--out", path("p.png")}, 2, {".csv", ".json"});
-        expect({"export", run, "timeline", "--out", path("t.png"), "--size", "big"}, 2, {"--size big", "WIDTHxHEIGHT"});
-        expect({"export", run, "heatmap", "--out", path("h.png"), "--colormap", "nosuch"}, 2, {"nosuch"});
-        expect({"export", run, "plans", "--out", path("p.svg")}, 2, {"plans"});
+        expectEnd({"export", run, "timeline", "--out", path("t.gif")}, 2, {"t.gif", ".svg"});
+        expectEnd({"export", run, "promises", "--out", path("p.png")}, 2, {".csv", ".json"});
+        expectEnd({"export", run, "timeline", "--out", path("t.png"), "--size", "big"}, 2,
+                  {"--size big", "WIDTHxHEIGHT"});
+        expectEnd({"export", run, "heatmap", "--out", path("h.png"), "--colormap", "nosuch"}, 2, {"nosuch"});
+        expectEnd({"export", run, "plans", "--out", path("p.svg")}, 2, {"plans"});
         QVERIFY(!QFile::exists(path("t.gif")) && !QFile::exists(path("p.png")));
     }
 
@@ -521,8 +516,8 @@ private slots:
             QVERIFY(first.open(QIODevice::ReadOnly) && second.open(QIODevice::ReadOnly));
             QVERIFY(first.readAll() == second.readAll());
         }
-        expect({"info", writeText("bad.json", "{\n\"format\": 3}")}, 3, {"bad.json, line 2, field format"});
-        expect({"info", model, "--graph-out", path("graph.png")}, 2, {"graph.png", ".json or .onnx"});
+        expectEnd({"info", writeText("bad.json", "{\n\"format\": 3}")}, 3, {"bad.json, line 2, field format"});
+        expectEnd({"info", model, "--graph-out", path("graph.png")}, 2, {"graph.png", ".json or .onnx"});
         const Answer shapes = cli({"info", json, "--shapes"});
         QVERIFY2(shapes.code == 0, qPrintable(shapes.err));
         QVERIFY(shapes.out.contains("shape"));
@@ -579,10 +574,10 @@ private slots:
         QVERIFY(differs.out.contains(QStringLiteral("differs")));
         auto bad = good;
         bad["anchors"][0][1] = {1, 3};
-        expect({"lut", writeText("bad.json", QByteArray::fromStdString(bad.dump()))}, 3,
-               {"bad.json", "anchor pair 1 of detector 0, (1, 3) of 3 inputs"});
-        expect({"lut", path("nowhere.json")}, 3, {"nowhere.json", "no such file"});
-        expect({"lut", path("bad.json"), "--path", "other"}, 2, {"--path"});
+        expectEnd({"lut", writeText("bad.json", QByteArray::fromStdString(bad.dump()))}, 3,
+                  {"bad.json", "anchor pair 1 of detector 0, (1, 3) of 3 inputs"});
+        expectEnd({"lut", path("nowhere.json")}, 3, {"nowhere.json", "no such file"});
+        expectEnd({"lut", path("bad.json"), "--path", "other"}, 2, {"--path"});
     }
 };
 

@@ -14,6 +14,7 @@
 using namespace retro;
 using tests::Answer;
 using tests::cli;
+using tests::expectEnd;
 
 namespace
 {
@@ -32,13 +33,6 @@ class GradVerbTest : public QObject
     Q_OBJECT
     QTemporaryDir m_folder;
     QString path(const QString& name) const { return m_folder.filePath(name); }
-
-    void expect(const QStringList& arguments, int code, const QString& word)
-    {
-        const Answer answer = cli(arguments);
-        QVERIFY2(answer.code == code, qPrintable(QStringLiteral("exit %1: %2").arg(answer.code).arg(answer.err)));
-        QVERIFY2(answer.err.contains(word), qPrintable(answer.err));
-    }
 
 private slots:
     void aRecordedPassHasTheSameGradient()
@@ -96,15 +90,16 @@ private slots:
 
     void whatCannotBeDoneIsSaid()
     {
-        expect(gradOf({}), 2, "--output-dir");
-        expect(gradOf({"--graph-out", path("graph.txt")}), 2, ".dot");
-        expect(gradOf({"--nonsense"}), 2, "nonsense");
+        expectEnd(gradOf({}), 2, {"--output-dir"});
+        expectEnd(gradOf({"--graph-out", path("graph.txt")}), 2, {".dot"});
+        expectEnd(gradOf({"--nonsense"}), 2, {"nonsense"});
         const QString words = QStringLiteral(RETRO_SOURCE_DIR "/samples/planted-word/");
-        expect({"grad", words + "planted-word.onnx", "--input", words + "bad.npy", "--output-dir", path("words")}, 2,
-               "--parameters");
+        expectEnd({"grad", words + "planted-word.onnx", "--input", words + "bad.npy", "--output-dir", path("words")}, 2,
+                  {"--parameters"});
         const QString steps = QStringLiteral(RETRO_SOURCE_DIR "/samples/marked-step/");
-        expect({"grad", steps + "marked-step.onnx", "--input", steps + "early.npy", "--graph-out", path("never.onnx")},
-               3, "node '");
+        expectEnd(
+            {"grad", steps + "marked-step.onnx", "--input", steps + "early.npy", "--graph-out", path("never.onnx")}, 3,
+            {"node '"});
         QVERIFY(!QFile::exists(path("never.onnx")));
     }
 

@@ -10,6 +10,7 @@
 using namespace retro;
 using tests::Answer;
 using tests::cli;
+using tests::expectEnd;
 
 class RuleOptionTest : public QObject
 {
@@ -17,14 +18,6 @@ class RuleOptionTest : public QObject
     QTemporaryDir m_folder;
 
     QString path(const QString& name) const { return m_folder.filePath(name); }
-    void expect(const QStringList& arguments, int code, const QStringList& words)
-    {
-        const Answer answer = cli(arguments);
-        QVERIFY2(answer.code == code, qPrintable(QStringLiteral("exit %1: %2").arg(answer.code).arg(answer.err)));
-        for (const QString& word : words) {
-            QVERIFY2(answer.err.contains(word), qPrintable(word + QStringLiteral(" is not in: ") + answer.err));
-        }
-    }
 
 private slots:
     // Rules before a composite: by option, behind its name, and as the file that is written of them.
@@ -50,8 +43,8 @@ private slots:
         QCOMPARE(inputsOf("byname", {"--composite", "epsilon | " + rule}), byOption);
         QCOMPARE(inputsOf("byfile", {"--composite", file}), byOption);
         QVERIFY(inputsOf("without", {"--composite", "epsilon"}) != byOption);
-        expect(question + QStringList{"--rules", "--rule", "op:Conv"}, 2, {"write MATCHER=RULE"});
-        expect(question + QStringList{"--rules", "--rule", "op:Conv=gamma:gam=1"}, 2, {"gam"});
+        expectEnd(question + QStringList{"--rules", "--rule", "op:Conv"}, 2, {"write MATCHER=RULE"});
+        expectEnd(question + QStringList{"--rules", "--rule", "op:Conv=gamma:gam=1"}, 2, {"gam"});
     }
 };
 
