@@ -22,7 +22,6 @@
 
 #include <QElapsedTimer>
 #include <QFileInfo>
-#include <QThreadPool>
 
 #include <cmath>
 
@@ -145,7 +144,7 @@ Result<engine::ExplainRequest> requestOf(ExplainJob& job)
 /// What was left is taken apart on another thread: the next job does not wait for it.
 void disposeAside(base::Leftovers& leftovers)
 {
-    QThreadPool::globalInstance()->start([things = leftovers.take()] {});
+    views::backgroundPool().start([things = leftovers.take()] { views::stepBehindTheWindow(); });
 }
 
 /// Composite without its numbers: "epsilon_plus:epsilon=0.1" is a kind of "epsilon_plus".

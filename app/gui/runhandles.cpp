@@ -8,6 +8,7 @@
 #include "core/base/leftovers.h"
 #include "core/trace/nodesteps.h"
 #include "views/breakpoints/breakpointwords.h"
+#include "views/common/background.h"
 #include "views/common/gradientnote.h"
 #include "views/common/runindex.h"
 #include "views/ledger/ledgercurve.h"
@@ -18,7 +19,6 @@
 
 #include <QCoreApplication>
 #include <QThread>
-#include <QThreadPool>
 
 #include <utility>
 
@@ -33,7 +33,7 @@ void dispose(std::shared_ptr<const void> thing)
 {
     const QCoreApplication* application = QCoreApplication::instance();
     if (application != nullptr && application->thread() == QThread::currentThread()) {
-        QThreadPool::globalInstance()->start([last = std::move(thing)] {});
+        views::backgroundPool().start([last = std::move(thing)] { views::stepBehindTheWindow(); });
     }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/common/background.h"
 
+#include <QCoreApplication>
+
 #ifdef __linux__
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -19,6 +21,17 @@ void stepBehindTheWindow()
     static_cast<void>(
         setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNice)); // else it stays as it is
 #endif
+}
+
+QThreadPool& backgroundPool()
+{
+    static QThreadPool pool;
+    static const bool isAwaited = [] {
+        qAddPostRoutine([] { backgroundPool().waitForDone(); });
+        return true;
+    }();
+    static_cast<void>(isAwaited);
+    return pool;
 }
 
 } // namespace retro::views

@@ -4,7 +4,6 @@
 #include "views/common/background.h"
 
 #include <QMetaObject>
-#include <QThreadPool>
 
 #include <mutex>
 #include <utility>
@@ -47,7 +46,7 @@ void JobRunner::start(Work work)
     cancel();
     m_stop = std::stop_source();
     m_isRunning = true;
-    QThreadPool::globalInstance()->start(
+    backgroundPool().start(
         [channel = m_channel, generation = m_generation, token = m_stop.get_token(), job = std::move(work)] {
             stepBehindTheWindow();
             channel->post(generation, job(token));

@@ -3,11 +3,11 @@
 #include <QElapsedTimer>
 #include <QSignalSpy>
 #include <QTest>
-#include <QThreadPool>
 
 #include "tests/views/graph/graphruns.h"
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
+#include "views/common/background.h"
 #include "views/graph/graphcanvas.h"
 #include "views/graph/graphview.h"
 
@@ -126,7 +126,7 @@ private slots:
             QVERIFY(view.isLayoutRunning());
         }
         QCoreApplication::processEvents();
-        QVERIFY(QThreadPool::globalInstance()->waitForDone(20'000));
+        QVERIFY(backgroundPool().waitForDone(20'000));
         QCoreApplication::processEvents();
     }
 
