@@ -97,6 +97,10 @@ void ModelOptions::addModelTo(CLI::App& verb)
     verb.add_flag("--no-merge-batchnorm", noMerge, "Do not merge BatchNormalization into the layer before it");
     verb.add_option("--no-rewrite", switchedOff, "Do not apply this rewrite (docs/rewrites.md); all for none at all")
         ->allow_extra_args(false);
+    verb.add_flag(
+        "--pass-through", passThrough,
+        "Operators that are not implemented hand their first operand on, in values and in relevance: NOT what "
+        "the model means, and not conserved; each is named as a warning");
 }
 
 void ModelOptions::addTo(CLI::App& verb)
@@ -117,7 +121,14 @@ Result<engine::LoadedModelPointer> ModelOptions::load() const
     RETRO_CHECK(rewrite::switchOff(rewrites, switchedOff));
     rewrites.foldConstants = rewrites.foldConstants && !noFold;
     rewrites.mergeBatchNorm = rewrites.mergeBatchNorm && !noMerge;
-    return engine::loadModel(model, rewrites);
+    rewrites.passThrough = passThrough;
+    RETRO_TRY(engine::LoadedModelPointer loaded, engine::loadModel(model, rewrites));
+    for (const rewrite::RewriteStep& step : loaded->rewritten.steps) {
+        if (step.name == rewrite::kPassThrough) { // also with --quiet: the numbers are not the model's
+            fmt::print(stderr, "retrograde-cli: warning: {}\n", step.text);
+        }
+    }
+    return loaded;
 }
 
 engine::PictureOptions ModelOptions::pictureOptions(const engine::LoadedModel& loaded) const

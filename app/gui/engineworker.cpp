@@ -371,8 +371,10 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
 {
     if (!job.model) {
         emit progress(job.generation, tr("Reading the model"), -1);
+        rewrite::RewriteOptions rewrites;
+        rewrites.passThrough = job.passThrough;
         RETRO_TRY(job.model, isEmbeddedPath(job.path) ? loadEmbedded(job.path)
-                                                      : engine::loadModel(job.path.toStdString(), {}, token));
+                                                      : engine::loadModel(job.path.toStdString(), rewrites, token));
         job.target = job.targetOrUsual();
         if (job.model->card) {
             job.checkpoints = job.model->card->checkpoints;

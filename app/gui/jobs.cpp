@@ -70,6 +70,7 @@ Result<engine::LoadedModelPointer> modelOf(const ExplainJob& job, const std::sto
         return job.model;
     }
     rewrite::RewriteOptions options;
+    options.passThrough = job.model->rewritten.options.passThrough;
     RETRO_CHECK(rewrite::switchOff(options, *job.noRewrite));
     return engine::withRewrites(job.model, options, stop);
 }

@@ -44,6 +44,8 @@ struct ExplainJob
     std::optional<engine::PictureOptions> preparation;
     /// Rewrites of the graph that are to be off; none = as the model was loaded.
     std::optional<std::vector<std::string>> noRewrite;
+    /// Of a model that is read: operators that are not implemented hand their operand on.
+    bool passThrough = false;
     /// Values at which LRP checkpoints are taken, by name; `stopsAtCheckpoints`: the run ends when all are.
     std::vector<std::string> checkpoints;
     bool stopsAtCheckpoints = false;

@@ -251,6 +251,7 @@ void MainWindow::connectPanel()
 {
     views::RunPanel& panel = m_explain->runPanel();
     connect(&panel, &views::RunPanel::openModelRequested, this, &MainWindow::chooseModel);
+    connect(&panel, &views::RunPanel::passThroughRequested, this, &MainWindow::openPassingThrough);
     connect(&panel, &views::RunPanel::reopenRequested, this, [this](const QString& path) { open(path); });
     connect(&panel, &views::RunPanel::openInputRequested, this, &MainWindow::chooseInput);
     connect(&panel, &views::RunPanel::runRequested, this, &MainWindow::runQuestion);
@@ -305,6 +306,16 @@ void MainWindow::open(const QString& path, const QStringList& inputs, const QStr
     }
     job.composite = composite.toStdString();
     post(std::move(job));
+}
+
+void MainWindow::openPassingThrough()
+{
+    if (m_loaded) {
+        ExplainJob job;
+        job.path = QString::fromStdString(m_loaded->path.string());
+        job.passThrough = true;
+        post(std::move(job));
+    }
 }
 
 void MainWindow::explainInput(const QString& source)

@@ -46,6 +46,8 @@ public:
     /// Opens a model or a recorded run (empty = the built-in sample) and explains `inputs` (empty = what the card
     /// names).
     void open(const QString& path, const QStringList& inputs = {}, const QString& composite = {});
+    /// Opens the model that is open once more, its unsupported operators handing their operands on.
+    void openPassingThrough();
     /// Explains another input with the model that is open.
     void explainInput(const QString& source);
     /// Closes what is open; the welcome page comes.

@@ -41,7 +41,11 @@ QString summaryOf(const engine::LoadedModel& model)
     if (opset != graph.opsets().end()) {
         parts << QObject::tr("ONNX\u00a0%1").arg(opset->second);
     }
-    return parts.join(QStringLiteral(" · "));
+    const auto passed = std::ranges::count(model.rewritten.graph->nodes(), "PassThrough", &graph::Node::op);
+    const QString summary = parts.join(QStringLiteral(" · "));
+    return passed == 0 ? summary
+                       : summary + QLatin1Char('\n') +
+                             QObject::tr("Passed through, neither computed nor conserved: %1 of its nodes").arg(passed);
 }
 
 /// One input with four axes: a picture may become it.
@@ -167,6 +171,7 @@ views::ModelFacts modelFacts(const engine::LoadedModel& model)
     facts.name = QString::fromStdString(model.name);
     facts.summary = summaryOf(model);
     facts.problem = unsupportedText(*model.graph());
+    facts.offersPassThrough = !facts.problem.isEmpty() && !model.rewritten.options.passThrough;
     facts.values = valueNames(*model.graph());
     facts.rewrites = rewritesOf(model.rewritten);
     facts.preparation = preparationOf(engine::pictureOptions(model.card ? &*model.card : nullptr));

@@ -65,6 +65,28 @@ std::size_t openPromises(const trace::Run& run)
     return opened - std::min(opened, completed);
 }
 
+/// What hands its operand on because a person asked for it.
+void addPassedThrough(const engine::LoadedModel& model, std::vector<Problem>& problems)
+{
+    const graph::Graph& graph = *model.graph();
+    const std::size_t most = problems.size() + kMost;
+    std::size_t left = 0;
+    for (const rewrite::RewriteStep& step : model.rewritten.steps) {
+        if (step.name != rewrite::kPassThrough || step.isNote) {
+            continue;
+        }
+        if (problems.size() == most) {
+            ++left;
+            continue;
+        }
+        Problem problem{Severity::Warning, ProblemOrigin::Model, QString::fromStdString(step.text),
+                        ProblemsController::tr("Trust nothing behind this node.")};
+        problem.node = graph.findNode(step.added.front()).value_or(base::NodeId());
+        problems.push_back(std::move(problem));
+    }
+    addRest(problems, left, ProblemOrigin::Model);
+}
+
 } // namespace
 
 std::vector<Problem> problemsOf(const engine::LoadedModel& model)
@@ -79,11 +101,13 @@ std::vector<Problem> problemsOf(const engine::LoadedModel& model)
         problem.what =
             ProblemsController::tr("%1 cannot be run: %2")
                 .arg(QString::fromStdString(model.graph()->labelOf(node.node)), QString::fromStdString(node.reason));
-        problem.remedy = ProblemsController::tr("The graph can be looked at; the model cannot be explained.");
+        problem.remedy = ProblemsController::tr("The graph can be looked at. The run panel offers to go on with "
+                                                "pass-through, which is not conserved.");
         problem.node = node.node;
         problems.push_back(std::move(problem));
     }
     addRest(problems, missing.size() - problems.size(), ProblemOrigin::Model);
+    addPassedThrough(model, problems);
     return problems;
 }
 

@@ -22,6 +22,10 @@ inline constexpr double kMaxFoldedFlops = 2e10;
 /// "1 node", "3 nodes".
 [[nodiscard]] std::string counted(std::size_t count, std::string_view noun);
 
+/// Puts retrograde.PassThrough in the place of operators that are not implemented. One that has no operand, makes
+/// several results that are read, or makes another shape than its operand's stays and is named with the reason.
+void passUnsupported(Draft& draft, std::vector<RewriteStep>& steps);
+
 /// Removes nodes from which no output of the graph can be reached, and constants that nobody reads then.
 void removeUnused(Draft& draft, std::vector<RewriteStep>& steps);
 

@@ -213,6 +213,9 @@ base::Result<Rewritten> rewriteDraft(Draft& draft, std::shared_ptr<const graph::
         return result;
     }
     RETRO_CHECK(rewriteBodies(draft, result, stop));
+    if (options.passThrough) {
+        passUnsupported(draft, result.steps);
+    }
     for (const Pass& pass : kPasses) {
         RETRO_CHECK(base::checkStop(stop));
         if (options.*pass.name.option) {

@@ -29,8 +29,14 @@ struct RewriteOptions
     /// Computed constants of a float32 or narrower model keep float64; else they are rounded once, to float32, which
     /// halves what they take. No rewrite: it changes neither nodes nor values.
     bool keepDigits = true;
+    /// Operators that are not implemented hand their first operand on, in values and in relevance. Wrong in general and
+    /// therefore off unless a person asks for it; every such node is named in the steps.
+    bool passThrough = false;
     bool operator==(const RewriteOptions&) const = default;
 };
+
+/// What steps of RewriteOptions::passThrough are named.
+inline constexpr std::string_view kPassThrough = "pass-through";
 
 /// A rewrite as options name it.
 struct RewriteName

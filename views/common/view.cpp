@@ -154,7 +154,9 @@ void View::applyLoadState()
     // Old content stays while something else is loaded, and when that fails: the last good run (what failed is among
     // the problems).
     if (m_model.hasRun()) {
-        const QString reason = emptyReason();
+        const bool isGraphOnly = m_model.run().facts.kind == "graph"; // of the run there is no more than its model
+        const QString told = emptyReason();
+        const QString reason = isGraphOnly && !told.isEmpty() ? tr("Nothing was run yet.") : told;
         m_empty->showEmpty(reason);
         m_stack->setCurrentWidget(reason.isEmpty() && m_body != nullptr ? m_body : m_empty);
         return;

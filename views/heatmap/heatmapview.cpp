@@ -264,7 +264,8 @@ void HeatmapView::readMap()
 
 QString HeatmapView::title() const
 {
-    return model().hasRun() ? tr("Relevance for “%1”").arg(targetName(model())) : tr("Heatmap");
+    const QString target = model().hasRun() ? targetName(model()) : QString();
+    return target.isEmpty() ? tr("Heatmap") : tr("Relevance for “%1”").arg(target);
 }
 
 QString HeatmapView::hint() const
@@ -273,6 +274,9 @@ QString HeatmapView::hint() const
         return {};
     }
     const QString target = targetName(model());
+    if (target.isEmpty()) {
+        return {};
+    }
     if (m_content.isSteps) {
         return stepWords().isEmpty() ? tr("Red steps speak for %1, blue ones against it.").arg(target)
                                      : tr("Red words speak for %1, blue ones against it.").arg(target);

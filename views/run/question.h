@@ -61,8 +61,9 @@ struct ModelFacts
     QStringList labels;
     std::vector<InputChoice> inputs;
     bool takesPictures = false;
-    QString problem;         ///< what is unsupported; empty = nothing
-    QStringList values = {}; ///< names of the values that can be explained
+    QString problem;                ///< what is unsupported; empty = nothing
+    bool offersPassThrough = false; ///< what is unsupported can be asked to hand its operand on
+    QStringList values = {};        ///< names of the values that can be explained
     Preparation preparation = {};
     bool isRecorded = false;                 ///< a recorded run of that model is open, not the model itself
     std::vector<RewriteFacts> rewrites = {}; ///< all there are, in the order in which they are applied

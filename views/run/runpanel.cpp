@@ -120,9 +120,15 @@ void RunPanel::addModel(QGridLayout& grid)
     m_problem->setWordWrap(true);
     m_problem->setTextFormat(Qt::PlainText);
     grid.addWidget(m_problem, row + 2, 0, 1, 3);
+    m_passThrough = new QPushButton(tr("Continue with pass-through"), this);
+    m_passThrough->setToolTip(tr("These operators hand their first operand on, in values and in relevance. That is not "
+                                 "what the model means, and relevance is not conserved: nothing after them can be "
+                                 "trusted, but everything else of the model can be looked at."));
+    grid.addWidget(m_passThrough, row + 3, 0, 1, 3);
+    connect(m_passThrough, &QPushButton::clicked, this, &RunPanel::passThroughRequested);
     m_openModel = new QPushButton(tr("Open model…"), this);
     m_openModel->setToolTip(tr("Open a model or a recorded run (Ctrl+O)"));
-    grid.addWidget(m_openModel, row + 3, 0, 1, 3);
+    grid.addWidget(m_openModel, row + 4, 0, 1, 3);
     connect(m_changeModel, &QToolButton::clicked, this, &RunPanel::openModelRequested);
     connect(m_openModel, &QPushButton::clicked, this, [this] {
         if (m_reopen.isEmpty()) {

@@ -65,6 +65,8 @@ signals:
     void openModelRequested();
     /// Open the model of the recorded run, which lies there.
     void reopenRequested(const QString& path);
+    /// The model shall be opened once more, its unsupported operators handing their operands on.
+    void passThroughRequested();
     void openInputRequested();
     /// Run was pressed.
     void runRequested();
@@ -126,6 +128,7 @@ private:
     QLabel* m_model = nullptr;
     QLabel* m_summary = nullptr;
     QLabel* m_problem = nullptr;
+    QPushButton* m_passThrough = nullptr;
     QLabel* m_inputName = nullptr;
     QComboBox* m_input = nullptr;
     QComboBox* m_target = nullptr;

@@ -77,6 +77,7 @@ void RunPanel::showModel(const ModelFacts& facts)
     m_summary->setVisible(!summary.isEmpty());
     m_problem->setText(facts.problem);
     m_problem->setVisible(!facts.problem.isEmpty());
+    m_passThrough->setVisible(facts.offersPassThrough);
     m_reopen = facts.reopen;
     const bool canReopen = !m_reopen.isEmpty();
     m_openModel->setText(canReopen ? tr("Open %1").arg(facts.name) : tr("Open model…"));

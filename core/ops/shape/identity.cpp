@@ -148,6 +148,7 @@ std::span<const OperatorDeclaration> identityDeclarations()
         OperatorDeclaration{"", "Dropout", 1, 0, "shape map", true, bindDropout, true},
         OperatorDeclaration{"", "Neg", 1, 0, "shape map", true, bindNeg},
         OperatorDeclaration{"ai.retrograde", "Checkpoint", 1, 0, "shape map", true, bindCheckpoint},
+        OperatorDeclaration{"retrograde", "PassThrough", 1, 0, "shape map", true, bindIdentity},
         OperatorDeclaration{"retrograde", "Detach", 1, 0, "no relevance", false, bindDetach},
     };
     return kDeclarations;

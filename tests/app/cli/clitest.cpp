@@ -121,6 +121,10 @@ private slots:
         const Answer info = cli({"info", path("strange.onnx")});
         QCOMPARE(info.code, 0);
         QVERIFY(info.out.contains("Frobnicate"));
+        const Answer passed = cli({"explain", path("strange.onnx"), "--pass-through", "--quiet", "--input", "random:1",
+                                   "--output-dir", path("passed")});
+        QCOMPARE(passed.code, 0);
+        QVERIFY2(passed.err.contains("warning") && passed.err.contains("mystery"), qPrintable(passed.err));
     }
 
     void unwritableOutput()
