@@ -120,6 +120,14 @@ private slots:
         QVERIFY2(version.endsWith(elements(file, QStringLiteral("release")).value(0)), qPrintable(version));
     }
 
+    void theModulesForPythonAreThere()
+    {
+        const QDir ours(QStringLiteral(RETRO_SOURCE_DIR "/resources/capture"));
+        const QStringList modules = ours.entryList({QStringLiteral("*.py")}, QDir::Files);
+        QVERIFY(modules.contains(QStringLiteral("retrograde.py")));
+        QCOMPARE(QDir(share(QStringLiteral("retrograde/capture"))).entryList(QDir::Files), modules);
+    }
+
     void everyVerbHasALineInTheManual()
     {
         const QString manual = read(share(QStringLiteral("man/man1/retrograde-cli.1")));
