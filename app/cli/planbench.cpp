@@ -115,6 +115,27 @@ void sayRow(const Context& context, const std::string& graph, int share, const P
     context.say(line);
 }
 
+/// Plans again where that is quick: how long each took.
+Result<std::vector<double>> planTimes(const schedule::PlanRequest& plan, double first, int runs)
+{
+    std::vector<double> seconds{first};
+    const int wanted = plan.graph->size() > 3000 ? 1 : std::min(runs, 3);
+    for (int run = 1; run < wanted; ++run) {
+        RETRO_TRY(const PlanResult again, schedule::planWith("fast", plan));
+        seconds.push_back(again.seconds);
+    }
+    return seconds;
+}
+
+/// Seconds that a plan of this graph may take; 0 = nobody set any.
+double goalOf(const fs::path& path, const OpGraph& joint)
+{
+    if (path.stem() == "resnet50") {
+        return 1;
+    }
+    return joint.size() > 9000 ? 30 : 0;
+}
+
 Result<void> planFile(const fs::path& path, const BenchmarkRequest& request, const Context& context,
                       std::vector<BenchmarkFigure>& figures)
 {
@@ -133,14 +154,9 @@ Result<void> planFile(const fs::path& path, const BenchmarkRequest& request, con
             all / 100 * static_cast<std::uint64_t>(share) + all % 100 * static_cast<std::uint64_t>(share) / 100;
         plan.seconds = 30;
         RETRO_TRY(const PlanResult result, schedule::planWith("fast", plan));
-        std::vector<double> seconds{result.seconds};
-        for (int run = 1; run < (joint.graph.size() > 3000 ? 1 : std::min(request.runs, 3)); ++run) {
-            RETRO_TRY(const PlanResult again, schedule::planWith("fast", plan));
-            seconds.push_back(again.seconds);
-        }
+        RETRO_TRY(std::vector<double> seconds, planTimes(plan, result.seconds, request.runs));
         sayRow(context, path.stem().string(), share, result);
-        const double goal = path.stem() == "resnet50" ? 1 : joint.graph.size() > 9000 ? 30 : 0;
-        figures.push_back(figureOf(fmt::format("{}/{}", name, share), std::move(seconds), goal));
+        figures.push_back(figureOf(fmt::format("{}/{}", name, share), std::move(seconds), goalOf(path, joint.graph)));
     }
     return {};
 }

@@ -105,9 +105,8 @@ Item itemOf(const OpGraph& joint, OpId op, std::span<const OpValueId> held, cons
     return item;
 }
 
-/// Least cost of what does not fit: whole items by falling cost per byte, the last in part. None when those that must
-/// stay do not fit.
-std::optional<double> leastPaid(std::vector<Item>& items, std::uint64_t room)
+/// What those that must stay leave of the room; none when they do not fit.
+std::optional<std::uint64_t> roomBeside(const std::vector<Item>& items, std::uint64_t room)
 {
     for (const Item& item : items) {
         if (item.mustStay && item.bytes > room) {
@@ -115,6 +114,18 @@ std::optional<double> leastPaid(std::vector<Item>& items, std::uint64_t room)
         }
         room -= item.mustStay ? item.bytes : 0;
     }
+    return room;
+}
+
+/// Least cost of what does not fit: whole items by falling cost per byte, the last in part. None when those that must
+/// stay do not fit.
+std::optional<double> leastPaid(std::vector<Item>& items, std::uint64_t room)
+{
+    const std::optional<std::uint64_t> left = roomBeside(items, room);
+    if (!left) {
+        return std::nullopt;
+    }
+    room = *left;
     // What has no size stays, and what costs nothing may go.
     std::erase_if(items, [](const Item& item) { return item.mustStay || item.cost <= 0 || item.bytes == 0; });
     double paid = 0;

@@ -129,14 +129,21 @@ private:
             m_constantBytes += m_isConstant[i] ? constantBytes(value) : 0;
         }
         for (const Node& node : m_graph.nodes()) {
-            const bool isConstant =
-                node.op == "Constant" || (!node.inputs.empty() && std::ranges::all_of(node.inputs, [&](ValueId input) {
-                    return isConstantInput(input);
-                }));
-            for (const ValueId output : node.outputs) {
-                if (output.isValid()) {
-                    m_isConstant[output.index()] = isConstant;
-                }
+            markOutputs(node, isConstantNode(node));
+        }
+    }
+
+    [[nodiscard]] bool isConstantNode(const Node& node) const
+    {
+        const auto isKnown = [&](ValueId input) { return isConstantInput(input); };
+        return node.op == "Constant" || (!node.inputs.empty() && std::ranges::all_of(node.inputs, isKnown));
+    }
+
+    void markOutputs(const Node& node, bool isConstant)
+    {
+        for (const ValueId output : node.outputs) {
+            if (output.isValid()) {
+                m_isConstant[output.index()] = isConstant;
             }
         }
     }

@@ -48,20 +48,27 @@ void GradientReach::findReach(const OpGraph& joint)
     m_before.assign(m_gradients.size(), empty);
     m_after.assign(m_gradients.size(), empty);
     for (const OpId op : joint.order()) {
-        const std::uint32_t rank = m_rank[op];
-        for (const OpValueId input : rank == kNone ? std::span<const OpValueId>() : joint.reads(op)) {
-            const OpId producer = joint.value(input).producer;
-            const std::uint32_t earlier = producer == kNone ? kNone : m_rank[producer];
-            if (earlier != kNone) {
-                unite(m_before[rank], m_before[earlier]);
-                setBit(m_before[rank], earlier);
-            }
+        if (m_rank[op] != kNone) {
+            findBefore(joint, op);
         }
     }
     const std::size_t count = m_gradients.size();
     for (std::size_t pair = 0; pair < count * count; ++pair) {
         if (bit(m_before[pair / count], pair % count)) {
             setBit(m_after[pair % count], pair / count);
+        }
+    }
+}
+
+void GradientReach::findBefore(const OpGraph& joint, OpId op)
+{
+    Row& before = m_before[m_rank[op]];
+    for (const OpValueId input : joint.reads(op)) {
+        const OpId producer = joint.value(input).producer;
+        const std::uint32_t earlier = producer == kNone ? kNone : m_rank[producer];
+        if (earlier != kNone) {
+            unite(before, m_before[earlier]);
+            setBit(before, earlier);
         }
     }
 }

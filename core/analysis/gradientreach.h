@@ -25,6 +25,7 @@ private:
     using Row = std::vector<std::uint64_t>;
 
     void findReach(const OpGraph& joint);
+    void findBefore(const OpGraph& joint, OpId op);
     void addWaiting(const OpGraph& joint, OpValueId value);
 
     std::vector<OpId> m_gradients;

@@ -19,24 +19,38 @@ void begin(std::vector<Instance>& instances, std::uint32_t& newest, OpValueId va
     instances.push_back({value, at, at, true});
 }
 
-} // namespace
+/// Values that a step reads are there until then.
+void extend(std::vector<Instance>& instances, const std::vector<std::uint32_t>& newest,
+            std::span<const OpValueId> inputs, std::uint32_t at)
+{
+    for (const OpValueId input : inputs) {
+        if (newest[input] != kNone) {
+            instances[newest[input]].end = at;
+        }
+    }
+}
 
-std::vector<Instance> instancesOf(const OpGraph& graph, const std::vector<OpId>& sequence)
+/// Everything that a sequence makes, with its last reader; what must be there at the end ends too early.
+std::vector<Instance> staysOf(const OpGraph& graph, const std::vector<OpId>& sequence)
 {
     std::vector<Instance> instances;
     std::vector<std::uint32_t> newest(graph.values().size(), kNone);
     for (std::uint32_t at = 0; at < sequence.size(); ++at) {
-        for (const OpValueId input : graph.reads(sequence[at])) {
-            if (newest[input] != kNone) {
-                instances[newest[input]].end = at;
-            }
-        }
+        extend(instances, newest, graph.reads(sequence[at]), at);
         for (const OpValueId output : graph.op(sequence[at]).outputs) {
             if (!graph.value(output).isPinned) {
                 begin(instances, newest[output], output, at);
             }
         }
     }
+    return instances;
+}
+
+} // namespace
+
+std::vector<Instance> instancesOf(const OpGraph& graph, const std::vector<OpId>& sequence)
+{
+    std::vector<Instance> instances = staysOf(graph, sequence);
     for (Instance& instance : instances) {
         if (instance.isLast && graph.value(instance.value).isRequired) {
             instance.end = static_cast<std::uint32_t>(sequence.size() - 1);

@@ -54,6 +54,26 @@ std::uint64_t bytesOf(const OpGraph& graph, const std::vector<OpValueId>& values
     return bytes;
 }
 
+/// The values of a cut as things that can be kept.
+std::vector<KeepItem> itemsOf(const OpGraph& graph, const std::vector<OpValueId>& saved)
+{
+    std::vector<KeepItem> items;
+    for (const OpValueId id : saved) {
+        items.push_back({id, graph.value(id).bytes, graph.op(graph.value(id).producer).cost});
+    }
+    return items;
+}
+
+/// Those that make these values may not run again.
+std::vector<bool> bansOf(const OpGraph& graph, const std::vector<OpValueId>& kept)
+{
+    std::vector<bool> isBanned(graph.size(), false);
+    for (const OpValueId id : kept) {
+        isBanned[graph.value(id).producer] = true;
+    }
+    return isBanned;
+}
+
 /// What PyTorch's activation memory budget does: the default cut; below it a knapsack over the values of that cut, and
 /// a last cut with those that do not stay allowed to run again. The knob is a share of the saved bytes, not a peak: the
 /// largest share whose plan fits is taken.
@@ -66,20 +86,13 @@ base::Result<Draft> memoryBudget(const PlanRequest& request)
         price.push_back(value.bytes);
     }
     const MinCut cut = minimumCut(graph, price, bansOfPyTorch(graph));
+    const std::vector<KeepItem> items = itemsOf(graph, cut.saved);
     BestDraft best(request);
     for (int percent = 100; percent >= 0 && !request.stop.stop_requested(); percent -= 5) {
-        std::vector<KeepItem> items;
-        for (const OpValueId id : cut.saved) {
-            items.push_back({id, graph.value(id).bytes, graph.op(graph.value(id).producer).cost});
-        }
         const auto room = static_cast<std::uint64_t>(static_cast<double>(bytesOf(graph, cut.saved)) * percent / 100);
         const std::vector<OpValueId> kept = percent == 100 ? cut.saved : chooseKept(items, room);
-        std::vector<bool> isBanned(graph.size(), false);
-        for (const OpValueId id : kept) {
-            isBanned[graph.value(id).producer] = true;
-        }
         Draft draft;
-        draft.annotations.checkpoints = minimumCut(graph, price, isBanned).saved;
+        draft.annotations.checkpoints = minimumCut(graph, price, bansOf(graph, kept)).saved;
         draft.sequence = sequenceOfSaved(graph, base, draft.annotations.checkpoints);
         best.offer(std::move(draft));
         if (best.fits()) {

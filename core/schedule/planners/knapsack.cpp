@@ -56,6 +56,23 @@ std::vector<KeepItem> keepItems(const OpGraph& joint)
     return items;
 }
 
+namespace
+{
+
+/// An item of weight `weight` joins the best of the rooms; `takes` notes where.
+void join(const KeepItem& item, std::uint64_t weight, std::vector<double>& best, std::vector<bool>& takes)
+{
+    for (std::size_t memory = best.size(); memory-- > weight;) {
+        const double with = best[memory - weight] + item.saved;
+        if (with > best[memory] || weight == 0) {
+            best[memory] = with;
+            takes[memory] = true;
+        }
+    }
+}
+
+} // namespace
+
 std::vector<OpValueId> chooseKept(const std::vector<KeepItem>& items, std::uint64_t room)
 {
     if (items.size() > kMostItems) {
@@ -66,14 +83,7 @@ std::vector<OpValueId> chooseKept(const std::vector<KeepItem>& items, std::uint6
     std::vector<double> best(width, 0);
     std::vector<std::vector<bool>> takes(items.size(), std::vector<bool>(width, false));
     for (std::size_t i = 0; i < items.size(); ++i) {
-        const std::uint64_t weight = (items[i].bytes + unit - 1) / unit;
-        for (std::size_t memory = width; memory-- > weight;) {
-            const double with = best[memory - weight] + items[i].saved;
-            if (with > best[memory] || weight == 0) {
-                best[memory] = with;
-                takes[i][memory] = true;
-            }
-        }
+        join(items[i], (items[i].bytes + unit - 1) / unit, best, takes[i]);
     }
     std::vector<OpValueId> chosen;
     std::size_t memory = width - 1;

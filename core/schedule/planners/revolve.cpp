@@ -18,15 +18,20 @@ RevolveTable::RevolveTable(std::uint32_t length, std::uint32_t states)
     }
     for (std::uint32_t c = 2; c <= states; ++c) {
         for (std::uint32_t l = 2; l <= length; ++l) {
-            const auto stepsOver = [&](std::uint32_t m) { return m + m_steps[c - 1][l - m] + m_steps[c][m]; };
-            std::uint32_t best = 1;
-            for (std::uint32_t m = 2; m < l; ++m) {
-                best = stepsOver(m) < stepsOver(best) ? m : best;
-            }
-            m_advance[c][l] = best;
-            m_steps[c][l] = stepsOver(best);
+            choose(c, l);
         }
     }
+}
+
+void RevolveTable::choose(std::uint32_t c, std::uint32_t l)
+{
+    const auto stepsOver = [&](std::uint32_t m) { return m + m_steps[c - 1][l - m] + m_steps[c][m]; };
+    std::uint32_t best = 1;
+    for (std::uint32_t m = 2; m < l; ++m) {
+        best = stepsOver(m) < stepsOver(best) ? m : best;
+    }
+    m_advance[c][l] = best;
+    m_steps[c][l] = stepsOver(best);
 }
 
 std::uint64_t revolveClosedForm(std::uint32_t length, std::uint32_t states)

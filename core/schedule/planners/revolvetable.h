@@ -28,6 +28,8 @@ public:
     }
 
 private:
+    void choose(std::uint32_t c, std::uint32_t l);
+
     std::vector<std::vector<std::uint64_t>> m_steps; ///< [states][length]
     std::vector<std::vector<std::uint32_t>> m_advance;
 };

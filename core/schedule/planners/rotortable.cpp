@@ -122,41 +122,42 @@ std::optional<double> RotorTable::cost() const
     return cell.split < 0 ? std::nullopt : std::optional(cell.cost);
 }
 
+/// Does what the table says of a part of the chain; what is left of it goes on the stack.
+void RotorTable::expand(const Task& task, std::vector<Task>& tasks, std::vector<RotorStep>& steps) const
+{
+    const std::int32_t split = at(task.first, task.last, task.memory).split;
+    if (split == 0) {
+        steps.push_back({RotorKind::ForwardAll, task.first});
+        tasks.push_back({task.first, task.first, 0, true});
+        if (task.first < task.last) {
+            tasks.push_back({task.first + 1, task.last, task.memory - m_saved[task.first], false});
+        }
+        return;
+    }
+    const auto q = static_cast<std::uint32_t>(split);
+    steps.push_back({RotorKind::ForwardKeepInput, task.first});
+    for (std::uint32_t k = task.first + 1; k < q; ++k) {
+        steps.push_back({RotorKind::ForwardForget, k});
+    }
+    tasks.push_back({task.first, q - 1, task.memory, false});
+    tasks.push_back({q, task.last, task.memory - m_output[q - 1], false});
+}
+
 std::vector<RotorStep> RotorTable::steps() const
 {
     std::vector<RotorStep> steps;
-    if (!cost()) {
-        return steps;
+    std::vector<Task> tasks;
+    if (cost()) {
+        tasks.push_back({1, m_stages, m_memory, false});
     }
-    struct Task
-    {
-        std::uint32_t first, last, memory;
-        bool isBackward;
-    };
-    std::vector<Task> tasks{{1, m_stages, m_memory, false}};
     while (!tasks.empty()) {
         const Task task = tasks.back();
         tasks.pop_back();
         if (task.isBackward) {
             steps.push_back({RotorKind::Backward, task.first});
-            continue;
+        } else {
+            expand(task, tasks, steps);
         }
-        const std::int32_t split = at(task.first, task.last, task.memory).split;
-        if (split == 0) {
-            steps.push_back({RotorKind::ForwardAll, task.first});
-            tasks.push_back({task.first, task.first, 0, true});
-            if (task.first < task.last) {
-                tasks.push_back({task.first + 1, task.last, task.memory - m_saved[task.first], false});
-            }
-            continue;
-        }
-        const auto q = static_cast<std::uint32_t>(split);
-        steps.push_back({RotorKind::ForwardKeepInput, task.first});
-        for (std::uint32_t k = task.first + 1; k < q; ++k) {
-            steps.push_back({RotorKind::ForwardForget, k});
-        }
-        tasks.push_back({task.first, q - 1, task.memory, false});
-        tasks.push_back({q, task.last, task.memory - m_output[q - 1], false});
     }
     return steps;
 }

@@ -62,6 +62,16 @@ private:
         std::int32_t split = -1; ///< −1 = none fits, 0 = keep all of the first stage, else the stage that starts anew
     };
 
+    /// A part of the chain that is still to be done, or the backward step of a stage.
+    struct Task
+    {
+        std::uint32_t first = 0;
+        std::uint32_t last = 0;
+        std::uint32_t memory = 0;
+        bool isBackward = false;
+    };
+
+    void expand(const Task& task, std::vector<Task>& tasks, std::vector<RotorStep>& steps) const;
     [[nodiscard]] std::uint32_t slotsOf(std::uint64_t bytes) const;
     [[nodiscard]] std::uint32_t needAll(std::uint32_t first, std::uint32_t last) const;
     [[nodiscard]] std::uint32_t needSkip(std::uint32_t first, std::uint32_t last) const;
