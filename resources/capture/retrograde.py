@@ -54,9 +54,15 @@ def call(verb, *arguments, accept=(0,)):
     except ValueError:
         answer = None
     if done.returncode not in accept:
-        said = done.stderr.strip() or (answer or {}).get("reason") or ENDS.get(done.returncode, "ended by a signal")
+        said = done.stderr.strip() or reason_in(answer or {}) or ENDS.get(done.returncode, "ended by a signal")
         raise RetrogradeError(f"retrograde-cli {verb}: {said}", done.returncode, answer)
     return answer
+
+
+def reason_in(answer):
+    """What a JSON answer without success says: the reason of `plan`, the first error of `simulate`."""
+    error = answer.get("error") or {}
+    return answer.get("reason") or ": ".join(str(error[key]) for key in ("kind", "text") if key in error)
 
 
 def as_array(data):

@@ -98,6 +98,14 @@ def uses_cuda(module, inputs):
     return any(tensor.is_cuda for tensor in tensors)
 
 
+def has_autocast():
+    """Whether autocast is on, on any device."""
+    try:
+        return torch.is_autocast_enabled("cuda") or torch.is_autocast_enabled("cpu")
+    except TypeError:  # before PyTorch 2.4
+        return torch.is_autocast_enabled() or torch.is_autocast_cpu_enabled()
+
+
 class Stopwatch:
     """Milliseconds of a call; on CUDA it waits for the device before and after."""
 
