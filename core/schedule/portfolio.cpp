@@ -4,7 +4,9 @@
 #include "core/analysis/bounds.h"
 #include "core/analysis/orders.h"
 #include "core/schedule/lifetimes.h"
+#include "core/schedule/milp/checkmatemodel.h"
 #include "core/schedule/planners/anneal.h"
+#include "core/schedule/planners/plannerlist.h"
 
 #include <fmt/format.h>
 
@@ -56,6 +58,7 @@ public:
             RETRO_CHECK(runAll());
         }
         if (strategy == "best") {
+            RETRO_CHECK(tryIntegerProgramme());
             improve();
         }
         judge();
@@ -190,6 +193,16 @@ private:
         m_result.planner = attempt.planner;
         m_result.peak = simulation.peak;
         m_result.cost = simulation.cost;
+    }
+
+    /// The integer programme, with half of the time that is left, where the graph is small enough for it.
+    Result<void> tryIntegerProgramme()
+    {
+        PlanRequest request = m_request;
+        request.seconds = 0.5 * (m_request.seconds - secondsSince(m_start));
+        const bool isWanted = m_graph.size() <= kMostCheckmateOps && milpBackend() != nullptr && !isProven() &&
+                              !m_isProvenInfeasible && request.seconds > 0;
+        return isWanted ? attempt(kCheckmate, request) : Result<void>();
     }
 
     void improve()

@@ -35,19 +35,12 @@ struct Reached
 class Search
 {
 public:
-    Search(const OpGraph& joint, std::uint64_t budget, bool isFixedOrder)
-        : m_joint(joint), m_budget(budget), m_isFixedOrder(isFixedOrder), m_inputs(joint.size(), 0),
-          m_pinnedInputs(joint.size(), 0), m_readers(joint.size(), 0), m_bytes(joint.size(), 0)
+    Search(const OpGraph& joint, std::uint64_t budget, FixedOrder fixed)
+        : m_joint(joint), m_budget(budget), m_fixed(fixed), m_inputs(joint.size(), 0), m_pinnedInputs(joint.size(), 0),
+          m_readers(joint.size(), 0), m_bytes(joint.size(), 0)
     {
         for (OpId op = 0; op < joint.size(); ++op) {
-            for (const OpValueId input : joint.reads(op)) {
-                const OpId producer = joint.value(input).producer;
-                if (producer != kNone && !joint.value(input).isPinned) {
-                    m_inputs[op] |= bit(producer);
-                    m_readers[producer] |= bit(op);
-                }
-                m_pinnedInputs[op] |= producer != kNone && joint.value(input).isPinned ? bit(producer) : 0;
-            }
+            indexInputs(op);
             m_bytes[op] = joint.outputBytes(op, false);
             m_gradients |= joint.op(op).phase == Phase::Gradient ? bit(op) : 0;
             const auto isRequired = [&](OpValueId id) {
@@ -81,6 +74,22 @@ public:
     }
 
 private:
+    void indexInputs(OpId op)
+    {
+        for (const OpValueId input : m_joint.reads(op)) {
+            const OpId producer = m_joint.value(input).producer;
+            if (producer == kNone) {
+                continue;
+            }
+            if (m_joint.value(input).isPinned) {
+                m_pinnedInputs[op] |= bit(producer);
+            } else {
+                m_inputs[op] |= bit(producer);
+                m_readers[producer] |= bit(op);
+            }
+        }
+    }
+
     [[nodiscard]] static Set bit(OpId op) { return Set{1} << op; }
     [[nodiscard]] Set all() const
     {
@@ -106,6 +115,15 @@ private:
         m_queue.emplace(reached.cost, state.key());
     }
 
+    /// The operators of lower id that run before this one runs first.
+    [[nodiscard]] Set orderedLike(OpId op) const
+    {
+        if (m_fixed == FixedOrder::All) {
+            return all();
+        }
+        return m_fixed == FixedOrder::Gradients && (m_gradients & bit(op)) != 0 ? m_gradients : Set{0};
+    }
+
     [[nodiscard]] bool mayRun(const State& state, OpId op) const
     {
         const bool hasRun = (state.done & bit(op)) != 0;
@@ -113,8 +131,8 @@ private:
         if ((state.live & bit(op)) != 0 || !hasOperands || (hasRun && !m_joint.op(op).mayRepeat())) {
             return false;
         }
-        const Set before = m_gradients & (bit(op) - 1);
-        return !m_isFixedOrder || (m_gradients & bit(op)) == 0 || (before & ~state.done) == 0;
+        const Set ordered = orderedLike(op);
+        return hasRun || (ordered & (bit(op) - 1) & ~state.done) == 0;
     }
 
     void expand(const State& state, double cost, std::uint64_t key)
@@ -166,7 +184,7 @@ private:
 
     const OpGraph& m_joint;
     std::uint64_t m_budget;
-    bool m_isFixedOrder;
+    FixedOrder m_fixed;
     std::vector<Set> m_inputs;
     std::vector<Set> m_pinnedInputs;
     std::vector<Set> m_readers;
@@ -185,7 +203,7 @@ bool isSearchable(const OpGraph& joint)
 
 base::Result<Draft> draft(const PlanRequest& request)
 {
-    ExactPlan exact = exactPlan(*request.graph, request.budget, false, request.stop);
+    ExactPlan exact = exactPlan(*request.graph, request.budget, FixedOrder::None, request.stop);
     if (exact.status == ExactStatus::TooLarge) {
         return base::engineError("only joint graphs of few operators with one result each are searched exactly");
     }
@@ -200,9 +218,9 @@ base::Result<Draft> draft(const PlanRequest& request)
 
 } // namespace
 
-ExactPlan exactPlan(const OpGraph& joint, std::uint64_t budget, bool isFixedOrder, const std::stop_token& stop)
+ExactPlan exactPlan(const OpGraph& joint, std::uint64_t budget, FixedOrder fixed, const std::stop_token& stop)
 {
-    return isSearchable(joint) ? Search(joint, budget, isFixedOrder).run(stop) : ExactPlan{};
+    return isSearchable(joint) ? Search(joint, budget, fixed).run(stop) : ExactPlan{};
 }
 
 const Planner kExact{"exact", "the cheapest plan of all, for joint graphs of up to 20 operators", &draft};

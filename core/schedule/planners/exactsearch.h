@@ -27,9 +27,12 @@ struct ExactPlan
     double cost = 0;
 };
 
-/// Cheapest plan of all, by least-cost search over (what is in memory, what has run). With `isFixedOrder` gradient
-/// operators run in the order of their ids; else in any order. Only for operators of at most one result.
-[[nodiscard]] ExactPlan exactPlan(const OpGraph& joint, std::uint64_t budget, bool isFixedOrder,
+/// Which operators run for the first time in the order of their ids.
+enum class FixedOrder : std::uint8_t { None, Gradients, All };
+
+/// Cheapest plan of all with that order, by least-cost search over (what is in memory, what has run). Only for
+/// operators of at most one result.
+[[nodiscard]] ExactPlan exactPlan(const OpGraph& joint, std::uint64_t budget, FixedOrder fixed = FixedOrder::None,
                                   const std::stop_token& stop = {});
 
 } // namespace retro::schedule

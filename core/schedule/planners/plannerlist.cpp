@@ -9,9 +9,23 @@ namespace retro::schedule
 
 std::span<const Planner> planners()
 {
-    static const std::array kAll{
-        kStoreAll,           kRecomputeAll,      kSqrt, kInterval,  kRevolve, kRotor, kMinCut, kKnapsack,
-        kTorchSecondProduct, kTorchMemoryBudget, kDtr,  kDtrOnline, kShave,   kExact, kUser,   kAnneal};
+    static const std::array kAll{kStoreAll,
+                                 kRecomputeAll,
+                                 kSqrt,
+                                 kInterval,
+                                 kRevolve,
+                                 kRotor,
+                                 kMinCut,
+                                 kKnapsack,
+                                 kTorchSecondProduct,
+                                 kTorchMemoryBudget,
+                                 kDtr,
+                                 kDtrOnline,
+                                 kShave,
+                                 kExact,
+                                 kUser,
+                                 kCheckmate,
+                                 kAnneal};
     return kAll;
 }
 

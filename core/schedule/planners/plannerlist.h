@@ -23,5 +23,6 @@ extern const Planner kUser;
 extern const Planner kTorchSecondProduct;
 extern const Planner kTorchMemoryBudget;
 extern const Planner kExact;
+extern const Planner kCheckmate;
 
 } // namespace retro::schedule

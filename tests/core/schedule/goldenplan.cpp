@@ -4,6 +4,7 @@
 #include "core/analysis/bounds.h"
 #include "core/base/file.h"
 #include "core/schedule/lifetimes.h"
+#include "core/schedule/milp/checkmatemodel.h"
 #include "core/schedule/planners/exactsearch.h"
 #include "core/schedule/portfolio.h"
 #include "core/schedule/simulator.h"
@@ -120,7 +121,8 @@ void checkStored(const OpGraph& joint, const json& stored, const std::string& wh
 void checkExact(const OpGraph& joint, std::uint64_t budget, bool isFixed, const json& expected, Findings& findings)
 {
     const std::string what = fmt::format("budget {} {}", budget, isFixed ? "fixed order" : "free order");
-    const schedule::ExactPlan exact = schedule::exactPlan(joint, budget, isFixed);
+    const schedule::ExactPlan exact =
+        schedule::exactPlan(joint, budget, isFixed ? schedule::FixedOrder::Gradients : schedule::FixedOrder::None);
     if (expected.is_null()) {
         findings.require(exact.status == schedule::ExactStatus::Infeasible, what + ": should be infeasible");
         return;
@@ -158,10 +160,40 @@ void checkHeuristics(const OpGraph& joint, std::uint64_t budget, const json& row
     }
 }
 
+/// The integer programme: cost, status and the bound of its relaxation.
+void checkCheckmate(const OpGraph& joint, std::uint64_t budget, const json& expected, Findings& findings)
+{
+    schedule::MilpBackend* const solver = schedule::milpBackend();
+    if (solver == nullptr) {
+        return;
+    }
+    const std::string what = fmt::format("budget {} checkmate ", budget);
+    const schedule::CheckmateModel model(joint, schedule::storeAllSequence(joint), budget);
+    schedule::MilpOptions options;
+    options.isRelaxed = true;
+    const schedule::MilpAnswer relaxed = solver->solve(model.problem(), options);
+    if (expected.contains("lp_bound")) {
+        findings.require(std::abs(relaxed.bound * model.costUnit() - expected.at("lp_bound").get<double>()) < 1e-3,
+                         what + fmt::format("bound of the relaxation is {} instead of {}",
+                                            relaxed.bound * model.costUnit(), expected.at("lp_bound").dump()));
+    }
+    schedule::PlanRequest request;
+    request.graph = &joint;
+    request.budget = budget;
+    request.seconds = 60;
+    const auto draft = schedule::findPlanner("checkmate")->draft(request);
+    findings.require(draft.ok() == expected.contains("cost"),
+                     what + (draft.ok() ? "finds a plan" : draft.error().text()));
+    if (draft.ok()) {
+        findings.equal(what + "cost", schedule::costOf(joint, draft->sequence), expected.at("cost"));
+    }
+}
+
 std::uint64_t leastBudget(const OpGraph& joint, bool isFixed)
 {
     std::uint64_t budget = analysis::largestOperator(joint, false).bytes;
-    while (schedule::exactPlan(joint, budget, isFixed).status != schedule::ExactStatus::Found) {
+    const auto fixed = isFixed ? schedule::FixedOrder::Gradients : schedule::FixedOrder::None;
+    while (schedule::exactPlan(joint, budget, fixed).status != schedule::ExactStatus::Found) {
         ++budget;
     }
     return budget;
@@ -204,6 +236,9 @@ void checkPlan(const json& item, Findings& findings)
         checkExact(joint, budget, true, row.at("optimal_fixed_gradient_order"), findings);
         checkExact(joint, budget, false, row.at("optimal_order_free"), findings);
         checkHeuristics(joint, budget, row, findings);
+        if (row.contains("checkmate")) {
+            checkCheckmate(joint, budget, row.at("checkmate"), findings);
+        }
         const auto bound = analysis::costBound(joint, budget);
         const json& optimum = row.at("optimal_order_free");
         findings.require(optimum.is_null() || (bound && *bound <= optimum.at("cost").get<double>()),

@@ -55,7 +55,7 @@ private slots:
             for (std::uint64_t budget = 3; budget <= length + 1; ++budget) {
                 const auto revolve = planWith("revolve", requestFor(joint.graph, budget));
                 QVERIFY(revolve.ok() && revolve->plan);
-                const ExactPlan exact = exactPlan(joint.graph, budget, false);
+                const ExactPlan exact = exactPlan(joint.graph, budget);
                 QCOMPARE(exact.status, ExactStatus::Found);
                 QCOMPARE(revolve->cost, exact.cost);
                 const auto extra = static_cast<double>(

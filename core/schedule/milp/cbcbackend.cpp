@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/schedule/milp/milp.h"
+
+#ifdef RETRO_WITH_CBC
+
+#include <coin/CbcEventHandler.hpp>
+#include <coin/CbcModel.hpp>
+#include <coin/CbcSolver.hpp>
+#include <coin/CoinPackedMatrix.hpp>
+#include <coin/OsiClpSolverInterface.hpp>
+
+#include <fmt/format.h>
+
+#include <array>
+#include <mutex>
+
+namespace retro::schedule
+{
+
+namespace
+{
+
+/// Ends the search when the caller says so: CBC's own limit counts the processor's time and is looked at seldom.
+class StopHandler final : public CbcEventHandler
+{
+public:
+    explicit StopHandler(const std::function<bool()>& isOver) : m_isOver(&isOver) {}
+    CbcEventHandler* clone() const override { return new StopHandler(*this); }
+    CbcAction event(CbcEvent /*which*/) override { return *m_isOver && (*m_isOver)() ? stop : noAction; }
+
+private:
+    const std::function<bool()>* m_isOver;
+};
+
+int goOn(CbcModel* /*model*/, int /*where*/) { return 0; }
+
+void load(const MilpProblem& problem, bool isRelaxed, OsiClpSolverInterface& solver)
+{
+    solver.messageHandler()->setLogLevel(0);
+    solver.getModelPtr()->setLogLevel(0);
+    CoinPackedMatrix matrix(false, 0, 0);
+    matrix.setDimensions(0, static_cast<int>(problem.columns.size()));
+    std::vector<double> rowLow;
+    std::vector<double> rowHigh;
+    for (const MilpRow& row : problem.rows) {
+        matrix.appendRow(static_cast<int>(row.columns.size()), row.columns.data(), row.factors.data());
+        rowLow.push_back(row.sense == 'L' ? -COIN_DBL_MAX : row.right);
+        rowHigh.push_back(row.sense == 'G' ? COIN_DBL_MAX : row.right);
+    }
+    std::vector<double> low;
+    std::vector<double> high;
+    std::vector<double> cost;
+    for (const MilpColumn& column : problem.columns) {
+        low.push_back(column.low);
+        high.push_back(column.high);
+        cost.push_back(column.cost);
+    }
+    solver.loadProblem(matrix, low.data(), high.data(), cost.data(), rowLow.data(), rowHigh.data());
+    for (std::size_t i = 0; i < problem.columns.size(); ++i) {
+        if (problem.columns[i].isInteger && !isRelaxed) {
+            solver.setInteger(static_cast<int>(i));
+        }
+    }
+}
+
+MilpAnswer relaxed(OsiClpSolverInterface& solver)
+{
+    solver.initialSolve();
+    MilpAnswer answer;
+    if (solver.isProvenPrimalInfeasible()) {
+        answer.status = MilpStatus::Infeasible;
+    } else if (solver.isProvenOptimal()) {
+        answer.status = MilpStatus::Optimal;
+        answer.values.assign(solver.getColSolution(), solver.getColSolution() + solver.getNumCols());
+        answer.objective = answer.bound = solver.getObjValue();
+    }
+    return answer;
+}
+
+/// The point from which the search starts, by the names of the columns, as CBC wants it.
+void giveStart(const MilpProblem& problem, const std::vector<double>& start, OsiClpSolverInterface& solver,
+               CbcModel& model)
+{
+    std::vector<std::pair<std::string, double>> values;
+    for (std::size_t i = 0; i < start.size(); ++i) {
+        const std::string name = fmt::format("c{}", i);
+        solver.setColName(static_cast<unsigned>(i), name);
+        model.solver()->setColName(static_cast<unsigned>(i), name);
+        if (problem.columns[i].isInteger) {
+            values.emplace_back(name, start[i]);
+        }
+    }
+    if (!values.empty()) {
+        model.setMIPStart(values);
+    }
+}
+
+MilpAnswer answerOf(const CbcModel& model)
+{
+    MilpAnswer answer;
+    answer.bound = model.getBestPossibleObjValue();
+    if (model.bestSolution() != nullptr) {
+        answer.values.assign(model.bestSolution(), model.bestSolution() + model.getNumCols());
+        answer.objective = model.getObjValue();
+        answer.status = model.isProvenOptimal() ? MilpStatus::Optimal : MilpStatus::Feasible;
+    } else if (model.isProvenInfeasible()) {
+        answer.status = MilpStatus::Infeasible;
+    }
+    return answer;
+}
+
+class CbcBackend final : public MilpBackend
+{
+public:
+    [[nodiscard]] std::string name() const override { return std::string("CBC ") + CBC_VERSION; }
+
+    [[nodiscard]] MilpAnswer solve(const MilpProblem& problem, const MilpOptions& options) override
+    {
+        const std::lock_guard lock(m_mutex); // its command reader keeps settings in statics
+        OsiClpSolverInterface solver;
+        load(problem, options.isRelaxed, solver);
+        if (options.isRelaxed) {
+            return relaxed(solver);
+        }
+        CbcModel model(solver);
+        model.setLogLevel(0);
+        CbcSolverUsefulData useful;
+        useful.noPrinting_ = true;
+        useful.useSignalHandler_ = false;
+        CbcMain0(model, useful);
+        model.setLogLevel(0);
+        giveStart(problem, options.start, solver, model);
+        const StopHandler handler(options.isOver);
+        model.passInEventHandler(&handler);
+        model.setAllowableFractionGap(options.relativeGap);
+        std::array words{"retrograde", "-log", "0", "-solve", "-quit"};
+        CbcMain1(static_cast<int>(words.size()), words.data(), model, goOn, useful);
+        return answerOf(model);
+    }
+
+private:
+    std::mutex m_mutex;
+};
+
+} // namespace
+
+MilpBackend* milpBackend()
+{
+    static CbcBackend backend;
+    return &backend;
+}
+
+} // namespace retro::schedule
+
+#else
+
+namespace retro::schedule
+{
+
+MilpBackend* milpBackend() { return nullptr; }
+
+} // namespace retro::schedule
+
+#endif
