@@ -210,6 +210,19 @@ def plan(graph, budget=None, strategy="fast", out=None, **options):
         return answer, json.loads(pathlib.Path(path).read_text())
 
 
+def judged(graph, plan, folder, **options):
+    """A plan that was made before (a file, or a dictionary), if the simulator finds that it is one for this graph file.
+    Only measured times may have changed since: the hash, which they are part of, is that of the graph at hand. Returns
+    (what `simulate` says, the plan)."""
+    document = dict(plan) if isinstance(plan, dict) else json.loads(pathlib.Path(plan).read_text(encoding="utf-8"))
+    path = pathlib.Path(folder) / "judged.json"
+    extra = [part for name, value in options.items() for part in option_of(name, value)]
+    call("plan", graph, "--strategy", "store_all", "--out", path, *extra)
+    document["graph_hash"] = json.loads(path.read_text(encoding="utf-8"))["graph_hash"]
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return call("simulate", graph, path, *extra), document
+
+
 class Composite:
     """A composite (docs/formats/composite.md): entries, of which the first that matches a node gives its rule.
 

@@ -12,7 +12,6 @@ it, with the same random numbers and without touching running statistics. Train 
 be done (control flow that torch.fx cannot follow, operators in place, autocast, a budget without plan) is said in one
 warning, and the module runs as it always did.
 """
-import json
 import pathlib
 import tempfile
 import warnings
@@ -194,22 +193,11 @@ class Checkpointed(torch.nn.Module):
         with tempfile.TemporaryDirectory() as folder:
             graph = profile.writer.write(pathlib.Path(folder) / "graph.json")
             if options["plan"] is not None:
-                return judged(graph, options["plan"], extra, folder)
+                return retrograde.judged(graph, options["plan"], folder, **extra)
             planner = options["planner"]
             if options["block_size"]:
                 planner, extra["keep"] = "user", blocks(profile, int(options["block_size"]))
             return retrograde.plan(graph, options["budget"], planner, **extra)
-
-
-def judged(graph, plan, extra, folder):
-    """A plan that was made before, if the simulator finds that it is one for this graph. Only the measured times may
-    have changed since: the hash, which they are part of, is that of the graph at hand."""
-    document = dict(plan) if isinstance(plan, dict) else json.loads(pathlib.Path(plan).read_text(encoding="utf-8"))
-    path = pathlib.Path(folder) / "plan.json"
-    document["graph_hash"] = retrograde.plan(graph, None, "store_all", **extra)[1]["graph_hash"]
-    path.write_text(json.dumps(document), encoding="utf-8")
-    options = [part for name, value in extra.items() for part in retrograde.option_of(name, value)]
-    return retrograde.call("simulate", graph, path, *options), document
 
 
 def checkpointed(module, budget=None, planner="fast", block_size=None, plan=None, leaves=()):
