@@ -84,18 +84,25 @@ CheckmateModel::Position CheckmateModel::lastUseOf(OpValueId value) const
     return last;
 }
 
+bool CheckmateModel::isWanted(OpValueId value) const
+{
+    return m_joint.value(value).isRequired || !m_joint.readers(value).empty();
+}
+
 /// Values that take room and are read, or must be there at the end. What nobody reads is there while it is made.
 void CheckmateModel::addHeld()
 {
     for (Position at = 0; at < m_order.size(); ++at) {
         m_own.push_back(m_joint.op(m_order[at]).workspace);
         for (const OpValueId output : m_joint.op(m_order[at]).outputs) {
-            const analysis::OpValue& value = m_joint.value(output);
-            const bool isWanted = value.isRequired || !m_joint.readers(output).empty();
-            if (isWanted && !value.isPinned) {
-                addHeld(output, at);
+            if (m_joint.value(output).isPinned) {
+                continue;
             }
-            m_own.back() += isWanted || value.isPinned ? 0 : value.bytes;
+            if (isWanted(output)) {
+                addHeld(output, at);
+            } else {
+                m_own.back() += m_joint.value(output).bytes;
+            }
         }
     }
 }

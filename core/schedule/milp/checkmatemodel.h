@@ -72,6 +72,7 @@ private:
 
     void findLastUses();
     [[nodiscard]] Position lastUseOf(OpValueId value) const;
+    [[nodiscard]] bool isWanted(OpValueId value) const;
     void addHeld();
     void addHeld(OpValueId value, Position producer);
     void chooseUnits(std::uint64_t budget);
