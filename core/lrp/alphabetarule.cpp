@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/lineardistribution.h"
 #include "core/lrp/ruleregistry.h"
+#include "core/ops/algebraover.h"
 
 #include <fmt/format.h>
 
 #include <array>
 #include <cmath>
+#include <utility>
 
 namespace retro::lrp
 {
@@ -70,7 +72,8 @@ public:
         }
         if (m_beta != 0) {
             const LinearDistribution inhibiting{map, signSplit(x, kNegative, kPositive), bias(kNegative), m_options};
-            part = algebra::addScaled(part, distribute(inhibiting, context.relevance[0], balance, -m_beta), -m_beta);
+            part = algebra::addScaledOver(std::move(part),
+                                          distribute(inhibiting, context.relevance[0], balance, -m_beta), -m_beta);
         }
         return balance.close(onlySlot(context, map.operandSlot(), std::move(part)));
     }

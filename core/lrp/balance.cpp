@@ -15,6 +15,32 @@ namespace
 
 double roundingOf(tensor::DType dtype) { return dtype == tensor::DType::Float64 ? kRoundingDouble : kRoundingFloat; }
 
+/// The sums of the tensor that was summed last. What one rule hands on is often what the next one gets, through layers
+/// that pass relevance on as it is.
+struct LastSums
+{
+    std::weak_ptr<const tensor::Storage> storage;
+    std::int64_t offset = 0;
+    tensor::Shape shape;
+    tensor::Shape strides;
+    algebra::SumAndMagnitude sums;
+
+    [[nodiscard]] bool isOf(const Tensor& tensor) const
+    {
+        return storage.lock() == tensor.storage() && offset == tensor.offset() && shape == tensor.shape() &&
+               strides == tensor.strides();
+    }
+};
+
+algebra::SumAndMagnitude knownSums(const Tensor& tensor)
+{
+    thread_local LastSums last;
+    if (!last.isOf(tensor)) {
+        last = {tensor.storage(), tensor.offset(), tensor.shape(), tensor.strides(), algebra::sumAndMagnitude(tensor)};
+    }
+    return last.sums;
+}
+
 } // namespace
 
 Balance::Balance(const RuleContext& context) : m_ledger(context.ledger)
@@ -24,7 +50,7 @@ Balance::Balance(const RuleContext& context) : m_ledger(context.ledger)
     }
     for (const Tensor& relevance : context.relevance) {
         if (relevance.isValid()) {
-            const algebra::SumAndMagnitude sums = algebra::sumAndMagnitude(relevance);
+            const algebra::SumAndMagnitude sums = knownSums(relevance);
             m_row.arrived += sums.sum;
             m_row.magnitude += sums.magnitude;
             m_tolerance = roundingOf(relevance.dtype());
@@ -47,7 +73,7 @@ double Balance::sumOf(const Tensor& part)
     }
     if (!isSame(m_part)) {
         m_part = part;
-        m_sumOfPart = algebra::sum(part);
+        m_sumOfPart = knownSums(part).sum;
     }
     return m_sumOfPart;
 }
@@ -63,6 +89,14 @@ double Balance::bookDivision(const Tensor& r, const Tensor& s, const Tensor& d, 
     book(event::Cause::ZeroDenominator, factor * sums.overZero);
     book(event::Cause::Stabiliser, factor * (sums.dividend - sums.overZero - sums.product));
     return sums.product;
+}
+
+void Balance::bookDivision(const algebra::DivisionAmounts& amounts, double factor)
+{
+    const algebra::DivisionSums& sums = amounts.sums;
+    book(event::Cause::ZeroDenominator, factor * sums.overZero);
+    book(event::Cause::Stabiliser, factor * (sums.dividend - sums.overZero - sums.product));
+    book(event::Cause::Bias, factor * amounts.bias);
 }
 
 std::vector<Tensor> Balance::close(std::vector<Tensor> parts)

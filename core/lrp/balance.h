@@ -3,6 +3,7 @@
 
 #include "core/lrp/rule.h"
 #include "core/ops/algebra.h"
+#include "core/ops/stabiliseddivision.h"
 
 #include <vector>
 
@@ -26,6 +27,8 @@ public:
     /// Books what a stabilised division s = r / stab(d) keeps back, times `factor`: r where d is exactly 0 as zero
     /// denominator, the rest of Σr − Σs·d as stabiliser. Returns Σs·d (0 when no row is wanted).
     double bookDivision(const Tensor& r, const Tensor& s, const Tensor& d, double factor = 1);
+    /// The same of a division whose amounts are known already, and what the bias took.
+    void bookDivision(const ops::algebra::DivisionAmounts& amounts, double factor = 1);
 
     /// Books the relevance that is handed on and, when the row then closes within rounding, the rest as rounding.
     /// Returns `parts`.

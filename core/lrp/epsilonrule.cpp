@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/lineardistribution.h"
 #include "core/lrp/ruleregistry.h"
+#include "core/ops/algebraover.h"
+#include "core/ops/stabiliseddivision.h"
 
 #include <fmt/format.h>
 
 #include <array>
+#include <utility>
 
 namespace retro::lrp
 {
@@ -49,9 +52,10 @@ public:
     {
         switch (op.structure().kind()) {
         case ops::StructureKind::LinearMap:
-            return readsOperandOf(as<ops::LinearMap>(op.structure()));
+            return {readsOperandOf(as<ops::LinearMap>(op.structure())).operands,
+                    m_options.bias == BiasPolicy::Absorb ? ops::Reads::bit(0) : 0}; // its denominator
         case ops::StructureKind::Bilinear:
-            return ops::Reads::allOperands();
+            return {ops::Reads::allOperands().operands, ops::Reads::bit(0)};
         default:
             return ops::Reads::firstOperand();
         }
@@ -76,8 +80,11 @@ private:
     {
         const auto& map = as<ops::LinearMap>(context.op.structure());
         Balance balance(context);
-        const LinearDistribution distribution{
-            map, {{context.operands[map.operandSlot()], WeightVariant{}, 1}}, WeightVariant{}, m_options};
+        const LinearDistribution distribution{map,
+                                              {{context.operands[map.operandSlot()], WeightVariant{}, 1}},
+                                              WeightVariant{},
+                                              m_options,
+                                              m_options.bias == BiasPolicy::Absorb ? context.outputs[0] : Tensor()};
         Tensor part = distribute(distribution, context.relevance[0], balance);
         return balance.close(onlySlot(context, map.operandSlot(), std::move(part)));
     }
@@ -90,18 +97,20 @@ private:
         const double takers = (context.tracked[0] != 0 ? 1 : 0) + (context.tracked[1] != 0 ? 1 : 0);
         const double share = m_share == BilinearShare::Full ? 1 : 1 / takers;
         Balance balance(context);
-        const Tensor z = product.apply(a, b);
-        const Tensor s = algebra::stabilisedQuotient(context.relevance[0], z, m_options.stabiliser);
+        const Tensor z = context.outputs[0].isValid() ? context.outputs[0] : product.apply(a, b);
+        algebra::DivisionAmounts amounts;
+        const Tensor s = algebra::stabilisedDivision(context.relevance[0], {z}, m_options.stabiliser,
+                                                     balance.isWanted() ? &amounts : nullptr);
         std::vector<Tensor> parts(context.tracked.size());
         for (std::size_t slot = 0; slot < 2; ++slot) {
             if (context.tracked[slot] != 0) {
-                const Tensor whole = algebra::multiply(product.pullback(s, a, b, slot), context.operands[slot]);
-                parts[slot] = share == 1 ? whole : algebra::scale(whole, share);
+                Tensor whole = algebra::multiplyOver(product.pullback(s, a, b, slot), context.operands[slot]);
+                parts[slot] = share == 1 ? std::move(whole) : algebra::scale(whole, share);
             }
         }
         if (balance.isWanted()) {
-            const double shared = balance.bookDivision(context.relevance[0], s, z);
-            balance.book(event::Cause::Duplicate, (1 - share * takers) * shared);
+            balance.bookDivision(amounts);
+            balance.book(event::Cause::Duplicate, (1 - share * takers) * amounts.sums.product);
         }
         return balance.close(std::move(parts));
     }

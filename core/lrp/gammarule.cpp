@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/lineardistribution.h"
 #include "core/lrp/ruleregistry.h"
+#include "core/ops/algebraover.h"
+#include "core/ops/signsupport.h"
 
 #include <fmt/format.h>
 
 #include <array>
+#include <utility>
 
 namespace retro::lrp
 {
@@ -15,8 +18,6 @@ namespace
 {
 
 constexpr std::array<std::string_view, 2> kForms{"split", "original"};
-
-bool isZero(const Tensor& relevance) { return algebra::sumAbsolute(relevance) == 0; }
 
 class GammaRule final : public Rule
 {
@@ -83,20 +84,43 @@ private:
     {
         const Tensor& relevance = context.relevance[0];
         const Tensor& z = context.outputs[0];
+        const algebra::SignSupport support = algebra::signSupport(relevance, z);
+        if (!support.onNegative && !support.onZero) { // as behind a ReLU: the second branch costs nothing
+            return distribute(branch(map, x, up(), down()), relevance, balance);
+        }
         const Tensor onPositive = algebra::keepWherePositive(relevance, z);
         const Tensor onNegative = algebra::keepWhereNegative(relevance, z);
-        Tensor part =
-            distribute({map, signSplit(x, up(), down()), biasOf(up()), m_options.linear}, onPositive, balance);
-        // Behind a ReLU no relevance sits on z < 0, and the second branch costs nothing.
-        if (!isZero(onNegative)) {
-            part = algebra::add(part, distribute({map, signSplit(x, down(), up()), biasOf(down()), m_options.linear},
-                                                 onNegative, balance));
-        }
         if (balance.isWanted()) {
             const Tensor onZero = algebra::subtract(algebra::subtract(relevance, onPositive), onNegative);
             balance.book(event::Cause::ZeroDenominator, algebra::sum(onZero));
         }
-        return part;
+        LinearDistribution forPositive = branch(map, x, up(), down());
+        if (!support.onNegative) {
+            return distribute(std::move(forPositive), onPositive, balance);
+        }
+        LinearDistribution forNegative = branch(map, x, down(), up());
+        if (forPositive.terms.size() == 1) {
+            fillFromResult(map, x, z, forPositive, forNegative);
+        }
+        Tensor part = distribute(std::move(forPositive), onPositive, balance);
+        return algebra::addOver(std::move(part), distribute(std::move(forNegative), onNegative, balance));
+    }
+
+    [[nodiscard]] LinearDistribution branch(const ops::LinearMap& map, const Tensor& x, WeightVariant onPositive,
+                                            WeightVariant onNegative) const
+    {
+        return {map, signSplit(x, onPositive, onNegative), biasOf(onPositive), m_options.linear};
+    }
+
+    /// Of an x that is nowhere negative one pass gives both denominators: with p = x·W⁺ and z − b = x·W they are
+    /// x·W + γ·p and x·W + γ·(x·W − p). Each is used where z has the sign of its second term, so nothing cancels.
+    void fillFromResult(const ops::LinearMap& map, const Tensor& x, const Tensor& z, LinearDistribution& forPositive,
+                        LinearDistribution& forNegative) const
+    {
+        const Tensor own = map.hasBias() ? algebra::subtract(z, map.bias({})) : z;
+        const Tensor p = map.apply(x, {WeightPart::Positive, 0});
+        forPositive.own = algebra::addScaled(own, p, m_gamma);
+        forNegative.own = algebra::addScaled(own, algebra::subtract(own, p), m_gamma);
     }
 
     double m_gamma;

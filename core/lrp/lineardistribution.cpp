@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/lineardistribution.h"
 
+#include "core/ops/algebraover.h"
+#include "core/ops/stabiliseddivision.h"
+#include "core/ops/stackedpullback.h"
+
+#include <utility>
+
 namespace retro::lrp
 {
 
@@ -19,19 +25,39 @@ Tensor sumOfTerms(const LinearDistribution& d)
 {
     Tensor sum;
     for (const LinearTerm& term : d.terms) {
-        const Tensor product = d.map.apply(term.input, term.weight);
-        sum = sum.isValid() ? algebra::addScaled(sum, product, term.sign) : signedTerm(product, term.sign);
+        Tensor product = d.map.apply(term.input, term.weight);
+        sum =
+            sum.isValid() ? algebra::addScaledOver(std::move(sum), product, term.sign) : signedTerm(product, term.sign);
     }
     return sum;
+}
+
+// s·W_kᵀ for every term; in one call where the map can.
+std::vector<Tensor> pulledBack(const LinearDistribution& d, const Tensor& s)
+{
+    std::vector<WeightVariant> weights;
+    for (const LinearTerm& term : d.terms) {
+        weights.push_back(term.weight);
+    }
+    if (const auto* stacked = dynamic_cast<const ops::StackedPullback*>(&d.map)) {
+        return stacked->pullbackAll(s, weights);
+    }
+    std::vector<Tensor> shares;
+    for (const WeightVariant& weight : weights) {
+        shares.push_back(d.map.pullback(s, weight));
+    }
+    return shares;
 }
 
 // Σ_k sign_k · x_k · (s·W_kᵀ).
 Tensor pullBack(const LinearDistribution& d, const Tensor& s)
 {
+    std::vector<Tensor> shares = pulledBack(d, s);
     Tensor sum;
-    for (const LinearTerm& term : d.terms) {
-        const Tensor part = algebra::multiply(d.map.pullback(s, term.weight), term.input);
-        sum = sum.isValid() ? algebra::addScaled(sum, part, term.sign) : signedTerm(part, term.sign);
+    for (std::size_t k = 0; k < shares.size(); ++k) {
+        const LinearTerm& term = d.terms[k];
+        Tensor part = algebra::multiplyOver(std::move(shares[k]), term.input);
+        sum = sum.isValid() ? algebra::addScaledOver(std::move(sum), part, term.sign) : signedTerm(part, term.sign);
     }
     return sum;
 }
@@ -49,27 +75,41 @@ Tensor spreadEqually(const LinearDistribution& d, const Tensor& rest, const Tens
     return d.map.pullback(algebra::stabilisedQuotient(spread, inputs, kPlain), ones);
 }
 
+Tensor ownOf(LinearDistribution& d) { return d.own.isValid() ? std::move(d.own) : sumOfTerms(d); }
+
+/// Σ R as it was, whatever bias and stabiliser are.
+Tensor distributeSpreading(LinearDistribution& d, const Tensor& relevance, Balance& balance, double factor)
+{
+    const Tensor own = ownOf(d);
+    const bool withBias = d.bias && d.map.hasBias();
+    const Tensor denominator = withBias ? algebra::addBroadcast(own, d.map.bias(*d.bias)) : own;
+    const Tensor s = algebra::stabilisedQuotient(relevance, denominator, d.options.stabiliser);
+    const Tensor shares = pullBack(d, s);
+    const Tensor rest = algebra::subtract(relevance, algebra::multiply(s, own));
+    return algebra::add(shares, spreadEqually(d, rest, s, balance, factor));
+}
+
+algebra::Denominator denominatorOf(LinearDistribution& d)
+{
+    const bool withBias = d.bias && d.map.hasBias() && d.options.bias != BiasPolicy::Zero;
+    Tensor bias = withBias ? d.map.bias(*d.bias) : Tensor();
+    return d.result.isValid() ? algebra::Denominator{std::move(d.result), std::move(bias), true}
+                              : algebra::Denominator{ownOf(d), std::move(bias), false};
+}
+
 } // namespace
 
-Tensor distribute(const LinearDistribution& distribution, const Tensor& relevance, Balance& balance, double factor)
+Tensor distribute(LinearDistribution distribution, const Tensor& relevance, Balance& balance, double factor)
 {
-    const LinearOptions& options = distribution.options;
-    const bool withBias = distribution.bias && distribution.map.hasBias() && options.bias != BiasPolicy::Zero;
-    const Tensor own = sumOfTerms(distribution);
-    const Tensor denominator = withBias ? algebra::addBroadcast(own, distribution.map.bias(*distribution.bias)) : own;
-    const Tensor s = algebra::stabilisedQuotient(relevance, denominator, options.stabiliser);
-    const Tensor shares = pullBack(distribution, s);
-    if (options.bias == BiasPolicy::Spread) {
-        const Tensor rest = algebra::subtract(relevance, algebra::multiply(s, own));
-        return algebra::add(shares, spreadEqually(distribution, rest, s, balance, factor));
+    if (distribution.options.bias == BiasPolicy::Spread) {
+        return distributeSpreading(distribution, relevance, balance, factor);
     }
-    if (balance.isWanted()) {
-        const double shared = balance.bookDivision(relevance, s, denominator, factor);
-        if (withBias) {
-            balance.book(event::Cause::Bias, factor * (shared - algebra::dot(s, own)));
-        }
-    }
-    return shares;
+    algebra::DivisionAmounts amounts;
+    const Tensor s =
+        algebra::stabilisedDivision(relevance, denominatorOf(distribution), distribution.options.stabiliser,
+                                    balance.isWanted() ? &amounts : nullptr);
+    balance.bookDivision(amounts, factor);
+    return pullBack(distribution, s);
 }
 
 std::vector<LinearTerm> signSplit(const Tensor& x, WeightVariant forPositive, WeightVariant forNegative)

@@ -31,13 +31,18 @@ struct LinearDistribution
     /// How the bias enters the denominator; none: not at all.
     std::optional<WeightVariant> bias;
     LinearOptions options;
+    /// Σ_k sign_k · x_k·W_k + b′ when the forward pass has it (the plain map under BiasPolicy::Absorb); invalid: it is
+    /// computed.
+    Tensor result{};
+    /// Σ_k sign_k · x_k·W_k when it is known; invalid: it is computed.
+    Tensor own{};
 };
 
 /// D = Σ_k sign_k · x_k·W_k + b′, s = R / stab(D), R_in = Σ_k sign_k · x_k · (s·W_kᵀ). Under BiasPolicy::Zero, b′ is
 /// left out; under Spread, what b′ and the stabiliser keep back, R − s·(D − b′), is handed to the N inputs of each unit
 /// in equal parts, which conserves exactly. `relevance` has the shape of z, the result that of x. Losses are booked
 /// times `factor`.
-[[nodiscard]] Tensor distribute(const LinearDistribution& distribution, const Tensor& relevance, Balance& balance,
+[[nodiscard]] Tensor distribute(LinearDistribution distribution, const Tensor& relevance, Balance& balance,
                                 double factor = 1);
 
 /// The terms x⁺·W_p + x⁻·W_n; only x·W_p when x has no negative element.

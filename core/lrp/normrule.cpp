@@ -3,10 +3,12 @@
 #include "core/lrp/gradientparts.h"
 #include "core/lrp/lineardistribution.h"
 #include "core/lrp/ruleregistry.h"
+#include "core/ops/stabiliseddivision.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
+#include <utility>
 
 namespace retro::lrp
 {
@@ -52,9 +54,11 @@ public:
             return applyToFunction(context);
         }
         Balance balance(context);
-        const Tensor z = context.op.forward(context.operands).front();
-        const Tensor s = algebra::stabilisedQuotient(context.relevance[0], z, m_stabiliser);
-        balance.bookDivision(context.relevance[0], s, z);
+        std::vector<Tensor> z = context.op.forward(context.operands);
+        algebra::DivisionAmounts amounts;
+        const Tensor s = algebra::stabilisedDivision(context.relevance[0], {std::move(z.front())}, m_stabiliser,
+                                                     balance.isWanted() ? &amounts : nullptr);
+        balance.bookDivision(amounts);
         // x·Jᵀs: the gradient of the same function, with s in the place of the relevance.
         RuleContext divided = context;
         divided.relevance = std::span(&s, 1);

@@ -3,11 +3,14 @@
 #include "core/lrp/balance.h"
 #include "core/lrp/lineardistribution.h"
 #include "core/lrp/ruleregistry.h"
+#include "core/ops/algebraover.h"
 #include "core/ops/detachable.h"
+#include "core/ops/stabiliseddivision.h"
 
 #include <fmt/format.h>
 
 #include <array>
+#include <utility>
 
 namespace retro::lrp
 {
@@ -42,7 +45,8 @@ public:
 
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t>) const override
     {
-        return centred(op) == nullptr ? ops::Reads::nothing() : ops::Reads::allOperands();
+        return centred(op) == nullptr ? ops::Reads::nothing()
+                                      : ops::Reads{ops::Reads::allOperands().operands, ops::Reads::bit(0)};
     }
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
@@ -53,10 +57,13 @@ public:
         if (norm == nullptr || !r.isValid()) {
             return balance.closeAs(event::Cause::Constant, onlySlot(context, 0, r.isValid() ? r : zeros(context)));
         }
-        const Tensor y = context.op.forward(context.operands).front();
-        const Tensor s = algebra::stabilisedQuotient(r, y, m_stabiliser);
-        balance.bookDivision(r, s, y);
-        Tensor part = algebra::multiply(context.operands[0], norm->detachedPullback(s, context.operands));
+        const Tensor& known = context.outputs[0];
+        Tensor y = known.isValid() ? known : context.op.forward(context.operands).front();
+        algebra::DivisionAmounts amounts;
+        const Tensor s =
+            algebra::stabilisedDivision(r, {std::move(y)}, m_stabiliser, balance.isWanted() ? &amounts : nullptr);
+        balance.bookDivision(amounts);
+        Tensor part = algebra::multiplyOver(norm->detachedPullback(s, context.operands), context.operands[0]);
         return balance.closeAs(event::Cause::Bias, onlySlot(context, 0, std::move(part)));
     }
 

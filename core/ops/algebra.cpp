@@ -3,6 +3,7 @@
 
 #include "core/ops/kernel/axisreduction.h"
 #include "core/ops/kernel/elementloop.h"
+#include "core/ops/kernel/stabilise.h"
 #include "core/ops/kernel/visitnumber.h"
 #include "core/ops/reference/sum.h"
 
@@ -33,47 +34,13 @@ Tensor binary(const Tensor& a, const Tensor& b, const F& f)
     });
 }
 
-/// r / d, but 0 where d is 0. Without a branch, so that loops over it vectorise.
-template <class T>
-T quotient(T r, T d)
-{
-    const T q = r / d;
-    return d == T{0} ? T{0} : q;
-}
-
-/// d moved away from zero by e, towards its own sign; sgn(0) = +1.
-template <class T>
-T moved(T d, T e)
-{
-    return d + (d >= T{0} ? e : -e);
-}
-
-/// At least e away from zero, on the side of y.
-template <class T>
-T clipped(T y, T e)
-{
-    const T magnitude = std::max(std::abs(y), e);
-    return y >= T{0} ? magnitude : -magnitude;
-}
-
-/// r by what `stabilised` makes of d and e. One loop for each way: the choice stands outside of it.
-template <class T, class F>
-Tensor quotientBy(const Tensor& r, const Tensor& d, T e, F stabilised)
-{
-    return mapElements<T>(r, d, r.shape(), [e, stabilised](T x, T y) { return quotient(x, stabilised(y, e)); });
-}
-
 template <class T>
 Tensor constantQuotientOf(const Tensor& r, const Tensor& d, const Stabiliser& stabiliser)
 {
     const T e = static_cast<T>(stabiliser.epsilon);
-    const bool clips = stabiliser.kind == StabiliserKind::Clip;
-    if (stabiliser.isSigned) {
-        return clips ? quotientBy(r, d, e, [](T y, T step) { return clipped(y, step); })
-                     : quotientBy(r, d, e, [](T y, T step) { return moved(y, step); });
-    }
-    return clips ? quotientBy(r, d, e, [](T y, T step) { return y > step ? y : step; })
-                 : quotientBy(r, d, e, [](T y, T step) { return y + step; });
+    return visitStabiliser<T>(stabiliser, [&](auto stabilised) {
+        return mapElements<T>(r, d, r.shape(), [e, stabilised](T x, T y) { return quotient(x, stabilised(y, e)); });
+    });
 }
 
 Tensor constantQuotient(const Tensor& r, const Tensor& d, const Stabiliser& stabiliser)
@@ -188,7 +155,19 @@ bool anyNegative(const Tensor& a)
     const Tensor dense = a.isDense() ? a : a.contiguous();
     return visitFloat(a.dtype(), [&](auto zero) {
         using T = decltype(zero);
-        return std::any_of(dense.data<T>(), dense.data<T>() + dense.size(), [](T v) { return v < T{0}; });
+        const T* const data = dense.data<T>();
+        constexpr std::int64_t kBlock = 1024; // looked at whole, without leaving early: that vectorises
+        for (std::int64_t begin = 0; begin < dense.size(); begin += kBlock) {
+            const std::int64_t end = std::min(begin + kBlock, dense.size());
+            int found = 0;
+            for (std::int64_t i = begin; i < end; ++i) {
+                found |= data[i] < T{0} ? 1 : 0;
+            }
+            if (found != 0) {
+                return true;
+            }
+        }
+        return false;
     });
 }
 

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/linear/convolutionmap.h"
 
-#include "core/ops/algebra.h"
+#include "core/ops/algebraover.h"
 #include "core/ops/kernel/elementloop.h"
 #include "core/ops/kernel/visitnumber.h"
+#include "core/ops/reference/boxsums.h"
+
+#include <algorithm>
+#include <iterator>
 
 namespace retro::ops
 {
@@ -66,6 +70,9 @@ Tensor ConvolutionMap::walk(const Tensor& t, WeightVariant variant, Direction di
     if (t.size() == 0 || tensor::elementCount(shape) == 0 || tensor::elementCount(m_weight.shape()) == 0) {
         return Tensor::zeros(t.dtype(), shape);
     }
+    if (variant.part == WeightPart::Ones) {
+        return walkOnes(t, direction);
+    }
     if (t.dtype() == tensor::DType::Float32) {
         if (Tensor result = packed(t, variant, direction); result.isValid()) {
             return result;
@@ -85,6 +92,95 @@ Tensor ConvolutionMap::walk(const Tensor& t, WeightVariant variant, Direction di
     return std::move(buffer).freeze();
 }
 
+Tensor ConvolutionMap::walkOnes(const Tensor& t, Direction direction) const
+{
+    const Shape shape = shapeAfter(direction);
+    tensor::TensorBuffer buffer(t.dtype(), shape, tensor::channelsLastStrides(shape));
+    const Tensor in = channelsLast(t);
+    visitFloat(t.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        const reference::BoxSums<T> sums(m_shape);
+        if (direction == Direction::Forward) {
+            sums.convolve(in.data<T>(), buffer.data<T>());
+        } else {
+            sums.convolveTransposed(in.data<T>(), buffer.data<T>());
+        }
+    });
+    return std::move(buffer).freeze();
+}
+
+namespace
+{
+
+constexpr std::int64_t kTogether = 16; // input channels that the library computes at once
+
+/// The channels of `t` (channels-last) in `count` tensors of equally many.
+std::vector<Tensor> channelGroups(const Tensor& t, std::size_t count)
+{
+    Shape shape = t.shape();
+    const std::int64_t all = shape[1];
+    shape[1] = all / static_cast<std::int64_t>(count);
+    const std::int64_t positions = t.size() / all;
+    std::vector<Tensor> parts;
+    for (std::size_t i = 0; i < count; ++i) {
+        tensor::TensorBuffer buffer(t.dtype(), shape, tensor::channelsLastStrides(shape));
+        const float* from = t.data<float>() + static_cast<std::int64_t>(i) * shape[1];
+        float* to = buffer.data<float>();
+        for (std::int64_t position = 0; position < positions; ++position, from += all) {
+            to = std::copy(from, from + shape[1], to);
+        }
+        parts.push_back(std::move(buffer).freeze());
+    }
+    return parts;
+}
+
+} // namespace
+
+onednn::PackedConvolution ConvolutionMap::packSideBySide(std::span<const WeightVariant> variants) const
+{
+    reference::ConvolutionShape shape = m_shape;
+    shape.channels *= static_cast<std::int64_t>(variants.size());
+    const std::int64_t length = m_shape.channels * m_shape.taps(); // of one filter
+    std::vector<float> weights(static_cast<std::size_t>(m_shape.filters * length) * variants.size());
+    for (std::size_t v = 0; v < variants.size(); ++v) {
+        const Tensor variant = m_weight.make(variants[v]);
+        for (std::int64_t filter = 0; filter < m_shape.filters; ++filter) {
+            const float* const from = variant.data<float>() + filter * length;
+            const auto at =
+                (filter * static_cast<std::int64_t>(variants.size()) + static_cast<std::int64_t>(v)) * length;
+            std::copy(from, from + length, weights.begin() + at);
+        }
+    }
+    return {shape, Direction::Transposed, weights.data()};
+}
+
+std::vector<Tensor> ConvolutionMap::pullbackAll(const Tensor& s, std::span<const WeightVariant> variants) const
+{
+    const auto count = static_cast<std::int64_t>(variants.size());
+    const bool isStacked = count > 1 && m_direction == Direction::Forward && m_shape.groups == 1 &&
+                           m_shape.channels * count <= kTogether && s.dtype() == tensor::DType::Float32 &&
+                           s.size() > 0 && m_weight.isKept();
+    if (isStacked) {
+        std::vector<WeightVariant> key;
+        std::ranges::transform(variants, std::back_inserter(key), WeightVariants::canonical);
+        const onednn::PackedConvolution& pack =
+            m_stacks.get({std::move(key), threads()}, [&] { return packSideBySide(variants); });
+        if (pack.isValid()) {
+            Shape shape = shapeAfter(Direction::Transposed);
+            shape[1] *= count;
+            tensor::TensorBuffer buffer(s.dtype(), shape, tensor::channelsLastStrides(shape));
+            const Tensor in = channelsLast(s);
+            pack.run(in.data<float>(), buffer.data<float>());
+            return channelGroups(std::move(buffer).freeze(), variants.size());
+        }
+    }
+    std::vector<Tensor> parts;
+    for (const WeightVariant& variant : variants) {
+        parts.push_back(pullback(s, variant));
+    }
+    return parts;
+}
+
 Tensor ConvolutionMap::apply(const Tensor& x, WeightVariant variant) const { return walk(x, variant, m_direction); }
 
 Tensor ConvolutionMap::pullback(const Tensor& s, WeightVariant variant) const
@@ -94,8 +190,8 @@ Tensor ConvolutionMap::pullback(const Tensor& s, WeightVariant variant) const
 
 std::vector<Tensor> ConvolutionMap::forward(std::span<const Tensor> operands) const
 {
-    const Tensor z = apply(operands[0], {});
-    return {hasBias() ? algebra::addBroadcast(z, m_bias.get({})) : z};
+    Tensor z = apply(operands[0], {});
+    return {hasBias() ? algebra::addOver(std::move(z), m_bias.get({})) : z};
 }
 
 } // namespace retro::ops

@@ -4,12 +4,15 @@
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/kernel/weightvariants.h"
 #include "core/ops/onednn/onednnconvolution.h"
+#include "core/ops/stackedpullback.h"
+
+#include <utility>
 
 namespace retro::ops
 {
 
 /// Conv and ConvTranspose with constant weights: the same convolution, walked the other way round.
-class ConvolutionMap final : public Operator<LinearMap>
+class ConvolutionMap final : public Operator<LinearMap>, public StackedPullback
 {
 public:
     /// `direction` is that of the operator: Forward for Conv, Transposed for ConvTranspose. `weight` (in the output's
@@ -27,6 +30,9 @@ public:
     [[nodiscard]] Tensor bias(WeightVariant variant) const override { return m_bias.get(variant); }
     [[nodiscard]] Tensor apply(const Tensor& x, WeightVariant variant) const override;
     [[nodiscard]] Tensor pullback(const Tensor& s, WeightVariant variant) const override;
+    /// In one call for few input channels, of which the library computes sixteen at a time anyway.
+    [[nodiscard]] std::vector<Tensor> pullbackAll(const Tensor& s,
+                                                  std::span<const WeightVariant> variants) const override;
 
 private:
     struct PackKey
@@ -45,6 +51,10 @@ private:
     /// The map by packed weights; invalid when the library has no implementation for this geometry.
     [[nodiscard]] Tensor through(const onednn::PackedConvolution& pack, const Tensor& t,
                                  onednn::Direction direction) const;
+    /// The map and its transpose with weights of 1: sums over boxes.
+    [[nodiscard]] Tensor walkOnes(const Tensor& t, onednn::Direction direction) const;
+    /// Weights of all variants side by side along the channels.
+    [[nodiscard]] onednn::PackedConvolution packSideBySide(std::span<const WeightVariant> variants) const;
     /// Through oneDNN; invalid when it has no implementation for this geometry.
     [[nodiscard]] Tensor packed(const Tensor& t, WeightVariant variant, onednn::Direction direction) const;
 
@@ -53,6 +63,7 @@ private:
     WeightVariants m_weight;
     WeightVariants m_bias;
     PreparedCache<PackKey, onednn::PackedConvolution> m_packs;
+    PreparedCache<std::pair<std::vector<WeightVariant>, int>, onednn::PackedConvolution> m_stacks; // and threads
 };
 
 } // namespace retro::ops

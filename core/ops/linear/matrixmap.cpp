@@ -2,6 +2,7 @@
 #include "core/ops/linear/matrixmap.h"
 
 #include "core/ops/algebra.h"
+#include "core/ops/algebraover.h"
 #include "core/ops/kernel/matrixproduct.h"
 
 namespace retro::ops
@@ -50,8 +51,8 @@ Tensor MatrixMap::pullback(const Tensor& s, WeightVariant variant) const
 
 std::vector<Tensor> MatrixMap::forward(std::span<const Tensor> operands) const
 {
-    const Tensor z = apply(operands[m_plan.slot], {});
-    return {hasBias() ? algebra::addBroadcast(z, m_bias.get({})) : z};
+    Tensor z = apply(operands[m_plan.slot], {});
+    return {hasBias() ? algebra::addOver(std::move(z), m_bias.get({})) : z};
 }
 
 } // namespace retro::ops

@@ -2,6 +2,9 @@
 // Conv and ConvTranspose: values by hand, the definition, adjoints, and float against the reference over odd geometry.
 #include "tests/core/ops/opcase.h"
 
+#include "core/base/memoryaccount.h"
+#include "core/ops/stackedpullback.h"
+
 #include <QtTest>
 
 using namespace retro::tests;
@@ -98,6 +101,43 @@ void compareFloatWithReference(const char* op, const Geometry& g)
         QVERIFY2(distance(applied.to(DType::Float64), reference.apply(wide.operands()[0], variant)) < 1e-5, g.name);
         QVERIFY2(distance(pulled.to(DType::Float64), reference.pullback(s, variant)) < 1e-5, g.name);
         QVERIFY2(adjointGap(reference, wide.operands()[0], s, variant) < 1e-13, g.name);
+    }
+}
+
+/// Sums over boxes against the convolution whose weights are all 1.
+void compareOnes(const char* op, const Geometry& g, DType dtype)
+{
+    OpCase c = caseOf(op, g, dtype, false);
+    OpCase ones(op);
+    ones.operand(c.operands()[0]).constant(Tensor::full(dtype, g.w, 1));
+    c.copyAttributesTo(ones);
+    QVERIFY2(c.bind() && ones.bind(), g.name);
+    const LinearMap& map = c.structure<LinearMap>();
+    const LinearMap& ofOnes = ones.structure<LinearMap>();
+    const Tensor s = randomTensor(c.op().outputTypes()[0].shape, DType::Float64, 9).to(dtype);
+    const WeightVariant variant{WeightPart::Ones, 0};
+    const double tolerance = dtype == DType::Float32 ? 1e-5 : 1e-13;
+    QVERIFY2(distance(map.apply(c.operands()[0], variant), ofOnes.apply(c.operands()[0], {})) < tolerance, g.name);
+    QVERIFY2(distance(map.pullback(s, variant), ofOnes.pullback(s, {})) < tolerance, g.name);
+}
+
+/// One call for several variants against one call for each.
+void compareStackedPullback(const char* op, const Geometry& g, DType dtype)
+{
+    OpCase c = caseOf(op, g, dtype);
+    QVERIFY2(c.bind(), g.name);
+    const LinearMap& map = c.structure<LinearMap>();
+    const auto* stacked = dynamic_cast<const retro::ops::StackedPullback*>(&map);
+    QVERIFY(stacked != nullptr);
+    const Tensor s = randomTensor(c.op().outputTypes()[0].shape, DType::Float64, 9).to(dtype);
+    const std::vector<WeightVariant> variants{{}, {WeightPart::Positive, 0}, {WeightPart::GammaNegative, 0.5}};
+    for (int again = 0; again < 2; ++again) {
+        const std::vector<Tensor> parts = stacked->pullbackAll(s, variants);
+        QCOMPARE(parts.size(), variants.size());
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+            const Tensor alone = map.pullback(s, variants[i]);
+            QVERIFY2(dtype == DType::Float64 ? parts[i].bitEqual(alone) : distance(parts[i], alone) < 1e-5, g.name);
+        }
     }
 }
 
@@ -200,6 +240,54 @@ private slots:
         QVERIFY(c.bind());
         const Tensor z = c.forward()[0];
         QVERIFY(z.strides() == retro::tensor::channelsLastStrides(z.shape()));
+    }
+
+    void onesAreSumsOverBoxes()
+    {
+        for (const DType dtype : {DType::Float32, DType::Float64}) {
+            for (const Geometry& g : kConvolutions) {
+                compareOnes("Conv", g, dtype);
+            }
+            for (const Geometry& g : kTransposed) {
+                compareOnes("ConvTranspose", g, dtype);
+            }
+        }
+    }
+
+    void variantsArePulledBackTogether()
+    {
+        for (const DType dtype : {DType::Float32, DType::Float64}) {
+            for (const Geometry& g : kConvolutions) {
+                compareStackedPullback("Conv", g, dtype);
+            }
+            for (const Geometry& g : kTransposed) {
+                compareStackedPullback("ConvTranspose", g, dtype);
+            }
+        }
+    }
+
+    // The first use of a variant makes a tensor of the size of the weights; later ones only their result.
+    void variantsOfWeightsAreMadeOnce()
+    {
+        OpCase c("Conv");
+        c.operand(randomTensor({1, 64, 3, 3}, DType::Float32)).constant(randomTensor({64, 64, 3, 3}, DType::Float32));
+        QVERIFY(c.bind());
+        const LinearMap& map = c.structure<LinearMap>();
+        const Tensor s = map.apply(c.operands()[0], {});
+        retro::base::MemoryAccount& account = retro::base::MemoryAccount::tensors();
+        const auto bytesOf = [&](WeightVariant variant) {
+            const std::int64_t before = account.live();
+            account.resetPeak();
+            static_cast<void>(map.apply(c.operands()[0], variant));
+            static_cast<void>(map.pullback(s, variant));
+            return account.peak() - before;
+        };
+        const std::int64_t weights = c.operands()[1].bytes();
+        for (const WeightPart part : {WeightPart::Positive, WeightPart::GammaPositive, WeightPart::Square}) {
+            QVERIFY(bytesOf({part, 0.25}) >= weights);
+            QVERIFY(bytesOf({part, 0.25}) < weights / 4);
+        }
+        QVERIFY(bytesOf({WeightPart::GammaPositive, 0.5}) >= weights); // another variant
     }
 
     void emptyBatch()

@@ -120,6 +120,7 @@ public:
         m_node.attributes[name] = std::move(value);
         return *this;
     }
+    void copyAttributesTo(OpCase& other) const { other.m_node.attributes = m_node.attributes; }
     OpCase& outputs(std::size_t count)
     {
         m_outputs = count;

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/algebraover.h"
+
+#include "core/ops/kernel/mapover.h"
+#include "core/ops/kernel/visitnumber.h"
+
+#include <utility>
+
+namespace retro::ops::algebra
+{
+
+using tensor::Tensor;
+
+Tensor addOver(Tensor a, const Tensor& b)
+{
+    return visitFloat(a.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        return mapOver<T>(std::move(a), b, [](T x, T y) { return static_cast<T>(x + y); });
+    });
+}
+
+Tensor multiplyOver(Tensor a, const Tensor& b)
+{
+    return visitFloat(a.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        return mapOver<T>(std::move(a), b, [](T x, T y) { return static_cast<T>(x * y); });
+    });
+}
+
+Tensor addScaledOver(Tensor a, const Tensor& b, double factor)
+{
+    return visitFloat(a.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        const T f = static_cast<T>(factor);
+        return mapOver<T>(std::move(a), b, [f](T x, T y) { return static_cast<T>(x + f * y); });
+    });
+}
+
+} // namespace retro::ops::algebra

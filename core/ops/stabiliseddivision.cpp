@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/stabiliseddivision.h"
+
+#include "core/ops/kernel/mapover.h"
+#include "core/ops/kernel/stabilise.h"
+#include "core/ops/kernel/visitnumber.h"
+
+#include <array>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace retro::ops::algebra
+{
+
+namespace
+{
+
+constexpr std::int64_t kBlock = 256;         // summed in lanes
+constexpr std::int64_t kChunk = 64 * kBlock; // one task: sums do not depend on the number of threads
+constexpr std::int64_t kLanes = 8;
+using Lanes = std::array<double, kLanes>;
+
+DivisionAmounts& operator+=(DivisionAmounts& a, const DivisionAmounts& b)
+{
+    a.sums.dividend += b.sums.dividend;
+    a.sums.overZero += b.sums.overZero;
+    a.sums.product += b.sums.product;
+    a.bias += b.bias;
+    return a;
+}
+
+DivisionAmounts pairwise(const DivisionAmounts* parts, std::size_t count)
+{
+    if (count <= 2) {
+        DivisionAmounts total = count == 0 ? DivisionAmounts() : parts[0];
+        return count == 2 ? total += parts[1] : total;
+    }
+    DivisionAmounts left = pairwise(parts, count / 2);
+    return left += pairwise(parts + count / 2, count - count / 2);
+}
+
+/// Where the bias of an element lies: at (i / stride) % extent of the row that `data` begins.
+template <class T>
+struct BiasRow
+{
+    const T* data = nullptr; ///< null: no bias
+    std::int64_t stride = 1;
+    std::int64_t extent = 1;
+
+    /// Elements from i on that are one piece of the row, or have one and the same bias.
+    [[nodiscard]] std::int64_t runAt(std::int64_t i) const
+    {
+        const std::int64_t row = stride == 1 ? extent : stride;
+        return row - i % row;
+    }
+    void copyTo(T* to, std::int64_t i, std::int64_t count) const
+    {
+        const T* const from = data + i / stride % extent;
+        if (stride == 1) {
+            std::copy(from, from + count, to);
+        } else {
+            std::fill(to, to + count, *from);
+        }
+    }
+    /// The biases of `count` elements from i on.
+    void fill(T* to, std::int64_t i, std::int64_t count) const
+    {
+        for (std::int64_t done = 0; done < count;) {
+            const std::int64_t length = std::min(runAt(i + done), count - done);
+            copyTo(to + done, i + done, length);
+            done += length;
+        }
+    }
+};
+
+/// A few elements on their way from base and bias to the quotient.
+template <class T>
+struct Block
+{
+    std::array<T, kBlock> d{};
+    std::array<T, kBlock> bias{};
+    std::int64_t count = 0;
+
+    /// Something that the quick sums do not fit.
+    [[nodiscard]] bool hasZeroOrInfinity() const
+    {
+        int found = 0;
+        for (std::int64_t i = 0; i < count; ++i) {
+            const T y = d[static_cast<std::size_t>(i)];
+            found |= (y == T{0}) | (std::abs(y) > std::numeric_limits<T>::max()) ? 1 : 0;
+        }
+        return found != 0;
+    }
+};
+
+double total(const Lanes& lanes)
+{
+    return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+}
+
+/// Σ f(i) over a block, in independent lanes: an addition need not wait for the one before.
+template <class F>
+double inLanes(std::int64_t count, const F& f)
+{
+    Lanes lanes{};
+    std::int64_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) {
+        for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+            lanes[static_cast<std::size_t>(lane)] += f(i + lane);
+        }
+    }
+    for (std::int64_t lane = 0; i < count; ++i, ++lane) {
+        lanes[static_cast<std::size_t>(lane)] += f(i);
+    }
+    return total(lanes);
+}
+
+template <class T>
+DivisionAmounts amountsOf(const T* r, const T* s, const Block<T>& block, bool hasBias)
+{
+    const auto wide = [](T v) { return static_cast<double>(v); };
+    const T* const d = block.d.data();
+    DivisionAmounts amounts;
+    amounts.sums.dividend = inLanes(block.count, [&](std::int64_t i) { return wide(r[i]); });
+    if (block.hasZeroOrInfinity()) {
+        amounts.sums.overZero = inLanes(block.count, [&](std::int64_t i) { return d[i] == T{0} ? wide(r[i]) : 0.0; });
+        amounts.sums.product = inLanes(
+            block.count, [&](std::int64_t i) { return std::isinf(d[i]) ? wide(r[i]) : wide(s[i]) * wide(d[i]); });
+    } else {
+        amounts.sums.product = inLanes(block.count, [&](std::int64_t i) { return wide(s[i]) * wide(d[i]); });
+    }
+    if (hasBias) {
+        const T* const b = block.bias.data();
+        amounts.bias = inLanes(block.count, [&](std::int64_t i) { return wide(s[i]) * wide(b[i]); });
+    }
+    return amounts;
+}
+
+/// All of one division. r, base and s are dense in one order.
+template <class T>
+struct Division
+{
+    const T* r;
+    const T* base;
+    T* s; ///< may be base
+    std::int64_t size;
+    BiasRow<T> bias;
+    bool isBiasIn;
+    T epsilon;
+
+    void load(Block<T>& block, std::int64_t at, bool wantsBias) const
+    {
+        const bool adds = bias.data != nullptr && !isBiasIn;
+        if (adds || (bias.data != nullptr && wantsBias)) {
+            bias.fill(block.bias.data(), at, block.count);
+        }
+        const T* const from = base + at;
+        for (std::int64_t i = 0; i < block.count; ++i) {
+            block.d[static_cast<std::size_t>(i)] = from[i];
+        }
+        for (std::int64_t i = 0; adds && i < block.count; ++i) {
+            block.d[static_cast<std::size_t>(i)] += block.bias[static_cast<std::size_t>(i)];
+        }
+    }
+
+    template <class Stab>
+    DivisionAmounts chunk(std::int64_t begin, std::int64_t end, bool sums, Stab stabilised) const
+    {
+        Block<T> block;
+        DivisionAmounts amounts;
+        for (std::int64_t at = begin; at < end; at += block.count) {
+            block.count = std::min(kBlock, end - at);
+            load(block, at, sums);
+            const T* const x = r + at;
+            T* const out = s + at;
+            for (std::int64_t i = 0; i < block.count; ++i) {
+                out[i] = quotient(x[i], stabilised(block.d[static_cast<std::size_t>(i)], epsilon));
+            }
+            if (sums) {
+                amounts += amountsOf(x, out, block, bias.data != nullptr);
+            }
+        }
+        return amounts;
+    }
+
+    template <class Stab>
+    DivisionAmounts run(bool sums, Stab stabilised) const
+    {
+        std::vector<DivisionAmounts> parts(static_cast<std::size_t>((size + kChunk - 1) / kChunk));
+        parallelFor(static_cast<std::int64_t>(parts.size()), 4, [&](std::int64_t first, std::int64_t last) {
+            for (std::int64_t i = first; i < last; ++i) {
+                parts[static_cast<std::size_t>(i)] =
+                    chunk(i * kChunk, std::min(size, (i + 1) * kChunk), sums, stabilised);
+            }
+        });
+        return pairwise(parts.data(), parts.size());
+    }
+};
+
+/// A bias whose extents are 1 but for one axis, seen along a dense tensor; no data when it is another kind of bias.
+template <class T>
+BiasRow<T> rowOf(const Tensor& bias, const Tensor& base)
+{
+    BiasRow<T> row;
+    const std::size_t lead = base.rank() - bias.rank();
+    for (std::size_t axis = 0; axis < bias.rank(); ++axis) {
+        if (bias.shape()[axis] == 1) {
+            continue;
+        }
+        if (row.extent != 1) {
+            return {};
+        }
+        row.extent = bias.shape()[axis];
+        row.stride = base.strides()[lead + axis];
+    }
+    row.stride = row.extent == 1 ? std::max<std::int64_t>(base.size(), 1) : row.stride; // one number for all
+    row.data = bias.data<T>();
+    return row;
+}
+
+bool isDividedHere(const Denominator& denominator, const Stabiliser& stabiliser)
+{
+    const Tensor& bias = denominator.bias;
+    return stabiliser.kind != StabiliserKind::RmsScaled && denominator.base.isDense() &&
+           (!bias.isValid() || (bias.isContiguous() && bias.rank() <= denominator.base.rank()));
+}
+
+/// The same in steps, for what the one walk does not cover.
+Tensor divideInSteps(const Tensor& r, const Denominator& denominator, const Stabiliser& stabiliser,
+                     DivisionAmounts* amounts)
+{
+    const auto& [base, bias, isBiasIn] = denominator;
+    const Tensor d = bias.isValid() && !isBiasIn ? addBroadcast(base, bias) : base;
+    const Tensor s = stabilisedQuotient(r, d, stabiliser);
+    if (amounts != nullptr) {
+        *amounts = {divisionSums(r, s, d), bias.isValid() ? dot(s, broadcastTo(bias, s.shape())) : 0};
+    }
+    return s;
+}
+
+template <class T>
+Tensor divideAtOnce(const Tensor& r, Denominator denominator, const BiasRow<T>& bias, const Stabiliser& stabiliser,
+                    DivisionAmounts* amounts)
+{
+    Tensor& base = denominator.base;
+    const Tensor dividend = withStrides(r, base.strides());
+    const tensor::Shape shape = base.shape();
+    const tensor::Shape strides = base.strides();
+    T* out = writable<T>(base);
+    std::optional<tensor::TensorBuffer> buffer;
+    if (out == nullptr) {
+        buffer.emplace(base.dtype(), shape, strides);
+        out = buffer->template data<T>();
+    }
+    const Division<T> division{dividend.data<T>(),
+                               base.data<T>(),
+                               out,
+                               base.size(),
+                               bias,
+                               denominator.isBiasIn,
+                               static_cast<T>(stabiliser.epsilon)};
+    const DivisionAmounts made =
+        visitStabiliser<T>(stabiliser, [&](auto stabilised) { return division.run(amounts != nullptr, stabilised); });
+    if (amounts != nullptr) {
+        *amounts = made;
+    }
+    return buffer ? std::move(*buffer).freeze() : std::move(base);
+}
+
+} // namespace
+
+Tensor stabilisedDivision(const Tensor& r, Denominator denominator, const Stabiliser& stabiliser,
+                          DivisionAmounts* amounts)
+{
+    assert(r.shape() == denominator.base.shape());
+    if (!isDividedHere(denominator, stabiliser)) {
+        return divideInSteps(r, denominator, stabiliser, amounts);
+    }
+    return visitFloat(r.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        const BiasRow<T> bias =
+            denominator.bias.isValid() ? rowOf<T>(denominator.bias, denominator.base) : BiasRow<T>();
+        return denominator.bias.isValid() && bias.data == nullptr
+                   ? divideInSteps(r, denominator, stabiliser, amounts)
+                   : divideAtOnce(r, std::move(denominator), bias, stabiliser, amounts);
+    });
+}
+
+} // namespace retro::ops::algebra

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stabilised division in one walk: the bits of the division in steps, the sums of the ledger, whose memory is written.
+#include "tests/core/ops/opcase.h"
+
+#include "core/ops/algebraover.h"
+#include "core/ops/stabiliseddivision.h"
+
+#include <QtTest>
+
+#include <array>
+#include <cmath>
+
+using namespace retro::tests;
+namespace algebra = retro::ops::algebra;
+using algebra::DivisionAmounts;
+using algebra::Stabiliser;
+using algebra::StabiliserKind;
+using retro::tensor::TensorBuffer;
+
+namespace
+{
+
+template <class T>
+Tensor numbersOf(const Shape& shape, int seed, bool isChannelsLast)
+{
+    const DType type = retro::tensor::DTypeOf<T>::value;
+    TensorBuffer buffer = isChannelsLast ? TensorBuffer(type, shape, retro::tensor::channelsLastStrides(shape))
+                                         : TensorBuffer(type, shape);
+    int i = seed;
+    for (T& value : buffer.span<T>()) {
+        value = static_cast<T>(i % 11 == 0 ? 0 : std::sin(i * 37 % 1001));
+        ++i;
+    }
+    return std::move(buffer).freeze();
+}
+
+/// Numbers around 0, some of them exactly 0; in channels-last order when asked for.
+Tensor numbers(DType type, const Shape& shape, int seed, bool isChannelsLast = false)
+{
+    return type == DType::Float64 ? numbersOf<double>(shape, seed, isChannelsLast)
+                                  : numbersOf<float>(shape, seed, isChannelsLast);
+}
+
+bool isNear(double a, double b, double scale) { return std::abs(a - b) <= 1e-12 * (1 + scale); }
+
+} // namespace
+
+class DivisionTest : public QObject
+{
+    Q_OBJECT
+private slots:
+    void givesTheBitsAndTheSumsOfTheSteps_data()
+    {
+        QTest::addColumn<int>("kind");
+        QTest::addColumn<bool>("isSigned");
+        QTest::addColumn<bool>("isChannelsLast");
+        QTest::addColumn<int>("bias"); // 0 none, 1 per channel, 2 one number, 3 of the whole shape
+        QTest::addColumn<bool>("isBiasIn");
+        for (const int kind : {0, 1, 2}) {
+            for (const bool isSigned : {true, false}) {
+                for (const bool isChannelsLast : {true, false}) {
+                    for (const int bias : {0, 1, 2, 3}) {
+                        for (const bool isIn : {false, true}) {
+                            QTest::addRow("%d %d %d %d %d", kind, isSigned, isChannelsLast, bias, isIn)
+                                << kind << isSigned << isChannelsLast << bias << isIn;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    void givesTheBitsAndTheSumsOfTheSteps()
+    {
+        QFETCH(int, kind);
+        QFETCH(bool, isSigned);
+        QFETCH(bool, isChannelsLast);
+        QFETCH(int, bias);
+        QFETCH(bool, isBiasIn);
+        const Stabiliser stabiliser{static_cast<StabiliserKind>(kind), 0.01, isSigned};
+        const Shape shape{2, 5, 40, 51}; // more than one task
+        const std::array<Shape, 4> biasShapes{Shape{}, Shape{1, 5, 1, 1}, Shape{1}, shape};
+        for (const DType type : {DType::Float32, DType::Float64}) {
+            const Tensor r = numbers(type, shape, 3);
+            const Tensor base = numbers(type, shape, 5, isChannelsLast);
+            const Tensor b = bias == 0 ? Tensor() : numbers(type, biasShapes[static_cast<std::size_t>(bias)], 7);
+            const Tensor d = b.isValid() && !isBiasIn ? algebra::addBroadcast(base, b) : base;
+            const Tensor expected = algebra::stabilisedQuotient(r, d, stabiliser);
+            DivisionAmounts amounts;
+            const Tensor s = algebra::stabilisedDivision(r, {base, b, isBiasIn}, stabiliser, &amounts);
+            QVERIFY(s.bitEqual(expected));
+            const double scale = algebra::sumAbsolute(expected) + algebra::sumAbsolute(r);
+            const algebra::DivisionSums sums = algebra::divisionSums(r, expected, d);
+            QVERIFY(isNear(amounts.sums.dividend, sums.dividend, scale));
+            QVERIFY(isNear(amounts.sums.overZero, sums.overZero, scale));
+            QVERIFY(isNear(amounts.sums.product, sums.product, scale));
+            const double ofBias = b.isValid() ? algebra::dot(expected, algebra::broadcastTo(b, shape)) : 0;
+            QVERIFY(isNear(amounts.bias, ofBias, scale));
+            QVERIFY(algebra::stabilisedDivision(r, {base, b, isBiasIn}, stabiliser, nullptr).bitEqual(expected));
+        }
+    }
+
+    void bookKeepsWhatIsDividedByInfinity()
+    {
+        DivisionAmounts amounts;
+        const Tensor s = algebra::stabilisedDivision(doubles({3}, {1, 2, 4}), {doubles({3}, {INFINITY, 0, 2})},
+                                                     {StabiliserKind::Add, 0, true}, &amounts);
+        QVERIFY(s.bitEqual(doubles({3}, {0, 0, 2})));
+        QCOMPARE(amounts.sums.dividend, 7.0);
+        QCOMPARE(amounts.sums.overZero, 2.0);
+        QCOMPARE(amounts.sums.product, 5.0);
+    }
+
+    void memoryIsUsedAgainOnlyWhenNobodyElseHoldsIt()
+    {
+        const Tensor r = doubles({3}, {1, 2, 3});
+        Tensor own = doubles({3}, {1, 2, 4});
+        const void* const place = own.rawData();
+        const Tensor held = own;
+        QVERIFY(algebra::multiplyOver(own, r).bitEqual(doubles({3}, {1, 4, 12})));
+        QVERIFY(algebra::stabilisedDivision(r, {own}, {}, nullptr).isValid());
+        QVERIFY(held.bitEqual(doubles({3}, {1, 2, 4})));
+        own = Tensor();
+        Tensor only = doubles({3}, {1, 2, 4});
+        const void* const onlyPlace = only.rawData();
+        const Tensor sum = algebra::addOver(std::move(only), r);
+        QCOMPARE(static_cast<const void*>(sum.rawData()), onlyPlace);
+        QVERIFY(sum.bitEqual(doubles({3}, {2, 4, 7})));
+        QCOMPARE(static_cast<const void*>(held.rawData()), place);
+    }
+
+    void emptyTensors()
+    {
+        const Tensor none = Tensor::zeros(DType::Float32, {0, 3});
+        DivisionAmounts amounts;
+        QCOMPARE(algebra::stabilisedDivision(none, {none}, {}, &amounts).size(), 0);
+        QCOMPARE(amounts.sums.dividend, 0.0);
+    }
+};
+
+QTEST_APPLESS_MAIN(DivisionTest)
+#include "divisiontest.moc"
