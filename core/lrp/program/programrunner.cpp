@@ -34,8 +34,11 @@ ProgramRunner::ProgramRunner(std::shared_ptr<const program::Program> program,
                              std::shared_ptr<const RuleAssignment> rules, execute::SavePolicy save, bool keepsArguments)
     : m_program(std::move(program)), m_model(std::move(model)), m_rules(std::move(rules)), m_plan(*m_model, save),
       m_isAlsoKept(m_model->graph().valueCount(), false), m_buffers(m_program->buffers.size()),
-      m_lost(m_program->buffers.size(), 0.0)
+      m_lost(m_program->buffers.size(), 0.0), m_resultOf(m_program->buffers.size(), 0)
 {
+    for (std::uint32_t i = 0; i < m_program->results.size(); ++i) {
+        m_resultOf[m_program->results[i].buffer.index()] = i;
+    }
     link();
     if (keepsArguments) {
         keepArguments();
@@ -246,10 +249,10 @@ void ProgramRunner::findLastUses()
         eachBuffer(m_steps[i], [&](std::uint32_t id) { last[id] = i; });
         usedBy(step.opcode == Opcode::Rule ? m_program->relevanceOf(step) : std::span<const BufferId>(), i);
     }
-    const auto goes = [&](std::uint32_t id) { return last[id] != kNowhere && !m_program->buffers[id].isResult; };
     for (std::uint32_t id = 0; id < last.size(); ++id) {
-        if (goes(id)) {
-            m_steps[last[id]].lastUses.push_back(id);
+        if (last[id] != kNowhere) {
+            Step& step = m_steps[last[id]];
+            (m_program->buffers[id].isResult ? step.lastResults : step.lastUses).push_back(id);
         }
     }
 }
@@ -257,7 +260,7 @@ void ProgramRunner::findLastUses()
 base::Result<RelevanceTable> ProgramRunner::run(const execute::SavedValues& saved, std::span<const Tensor> starts,
                                                 std::stop_token stop, std::vector<event::LedgerEntry>* ledger,
                                                 const std::function<void(std::size_t, std::size_t)>& progress,
-                                                MadeTensors* made)
+                                                MadeTensors* made, const TakeRelevance& take)
 {
     assert(starts.size() == m_program->starts && &saved.model() == m_model.get());
     m_made = made;
@@ -272,9 +275,7 @@ base::Result<RelevanceTable> ProgramRunner::run(const execute::SavedValues& save
             return base::Error{base::ErrorCode::Cancelled, "stopped during the relevance pass", {}};
         }
         carryOut(m_steps[i], saved, starts, ledger);
-        for (const std::uint32_t id : m_steps[i].lastUses) {
-            m_buffers[id] = Tensor();
-        }
+        letGo(m_steps[i], take);
         if (progress) {
             progress(i + 1, m_steps.size());
         }
@@ -283,7 +284,27 @@ base::Result<RelevanceTable> ProgramRunner::run(const execute::SavedValues& save
         std::ranges::copy(m_inputRows.take(static_cast<std::uint32_t>(m_program->instructions.size())),
                           std::back_inserter(*ledger));
     }
-    return table();
+    return table(take);
+}
+
+/// Lets go what nothing reads after a step.
+void ProgramRunner::letGo(const Step& step, const TakeRelevance& take)
+{
+    for (const std::uint32_t id : step.lastUses) {
+        m_buffers[id] = Tensor();
+    }
+    for (std::size_t i = 0; take && i < step.lastResults.size(); ++i) {
+        handOver(step.lastResults[i], take);
+    }
+}
+
+void ProgramRunner::handOver(std::uint32_t buffer, const TakeRelevance& take)
+{
+    const Tensor relevance = std::exchange(m_buffers[buffer], Tensor());
+    if (relevance.isValid()) {
+        const program::RelevanceResult& result = m_program->results[m_resultOf[buffer]];
+        take(result.node, result.output, relevance);
+    }
 }
 
 void ProgramRunner::carryOut(const Step& step, const execute::SavedValues& saved, std::span<const Tensor> starts,
@@ -434,8 +455,11 @@ void ProgramRunner::applyRule(const Step& step, const execute::SavedValues& save
 }
 
 /// Hands over the relevance of all values; no tensor stays behind.
-RelevanceTable ProgramRunner::table()
+RelevanceTable ProgramRunner::table(const TakeRelevance& take)
 {
+    for (std::size_t i = 0; take && i < m_program->results.size(); ++i) {
+        handOver(m_program->results[i].buffer.value, take); // what no step made
+    }
     RelevanceTable table(m_model->graph().runNodeCount());
     for (const program::RelevanceResult& result : m_program->results) {
         table[result.node.index()].resize(m_model->graph().outputsOf(result.node).size());

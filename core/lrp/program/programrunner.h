@@ -24,6 +24,9 @@ struct MadeTensors
     std::vector<std::vector<Tensor>> sums;  ///< by node and output: relevance of several parts
 };
 
+/// Takes the relevance of one output of a node.
+using TakeRelevance = std::function<void(NodeId, std::uint32_t, const Tensor&)>;
+
 /// A program tied to a bound model, its rules and what a forward pass of it keeps. What an instruction needs of them is
 /// looked up once: rule, types, where each value comes from. A value that the forward pass keeps for anybody is taken
 /// from there, and what would only have led to it is left out; the bits are the same, because recomputing a node gives
@@ -39,12 +42,13 @@ public:
     /// Runs both sections on what a forward pass saved. `starts` per explained value, in its shape. Tensors live until
     /// their last use, relevance of values to the end. Adds a row per rule to `ledger` when it is given, its visit the
     /// number of the instruction, and behind them the rows of inputs. `progress` gets (done, total) after every
-    /// instruction; `made`, when given, all relevance. Errors: Cancelled.
+    /// instruction; `made`, when given, all relevance. `take`, when given, gets the relevance of each value as soon as
+    /// nothing reads it any more; then it is let go, and the table is empty. Errors: Cancelled.
     [[nodiscard]] base::Result<RelevanceTable> run(const execute::SavedValues& saved, std::span<const Tensor> starts,
                                                    std::stop_token stop = {},
                                                    std::vector<event::LedgerEntry>* ledger = nullptr,
                                                    const std::function<void(std::size_t, std::size_t)>& progress = {},
-                                                   MadeTensors* made = nullptr);
+                                                   MadeTensors* made = nullptr, const TakeRelevance& take = {});
 
     /// Values that a forward pass before run() must keep beside what the policy says.
     [[nodiscard]] const std::vector<ValueId>& alsoKept() const { return m_alsoKept; }
@@ -67,6 +71,7 @@ private:
         std::vector<Source> operands;           // of values and rules: per operand slot
         std::vector<Source> outputs;            // of rules: per output
         std::vector<std::uint32_t> lastUses;    // buffers that nothing reads any more
+        std::vector<std::uint32_t> lastResults; // the same of buffers that are results
         std::shared_ptr<const RuleSite> site{}; // of rules
         bool recomputesOutputs = false;         // of rules: outputs that nobody has
     };
@@ -100,7 +105,9 @@ private:
     /// Relevance that arrived at the outputs of a node; adds what was lost when its parts were summed to `lost`.
     [[nodiscard]] std::vector<Tensor> arrivedAt(const program::Instruction& which, double& lost) const;
     void applyRule(const Step& step, const execute::SavedValues& saved, std::vector<event::LedgerEntry>* ledger);
-    [[nodiscard]] RelevanceTable table();
+    void letGo(const Step& step, const TakeRelevance& take);
+    void handOver(std::uint32_t buffer, const TakeRelevance& take);
+    [[nodiscard]] RelevanceTable table(const TakeRelevance& take);
     [[nodiscard]] const program::Instruction& instruction(const Step& step) const
     {
         return m_program->instructions[step.index];
@@ -114,8 +121,9 @@ private:
     std::vector<bool> m_isAlsoKept; // by ValueId
     std::vector<Source> m_sources;  // by buffer: itself, or the value that is kept
     std::vector<Step> m_steps;
-    std::vector<Tensor> m_buffers; // by BufferId, while it runs
-    std::vector<double> m_lost;    // by BufferId, of sums: to rounding
+    std::vector<Tensor> m_buffers;         // by BufferId, while it runs
+    std::vector<double> m_lost;            // by BufferId, of sums: to rounding
+    std::vector<std::uint32_t> m_resultOf; // by BufferId: which result it is
     InputRows m_inputRows;
     MadeTensors* m_made = nullptr; // while it runs
 };
