@@ -49,6 +49,9 @@ ordered_json toJson(const engine::VerifyResult& result)
                               {"statement", one.statement},
                               {"state", engine::nameOf(one.state)},
                               {"detail", one.detail}});
+        if (!one.node.empty()) {
+            properties.back()["node"] = one.node;
+        }
     }
     ordered_json nodes = ordered_json::array();
     for (const engine::NodeGradient& one : result.nodes) {
@@ -60,7 +63,7 @@ ordered_json toJson(const engine::VerifyResult& result)
     }
     ordered_json ulps = ordered_json::array();
     for (const engine::UlpDistance& one : result.ulps) {
-        ulps.push_back({{"value", one.value}, {"ulp", one.most}, {"relative", one.relative}});
+        ulps.push_back({{"value", one.value}, {"node", one.node}, {"ulp", one.most}, {"relative", one.relative}});
     }
     return {{"cells", result.cells},      {"violated", result.isViolated()}, {"properties", properties},
             {"gradient_per_node", nodes}, {"float_from_double", ulps},       {"seconds", result.seconds}};

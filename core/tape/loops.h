@@ -14,6 +14,8 @@ public:
     virtual ~Watcher() = default;
     /// When the rule of cell `id` has turned `upstream` into `contributions`, before they are added.
     virtual void onCell(Id id, const V& upstream, const std::vector<Contribution<V>>& contributions) = 0;
+    /// When the part of cell `id` for `parent` was added to the slot of that one.
+    virtual void onSlot(Id /*id*/, Id /*parent*/, const V& /*slot*/) {}
 };
 
 /// One slot per id; a slot is empty where nothing arrived.
@@ -59,6 +61,9 @@ template <class V>
         }
         for (const Contribution<V>& part : list) {
             accumulated[part.parent] = ValueTraits<V>::add(accumulated[part.parent], part.value);
+            if (watcher != nullptr) {
+                watcher->onSlot(id, part.parent, accumulated[part.parent]);
+            }
         }
     }
     return accumulated;
@@ -89,6 +94,9 @@ template <class V>
         for (Contribution<V>& part : list) {
             std::optional<V>& slot = accumulated[part.parent];
             slot = slot ? ValueTraits<V>::add(*slot, part.value) : std::move(part.value);
+            if (watcher != nullptr) {
+                watcher->onSlot(id, part.parent, *slot);
+            }
         }
         if (!kept.empty() && kept[id] == 0) {
             accumulated[id].reset();

@@ -3,6 +3,8 @@
 
 #include "core/tape/contributions.h"
 
+#include <functional>
+
 /// The specification side: the definitions that the tape and its loops are compared with. Written as definitions, not
 /// to be fast: a contribution for every earlier id, one level of recursion per node.
 namespace retro::tape
@@ -42,6 +44,8 @@ struct Definition
     const Payload<V>& payload;
     Zeros zeros = Zeros::Added;
     std::span<const std::uint8_t> tracked = {}; ///< per id; empty = all
+    /// When a node was taken off and its parts were added to the rest of the seed; may be empty.
+    std::function<void(Id, const std::vector<V>& rest)> onPeeled = {};
 
     /// False where no part may go.
     [[nodiscard]] bool isTracked(std::size_t id) const { return tracked.empty() || tracked[id] != 0; }
@@ -106,6 +110,9 @@ template <class V>
     if (about.isTracked(seed.size())) {
         RETRO_TRY(const auto full, detail::fullContribution(nodes.back(), seed.size(), about, last));
         detail::addPointwise(seed, full, about.zeros);
+    }
+    if (about.onPeeled) {
+        about.onPeeled(static_cast<Id>(seed.size()), seed);
     }
     RETRO_TRY(std::vector<V> all, recursion(nodes.first(nodes.size() - 1), about, std::move(seed)));
     all.push_back(std::move(last));

@@ -19,14 +19,17 @@ namespace
 double ledgerTolerance(execute::Precision precision) { return precision == execute::Precision::Double ? 1e-9 : 1e-4; }
 
 /// The first value (in the order of values) whose relevance differs.
-std::string differingRelevance(const ExplainResult& a, const ExplainResult& b)
+Counterexample differingRelevance(const ExplainResult& a, const ExplainResult& b)
 {
     for (std::size_t i = 0; i < a.relevance.size(); ++i) {
         const tensor::Tensor& x = a.relevance[i];
         const tensor::Tensor& y = b.relevance[i];
         const bool isSame = x.isValid() == y.isValid() && (!x.isValid() || x.bitEqual(y));
         if (!isSame) {
-            return fmt::format("the relevance of {} differs", a.model->graph().value(base::ValueId(i)).name);
+            const graph::Graph& graph = a.model->graph();
+            const base::NodeId node = graph.nodeOf(base::ValueId(i));
+            return {fmt::format("the relevance of {} differs", graph.value(base::ValueId(i)).name),
+                    node.index() < graph.nodeCount() ? graph.node(node).name : graph.value(base::ValueId(i)).name};
         }
     }
     return {};
@@ -63,7 +66,7 @@ PropertyResult checkLedger(const ExplainResult& oracle, execute::Precision preci
     const std::string text = fmt::format("{:.6g} started, {:.6g} reached the inputs, {:.6g} booked; {:.3g} is missing",
                                          oracle.relevanceStart, oracle.relevanceInputs, booked, missing);
     const bool isClosed = std::abs(missing) <= ledgerTolerance(precision) * size;
-    return judged("conservation", kStatement, isClosed ? "" : text, text);
+    return judged("conservation", kStatement, {isClosed ? "" : text}, text);
 }
 
 } // namespace

@@ -191,12 +191,16 @@ private:
 
 } // namespace
 
-Result<std::vector<NodeGradient>> checkNodes(const ModelTape& made, std::uint64_t seed, const std::stop_token& stop)
+Result<std::vector<NodeGradient>> checkNodes(const ModelTape& made, std::uint64_t seed, const std::stop_token& stop,
+                                             const StageProgress& progress)
 {
     Directions directions(seed);
     std::vector<NodeGradient> results;
     for (Id id = static_cast<Id>(made.tape.leafCount()); id < made.tape.size(); ++id) {
         RETRO_CHECK(base::checkStop(stop));
+        if (progress) {
+            progress("gradients in double", id, made.tape.size());
+        }
         const tape::Cell<Bundle>& cell = made.tape.cell(id);
         const bool isProjection =
             cell.node.parents.size() == 1 && made.tape.cell(cell.node.parents[0]).value.tensors.size() != 1;
@@ -247,7 +251,9 @@ PropertyResult judgeNodes(const std::vector<NodeGradient>& nodes)
     const std::string text =
         fmt::format("{} nodes checked, {} at a kink; the worst is {} ({}) with a relative error of {:.3g}", checked,
                     kinks, worst->node, worst->op, *worst->error);
-    return judged("P8", kStatement, *worst->error <= kPoorGradient ? "" : text, text);
+    PropertyResult result = judged("P8", kStatement, {*worst->error <= kPoorGradient ? "" : text}, text);
+    result.node = worst->node;
+    return result;
 }
 
 namespace
@@ -342,7 +348,7 @@ Result<PropertyResult> checkWhole(const ModelTape& made, Id target, const Tensor
         return PropertyResult{"gradient", kStatement, PropertyState::NotApplicable,
                               "a kink lies in every step; " + text};
     }
-    return judged("gradient", kStatement, best <= kPoorGradient ? "" : text, text);
+    return judged("gradient", kStatement, {best <= kPoorGradient ? "" : text}, text);
 }
 
 namespace
@@ -355,9 +361,8 @@ std::int64_t ordinal(float value)
     return bits < 0 ? std::int64_t{std::numeric_limits<std::int32_t>::min()} - bits : bits;
 }
 
-UlpDistance distance(std::string name, const Tensor& narrow, const Tensor& wide)
+UlpDistance distance(UlpDistance result, const Tensor& narrow, const Tensor& wide)
 {
-    UlpDistance result{std::move(name), 0, 0};
     const Tensor a = narrow.contiguous();
     const Tensor b = wide.contiguous();
     double difference = 0;
@@ -390,7 +395,7 @@ std::vector<UlpDistance> ulpDistances(const ModelTape& narrow, const ModelTape& 
         }
         const Tensor& b = wide.tape.cell(otherId).value.only();
         if (b.shape() == a.shape()) {
-            results.push_back(distance(narrow.nameOf(id), a, b));
+            results.push_back(distance({narrow.nameOf(id), narrow.model->graph().node(narrow.nodeOf[id]).name}, a, b));
         }
     }
     return results;

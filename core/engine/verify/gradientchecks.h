@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/engine/explain.h"
 #include "core/engine/verify/property.h"
 #include "core/tape/model/modeltape.h"
 
@@ -31,7 +32,8 @@ struct NodeGradient
 /// P8: every tracked node of a tape in double, by itself: its operands are moved a little, its value is computed again.
 /// Errors: Cancelled, what an operator or a rule refuses.
 [[nodiscard]] base::Result<std::vector<NodeGradient>> checkNodes(const tape::ModelTape& made, std::uint64_t seed,
-                                                                 const std::stop_token& stop);
+                                                                 const std::stop_token& stop,
+                                                                 const StageProgress& progress = {});
 /// P8 as a property: violated by the worst node beyond kPoorGradient that has no kink.
 [[nodiscard]] PropertyResult judgeNodes(const std::vector<NodeGradient>& nodes);
 
@@ -46,6 +48,7 @@ struct NodeGradient
 struct UlpDistance
 {
     std::string value;
+    std::string node;       ///< that makes it
     std::uint64_t most = 0; ///< floats between the float value and the double value rounded to float
     double relative = 0;    ///< largest difference over the largest double value
 };

@@ -12,11 +12,11 @@ std::string nameOf(PropertyState state)
     return state == PropertyState::Held ? "held" : "violated";
 }
 
-PropertyResult judged(std::string id, std::string statement, const std::string& counterexample, std::string compared)
+PropertyResult judged(std::string id, std::string statement, const Counterexample& counterexample, std::string compared)
 {
-    const bool isHeld = counterexample.empty();
+    const bool isHeld = counterexample.text.empty();
     return {std::move(id), std::move(statement), isHeld ? PropertyState::Held : PropertyState::Violated,
-            isHeld ? std::move(compared) : counterexample};
+            isHeld ? std::move(compared) : counterexample.text, isHeld ? std::string() : counterexample.node};
 }
 
 } // namespace retro::engine

@@ -19,29 +19,43 @@ using tensor::Tensor;
 namespace
 {
 
-/// Contributions that do not go to an earlier id, while a loop runs.
+/// Contributions that do not go to an earlier id, while a loop runs; and what the loop does, for the recursion.
 class Direction final : public tape::Watcher<Bundle>
 {
 public:
+    CourseRecorder course;
     std::size_t count = 0;
-    std::string wrong;
+    Counterexample wrong;
 
-    explicit Direction(const ModelTape& made) : m_made(made) {}
-    void onCell(Id id, const Bundle&, const std::vector<tape::Contribution<Bundle>>& list) override
+    explicit Direction(const ModelTape& made) : course(made), m_made(made) {}
+    void onCell(Id id, const Bundle& upstream, const std::vector<tape::Contribution<Bundle>>& list) override
     {
+        if (isShort()) {
+            course.onCell(id, upstream, list);
+        }
         for (const tape::Contribution<Bundle>& part : list) {
             ++count;
-            if (part.parent >= id && wrong.empty()) {
-                wrong = fmt::format("{} sends a part to {}", m_made.nameOf(id), m_made.nameOf(part.parent));
+            if (part.parent >= id && wrong.text.empty()) {
+                wrong = {fmt::format("{} sends a part to {}", m_made.nameOf(id), m_made.nameOf(part.parent)),
+                         nodeAt(m_made, id)};
             }
         }
     }
 
+    void onSlot(Id id, Id parent, const Bundle& slot) override
+    {
+        if (isShort()) {
+            course.onSlot(id, parent, slot);
+        }
+    }
+
 private:
+    [[nodiscard]] bool isShort() const { return m_made.tape.size() <= kMostRecursion; }
+
     const ModelTape& m_made;
 };
 
-Result<std::string> differingValue(const ModelTape& made, const std::stop_token& stop)
+Result<Counterexample> differingValue(const ModelTape& made, const std::stop_token& stop)
 {
     std::vector<Tensor> inputs;
     for (std::size_t i = 0; i < made.model->graph().inputs().size(); ++i) {
@@ -53,22 +67,25 @@ Result<std::string> differingValue(const ModelTape& made, const std::stop_token&
         if (made.valueOf[id].isValid()) {
             const Tensor other = forward.saved.anyValue(made.valueOf[id]);
             if (other.isValid() && !made.tape.cell(id).value.only().bitEqual(other)) {
-                return fmt::format("{} differs; it is the first of {} cells", made.nameOf(id), made.tape.size());
+                return Counterexample{
+                    fmt::format("{} differs; it is the first of {} cells", made.nameOf(id), made.tape.size()),
+                    nodeAt(made, id)};
             }
         }
     }
-    return std::string();
+    return Counterexample();
 }
 
 /// The last slot that differs: the fewest rules ran before it.
 template <class Same>
-std::string differingSlot(const ModelTape& made, const std::vector<Bundle>& a, const std::vector<Bundle>& b,
-                          const Same& same)
+Counterexample differingSlot(const ModelTape& made, const std::vector<Bundle>& a, const std::vector<Bundle>& b,
+                             const Same& same)
 {
     for (Id id = static_cast<Id>(std::min(a.size(), b.size())); id-- > 0;) {
         if (!same(a[id], b[id])) {
-            return fmt::format("the slot of {} (id {}) differs after {} cells", made.nameOf(id), id,
-                               made.tape.size() - id);
+            return {fmt::format("the slot of {} (id {}) differs after {} cells", made.nameOf(id), id,
+                                made.tape.size() - id),
+                    nodeAt(made, id)};
         }
     }
     return {};
@@ -86,7 +103,7 @@ std::vector<std::uint8_t> trackedIds(const ModelTape& made)
 constexpr const char* kRecursion = "dense loop = recursion, slot by slot, bit for bit";
 
 Result<PropertyResult> checkRecursion(const ModelTape& made, const std::vector<Bundle>& seed,
-                                      const std::vector<Bundle>& dense)
+                                      const std::vector<Bundle>& dense, CourseRecorder& course)
 {
     if (made.tape.size() > kMostRecursion) {
         return PropertyResult{
@@ -100,11 +117,12 @@ Result<PropertyResult> checkRecursion(const ModelTape& made, const std::vector<B
     const std::vector<std::uint8_t> tracked = trackedIds(made);
     const tape::Payload<Bundle> none;
     const tape::NodeList<Bundle> nodes = made.nodes();
-    const auto recursed = tape::recursion<Bundle>(nodes, {context, none, tape::Zeros::LeftOut, tracked}, seed);
+    const auto compare = [&course](Id id, const std::vector<Bundle>& rest) { course.onPeeled(id, rest); };
+    const auto recursed = tape::recursion<Bundle>(nodes, {context, none, tape::Zeros::LeftOut, tracked, compare}, seed);
     if (!recursed.ok()) {
         return recursed.error().asError();
     }
-    const std::string wrong =
+    const Counterexample wrong =
         differingSlot(made, dense, *recursed, [](const Bundle& a, const Bundle& b) { return a.bitEqual(b); });
     return judged("P5", kRecursion, wrong, fmt::format("{} slots", made.tape.size()));
 }
@@ -136,7 +154,8 @@ Result<PropertyResult> checkSkipping(const ModelTape& made, Id target, const Ten
     if (!leaky.empty()) {
         return PropertyResult{"P6", kStatement, PropertyState::NotApplicable,
                               fmt::format("{} rules answer a zero with something else, the first at {}", leaky.size(),
-                                          made.nameOf(leaky.front()))};
+                                          made.nameOf(leaky.front())),
+                              nodeAt(made, leaky.front())};
     }
     tape::Slots<Bundle> seed(made.tape.size());
     seed[target] = Bundle(start);
@@ -145,7 +164,7 @@ Result<PropertyResult> checkSkipping(const ModelTape& made, Id target, const Ten
         return skipped.error().asError();
     }
     const std::vector<Bundle> filled = tape::filled(made.tape, std::move(skipped).value());
-    const std::string wrong =
+    const Counterexample wrong =
         differingSlot(made, dense, filled, [](const Bundle& a, const Bundle& b) { return a == b; });
     return judged("P6", kStatement, wrong, fmt::format("{} slots, every rule asked with zeros", made.tape.size()));
 }
@@ -167,7 +186,7 @@ Result<PropertyResult> checkAppended(const ModelTape& made, Id target, std::vect
     if (!after.ok()) {
         return after.error().asError();
     }
-    const std::string wrong =
+    const Counterexample wrong =
         differingSlot(made, dense, *after, [](const Bundle& a, const Bundle& b) { return a == b; });
     return judged("P9", "a cell more, with nothing arriving there, changes nothing", wrong,
                   fmt::format("a copy of {} appended", made.nameOf(target)));
@@ -175,15 +194,16 @@ Result<PropertyResult> checkAppended(const ModelTape& made, Id target, std::vect
 
 } // namespace
 
-Result<PropertyResults> checkTape(const ModelTape& made, Id target, const Tensor& start, const std::stop_token& stop)
+Result<PropertyResults> checkTape(const ModelTape& made, Id target, const Tensor& start, const std::stop_token& stop,
+                                  ReverseCourse* course)
 {
     PropertyResults results;
     const std::size_t leaves = made.tape.leafCount();
     const std::size_t nodes = made.valueOf.size() - leaves; // as the graph was walked
     results.push_back(judged("P1", "as many cells as leaves and nodes",
-                             made.tape.size() == leaves + nodes ? "" : fmt::format("{} cells", made.tape.size()),
+                             {made.tape.size() == leaves + nodes ? "" : fmt::format("{} cells", made.tape.size())},
                              fmt::format("{} leaves and {} nodes", leaves, nodes)));
-    RETRO_TRY(const std::string value, differingValue(made, stop));
+    RETRO_TRY(const Counterexample value, differingValue(made, stop));
     results.push_back(judged("P2", "what a node may read is what a forward pass gives", value,
                              "bit for bit with another forward pass"));
     results.push_back(judged("P3", "the values of the tape are those of the forward pass, in its order", value,
@@ -197,7 +217,10 @@ Result<PropertyResults> checkTape(const ModelTape& made, Id target, const Tensor
     }
     results.push_back(
         judged("P4", "parts go to earlier ids only", direction.wrong, fmt::format("{} parts", direction.count)));
-    RETRO_TRY(results.emplace_back(), checkRecursion(made, seed, *dense));
+    RETRO_TRY(results.emplace_back(), checkRecursion(made, seed, *dense, direction.course));
+    if (course != nullptr && made.tape.size() <= kMostRecursion) {
+        *course = direction.course.take();
+    }
     RETRO_TRY(results.emplace_back(), checkSkipping(made, target, start, *dense));
     RETRO_TRY(results.emplace_back(), checkAppended(made, target, std::move(seed), *dense));
     return results;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/verify/verify.h"
 
+#include "core/base/cancel.h"
 #include "core/engine/binding.h"
 #include "core/engine/gradient/gradient.h"
 #include "core/engine/gradient/modelrules.h"
@@ -30,12 +31,21 @@ struct Subject
     tensor::Tensor start;
 };
 
+/// A rule that refuses to go on once a stop was requested: loops over a tape end at their next cell.
+tape::ModelRule stoppable(tape::ModelRule rule, const std::stop_token& stop)
+{
+    return [rule = std::move(rule), stop](const tape::ModelSite& site) -> Result<std::vector<tensor::Tensor>> {
+        RETRO_CHECK(base::checkStop(stop));
+        return rule(site);
+    };
+}
+
 Result<Subject> subjectIn(const LoadedModel& model, const VerifyRequest& request, execute::Precision precision,
                           const std::stop_token& stop)
 {
     RETRO_TRY(const auto bound, bindModel(model, request.inputs, precision, nullptr, stop));
-    RETRO_TRY(ModelTape made,
-              tape::compileModel(bound, inPrecision(request.inputs, precision), gradientRule(bound), stop));
+    RETRO_TRY(ModelTape made, tape::compileModel(bound, inPrecision(request.inputs, precision),
+                                                 stoppable(gradientRule(bound), stop), stop));
     RETRO_TRY(const base::ValueId value, targetValue(request.target, bound->graph()));
     RETRO_TRY(const Id id, targetCell(made, value));
     RETRO_TRY(const ResolvedTarget target,
@@ -64,16 +74,8 @@ ExplainRequest questionOf(const VerifyRequest& request)
     return question;
 }
 
-} // namespace
-
-bool VerifyResult::isViolated() const
-{
-    return std::ranges::any_of(properties,
-                               [](const PropertyResult& one) { return one.state == PropertyState::Violated; });
-}
-
-Result<VerifyResult> verify(const LoadedModel& model, const VerifyRequest& request, const std::stop_token& stop,
-                            const StageProgress& progress)
+Result<VerifyResult> checkAll(const LoadedModel& model, const VerifyRequest& request, const std::stop_token& stop,
+                              const StageProgress& progress)
 {
     const Stopwatch watch;
     VerifyResult result;
@@ -85,11 +87,11 @@ Result<VerifyResult> verify(const LoadedModel& model, const VerifyRequest& reque
     report("tape");
     RETRO_TRY(const Subject own, subjectIn(model, request, request.precision, stop));
     result.cells = own.made.tape.size();
-    RETRO_TRY(result.properties, checkTape(own.made, own.target, own.start, stop));
+    RETRO_TRY(result.properties, checkTape(own.made, own.target, own.start, stop, &result.course));
     append(result.properties, checkWiring(own.made, own.target, request.seed));
     report("gradients in double");
     RETRO_TRY(const Subject wide, subjectIn(model, request, execute::Precision::Double, stop));
-    RETRO_TRY(result.nodes, checkNodes(wide.made, request.seed, stop));
+    RETRO_TRY(result.nodes, checkNodes(wide.made, request.seed, stop, progress));
     result.properties.push_back(judgeNodes(result.nodes));
     RETRO_TRY(result.properties.emplace_back(), checkWhole(wide.made, wide.target, wide.start, request.seed, stop));
     if (request.hasShadow && request.precision == execute::Precision::Float) {
@@ -100,6 +102,22 @@ Result<VerifyResult> verify(const LoadedModel& model, const VerifyRequest& reque
     append(result.properties, std::move(engines));
     sortByNumber(result.properties);
     result.seconds = watch.seconds();
+    return result;
+}
+
+} // namespace
+
+bool VerifyResult::isViolated() const
+{
+    return std::ranges::any_of(properties,
+                               [](const PropertyResult& one) { return one.state == PropertyState::Violated; });
+}
+
+Result<VerifyResult> verify(const LoadedModel& model, const VerifyRequest& request, const std::stop_token& stop,
+                            const StageProgress& progress)
+{
+    Result<VerifyResult> result = checkAll(model, request, stop, progress);
+    RETRO_CHECK(base::checkStop(stop)); // a rule that was stopped reads like one that failed
     return result;
 }
 

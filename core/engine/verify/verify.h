@@ -4,6 +4,7 @@
 #include "core/engine/explain.h"
 #include "core/engine/verify/gradientchecks.h"
 #include "core/engine/verify/property.h"
+#include "core/engine/verify/reversecourse.h"
 
 #include <cstdint>
 #include <stop_token>
@@ -26,9 +27,10 @@ struct VerifyRequest
 /// What came out.
 struct VerifyResult
 {
-    PropertyResults properties;      ///< P1 to P13, the whole gradient, engines, conservation
+    PropertyResults properties;      ///< P1 to P14, the whole gradient, engines, conservation
     std::vector<NodeGradient> nodes; ///< P8, node by node, in double
     std::vector<UlpDistance> ulps;   ///< float against double, value by value
+    ReverseCourse course;            ///< the loop beside the recursion; empty where that was not run
     std::size_t cells = 0;
     double seconds = 0;
 

@@ -130,7 +130,7 @@ PropertyResult checkAdjoint(const ModelTape& made, Drawer& drawer)
         right += id < direction.size() ? direction[id] * arrived[id].data.front() : Modular(0);
     }
     const std::string wrong = left == right ? "" : fmt::format("{} and {}", left.value(), right.value());
-    return judged("P7", "⟨tangents, seed⟩ = ⟨direction, gradients⟩", wrong,
+    return judged("P7", "⟨tangents, seed⟩ = ⟨direction, gradients⟩", {wrong},
                   "exactly, over integers modulo 2⁶¹ − 1, on this graph's wiring");
 }
 
@@ -189,7 +189,7 @@ PropertyResult checkOrder(const ModelTape& made, Drawer& drawer, std::uint64_t s
     for (Id id = static_cast<Id>(a.size()); id-- > 0 && wrong.empty();) {
         wrong = a[id] == b[newId[id]] ? "" : fmt::format("the slot of {} differs", made.nameOf(id));
     }
-    return judged("P10", "another topological order permutes the result", wrong,
+    return judged("P10", "another topological order permutes the result", {wrong},
                   "exactly, over integers modulo 2⁶¹ − 1, one other order");
 }
 
@@ -225,7 +225,7 @@ PropertyResult checkTotal(const ModelTape& made, Id target, Drawer& drawer)
     const Modular start = drawer.number();
     const auto arrived = tape::denseLoop<Number>(tape, tape::oneSeed(tape, target, tape::scalarArray(start))).value();
     const std::string wrong = held(made, arrived) == start ? "" : "the leaves hold another total";
-    return judged("P11", "rules that hand on what they received: Σ leaves = Σ seeds", wrong,
+    return judged("P11", "rules that hand on what they received: Σ leaves = Σ seeds", {wrong},
                   "exactly, over integers modulo 2⁶¹ − 1, with shares drawn per node");
 }
 
@@ -241,7 +241,7 @@ PropertyResult checkLeaks(const ModelTape& made, Id target, Drawer& drawer)
     for (std::size_t leaf = 0; leaf < tape.leafCount(); ++leaf) {
         sum += arrived[leaf].data.front();
     }
-    return judged("P12", "Σ leaves + Σ leaks = Σ seeds", sum == start ? "" : "the ledger does not close",
+    return judged("P12", "Σ leaves + Σ leaks = Σ seeds", {sum == start ? "" : "the ledger does not close"},
                   "exactly, over integers modulo 2⁶¹ − 1, with coefficients drawn per node");
 }
 
@@ -264,10 +264,53 @@ PropertyResult checkReach(const ModelTape& made, Id target)
     }
     const auto at = std::ranges::mismatch(inCone, isReached).in1;
     const auto node = static_cast<std::size_t>(at - inCone.begin());
-    const std::string wrong =
-        at == inCone.end() ? "" : "only one of both reaches " + made.model->graph().nodes()[node].name;
+    Counterexample wrong;
+    if (at != inCone.end()) {
+        const std::string& name = made.model->graph().nodes()[node].name;
+        wrong = {"only one of both reaches " + name, name};
+    }
     return judged("P13", "over flags, a slot is set where its id reaches the seed", wrong,
                   "against the backward cone of the graph");
+}
+
+/// Ways from the target back to every value, counted on the graph and not on the tape.
+std::vector<Modular> pathCounts(const graph::Graph& graph, base::ValueId target)
+{
+    std::vector<Modular> counts(graph.valueCount(), Modular(0));
+    counts[target.index()] = 1;
+    for (std::size_t node = graph.nodeCount(); node-- > 0;) {
+        Modular ways(0);
+        for (const base::ValueId output : graph.nodes()[node].outputs) {
+            ways += output.isValid() ? counts[output.index()] : Modular(0);
+        }
+        for (const base::ValueId input : graph.nodes()[node].inputs) {
+            if (input.isValid()) {
+                counts[input.index()] += ways;
+            }
+        }
+    }
+    return counts;
+}
+
+PropertyResult checkPaths(const ModelTape& made, Id target)
+{
+    const auto nodes = wired<Modular>(made, [](std::size_t count) { return std::vector<Modular>(count, Modular(1)); });
+    const auto tape = compiled(nodes, std::vector<Modular>(made.tape.leafCount(), Modular(1)));
+    const auto arrived =
+        tape::denseLoop<Number>(tape, tape::oneSeed(tape, target, tape::scalarArray(Modular(1)))).value();
+    const graph::Graph& graph = made.model->graph();
+    const std::vector<Modular> counts = pathCounts(graph, made.valueOf[target]);
+    Counterexample wrong;
+    for (Id id = static_cast<Id>(tape.size()); id-- > 0 && wrong.text.empty();) {
+        const base::ValueId value = made.valueOf[id];
+        if (value.isValid() && !(arrived[id].data.front() == counts[value.index()])) {
+            wrong = {fmt::format("{} ways by the tape, {} by the graph, from {}", arrived[id].data.front().value(),
+                                 counts[value.index()].value(), made.nameOf(id)),
+                     made.nodeOf[id].isValid() ? graph.node(made.nodeOf[id]).name : made.nameOf(id)};
+        }
+    }
+    return judged("P14", "over counts, a slot holds the number of ways from its id to the seed", wrong,
+                  "modulo 2⁶¹ − 1, against ways counted on the graph");
 }
 
 } // namespace
@@ -275,8 +318,8 @@ PropertyResult checkReach(const ModelTape& made, Id target)
 PropertyResults checkWiring(const ModelTape& made, Id target, std::uint64_t seed)
 {
     Drawer drawer(seed);
-    return {checkAdjoint(made, drawer), checkOrder(made, drawer, seed), checkTotal(made, target, drawer),
-            checkLeaks(made, target, drawer), checkReach(made, target)};
+    return {checkAdjoint(made, drawer),       checkOrder(made, drawer, seed), checkTotal(made, target, drawer),
+            checkLeaks(made, target, drawer), checkReach(made, target),       checkPaths(made, target)};
 }
 
 } // namespace retro::engine

@@ -9,7 +9,7 @@
 namespace retro::engine
 {
 
-/// P7 and P10 to P13 on the wiring of a model's tape, exactly: every value is one integer modulo 2⁶¹ − 1 (or a flag)
+/// P7 and P10 to P14 on the wiring of a model's tape, exactly: every value is one integer modulo 2⁶¹ − 1 (or a flag)
 /// and every node a linear map with coefficients that follow from `seed`. What operators compute plays no part; who
 /// reads whom does. `target` is where the reverse passes start. Linear in the cells.
 [[nodiscard]] PropertyResults checkWiring(const tape::ModelTape& made, tape::Id target, std::uint64_t seed);

@@ -64,6 +64,20 @@ tape::ModelTape tapeOf(const std::shared_ptr<const execute::BoundModel>& model, 
     return tape::compileModel(model, {&input, 1}, std::move(rule)).value();
 }
 
+/// The steps of a course: per cell the slots that it wrote, = where loop and recursion agree.
+QString courseText(const engine::ReverseCourse& course)
+{
+    QStringList steps;
+    for (const engine::CourseStep& step : course) {
+        QString text = QString::fromStdString(step.node) + QStringLiteral(":");
+        for (const engine::CourseSlot& slot : step.written) {
+            text += QStringLiteral(" %1 %2").arg(QString::fromStdString(slot.value), slot.isEqual ? "=" : "part");
+        }
+        steps << text;
+    }
+    return steps.join(QStringLiteral(" | "));
+}
+
 /// The gradient, but for one node, where `change` has its say.
 tape::ModelRule spoilt(const std::shared_ptr<const execute::BoundModel>& model, const std::string& node,
                        std::function<Tensor(const Tensor&)> change)
@@ -106,7 +120,7 @@ private slots:
         for (const engine::PropertyResult& one : result->properties) {
             QVERIFY2(one.state != engine::PropertyState::Violated, (one.id + ": " + one.detail).c_str());
         }
-        for (const char* id : {"P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9", "P10", "P11", "P12", "P13",
+        for (const char* id : {"P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9", "P10", "P11", "P12", "P13", "P14",
                                "promise", "compiled", "conservation"}) {
             const engine::PropertyResult* one = find(result->properties, id);
             QVERIFY2(one != nullptr, id);
@@ -125,12 +139,29 @@ private slots:
         const engine::PropertyResult judged = engine::judgeNodes(*nodes);
         QVERIFY(judged.state == engine::PropertyState::Violated);
         QVERIFY2(judged.detail.find("the worst is bend (Tanh)") != std::string::npos, judged.detail.c_str());
+        QCOMPARE(judged.node, std::string("bend"));
         const tape::Id target = wrong.idOf[model->graph().outputs().front().index()];
         const Tensor start = Tensor::full(tensor::DType::Float64, {3}, 1);
         QVERIFY(engine::checkWhole(wrong, target, start, 1, {})->state == engine::PropertyState::Violated);
         const auto right = tapeOf(model, engine::gradientRule(model));
         QVERIFY(engine::judgeNodes(*engine::checkNodes(right, 1, {})).state == engine::PropertyState::Held);
         QVERIFY(engine::checkWhole(right, target, start, 1, {})->state == engine::PropertyState::Held);
+    }
+
+    void aStoppedVerificationIsCancelled()
+    {
+        const engine::LoadedModelPointer model = loadSample("silent-groups/one-group");
+        QVERIFY(model);
+        const auto request = questionOf(*model);
+        QVERIFY(request.ok());
+        std::stop_source stop;
+        const auto stopWithin = [&stop](const std::string& stage, std::size_t done, std::size_t) {
+            if (stage == "gradients in double" && done > 0) {
+                stop.request_stop();
+            }
+        };
+        const auto result = engine::verify(*model, *request, stop.get_token(), stopWithin);
+        QVERIFY(!result.ok() && result.error().code == base::ErrorCode::Cancelled);
     }
 
     void aRuleThatMakesSomethingOfNothingTakesP6Away()
@@ -145,6 +176,7 @@ private slots:
         const engine::PropertyResult* skipping = find(*results, "P6");
         QVERIFY(skipping != nullptr && skipping->state == engine::PropertyState::NotApplicable);
         QVERIFY2(skipping->detail.find("bent") != std::string::npos, skipping->detail.c_str());
+        QCOMPARE(skipping->node, std::string("bend"));
         QVERIFY(find(*results, "P5")->state == engine::PropertyState::Held);
     }
 
@@ -155,11 +187,20 @@ private slots:
         const auto moody = tapeOf(
             model, spoilt(model, "times", [calls](const Tensor& t) { return ops::algebra::scale(t, ++*calls); }));
         const tape::Id target = moody.idOf[model->graph().outputs().front().index()];
-        const auto results = engine::checkTape(moody, target, Tensor::full(tensor::DType::Float64, {3}, 1), {});
+        engine::ReverseCourse course;
+        const Tensor start = Tensor::full(tensor::DType::Float64, {3}, 1);
+        const auto results = engine::checkTape(moody, target, start, {}, &course);
         QVERIFY(results.ok());
+        QCOMPARE(courseText(course), QString("plus: x = bent = | bend: square = | times: x part"));
+        const auto right = tapeOf(model, engine::gradientRule(model));
+        QVERIFY(engine::checkTape(right, target, start, {}, &course).ok());
+        QCOMPARE(courseText(course), QString("plus: x = bent = | bend: square = | times: x ="));
+        QCOMPARE(course.front().written.front().loop, 3.0); // Σ of three ones
+        QCOMPARE(course.front().written.front().recursion, 3.0);
         const engine::PropertyResult* recursion = find(*results, "P5");
         QVERIFY(recursion->state == engine::PropertyState::Violated);
         QVERIFY2(recursion->detail.find("the slot of x") != std::string::npos, recursion->detail.c_str());
+        QCOMPARE(recursion->node, std::string("x")); // an input
     }
 
     void anotherTargetIsReachedByFewer()
