@@ -8,6 +8,7 @@
 #include "app/gui/questioncheck.h"
 #include "app/gui/runhandles.h"
 #include "app/gui/runproblems.h"
+#include "app/gui/verificationfacts.h"
 #include "core/base/cancel.h"
 #include "core/base/leftovers.h"
 #include "core/engine/compare.h"
@@ -23,6 +24,8 @@
 #include <QElapsedTimer>
 #include <QFileInfo>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace retro::app
@@ -86,6 +89,25 @@ std::vector<double> sampleOf(const tensor::Tensor& scores)
         sample[static_cast<std::size_t>(i)] = scores.at(i);
     }
     return sample;
+}
+
+/// A stage of the engine for people.
+QString wordsOf(const std::string& stage)
+{
+    struct Words
+    {
+        const char* stage;
+        const char* text;
+    };
+    constexpr std::array kWords{
+        Words{"forward", QT_TRANSLATE_NOOP("retro::app::EngineWorker", "Running the model")},
+        Words{"relevance", QT_TRANSLATE_NOOP("retro::app::EngineWorker", "Carrying relevance back")},
+        Words{"tape", QT_TRANSLATE_NOOP("retro::app::EngineWorker", "Comparing the tape with its definition")},
+        Words{"gradients in double",
+              QT_TRANSLATE_NOOP("retro::app::EngineWorker", "Comparing gradients with differences")},
+        Words{"engines", QT_TRANSLATE_NOOP("retro::app::EngineWorker", "Comparing the engines")}};
+    const auto* found = std::ranges::find_if(kWords, [&](const Words& one) { return stage == one.stage; });
+    return EngineWorker::tr(found == kWords.end() ? "Preparing" : found->text);
 }
 
 /// How sure a model is of element `chosen` of its first output, as its card and its graph say; none when that is no
@@ -198,6 +220,7 @@ EngineWorker::EngineWorker(QObject* parent) : QObject(parent)
     qRegisterMetaType<std::shared_ptr<const retro::app::ExplainDone>>();
     qRegisterMetaType<std::shared_ptr<const retro::app::ComparisonDone>>();
     qRegisterMetaType<std::shared_ptr<const retro::views::QuestionCheck>>();
+    qRegisterMetaType<retro::views::VerificationPointer>();
     m_thread.setObjectName(QStringLiteral("engine"));
     m_home.moveToThread(&m_thread);
     m_thread.start();
@@ -274,6 +297,30 @@ void EngineWorker::askOracle(ExplainJob& job, const trace::Run& run, const std::
                            check->holds());
     }
     finish(job.generation, check.ok() ? Result<void>() : check.error());
+}
+
+std::uint64_t EngineWorker::verify(ExplainJob job, std::shared_ptr<const trace::Run> run)
+{
+    const std::stop_token token = begin(job);
+    const std::uint64_t generation = job.generation;
+    enqueue([this, job = std::move(job), run = std::move(run), token]() mutable {
+        finish(job.generation, runVerification(job, *run, token));
+    });
+    return generation;
+}
+
+Result<void> EngineWorker::runVerification(ExplainJob& job, const trace::Run& run, const std::stop_token& token)
+{
+    RETRO_CHECK(base::checkStop(token));
+    RETRO_TRY(engine::ExplainRequest asked, requestOf(job));
+    engine::VerifyRequest request;
+    request.inputs = std::move(asked.inputs);
+    request.target = asked.target;
+    request.composite = asked.composite;
+    RETRO_TRY(const engine::VerifyResult result,
+              engine::verify(*job.model, request, token, progressOf(job.generation)));
+    emit verified(job.generation, std::make_shared<const views::Verification>(verificationFacts(result, *run.graph)));
+    return {};
 }
 
 void EngineWorker::saveRun(std::shared_ptr<const trace::Run> run, const QString& path, std::vector<trace::Note> notes)
@@ -496,10 +543,8 @@ engine::StageProgress EngineWorker::progressOf(std::uint64_t generation)
             return;
         }
         timer.restart();
-        const QString words = stage == "forward"     ? tr("Running the model")
-                              : stage == "relevance" ? tr("Carrying relevance back")
-                                                     : tr("Preparing");
-        emit progress(generation, words, total == 0 ? -1.0 : static_cast<double>(done) / static_cast<double>(total));
+        emit progress(generation, wordsOf(stage),
+                      total == 0 ? -1.0 : static_cast<double>(done) / static_cast<double>(total));
     };
 }
 

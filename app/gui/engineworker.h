@@ -3,6 +3,7 @@
 
 #include "app/gui/jobs.h"
 #include "core/base/result.h"
+#include "views/common/verification.h"
 #include "views/run/question.h"
 
 #include <QObject>
@@ -38,6 +39,9 @@ public:
     /// Runs the oracle on what a run was made with: a job like others. oracleChecked() tells how they agree. Returns
     /// its generation.
     std::uint64_t checkOracle(ExplainJob job, std::shared_ptr<const trace::Run> run);
+    /// Verifies what a run was made with (core/engine/verify): a job like others. verified() tells what came out, about
+    /// the nodes of the run's graph. Returns its generation.
+    std::uint64_t verify(ExplainJob job, std::shared_ptr<const trace::Run> run);
     /// Stops whatever runs.
     void stop();
     /// The window goes: stops the running job and drops questions to look at. Files are still written.
@@ -65,6 +69,7 @@ signals:
     void choicesSaved(const QString& sentence);
     /// How the run on screen agrees with the oracle, in words.
     void oracleChecked(quint64 generation, const QString& sentence, bool holds);
+    void verified(quint64 generation, const retro::views::VerificationPointer& verification);
     void saved(const QString& path);
     void saveFailed(const QString& what);
     /// isIdle() has become true.
@@ -75,6 +80,7 @@ private:
     void enqueue(std::function<void()> task);
     void execute(ExplainJob job, std::stop_token token);
     void askOracle(ExplainJob& job, const trace::Run& run, const std::stop_token& token);
+    base::Result<void> runVerification(ExplainJob& job, const trace::Run& run, const std::stop_token& token);
     /// Says how a job ended.
     void finish(std::uint64_t generation, const base::Result<void>& done);
     /// Makes a job the newest: what runs is stopped.

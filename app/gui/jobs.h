@@ -6,6 +6,7 @@
 #include "core/engine/pictureinput.h"
 #include "core/trace/notes.h"
 #include "views/common/fusednode.h"
+#include "views/common/verification.h"
 #include "views/common/viewcontext.h"
 #include "views/problems/problemlist.h"
 #include "views/run/question.h"
@@ -121,3 +122,4 @@ Q_DECLARE_METATYPE(std::shared_ptr<const retro::app::ExplainDone>)
 Q_DECLARE_METATYPE(std::shared_ptr<const retro::app::ComparisonDone>)
 Q_DECLARE_METATYPE(std::shared_ptr<const retro::views::QuestionCheck>)
 Q_DECLARE_METATYPE(retro::engine::LoadedModelPointer)
+Q_DECLARE_METATYPE(retro::views::VerificationPointer)

@@ -20,6 +20,7 @@
 #include "app/gui/shell/shell.h"
 #include "app/gui/tourhost.h"
 #include "app/gui/transportbar.h"
+#include "app/gui/verificationcontroller.h"
 #include "app/gui/workspaces.h"
 #include "core/trace/runfile.h"
 #include "views/classes/classesview.h"
@@ -82,6 +83,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     addExportActions(m_actions);
     addOtherRunActions(m_actions);
     addOracleAction(m_actions);
+    addVerificationAction(m_actions);
     addRuleActions(m_actions);
     addRunDifferenceAction(m_actions);
     const WorkspaceContext context{m_model, m_cursor, m_selection, m_breakpoints};
@@ -133,6 +135,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     });
     connectEngine();
     connectOracle();
+    connectVerification();
     connectPanel();
     m_otherRuns = new OtherRunReader(m_actions, *this);
     connect(m_otherRuns, &OtherRunReader::failed, this, &MainWindow::showProblem);
@@ -351,6 +354,7 @@ void MainWindow::takeGraph(const ExplainDone& graph)
 {
     takeModel(graph);
     m_oracle->take(graph);
+    m_verification->take(graph);
     m_recorded = {};
     m_thumbnails.clear();
     m_selection.clear();
@@ -406,6 +410,7 @@ void MainWindow::takeResult(const ExplainDone& result)
 {
     m_oracle->take(result);
     showRun(result);
+    m_verification->take(result);
     if (result.model) {
         m_fused->take(result, false);
     } else {
@@ -535,6 +540,7 @@ void MainWindow::closeModel()
     m_explain->runPanel().setThumbnails({}, {});
     m_shell->problems().clear();
     m_fused->clear();
+    m_verification->clear();
     for (views::HeatmapView* heatmap : findChildren<views::HeatmapView*>()) {
         heatmap->clearOther();
     }

@@ -30,6 +30,7 @@ class RunController;
 class Shell;
 class TourHost;
 class TransportBar;
+class VerificationController;
 class Workspace;
 struct WorkspaceContext;
 
@@ -103,6 +104,9 @@ private:
     void connectNotebook();
     void connectEngine();
     void connectOracle();
+    void connectVerification();
+    /// A job of another kind than to explain is the newest from now on.
+    void takeAsked(quint64 generation);
     void connectPanel();
     void connectRules();
     void post(ExplainJob job);
@@ -154,6 +158,7 @@ private:
     ExportController* m_exports = nullptr;
     OtherRunReader* m_otherRuns = nullptr;
     OracleController* m_oracle = nullptr;
+    VerificationController* m_verification = nullptr;
     QActionGroup* m_workspaceGroup = nullptr;
     QLabel* m_statusLeft = nullptr;
     QLabel* m_statusRight = nullptr;

@@ -16,6 +16,7 @@
 #include "views/promises/promiseforest.h"
 #include "views/timeline/frontiermodes.h"
 #include "views/timeline/timelinemarks.h"
+#include "views/verify/stepchecks.h"
 
 #include <QCoreApplication>
 #include <QThread>
@@ -63,9 +64,10 @@ base::Result<views::RunHandle> makeHandle(std::shared_ptr<const trace::Run> run,
     RETRO_TRY(trace::Timeline opened, trace::Timeline::open(run, stop));
     auto timeline = std::make_shared<trace::Timeline>(std::move(opened));
     auto derived = std::make_shared<views::RunDerived>(run);
-    const bool isWhole = derive<views::RunIndex, views::PromiseForest, views::FrontierModes, views::LedgerCurve,
-                                trace::NodeSteps, views::LossMarks, views::GradientNote, views::BreakpointWords,
-                                views::PromiseStarts, Stepper, RunFigures, RunProblems>(*derived, stop);
+    const bool isWhole =
+        derive<views::RunIndex, views::PromiseForest, views::FrontierModes, views::LedgerCurve, trace::NodeSteps,
+               views::LossMarks, views::GradientNote, views::BreakpointWords, views::PromiseStarts, views::StepChecks,
+               Stepper, RunFigures, RunProblems>(*derived, stop);
     if (!isWhole) {
         base::Leftovers::add(timeline);
         base::Leftovers::add(derived);

@@ -10,6 +10,7 @@
 #include "app/gui/shell/problemscontroller.h"
 #include "app/gui/shell/recentfiles.h"
 #include "app/gui/shell/shell.h"
+#include "app/gui/verificationcontroller.h"
 #include "app/gui/workspaces.h"
 #include "views/common/fonts.h"
 #include "views/common/numbertext.h"
@@ -82,16 +83,44 @@ void MainWindow::connectOracle()
 {
     m_oracle = new OracleController(m_actions, m_engine, this);
     connect(m_oracle, &OracleController::said, this, &MainWindow::say);
-    connect(m_oracle, &OracleController::asked, this, [this](quint64 generation) {
-        m_generation = generation;
-        m_lastError.clear();
-        setBusy(true);
-    });
+    connect(m_oracle, &OracleController::asked, this, &MainWindow::takeAsked);
     connect(m_oracle, &OracleController::answered, this, [this](const QString& sentence, bool holds) {
         showStatus();
         if (!holds) {
             m_shell->problems().addError(views::ProblemOrigin::Run, sentence,
                                          tr("This is a fault of the engine, not of the model: please report it."));
+        }
+        // The end of the job clears the line first.
+        connect(
+            this, &MainWindow::settled, this, [this, sentence] { say(sentence); },
+            Qt::ConnectionType(Qt::QueuedConnection | Qt::SingleShotConnection));
+    });
+}
+
+void MainWindow::takeAsked(quint64 generation)
+{
+    m_generation = generation;
+    m_lastError.clear();
+    setBusy(true);
+}
+
+void MainWindow::connectVerification()
+{
+    m_verification = new VerificationController(m_actions, m_engine, m_engineSpace->verification(), this);
+    connect(m_verification, &VerificationController::asked, this, &MainWindow::takeAsked);
+    connect(m_verification, &VerificationController::viewWanted, this, [this] {
+        showWorkspace(QStringLiteral("engine"));
+        m_engineSpace->showVerification();
+    });
+    connect(m_verification, &VerificationController::violated, this, [this](const QString& sentence) {
+        m_shell->problems().addError(views::ProblemOrigin::Run, sentence,
+                                     tr("This is a fault of the engine or of a rule: the view Verification names the "
+                                        "smallest counterexample."));
+    });
+    connect(m_verification, &VerificationController::said, this, [this](const QString& sentence) {
+        if (!m_isBusy) {
+            say(sentence);
+            return;
         }
         // The end of the job clears the line first.
         connect(

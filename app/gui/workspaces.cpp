@@ -22,6 +22,7 @@
 #include "views/promises/whyview.h"
 #include "views/run/runpanel.h"
 #include "views/timeline/timelineview.h"
+#include "views/verify/verificationview.h"
 #include "views/watch/watchview.h"
 
 #include <QDockWidget>
@@ -162,6 +163,8 @@ EngineWorkspace::EngineWorkspace(const WorkspaceContext& context, QWidget* paren
     });
     m_notebook = new views::NotebookView(model, cursor, selection, this);
     m_notebookDock = addView(m_notebook);
+    m_verification = new views::VerificationView(model, cursor, selection, this);
+    m_verificationDock = addView(m_verification);
     splitDockWidget(m_promisesDock, m_timelineDock, Qt::Vertical);
     splitDockWidget(m_promisesDock, m_graphDock, Qt::Horizontal);
     splitDockWidget(m_promisesDock, m_whyDock, Qt::Vertical);
@@ -176,6 +179,7 @@ EngineWorkspace::EngineWorkspace(const WorkspaceContext& context, QWidget* paren
     tabifyDockWidget(m_ledgerDock, watchDock);
     tabifyDockWidget(watchDock, programDock);
     tabifyDockWidget(programDock, m_notebookDock);
+    tabifyDockWidget(m_notebookDock, m_verificationDock);
     m_logDock->raise();
     rememberLayout();
 }
@@ -194,6 +198,13 @@ void EngineWorkspace::showNotebook()
     m_notebookDock->show();
     m_notebookDock->raise();
     m_notebook->flush();
+}
+
+void EngineWorkspace::showVerification()
+{
+    m_verificationDock->show();
+    m_verificationDock->raise();
+    m_verification->flush();
 }
 
 void EngineWorkspace::editBreakpoint(base::NodeId node)

@@ -17,6 +17,7 @@ class InspectorView;
 class NotebookView;
 class RunPanel;
 class TimelineView;
+class VerificationView;
 } // namespace retro::views
 
 namespace retro::app
@@ -74,8 +75,11 @@ public:
     [[nodiscard]] views::InspectorView& inspector() const { return *m_inspector; }
     [[nodiscard]] views::TimelineView& timeline() const { return *m_timeline; }
     [[nodiscard]] views::NotebookView& notebook() const { return *m_notebook; }
+    [[nodiscard]] views::VerificationView& verification() const { return *m_verification; }
     /// Brings the notebook to the front.
     void showNotebook();
+    /// Brings what was verified to the front.
+    void showVerification();
     /// Marks these places in the timeline.
     void showBookmarks(const std::vector<trace::Bookmark>& bookmarks);
     /// Brings the list of breakpoints to the front and opens the condition of the one on that node.
@@ -89,6 +93,7 @@ private:
     views::BreakpointsView* m_breakpoints = nullptr;
     views::TimelineView* m_timeline = nullptr;
     views::NotebookView* m_notebook = nullptr;
+    views::VerificationView* m_verification = nullptr;
     QDockWidget* m_promisesDock = nullptr;
     QDockWidget* m_whyDock = nullptr;
     QDockWidget* m_breakpointsDock = nullptr;
@@ -101,6 +106,7 @@ private:
     QDockWidget* m_logDock = nullptr;
     QDockWidget* m_ledgerDock = nullptr;
     QDockWidget* m_notebookDock = nullptr;
+    QDockWidget* m_verificationDock = nullptr;
 };
 
 } // namespace retro::app

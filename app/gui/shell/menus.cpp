@@ -32,7 +32,7 @@ constexpr std::array kPlan{
              "cover.undo cover.redo - cover.brush cover.tag cover.reset * - edit.preferences"},
     MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&View"), "view.",
              "view.palette view.find - view.zoomin view.zoomout view.zoomfit - >view.theme. *"},
-    MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&Run"), "run.", "run.start run.stop run.oracle - *"},
+    MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&Run"), "run.", "run.start run.stop run.oracle run.verify - *"},
     MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&Go"), "go.",
              "go.historyback go.historyforward - go.first go.runback go.back go.play go.forward go.run go.last - "
              "go.over go.overback go.out go.outback go.selection go.selectionback - go.mode go.modeback go.violation "

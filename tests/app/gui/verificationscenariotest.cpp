@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verifying the model and input on screen, in the window: asked by the action, shown in its dock, stopped, refused.
+#include <QtTest>
+
+#include "app/gui/mainwindow.h"
+#include "app/gui/workspaces.h"
+#include "views/common/style.h"
+#include "views/verify/propertymodel.h"
+#include "views/verify/verificationview.h"
+
+#include <QDockWidget>
+#include <QStatusBar>
+#include <QTableView>
+#include <QTemporaryDir>
+
+using namespace retro;
+
+namespace
+{
+
+constexpr int kPatience = 120'000;
+const QString kSamples = QStringLiteral(RETRO_SOURCE_DIR "/samples/");
+
+struct Stage
+{
+    app::MainWindow window;
+
+    Stage()
+    {
+        window.resize(1600, 1000);
+        window.show();
+        window.open(kSamples + "silent-groups/one-group.onnx");
+    }
+    [[nodiscard]] bool settles()
+    {
+        const bool isDone = QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience);
+        window.flush();
+        return isDone;
+    }
+    [[nodiscard]] views::VerificationView& view() { return *window.findChild<views::VerificationView*>(); }
+    void verify() { window.actions().at(QStringLiteral("run.verify")).trigger(); }
+};
+
+} // namespace
+
+class VerificationScenarioTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void initTestCase() { views::Style::install(*qApp); }
+
+    void theModelOnScreenIsVerified()
+    {
+        Stage stage;
+        QVERIFY(stage.settles());
+        QVERIFY2(stage.window.lastError().isEmpty(), qPrintable(stage.window.lastError()));
+        stage.verify();
+        QVERIFY(stage.window.isBusy());
+        QCOMPARE(stage.window.workspace().id(), QStringLiteral("engine"));
+        QVERIFY(stage.view().isVisible()); // in front of the other tabs
+        QVERIFY(stage.settles());
+        QVERIFY(stage.view().verification() != nullptr);
+        QVERIFY(stage.view().verification()->properties.size() >= 19);
+        QVERIFY2(stage.view().summary().contains("0 violated"), qPrintable(stage.view().summary()));
+        QTRY_VERIFY2(stage.window.statusBar()->currentMessage().startsWith("Verified: "),
+                     qPrintable(stage.window.statusBar()->currentMessage()));
+        // Every node of the run that is checked is one of the run's graph, and its row leads to it.
+        const graph::Graph& graph = stage.window.model().graph();
+        for (const views::CheckedNode& one : stage.view().verification()->nodes) {
+            QVERIFY(one.node.index() < graph.nodeCount());
+        }
+        const auto& properties = stage.view().verification()->properties;
+        const auto at = std::ranges::find(properties, QStringLiteral("P8"), &views::CheckedProperty::id);
+        QVERIFY(at != properties.end() && at->node.isValid());
+        const int row = static_cast<int>(at - properties.begin());
+        stage.view()
+            .findChild<QTableView*>(QStringLiteral("properties"))
+            ->setCurrentIndex(stage.view().properties().index(row, 1));
+        QCOMPARE(stage.window.selection().node(), std::optional(at->node));
+    }
+
+    void anotherQuestionForgetsWhatWasFound()
+    {
+        Stage stage;
+        QVERIFY(stage.settles());
+        stage.verify();
+        QVERIFY(stage.settles());
+        QVERIFY(stage.view().verification() != nullptr);
+        stage.window.open(kSamples + "silent-groups/one-group.onnx");
+        QVERIFY(stage.settles());
+        QVERIFY(stage.view().verification() == nullptr);
+        QVERIFY2(stage.view().summary().contains("Not verified"), qPrintable(stage.view().summary()));
+    }
+
+    void itIsStoppedAndAskedAgain()
+    {
+        Stage stage;
+        QVERIFY(stage.settles());
+        stage.verify();
+        stage.window.engine().stop();
+        QVERIFY(stage.settles());
+        QVERIFY(stage.window.lastError().isEmpty());
+        stage.verify();
+        QVERIFY(stage.settles());
+        QVERIFY(stage.view().verification() != nullptr);
+    }
+
+    void withoutAModelItSaysWhy()
+    {
+        app::MainWindow window;
+        window.show();
+        window.actions().at(QStringLiteral("run.verify")).trigger();
+        QVERIFY(!window.isBusy());
+        QVERIFY2(window.statusBar()->currentMessage().contains("open a model"),
+                 qPrintable(window.statusBar()->currentMessage()));
+        const QTemporaryDir folder;
+        const QString file = folder.filePath("run.retro");
+        {
+            Stage stage;
+            QVERIFY(stage.settles());
+            stage.window.engine().saveRun(stage.window.model().sharedRun(), file);
+            QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(file), kPatience);
+        }
+        window.open(file);
+        QVERIFY(QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience));
+        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        window.actions().at(QStringLiteral("run.verify")).trigger();
+        QVERIFY(!window.isBusy());
+        QVERIFY2(window.findChild<views::VerificationView*>()->summary().contains("recorded run"),
+                 qPrintable(window.findChild<views::VerificationView*>()->summary()));
+    }
+};
+
+QTEST_MAIN(VerificationScenarioTest)
+#include "verificationscenariotest.moc"

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/verify/stepchecks.h"
+
+#include "core/trace/gradientrun.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+namespace retro::views
+{
+
+namespace
+{
+
+/// Share of what arrived at a rule that may be unexplained, as the breakpoint `violation` has it.
+constexpr double kTolerance = 1e-4;
+
+using Place = std::pair<std::uint32_t, std::uint32_t>; // node, and in-edge or output
+
+} // namespace
+
+/// What the walk remembers.
+class StepChecks::Walk
+{
+public:
+    Walk(const trace::Run& run, std::array<Track, kInvariants>& tracks) : m_run(run), m_tracks(tracks)
+    {
+        m_ruleRan.assign(run.graph->runNodeCount(), 0);
+    }
+
+    void see(std::uint64_t step)
+    {
+        const trace::Event& e = m_run.events[step];
+        switch (e.kind) {
+        case event::EventKind::Land:
+            seeLanding(step, e);
+            break;
+        case event::EventKind::Take:
+            m_filled.erase({e.node, e.slot});
+            break;
+        case event::EventKind::Rule:
+            seeRule(step, e);
+            break;
+        case event::EventKind::Relevance:
+            note(Invariant::KnownOnce, step, m_known.insert({e.node, e.slot}).second, e);
+            break;
+        default:
+            break;
+        }
+    }
+
+private:
+    void note(Invariant invariant, std::uint64_t step, bool holds, const trace::Event& e)
+    {
+        Track& track = m_tracks[at(invariant)];
+        track.steps.push_back(step);
+        if (!holds) {
+            const bool hasOther = e.kind == event::EventKind::Land;
+            track.breaches.push_back({step, base::NodeId(e.node), hasOther ? base::NodeId(e.other) : base::NodeId()});
+        }
+    }
+
+    [[nodiscard]] bool isInput(std::uint32_t node) const { return node >= m_run.graph->nodeCount(); }
+
+    void seeLanding(std::uint64_t step, const trace::Event& e)
+    {
+        const bool isSeed = e.other >= m_run.graph->runNodeCount(); // it came from nowhere
+        const bool isEarlier = isSeed || (!isInput(e.other) && (isInput(e.node) || e.node < e.other));
+        note(Invariant::Earlier, step, isEarlier, e);
+        note(Invariant::OncePerPlace, step, m_filled.insert({e.node, e.slot}).second, e);
+        note(Invariant::Final, step, e.node >= m_ruleRan.size() || m_ruleRan[e.node] == 0, e);
+    }
+
+    void seeRule(std::uint64_t step, const trace::Event& e)
+    {
+        if (e.node < m_ruleRan.size()) {
+            note(Invariant::OneRule, step, m_ruleRan[e.node] == 0, e);
+            m_ruleRan[e.node] = 1;
+        }
+        const bool hasRow = e.extra >= 0 && static_cast<std::size_t>(e.extra) < m_run.ledger.size();
+        if (hasRow && m_tracks[at(Invariant::Balance)].isKnown) {
+            const event::LedgerEntry& row = m_run.ledger[static_cast<std::size_t>(e.extra)];
+            note(Invariant::Balance, step, std::abs(row.unexplained()) <= kTolerance * row.magnitude, e);
+        }
+    }
+
+    const trace::Run& m_run;
+    std::array<Track, kInvariants>& m_tracks;
+    std::vector<std::uint8_t> m_ruleRan; // per node
+    std::set<Place> m_filled;            // in-edges that hold a part
+    std::set<Place> m_known;             // outputs whose relevance is known
+};
+
+StepChecks::StepChecks(const trace::Run& run)
+{
+    m_tracks[at(Invariant::Balance)].isKnown = !run.ledger.empty() && !trace::carriesGradient(run.rules);
+    Walk walk(run, m_tracks);
+    for (std::uint64_t step = 0; step < run.events.size(); ++step) {
+        walk.see(step);
+    }
+}
+
+std::uint64_t StepChecks::checked(Invariant invariant, std::uint64_t position) const
+{
+    const std::vector<std::uint64_t>& steps = m_tracks[at(invariant)].steps;
+    return static_cast<std::uint64_t>(std::ranges::lower_bound(steps, position) - steps.begin());
+}
+
+const StepChecks::Breach* StepChecks::firstBreach(Invariant invariant, std::uint64_t position) const
+{
+    const std::vector<Breach>& breaches = m_tracks[at(invariant)].breaches;
+    return !breaches.empty() && breaches.front().step < position ? &breaches.front() : nullptr;
+}
+
+} // namespace retro::views

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/verify/stepsheets.h"
+
+#include "core/trace/nodesteps.h"
+#include "views/common/numbertext.h"
+#include "views/verify/propertywords.h"
+#include "views/verify/stepchecks.h"
+
+#include <QCoreApplication>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+namespace retro::views
+{
+
+namespace
+{
+
+QString tr(const char* text) { return QCoreApplication::translate("retro::views::VerificationView", text); }
+
+struct InvariantWords
+{
+    Invariant invariant;
+    const char* says;
+    const char* checked; ///< what is counted
+    const char* breach;  ///< %1 = node, %2 = where it came from
+};
+
+constexpr std::array kWords{
+    InvariantWords{
+        Invariant::Earlier,
+        QT_TRANSLATE_NOOP("retro::views::VerificationView", "Contributions go only to earlier nodes"),
+        QT_TRANSLATE_NOOP("retro::views::VerificationView", "%1 parts have landed"),
+        QT_TRANSLATE_NOOP("retro::views::VerificationView", "a part of %2 landed at %1, which is not earlier")},
+    InvariantWords{Invariant::OncePerPlace,
+                   QT_TRANSLATE_NOOP("retro::views::VerificationView", "Each use of a value gives one part"),
+                   QT_TRANSLATE_NOOP("retro::views::VerificationView", "%1 parts have landed"),
+                   QT_TRANSLATE_NOOP("retro::views::VerificationView", "%1 got a second part from %2 in one place")},
+    InvariantWords{Invariant::Final,
+                   QT_TRANSLATE_NOOP("retro::views::VerificationView", "Nothing lands where the rule has run"),
+                   QT_TRANSLATE_NOOP("retro::views::VerificationView", "%1 parts have landed"),
+                   QT_TRANSLATE_NOOP("retro::views::VerificationView", "a part of %2 landed at %1 after its rule")},
+    InvariantWords{Invariant::OneRule,
+                   QT_TRANSLATE_NOOP("retro::views::VerificationView", "The rule of a node runs once"),
+                   QT_TRANSLATE_NOOP("retro::views::VerificationView", "%1 rules have run"),
+                   QT_TRANSLATE_NOOP("retro::views::VerificationView", "the rule of %1 ran twice")},
+    InvariantWords{Invariant::KnownOnce,
+                   QT_TRANSLATE_NOOP("retro::views::VerificationView", "What arrived at a value is known once"),
+                   QT_TRANSLATE_NOOP("retro::views::VerificationView", "%1 values are known in full"),
+                   QT_TRANSLATE_NOOP("retro::views::VerificationView", "%1 was known twice")},
+    InvariantWords{Invariant::Balance,
+                   QT_TRANSLATE_NOOP("retro::views::VerificationView", "The books of every rule balance"),
+                   QT_TRANSLATE_NOOP("retro::views::VerificationView", "%1 rules are booked"),
+                   QT_TRANSLATE_NOOP("retro::views::VerificationView", "%1 leaves relevance unexplained")}};
+
+FactRow rowOf(const RunModel& model, const StepChecks& checks, const InvariantWords& words)
+{
+    const std::uint64_t now = model.position();
+    const StepChecks::Breach* breach = checks.firstBreach(words.invariant, now);
+    Verdict verdict = breach == nullptr ? Verdict::Held : Verdict::Violated;
+    QString detail = tr(words.checked).arg(countText(static_cast<std::int64_t>(checks.checked(words.invariant, now))));
+    FactRow row;
+    if (!checks.isKnown(words.invariant)) {
+        verdict = Verdict::NotApplicable;
+        detail = tr("a gradient is not conserved, or the run has no ledger");
+    } else if (breach != nullptr) {
+        detail = tr(words.breach).replace(QStringLiteral("%1"), model.label(breach->node));
+        detail.replace(QStringLiteral("%2"), breach->other.isValid() ? model.label(breach->other) : QString());
+        row.node = breach->node;
+        row.position = breach->step + 1;
+    }
+    row.role = roleOf(verdict);
+    row.isStrong = verdict == Verdict::Violated;
+    row.cells = {signOf(verdict) + QStringLiteral("  ") + wordOf(verdict), tr(words.says), detail};
+    row.tip = row.cells.mid(1).join(QLatin1Char('\n'));
+    return row;
+}
+
+/// What lands in one in-edge of a node.
+struct Part
+{
+    std::uint64_t step = 0;
+    base::NodeId from;
+    base::HandleId handle;
+    base::PromiseId promise;
+};
+
+/// By in-edge; a part that a promise stood for gives way to its tensor.
+std::map<std::uint32_t, Part> partsOf(const RunModel& model, base::NodeId node)
+{
+    std::map<std::uint32_t, Part> parts;
+    for (const std::uint64_t step : model.derived<trace::NodeSteps>()->landings(node)) {
+        const trace::Event& e = model.run().events[step];
+        const bool isPromise = e.promise != base::PromiseId::kInvalid;
+        parts[e.slot] = {step, base::NodeId(e.other), isPromise ? base::HandleId() : base::HandleId(e.handle),
+                         isPromise ? base::PromiseId(e.promise) : base::PromiseId()};
+    }
+    return parts;
+}
+
+std::optional<double> sumOf(const RunModel& model, base::HandleId handle)
+{
+    const bool isThere = handle.isValid() && handle.index() < model.run().handles.size();
+    return isThere ? std::optional(model.run().handles[handle.index()].sum) : std::nullopt;
+}
+
+QString nameOf(const RunModel& model, base::NodeId node)
+{
+    const bool isThere = node.isValid() && node.index() < model.graph().runNodeCount();
+    return isThere ? model.label(node) : tr("the start");
+}
+
+QString figure(const std::optional<double>& number) { return number ? valueText(*number) : QStringLiteral("–"); }
+
+FactRow partRow(const RunModel& model, std::uint32_t slot, const Part& part, std::optional<double>& soFar)
+{
+    const bool hasLanded = part.step < model.position();
+    const std::optional<double> sum = hasLanded ? sumOf(model, part.handle) : std::nullopt;
+    soFar = sum && soFar ? std::optional(*soFar + *sum) : std::nullopt;
+    QString when = tr("visit %1").arg(countText(std::int64_t{model.run().visitOf(part.step)} + 1));
+    if (part.promise.isValid()) {
+        when += tr(", as promise P%1").arg(part.promise.index());
+    }
+    FactRow row;
+    row.cells = {QString::number(slot + 1), nameOf(model, part.from), hasLanded ? when : tr("comes at %1").arg(when),
+                 figure(sum), figure(soFar)};
+    row.role = hasLanded ? Role::Text : Role::Text3;
+    row.node = part.from.index() < model.graph().runNodeCount() ? part.from : base::NodeId();
+    row.position = part.step + 1;
+    return row;
+}
+
+} // namespace
+
+FactSheet invariantsSheet(const RunModel& model)
+{
+    FactSheet sheet;
+    sheet.columns = {{tr("Verdict"), 118}, {tr("What must hold at this step"), 276}, {tr("So far"), 0}};
+    const auto checks = model.derived<StepChecks>();
+    std::size_t violated = 0;
+    for (const InvariantWords& words : kWords) {
+        sheet.rows.push_back(rowOf(model, *checks, words));
+        violated += sheet.rows.back().isStrong ? 1 : 0;
+    }
+    sheet.message = violated == 0 ? tr("Nothing is broken up to this step")
+                                  : tr("%1 broken; a double click goes to the first step").arg(violated);
+    sheet.role = violated == 0 ? Role::Text2 : Role::AlarmText;
+    return sheet;
+}
+
+FactSheet additionSheet(const RunModel& model, base::NodeId node)
+{
+    FactSheet sheet;
+    sheet.columns = {{tr("Place"), 48, true},
+                     {tr("Part of"), 240},
+                     {tr("Landed"), 190},
+                     {tr("Σ of the part"), 110, true},
+                     {tr("Σ so far"), 110, true}};
+    if (!node.isValid() || node.index() >= model.graph().runNodeCount()) {
+        sheet.empty = tr("Select a node or an input: its parts appear here in the order in which they are added.");
+        return sheet;
+    }
+    std::optional<double> soFar = 0.0;
+    std::size_t landed = 0;
+    for (const auto& [slot, part] : partsOf(model, node)) {
+        sheet.rows.push_back(partRow(model, slot, part, soFar));
+        landed += part.step < model.position() ? 1 : 0;
+    }
+    if (sheet.rows.empty()) {
+        sheet.empty = tr("Nothing lands at %1 in this run.").arg(model.label(node));
+        return sheet;
+    }
+    sheet.message = tr("%1: %2 of %3 parts have landed").arg(model.label(node)).arg(landed).arg(sheet.rows.size());
+    const trace::NodeState& state = model.state().nodes[node.index()];
+    const bool isOne = state.relevance.size() == 1;
+    if (const auto known = isOne ? sumOf(model, state.relevance.front()) : std::nullopt) {
+        sheet.message += tr("; known in full, Σ = %1").arg(valueText(*known));
+        if (soFar) {
+            sheet.message += tr(", rounding %1").arg(valueText(*known - *soFar, 2));
+        }
+    }
+    return sheet;
+}
+
+namespace
+{
+
+/// The last step of a node: a node with several results has one per result before its own.
+std::size_t stepOf(const std::vector<ReverseStep>& course, base::NodeId node)
+{
+    const auto at = std::find_if(course.rbegin(), course.rend(),
+                                 [&](const ReverseStep& one) { return node.isValid() && one.node == node; });
+    return at == course.rend() ? course.size() : static_cast<std::size_t>(course.rend() - at) - 1;
+}
+
+FactRow slotRow(const ReverseSlot& slot)
+{
+    FactRow row;
+    row.cells = {slot.isEqual ? tr("✓  equal") : tr("✕  part here"), slot.value, valueText(slot.loop, 9),
+                 valueText(slot.recursion, 9)};
+    row.role = slot.isEqual ? Role::Text : Role::AlarmText;
+    row.node = slot.node;
+    row.isStrong = !slot.isEqual;
+    return row;
+}
+
+} // namespace
+
+FactSheet recursionSheet(const RunModel& model, const VerificationPointer& verification)
+{
+    FactSheet sheet;
+    sheet.columns = {{tr("Both are"), 112},
+                     {tr("Slot of"), 240},
+                     {tr("Σ in the loop"), 140, true},
+                     {tr("Σ in the recursion"), 140, true}};
+    if (!verification || verification->course.empty()) {
+        sheet.empty = tr("The recursion was not run: it is quadratic, and runs on tapes of up to 2,000 cells.");
+        return sheet;
+    }
+    const std::vector<ReverseStep>& course = verification->course;
+    const base::NodeId node = model.state().current;
+    const std::size_t step = stepOf(course, node);
+    if (step == course.size()) {
+        sheet.empty = node.isValid() ? tr("No reverse rule of the tape runs at %1. Step on.").arg(model.label(node))
+                                     : tr("Nothing has happened yet. Step on.");
+        return sheet;
+    }
+    for (const ReverseSlot& slot : course[step].slotsAfter) {
+        sheet.rows.push_back(slotRow(slot));
+    }
+    const auto end = course.begin() + static_cast<std::ptrdiff_t>(step) + 1;
+    const auto parted = std::find_if(course.begin(), end, [](const ReverseStep& one) { return !one.isEqual(); });
+    const QString where = tr("Step %1 of %2, after %3").arg(step + 1).arg(course.size()).arg(model.label(node));
+    const bool isEqual = parted == end;
+    sheet.role = isEqual ? Role::Text2 : Role::AlarmText;
+    sheet.message = isEqual ? tr("%1: loop and recursion are equal up to here, bit for bit").arg(where)
+                            : tr("%1: they parted at step %2").arg(where).arg(parted - course.begin() + 1);
+    if (sheet.rows.empty()) {
+        sheet.empty = tr("%1. Its rule adds to no slot.").arg(where);
+    }
+    return sheet;
+}
+
+} // namespace retro::views

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/verify/verificationview.h"
+
+#include "core/base/file.h"
+#include "views/common/elidedlabel.h"
+#include "views/common/emptystate.h"
+#include "views/common/fonts.h"
+#include "views/common/listtable.h"
+#include "views/common/numbertext.h"
+#include "views/common/runtexts.h"
+#include "views/common/tabletext.h"
+#include "views/verify/factmodel.h"
+#include "views/verify/propertymodel.h"
+#include "views/verify/propertywords.h"
+#include "views/verify/stepsheets.h"
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QStackedWidget>
+#include <QTableView>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include <array>
+
+namespace retro::views
+{
+
+namespace
+{
+
+/// Design pixels of the columns, but for the last, which takes the rest.
+constexpr std::array kWidths{112.0, 96.0, 276.0};
+
+} // namespace
+
+VerificationView::VerificationView(RunModel& model, Cursor& cursor, Selection& selection, QWidget* parent)
+    : View(model, cursor, selection, parent), m_properties(new PropertyModel(this)), m_facts(new FactModel(this))
+{
+    setAccessibleName(tr("Verification"));
+    setEmptyText(
+        tr("What holds on a model, and what does not, appears here once it was verified. Open a model first."));
+    auto* body = new QWidget(this);
+    auto* column = new QVBoxLayout(body);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(makeHeader());
+    m_stack = new QStackedWidget(body);
+    m_state = new EmptyState(m_stack);
+    m_stack->addWidget(m_state);
+    makeTable();
+    m_stack->addWidget(m_table);
+    makeFactTable();
+    m_stack->addWidget(m_factTable);
+    column->addWidget(m_stack, 1);
+    setBody(body);
+    connect(m_state, &EmptyState::activated, this, &VerificationView::verifyRequested);
+    connect(m_state, &EmptyState::cancelled, this, &VerificationView::cancelRequested);
+    showResult();
+}
+
+QWidget* VerificationView::makeHeader()
+{
+    auto* box = new QWidget(this);
+    auto* row = new QHBoxLayout(box);
+    row->setContentsMargins(fonts::px(10), fonts::px(4), fonts::px(8), fonts::px(4));
+    row->setSpacing(fonts::px(8));
+    m_pages = new QComboBox(box);
+    m_pages->setAccessibleName(tr("What is shown"));
+    m_pages->setFont(fonts::label());
+    m_pages->addItems({tr("Properties"), tr("At this step"), tr("Order of addition"), tr("Loop and recursion")});
+    constexpr std::array kTips{
+        QT_TR_NOOP("What must hold on this model and input, and whether it does"),
+        QT_TR_NOOP("What must hold at every step of a pass, and whether it has up to the cursor"),
+        QT_TR_NOOP("The parts of the selected node in the order in which they are added, and what has landed"),
+        QT_TR_NOOP("The state of the loop and of the recursion that defines it, after the node at the cursor")};
+    for (std::size_t i = 0; i < kTips.size(); ++i) {
+        m_pages->setItemData(static_cast<int>(i), tr(kTips[i]), Qt::ToolTipRole);
+    }
+    row->addWidget(m_pages);
+    connect(m_pages, &QComboBox::activated, this, [this](int at) { showPage(static_cast<Page>(at)); });
+    m_summary = new ElidedLabel({}, Role::Text2, fonts::label(), box);
+    m_summary->setAccessibleName(tr("How many properties hold"));
+    row->addWidget(m_summary, 1);
+    m_verify = new QToolButton(box);
+    m_verify->setText(tr("Verify"));
+    row->addWidget(m_verify);
+    connect(m_verify, &QToolButton::clicked, this, &VerificationView::verifyRequested);
+    return box;
+}
+
+void VerificationView::makeTable()
+{
+    m_table = new QTableView(m_stack);
+    m_table->setObjectName(QStringLiteral("properties"));
+    m_table->setAccessibleName(tr("Properties"));
+    m_table->setAlternatingRowColors(true);
+    m_table->setSelectionMode(QAbstractItemView::SingleSelection);
+    m_table->setEditTriggers(QAbstractItemView::NoEditTriggers);
+    makeList(*m_table, *m_properties, fonts::px(22));
+    m_table->horizontalHeader()->setStretchLastSection(true);
+    for (std::size_t i = 0; i < kWidths.size(); ++i) {
+        m_table->horizontalHeader()->resizeSection(static_cast<int>(i), fonts::px(kWidths[i]));
+    }
+    connect(m_table, &QTableView::activated, this,
+            [this](const QModelIndex& index) { goTo(m_properties->at(index.row()).node); });
+    takeRow(*m_table, [this](int row) { return m_properties->at(row).node; });
+}
+
+void VerificationView::makeFactTable()
+{
+    m_factTable = new QTableView(m_stack);
+    m_factTable->setObjectName(QStringLiteral("facts"));
+    m_factTable->setAccessibleName(tr("What holds"));
+    m_factTable->setAlternatingRowColors(true);
+    m_factTable->setSelectionMode(QAbstractItemView::SingleSelection);
+    m_factTable->setEditTriggers(QAbstractItemView::NoEditTriggers);
+    makeList(*m_factTable, *m_facts, fonts::px(22));
+    m_factTable->horizontalHeader()->setStretchLastSection(true);
+    connect(m_facts, &QAbstractItemModel::modelReset, this, &VerificationView::sizeFactColumns);
+    connect(m_factTable, &QTableView::activated, this, [this](const QModelIndex& index) { goToFact(index.row()); });
+    takeRow(*m_factTable, [this](int row) { return m_facts->at(row).node; });
+}
+
+void VerificationView::takeRow(QTableView& table, const std::function<base::NodeId(int)>& nodeAt)
+{
+    const auto choose = [this, nodeAt](const QModelIndex& index) {
+        // The order of addition is that of the selected node: a click there must not replace it by a part's.
+        if (index.isValid() && m_page != Page::Addition) {
+            selectNode(nodeAt(index.row()));
+        }
+    };
+    connect(&table, &QTableView::clicked, this, choose); // also the row that is current already
+    connect(table.selectionModel(), &QItemSelectionModel::currentChanged, this, choose);
+}
+
+void VerificationView::sizeFactColumns()
+{
+    const std::vector<FactColumn>& columns = m_facts->sheet().columns;
+    for (std::size_t i = 0; i + 1 < columns.size(); ++i) {
+        m_factTable->horizontalHeader()->resizeSection(static_cast<int>(i), fonts::px(columns[i].width));
+    }
+}
+
+void VerificationView::showPage(Page page)
+{
+    m_page = page;
+    m_pages->setCurrentIndex(static_cast<int>(page));
+    m_facts->setSheet({});
+    showResult();
+}
+
+QByteArray VerificationView::saveState() const { return QByteArray::number(static_cast<int>(m_page)); }
+
+void VerificationView::restoreState(const QByteArray& state)
+{
+    const int page = state.toInt();
+    showPage(page >= 0 && page < m_pages->count() ? static_cast<Page>(page) : Page::Properties);
+}
+
+QString VerificationView::message() const { return m_summary->text(); }
+
+QString VerificationView::hint() const
+{
+    return tr("Whether the engine's arithmetic holds what it must, on this model and this input.");
+}
+
+bool VerificationView::canShow(const SelectedThing& thing) const { return std::holds_alternative<base::NodeId>(thing); }
+
+QString VerificationView::emptyReason() const
+{
+    return model().hasRun() && model().run().eventCount() == 0
+               ? tr("Nothing was run yet. Choose an input and press Run.")
+               : QString();
+}
+
+QString VerificationView::summary() const
+{
+    if (!m_verification) {
+        return m_refusal.isEmpty() ? tr("Not verified yet") : m_refusal;
+    }
+    const auto count = [this](Verdict verdict) {
+        return countText(static_cast<std::int64_t>(m_verification->count(verdict)));
+    };
+    return tr("%1 held, %2 violated, %3 not applicable")
+        .arg(count(Verdict::Held), count(Verdict::Violated), count(Verdict::NotApplicable));
+}
+
+void VerificationView::setVerification(VerificationPointer verification)
+{
+    m_verification = std::move(verification);
+    m_properties->setVerification(m_verification);
+    showResult();
+}
+
+void VerificationView::setRefusal(const QString& reason)
+{
+    m_refusal = reason;
+    showResult();
+}
+
+void VerificationView::setProgress(const QString& stage, double fraction)
+{
+    m_verify->setEnabled(false);
+    m_verify->setToolTip(tr("It is under way"));
+    // Old content stays, with the stage in the status bar.
+    if (!m_verification && (m_page == Page::Properties || m_page == Page::Recursion)) {
+        m_state->showLoading(stage, fraction);
+    }
+}
+
+void VerificationView::setFailure(const QString& what, const QString& remedy)
+{
+    showResult();
+    if (!what.isEmpty() && !m_verification && (m_page == Page::Properties || m_page == Page::Recursion)) {
+        m_state->showError(what, remedy);
+    }
+}
+
+void VerificationView::showResult()
+{
+    const bool mayVerify = m_refusal.isEmpty();
+    m_verify->setEnabled(mayVerify);
+    m_verify->setToolTip(mayVerify ? tr("Check every property on this model and input") : m_refusal);
+    m_state->showEmpty(mayVerify ? tr("Compares the tape with its definition, every reverse rule with differences, and "
+                                      "the engines with each other, on this model and input.")
+                                 : m_refusal,
+                       mayVerify ? tr("Verify") : QString());
+    if (m_page == Page::Properties || (m_page == Page::Recursion && !m_verification)) {
+        showProperties();
+    } else {
+        showFacts();
+    }
+    emit captionChanged();
+}
+
+void VerificationView::showProperties()
+{
+    const bool isViolated = m_verification && m_verification->count(Verdict::Violated) > 0;
+    m_summary->setRole(isViolated ? Role::AlarmText : Role::Text2);
+    m_summary->setText(m_verification ? tr("%1 · %2 cells · %3 s")
+                                            .arg(summary(), countText(static_cast<std::int64_t>(m_verification->cells)),
+                                                 fixedText(m_verification->seconds, 2))
+                                      : summary());
+    m_stack->setCurrentWidget(m_verification ? static_cast<QWidget*>(m_table) : m_state);
+}
+
+void VerificationView::showFacts()
+{
+    if (!model().hasRun()) {
+        return; // the view says so in place of its body
+    }
+    FactSheet sheet;
+    switch (m_page) {
+    case Page::Addition:
+        sheet = additionSheet(model(), selection().isEmpty() ? base::NodeId() : model().nodeOf(selection().thing()));
+        break;
+    case Page::Recursion:
+        sheet = recursionSheet(model(), m_verification);
+        break;
+    case Page::Properties:
+    case Page::Invariants:
+        sheet = invariantsSheet(model());
+        break;
+    }
+    m_summary->setRole(sheet.role);
+    m_summary->setText(sheet.message);
+    const bool isEmpty = !sheet.empty.isEmpty();
+    if (isEmpty) {
+        m_state->showEmpty(sheet.empty);
+    }
+    m_facts->setSheet(std::move(sheet));
+    m_stack->setCurrentWidget(isEmpty ? static_cast<QWidget*>(m_state) : m_factTable);
+}
+
+void VerificationView::refresh(Changes changes)
+{
+    if (changes.testFlag(Change::Theme)) {
+        m_table->viewport()->update();
+        m_factTable->viewport()->update();
+    }
+    if (m_page != Page::Properties && (m_page != Page::Recursion || m_verification)) {
+        showFacts();
+    }
+}
+
+void VerificationView::selectNode(base::NodeId node)
+{
+    if (node.isValid() && model().hasRun() && node.index() < model().graph().runNodeCount()) {
+        selection().selectNode(node);
+    }
+}
+
+void VerificationView::goTo(base::NodeId node)
+{
+    if (!node.isValid() || !model().hasRun() || node.index() >= model().graph().runNodeCount()) {
+        return;
+    }
+    selection().selectNode(node);
+    if (const auto step = model().relevanceStep(node)) {
+        cursor().moveTo(*step);
+    }
+}
+
+void VerificationView::goToFact(int row)
+{
+    const FactRow& fact = m_facts->at(row);
+    if (fact.position) {
+        const std::uint64_t position = *fact.position; // the rows change with the cursor
+        selectNode(m_page == Page::Addition ? base::NodeId() : fact.node);
+        cursor().moveTo(position);
+    } else {
+        goTo(fact.node);
+    }
+}
+
+base::Result<void> VerificationView::exportTo(const std::filesystem::path& path)
+{
+    RETRO_TRY(const TableFormat format, tableFormatOf(path));
+    if (!m_verification || !model().hasRun()) {
+        return base::usageError("nothing was verified; press Verify first", path.string());
+    }
+    TableText text(format, "properties", runTexts(model().run(), model().position()),
+                   {"property", "statement", "verdict", "detail", "node"});
+    for (const CheckedProperty& one : m_verification->properties) {
+        text.add(one.id).add(one.statement).add(wordOf(one.verdict)).add(one.detail);
+        text.add(one.node.isValid() ? model().label(one.node) : QString());
+        text.endRow();
+    }
+    return base::writeFile(path, text.take());
+}
+
+} // namespace retro::views
