@@ -17,6 +17,7 @@ import sys
 import torch
 import torch.fx
 
+import spikylut
 import torchoperators
 import torchstate
 from graphjson import CaptureError, GraphWriter
@@ -100,7 +101,7 @@ class Tracer(torch.fx.Tracer):
         self.leaves = tuple(leaves)
 
     def is_leaf_module(self, m, module_qualified_name):
-        return isinstance(m, self.leaves) or super().is_leaf_module(m, module_qualified_name)
+        return isinstance(m, self.leaves) or spikylut.is_lut_layer(m) or super().is_leaf_module(m, module_qualified_name)
 
     def iter(self, obj):
         frame = sys._getframe(2)

@@ -8,8 +8,9 @@ import typing
 import numpy
 import torch
 
+import spikylut
 import torchstate
-from torchforms import FORMS, NotStandard
+from torchforms import FORMS, Form, NotStandard
 
 
 @dataclasses.dataclass
@@ -112,6 +113,7 @@ def emit(recorder, node, module, arguments, keywords, result, milliseconds):
     """Writes one node of torch.fx; operands in the structure of its result."""
     emitter = Emitter(recorder, node, module, result)
     form = FORMS.get(name_of(node, module)) if not changes_in_place(node, module) else None
+    form = Form(lookup, False) if spikylut.is_lut_layer(module) else form
     values, nodes = set(recorder.writer.values), len(recorder.writer.nodes)
     try:
         if form is None or (module is None) != form.is_function:
@@ -122,6 +124,16 @@ def emit(recorder, node, module, arguments, keywords, result, milliseconds):
         operand = opaque(emitter, arguments, keywords)
     states_time(recorder.writer.nodes[nodes:], milliseconds)
     return operand
+
+
+def lookup(emitter, x):
+    """A LUT layer of spiky as the operator LUT."""
+    name = str(emitter.node.target)
+    layer = spikylut.layer_of(emitter.module, f"'{name}'")
+    result = emitter.outputs[0]
+    value = emitter.graph.add_value(emitter.node.name, torchstate.dtype_name(result.dtype, f"'{name}'"), result.shape)
+    spikylut.add(emitter.graph, layer, x.name, value, name, emitter.scope)
+    return Operand(value, tuple(result.shape), result.dtype)
 
 
 def changes_in_place(node, module):
