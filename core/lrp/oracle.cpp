@@ -72,6 +72,14 @@ std::vector<Tensor> partsOf(const TraversalGraph& graph, std::span<const Tensor>
     return parts;
 }
 
+/// Adds rows to the ledger, where there is one.
+void book(std::vector<event::LedgerEntry>* ledger, std::span<const event::LedgerEntry> rows)
+{
+    if (ledger != nullptr) {
+        std::ranges::copy(rows, std::back_inserter(*ledger));
+    }
+}
+
 } // namespace
 
 base::Result<RelevanceTable> oracle(const execute::SavedValues& everything, const RuleAssignment& rules,
@@ -106,13 +114,9 @@ base::Result<RelevanceTable> oracle(const execute::SavedValues& everything, cons
                applyRule(everything.model(), node, rules[node.index()].rule, trackedSlots(graph, node), relevance,
                          valuesOf(everything, node), books, lost),
                parts);
-        if (ledger != nullptr) {
-            ledger->push_back(row);
-        }
+        book(ledger, std::span(&row, 1));
     }
-    if (ledger != nullptr) {
-        std::ranges::copy(inputRows.take(visit), std::back_inserter(*ledger));
-    }
+    book(ledger, inputRows.take(visit));
     return table;
 }
 

@@ -21,6 +21,9 @@ using program::Opcode;
 namespace
 {
 
+/// No step.
+constexpr std::size_t kNowhere = ~std::size_t{0};
+
 bool makesValue(Opcode opcode)
 {
     return opcode == Opcode::Fetch || opcode == Opcode::Constant || opcode == Opcode::Carry ||
@@ -231,10 +234,10 @@ void ProgramRunner::dropUnneeded(std::vector<Step>& all)
     all = std::move(needed);
 }
 
-/// Relevance that a rule takes is read by its step, too. Buffers that nobody reads are let go where they are made.
-void ProgramRunner::findLastUses()
+/// By buffer: the last step that uses it, kNowhere when none does. Relevance that a rule takes is read by its step,
+/// too; what nobody reads is used where it is made.
+std::vector<std::size_t> ProgramRunner::lastSteps() const
 {
-    constexpr std::size_t kNowhere = ~std::size_t{0};
     std::vector<std::size_t> last(m_program->buffers.size(), kNowhere);
     const auto usedBy = [&](std::span<const BufferId> buffers, std::size_t step) {
         for (const BufferId id : buffers) {
@@ -249,6 +252,13 @@ void ProgramRunner::findLastUses()
         eachBuffer(m_steps[i], [&](std::uint32_t id) { last[id] = i; });
         usedBy(step.opcode == Opcode::Rule ? m_program->relevanceOf(step) : std::span<const BufferId>(), i);
     }
+    return last;
+}
+
+/// Buffers are let go behind the last step that uses them.
+void ProgramRunner::findLastUses()
+{
+    const std::vector<std::size_t> last = lastSteps();
     for (std::uint32_t id = 0; id < last.size(); ++id) {
         if (last[id] != kNowhere) {
             Step& step = m_steps[last[id]];
