@@ -27,6 +27,16 @@ bool makesValue(Opcode opcode)
            opcode == Opcode::Forward;
 }
 
+/// Step `step` is the last so far that reads or writes the buffers.
+void noteUse(std::span<const BufferId> buffers, std::size_t step, std::vector<std::size_t>& last)
+{
+    for (const BufferId id : buffers) {
+        if (id.isValid()) {
+            last[id.index()] = step;
+        }
+    }
+}
+
 } // namespace
 
 ProgramRunner::ProgramRunner(std::shared_ptr<const program::Program> program,
@@ -236,23 +246,19 @@ void ProgramRunner::findLastUses()
 {
     constexpr std::size_t kNowhere = ~std::size_t{0};
     std::vector<std::size_t> last(m_program->buffers.size(), kNowhere);
-    const auto usedBy = [&](std::span<const BufferId> buffers, std::size_t step) {
-        for (const BufferId id : buffers) {
-            if (id.isValid()) {
-                last[id.index()] = step;
-            }
-        }
-    };
     for (std::size_t i = 0; i < m_steps.size(); ++i) {
         const Instruction& step = instruction(m_steps[i]);
-        usedBy(m_program->writesOf(step), i);
+        noteUse(m_program->writesOf(step), i, last);
         eachBuffer(m_steps[i], [&](std::uint32_t id) { last[id] = i; });
-        usedBy(step.opcode == Opcode::Rule ? m_program->relevanceOf(step) : std::span<const BufferId>(), i);
+        noteUse(step.opcode == Opcode::Rule ? m_program->relevanceOf(step) : std::span<const BufferId>(), i, last);
     }
+    const auto listAt = [&](std::uint32_t id) -> std::vector<std::uint32_t>& {
+        Step& step = m_steps[last[id]];
+        return m_program->buffers[id].isResult ? step.lastResults : step.lastUses;
+    };
     for (std::uint32_t id = 0; id < last.size(); ++id) {
         if (last[id] != kNowhere) {
-            Step& step = m_steps[last[id]];
-            (m_program->buffers[id].isResult ? step.lastResults : step.lastUses).push_back(id);
+            listAt(id).push_back(id);
         }
     }
 }
