@@ -3,6 +3,7 @@
 #include "app/common/decodepicture.h"
 #include "app/common/heatmapfile.h"
 #include "core/base/file.h"
+#include "core/engine/lutdecisions.h"
 #include "core/engine/oraclecheck.h"
 #include "core/engine/results.h"
 #include "core/engine/tokenwords.h"
@@ -95,6 +96,9 @@ Result<engine::ExplainRequest> requestOf(const Context& context, const ExplainOp
     RETRO_TRY(request.inputs, options.model.resolve(model));
     request.sources = options.model.inputs;
     request.preparation = options.model.pictureOptions(model);
+    if (request.engine == engine::EngineKind::Promise && engine::hasLutLayer(*model.graph())) {
+        request.record = request.keepValues = true; // what decided in its tables follows from the run
+    }
     return request;
 }
 
@@ -176,6 +180,11 @@ void sayResult(const Context& context, const engine::LoadedModel& model, const e
     sayTarget(context, model, result, result.target);
     for (const engine::ResolvedTarget& target : result.alsoTargets) {
         sayTarget(context, model, result, target);
+    }
+    if (result.run) {
+        for (const engine::LutDecision& one : engine::lutDecisions(*result.run)) {
+            context.say(fmt::format("decided      {}, sample {}: {}", one.node, one.sample, one.text()));
+        }
     }
     context.say(fmt::format("composite    {}{}", result.composite.name,
                             result.composite.reason.empty() ? "" : " (" + result.composite.reason + ")"));

@@ -6,6 +6,7 @@
 #include "core/base/memoryaccount.h"
 #include "core/engine/binding.h"
 #include "core/engine/course.h"
+#include "core/engine/launchsink.h"
 #include "core/engine/ledgersink.h"
 #include "core/engine/numericalstop.h"
 #include "core/engine/prepare.h"
@@ -439,7 +440,8 @@ private:
         }
         trace::Recorder recorder;
         recorder.expect(graph.postOrder().size() + graph.inEdgeCount());
-        if (auto ran = runPromise(graph, recorder); !ran) {
+        LaunchSink launches(recorder, *m_result.model, *m_prepared->rules);
+        if (auto ran = runPromise(graph, launches); !ran) {
             base::Leftovers::leave(std::move(recorder));
             return ran;
         }

@@ -3,6 +3,7 @@
 
 #include "core/base/file.h"
 #include "core/base/hash.h"
+#include "core/engine/lutdecisions.h"
 #include "core/graph/graphbuilder.h"
 #include "core/ops/algebra.h"
 #include "core/tensor/npy.h"
@@ -259,6 +260,9 @@ ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request
     summary["relevance_inputs"] = result.relevanceInputs;
     summary["conserved"] = !trace::carriesGradient(result.rules);
     summary["causes"] = causeTotals(result.ledger);
+    if (result.run && hasLutLayer(*result.run->graph)) {
+        summary["lut"] = lutDecisionsJson(lutDecisions(*result.run));
+    }
     if (!result.checkpoints.empty()) {
         summary["checkpoints"] = checkpointsJson(result);
         summary["stopped_early"] = result.stoppedEarly;

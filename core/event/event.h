@@ -4,6 +4,7 @@
 #include "core/base/ids.h"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -102,8 +103,14 @@ enum class EventKind : std::uint8_t {
     /// LRP checkpoint `node` took the snapshot `handle` of its output `slot`.
     Snapshot,
     /// The run ended: by itself, or (flag = 1) because all its checkpoints were taken and nothing else was asked for.
-    Finished
+    Finished,
+    /// A kernel ran for `node`, a table lookup, when its rule was applied: launch `slot` of the schedule of pass
+    /// `branch` (lut::Pass: 0 forward, 1 backward, 2 relevance) on stream `branch2`; extra = kernel (lut::KernelId). No
+    /// delta of its own.
+    Launch
 };
+/// How many kinds there are.
+inline constexpr std::size_t kEventKindCount = static_cast<std::size_t>(EventKind::Launch) + 1;
 
 /// Name for people and files: "visit", "push", …
 [[nodiscard]] std::string_view nameOf(EventKind kind);

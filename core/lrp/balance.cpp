@@ -3,7 +3,10 @@
 
 #include "core/ops/algebrasums.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <memory>
 
 namespace retro::lrp
 {
@@ -15,11 +18,10 @@ namespace
 
 double roundingOf(tensor::DType dtype) { return dtype == tensor::DType::Float64 ? kRoundingDouble : kRoundingFloat; }
 
-/// The sums of the tensor that was summed last. What one rule hands on is often what the next one gets, through layers
-/// that pass relevance on as it is.
-struct LastSums
+/// The sums of a tensor. What one rule hands on is what a later one gets, often the next.
+struct KnownSums
 {
-    std::weak_ptr<const tensor::Storage> storage;
+    std::weak_ptr<const tensor::Storage> storage; // holds the identity, not the memory
     std::int64_t offset = 0;
     tensor::Shape shape;
     tensor::Shape strides;
@@ -27,18 +29,23 @@ struct LastSums
 
     [[nodiscard]] bool isOf(const Tensor& tensor) const
     {
-        return storage.lock() == tensor.storage() && offset == tensor.offset() && shape == tensor.shape() &&
-               strides == tensor.strides();
+        const bool isSame = !storage.owner_before(tensor.storage()) && !tensor.storage().owner_before(storage);
+        return isSame && offset == tensor.offset() && shape == tensor.shape() && strides == tensor.strides();
     }
 };
 
 algebra::SumAndMagnitude knownSums(const Tensor& tensor)
 {
-    thread_local LastSums last;
-    if (!last.isOf(tensor)) {
-        last = {tensor.storage(), tensor.offset(), tensor.shape(), tensor.strides(), algebra::sumAndMagnitude(tensor)};
+    thread_local std::array<KnownSums, 16> known;
+    thread_local std::size_t oldest = 0;
+    const auto found = std::ranges::find_if(known, [&](const KnownSums& each) { return each.isOf(tensor); });
+    if (found != known.end()) {
+        return found->sums;
     }
-    return last.sums;
+    KnownSums& place = known[oldest];
+    oldest = (oldest + 1) % known.size();
+    place = {tensor.storage(), tensor.offset(), tensor.shape(), tensor.strides(), algebra::sumAndMagnitude(tensor)};
+    return place.sums;
 }
 
 } // namespace

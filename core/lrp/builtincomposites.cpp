@@ -70,7 +70,8 @@ Entries baseMap(const RulePointer& bilinear)
             entry(StructureKind::Quotient, passRule()),
             entry(StructureKind::Differentiable, normRule()),
             entry(StructureKind::SelfNormalisation, passRule()),
-            entry(StructureKind::Composed, decomposedRule())};
+            entry(StructureKind::Composed, decomposedRule()),
+            entry(StructureKind::TableLookup, lutRule())};
 }
 
 // Inside recurrent operators, the signal takes all and its gate nothing (Arras et al. 2017).
@@ -136,6 +137,7 @@ Composite layered(const Shared& shared, std::vector<std::string> firstOperators,
     composite.entries.push_back(convolutions(std::move(convolution)));
     composite.entries.push_back(entry(StructureKind::LinearMap, epsilonRule(shared.epsilon)));
     composite.entries.push_back(gateEntry());
+    composite.entries.push_back(entry(StructureKind::TableLookup, lutRule(shared.epsilon.stabiliser)));
     append(composite.entries, baseMap(epsilonRule(shared.epsilon)));
     return composite;
 }
@@ -237,7 +239,8 @@ Composite dynamic(ParameterReader& reader)
                          entry(StructureKind::ShapeMap, passRule()),
                          entry(StructureKind::Differentiable, normRule()),
                          entry(StructureKind::SelfNormalisation, passRule()),
-                         entry(StructureKind::Composed, decomposedRule())};
+                         entry(StructureKind::Composed, decomposedRule()),
+                         entry(StructureKind::TableLookup, lutRule(options.stabiliser))};
     const double fraction = readFraction(reader, "relevance_filter");
     for (CompositeEntry& one : composite.entries) {
         one.rule = isDecomposed(*one.rule) ? one.rule : filteredRule(one.rule, fraction);
@@ -275,6 +278,7 @@ Composite transformerComposite(ParameterReader& reader, Transformer parts)
             entry(StructureKind::Reduction, normRule(stabiliser)),
             entry(StructureKind::AveragePool, normRule(stabiliser)),
             entry(StructureKind::Differentiable, normRule(stabiliser)),
+            entry(StructureKind::TableLookup, lutRule(stabiliser)),
             entry(StructureKind::SelfNormalisation, detachedDeviationRule(stabiliser))});
     append(composite.entries, baseMap(parts.bilinear));
     return composite;

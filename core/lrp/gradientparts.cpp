@@ -138,6 +138,7 @@ Reads gradientReads(const ops::BoundOperator& op, std::span<const std::uint8_t> 
     case StructureKind::Differentiable:
     case StructureKind::SelfNormalisation:
     case StructureKind::Composed:
+    case StructureKind::TableLookup:
         return op.savedForGradient();
     default:
         return Reads::nothing();
@@ -176,6 +177,7 @@ Tensor gradientPart(const RuleContext& context, std::size_t slot)
     case StructureKind::Differentiable:
     case StructureKind::SelfNormalisation:
     case StructureKind::Composed:
+    case StructureKind::TableLookup:
         return as<ops::Differentiable>(structure).pullback(context.relevance, context.operands, context.outputs, slot);
     case StructureKind::NoRelevance:
         break;

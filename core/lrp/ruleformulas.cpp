@@ -11,7 +11,7 @@ namespace
 {
 
 // Longer names before those that they begin with.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 25> kFormulas{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 26> kFormulas{{
     {"lrp-0", "D = xW + b; R_in = x·(R/D · Wᵀ)"},
     {"epsilon", "D = xW + b; R_in = x·(R/stab(D) · Wᵀ)"},
     {"z-plus raw", "D = xW⁺ + b; R_in = x·(R/stab(D) · W⁺ᵀ)"},
@@ -37,6 +37,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 25> kFormula
     {"detached-deviation", "g = R/stab(y)·w/σ; R_in = x·(g − mean(g))"},
     {"signal-take-all", "R_in = R for the signal, 0 for its gate"},
     {"decomposed", "the rules of its parts"},
+    {"lut", "s = R/stab(y); c_t = Σ s·row_t, shared among the comparisons of table t, half to each anchor"},
 }};
 
 } // namespace

@@ -45,6 +45,7 @@ constexpr std::array kDeclarations{
     RuleDeclaration{"detached-deviation", readDetachedDeviation},
     RuleDeclaration{"signal-take-all", readSignalTakesAll},
     RuleDeclaration{"decomposed", readDecomposed},
+    RuleDeclaration{"lut", readLut},
 };
 
 } // namespace

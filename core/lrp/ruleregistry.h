@@ -35,6 +35,7 @@ namespace retro::lrp
 [[nodiscard]] RulePointer readDetachedDeviation(ParameterReader& reader);
 [[nodiscard]] RulePointer readSignalTakesAll(ParameterReader& reader);
 [[nodiscard]] RulePointer readDecomposed(ParameterReader& reader);
+[[nodiscard]] RulePointer readLut(ParameterReader& reader);
 /// Bounds of a z-box: "low" and "high", numbers or lists, −3 and 3 when they are not given.
 [[nodiscard]] std::pair<std::vector<double>, std::vector<double>> readBox(ParameterReader& reader);
 /// The parameter "filter" that every rule has: the fraction of filteredRule(), 1 when it is not given.

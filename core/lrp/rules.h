@@ -133,6 +133,20 @@ inline constexpr std::string_view kTimesEmbedding = ", times embedding";
 /// Composed: the rules that the composite gives to the operator's parts (assignRules takes it apart).
 [[nodiscard]] RulePointer decomposedRule();
 
+/// How the relevance of a table goes to the comparisons that chose its row (docs/lut.md). With f = what undoing a
+/// comparison of difference u takes away from the table's score:
+enum class TableShare : std::uint8_t {
+    FlipContrast, ///< by |f| / (1 + |u|)
+    WeakestBit,   ///< all to the comparison through which the gradient goes
+    SignedFlip,   ///< f / (1 + |u|) / n; the rest stays with the table
+    Shapley,      ///< Shapley values over the comparisons; the mean row stays with the table
+    Gradient,     ///< x·Jᵀs with the surrogate gradient: does not conserve
+};
+/// Table lookup y = Σ_t row_t: s = R / stab(y), table t gets c_t = Σ s·row_t and hands it to its comparisons by
+/// `share`, half of each to either anchor. With positions the bits of the later one, the earlier one and the code of
+/// their distance take part alike.
+[[nodiscard]] RulePointer lutRule(const Stabiliser& stabiliser = {}, TableShare share = TableShare::FlipContrast);
+
 /// A rule by its name and parameters; each but "decomposed" also takes "filter" (filteredRule()). Errors (Usage):
 /// unknown name (lists the known ones), unknown or wrong parameter; `where` is "rule" or the parameter's name.
 [[nodiscard]] base::Result<RulePointer> makeRule(std::string_view name, const RuleParameters& parameters);

@@ -2,6 +2,7 @@
 #include "core/ops/algebrasums.h"
 
 #include "core/ops/algebra.h"
+#include "core/ops/kernel/blocksums.h"
 #include "core/ops/kernel/visitnumber.h"
 
 #include <array>
@@ -78,11 +79,7 @@ double pairwiseDot(const T* a, const T* b, std::int64_t length)
         const std::int64_t half = length / 2;
         return pairwiseDot(a, b, half) + pairwiseDot(a + half, b + half, length - half);
     }
-    Lanes lanes{};
-    inLanes(length, [&](std::int64_t i, std::size_t lane) {
-        lanes[lane] += static_cast<double>(a[i]) * static_cast<double>(b[i]);
-    });
-    return total(lanes);
+    return blockDot(a, b, length);
 }
 
 template <class T>
@@ -94,14 +91,7 @@ SumAndMagnitude pairwiseMagnitude(const T* a, std::int64_t length)
         const SumAndMagnitude right = pairwiseMagnitude(a + half, length - half);
         return {left.sum + right.sum, left.magnitude + right.magnitude};
     }
-    Lanes sum{};
-    Lanes magnitude{};
-    inLanes(length, [&](std::int64_t i, std::size_t lane) {
-        const auto value = static_cast<double>(a[i]);
-        sum[lane] += value;
-        magnitude[lane] += std::abs(value);
-    });
-    return {total(sum), total(magnitude)};
+    return blockMagnitude(a, length);
 }
 
 // Summed as it lies in memory: bringing channels-last tensors into row-major order takes longer than the sum.

@@ -78,5 +78,6 @@ namespace retro::ops
 [[nodiscard]] std::span<const OperatorDeclaration> dftDeclarations();
 [[nodiscard]] std::span<const OperatorDeclaration> stftDeclarations();
 [[nodiscard]] std::span<const OperatorDeclaration> windowFunctionDeclarations();
+[[nodiscard]] std::span<const OperatorDeclaration> lutDeclarations();
 
 } // namespace retro::ops

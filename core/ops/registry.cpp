@@ -84,7 +84,8 @@ std::vector<OperatorDeclaration> gather()
                               deformConvolutionDeclarations,
                               dftDeclarations,
                               stftDeclarations,
-                              windowFunctionDeclarations}) {
+                              windowFunctionDeclarations,
+                              lutDeclarations}) {
         const auto declarations = family();
         all.insert(all.end(), declarations.begin(), declarations.end());
     }

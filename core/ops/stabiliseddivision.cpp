@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/stabiliseddivision.h"
 
+#include "core/ops/kernel/blocksums.h"
 #include "core/ops/kernel/mapover.h"
-#include "core/ops/kernel/stabilise.h"
 #include "core/ops/kernel/visitnumber.h"
 
 #include <array>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -19,8 +20,6 @@ namespace
 
 constexpr std::int64_t kBlock = 256;         // summed in lanes
 constexpr std::int64_t kChunk = 64 * kBlock; // one task: sums do not depend on the number of threads
-constexpr std::int64_t kLanes = 8;
-using Lanes = std::array<double, kLanes>;
 
 DivisionAmounts& operator+=(DivisionAmounts& a, const DivisionAmounts& b)
 {
@@ -95,46 +94,29 @@ struct Block
     }
 };
 
-double total(const Lanes& lanes)
+/// Where d is 0 or infinite: Σ r over zeros, and Σ s·d with r for s·d at infinity.
+template <class T>
+void countSpecial(const T* r, const T* s, const Block<T>& block, DivisionSums& sums)
 {
-    return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
-}
-
-/// Σ f(i) over a block, in independent lanes: an addition need not wait for the one before.
-template <class F>
-double inLanes(std::int64_t count, const F& f)
-{
-    Lanes lanes{};
-    std::int64_t i = 0;
-    for (; i + kLanes <= count; i += kLanes) {
-        for (std::int64_t lane = 0; lane < kLanes; ++lane) {
-            lanes[static_cast<std::size_t>(lane)] += f(i + lane);
-        }
+    for (std::int64_t i = 0; i < block.count; ++i) {
+        const T d = block.d[static_cast<std::size_t>(i)];
+        const auto arrived = static_cast<double>(r[i]);
+        sums.overZero += d == T{0} ? arrived : 0;
+        sums.product += std::isinf(d) ? arrived : static_cast<double>(s[i]) * static_cast<double>(d);
     }
-    for (std::int64_t lane = 0; i < count; ++i, ++lane) {
-        lanes[static_cast<std::size_t>(lane)] += f(i);
-    }
-    return total(lanes);
 }
 
 template <class T>
 DivisionAmounts amountsOf(const T* r, const T* s, const Block<T>& block, bool hasBias)
 {
-    const auto wide = [](T v) { return static_cast<double>(v); };
-    const T* const d = block.d.data();
     DivisionAmounts amounts;
-    amounts.sums.dividend = inLanes(block.count, [&](std::int64_t i) { return wide(r[i]); });
+    amounts.sums.dividend = blockSum(r, block.count);
     if (block.hasZeroOrInfinity()) {
-        amounts.sums.overZero = inLanes(block.count, [&](std::int64_t i) { return d[i] == T{0} ? wide(r[i]) : 0.0; });
-        amounts.sums.product = inLanes(
-            block.count, [&](std::int64_t i) { return std::isinf(d[i]) ? wide(r[i]) : wide(s[i]) * wide(d[i]); });
+        countSpecial(r, s, block, amounts.sums);
     } else {
-        amounts.sums.product = inLanes(block.count, [&](std::int64_t i) { return wide(s[i]) * wide(d[i]); });
+        amounts.sums.product = blockDot(s, block.d.data(), block.count);
     }
-    if (hasBias) {
-        const T* const b = block.bias.data();
-        amounts.bias = inLanes(block.count, [&](std::int64_t i) { return wide(s[i]) * wide(b[i]); });
-    }
+    amounts.bias = hasBias ? blockDot(s, block.bias.data(), block.count) : 0;
     return amounts;
 }
 
@@ -148,7 +130,7 @@ struct Division
     std::int64_t size;
     BiasRow<T> bias;
     bool isBiasIn;
-    T epsilon;
+    const Stabiliser& stabiliser;
 
     void load(Block<T>& block, std::int64_t at, bool wantsBias) const
     {
@@ -165,8 +147,7 @@ struct Division
         }
     }
 
-    template <class Stab>
-    DivisionAmounts chunk(std::int64_t begin, std::int64_t end, bool sums, Stab stabilised) const
+    [[nodiscard]] DivisionAmounts chunk(std::int64_t begin, std::int64_t end, bool sums) const
     {
         Block<T> block;
         DivisionAmounts amounts;
@@ -175,9 +156,7 @@ struct Division
             load(block, at, sums);
             const T* const x = r + at;
             T* const out = s + at;
-            for (std::int64_t i = 0; i < block.count; ++i) {
-                out[i] = quotient(x[i], stabilised(block.d[static_cast<std::size_t>(i)], epsilon));
-            }
+            blockQuotient(x, block.d.data(), stabiliser, out, block.count);
             if (sums) {
                 amounts += amountsOf(x, out, block, bias.data != nullptr);
             }
@@ -185,14 +164,12 @@ struct Division
         return amounts;
     }
 
-    template <class Stab>
-    DivisionAmounts run(bool sums, Stab stabilised) const
+    [[nodiscard]] DivisionAmounts run(bool sums) const
     {
         std::vector<DivisionAmounts> parts(static_cast<std::size_t>((size + kChunk - 1) / kChunk));
         parallelFor(static_cast<std::int64_t>(parts.size()), 4, [&](std::int64_t first, std::int64_t last) {
             for (std::int64_t i = first; i < last; ++i) {
-                parts[static_cast<std::size_t>(i)] =
-                    chunk(i * kChunk, std::min(size, (i + 1) * kChunk), sums, stabilised);
+                parts[static_cast<std::size_t>(i)] = chunk(i * kChunk, std::min(size, (i + 1) * kChunk), sums);
             }
         });
         return pairwise(parts.data(), parts.size());
@@ -254,15 +231,9 @@ Tensor divideAtOnce(const Tensor& r, Denominator denominator, const BiasRow<T>& 
         buffer.emplace(base.dtype(), shape, strides);
         out = buffer->template data<T>();
     }
-    const Division<T> division{dividend.data<T>(),
-                               base.data<T>(),
-                               out,
-                               base.size(),
-                               bias,
-                               denominator.isBiasIn,
-                               static_cast<T>(stabiliser.epsilon)};
-    const DivisionAmounts made =
-        visitStabiliser<T>(stabiliser, [&](auto stabilised) { return division.run(amounts != nullptr, stabilised); });
+    const Division<T> division{dividend.data<T>(),   base.data<T>(), out, base.size(), bias,
+                               denominator.isBiasIn, stabiliser};
+    const DivisionAmounts made = division.run(amounts != nullptr);
     if (amounts != nullptr) {
         *amounts = made;
     }

@@ -32,6 +32,7 @@ enum class StructureKind : std::uint8_t {
     Differentiable, ///< a function that knows its reverse rule and nothing more: Pow, Max, ReduceL2, CumSum, Einsum …
     SelfNormalisation, ///< operand 0 by a statistic of itself: LayerNormalization, RMSNormalization, LRN
     Composed,          ///< many steps in one, known by its reverse rule: LSTM, Attention, DeformConv
+    TableLookup,       ///< comparisons choose rows of tables, whose sum is the result: LUT
     NoRelevance        ///< integer or index results: no relevance passes
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/trace/describe.h"
 
+#include "kernels/lut/schedule.h"
+
 #include <fmt/format.h>
 
 #include <array>
@@ -159,12 +161,20 @@ std::string finishedText(const Words& w)
     return w.event.flag == 1 ? "the run ends: all checkpoints have been taken" : "the run is finished";
 }
 
+std::string launchText(const Words& w)
+{
+    const auto kernel = static_cast<std::size_t>(w.event.extra);
+    const std::string name = kernel < lut::kKernelCount ? std::string(lut::nameOf(static_cast<lut::KernelId>(kernel)))
+                                                        : fmt::format("kernel {}", w.event.extra);
+    return fmt::format("{} runs {} on stream {}", w.node(), name, w.event.branch2);
+}
+
 using Describer = std::string (*)(const Words&);
-constexpr std::array<Describer, static_cast<std::size_t>(EventKind::Finished) + 1> kDescribers{
+constexpr std::array<Describer, event::kEventKindCount> kDescribers{
     visitText,      pushText,      popText,      enqueueText,          dequeueText,         landText, takeText,
     newPromiseText, addParentText, recordText,   addChildText,         argNodeText,         argText,  readyText,
     joinText,       openText,      completeText, promiseRelevanceText, branchRelevanceText, waitText, resumeText,
-    relevanceText,  ruleText,      snapshotText, finishedText};
+    relevanceText,  ruleText,      snapshotText, finishedText,         launchText};
 
 } // namespace
 

@@ -12,9 +12,9 @@ namespace delta
 {
 
 const std::array<Delta, kEventKindCount> kDeltas{
-    kVisit,           kPush,     kPop,     kEnqueue,   kDequeue, kLand,    kTake,    kNewPromise, kAddParent,
-    kRecord,          kAddChild, kArgNode, kArg,       kReady,   kNothing, kOpen,    kComplete,   kPromiseRelevance,
-    kBranchRelevance, kWait,     kResume,  kRelevance, kRule,    kNothing, kFinished};
+    kVisit,           kPush,     kPop,     kEnqueue,   kDequeue, kLand,    kTake,     kNewPromise, kAddParent,
+    kRecord,          kAddChild, kArgNode, kArg,       kReady,   kNothing, kOpen,     kComplete,   kPromiseRelevance,
+    kBranchRelevance, kWait,     kResume,  kRelevance, kRule,    kNothing, kFinished, kNothing};
 
 namespace
 {

@@ -8,6 +8,7 @@
 #include "kernels/lut/cpu/rows.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace retro::lut
 {
@@ -32,7 +33,8 @@ class SampleRelevance
 public:
     SampleRelevance(const Layer<T>& layer, const RelevanceCall<T>& call, std::uint64_t sample, T* codes)
         : m_layer(layer), m_call(call), m_rows(layer), m_sample(sample), m_codes(codes),
-          m_inputs(std::uint64_t{layer.shape().length} * layer.shape().inputs), m_tables(layer.shape().tables)
+          m_inputs(std::uint64_t{layer.shape().length} * layer.shape().inputs), m_tables(layer.shape().tables),
+          m_bits(call.bitRelevance.empty() ? 0 : std::size_t{layer.shape().tables} * layer.shape().rowBits())
     {}
 
     void work()
@@ -46,6 +48,7 @@ public:
         }
         put(m_inputs, m_call.inputRelevance);
         put(m_tables, m_call.tableRelevance);
+        put(m_bits, m_call.bitRelevance);
         if (!m_call.unplaced.empty()) {
             m_call.unplaced[m_sample] = m_unplaced;
         }
@@ -134,11 +137,30 @@ private:
             return relevance;
         }
         m_weights.assign(m_parts.size(), T(0));
-        if (m_call.rule == TableRule::WeakestBit) {
-            weighWeakest(weakestBit);
-        } else {
+        switch (m_call.rule) {
+        case TableRule::FlipContrast:
             weighFlips(table, row, neuron);
+            shareByWeight(table, relevance);
+            break;
+        case TableRule::WeakestBit:
+            weighWeakest(weakestBit);
+            shareByWeight(table, relevance);
+            break;
+        case TableRule::SignedFlip:
+            weighSignedFlips(table, row, neuron);
+            handOut(table, relevance);
+            break;
+        case TableRule::Shapley:
+            weighShapley(table, row);
+            handOut(table, relevance);
+            break;
         }
+        return relevance;
+    }
+
+    /// All of the relevance, in proportion to the weights.
+    void shareByWeight(std::uint64_t table, T relevance)
+    {
         T total = 0;
         for (const T weight : m_weights) {
             total += weight;
@@ -146,10 +168,86 @@ private:
         const bool isEven = total == T(0);
         for (std::size_t k = 0; k < m_parts.size(); ++k) {
             const T weight = isEven ? T(1) / static_cast<T>(m_parts.size()) : m_weights[k] / total;
-            *m_parts[k].first += relevance * weight / T(2);
-            *m_parts[k].second += relevance * weight / T(2);
+            hand(table, m_parts[k], relevance * weight);
         }
-        return relevance;
+    }
+
+    /// The weights are amounts; what they leave stays with the table.
+    void handOut(std::uint64_t table, T relevance)
+    {
+        T rest = relevance;
+        for (std::size_t k = 0; k < m_parts.size(); ++k) {
+            hand(table, m_parts[k], m_weights[k]);
+            rest -= m_weights[k];
+        }
+        m_unplaced += rest;
+    }
+
+    /// Half to each anchor.
+    void hand(std::uint64_t table, const Part<T>& part, T amount)
+    {
+        *part.first += amount / T(2);
+        *part.second += amount / T(2);
+        if (!m_bits.empty()) {
+            m_bits[table * m_layer.shape().rowBits() + part.bit] += amount;
+        }
+    }
+
+    void scoreFlips(std::uint64_t table, std::uint32_t row, std::uint64_t neuron)
+    {
+        m_main.assign(m_parts.size(), neuron);
+        m_other.clear();
+        for (const Part<T>& part : m_parts) {
+            m_other.push_back(
+                neuronOf(table, flipped(row, static_cast<std::int32_t>(part.bit)), m_layer.shape().rows()));
+        }
+        m_rows.scores(m_main.data(), m_other.data(), m_parts.size(), m_share.data(), m_weights.data());
+    }
+
+    void weighSignedFlips(std::uint64_t table, std::uint32_t row, std::uint64_t neuron)
+    {
+        scoreFlips(table, row, neuron);
+        for (std::size_t k = 0; k < m_parts.size(); ++k) {
+            m_weights[k] = m_weights[k] * doubt(m_parts[k].difference) / static_cast<T>(m_parts.size());
+        }
+    }
+
+    /// Scores of all rows that the comparisons can choose; entry e differs from the chosen row in the parts of its
+    /// bits. In double: the transform adds many of them.
+    void scoreAll(std::uint64_t table, std::uint32_t row)
+    {
+        m_scores.resize(std::size_t{1} << m_parts.size());
+        for (std::size_t e = 0; e < m_scores.size(); ++e) {
+            std::uint32_t other = row;
+            for (std::size_t k = 0; k < m_parts.size(); ++k) {
+                other ^= static_cast<std::uint32_t>(e >> k & 1U) << m_parts[k].bit;
+            }
+            m_scores[e] =
+                static_cast<double>(m_rows.score(neuronOf(table, other, m_layer.shape().rows()), m_share.data()));
+        }
+    }
+
+    /// By a Walsh-Hadamard transform: entry e of the transformed scores is what the comparisons of its bits do only
+    /// together, and each of them gets an equal part of it.
+    void weighShapley(std::uint64_t table, std::uint32_t row)
+    {
+        scoreAll(table, row);
+        for (std::size_t step = 1; step < m_scores.size(); step *= 2) {
+            for (std::size_t e = 0; e < m_scores.size(); ++e) {
+                if ((e & step) == 0) {
+                    const double sum = m_scores[e] + m_scores[e | step];
+                    m_scores[e | step] = m_scores[e] - m_scores[e | step];
+                    m_scores[e] = sum;
+                }
+            }
+        }
+        for (std::size_t k = 0; k < m_parts.size(); ++k) {
+            double value = 0;
+            for (std::size_t e = 0; e < m_scores.size(); ++e) {
+                value += (e >> k & 1U) != 0 ? m_scores[e] / std::popcount(e) : 0.0;
+            }
+            m_weights[k] = static_cast<T>(value / static_cast<double>(m_scores.size()));
+        }
     }
 
     void weighWeakest(std::int32_t weakestBit)
@@ -161,13 +259,7 @@ private:
 
     void weighFlips(std::uint64_t table, std::uint32_t row, std::uint64_t neuron)
     {
-        m_main.assign(m_parts.size(), neuron);
-        m_other.clear();
-        for (const Part<T>& part : m_parts) {
-            m_other.push_back(
-                neuronOf(table, flipped(row, static_cast<std::int32_t>(part.bit)), m_layer.shape().rows()));
-        }
-        m_rows.scores(m_main.data(), m_other.data(), m_parts.size(), m_share.data(), m_weights.data());
+        scoreFlips(table, row, neuron);
         for (std::size_t k = 0; k < m_parts.size(); ++k) {
             m_weights[k] = magnitude(m_weights[k]) * doubt(m_parts[k].difference);
         }
@@ -188,20 +280,28 @@ private:
     T* m_codes;
     std::vector<T> m_inputs;
     std::vector<T> m_tables;
+    std::vector<T> m_bits;
     T m_unplaced = 0;
     std::vector<T> m_share;
     std::vector<Part<T>> m_parts;
     std::vector<T> m_weights;
     std::vector<std::uint64_t> m_main;
     std::vector<std::uint64_t> m_other;
+    std::vector<double> m_scores;
 };
 
 template <class T>
 Status checkCall(const Layer<T>& layer, const RelevanceCall<T>& call)
 {
     const LayerShape& shape = layer.shape();
-    const auto most = checkedProduct(
-        {call.batch, shape.length, std::max({shape.inputs, shape.outputs, shape.tables, shape.length}), 8});
+    if (call.rule == TableRule::Shapley && shape.rowBits() > kMaxShapleyBits) {
+        return {StatusCode::BadShape, "the Shapley rule reads every row of a table and takes at most " +
+                                          std::to_string(kMaxShapleyBits) + " bits of a row; this layer has " +
+                                          std::to_string(shape.rowBits()) + "; take the flip-contrast rule"};
+    }
+    const auto most =
+        checkedProduct({call.batch, shape.length, std::max({shape.inputs, shape.outputs, shape.tables, shape.length}),
+                        8 * kMaxRowBits});
     if (!most) {
         return {StatusCode::TooLarge, "a batch of " + std::to_string(call.batch) + " overflows a 64-bit size"};
     }
@@ -224,6 +324,7 @@ Status checkCall(const Layer<T>& layer, const RelevanceCall<T>& call)
         {"relevance of the input", call.inputRelevance.size(), positions * shape.inputs, true},
         {"relevance of the codes", call.codeRelevance.size(), layer.description().codes.size(), true},
         {"relevance of the tables", call.tableRelevance.size(), call.batch * shape.tables, true},
+        {"relevance of the comparisons", call.bitRelevance.size(), call.batch * shape.tables * shape.rowBits(), true},
         {"pair map", call.pairMap.size(), positions * shape.length, true},
         {"unplaced relevance", call.unplaced.size(), call.batch, true},
     };

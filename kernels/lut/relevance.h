@@ -7,11 +7,17 @@
 namespace retro::lut
 {
 
-/// How the relevance of a table goes to the comparisons that chose its row. Both conserve it.
+/// How the relevance of a table goes to the comparisons that chose its row. All conserve it, the last two together with
+/// what they leave to the table itself. With f_k = what undoing comparison k takes away, d_k = 1 / (1 + |u_k|):
 enum class TableRule {
-    FlipContrast, ///< by the effect of undoing each comparison, times the doubt in it; evenly where no effect is left
+    FlipContrast, ///< by |f_k| d_k; evenly where no effect is left
     WeakestBit,   ///< all of it to the comparison through which the gradient goes
+    SignedFlip,   ///< f_k d_k / n of n comparisons, whatever its sign; the rest stays with the table
+    Shapley,      ///< Shapley value of each comparison over all rows; their mean stays with the table
 };
+
+/// Most comparisons (bits of a row) that TableRule::Shapley works with: it reads every row of a table.
+inline constexpr std::uint32_t kMaxShapleyBits = 10;
 
 /// Relevance through a LUT layer: over tables by epsilon, from each table to its comparisons by a rule, half of a
 /// comparison's share to each of its anchors. Results that are empty are thrown away.
@@ -28,11 +34,13 @@ struct RelevanceCall
     std::span<T> inputRelevance; ///< as input
     std::span<T> codeRelevance;  ///< [S − 1, T, P], summed over the batch
     std::span<T> tableRelevance; ///< [B, T], of each table (over all pairs of positions)
+    std::span<T> bitRelevance;   ///< [B, T, bits of a row], of each comparison and code bit (over all pairs)
     std::span<T> pairMap;        ///< [B, S, S]: from later position (row) to earlier one (column)
-    std::span<T> unplaced;       ///< [B]: of tables without any comparison
+    std::span<T> unplaced;       ///< [B]: of tables without any comparison, and what a rule leaves to the table
 };
 
-/// Error (BadSize): an array does not fit the layer. Source: the flip-contrast rule of docs/lut.md.
+/// Errors: BadSize (an array does not fit the layer), BadShape (more bits than kMaxShapleyBits under Shapley). Source:
+/// the rules of docs/lut.md.
 template <class T>
 Status relevance(const Layer<T>& layer, const RelevanceCall<T>& call, int threads = 0);
 

@@ -337,10 +337,37 @@ void fusedSequenceBackward(Builder& b)
     addBackwardResults(b);
 }
 
+/// What relevance() does: each sample on its own, then the codes over all of them.
+void relevancePass(Builder& b)
+{
+    addForwardEnds(b);
+    b.buffer(Output, Element::Real, Role::Given, b.perSample(b.r.shape.outputs));
+    b.buffer(OutputRelevance, Element::Real, Role::Given, b.perSample(b.r.shape.outputs));
+    Ids reads = b.withWeights(joined(chosen(), {Input, Anchors, Output, OutputRelevance}));
+    Ids writes{InputRelevance, TableRelevance};
+    if (b.isSequence()) {
+        reads = joined(joined(reads, chosenCodes()), {PositionalEmbeddings});
+        writes = joined(writes, {PairMap, PositionalScores});
+        b.buffer(PositionalScores, Element::Real, Role::Scratch,
+                 {b.r.batch, b.r.shape.lags(), b.r.shape.tables, b.r.shape.codeBits});
+    }
+    b.launch(KernelId::ShareRelevance, Variant::Only, 0, {b.r.batch, 1}, std::move(reads), std::move(writes));
+    b.buffer(InputRelevance, Element::Real, Role::Result, b.perSample(b.r.shape.inputs));
+    b.buffer(TableRelevance, Element::Real, Role::Result, {b.r.batch, b.r.shape.tables});
+    if (b.isSequence()) {
+        b.launch(KernelId::SumCodeRelevance, Variant::Only, 0, {b.r.batch, 1}, {PositionalScores}, {PeRelevance});
+        b.buffer(PairMap, Element::Real, Role::Result, {b.r.batch, b.r.shape.length, b.r.shape.length});
+        b.buffer(PeRelevance, Element::Real, Role::Result, {b.r.shape.lags(), b.r.shape.tables, b.r.shape.codeBits});
+    }
+}
+
 using Maker = void (*)(Builder&);
 
 Maker makerOf(const ScheduleRequest& request)
 {
+    if (request.pass == Pass::Relevance) {
+        return relevancePass;
+    }
     constexpr Maker kMakers[2][2][2]{
         {{fusedForward, fusedSequenceForward}, {fusedBackward, fusedSequenceBackward}},
         {{documentedForward, documentedSequenceForward}, {documentedBackward, documentedSequenceBackward}},
@@ -392,7 +419,7 @@ Status makeSchedule(const ScheduleRequest& request, Schedule& schedule)
 
 std::string_view nameOf(KernelId kernel)
 {
-    constexpr std::array<std::string_view, 27> kNames{
+    constexpr std::array<std::string_view, kKernelCount> kNames{
         "check_detectors",
         "fill_outputs_fully_connected",
         "fire_detectors",
@@ -420,13 +447,15 @@ std::string_view nameOf(KernelId kernel)
         "propagate_positions",
         "propagate_positional_embeddings",
         "sum_pair_weight_gradients",
+        "share_relevance",
+        "sum_code_relevance",
     };
     return kNames[static_cast<std::size_t>(kernel)];
 }
 
 std::string_view nameOf(BufferId buffer)
 {
-    constexpr std::array<std::string_view, 24> kNames{
+    constexpr std::array<std::string_view, 29> kNames{
         "Input",
         "Anchors",
         "Weights",
@@ -451,6 +480,11 @@ std::string_view nameOf(BufferId buffer)
         "Input Gradients",
         "Positional Embedding Gradients",
         "Weight Gradients",
+        "Output Relevance",
+        "Input Relevance",
+        "Positional Embedding Relevance",
+        "Table Relevance",
+        "Pair Map",
     };
     return kNames[static_cast<std::size_t>(buffer)];
 }

@@ -18,7 +18,8 @@ enum class Path {
     Documented, ///< every stage of the data-flow description as a kernel, every array as a buffer
 };
 
-enum class Pass { Forward, Backward };
+/// Relevance is the same on both paths; it follows a forward pass and keeps nothing for a later one.
+enum class Pass { Forward, Backward, Relevance };
 
 enum class BufferId : std::uint8_t {
     Input,
@@ -45,6 +46,11 @@ enum class BufferId : std::uint8_t {
     InputGradients,
     PeGradients,
     WeightGradients,
+    OutputRelevance,
+    InputRelevance,
+    PeRelevance,
+    TableRelevance,
+    PairMap,
 };
 
 enum class Element : std::uint8_t { Real, Int32, UInt32, UInt64, AnchorPair, Event };
@@ -98,7 +104,12 @@ enum class KernelId : std::uint8_t {
     PropagatePositions,
     PropagatePositionalEmbeddings,
     SumPairWeightGradients,
+    ShareRelevance,
+    SumCodeRelevance,
 };
+
+/// How many kernels there are.
+inline constexpr std::size_t kKernelCount = static_cast<std::size_t>(KernelId::SumCodeRelevance) + 1;
 
 /// Which of two launches of one kernel this is.
 enum class Variant : std::uint8_t { Only, Main, Alternative };

@@ -4,6 +4,8 @@
 #include "views/common/numbertext.h"
 #include "views/common/viewcontext.h"
 
+#include "kernels/lut/schedule.h"
+
 #include <QCoreApplication>
 
 #include <array>
@@ -119,12 +121,21 @@ QString finishedWords(const Words& w)
                          : translated("the run is finished");
 }
 
+QString launchWords(const Words& w)
+{
+    const auto kernel = static_cast<std::size_t>(w.e.extra);
+    const QString name = kernel < lut::kKernelCount
+                             ? QString::fromLatin1(lut::nameOf(static_cast<lut::KernelId>(kernel)).data())
+                             : QString::number(w.e.extra);
+    return translated("kernel %1 on stream %2").arg(name, QString::number(w.e.branch2));
+}
+
 using Writer = QString (*)(const Words&);
-constexpr std::array<Writer, static_cast<std::size_t>(EventKind::Finished) + 1> kWriters{
+constexpr std::array<Writer, event::kEventKindCount> kWriters{
     visitWords,      pushWords,      popWords,      enqueueWords,          dequeueWords,         landWords, takeWords,
     newPromiseWords, addParentWords, recordWords,   addChildWords,         argNodeWords,         argWords,  readyWords,
     joinWords,       openWords,      completeWords, promiseRelevanceWords, branchRelevanceWords, waitWords, resumeWords,
-    relevanceWords,  ruleWords,      snapshotWords, finishedWords};
+    relevanceWords,  ruleWords,      snapshotWords, finishedWords,         launchWords};
 
 } // namespace
 

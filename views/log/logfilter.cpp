@@ -149,7 +149,7 @@ bool isNameTerm(const LogTerm& term)
 }
 
 constexpr std::size_t kModes = 4;
-constexpr std::size_t kKinds = static_cast<std::size_t>(event::EventKind::Finished) + 1;
+constexpr std::size_t kKinds = event::kEventKindCount;
 
 bool isMode(const QString& word, event::Mode mode)
 {

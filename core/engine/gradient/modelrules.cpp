@@ -28,7 +28,8 @@ std::vector<ops::TensorType> typesOf(const execute::BoundModel& model, base::Nod
 bool takesEachOutput(ops::StructureKind kind)
 {
     using enum ops::StructureKind;
-    return kind == ShapeMap || kind == Differentiable || kind == SelfNormalisation || kind == Composed;
+    return kind == ShapeMap || kind == Differentiable || kind == SelfNormalisation || kind == Composed ||
+           kind == TableLookup;
 }
 
 } // namespace

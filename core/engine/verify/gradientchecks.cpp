@@ -189,6 +189,13 @@ private:
     double m_step = 1e-6;
 };
 
+/// True for a node whose reverse rule is a surrogate by design: its derivative is zero or does not exist.
+bool isSurrogate(const ModelTape& made, Id id)
+{
+    return made.nodeOf[id].isValid() && !made.model->graph().isInput(made.nodeOf[id]) &&
+           made.model->op(made.nodeOf[id]).structure().kind() == ops::StructureKind::TableLookup;
+}
+
 } // namespace
 
 Result<std::vector<NodeGradient>> checkNodes(const ModelTape& made, std::uint64_t seed, const std::stop_token& stop,
@@ -210,7 +217,9 @@ Result<std::vector<NodeGradient>> checkNodes(const ModelTape& made, std::uint64_
         NodeGradient result{id, cell.node.name, made.model->graph().node(made.nodeOf[id]).op, {}, false, {}};
         NodeProbe probe(made, id, directions);
         probe.joinRepeated();
-        if (probe.moves()) {
+        if (isSurrogate(made, id)) {
+            result.note = "comparisons choose rows of tables: its gradient is a surrogate, not a slope";
+        } else if (probe.moves()) {
             RETRO_CHECK(probe.measure(id, result));
         } else {
             result.note = "none of its operands carries a gradient";
@@ -319,6 +328,16 @@ private:
     double m_size = 0;
 };
 
+bool hasSurrogate(const ModelTape& made)
+{
+    for (Id id = static_cast<Id>(made.tape.leafCount()); id < made.tape.size(); ++id) {
+        if (made.tape.cell(id).isTracked && isSurrogate(made, id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 } // namespace
 
 Result<PropertyResult> checkWhole(const ModelTape& made, Id target, const Tensor& start, std::uint64_t seed,
@@ -327,6 +346,10 @@ Result<PropertyResult> checkWhole(const ModelTape& made, Id target, const Tensor
     constexpr const char* kStatement = "the gradient is the slope of a central difference";
     Directions directions(seed);
     const WholeProbe probe(made, target, start, directions);
+    if (hasSurrogate(made)) {
+        return PropertyResult{"gradient", kStatement, PropertyState::NotApplicable,
+                              "a table lookup takes part, whose gradient is a surrogate"};
+    }
     if (!probe.moves()) {
         return PropertyResult{"gradient", kStatement, PropertyState::NotApplicable, "no input is floating"};
     }

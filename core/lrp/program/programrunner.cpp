@@ -21,13 +21,20 @@ using program::Opcode;
 namespace
 {
 
-/// No step.
-constexpr std::size_t kNowhere = ~std::size_t{0};
-
 bool makesValue(Opcode opcode)
 {
     return opcode == Opcode::Fetch || opcode == Opcode::Constant || opcode == Opcode::Carry ||
            opcode == Opcode::Forward;
+}
+
+/// Step `step` is the last so far that reads or writes the buffers.
+void noteUse(std::span<const BufferId> buffers, std::size_t step, std::vector<std::size_t>& last)
+{
+    for (const BufferId id : buffers) {
+        if (id.isValid()) {
+            last[id.index()] = step;
+        }
+    }
 }
 
 } // namespace
@@ -234,35 +241,24 @@ void ProgramRunner::dropUnneeded(std::vector<Step>& all)
     all = std::move(needed);
 }
 
-/// By buffer: the last step that uses it, kNowhere when none does. Relevance that a rule takes is read by its step,
-/// too; what nobody reads is used where it is made.
-std::vector<std::size_t> ProgramRunner::lastSteps() const
-{
-    std::vector<std::size_t> last(m_program->buffers.size(), kNowhere);
-    const auto usedBy = [&](std::span<const BufferId> buffers, std::size_t step) {
-        for (const BufferId id : buffers) {
-            if (id.isValid()) {
-                last[id.index()] = step;
-            }
-        }
-    };
-    for (std::size_t i = 0; i < m_steps.size(); ++i) {
-        const Instruction& step = instruction(m_steps[i]);
-        usedBy(m_program->writesOf(step), i);
-        eachBuffer(m_steps[i], [&](std::uint32_t id) { last[id] = i; });
-        usedBy(step.opcode == Opcode::Rule ? m_program->relevanceOf(step) : std::span<const BufferId>(), i);
-    }
-    return last;
-}
-
-/// Buffers are let go behind the last step that uses them.
+/// Relevance that a rule takes is read by its step, too. Buffers that nobody reads are let go where they are made.
 void ProgramRunner::findLastUses()
 {
-    const std::vector<std::size_t> last = lastSteps();
+    constexpr std::size_t kNowhere = ~std::size_t{0};
+    std::vector<std::size_t> last(m_program->buffers.size(), kNowhere);
+    for (std::size_t i = 0; i < m_steps.size(); ++i) {
+        const Instruction& step = instruction(m_steps[i]);
+        noteUse(m_program->writesOf(step), i, last);
+        eachBuffer(m_steps[i], [&](std::uint32_t id) { last[id] = i; });
+        noteUse(step.opcode == Opcode::Rule ? m_program->relevanceOf(step) : std::span<const BufferId>(), i, last);
+    }
+    const auto listAt = [&](std::uint32_t id) -> std::vector<std::uint32_t>& {
+        Step& step = m_steps[last[id]];
+        return m_program->buffers[id].isResult ? step.lastResults : step.lastUses;
+    };
     for (std::uint32_t id = 0; id < last.size(); ++id) {
         if (last[id] != kNowhere) {
-            Step& step = m_steps[last[id]];
-            (m_program->buffers[id].isResult ? step.lastResults : step.lastUses).push_back(id);
+            listAt(id).push_back(id);
         }
     }
 }

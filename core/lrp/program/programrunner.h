@@ -89,7 +89,6 @@ private:
     void linkRule(const program::Instruction& step, Step& linked);
     [[nodiscard]] bool isMade(const program::Instruction& step) const;
     void dropUnneeded(std::vector<Step>& all);
-    [[nodiscard]] std::vector<std::size_t> lastSteps() const;
     void findLastUses();
     template <class Visit>
     static void eachBuffer(const Step& step, Visit&& visit);

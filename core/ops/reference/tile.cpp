@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/reference/tile.h"
 
-// The choice is made while the program is loaded, before a sanitizer is ready for it.
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define RETRO_WIDE_REGISTERS __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define RETRO_WIDE_REGISTERS
-#endif
+#include "core/ops/kernel/wideregisters.h"
 
 namespace retro::ops::reference::detail
 {

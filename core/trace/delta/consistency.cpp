@@ -169,12 +169,17 @@ const char* checkSnapshot(const Context& at)
 
 const char* checkFinished(const Context&) { return nullptr; }
 
+const char* checkLaunch(const Context& at)
+{
+    return at.hasNode() && !at.run.graph->isInput(NodeId(at.event.node)) ? nullptr : kNoSuchNode;
+}
+
 using Check = const char* (*)(const Context&);
 constexpr std::array<Check, kEventKindCount> kChecks{
     checkVisit,      checkPush,      checkPop,      checkEnqueue,          checkDequeue,         checkLand, checkTake,
     checkNewPromise, checkAddParent, checkRecord,   checkAddChild,         checkArgNode,         checkArg,  checkReady,
     checkJoin,       checkOpen,      checkComplete, checkPromiseRelevance, checkBranchRelevance, checkWait, checkResume,
-    checkRelevance,  checkRule,      checkSnapshot, checkFinished};
+    checkRelevance,  checkRule,      checkSnapshot, checkFinished,         checkLaunch};
 
 } // namespace
 

@@ -19,7 +19,7 @@ struct Delta
     Half revert;
 };
 
-inline constexpr std::size_t kEventKindCount = static_cast<std::size_t>(event::EventKind::Finished) + 1;
+using event::kEventKindCount;
 
 /// The delta of every kind of event, by EventKind, as core/event/event.h documents it.
 extern const std::array<Delta, kEventKindCount> kDeltas;

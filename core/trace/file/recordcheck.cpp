@@ -21,7 +21,7 @@ bool isMissingOrBelow(std::uint32_t id, std::size_t count)
 /// Which ids a kind of event uses (core/event/event.h); the other fields of an event mean nothing.
 enum Uses : std::uint8_t { kNode = 1, kPromise = 2, kOtherNode = 4, kOtherPromise = 8, kHandle = 16 };
 
-constexpr std::array<int, static_cast<std::size_t>(EventKind::Finished) + 1> kUses{
+constexpr std::array<int, event::kEventKindCount> kUses{
     kNode | kOtherNode,                      // Visit
     kNode,                                   // Push
     kNode,                                   // Pop
@@ -46,7 +46,8 @@ constexpr std::array<int, static_cast<std::size_t>(EventKind::Finished) + 1> kUs
     kNode | kHandle,                         // Relevance
     kNode | kPromise,                        // Rule
     kNode | kHandle,                         // Snapshot
-    0                                        // Finished
+    0,                                       // Finished
+    kNode                                    // Launch
 };
 
 } // namespace
@@ -72,7 +73,7 @@ const char* EventCheck::next(const Event& event)
 
 const char* EventCheck::checkKinds(const Event& event)
 {
-    if (event.kind > EventKind::Finished || event.mode > event::Mode::Fulfilment) {
+    if (static_cast<std::size_t>(event.kind) >= event::kEventKindCount || event.mode > event::Mode::Fulfilment) {
         return "an event has a kind or mode that does not exist";
     }
     if (event.kind == EventKind::NewPromise) {

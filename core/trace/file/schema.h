@@ -5,8 +5,9 @@
 
 #include <array>
 
-// Tables of version 5 of the run file (docs/formats/retro.md). A change here is a new version: readers compare the
-// whole statement. Versions 1 to 4 lack the last one or two of kCounted, and differ in what rows hold.
+// Tables of version 6 of the run file (docs/formats/retro.md). A change here is a new version: readers compare the
+// whole statement. Versions 1 to 4 lack the last one or two of kCounted, and older
+// ones differ in what rows hold.
 namespace retro::trace::file
 {
 

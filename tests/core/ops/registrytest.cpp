@@ -37,7 +37,7 @@ private slots:
         for (std::size_t kind = 0; kind <= static_cast<std::size_t>(ops::StructureKind::NoRelevance); ++kind) {
             known.insert(ops::nameOf(static_cast<ops::StructureKind>(kind)));
         }
-        QCOMPARE(known.size(), 16U);
+        QCOMPARE(known.size(), 17U);
         known.insert("control flow"); // replaced by plain nodes before anything is bound
         for (const auto& d : ops::declarations()) {
             std::string_view rest = d.structure;
@@ -60,6 +60,7 @@ private slots:
         QVERIFY(ops::find("ai.retrograde", "Stack", 1) != nullptr);
         QVERIFY(ops::find("ai.retrograde", "Stack", 2) == nullptr);
         QVERIFY(ops::find("", "Stack", 1) == nullptr);
+        QVERIFY(ops::find("ai.retrograde", "LUT", 1) != nullptr);
         QVERIFY(ops::find("", "", 1) == nullptr);
     }
 

@@ -96,6 +96,15 @@ private slots:
         QVERIFY(read->notes == sampleNotes(*sampleRunWithInput()));
     }
 
+    /// version5.retro: what `explain --run` wrote of Add(Relu(x), Neg(Relu(x))) when version 5 was made.
+    void theFileOfVersion5Opens()
+    {
+        const auto read = readRun(RETRO_SOURCE_DIR "/tests/data/runs/version5.retro");
+        QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
+        QCOMPARE((*read)->graph->nodeCount(), std::size_t{3});
+        QVERIFY(!(*read)->events.empty() && Timeline::open(*read).ok());
+    }
+
     void whatIsBeyondTheLimitsIsNotWritten()
     {
         Run run = *sampleRunWithInput();
@@ -242,7 +251,7 @@ private slots:
         QTest::newRow("other database") << "other.retro"
                                         << "not a run file";
         QTest::newRow("newer") << "newer.retro"
-                               << "format version 6, which a newer Retrograde wrote";
+                               << "format version 7, which a newer Retrograde wrote";
         QTest::newRow("unfinished") << "zero.retro"
                                     << "not a run file";
         QTest::newRow("notes in a file of version 1") << "mixed.retro"
@@ -265,7 +274,7 @@ private slots:
         }
         fs::remove(file("other.retro"));
         execute(file("other.retro"), "CREATE TABLE t(a)");
-        execute(file("newer.retro"), "PRAGMA user_version = 6");
+        execute(file("newer.retro"), "PRAGMA user_version = 7");
         execute(file("mixed.retro"), "PRAGMA user_version = 1");
         execute(file("zero.retro"), "PRAGMA user_version = 0");
         execute(file("trigger.retro"), "CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM events; END");

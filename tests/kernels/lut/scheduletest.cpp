@@ -68,7 +68,7 @@ class LutScheduleTest : public QObject
         for (const bool isSequence : {false, true}) {
             for (const bool isSparse : {false, true}) {
                 for (const Path path : {Path::Fused, Path::Documented}) {
-                    for (const Pass pass : {Pass::Forward, Pass::Backward}) {
+                    for (const Pass pass : {Pass::Forward, Pass::Backward, Pass::Relevance}) {
                         f(requestFor(isSequence, isSparse, path, pass));
                     }
                 }

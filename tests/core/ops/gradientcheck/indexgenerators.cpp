@@ -109,6 +109,29 @@ OpCase reverseSequence(Draw& draw)
     return c.with("time_axis", std::int64_t{timeFirst ? 0 : 1}).with("batch_axis", std::int64_t{timeFirst ? 1 : 0});
 }
 
+/// Of the weights: what chooses rows has a surrogate gradient, which differences do not show.
+OpCase lut(Draw& draw)
+{
+    OpCase c("LUT", 1, "ai.retrograde");
+    const bool isSequence = draw.coin();
+    const std::int64_t tables = draw.whole(1, 3);
+    const std::int64_t comparisons = draw.whole(1, 2);
+    const std::int64_t bits = isSequence ? draw.whole(0, 2) : 0;
+    std::vector<std::int64_t> anchors;
+    for (std::int64_t i = 0; i < tables * comparisons; ++i) {
+        const std::int64_t a = draw.whole(0, 3);
+        anchors.insert(anchors.end(), {a, (a + draw.whole(1, 3)) % 4});
+    }
+    c.constant(draw.tensor(isSequence ? Shape{2, 3, 4} : Shape{2, 4}));
+    c.constant(Tensor::of<std::int64_t>({tables, comparisons, 2}, anchors));
+    const std::int64_t rows = std::int64_t{1} << (isSequence ? 2 * comparisons + bits : comparisons);
+    c.operand(draw.tensor({tables, rows, 2}));
+    if (bits > 0) {
+        c.constant(draw.tensor({2, tables, bits}));
+    }
+    return c.with("sequence", std::int64_t{isSequence ? 1 : 0});
+}
+
 } // namespace
 
 std::vector<Generator> indexGenerators()
@@ -118,6 +141,7 @@ std::vector<Generator> indexGenerators()
         {"Gather", gather},
         {"GatherElements", gatherElements},
         {"GatherND", gatherNd},
+        {"LUT", lut, "ai.retrograde"},
         {"ReverseSequence", reverseSequence},
         {"Scatter", [](Draw& d) { return scatterElements("Scatter", d); }},
         {"ScatterElements", [](Draw& d) { return scatterElements("ScatterElements", d); }},

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/luttrain/trainoptions.h"
+
+#include "core/tensor/npz.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+namespace retro::app
+{
+
+using base::Result;
+using tensor::DType;
+using tensor::Tensor;
+
+namespace
+{
+
+constexpr std::int64_t kMostClasses = 1 << 16;
+
+base::Error notALayer(const std::string& text)
+{
+    return base::usageError(fmt::format("\"{}\" is no layer; write tables x comparisons, as in 64x6, 64x6:32, "
+                                        "seq:16x4x1:+",
+                                        text));
+}
+
+std::optional<std::uint32_t> numberOf(std::string_view text)
+{
+    std::uint32_t number = 0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+    return read.ec == std::errc() && read.ptr == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
+/// "64x6x1" as numbers; empty when one is none.
+std::vector<std::uint32_t> numbersOf(std::string_view text)
+{
+    std::vector<std::uint32_t> numbers;
+    for (;;) {
+        const std::size_t at = text.find('x');
+        const auto number = numberOf(text.substr(0, at));
+        if (!number) {
+            return {};
+        }
+        numbers.push_back(*number);
+        if (at == std::string_view::npos) {
+            return numbers;
+        }
+        text.remove_prefix(at + 1);
+    }
+}
+
+bool takeOutputs(std::string_view text, engine::LutLayerPlan& plan)
+{
+    plan.isResidual = text == "+";
+    const auto outputs = plan.isResidual ? std::optional<std::uint32_t>(0) : numberOf(text);
+    plan.outputs = outputs.value_or(0);
+    return plan.isResidual || plan.outputs > 0;
+}
+
+Result<Tensor> arrayOf(const tensor::NamedTensors& arrays, const char* name, const std::filesystem::path& path)
+{
+    const auto at = arrays.find(name);
+    if (at == arrays.end()) {
+        return base::inputError(fmt::format("the file has no array \"{}\"", name), path.string());
+    }
+    return at->second;
+}
+
+engine::LutDataSet dataSet(const Tensor& x, const Tensor& labels)
+{
+    return {x.to(tensor::isFloating(x.dtype()) ? DType::Float32 : DType::Int64), labels.to(DType::Int64)};
+}
+
+std::int64_t largestOf(const Tensor& numbers)
+{
+    const Tensor plain = numbers.contiguous();
+    const auto all = plain.span<std::int64_t>();
+    return all.empty() ? -1 : *std::ranges::max_element(all);
+}
+
+} // namespace
+
+Result<engine::LutLayerPlan> parseLayer(const std::string& text)
+{
+    engine::LutLayerPlan plan;
+    std::string_view rest = text;
+    if (rest.starts_with("seq:")) {
+        plan.isSequence = true;
+        rest.remove_prefix(4);
+    }
+    const std::size_t colon = rest.find(':');
+    if (colon != std::string_view::npos && !takeOutputs(rest.substr(colon + 1), plan)) {
+        return notALayer(text);
+    }
+    const std::vector<std::uint32_t> numbers = numbersOf(rest.substr(0, colon));
+    if (numbers.size() < 2 || numbers.size() > (plan.isSequence ? 3U : 2U)) {
+        return notALayer(text);
+    }
+    plan.tables = numbers[0];
+    plan.comparisons = numbers[1];
+    plan.codeBits = numbers.size() == 3 ? numbers[2] : 0;
+    return plan;
+}
+
+Result<TrainData> readTrainData(const std::filesystem::path& path)
+{
+    RETRO_TRY(const tensor::NamedTensors arrays, tensor::readNpz(path));
+    RETRO_TRY(const Tensor x, arrayOf(arrays, "x", path));
+    RETRO_TRY(const Tensor y, arrayOf(arrays, "y", path));
+    TrainData data{dataSet(x, y), {}};
+    if (arrays.contains("x_test")) {
+        RETRO_TRY(const Tensor xTest, arrayOf(arrays, "x_test", path));
+        RETRO_TRY(const Tensor yTest, arrayOf(arrays, "y_test", path));
+        data.test = dataSet(xTest, yTest);
+    }
+    return data;
+}
+
+Result<engine::LutNetworkPlan> planFor(const TrainOptions& options, const TrainData& data)
+{
+    engine::LutNetworkPlan plan;
+    plan.seed = options.seed;
+    for (const std::string& layer : options.layers) {
+        RETRO_TRY(const engine::LutLayerPlan made, parseLayer(layer));
+        plan.layers.push_back(made);
+    }
+    const Tensor& x = data.train.x;
+    const bool isText = x.dtype() == DType::Int64;
+    const tensor::Shape& shape = x.shape();
+    if (shape.size() < 2 || shape.size() > (isText ? 2U : 3U)) {
+        return base::inputError(fmt::format("x is {}; it must be samples × numbers, samples × positions × numbers, or "
+                                            "integers, samples × positions",
+                                            tensor::toText(shape)));
+    }
+    const std::int64_t classes = largestOf(data.train.labels) + 1;
+    const std::int64_t words = isText ? largestOf(x) + 1 : 0;
+    const bool isSequence = isText || shape.size() == 3;
+    if (classes > kMostClasses || words > kMostClasses || shape.back() > kMostClasses * kMostClasses / 2) {
+        return base::inputError(
+            fmt::format("there are {} classes and {} words; at most {} are possible", classes, words, kMostClasses));
+    }
+    plan.classes = static_cast<std::uint32_t>(std::max<std::int64_t>(classes, 0));
+    plan.vocabulary = static_cast<std::uint32_t>(std::max<std::int64_t>(words, 0));
+    plan.inputs = isText ? options.embedding : static_cast<std::uint32_t>(shape.back());
+    plan.length = isSequence ? static_cast<std::uint32_t>(shape[1]) : 1;
+    for (engine::LutLayerPlan& layer : plan.layers) {
+        layer.outputs = layer.isResidual ? plan.inputs : layer.outputs;
+    }
+    return plan;
+}
+
+} // namespace retro::app

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/trace/lutdetail.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace retro::engine
+{
+
+/// The table of a LUT layer that had the most relevance for a sample, and the comparison in it that had the most.
+struct LutDecision
+{
+    std::string node;
+    std::uint64_t sample = 0;
+    std::uint32_t table = 0;
+    double relevance = 0; ///< of the table
+    double share = 0;     ///< of the relevance of all tables
+    std::uint32_t row = 0;
+    trace::ComparisonRow comparison;
+    double comparisonRelevance = 0;
+    std::optional<trace::TableSite> pair; ///< of positions with the most relevance; row and comparison are of that pair
+    double pairRelevance = 0;
+
+    /// "table 41 (+3.21, 12.3 % of all), row 22, by pair 3: x[17] = 0.81 > x[52] = 0.12".
+    [[nodiscard]] std::string text() const;
+};
+
+/// Most samples whose decisions are listed, per layer.
+inline constexpr std::uint64_t kMostLutSamples = 16;
+
+/// What decided in every LUT layer of a run that kept its values, for the first samples. Layers that no relevance
+/// reached, and runs without values or weights, have none.
+[[nodiscard]] std::vector<LutDecision> lutDecisions(const trace::Run& run);
+/// True when the graph has a LUT layer.
+[[nodiscard]] bool hasLutLayer(const graph::Graph& graph);
+/// The same for summary.json.
+[[nodiscard]] nlohmann::ordered_json lutDecisionsJson(const std::vector<LutDecision>& decisions);
+
+} // namespace retro::engine

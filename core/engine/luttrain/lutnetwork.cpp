@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/luttrain/lutnetwork.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <set>
+
+namespace retro::engine
+{
+
+using base::Result;
+
+namespace
+{
+
+/// Of rows that later layers compare: without differences nothing would be learned through them.
+constexpr float kHiddenWeights = 0.1F;
+
+/// Numbers that depend on what they are for, not on how many were drawn before (SplitMix64 over a mixed key).
+class Random
+{
+public:
+    Random(std::uint64_t seed, std::uint64_t purpose, std::uint64_t index) : m_state(seed)
+    {
+        m_state = next() ^ purpose;
+        m_state = next() ^ index;
+    }
+    std::uint64_t next()
+    {
+        m_state += 0x9E3779B97F4A7C15U;
+        std::uint64_t z = m_state;
+        z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;
+        z = (z ^ (z >> 27U)) * 0x94D049BB133111EBU;
+        return z ^ (z >> 31U);
+    }
+    std::uint64_t below(std::uint64_t bound) { return next() % bound; }
+    /// Between −1 and 1.
+    float unit() { return static_cast<float>(static_cast<double>(next() >> 11U) * 0x1p-52 - 1); }
+
+private:
+    std::uint64_t m_state;
+};
+
+enum Purpose : std::uint64_t { kAnchorDraw = 1, kCodeDraw, kWeightDraw, kEmbeddingDraw };
+
+std::vector<lut::Anchor> drawAnchors(const lut::LayerShape& shape, std::uint64_t seed, std::uint64_t layer)
+{
+    std::vector<lut::Anchor> anchors;
+    const std::uint64_t others = shape.inputs - 1;
+    for (std::uint64_t t = 0; t < shape.tables; ++t) {
+        Random random(seed, kAnchorDraw + 16 * layer, t);
+        std::set<std::uint64_t> drawn;
+        while (drawn.size() < shape.comparisons) {
+            const std::uint64_t code = random.below(shape.inputs * others);
+            const auto a = static_cast<std::uint32_t>(code / others);
+            auto b = static_cast<std::uint32_t>(code % others);
+            b += b >= a ? 1U : 0U;
+            const std::uint64_t pair = std::uint64_t{std::min(a, b)} * shape.inputs + std::max(a, b);
+            if (drawn.insert(pair).second) {
+                anchors.push_back({a, b});
+            }
+        }
+    }
+    return anchors;
+}
+
+std::vector<float> drawn(std::size_t count, float size, Random random)
+{
+    std::vector<float> values(count);
+    for (float& value : values) {
+        value = size * random.unit();
+    }
+    return values;
+}
+
+lut::LayerDescription<float> descriptionOf(const LutTrainLayer& layer)
+{
+    lut::LayerDescription<float> description;
+    description.shape = layer.shape;
+    description.anchors = layer.anchors;
+    description.weights = layer.weights;
+    description.codes = layer.codes;
+    return description;
+}
+
+Result<void> checkLayer(const LutTrainLayer& layer, std::size_t index)
+{
+    std::optional<lut::Layer<float>> made;
+    const lut::Status status = lut::Layer<float>::create(descriptionOf(layer), made);
+    return status.ok() ? Result<void>() : base::inputError(status.message, fmt::format("layer {}", index));
+}
+
+Result<LutTrainLayer> makeLayer(const LutLayerPlan& plan, std::uint32_t inputs, const LutNetworkPlan& network,
+                                std::size_t index)
+{
+    LutTrainLayer layer;
+    layer.shape = {inputs,         plan.outputs == 0 ? network.classes : plan.outputs,
+                   plan.tables,    plan.comparisons,
+                   plan.codeBits,  plan.isSequence ? network.length : 1,
+                   plan.isSequence};
+    layer.isResidual = plan.isResidual;
+    const std::uint64_t pairs = std::uint64_t{inputs} * (inputs == 0 ? 0 : inputs - 1) / 2;
+    const std::string where = fmt::format("layer {}", index);
+    if (plan.comparisons > pairs) {
+        return base::inputError(
+            fmt::format("{} comparisons of {} inputs: there are only {} pairs", plan.comparisons, inputs, pairs),
+            where);
+    }
+    if (plan.isResidual && layer.shape.outputs != inputs) {
+        return base::inputError(
+            fmt::format("a residual layer has as many outputs as inputs, not {} of {}", layer.shape.outputs, inputs),
+            where);
+    }
+    constexpr std::uint32_t kMostBits = lut::kMaxRowBits; // what is beyond is refused by the check below
+    const auto numbers = lut::checkedProduct(
+        {plan.tables, std::uint64_t{1} << std::min(layer.shape.rowBits(), kMostBits), layer.shape.outputs});
+    constexpr std::uint64_t kMostNumbers = std::uint64_t{1} << 30U;
+    if (!numbers || *numbers > kMostNumbers) {
+        return base::inputError(
+            fmt::format("its tables have more than {} numbers; take fewer comparisons", kMostNumbers), where);
+    }
+    layer.anchors = drawAnchors(layer.shape, network.seed, index);
+    const bool isLast = index + 1 == network.layers.size();
+    layer.weights = drawn(*numbers, isLast ? 0.0F : kHiddenWeights, Random(network.seed, kWeightDraw, index));
+    layer.codes =
+        drawn(std::size_t{layer.shape.lags()} * plan.tables * plan.codeBits, 1, Random(network.seed, kCodeDraw, index));
+    RETRO_CHECK(checkLayer(layer, index));
+    return layer;
+}
+
+} // namespace
+
+/// What a forward pass leaves for the backward pass.
+struct LutNetwork::Pass
+{
+    std::vector<std::vector<float>> values; ///< input of each layer, and the result of the last
+    std::vector<lut::Tape<float>> tapes;
+    std::size_t batch = 0;
+
+    Pass(const LutNetwork& network, std::span<const float> input, int threads) : m_network(network), m_threads(threads)
+    {
+        values.emplace_back(input.begin(), input.end());
+        batch = input.size() / (std::size_t{network.m_plan.inputs} * network.m_plan.length);
+        for (const LutTrainLayer& layer : network.m_layers) {
+            forward(layer);
+        }
+    }
+
+    /// Samples as a layer sees them: one without positions takes every position for a sample.
+    [[nodiscard]] std::uint64_t samplesOf(const LutTrainLayer& layer) const
+    {
+        return layer.shape.isSequence ? batch : batch * m_network.m_plan.length;
+    }
+
+    /// Carries gradients of the last layer's result back; fills those of each layer.
+    [[nodiscard]] std::vector<LutLayerGradients> backward(std::vector<float> gradient) const
+    {
+        std::vector<LutLayerGradients> all(m_network.m_layers.size());
+        for (std::size_t i = all.size(); i-- > 0;) {
+            const LutTrainLayer& layer = m_network.m_layers[i];
+            all[i].weights.resize(layer.weights.size());
+            all[i].codes.resize(layer.codes.size());
+            std::vector<float> before(i == 0 ? 0 : values[i].size()); // nobody asks for the first one's
+            lut::BackwardCall<float> call;
+            call.batch = samplesOf(layer);
+            call.tape = &tapes[i];
+            call.outputGradients = gradient;
+            call.inputGradients = before;
+            call.weightGradients = all[i].weights;
+            call.codeGradients = all[i].codes;
+            lut::RunOptions<float> options;
+            options.threads = m_threads;
+            [[maybe_unused]] const lut::Status status = lut::backward(layerOf(layer), call, options);
+            assert(status.ok());
+            for (std::size_t k = 0; layer.isResidual && k < before.size(); ++k) {
+                before[k] += gradient[k];
+            }
+            gradient = std::move(before);
+        }
+        return all;
+    }
+
+private:
+    static lut::Layer<float> layerOf(const LutTrainLayer& layer)
+    {
+        std::optional<lut::Layer<float>> made;
+        [[maybe_unused]] const lut::Status status = lut::Layer<float>::create(descriptionOf(layer), made);
+        assert(status.ok()); // checked when the network was made
+        return *made;
+    }
+
+    void forward(const LutTrainLayer& layer)
+    {
+        const std::vector<float>& x = values.back();
+        std::vector<float> y(samplesOf(layer) * layer.shape.length * layer.shape.outputs);
+        lut::Tape<float> tape;
+        lut::ForwardCall<float> call;
+        call.batch = samplesOf(layer);
+        call.input = x;
+        call.output = y;
+        call.tape = &tape;
+        lut::RunOptions<float> options;
+        options.threads = m_threads;
+        [[maybe_unused]] const lut::Status status = lut::forward(layerOf(layer), call, options);
+        assert(status.ok());
+        for (std::size_t k = 0; layer.isResidual && k < y.size(); ++k) {
+            y[k] += x[k];
+        }
+        tapes.push_back(std::move(tape));
+        values.push_back(std::move(y));
+    }
+
+    const LutNetwork& m_network;
+    int m_threads;
+};
+
+Result<LutNetwork> LutNetwork::create(const LutNetworkPlan& plan)
+{
+    if (plan.layers.empty() || plan.classes < 2 || plan.length == 0) {
+        return base::inputError("a network needs at least one layer, two classes and one position");
+    }
+    LutNetwork network;
+    network.m_plan = plan;
+    std::uint32_t width = plan.inputs;
+    for (std::size_t i = 0; i < plan.layers.size(); ++i) {
+        RETRO_TRY(LutTrainLayer layer, makeLayer(plan.layers[i], width, plan, i));
+        width = layer.shape.outputs;
+        network.m_layers.push_back(std::move(layer));
+    }
+    if (width != plan.classes) {
+        return base::inputError(
+            fmt::format("the last layer has {} outputs, but there are {} classes", width, plan.classes));
+    }
+    network.m_embedding = drawn(std::size_t{plan.vocabulary} * plan.inputs, 1, Random(plan.seed, kEmbeddingDraw, 0));
+    return network;
+}
+
+std::vector<float> LutNetwork::embedded(std::span<const std::int64_t> tokens) const
+{
+    std::vector<float> result;
+    result.reserve(tokens.size() * m_plan.inputs);
+    for (const std::int64_t token : tokens) {
+        const auto row = m_embedding.begin() + token * static_cast<std::int64_t>(m_plan.inputs);
+        result.insert(result.end(), row, row + m_plan.inputs);
+    }
+    return result;
+}
+
+std::vector<float> LutNetwork::scores(std::span<const float> input, int threads) const
+{
+    const Pass pass(*this, input, threads);
+    const std::vector<float>& all = pass.values.back();
+    std::vector<float> last;
+    for (std::size_t b = 0; b < pass.batch; ++b) {
+        const auto at = all.begin() + static_cast<std::ptrdiff_t>(((b + 1) * m_plan.length - 1) * m_plan.classes);
+        last.insert(last.end(), at, at + m_plan.classes);
+    }
+    return last;
+}
+
+LutBatchResult LutNetwork::run(std::span<const float> input, std::span<const std::int64_t> labels, bool wantsGradients,
+                               int threads) const
+{
+    const Pass pass(*this, input, threads);
+    const std::vector<float>& all = pass.values.back();
+    LutBatchResult result;
+    std::vector<float> gradient(all.size());
+    for (std::size_t b = 0; b < pass.batch; ++b) {
+        const std::size_t first = ((b + 1) * m_plan.length - 1) * m_plan.classes;
+        const auto scores = std::span(all).subspan(first, m_plan.classes);
+        const auto best = std::max_element(scores.begin(), scores.end());
+        result.right += best - scores.begin() == labels[b] ? 1 : 0;
+        double total = 0;
+        for (const float score : scores) {
+            total += std::exp(static_cast<double>(score - *best));
+        }
+        const auto label = static_cast<std::size_t>(labels[b]);
+        result.loss += std::log(total) - static_cast<double>(scores[label] - *best);
+        for (std::size_t k = 0; k < scores.size(); ++k) {
+            const double p = std::exp(static_cast<double>(scores[k] - *best)) / total;
+            gradient[first + k] = static_cast<float>((p - (k == label ? 1 : 0)) / static_cast<double>(pass.batch));
+        }
+    }
+    result.loss /= static_cast<double>(std::max<std::size_t>(pass.batch, 1));
+    if (wantsGradients) {
+        result.gradients = pass.backward(std::move(gradient));
+    }
+    return result;
+}
+
+std::size_t LutNetwork::parameterCount() const
+{
+    std::size_t count = 0;
+    for (const LutTrainLayer& layer : m_layers) {
+        count += layer.weights.size() + layer.codes.size();
+    }
+    return count;
+}
+
+} // namespace retro::engine

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/base/result.h"
+#include "core/graph/graph.h"
+#include "kernels/lut/run.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace retro::engine
+{
+
+/// One LUT layer of a network to be trained, fully connected.
+struct LutLayerPlan
+{
+    std::uint32_t tables = 64;
+    std::uint32_t comparisons = 6;
+    std::uint32_t codeBits = 0; ///< of a sequence layer
+    std::uint32_t outputs = 0;  ///< 0: as many as there are classes
+    bool isSequence = false;    ///< reads pairs of positions
+    bool isResidual = false;    ///< x + layer(x); has as many outputs as inputs
+};
+
+/// A classifier: layers one after another; of a sequence, the class is read at the last position.
+struct LutNetworkPlan
+{
+    std::uint32_t inputs = 0;     ///< numbers per sample, or per position
+    std::uint32_t length = 1;     ///< positions
+    std::uint32_t vocabulary = 0; ///< above 0: inputs are tokens below it, each a row of a fixed random embedding
+    std::uint32_t classes = 0;
+    std::vector<LutLayerPlan> layers;
+    std::uint64_t seed = 1;
+};
+
+/// A layer with its numbers. Anchors are drawn per (seed, layer, table): distinct ordered pairs.
+struct LutTrainLayer
+{
+    lut::LayerShape shape;
+    bool isResidual = false;
+    std::vector<lut::Anchor> anchors; ///< [T, C]
+    std::vector<float> weights;       ///< [T, R, O]
+    std::vector<float> codes;         ///< [S − 1, T, P]
+};
+
+/// Gradients of a layer, in the shapes of its numbers.
+struct LutLayerGradients
+{
+    std::vector<float> weights;
+    std::vector<float> codes;
+};
+
+/// What a batch gave.
+struct LutBatchResult
+{
+    double loss = 0; ///< mean cross-entropy
+    std::size_t right = 0;
+    std::vector<LutLayerGradients> gradients; ///< per layer; empty when none were asked for
+};
+
+/// A network of LUT layers in float32, on the CPU kernels.
+class LutNetwork
+{
+public:
+    /// Draws anchors, codes and embedding; weights start at 0 in the last layer, small in the others. Errors (Input):
+    /// what the layers' own checks say, a residual layer that changes the width.
+    [[nodiscard]] static base::Result<LutNetwork> create(const LutNetworkPlan& plan);
+
+    /// Scores of each class, [B, classes]. `input` is [B, inputs] or [B, S, inputs].
+    [[nodiscard]] std::vector<float> scores(std::span<const float> input, int threads = 0) const;
+    /// Loss and, with `wantsGradients`, the gradients of its mean (specification of LUT layers, section 1.5): all rows
+    /// are scored before anything is changed.
+    [[nodiscard]] LutBatchResult run(std::span<const float> input, std::span<const std::int64_t> labels,
+                                     bool wantsGradients, int threads = 0) const;
+    /// Tokens as the first layer sees them, [N, embedding]; as they are without a vocabulary.
+    [[nodiscard]] std::vector<float> embedded(std::span<const std::int64_t> tokens) const;
+
+    /// The network as a graph: operator LUT per layer, input "x" or "tokens", output "logits". With a picture's height
+    /// and width, whose product is the number of inputs, x is [N, 1, height, width]. Errors (Input): it is not.
+    [[nodiscard]] base::Result<graph::Graph> toGraph(std::array<std::uint32_t, 2> picture = {0, 0}) const;
+
+    [[nodiscard]] const LutNetworkPlan& plan() const { return m_plan; }
+    [[nodiscard]] std::vector<LutTrainLayer>& layers() { return m_layers; }
+    [[nodiscard]] const std::vector<LutTrainLayer>& layers() const { return m_layers; }
+    [[nodiscard]] std::size_t parameterCount() const;
+
+private:
+    struct Pass;
+
+    LutNetworkPlan m_plan;
+    std::vector<LutTrainLayer> m_layers;
+    std::vector<float> m_embedding; ///< [vocabulary, inputs]
+};
+
+} // namespace retro::engine

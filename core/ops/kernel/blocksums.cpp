@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/kernel/blocksums.h"
+
+#include "core/ops/kernel/stabilise.h"
+#include "core/ops/kernel/wideregisters.h"
+
+#include <cmath>
+
+namespace retro::ops
+{
+
+namespace
+{
+
+constexpr std::int64_t kLanes = 8; // independent sums: an addition need not wait for the one before
+
+[[gnu::always_inline]] inline double total(const double* lanes)
+{
+    return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+}
+
+template <class T>
+[[gnu::always_inline]] inline double sumInline(const T* a, std::int64_t count)
+{
+    double lanes[kLanes]{};
+    std::int64_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) {
+        for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+            lanes[lane] += static_cast<double>(a[i + lane]);
+        }
+    }
+    for (std::int64_t lane = 0; i < count; ++i, ++lane) {
+        lanes[lane] += static_cast<double>(a[i]);
+    }
+    return total(lanes);
+}
+
+template <class T>
+[[gnu::always_inline]] inline double dotInline(const T* a, const T* b, std::int64_t count)
+{
+    double lanes[kLanes]{};
+    std::int64_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) {
+        for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+            lanes[lane] += static_cast<double>(a[i + lane]) * static_cast<double>(b[i + lane]);
+        }
+    }
+    for (std::int64_t lane = 0; i < count; ++i, ++lane) {
+        lanes[lane] += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+    }
+    return total(lanes);
+}
+
+template <class T>
+[[gnu::always_inline]] inline algebra::SumAndMagnitude magnitudeInline(const T* a, std::int64_t count)
+{
+    double lanes[kLanes]{};
+    std::int64_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) {
+        for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+            lanes[lane] += static_cast<double>(std::abs(a[i + lane]));
+        }
+    }
+    for (std::int64_t lane = 0; i < count; ++i, ++lane) {
+        lanes[lane] += static_cast<double>(std::abs(a[i]));
+    }
+    return {sumInline(a, count), total(lanes)}; // two loops: both sums in one do not fill the registers
+}
+
+template <class T>
+[[gnu::always_inline]] inline void quotientInline(const T* r, const T* d, const algebra::Stabiliser& stabiliser, T* s,
+                                                  std::int64_t count)
+{
+    const T e = static_cast<T>(stabiliser.epsilon);
+    if (stabiliser == algebra::Stabiliser{algebra::StabiliserKind::Add, stabiliser.epsilon, true}) {
+        for (std::int64_t i = 0; i < count; ++i) { // what nearly everybody uses: written out to be inlined
+            const T moved = d[i] + (d[i] >= T{0} ? e : -e);
+            const T q = r[i] / moved;
+            s[i] = moved == T{0} ? T{0} : q;
+        }
+        return;
+    }
+    visitStabiliser<T>(stabiliser, [&](auto stabilised) {
+        for (std::int64_t i = 0; i < count; ++i) {
+            s[i] = quotient(r[i], stabilised(d[i], e));
+        }
+    });
+}
+
+} // namespace
+
+RETRO_WIDE_REGISTERS double blockSum(const float* a, std::int64_t count) { return sumInline(a, count); }
+RETRO_WIDE_REGISTERS double blockSum(const double* a, std::int64_t count) { return sumInline(a, count); }
+
+RETRO_WIDE_REGISTERS double blockDot(const float* a, const float* b, std::int64_t count)
+{
+    return dotInline(a, b, count);
+}
+RETRO_WIDE_REGISTERS double blockDot(const double* a, const double* b, std::int64_t count)
+{
+    return dotInline(a, b, count);
+}
+
+RETRO_WIDE_REGISTERS algebra::SumAndMagnitude blockMagnitude(const float* a, std::int64_t count)
+{
+    return magnitudeInline(a, count);
+}
+RETRO_WIDE_REGISTERS algebra::SumAndMagnitude blockMagnitude(const double* a, std::int64_t count)
+{
+    return magnitudeInline(a, count);
+}
+
+RETRO_WIDE_REGISTERS void blockQuotient(const float* r, const float* d, const algebra::Stabiliser& stabiliser, float* s,
+                                        std::int64_t count)
+{
+    quotientInline(r, d, stabiliser, s, count);
+}
+RETRO_WIDE_REGISTERS void blockQuotient(const double* r, const double* d, const algebra::Stabiliser& stabiliser,
+                                        double* s, std::int64_t count)
+{
+    quotientInline(r, d, stabiliser, s, count);
+}
+
+} // namespace retro::ops

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/ops/algebra.h"
+#include "core/ops/algebrasums.h"
+
+#include <cstdint>
+
+namespace retro::ops
+{
+
+// Sums over short blocks in double, in eight lanes that are added pairwise at the end, with the widest registers that
+// the processor has. Longer sums are made of these, so that their order depends on the length alone.
+
+[[nodiscard]] double blockSum(const float* a, std::int64_t count);
+[[nodiscard]] double blockSum(const double* a, std::int64_t count);
+[[nodiscard]] double blockDot(const float* a, const float* b, std::int64_t count);
+[[nodiscard]] double blockDot(const double* a, const double* b, std::int64_t count);
+[[nodiscard]] algebra::SumAndMagnitude blockMagnitude(const float* a, std::int64_t count);
+[[nodiscard]] algebra::SumAndMagnitude blockMagnitude(const double* a, std::int64_t count);
+
+/// s = r / stab(d), 0 where stab(d) is 0; a stabiliser of a constant step. s may be d.
+void blockQuotient(const float* r, const float* d, const algebra::Stabiliser& stabiliser, float* s, std::int64_t count);
+void blockQuotient(const double* r, const double* d, const algebra::Stabiliser& stabiliser, double* s,
+                   std::int64_t count);
+
+} // namespace retro::ops

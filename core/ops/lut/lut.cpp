@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/lut/lut.h"
+
+#include "core/ops/kernel/filled.h"
+#include "core/ops/lut/lutlayer.h"
+#include "core/ops/threads.h"
+#include "kernels/lut/run.h"
+
+#include <algorithm>
+
+namespace retro::ops
+{
+
+using tensor::DType;
+using tensor::Shape;
+
+namespace
+{
+
+/// Operands of one call, row-major, with the layer that borrows them.
+template <class T>
+class Call
+{
+public:
+    Call(const LutStructure& structure, std::span<const Tensor> operands, std::uint64_t batch)
+        : m_input(operands[TableLookup::kInput].contiguous()), m_weights(operands[TableLookup::kWeights].contiguous()),
+          m_codes(operands.size() > TableLookup::kCodes && operands[TableLookup::kCodes].isValid()
+                      ? operands[TableLookup::kCodes].contiguous()
+                      : Tensor()),
+          m_batch(batch)
+    {
+        const auto description = descriptionOf<T>(structure, m_weights.span<T>(),
+                                                  m_codes.isValid() ? m_codes.span<T>() : std::span<const T>());
+        [[maybe_unused]] const lut::Status status = lut::Layer<T>::create(description, m_layer);
+        assert(status.ok()); // checked when the node was bound
+    }
+
+    [[nodiscard]] const lut::Layer<T>& layer() const { return *m_layer; }
+    [[nodiscard]] std::span<const T> input() const { return m_input.span<T>(); }
+    [[nodiscard]] std::uint64_t outputSize() const
+    {
+        return m_batch * m_layer->shape().length * m_layer->shape().outputs;
+    }
+
+    void forward(std::span<T> output, lut::Tape<T>* tape) const
+    {
+        lut::ForwardCall<T> call;
+        call.batch = m_batch;
+        call.input = input();
+        call.output = output;
+        call.tape = tape;
+        lut::RunOptions<T> options;
+        options.threads = threads();
+        [[maybe_unused]] const lut::Status status = lut::forward(*m_layer, call, options);
+        assert(status.ok());
+    }
+
+    /// The tape of a forward pass whose result nobody wants.
+    [[nodiscard]] lut::Tape<T> tape() const
+    {
+        lut::Tape<T> tape;
+        std::vector<T> output(outputSize());
+        forward(output, &tape);
+        return tape;
+    }
+
+    void backward(std::span<const T> gradients, std::size_t slot, std::span<T> result) const
+    {
+        const lut::Tape<T> kept = tape();
+        lut::BackwardCall<T> call;
+        call.batch = m_batch;
+        call.tape = &kept;
+        call.outputGradients = gradients;
+        (slot == TableLookup::kInput     ? call.inputGradients
+         : slot == TableLookup::kWeights ? call.weightGradients
+                                         : call.codeGradients) = result;
+        lut::RunOptions<T> options;
+        options.threads = threads();
+        [[maybe_unused]] const lut::Status status = lut::backward(*m_layer, call, options);
+        assert(status.ok());
+    }
+
+private:
+    Tensor m_input;
+    Tensor m_weights;
+    Tensor m_codes;
+    std::uint64_t m_batch;
+    std::optional<lut::Layer<T>> m_layer;
+};
+
+Shape shapeOf(std::initializer_list<std::uint64_t> extents)
+{
+    Shape shape;
+    for (const std::uint64_t extent : extents) {
+        shape.push_back(static_cast<std::int64_t>(extent));
+    }
+    return shape;
+}
+
+template <class T>
+Tensor tensorOf(Shape shape, const std::vector<T>& values)
+{
+    return Tensor::of<T>(std::move(shape), values);
+}
+
+/// A buffer that is filled as a span of T, once it is known to be wanted.
+template <class T>
+std::span<T> spanOf(tensor::TensorBuffer& buffer)
+{
+    buffer.clear();
+    return buffer.span<T>();
+}
+
+std::uint64_t largestGroups(const LutStructure& layer)
+{
+    std::uint64_t most = 0;
+    for (std::size_t n = 0; n + 1 < layer.rowStarts.size(); ++n) {
+        most = std::max<std::uint64_t>(
+            most, lut::ceilDivide(layer.rowStarts[n + 1] - layer.rowStarts[n], layer.forwardGroup));
+    }
+    return most;
+}
+
+template <class T>
+TableRelevance relevanceOf(const Call<T>& call, std::uint64_t batch, const Tensor& s, lut::RelevanceCall<T> request,
+                           const LutOperands& operands, bool wantsDetail)
+{
+    const lut::LayerShape& shape = call.layer().shape();
+    const Tensor perUnit = s.contiguous();
+    const std::vector<T> ones(call.outputSize(), T(1)); // s is divided already
+    const DType type = s.dtype();
+    const bool hasCodes = !operands.codes.empty();
+    const bool hasPairs = wantsDetail && shape.isSequence;
+    tensor::TensorBuffer input(type, operands.input.shape);
+    tensor::TensorBuffer codes(type, hasCodes ? operands.codes : Shape{0});
+    tensor::TensorBuffer tables(type, wantsDetail ? shapeOf({batch, shape.tables}) : Shape{0});
+    tensor::TensorBuffer bits(type, wantsDetail ? shapeOf({batch, shape.tables, shape.rowBits()}) : Shape{0});
+    tensor::TensorBuffer pairs(type, hasPairs ? shapeOf({batch, shape.length, shape.length}) : Shape{0});
+    std::vector<T> unplaced(batch);
+    request.batch = batch;
+    request.input = call.input();
+    request.output = ones;
+    request.outputRelevance = perUnit.span<T>();
+    request.epsilon = 0;
+    request.inputRelevance = spanOf<T>(input);
+    request.codeRelevance = spanOf<T>(codes);
+    request.tableRelevance = spanOf<T>(tables);
+    request.bitRelevance = spanOf<T>(bits);
+    request.pairMap = spanOf<T>(pairs);
+    request.unplaced = unplaced;
+    [[maybe_unused]] const lut::Status status = lut::relevance(call.layer(), request, threads());
+    assert(status.ok());
+    TableRelevance result;
+    result.input = std::move(input).freeze();
+    result.codes = hasCodes ? std::move(codes).freeze() : Tensor();
+    result.tables = wantsDetail ? std::move(tables).freeze() : Tensor();
+    result.comparisons = wantsDetail ? std::move(bits).freeze() : Tensor();
+    result.pairs = hasPairs ? std::move(pairs).freeze() : Tensor();
+    for (const T amount : unplaced) {
+        result.unplaced += static_cast<double>(amount);
+    }
+    return result;
+}
+
+} // namespace
+
+LutOperator::LutOperator(TensorType output, LutStructure structure, LutOperands operands)
+    : Operator(std::move(output)), m_layer(std::move(structure)), m_operands(std::move(operands)), m_batch(1),
+      m_maxForwardGroups(largestGroups(m_layer))
+{
+    const std::size_t own = m_layer.shape.isSequence ? 2 : 1;
+    for (std::size_t i = 0; i + own < m_operands.input.shape.size(); ++i) {
+        m_batch *= static_cast<std::uint64_t>(m_operands.input.shape[i]);
+    }
+}
+
+std::vector<Tensor> LutOperator::forward(std::span<const Tensor> operands) const
+{
+    return {filled(m_operands.input.dtype, m_outputTypes[0].shape, [&](auto* y) {
+        using T = std::decay_t<decltype(*y)>;
+        const Call<T> call(m_layer, operands, m_batch);
+        call.forward({y, call.outputSize()}, nullptr);
+    })};
+}
+
+Reads LutOperator::savedForGradient() const
+{
+    return {Reads::bit(kInput) | Reads::bit(kWeights) | (m_operands.codes.empty() ? 0 : Reads::bit(kCodes)), 0};
+}
+
+Tensor LutOperator::pullback(std::span<const Tensor> s, std::span<const Tensor> operands, std::span<const Tensor>,
+                             std::size_t slot) const
+{
+    const Shape shape = slot == kInput     ? m_operands.input.shape
+                        : slot == kWeights ? m_operands.weights
+                                           : m_operands.codes;
+    const Tensor gradient = s[0].contiguous();
+    return accumulated(gradient.dtype(), shape, [&](auto* result) {
+        using T = std::decay_t<decltype(*result)>;
+        const auto size = static_cast<std::size_t>(tensor::elementCount(shape));
+        Call<T>(m_layer, operands, m_batch).backward(gradient.span<T>(), slot, {result, size});
+    });
+}
+
+double LutOperator::flops() const
+{
+    const lut::LayerShape& shape = m_layer.shape;
+    const double length = shape.length;
+    const double rows = shape.isSequence ? length * (length - 1) / 2 : 1;
+    const double perRow = m_layer.isSparse ? static_cast<double>(m_layer.columns.size()) /
+                                                 static_cast<double>(std::max<std::uint64_t>(shape.neurons(), 1))
+                                           : static_cast<double>(shape.outputs);
+    return static_cast<double>(m_batch) * shape.tables * (length * shape.comparisons + rows * perRow);
+}
+
+TableRelevance LutOperator::distribute(const Divide& divide, std::span<const Tensor> operands, lut::TableRule rule,
+                                       bool wantsDetail) const
+{
+    return visitFloat(m_operands.input.dtype, [&](auto zero) {
+        using T = decltype(zero);
+        lut::RelevanceCall<T> request;
+        request.rule = rule;
+        const Call<T> call(m_layer, operands, m_batch);
+        lut::Tape<T> tape;
+        tensor::TensorBuffer y(m_operands.input.dtype, m_outputTypes[0].shape);
+        call.forward(y.span<T>(), &tape);
+        request.tape = &tape;
+        return relevanceOf(call, m_batch, divide(std::move(y).freeze()), request, m_operands, wantsDetail);
+    });
+}
+
+TableChoices LutOperator::choices(std::span<const Tensor> operands) const
+{
+    const lut::LayerShape& shape = m_layer.shape;
+    return visitFloat(m_operands.input.dtype, [&](auto zero) {
+        using T = decltype(zero);
+        const lut::Tape<T> tape = Call<T>(m_layer, operands, m_batch).tape();
+        const Shape sites = shapeOf({m_batch, shape.length, shape.tables});
+        TableChoices result{
+            tensorOf(sites, tape.rows), tensorOf(sites, tape.deltas), tensorOf(sites, tape.bits), {}, {}, {}};
+        if (shape.isSequence) {
+            const Shape places = shapeOf({shape.lags(), shape.tables});
+            result.codeRows = tensorOf(places, tape.codeRows);
+            result.codeDeltas = tensorOf(places, tape.codeDeltas);
+            result.codeBits = tensorOf(places, tape.codeBits);
+        }
+        return result;
+    });
+}
+
+lut::ScheduleRequest LutOperator::schedule(lut::Path path, lut::Pass pass) const
+{
+    lut::ScheduleRequest request;
+    request.shape = m_layer.shape;
+    request.isSparse = m_layer.isSparse;
+    request.synapses = m_layer.columns.size();
+    request.maxForwardGroups = m_maxForwardGroups;
+    request.forwardGroup = m_layer.forwardGroup;
+    request.backwardGroup = m_layer.backwardGroup;
+    request.batch = m_batch;
+    request.realBytes = m_operands.input.dtype == DType::Float64 ? 8 : 4;
+    request.path = path;
+    request.pass = pass;
+    return request;
+}
+
+} // namespace retro::ops

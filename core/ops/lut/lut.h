@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/ops/bind/operatorbase.h"
+#include "core/ops/tablelookup.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace retro::ops
+{
+
+/// The parts of a LUT layer that choose rows and connect them; weights and codes are operands.
+struct LutStructure
+{
+    lut::LayerShape shape;
+    std::vector<lut::Anchor> anchors; ///< [T, C]
+    bool isSparse = false;
+    std::vector<std::uint64_t> rowStarts; ///< sparse: [N + 1]
+    std::vector<std::uint32_t> columns;   ///< sparse: one per synapse
+    std::uint32_t forwardGroup = 32;
+    std::uint32_t backwardGroup = 32;
+};
+
+/// Operand types of a LUT node as they were bound; a shape is empty where an operand is absent.
+struct LutOperands
+{
+    TensorType input;
+    tensor::Shape weights;
+    tensor::Shape codes;
+};
+
+/// A LUT layer on the CPU kernels, in float32 or float64 (operator LUT, docs/lut.md). The layer was checked as a whole
+/// when it was bound.
+class LutOperator final : public Operator<TableLookup>
+{
+public:
+    LutOperator(TensorType output, LutStructure structure, LutOperands operands);
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override;
+    [[nodiscard]] Reads savedForGradient() const override;
+    [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor> operands, std::span<const Tensor>,
+                                  std::size_t slot) const override;
+    [[nodiscard]] double flops() const override;
+
+    [[nodiscard]] TableRelevance distribute(const Divide& divide, std::span<const Tensor> operands, lut::TableRule rule,
+                                            bool wantsDetail) const override;
+    [[nodiscard]] TableChoices choices(std::span<const Tensor> operands) const override;
+    [[nodiscard]] std::span<const lut::Anchor> anchors() const override { return m_layer.anchors; }
+    [[nodiscard]] const lut::LayerShape& layerShape() const override { return m_layer.shape; }
+    [[nodiscard]] lut::ScheduleRequest schedule(lut::Path path, lut::Pass pass) const override;
+
+    /// Samples: all leading axes of the input together.
+    [[nodiscard]] std::uint64_t batch() const { return m_batch; }
+
+private:
+    LutStructure m_layer;
+    LutOperands m_operands;
+    std::uint64_t m_batch = 0;
+    std::uint64_t m_maxForwardGroups = 0;
+};
+
+} // namespace retro::ops

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/ops/structure.h"
+#include "kernels/lut/relevance.h"
+#include "kernels/lut/schedule.h"
+
+#include <functional>
+#include <span>
+
+namespace retro::ops
+{
+
+/// What a forward pass of a table lookup chose, per sample, position and table ([B, S, T]) and per distance and table
+/// ([S − 1, T]; invalid without positions). Numbers in the run's floating type, the rest int32.
+struct TableChoices
+{
+    Tensor rows;     ///< row of the table; with positions, of one position alone
+    Tensor deltas;   ///< difference of the weakest comparison, signed
+    Tensor bits;     ///< which comparison that is, −1 = none
+    Tensor codeRows; ///< the same of positional codes
+    Tensor codeDeltas;
+    Tensor codeBits;
+};
+
+/// Relevance of a table lookup, taken apart.
+struct TableRelevance
+{
+    Tensor input;        ///< shape of the input
+    Tensor codes;        ///< shape of the positional codes; invalid without them
+    Tensor tables;       ///< [B, T]; invalid unless it was asked for
+    Tensor comparisons;  ///< [B, T, bits of a row], likewise: what each comparison and code bit got, lowest bit first
+    Tensor pairs;        ///< [B, S, S], from later position to earlier one; as `tables`, and invalid without positions
+    double unplaced = 0; ///< of tables without comparisons, and what a rule leaves to the tables
+};
+
+/// y = Σ_t W[t, row_t], where comparisons of two inputs each choose the row of each table; with positions, the sum over
+/// all earlier ones (docs/lut.md). Its reverse rule is exact for weights and a surrogate for inputs and codes.
+class TableLookup : public Differentiable
+{
+public:
+    /// Operand slots; codes, row starts and columns may be absent.
+    enum Slot : std::size_t { kInput, kAnchors, kWeights, kCodes, kRowStarts, kColumns };
+
+    [[nodiscard]] StructureKind kind() const final { return StructureKind::TableLookup; }
+
+    /// Of the result y, s = R / stab(y), in its shape.
+    using Divide = std::function<Tensor(const Tensor& y)>;
+    /// Relevance for s = divide(y): table t gets Σ s·row_t. `operands` holds input, weights and codes. `wantsDetail`:
+    /// also per table and per pair.
+    [[nodiscard]] virtual TableRelevance distribute(const Divide& divide, std::span<const Tensor> operands,
+                                                    lut::TableRule rule, bool wantsDetail) const = 0;
+    [[nodiscard]] virtual TableChoices choices(std::span<const Tensor> operands) const = 0;
+    /// [T, C].
+    [[nodiscard]] virtual std::span<const lut::Anchor> anchors() const = 0;
+    [[nodiscard]] virtual const lut::LayerShape& layerShape() const = 0;
+    /// What a pass launches, for makeSchedule().
+    [[nodiscard]] virtual lut::ScheduleRequest schedule(lut::Path path, lut::Pass pass) const = 0;
+};
+
+} // namespace retro::ops

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/trace/lutdetail.h"
+
+#include "core/ops/algebra.h"
+#include "core/ops/registry.h"
+#include "kernels/lut/indexing.h"
+
+#include <cmath>
+#include <cstdlib>
+
+namespace retro::trace
+{
+
+namespace
+{
+
+using base::Result;
+using ops::TableLookup;
+using tensor::DType;
+using tensor::Tensor;
+
+DType floatTypeOf(const Run& run) { return run.facts.precision == "float64" ? DType::Float64 : DType::Float32; }
+
+/// Operands of a node with their types, as the run holds them.
+struct Operands
+{
+    std::vector<ops::TensorType> types;
+    std::vector<Tensor> constants;
+    std::vector<Tensor> values;
+};
+
+Result<Operands> operandsOf(const Run& run, const graph::Node& node)
+{
+    const DType real = floatTypeOf(run);
+    Operands operands;
+    for (const base::ValueId input : node.inputs) {
+        if (!input.isValid()) {
+            operands.types.emplace_back();
+            operands.constants.emplace_back();
+            operands.values.emplace_back();
+            continue;
+        }
+        const Tensor& constant = run.graph->value(input).constant;
+        const bool isKept = input.index() < run.values.size() && run.values[input.index()].isValid();
+        Tensor value = constant.isValid() ? constant : isKept ? run.values[input.index()] : Tensor();
+        if (!value.isValid()) {
+            return base::inputError("the run does not hold the value '" + run.graph->value(input).name +
+                                    "'; explain the model again to see it");
+        }
+        value = tensor::isFloating(value.dtype()) ? value.to(real) : value;
+        operands.types.push_back({value.dtype(), value.shape()});
+        operands.constants.push_back(constant.isValid() ? value : Tensor());
+        operands.values.push_back(std::move(value));
+    }
+    return operands;
+}
+
+/// Relevance of a node's result, once known; invalid else.
+Tensor relevanceOf(const Run& run, base::NodeId node)
+{
+    for (const event::Event& event : run.events) {
+        const bool isIt = event.kind == event::EventKind::Relevance && event.node == node.value && event.slot == 0;
+        if (isIt && event.handle < run.tensors.size()) {
+            return run.tensors[event.handle];
+        }
+    }
+    return {};
+}
+
+/// The stabiliser's epsilon as the rule's text has it ("lut flip-contrast, epsilon 1e-06"); the usual one without.
+double epsilonOf(const Run& run, base::NodeId node)
+{
+    constexpr double kUsual = 1e-6;
+    constexpr std::string_view kWord = "epsilon ";
+    if (node.index() >= run.rules.size()) {
+        return kUsual;
+    }
+    const std::string& text = run.rules[node.index()].rule;
+    const std::size_t at = text.find(kWord);
+    return at == std::string::npos ? kUsual : std::strtod(text.c_str() + at + kWord.size(), nullptr);
+}
+
+double slopeShare(double u) { return 0.5 / (1 + std::abs(u)); }
+
+/// Reads one table's choice out of a detail.
+class ChoiceReader
+{
+public:
+    ChoiceReader(const LutDetail& detail, const TableSite& site) : m_detail(detail), m_site(site) {}
+
+    TableChoice read()
+    {
+        const lut::LayerShape& shape = m_detail.shape;
+        if (shape.isSequence) {
+            addComparisons(ComparisonRow::Kind::Query, m_site.later, shape.codeBits + shape.comparisons);
+            addComparisons(ComparisonRow::Kind::Key, m_site.earlier, shape.codeBits);
+            addCodes();
+        } else {
+            addComparisons(ComparisonRow::Kind::Plain, 0, 0);
+        }
+        markWeakest();
+        for (const ComparisonRow& one : m_choice.comparisons) {
+            m_choice.row |= one.sets ? 1U << one.bit : 0U;
+        }
+        for (const ComparisonRow& one : m_choice.comparisons) {
+            if (one.isWeakest) {
+                m_choice.runnerUp = m_choice.row ^ (1U << one.bit);
+                m_choice.share = 1 - slopeShare(one.difference);
+            }
+        }
+        m_choice.chosenWeights = weightsOf(m_choice.row);
+        m_choice.otherWeights = m_choice.runnerUp ? weightsOf(*m_choice.runnerUp) : std::vector<double>();
+        return std::move(m_choice);
+    }
+
+private:
+    void addComparisons(ComparisonRow::Kind kind, std::uint32_t position, std::uint32_t firstBit)
+    {
+        const lut::LayerShape& shape = m_detail.shape;
+        const auto row = static_cast<std::int64_t>((m_site.sample * shape.length + position) * shape.inputs);
+        for (std::uint32_t k = shape.comparisons; k-- > 0;) {
+            ComparisonRow one;
+            one.kind = kind;
+            one.number = k;
+            one.bit = firstBit + k;
+            one.anchor = m_detail.anchors[std::size_t{m_site.table} * shape.comparisons + k];
+            one.isUnused = one.anchor.a == lut::kUnusedAnchor;
+            if (!one.isUnused) {
+                one.first = m_detail.input.at(row + one.anchor.a);
+                one.second = m_detail.input.at(row + one.anchor.b);
+                one.difference = one.first - one.second;
+                one.sets = one.difference > 0;
+            }
+            m_choice.comparisons.push_back(one);
+        }
+    }
+
+    void addCodes()
+    {
+        const lut::LayerShape& shape = m_detail.shape;
+        const std::uint64_t lag = m_site.later - m_site.earlier - 1;
+        for (std::uint32_t p = shape.codeBits; p-- > 0;) {
+            ComparisonRow one;
+            one.kind = ComparisonRow::Kind::Code;
+            one.number = p;
+            one.bit = p;
+            one.difference =
+                m_detail.codes.at(static_cast<std::int64_t>((lag * shape.tables + m_site.table) * shape.codeBits + p));
+            one.sets = one.difference > 0;
+            m_choice.comparisons.push_back(one);
+        }
+    }
+
+    /// The first smallest of the lowest bits; of two positions the key at a tie. Codes take part in gradients beside
+    /// these, not in place of them.
+    void markWeakest()
+    {
+        ComparisonRow* weakest = nullptr;
+        for (auto at = m_choice.comparisons.rbegin(); at != m_choice.comparisons.rend(); ++at) {
+            const bool counts =
+                !at->isUnused && at->kind != ComparisonRow::Kind::Code && at->difference == at->difference;
+            if (counts && (weakest == nullptr || std::abs(at->difference) < std::abs(weakest->difference))) {
+                weakest = &*at;
+            }
+        }
+        if (weakest != nullptr) {
+            weakest->isWeakest = true;
+        }
+    }
+
+    [[nodiscard]] std::vector<double> weightsOf(std::uint32_t row) const
+    {
+        std::vector<double> weights;
+        const lut::LayerShape& shape = m_detail.shape;
+        const auto first =
+            static_cast<std::int64_t>((std::uint64_t{m_site.table} * shape.rows() + row) * shape.outputs);
+        for (std::uint32_t o = 0; o < shape.outputs && !m_detail.isSparse; ++o) {
+            weights.push_back(m_detail.weights.at(first + o));
+        }
+        return weights;
+    }
+
+    const LutDetail& m_detail;
+    const TableSite& m_site;
+    TableChoice m_choice;
+};
+
+} // namespace
+
+Result<LutDetail> lutDetail(const Run& run, base::NodeId id)
+{
+    const graph::Node& node = run.graph->node(id);
+    RETRO_TRY(const Operands operands, operandsOf(run, node));
+    RETRO_TRY(const auto op, ops::bind({*run.graph, id, node, operands.types, operands.constants, floatTypeOf(run)}));
+    const auto* table = dynamic_cast<const TableLookup*>(&op->structure());
+    if (table == nullptr) {
+        return base::inputError("the node is no table lookup");
+    }
+    LutDetail detail;
+    detail.node = id;
+    detail.shape = table->layerShape();
+    detail.batch = table->schedule(lut::Path::Fused, lut::Pass::Forward).batch;
+    detail.isSparse = table->schedule(lut::Path::Fused, lut::Pass::Forward).isSparse;
+    detail.anchors.assign(table->anchors().begin(), table->anchors().end());
+    detail.input = operands.values[TableLookup::kInput].contiguous();
+    detail.weights = operands.values[TableLookup::kWeights].contiguous();
+    const bool hasCodes =
+        operands.values.size() > TableLookup::kCodes && operands.values[TableLookup::kCodes].isValid();
+    detail.codes = hasCodes ? operands.values[TableLookup::kCodes].contiguous() : Tensor();
+    detail.choices = table->choices(operands.values);
+    const Tensor arrived = relevanceOf(run, id);
+    if (arrived.isValid() && arrived.shape() == op->outputTypes().front().shape) {
+        const ops::algebra::Stabiliser stabiliser{ops::algebra::StabiliserKind::Add, epsilonOf(run, id), true};
+        const auto divide = [&](const Tensor& y) {
+            return ops::algebra::stabilisedQuotient(arrived.to(y.dtype()), y, stabiliser);
+        };
+        detail.relevance = table->distribute(divide, operands.values, lut::TableRule::FlipContrast, true);
+    }
+    return detail;
+}
+
+TableChoice tableChoice(const LutDetail& detail, const TableSite& site) { return ChoiceReader(detail, site).read(); }
+
+} // namespace retro::trace

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/base/result.h"
+#include "core/ops/tablelookup.h"
+#include "core/trace/run.h"
+
+#include <optional>
+#include <vector>
+
+namespace retro::trace
+{
+
+/// Numbers of a LUT layer in a run: what was compared, which rows were chosen, and where their relevance went.
+struct LutDetail
+{
+    base::NodeId node;
+    lut::LayerShape shape;
+    std::uint64_t batch = 0;
+    bool isSparse = false;
+    std::vector<lut::Anchor> anchors; ///< [T, C]
+    tensor::Tensor input;             ///< row-major, as the layer read it
+    tensor::Tensor weights;           ///< [T, R, O], or one per synapse
+    tensor::Tensor codes;             ///< may be invalid
+    ops::TableChoices choices;
+    std::optional<ops::TableRelevance> relevance; ///< none when none arrived
+};
+
+/// One comparison, or one bit of a positional code, as a table shows it.
+struct ComparisonRow
+{
+    enum class Kind : std::uint8_t { Plain, Query, Key, Code };
+    Kind kind = Kind::Plain;
+    std::uint32_t number = 0; ///< of the comparison, or of the bit of the code
+    std::uint32_t bit = 0;    ///< of the row
+    lut::Anchor anchor;       ///< not of codes
+    double first = 0;         ///< x[a]
+    double second = 0;        ///< x[b]
+    double difference = 0;    ///< x[a] − x[b], or the code itself
+    bool isUnused = false;
+    bool sets = false;
+    bool isWeakest = false; ///< undoing it gives the runner-up
+};
+
+/// What one table did for a sample (and a pair of positions).
+struct TableChoice
+{
+    std::vector<ComparisonRow> comparisons; ///< highest bits first
+    std::uint32_t row = 0;
+    std::optional<std::uint32_t> runnerUp; ///< none: no comparison was used
+    double share = 1;                      ///< of the chosen row: 1 − 0.5 / (1 + |u|)
+    std::vector<double> chosenWeights;     ///< O of them; empty for a sparse layer
+    std::vector<double> otherWeights;
+};
+
+/// Whose choice is asked for; positions count only with a sequence, earlier < later.
+struct TableSite
+{
+    std::uint64_t sample = 0;
+    std::uint32_t table = 0;
+    std::uint32_t later = 0;
+    std::uint32_t earlier = 0;
+    bool operator==(const TableSite&) const = default;
+};
+
+/// Runs the layer of a node again on the values that the run kept. Errors (Input): values, weights or shapes that the
+/// run does not hold, and what to do. Off the GUI thread.
+[[nodiscard]] base::Result<LutDetail> lutDetail(const Run& run, base::NodeId node);
+
+/// What a table chose, from the detail; `site` within bounds.
+[[nodiscard]] TableChoice tableChoice(const LutDetail& detail, const TableSite& site);
+
+} // namespace retro::trace

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// Training of LUT networks: exact gradients of weights, what is learned, the saved model, and what is refused.
+#include "core/engine/explain.h"
+#include "core/engine/luttrain/luttraining.h"
+#include "core/engine/runforward.h"
+#include "core/formats/onnx.h"
+
+#include <QtTest>
+
+#include <cmath>
+#include <random>
+
+using namespace retro;
+using engine::LutDataSet;
+using engine::LutNetwork;
+using engine::LutNetworkPlan;
+using engine::LutTrainOptions;
+using tensor::Tensor;
+
+namespace
+{
+
+/// Which of two numbers is larger decides, and a third whether that is turned round: no single comparison knows.
+LutDataSet comparisons(std::size_t count, unsigned seed)
+{
+    std::mt19937 random(seed);
+    std::vector<float> x;
+    std::vector<std::int64_t> y;
+    for (std::size_t i = 0; i < count; ++i) {
+        std::array<float, 4> v{};
+        for (float& one : v) {
+            one = static_cast<float>(random() % 1000) / 1000;
+        }
+        x.insert(x.end(), v.begin(), v.end());
+        y.push_back((v[0] > v[1]) != (v[2] > v[3]) ? 1 : 0);
+    }
+    const auto n = static_cast<std::int64_t>(count);
+    return {Tensor::of<float>({n, 4}, x), Tensor::of<std::int64_t>({n}, y)};
+}
+
+LutNetwork network(std::vector<engine::LutLayerPlan> layers, std::uint32_t inputs = 4, std::uint32_t length = 1,
+                   std::uint32_t vocabulary = 0)
+{
+    LutNetworkPlan plan;
+    plan.inputs = inputs;
+    plan.length = length;
+    plan.vocabulary = vocabulary;
+    plan.classes = 2;
+    plan.layers = std::move(layers);
+    auto made = LutNetwork::create(plan);
+    if (!made.ok()) {
+        qFatal("%s", made.error().text().c_str());
+    }
+    return std::move(made).value();
+}
+
+/// Strings of eight letters, one of them a or b: that one is the class.
+LutDataSet letters(std::size_t count, unsigned seed)
+{
+    std::mt19937 random(seed);
+    std::vector<std::int64_t> x;
+    std::vector<std::int64_t> y;
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t at = random() % 7;
+        y.push_back(static_cast<std::int64_t>(random() % 2));
+        for (std::size_t k = 0; k < 8; ++k) {
+            x.push_back(k == at ? y.back() : k == 7 ? 11 : 2 + static_cast<std::int64_t>(random() % 9));
+        }
+    }
+    const auto n = static_cast<std::int64_t>(count);
+    return {Tensor::of<std::int64_t>({n, 8}, x), Tensor::of<std::int64_t>({n}, y)};
+}
+
+std::string refusal(const LutNetworkPlan& plan)
+{
+    const auto made = LutNetwork::create(plan);
+    return made.ok() ? std::string("made") : made.error().text();
+}
+
+} // namespace
+
+class LutTrainTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    /// Rows are chosen by inputs alone in a network of one layer, so its loss is smooth in the weights.
+    void gradientsOfWeightsAreSlopes()
+    {
+        LutNetwork net = network({{3, 2, 0, 0, false, false}});
+        std::vector<float>& weights = net.layers()[0].weights;
+        for (std::size_t i = 0; i < weights.size(); ++i) {
+            weights[i] = static_cast<float>(std::sin(static_cast<double>(i)));
+        }
+        const LutDataSet data = comparisons(20, 1);
+        const auto gradient =
+            net.run(data.x.span<float>(), data.labels.span<std::int64_t>(), true).gradients[0].weights;
+        double largest = 0;
+        for (std::size_t i = 0; i < weights.size(); ++i) {
+            const float before = weights[i];
+            constexpr float kStep = 1e-2F;
+            weights[i] = before + kStep;
+            const double ahead = net.run(data.x.span<float>(), data.labels.span<std::int64_t>(), false).loss;
+            weights[i] = before - kStep;
+            const double behind = net.run(data.x.span<float>(), data.labels.span<std::int64_t>(), false).loss;
+            weights[i] = before;
+            const double slope = (ahead - behind) / (2 * static_cast<double>(kStep));
+            QVERIFY(std::abs(slope - static_cast<double>(gradient[i])) < 1e-4);
+            largest = std::max(largest, std::abs(slope));
+        }
+        QVERIFY(largest > 1e-2);
+    }
+
+    void oneLayerLearns_data()
+    {
+        QTest::addColumn<int>("update");
+        QTest::addColumn<bool>("normalised");
+        QTest::addColumn<double>("rate");
+        QTest::newRow("adam") << static_cast<int>(engine::LutUpdate::Adam) << false << 0.05;
+        QTest::newRow("sgd") << static_cast<int>(engine::LutUpdate::Sgd) << false << 2.0;
+        QTest::newRow("sgd, normalised") << static_cast<int>(engine::LutUpdate::Sgd) << true << 0.1;
+    }
+
+    void oneLayerLearns()
+    {
+        QFETCH(int, update);
+        QFETCH(bool, normalised);
+        QFETCH(double, rate);
+        LutNetwork net = network({{16, 4, 0, 0, false, false}});
+        LutTrainOptions options;
+        options.update = static_cast<engine::LutUpdate>(update);
+        options.isNormalised = normalised;
+        options.rate = rate;
+        options.epochs = 8;
+        std::vector<engine::LutTrainProgress> progress;
+        const auto done = engine::train(net, comparisons(600, 1), comparisons(200, 2), options, {},
+                                        [&](const engine::LutTrainProgress& now) { progress.push_back(now); });
+        QVERIFY2(done.ok(), done.ok() ? "" : done.error().text().c_str());
+        QCOMPARE(progress.size(), options.epochs);
+        QVERIFY(progress.back().loss < progress.front().loss);
+        QVERIFY2(progress.back().testRight > 0.95, qPrintable(QString::number(progress.back().testRight)));
+        QVERIFY(progress.back().testRight == engine::accuracyOf(net, comparisons(200, 2)));
+    }
+
+    /// The first of two layers learns through the surrogate gradient alone.
+    void twoLayersLearn()
+    {
+        LutNetwork net = network({{16, 3, 0, 6, false, false}, {16, 4, 0, 0, false, false}});
+        const std::vector<float> before = net.layers()[0].weights;
+        LutTrainOptions options;
+        options.epochs = 12;
+        options.rate = 0.03;
+        QVERIFY(engine::train(net, comparisons(600, 1), {}, options).ok());
+        QVERIFY(net.layers()[0].weights != before);
+        QVERIFY(engine::accuracyOf(net, comparisons(200, 2)) > 0.9);
+    }
+
+    void aSequenceIsLearned()
+    {
+        LutNetwork net = network({{12, 4, 1, 0, true, false}}, 12, 8, 12);
+        LutTrainOptions options;
+        options.epochs = 6;
+        options.rate = 0.05;
+        const std::vector<float> codes = net.layers()[0].codes;
+        QVERIFY(engine::train(net, letters(400, 1), letters(100, 2), options).ok());
+        QVERIFY(engine::accuracyOf(net, letters(100, 3)) > 0.95);
+        QVERIFY(net.layers()[0].codes != codes);
+    }
+
+    void threadsChangeNothing()
+    {
+        std::vector<std::vector<float>> results;
+        for (const int threads : {1, 3}) {
+            LutNetwork net = network({{8, 3, 0, 6, false, false}, {8, 3, 0, 0, false, false}});
+            LutTrainOptions options;
+            options.epochs = 2;
+            options.threads = threads;
+            QVERIFY(engine::train(net, comparisons(100, 1), {}, options).ok());
+            results.push_back(net.layers()[0].weights);
+            results.back().insert(results.back().end(), net.layers()[1].weights.begin(), net.layers()[1].weights.end());
+        }
+        QVERIFY(results[0] == results[1]);
+    }
+
+    /// The saved model gives the scores of the network, in the bits of the kernels.
+    void theModelIsTheNetwork()
+    {
+        LutNetwork text = network({{5, 3, 1, 6, true, true}, {5, 3, 0, 0, false, false}}, 6, 8, 12);
+        for (std::size_t i = 0; i < text.layers()[1].weights.size(); ++i) {
+            text.layers()[1].weights[i] = static_cast<float>(i % 13) / 8;
+        }
+        const LutDataSet data = letters(3, 4);
+        const auto graph = text.toGraph();
+        QVERIFY2(graph.ok(), graph.ok() ? "" : graph.error().text().c_str());
+        const auto model = engine::parseModel(formats::toOnnx(*graph).value(), "text.onnx", {});
+        QVERIFY2(model.ok(), model.ok() ? "" : model.error().text().c_str());
+        const auto run = engine::runForward(**model, {data.x}, execute::Precision::Float);
+        QVERIFY2(run.ok(), run.ok() ? "" : run.error().text().c_str());
+        const std::vector<float> scores = text.scores(text.embedded(data.x.span<std::int64_t>()));
+        QVERIFY(run->outputs[0].bitEqual(Tensor::of<float>({3, 2}, scores)));
+
+        LutNetwork plain = network({{8, 3, 0, 0, false, false}});
+        plain.layers()[0].weights.assign(plain.layers()[0].weights.size(), 0.5F);
+        const auto small = engine::parseModel(formats::toOnnx(plain.toGraph().value()).value(), "plain.onnx", {});
+        QVERIFY(small.ok());
+        const auto out = engine::runForward(**small, {comparisons(2, 1).x}, execute::Precision::Float);
+        QVERIFY(out.ok());
+        QCOMPARE(out->outputs[0].at(0), 4.0);
+    }
+
+    void refusals()
+    {
+        LutNetworkPlan plan;
+        plan.inputs = 4;
+        plan.classes = 2;
+        QVERIFY(refusal(plan).find("at least one layer") != std::string::npos);
+        plan.layers = {{4, 7, 0, 0, false, false}};
+        QVERIFY(refusal(plan).find("there are only 6 pairs") != std::string::npos);
+        plan.layers = {{4, 3, 0, 5, false, true}};
+        QVERIFY(refusal(plan).find("as many outputs as inputs") != std::string::npos);
+        plan.layers = {{4, 3, 0, 5, false, false}};
+        QVERIFY(refusal(plan).find("there are 2 classes") != std::string::npos);
+        plan.layers = {{4, 3, 0, 0, true, false}};
+        QVERIFY(refusal(plan).find("sequence length S is 1") != std::string::npos);
+        plan.layers = {{0, 3, 0, 0, false, false}};
+        QVERIFY(refusal(plan).find("number of detectors T is 0") != std::string::npos);
+        plan.inputs = 100'000;
+        plan.layers = {{65'536, 16, 0, 0, false, false}};
+        QVERIFY(refusal(plan).find("take fewer comparisons") != std::string::npos);
+    }
+
+    void dataThatDoesNotFitIsRefused()
+    {
+        LutNetwork net = network({{4, 3, 0, 0, false, false}});
+        LutDataSet data = comparisons(5, 1);
+        data.labels = Tensor::of<std::int64_t>({5}, std::vector<std::int64_t>{0, 1, 2, 0, 1});
+        const auto label = engine::train(net, data, {}, {});
+        QVERIFY(!label.ok() && label.error().text().find("y has 2") != std::string::npos);
+        data.labels = Tensor::of<std::int64_t>({4}, std::vector<std::int64_t>{0, 1, 0, 1});
+        QVERIFY(!engine::train(net, data, {}, {}).ok());
+        LutTrainOptions options;
+        options.batch = 0;
+        QVERIFY(!engine::train(net, comparisons(5, 1), {}, options).ok());
+        options = {};
+        options.rate = 3e38;
+        options.isNormalised = true;
+        options.update = engine::LutUpdate::Sgd;
+        const auto wild = engine::train(net, comparisons(200, 1), {}, options);
+        QVERIFY(!wild.ok() && wild.error().code == base::ErrorCode::Engine);
+        std::stop_source stop;
+        stop.request_stop();
+        const auto stopped = engine::train(net, comparisons(5, 1), {}, {}, stop.get_token());
+        QVERIFY(!stopped.ok() && stopped.error().code == base::ErrorCode::Cancelled);
+    }
+};
+
+QTEST_GUILESS_MAIN(LutTrainTest)
+#include "luttraintest.moc"
