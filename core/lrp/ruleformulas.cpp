@@ -29,6 +29,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 26> kFormula
     {"norm", "R_in = x·Jᵀ(R/stab(f(x)))"},
     {"uniform", "R_in = R in equal parts"},
     {"winner-take-all", "R_in = R at the first maximum"},
+    {"proportional", "R_in = x·ΣR/stab(Σx) over windows"},
     {"deconvnet", "R_in = R⁺"},
     {"guided-backprop", "R_in = R⁺ where x > 0"},
     {"beta-smooth", "R_in = R·sigmoid(βx)"},

@@ -37,6 +37,7 @@ constexpr std::array kDeclarations{
     RuleDeclaration{"norm", readNorm},
     RuleDeclaration{"uniform", readUniform},
     RuleDeclaration{"winner-take-all", readWinner},
+    RuleDeclaration{"proportional", readProportional},
     RuleDeclaration{"deconvnet", readDeconvNet},
     RuleDeclaration{"guided-backprop", readGuidedBackprop},
     RuleDeclaration{"beta-smooth", readBetaSmooth},

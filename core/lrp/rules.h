@@ -102,6 +102,8 @@ inline constexpr std::string_view kTimesEmbedding = ", times embedding";
 [[nodiscard]] RulePointer uniformRule();
 /// Max pooling: the first maximum of each window, in scan order, takes all.
 [[nodiscard]] RulePointer winnerRule();
+/// Max pooling taken for a sum: R_in = x·Σ R / stab(Σ x), sums over the windows that read x and over one window.
+[[nodiscard]] RulePointer proportionalRule(const Stabiliser& stabiliser);
 /// ReLU: R_in = R⁺ (Zeiler and Fergus).
 [[nodiscard]] RulePointer deconvNetRule();
 /// ReLU: R_in = R⁺ where x > 0 (Springenberg et al.).

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -103,7 +104,8 @@ public:
 
     [[nodiscard]] bool accepts(const ops::Structure& structure) const override
     {
-        return structure.kind() == StructureKind::Product || structure.kind() == StructureKind::Bilinear;
+        return structure.kind() == StructureKind::Product || structure.kind() == StructureKind::Bilinear ||
+               structure.kind() == StructureKind::SumOfOperands;
     }
 
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t>) const override
@@ -113,10 +115,10 @@ public:
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
     {
-        const std::size_t taker = context.tracked[m_signal] != 0 ? m_signal : 1 - m_signal;
+        const std::size_t taker = takerAmong(context.tracked);
         Balance balance(context);
         const Tensor& r = context.relevance[0];
-        if (context.op.structure().kind() == StructureKind::Product) {
+        if (context.op.structure().kind() != StructureKind::Bilinear) {
             return balance.close(onlySlot(context, taker, algebra::reduceTo(r, context.operandTypes[taker].shape)));
         }
         const auto& product = as<ops::Bilinear>(context.op.structure());
@@ -130,6 +132,16 @@ public:
     }
 
 private:
+    /// The signal, else the first operand that carries relevance.
+    [[nodiscard]] std::size_t takerAmong(std::span<const std::uint8_t> tracked) const
+    {
+        if (m_signal < tracked.size() && tracked[m_signal] != 0) {
+            return m_signal;
+        }
+        const auto first = std::ranges::find_if(tracked, [](std::uint8_t isTracked) { return isTracked != 0; });
+        return static_cast<std::size_t>(first - tracked.begin());
+    }
+
     std::size_t m_signal;
     Stabiliser m_stabiliser;
 };

@@ -4,6 +4,7 @@
 #include "core/ops/kernel/visitnumber.h"
 
 #include <array>
+#include <numeric>
 #include <type_traits>
 
 namespace retro::ops::algebra
@@ -44,11 +45,17 @@ double lostOf(T a, T b, T sum)
 template <class T>
 double lostOf(const T* a, const T* b, const T* sum, std::int64_t count)
 {
-    double lost = 0; // of errors, which are small: their own rounding does not count
-    for (std::int64_t i = 0; i < count; ++i) {
-        lost += lostOf(a[i], b[i], sum[i]);
+    std::array<double, 8> lost{}; // of errors, which are small: their own rounding does not count
+    std::int64_t i = 0;
+    for (; i + 8 <= count; i += 8) {
+        for (std::int64_t lane = 0; lane < 8; ++lane) {
+            lost[static_cast<std::size_t>(lane)] += lostOf(a[i + lane], b[i + lane], sum[i + lane]);
+        }
     }
-    return lost;
+    for (; i < count; ++i) {
+        lost[0] += lostOf(a[i], b[i], sum[i]);
+    }
+    return std::accumulate(lost.begin(), lost.end(), 0.0);
 }
 
 } // namespace

@@ -78,20 +78,10 @@ struct BiasRow
 template <class T>
 struct Block
 {
-    std::array<T, kBlock> d{};
+    const T* d = nullptr; ///< denominators: where base has them, or `sums`
+    std::array<T, kBlock> sums{};
     std::array<T, kBlock> bias{};
     std::int64_t count = 0;
-
-    /// Something that the quick sums do not fit.
-    [[nodiscard]] bool hasZeroOrInfinity() const
-    {
-        int found = 0;
-        for (std::int64_t i = 0; i < count; ++i) {
-            const T y = d[static_cast<std::size_t>(i)];
-            found |= (y == T{0}) | (std::abs(y) > std::numeric_limits<T>::max()) ? 1 : 0;
-        }
-        return found != 0;
-    }
 };
 
 /// Where d is 0 or infinite: Σ r over zeros, and Σ s·d with r for s·d at infinity.
@@ -99,7 +89,7 @@ template <class T>
 void countSpecial(const T* r, const T* s, const Block<T>& block, DivisionSums& sums)
 {
     for (std::int64_t i = 0; i < block.count; ++i) {
-        const T d = block.d[static_cast<std::size_t>(i)];
+        const T d = block.d[i];
         const auto arrived = static_cast<double>(r[i]);
         sums.overZero += d == T{0} ? arrived : 0;
         sums.product += std::isinf(d) ? arrived : static_cast<double>(s[i]) * static_cast<double>(d);
@@ -111,10 +101,10 @@ DivisionAmounts amountsOf(const T* r, const T* s, const Block<T>& block, bool ha
 {
     DivisionAmounts amounts;
     amounts.sums.dividend = blockSum(r, block.count);
-    if (block.hasZeroOrInfinity()) {
+    if (blockHasZeroOrInfinity(block.d, block.count)) {
         countSpecial(r, s, block, amounts.sums);
     } else {
-        amounts.sums.product = blockDot(s, block.d.data(), block.count);
+        amounts.sums.product = blockDot(s, block.d, block.count);
     }
     amounts.bias = hasBias ? blockDot(s, block.bias.data(), block.count) : 0;
     return amounts;
@@ -138,13 +128,16 @@ struct Division
         if (adds || (bias.data != nullptr && wantsBias)) {
             bias.fill(block.bias.data(), at, block.count);
         }
-        const T* const from = base + at;
-        for (std::int64_t i = 0; i < block.count; ++i) {
-            block.d[static_cast<std::size_t>(i)] = from[i];
+        block.d = base + at;
+        if (adds) {
+            for (std::int64_t i = 0; i < block.count; ++i) {
+                const auto to = static_cast<std::size_t>(i);
+                block.sums[to] = base[at + i] + block.bias[to];
+            }
+        } else if (s == base) { // which is about to be written over
+            std::copy(block.d, block.d + block.count, block.sums.begin());
         }
-        for (std::int64_t i = 0; adds && i < block.count; ++i) {
-            block.d[static_cast<std::size_t>(i)] += block.bias[static_cast<std::size_t>(i)];
-        }
+        block.d = adds || s == base ? block.sums.data() : block.d;
     }
 
     [[nodiscard]] DivisionAmounts chunk(std::int64_t begin, std::int64_t end, bool sums) const
@@ -156,7 +149,7 @@ struct Division
             load(block, at, sums);
             const T* const x = r + at;
             T* const out = s + at;
-            blockQuotient(x, block.d.data(), stabiliser, out, block.count);
+            blockQuotient(x, block.d, stabiliser, out, block.count);
             if (sums) {
                 amounts += amountsOf(x, out, block, bias.data != nullptr);
             }

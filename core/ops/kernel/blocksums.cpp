@@ -5,6 +5,7 @@
 #include "core/ops/kernel/wideregisters.h"
 
 #include <cmath>
+#include <limits>
 
 namespace retro::ops
 {
@@ -68,6 +69,16 @@ template <class T>
 }
 
 template <class T>
+[[gnu::always_inline]] inline bool hasZeroOrInfinityInline(const T* a, std::int64_t count)
+{
+    int found = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+        found |= (a[i] == T{0}) | (std::abs(a[i]) > std::numeric_limits<T>::max()) ? 1 : 0;
+    }
+    return found != 0;
+}
+
+template <class T>
 [[gnu::always_inline]] inline void quotientInline(const T* r, const T* d, const algebra::Stabiliser& stabiliser, T* s,
                                                   std::int64_t count)
 {
@@ -108,6 +119,15 @@ RETRO_WIDE_REGISTERS algebra::SumAndMagnitude blockMagnitude(const float* a, std
 RETRO_WIDE_REGISTERS algebra::SumAndMagnitude blockMagnitude(const double* a, std::int64_t count)
 {
     return magnitudeInline(a, count);
+}
+
+RETRO_WIDE_REGISTERS bool blockHasZeroOrInfinity(const float* a, std::int64_t count)
+{
+    return hasZeroOrInfinityInline(a, count);
+}
+RETRO_WIDE_REGISTERS bool blockHasZeroOrInfinity(const double* a, std::int64_t count)
+{
+    return hasZeroOrInfinityInline(a, count);
 }
 
 RETRO_WIDE_REGISTERS void blockQuotient(const float* r, const float* d, const algebra::Stabiliser& stabiliser, float* s,

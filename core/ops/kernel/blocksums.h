@@ -19,6 +19,10 @@ namespace retro::ops
 [[nodiscard]] algebra::SumAndMagnitude blockMagnitude(const float* a, std::int64_t count);
 [[nodiscard]] algebra::SumAndMagnitude blockMagnitude(const double* a, std::int64_t count);
 
+/// True when an element is 0 or infinite.
+[[nodiscard]] bool blockHasZeroOrInfinity(const float* a, std::int64_t count);
+[[nodiscard]] bool blockHasZeroOrInfinity(const double* a, std::int64_t count);
+
 /// s = r / stab(d), 0 where stab(d) is 0; a stabiliser of a constant step. s may be d.
 void blockQuotient(const float* r, const float* d, const algebra::Stabiliser& stabiliser, float* s, std::int64_t count);
 void blockQuotient(const double* r, const double* d, const algebra::Stabiliser& stabiliser, double* s,

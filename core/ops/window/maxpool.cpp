@@ -5,6 +5,7 @@
 #include "core/ops/kernel/elementloop.h"
 #include "core/ops/kernel/visitnumber.h"
 #include "core/ops/reference/pool.h"
+#include "core/ops/windowsums.h"
 
 #include <fmt/format.h>
 
@@ -34,7 +35,7 @@ void visitPooled(tensor::DType type, const F& f)
 }
 
 /// MaxPool and GlobalMaxPool. Computes in channels-last order, whatever the order of the operand.
-class WindowMaximum final : public Operator<MaxPool>
+class WindowMaximum final : public Operator<MaxPool>, public WindowSums
 {
 public:
     /// The kernels see the operand as batch × channels × `axes`; the operand may have more axes. Output 1, where asked
@@ -77,7 +78,33 @@ public:
         return outer(std::move(buffer).freeze(), m_operand);
     }
 
+    [[nodiscard]] Tensor sumWindows(const Tensor& x) const override
+    {
+        const Tensor image = inner(x, m_image);
+        tensor::TensorBuffer buffer(x.dtype(), m_windows, tensor::channelsLastStrides(m_windows));
+        visitFloat(x.dtype(), [&](auto zero) {
+            using T = decltype(zero);
+            reference::sumPool(m_shape, image.data<T>(), ones<T>(), buffer.data<T>());
+        });
+        return outer(std::move(buffer).freeze(), m_outputTypes[0].shape);
+    }
+    [[nodiscard]] Tensor spreadWindows(const Tensor& s) const override
+    {
+        const Tensor from = inner(s, m_windows);
+        tensor::TensorBuffer buffer(s.dtype(), m_image, tensor::channelsLastStrides(m_image));
+        visitFloat(s.dtype(), [&](auto zero) {
+            using T = decltype(zero);
+            reference::spreadOverWindows(m_shape, from.data<T>(), ones<T>(), buffer.data<T>());
+        });
+        return outer(std::move(buffer).freeze(), m_operand);
+    }
+
 private:
+    template <class T>
+    [[nodiscard]] std::vector<T> ones() const
+    {
+        return std::vector<T>(static_cast<std::size_t>(m_shape.windowCount()), T{1});
+    }
     static Tensor inner(const Tensor& t, const Shape& shape)
     {
         return channelsLast(t.shape() == shape ? t : t.reshaped(shape));

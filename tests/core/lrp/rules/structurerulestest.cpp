@@ -327,6 +327,12 @@ private slots:
         OneNode winner("MaxPool", {{x}}, pairs);
         QCOMPARE(valuesOf(winner.apply(lrp::winnerRule(), {r})[0]), (Values{0, 4, 8, 0}));
         QCOMPARE(valuesOf(winner.apply(lrp::gradientRule(), {r})[0]), (Values{0, 4, 8, 0}));
+        QCOMPARE(valuesOf(winner.apply(lrp::proportionalRule(exactly(0)), {r})[0]), (Values{1, 3, 4, 4}));
+        // Windows that overlap: 3 lies in both; sums are 4 and 5.
+        const graph::Attributes overlapping{{"kernel_shape", std::vector<std::int64_t>{2}}};
+        OneNode three("MaxPool", {{doubles({1, 1, 3}, {1, 3, 2})}}, overlapping);
+        const Tensor two = doubles({1, 1, 2}, {4, 10});
+        QCOMPARE(valuesOf(three.apply(lrp::proportionalRule(exactly(0)), {two})[0]), (Values{1, 9, 4}));
         OneNode mean("AveragePool", {{x}}, pairs);
         QVERIFY(distance(valuesOf(mean.apply(lrp::normRule(exactly(0)), {r})[0]), {1, 3, 4, 4}) < 1e-12);
         QCOMPARE(valuesOf(mean.apply(lrp::uniformRule(), {r})[0]), (Values{2, 2, 4, 4}));

@@ -158,6 +158,12 @@ private slots:
     {
         const Tensor r = doubles({2, 2}, {2, 4, 6, 8});
         OneNode mul("Mul", {{doubles({2, 2}, {1, 2, 3, 4})}, {doubles({2}, {5, 6})}});
+        // Of a residual sum, the skip or the branch alone.
+        OneNode sum("Add", {{noise({2, 3}, 1)}, {noise({2, 3}, 2)}});
+        const Tensor whole = noise({2, 3}, 5);
+        QVERIFY(sum.apply(lrp::signalTakesAllRule(0), {whole})[0].bitEqual(whole));
+        QVERIFY(sum.apply(lrp::signalTakesAllRule(0), {whole})[1].bitEqual(Tensor::zeros(whole.dtype(), {2, 3})));
+        QVERIFY(sum.apply(lrp::signalTakesAllRule(1), {whole})[1].bitEqual(whole));
         auto parts = mul.apply(lrp::signalTakesAllRule(1), {r});
         QCOMPARE(valuesOf(parts[0]), (Values{0, 0, 0, 0}));
         QCOMPARE(valuesOf(parts[1]), (Values{8, 12}));

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/lrp/balance.h"
+#include "core/lrp/lineardistribution.h"
+#include "core/lrp/ruleregistry.h"
+#include "core/ops/algebraover.h"
+#include "core/ops/stabiliseddivision.h"
+#include "core/ops/windowsums.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace retro::lrp
+{
+
+namespace algebra = ops::algebra;
+
+namespace
+{
+
+/// A max pooling taken for a sum over its window (specification of the rules, section 1.8).
+class ProportionalRule final : public Rule
+{
+public:
+    explicit ProportionalRule(const Stabiliser& stabiliser) : m_stabiliser(stabiliser) {}
+
+    [[nodiscard]] std::string_view name() const override { return "proportional"; }
+
+    [[nodiscard]] std::string text() const override
+    {
+        return fmt::format("proportional, epsilon {}", textOf(m_stabiliser));
+    }
+
+    [[nodiscard]] RuleParameters parameters() const override
+    {
+        RuleParameters result;
+        write(m_stabiliser, result);
+        return result;
+    }
+
+    [[nodiscard]] bool accepts(const ops::Structure& structure) const override
+    {
+        return structure.kind() == ops::StructureKind::MaxPool && windowsOf(structure) != nullptr;
+    }
+
+    [[nodiscard]] ops::Reads reads(const ops::BoundOperator&, std::span<const std::uint8_t>) const override
+    {
+        return ops::Reads::firstOperand();
+    }
+
+    [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
+    {
+        const ops::WindowSums& windows = *windowsOf(context.op.structure());
+        const Tensor& x = context.operands[0];
+        Balance balance(context);
+        algebra::DivisionAmounts amounts;
+        const Tensor s = algebra::stabilisedDivision(context.relevance[0], {windows.sumWindows(x)}, m_stabiliser,
+                                                     balance.isWanted() ? &amounts : nullptr);
+        balance.bookDivision(amounts);
+        Tensor part = algebra::multiplyOver(windows.spreadWindows(s), x);
+        return balance.close(onlySlot(context, 0, std::move(part)));
+    }
+
+private:
+    static const ops::WindowSums* windowsOf(const ops::Structure& structure)
+    {
+        return dynamic_cast<const ops::WindowSums*>(&structure);
+    }
+
+    Stabiliser m_stabiliser;
+};
+
+} // namespace
+
+RulePointer proportionalRule(const Stabiliser& stabiliser)
+{
+    return std::make_shared<const ProportionalRule>(stabiliser);
+}
+
+RulePointer readProportional(ParameterReader& reader) { return proportionalRule(reader.stabiliser({})); }
+
+} // namespace retro::lrp

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/tensor/tensor.h"
+
+namespace retro::ops
+{
+
+/// A pooling that can also sum over its windows, and hand back to what they read.
+class WindowSums
+{
+public:
+    virtual ~WindowSums() = default;
+    /// Sum of x over each window, in the shape of the result; padding counts nothing.
+    [[nodiscard]] virtual tensor::Tensor sumWindows(const tensor::Tensor& x) const = 0;
+    /// The transposed map: each element gets s of every window that reads it, in the shape of the operand.
+    [[nodiscard]] virtual tensor::Tensor spreadWindows(const tensor::Tensor& s) const = 0;
+};
+
+} // namespace retro::ops
