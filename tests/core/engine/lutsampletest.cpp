@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shipped LUT samples: how many held-out inputs they name rightly, and what decided, worked out twice.
+#include "core/engine/explain.h"
+#include "core/engine/inputs.h"
+#include "core/engine/lutdecisions.h"
+#include "core/engine/runforward.h"
+#include "core/ops/tablelookup.h"
+#include "core/tensor/npy.h"
+
+#include <QtTest>
+
+#include <array>
+#include <cmath>
+
+using namespace retro;
+using tensor::Tensor;
+
+namespace
+{
+
+const std::filesystem::path kSamples = RETRO_SOURCE_DIR "/samples";
+
+engine::LoadedModelPointer load(const char* file)
+{
+    auto model = engine::loadModel(kSamples / file);
+    return model.ok() ? *model : nullptr;
+}
+
+Tensor array(const std::filesystem::path& file)
+{
+    auto read = tensor::readNpy(kSamples / file);
+    return read.ok() ? *read : Tensor();
+}
+
+/// Rows of a tensor from `first` on.
+template <class T>
+Tensor rowsOf(const Tensor& all, std::int64_t first, std::int64_t count)
+{
+    tensor::Shape shape = all.shape();
+    const std::int64_t each = all.size() / shape[0];
+    shape[0] = count;
+    const Tensor plain = all.contiguous();
+    return Tensor::of<T>(
+        shape, plain.span<T>().subspan(static_cast<std::size_t>(first * each), static_cast<std::size_t>(count * each)));
+}
+
+std::vector<std::int64_t> named(const Tensor& logits)
+{
+    std::vector<std::int64_t> result;
+    const std::int64_t classes = logits.shape()[1];
+    for (std::int64_t row = 0; row < logits.shape()[0]; ++row) {
+        std::int64_t best = 0;
+        for (std::int64_t k = 1; k < classes; ++k) {
+            best = logits.at(row * classes + k) > logits.at(row * classes + best) ? k : best;
+        }
+        result.push_back(best);
+    }
+    return result;
+}
+
+double accuracy(const engine::LoadedModel& model, const Tensor& x, const Tensor& labels)
+{
+    const auto run = engine::runForward(model, {x}, execute::Precision::Float);
+    if (!run.ok()) {
+        return 0;
+    }
+    const std::vector<std::int64_t> answers = named(run->outputs[0]);
+    double right = 0;
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+        right += static_cast<double>(answers[i]) == labels.at(static_cast<std::int64_t>(i)) ? 1 : 0;
+    }
+    return right / static_cast<double>(answers.size());
+}
+
+/// Table and comparison that decided for class `answer`, straight from the numbers of the layer, one loop after the
+/// other: the table whose row adds most to the score, and in it the comparison with the largest effect times doubt.
+std::array<std::uint32_t, 2> decidedBy(const ops::TableLookup& layer, const Tensor& x, const Tensor& weights,
+                                       std::int64_t answer)
+{
+    const lut::LayerShape& shape = layer.layerShape();
+    const auto row = [&](std::uint32_t table) {
+        std::uint32_t number = 0;
+        for (std::uint32_t k = 0; k < shape.comparisons; ++k) {
+            const lut::Anchor pair = layer.anchors()[std::size_t{table} * shape.comparisons + k];
+            number |= x.at(pair.a) > x.at(pair.b) ? 1U << k : 0U;
+        }
+        return number;
+    };
+    const auto weight = [&](std::uint32_t table, std::uint32_t number) {
+        return weights.at((std::int64_t{table} * static_cast<std::int64_t>(shape.rows()) + number) * shape.outputs +
+                          answer);
+    };
+    std::uint32_t table = 0;
+    for (std::uint32_t t = 1; t < shape.tables; ++t) {
+        table = std::abs(weight(t, row(t))) > std::abs(weight(table, row(table))) ? t : table;
+    }
+    std::uint32_t best = 0;
+    double most = -1;
+    for (std::uint32_t k = 0; k < shape.comparisons; ++k) {
+        const lut::Anchor pair = layer.anchors()[std::size_t{table} * shape.comparisons + k];
+        const double effect = std::abs(weight(table, row(table)) - weight(table, row(table) ^ 1U << k));
+        const double amount = effect / (1 + std::abs(x.at(pair.a) - x.at(pair.b)));
+        best = amount > most ? k : best;
+        most = std::max(most, amount);
+    }
+    return {table, best};
+}
+
+} // namespace
+
+class LutSampleTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void digitsAreNamed()
+    {
+        const auto model = load("lut-digits/lut-digits.onnx");
+        QVERIFY(model != nullptr);
+        const double right =
+            accuracy(*model, array("lut-digits/held-out.npy"), array("lut-digits/held-out-labels.npy"));
+        QVERIFY2(right >= 0.98, qPrintable(QString::number(right)));
+    }
+
+    /// One table and one comparison decided for each held-out digit; the explanation names the same ones.
+    void whatDecidedADigitIsKnown()
+    {
+        const auto model = load("lut-digits/lut-digits.onnx");
+        QVERIFY(model != nullptr);
+        const Tensor all = array("lut-digits/held-out.npy");
+        for (std::int64_t i = 0; i < 20; ++i) {
+            engine::ExplainRequest request;
+            request.inputs = {rowsOf<float>(all, i, 1)};
+            request.composite = "epsilon";
+            request.precision = execute::Precision::Double;
+            request.record = request.keepValues = true;
+            const auto result = engine::explain(*model, request);
+            QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+            const auto decisions = engine::lutDecisions(*result->run);
+            QCOMPARE(decisions.size(), std::size_t{1});
+            const auto node = result->model->graph().findNode("lut1");
+            QVERIFY(node.has_value());
+            const auto* layer = dynamic_cast<const ops::TableLookup*>(&result->model->op(*node).structure());
+            QVERIFY(layer != nullptr);
+            const Tensor weights =
+                result->model->graph().value(*result->model->graph().findValue("lut1.rows")).constant;
+            const auto expected = decidedBy(*layer, request.inputs[0], weights, named(result->outputs[0])[0]);
+            QCOMPARE(decisions[0].table, expected[0]);
+            QCOMPARE(decisions[0].comparison.number, expected[1]);
+            QVERIFY(decisions[0].text().find("table") != std::string::npos);
+        }
+    }
+
+    void markedBytesAreNamed()
+    {
+        const auto model = load("lut-marked-byte/lut-marked-byte.onnx");
+        QVERIFY(model != nullptr);
+        const double right =
+            accuracy(*model, array("lut-marked-byte/held-out.npy"), array("lut-marked-byte/held-out-labels.npy"));
+        QVERIFY2(right >= 0.98, qPrintable(QString::number(right)));
+    }
+
+    /// The class is read at the last position; the earlier one that it looked at most is where the marked byte stands.
+    void theMarkedByteDecides()
+    {
+        const auto model = load("lut-marked-byte/lut-marked-byte.onnx");
+        QVERIFY(model != nullptr);
+        const Tensor all = array("lut-marked-byte/held-out.npy");
+        const Tensor places = array("lut-marked-byte/held-out-places.npy");
+        int found = 0;
+        constexpr int kStrings = 40;
+        for (std::int64_t i = 0; i < kStrings; ++i) {
+            engine::ExplainRequest request;
+            request.inputs = {rowsOf<std::int64_t>(all, i, 1)};
+            request.composite = "epsilon";
+            request.record = request.keepValues = true;
+            const auto result = engine::explain(*model, request);
+            QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+            const auto decisions = engine::lutDecisions(*result->run);
+            QCOMPARE(decisions.size(), std::size_t{1});
+            QVERIFY(decisions[0].pair.has_value());
+            QCOMPARE(decisions[0].pair->later, static_cast<std::uint32_t>(all.shape()[1] - 1));
+            found += static_cast<double>(decisions[0].pair->earlier) == places.at(i) ? 1 : 0;
+        }
+        QVERIFY2(found >= kStrings * 9 / 10, qPrintable(QString::number(found)));
+    }
+};
+
+QTEST_GUILESS_MAIN(LutSampleTest)
+#include "lutsampletest.moc"
