@@ -143,6 +143,7 @@ class Profile(torch.fx.Interpreter):
             with torch.no_grad():
                 milliseconds = min(milliseconds, self.watch(lambda: super(Profile, self).run_node(node))[1])
         self.write(unit, result, saves, milliseconds)
+        saves.clear()  # autograd holds the hook, and with it this list, as long as the graph of the run lives
         return result
 
     def write(self, unit, result, saves, milliseconds):
@@ -263,6 +264,7 @@ def profile(traced, arguments, name, has_cuda):
     one = Profile(traced, name, has_cuda)
     with torch.enable_grad(), torchstate.untouched(traced, has_cuda):
         one.run(*arguments)
+    one.env = {}
     last = next(node for node in traced.graph.nodes if node.op == "output")
     outputs = names_in(torch.fx.node.map_arg(last.args[0], one.structure.__getitem__))
     one.writer.set_outputs(dict.fromkeys(outputs))

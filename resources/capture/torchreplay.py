@@ -89,6 +89,7 @@ class Run(torch.fx.Interpreter):
             result = super().run_node(node)
         self.structure[node] = with_names(result, node.name)
         self.settle(unit, given, result, saves)
+        saves.clear()  # autograd holds the hook, and with it this list
         return result
 
     def renamed(self, node, result):
@@ -278,7 +279,9 @@ class Run(torch.fx.Interpreter):
         for save in saves:
             save.settle(unit, known, pinned)
         self.expect_like_profile(unit, wanted)
-        return {save.index: save.tensor for save in saves if save.index is not None}
+        found = {save.index: save.tensor for save in saves if save.index is not None}
+        saves.clear()  # autograd may hold the hook, and with it this list
+        return found
 
     def profile(self):
         """What the run held and did, for `.last_profile`."""

@@ -2,6 +2,7 @@
 """torchcheckpoint.py: training by a plan gives the gradients of plain autograd, bit for bit, in less memory, and leaves
 everything else as it was."""
 import copy
+import gc
 import json
 import warnings
 from collections import Counter
@@ -11,6 +12,7 @@ import capturing
 numpy, torch = capturing.need("numpy", "torch")
 import retrograde
 import torchsegments
+import torchstate
 from graphjson import CaptureError
 from torch import nn
 from torch.nn import functional
@@ -138,6 +140,19 @@ class Checkpoint(capturing.Case):
         plain = self.assert_same_training(Pictures(), [torch.randn(2, 3, 12, 12)], planner="store_all")
         self.assertEqual(plain.last_profile["recomputed"], {})
         self.assertEqual(plain.last_profile["bytes_at_turn"], plain.last_profile["store_all_bytes"])
+
+    def test_nothing_else_is_held_between_forward_and_backward(self):
+        network, x = Pictures(), torch.randn(2, 3, 12, 12)
+        wrapped = checkpointed(network, budget="40%")
+        before = {id(one) for one in gc.get_objects() if isinstance(one, torch.Tensor)}
+        result = wrapped(x)
+        held = {torchstate.storage_of(one): torchstate.bytes_of(one) for one in gc.get_objects()
+                if isinstance(one, torch.Tensor) and one.is_floating_point() and one.numel() > 100
+                and id(one) not in before}
+        for one in (*network.parameters(), x):
+            held.pop(torchstate.storage_of(one), None)
+        self.assertLessEqual(sum(held.values()), wrapped.last_profile["bytes_at_turn"])
+        loss_of(result).backward()
 
     def test_views_parts_recurrent_layers_and_attention(self):
         torch.manual_seed(1)
