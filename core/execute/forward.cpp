@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/execute/forward.h"
 
+#include "core/execute/recomputingstore.h"
+#include "core/execute/runnode.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,32 +26,11 @@ base::Result<void> checkBoundInput(const graph::Value& input, const Tensor& boun
     return {};
 }
 
-base::Result<void> checkInputs(const BoundModel& model, std::span<const Tensor> inputs)
-{
-    const std::span<const ValueId> ids = model.graph().inputs();
-    if (inputs.size() != ids.size()) {
-        return base::inputError(fmt::format("the model has {} inputs, but {} were given", ids.size(), inputs.size()),
-                                model.graph().name());
-    }
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-        const ops::TensorType& type = model.typeOf(ids[i]);
-        if (inputs[i].dtype() != type.dtype || inputs[i].shape() != type.shape) {
-            return base::inputError(fmt::format("the run was prepared for {} {}, but the data is {} {}",
-                                                tensor::nameOf(type.dtype), tensor::toText(type.shape),
-                                                tensor::nameOf(inputs[i].dtype()), tensor::toText(inputs[i].shape())),
-                                    fmt::format("input \"{}\"", model.graph().value(ids[i]).name));
-        }
-        RETRO_CHECK(checkBoundInput(model.graph().value(ids[i]), model.boundInputs()[i], inputs[i]));
-    }
-    return {};
-}
-
 /// Values of one forward pass while it runs: kept ones go to the store, the others live until their last reader.
 class LiveValues
 {
 public:
-    LiveValues(const BoundModel& model, const SavePlan& plan, MemoryValueStore& store,
-               std::span<const ValueId> alsoKept)
+    LiveValues(const BoundModel& model, const SavePlan& plan, ValueStore& store, std::span<const ValueId> alsoKept)
         : m_model(model), m_plan(plan), m_store(store), m_alsoKept(alsoKept), m_values(model.graph().valueCount()),
           m_readers(model.graph().valueCount())
     {
@@ -85,35 +67,17 @@ public:
 private:
     const BoundModel& m_model;
     const SavePlan& m_plan;
-    MemoryValueStore& m_store;
+    ValueStore& m_store;
     std::span<const ValueId> m_alsoKept; // a few
     std::vector<Tensor> m_values;
     std::vector<std::size_t> m_readers; // per value: reads that are still to come
 };
 
-/// False for the weights of a linear map, which holds them itself: narrow ones need not be widened for it.
-bool readsSlot(const ops::BoundOperator& op, std::size_t slot)
-{
-    const ops::Structure& structure = op.structure();
-    return structure.kind() != ops::StructureKind::LinearMap ||
-           static_cast<const ops::LinearMap&>(structure).operandSlot() == slot;
-}
-
-base::Result<void> runNode(const BoundModel& model, NodeId id, LiveValues& values)
+base::Result<void> runOne(const BoundModel& model, NodeId id, LiveValues& values)
 {
     const graph::Node& node = model.graph().node(id);
-    std::vector<Tensor> operands(node.inputs.size());
-    for (std::size_t slot = 0; slot < operands.size(); ++slot) {
-        if (!node.inputs[slot].isValid()) {
-            continue;
-        }
-        const bool isHeld = model.isConstant(node.inputs[slot]) && !readsSlot(model.op(id), slot);
-        operands[slot] = isHeld ? model.storedConstant(node.inputs[slot]) : values.get(node.inputs[slot]);
-    }
-    if (base::Result<void> checked = model.op(id).check(operands); !checked.ok()) {
-        return base::inputError(checked.error().message, fmt::format("node '{}' ({})", node.name, node.op));
-    }
-    const std::vector<Tensor> results = model.op(id).forward(operands);
+    RETRO_TRY(const std::vector<Tensor> results,
+              runNode(model, id, [&values](ValueId value) { return values.get(value); }));
     for (std::size_t k = 0; k < std::min(results.size(), node.outputs.size()); ++k) {
         if (node.outputs[k].isValid()) {
             values.put(node.outputs[k], results[k]);
@@ -127,6 +91,14 @@ base::Result<void> runNode(const BoundModel& model, NodeId id, LiveValues& value
     return {};
 }
 
+std::shared_ptr<ValueStore> storeFor(const std::shared_ptr<const BoundModel>& model, SavePolicy policy)
+{
+    if (policy == SavePolicy::Plan) {
+        return std::make_shared<RecomputingStore>(model);
+    }
+    return std::make_shared<MemoryValueStore>(model->graph().valueCount());
+}
+
 void report(const Progress& progress, std::size_t done, std::size_t total)
 {
     if (progress && (done * kProgressCalls / total != (done - 1) * kProgressCalls / total || done == total)) {
@@ -136,14 +108,48 @@ void report(const Progress& progress, std::size_t done, std::size_t total)
 
 } // namespace
 
+Tensor ForwardResult::value(ValueId id) const
+{
+    const std::span<const ValueId> ids = saved.model().graph().outputs();
+    const auto at = std::ranges::find(ids, id);
+    return at == ids.end() ? saved.anyValue(id) : outputs[static_cast<std::size_t>(at - ids.begin())];
+}
+
+base::Result<void> checkInputs(const BoundModel& model, std::span<const Tensor> inputs)
+{
+    const std::span<const ValueId> ids = model.graph().inputs();
+    if (inputs.size() != ids.size()) {
+        return base::inputError(fmt::format("the model has {} inputs, but {} were given", ids.size(), inputs.size()),
+                                model.graph().name());
+    }
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const ops::TensorType& type = model.typeOf(ids[i]);
+        if (inputs[i].dtype() != type.dtype || inputs[i].shape() != type.shape) {
+            return base::inputError(fmt::format("the run was prepared for {} {}, but the data is {} {}",
+                                                tensor::nameOf(type.dtype), tensor::toText(type.shape),
+                                                tensor::nameOf(inputs[i].dtype()), tensor::toText(inputs[i].shape())),
+                                    fmt::format("input \"{}\"", model.graph().value(ids[i]).name));
+        }
+        RETRO_CHECK(checkBoundInput(model.graph().value(ids[i]), model.boundInputs()[i], inputs[i]));
+    }
+    return {};
+}
+
 base::Result<ForwardResult> forward(const std::shared_ptr<const BoundModel>& model, std::span<const Tensor> inputs,
                                     SavePolicy policy, std::stop_token stop, const Progress& progress,
                                     std::span<const ValueId> alsoKept)
 {
+    return forward(model, inputs, std::make_shared<const SavePlan>(*model, policy), std::move(stop), progress,
+                   alsoKept);
+}
+
+base::Result<ForwardResult> forward(const std::shared_ptr<const BoundModel>& model, std::span<const Tensor> inputs,
+                                    std::shared_ptr<const SavePlan> plan, std::stop_token stop,
+                                    const Progress& progress, std::span<const ValueId> alsoKept)
+{
     RETRO_CHECK(checkInputs(*model, inputs));
     const graph::Graph& graph = model->graph();
-    const auto plan = std::make_shared<const SavePlan>(*model, policy);
-    const auto store = std::make_shared<MemoryValueStore>(graph.valueCount());
+    const std::shared_ptr<ValueStore> store = storeFor(model, plan->policy());
     LiveValues values(*model, *plan, *store, alsoKept);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         values.put(graph.inputs()[i], inputs[i]);
@@ -154,14 +160,14 @@ base::Result<ForwardResult> forward(const std::shared_ptr<const BoundModel>& mod
             return base::Error{base::ErrorCode::Cancelled, "stopped during the forward pass",
                                fmt::format("node {} of {}", i, total)};
         }
-        RETRO_CHECK(runNode(*model, NodeId(i), values));
+        RETRO_CHECK(runOne(*model, NodeId(i), values));
         report(progress, i + 1, total);
     }
     std::vector<Tensor> outputs;
     for (const ValueId output : graph.outputs()) {
         outputs.push_back(values.get(output));
     }
-    return ForwardResult{std::move(outputs), SavedValues(model, plan, store)};
+    return ForwardResult{std::move(outputs), SavedValues(model, std::move(plan), store), store};
 }
 
 } // namespace retro::execute
