@@ -26,6 +26,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include <algorithm>
 #include <array>
 
 namespace retro::views
@@ -154,7 +155,8 @@ void VerificationView::sizeFactColumns()
 {
     const std::vector<FactColumn>& columns = m_facts->sheet().columns;
     QHeaderView& header = *m_factTable->horizontalHeader();
-    for (int i = 0; i < static_cast<int>(columns.size()); ++i) {
+    const int count = std::min(static_cast<int>(columns.size()), header.count());
+    for (int i = 0; i < count; ++i) {
         const double width = columns[static_cast<std::size_t>(i)].width;
         header.setSectionResizeMode(i, width > 0 ? QHeaderView::Interactive : QHeaderView::Stretch);
         if (width > 0) {
