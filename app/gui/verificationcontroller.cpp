@@ -211,8 +211,9 @@ void VerificationController::takeStorage(const ExplainDone& done)
 void VerificationController::askReach(base::ValueId from, base::ValueId to)
 {
     const base::ValueId target = to.isValid() ? to : m_target;
-    if (!m_bound || !target.isValid()) {
-        return;
+    const std::size_t values = m_bound ? m_bound->graph().valueCount() : 0;
+    if (target.index() >= values || (from.isValid() && from.index() >= values)) {
+        return; // of a graph that is no longer there
     }
     m_reachJobs->start([this, bound = m_bound, from, target](const std::stop_token&) -> views::JobRunner::Delivery {
         auto reach = std::make_shared<const views::GradientReach>(reachFacts(*bound, from, target));
