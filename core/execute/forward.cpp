@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/execute/forward.h"
 
+#include "core/execute/runnode.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,26 +21,6 @@ base::Result<void> checkBoundInput(const graph::Value& input, const Tensor& boun
         return base::inputError("shapes in this model depend on the data of this input, and the run was prepared for "
                                 "other data; prepare it again for this data",
                                 fmt::format("input \"{}\"", input.name));
-    }
-    return {};
-}
-
-base::Result<void> checkInputs(const BoundModel& model, std::span<const Tensor> inputs)
-{
-    const std::span<const ValueId> ids = model.graph().inputs();
-    if (inputs.size() != ids.size()) {
-        return base::inputError(fmt::format("the model has {} inputs, but {} were given", ids.size(), inputs.size()),
-                                model.graph().name());
-    }
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-        const ops::TensorType& type = model.typeOf(ids[i]);
-        if (inputs[i].dtype() != type.dtype || inputs[i].shape() != type.shape) {
-            return base::inputError(fmt::format("the run was prepared for {} {}, but the data is {} {}",
-                                                tensor::nameOf(type.dtype), tensor::toText(type.shape),
-                                                tensor::nameOf(inputs[i].dtype()), tensor::toText(inputs[i].shape())),
-                                    fmt::format("input \"{}\"", model.graph().value(ids[i]).name));
-        }
-        RETRO_CHECK(checkBoundInput(model.graph().value(ids[i]), model.boundInputs()[i], inputs[i]));
     }
     return {};
 }
@@ -91,29 +73,11 @@ private:
     std::vector<std::size_t> m_readers; // per value: reads that are still to come
 };
 
-/// False for the weights of a linear map, which holds them itself: narrow ones need not be widened for it.
-bool readsSlot(const ops::BoundOperator& op, std::size_t slot)
-{
-    const ops::Structure& structure = op.structure();
-    return structure.kind() != ops::StructureKind::LinearMap ||
-           static_cast<const ops::LinearMap&>(structure).operandSlot() == slot;
-}
-
-base::Result<void> runNode(const BoundModel& model, NodeId id, LiveValues& values)
+base::Result<void> runOne(const BoundModel& model, NodeId id, LiveValues& values)
 {
     const graph::Node& node = model.graph().node(id);
-    std::vector<Tensor> operands(node.inputs.size());
-    for (std::size_t slot = 0; slot < operands.size(); ++slot) {
-        if (!node.inputs[slot].isValid()) {
-            continue;
-        }
-        const bool isHeld = model.isConstant(node.inputs[slot]) && !readsSlot(model.op(id), slot);
-        operands[slot] = isHeld ? model.storedConstant(node.inputs[slot]) : values.get(node.inputs[slot]);
-    }
-    if (base::Result<void> checked = model.op(id).check(operands); !checked.ok()) {
-        return base::inputError(checked.error().message, fmt::format("node '{}' ({})", node.name, node.op));
-    }
-    const std::vector<Tensor> results = model.op(id).forward(operands);
+    RETRO_TRY(const std::vector<Tensor> results,
+              runNode(model, id, [&values](ValueId value) { return values.get(value); }));
     for (std::size_t k = 0; k < std::min(results.size(), node.outputs.size()); ++k) {
         if (node.outputs[k].isValid()) {
             values.put(node.outputs[k], results[k]);
@@ -136,6 +100,26 @@ void report(const Progress& progress, std::size_t done, std::size_t total)
 
 } // namespace
 
+base::Result<void> checkInputs(const BoundModel& model, std::span<const Tensor> inputs)
+{
+    const std::span<const ValueId> ids = model.graph().inputs();
+    if (inputs.size() != ids.size()) {
+        return base::inputError(fmt::format("the model has {} inputs, but {} were given", ids.size(), inputs.size()),
+                                model.graph().name());
+    }
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const ops::TensorType& type = model.typeOf(ids[i]);
+        if (inputs[i].dtype() != type.dtype || inputs[i].shape() != type.shape) {
+            return base::inputError(fmt::format("the run was prepared for {} {}, but the data is {} {}",
+                                                tensor::nameOf(type.dtype), tensor::toText(type.shape),
+                                                tensor::nameOf(inputs[i].dtype()), tensor::toText(inputs[i].shape())),
+                                    fmt::format("input \"{}\"", model.graph().value(ids[i]).name));
+        }
+        RETRO_CHECK(checkBoundInput(model.graph().value(ids[i]), model.boundInputs()[i], inputs[i]));
+    }
+    return {};
+}
+
 base::Result<ForwardResult> forward(const std::shared_ptr<const BoundModel>& model, std::span<const Tensor> inputs,
                                     SavePolicy policy, std::stop_token stop, const Progress& progress,
                                     std::span<const ValueId> alsoKept)
@@ -154,7 +138,7 @@ base::Result<ForwardResult> forward(const std::shared_ptr<const BoundModel>& mod
             return base::Error{base::ErrorCode::Cancelled, "stopped during the forward pass",
                                fmt::format("node {} of {}", i, total)};
         }
-        RETRO_CHECK(runNode(*model, NodeId(i), values));
+        RETRO_CHECK(runOne(*model, NodeId(i), values));
         report(progress, i + 1, total);
     }
     std::vector<Tensor> outputs;

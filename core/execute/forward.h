@@ -13,6 +13,9 @@ namespace retro::execute
 /// Called after each node with (done, total); at most a few hundred times per run.
 using Progress = std::function<void(std::size_t, std::size_t)>;
 
+/// Refuses inputs (one per graph input, in order) that are not of the model's types and shapes. Errors: Input.
+[[nodiscard]] base::Result<void> checkInputs(const BoundModel& model, std::span<const Tensor> inputs);
+
 /// What a forward pass leaves behind.
 struct ForwardResult
 {

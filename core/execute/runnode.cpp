@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/execute/runnode.h"
+
+#include <fmt/format.h>
+
+namespace retro::execute
+{
+
+namespace
+{
+
+/// False for the weights of a linear map, which holds them itself: narrow ones need not be widened for it.
+bool readsSlot(const ops::BoundOperator& op, std::size_t slot)
+{
+    const ops::Structure& structure = op.structure();
+    return structure.kind() != ops::StructureKind::LinearMap ||
+           static_cast<const ops::LinearMap&>(structure).operandSlot() == slot;
+}
+
+} // namespace
+
+base::Result<std::vector<Tensor>> runNode(const BoundModel& model, NodeId id, const ValueSource& valueOf)
+{
+    const graph::Node& node = model.graph().node(id);
+    std::vector<Tensor> operands(node.inputs.size());
+    for (std::size_t slot = 0; slot < operands.size(); ++slot) {
+        const ValueId value = node.inputs[slot];
+        if (!value.isValid()) {
+            continue;
+        }
+        if (!model.isConstant(value)) {
+            operands[slot] = valueOf(value);
+        } else {
+            operands[slot] = readsSlot(model.op(id), slot) ? model.constant(value) : model.storedConstant(value);
+        }
+    }
+    if (base::Result<void> checked = model.op(id).check(operands); !checked.ok()) {
+        return base::inputError(checked.error().message, fmt::format("node '{}' ({})", node.name, node.op));
+    }
+    return model.op(id).forward(operands);
+}
+
+} // namespace retro::execute

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/execute/boundmodel.h"
+
+#include <functional>
+#include <vector>
+
+namespace retro::execute
+{
+
+/// Where the value of an operand that is no constant comes from.
+using ValueSource = std::function<Tensor(ValueId)>;
+
+/// Runs one operator: one tensor per output. Constants come from the model, the other operands from `valueOf`, asked
+/// for once per slot. Errors (Input): data that the operator cannot work with, by node.
+[[nodiscard]] base::Result<std::vector<Tensor>> runNode(const BoundModel& model, NodeId id, const ValueSource& valueOf);
+
+} // namespace retro::execute
