@@ -3,6 +3,7 @@
 #include "core/analysis/orders.h"
 #include "core/analysis/report.h"
 #include "core/base/file.h"
+#include "core/schedule/budget.h"
 #include "core/schedule/planjson.h"
 #include "core/schedule/portfolio.h"
 
@@ -50,46 +51,15 @@ struct SimulateOptions
     std::size_t rows = 0;
 };
 
-/// Bytes, or "P%" of the store-all peak.
-Result<std::uint64_t> parseBudget(const std::string& text, const OpGraph& joint)
-{
-    const bool isShare = text.ends_with('%');
-    const char* const end = text.data() + text.size() - (isShare ? 1 : 0);
-    if (isShare) {
-        double percent = 0;
-        const auto parsed = std::from_chars(text.data(), end, percent);
-        const bool isGood = parsed.ec == std::errc() && parsed.ptr == end && percent > 0 && percent <= 1e6;
-        return isGood ? Result<std::uint64_t>(static_cast<std::uint64_t>(
-                            std::floor(static_cast<double>(analysis::storeAllPeak(joint)) * percent / 100)))
-                      : base::usageError("a share of the store-all peak is written like 50%", "--budget " + text);
-    }
-    std::uint64_t bytes = 0;
-    const auto parsed = std::from_chars(text.data(), end, bytes);
-    const bool isGood = parsed.ec == std::errc() && parsed.ptr == end && bytes <= analysis::kMaxTotalBytes;
-    return isGood ? Result<std::uint64_t>(bytes)
-                  : base::usageError("write a number of bytes, or a share of the store-all peak like 50%",
-                                     "--budget " + text);
-}
-
 /// The joint graph, its forward operators in the order of that name.
 Result<JointGraph> jointIn(const PlanningOptions& options, const analysis::PlanningGraph& planning,
                            const std::string& name)
 {
-    for (const analysis::OrderHeuristic heuristic : analysis::kOrderHeuristics) {
-        if (name != analysis::nameOf(heuristic)) {
-            continue;
-        }
-        const auto order = analysis::orderBy(planning.graph, heuristic);
-        if (!order) {
-            return base::usageError("the graph is too large for this order", "--order " + name);
-        }
-        return analysis::jointOf(planning.graph, order->order, options.joint(planning.unit));
+    Result<std::vector<analysis::OpId>> order = analysis::orderNamed(planning.graph, name);
+    if (!order.ok()) {
+        return base::within(order.error(), "--order");
     }
-    std::string known;
-    for (const analysis::OrderHeuristic heuristic : analysis::kOrderHeuristics) {
-        known += (known.empty() ? "" : ", ") + std::string(analysis::nameOf(heuristic));
-    }
-    return base::usageError("there is no such order; there are " + known, "--order " + name);
+    return analysis::jointOf(planning.graph, *order, options.joint(planning.unit));
 }
 
 Result<std::vector<schedule::OpValueId>> valuesNamed(const OpGraph& joint, const std::vector<std::string>& names)
@@ -220,7 +190,7 @@ Result<void> makePlan(Context& context, const PlanOptions& options)
     request.seconds = options.seconds;
     request.seed = options.seed;
     RETRO_TRY(request.budget, options.budget.empty() ? Result<std::uint64_t>(analysis::storeAllPeak(joint.graph))
-                                                     : parseBudget(options.budget, joint.graph));
+                                                     : schedule::parseBudget(options.budget, joint.graph));
     RETRO_TRY(request.choices.keep, valuesNamed(joint.graph, options.keep));
     RETRO_TRY(request.choices.recompute, valuesNamed(joint.graph, options.recompute));
     RETRO_TRY(const PlanResult result, schedule::planWith(options.strategy, request));
@@ -318,7 +288,7 @@ Result<void> judgePlan(Context& context, const SimulateOptions& options)
     schedule::SimulationOptions simulation;
     simulation.secondsPerCost = options.secondsPerCost;
     if (!options.budget.empty()) {
-        RETRO_TRY(simulation.budget, parseBudget(options.budget, joint.graph));
+        RETRO_TRY(simulation.budget, schedule::parseBudget(options.budget, joint.graph));
     }
     const schedule::Simulation run = schedule::simulate(joint.graph, plan, simulation);
     if (context.json) {

@@ -102,7 +102,8 @@ public:
         for (std::size_t i = 0; i < m_graph.nodeCount(); ++i) {
             RETRO_CHECK(addNode(NodeId(i)));
         }
-        for (const ValueId output : m_graph.outputs()) {
+        const bool hasOwnOutputs = !m_facts.outputs.empty();
+        for (const ValueId output : hasOwnOutputs ? std::span(m_facts.outputs) : m_graph.outputs()) {
             if (!m_isConstant[output.index()] && m_id[rootOf(output).index()] != kNone) {
                 m_values[m_id[rootOf(output).index()]].isOutput = true;
             }
@@ -237,7 +238,8 @@ private:
         OpValue value;
         value.name = source.name;
         const auto type = m_facts.typeOf ? m_facts.typeOf(id) : std::nullopt;
-        value.isDifferentiable = tensor::isFloating(type ? type->dtype : source.dtype);
+        value.isDifferentiable = tensor::isFloating(type ? type->dtype : source.dtype) &&
+                                 (!m_facts.carriesGradient || m_facts.carriesGradient(id));
         std::optional<std::uint64_t> bytes;
         if (source.facts) {
             bytes = source.facts->bytes;

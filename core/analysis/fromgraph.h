@@ -23,6 +23,10 @@ struct BoundFacts
     std::function<std::optional<ops::TensorType>(base::ValueId)> typeOf;
     /// The operator of a node.
     std::function<const ops::BoundOperator*(base::NodeId)> operatorOf;
+    /// True when a value carries a gradient; without an answer every floating value does.
+    std::function<bool(base::ValueId)> carriesGradient;
+    /// What the second half starts at; empty = the outputs of the graph.
+    std::vector<base::ValueId> outputs;
 };
 
 /// A graph as planning sees it, and what was assumed on the way.

@@ -115,17 +115,21 @@ private:
         }
         Operands operands;
         double cost = 0;
+        double flops = 0;
         if (value.isOutput) {
             operands.add(id);
         }
         for (const OpId reader : m_forward.readers(id)) {
-            cost += readFrom(reader, operands) ? m_forward.op(reader).cost : 0;
+            const bool isRead = readFrom(reader, operands);
+            cost += isRead ? m_forward.op(reader).cost : 0;
+            flops += isRead ? m_forward.op(reader).flops : 0;
         }
         if (operands.ids().empty()) {
             return;
         }
         m_gradient[id] = addValue(prefix() + value.name, value.bytes);
         addOp(prefix() + value.name, operands, {m_gradient[id]}, std::max(cost, m_options.leastCost), producer);
+        m_ops.back().flops = flops;
     }
 
     void addParameterGradient(OpId id)
@@ -134,6 +138,7 @@ private:
         if (readFrom(id, operands)) {
             const Op& op = m_forward.op(id);
             addOp("dw:" + op.name, operands, {}, std::max(op.cost, m_options.leastCost), id);
+            m_ops.back().flops = op.flops;
         }
     }
 

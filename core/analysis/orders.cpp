@@ -300,6 +300,23 @@ std::optional<ScoredOrder> orderBy(const OpGraph& graph, OrderHeuristic heuristi
     return std::nullopt;
 }
 
+base::Result<std::vector<OpId>> orderNamed(const OpGraph& graph, std::string_view name)
+{
+    std::string known;
+    for (const OrderHeuristic heuristic : kOrderHeuristics) {
+        if (name != nameOf(heuristic)) {
+            known += (known.empty() ? "" : ", ") + std::string(nameOf(heuristic));
+            continue;
+        }
+        std::optional<ScoredOrder> order = orderBy(graph, heuristic);
+        if (!order) {
+            return base::usageError("the graph is too large for this order", std::string(name));
+        }
+        return std::move(order->order);
+    }
+    return base::usageError("there is no such order; there are " + known, std::string(name));
+}
+
 std::vector<ScoredOrder> allOrders(const OpGraph& graph, const std::stop_token& stop)
 {
     std::vector<ScoredOrder> orders;

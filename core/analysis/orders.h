@@ -48,6 +48,8 @@ struct ScoredOrder
 /// FirstReady, LeastLive, FitsUnderPeak and DepthFirst take O((operators + operands) · log).
 [[nodiscard]] std::optional<ScoredOrder> orderBy(const OpGraph& graph, OrderHeuristic heuristic,
                                                  const std::stop_token& stop = {});
+/// The order of the heuristic of that name. Errors (Usage): there is none, or the graph is too large for it.
+[[nodiscard]] base::Result<std::vector<OpId>> orderNamed(const OpGraph& graph, std::string_view name);
 /// Every heuristic that runs on a graph of this size, best peak first; equal peaks in the order of kOrderHeuristics.
 [[nodiscard]] std::vector<ScoredOrder> allOrders(const OpGraph& graph, const std::stop_token& stop = {});
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/planning.h"
 
-#include "core/execute/boundmodel.h"
-
 #include <fmt/format.h>
 
 #include <set>
@@ -78,15 +76,22 @@ Result<PlanningGraph> boundGraph(const LoadedModel& model, const SymbolSizes& si
     RETRO_TRY(const std::vector<ops::TensorType> types, inputs.types());
     RETRO_TRY(const std::shared_ptr<const BoundModel> bound,
               BoundModel::bind(model.graph(), types, execute::Precision::Float, {}, stop));
-    analysis::BoundFacts facts;
-    facts.typeOf = [&](base::ValueId id) { return std::optional(bound->typeOf(id)); };
-    facts.operatorOf = [&](base::NodeId id) { return &bound->op(id); };
-    RETRO_TRY(PlanningGraph result, analysis::planningGraph(bound->graph(), facts));
+    RETRO_TRY(PlanningGraph result, planningGraphOf(*bound));
     result.warnings.insert(result.warnings.begin(), inputs.warnings().begin(), inputs.warnings().end());
     return result;
 }
 
 } // namespace
+
+Result<PlanningGraph> planningGraphOf(const BoundModel& model, std::vector<base::ValueId> outputs)
+{
+    analysis::BoundFacts facts;
+    facts.typeOf = [&](base::ValueId id) { return std::optional(model.typeOf(id)); };
+    facts.operatorOf = [&](base::NodeId id) { return &model.op(id); };
+    facts.carriesGradient = [&](base::ValueId id) { return model.isTracked(id); };
+    facts.outputs = std::move(outputs);
+    return analysis::planningGraph(model.graph(), facts);
+}
 
 Result<PlanningGraph> planningGraphOf(const LoadedModel& model, const SymbolSizes& sizes, const std::stop_token& stop)
 {

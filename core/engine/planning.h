@@ -3,6 +3,7 @@
 
 #include "core/analysis/fromgraph.h"
 #include "core/engine/loadmodel.h"
+#include "core/execute/boundmodel.h"
 
 #include <map>
 #include <stop_token>
@@ -19,5 +20,8 @@ using SymbolSizes = std::map<std::string, std::int64_t>;
 /// symbol that no input has (Usage), a value whose size nobody knows, with what kept the graph from being bound.
 [[nodiscard]] base::Result<analysis::PlanningGraph> planningGraphOf(const LoadedModel& model, const SymbolSizes& sizes,
                                                                     const std::stop_token& stop = {});
+/// The planning graph of a bound model. The second half starts at `outputs`; empty = at the outputs of the graph.
+[[nodiscard]] base::Result<analysis::PlanningGraph> planningGraphOf(const execute::BoundModel& model,
+                                                                    std::vector<base::ValueId> outputs = {});
 
 } // namespace retro::engine

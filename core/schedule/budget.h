@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/analysis/opgraph.h"
+
+#include <string>
+
+namespace retro::schedule
+{
+
+/// A budget as people write it: bytes ("4096"), or a share of the store-all peak of `joint` ("50%"). Errors: Usage.
+[[nodiscard]] base::Result<std::uint64_t> parseBudget(const std::string& text, const analysis::OpGraph& joint);
+
+} // namespace retro::schedule
