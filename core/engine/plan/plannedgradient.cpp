@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/plan/plannedgradient.h"
+
+#include "core/engine/binding.h"
+#include "core/engine/gradient/modelrules.h"
+#include "core/engine/stopwatch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace retro::engine
+{
+
+using base::Result;
+using tensor::Tensor;
+
+namespace
+{
+
+/// Keeps the gradients of the inputs and the outputs as they are made.
+class Results
+{
+public:
+    explicit Results(GradientResult& result) : m_result(result), m_graph(result.model->graph())
+    {
+        m_result.gradients.resize(m_graph.inputs().size());
+        m_result.outputs.resize(m_graph.outputs().size());
+    }
+
+    void take(const runtime::Made& made)
+    {
+        const auto ids = made.isGradient ? m_graph.inputs() : m_graph.outputs();
+        std::vector<Tensor>& kept = made.isGradient ? m_result.gradients : m_result.outputs;
+        for (std::size_t i = 0; i < ids.size(); ++i) {
+            if (ids[i] == made.value) {
+                kept[i] = made.tensor;
+            }
+        }
+    }
+
+    /// What no operator made: zeros for inputs that the target does not depend on, constants and inputs as outputs.
+    void fill(std::span<const Tensor> inputs)
+    {
+        const execute::BoundModel& model = *m_result.model;
+        for (std::size_t i = 0; i < inputs.size(); ++i) {
+            if (!m_result.gradients[i].isValid() && tensor::isFloating(inputs[i].dtype())) {
+                m_result.gradients[i] = Tensor::zeros(inputs[i].dtype(), inputs[i].shape());
+            }
+        }
+        for (std::size_t i = 0; i < m_result.outputs.size(); ++i) {
+            const base::ValueId id = m_graph.outputs()[i];
+            const auto input = std::ranges::find(m_graph.inputs(), id);
+            if (input != m_graph.inputs().end()) {
+                m_result.outputs[i] = inputs[static_cast<std::size_t>(input - m_graph.inputs().begin())];
+            } else if (!m_result.outputs[i].isValid()) {
+                m_result.outputs[i] = model.constant(id);
+            }
+        }
+    }
+
+private:
+    GradientResult& m_result;
+    const graph::Graph& m_graph;
+};
+
+} // namespace
+
+Result<PlannedGradient> plannedGradient(std::shared_ptr<const execute::BoundModel> model,
+                                        const GradientRequest& request, const PlanWish& wish,
+                                        runtime::PlanRunOptions options)
+{
+    PlannedGradient made;
+    GradientResult& result = made.gradient;
+    result.model = std::move(model);
+    RETRO_TRY(const base::ValueId target, targetValue(request.target, result.model->graph()));
+    if (!result.model->isTracked(target)) {
+        return base::usageError("the target does not depend on a floating input by operators that pass a gradient; "
+                                "choose another target, or ask for --parameters",
+                                result.model->graph().value(target).name);
+    }
+    RETRO_TRY(runtime::JointProgram program, jointProgram(result.model, target, analysis::JointKind::Gradient, wish));
+    made.program = std::make_shared<const runtime::JointProgram>(std::move(program));
+    RETRO_TRY(made.chosen, choosePlan(*made.program, wish, options.stop));
+    runtime::ReverseHalf half;
+    half.rule = gradientRule(result.model);
+    half.partsOf = [&](base::ValueId value) { return runtime::gradientParts(*result.model, value); };
+    half.startAt = [&](base::ValueId value, const Tensor& forward) -> Result<Tensor> {
+        RETRO_TRY(result.target, resolveTarget(request.target, {StartKind::One, {}}, value, forward));
+        return result.target.start;
+    };
+    Results results(result);
+    options.onMade = [&](const runtime::Made& one) { results.take(one); };
+    const std::vector<Tensor> inputs = inPrecision(request.inputs, request.precision);
+    RETRO_TRY(made.run, runtime::runPlan(*made.program, made.chosen.plan, inputs, half, options));
+    results.fill(inputs);
+    result.cells = made.program->graph().size();
+    result.visited = made.program->graph().size() + made.run.predicted.recomputations;
+    result.peakBytes = made.run.tensorsPeak;
+    return made;
+}
+
+Result<PlannedGradient> plannedGradient(const LoadedModel& model, const GradientRequest& request, const PlanWish& wish,
+                                        runtime::PlanRunOptions options)
+{
+    const Stopwatch watch;
+    RETRO_TRY(std::shared_ptr<const execute::BoundModel> bound,
+              bindModel(model, request.inputs, request.precision, nullptr, options.stop));
+    const double seconds = watch.seconds();
+    RETRO_TRY(PlannedGradient made, plannedGradient(std::move(bound), request, wish, std::move(options)));
+    made.gradient.secondsBind = seconds;
+    return made;
+}
+
+} // namespace retro::engine

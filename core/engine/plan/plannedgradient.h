@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/engine/gradient/gradient.h"
+#include "core/engine/plan/planwish.h"
+#include "core/runtime/planrun.h"
+
+#include <memory>
+
+namespace retro::engine
+{
+
+/// A gradient pass that a plan carried out.
+struct PlannedGradient
+{
+    GradientResult gradient; ///< `cells` and `visited` count operators of the joint graph and what ran
+    std::shared_ptr<const runtime::JointProgram> program;
+    ChosenPlan chosen;
+    runtime::PlanRun run;
+};
+
+/// As gradient(), by a plan of the joint graph from the target on: bit by bit the same gradients under every plan.
+/// `options.onMade` is used up; the rest goes to the run. Errors: as gradient(), choosePlan(), runtime::runPlan().
+[[nodiscard]] base::Result<PlannedGradient> plannedGradient(std::shared_ptr<const execute::BoundModel> model,
+                                                            const GradientRequest& request, const PlanWish& wish,
+                                                            runtime::PlanRunOptions options = {});
+/// The same for a model that is not bound yet.
+[[nodiscard]] base::Result<PlannedGradient> plannedGradient(const LoadedModel& model, const GradientRequest& request,
+                                                            const PlanWish& wish, runtime::PlanRunOptions options = {});
+
+} // namespace retro::engine

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/plan/planwish.h"
+
+#include "core/analysis/orders.h"
+#include "core/analysis/report.h"
+#include "core/base/file.h"
+#include "core/engine/planning.h"
+#include "core/schedule/budget.h"
+#include "core/schedule/planjson.h"
+
+#include <fmt/format.h>
+
+namespace retro::engine
+{
+
+using base::Result;
+
+namespace
+{
+
+Result<ChosenPlan> readPlan(const analysis::OpGraph& joint, const PlanWish& wish)
+{
+    RETRO_TRY(std::string text, base::readTextFile(wish.file, schedule::kMaxPlanBytes));
+    ChosenPlan chosen;
+    Result<schedule::Plan> plan = schedule::parsePlanJson(joint, std::move(text), wish.file.string());
+    if (!plan.ok()) {
+        base::Error error = plan.error();
+        error.message += "; a plan is of one graph: the same sizes of the inputs, precision float, the same order and "
+                         "target, a graph JSON without rewrites";
+        return error;
+    }
+    chosen.plan = std::move(plan).value();
+    if (!wish.budget.empty()) {
+        RETRO_TRY(chosen.plan.budget, schedule::parseBudget(wish.budget, joint));
+    }
+    return chosen;
+}
+
+base::Error noPlan(const schedule::PlanResult& result)
+{
+    const std::string reached = result.peak > 0 ? fmt::format(", the least that was reached is {}", result.peak) : "";
+    return base::engineError(
+        fmt::format("no plan within {} bytes ({}): {}; no plan needs less than {}{}; give more, or "
+                    "try --strategy best",
+                    result.budget, schedule::nameOf(result.status), result.reason, result.floor, reached));
+}
+
+} // namespace
+
+analysis::JointOptions jointOptions(analysis::JointKind kind, analysis::CostUnit unit)
+{
+    analysis::JointOptions options;
+    options.kind = kind;
+    options.leastCost = unit == analysis::CostUnit::Milliseconds ? 0 : 1;
+    return options;
+}
+
+Result<runtime::JointProgram> jointProgram(std::shared_ptr<const execute::BoundModel> model, base::ValueId target,
+                                           analysis::JointKind kind, const PlanWish& wish)
+{
+    RETRO_TRY(const analysis::PlanningGraph planning, planningGraphOf(*model, {target}));
+    RETRO_TRY(const std::vector<analysis::OpId> order, analysis::orderNamed(planning.graph, wish.order));
+    return runtime::JointProgram::make(std::move(model), planning, order, jointOptions(kind, planning.unit));
+}
+
+Result<ChosenPlan> choosePlan(const runtime::JointProgram& program, const PlanWish& wish, const std::stop_token& stop)
+{
+    const analysis::OpGraph& joint = program.graph();
+    ChosenPlan chosen;
+    if (!wish.file.empty()) {
+        RETRO_TRY(chosen, readPlan(joint, wish));
+        chosen.storeAllPeak = analysis::storeAllPeak(joint);
+        return chosen;
+    }
+    chosen.storeAllPeak = analysis::storeAllPeak(joint);
+    schedule::PlanRequest request;
+    request.graph = &joint;
+    request.budget = chosen.storeAllPeak;
+    request.seconds = wish.seconds;
+    request.stop = stop;
+    if (!wish.budget.empty()) {
+        RETRO_TRY(request.budget, schedule::parseBudget(wish.budget, joint));
+    }
+    RETRO_TRY(schedule::PlanResult result, schedule::planWith(wish.strategy, request));
+    if (!result.plan) {
+        return noPlan(result);
+    }
+    chosen.plan = *result.plan;
+    chosen.search = std::move(result);
+    return chosen;
+}
+
+} // namespace retro::engine

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/analysis/fromgraph.h"
+#include "core/runtime/jointprogram.h"
+#include "core/schedule/portfolio.h"
+
+#include <filesystem>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+namespace retro::engine
+{
+
+/// What a pass has to keep to: a plan that is there, or a budget for which one is made.
+struct PlanWish
+{
+    std::filesystem::path file;    ///< a plan (docs/formats/plan.md); empty = make one
+    std::string budget;            ///< bytes or "P%" of the store-all peak; empty = that peak
+    std::string strategy = "fast"; ///< as schedule::planWith
+    std::string order = "kahn";    ///< of the forward operators, as analysis::orderNamed
+    double seconds = 10;           ///< for making a plan
+};
+
+/// The plan that a pass runs, and how it was come by.
+struct ChosenPlan
+{
+    schedule::Plan plan;
+    std::uint64_t storeAllPeak = 0;
+    std::optional<schedule::PlanResult> search; ///< when the plan was made
+};
+
+/// How the second half of the joint graph of a real run is made.
+[[nodiscard]] analysis::JointOptions jointOptions(analysis::JointKind kind, analysis::CostUnit unit);
+/// The joint graph of a bound model from `target` on, its operators real. Errors: Usage (no such order), as
+/// runtime::JointProgram::make.
+[[nodiscard]] base::Result<runtime::JointProgram> jointProgram(std::shared_ptr<const execute::BoundModel> model,
+                                                               base::ValueId target, analysis::JointKind kind,
+                                                               const PlanWish& wish);
+/// The plan that is wished for. Errors: Usage (budget, strategy), Input (the file: unreadable, of another graph),
+/// Engine (no plan within the budget; says the floor and what was reached), Cancelled.
+[[nodiscard]] base::Result<ChosenPlan> choosePlan(const runtime::JointProgram& program, const PlanWish& wish,
+                                                  const std::stop_token& stop = {});
+
+} // namespace retro::engine

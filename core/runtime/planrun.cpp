@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/runtime/planrun.h"
+
+#include "core/base/cancel.h"
+#include "core/base/memoryaccount.h"
+#include "core/execute/forward.h"
+#include "core/runtime/jointwork.h"
+#include "core/runtime/tensorstore.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace retro::runtime
+{
+
+using base::Result;
+using schedule::Plan;
+using schedule::Step;
+using schedule::StepKind;
+
+namespace
+{
+
+using Clock = std::chrono::steady_clock;
+
+double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// The tiers of a plan, in its order.
+Result<std::vector<std::shared_ptr<StorageTier>>> tiersOf(const Plan& plan, const TierMap& known)
+{
+    std::vector<std::shared_ptr<StorageTier>> tiers;
+    for (const schedule::Tier& tier : plan.tiers) {
+        const auto found = known.find(tier.name);
+        if (found == known.end()) {
+            std::string names;
+            for (const auto& [name, place] : known) {
+                names += (names.empty() ? "" : ", ") + name;
+            }
+            return base::inputError("there is no such tier to move tensors to; there are " + names, tier.name);
+        }
+        tiers.push_back(found->second);
+    }
+    return tiers;
+}
+
+/// Per step: the values whose way to a tier ends there, as the simulator has it.
+std::vector<std::vector<OpValueId>> leavingAt(const Plan& plan, const schedule::Simulation& predicted)
+{
+    std::vector<std::vector<OpValueId>> leaving(plan.steps.size() + 1);
+    for (const schedule::Stay& stay : predicted.stays) {
+        const bool isAtEnd = stay.until >= plan.steps.size();
+        const bool isFreed = !isAtEnd && plan.steps[stay.until] == Step{StepKind::Free, stay.value};
+        if (!isAtEnd && !isFreed) {
+            leaving[stay.until].push_back(stay.value);
+        }
+    }
+    return leaving;
+}
+
+class Runner
+{
+public:
+    Runner(const JointProgram& program, const Plan& plan, const PlanRunOptions& options, PlanRun& run, JointWork work)
+        : m_program(program), m_graph(program.graph()), m_plan(plan), m_options(options), m_run(run),
+          m_work(std::move(work)), m_store(m_graph.values().size(), m_stream), m_ran(m_graph.size(), false)
+    {}
+
+    Result<void> start()
+    {
+        RETRO_TRY(m_tiers, tiersOf(m_plan, m_options.tiers));
+        m_leaving = leavingAt(m_plan, m_run.predicted);
+        m_run.steps.reserve(m_plan.steps.size());
+        return {};
+    }
+
+    Result<void> run()
+    {
+        base::MemoryAccount::tensors().resetPeak();
+        const Clock::time_point begin = Clock::now();
+        for (m_at = 0; m_at < m_plan.steps.size(); ++m_at) {
+            RETRO_CHECK(base::checkStop(m_options.stop));
+            RETRO_CHECK(step());
+        }
+        RETRO_CHECK(m_stream.drain());
+        m_run.seconds = secondsSince(begin);
+        m_run.stalls = m_store.waited();
+        m_run.movedBytes = m_store.movedBytes();
+        m_run.tensorsPeak = base::MemoryAccount::tensors().peak();
+        return {};
+    }
+
+private:
+    Result<void> step()
+    {
+        const Step& what = m_plan.steps[m_at];
+        const schedule::SimulatedStep& row = m_run.predicted.steps[m_at];
+        m_record = {m_at, what, row.isRecompute, {row.transient, row.after, 0, row.stall, 0}, {}};
+        const double waitedBefore = m_store.waited();
+        for (const OpValueId value : m_leaving[m_at]) {
+            RETRO_CHECK(m_store.leave(value));
+        }
+        m_record.measured.transient = m_store.bytes();
+        RETRO_CHECK(carryOut(what));
+        m_record.measured.after = m_store.bytes();
+        m_record.measured.transient = std::max(m_record.measured.transient, m_store.bytes());
+        m_record.measured.stall = m_store.waited() - waitedBefore;
+        m_run.peak = std::max(m_run.peak, m_record.measured.transient);
+        if (m_options.onStep) {
+            m_options.onStep(m_record);
+        }
+        m_run.steps.push_back(m_record);
+        return {};
+    }
+
+    Result<void> carryOut(const Step& what)
+    {
+        switch (what.kind) {
+        case StepKind::Compute:
+            return compute(what.id);
+        case StepKind::Free:
+            return m_store.drop(what.id);
+        case StepKind::Offload:
+            return offload(what.id, what.tier);
+        case StepKind::Prefetch:
+            m_store.prefetch(what.id);
+            break;
+        }
+        return {};
+    }
+
+    /// The copy reads the tensor, so it has to be there.
+    Result<void> offload(OpValueId id, std::uint32_t tier)
+    {
+        RETRO_TRY(const Tensor arrived, m_store.get(id));
+        (void)arrived;
+        m_store.offload(id, m_tiers[tier]);
+        return {};
+    }
+
+    /// Operands that are still on their way are waited for, before the clock of the computation starts.
+    Result<void> awaitOperands(OpId op)
+    {
+        for (const OpValueId id : m_graph.reads(op)) {
+            if (m_store.has(id)) {
+                RETRO_TRY(const Tensor arrived, m_store.get(id));
+                (void)arrived;
+            }
+        }
+        return {};
+    }
+
+    Result<void> compute(OpId op)
+    {
+        RETRO_CHECK(awaitOperands(op));
+        const Clock::time_point begin = Clock::now();
+        RETRO_TRY(const JointWork::Outcome outcome, m_work.run(op, [this](OpValueId id) {
+            Result<Tensor> value = m_store.get(id); // has arrived: awaitOperands()
+            return value.ok() ? std::move(value).value() : Tensor();
+        }));
+        const double seconds = secondsSince(begin);
+        RETRO_CHECK(take(op, outcome));
+        m_record.measured.seconds = seconds;
+        m_record.measured.flops = outcome.flops;
+        m_record.predicted.seconds = m_graph.op(op).cost * m_options.secondsPerCost;
+        m_record.predicted.flops = m_graph.op(op).flops;
+        m_run.computeSeconds += seconds;
+        m_run.recomputeSeconds += m_record.isRecompute ? seconds : 0;
+        m_run.flops += outcome.flops;
+        return {};
+    }
+
+    Result<void> take(OpId op, const JointWork::Outcome& outcome)
+    {
+        const std::vector<OpValueId>& outputs = m_graph.op(op).outputs;
+        for (std::size_t k = 0; k < outputs.size(); ++k) {
+            const Tensor& tensor = outcome.outputs[k];
+            const analysis::OpValue& value = m_graph.value(outputs[k]);
+            if (!tensor.isValid() || static_cast<std::uint64_t>(tensor.bytes()) != value.bytes) {
+                return base::Error{base::ErrorCode::Bug,
+                                   fmt::format("made {} bytes, {} were planned",
+                                               tensor.isValid() ? tensor.bytes() : std::int64_t{0}, value.bytes),
+                                   value.name};
+            }
+            m_store.put(outputs[k], tensor, !value.isPinned);
+            if (m_options.onMade && !m_ran[op]) {
+                m_options.onMade({m_program.valueOf(outputs[k]), m_program.isGradient(outputs[k]), tensor});
+            }
+        }
+        m_ran[op] = true;
+        return {};
+    }
+
+    const JointProgram& m_program;
+    const analysis::OpGraph& m_graph;
+    const Plan& m_plan;
+    const PlanRunOptions& m_options;
+    PlanRun& m_run;
+    JointWork m_work;
+    std::vector<std::shared_ptr<StorageTier>> m_tiers;
+    CopyStream m_stream;
+    TensorStore m_store;
+    std::vector<bool> m_ran;
+    std::vector<std::vector<OpValueId>> m_leaving;
+    StepRecord m_record;
+    std::size_t m_at = 0;
+};
+
+} // namespace
+
+Result<PlanRun> runPlan(const JointProgram& program, const Plan& plan, std::span<const Tensor> inputs,
+                        const ReverseHalf& half, const PlanRunOptions& options)
+{
+    PlanRun run;
+    run.predicted = schedule::simulate(program.graph(), plan, {std::nullopt, options.secondsPerCost, false});
+    if (!run.predicted.ok()) {
+        return base::inputError("the plan fails: " + run.predicted.error->text +
+                                "; make another with `retrograde-cli plan`, or judge this one with `simulate`");
+    }
+    RETRO_CHECK(execute::checkInputs(program.model(), inputs));
+    RETRO_TRY(JointWork work, JointWork::make(program, inputs, half));
+    Runner runner(program, plan, options, run, std::move(work));
+    RETRO_CHECK(runner.start());
+    RETRO_CHECK(runner.run());
+    return run;
+}
+
+} // namespace retro::runtime
