@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/gradientverbs.h"
+#include "app/cli/planwishoptions.h"
 #include "core/base/file.h"
 #include "core/engine/gradient/critical.h"
 #include "core/engine/gradient/gradient.h"
 #include "core/engine/gradient/parameters.h"
 #include "core/engine/gradient/writegradientgraph.h"
+#include "core/engine/plan/plannedgradient.h"
 #include "core/engine/results.h"
+#include "core/runtime/profile.h"
 #include "core/tensor/npy.h"
 #include "core/trace/runfile.h"
 
@@ -25,6 +28,7 @@ using nlohmann::ordered_json;
 struct GradOptions
 {
     ModelOptions model;
+    PlanWishOptions plan;
     std::string target = "argmax";
     std::string outputFolder;
     std::string runFile;
@@ -66,6 +70,26 @@ Result<Gradients> fromTape(const Context& context, const engine::LoadedModel& mo
                       {"peak_bytes", result.peakBytes}}};
 }
 
+/// A gradient pass by a plan, predicted against measured.
+Result<Gradients> planned(const Context& context, const engine::LoadedModel& model,
+                          const engine::GradientRequest& request, const GradOptions& options)
+{
+    RETRO_TRY(const engine::PlanWish wish, options.plan.checked());
+    RETRO_TRY(engine::PlannedGradient made, engine::plannedGradient(model, request, wish));
+    runtime::fitSeconds(made.run);
+    if (!context.json) {
+        sayPlanRun(context, *made.program, made.chosen, made.run, options.plan.rows);
+    }
+    return Gradients{
+        made.gradient.model,
+        std::move(made.gradient.target),
+        std::move(made.gradient.gradients),
+        {{"plan", planRunJson(*made.program, made.chosen, made.run, options.plan.rows)},
+         {"visited", made.gradient.visited},
+         {"seconds", {{"load", model.seconds}, {"bind", made.gradient.secondsBind}, {"run", made.run.seconds}}},
+         {"peak_bytes", made.gradient.peakBytes}}};
+}
+
 /// A gradient pass as a run: the composite `gradient`, recorded.
 Result<Gradients> recorded(const Context& context, const engine::LoadedModel& model,
                            const engine::GradientRequest& request, const GradOptions& options)
@@ -101,6 +125,28 @@ Result<Gradients> recorded(const Context& context, const engine::LoadedModel& mo
         made.byInput.push_back(std::move(gradient));
     }
     return made;
+}
+
+Result<Gradients> compute(const Context& context, const engine::LoadedModel& model,
+                          const engine::GradientRequest& request, const GradOptions& options)
+{
+    if (options.plan.isAsked()) {
+        return planned(context, model, request, options);
+    }
+    return options.runFile.empty() ? fromTape(context, model, request) : recorded(context, model, request, options);
+}
+
+/// What cannot be asked for together.
+Result<void> checkOptions(const GradOptions& options)
+{
+    if (options.plan.isAsked() && !options.graphFile.empty()) {
+        return base::usageError("--graph-out runs nothing; leave --plan, --budget and --strategy out");
+    }
+    if (options.plan.isAsked() && !options.runFile.empty()) {
+        return base::usageError(
+            "a pass by a plan is not recorded; leave --run out, or --plan, --budget and --strategy");
+    }
+    return {};
 }
 
 Result<ordered_json> write(const Context& context, const GradOptions& options, const Gradients& gradients)
@@ -161,9 +207,20 @@ ordered_json criticalJson(const engine::CriticalNodes& found)
     return {{"operators", found.critical}, {"left_out", leftOut}};
 }
 
+/// As `plan` takes it: graph JSON is planned for as it stands.
+Result<engine::LoadedModelPointer> loadFor(const GradOptions& options)
+{
+    ModelOptions model = options.model;
+    if (options.plan.isAsked() && std::filesystem::path(model.model).extension() == ".json") {
+        model.switchedOff = {"all"};
+    }
+    return model.load();
+}
+
 Result<void> gradModel(const Context& context, const GradOptions& options)
 {
-    RETRO_TRY(engine::LoadedModelPointer model, options.model.load());
+    RETRO_CHECK(checkOptions(options));
+    RETRO_TRY(engine::LoadedModelPointer model, loadFor(options));
     RETRO_TRY(std::vector<tensor::Tensor> inputs, options.model.resolve(*model));
     if (options.parameters) {
         RETRO_TRY(engine::OpenedParameters opened, engine::openParameters(model, std::move(inputs)));
@@ -179,8 +236,7 @@ Result<void> gradModel(const Context& context, const GradOptions& options)
         return base::usageError(
             "grad needs --output-dir DIR for the gradients (or --graph-out FILE, which runs nothing)");
     }
-    RETRO_TRY(const Gradients gradients, options.runFile.empty() ? fromTape(context, *model, request)
-                                                                 : recorded(context, *model, request, options));
+    RETRO_TRY(const Gradients gradients, compute(context, *model, request, options));
     RETRO_TRY(const ordered_json files, write(context, options, gradients));
     const engine::CriticalNodes found = engine::criticalNodes(*gradients.model, gradients.target.value);
     context.say(fmt::format("visited {} of {} operators", found.critical, found.critical + found.leftOut.size()));
@@ -212,6 +268,7 @@ void addGrad(CLI::App& program, Context& context)
     verb->add_option("--run", options->runFile,
                      "Record the gradient pass into this .retro file; the gradients are then those of that run");
     verb->add_option("--output-dir", options->outputFolder, "Folder for the gradients; made when it is missing");
+    options->plan.addTo(*verb);
     verb->add_option("--graph-out", options->graphFile,
                      "Write the gradient as a graph of standard operators instead: .onnx, .json or .dot");
     verb->add_flag("--joint", options->isJoined, "With --graph-out: together with the forward graph");

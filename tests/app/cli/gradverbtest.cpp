@@ -56,6 +56,34 @@ private slots:
         QVERIFY2(events.out.contains("in-edge 1 of 1"), qPrintable(events.out));
     }
 
+    void aPassByAPlanHasTheSameBits()
+    {
+        const QString model = QStringLiteral(RETRO_SOURCE_DIR "/samples/silent-groups/silent-groups.onnx");
+        const QStringList question{"grad", model, "--input", "random:1", "--json"};
+        QCOMPARE(cli(question + QStringList{"--output-dir", path("tape")}).code, 0);
+        const Answer made = cli({"plan", model, "--budget", "80%", "--out", path("plan.json")});
+        QVERIFY2(made.code == 0, qPrintable(made.err));
+        for (const QStringList& by : {QStringList{"--plan", path("plan.json")}, QStringList{"--budget", "80%"},
+                                      QStringList{"--strategy", "recompute_all"}}) {
+            const Answer planned =
+                cli(question + by + QStringList{"--output-dir", path("planned"), "--plan-rows", "2"});
+            QVERIFY2(planned.code == 0, qPrintable(planned.err));
+            const nlohmann::json plan = nlohmann::json::parse(planned.out.toStdString())["plan"];
+            QCOMPARE(plan["measured"]["peak"].get<int>(), plan["predicted"]["peak"].get<int>());
+            QVERIFY(plan["recomputations"].get<int>() > 0);
+            QCOMPARE(plan["steps"].size(), std::size_t{2});
+            const auto a = tensor::readNpy(path("tape/image.npy").toStdString());
+            const auto b = tensor::readNpy(path("planned/image.npy").toStdString());
+            QVERIFY(a.ok() && b.ok() && a->bitEqual(*b));
+        }
+        expectEnd(question + QStringList{"--budget", "1%", "--output-dir", path("none")}, 4, {"no plan needs less"});
+        expectEnd(question +
+                      QStringList{"--plan", path("plan.json"), "--strategy", "fast", "--output-dir", path("none")},
+                  2, {"needs no strategy"});
+        expectEnd(question + QStringList{"--budget", "80%", "--run", path("no.retro"), "--output-dir", path("none")}, 2,
+                  {"--run"});
+    }
+
     void theGradientGraphRunsLikeAnyModel()
     {
         const Answer written = cli(gradOf({"--graph-out", path("joint.onnx"), "--joint", "--json"}));
