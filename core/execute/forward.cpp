@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/execute/forward.h"
 
+#include "core/execute/recomputingstore.h"
 #include "core/execute/runnode.h"
 
 #include <fmt/format.h>
@@ -29,8 +30,7 @@ base::Result<void> checkBoundInput(const graph::Value& input, const Tensor& boun
 class LiveValues
 {
 public:
-    LiveValues(const BoundModel& model, const SavePlan& plan, MemoryValueStore& store,
-               std::span<const ValueId> alsoKept)
+    LiveValues(const BoundModel& model, const SavePlan& plan, ValueStore& store, std::span<const ValueId> alsoKept)
         : m_model(model), m_plan(plan), m_store(store), m_alsoKept(alsoKept), m_values(model.graph().valueCount()),
           m_readers(model.graph().valueCount())
     {
@@ -67,7 +67,7 @@ public:
 private:
     const BoundModel& m_model;
     const SavePlan& m_plan;
-    MemoryValueStore& m_store;
+    ValueStore& m_store;
     std::span<const ValueId> m_alsoKept; // a few
     std::vector<Tensor> m_values;
     std::vector<std::size_t> m_readers; // per value: reads that are still to come
@@ -91,6 +91,14 @@ base::Result<void> runOne(const BoundModel& model, NodeId id, LiveValues& values
     return {};
 }
 
+std::shared_ptr<ValueStore> storeFor(const std::shared_ptr<const BoundModel>& model, SavePolicy policy)
+{
+    if (policy == SavePolicy::Plan) {
+        return std::make_shared<RecomputingStore>(model);
+    }
+    return std::make_shared<MemoryValueStore>(model->graph().valueCount());
+}
+
 void report(const Progress& progress, std::size_t done, std::size_t total)
 {
     if (progress && (done * kProgressCalls / total != (done - 1) * kProgressCalls / total || done == total)) {
@@ -99,6 +107,13 @@ void report(const Progress& progress, std::size_t done, std::size_t total)
 }
 
 } // namespace
+
+Tensor ForwardResult::value(ValueId id) const
+{
+    const std::span<const ValueId> ids = saved.model().graph().outputs();
+    const auto at = std::ranges::find(ids, id);
+    return at == ids.end() ? saved.anyValue(id) : outputs[static_cast<std::size_t>(at - ids.begin())];
+}
 
 base::Result<void> checkInputs(const BoundModel& model, std::span<const Tensor> inputs)
 {
@@ -124,10 +139,17 @@ base::Result<ForwardResult> forward(const std::shared_ptr<const BoundModel>& mod
                                     SavePolicy policy, std::stop_token stop, const Progress& progress,
                                     std::span<const ValueId> alsoKept)
 {
+    return forward(model, inputs, std::make_shared<const SavePlan>(*model, policy), std::move(stop), progress,
+                   alsoKept);
+}
+
+base::Result<ForwardResult> forward(const std::shared_ptr<const BoundModel>& model, std::span<const Tensor> inputs,
+                                    std::shared_ptr<const SavePlan> plan, std::stop_token stop,
+                                    const Progress& progress, std::span<const ValueId> alsoKept)
+{
     RETRO_CHECK(checkInputs(*model, inputs));
     const graph::Graph& graph = model->graph();
-    const auto plan = std::make_shared<const SavePlan>(*model, policy);
-    const auto store = std::make_shared<MemoryValueStore>(graph.valueCount());
+    const std::shared_ptr<ValueStore> store = storeFor(model, plan->policy());
     LiveValues values(*model, *plan, *store, alsoKept);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         values.put(graph.inputs()[i], inputs[i]);
@@ -145,7 +167,7 @@ base::Result<ForwardResult> forward(const std::shared_ptr<const BoundModel>& mod
     for (const ValueId output : graph.outputs()) {
         outputs.push_back(values.get(output));
     }
-    return ForwardResult{std::move(outputs), SavedValues(model, plan, store)};
+    return ForwardResult{std::move(outputs), SavedValues(model, std::move(plan), store), store};
 }
 
 } // namespace retro::execute

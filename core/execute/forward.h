@@ -21,6 +21,10 @@ struct ForwardResult
 {
     std::vector<Tensor> outputs; ///< per graph output
     SavedValues saved;
+    std::shared_ptr<const ValueStore> store; ///< of `saved`
+
+    /// A graph output, or a value that was kept; invalid for others.
+    [[nodiscard]] Tensor value(ValueId id) const;
 };
 
 /// Runs the model. `inputs` per graph input, of the model's types and shapes (checked; Input error otherwise). Keeps
@@ -28,6 +32,13 @@ struct ForwardResult
 /// value after its last reader. Errors: Input (data that an operator cannot work with, by node), Cancelled.
 [[nodiscard]] base::Result<ForwardResult> forward(const std::shared_ptr<const BoundModel>& model,
                                                   std::span<const Tensor> inputs, SavePolicy policy,
+                                                  std::stop_token stop = {}, const Progress& progress = {},
+                                                  std::span<const ValueId> alsoKept = {});
+
+/// The same for a plan of what is saved; under policy Plan, what it did not keep is computed again when it is asked for
+/// (RecomputingStore).
+[[nodiscard]] base::Result<ForwardResult> forward(const std::shared_ptr<const BoundModel>& model,
+                                                  std::span<const Tensor> inputs, std::shared_ptr<const SavePlan> plan,
                                                   std::stop_token stop = {}, const Progress& progress = {},
                                                   std::span<const ValueId> alsoKept = {});
 

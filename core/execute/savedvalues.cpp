@@ -52,6 +52,18 @@ ops::Reads readsOf(const BoundModel& model, NodeId id, SavePolicy policy)
     return reads;
 }
 
+std::uint64_t keptAmong(const std::vector<bool>& kept, std::span<const ValueId> values)
+{
+    constexpr std::uint64_t kRest = ops::Reads::bit(63); // stands for several
+    std::uint64_t bits = ~std::uint64_t{0};
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (values[i].isValid() && !kept[values[i].index()]) {
+            bits &= ~ops::Reads::bit(i);
+        }
+    }
+    return values.size() > 63 ? bits : bits | kRest;
+}
+
 void mark(std::vector<bool>& kept, std::span<const ValueId> values, std::uint64_t bits)
 {
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -76,6 +88,41 @@ SavePlan::SavePlan(const BoundModel& model, SavePolicy policy)
         }
         mark(m_kept, graph.outputsOf(id), reads.outputs);
     }
+}
+
+SavePlan::SavePlan(const BoundModel& model, std::span<const ValueId> kept)
+    : m_policy(SavePolicy::Plan), m_reads(model.graph().runNodeCount()), m_kept(model.graph().valueCount(), false)
+{
+    const graph::Graph& graph = model.graph();
+    for (const ValueId value : kept) {
+        m_kept[value.index()] = true;
+    }
+    for (const ValueId input : graph.inputs()) {
+        m_kept[input.index()] = true;
+    }
+    for (std::size_t i = 0; i < m_reads.size(); ++i) {
+        const NodeId id{i};
+        m_reads[i].outputs = keptAmong(m_kept, graph.outputsOf(id));
+        if (!graph.isInput(id)) {
+            const graph::Node& node = graph.node(id);
+            m_reads[i].operands = keptAmong(m_kept, node.inputs) | untrackedOperands(model, node);
+        }
+    }
+}
+
+std::string_view nameOf(SavePolicy policy)
+{
+    switch (policy) {
+    case SavePolicy::Autograd:
+        return "autograd";
+    case SavePolicy::All:
+        return "all";
+    case SavePolicy::Nothing:
+        return "nothing";
+    case SavePolicy::Plan:
+        return "plan";
+    }
+    return "";
 }
 
 Tensor SavedValues::operand(NodeId node, std::size_t slot) const
@@ -110,7 +157,7 @@ bool SavedValues::hasOutput(NodeId node, std::size_t k) const
 
 Tensor SavedValues::anyValue(ValueId value) const
 {
-    return m_model->isConstant(value) ? m_model->constant(value) : m_store->get(value);
+    return m_model->isConstant(value) ? m_model->constant(value) : m_store->kept(value);
 }
 
 } // namespace retro::execute

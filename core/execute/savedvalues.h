@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <string_view>
 #include <vector>
 
 namespace retro::execute
@@ -14,14 +16,22 @@ namespace retro::execute
 enum class SavePolicy : std::uint8_t {
     Autograd, ///< per node: what its reverse rule reads when every float operand requires a gradient
     All,      ///< everything, so that no promise is ever raised
-    Nothing   ///< every value lives until its last reader: a forward pass alone
+    Nothing,  ///< every value lives until its last reader: a forward pass alone
+    Plan      ///< the values that a checkpoint plan keeps; SavePlan is told which
 };
+
+/// "autograd", "all", "nothing", "plan".
+[[nodiscard]] std::string_view nameOf(SavePolicy policy);
 
 /// What each node may read, by policy: answers for one node never use what another node kept.
 class SavePlan
 {
 public:
+    /// A policy other than Plan.
     SavePlan(const BoundModel& model, SavePolicy policy);
+    /// Policy Plan: these values are kept, and every node may read them. Operands that carry no relevance count as
+    /// kept, too: who holds the values computes them again (RecomputingStore).
+    SavePlan(const BoundModel& model, std::span<const ValueId> kept);
 
     [[nodiscard]] SavePolicy policy() const { return m_policy; }
     /// What node `node` kept (inputs keep their value).
@@ -42,8 +52,10 @@ public:
     virtual ~ValueStore() = default;
     /// Keeps a value; a second call for the same value replaces it.
     virtual void put(ValueId value, Tensor tensor) = 0;
-    /// Invalid when the value was not kept.
+    /// Invalid when the value was not kept and cannot be had in another way.
     [[nodiscard]] virtual Tensor get(ValueId value) const = 0;
+    /// Invalid when the value is not kept as it is.
+    [[nodiscard]] virtual Tensor kept(ValueId value) const { return get(value); }
 };
 
 /// Keeps values in memory.

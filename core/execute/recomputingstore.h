@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/execute/savedvalues.h"
+
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace retro::execute
+{
+
+/// Values that a plan keeps; the others are computed again from them, from inputs and constants, whenever somebody
+/// asks, with the bits of the forward pass. Nothing that is computed again is kept. Used by one thread.
+class RecomputingStore final : public ValueStore
+{
+public:
+    explicit RecomputingStore(std::shared_ptr<const BoundModel> model)
+        : m_model(std::move(model)), m_kept(m_model->graph().valueCount())
+    {}
+
+    void put(ValueId value, Tensor tensor) override { m_kept.put(value, std::move(tensor)); }
+    /// Never invalid once the inputs were put, but for data that an operator refuses.
+    [[nodiscard]] Tensor get(ValueId value) const override;
+    [[nodiscard]] Tensor kept(ValueId value) const override { return m_kept.get(value); }
+    /// How often each node was run again.
+    [[nodiscard]] const std::map<NodeId, std::size_t>& runs() const { return m_runs; }
+
+private:
+    [[nodiscard]] std::vector<NodeId> nodesFor(ValueId wanted) const;
+
+    std::shared_ptr<const BoundModel> m_model;
+    MemoryValueStore m_kept;
+    mutable std::map<NodeId, std::size_t> m_runs; // asking for a value says how it was come by
+};
+
+} // namespace retro::execute
