@@ -9,6 +9,7 @@
 #include "core/engine/launchsink.h"
 #include "core/engine/ledgersink.h"
 #include "core/engine/numericalstop.h"
+#include "core/engine/plan/savingsink.h"
 #include "core/engine/prepare.h"
 #include "core/engine/programcache.h"
 #include "core/engine/requestcheck.h"
@@ -34,19 +35,6 @@ namespace
 {
 
 using base::Result;
-
-const char* saveName(execute::SavePolicy policy) { return policy == execute::SavePolicy::All ? "all" : "autograd"; }
-
-/// Forward value of the target: an output of the graph, or a kept value.
-tensor::Tensor valueOf(base::ValueId value, const execute::ForwardResult& forward, const graph::Graph& graph)
-{
-    for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
-        if (graph.outputs()[i] == value) {
-            return forward.outputs[i];
-        }
-    }
-    return forward.saved.anyValue(value);
-}
 
 /// One relevance pass, step by step; every step fills more of the result.
 class Explanation
@@ -156,7 +144,7 @@ private:
         m_result.outputs = m_forward->outputs;
         m_result.secondsForward = watch.seconds();
         for (std::size_t i = 0; i < values.size(); ++i) {
-            const tensor::Tensor known = valueOf(values[i], *m_forward, graph);
+            const tensor::Tensor known = m_forward->value(values[i]);
             RETRO_TRY(ResolvedTarget target, resolveTarget(allTargets()[i], m_request.start, values[i], known));
             addStart(target);
             (i == 0 ? m_result.target : m_result.alsoTargets.emplace_back()) = std::move(target);
@@ -173,7 +161,8 @@ private:
 
     [[nodiscard]] bool keepsPass() const
     {
-        return m_request.keepsPass && m_cache != nullptr && m_request.engine == EngineKind::Promise;
+        return m_request.keepsPass && m_cache != nullptr && m_request.engine == EngineKind::Promise &&
+               m_request.save != execute::SavePolicy::Plan;
     }
 
     // The forward pass of the explanation before, when it is of the same inputs; else one is made.
@@ -189,7 +178,8 @@ private:
             return {};
         }
         const auto forwardProgress = [this](std::size_t done, std::size_t total) { report("forward", done, total); };
-        RETRO_TRY(m_forward, execute::forward(m_result.model, inputs, m_policy, m_stop, forwardProgress, alsoKept));
+        RETRO_TRY(const auto plan, savePlan(m_request, m_policy, m_targets, m_result));
+        RETRO_TRY(m_forward, execute::forward(m_result.model, inputs, plan, m_stop, forwardProgress, alsoKept));
         if (keepsPass()) {
             base::Leftovers::leave(std::move(m_cache->lastPass()));
             m_cache->lastPass() = std::make_unique<LastPass>(
@@ -203,8 +193,8 @@ private:
     Result<void> divideStarts(const graph::Graph& graph)
     {
         for (std::size_t i = 0; i < m_targets.size(); ++i) {
-            RETRO_TRY(m_starts[i], dividedStart(m_starts[i], valueOf(m_targets[i], *m_forward, graph),
-                                                graph.value(m_targets[i]).name));
+            RETRO_TRY(m_starts[i],
+                      dividedStart(m_starts[i], m_forward->value(m_targets[i]), graph.value(m_targets[i]).name));
         }
         return {};
     }
@@ -252,7 +242,8 @@ private:
 
     [[nodiscard]] bool usesPrograms() const
     {
-        return m_cache != nullptr && m_request.engine != EngineKind::Oracle && !keepsPass();
+        return m_cache != nullptr && m_request.engine != EngineKind::Oracle && !keepsPass() &&
+               m_request.save != execute::SavePolicy::Plan; // a course is not known by what a plan keeps
     }
 
     /// What is known of the course that this pass will take: before the forward pass, which can keep what the program
@@ -323,8 +314,8 @@ private:
         for (std::size_t i = 0; i < model.graph().valueCount(); ++i) {
             shapes.push_back(model.typeOf(base::ValueId(i)).shape);
         }
-        const std::uint64_t key = trace::courseKey(model.graph(), shapes, m_result.rules, saveName(m_policy), m_targets,
-                                                   m_checkpoints, m_request.stopAtCheckpoints);
+        const std::uint64_t key = trace::courseKey(model.graph(), shapes, m_result.rules, std::string(nameOf(m_policy)),
+                                                   m_targets, m_checkpoints, m_request.stopAtCheckpoints);
         m_cache->keep(course, key);
         return key;
     }
@@ -452,8 +443,9 @@ private:
         return {};
     }
 
-    Result<void> runPromise(const lrp::TraversalGraph& graph, event::Sink& sink)
+    Result<void> runPromise(const lrp::TraversalGraph& graph, event::Sink& to)
     {
+        SavingSink sink(to, *m_forward, m_result);
         const auto held = std::make_shared<lrp::TensorArithmetic>(m_forward->saved, *m_prepared->rules, graph, sink,
                                                                   true, m_last != nullptr ? &m_last->memory : nullptr);
         lrp::TensorArithmetic& arithmetic = *held;
@@ -545,7 +537,7 @@ private:
         for (std::size_t i = 0; i < m_result.outputs.size(); ++i) {
             m_recorded->values[graph.outputs()[i].index()] = m_result.outputs[i];
         }
-        fillFacts(m_recorded->facts, {m_model, m_request, m_result, saveName(m_policy)});
+        fillFacts(m_recorded->facts, {m_model, m_request, m_result, std::string(nameOf(m_policy))});
         m_result.run = std::move(m_recorded);
     }
 

@@ -14,6 +14,7 @@
 #include "core/trace/run.h"
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -30,6 +31,19 @@ enum class EngineKind {
     Oracle    ///< the specification side: everything saved, plain reverse order
 };
 
+/// Which forward values of a bound model a plan keeps for the relevance of a target (engine/plan/plannedsaving.h).
+using KeptByPlan = std::function<base::Result<std::vector<base::ValueId>>(
+    const std::shared_ptr<const execute::BoundModel>&, base::ValueId)>;
+
+/// How a pass under the saving policy `plan` came by the forward values that its rules read.
+struct PlanSaving
+{
+    std::vector<base::ValueId> kept; ///< without inputs
+    std::int64_t keptBytes = 0;
+    std::map<base::ValueId, std::size_t> promised;  ///< dropped, and brought by promises: how often
+    std::map<base::NodeId, std::size_t> recomputed; ///< nodes that ran again for what carries no relevance: how often
+};
+
 /// A relevance pass to make.
 struct ExplainRequest
 {
@@ -44,6 +58,7 @@ struct ExplainRequest
     std::string composite = "auto";
     EngineKind engine = EngineKind::Promise;
     execute::SavePolicy save = execute::SavePolicy::Autograd;
+    KeptByPlan keptByPlan; ///< for SavePolicy::Plan
     execute::Precision precision = execute::Precision::Float;
     /// Record events, ledger and tensors into ExplainResult::run (promise engine only).
     bool record = false;
@@ -96,8 +111,9 @@ struct ExplainResult
     std::shared_ptr<const trace::Run> run; ///< when recorded
     /// When the relevance comes from a program; `counts` are then those of the pass that it was made from.
     std::shared_ptr<const program::Program> program;
-    bool programReused = false; ///< it was made for an earlier input
-    double secondsProgram = 0;  ///< making and checking it
+    bool programReused = false;           ///< it was made for an earlier input
+    double secondsProgram = 0;            ///< making and checking it
+    std::optional<PlanSaving> planSaving; ///< under SavePolicy::Plan
 };
 
 /// Binds, runs forward, and carries relevance from the target to the inputs. Errors: Input (shapes, unsupported

@@ -84,6 +84,7 @@ Result<OracleCheck> checkAgainstOracle(const LoadedModel& model, ExplainRequest 
                                        const StageProgress& progress)
 {
     request.engine = EngineKind::Oracle;
+    request.save = execute::SavePolicy::All; // whatever a plan kept
     request.record = false;
     request.keepValues = false;
     request.checkpoints.clear();

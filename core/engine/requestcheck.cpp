@@ -19,6 +19,9 @@ Result<void> checkRequest(const ExplainRequest& request)
         return base::usageError(
             fmt::format("{} makes no events, so there is nothing to record; use --engine promise with --run", engine));
     }
+    if (request.save == execute::SavePolicy::Plan && (!request.keptByPlan || request.engine != EngineKind::Promise)) {
+        return base::usageError("what a plan keeps is for the engine promise, and a plan is needed for it");
+    }
     if (request.stopAtCheckpoints && request.engine == EngineKind::Oracle) {
         return base::usageError("the oracle makes no visits and cannot stop at checkpoints; use --engine promise",
                                 "--stop-at-checkpoints");

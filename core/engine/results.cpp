@@ -225,6 +225,28 @@ std::string questionOf(const LoadedModel& model, const ExplainRequest& request)
     return base::hex(hash.digest());
 }
 
+namespace
+{
+
+ordered_json savingJson(const PlanSaving& saving, const graph::Graph& graph)
+{
+    ordered_json json{{"kept", ordered_json::array()}, {"kept_bytes", saving.keptBytes}};
+    for (const base::ValueId value : saving.kept) {
+        json["kept"].push_back(graph.value(value).name);
+    }
+    json["by_promise"] = ordered_json::object();
+    for (const auto& [value, times] : saving.promised) {
+        json["by_promise"][graph.value(value).name] = times;
+    }
+    json["recomputed"] = ordered_json::object();
+    for (const auto& [node, times] : saving.recomputed) {
+        json["recomputed"][graph.node(node).name] = times;
+    }
+    return json;
+}
+
+} // namespace
+
 ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request, const ExplainResult& result)
 {
     ordered_json summary;
@@ -247,7 +269,10 @@ ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request
     if (result.program) {
         summary["program"] = programJson(result);
     }
-    summary["save"] = request.save == execute::SavePolicy::All ? "all" : "autograd";
+    summary["save"] = execute::nameOf(request.save);
+    if (result.planSaving) {
+        summary["plan_saving"] = savingJson(*result.planSaving, result.model->graph());
+    }
     summary["precision"] = tensor::nameOf(execute::dtypeOf(request.precision));
     summary["nodes"] = result.nodes;
     summary["steps"] = result.counts.visits;

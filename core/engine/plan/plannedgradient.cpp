@@ -5,8 +5,6 @@
 #include "core/engine/gradient/modelrules.h"
 #include "core/engine/stopwatch.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace retro::engine

@@ -273,7 +273,13 @@ std::vector<Tensor> TensorCase::starts() const
 
 base::Result<TensorRun> runTensors(const TensorCase& tensorCase, execute::SavePolicy policy)
 {
-    RETRO_TRY(const execute::ForwardResult forward, execute::forward(tensorCase.model, tensorCase.inputs, policy));
+    return runTensors(tensorCase, std::make_shared<const execute::SavePlan>(*tensorCase.model, policy));
+}
+
+base::Result<TensorRun> runTensors(const TensorCase& tensorCase, std::shared_ptr<const execute::SavePlan> plan)
+{
+    RETRO_TRY(const execute::ForwardResult forward,
+              execute::forward(tensorCase.model, tensorCase.inputs, std::move(plan)));
     TensorLog log;
     TensorRun run;
     lrp::TensorArithmetic arithmetic(forward.saved, tensorCase.rules, tensorCase.graph, log, true);

@@ -47,6 +47,8 @@ struct TensorRun
                                         const std::vector<event::LedgerEntry>& ledger);
 
 [[nodiscard]] base::Result<TensorRun> runTensors(const TensorCase& tensorCase, execute::SavePolicy policy);
+[[nodiscard]] base::Result<TensorRun> runTensors(const TensorCase& tensorCase,
+                                                 std::shared_ptr<const execute::SavePlan> plan);
 [[nodiscard]] base::Result<lrp::RelevanceTable> runOracle(const TensorCase& tensorCase);
 
 /// Name of the first (node, output) at which two tables differ in any bit; empty when there is none.

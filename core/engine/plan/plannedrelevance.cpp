@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/plan/plannedrelevance.h"
+
+#include "core/engine/binding.h"
+#include "core/engine/plan/relevancehalf.h"
+#include "core/engine/prepare.h"
+#include "core/engine/requestcheck.h"
+#include "core/engine/stopwatch.h"
+#include "core/ops/algebra.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace retro::engine
+{
+
+using base::Result;
+using tensor::Tensor;
+
+namespace
+{
+
+using OnRelevance = std::function<Result<void>(const execute::BoundModel&, base::ValueId, const Tensor&)>;
+
+Result<void> checkTokens(const execute::BoundModel& model)
+{
+    for (const base::ValueId input : model.graph().inputs()) {
+        if (model.isTracked(input) && !tensor::isFloating(model.typeOf(input).dtype)) {
+            return base::usageError("the input holds tokens, whose relevance the oracle does not carry by a plan; use "
+                                    "--engine promise",
+                                    model.graph().value(input).name);
+        }
+    }
+    return {};
+}
+
+/// Takes what a run makes; the first thing that went wrong stops the run.
+class Taker
+{
+public:
+    Taker(ExplainResult& result, const ExplainRequest& request, const OnRelevance& onRelevance, std::stop_source& stop)
+        : m_result(result), m_request(request), m_onRelevance(onRelevance), m_stop(stop)
+    {
+        m_result.relevance.resize(m_result.model->graph().valueCount());
+        m_result.outputs.resize(m_result.model->graph().outputs().size());
+    }
+
+    std::optional<base::Error> error;
+
+    void take(const runtime::Made& made)
+    {
+        if (!made.isGradient) {
+            takeOutput(made);
+            return;
+        }
+        if (const Result<void> taken = takeRelevance(made); !taken.ok() && !error) {
+            error = taken.error();
+            m_stop.request_stop();
+        }
+    }
+
+private:
+    void takeOutput(const runtime::Made& made)
+    {
+        const auto outputs = m_result.model->graph().outputs();
+        for (std::size_t i = 0; i < outputs.size(); ++i) {
+            if (outputs[i] == made.value) {
+                m_result.outputs[i] = made.tensor;
+            }
+        }
+    }
+
+    Result<void> takeRelevance(const runtime::Made& made)
+    {
+        const graph::Graph& graph = m_result.model->graph();
+        const graph::Value& value = graph.value(made.value);
+        if (!m_request.goesOnWhenNotFinite && !std::isfinite(ops::algebra::sum(made.tensor))) {
+            return base::engineError("its relevance is no finite number; explain without a plan to see where that "
+                                     "began, or go on with --go-on",
+                                     value.name);
+        }
+        const bool isCheckpoint = std::ranges::find(m_request.checkpoints, value.name) != m_request.checkpoints.end();
+        if (isCheckpoint) {
+            m_result.checkpoints.push_back({made.value, std::nullopt, made.tensor});
+        }
+        if (graph.inputNode(made.value).isValid()) {
+            m_result.relevance[made.value.index()] = made.tensor;
+        }
+        return m_onRelevance ? m_onRelevance(*m_result.model, made.value, made.tensor) : Result<void>();
+    }
+
+    ExplainResult& m_result;
+    const ExplainRequest& m_request;
+    const OnRelevance& m_onRelevance;
+    std::stop_source& m_stop;
+};
+
+Result<void> checkNames(const ExplainRequest& request, const graph::Graph& graph)
+{
+    for (const std::string& name : request.checkpoints) {
+        if (!graph.findValue(name)) {
+            return base::usageError("the model has no such value; `info MODEL --shapes` lists them",
+                                    "--checkpoint " + name);
+        }
+    }
+    if (!request.alsoTargets.empty()) {
+        return base::usageError("a plan is for one target; name one, or leave the plan out", "--target");
+    }
+    return {};
+}
+
+void finish(ExplainResult& result, std::span<const Tensor> inputs)
+{
+    const auto ids = result.model->graph().inputs();
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        Tensor& relevance = result.relevance[ids[i].index()];
+        if (relevance.isValid() && result.composite.timesInput) {
+            relevance = ops::algebra::multiply(relevance, inputs[i]);
+        }
+        result.relevanceInputs += relevance.isValid() ? ops::algebra::sum(relevance) : 0;
+    }
+    result.relevanceStart = ops::algebra::sum(result.target.start);
+}
+
+} // namespace
+
+Result<PlannedRelevance> plannedRelevance(const LoadedModel& model, const ExplainRequest& request, const PlanWish& wish,
+                                          runtime::PlanRunOptions options, const OnRelevance& onRelevance)
+{
+    const Stopwatch bindWatch;
+    RETRO_CHECK(checkRequest(request));
+    RETRO_CHECK(checkNames(request, *model.graph()));
+    RETRO_TRY(const std::shared_ptr<const Prepared> prepared, prepare(model, request, nullptr, options.stop));
+    PlannedRelevance made;
+    ExplainResult& result = made.result;
+    result.model = prepared->model;
+    result.composite = prepared->composite;
+    result.rules = prepared->words;
+    result.writtenOut = prepared->writtenOut;
+    RETRO_CHECK(checkTimesInput(result.composite, result.rules, *result.model));
+    RETRO_CHECK(checkTokens(*result.model));
+    RETRO_TRY(const base::ValueId target, targetValue(request.target, result.model->graph()));
+    RETRO_TRY(const lrp::TraversalGraph graph, lrp::TraversalGraph::build(*result.model, target));
+    result.nodes = graph.postOrder().size();
+    RETRO_TRY(runtime::JointProgram program, jointProgram(result.model, target, analysis::JointKind::Relevance, wish));
+    made.program = std::make_shared<const runtime::JointProgram>(std::move(program));
+    RETRO_TRY(made.chosen, choosePlan(*made.program, wish, options.stop));
+    result.secondsBind = bindWatch.seconds();
+
+    const auto startOf = [&](const Tensor& forward) -> Result<Tensor> {
+        RETRO_TRY(result.target, resolveTarget(request.target, request.start, target, forward));
+        return result.composite.dividesStart
+                   ? dividedStart(result.target.start, forward, result.model->graph().value(target).name)
+                   : Result<Tensor>(result.target.start);
+    };
+    const runtime::ReverseHalf half = relevanceHalf(result.model, prepared->rules, graph, startOf, &result.ledger);
+    std::stop_source stop;
+    const std::stop_callback passOn(options.stop, [&stop] { stop.request_stop(); });
+    Taker taker(result, request, onRelevance, stop);
+    options.stop = stop.get_token();
+    options.onMade = [&](const runtime::Made& one) { taker.take(one); };
+    const std::vector<Tensor> inputs = inPrecision(request.inputs, request.precision);
+    Result<runtime::PlanRun> run = runtime::runPlan(*made.program, made.chosen.plan, inputs, half, options);
+    if (taker.error) {
+        return *taker.error;
+    }
+    if (!run.ok()) {
+        return run.error();
+    }
+    made.run = std::move(run).value();
+    finish(result, inputs);
+    result.counts.visits = result.counts.normal = static_cast<std::uint32_t>(result.nodes);
+    result.counts.visitsMax = 1;
+    result.secondsRelevance = made.run.seconds;
+    result.peakBytes = made.run.tensorsPeak;
+    return made;
+}
+
+} // namespace retro::engine

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/plan/plannedsaving.h"
+
+#include <set>
+
+namespace retro::engine
+{
+
+using base::Result;
+using schedule::StepKind;
+
+namespace
+{
+
+/// Follows one step of a plan in the set of values that are in memory.
+void follow(const analysis::OpGraph& graph, const schedule::Step& step, std::set<schedule::OpValueId>& live)
+{
+    switch (step.kind) {
+    case StepKind::Compute:
+        live.insert(graph.op(step.id).outputs.begin(), graph.op(step.id).outputs.end());
+        break;
+    case StepKind::Free:
+    case StepKind::Offload:
+        live.erase(step.id);
+        break;
+    case StepKind::Prefetch:
+        live.insert(step.id);
+        break;
+    }
+}
+
+} // namespace
+
+std::vector<base::ValueId> keptAtTurn(const runtime::JointProgram& program, const schedule::Plan& plan)
+{
+    std::set<schedule::OpValueId> live;
+    for (const schedule::Step& step : plan.steps) {
+        if (step.kind == StepKind::Compute && !program.isForward(step.id)) {
+            break;
+        }
+        follow(program.graph(), step, live);
+    }
+    std::vector<base::ValueId> kept;
+    for (const schedule::OpValueId id : live) {
+        kept.push_back(program.valueOf(id));
+    }
+    return kept;
+}
+
+KeptByPlan keptBy(PlanWish wish, std::function<void(const runtime::JointProgram&, const ChosenPlan&)> onChosen)
+{
+    return [wish = std::move(wish),
+            onChosen = std::move(onChosen)](const std::shared_ptr<const execute::BoundModel>& model,
+                                            base::ValueId target) -> Result<std::vector<base::ValueId>> {
+        RETRO_TRY(const runtime::JointProgram program,
+                  jointProgram(model, target, analysis::JointKind::Relevance, wish));
+        RETRO_TRY(const ChosenPlan chosen, choosePlan(program, wish));
+        const schedule::Simulation judged = schedule::simulate(program.graph(), chosen.plan);
+        if (!judged.ok()) {
+            return base::inputError("the plan fails: " + judged.error->text +
+                                    "; make another with `retrograde-cli plan --relevance`");
+        }
+        if (onChosen) {
+            onChosen(program, chosen);
+        }
+        return keptAtTurn(program, chosen.plan);
+    };
+}
+
+} // namespace retro::engine

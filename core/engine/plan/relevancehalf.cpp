@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/plan/relevancehalf.h"
+
+#include "core/lrp/ruleapplication.h"
+
+namespace retro::engine
+{
+
+using base::Result;
+using tensor::Tensor;
+
+namespace
+{
+
+/// A rule per node, with the ledger of those that were applied.
+class BookedRule
+{
+public:
+    BookedRule(std::shared_ptr<const execute::BoundModel> model, std::shared_ptr<const lrp::RuleAssignment> rules,
+               std::vector<event::LedgerEntry>* ledger)
+        : m_model(std::move(model)), m_rules(std::move(rules)), m_ledger(ledger),
+          m_isBooked(m_model->graph().nodeCount(), false)
+    {}
+
+    Result<std::vector<Tensor>> operator()(const tape::ModelSite& site)
+    {
+        const lrp::RulePointer& rule = (*m_rules)[site.node.index()].rule;
+        if (!rule) {
+            return std::vector<Tensor>(site.operands.size());
+        }
+        const lrp::NodeValues values{{site.operands.begin(), site.operands.end()},
+                                     {site.outputs.begin(), site.outputs.end()}};
+        const bool isFirst = m_ledger != nullptr && !m_isBooked[site.node.index()];
+        event::LedgerEntry row{.node = site.node.value};
+        std::vector<Tensor> parts =
+            lrp::applyRule(*m_model, site.node, rule, site.wanted, site.upstream, values, isFirst ? &row : nullptr);
+        if (isFirst) {
+            m_isBooked[site.node.index()] = true;
+            row.visit = static_cast<std::uint32_t>(m_ledger->size());
+            m_ledger->push_back(row);
+        }
+        return parts;
+    }
+
+private:
+    std::shared_ptr<const execute::BoundModel> m_model;
+    std::shared_ptr<const lrp::RuleAssignment> m_rules;
+    std::vector<event::LedgerEntry>* m_ledger;
+    std::vector<bool> m_isBooked;
+};
+
+} // namespace
+
+runtime::ReverseHalf relevanceHalf(const std::shared_ptr<const execute::BoundModel>& model,
+                                   std::shared_ptr<const lrp::RuleAssignment> rules, const lrp::TraversalGraph& graph,
+                                   StartOf startOf, std::vector<event::LedgerEntry>* ledger)
+{
+    runtime::ReverseHalf half;
+    const auto rule = std::make_shared<BookedRule>(model, std::move(rules), ledger);
+    half.rule = [rule](const tape::ModelSite& site) { return (*rule)(site); };
+    half.partsOf = [model, &graph](base::ValueId value) {
+        runtime::PartGroups groups;
+        const base::NodeId node = model->graph().nodeOf(value);
+        const graph::Value& made = model->graph().value(value);
+        const std::uint32_t output = made.producer.isValid() ? made.producerOutput : 0;
+        for (const lrp::InEdge& edge : graph.inEdges(node)) {
+            if (edge.consumer.isValid() && edge.output == output) {
+                groups.push_back({{edge.consumer, edge.consumerSlot}});
+            }
+        }
+        return groups;
+    };
+    half.wantedOf = [&graph](base::NodeId node) { return lrp::trackedSlots(graph, node); };
+    half.startAt = [startOf = std::move(startOf)](base::ValueId, const Tensor& forward) { return startOf(forward); };
+    return half;
+}
+
+} // namespace retro::engine

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Explanations of samples by plans: the traversal with what a plan keeps and the oracle by a plan have the relevance of
+// a pass that keeps everything, and say how dropped values were come by.
+#include <QtTest>
+
+#include "core/engine/inputs.h"
+#include "core/engine/plan/plannedrelevance.h"
+#include "core/engine/plan/plannedsaving.h"
+#include "core/engine/results.h"
+
+#include <nlohmann/json.hpp>
+
+#include <map>
+
+using namespace retro;
+using tensor::Tensor;
+
+namespace
+{
+
+struct Question
+{
+    engine::LoadedModelPointer model;
+    engine::ExplainRequest request;
+};
+
+Question questionOf(const char* sample)
+{
+    const auto path = std::filesystem::path(RETRO_SOURCE_DIR) / "samples" / (std::string(sample) + ".onnx");
+    Question question;
+    const auto model = engine::loadModel(path);
+    question.model = model.ok() ? *model : nullptr;
+    const auto inputs = engine::resolveInputs({"random:1"}, *question.model->graph(), {}, {});
+    question.request.inputs = inputs.ok() ? *inputs : std::vector<Tensor>();
+    return question;
+}
+
+/// First value whose relevance is another; empty when none is.
+std::string difference(const engine::ExplainResult& a, const engine::ExplainResult& b)
+{
+    for (std::size_t i = 0; i < a.relevance.size(); ++i) {
+        const bool isSame = a.relevance[i].isValid() == b.relevance[i].isValid() &&
+                            (!a.relevance[i].isValid() || a.relevance[i].bitEqual(b.relevance[i]));
+        if (!isSame) {
+            return a.model->graph().value(base::ValueId(i)).name;
+        }
+    }
+    return {};
+}
+
+void addSamples()
+{
+    QTest::addColumn<QString>("sample");
+    for (const char* sample : {"clever-hans/clever-hans", "one-segment/one-segment", "silent-groups/silent-groups",
+                               "marked-step/marked-step"}) {
+        QTest::newRow(sample) << QString(sample);
+    }
+}
+
+} // namespace
+
+class PlannedRelevanceTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void theTraversalKeepsWhatThePlanKeeps_data() { addSamples(); }
+    void theTraversalKeepsWhatThePlanKeeps()
+    {
+        QFETCH(QString, sample);
+        Question question = questionOf(qPrintable(sample));
+        QVERIFY(question.model && !question.request.inputs.empty());
+        const auto expected = engine::explain(*question.model, question.request);
+        QVERIFY(expected.ok());
+        QVERIFY(!expected->planSaving);
+        std::map<std::string, std::int64_t> keptBytes;
+        for (const char* strategy : {"store_all", "recompute_all", "chen_sqrt"}) {
+            engine::PlanWish wish;
+            wish.strategy = strategy;
+            question.request.save = execute::SavePolicy::Plan;
+            question.request.keptByPlan = engine::keptBy(wish);
+            const auto made = engine::explain(*question.model, question.request);
+            if (!made.ok() && made.error().code == base::ErrorCode::Engine) {
+                continue; // needs more than store-all: no plan of that strategy
+            }
+            QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+            QCOMPARE(difference(*expected, *made), std::string());
+            QVERIFY(made->planSaving);
+            keptBytes[strategy] = made->planSaving->keptBytes;
+            const nlohmann::ordered_json summary = engine::summaryJson(*question.model, question.request, *made);
+            QCOMPARE(summary["save"].get<std::string>(), std::string("plan"));
+            QCOMPARE(summary["plan_saving"]["kept"].size(), made->planSaving->kept.size());
+            if (std::string(strategy) == "store_all") {
+                QVERIFY(made->planSaving->promised.empty());
+            }
+        }
+        QVERIFY(keptBytes.contains("store_all"));
+        QVERIFY(!keptBytes.contains("recompute_all") || keptBytes["recompute_all"] < keptBytes["store_all"]);
+    }
+
+    void theOracleByAPlanHasItsBits_data() { addSamples(); }
+    void theOracleByAPlanHasItsBits()
+    {
+        QFETCH(QString, sample);
+        Question question = questionOf(qPrintable(sample));
+        question.request.engine = engine::EngineKind::Oracle;
+        const auto expected = engine::explain(*question.model, question.request);
+        QVERIFY(expected.ok());
+        for (const char* strategy : {"store_all", "fast"}) {
+            engine::PlanWish wish;
+            wish.strategy = strategy;
+            std::size_t seen = 0;
+            std::string wrong;
+            const auto made = engine::plannedRelevance(
+                *question.model, question.request, wish, {},
+                [&](const execute::BoundModel& model, base::ValueId value, const Tensor& relevance) {
+                    const Tensor& wanted = expected->relevance[value.index()];
+                    if (!wanted.isValid() || !relevance.bitEqual(wanted)) {
+                        wrong = model.graph().value(value).name;
+                    }
+                    ++seen;
+                    return base::Result<void>();
+                });
+            QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+            QCOMPARE(wrong, std::string());
+            QCOMPARE(seen, static_cast<std::size_t>(std::ranges::count_if(
+                               expected->relevance, [](const Tensor& one) { return one.isValid(); })));
+            QCOMPARE(made->run.peak, made->run.predicted.peak);
+            QCOMPARE(made->result.relevanceInputs, expected->relevanceInputs);
+            QCOMPARE(made->result.ledger.size(), expected->ledger.size());
+        }
+    }
+
+    void tokensAndSeveralTargetsAreRefused()
+    {
+        Question text = questionOf("planted-word/planted-word");
+        engine::PlanWish wish;
+        if (!text.request.inputs.empty()) {
+            const auto made = engine::plannedRelevance(*text.model, text.request, wish);
+            QVERIFY(!made.ok());
+            QVERIFY(QString::fromStdString(made.error().text()).contains("--engine promise"));
+        }
+        Question two = questionOf("clever-hans/clever-hans");
+        two.request.alsoTargets.push_back(two.request.target);
+        QVERIFY(!engine::plannedRelevance(*two.model, two.request, wish).ok());
+        Question none = questionOf("clever-hans/clever-hans");
+        none.request.save = execute::SavePolicy::Plan;
+        QVERIFY(!engine::explain(*none.model, none.request).ok()); // no plan
+    }
+};
+
+QTEST_APPLESS_MAIN(PlannedRelevanceTest)
+#include "plannedrelevancetest.moc"

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Relevance under plans: the oracle carried out by a plan, and the traversal with what a plan keeps, have the bits of
+// the oracle that keeps everything.
+#include <QtTest>
+
+#include "core/analysis/report.h"
+#include "core/engine/plan/planwish.h"
+#include "core/engine/plan/relevancehalf.h"
+#include "core/runtime/planrun.h"
+#include "tests/core/lrp/randomgraph.h"
+#include "tests/core/lrp/tensorrun.h"
+
+#include <random>
+
+using namespace retro;
+using tensor::Tensor;
+
+namespace
+{
+
+/// First value whose relevance differs from the oracle's; empty when none does.
+QString faultOf(const lrptest::TensorCase& one, const runtime::JointProgram& program, const schedule::Plan& plan,
+                const lrp::RelevanceTable& expected)
+{
+    const graph::Graph& graph = one.model->graph();
+    QString fault;
+    std::size_t seen = 0;
+    runtime::PlanRunOptions options;
+    options.onMade = [&](const runtime::Made& made) {
+        const base::NodeId node = graph.nodeOf(made.value);
+        const std::size_t output = graph.isInput(node) ? 0 : graph.value(made.value).producerOutput;
+        if (!made.isGradient || !one.graph.contains(node)) {
+            return;
+        }
+        const Tensor& wanted = expected[node.index()][output];
+        const bool isSame = wanted.isValid()
+                                ? made.tensor.bitEqual(wanted)
+                                : made.tensor.bitEqual(Tensor::zeros(made.tensor.dtype(), made.tensor.shape()));
+        ++seen;
+        if (!isSame && fault.isEmpty()) {
+            fault = "relevance of " + QString::fromStdString(graph.value(made.value).name);
+        }
+    };
+    const auto rules = std::make_shared<const lrp::RuleAssignment>(one.rules);
+    const auto start = [&](const Tensor&) -> base::Result<Tensor> { return one.start; };
+    const runtime::ReverseHalf half = engine::relevanceHalf(one.model, rules, one.graph, start, nullptr);
+    const auto run = runtime::runPlan(program, plan, one.inputs, half, options);
+    if (!run.ok()) {
+        return QString::fromStdString(run.error().text());
+    }
+    if (run->peak != run->predicted.peak) {
+        return "peak";
+    }
+    return seen == 0 ? "nothing was made" : fault;
+}
+
+bool hasTokens(const lrptest::TensorCase& one)
+{
+    return std::ranges::any_of(one.model->graph().inputs(), [&](base::ValueId input) {
+        return !tensor::isFloating(one.model->typeOf(input).dtype);
+    });
+}
+
+} // namespace
+
+class RelevancePlanTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void theOracleByAPlanHasItsBits()
+    {
+        int cases = 0;
+        for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+            const auto one = lrptest::tensorCaseOf(lrptest::randomGraph(seed, 4 + seed % 30), {});
+            if (!one.ok() || one->graph.roots().size() > 1 || hasTokens(*one)) {
+                continue;
+            }
+            const auto expected = lrptest::runOracle(*one);
+            const base::ValueId target = one->model->graph().outputsOf(one->graph.root())[one->graph.rootOutput()];
+            const auto program = engine::jointProgram(one->model, target, analysis::JointKind::Relevance, {});
+            QVERIFY(expected.ok());
+            QVERIFY2(program.ok(), program.ok() ? "" : program.error().text().c_str());
+            ++cases;
+            for (const char* name : {"store_all", "recompute_all", "chen_sqrt", "dtr", "shave", "min_cut"}) {
+                schedule::PlanRequest request;
+                request.graph = &program->graph();
+                request.budget = analysis::storeAllPeak(program->graph()) * 7 / 10;
+                const auto draft = schedule::findPlanner(name)->draft(request);
+                if (draft.ok()) {
+                    const auto plan = schedule::planOf(*request.graph, draft->sequence);
+                    QCOMPARE(QString("%1 %2: %3").arg(seed).arg(name, faultOf(*one, *program, plan, *expected)),
+                             QString("%1 %2: ").arg(seed).arg(name));
+                }
+            }
+        }
+        QVERIFY2(cases >= 10, qPrintable(QString::number(cases)));
+    }
+
+    /// Whatever is kept: promises bring the rest, or it is computed again.
+    void theTraversalHasTheSameBitsWhateverIsKept()
+    {
+        std::mt19937_64 random(5);
+        std::size_t promises = 0;
+        for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+            const auto one = lrptest::tensorCaseOf(lrptest::randomGraph(seed, 4 + seed % 40), {});
+            if (!one.ok()) {
+                continue;
+            }
+            const auto expected = lrptest::runOracle(*one);
+            QVERIFY(expected.ok());
+            for (const unsigned share : {0U, 30U, 70U}) {
+                std::vector<base::ValueId> kept;
+                for (std::size_t i = 0; i < one->model->graph().valueCount(); ++i) {
+                    const bool isResult = one->model->graph().value(base::ValueId(i)).producer.isValid();
+                    if (isResult && random() % 100 < share) {
+                        kept.push_back(base::ValueId(i));
+                    }
+                }
+                const auto run =
+                    lrptest::runTensors(*one, std::make_shared<const execute::SavePlan>(*one->model, kept));
+                QVERIFY2(run.ok(), run.ok() ? "" : run.error().text().c_str());
+                const std::string difference = lrptest::firstDifference(*one, run->relevance, *expected);
+                QVERIFY2(difference.empty(), qPrintable(QString("graph %1, %2 % kept: %3")
+                                                            .arg(seed)
+                                                            .arg(share)
+                                                            .arg(QString::fromStdString(difference))));
+                promises += run->counts.promises;
+            }
+        }
+        QVERIFY(promises > 100);
+    }
+};
+
+QTEST_APPLESS_MAIN(RelevancePlanTest)
+#include "relevanceplantest.moc"
