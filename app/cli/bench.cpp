@@ -2,6 +2,7 @@
 #include "app/cli/benchmarks.h"
 #include "app/cli/context.h"
 #include "app/cli/planbench.h"
+#include "app/cli/planrunbench.h"
 #include "app/cli/windowbench.h"
 #include "core/base/file.h"
 
@@ -95,9 +96,13 @@ Result<std::vector<BenchmarkFigure>> runChosen(const BenchmarkRequest& request, 
     BenchmarkRequest core = request;
     BenchmarkRequest window = request;
     BenchmarkRequest plans = request;
+    BenchmarkRequest planRuns = request;
     const auto isWindow = [](const std::string& name) { return name.starts_with("window"); };
     const auto isPlans = [](const std::string& name) { return name.starts_with("plans"); };
-    std::erase_if(core.names, [&](const std::string& name) { return isWindow(name) || isPlans(name); });
+    const auto isPlanRun = [](const std::string& name) { return name.starts_with("planrun"); };
+    std::erase_if(core.names,
+                  [&](const std::string& name) { return isWindow(name) || isPlans(name) || isPlanRun(name); });
+    std::erase_if(planRuns.names, [&](const std::string& name) { return !isPlanRun(name); });
     std::erase_if(window.names, [&](const std::string& name) { return !isWindow(name); });
     std::erase_if(plans.names, [&](const std::string& name) { return !isPlans(name); });
     std::vector<BenchmarkFigure> figures;
@@ -112,9 +117,13 @@ Result<std::vector<BenchmarkFigure>> runChosen(const BenchmarkRequest& request, 
         RETRO_TRY(const std::vector<BenchmarkFigure> more, runPlanBenchmarks(plans, context));
         figures.insert(figures.end(), more.begin(), more.end());
     }
+    if (!planRuns.names.empty()) { // makes networks: only when asked for
+        RETRO_TRY(const std::vector<BenchmarkFigure> more, runPlanRunBenchmarks(planRuns, context));
+        figures.insert(figures.end(), more.begin(), more.end());
+    }
     if (figures.empty()) {
         return base::usageError(
-            fmt::format("no benchmark has such a name; beside them there are plans and, of the window, {}",
+            fmt::format("no benchmark has such a name; beside them there are plans, planrun and, of the window, {}",
                         fmt::join(windowBenchmarks(), ", ")),
             "bench");
     }
