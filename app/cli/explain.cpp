@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/batch.h"
+#include "app/cli/planningoptions.h"
+#include "app/cli/planwishoptions.h"
 #include "app/common/decodepicture.h"
 #include "app/common/heatmapfile.h"
 #include "core/base/file.h"
 #include "core/engine/lutdecisions.h"
 #include "core/engine/oraclecheck.h"
+#include "core/engine/plan/plannedrelevance.h"
+#include "core/engine/plan/plannedsaving.h"
 #include "core/engine/results.h"
 #include "core/engine/tokenwords.h"
 #include "core/lrp/ruleoverride.h"
 #include "core/ops/algebra.h"
+#include "core/runtime/profile.h"
+#include "core/tensor/npy.h"
 #include "core/trace/gradientrun.h"
 #include "core/trace/runfile.h"
 #include "views/common/runtexts.h"
@@ -53,6 +59,7 @@ struct ExplainOptions
     bool goesOn = false; ///< past numbers that are not finite
     bool checksOracle = false;
     bool isBatch = false; ///< one input of many
+    PlanWishOptions plan;
 };
 
 engine::EngineKind engineOf(const std::string& name)
@@ -80,6 +87,11 @@ Result<engine::ExplainRequest> questionOf(const Context& context, const ExplainO
     request.composite = lrp::joinSpecification(named);
     request.engine = engineOf(options.engine);
     request.save = options.save == "all" ? execute::SavePolicy::All : execute::SavePolicy::Autograd;
+    if (options.plan.isAsked() && request.engine == engine::EngineKind::Promise) {
+        RETRO_TRY(engine::PlanWish wish, options.plan.checked());
+        request.save = execute::SavePolicy::Plan;
+        request.keptByPlan = engine::keptBy(std::move(wish));
+    }
     request.precision = context.runPrecision();
     request.checkpoints = options.checkpoints;
     request.stopAtCheckpoints = options.stopAtCheckpoints;
@@ -175,6 +187,19 @@ void sayCheckpoints(const Context& context, const engine::ExplainResult& result)
     }
 }
 
+/// What a plan kept, and how the rest was come by.
+void saySaving(const Context& context, const engine::ExplainResult& result)
+{
+    if (!result.planSaving) {
+        return;
+    }
+    const engine::PlanSaving& saving = *result.planSaving;
+    context.say(
+        fmt::format("saved        by the plan: {} values, {}; {} others brought by promises, {} nodes ran again",
+                    saving.kept.size(), bytesText(static_cast<std::uint64_t>(saving.keptBytes)), saving.promised.size(),
+                    saving.recomputed.size()));
+}
+
 void sayResult(const Context& context, const engine::LoadedModel& model, const engine::ExplainResult& result)
 {
     sayTarget(context, model, result, result.target);
@@ -191,6 +216,7 @@ void sayResult(const Context& context, const engine::LoadedModel& model, const e
     context.say(fmt::format("visits       {} ({} normal, {} search, {} fulfilment), {} promises", result.counts.visits,
                             result.counts.normal, result.counts.search, result.counts.fulfilment,
                             result.counts.promises));
+    saySaving(context, result);
     sayAmounts(context, result);
     context.say(fmt::format("seconds      load {:.3f}, bind {:.3f}, forward {:.3f}, relevance {:.3f}", model.seconds,
                             result.secondsBind, result.secondsForward, result.secondsRelevance));
@@ -301,6 +327,15 @@ Result<void> checkOptions(const ExplainOptions& options, bool isBatch)
         return base::usageError(
             "explain needs --output-dir DIR for the relevance files (or --rules, which runs nothing)");
     }
+    if (options.plan.isAsked() && (options.engine == "compiled" || options.save == "all")) {
+        return base::usageError("what a plan keeps is for --engine promise, and a whole pass by a plan for --engine "
+                                "oracle; leave --save and --engine compiled out, or --plan, --budget and --strategy");
+    }
+    if (options.plan.isAsked() && options.engine == "oracle" &&
+        (isBatch || options.checksOracle || !options.open.empty())) {
+        return base::usageError("the oracle by a plan is of one input, opens no fused nodes and is not checked against "
+                                "itself; leave --open and --check-oracle out, or use --engine promise");
+    }
     if (isBatch && options.checksOracle) {
         return base::usageError("--check-oracle looks at one input; name one with --input");
     }
@@ -328,6 +363,35 @@ Result<nlohmann::ordered_json> askOracle(Context& context, const engine::LoadedM
                                   {"where", check.where}};
 }
 
+/// The oracle by a plan: relevance goes to its files as it is made, so that it is not held in memory.
+Result<void> explainByPlan(Context& context, const ExplainOptions& options, const engine::LoadedModel& model)
+{
+    RETRO_TRY(const engine::ExplainRequest request, requestOf(context, options, model));
+    RETRO_TRY(const engine::PlanWish wish, options.plan.checked());
+    const std::filesystem::path folder = std::filesystem::path(options.outputFolder) / "relevance";
+    RETRO_CHECK(base::makeFolder(folder));
+    std::vector<std::string> names;
+    const auto write = [&](const execute::BoundModel& bound, base::ValueId value, const tensor::Tensor& relevance) {
+        if (names.empty()) {
+            names = engine::fileNames(bound.graph());
+        }
+        return tensor::writeNpy(folder / (names[value.index()] + ".npy"), relevance);
+    };
+    RETRO_TRY(engine::PlannedRelevance made, engine::plannedRelevance(model, request, wish, {}, write));
+    runtime::fitSeconds(made.run);
+    RETRO_TRY(const engine::ExplainResult result, explainInto(context, options, model, request, [&] {
+                  return Result<engine::ExplainResult>(std::move(made.result));
+              }));
+    if (context.json) {
+        nlohmann::ordered_json summary = engine::summaryJson(model, request, result);
+        summary["plan"] = planRunJson(*made.program, made.chosen, made.run, options.plan.rows);
+        context.answer(summary);
+    } else {
+        sayPlanRun(context, *made.program, made.chosen, made.run, options.plan.rows);
+    }
+    return {};
+}
+
 Result<void> explainModel(Context& context, const ExplainOptions& options)
 {
     RETRO_TRY(const engine::LoadedModelPointer model, options.model.load());
@@ -344,6 +408,9 @@ Result<void> explainModel(Context& context, const ExplainOptions& options)
     RETRO_CHECK(checkOptions(options, batch.has_value()));
     if (batch) {
         return explainMany(context, options, model, std::move(*batch));
+    }
+    if (options.plan.isAsked() && options.engine == "oracle") {
+        return explainByPlan(context, options, *model);
     }
     RETRO_TRY(const engine::ExplainRequest request, requestOf(context, options, *model));
     RETRO_TRY(const engine::ExplainResult result, explainInto(context, options, *model, request, [&] {
@@ -386,6 +453,7 @@ void addExplain(CLI::App& program, Context& context)
         ->check(CLI::IsMember({"promise", "compiled", "oracle"}));
     verb->add_option("--save", options->save, "inputs (default: what each gradient reads) or all")
         ->check(CLI::IsMember({"inputs", "all"}));
+    options->plan.addTo(*verb);
     verb->add_option("--output-dir", options->outputFolder, "Folder for the results; made when it is missing");
     verb->add_option("--jobs", options->jobs, "Processes that share the inputs of a folder or @list.txt")
         ->check(CLI::Range(1, 1024));

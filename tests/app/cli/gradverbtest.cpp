@@ -84,6 +84,33 @@ private slots:
                   {"--run"});
     }
 
+    void anExplanationByAPlanHasTheSameBits()
+    {
+        const QString model = QStringLiteral(RETRO_SOURCE_DIR "/samples/silent-groups/silent-groups.onnx");
+        const QStringList question{"explain", model, "--input", "random:1", "--json", "--output-dir"};
+        QCOMPARE(cli(question + QStringList{path("whole")}).code, 0);
+        const auto whole = tensor::readNpy(path("whole/relevance/image.npy").toStdString());
+        QVERIFY(whole.ok());
+        const Answer kept = cli(question + QStringList{path("kept"), "--budget", "80%", "--check-oracle"});
+        QVERIFY2(kept.code == 0, qPrintable(kept.err));
+        const nlohmann::json summary = nlohmann::json::parse(kept.out.toStdString());
+        QCOMPARE(summary["save"].get<std::string>(), std::string("plan"));
+        QVERIFY(!summary["plan_saving"]["by_promise"].empty());
+        const Answer planned = cli(question + QStringList{path("planned"), "--budget", "80%", "--engine", "oracle"});
+        QVERIFY2(planned.code == 0, qPrintable(planned.err));
+        const nlohmann::json plan = nlohmann::json::parse(planned.out.toStdString())["plan"];
+        QCOMPARE(plan["measured"]["peak"].get<int>(), plan["predicted"]["peak"].get<int>());
+        for (const char* folder : {"kept", "planned"}) {
+            const auto relevance = tensor::readNpy((path(folder) + "/relevance/image.npy").toStdString());
+            QVERIFY2(relevance.ok() && relevance->bitEqual(*whole), folder);
+        }
+        expectEnd(question + QStringList{path("no"), "--budget", "80%", "--engine", "compiled"}, 2,
+                  {"--engine promise"});
+        expectEnd(question +
+                      QStringList{path("no"), "--budget", "80%", "--engine", "oracle", "--run", path("no.retro")},
+                  2, {"--run"});
+    }
+
     void theGradientGraphRunsLikeAnyModel()
     {
         const Answer written = cli(gradOf({"--graph-out", path("joint.onnx"), "--joint", "--json"}));
