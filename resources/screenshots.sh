@@ -52,6 +52,7 @@ view timeline "light dark" "${engine[@]}" --view timeline --size 860x340
 view log light "${engine[@]}" --view log --size 700x340
 view program light "${engine[@]}" --view program --size 700x380
 view verification light "${engine[@]}" --action run.verify --view verification --size 860x480
+view storage light "${engine[@]}" --action run.verify.storage --view verification --size 860x340
 view watch light "${engine[@]}" --view watch --size 480x220 --watch 'R(/block3/Add)' --watch 'R(/block3/Add).max' \
     --watch 'V(/block1/Add).norm' --watch 'R(/block2/Add).nan'
 walk=(--action go.mode --action go.mode --action go.mode --action go.mode) # places of the trail

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/verificationfacts.h"
 
+#include <QCoreApplication>
+
 #include <algorithm>
 #include <map>
 
@@ -117,6 +119,59 @@ views::Verification verificationFacts(const engine::VerifyResult& result, const 
     facts.cells = result.cells;
     facts.seconds = result.seconds;
     return facts;
+}
+
+views::GradientReach reachFacts(const execute::BoundModel& model, base::ValueId from, base::ValueId to)
+{
+    const graph::Graph& graph = model.graph();
+    const std::vector<base::ValueId> inputs = from.isValid() ? std::vector{from} : std::vector<base::ValueId>();
+    const engine::CriticalNodes found = engine::criticalNodes(model, to, inputs);
+    views::GradientReach facts;
+    facts.from = from.isValid() ? QString::fromStdString(graph.value(from).name)
+                                : QCoreApplication::translate("retro::app::VerificationController", "every input");
+    facts.to = QString::fromStdString(graph.value(to).name);
+    facts.critical = found.critical;
+    for (const engine::LeftOutNode& one : found.leftOut) {
+        if (const base::NodeId node = nodeNamed(graph, one.node); node.isValid()) {
+            const std::string_view reason = analysis::textOf(one.reason);
+            facts.leftOut.push_back({node, static_cast<views::WhyLeftOut>(one.reason),
+                                     QString::fromUtf8(reason.data(), static_cast<qsizetype>(reason.size()))});
+        }
+    }
+    std::ranges::sort(facts.leftOut, {}, [](const views::LeftOutFact& one) { return one.node.index(); });
+    return facts;
+}
+
+namespace
+{
+
+/// "Conv stem/conv" per name; the name alone for a node that a later rewrite took away again.
+QStringList withOperators(const graph::Graph& graph, const std::vector<std::string>& names)
+{
+    QStringList texts;
+    for (const std::string& name : names) {
+        const auto node = graph.findNode(name);
+        texts << QString::fromStdString(node ? graph.node(*node).op + " " + name : name);
+    }
+    return texts;
+}
+
+} // namespace
+
+views::RewriteDiff rewriteDiff(const rewrite::Rewritten& rewritten, const graph::Graph& shown)
+{
+    views::RewriteDiff diff{rewritten.before->nodeCount(), rewritten.graph->nodeCount(), {}};
+    for (const rewrite::RewriteStep& step : rewritten.steps) {
+        views::RewriteChange change{QString::fromStdString(step.rewrite),
+                                    withOperators(*rewritten.before, step.removed),
+                                    withOperators(*rewritten.graph, step.added),
+                                    QString::fromStdString(step.text),
+                                    {},
+                                    step.isNote};
+        change.node = step.added.empty() ? base::NodeId() : nodeNamed(shown, step.added.front());
+        diff.changes.push_back(std::move(change));
+    }
+    return diff;
 }
 
 } // namespace retro::app

@@ -14,6 +14,7 @@
 #include "app/gui/workspaces.h"
 #include "views/common/fonts.h"
 #include "views/common/numbertext.h"
+#include "views/graph/graphview.h"
 #include "views/notebook/notebookview.h"
 
 #include <QActionGroup>
@@ -106,7 +107,8 @@ void MainWindow::takeAsked(quint64 generation)
 
 void MainWindow::connectVerification()
 {
-    m_verification = new VerificationController(m_actions, m_engine, m_engineSpace->verification(), this);
+    m_verification =
+        new VerificationController(m_actions, m_engine, m_engineSpace->verification(), m_engineSpace->graph(), this);
     connect(m_verification, &VerificationController::asked, this, &MainWindow::takeAsked);
     connect(m_verification, &VerificationController::viewWanted, this, [this] {
         showWorkspace(QStringLiteral("engine"));

@@ -9,6 +9,26 @@ namespace retro::ops::algebra
 
 using tensor::Tensor;
 
+namespace
+{
+
+template <class T>
+SignSupport supportOf(const T* value, const T* sign, std::int64_t count)
+{
+    int onNegative = 0;
+    int onZero = 0;
+    for (std::int64_t i = 0; i < count; ++i) { // without a branch, so that it vectorises
+        const int isThere = static_cast<int>(value[i] != T{0});
+        const int isNegative = static_cast<int>(sign[i] < T{0});
+        const int isPositive = static_cast<int>(sign[i] > T{0});
+        onNegative |= isThere & isNegative;
+        onZero |= isThere & (1 - (isNegative | isPositive));
+    }
+    return {onNegative != 0, onZero != 0};
+}
+
+} // namespace
+
 SignSupport signSupport(const Tensor& values, const Tensor& gate)
 {
     assert(values.shape() == gate.shape());
@@ -16,18 +36,7 @@ SignSupport signSupport(const Tensor& values, const Tensor& gate)
     const Tensor there = withStrides(values, signs.strides());
     return visitFloat(values.dtype(), [&](auto zero) {
         using T = decltype(zero);
-        const T* const value = there.data<T>();
-        const T* const sign = signs.data<T>();
-        int onNegative = 0;
-        int onZero = 0;
-        for (std::int64_t i = 0; i < values.size(); ++i) {
-            const int isThere = value[i] != T{0} ? 1 : 0;
-            const int isNegative = sign[i] < T{0} ? 1 : 0;
-            const int isPositive = sign[i] > T{0} ? 1 : 0;
-            onNegative |= isThere & isNegative;
-            onZero |= isThere & ~(isNegative | isPositive);
-        }
-        return SignSupport{onNegative != 0, (onZero & 1) != 0};
+        return supportOf(there.data<T>(), signs.data<T>(), values.size());
     });
 }
 

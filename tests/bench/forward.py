@@ -80,9 +80,9 @@ def gpt2(torch):
             self.register_buffer("mask", torch.full((tokens, tokens), -1e9).triu(1))
 
         def attend(self, x):
-            q, k, v = (f(x).view(1, tokens, heads, -1).transpose(1, 2) for f in (self.q, self.k, self.v))
+            q, k, v = (f(x).view(-1, tokens, heads, width // heads).transpose(1, 2) for f in (self.q, self.k, self.v))
             scores = q @ k.transpose(2, 3) * 0.125 + self.mask
-            return self.o((scores.softmax(-1) @ v).transpose(1, 2).reshape(1, tokens, width))
+            return self.o((scores.softmax(-1) @ v).transpose(1, 2).reshape(-1, tokens, width))
 
         def forward(self, x):
             x = x + self.attend(self.before(x))

@@ -2,6 +2,7 @@
 #include "views/graph/graphcolouring.h"
 
 #include "views/common/numbertext.h"
+#include "views/graph/checkcolouring.h"
 
 #include <QCoreApplication>
 
@@ -33,12 +34,6 @@ constexpr double kMuch = 1e-1;
 QString tr(const char* text) { return QCoreApplication::translate("retro::views::GraphView", text); }
 
 QString utf8(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
-
-QColor blend(const QColor& over, const QColor& under, double share)
-{
-    const auto channel = [share](int a, int b) { return static_cast<int>(std::lround(a * share + b * (1 - share))); };
-    return {channel(over.red(), under.red()), channel(over.green(), under.green()), channel(over.blue(), under.blue())};
-}
 
 /// What names the class of a node; empty = none.
 std::string_view className(ColourBy by, const GraphBook& book, std::size_t node)
@@ -175,13 +170,22 @@ void findLegend(Colouring& out)
 
 } // namespace
 
+QColor blended(const QColor& over, const QColor& under, double share)
+{
+    const auto channel = [share](int a, int b) { return static_cast<int>(std::lround(a * share + b * (1 - share))); };
+    return {channel(over.red(), under.red()), channel(over.green(), under.green()), channel(over.blue(), under.blue())};
+}
+
 QString wordOf(ColourBy by)
 {
     constexpr std::array kWords{QT_TRANSLATE_NOOP("retro::views::GraphView", "mode"),
                                 QT_TRANSLATE_NOOP("retro::views::GraphView", "rule"),
                                 QT_TRANSLATE_NOOP("retro::views::GraphView", "ledger"),
                                 QT_TRANSLATE_NOOP("retro::views::GraphView", "operator"),
-                                QT_TRANSLATE_NOOP("retro::views::GraphView", "matcher")};
+                                QT_TRANSLATE_NOOP("retro::views::GraphView", "matcher"),
+                                QT_TRANSLATE_NOOP("retro::views::GraphView", "gradient check"),
+                                QT_TRANSLATE_NOOP("retro::views::GraphView", "float error"),
+                                QT_TRANSLATE_NOOP("retro::views::GraphView", "gradient path")};
     return tr(kWords[static_cast<std::size_t>(by)]);
 }
 
@@ -200,8 +204,11 @@ QColor classColor(const Colouring* colouring, std::size_t which, const Theme& th
         if (which == Gained) {
             return theme[Role::FulfilLine];
         }
-        return which < kShares.size() ? blend(theme[Role::AlarmLine], theme[Role::Grid], kShares[which])
+        return which < kShares.size() ? blended(theme[Role::AlarmLine], theme[Role::Grid], kShares[which])
                                       : theme[Role::Base];
+    }
+    if (colouring->by == ColourBy::Check || colouring->by == ColourBy::Ulp) {
+        return checkColor(colouring->by, which, theme);
     }
     constexpr std::array kRoles{Role::FulfilLine, Role::SearchLine, Role::Accent, Role::Ink, Role::Keep, Role::Ghost};
     return theme[which < kRoles.size() ? kRoles[which] : Role::Base];
@@ -210,12 +217,13 @@ QColor classColor(const Colouring* colouring, std::size_t which, const Theme& th
 QColor classTint(const Colouring* colouring, std::size_t which, const Theme& theme)
 {
     return colouring == nullptr ? theme.mode(static_cast<event::Mode>(which)).tint
-                                : blend(classColor(colouring, which, theme), theme[Role::Base], kTint);
+                                : blended(classColor(colouring, which, theme), theme[Role::Base], kTint);
 }
 
 QString classSign(ColourBy by, std::size_t which)
 {
-    const bool hasSign = by != ColourBy::Ledger && which < kNamed;
+    const bool hasFigure = by == ColourBy::Ledger || by == ColourBy::Check || by == ColourBy::Ulp;
+    const bool hasSign = !hasFigure && which < kNamed;
     return hasSign ? QString::number(which + 1) : QString();
 }
 
@@ -226,10 +234,14 @@ QString classText(const Colouring& colouring, const GraphScene& scene, Index box
         const double share = colouring.shares[static_cast<std::size_t>(box)];
         return std::isnan(share) ? QString() : percentText(share, std::abs(share) < kSome ? 2 : 1);
     }
+    if (isOfChecks(colouring.by)) {
+        return checkText(colouring, box);
+    }
     return node.isGroup() ? QString() : utf8(className(colouring.by, *scene.book, static_cast<std::size_t>(node.node)));
 }
 
-std::shared_ptr<const Colouring> makeColouring(ColourBy by, const GraphScene& scene, const trace::RunState* state)
+std::shared_ptr<const Colouring> makeColouring(ColourBy by, const GraphScene& scene, const trace::RunState* state,
+                                               const GraphChecks& checks)
 {
     if (by == ColourBy::Mode) {
         return nullptr;
@@ -238,6 +250,8 @@ std::shared_ptr<const Colouring> makeColouring(ColourBy by, const GraphScene& sc
     out->by = by;
     if (by == ColourBy::Ledger) {
         colourByLedger(scene, state, *out);
+    } else if (isOfChecks(by)) {
+        colourByChecks(scene, checks, *out);
     } else {
         colourByWord(scene, *out);
     }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "views/common/gradientreach.h"
 #include "views/common/theme.h"
+#include "views/common/verification.h"
 #include "views/graph/graphstatus.h"
 
 #include <QString>
@@ -15,9 +17,16 @@ namespace retro::views
 {
 
 /// What the colours of the boxes mean.
-enum class ColourBy : std::uint8_t { Mode, Rule, Ledger, Operator, Matcher };
-inline constexpr std::array kColourings{ColourBy::Mode, ColourBy::Rule, ColourBy::Ledger, ColourBy::Operator,
-                                        ColourBy::Matcher};
+enum class ColourBy : std::uint8_t { Mode, Rule, Ledger, Operator, Matcher, Check, Ulp, Reach };
+inline constexpr std::array kColourings{ColourBy::Mode,    ColourBy::Rule,  ColourBy::Ledger, ColourBy::Operator,
+                                        ColourBy::Matcher, ColourBy::Check, ColourBy::Ulp,    ColourBy::Reach};
+
+/// What was found out about nodes aside from the run; either may be null.
+struct GraphChecks
+{
+    VerificationPointer verification;
+    GradientReachPointer reach;
+};
 
 /// Boxes in the colours of something else than their modes. Immutable, made anew when the drawing changes, and (by
 /// ledger) when the position does.
@@ -27,11 +36,16 @@ struct Colouring
     std::vector<QString> names;      ///< per class; empty = does not occur
     std::vector<std::size_t> legend; ///< classes to be explained: those that occur; by ledger the whole scale
     std::vector<ClassCounts> boxes;  ///< per box: how many of its nodes are in each class
-    std::vector<double> shares; ///< by ledger: per box the share of the start that was lost there; NaN = no row yet
+    /// By ledger: per box the share of the start that was lost there; NaN = no row yet. By check and ulp: the error or
+    /// distance of its worst node; NaN = not checked.
+    std::vector<double> shares;
 };
 
-/// "mode", "rule", "ledger", "operator", "matcher" (what chose the rule).
+/// "mode", "rule", "ledger", "operator", "matcher" (what chose the rule), "gradient check" (reverse rules against
+/// differences), "float error" (in ulp, against double), "gradient path" (what a gradient has to visit).
 [[nodiscard]] QString wordOf(ColourBy by);
+/// `share` of one colour, the rest of another.
+[[nodiscard]] QColor blended(const QColor& over, const QColor& under, double share);
 /// The class of most nodes of a box, the first of several.
 [[nodiscard]] std::size_t mainClass(const ClassCounts& counts);
 /// Line and bar of a class, and the ground of a box below its text; by mode (no colouring) those of the modes.
@@ -45,8 +59,8 @@ struct Colouring
 
 /// Null for ColourBy::Mode, which needs none. `state` may be null (by ledger: no rows yet).
 /// Rules, operators and matchers: the five most frequent have a class of their own. Ledger: how much of what the run
-/// began with was lost at the node, rows up to the state only.
-[[nodiscard]] std::shared_ptr<const Colouring> makeColouring(ColourBy by, const GraphScene& scene,
-                                                             const trace::RunState* state);
+/// began with was lost at the node, rows up to the state only. The others need `checks`.
+[[nodiscard]] std::shared_ptr<const Colouring>
+makeColouring(ColourBy by, const GraphScene& scene, const trace::RunState* state, const GraphChecks& checks = {});
 
 } // namespace retro::views

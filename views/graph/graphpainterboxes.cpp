@@ -115,7 +115,7 @@ BoxText& GraphPainter::textOf(Index box)
     const Colouring* colouring = m_picture.colouring;
     text.name = utf8(node.isGroup() ? scene.book->drawn.groupName(node.group) : nameInGroup(*scene.book, idOf(node)));
     text.detail = colouring != nullptr ? classText(*colouring, scene, box) : plainDetail(node);
-    text.isFigure = colouring != nullptr ? colouring->by == ColourBy::Ledger : !node.isGroup();
+    text.isFigure = colouring != nullptr ? !colouring->shares.empty() : !node.isGroup();
     if (text.detail.isEmpty() && node.isGroup()) {
         text.detail = plainDetail(node);
         text.isFigure = false;

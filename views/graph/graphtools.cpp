@@ -68,8 +68,8 @@ void GraphTools::addColourBy(QHBoxLayout& row)
     label->setForegroundRole(QPalette::PlaceholderText);
     m_colourBy = new QComboBox(this);
     m_colourBy->setAccessibleName(tr("What the boxes are coloured by"));
-    m_colourBy->setToolTip(tr("What the colours of the boxes mean: mode of the last visit, rule, relevance lost, or "
-                              "operator type"));
+    m_colourBy->setToolTip(tr("What the colours of the boxes mean: mode of the last visit, rule, relevance lost, "
+                              "operator type, or what verifying found"));
     m_colourBy->setFont(fonts::label());
     for (const ColourBy by : kColourings) {
         m_colourBy->addItem(wordOf(by));

@@ -377,7 +377,8 @@ QString GraphView::tipFor(const Hit& hit) const
     const GraphScene& scene = *m_canvas->scene();
     switch (hit.kind) {
     case HitKind::Box:
-        return describeBox(model(), scene, m_canvas->status(), hit.index) + fusedText(hit.index);
+        return describeBox(model(), scene, m_canvas->status(), hit.index) + fusedText(hit.index) +
+               checksText(hit.index);
     case HitKind::Edge:
         return describeEdge(model(), scene, m_canvas->status(), hit.index);
     case HitKind::Frame:

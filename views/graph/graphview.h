@@ -66,6 +66,9 @@ public:
     /// What nodes stand for that rewrites made of several; they get a second outline, their members are in the tool
     /// tip.
     void setFused(FusedNodesPointer fused);
+    /// What verifying and the analysis of gradients found: colours by gradient check, float error and gradient path,
+    /// and a line in the tool tips.
+    void setChecks(GraphChecks checks);
     /// Values at which the next run takes LRP checkpoints, by name; their nodes get a pennant.
     void setCheckpoints(const QStringList& values);
     /// Layouts that take long are kept in that folder, at most 128 MiB of them; empty = nowhere.
@@ -182,6 +185,7 @@ private:
     [[nodiscard]] std::optional<std::uint64_t> visitOf(int box, bool isForward) const;
     void describeSelection();
     [[nodiscard]] QString fusedText(int box) const;
+    [[nodiscard]] QString checksText(int box) const;
     [[nodiscard]] QString tipFor(const Hit& hit) const;
     [[nodiscard]] bool showsThisRun() const;
 
@@ -195,6 +199,7 @@ private:
     LayoutCaches m_caches;
     bool m_wantsRefined = false;
     ColourBy m_colourBy = ColourBy::Mode;
+    GraphChecks m_checks;
     bool m_hidesConstants = false;
     std::vector<base::NodeId> m_breakpoints;
     QStringList m_checkpoints;        // names of values

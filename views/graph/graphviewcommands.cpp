@@ -3,6 +3,7 @@
 #include "views/common/numbertext.h"
 #include "views/common/rangechip.h"
 #include "views/common/timerange.h"
+#include "views/graph/checkcolouring.h"
 #include "views/graph/graphcanvas.h"
 #include "views/graph/graphfind.h"
 #include "views/graph/graphnote.h"
@@ -177,8 +178,22 @@ void GraphView::setColourBy(ColourBy by)
 void GraphView::applyColouring()
 {
     if (showsThisRun()) {
-        m_canvas->setColouring(makeColouring(m_colourBy, *m_canvas->scene(), &model().state()));
+        m_canvas->setColouring(makeColouring(m_colourBy, *m_canvas->scene(), &model().state(), m_checks));
     }
+}
+
+void GraphView::setChecks(GraphChecks checks)
+{
+    m_checks = std::move(checks);
+    if (isOfChecks(m_colourBy)) {
+        applyColouring();
+    }
+}
+
+QString GraphView::checksText(int box) const
+{
+    const layout::VisibleNode& shown = m_canvas->scene()->visible.nodes[static_cast<std::size_t>(box)];
+    return shown.isGroup() ? QString() : checkTip(m_checks, base::NodeId(static_cast<std::uint32_t>(shown.node)));
 }
 
 void GraphView::applyHighlight()

@@ -29,7 +29,7 @@ struct FactRow
 struct FactColumn
 {
     QString title;
-    double width = 0;      ///< design pixels; the last column takes the rest
+    double width = 0;      ///< design pixels; columns of 0 share the rest
     bool isNumber = false; ///< at the right, in figures
 };
 

@@ -47,7 +47,7 @@ public:
 private:
     struct Track
     {
-        std::vector<std::uint64_t> steps; ///< of the events that were checked, ascending
+        std::vector<std::uint64_t> steps; ///< of the events that were checked, ascending; landings are counted once
         std::vector<Breach> breaches;     ///< ascending by step
         bool isKnown = true;
     };

@@ -138,7 +138,7 @@ FactRow partRow(const RunModel& model, std::uint32_t slot, const Part& part, std
 FactSheet invariantsSheet(const RunModel& model)
 {
     FactSheet sheet;
-    sheet.columns = {{tr("Verdict"), 118}, {tr("What must hold at this step"), 276}, {tr("So far"), 0}};
+    sheet.columns = {{tr("Verdict"), 118}, {tr("What must hold at this step"), 258}, {tr("So far"), 0}};
     const auto checks = model.derived<StepChecks>();
     std::size_t violated = 0;
     for (const InvariantWords& words : kWords) {
@@ -155,10 +155,10 @@ FactSheet additionSheet(const RunModel& model, base::NodeId node)
 {
     FactSheet sheet;
     sheet.columns = {{tr("Place"), 48, true},
-                     {tr("Part of"), 240},
-                     {tr("Landed"), 190},
-                     {tr("Σ of the part"), 110, true},
-                     {tr("Σ so far"), 110, true}};
+                     {tr("Part of"), 0},
+                     {tr("Landed"), 170},
+                     {tr("Σ of the part"), 96, true},
+                     {tr("Σ so far"), 96, true}};
     if (!node.isValid() || node.index() >= model.graph().runNodeCount()) {
         sheet.empty = tr("Select a node or an input: its parts appear here in the order in which they are added.");
         return sheet;
@@ -213,7 +213,7 @@ FactSheet recursionSheet(const RunModel& model, const VerificationPointer& verif
 {
     FactSheet sheet;
     sheet.columns = {{tr("Both are"), 112},
-                     {tr("Slot of"), 240},
+                     {tr("Slot of"), 0},
                      {tr("Σ in the loop"), 140, true},
                      {tr("Σ in the recursion"), 140, true}};
     if (!verification || verification->course.empty()) {

@@ -10,6 +10,8 @@
 #include "views/common/runtexts.h"
 #include "views/common/tabletext.h"
 #include "views/verify/factmodel.h"
+#include "views/verify/memorypage.h"
+#include "views/verify/nodesheets.h"
 #include "views/verify/propertymodel.h"
 #include "views/verify/propertywords.h"
 #include "views/verify/stepsheets.h"
@@ -17,11 +19,14 @@
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QHeaderView>
+#include <QLabel>
+#include <QSignalBlocker>
 #include <QStackedWidget>
 #include <QTableView>
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include <algorithm>
 #include <array>
 
 namespace retro::views
@@ -46,6 +51,7 @@ VerificationView::VerificationView(RunModel& model, Cursor& cursor, Selection& s
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
     column->addWidget(makeHeader());
+    column->addWidget(makeReachRow());
     m_stack = new QStackedWidget(body);
     m_state = new EmptyState(m_stack);
     m_stack->addWidget(m_state);
@@ -53,6 +59,11 @@ VerificationView::VerificationView(RunModel& model, Cursor& cursor, Selection& s
     m_stack->addWidget(m_table);
     makeFactTable();
     m_stack->addWidget(m_factTable);
+    m_memory = new MemoryPage(m_stack);
+    m_stack->addWidget(m_memory);
+    connect(m_memory, &MemoryPage::messageChanged, this, &VerificationView::showMemory);
+    connect(m_memory, &MemoryPage::nodeChosen, this, &VerificationView::selectNode);
+    connect(m_memory, &MemoryPage::nodeActivated, this, &VerificationView::goTo);
     column->addWidget(m_stack, 1);
     setBody(body);
     connect(m_state, &EmptyState::activated, this, &VerificationView::verifyRequested);
@@ -69,12 +80,17 @@ QWidget* VerificationView::makeHeader()
     m_pages = new QComboBox(box);
     m_pages->setAccessibleName(tr("What is shown"));
     m_pages->setFont(fonts::label());
-    m_pages->addItems({tr("Properties"), tr("At this step"), tr("Order of addition"), tr("Loop and recursion")});
+    m_pages->addItems({tr("Properties"), tr("At this step"), tr("Order of addition"), tr("Loop and recursion"),
+                       tr("Nodes"), tr("Gradient path"), tr("Rewrites"), tr("Store or rebuild")});
     constexpr std::array kTips{
         QT_TR_NOOP("What must hold on this model and input, and whether it does"),
         QT_TR_NOOP("What must hold at every step of a pass, and whether it has up to the cursor"),
         QT_TR_NOOP("The parts of the selected node in the order in which they are added, and what has landed"),
-        QT_TR_NOOP("The state of the loop and of the recursion that defines it, after the node at the cursor")};
+        QT_TR_NOOP("The state of the loop and of the recursion that defines it, after the node at the cursor"),
+        QT_TR_NOOP("Every reverse rule against a difference, and float against double, the worst first"),
+        QT_TR_NOOP("Which operators a gradient has to visit, and why not the others"),
+        QT_TR_NOOP("The graph of the file beside the graph that runs: what each rewrite changed"),
+        QT_TR_NOOP("Which tensors a gradient keeps or computes again, and the memory that this takes")};
     for (std::size_t i = 0; i < kTips.size(); ++i) {
         m_pages->setItemData(static_cast<int>(i), tr(kTips[i]), Qt::ToolTipRole);
     }
@@ -117,7 +133,7 @@ void VerificationView::makeFactTable()
     m_factTable->setSelectionMode(QAbstractItemView::SingleSelection);
     m_factTable->setEditTriggers(QAbstractItemView::NoEditTriggers);
     makeList(*m_factTable, *m_facts, fonts::px(22));
-    m_factTable->horizontalHeader()->setStretchLastSection(true);
+    m_factTable->horizontalHeader()->setMinimumSectionSize(fonts::px(48));
     connect(m_facts, &QAbstractItemModel::modelReset, this, &VerificationView::sizeFactColumns);
     connect(m_factTable, &QTableView::activated, this, [this](const QModelIndex& index) { goToFact(index.row()); });
     takeRow(*m_factTable, [this](int row) { return m_facts->at(row).node; });
@@ -138,9 +154,123 @@ void VerificationView::takeRow(QTableView& table, const std::function<base::Node
 void VerificationView::sizeFactColumns()
 {
     const std::vector<FactColumn>& columns = m_facts->sheet().columns;
-    for (std::size_t i = 0; i + 1 < columns.size(); ++i) {
-        m_factTable->horizontalHeader()->resizeSection(static_cast<int>(i), fonts::px(columns[i].width));
+    QHeaderView& header = *m_factTable->horizontalHeader();
+    const int count = std::min(static_cast<int>(columns.size()), header.count());
+    for (int i = 0; i < count; ++i) {
+        const double width = columns[static_cast<std::size_t>(i)].width;
+        header.setSectionResizeMode(i, width > 0 ? QHeaderView::Interactive : QHeaderView::Stretch);
+        if (width > 0) {
+            header.resizeSection(i, fonts::px(width));
+        }
     }
+}
+
+QWidget* VerificationView::makeReachRow()
+{
+    m_reachRow = new QWidget(this);
+    auto* row = new QHBoxLayout(m_reachRow);
+    row->setContentsMargins(fonts::px(10), 0, fonts::px(8), fonts::px(4));
+    row->setSpacing(fonts::px(6));
+    const auto add = [&](const QString& text, const QString& name) {
+        auto* label = new QLabel(text, m_reachRow);
+        label->setFont(fonts::label());
+        auto* box = new QComboBox(m_reachRow);
+        box->setFont(fonts::label());
+        box->setAccessibleName(name);
+        box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+        box->setMinimumContentsLength(14);
+        label->setBuddy(box);
+        row->addWidget(label);
+        row->addWidget(box);
+        connect(box, &QComboBox::activated, this, &VerificationView::askReach);
+        return box;
+    };
+    m_from = add(tr("From"), tr("Input that a gradient is asked for"));
+    m_to = add(tr("to"), tr("Value that a gradient is taken of"));
+    row->addStretch(1);
+    m_reachRow->hide();
+    return m_reachRow;
+}
+
+/// Inputs, then what a gradient may be taken of; the last entry is whatever is selected when it is chosen.
+void VerificationView::fillReachRow()
+{
+    const QSignalBlocker from(m_from);
+    const QSignalBlocker to(m_to);
+    m_filledFor = model().run().graph;
+    m_filledTarget = model().run().facts.targetValue;
+    m_from->clear();
+    m_to->clear();
+    m_from->addItem(tr("every input"), base::ValueId::kInvalid);
+    m_to->addItem(tr("what is explained"), base::ValueId::kInvalid);
+    const graph::Graph& graph = model().graph();
+    for (const base::ValueId input : graph.inputs()) {
+        m_from->addItem(model().label(input), input.value);
+    }
+    for (const base::ValueId output : graph.outputs()) {
+        m_to->addItem(model().label(output), output.value);
+    }
+    m_to->addItem(tr("what is selected"));
+}
+
+void VerificationView::askReach()
+{
+    if (!model().hasRun()) {
+        return;
+    }
+    const bool isSelected = !m_to->currentData().isValid();
+    const base::ValueId selected = selection().isEmpty() ? base::ValueId() : model().valueOf(selection().thing());
+    if (isSelected && !selected.isValid()) {
+        m_to->setCurrentIndex(0);
+    }
+    const base::ValueId to = isSelected ? selected : base::ValueId(m_to->currentData().toUInt());
+    emit reachRequested(base::ValueId(m_from->currentData().toUInt()), to);
+}
+
+void VerificationView::setReach(GradientReachPointer reach, const QString& refusal)
+{
+    m_reach = std::move(reach);
+    m_reachRefusal = refusal;
+    if (m_page == Page::Reach) {
+        showResult();
+    }
+}
+
+void VerificationView::setRewrites(RewriteDiffPointer diff, const QString& refusal)
+{
+    m_diff = std::move(diff);
+    m_diffRefusal = refusal;
+    if (m_page == Page::Rewrites) {
+        showResult();
+    }
+}
+
+void VerificationView::setStorage(StorageFactsPointer facts, const QString& refusal)
+{
+    m_memory->setFacts(std::move(facts));
+    m_storageRefusal = refusal;
+    if (m_page == Page::Memory) {
+        showResult();
+    }
+}
+
+void VerificationView::showMemory()
+{
+    if (m_page != Page::Memory) {
+        return;
+    }
+    const bool isThere = m_memory->facts() != nullptr;
+    m_summary->setRole(Role::Text2);
+    m_summary->setText(isThere ? m_memory->message() : QString());
+    if (!isThere) {
+        m_state->showEmpty(m_storageRefusal);
+    }
+    m_stack->setCurrentWidget(isThere ? static_cast<QWidget*>(m_memory) : m_state);
+}
+
+bool VerificationView::needsVerification() const
+{
+    return m_page == Page::Properties || m_page == Page::Recursion || m_page == Page::Nodes;
 }
 
 void VerificationView::showPage(Page page)
@@ -189,6 +319,7 @@ QString VerificationView::summary() const
 
 void VerificationView::setVerification(VerificationPointer verification)
 {
+    m_stage.clear();
     m_verification = std::move(verification);
     m_properties->setVerification(m_verification);
     showResult();
@@ -197,23 +328,26 @@ void VerificationView::setVerification(VerificationPointer verification)
 void VerificationView::setRefusal(const QString& reason)
 {
     m_refusal = reason;
+    m_stage.clear();
     showResult();
 }
 
 void VerificationView::setProgress(const QString& stage, double fraction)
 {
+    m_stage = stage;
+    m_fraction = fraction;
     m_verify->setEnabled(false);
     m_verify->setToolTip(tr("It is under way"));
-    // Old content stays, with the stage in the status bar.
-    if (!m_verification && (m_page == Page::Properties || m_page == Page::Recursion)) {
+    if (!m_verification && needsVerification()) { // else old content stays, with the stage in the status bar
         m_state->showLoading(stage, fraction);
     }
 }
 
 void VerificationView::setFailure(const QString& what, const QString& remedy)
 {
+    m_stage.clear();
     showResult();
-    if (!what.isEmpty() && !m_verification && (m_page == Page::Properties || m_page == Page::Recursion)) {
+    if (!what.isEmpty() && !m_verification && needsVerification()) {
         m_state->showError(what, remedy);
     }
 }
@@ -221,14 +355,21 @@ void VerificationView::setFailure(const QString& what, const QString& remedy)
 void VerificationView::showResult()
 {
     const bool mayVerify = m_refusal.isEmpty();
-    m_verify->setEnabled(mayVerify);
-    m_verify->setToolTip(mayVerify ? tr("Check every property on this model and input") : m_refusal);
-    m_state->showEmpty(mayVerify ? tr("Compares the tape with its definition, every reverse rule with differences, and "
-                                      "the engines with each other, on this model and input.")
-                                 : m_refusal,
-                       mayVerify ? tr("Verify") : QString());
-    if (m_page == Page::Properties || (m_page == Page::Recursion && !m_verification)) {
+    if (m_stage.isEmpty()) {
+        m_verify->setEnabled(mayVerify);
+        m_verify->setToolTip(mayVerify ? tr("Check every property on this model and input") : m_refusal);
+        m_state->showEmpty(mayVerify ? tr("Compares the tape with its definition, every reverse rule with differences, "
+                                          "and the engines with each other, on this model and input.")
+                                     : m_refusal,
+                           mayVerify ? tr("Verify") : QString());
+    } else {
+        m_state->showLoading(m_stage, m_fraction);
+    }
+    m_reachRow->setVisible(m_page == Page::Reach);
+    if (m_page == Page::Properties || (needsVerification() && !m_verification)) {
         showProperties();
+    } else if (m_page == Page::Memory) {
+        showMemory();
     } else {
         showFacts();
     }
@@ -259,6 +400,16 @@ void VerificationView::showFacts()
     case Page::Recursion:
         sheet = recursionSheet(model(), m_verification);
         break;
+    case Page::Nodes:
+        sheet = nodesSheet(model(), m_verification);
+        break;
+    case Page::Reach:
+        sheet = reachSheet(model(), m_reach, m_reachRefusal);
+        break;
+    case Page::Rewrites:
+        sheet = rewritesSheet(m_diff, m_diffRefusal);
+        break;
+    case Page::Memory:
     case Page::Properties:
     case Page::Invariants:
         sheet = invariantsSheet(model());
@@ -280,8 +431,13 @@ void VerificationView::refresh(Changes changes)
         m_table->viewport()->update();
         m_factTable->viewport()->update();
     }
-    if (m_page != Page::Properties && (m_page != Page::Recursion || m_verification)) {
-        showFacts();
+    const trace::Run& run = model().run();
+    if (run.graph != m_filledFor || run.facts.targetValue != m_filledTarget) {
+        fillReachRow(); // what was chosen stays while only the input changes
+    }
+    const bool isOfTheStep = m_page == Page::Invariants || m_page == Page::Addition || m_page == Page::Recursion;
+    if (isOfTheStep || changes.testFlag(Change::Run)) {
+        showResult();
     }
 }
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "views/common/gradientreach.h"
 #include "views/common/verification.h"
 #include "views/common/view.h"
+#include "views/verify/rewritediff.h"
+#include "views/verify/storagefacts.h"
 
 #include <functional>
 
@@ -17,6 +20,7 @@ namespace retro::views
 class ElidedLabel;
 class EmptyState;
 class FactModel;
+class MemoryPage;
 class PropertyModel;
 
 /// Whether the arithmetic of the engine holds what it must on the model and input on screen: the properties of the
@@ -44,7 +48,11 @@ public:
         Properties, ///< what verifying gave
         Invariants, ///< what holds at the cursor
         Addition,   ///< the parts of what is selected, in the order in which they are added
-        Recursion   ///< the loop beside the recursion
+        Recursion,  ///< the loop beside the recursion
+        Nodes,      ///< every node that was checked, the worst first
+        Reach,      ///< what a gradient visits, and why not the rest
+        Rewrites,   ///< what each rewrite changed
+        Memory      ///< which tensors are stored or rebuilt, and the curve that this gives
     };
     void showPage(Page page);
     [[nodiscard]] Page page() const { return m_page; }
@@ -54,6 +62,12 @@ public:
     [[nodiscard]] const VerificationPointer& verification() const { return m_verification; }
     /// Why the run on screen cannot be verified; empty = it can.
     void setRefusal(const QString& reason);
+    /// What a gradient has to visit; null = nobody knows, for that reason.
+    void setReach(GradientReachPointer reach, const QString& refusal = {});
+    /// The graph of the file beside the one that runs; null = nobody knows, for that reason.
+    void setRewrites(RewriteDiffPointer diff, const QString& refusal = {});
+    /// What the passes need in memory; null = nobody knows, for that reason.
+    void setStorage(StorageFactsPointer facts, const QString& refusal = {});
     /// Verifying is under way: stage in words, share done (negative = unknown).
     void setProgress(const QString& stage, double fraction);
     /// It ended without a result. With an empty `what` because it was stopped.
@@ -62,6 +76,7 @@ public:
     [[nodiscard]] PropertyModel& properties() const { return *m_properties; }
     /// The other pages.
     [[nodiscard]] FactModel& facts() const { return *m_facts; }
+    [[nodiscard]] MemoryPage& memory() const { return *m_memory; }
     /// The line above the table.
     [[nodiscard]] QString message() const;
     /// "18 held, 0 violated, 1 not applicable".
@@ -69,6 +84,9 @@ public:
 
 signals:
     void verifyRequested();
+    /// What a gradient visits is asked for between an input (invalid: every floating one) and a value (invalid: the
+    /// one that the run explains).
+    void reachRequested(retro::base::ValueId from, retro::base::ValueId to);
 
 protected:
     void refresh(Changes changes) override;
@@ -78,10 +96,15 @@ private:
     QWidget* makeHeader();
     void makeTable();
     void makeFactTable();
+    QWidget* makeReachRow();
+    void fillReachRow();
+    void askReach();
+    [[nodiscard]] bool needsVerification() const;
     void takeRow(QTableView& table, const std::function<base::NodeId(int)>& nodeAt);
     void showResult();
     void showProperties();
     void showFacts();
+    void showMemory();
     void sizeFactColumns();
     void goToFact(int row);
     void selectNode(base::NodeId node);
@@ -96,9 +119,22 @@ private:
     QTableView* m_table = nullptr;
     QTableView* m_factTable = nullptr;
     FactModel* m_facts = nullptr;
+    QWidget* m_reachRow = nullptr;
+    QComboBox* m_from = nullptr;
+    QComboBox* m_to = nullptr;
+    GradientReachPointer m_reach;
+    QString m_reachRefusal;
+    RewriteDiffPointer m_diff;
+    QString m_diffRefusal;
+    MemoryPage* m_memory = nullptr;
+    QString m_storageRefusal;
     QComboBox* m_pages = nullptr;
     Page m_page = Page::Properties;
     QString m_refusal;
+    QString m_stage; ///< of verifying; empty = it is not under way
+    double m_fraction = -1;
+    std::shared_ptr<const graph::Graph> m_filledFor; ///< whose inputs and outputs are offered
+    base::ValueId m_filledTarget;
 };
 
 } // namespace retro::views

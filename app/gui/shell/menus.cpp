@@ -32,7 +32,8 @@ constexpr std::array kPlan{
              "cover.undo cover.redo - cover.brush cover.tag cover.reset * - edit.preferences"},
     MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&View"), "view.",
              "view.palette view.find - view.zoomin view.zoomout view.zoomfit - >view.theme. *"},
-    MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&Run"), "run.", "run.start run.stop run.oracle run.verify - *"},
+    MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&Run"), "run.",
+             "run.start run.stop run.oracle run.verify >run.verify. - *"},
     MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&Go"), "go.",
              "go.historyback go.historyforward - go.first go.runback go.back go.play go.forward go.run go.last - "
              "go.over go.overback go.out go.outback go.selection go.selectionback - go.mode go.modeback go.violation "
@@ -57,6 +58,7 @@ struct Submenu
 constexpr std::array kSubmenus{
     Submenu{"file.recent.", QT_TRANSLATE_NOOP("retro::app::menus", "Open &recent")},
     Submenu{"file.sample.", QT_TRANSLATE_NOOP("retro::app::menus", "Mor&e samples")},
+    Submenu{"run.verify.", QT_TRANSLATE_NOOP("retro::app::menus", "&Verification")},
     Submenu{"view.theme.", QT_TRANSLATE_NOOP("retro::app::menus", "&Theme")},
     Submenu{"go.bookmark.", QT_TRANSLATE_NOOP("retro::app::menus", "&Bookmarks")},
 };

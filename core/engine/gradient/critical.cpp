@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/gradient/critical.h"
 
+#include <algorithm>
 #include <array>
 
 namespace retro::engine
 {
 
-CriticalNodes criticalNodes(const execute::BoundModel& model, base::ValueId target)
+CriticalNodes criticalNodes(const execute::BoundModel& model, base::ValueId target, std::span<const base::ValueId> from)
 {
     const graph::Graph& graph = model.graph();
     const auto isFloating = [&model](base::ValueId value) { return tensor::isFloating(model.typeOf(value).dtype); };
@@ -16,7 +17,8 @@ CriticalNodes criticalNodes(const execute::BoundModel& model, base::ValueId targ
     });
     std::vector<analysis::FlowName> inputs;
     for (const base::ValueId input : graph.inputs()) {
-        if (isFloating(input)) {
+        const bool isAsked = from.empty() || std::ranges::find(from, input) != from.end();
+        if (isFloating(input) && isAsked) {
             inputs.push_back(input.value);
         }
     }

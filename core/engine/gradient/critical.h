@@ -4,6 +4,7 @@
 #include "core/analysis/criticalsubgraph.h"
 #include "core/execute/boundmodel.h"
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,9 @@ struct CriticalNodes
     std::vector<LeftOutNode> leftOut;
 };
 
-/// The critical subgraph of a bound model between `target` and its floating inputs: an operand passes a gradient when
-/// it is floating and the operator is differentiable.
-[[nodiscard]] CriticalNodes criticalNodes(const execute::BoundModel& model, base::ValueId target);
+/// The critical subgraph of a bound model between `target` and its floating inputs, or those of them that `from` names:
+/// an operand passes a gradient when it is floating and the operator is differentiable.
+[[nodiscard]] CriticalNodes criticalNodes(const execute::BoundModel& model, base::ValueId target,
+                                          std::span<const base::ValueId> from = {});
 
 } // namespace retro::engine

@@ -39,6 +39,23 @@ private:
     Reads m_reads;
 };
 
+/// Dropout at inference. Its ratio may be an operand of floats, on which nothing depends.
+class Dropout final : public Identity
+{
+public:
+    Dropout(std::vector<TensorType> outputs, TensorType ratio)
+        : Identity(std::move(outputs), Reads::nothing()), m_ratio(std::move(ratio))
+    {}
+
+    [[nodiscard]] Tensor carryBack(std::span<const Tensor> perOutput, std::size_t slot) const override
+    {
+        return slot == 0 ? Identity::carryBack(perOutput, slot) : Tensor::zeros(m_ratio.dtype, m_ratio.shape);
+    }
+
+private:
+    TensorType m_ratio;
+};
+
 /// Hands its operand on and keeps it: relevance that arrives is final there and gets a snapshot.
 class Checkpoint final : public Identity, public CheckpointMark
 {
@@ -136,7 +153,7 @@ BoundResult bindDropout(const BindContext& context)
         const tensor::DType mask = context.node.opset < 10 ? firstType(context).dtype : tensor::DType::Bool;
         outputs.push_back({mask, firstType(context).shape});
     }
-    return bound<Identity>(std::move(outputs), Reads::nothing());
+    return bound<Dropout>(std::move(outputs), context.present(1) ? context.operandTypes[1] : TensorType{});
 }
 
 } // namespace

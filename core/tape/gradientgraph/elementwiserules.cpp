@@ -24,6 +24,16 @@ ValueId pick(EmitSite& site, ValueId condition, ValueId yes, ValueId no)
 
 EmittedParts pass(EmitSite& site) { return {site.up()}; }
 
+/// At inference; nothing depends on the ratio.
+EmittedParts dropout(EmitSite& site)
+{
+    EmittedParts parts{site.up(), {}};
+    if (site.wants(1)) {
+        parts[1] = site.emit.filled(site.shape(1), 0);
+    }
+    return parts;
+}
+
 EmittedParts relu(EmitSite& site)
 {
     return {pick(site, isPositive(site, site.operands[0]), site.up(), site.emit.scalar(0))};
@@ -140,7 +150,11 @@ EmittedParts quotient(EmitSite& site)
 
 std::string onlyBase(const EmitSite& site)
 {
-    return site.wants(1) ? "its exponent is computed; only constant exponents have a rule here" : "";
+    if (site.wants(1)) {
+        return "its exponent is computed; only constant exponents have a rule here";
+    }
+    const bool isMixed = site.model.typeOf(site.node.inputs[0]).dtype != site.model.typeOf(site.node.inputs[1]).dtype;
+    return isMixed ? "its exponent has another type than its base; cast it in the model" : "";
 }
 
 EmittedParts power(EmitSite& site)
@@ -174,7 +188,7 @@ constexpr std::array kRules{
     EmitRule{"Add", never, sum},
     EmitRule{"Cos", never, cosine},
     EmitRule{"Div", never, quotient},
-    EmitRule{"Dropout", notTraining, pass},
+    EmitRule{"Dropout", notTraining, dropout},
     EmitRule{"Erf", never, errorFunction},
     EmitRule{"Exp", never, exponential},
     EmitRule{"Identity", never, pass},

@@ -38,6 +38,7 @@ public:
                                                 m_graph.value(m_target).name));
         }
         RETRO_CHECK(checkTypes());
+        RETRO_CHECK(checkOpset());
         for (const auto& [domain, version] : m_graph.opsets()) {
             m_builder.setOpset(domain, version);
         }
@@ -66,6 +67,20 @@ private:
     {
         const auto at = m_graph.opsets().find("");
         return at == m_graph.opsets().end() ? 0 : at->second;
+    }
+
+    /// The rules write Where, Expand and sums that broadcast, which older operator sets have not.
+    [[nodiscard]] Result<void> checkOpset() const
+    {
+        constexpr std::int64_t kLeast = 9;
+        if (opset() >= kLeast || m_graph.opsets().empty()) {
+            return {};
+        }
+        return base::inputError(
+            fmt::format("gradient graphs are written in operator set {} or later; convert the model "
+                        "to a newer opset",
+                        kLeast),
+            fmt::format("operator set {}", opset()));
     }
 
     /// One floating type throughout: constants that the rules make have it.

@@ -5,7 +5,12 @@
 #include "app/gui/mainwindow.h"
 #include "app/gui/workspaces.h"
 #include "views/common/style.h"
+#include "views/graph/graphcanvas.h"
+#include "views/graph/graphview.h"
+#include "views/verify/memorypage.h"
 #include "views/verify/propertymodel.h"
+#include "views/verify/storagecurve.h"
+#include "views/verify/storagemodel.h"
 #include "views/verify/verificationview.h"
 
 #include <QDockWidget>
@@ -104,6 +109,52 @@ private slots:
         stage.verify();
         QVERIFY(stage.settles());
         QVERIFY(stage.view().verification() != nullptr);
+    }
+
+    void thePagesOfTheModelOnScreen()
+    {
+        Stage stage;
+        QVERIFY(stage.settles());
+        const auto show = [&](const char* page) {
+            stage.window.actions().at(QStringLiteral("run.verify.") + QLatin1String(page)).trigger();
+            stage.window.flush();
+        };
+        const auto& view = stage.view();
+        show("step");
+        QCOMPARE(view.message(), QStringLiteral("Nothing is broken up to this step"));
+        show("reach");
+        QTRY_VERIFY_WITH_TIMEOUT(view.message().contains("are visited from every input to"), kPatience);
+        show("rewrites");
+        QTRY_VERIFY_WITH_TIMEOUT(view.message().contains("nodes in the file"), kPatience);
+        show("storage");
+        views::MemoryPage& memory = view.memory();
+        QTRY_VERIFY_WITH_TIMEOUT(!memory.curve().now().bytes.empty(), kPatience);
+        const std::vector<std::int64_t> all = memory.curve().now().bytes;
+        std::set<std::uint32_t> every;
+        for (int row = 0; row < memory.items().rowCount(); ++row) {
+            every.insert(memory.items().at(row).id);
+        }
+        QVERIFY(!every.empty());
+        memory.items().setRebuilt(every);
+        QTRY_VERIFY_WITH_TIMEOUT(memory.curve().now().bytes != all, kPatience);
+        stage.window.open(kSamples + "silent-groups/one-group.onnx"); // another model object: everything is stored
+        QVERIFY(stage.settles());
+        QTRY_VERIFY_WITH_TIMEOUT(memory.curve().now().bytes == all, kPatience);
+    }
+
+    void theGraphShowsWhatWasFound()
+    {
+        Stage stage;
+        QVERIFY(stage.settles());
+        auto* graph = stage.window.findChild<views::GraphView*>();
+        QVERIFY(stage.window.showWorkspace(QStringLiteral("engine")));
+        QTRY_VERIFY_WITH_TIMEOUT(!graph->isLayoutRunning() && graph->canvas().scene() != nullptr, kPatience);
+        graph->setColourBy(views::ColourBy::Check);
+        stage.window.flush();
+        const QImage before = graph->grab().toImage();
+        stage.verify();
+        QVERIFY(stage.settles());
+        QVERIFY(graph->grab().toImage() != before);
     }
 
     void withoutAModelItSaysWhy()

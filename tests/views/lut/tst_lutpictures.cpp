@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Geometry of the views of LUT layers: every kernel and buffer of every schedule is drawn once, nothing overlaps, and
+// the modelled times keep the order of streams and waits.
+#include "views/lut/flowpicture.h"
+#include "views/lut/streamtimes.h"
+
+#include <QtTest>
+
+#include <algorithm>
+
+using namespace retro;
+using namespace retro::views;
+
+namespace
+{
+
+lut::Schedule scheduleOf(bool isSequence, bool isSparse, lut::Path path, lut::Pass pass)
+{
+    lut::ScheduleRequest request;
+    request.shape = {8, 4, 3, 2, isSequence ? 1U : 0U, isSequence ? 5U : 1U, isSequence};
+    request.isSparse = isSparse;
+    request.synapses = isSparse ? 40 : 0;
+    request.maxForwardGroups = isSparse ? 2 : 0;
+    request.batch = 16;
+    request.path = path;
+    request.pass = pass;
+    lut::Schedule schedule;
+    return lut::makeSchedule(request, schedule).ok() ? schedule : lut::Schedule{};
+}
+
+template <class F>
+void forAll(const F& f)
+{
+    for (const bool isSequence : {false, true}) {
+        for (const bool isSparse : {false, true}) {
+            for (const lut::Path path : {lut::Path::Fused, lut::Path::Documented}) {
+                std::vector<lut::Schedule> passes;
+                for (const lut::Pass pass : {lut::Pass::Forward, lut::Pass::Backward, lut::Pass::Relevance}) {
+                    passes.push_back(scheduleOf(isSequence, isSparse, path, pass));
+                }
+                f(passes);
+            }
+        }
+    }
+}
+
+FlowPicture drawn(const std::vector<lut::Schedule>& schedules)
+{
+    return flowPicture(schedules, {[](const lut::Launch&) { return QSizeF(140, 38); },
+                                   [](const lut::Buffer&) { return QSizeF(120, 38); }});
+}
+
+} // namespace
+
+class LutPicturesTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void everyKernelIsDrawnOnceAndNothingOverlaps()
+    {
+        forAll([](const std::vector<lut::Schedule>& schedules) {
+            const FlowPicture picture = drawn(schedules);
+            QCOMPARE(picture.passes.size(), schedules.size());
+            std::size_t kernels = 0;
+            for (const lut::Schedule& schedule : schedules) {
+                kernels += schedule.launches.size();
+            }
+            QCOMPARE(static_cast<std::size_t>(std::ranges::count_if(picture.boxes, &FlowBox::isKernel)), kernels);
+            const QRectF all(QPointF(), picture.size);
+            for (std::size_t i = 0; i < picture.boxes.size(); ++i) {
+                QVERIFY(all.contains(picture.boxes[i].rect));
+                QCOMPARE(picture.boxAt(picture.boxes[i].rect.center()), i);
+                for (std::size_t k = i + 1; k < picture.boxes.size(); ++k) {
+                    QVERIFY(!picture.boxes[i].rect.intersects(picture.boxes[k].rect));
+                }
+            }
+        });
+    }
+
+    /// Every read has its arrow; a write has one unless the arrows would run in a circle.
+    void arrowsAreReadsAndWrites()
+    {
+        forAll([](const std::vector<lut::Schedule>& schedules) {
+            const FlowPicture picture = drawn(schedules);
+            std::size_t reads = 0;
+            for (const lut::Schedule& schedule : schedules) {
+                for (const lut::Launch& launch : schedule.launches) {
+                    reads += launch.reads.size();
+                }
+            }
+            QCOMPARE(static_cast<std::size_t>(std::ranges::count(picture.edges, false, &FlowEdge::isWrite)), reads);
+            for (const FlowEdge& edge : picture.edges) {
+                const FlowBox& kernel = picture.boxes[edge.isWrite ? edge.from : edge.to];
+                const FlowBox& buffer = picture.boxes[edge.isWrite ? edge.to : edge.from];
+                QVERIFY(kernel.isKernel && !buffer.isKernel);
+                const auto& ids = edge.isWrite ? picture.launch(kernel).writes : picture.launch(kernel).reads;
+                QVERIFY(std::ranges::find(ids, picture.buffer(buffer).id) != ids.end());
+                QVERIFY(edge.points.size() >= 2 && edge.points.front().y() < edge.points.back().y());
+            }
+        });
+    }
+
+    void noScheduleIsNoPicture()
+    {
+        const FlowPicture picture = drawn({});
+        QVERIFY(picture.boxes.empty() && picture.size.isEmpty());
+        QCOMPARE(picture.boxAt({3, 3}), std::size_t{0});
+    }
+
+    void timesKeepStreamsAndWaits()
+    {
+        forAll([](const std::vector<lut::Schedule>& schedules) {
+            const std::vector<LaunchTime> times = launchTimes(schedules);
+            std::size_t first = 0;
+            double passEnd = 0;
+            for (std::size_t pass = 0; pass < schedules.size(); ++pass) {
+                double end = 0;
+                for (std::size_t i = 0; i < schedules[pass].launches.size(); ++i) {
+                    const LaunchTime& time = times[first + i];
+                    QVERIFY(time.start >= passEnd && time.end > time.start && time.bytes > 0);
+                    for (const std::size_t other : schedules[pass].launches[i].waitsFor) {
+                        QVERIFY(times[first + other].end <= time.start);
+                    }
+                    for (std::size_t k = 0; k < i; ++k) {
+                        const bool isSame = schedules[pass].launches[k].stream == schedules[pass].launches[i].stream;
+                        QVERIFY(!isSame || times[first + k].end <= time.start);
+                    }
+                    end = std::max(end, time.end);
+                }
+                first += schedules[pass].launches.size();
+                passEnd = end;
+            }
+            QCOMPARE(times.size(), first);
+        });
+    }
+
+    /// Of weights a gather moves the rows that are visited, and never more than there are.
+    void bytesAreThoseOfVisitedRows()
+    {
+        const lut::Schedule schedule = scheduleOf(false, false, lut::Path::Fused, lut::Pass::Forward);
+        std::uint64_t others = 0;
+        for (const lut::BufferId id :
+             {lut::BufferId::Input, lut::BufferId::Anchors, lut::BufferId::LookupIndices,
+              lut::BufferId::MinAnchorDeltas, lut::BufferId::MinAnchorDeltaIndices, lut::BufferId::Output}) {
+            others += schedule.find(id)->bytes;
+        }
+        const std::uint64_t weights = schedule.find(lut::BufferId::Weights)->bytes;
+        const std::uint64_t visited = std::uint64_t{16} * 3 * 4 * 4; // samples, tables, outputs, float
+        QCOMPARE(bytesMoved(schedule, schedule.launches[0]), others + std::min(weights, visited));
+    }
+};
+
+QTEST_GUILESS_MAIN(LutPicturesTest)
+#include "tst_lutpictures.moc"

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+// The views of LUT layers on a run of a small sequence model: what they show, where a click leads, and their states.
+#include "core/engine/explain.h"
+#include "core/engine/luttrain/lutnetwork.h"
+#include "core/formats/onnx.h"
+#include "tests/views/support/grabs.h"
+#include "tests/views/support/tinyrun.h"
+#include "views/common/theme.h"
+#include "views/lut/dataflowpane.h"
+#include "views/lut/dataflowview.h"
+#include "views/lut/detectorsview.h"
+#include "views/lut/lutchoice.h"
+#include "views/lut/pairmapview.h"
+#include "views/lut/streamsview.h"
+
+#include <QComboBox>
+#include <QSpinBox>
+#include <QtTest>
+
+using namespace retro;
+using namespace retro::views;
+
+namespace
+{
+
+constexpr std::uint32_t kLength = 7;
+constexpr std::uint32_t kWidth = 6;
+
+/// x + LUT(x) over seven positions, then a LUT at each; two classes.
+std::shared_ptr<const trace::Run> explained(bool keepsValues = true, const std::string& composite = "epsilon")
+{
+    engine::LutNetworkPlan plan;
+    plan.inputs = kWidth;
+    plan.length = kLength;
+    plan.classes = 2;
+    plan.layers = {{3, 2, 1, kWidth, true, true}, {4, 3, 0, 2, false, false}};
+    auto network = engine::LutNetwork::create(plan);
+    if (!network.ok()) {
+        return nullptr;
+    }
+    std::vector<float>& last = network->layers().back().weights;
+    for (std::size_t i = 0; i < last.size(); ++i) {
+        last[i] = static_cast<float>(static_cast<int>(i * 7 % 11) - 5);
+    }
+    auto graph = network->toGraph();
+    auto model = engine::parseModel(formats::toOnnx(*graph).value(), "lut.onnx", {});
+    std::vector<float> x;
+    for (std::uint32_t i = 0; i < 2 * kLength * kWidth; ++i) {
+        x.push_back(static_cast<float>(static_cast<int>(i * 29 % 17) - 8) / 16);
+    }
+    engine::ExplainRequest request;
+    request.inputs = {tensor::Tensor::of<float>({2, kLength, kWidth}, x)};
+    request.composite = composite;
+    request.record = true;
+    request.keepValues = keepsValues;
+    auto result = engine::explain(**model, request);
+    return result.ok() ? result->run : nullptr;
+}
+
+RunHandle handleOf(std::shared_ptr<const trace::Run> run)
+{
+    auto timeline = trace::Timeline::open(run);
+    return {run, std::make_shared<trace::Timeline>(std::move(timeline).value()), std::make_shared<RunDerived>(run)};
+}
+
+/// Window parts without a window, with the choice that views of LUT layers share.
+struct LutContext : tests::ViewContext
+{
+    LutChoice choice{model, selection};
+
+    explicit LutContext(std::shared_ptr<const trace::Run> run = explained()) { model.setRun(handleOf(std::move(run))); }
+    void waitForDetail()
+    {
+        choice.wantDetail();
+        QTRY_VERIFY_WITH_TIMEOUT(!choice.isLoading(), 30'000);
+    }
+};
+
+void place(View& view, const QSize& size)
+{
+    view.resize(size);
+    view.show();
+    view.flush();
+}
+
+} // namespace
+
+class LutViewsTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void initTestCase() { tests::installLook(); }
+
+    void layersAndLaunchesAreFound()
+    {
+        const auto run = explained();
+        QVERIFY(run != nullptr);
+        const LutRun lut(*run);
+        QCOMPARE(lut.layers().size(), std::size_t{2});
+        const LutLayer& first = lut.layers()[0];
+        QVERIFY(first.request.shape.isSequence);
+        QCOMPARE(first.request.shape.length, kLength);
+        QCOMPARE(first.request.shape.codeBits, 1U);
+        QCOMPARE(first.request.batch, std::uint64_t{2});
+        QCOMPARE(lut.layers()[1].request.batch, std::uint64_t{2 * kLength});
+        QVERIFY(first.passes() == (std::vector{lut::Pass::Forward, lut::Pass::Relevance}));
+        for (const RunLaunch& launch : first.launches) {
+            QVERIFY(first.launchAt(launch.position) == launch);
+            QVERIFY(run->events[launch.position - 1].kind == event::EventKind::Launch);
+        }
+        QVERIFY(!first.launchAt(0).has_value());
+    }
+
+    void aClickAndTheKeysGoFromKernelToKernel()
+    {
+        LutContext context;
+        DataFlowView view(context.model, context.cursor, context.selection, context.choice);
+        place(view, {1200, 700});
+        const std::vector<RunLaunch>& launches = context.choice.layer()->launches;
+        QVERIFY(launches.size() >= 5);
+        DataFlowPane& pane = view.pane();
+        const std::size_t box = pane.picture().kernelBox(0, 1);
+        QTest::mouseClick(&pane, Qt::LeftButton, {}, pane.picture().boxes[box].rect.center().toPoint());
+        QCOMPARE(context.cursor.position(), launches[1].position);
+        view.flush();
+        QVERIFY(pane.current() == launches[1]);
+        QVERIFY2(pane.sentence().startsWith(QStringLiteral("check_positional_embeddings on stream 1")),
+                 qPrintable(pane.sentence()));
+        QTest::keyClick(&pane, Qt::Key_Right);
+        QCOMPARE(context.cursor.position(), launches[2].position);
+        view.flush();
+        QTest::keyClick(&pane, Qt::Key_Left);
+        view.flush();
+        QTest::keyClick(&pane, Qt::Key_Left);
+        QCOMPARE(context.cursor.position(), launches[0].position);
+        context.cursor.moveTo(0);
+        view.flush();
+        QTest::keyClick(&pane, Qt::Key_Left); // none before
+        QCOMPARE(context.cursor.position(), std::uint64_t{0});
+    }
+
+    void theDocumentedPathIsDrawnButDidNotRun()
+    {
+        LutContext context;
+        DataFlowView view(context.model, context.cursor, context.selection, context.choice);
+        place(view, {1200, 700});
+        const std::size_t fused = view.pane().picture().boxes.size();
+        context.choice.choosePath(lut::Path::Documented);
+        view.flush();
+        QVERIFY(view.pane().picture().boxes.size() > fused);
+        QVERIFY(!view.pane().current().has_value());
+    }
+
+    void theSelectedNodeIsTheLayer()
+    {
+        LutContext context;
+        DataFlowView view(context.model, context.cursor, context.selection, context.choice);
+        place(view, {1200, 700});
+        QCOMPARE(view.layers().count(), 2);
+        QCOMPARE(view.layers().currentIndex(), 0);
+        context.selection.selectNode(context.choice.layers()[1].node);
+        view.flush();
+        QCOMPARE(view.layers().currentIndex(), 1);
+        context.choice.chooseLayer(0);
+        QCOMPARE(context.selection.node(), std::optional(context.choice.layers()[0].node));
+    }
+
+    /// What the table shows is what the kernels chose, at every pair.
+    void tablesShowWhatWasChosen()
+    {
+        LutContext context;
+        context.waitForDetail();
+        const auto detail = context.choice.detail();
+        QVERIFY2(detail != nullptr, qPrintable(context.choice.problem()));
+        const std::uint32_t tables = detail->shape.tables;
+        for (std::uint32_t later = 1; later < kLength; ++later) {
+            for (std::uint32_t earlier = 0; earlier < later; ++earlier) {
+                for (std::uint32_t table = 0; table < tables; ++table) {
+                    const trace::TableChoice shown = trace::tableChoice(*detail, {1, table, later, earlier});
+                    const auto row = [&](std::uint32_t position) {
+                        return static_cast<std::uint32_t>(
+                            detail->choices.rows.at((kLength + position) * tables + table));
+                    };
+                    const auto code =
+                        static_cast<std::uint32_t>(detail->choices.codeRows.at((later - earlier - 1) * tables + table));
+                    QCOMPARE(shown.row, row(later) << 3U | row(earlier) << 1U | code);
+                    QCOMPARE(shown.comparisons.size(), std::size_t{5});
+                    QVERIFY(shown.runnerUp.has_value() && *shown.runnerUp != shown.row);
+                    QVERIFY(shown.share >= 0.5 && shown.share < 1);
+                    QCOMPARE(shown.chosenWeights.size(), std::size_t{kWidth});
+                }
+            }
+        }
+    }
+
+    void fieldsAndMapFollowEachOther()
+    {
+        LutContext context;
+        DetectorsView table(context.model, context.cursor, context.selection, context.choice);
+        PairMapView map(context.model, context.cursor, context.selection, context.choice);
+        place(table, {460, 400});
+        place(map, {400, 400});
+        QTRY_VERIFY_WITH_TIMEOUT(context.choice.detail() != nullptr, 30'000);
+        const trace::TableSite wanted{context.choice.site().sample, context.choice.site().table, 5, 2};
+        map.flush();
+        QTest::mouseClick(&map.pane(), Qt::LeftButton, {}, map.pane().rectOf(wanted).center().toPoint());
+        QVERIFY(context.choice.site() == wanted);
+        table.flush();
+        map.flush();
+        QVERIFY2(map.message().startsWith(QStringLiteral("5 looks at 2")), qPrintable(map.message()));
+        QCOMPARE(table.message(), QString());
+        table.table().setValue(2);
+        QCOMPARE(context.choice.site().table, 2U);
+        QTest::keyClick(&map.pane(), Qt::Key_Up);
+        QCOMPARE(context.choice.site().later, 4U);
+    }
+
+    void theMapAddsUpToTheTables()
+    {
+        LutContext context;
+        context.waitForDetail();
+        QVERIFY(context.choice.detail() != nullptr && context.choice.detail()->relevance.has_value());
+        double pairs = 0;
+        double tables = 0;
+        const auto& relevance = *context.choice.detail()->relevance;
+        for (std::int64_t i = 0; i < relevance.pairs.size(); ++i) {
+            pairs += relevance.pairs.at(i);
+        }
+        for (std::int64_t i = 0; i < relevance.tables.size(); ++i) {
+            tables += relevance.tables.at(i);
+        }
+        QVERIFY(std::abs(pairs - tables) <= 1e-4 * std::max(1.0, std::abs(tables)));
+    }
+
+    void aRunWithoutValuesSaysSo()
+    {
+        LutContext context(explained(false));
+        context.choice.chooseLayer(1);
+        DetectorsView table(context.model, context.cursor, context.selection, context.choice);
+        place(table, {460, 400});
+        QTRY_VERIFY_WITH_TIMEOUT(!context.choice.problem().isEmpty(), 30'000);
+        table.flush();
+        QVERIFY2(table.message().contains(QStringLiteral("does not hold the value")), qPrintable(table.message()));
+    }
+
+    void aModelWithoutLayersSaysSo()
+    {
+        tests::ViewContext context;
+        LutChoice choice(context.model, context.selection);
+        DataFlowView flow(context.model, context.cursor, context.selection, choice);
+        DetectorsView table(context.model, context.cursor, context.selection, choice);
+        place(flow, {500, 300});
+        place(table, {500, 300}); // empty
+        context.showTinyRun();
+        flow.flush();
+        table.flush();
+        QVERIFY(choice.layer() == nullptr);
+        choice.wantDetail(); // nothing to work out
+        QVERIFY(!choice.isLoading());
+        choice.chooseSite({4, 4, 4, 4});
+        QVERIFY(choice.site() == trace::TableSite{});
+        context.model.clear();
+        flow.flush();
+        QVERIFY(choice.layers().empty());
+    }
+
+    /// Nothing is left behind by a run that goes while its numbers are worked out.
+    void aRunThatGoesTakesItsNumbersAlong()
+    {
+        LutContext context;
+        context.choice.wantDetail();
+        context.model.clear();
+        QVERIFY(context.choice.detail() == nullptr && !context.choice.isLoading());
+    }
+
+    void bothThemesPaint_data()
+    {
+        QTest::addColumn<int>("theme");
+        QTest::newRow("light") << static_cast<int>(ThemeChoice::Light);
+        QTest::newRow("dark") << static_cast<int>(ThemeChoice::Dark);
+    }
+
+    void bothThemesPaint()
+    {
+        QFETCH(int, theme);
+        ThemeHub::instance().setChoice(static_cast<ThemeChoice>(theme));
+        LutContext context;
+        DataFlowView flow(context.model, context.cursor, context.selection, context.choice);
+        StreamsView streams(context.model, context.cursor, context.selection, context.choice);
+        DetectorsView table(context.model, context.cursor, context.selection, context.choice);
+        PairMapView map(context.model, context.cursor, context.selection, context.choice);
+        context.waitForDetail();
+        context.cursor.moveTo(context.choice.layer()->launches[2].position);
+        for (View* view : std::initializer_list<View*>{&flow, &streams, &table, &map}) {
+            place(*view, {640, 420});
+            const QImage picture = view->grab().toImage();
+            QSet<QRgb> colours;
+            for (int x = 0; x < picture.width(); x += 3) {
+                for (int y = 0; y < picture.height(); y += 3) {
+                    colours.insert(picture.pixel(x, y));
+                }
+            }
+            QVERIFY2(colours.size() > 6, qPrintable(view->title()));
+        }
+        QVERIFY(streams.pane().times().size() == context.choice.layer()->launches.size());
+        ThemeHub::instance().setChoice(ThemeChoice::Light);
+    }
+};
+
+QTEST_MAIN(LutViewsTest)
+#include "tst_lutviews.moc"

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pages of the verification view that do not follow the cursor: nodes, gradient path, rewrites, store or rebuild.
+#include <QtTest>
+
+#include "tests/views/support/grabs.h"
+#include "tests/views/support/tinyrun.h"
+#include "views/verify/factmodel.h"
+#include "views/verify/memorypage.h"
+#include "views/verify/nodesheets.h"
+#include "views/verify/storagecurve.h"
+#include "views/verify/storagemodel.h"
+#include "views/verify/verificationview.h"
+
+#include <QAbstractItemModelTester>
+#include <QComboBox>
+#include <QLabel>
+#include <QTableView>
+#include <QToolButton>
+
+#include <limits>
+
+using namespace retro;
+using namespace retro::views;
+
+namespace
+{
+
+constexpr int kPatience = 30'000;
+
+base::NodeId nodeOf(tests::TinyNode node) { return base::NodeId(std::uint32_t{node}); }
+
+VerificationPointer makeVerification()
+{
+    Verification made;
+    made.nodes = {{nodeOf(tests::kConv1), 3e-10, false, {}, 1, 1e-8},
+                  {nodeOf(tests::kRelu1), 0.5, true, {}, 12, 1e-7},
+                  {nodeOf(tests::kConv2), std::numeric_limits<double>::quiet_NaN(), false, {}, 900, 1e-6},
+                  {nodeOf(tests::kAdd), 0.25, false, {}, {}, 0},
+                  {nodeOf(tests::kPool), {}, false, "none of its operands carries a gradient", {}, 0}};
+    return std::make_shared<const Verification>(std::move(made));
+}
+
+GradientReachPointer makeReach()
+{
+    GradientReach reach{"every input", "logits", 5, {}};
+    reach.leftOut = {{nodeOf(tests::kPool), WhyLeftOut::Stops, "no gradient passes this operator"},
+                     {nodeOf(tests::kFlatten), WhyLeftOut::NoPath, "the outputs do not depend on it"}};
+    return std::make_shared<const GradientReach>(std::move(reach));
+}
+
+/// Three tensors; each that is rebuilt takes ten bytes from every step, and adds to the cost.
+StorageFactsPointer makeStorage()
+{
+    StorageFacts facts;
+    for (std::uint32_t i = 0; i < 3; ++i) {
+        facts.tensors.push_back({i + 5, QStringLiteral("v%1").arg(i), base::NodeId(i), 2048, 10});
+    }
+    facts.costUnit = "FLOP";
+    facts.follow = [](const std::set<std::uint32_t>& rebuilt) {
+        const auto less = 10 * static_cast<std::int64_t>(rebuilt.size());
+        StorageTrack track{
+            {100 - less, 200 - less, 300 - less, 150 - less}, 2, 300 - less, 10.0 * double(rebuilt.size())};
+        return track;
+    };
+    return std::make_shared<const StorageFacts>(std::move(facts));
+}
+
+struct Stage
+{
+    tests::ViewContext context;
+    VerificationView view{context.model, context.cursor, context.selection};
+
+    explicit Stage(VerificationView::Page page)
+    {
+        context.showTinyRun();
+        view.resize(760, 300);
+        view.show();
+        view.flush();
+        view.showPage(page);
+    }
+    [[nodiscard]] QStringList column(int column) const
+    {
+        QStringList texts;
+        for (int row = 0; row < view.facts().rowCount(); ++row) {
+            texts << view.facts().index(row, column).data().toString();
+        }
+        return texts;
+    }
+    [[nodiscard]] QTableView& table() { return *view.findChild<QTableView*>(QStringLiteral("facts")); }
+    [[nodiscard]] bool says(const QString& text) const
+    {
+        const QList<QLabel*> labels = view.findChildren<QLabel*>();
+        return std::any_of(labels.begin(), labels.end(),
+                           [&](const QLabel* label) { return label->isVisible() && label->text().contains(text); });
+    }
+};
+
+} // namespace
+
+class VerificationPagesTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void initTestCase() { tests::installLook(); }
+
+    void theWorstNodesComeFirst()
+    {
+        Stage stage(VerificationView::Page::Nodes);
+        QVERIFY(stage.says("Compares the tape")); // it needs a verification
+        stage.view.setVerification(makeVerification());
+        QCOMPARE(stage.column(0), (QStringList{"block1/conv2", "block1/add", "stem/conv1", "stem/relu1", "head/pool"}));
+        QCOMPARE(stage.column(2).at(3), QStringLiteral("kink"));
+        QCOMPARE(stage.column(3).at(0), QStringLiteral("900"));
+        QVERIFY2(stage.view.message().contains("3 reverse rules compared with differences, 1 at a kink"),
+                 qPrintable(stage.view.message()));
+        stage.table().setCurrentIndex(stage.view.facts().index(1, 0));
+        QCOMPARE(stage.context.selection.node(), std::optional(nodeOf(tests::kAdd)));
+        QTest::keyClick(&stage.table(), Qt::Key_Return);
+        QCOMPARE(stage.context.cursor.position(), *stage.context.model.relevanceStep(nodeOf(tests::kAdd)));
+        const QAbstractItemModelTester tester(&stage.view.facts(),
+                                              QAbstractItemModelTester::FailureReportingMode::QtTest);
+        stage.view.showPage(VerificationView::Page::Invariants);
+        stage.view.showPage(VerificationView::Page::Nodes);
+    }
+
+    void whatAGradientLeavesOutHasItsReason()
+    {
+        Stage stage(VerificationView::Page::Reach);
+        stage.view.setReach(nullptr, "A recorded run does not say what its operators are.");
+        QVERIFY(stage.says("A recorded run does not say"));
+        stage.view.setReach(makeReach());
+        QCOMPARE(stage.column(0), (QStringList{"head/pool", "head/flatten"}));
+        QCOMPARE(stage.column(2).at(1), QStringLiteral("the outputs do not depend on it"));
+        QCOMPARE(stage.view.message(), QStringLiteral("5 of 7 operators are visited from every input to logits"));
+        auto whole = std::make_shared<GradientReach>(*makeReach());
+        whole->leftOut.clear();
+        stage.view.setReach(whole);
+        QVERIFY(stage.says("visits every operator"));
+    }
+
+    void theEndsOfAGradientAreChosen()
+    {
+        Stage stage(VerificationView::Page::Reach);
+        QSignalSpy wanted(&stage.view, &VerificationView::reachRequested);
+        const auto combo = [&](const char* name) -> QComboBox& {
+            for (QComboBox* box : stage.view.findChildren<QComboBox*>()) {
+                if (box->accessibleName() == QLatin1String(name)) {
+                    return *box;
+                }
+            }
+            qFatal("no box %s", name);
+        };
+        const auto choose = [](QComboBox& box, int at) {
+            box.setCurrentIndex(at);
+            emit box.activated(at);
+        };
+        QComboBox& from = combo("Input that a gradient is asked for");
+        QComboBox& to = combo("Value that a gradient is taken of");
+        QVERIFY(from.isVisible() && to.isVisible());
+        QCOMPARE(from.count(), 2); // every input, image
+        QCOMPARE(to.count(), 3);   // what is explained, logits, what is selected
+        choose(from, 1);
+        QCOMPARE(wanted.size(), 1);
+        QCOMPARE(wanted.back().at(0).value<base::ValueId>(), stage.context.model.graph().inputs().front());
+        QVERIFY(!wanted.back().at(1).value<base::ValueId>().isValid());
+        stage.context.selection.selectNode(nodeOf(tests::kAdd));
+        choose(to, 2);
+        const base::ValueId sum = stage.context.model.graph().node(nodeOf(tests::kAdd)).outputs.front();
+        QCOMPARE(wanted.back().at(1).value<base::ValueId>(), sum);
+        stage.context.selection.clear();
+        choose(to, 2); // nothing is selected: what is explained
+        QVERIFY(!wanted.back().at(1).value<base::ValueId>().isValid());
+        QCOMPARE(to.currentIndex(), 0);
+        stage.view.showPage(VerificationView::Page::Invariants);
+        QVERIFY(!from.isVisible());
+    }
+
+    void rewritesSayWhatStoodThereBefore()
+    {
+        Stage stage(VerificationView::Page::Rewrites);
+        stage.view.setRewrites(nullptr, "A recorded run holds the graph that ran alone.");
+        QVERIFY(stage.says("holds the graph that ran alone"));
+        RewriteDiff diff{4, 3, {}};
+        stage.view.setRewrites(std::make_shared<const RewriteDiff>(diff));
+        QVERIFY(stage.says("No rewrite changed anything"));
+        diff.changes = {
+            {"fuse linear", {"MatMul fc", "Add fc_bias"}, {"Gemm head/fc"}, "fc + fc_bias", nodeOf(tests::kFc), false},
+            {"merge BatchNorm", {}, {}, "bn1 has two readers", {}, true},
+            {"fold constants", {"Shape a", "Gather b", "Concat c", "Cast d", "Add e"}, {}, "5 folded", {}, false}};
+        stage.view.setRewrites(std::make_shared<const RewriteDiff>(diff));
+        QCOMPARE(stage.column(1), (QStringList{"MatMul fc + Add fc_bias", "nothing changed",
+                                               "Shape a + Gather b + Concat c + Cast d + 1 more"}));
+        QCOMPARE(stage.column(2), (QStringList{"Gemm head/fc", "bn1 has two readers", QString::fromUtf8("–")}));
+        QCOMPARE(stage.view.message(), QStringLiteral("4 nodes in the file, 3 in the graph that runs"));
+        stage.table().setCurrentIndex(stage.view.facts().index(0, 0));
+        QCOMPARE(stage.context.selection.node(), std::optional(nodeOf(tests::kFc)));
+    }
+
+    void aMarkMovesTheMemoryCurve()
+    {
+        Stage stage(VerificationView::Page::Memory);
+        stage.view.setStorage(nullptr, "Open a model first.");
+        QVERIFY(stage.says("Open a model first."));
+        MemoryPage& page = stage.view.memory();
+        const QAbstractItemModelTester tester(&page.items(), QAbstractItemModelTester::FailureReportingMode::QtTest);
+        const StorageFactsPointer facts = makeStorage();
+        stage.view.setStorage(facts);
+        const StorageTrack all = facts->follow({});
+        QTRY_COMPARE_WITH_TIMEOUT(page.curve().now().bytes, all.bytes, kPatience);
+        QCOMPARE(page.items().rowCount(), static_cast<int>(facts->tensors.size()));
+        QVERIFY(stage.view.message().contains("0 of 3 rebuilt"));
+        auto* table = page.findChild<QTableView*>();
+        table->setCurrentIndex(page.items().index(0, 0));
+        QTest::keyClick(table, Qt::Key_Space); // v0 is rebuilt
+        QCOMPARE(page.items().rebuilt(), std::set<std::uint32_t>{5});
+        const StorageTrack one = facts->follow(page.items().rebuilt());
+        QVERIFY(one.bytes != all.bytes);
+        QTRY_COMPARE_WITH_TIMEOUT(page.curve().now().bytes, one.bytes, kPatience);
+        QTRY_VERIFY_WITH_TIMEOUT(stage.view.message().contains("1 of 3 rebuilt"), kPatience);
+        QCOMPARE(stage.context.selection.node(), std::optional(base::NodeId(std::uint32_t{0})));
+        QTest::keyClick(table, Qt::Key_Space); // and stored again
+        QTRY_COMPARE_WITH_TIMEOUT(page.curve().now().bytes, all.bytes, kPatience);
+        const QList<QToolButton*> buttons = page.findChildren<QToolButton*>();
+        QTest::mouseClick(buttons.back(), Qt::LeftButton); // rebuild all
+        QCOMPARE(page.items().rebuilt().size(), std::size_t{3});
+        const StorageTrack none = facts->follow(page.items().rebuilt());
+        QTRY_COMPARE_WITH_TIMEOUT(page.curve().now().bytes, none.bytes, kPatience);
+        QTest::mouseClick(buttons.front(), Qt::LeftButton);
+        QVERIFY(page.items().rebuilt().empty());
+        stage.view.setStorage(nullptr);
+        QCOMPARE(page.items().rowCount(), 0);
+    }
+
+    void bothThemes()
+    {
+        Stage stage(VerificationView::Page::Memory);
+        stage.view.setStorage(makeStorage());
+        QTRY_VERIFY_WITH_TIMEOUT(!stage.view.memory().curve().now().bytes.empty(), kPatience);
+        for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark}) {
+            QVERIFY(tests::colorCount(tests::grab(stage.view, {760, 300}, kind, QStringLiteral("store-or-rebuild"))) >
+                    8);
+        }
+        stage.view.setVerification(makeVerification());
+        stage.view.showPage(VerificationView::Page::Nodes);
+        for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark}) {
+            QVERIFY(tests::colorCount(tests::grab(stage.view, {760, 300}, kind, QStringLiteral("checked-nodes"))) > 8);
+        }
+    }
+};
+
+QTEST_MAIN(VerificationPagesTest)
+#include "tst_verificationpages.moc"

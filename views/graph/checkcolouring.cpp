@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/graph/checkcolouring.h"
+
+#include "views/common/numbertext.h"
+
+#include <QCoreApplication>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace retro::views
+{
+
+using layout::Index;
+
+namespace
+{
+
+// Classes of both: four that grow, a kink, and what was not checked.
+constexpr std::size_t kKink = 4;
+constexpr std::size_t kNot = 7;
+// By reach: class 0 is in the gradient, then the reasons in their order.
+constexpr std::size_t kReasons = 1;
+
+// Up to where a reverse rule agrees with a difference, is good enough for float, is in doubt.
+constexpr std::array kErrors{1e-6, 1e-4, 1e-3};
+constexpr std::array<std::uint64_t, 3> kUlps{1, 16, 1024};
+
+QString tr(const char* text) { return QCoreApplication::translate("retro::views::GraphView", text); }
+
+struct Grade
+{
+    std::size_t which = kNot;
+    double figure = std::numeric_limits<double>::quiet_NaN(); ///< what the box says
+};
+
+/// NaN is beyond every limit.
+template <class T, std::size_t N>
+std::size_t classOf(const std::array<T, N>& limits, T value)
+{
+    return static_cast<std::size_t>(std::ranges::find_if(limits, [value](T limit) { return value <= limit; }) -
+                                    limits.begin());
+}
+
+Grade gradeOf(ColourBy by, const CheckedNode* node)
+{
+    if (node == nullptr) {
+        return {};
+    }
+    if (by == ColourBy::Ulp) {
+        return node->ulps ? Grade{classOf(kUlps, *node->ulps), static_cast<double>(*node->ulps)} : Grade();
+    }
+    if (!node->error) {
+        return {};
+    }
+    return {node->isKink ? kKink : classOf(kErrors, *node->error), *node->error};
+}
+
+/// A kink says nothing about its rule, so any error is worse than it; NaN is worse than any error.
+bool isWorse(const Grade& a, const Grade& b)
+{
+    const auto rank = [](const Grade& one) { return one.which == kNot ? -2 : one.which == kKink ? -1 : 0; };
+    return rank(a) != rank(b) ? rank(a) > rank(b) : !(a.figure <= b.figure);
+}
+
+void grade(const GraphScene& scene, const Verification* verification, Colouring& out)
+{
+    const std::size_t boxes = scene.visible.nodes.size();
+    std::vector<Grade> worst(boxes);
+    for (std::size_t i = 0; verification != nullptr && i < verification->nodes.size(); ++i) {
+        const CheckedNode& node = verification->nodes[i];
+        const Grade grade = gradeOf(out.by, &node);
+        const bool isThere = node.node.index() < scene.visible.visibleOf.size();
+        const Index box = isThere ? scene.visible.visibleOf[node.node.index()] : layout::kNone;
+        if (box != layout::kNone && grade.which != kNot && isWorse(grade, worst[static_cast<std::size_t>(box)])) {
+            worst[static_cast<std::size_t>(box)] = grade;
+        }
+    }
+    out.boxes.assign(boxes, ClassCounts{});
+    out.shares.assign(boxes, std::numeric_limits<double>::quiet_NaN());
+    for (std::size_t box = 0; box < boxes; ++box) {
+        out.boxes[box][worst[box].which] = scene.visible.nodes[box].memberCount;
+        out.shares[box] = worst[box].figure;
+    }
+}
+
+void reach(const GraphScene& scene, const GradientReach* reach, Colouring& out)
+{
+    out.boxes.assign(scene.visible.nodes.size(), ClassCounts{});
+    const std::size_t operators = scene.graph().nodeCount();
+    for (std::size_t node = 0; node < scene.visible.visibleOf.size(); ++node) {
+        const Index box = scene.visible.visibleOf[node];
+        if (box == layout::kNone) {
+            continue;
+        }
+        std::size_t which = kNot;
+        if (reach != nullptr && node < operators) {
+            const LeftOutFact* fact = reach->find(base::NodeId(node));
+            which = fact == nullptr ? 0 : kReasons + static_cast<std::size_t>(fact->why);
+        }
+        ++out.boxes[static_cast<std::size_t>(box)][which];
+    }
+}
+
+} // namespace
+
+bool isOfChecks(ColourBy by) { return by == ColourBy::Check || by == ColourBy::Ulp || by == ColourBy::Reach; }
+
+void colourByChecks(const GraphScene& scene, const GraphChecks& checks, Colouring& out)
+{
+    if (out.by == ColourBy::Reach) {
+        out.names = {tr("a gradient passes"),
+                     wordOf(WhyLeftOut::Stops),
+                     wordOf(WhyLeftOut::NoPath),
+                     wordOf(WhyLeftOut::NotPassed),
+                     wordOf(WhyLeftOut::NoInput),
+                     wordOf(WhyLeftOut::InputStopped),
+                     {},
+                     checks.reach ? QString() : tr("run the model first")};
+        reach(scene, checks.reach.get(), out);
+        return;
+    }
+    const QString nothing = checks.verification ? tr("not checked") : tr("press Verify first");
+    out.names =
+        out.by == ColourBy::Check
+            ? std::vector<QString>{tr("error below 1e−6"),
+                                   tr("up to 1e−4"),
+                                   tr("up to 1e−3"),
+                                   tr("over 1e−3"),
+                                   tr("at a kink"),
+                                   {},
+                                   {},
+                                   nothing}
+            : std::vector<QString>{
+                  tr("up to 1 ulp"), tr("2 – 16 ulp"), tr("17 – 1,024 ulp"), tr("over 1,024 ulp"), {}, {}, {}, nothing};
+    grade(scene, checks.verification.get(), out);
+}
+
+QColor checkColor(ColourBy by, std::size_t which, const Theme& theme)
+{
+    constexpr std::array kShares{0.0, 0.35, 0.65, 1.0};
+    if (which < kShares.size()) {
+        return blended(theme[Role::AlarmLine], theme[Role::Grid], kShares[which]);
+    }
+    return theme[by == ColourBy::Check && which == kKink ? Role::SearchLine : Role::Base];
+}
+
+QString checkText(const Colouring& colouring, Index box)
+{
+    const std::size_t which = mainClass(colouring.boxes[static_cast<std::size_t>(box)]);
+    if (colouring.by == ColourBy::Reach) {
+        return which == 0 || which == kNot ? QString() : colouring.names[which];
+    }
+    const double figure = colouring.shares[static_cast<std::size_t>(box)];
+    if (which == kNot) {
+        return {};
+    }
+    if (colouring.by == ColourBy::Ulp) {
+        return countText(static_cast<std::int64_t>(figure));
+    }
+    return which == kKink ? tr("kink") : valueText(figure, 2);
+}
+
+QString checkTip(const GraphChecks& checks, base::NodeId node)
+{
+    QString text;
+    const CheckedNode* found = checks.verification ? checks.verification->find(node) : nullptr;
+    if (found != nullptr && found->error) {
+        text += tr(found->isKink ? "\nits reverse rule: %1 from a difference, at a kink"
+                                 : "\nits reverse rule: %1 from a difference")
+                    .arg(valueText(*found->error, 2));
+    }
+    if (found != nullptr && found->ulps) {
+        text += tr("\nfloat from double: %1 ulp, %2 of the largest value")
+                    .arg(countText(static_cast<std::int64_t>(*found->ulps)), valueText(found->relative, 2));
+    }
+    const LeftOutFact* leftOut = checks.reach ? checks.reach->find(node) : nullptr;
+    return leftOut == nullptr ? text : text + QLatin1Char('\n') + tr("no gradient: %1").arg(wordOf(leftOut->why));
+}
+
+} // namespace retro::views

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "views/lut/flowpicture.h"
+#include "views/lut/lutrun.h"
+
+#include <QWidget>
+
+#include <optional>
+
+namespace retro::views
+{
+
+class Theme;
+
+/// The picture of a layer's data flow. The kernel at the cursor and its buffers stand out; those that ran before are
+/// dark, those to come are pale.
+class DataFlowPane final : public QWidget
+{
+    Q_OBJECT
+
+public:
+    explicit DataFlowPane(QWidget* parent = nullptr);
+
+    /// Another layer or path; `passes` as schedules of it. `ran`: the launches are those of the run.
+    void setLayer(std::vector<lut::Schedule> schedules, const std::vector<RunLaunch>& launches);
+    /// Where the cursor stands.
+    void setPosition(std::uint64_t position);
+
+    [[nodiscard]] const FlowPicture& picture() const { return m_picture; }
+    /// The launch right before the cursor: pass in the picture and place; none elsewhere.
+    [[nodiscard]] std::optional<RunLaunch> current() const { return m_current; }
+    /// "choose_rows on stream 0: reads Input, Anchors; writes Lookup Indices".
+    [[nodiscard]] QString sentence() const;
+    /// Draws everything at (0, 0), as a file gets it.
+    void paintAll(QPainter& painter) const;
+    [[nodiscard]] QSize sizeHint() const override;
+
+signals:
+    /// A kernel that ran was chosen.
+    void launchChosen(std::uint64_t position);
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    bool event(QEvent* event) override;
+    void changeEvent(QEvent* event) override;
+
+private:
+    enum class State { Now, Done, ToCome };
+    void lay();
+    [[nodiscard]] std::optional<RunLaunch> launchOf(const FlowBox& box) const;
+    [[nodiscard]] State stateOf(const FlowBox& box) const;
+    [[nodiscard]] bool touchesCurrent(const FlowBox& box) const;
+    [[nodiscard]] QString tipOf(const FlowBox& box) const;
+    void paintEdge(QPainter& painter, const FlowEdge& edge, const Theme& colors) const;
+    void paintKernel(QPainter& painter, const FlowBox& box, const Theme& colors) const;
+    void paintBuffer(QPainter& painter, const FlowBox& box, const Theme& colors) const;
+    void step(int by);
+
+    std::vector<lut::Schedule> m_schedules;
+    std::vector<RunLaunch> m_launches;
+    FlowPicture m_picture;
+    std::uint64_t m_position = 0;
+    std::optional<RunLaunch> m_current;
+};
+
+/// Words for the views of LUT layers.
+[[nodiscard]] QString passWord(lut::Pass pass);
+/// "f32 [16, 32, 64]".
+[[nodiscard]] QString shapeWord(const lut::Buffer& buffer);
+/// A name as Qt has it.
+[[nodiscard]] QString textOf(std::string_view name);
+
+} // namespace retro::views

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "views/common/view.h"
+
+class QComboBox;
+
+namespace retro::views
+{
+
+class DataFlowPane;
+class ElidedLabel;
+class LutChoice;
+
+/// The kernels of a LUT layer with the buffers that they read and write, drawn from its launch schedule; the kernel at
+/// the cursor stands out, and a click on one goes to where it ran.
+class DataFlowView final : public View
+{
+    Q_OBJECT
+
+public:
+    DataFlowView(RunModel& model, Cursor& cursor, Selection& selection, LutChoice& choice, QWidget* parent = nullptr);
+
+    [[nodiscard]] QString title() const override { return tr("Data flow"); }
+    [[nodiscard]] QString subject() const override;
+    [[nodiscard]] QString hint() const override;
+    [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
+    [[nodiscard]] QStringList exportFormats() const override;
+    [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
+
+    [[nodiscard]] DataFlowPane& pane() const { return *m_pane; }
+    [[nodiscard]] QComboBox& layers() const { return *m_layers; }
+    [[nodiscard]] QComboBox& paths() const { return *m_paths; }
+
+protected:
+    void refresh(Changes changes) override;
+    [[nodiscard]] QString emptyReason() const override;
+
+private:
+    QWidget* makeTools();
+    void takeLayer();
+    void showLayers();
+
+    LutChoice& m_choice;
+    DataFlowPane* m_pane = nullptr;
+    QComboBox* m_layers = nullptr;
+    QComboBox* m_paths = nullptr;
+    ElidedLabel* m_now = nullptr;
+};
+
+/// Why a LUT view has nothing to show of a run; empty when it has a layer.
+[[nodiscard]] QString lutEmptyReason(const LutChoice& choice);
+
+} // namespace retro::views

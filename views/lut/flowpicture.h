@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernels/lut/schedule.h"
+
+#include <QPointF>
+#include <QRectF>
+#include <QSizeF>
+
+#include <functional>
+#include <vector>
+
+namespace retro::views
+{
+
+/// A kernel or a buffer in the picture of a pass.
+struct FlowBox
+{
+    bool isKernel = false;
+    std::size_t pass = 0;  ///< which of the schedules
+    std::size_t index = 0; ///< of its launches, or of its buffers
+    QRectF rect;
+};
+
+/// What a kernel reads (from buffer to kernel) or writes.
+struct FlowEdge
+{
+    std::size_t from = 0; ///< boxes
+    std::size_t to = 0;
+    bool isWrite = false;
+    std::vector<QPointF> points;
+};
+
+/// The data flow of passes, drawn from their launch schedules: one beside the other, each from its inputs down to its
+/// results. A buffer that a kernel both reads and writes has the arrow of the reading; the other would run in a circle.
+/// Plain geometry, in design pixels.
+struct FlowPicture
+{
+    std::vector<lut::Schedule> schedules;
+    std::vector<FlowBox> boxes;
+    std::vector<FlowEdge> edges;
+    std::vector<QRectF> passes; ///< the room of each
+    QSizeF size;
+
+    /// The box under a point; none: boxes.size().
+    [[nodiscard]] std::size_t boxAt(const QPointF& point) const;
+    /// The box of a launch; none: boxes.size().
+    [[nodiscard]] std::size_t kernelBox(std::size_t pass, std::size_t launch) const;
+    [[nodiscard]] const lut::Launch& launch(const FlowBox& box) const
+    {
+        return schedules[box.pass].launches[box.index];
+    }
+    [[nodiscard]] const lut::Buffer& buffer(const FlowBox& box) const { return schedules[box.pass].buffers[box.index]; }
+};
+
+/// Size that a box needs, in design pixels: of a kernel, or of a buffer.
+struct FlowSizes
+{
+    std::function<QSizeF(const lut::Launch&)> kernel;
+    std::function<QSizeF(const lut::Buffer&)> buffer;
+};
+
+/// Draws the schedules. Empty when there is none.
+[[nodiscard]] FlowPicture flowPicture(std::vector<lut::Schedule> schedules, const FlowSizes& sizes);
+
+} // namespace retro::views

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/trace/run.h"
+#include "kernels/lut/schedule.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace retro::views
+{
+
+/// A launch that a run recorded.
+struct RunLaunch
+{
+    std::uint64_t position = 0; ///< number of events up to and with it
+    lut::Pass pass = lut::Pass::Forward;
+    std::size_t place = 0; ///< in the schedule of the pass
+    bool operator==(const RunLaunch&) const = default;
+};
+
+/// A LUT node of a run.
+struct LutLayer
+{
+    base::NodeId node;
+    lut::ScheduleRequest request; ///< fused, forward; its batch is all leading axes of the input
+    std::vector<RunLaunch> launches;
+    bool knowsGroups = true; ///< false: sparse, and the run file left the row starts out
+
+    /// The passes that ran, in order; forward alone when nothing was recorded.
+    [[nodiscard]] std::vector<lut::Pass> passes() const;
+    /// The launch that a position is right behind; none elsewhere.
+    [[nodiscard]] std::optional<RunLaunch> launchAt(std::uint64_t position) const;
+};
+
+/// The LUT layers of a run, in the order of the graph, and what each launched. Immutable.
+class LutRun
+{
+public:
+    LutRun() = default;
+    explicit LutRun(const trace::Run& run);
+
+    [[nodiscard]] const std::vector<LutLayer>& layers() const { return m_layers; }
+    /// The layer of a node; null when it is none.
+    [[nodiscard]] const LutLayer* find(base::NodeId node) const;
+
+private:
+    std::vector<LutLayer> m_layers;
+};
+
+} // namespace retro::views

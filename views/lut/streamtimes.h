@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernels/lut/schedule.h"
+
+#include <vector>
+
+namespace retro::views
+{
+
+/// What a modelled processor does: it moves bytes, and each launch costs it a while.
+struct StreamModel
+{
+    double bytesPerSecond = 10e9; ///< copying in memory, reads and writes together
+    double launchSeconds = 2e-6;
+};
+
+/// When a launch runs on its stream, in seconds from the start of the first pass.
+struct LaunchTime
+{
+    std::size_t pass = 0;
+    std::size_t launch = 0;
+    double start = 0;
+    double end = 0;
+    double waitsUntil = 0; ///< end of the last launch on another stream that it waits for; 0 = none
+    std::uint64_t bytes = 0;
+};
+
+/// Bytes that a launch must move: all of what it reads and writes, but of rows of weights only those that are visited,
+/// and of arrays of all rows (firing statistics, row scores) only where the kernel goes over all of them.
+[[nodiscard]] std::uint64_t bytesMoved(const lut::Schedule& schedule, const lut::Launch& launch);
+
+/// The launches of passes that follow each other: each starts when its stream is free and what it waits for is done.
+[[nodiscard]] std::vector<LaunchTime> launchTimes(const std::vector<lut::Schedule>& schedules,
+                                                  const StreamModel& model = {});
+
+} // namespace retro::views
