@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/analysis/fromgraph.h"
+#include "core/analysis/joint.h"
 #include "core/engine/loadmodel.h"
 
 #include <map>
@@ -19,5 +20,17 @@ using SymbolSizes = std::map<std::string, std::int64_t>;
 /// symbol that no input has (Usage), a value whose size nobody knows, with what kept the graph from being bound.
 [[nodiscard]] base::Result<analysis::PlanningGraph> planningGraphOf(const LoadedModel& model, const SymbolSizes& sizes,
                                                                     const std::stop_token& stop = {});
+
+/// What planners work on: the planning graph of a model and its joint graph with gradients.
+struct JointPlanning
+{
+    analysis::PlanningGraph planning;
+    analysis::JointGraph joint;
+};
+
+/// The joint graph of a model, its forward operators in the order of first come, first served. Graph JSON is taken as
+/// it stands, without rewrites. Errors: as planningGraphOf() and analysis::jointOf(); Cancelled.
+[[nodiscard]] base::Result<JointPlanning> jointPlanningOf(const LoadedModelPointer& model,
+                                                          const std::stop_token& stop = {});
 
 } // namespace retro::engine
