@@ -283,6 +283,8 @@ void MainWindow::connectPanel()
     on("run.stop", [this] {
         if (m_isBusy) {
             m_engine.stop();
+        } else if (m_plan.isPlanning()) {
+            m_plan.cancel();
         } else {
             m_selection.clear();
         }

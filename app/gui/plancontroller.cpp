@@ -241,6 +241,9 @@ void PlanController::stop()
     m_isDue = false;
     m_plan.setPlanning(false);
     m_plan.endCurve();
+    if (m_plan.state() == views::PlanState::Loading) {
+        m_plan.reset(tr("Stopped. Open the model again to plan for it."));
+    }
 }
 
 } // namespace retro::app

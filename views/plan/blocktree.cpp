@@ -56,6 +56,18 @@ public:
         }
     }
 
+    /// Blocks that no interval below the root holds: a node with many children is told without them.
+    void addUncovered(std::uint32_t count)
+    {
+        const auto rows = m_matrix.rowsOfPosition();
+        for (std::uint32_t block = 0; block < count; ++block) {
+            const std::uint32_t start = block == 0 ? 0 : m_ends[block - 1];
+            if (start < rows.size() && tree.boxAt(rows[start]) <= 0) {
+                addBox(block, block + 1, 1);
+            }
+        }
+    }
+
     void addBox(std::uint32_t low, std::uint32_t high, std::uint32_t level)
     {
         const auto rows = m_matrix.rowsOfPosition();
@@ -117,6 +129,7 @@ BlockTree blockTree(const analysis::JointGraph& joint, const schedule::Plan& pla
     Boxes boxes(matrix, ends, intervals);
     if (!intervals.empty()) {
         boxes.add(0, 0);
+        boxes.addUncovered(count);
     } else if (count > 0) {
         boxes.addBox(0, count, 0);
         boxes.addBlocks(0, count, 1);

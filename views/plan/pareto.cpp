@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
 
 namespace retro::views
 {
@@ -94,7 +93,7 @@ void paintFront(QPainter& painter, const ParetoFigure& figure, const ParetoScale
     QPainterPath path;
     for (const PlanPoint& point : paretoFront(figure.points)) {
         const QPointF to = scale.at(static_cast<double>(point.peak), figure.extra(point.cost));
-        if (path.isEmpty()) {
+        if (path.elementCount() == 0) {
             path.moveTo(to);
         } else {
             path.lineTo(to.x(), path.currentPosition().y());

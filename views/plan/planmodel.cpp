@@ -49,6 +49,7 @@ void PlanModel::reset(const QString& absence)
     m_step = 0;
     m_isPlanning = false;
     m_isDragging = false;
+    m_endsDrag = false;
     emit stateChanged();
     emit planChanged();
     emit questionChanged();
@@ -97,6 +98,10 @@ void PlanModel::ask()
 
 void PlanModel::setPlanning(bool isPlanning)
 {
+    if (!isPlanning && m_endsDrag) {
+        m_endsDrag = false;
+        m_isDragging = false;
+    }
     if (m_isPlanning != isPlanning) {
         m_isPlanning = isPlanning;
         emit planChanged();
@@ -130,6 +135,9 @@ void PlanModel::takeRefusal(const QString& what, const QString& remedy)
     m_refusal = what;
     m_refusalRemedy = remedy;
     emit planChanged();
+    if (m_subject && !m_plan && m_question.budget < m_subject->storeAllPeak) {
+        setBudget(m_subject->storeAllPeak); // the first budget was ours, not asked for: there is always this one
+    }
 }
 
 void PlanModel::addPoints(const std::vector<PlanPoint>& points, double share)
@@ -192,10 +200,15 @@ void PlanModel::setStrategy(const std::string& strategy)
 void PlanModel::beginDrag()
 {
     m_isDragging = true;
+    m_endsDrag = false;
     m_ghost = m_plan;
 }
 
-void PlanModel::endDrag() { m_isDragging = false; }
+void PlanModel::endDrag()
+{
+    m_endsDrag = m_isPlanning; // what was asked during the drag belongs to it
+    m_isDragging = m_isPlanning;
+}
 
 /// The user's own plan begins as the one on screen: what that rebuilds is rebuilt.
 void PlanModel::startOwnChoices()

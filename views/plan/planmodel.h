@@ -141,7 +141,8 @@ private:
     std::uint32_t m_step = 0;
     bool m_isPlanning = false;
     bool m_isDragging = false;
-    bool m_canAsk = false; ///< nobody asked for the subject of this model yet
+    bool m_endsDrag = false; ///< when the planner has answered
+    bool m_canAsk = false;   ///< nobody asked for the subject of this model yet
 };
 
 } // namespace retro::views

@@ -132,7 +132,7 @@ void PlannersView::makeTable()
     header->setSectionResizeMode(PlannerTableModel::NameColumn, QHeaderView::Stretch);
     for (const int section :
          {PlannerTableModel::PeakColumn, PlannerTableModel::WorkColumn, PlannerTableModel::ToBestColumn}) {
-        header->resizeSection(section, px(78));
+        header->resizeSection(section, px(68));
     }
     connect(m_table, &QTableView::activated, this,
             [this](const QModelIndex& index) { choose(QString::fromStdString(m_items->at(index.row()).planner)); });

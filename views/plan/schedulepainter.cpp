@@ -27,7 +27,7 @@ constexpr double kLeastName = 11.5; // design pixels a row needs for its name
 constexpr double kLeastLabel = 40;  // height that a box of the tree needs for its words
 constexpr double kSmallCell = 1.6;  // least side of a mark that stands for a cell
 constexpr double kRulerMarks = 56;  // between numbers of steps
-constexpr double kAxisMarks = 26;   // between figures of memory
+constexpr double kAxisMarks = 20;   // between figures of memory
 constexpr double kLegendSample = 16;
 
 QString translated(const char* text) { return QCoreApplication::translate("retro::views::SchedulePainter", text); }
@@ -162,7 +162,9 @@ void SchedulePainter::paintNames()
     const auto last = static_cast<std::uint32_t>(std::min(rows.count, std::ceil(rows.to)));
     for (std::uint32_t row = first - first % static_cast<std::uint32_t>(every); row < last;
          row += static_cast<std::uint32_t>(every)) {
-        if (row < m_plan.matrix.rows().size()) {
+        const bool isUnderMarked =
+            m_figure.row && std::abs(rows.pixel(row) - rows.pixel(*m_figure.row)) < px(kLeastName + 1);
+        if (row < m_plan.matrix.rows().size() && !isUnderMarked) {
             draw(row, false);
         }
     }
@@ -403,7 +405,7 @@ void SchedulePainter::paintSteps(const ScheduleMatrix& matrix, bool isGhost)
     QPainterPath path;
     const auto go = [&](double x, double bytes) {
         const QPointF to(x, y(bytes));
-        if (path.isEmpty()) {
+        if (path.elementCount() == 0) {
             path.moveTo(to);
         } else {
             path.lineTo(to);
@@ -425,7 +427,7 @@ void SchedulePainter::paintSteps(const ScheduleMatrix& matrix, bool isGhost)
             go(x, static_cast<double>(pixels[i].most));
         }
     }
-    if (path.isEmpty()) {
+    if (path.elementCount() == 0) {
         return;
     }
     if (!isGhost) {

@@ -58,6 +58,12 @@ Op opOf(std::string name, std::vector<OpValueId> inputs, std::vector<OpValueId> 
     return op;
 }
 
+std::string numbered(std::string name, std::size_t number)
+{
+    name += std::to_string(number);
+    return name;
+}
+
 /// A graph input: there from the start.
 Op sourceOf(std::string name, OpValueId output)
 {
@@ -76,12 +82,12 @@ views::PlanSubjectPointer chainSubject(std::size_t operators, std::uint64_t byte
     std::vector<Op> ops{sourceOf("x", 0)};
     for (std::size_t i = 0; i < operators; ++i) {
         const auto id = static_cast<OpValueId>(values.size());
-        values.push_back(valueOf("v" + std::to_string(i), bytes));
+        values.push_back(valueOf(numbered("v", i), bytes));
         std::vector<OpValueId> inputs{id - 1};
         if (i >= 2) {
             inputs.push_back(id - 2);
         }
-        ops.push_back(opOf("op" + std::to_string(i), inputs, {id}));
+        ops.push_back(opOf(numbered("op", i), inputs, {id}));
     }
     values.back().isOutput = true;
     return subjectFrom(std::move(ops), std::move(values));
