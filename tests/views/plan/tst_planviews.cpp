@@ -16,6 +16,7 @@
 #include "views/plan/tensortablemodel.h"
 
 #include <QComboBox>
+#include <QLayout>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QTableView>
@@ -25,6 +26,20 @@ using namespace retro::views;
 
 namespace
 {
+
+/// Gives everything its place now, not with the next turns of the event loop.
+void activateLayouts(QWidget& widget)
+{
+    if (widget.layout() != nullptr) {
+        widget.layout()->invalidate();
+        widget.layout()->activate();
+    }
+    for (QObject* child : widget.children()) {
+        if (auto* one = qobject_cast<QWidget*>(child)) {
+            activateLayouts(*one);
+        }
+    }
+}
 
 /// A window without the window: run, selection, and a plan that answers at once.
 struct Stage
@@ -45,7 +60,8 @@ struct Stage
         view->resize(size);
         view->show();
         view->flush();
-        QCoreApplication::processEvents(); // the layout of the body
+        QCoreApplication::processEvents();
+        activateLayouts(*view);
         return view;
     }
 
