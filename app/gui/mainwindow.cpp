@@ -97,6 +97,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     m_planner = new PlanController(m_engine, m_plan, this);
     m_planSpace = new PlanWorkspace(context, m_plan, m_stack);
     new PlanCommands(m_actions, m_plan, *m_planSpace, this);
+    markLive(m_engineSpace->graph(), m_model, m_plan);
     for (QWidget* space :
          {static_cast<QWidget*>(m_explain), static_cast<QWidget*>(m_engineSpace), static_cast<QWidget*>(m_planSpace)}) {
         m_stack->addWidget(space);

@@ -2,7 +2,9 @@
 #include "app/gui/plancommands.h"
 
 #include "app/gui/planworkspace.h"
+#include "views/graph/graphview.h"
 #include "views/plan/planmodel.h"
+#include "views/plan/rowlink.h"
 #include "views/plan/schedulepane.h"
 #include "views/plan/scheduleview.h"
 #include "views/plan/tensorsview.h"
@@ -46,6 +48,19 @@ constexpr std::array kActions{
 };
 
 } // namespace
+
+void markLive(views::GraphView& graph, const views::RunModel& model, const views::PlanModel& plan)
+{
+    // Bound to the graph, which ends before the window's members do.
+    const auto mark = [&graph, &model, &plan] {
+        const bool isKnown = plan.plan() && model.hasRun();
+        graph.setLive(isKnown ? views::liveNodes(model.graph(), *plan.plan(), plan.step())
+                              : std::vector<base::NodeId>());
+    };
+    for (const auto change : {&views::PlanModel::stepChanged, &views::PlanModel::planChanged}) {
+        QObject::connect(&plan, change, &graph, mark);
+    }
+}
 
 void addPlanActions(views::ActionRegistry& actions) { actions.addAll(kActions); }
 

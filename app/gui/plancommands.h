@@ -7,13 +7,18 @@
 
 namespace retro::views
 {
+class GraphView;
 class PlanModel;
-}
+class RunModel;
+} // namespace retro::views
 
 namespace retro::app
 {
 
 class PlanWorkspace;
+
+/// Marks in the graph what is in memory at the step of the plan, as long as there is one.
+void markLive(views::GraphView& graph, const views::RunModel& model, const views::PlanModel& plan);
 
 /// Registers the actions of the menu Plan.
 void addPlanActions(views::ActionRegistry& actions);

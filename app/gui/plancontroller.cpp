@@ -189,6 +189,9 @@ void PlanController::start()
             } else if (!answer.isStopped) {
                 m_plan.takeRefusal(answer.refusal, answer.remedy);
             }
+            if (m_jobs->isRunning()) {
+                return; // the answer led to another question
+            }
             if (m_isDue) {
                 m_isSlow = m_plan.question().strategy == views::kBestStrategy;
                 start();

@@ -2,10 +2,8 @@
 #include "app/gui/planworkspace.h"
 
 #include "views/common/fonts.h"
-#include "views/graph/graphview.h"
 #include "views/plan/budgetview.h"
 #include "views/plan/plannersview.h"
-#include "views/plan/rowlink.h"
 #include "views/plan/scheduleview.h"
 #include "views/plan/tensorsview.h"
 
@@ -31,39 +29,21 @@ constexpr double kMostBelow = 0.3;
 } // namespace
 
 PlanWorkspace::PlanWorkspace(const WorkspaceContext& context, views::PlanModel& plan, QWidget* parent)
-    : Workspace(QStringLiteral("plan"), parent), m_model(context.model), m_plan(plan)
+    : Workspace(QStringLiteral("plan"), parent)
 {
     const auto& [model, cursor, selection, breakpoints] = context;
     m_schedule = new views::ScheduleView(model, cursor, selection, plan, this);
     m_budget = new views::BudgetView(model, cursor, selection, plan, this);
     m_planners = new views::PlannersView(model, cursor, selection, plan, this);
     m_tensors = new views::TensorsView(model, cursor, selection, plan, this);
-    m_graph = new views::GraphView(model, cursor, selection, this);
     m_scheduleDock = addView(m_schedule);
     m_tensorsDock = addView(m_tensors);
-    m_graphDock = addView(m_graph);
     m_budgetDock = addView(m_budget);
     m_plannersDock = addView(m_planners);
     splitDockWidget(m_scheduleDock, m_budgetDock, Qt::Horizontal);
     splitDockWidget(m_scheduleDock, m_tensorsDock, Qt::Vertical);
     splitDockWidget(m_budgetDock, m_plannersDock, Qt::Vertical);
-    tabifyDockWidget(m_tensorsDock, m_graphDock);
-    m_tensorsDock->raise();
     rememberLayout();
-    for (const auto change : {&views::PlanModel::stepChanged, &views::PlanModel::planChanged}) {
-        connect(&plan, change, this, &PlanWorkspace::showLive);
-    }
-    connect(m_graphDock, &QDockWidget::visibilityChanged, this, &PlanWorkspace::showLive);
-}
-
-void PlanWorkspace::showLive()
-{
-    if (!m_graph->isVisible()) {
-        return; // it is told when it is
-    }
-    const bool isKnown = m_plan.plan() && m_model.hasRun();
-    m_graph->setLive(isKnown ? views::liveNodes(m_model.graph(), *m_plan.plan(), m_plan.step())
-                             : std::vector<base::NodeId>());
 }
 
 void PlanWorkspace::applySizes()

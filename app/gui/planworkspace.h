@@ -6,7 +6,6 @@
 namespace retro::views
 {
 class BudgetView;
-class GraphView;
 class PlanModel;
 class PlannersView;
 class ScheduleView;
@@ -17,7 +16,7 @@ namespace retro::app
 {
 
 /// What is kept in memory and what is computed again: the schedule as the largest thing, budget and planners at its
-/// right, the tensors with their reasons below, behind them the graph with what is in memory at the step.
+/// right, the tensors with their reasons below.
 class PlanWorkspace final : public Workspace
 {
     Q_OBJECT
@@ -29,27 +28,18 @@ public:
     [[nodiscard]] views::PlannersView& planners() const { return *m_planners; }
     [[nodiscard]] views::TensorsView& tensors() const { return *m_tensors; }
 
-    [[nodiscard]] views::GraphView& graph() const { return *m_graph; }
-
 protected:
     void applySizes() override;
 
 private:
-    /// Marks in the graph what is in memory at the step of the plan.
-    void showLive();
-
-    views::RunModel& m_model;
-    views::PlanModel& m_plan;
     views::ScheduleView* m_schedule = nullptr;
     views::BudgetView* m_budget = nullptr;
     views::PlannersView* m_planners = nullptr;
     views::TensorsView* m_tensors = nullptr;
-    views::GraphView* m_graph = nullptr;
     QDockWidget* m_scheduleDock = nullptr;
     QDockWidget* m_budgetDock = nullptr;
     QDockWidget* m_plannersDock = nullptr;
     QDockWidget* m_tensorsDock = nullptr;
-    QDockWidget* m_graphDock = nullptr;
 };
 
 } // namespace retro::app

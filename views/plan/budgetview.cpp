@@ -118,7 +118,7 @@ void BudgetView::makeFigures(QWidget& parent)
     connect(m_clear, &QPushButton::clicked, &m_plan, &PlanModel::clearChoices);
 }
 
-QString BudgetView::hint() const { return tr("Drag: the plan follows. Below the red part no plan is known."); }
+QString BudgetView::hint() const { return tr("Drag: the plan follows. In the red part no plan is known."); }
 
 bool BudgetView::canShow(const SelectedThing& thing) const { return std::holds_alternative<std::monostate>(thing); }
 

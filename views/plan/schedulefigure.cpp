@@ -22,6 +22,58 @@ constexpr double kCurveShare = 0.27;
 constexpr double kGap = 12;
 constexpr double kTreeShare = 0.2; // of the width: what the tree may take at most
 
+/// Pixels of spans: each adds where it begins and takes away where it ends; sums along the lines give the shares.
+class SharePicture
+{
+public:
+    SharePicture(const ScheduleAxis& columns, const ScheduleAxis& rows, int width, int height)
+        : m_columns(columns), m_rows(rows), m_width(static_cast<std::size_t>(width)),
+          m_height(static_cast<std::size_t>(height)), m_changes((m_width + 1) * m_height, 0.0F),
+          m_weight(static_cast<float>(std::min(1.0, rows.pitch())))
+    {}
+
+    void add(const ScheduleSpan& span)
+    {
+        if (span.until <= m_columns.from || span.from >= m_columns.to) {
+            return;
+        }
+        const std::size_t from = pixelOf(m_columns, span.from, m_width);
+        const std::size_t until = std::min(m_width, std::max(from + 1, pixelOf(m_columns, span.until, m_width)));
+        const std::size_t top = pixelOf(m_rows, span.row, m_height - 1);
+        const std::size_t bottom = std::max(top + 1, pixelOf(m_rows, span.row + 1.0, m_height));
+        for (std::size_t y = top; from < until && y < bottom; ++y) {
+            m_changes[y * (m_width + 1) + from] += m_weight;
+            m_changes[y * (m_width + 1) + until] -= m_weight;
+        }
+    }
+
+    [[nodiscard]] std::vector<float> summed() const
+    {
+        std::vector<float> shares(m_width * m_height);
+        for (std::size_t y = 0; y < m_height; ++y) {
+            float sum = 0;
+            for (std::size_t x = 0; x < m_width; ++x) {
+                sum += m_changes[y * (m_width + 1) + x];
+                shares[y * m_width + x] = std::clamp(sum, 0.0F, 1.0F);
+            }
+        }
+        return shares;
+    }
+
+private:
+    static std::size_t pixelOf(const ScheduleAxis& axis, double item, std::size_t most)
+    {
+        return static_cast<std::size_t>(std::clamp(axis.pixel(item) - axis.origin, 0.0, static_cast<double>(most)));
+    }
+
+    const ScheduleAxis& m_columns;
+    const ScheduleAxis& m_rows;
+    std::size_t m_width;
+    std::size_t m_height;
+    std::vector<float> m_changes; ///< one more per line: where spans end
+    float m_weight;               ///< of a row in its row of pixels
+};
+
 } // namespace
 
 ScheduleLayout layoutSchedule(const QSizeF& size, std::uint32_t levels, double nameWidth, double scale)
@@ -83,39 +135,15 @@ std::vector<BytesAtPixel> bytesPerPixel(const ScheduleMatrix& matrix, const Sche
 std::vector<float> heldShare(const ScheduleMatrix& matrix, const ScheduleAxis& columns, const ScheduleAxis& rows,
                              int width, int height)
 {
-    const auto w = static_cast<std::size_t>(width) + 1; // one more: where spans end
-    std::vector<float> share(w * static_cast<std::size_t>(height), 0.0F);
-    const double first = std::max(0.0, std::floor(rows.from));
-    const double last = std::min(static_cast<double>(matrix.rows().size()), std::ceil(rows.to));
-    const auto pixelOf = [](const ScheduleAxis& axis, double item, int most) {
-        return static_cast<std::size_t>(std::clamp(axis.pixel(item) - axis.origin, 0.0, static_cast<double>(most)));
-    };
-    const float weight = static_cast<float>(std::min(1.0, rows.pitch())); // of a row in its row of pixels
-    for (auto row = static_cast<std::uint32_t>(first); row < static_cast<std::uint32_t>(last); ++row) {
-        const std::size_t top = pixelOf(rows, row, height - 1);
-        const std::size_t bottom = std::max(top + 1, pixelOf(rows, row + 1.0, height));
+    SharePicture picture(columns, rows, width, height);
+    const auto first = static_cast<std::uint32_t>(std::max(0.0, std::floor(rows.from)));
+    const auto last = std::min(matrix.rows().size(), static_cast<std::size_t>(std::max(0.0, std::ceil(rows.to))));
+    for (std::uint32_t row = first; row < last; ++row) {
         for (const ScheduleSpan& span : matrix.spansOf(row)) {
-            const std::size_t from = pixelOf(columns, span.from, width);
-            const std::size_t until =
-                std::min(static_cast<std::size_t>(width), std::max(from + 1, pixelOf(columns, span.until, width)));
-            if (span.until <= columns.from || span.from >= columns.to || from >= until) {
-                continue;
-            }
-            for (std::size_t y = top; y < bottom; ++y) {
-                share[y * w + from] += weight;
-                share[y * w + until] -= weight;
-            }
+            picture.add(span);
         }
     }
-    std::vector<float> result(static_cast<std::size_t>(width) * static_cast<std::size_t>(height));
-    for (std::size_t y = 0; y < static_cast<std::size_t>(height); ++y) {
-        float sum = 0;
-        for (std::size_t x = 0; x + 1 < w; ++x) {
-            sum += share[y * w + x];
-            result[y * static_cast<std::size_t>(width) + x] = std::clamp(sum, 0.0F, 1.0F);
-        }
-    }
-    return result;
+    return picture.summed();
 }
 
 } // namespace retro::views

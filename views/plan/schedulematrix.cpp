@@ -85,22 +85,44 @@ void ScheduleMatrix::addRows(const analysis::JointGraph& joint, const schedule::
             continue;
         }
         wasSeen[step.id] = true;
-        const analysis::Op& op = graph.op(step.id);
-        if (op.phase == Phase::Forward) {
+        const bool isGradient = graph.op(step.id).phase == Phase::Gradient;
+        if (!isGradient) {
             m_rowsOfPosition.push_back(static_cast<std::uint32_t>(m_rows.size()));
         }
-        for (const OpValueId id : op.outputs) {
-            const OpValueId owner = op.phase == Phase::Gradient ? ownerOf(names, graph.value(id).name) : kNone;
-            if (owner != kNone) {
-                m_rowOfValue[id] = m_rowOfValue[owner]; // kNone for the gradient of an input
-                continue;
-            }
-            m_rowOfValue[id] = static_cast<std::uint32_t>(m_rows.size());
-            m_isOwnRow[id] = true;
-            m_rows.push_back({id, step.id, 0, 0, 0, Decision::Pass});
+        for (const OpValueId id : graph.op(step.id).outputs) {
+            addRow(id, step.id, isGradient ? ownerOf(names, graph.value(id).name) : kNone);
         }
     }
     m_rowsOfPosition.push_back(static_cast<std::uint32_t>(m_rows.size()));
+}
+
+void ScheduleMatrix::addRow(OpValueId value, OpId op, OpValueId owner)
+{
+    if (owner != kNone) {
+        m_rowOfValue[value] = m_rowOfValue[owner]; // kNone for the gradient of an input
+        return;
+    }
+    m_rowOfValue[value] = static_cast<std::uint32_t>(m_rows.size());
+    m_isOwnRow[value] = true;
+    m_rows.push_back({value, op, 0, 0, 0, Decision::Pass});
+}
+
+ScheduleColumn ScheduleMatrix::columnOf(const OpGraph& graph, const schedule::Step& step, bool isRecompute) const
+{
+    ScheduleColumn column;
+    column.kind = step.kind;
+    if (step.kind != StepKind::Compute) {
+        column.cell = step.kind == StepKind::Offload ? CellKind::Offload : CellKind::Prefetch;
+        column.row = m_rowOfValue[step.id];
+        return column;
+    }
+    const analysis::Op& op = graph.op(step.id);
+    column.op = step.id;
+    column.row = op.outputs.empty() ? kNone : m_rowOfValue[op.outputs.front()];
+    column.cell = op.phase == Phase::Gradient ? CellKind::Gradient
+                  : isRecompute               ? CellKind::Recompute
+                                              : CellKind::Compute;
+    return column;
 }
 
 void ScheduleMatrix::addColumns(const analysis::JointGraph& joint, const schedule::Plan& plan,
@@ -108,51 +130,37 @@ void ScheduleMatrix::addColumns(const analysis::JointGraph& joint, const schedul
 {
     const std::size_t count = std::min(plan.steps.size(), run.steps.size());
     for (std::size_t i = 0; i < count; ++i) {
-        const schedule::Step& step = plan.steps[i];
-        if (step.kind == StepKind::Free) {
-            continue;
+        if (plan.steps[i].kind != StepKind::Free) {
+            m_columns.push_back(columnOf(joint.graph, plan.steps[i], run.steps[i].isRecompute));
+            m_columns.back().step = static_cast<std::uint32_t>(i);
+            m_columns.back().bytes = run.steps[i].transient;
         }
-        ScheduleColumn column;
-        column.step = static_cast<std::uint32_t>(i);
-        column.kind = step.kind;
-        column.bytes = run.steps[i].transient;
-        OpValueId value = step.id;
-        if (step.kind == StepKind::Compute) {
-            const analysis::Op& op = joint.graph.op(step.id);
-            column.op = step.id;
-            value = op.outputs.empty() ? kNone : op.outputs.front();
-            column.cell = op.phase == Phase::Gradient ? CellKind::Gradient
-                          : run.steps[i].isRecompute  ? CellKind::Recompute
-                                                      : CellKind::Compute;
-        } else {
-            column.cell = step.kind == StepKind::Offload ? CellKind::Offload : CellKind::Prefetch;
-        }
-        column.row = value == kNone ? kNone : m_rowOfValue[value];
-        if (column.bytes > m_peak) {
-            m_peak = column.bytes;
-            m_peakAt = static_cast<std::uint32_t>(m_columns.size());
-        }
-        m_columns.push_back(column);
+    }
+    const auto most = std::ranges::max_element(m_columns, {}, &ScheduleColumn::bytes);
+    if (most != m_columns.end()) {
+        m_peak = most->bytes;
+        m_peakAt = static_cast<std::uint32_t>(most - m_columns.begin());
     }
     const auto first = std::ranges::find(m_columns, CellKind::Gradient, &ScheduleColumn::cell);
     m_firstGradient = static_cast<std::uint32_t>(first - m_columns.begin());
 }
 
+void ScheduleMatrix::addCell(std::uint32_t row, std::uint32_t column)
+{
+    if (row != kNone) {
+        m_cells.push_back({row, column, m_columns[column].cell});
+    }
+}
+
 void ScheduleMatrix::addCells(const analysis::JointGraph& joint)
 {
     for (std::uint32_t at = 0; at < m_columns.size(); ++at) {
-        const ScheduleColumn& column = m_columns[at];
-        if (column.op == kNone) {
-            if (column.row != kNone) {
-                m_cells.push_back({column.row, at, column.cell});
-            }
+        if (m_columns[at].op == kNone) {
+            addCell(m_columns[at].row, at);
             continue;
         }
-        for (const OpValueId id : joint.graph.op(column.op).outputs) {
-            const std::uint32_t row = m_rowOfValue[id];
-            if (row != kNone) {
-                m_cells.push_back({row, at, column.cell});
-            }
+        for (const OpValueId id : joint.graph.op(m_columns[at].op).outputs) {
+            addCell(m_rowOfValue[id], at);
         }
     }
     std::ranges::stable_sort(m_cells, {}, &ScheduleCell::row); // columns ascend already
@@ -197,19 +205,26 @@ void ScheduleMatrix::index()
 
 void ScheduleMatrix::decide(const analysis::JointGraph& joint)
 {
+    const auto isMade = [](const ScheduleCell& cell) {
+        return cell.kind == CellKind::Compute || cell.kind == CellKind::Recompute;
+    };
     for (std::uint32_t row = 0; row < m_rows.size(); ++row) {
         ScheduleRow& one = m_rows[row];
         const auto cells = cellsOf(row);
         const auto spans = spansOf(row);
         one.first = cells.empty() ? 0 : cells.front().column;
         one.last = spans.empty() ? one.first : spans.back().until - 1;
-        one.runs = static_cast<std::uint32_t>(std::ranges::count_if(cells, [](const ScheduleCell& cell) {
-            return cell.kind == CellKind::Compute || cell.kind == CellKind::Recompute;
-        }));
-        const bool isForward = joint.graph.op(one.op).phase == Phase::Forward;
-        const bool crosses = isForward && isLive(row, m_firstGradient);
-        one.decision = one.runs > 1 ? Decision::Recompute : crosses ? Decision::Keep : Decision::Pass;
+        one.runs = static_cast<std::uint32_t>(std::ranges::count_if(cells, isMade));
+        one.decision = decisionOf(row, joint.graph.op(one.op).phase == Phase::Forward);
     }
+}
+
+Decision ScheduleMatrix::decisionOf(std::uint32_t row, bool isForward) const
+{
+    if (m_rows[row].runs > 1) {
+        return Decision::Recompute;
+    }
+    return isForward && isLive(row, m_firstGradient) ? Decision::Keep : Decision::Pass;
 }
 
 std::span<const ScheduleCell> ScheduleMatrix::cellsOf(std::uint32_t row) const

@@ -94,10 +94,16 @@ public:
 
 private:
     void addRows(const analysis::JointGraph& joint, const schedule::Plan& plan);
+    /// A row of its own, or that of the value whose gradient it is.
+    void addRow(analysis::OpValueId value, analysis::OpId op, analysis::OpValueId owner);
+    [[nodiscard]] ScheduleColumn columnOf(const analysis::OpGraph& graph, const schedule::Step& step,
+                                          bool isRecompute) const;
     void addColumns(const analysis::JointGraph& joint, const schedule::Plan& plan, const schedule::Simulation& run);
+    void addCell(std::uint32_t row, std::uint32_t column);
     void addCells(const analysis::JointGraph& joint);
     void addSpans(const schedule::Plan& plan, const schedule::Simulation& run);
     void decide(const analysis::JointGraph& joint);
+    [[nodiscard]] Decision decisionOf(std::uint32_t row, bool isForward) const;
     void index();
 
     std::vector<ScheduleRow> m_rows;
