@@ -58,6 +58,19 @@ view watch light "${engine[@]}" --view watch --size 480x220 --watch 'R(/block3/A
 walk=(--action go.mode --action go.mode --action go.mode --action go.mode) # places of the trail
 view notebook "light dark" --workspace engine --step 12 --select /block3/Add --note "the tag and the object part here" \
     "${walk[@]}" --view notebook --size 640x220
+graph=samples/graphs/gpt2.json
+# plan NAME THEMES OPTION…: a view of the plan of a benchmark graph.
+plan() {
+    local name=$1 themes=$2 theme
+    shift 2
+    for theme in $themes; do
+        shoot "$out/views/$name-$theme.png" 64 "$graph" --workspace plan --theme "$theme" --view "$name" "$@"
+    done
+}
+plan schedule "light dark" --size 1000x620 --select matmul_7
+plan budget light --size 400x330
+plan planners light --size 420x480
+plan tensors light --size 900x220 --select matmul_7
 view problems light --view problems --action window.dock1 --action export.pane # the run panel cannot be written
 view palette light --view palette --action view.palette
 shoot "$out/views/welcome-light.png" 64 --workspace welcome --theme light --size 1100x700

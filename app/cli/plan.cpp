@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/planningoptions.h"
+#include "app/common/exportplan.h"
 #include "core/analysis/orders.h"
 #include "core/analysis/report.h"
 #include "core/base/file.h"
@@ -34,6 +35,8 @@ struct PlanOptions
     std::string budget;
     std::string order = "kahn";
     std::string out;
+    std::string picture;
+    std::string theme = "light";
     std::vector<std::string> keep;
     std::vector<std::string> recompute;
     double seconds = 10;
@@ -181,6 +184,22 @@ void sayWhy(const Context& context, const OpGraph& joint, const PlanResult& resu
     }
 }
 
+/// The schedule as the window draws it.
+Result<void> drawPlan(const PlanOptions& options, const analysis::PlanningGraph& planning, const JointGraph& joint,
+                      const schedule::PlanRequest& request, const PlanResult& result)
+{
+    auto subject = std::make_shared<views::PlanSubject>();
+    subject->model = QString::fromStdString(std::filesystem::path(options.planning.model.model).filename().string());
+    subject->joint = joint;
+    subject->unit = planning.unit;
+    subject->constantBytes = planning.constantBytes;
+    subject->warnings = planning.warnings;
+    subject->storeAllPeak = result.basePeak;
+    subject->baseCost = result.baseCost;
+    const views::PlanQuestion question{options.strategy, request.budget, request.choices, request.seconds};
+    return exportPlan(views::shownPlan(subject, question, result), options.picture, options.theme == "dark");
+}
+
 Result<void> makePlan(Context& context, const PlanOptions& options)
 {
     RETRO_TRY(const analysis::PlanningGraph planning, options.planning.load());
@@ -196,6 +215,9 @@ Result<void> makePlan(Context& context, const PlanOptions& options)
     RETRO_TRY(const PlanResult result, schedule::planWith(options.strategy, request));
     if (result.plan && !options.out.empty()) {
         RETRO_CHECK(base::writeFile(options.out, schedule::toPlanJson(joint.graph, *result.plan)));
+    }
+    if (result.plan && !options.picture.empty()) {
+        RETRO_CHECK(drawPlan(options, planning, joint, request, result));
     }
     if (context.json) {
         ordered_json json = resultJson(result);
@@ -322,6 +344,10 @@ void addPlan(CLI::App& program, Context& context)
     verb->add_option("--seconds", options->seconds, "Time limit (default 10)")->check(CLI::Range(0.01, 86400.0));
     verb->add_option("--seed", options->seed, "Of the planners that draw");
     verb->add_option("--out", options->out, "Write the plan to this file (.json)");
+    verb->add_option("--picture", options->picture,
+                     "Draw the schedule to this file (.svg, .png, .pdf), or list its steps (.csv)");
+    verb->add_option("--theme", options->theme, "Colours of the picture: light (default) or dark")
+        ->check(CLI::IsMember({"light", "dark"}));
     verb->add_flag("--explain", options->explains,
                    "Say which order and blocks, what each planner reached, and what repeats");
 }

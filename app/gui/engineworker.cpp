@@ -5,6 +5,7 @@
 #include "app/gui/fusedfacts.h"
 #include "app/gui/inputinfo.h"
 #include "app/gui/modelfacts.h"
+#include "app/gui/plancontroller.h"
 #include "app/gui/questioncheck.h"
 #include "app/gui/runhandles.h"
 #include "app/gui/runproblems.h"
@@ -221,6 +222,7 @@ EngineWorker::EngineWorker(QObject* parent) : QObject(parent)
     qRegisterMetaType<std::shared_ptr<const retro::app::ComparisonDone>>();
     qRegisterMetaType<std::shared_ptr<const retro::views::QuestionCheck>>();
     qRegisterMetaType<retro::views::VerificationPointer>();
+    qRegisterMetaType<std::shared_ptr<const retro::views::PlanSubject>>();
     m_thread.setObjectName(QStringLiteral("engine"));
     m_home.moveToThread(&m_thread);
     m_thread.start();
@@ -247,6 +249,7 @@ void EngineWorker::windUp()
     stop();
     const std::lock_guard lock(m_mutex);
     m_checkStop.request_stop();
+    m_planStop.request_stop();
 }
 
 void EngineWorker::shutDown()
@@ -362,6 +365,39 @@ void EngineWorker::enqueueCheck(const ExplainJob& job, std::uint64_t number)
             enqueueCheck(job, number);
         }
     });
+}
+
+quint64 EngineWorker::preparePlanSubject(engine::LoadedModelPointer model)
+{
+    std::stop_token token;
+    quint64 number = 0;
+    {
+        const std::lock_guard lock(m_mutex);
+        m_planStop.request_stop();
+        m_planStop = std::stop_source();
+        token = m_planStop.get_token();
+        number = ++m_planNumber;
+    }
+    enqueue([this, model = std::move(model), number, token] {
+        if (token.stop_requested()) {
+            return;
+        }
+        base::Leftovers leftovers;
+        const Result<views::PlanSubjectPointer> subject = planSubjectOf(model, token);
+        disposeAside(leftovers);
+        if (subject) {
+            emit planSubjectReady(number, *subject);
+        } else if (subject.error().code != base::ErrorCode::Cancelled) {
+            emit planSubjectFailed(number, QString::fromStdString(subject.error().text()));
+        }
+    });
+    return number;
+}
+
+void EngineWorker::stopPlanSubject()
+{
+    const std::lock_guard lock(m_mutex);
+    m_planStop.request_stop();
 }
 
 void EngineWorker::stop()

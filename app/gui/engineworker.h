@@ -4,6 +4,7 @@
 #include "app/gui/jobs.h"
 #include "core/base/result.h"
 #include "views/common/verification.h"
+#include "views/plan/plansubject.h"
 #include "views/run/question.h"
 
 #include <QObject>
@@ -42,6 +43,11 @@ public:
     /// Verifies what a run was made with (core/engine/verify): a job like others. verified() tells what came out, about
     /// the nodes of the run's graph. Returns its generation.
     std::uint64_t verify(ExplainJob job, std::shared_ptr<const trace::Run> run);
+    /// Makes the joint graph that planners work on; planSubjectReady() or planSubjectFailed() tells, with the number
+    /// that this returns. The newest one wins; jobs neither stop it nor are stopped by it.
+    quint64 preparePlanSubject(engine::LoadedModelPointer model);
+    /// Nobody wants the joint graph any more.
+    void stopPlanSubject();
     /// Stops whatever runs.
     void stop();
     /// The window goes: stops the running job and drops questions to look at. Files are still written.
@@ -70,6 +76,8 @@ signals:
     /// How the run on screen agrees with the oracle, in words.
     void oracleChecked(quint64 generation, const QString& sentence, bool holds);
     void verified(quint64 generation, const retro::views::VerificationPointer& verification);
+    void planSubjectReady(quint64 number, std::shared_ptr<const retro::views::PlanSubject> subject);
+    void planSubjectFailed(quint64 number, const QString& what);
     void saved(const QString& path);
     void saveFailed(const QString& what);
     /// isIdle() has become true.
@@ -105,6 +113,8 @@ private:
     std::mutex m_mutex;
     std::stop_source m_stop;
     std::stop_source m_checkStop; ///< of the check under way
+    std::stop_source m_planStop;  ///< of the joint graph under way
+    quint64 m_planNumber = 0;
     std::uint64_t m_generation = 0;
     std::atomic<std::uint64_t> m_newestCheck = 0;
     std::atomic<std::size_t> m_pending = 0; ///< tasks that are queued or run

@@ -10,6 +10,9 @@
 #include "views/ledger/ledgerview.h"
 #include "views/log/logview.h"
 #include "views/notebook/notebookview.h"
+#include "views/plan/plannersview.h"
+#include "views/plan/scheduleview.h"
+#include "views/plan/tensorsview.h"
 #include "views/promises/promisesview.h"
 #include "views/timeline/timelineview.h"
 
@@ -59,6 +62,16 @@ constexpr std::array kActions{
     ActionSpec{"export.notebook", QT_TRANSLATE_NOOP("retro::views::actions", "Export note&book…"),
                QT_TRANSLATE_NOOP("retro::views::actions", "Save pinned places and the trail as Markdown"), "export",
                ""},
+    ActionSpec{"export.plan", QT_TRANSLATE_NOOP("retro::views::actions", "Export pla&n…"),
+               QT_TRANSLATE_NOOP("retro::views::actions",
+                                 "Save the schedule as SVG, PNG or PDF, its steps as CSV, or the plan itself as JSON"),
+               "export", ""},
+    ActionSpec{"export.planners", QT_TRANSLATE_NOOP("retro::views::actions", "Export planne&rs…"),
+               QT_TRANSLATE_NOOP("retro::views::actions", "Save memory against work as SVG, PNG, PDF or CSV"), "export",
+               ""},
+    ActionSpec{"export.tensors", QT_TRANSLATE_NOOP("retro::views::actions", "Export tens&ors…"),
+               QT_TRANSLATE_NOOP("retro::views::actions", "Save what becomes of every tensor, with reasons, as CSV"),
+               "export", ""},
     ActionSpec{"export.pane", QT_TRANSLATE_NOOP("retro::views::actions", "Export t&his pane…"),
                QT_TRANSLATE_NOOP("retro::views::actions", "Save what the pane that has the keyboard shows"), "export",
                ""},
@@ -122,6 +135,9 @@ constexpr std::array kViews{
     NamedView{"export.promises", "promises", findIn<views::PromisesView>},
     NamedView{"export.log", "log", findIn<views::LogView>},
     NamedView{"export.notebook", "notebook", findIn<views::NotebookView>},
+    NamedView{"export.plan", "plan", findIn<views::ScheduleView>},
+    NamedView{"export.planners", "planners", findIn<views::PlannersView>},
+    NamedView{"export.tensors", "tensors", findIn<views::TensorsView>},
 };
 
 const NamedView* namedBy(const QString& id)

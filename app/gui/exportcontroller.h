@@ -19,7 +19,7 @@ namespace retro::app
 class DockActions;
 
 /// Registers the actions of the menu Export that are not standard: timeline, ledger, layers, classes, promises, log,
-/// and the pane that has the keyboard.
+/// plan, and the pane that has the keyboard.
 void addExportActions(views::ActionRegistry& actions);
 
 /// The menu Export: each entry names a view, which writes itself to a file. A view of the workspace on screen comes

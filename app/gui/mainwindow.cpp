@@ -10,6 +10,9 @@
 #include "app/gui/modelfacts.h"
 #include "app/gui/oraclecontroller.h"
 #include "app/gui/otherrunreader.h"
+#include "app/gui/plancommands.h"
+#include "app/gui/plancontroller.h"
+#include "app/gui/planworkspace.h"
 #include "app/gui/questioncheck.h"
 #include "app/gui/rulecontroller.h"
 #include "app/gui/runcontroller.h"
@@ -86,12 +89,19 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     addVerificationAction(m_actions);
     addRuleActions(m_actions);
     addRunDifferenceAction(m_actions);
+    addPlanActions(m_actions);
     const WorkspaceContext context{m_model, m_cursor, m_selection, m_breakpoints};
     m_stack = new QStackedWidget(this);
     m_explain = new ExplainWorkspace(context, m_stack);
     m_engineSpace = new EngineWorkspace(context, m_stack);
-    m_stack->addWidget(m_explain);
-    m_stack->addWidget(m_engineSpace);
+    m_planner = new PlanController(m_engine, m_plan, this);
+    m_planSpace = new PlanWorkspace(context, m_plan, m_stack);
+    new PlanCommands(m_actions, m_plan, *m_planSpace, this);
+    markLive(m_engineSpace->graph(), m_model, m_plan);
+    for (QWidget* space :
+         {static_cast<QWidget*>(m_explain), static_cast<QWidget*>(m_engineSpace), static_cast<QWidget*>(m_planSpace)}) {
+        m_stack->addWidget(space);
+    }
     setCentralWidget(m_stack);
     m_explain->compare().addButtons(
         {&m_actions.at(QStringLiteral("cover.tag")), &m_actions.at(QStringLiteral("help.tour"))});
@@ -259,7 +269,8 @@ void MainWindow::connectPanel()
     connect(&panel, &views::RunPanel::openInputRequested, this, &MainWindow::chooseInput);
     connect(&panel, &views::RunPanel::runRequested, this, &MainWindow::runQuestion);
     connect(&panel, &views::RunPanel::stopRequested, &m_engine, &EngineWorker::stop);
-    for (Workspace* space : {static_cast<Workspace*>(m_explain), static_cast<Workspace*>(m_engineSpace)}) {
+    for (Workspace* space : {static_cast<Workspace*>(m_explain), static_cast<Workspace*>(m_engineSpace),
+                             static_cast<Workspace*>(m_planSpace)}) {
         connect(space, &Workspace::openRequested, this, &MainWindow::chooseModel);
         connect(space, &Workspace::cancelRequested, &m_engine, &EngineWorker::stop);
     }
@@ -273,6 +284,8 @@ void MainWindow::connectPanel()
     on("run.stop", [this] {
         if (m_isBusy) {
             m_engine.stop();
+        } else if (m_plan.isPlanning()) {
+            m_plan.cancel();
         } else {
             m_selection.clear();
         }
@@ -346,6 +359,7 @@ void MainWindow::runQuestion()
 void MainWindow::takeModel(const ExplainDone& described)
 {
     m_loaded = described.model;
+    m_planner->setModel(m_loaded);
     m_explain->runPanel().setModel(described.facts);
     m_shell->problems().takeModel(described.problems);
 }
@@ -373,6 +387,7 @@ void MainWindow::showRecorded(const ExplainDone& result)
 {
     views::RunPanel& panel = m_explain->runPanel();
     m_loaded.reset();
+    m_planner->setModel(nullptr, tr("A recorded run holds no model to plan for. Open its model."));
     m_run->setModel(nullptr);
     m_shell->recent().add(m_job.path);
     const QString name = QString::fromStdString(result.run.run->facts.modelName);
@@ -515,12 +530,12 @@ bool MainWindow::showWorkspace(const QString& id)
     return true;
 }
 
-QStringList MainWindow::workspaceIds() { return {QStringLiteral("explain"), QStringLiteral("engine")}; }
-
-Workspace& MainWindow::workspace() const
+QStringList MainWindow::workspaceIds()
 {
-    return m_stack->currentIndex() == 0 ? static_cast<Workspace&>(*m_explain) : static_cast<Workspace&>(*m_engineSpace);
+    return {QStringLiteral("explain"), QStringLiteral("engine"), QStringLiteral("plan")};
 }
+
+Workspace& MainWindow::workspace() const { return *static_cast<Workspace*>(m_stack->currentWidget()); }
 
 void MainWindow::flush() { workspace().flush(); }
 
@@ -531,6 +546,7 @@ void MainWindow::closeModel()
     m_lastError.clear();
     setBusy(false);
     m_loaded.reset();
+    m_planner->setModel(nullptr, tr("Open a model: its plan appears here."));
     m_recorded = {};
     m_run->setModel(nullptr);
     m_thumbnails.clear();

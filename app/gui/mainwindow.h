@@ -5,6 +5,7 @@
 #include "views/common/actions.h"
 #include "views/common/breakpointlist.h"
 #include "views/common/viewcontext.h"
+#include "views/plan/planmodel.h"
 #include "views/run/question.h"
 
 #include <QMainWindow>
@@ -24,6 +25,8 @@ class ExportController;
 class FusedController;
 class OracleController;
 class OtherRunReader;
+class PlanController;
+class PlanWorkspace;
 class RuleController;
 class RunDifference;
 class RunController;
@@ -34,8 +37,8 @@ class VerificationController;
 class Workspace;
 struct WorkspaceContext;
 
-/// The window: menus, transport, two workspaces over one cursor and one selection. Posts jobs to the engine thread and
-/// shows what comes back; runs nothing itself. GUI thread.
+/// The window: menus, transport, three workspaces over one cursor and one selection. Posts jobs to the engine thread
+/// and shows what comes back; runs nothing itself. GUI thread.
 class MainWindow final : public QMainWindow
 {
     Q_OBJECT
@@ -53,7 +56,7 @@ public:
     void explainInput(const QString& source);
     /// Closes what is open; the welcome page comes.
     void closeModel();
-    /// "explain" or "engine"; false when there is no such workspace.
+    /// "explain", "engine" or "plan"; false when there is no such workspace.
     bool showWorkspace(const QString& id);
     /// The workspace on screen.
     [[nodiscard]] Workspace& workspace() const;
@@ -82,6 +85,8 @@ public:
     /// The thread that runs its jobs.
     [[nodiscard]] EngineWorker& engine() { return m_engine; }
 
+    /// The plan of the model that is open.
+    [[nodiscard]] views::PlanModel& plan() { return m_plan; }
     [[nodiscard]] TourHost& tours() const { return *m_tours; }
     [[nodiscard]] ExportController& exports() const { return *m_exports; }
     [[nodiscard]] OtherRunReader& otherRuns() const { return *m_otherRuns; }
@@ -137,6 +142,7 @@ private:
     views::Selection m_selection;
     views::RunModel m_model;
     views::BreakpointList m_breakpoints{m_model};
+    views::PlanModel m_plan;
     EngineWorker m_engine;
     engine::LoadedModelPointer m_loaded;
     views::ModelFacts m_recorded; ///< of the recorded run that is open; without a name = none
@@ -146,6 +152,7 @@ private:
     QStackedWidget* m_stack = nullptr;
     ExplainWorkspace* m_explain = nullptr;
     EngineWorkspace* m_engineSpace = nullptr;
+    PlanWorkspace* m_planSpace = nullptr;
     TransportBar* m_transport = nullptr;
     Shell* m_shell = nullptr;
     CloseGuard* m_closing = nullptr;
@@ -159,6 +166,7 @@ private:
     OtherRunReader* m_otherRuns = nullptr;
     OracleController* m_oracle = nullptr;
     VerificationController* m_verification = nullptr;
+    PlanController* m_planner = nullptr;
     QActionGroup* m_workspaceGroup = nullptr;
     QLabel* m_statusLeft = nullptr;
     QLabel* m_statusRight = nullptr;

@@ -194,6 +194,9 @@ private:
     /// A view that works off this thread (it derives, measures, reads) has not shown its answer yet.
     [[nodiscard]] bool isAnyViewWorking() const
     {
+        if (m_window.plan().state() == views::PlanState::Loading) {
+            return true;
+        }
         const QList<views::JobRunner*> runners = m_window.findChildren<views::JobRunner*>();
         return std::any_of(runners.begin(), runners.end(), [](const auto* runner) { return runner->isRunning(); });
     }

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/planning.h"
 
+#include "core/analysis/orders.h"
+#include "core/base/cancel.h"
+#include "core/execute/boundmodel.h"
+
 #include <fmt/format.h>
 
 #include <set>
@@ -109,6 +113,28 @@ Result<PlanningGraph> planningGraphOf(const LoadedModel& model, const SymbolSize
     base::Error error = base::within(stated.error(), model.path.string());
     error.message += "; the graph could not be bound either: " + bound.error().text();
     return error;
+}
+
+Result<JointPlanning> jointPlanningOf(const LoadedModelPointer& model, const std::stop_token& stop)
+{
+    LoadedModelPointer taken = model;
+    if (model->path.extension() == ".json") {
+        // It may be captured, and rewrites would drop what was measured.
+        rewrite::RewriteOptions options;
+        const std::string all = "all";
+        RETRO_CHECK(rewrite::switchOff(options, {&all, 1}));
+        RETRO_TRY(taken, withRewrites(model, options, stop));
+    }
+    RETRO_TRY(PlanningGraph planning, planningGraphOf(*taken, {}, stop));
+    const auto order = analysis::orderBy(planning.graph, analysis::OrderHeuristic::FirstReady, stop);
+    RETRO_CHECK(base::checkStop(stop));
+    if (!order) {
+        return base::inputError("its operators have no order", model->path.string());
+    }
+    analysis::JointOptions options;
+    options.leastCost = planning.unit == analysis::CostUnit::Milliseconds ? 0 : 1;
+    RETRO_TRY(analysis::JointGraph joint, analysis::jointOf(planning.graph, order->order, options));
+    return JointPlanning{std::move(planning), std::move(joint)};
 }
 
 } // namespace retro::engine

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/analysis/fromgraph.h"
+#include "core/analysis/joint.h"
 #include "core/engine/loadmodel.h"
 #include "core/execute/boundmodel.h"
 
@@ -23,5 +24,17 @@ using SymbolSizes = std::map<std::string, std::int64_t>;
 /// The planning graph of a bound model. The second half starts at `outputs`; empty = at the outputs of the graph.
 [[nodiscard]] base::Result<analysis::PlanningGraph> planningGraphOf(const execute::BoundModel& model,
                                                                     std::vector<base::ValueId> outputs = {});
+
+/// What planners work on: the planning graph of a model and its joint graph with gradients.
+struct JointPlanning
+{
+    analysis::PlanningGraph planning;
+    analysis::JointGraph joint;
+};
+
+/// The joint graph of a model, its forward operators in the order of first come, first served. Graph JSON is taken as
+/// it stands, without rewrites. Errors: as planningGraphOf() and analysis::jointOf(); Cancelled.
+[[nodiscard]] base::Result<JointPlanning> jointPlanningOf(const LoadedModelPointer& model,
+                                                          const std::stop_token& stop = {});
 
 } // namespace retro::engine

@@ -43,6 +43,8 @@ const std::map<std::string, Names> kMayUse{
      {"core/lrp", "core/trace", "core/layout", "core/formats", "core/runtime", "core/analysis", "core/schedule",
       "core/tape"}},
     {"views/common", {"core/trace", "core/layout", "core/formats"}},
+    // Types of results, beside views/common.
+    {"views/plan", {"core/schedule"}},
 };
 
 /// Every view folder may use views/common and nothing else of views.
@@ -119,7 +121,11 @@ std::vector<Include> includesOf(const fs::path& path)
 Names allowedFor(const std::string& folder)
 {
     if (folder.starts_with("views/") && folder != "views/common") {
-        return closure(kViewMayUse);
+        Names allowed = kViewMayUse;
+        if (const auto own = kMayUse.find(folder); own != kMayUse.end()) {
+            allowed.insert(own->second.begin(), own->second.end());
+        }
+        return closure(allowed);
     }
     const auto at = kMayUse.find(folder);
     return at == kMayUse.end() ? Names() : closure(at->second);

@@ -45,6 +45,7 @@ void GraphCanvas::setScene(std::shared_ptr<const GraphScene> scene, GraphStatus 
     m_breaks.clear();
     m_fused.clear();
     m_checkpoints.clear();
+    m_live.clear();
     m_alsoSelected.clear();
     m_selected = kNone;
     m_hovered = kNone;
@@ -115,6 +116,12 @@ void GraphCanvas::setBreaks(std::vector<bool> breaks)
 void GraphCanvas::setCheckpoints(std::vector<bool> checkpoints)
 {
     m_checkpoints = std::move(checkpoints);
+    update();
+}
+
+void GraphCanvas::setLive(std::vector<bool> live)
+{
+    m_live = std::move(live);
     update();
 }
 
@@ -270,7 +277,8 @@ GraphPicture GraphCanvas::picture()
             m_fused.empty() ? nullptr : &m_fused,
             &m_alsoSelected,
             false,
-            m_checkpoints.empty() ? nullptr : &m_checkpoints};
+            m_checkpoints.empty() ? nullptr : &m_checkpoints,
+            m_live.empty() ? nullptr : &m_live};
 }
 
 QSize GraphCanvas::sizeHint() const { return {fonts::px(760), fonts::px(540)}; }

@@ -40,6 +40,8 @@ public:
     void setFused(std::vector<bool> fused);
     /// Boxes with a checkpoint, one entry per box; empty = none.
     void setCheckpoints(std::vector<bool> checkpoints);
+    /// Boxes whose results are in memory, one entry per box; empty = none.
+    void setLive(std::vector<bool> live);
     /// The next scene keeps the selected box (or the current one) where it is now; without one it is shown whole.
     void holdSelected();
     /// Words for what is under the pointer.
@@ -139,6 +141,7 @@ private:
     std::vector<bool> m_breaks; // empty = none
     std::vector<bool> m_fused;  // likewise
     std::vector<bool> m_checkpoints;
+    std::vector<bool> m_live;
     layout::Index m_selected = layout::kNone;
     std::vector<layout::Index> m_alsoSelected;
     layout::Index m_hovered = layout::kNone;

@@ -51,6 +51,7 @@ struct GraphPicture
     const std::vector<layout::Index>* alsoSelected = nullptr; ///< further boxes that are selected; may be null
     bool isOnlyEmphasis = false;                              ///< what is not emphasised is left out, frames too
     const std::vector<bool>* checkpoints = nullptr;           ///< per box: a checkpoint on a node of it; may be null
+    const std::vector<bool>* live = nullptr;                  ///< per box: a result of it is in memory; may be null
 
     [[nodiscard]] bool hasEmphasis() const { return emphasis != nullptr && !emphasis->boxes.empty(); }
     [[nodiscard]] bool isFaint(layout::Index box) const { return emphasis != nullptr && emphasis->isFaintBox(box); }
@@ -183,6 +184,7 @@ private:
     double paintBadges(Index box, const QRectF& rect);
     void paintBreakpoint(const QRectF& rect);
     void paintCheckpoint(const QRectF& rect);
+    void paintLive(const QRectF& rect);
     [[nodiscard]] double badgeWidth(const Badge& badge) const;
     void paintBadge(const Badge& badge, const QRectF& rect);
     void paintLeak(const QRectF& rect);

@@ -56,6 +56,9 @@ void GraphPainter::paintBoxes()
         if (m_picture.checkpoints != nullptr && (*m_picture.checkpoints)[static_cast<std::size_t>(box)]) {
             paintCheckpoint(rect);
         }
+        if (m_picture.live != nullptr && (*m_picture.live)[static_cast<std::size_t>(box)]) {
+            paintLive(rect);
+        }
     }
     m_painter.setOpacity(1);
 }
@@ -323,6 +326,14 @@ void GraphPainter::paintCheckpoint(const QRectF& rect)
     m_painter.drawLine(foot, top);
     m_painter.setBrush(m_theme[Role::Accent]);
     m_painter.drawPolygon(QPolygonF{top, top + QPointF(height * 0.8, height * 0.3), top + QPointF(0, height * 0.6)});
+}
+
+/// A bar under the box: what it made is in memory at the step of the plan.
+void GraphPainter::paintLive(const QRectF& rect)
+{
+    const double height = std::max(2.0, length(3));
+    m_painter.fillRect(QRectF(rect.left(), rect.bottom() + height * 0.4, rect.width(), height),
+                       m_theme[Role::FulfilLine]);
 }
 
 /// Hatched strip at the left end; the lines are cut by hand, since files of drawings know no clipping everywhere.

@@ -300,6 +300,7 @@ void GraphView::install(base::Result<ScenePointer> scene, bool isFirst)
     applyBreakpoints();
     applyFused();
     applyCheckpoints();
+    applyLive();
     if (isFirst || isOtherSize) {
         m_canvas->showFirst();
     }

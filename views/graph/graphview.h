@@ -71,6 +71,8 @@ public:
     void setChecks(GraphChecks checks);
     /// Values at which the next run takes LRP checkpoints, by name; their nodes get a pennant.
     void setCheckpoints(const QStringList& values);
+    /// Nodes whose results are in memory at the step of a plan; they get a bar below.
+    void setLive(std::vector<base::NodeId> nodes);
     /// Layouts that take long are kept in that folder, at most 128 MiB of them; empty = nowhere.
     void setLayoutFolder(const std::filesystem::path& folder);
     /// Layouts that are shared by groups that are built alike.
@@ -170,6 +172,7 @@ private:
     void addRuleCommand(QMenu& menu, base::NodeId node);
     [[nodiscard]] static QString breakWords(bool removes, std::int64_t count);
     void applyCheckpoints();
+    void applyLive();
     void addCheckpointCommand(QMenu& menu, base::NodeId node);
     void refine();
     void showRefined(const std::shared_ptr<const GraphScene>& from, const std::shared_ptr<const GraphScene>& to);
@@ -203,6 +206,7 @@ private:
     bool m_hidesConstants = false;
     std::vector<base::NodeId> m_breakpoints;
     QStringList m_checkpoints;        // names of values
+    std::vector<base::NodeId> m_live; // of the step of a plan
     TimeRange* m_range = nullptr;     // borrowed; null = the whole run
     FusedNodesPointer m_fused;        // may be of a run that is not on screen yet
     NodeSet m_traced;                 // empty = nothing

@@ -162,6 +162,7 @@ void GraphView::showRefined(const std::shared_ptr<const GraphScene>& from, const
     applyBreakpoints();
     applyFused();
     applyCheckpoints();
+    applyLive();
     applySelection(true);
     emit layoutFinished();
 }
@@ -276,6 +277,28 @@ void GraphView::applyCheckpoints()
         }
     }
     m_canvas->setCheckpoints(std::move(marks));
+}
+
+void GraphView::setLive(std::vector<base::NodeId> nodes)
+{
+    m_live = std::move(nodes);
+    applyLive();
+}
+
+void GraphView::applyLive()
+{
+    if (!showsThisRun()) {
+        return;
+    }
+    const GraphScene& scene = *m_canvas->scene();
+    std::vector<bool> live(m_live.empty() ? 0 : scene.visible.nodes.size(), false);
+    for (const base::NodeId node : m_live) {
+        const bool isKnown = node.index() < scene.graph().nodeCount();
+        if (const Index box = isKnown ? scene.boxOf(node) : kNone; box != kNone) {
+            live[static_cast<std::size_t>(box)] = true;
+        }
+    }
+    m_canvas->setLive(std::move(live));
 }
 
 void GraphView::addCheckpointCommand(QMenu& menu, base::NodeId node)

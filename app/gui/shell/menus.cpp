@@ -39,14 +39,20 @@ constexpr std::array kPlan{
              "go.over go.overback go.out go.outback go.selection go.selectionback - go.mode go.modeback go.violation "
              "go.violationback go.fulfilled go.fulfilledback - * - go.slower go.faster - go.mark go.marknext "
              "go.markback >go.bookmark. go.note"},
+    MenuPlan{
+        QT_TRANSLATE_NOOP("retro::app::menus", "&Plan"), "plan.",
+        "plan.back plan.play plan.forward - plan.fast plan.best plan.mine - plan.keep plan.recompute plan.forget - "
+        "plan.curve plan.fit *"},
     MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "E&xport"), "export.",
              "export.heatmap export.levels export.layers export.classes - export.graph export.graphsight "
              "export.graphselection export.timeline export.ledger export.promises "
-             "export.log export.notebook - * - export.pane export.all export.report"},
-    MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&Window"), "window.",
-             "window.explain window.engine - window.dock1 window.dock2 window.dock3 window.dock4 window.dock5 "
-             "window.dock6 window.dock7 window.dock8 window.dock9 - window.notebook window.problems window.maximise "
-             "window.close view.resetlayout *"},
+             "export.log export.notebook - export.plan export.planners export.tensors - * - export.pane export.all "
+             "export.report"},
+    MenuPlan{
+        QT_TRANSLATE_NOOP("retro::app::menus", "&Window"), "window.",
+        "window.explain window.engine window.plan - window.dock1 window.dock2 window.dock3 window.dock4 window.dock5 "
+        "window.dock6 window.dock7 window.dock8 window.dock9 - window.notebook window.problems window.maximise "
+        "window.close view.resetlayout *"},
     MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&Help"), "help.", "help.page * - help.about"},
 };
 

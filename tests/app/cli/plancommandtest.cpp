@@ -118,6 +118,21 @@ private slots:
         QCOMPARE(cli({"analyze", drawn, "--quiet"}).code, 0);
     }
 
+    void thePlanIsDrawn()
+    {
+        for (const char* name : {"plan.svg", "plan.png", "plan.csv"}) {
+            const Answer drawn =
+                cli({"plan", kGraph, "--budget", "60%", "--picture", m_folder.filePath(name), "--theme", "dark"});
+            QVERIFY2(drawn.code == 0, qPrintable(drawn.err));
+            QVERIFY2(QFile(m_folder.filePath(name)).size() > 2000, name);
+        }
+        QFile steps(m_folder.filePath("plan.csv"));
+        QVERIFY(steps.open(QIODevice::ReadOnly));
+        QVERIFY(steps.readLine().startsWith("step,kind,operator,tensor,bytes"));
+        QVERIFY(QString::fromUtf8(steps.readAll()).contains(",recompute,"));
+        QCOMPARE(cli({"plan", kGraph, "--picture", m_folder.filePath("plan.xyz")}).code, 2);
+    }
+
     void wrongUseIsNamed()
     {
         QCOMPARE(cli({"plan", kGraph, "--strategy", "magic"}).code, 2);

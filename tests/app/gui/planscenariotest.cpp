@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// The workspace Plan as a person uses it: open, look, drag the budget, choose a tensor, export.
+#include <QtTest>
+
+#include "app/gui/exportcontroller.h"
+#include "app/gui/mainwindow.h"
+#include "app/gui/plancontroller.h"
+#include "app/gui/planworkspace.h"
+#include "views/common/style.h"
+#include "views/plan/budgetslider.h"
+#include "views/plan/budgetview.h"
+#include "views/plan/plannersview.h"
+#include "views/plan/schedulepane.h"
+#include "views/plan/scheduleview.h"
+#include "views/plan/tensorsview.h"
+
+#include <QTemporaryDir>
+
+using namespace retro;
+
+namespace
+{
+
+constexpr int kPatience = 120'000;
+
+bool settles(app::MainWindow& window)
+{
+    return QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience);
+}
+
+/// Waits for the answer to the last question.
+bool plans(app::MainWindow& window)
+{
+    return QTest::qWaitFor(
+        [&] {
+            return !window.plan().isPlanning() &&
+                   (window.plan().plan() != nullptr || !window.plan().refusal().isEmpty() ||
+                    window.plan().state() == views::PlanState::Failed);
+        },
+        kPatience);
+}
+
+void press(app::MainWindow& window, const char* action) { window.actions().at(QLatin1String(action)).trigger(); }
+
+QString sample(const char* name) { return QStringLiteral(RETRO_SOURCE_DIR "/samples/graphs/") + QLatin1String(name); }
+
+app::PlanWorkspace& spaceOf(app::MainWindow& window)
+{
+    return *window.findChild<app::PlanWorkspace*>(QStringLiteral("plan"));
+}
+
+} // namespace
+
+class PlanScenarioTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void initTestCase() { views::Style::install(*qApp); }
+
+    void openPlanDragChooseExport()
+    {
+        app::MainWindow window;
+        window.show();
+        window.open(sample("residual-48.json"));
+        QVERIFY(settles(window));
+        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        QVERIFY(window.plan().state() == views::PlanState::Absent); // nobody looks at it yet
+        QVERIFY(window.showWorkspace("plan"));
+        window.flush();
+        QVERIFY(plans(window));
+        const views::ShownPlanPointer first = window.plan().plan();
+        QVERIFY(first != nullptr);
+        QVERIFY(first->matrix.peak() <= first->question.budget);
+        window.flush();
+        QVERIFY(spaceOf(window).schedule().pane().isVisible());
+
+        views::BudgetSlider& slider = spaceOf(window).budget().slider();
+        slider.setSliderDown(true);
+        for (const int thousandths : {580, 540, 500}) {
+            slider.setValue(thousandths);
+        }
+        slider.setSliderDown(false);
+        QVERIFY(plans(window));
+        QCOMPARE(window.plan().plan()->question.budget, window.plan().question().budget);
+        QCOMPARE(window.plan().ghost(), first);
+        QVERIFY(window.plan().plan()->matrix.peak() <= window.plan().question().budget);
+
+        // A tensor that stays is chosen in the graph of the run and rebuilt from now on.
+        const auto rows = window.plan().plan()->matrix.rows();
+        const auto kept = std::ranges::find(rows, views::Decision::Keep, &views::ScheduleRow::decision);
+        QVERIFY(kept != rows.end());
+        const auto value = kept->value;
+        const auto node = window.model().graph().findNode(window.plan().plan()->graph().op(kept->op).name);
+        QVERIFY(node.has_value());
+        window.selection().selectNode(*node);
+        window.flush();
+        press(window, "plan.recompute");
+        QVERIFY(plans(window));
+        QCOMPARE(window.plan().question().strategy, std::string(views::kUserStrategy));
+        QVERIFY(window.plan().refusal().isEmpty());
+        const auto& matrix = window.plan().plan()->matrix;
+        QCOMPARE(matrix.rows()[matrix.rowOf(value)].decision, views::Decision::Recompute);
+
+        const std::uint32_t step = window.plan().step();
+        press(window, step > 0 ? "plan.back" : "plan.forward");
+        QVERIFY(window.plan().step() != step);
+
+        QTemporaryDir folder;
+        for (const auto& [id, file] :
+             {std::pair("export.plan", "plan.svg"), std::pair("export.plan", "plan.png"),
+              std::pair("export.plan", "plan.csv"), std::pair("export.plan", "plan.json"),
+              std::pair("export.planners", "planners.svg"), std::pair("export.tensors", "tensors.csv")}) {
+            const auto done = window.exports().write(QLatin1String(id), folder.filePath(file));
+            QVERIFY2(done.ok(), done.ok() ? "" : done.error().text().c_str());
+            QVERIFY2(QFileInfo(folder.filePath(file)).size() > 300, file);
+        }
+    }
+
+    void aModelThatRanIsPlannedForToo()
+    {
+        app::MainWindow window;
+        window.show();
+        window.open({});
+        QVERIFY(settles(window));
+        QVERIFY(window.showWorkspace("plan"));
+        window.flush();
+        QVERIFY(plans(window));
+        QVERIFY2(window.plan().plan() != nullptr, qPrintable(window.plan().failure()));
+        const std::uint64_t position = window.cursor().position();
+        press(window, "plan.back");
+        QCOMPARE(window.cursor().position(), position);
+        // Another model: what was planned for the last one goes, and a plan of the new one comes.
+        const views::PlanSubjectPointer before = window.plan().subject();
+        window.open(sample("lstm.json"));
+        QVERIFY(settles(window));
+        window.flush();
+        QVERIFY(plans(window));
+        QVERIFY(window.plan().subject() != before);
+        window.closeModel();
+        QVERIFY(window.plan().plan() == nullptr);
+        QVERIFY(!window.actions().at(QStringLiteral("plan.forward")).isEnabled());
+    }
+
+    void impossibleBudgetsAreExplained()
+    {
+        app::MainWindow window;
+        window.show();
+        window.open(sample("chain-48.json"));
+        QVERIFY(settles(window));
+        window.showWorkspace("plan");
+        window.flush();
+        QVERIFY(plans(window));
+        const views::ShownPlanPointer before = window.plan().plan();
+        window.plan().setBudget(1);
+        QVERIFY(QTest::qWaitFor([&] { return !window.plan().refusal().isEmpty(); }, kPatience));
+        QVERIFY2(window.plan().refusal().contains("No plan fits"), qPrintable(window.plan().refusal()));
+        QVERIFY(window.plan().refusalRemedy().contains("allow more"));
+        QCOMPARE(window.plan().plan(), before);
+        window.flush();
+        QVERIFY(spaceOf(window).budget().message().contains("No plan fits"));
+    }
+
+    void whatContradictsIsRefused()
+    {
+        const auto model = engine::loadModel(sample("chain-48.json").toStdString());
+        QVERIFY(model.ok());
+        const auto subject = app::planSubjectOf(*model);
+        QVERIFY(subject.ok());
+        views::PlanQuestion question;
+        question.strategy = views::kUserStrategy;
+        question.budget = (*subject)->storeAllPeak;
+        question.choices = {{2}, {2}};
+        const app::PlanAnswer both = app::answerTo(*subject, question);
+        QVERIFY(both.plan == nullptr);
+        QVERIFY2(both.refusal.contains("choose one"), qPrintable(both.refusal));
+        // What needs more than the budget is shown as it is.
+        question.choices = {};
+        question.budget = (*subject)->storeAllPeak / 2;
+        const app::PlanAnswer own = app::answerTo(*subject, question);
+        QVERIFY2(own.plan != nullptr, qPrintable(own.refusal));
+        QVERIFY(own.plan->isOverBudget());
+        QVERIFY(own.plan->result.status != schedule::PlanStatus::Optimal);
+    }
+
+    void pointsComeAndCanBeStopped()
+    {
+        app::MainWindow window;
+        window.show();
+        window.open(sample("chain-48.json"));
+        QVERIFY(settles(window));
+        window.showWorkspace("plan");
+        window.flush();
+        QVERIFY(plans(window));
+        window.flush();
+        press(window, "plan.curve");
+        QVERIFY(QTest::qWaitFor([&] { return window.plan().curveShare() == 1; }, kPatience));
+        QVERIFY(window.plan().points().size() > 50);
+        QVERIFY(window.plan().leastPeak() < window.plan().subject()->storeAllPeak / 2);
+        press(window, "plan.curve");
+        window.plan().wantCurve(false);
+        QVERIFY(window.plan().curveShare() < 0);
+        const std::size_t points = window.plan().points().size();
+        QTest::qWait(1);
+        QCOMPARE(window.plan().points().size(), points);
+    }
+};
+
+QTEST_MAIN(PlanScenarioTest)
+#include "planscenariotest.moc"

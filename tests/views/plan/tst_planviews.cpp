@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <QtTest>
+
+#include "tests/views/plansupport/plantools.h"
+#include "tests/views/support/grabs.h"
+#include "tests/views/support/tinyrun.h"
+#include "views/common/emptystate.h"
+#include "views/plan/budgetslider.h"
+#include "views/plan/budgetview.h"
+#include "views/plan/plannersview.h"
+#include "views/plan/plannertablemodel.h"
+#include "views/plan/rowlink.h"
+#include "views/plan/schedulepane.h"
+#include "views/plan/scheduleview.h"
+#include "views/plan/tensorsview.h"
+#include "views/plan/tensortablemodel.h"
+
+#include <QComboBox>
+#include <QLayout>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QTableView>
+
+using namespace retro;
+using namespace retro::views;
+
+namespace
+{
+
+/// Gives everything its place now, not with the next turns of the event loop.
+void activateLayouts(QWidget& widget)
+{
+    if (widget.layout() != nullptr) {
+        widget.layout()->invalidate();
+        widget.layout()->activate();
+    }
+    for (QObject* child : widget.children()) {
+        if (auto* one = qobject_cast<QWidget*>(child)) {
+            activateLayouts(*one);
+        }
+    }
+}
+
+/// A window without the window: run, selection, and a plan that answers at once.
+struct Stage
+{
+    tests::ViewContext context;
+    PlanModel plan;
+
+    Stage()
+    {
+        context.showTinyRun();
+        tests::answerQuestions(plan);
+    }
+
+    template <class SomeView>
+    std::unique_ptr<SomeView> make(const QSize& size)
+    {
+        auto view = std::make_unique<SomeView>(context.model, context.cursor, context.selection, plan);
+        view->resize(size);
+        view->show();
+        view->flush();
+        QCoreApplication::processEvents();
+        activateLayouts(*view);
+        return view;
+    }
+
+    /// The graph of the run; everything fits.
+    void open()
+    {
+        plan.setSubject(tests::subjectOfGraph(context.model.graph()));
+        plan.setBudget(plan.subject()->storeAllPeak);
+    }
+    void openChain(std::size_t operators) { plan.setSubject(tests::chainSubject(operators)); }
+};
+
+QPoint cellAt(const SchedulePane& pane, std::uint32_t row, std::uint32_t column)
+{
+    ScheduleFigure figure = pane.figure();
+    figure.fitTo(pane.layoutNow());
+    return QPointF(figure.columns.pixel(column + 0.5), figure.rows.pixel(row + 0.5)).toPoint();
+}
+
+} // namespace
+
+class PlanViewsTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void initTestCase() { tests::installLook(); }
+
+    void aClickGoesToTheStepAndSelectsTheTensor()
+    {
+        Stage stage;
+        stage.open();
+        const auto view = stage.make<ScheduleView>({900, 500});
+        const std::uint64_t run = stage.context.cursor.position();
+        QTest::mouseClick(&view->pane(), Qt::LeftButton, {}, cellAt(view->pane(), 2, 4));
+        QCOMPARE(stage.plan.step(), 4U);
+        QCOMPARE(stage.context.selection.node(), std::optional(base::NodeId(std::uint32_t{tests::kConv2})));
+        QCOMPARE(stage.context.cursor.position(), run); // the time of the run is another one
+        QVERIFY(view->nowText().startsWith(QStringLiteral("5 / ")));
+    }
+
+    void theSelectionOfOthersIsMarked()
+    {
+        Stage stage;
+        stage.open();
+        const auto view = stage.make<ScheduleView>({900, 500});
+        stage.context.selection.selectNode(base::NodeId(std::uint32_t{tests::kPool}));
+        view->flush();
+        QCOMPARE(view->pane().row(), std::optional<std::uint32_t>(tests::kPool));
+        stage.context.selection.selectNode(base::NodeId(std::uint32_t{tests::kImage})); // no plan computes it
+        view->flush();
+        QVERIFY(!view->pane().row());
+        const auto& graph = stage.context.model.graph();
+        const auto live = liveNodes(graph, *stage.plan.plan(), 3);
+        QVERIFY(std::ranges::find(live, base::NodeId(std::uint32_t{tests::kAdd})) != live.end());
+        QVERIFY(std::ranges::find(live, base::NodeId(std::uint32_t{tests::kFc})) == live.end());
+    }
+
+    void keysStepAndChoose()
+    {
+        Stage stage;
+        stage.open();
+        stage.plan.setBudget(stage.plan.subject()->storeAllPeak);
+        const auto view = stage.make<ScheduleView>({900, 500});
+        SchedulePane& pane = view->pane();
+        QTest::keyClick(&pane, Qt::Key_Home);
+        QCOMPARE(stage.plan.step(), 0U);
+        QTest::keyClick(&pane, Qt::Key_Right);
+        QTest::keyClick(&pane, Qt::Key_Right);
+        QTest::keyClick(&pane, Qt::Key_Left);
+        QCOMPARE(stage.plan.step(), 1U);
+        QTest::keyClick(&pane, Qt::Key_End);
+        QCOMPARE(std::size_t(stage.plan.step()) + 1, stage.plan.plan()->matrix.columns().size());
+        QTest::keyClick(&pane, Qt::Key_Down);
+        QTest::keyClick(&pane, Qt::Key_Down);
+        QCOMPARE(pane.row(), std::optional(1U));
+        QTest::keyClick(&pane, Qt::Key_R);
+        const auto value = stage.plan.plan()->matrix.rows()[1].value;
+        QCOMPARE(stage.plan.choiceOf(value), std::optional(Decision::Recompute));
+        QTest::keyClick(&pane, Qt::Key_K);
+        QCOMPARE(stage.plan.choiceOf(value), std::optional(Decision::Keep));
+        QTest::keyClick(&pane, Qt::Key_Plus);
+        QVERIFY(!pane.figure().columns.isWhole());
+        QTest::keyClick(&pane, Qt::Key_0);
+        QVERIFY(pane.figure().columns.isWhole());
+    }
+
+    void tipsNameStepTensorBytesAndReason()
+    {
+        Stage stage;
+        stage.openChain(24);
+        const auto view = stage.make<ScheduleView>({900, 600});
+        const QString tip = view->pane().tipAt(cellAt(view->pane(), 3, 10));
+        QVERIFY2(tip.contains("v3") && tip.contains("Step 11 of") && tip.contains("kB"), qPrintable(tip));
+        QVERIFY(tip.contains(stage.plan.plan()->reasonOf(3)));
+        QVERIFY(view->pane().tipAt(QPointF(2, view->pane().height() - 2)).isEmpty());
+    }
+
+    void steppingPaintsOnlyTheLine()
+    {
+        Stage stage;
+        stage.openChain(40);
+        const auto view = stage.make<ScheduleView>({900, 500});
+        (void)view->pane().grab();
+        const int before = view->pane().paintings();
+        for (int step = 0; step < 20; ++step) {
+            stage.plan.setStep(step);
+            (void)view->pane().grab();
+        }
+        QCOMPARE(view->pane().paintings(), before);
+    }
+
+    void tenThousandRowsAndColumnsAreReadable()
+    {
+        Stage stage;
+        PlanQuestion question;
+        question.strategy = "store_all";
+        const auto subject = tests::chainSubject(5000); // 10,000 steps
+        question.budget = subject->storeAllPeak;
+        disconnect(&stage.plan, &PlanModel::planWanted, nullptr, nullptr); // one quick planner is enough
+        stage.plan.setSubject(subject);
+        stage.plan.takePlan(tests::planFor(subject, question));
+        const auto view = stage.make<ScheduleView>({1000, 600});
+        QVERIFY(stage.plan.plan() != nullptr);
+        QVERIFY(stage.plan.plan()->matrix.columns().size() >= 10'000);
+        const QImage image = view->pane().grab().toImage();
+        QVERIFY(tests::colorCount(image) > 20);
+        for (int i = 0; i < 40; ++i) {
+            QTest::keyClick(&view->pane(), Qt::Key_Plus);
+        }
+        QVERIFY(view->pane().figure().columns.pitch() > 0);
+        QVERIFY(view->pane().figure().columns.to - view->pane().figure().columns.from < 50);
+        (void)view->pane().grab();
+    }
+
+    void playingGoesToTheEnd()
+    {
+        Stage stage;
+        stage.open();
+        const auto view = stage.make<ScheduleView>({900, 500});
+        stage.plan.setStep(0);
+        view->play(true);
+        QVERIFY(view->isPlaying());
+        QTRY_VERIFY_WITH_TIMEOUT(!view->isPlaying(), 30'000);
+        QCOMPARE(std::size_t(stage.plan.step()) + 1, stage.plan.plan()->matrix.columns().size());
+    }
+
+    void statesAreSaidInWords()
+    {
+        Stage stage;
+        const auto view = stage.make<ScheduleView>({700, 400});
+        const auto budget = stage.make<BudgetView>({360, 300});
+        const auto planners = stage.make<PlannersView>({360, 400});
+        const auto tensors = stage.make<TensorsView>({700, 200});
+        const auto texts = [](const QWidget& widget) {
+            QStringList all;
+            for (const QLabel* label : widget.findChildren<QLabel*>()) {
+                if (label->isVisible()) {
+                    all << label->text();
+                }
+            }
+            return all.join(QLatin1Char('\n'));
+        };
+        const auto flush = [&] {
+            for (View* one : {static_cast<View*>(view.get()), static_cast<View*>(budget.get()),
+                              static_cast<View*>(planners.get()), static_cast<View*>(tensors.get())}) {
+                one->flush();
+            }
+        };
+        stage.plan.reset("A recorded run holds no model.");
+        flush();
+        for (const QWidget* one : {static_cast<QWidget*>(view.get()), static_cast<QWidget*>(budget.get()),
+                                   static_cast<QWidget*>(planners.get()), static_cast<QWidget*>(tensors.get())}) {
+            QVERIFY2(texts(*one).contains("A recorded run holds no model."), qPrintable(texts(*one)));
+        }
+        stage.plan.reset({});
+        stage.plan.setLoading();
+        flush();
+        QVERIFY2(texts(*view).contains("needs in memory"), qPrintable(texts(*view)));
+        stage.plan.setFailed("No size is known.", "State it.");
+        flush();
+        QVERIFY(texts(*view).contains("No size is known."));
+        QVERIFY(texts(*view).contains("State it."));
+        stage.open();
+        flush();
+        QVERIFY(view->pane().isVisible());
+        stage.plan.takeRefusal("No plan fits into 3 bytes.", "Allow more.");
+        flush();
+        QVERIFY(view->pane().isVisible()); // the plan before stays
+        QVERIFY(view->message().contains("No plan fits into 3 bytes."));
+        QVERIFY(budget->message().contains("Allow more."));
+        QVERIFY(!view->exportTo("nowhere.xyz").ok());
+    }
+
+    void theSliderPlansAnew()
+    {
+        Stage stage;
+        stage.openChain(24);
+        const auto budget = stage.make<BudgetView>({380, 320});
+        BudgetSlider& slider = budget->slider();
+        const ShownPlanPointer first = stage.plan.plan();
+        const auto at = [&](double share) { return QPoint(static_cast<int>(14 + share * (slider.width() - 28)), 12); };
+        QTest::mousePress(&slider, Qt::LeftButton, {}, at(0.8));
+        QTest::mouseMove(&slider, at(0.7));
+        QVERIFY(stage.plan.plan() != first);
+        QCOMPARE(stage.plan.ghost(), first);
+        QTest::mouseRelease(&slider, Qt::LeftButton, {}, at(0.7));
+        slider.setFocus();
+        const std::uint64_t before = stage.plan.question().budget;
+        QTest::keyClick(&slider, Qt::Key_Right);
+        QVERIFY(stage.plan.question().budget > before);
+        QTest::keyClick(&slider, Qt::Key_Home);
+        budget->flush();
+        QVERIFY2(budget->message().contains("No plan fits"), qPrintable(budget->message()));
+        QVERIFY(slider.unknown() > 0);
+        budget->strategies().setCurrentIndex(2);
+        emit budget->strategies().activated(2);
+        QCOMPARE(stage.plan.question().strategy, std::string(kUserStrategy));
+    }
+
+    void choicesBeyondTheBudgetSaySo()
+    {
+        Stage stage;
+        stage.openChain(12);
+        const auto budget = stage.make<BudgetView>({380, 320});
+        auto question = stage.plan.question();
+        question.budget = stage.plan.subject()->storeAllPeak;
+        question.strategy = kUserStrategy;
+        auto over = std::make_shared<ShownPlan>(*tests::planFor(stage.plan.subject(), question));
+        over->question.budget = over->result.peak - 1000;
+        stage.plan.takePlan(over);
+        budget->flush();
+        QVERIFY2(budget->message().contains("over the budget"), qPrintable(budget->message()));
+    }
+
+    void aPlannerCanBeChosen()
+    {
+        Stage stage;
+        stage.openChain(24);
+        QSignalSpy curve(&stage.plan, &PlanModel::curveWanted);
+        const auto planners = stage.make<PlannersView>({420, 520});
+        QCOMPARE(curve.count(), 1); // a small graph gets its points by itself
+        stage.plan.addPoints({{"dtr", 9000, 700}, {"shave", 8000, 800}}, 0.5);
+        planners->flush();
+        QCOMPARE(planners->button().text(), QString("Stop"));
+        planners->button().click();
+        QCOMPARE(curve.count(), 2);
+        QCOMPARE(curve.back().front().toBool(), false);
+        QVERIFY(planners->items().rowCount() > 3);
+        const std::string name = planners->items().at(1).planner;
+        planners->table().setCurrentIndex(planners->items().index(1, 0));
+        QTest::keyClick(&planners->table(), Qt::Key_Return);
+        QCOMPARE(stage.plan.question().strategy, name.substr(0, name.find(',')));
+        const auto budget = stage.make<BudgetView>({380, 320});
+        QVERIFY(budget->strategies().currentText().startsWith("only "));
+    }
+
+    void tensorsAreSelectedTurnedAndFiltered()
+    {
+        Stage stage;
+        stage.open();
+        stage.plan.setBudget(stage.plan.subject()->storeAllPeak);
+        const auto tensors = stage.make<TensorsView>({900, 300});
+        QTableView& table = tensors->table();
+        table.setCurrentIndex(tensors->items().index(2, 0));
+        QCOMPARE(stage.context.selection.node(), std::optional(base::NodeId(std::uint32_t{tests::kConv2})));
+        const QRect cell = table.visualRect(tensors->items().index(2, TensorTableModel::DecisionColumn));
+        QTest::mouseClick(table.viewport(), Qt::LeftButton, {}, cell.center());
+        const auto value = stage.plan.plan()->matrix.rows()[2].value;
+        QCOMPARE(stage.plan.choiceOf(value), std::optional(Decision::Recompute));
+        tensors->flush();
+        QVERIFY(tensors->items()
+                    .index(2, TensorTableModel::DecisionColumn)
+                    .data()
+                    .toString()
+                    .contains(QStringLiteral("mine")));
+        QTest::keyClick(&table, Qt::Key_K);
+        QCOMPARE(stage.plan.choiceOf(value), std::optional(Decision::Keep));
+        stage.context.selection.selectNode(base::NodeId(std::uint32_t{tests::kPool}));
+        tensors->flush();
+        QCOMPARE(tensors->items().matrixRow(table.currentIndex().row()), std::uint32_t{tests::kPool});
+        tensors->filter().setText(QStringLiteral("conv"));
+        QVERIFY(tensors->items().rowCount() < static_cast<int>(tensors->items().allRows()));
+        tensors->filter().clear();
+    }
+
+    void everythingIsWritten()
+    {
+        Stage stage;
+        stage.openChain(24);
+        QTemporaryDir folder;
+        const auto view = stage.make<ScheduleView>({900, 500});
+        const auto planners = stage.make<PlannersView>({420, 520});
+        const auto tensors = stage.make<TensorsView>({900, 300});
+        for (View* one :
+             {static_cast<View*>(view.get()), static_cast<View*>(planners.get()), static_cast<View*>(tensors.get())}) {
+            for (const QString& format : one->exportFormats()) {
+                const QString path = folder.filePath(one->title() + QLatin1Char('.') + format);
+                const auto done = one->exportTo(path.toStdString());
+                QVERIFY2(done.ok(), qPrintable(path));
+                QVERIFY(QFileInfo(path).size() > 200);
+            }
+        }
+        QFile csv(folder.filePath("Schedule.csv"));
+        QVERIFY(csv.open(QIODevice::ReadOnly));
+        QCOMPARE(csv.readAll().count('\n'), static_cast<int>(stage.plan.plan()->matrix.columns().size()) + 1);
+        stage.plan.reset("gone");
+        QVERIFY(!view->exportTo(folder.filePath("late.svg").toStdString()).ok());
+        QVERIFY(!planners->exportTo(folder.filePath("late.svg").toStdString()).ok());
+    }
+
+    void measuredBytesAreDrawnUpToTheStep()
+    {
+        Stage stage;
+        stage.openChain(12);
+        const auto view = stage.make<ScheduleView>({900, 500});
+        stage.plan.setStep(8);
+        const QImage without = view->pane().grab().toImage();
+        stage.plan.setMeasured(std::vector<std::uint64_t>(stage.plan.plan()->plan().steps.size(), 3000));
+        QVERIFY(view->pane().grab().toImage() != without);
+    }
+
+    void bothThemes()
+    {
+        Stage stage;
+        stage.openChain(24);
+        const auto view = stage.make<ScheduleView>({900, 500});
+        const auto planners = stage.make<PlannersView>({420, 520});
+        for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark}) {
+            const QImage image = tests::grab(*view, {900, 500}, kind, QStringLiteral("schedule"));
+            for (const Role role : {Role::Ink, Role::Keep, Role::SearchLine, Role::AlarmLine}) {
+                QVERIFY2(tests::hasColor(image, Theme::of(kind)[role]), nameOf(role));
+            }
+            QVERIFY(tests::colorCount(tests::grab(*planners, {420, 520}, kind, QStringLiteral("planners"))) > 10);
+        }
+    }
+};
+
+QTEST_MAIN(PlanViewsTest)
+#include "tst_planviews.moc"

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/plan/budgetview.h"
+
+#include "views/common/fonts.h"
+#include "views/common/theme.h"
+#include "views/plan/budgetslider.h"
+#include "views/plan/bytescale.h"
+
+#include <QComboBox>
+#include <QGridLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QVBoxLayout>
+
+#include <cmath>
+
+namespace retro::views
+{
+
+using fonts::px;
+
+namespace
+{
+
+QLabel* makeLabel(const QString& text, const QFont& font, QWidget* parent)
+{
+    auto* label = new QLabel(text, parent);
+    label->setFont(font);
+    label->setTextFormat(Qt::PlainText);
+    return label;
+}
+
+QString bytesWords(std::uint64_t bytes) { return bytesText(static_cast<std::int64_t>(bytes)); }
+
+double shareOf(std::uint64_t bytes, std::uint64_t all)
+{
+    return all == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(all);
+}
+
+QString boundWords(const schedule::PlanResult& result)
+{
+    switch (result.status) {
+    case schedule::PlanStatus::Optimal:
+        return BudgetView::tr("No plan within this budget needs less work: %1.")
+            .arg(QString::fromStdString(result.reason));
+    case schedule::PlanStatus::Feasible:
+        return BudgetView::tr("At most %1 above the least work that is possible.").arg(percentText(result.gap()));
+    default:
+        return {};
+    }
+}
+
+} // namespace
+
+BudgetView::BudgetView(RunModel& model, Cursor& cursor, Selection& selection, PlanModel& plan, QWidget* parent)
+    : View(model, cursor, selection, parent), m_plan(plan)
+{
+    setAccessibleName(tr("Budget of the plan"));
+    setEmptyText(tr("The memory that a plan may take is chosen here, once a model is open."));
+    auto* body = new QWidget(this);
+    auto* column = new QVBoxLayout(body);
+    column->setContentsMargins(px(12), px(8), px(12), px(8));
+    column->setSpacing(px(6));
+    makeFigures(*body);
+    column->addStretch(1);
+    QWidget* scroll = makeScroll(body);
+    setBody(scroll);
+    for (const auto change :
+         {&PlanModel::stateChanged, &PlanModel::planChanged, &PlanModel::questionChanged, &PlanModel::pointsChanged}) {
+        connect(&plan, change, this, [this] { schedule(Change::State); });
+    }
+}
+
+void BudgetView::makeFigures(QWidget& parent)
+{
+    auto* column = static_cast<QVBoxLayout*>(parent.layout());
+    auto* head = new QGridLayout;
+    head->setHorizontalSpacing(px(8));
+    head->setVerticalSpacing(px(4));
+    head->setColumnStretch(2, 1);
+    int row = 0;
+    const auto addLine = [&](const QString& name, QLabel*& figure, QLabel*& note, bool isStrong) {
+        head->addWidget(makeLabel(name, fonts::label(isStrong ? QFont::DemiBold : QFont::Normal), &parent), row, 0);
+        figure = makeLabel({}, fonts::numbers(isStrong ? QFont::DemiBold : QFont::Normal), &parent);
+        head->addWidget(figure, row, 1, Qt::AlignRight);
+        note = makeLabel({}, fonts::label(), &parent);
+        note->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+        head->addWidget(note, row++, 2);
+    };
+    addLine(tr("Budget"), m_budget, m_share, true);
+    m_slider = new BudgetSlider(&parent);
+    m_slider->setAccessibleName(tr("Budget, thousandths of what storing everything needs"));
+    head->addWidget(m_slider, row++, 0, 1, 3);
+    addLine(tr("Peak"), m_peak, m_peakNote, false);
+    addLine(tr("Extra work"), m_work, m_workNote, false);
+    addLine(tr("Planned in"), m_time, m_timeNote, false);
+    m_strategies = new QComboBox(&parent);
+    m_strategies->setAccessibleName(tr("Planner"));
+    m_strategies->setToolTip(tr("Who makes the plan"));
+    m_strategies->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    m_strategies->setMinimumContentsLength(10);
+    m_strategies->addItem(tr("fast: every fast planner"), QString::fromLatin1(kFastStrategy));
+    m_strategies->addItem(tr("best within 5 s"), QString::fromLatin1(kBestStrategy));
+    m_strategies->addItem(tr("mine: as I choose"), QString::fromLatin1(kUserStrategy));
+    head->addWidget(makeLabel(tr("Planner"), fonts::label(), &parent), row, 0);
+    head->addWidget(m_strategies, row++, 1, 1, 2);
+    column->addLayout(head);
+    m_message = makeLabel({}, fonts::label(), &parent);
+    m_message->setWordWrap(true);
+    column->addWidget(m_message);
+    m_clear = new QPushButton(tr("Forget my choices"), &parent);
+    m_clear->setToolTip(tr("Let a planner choose again what is kept"));
+    column->addWidget(m_clear, 0, Qt::AlignLeft);
+    connect(m_slider, &QSlider::valueChanged, this, &BudgetView::takeSlider);
+    connect(m_slider, &QSlider::sliderPressed, &m_plan, &PlanModel::beginDrag);
+    connect(m_slider, &QSlider::sliderReleased, &m_plan, &PlanModel::endDrag);
+    connect(m_strategies, &QComboBox::activated, this, &BudgetView::takeStrategy);
+    connect(m_clear, &QPushButton::clicked, &m_plan, &PlanModel::clearChoices);
+}
+
+QString BudgetView::hint() const { return tr("Drag: the plan follows. In the red part no plan is known."); }
+
+bool BudgetView::canShow(const SelectedThing& thing) const { return std::holds_alternative<std::monostate>(thing); }
+
+QString BudgetView::emptyReason() const
+{
+    switch (m_plan.state()) {
+    case PlanState::Absent:
+        return m_plan.absence().isEmpty() ? tr("Nothing is planned yet.") : m_plan.absence();
+    case PlanState::Loading:
+        return tr("Working out what the model needs in memory…");
+    case PlanState::Failed:
+        return tr("No budget: %1").arg(m_plan.failure());
+    case PlanState::Ready:
+        return {};
+    }
+    return {};
+}
+
+QString BudgetView::message() const { return m_message->text(); }
+
+void BudgetView::refresh(Changes /*changes*/)
+{
+    if (m_plan.state() == PlanState::Absent) {
+        m_plan.want();
+    }
+    if (m_plan.state() == PlanState::Ready) {
+        showQuestion();
+        showPlan();
+    }
+}
+
+void BudgetView::showQuestion()
+{
+    const PlanSubject& subject = *m_plan.subject();
+    const PlanQuestion& question = m_plan.question();
+    const double share = shareOf(question.budget, subject.storeAllPeak);
+    m_isShowing = true;
+    m_slider->setEnabled(subject.storeAllPeak > 0);
+    m_slider->setUnknown(shareOf(m_plan.leastPeak(), subject.storeAllPeak));
+    if (!m_slider->isSliderDown()) {
+        m_slider->setValue(static_cast<int>(std::lround(share * BudgetSlider::kSteps)));
+    }
+    const QString strategy = QString::fromStdString(question.strategy);
+    int index = m_strategies->findData(strategy);
+    while (m_strategies->count() > 3 && index != 3) {
+        m_strategies->removeItem(3); // one planner that is no longer asked
+        index = m_strategies->findData(strategy);
+    }
+    if (index < 0) {
+        m_strategies->addItem(tr("only %1").arg(strategy), strategy);
+        index = m_strategies->count() - 1;
+    }
+    m_strategies->setCurrentIndex(index);
+    m_isShowing = false;
+    m_budget->setText(bytesWords(question.budget));
+    m_share->setText(tr("%1 of store-all").arg(percentText(share)));
+    m_clear->setVisible(m_plan.hasChoices() || question.strategy == kUserStrategy);
+}
+
+void BudgetView::showPlan()
+{
+    QPalette alarm = palette();
+    const bool isRefused = !m_plan.refusal().isEmpty();
+    const bool isOver = m_plan.plan() && m_plan.plan()->isOverBudget() && !isRefused;
+    if (isRefused || isOver) {
+        alarm.setColor(QPalette::WindowText, theme(this)[Role::AlarmText]);
+    }
+    m_message->setPalette(alarm);
+    if (!m_plan.plan()) {
+        m_message->setText(isRefused ? tr("✕ %1 %2").arg(m_plan.refusal(), m_plan.refusalRemedy()) : tr("Planning…"));
+        return;
+    }
+    const ShownPlan& plan = *m_plan.plan();
+    m_peak->setText(bytesWords(plan.result.peak));
+    m_peakNote->setText(tr("%1 of store-all").arg(percentText(shareOf(plan.result.peak, plan.subject->storeAllPeak))));
+    m_work->setText(signedText(100 * plan.extraWork(), 1) + QStringLiteral(" %"));
+    m_workNote->setText(tr("%1 of %2")
+                            .arg(costText(plan.result.cost - plan.result.baseCost, plan.subject->unit),
+                                 costText(plan.result.baseCost, plan.subject->unit)));
+    m_time->setText(tr("%1 ms").arg(fixedText(plan.result.seconds * 1000, 0)));
+    m_timeNote->setText(tr("rebuilds %1 tensors").arg(countText(static_cast<std::int64_t>(plan.rebuiltTensors()))));
+    if (isRefused) {
+        m_message->setText(tr("✕ %1 %2").arg(m_plan.refusal(), m_plan.refusalRemedy()));
+    } else if (isOver) {
+        m_message->setText(tr("✕ Your choices need %1, which is %2 over the budget. Recompute more, or allow more.")
+                               .arg(bytesWords(plan.result.peak), bytesWords(plan.result.peak - plan.question.budget)));
+    } else {
+        m_message->setText(m_plan.isPlanning() ? tr("Planning…") : boundWords(plan.result));
+    }
+}
+
+void BudgetView::takeSlider(int value)
+{
+    if (m_isShowing || !m_plan.subject()) {
+        return;
+    }
+    const double share = static_cast<double>(value) / BudgetSlider::kSteps;
+    m_plan.setBudget(
+        static_cast<std::uint64_t>(std::floor(share * static_cast<double>(m_plan.subject()->storeAllPeak))));
+}
+
+void BudgetView::takeStrategy(int index)
+{
+    if (!m_isShowing) {
+        m_plan.setStrategy(m_strategies->itemData(index).toString().toStdString());
+    }
+}
+
+} // namespace retro::views

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "views/common/view.h"
+#include "views/plan/planmodel.h"
+
+class QComboBox;
+class QLabel;
+class QPushButton;
+
+namespace retro::views
+{
+
+class BudgetSlider;
+class ElidedLabel;
+
+/// How much memory a plan may take: a slider that plans anew while it is dragged, the strategy, and what the plan
+/// costs.
+class BudgetView final : public View
+{
+    Q_OBJECT
+
+public:
+    BudgetView(RunModel& model, Cursor& cursor, Selection& selection, PlanModel& plan, QWidget* parent = nullptr);
+
+    [[nodiscard]] QString title() const override { return tr("Budget"); }
+    [[nodiscard]] QString hint() const override;
+    [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
+
+    [[nodiscard]] BudgetSlider& slider() const { return *m_slider; }
+    [[nodiscard]] QComboBox& strategies() const { return *m_strategies; }
+    /// What is wrong with the question, or what the plan promises.
+    [[nodiscard]] QString message() const;
+
+protected:
+    void refresh(Changes changes) override;
+    [[nodiscard]] QString emptyReason() const override;
+
+private:
+    void makeFigures(QWidget& parent);
+    void showQuestion();
+    void showPlan();
+    void takeSlider(int value);
+    void takeStrategy(int index);
+
+    PlanModel& m_plan;
+    BudgetSlider* m_slider = nullptr;
+    QComboBox* m_strategies = nullptr;
+    QPushButton* m_clear = nullptr;
+    QLabel* m_budget = nullptr;
+    QLabel* m_share = nullptr;
+    QLabel* m_peak = nullptr;
+    QLabel* m_peakNote = nullptr;
+    QLabel* m_work = nullptr;
+    QLabel* m_workNote = nullptr;
+    QLabel* m_time = nullptr;
+    QLabel* m_timeNote = nullptr;
+    QLabel* m_message = nullptr;
+    bool m_isShowing = false; ///< what changes is our own doing
+};
+
+} // namespace retro::views

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/plan/planmodel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace retro::views
+{
+
+namespace
+{
+
+/// Share of the store-all peak that a model is first planned for.
+constexpr double kFirstShare = 0.6;
+
+/// A budget that is a share of the store-all peak, within what sliders reach.
+std::uint64_t firstBudget(std::uint64_t storeAll)
+{
+    return static_cast<std::uint64_t>(std::floor(static_cast<double>(storeAll) * kFirstShare));
+}
+
+void toggle(std::vector<analysis::OpValueId>& list, analysis::OpValueId value, bool isIn)
+{
+    std::erase(list, value);
+    if (isIn) {
+        list.push_back(value);
+        std::ranges::sort(list);
+    }
+}
+
+} // namespace
+
+void PlanModel::reset(const QString& absence)
+{
+    m_state = PlanState::Absent;
+    m_what = absence;
+    m_remedy.clear();
+    m_canAsk = absence.isEmpty();
+    m_subject.reset();
+    m_plan.reset();
+    m_ghost.reset();
+    m_question = {};
+    m_refusal.clear();
+    m_touched.clear();
+    m_points.clear();
+    m_measured.clear();
+    m_curveShare = -1;
+    m_step = 0;
+    m_isPlanning = false;
+    m_isDragging = false;
+    m_endsDrag = false;
+    emit stateChanged();
+    emit planChanged();
+    emit questionChanged();
+    emit pointsChanged();
+}
+
+void PlanModel::want()
+{
+    if (std::exchange(m_canAsk, false)) {
+        emit subjectWanted();
+    }
+}
+
+void PlanModel::setLoading()
+{
+    m_state = PlanState::Loading;
+    emit stateChanged();
+}
+
+void PlanModel::setFailed(const QString& what, const QString& remedy)
+{
+    m_state = PlanState::Failed;
+    m_what = what;
+    m_remedy = remedy;
+    emit stateChanged();
+}
+
+void PlanModel::setSubject(PlanSubjectPointer subject)
+{
+    m_subject = std::move(subject);
+    m_state = PlanState::Ready;
+    m_canAsk = false;
+    m_question = {};
+    m_question.budget = firstBudget(m_subject->storeAllPeak);
+    emit stateChanged();
+    emit questionChanged();
+    ask();
+}
+
+void PlanModel::ask()
+{
+    if (m_subject) {
+        emit planWanted();
+    }
+}
+
+void PlanModel::setPlanning(bool isPlanning)
+{
+    if (!isPlanning && m_endsDrag) {
+        m_endsDrag = false;
+        m_isDragging = false;
+    }
+    if (m_isPlanning != isPlanning) {
+        m_isPlanning = isPlanning;
+        emit planChanged();
+    }
+}
+
+void PlanModel::takePlan(ShownPlanPointer plan)
+{
+    if (!m_isDragging && m_plan) {
+        m_ghost = m_plan;
+    }
+    const double share = m_plan && !m_plan->matrix.columns().empty()
+                             ? static_cast<double>(m_step) / static_cast<double>(m_plan->matrix.columns().size())
+                             : 0;
+    m_plan = std::move(plan);
+    m_refusal.clear();
+    m_refusalRemedy.clear();
+    m_measured.clear(); // of another plan
+    // The step that is looked at stays at about the same part of the plan.
+    const std::size_t columns = m_plan->matrix.columns().size();
+    m_step = share == 0 ? m_plan->matrix.peakAt()
+                        : static_cast<std::uint32_t>(std::lround(share * static_cast<double>(columns)));
+    m_step = columns == 0 ? 0 : std::min(m_step, static_cast<std::uint32_t>(columns - 1));
+    emit planChanged();
+    emit stepChanged();
+    emit measuredChanged();
+}
+
+void PlanModel::takeRefusal(const QString& what, const QString& remedy)
+{
+    m_refusal = what;
+    m_refusalRemedy = remedy;
+    emit planChanged();
+    if (m_subject && !m_plan && m_question.budget < m_subject->storeAllPeak) {
+        setBudget(m_subject->storeAllPeak); // the first budget was ours, not asked for: there is always this one
+    }
+}
+
+void PlanModel::addPoints(const std::vector<PlanPoint>& points, double share)
+{
+    m_points.insert(m_points.end(), points.begin(), points.end());
+    m_curveShare = share;
+    emit pointsChanged();
+}
+
+void PlanModel::endCurve()
+{
+    if (m_curveShare >= 0 && m_curveShare < 1) {
+        m_curveShare = -1;
+        emit pointsChanged();
+    }
+}
+
+void PlanModel::setMeasured(std::vector<std::uint64_t> bytes)
+{
+    m_measured = std::move(bytes);
+    emit measuredChanged();
+}
+
+std::uint64_t PlanModel::leastPeak() const
+{
+    std::uint64_t least = m_subject ? m_subject->storeAllPeak : 0;
+    for (const PlanPoint& point : m_points) {
+        least = std::min(least, point.peak);
+    }
+    if (m_plan) {
+        for (const schedule::Attempt& attempt : m_plan->result.attempts) {
+            least = attempt.peak > 0 && attempt.refusal.empty() ? std::min(least, attempt.peak) : least;
+        }
+    }
+    return least;
+}
+
+void PlanModel::setBudget(std::uint64_t bytes)
+{
+    if (m_subject && bytes != m_question.budget) {
+        m_question.budget = bytes;
+        emit questionChanged();
+        ask();
+    }
+}
+
+void PlanModel::setStrategy(const std::string& strategy)
+{
+    if (!m_subject || strategy == m_question.strategy) {
+        return;
+    }
+    if (strategy == kUserStrategy) {
+        startOwnChoices();
+    }
+    m_question.strategy = strategy;
+    emit questionChanged();
+    ask();
+}
+
+void PlanModel::beginDrag()
+{
+    m_isDragging = true;
+    m_endsDrag = false;
+    m_ghost = m_plan;
+}
+
+void PlanModel::endDrag()
+{
+    m_endsDrag = m_isPlanning; // what was asked during the drag belongs to it
+    m_isDragging = m_isPlanning;
+}
+
+/// The user's own plan begins as the one on screen: what that rebuilds is rebuilt.
+void PlanModel::startOwnChoices()
+{
+    if (hasChoices() || !m_plan) {
+        return;
+    }
+    m_question.choices = {};
+    for (const ScheduleRow& row : m_plan->matrix.rows()) {
+        if (row.decision == Decision::Recompute) {
+            toggle(m_question.choices.recompute, row.value, true);
+        }
+    }
+}
+
+void PlanModel::choose(analysis::OpValueId value, Decision decision)
+{
+    if (!m_subject || value >= m_subject->graph().values().size() || decision == Decision::Pass) {
+        return;
+    }
+    if (m_question.strategy != kUserStrategy) {
+        startOwnChoices();
+    }
+    // What is not to be rebuilt stays; naming what is kept would drop all that is not named.
+    toggle(m_question.choices.recompute, value, decision == Decision::Recompute);
+    m_touched.insert(value);
+    m_question.strategy = kUserStrategy;
+    emit questionChanged();
+    ask();
+}
+
+void PlanModel::setChoices(const schedule::UserChoices& choices)
+{
+    m_question.choices = choices;
+    std::ranges::sort(m_question.choices.keep);
+    std::ranges::sort(m_question.choices.recompute);
+    m_touched.clear();
+    m_touched.insert(choices.keep.begin(), choices.keep.end());
+    m_touched.insert(choices.recompute.begin(), choices.recompute.end());
+    m_question.strategy = kUserStrategy;
+    emit questionChanged();
+    ask();
+}
+
+void PlanModel::clearChoices()
+{
+    const bool wasOwn = m_question.strategy == kUserStrategy;
+    m_question.choices = {};
+    m_touched.clear();
+    m_question.strategy = wasOwn ? kFastStrategy : m_question.strategy;
+    emit questionChanged();
+    if (wasOwn) {
+        ask();
+    }
+}
+
+std::optional<Decision> PlanModel::choiceOf(analysis::OpValueId value) const
+{
+    if (!m_touched.contains(value)) {
+        return std::nullopt;
+    }
+    return std::ranges::binary_search(m_question.choices.recompute, value) ? Decision::Recompute : Decision::Keep;
+}
+
+void PlanModel::wantCurve(bool isWanted)
+{
+    if (!m_subject) {
+        return;
+    }
+    if (isWanted) {
+        m_points.clear();
+        m_curveShare = 0;
+        emit pointsChanged();
+    }
+    emit curveWanted(isWanted);
+}
+
+void PlanModel::cancel() { emit cancelWanted(); }
+
+void PlanModel::setStep(std::int64_t step)
+{
+    const std::int64_t last = m_plan ? static_cast<std::int64_t>(m_plan->matrix.columns().size()) - 1 : 0;
+    const auto next = static_cast<std::uint32_t>(std::clamp<std::int64_t>(step, 0, std::max<std::int64_t>(last, 0)));
+    if (next != m_step) {
+        m_step = next;
+        emit stepChanged();
+    }
+}
+
+} // namespace retro::views

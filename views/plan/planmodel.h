@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "views/plan/shownplan.h"
+
+#include <QObject>
+
+#include <optional>
+#include <set>
+
+namespace retro::views
+{
+
+/// Where the window is with planning for the model that is open.
+enum class PlanState : std::uint8_t {
+    Absent,  ///< nothing can be planned; absence() says why
+    Loading, ///< the joint graph is being made
+    Failed,  ///< it cannot be; failure() and remedy() say why
+    Ready    ///< there is a subject
+};
+
+/// A plan that some planner proposed while the curve was made: a point of memory against work.
+struct PlanPoint
+{
+    std::string planner;
+    std::uint64_t peak = 0; ///< bytes
+    double cost = 0;        ///< in the subject's unit
+};
+
+/// What the views of a plan share, and the way from them to who plans: the question, the plan that answers it, the one
+/// before it as a ghost, the step that is looked at, and the points of all planners. Views set questions; the window
+/// answers with take…(). GUI thread, one per window.
+class PlanModel final : public QObject
+{
+    Q_OBJECT
+
+public:
+    explicit PlanModel(QObject* parent = nullptr) : QObject(parent) {}
+
+    // What the window tells.
+
+    /// Another model: nothing is known of it. `absence` in words, when nothing can be planned for it; empty = ask.
+    void reset(const QString& absence);
+    void setLoading();
+    void setFailed(const QString& what, const QString& remedy);
+    /// The joint graph is there; a first question follows.
+    void setSubject(PlanSubjectPointer subject);
+    /// A planner is at work, or no longer.
+    void setPlanning(bool isPlanning);
+    /// The plan that answers a question.
+    void takePlan(ShownPlanPointer plan);
+    /// There is no plan for the question: what is wrong, and what to do. The plan before stays.
+    void takeRefusal(const QString& what, const QString& remedy);
+    /// More points of the curve; `share` done (0…1); 1 = no more will come.
+    void addPoints(const std::vector<PlanPoint>& points, double share);
+    /// The curve is not made any further.
+    void endCurve();
+    /// Bytes in memory that were measured while the plan on screen ran, per step of the plan from the first on; empty
+    /// = none were.
+    void setMeasured(std::vector<std::uint64_t> bytes);
+
+    [[nodiscard]] PlanState state() const { return m_state; }
+    [[nodiscard]] const QString& absence() const { return m_what; }
+    [[nodiscard]] const QString& failure() const { return m_what; }
+    [[nodiscard]] const QString& remedy() const { return m_remedy; }
+    [[nodiscard]] const PlanSubjectPointer& subject() const { return m_subject; }
+    [[nodiscard]] bool isPlanning() const { return m_isPlanning; }
+    /// The plan on screen; null before the first.
+    [[nodiscard]] const ShownPlanPointer& plan() const { return m_plan; }
+    /// The plan before it, for comparison; may be null.
+    [[nodiscard]] const ShownPlanPointer& ghost() const { return m_ghost; }
+    /// Why the last question has no plan; empty when it has one.
+    [[nodiscard]] const QString& refusal() const { return m_refusal; }
+    [[nodiscard]] const QString& refusalRemedy() const { return m_refusalRemedy; }
+    [[nodiscard]] const std::vector<PlanPoint>& points() const { return m_points; }
+    /// Share of the curve that is done; 1 = all of it, negative = it is not being made.
+    [[nodiscard]] double curveShare() const { return m_curveShare; }
+    [[nodiscard]] const std::vector<std::uint64_t>& measured() const { return m_measured; }
+    /// Least peak of all plans that are known; the store-all peak before the first.
+    [[nodiscard]] std::uint64_t leastPeak() const;
+
+    // What views ask.
+
+    [[nodiscard]] const PlanQuestion& question() const { return m_question; }
+    /// Asks for the subject when there is none yet.
+    void want();
+    void setBudget(std::uint64_t bytes);
+    void setStrategy(const std::string& strategy);
+    /// A drag of the budget: until its end the ghost is the plan from before it.
+    void beginDrag();
+    void endDrag();
+    /// Keep or rebuild a tensor: the strategy becomes the user's own, which starts from what the plan on screen
+    /// rebuilds. Refused in words where the tensor is none that can be chosen.
+    void choose(analysis::OpValueId value, Decision decision);
+    /// Both lists at once, as a file or a test has them.
+    void setChoices(const schedule::UserChoices& choices);
+    void clearChoices();
+    /// What was chosen by hand; none where nothing was.
+    [[nodiscard]] std::optional<Decision> choiceOf(analysis::OpValueId value) const;
+    [[nodiscard]] bool hasChoices() const { return !m_touched.empty(); }
+    /// Makes the points of all planners, or stops that.
+    void wantCurve(bool isWanted);
+    /// Stops planning.
+    void cancel();
+
+    /// Column of the matrix that is looked at.
+    [[nodiscard]] std::uint32_t step() const { return m_step; }
+    void setStep(std::int64_t step);
+
+signals:
+    void stateChanged();
+    /// Another plan, ghost or refusal; planning began or ended.
+    void planChanged();
+    void questionChanged();
+    void stepChanged();
+    void pointsChanged();
+    void measuredChanged();
+    /// The window is asked.
+    void subjectWanted();
+    void planWanted();
+    void curveWanted(bool isWanted);
+    void cancelWanted();
+
+private:
+    void ask();
+    void startOwnChoices();
+
+    PlanState m_state = PlanState::Absent;
+    QString m_what;
+    QString m_remedy;
+    PlanSubjectPointer m_subject;
+    PlanQuestion m_question;
+    ShownPlanPointer m_plan;
+    ShownPlanPointer m_ghost;
+    QString m_refusal;
+    QString m_refusalRemedy;
+    std::set<analysis::OpValueId> m_touched; ///< chosen by hand
+    std::vector<PlanPoint> m_points;
+    std::vector<std::uint64_t> m_measured;
+    double m_curveShare = -1;
+    std::uint32_t m_step = 0;
+    bool m_isPlanning = false;
+    bool m_isDragging = false;
+    bool m_endsDrag = false; ///< when the planner has answered
+    bool m_canAsk = false;   ///< nobody asked for the subject of this model yet
+};
+
+} // namespace retro::views

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/plan/plannersview.h"
+
+#include "core/base/file.h"
+#include "views/common/elidedlabel.h"
+#include "views/common/fonts.h"
+#include "views/common/listtable.h"
+#include "views/common/numbertext.h"
+#include "views/common/paintfile.h"
+#include "views/common/theme.h"
+#include "views/plan/plannertablemodel.h"
+
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QHelpEvent>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QTableView>
+#include <QToolTip>
+#include <QVBoxLayout>
+
+namespace retro::views
+{
+
+using fonts::px;
+
+namespace
+{
+/// Joint graphs up to this size get their points by themselves.
+constexpr std::size_t kQuick = 1200;
+} // namespace
+
+ParetoPane::ParetoPane(QWidget* parent) : QWidget(parent)
+{
+    setAccessibleName(tr("Memory against work"));
+    setAccessibleDescription(tr("Every plan as a point. The table below says the same in figures."));
+}
+
+void ParetoPane::setFigure(ParetoFigure figure)
+{
+    m_figure = std::move(figure);
+    update();
+}
+
+QSize ParetoPane::sizeHint() const { return {px(380), px(230)}; }
+
+QSize ParetoPane::minimumSizeHint() const { return {px(200), px(120)}; }
+
+void ParetoPane::paintEvent(QPaintEvent* /*event*/)
+{
+    QPainter painter(this);
+    paintPareto(painter, m_figure, QSizeF(size()), theme(this));
+}
+
+void ParetoPane::mousePressEvent(QMouseEvent* event)
+{
+    const schedule::Attempt* one = tryAt(m_figure, QSizeF(size()), event->position());
+    if (one != nullptr && event->button() == Qt::LeftButton) {
+        emit plannerChosen(QString::fromStdString(one->planner));
+    }
+}
+
+bool ParetoPane::event(QEvent* event)
+{
+    if (event->type() != QEvent::ToolTip) {
+        return QWidget::event(event);
+    }
+    const auto* help = static_cast<QHelpEvent*>(event);
+    const schedule::Attempt* one = tryAt(m_figure, QSizeF(size()), help->pos());
+    if (one == nullptr) {
+        QToolTip::hideText();
+    } else {
+        QToolTip::showText(help->globalPos(),
+                           tr("%1: peak %2, extra work %3 %")
+                               .arg(QString::fromStdString(one->planner),
+                                    bytesText(static_cast<std::int64_t>(one->peak)),
+                                    signedText(m_figure.extra(one->cost), 1)),
+                           this);
+    }
+    return true;
+}
+
+PlannersView::PlannersView(RunModel& model, Cursor& cursor, Selection& selection, PlanModel& plan, QWidget* parent)
+    : View(model, cursor, selection, parent), m_plan(plan), m_items(new PlannerTableModel(this))
+{
+    setAccessibleName(tr("Planners"));
+    setEmptyText(tr("What every planner reaches appears here, once a model is open."));
+    auto* body = new QWidget(this);
+    auto* column = new QVBoxLayout(body);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    m_pane = new ParetoPane(body);
+    column->addWidget(m_pane, 3);
+    auto* row = new QHBoxLayout;
+    row->setContentsMargins(px(10), px(2), px(10), px(4));
+    row->setSpacing(px(8));
+    m_note = new ElidedLabel({}, Role::Text2, fonts::label(), body);
+    m_bar = new QProgressBar(body);
+    m_bar->setTextVisible(false);
+    m_bar->setRange(0, 100);
+    m_bar->setFixedHeight(px(8));
+    m_bar->setAccessibleName(tr("Points that are done"));
+    m_button = new QPushButton(body);
+    row->addWidget(m_note, 2);
+    row->addWidget(m_bar, 1);
+    row->addWidget(m_button);
+    column->addLayout(row);
+    makeTable();
+    column->addWidget(m_table, 2);
+    setBody(body);
+    connect(m_button, &QPushButton::clicked, this, &PlannersView::toggleCurve);
+    connect(m_pane, &ParetoPane::plannerChosen, this, &PlannersView::choose);
+    for (const auto change :
+         {&PlanModel::stateChanged, &PlanModel::planChanged, &PlanModel::questionChanged, &PlanModel::pointsChanged}) {
+        connect(&plan, change, this, [this] { schedule(Change::State); });
+    }
+}
+
+void PlannersView::makeTable()
+{
+    m_table = new QTableView(this);
+    m_table->setAccessibleName(tr("What every planner reaches"));
+    m_table->setAlternatingRowColors(true);
+    m_table->setSelectionMode(QAbstractItemView::SingleSelection);
+    m_table->setEditTriggers(QAbstractItemView::NoEditTriggers);
+    makeList(*m_table, *m_items, px(22));
+    m_table->setMinimumHeight(px(70));
+    QHeaderView* header = m_table->horizontalHeader();
+    header->setMinimumSectionSize(px(40));
+    header->setSectionResizeMode(PlannerTableModel::NameColumn, QHeaderView::Stretch);
+    for (const int section :
+         {PlannerTableModel::PeakColumn, PlannerTableModel::WorkColumn, PlannerTableModel::ToBestColumn}) {
+        header->resizeSection(section, px(68));
+    }
+    connect(m_table, &QTableView::activated, this,
+            [this](const QModelIndex& index) { choose(QString::fromStdString(m_items->at(index.row()).planner)); });
+}
+
+QString PlannersView::hint() const { return tr("Each point is a valid plan; the line joins the best known ones."); }
+
+bool PlannersView::canShow(const SelectedThing& thing) const { return std::holds_alternative<std::monostate>(thing); }
+
+QStringList PlannersView::exportFormats() const
+{
+    return {QStringLiteral("svg"), QStringLiteral("png"), QStringLiteral("pdf"), QStringLiteral("csv")};
+}
+
+base::Result<void> PlannersView::exportTo(const std::filesystem::path& path)
+{
+    if (!m_plan.plan()) {
+        return base::usageError("there is no plan to export; show the workspace Plan first", path.string());
+    }
+    const ParetoFigure figure = figureNow();
+    if (path.extension() == ".csv") {
+        return base::writeFile(path, paretoCsv(figure));
+    }
+    const QSizeF size(m_pane->size().expandedTo(m_pane->sizeHint()));
+    return paintToFile(
+        path, size, [&](QPainter& painter) { paintPareto(painter, figure, size, theme(this)); }, tr("Planners"),
+        {{"model", m_plan.plan()->subject->model.toStdString()}, {"planner", figure.chosen}}, 2);
+}
+
+QString PlannersView::emptyReason() const
+{
+    if (m_plan.plan()) {
+        return {};
+    }
+    switch (m_plan.state()) {
+    case PlanState::Absent:
+        return m_plan.absence().isEmpty() ? tr("Nothing is planned yet.") : m_plan.absence();
+    case PlanState::Failed:
+        return tr("No planner was asked: %1").arg(m_plan.failure());
+    case PlanState::Loading:
+    case PlanState::Ready:
+        return m_plan.refusal().isEmpty() ? tr("Planning…") : m_plan.refusal();
+    }
+    return {};
+}
+
+ParetoFigure PlannersView::figureNow() const
+{
+    ParetoFigure figure;
+    figure.points = m_plan.points();
+    const ShownPlan& plan = *m_plan.plan();
+    figure.tries = plan.result.attempts;
+    figure.chosen = plan.result.planner;
+    figure.plan = PlanPoint{plan.result.planner, plan.result.peak, plan.result.cost};
+    figure.points.push_back(*figure.plan); // the line never runs behind what is on screen
+    figure.budget = m_plan.question().budget;
+    figure.storeAllPeak = plan.subject->storeAllPeak;
+    figure.baseCost = plan.subject->baseCost;
+    return figure;
+}
+
+void PlannersView::refresh(Changes /*changes*/)
+{
+    if (m_plan.state() == PlanState::Absent) {
+        m_plan.want();
+    }
+    if (!m_plan.plan()) {
+        return;
+    }
+    m_pane->setFigure(figureNow());
+    if (m_shown != m_plan.plan()) {
+        m_shown = m_plan.plan();
+        m_items->setPlan(m_shown);
+        const int chosen = m_items->chosenRow();
+        if (chosen >= 0) {
+            m_table->selectRow(chosen);
+        }
+    }
+    showCurve();
+    const bool isQuick = m_plan.subject()->graph().size() <= kQuick;
+    if (m_asked != m_plan.subject() && isQuick && m_plan.curveShare() < 0) {
+        m_asked = m_plan.subject();
+        m_plan.wantCurve(true);
+    }
+}
+
+void PlannersView::showCurve()
+{
+    const double share = m_plan.curveShare();
+    const bool isAtWork = share >= 0 && share < 1;
+    m_bar->setVisible(isAtWork);
+    m_bar->setValue(static_cast<int>(share * 100));
+    m_button->setText(isAtWork ? tr("Stop") : tr("All points"));
+    m_button->setToolTip(isAtWork ? tr("Ask no more planners")
+                                  : tr("Ask every fast planner at many budgets, in the background"));
+    m_note->setText(isAtWork ? tr("Asking all planners")
+                             : tr("%1 plans").arg(countText(static_cast<std::int64_t>(m_plan.points().size()) + 1)));
+}
+
+void PlannersView::toggleCurve()
+{
+    const double share = m_plan.curveShare();
+    m_plan.wantCurve(!(share >= 0 && share < 1));
+}
+
+void PlannersView::choose(const QString& planner)
+{
+    // A planner in another order of the operators has that name behind a comma.
+    m_plan.setStrategy(planner.section(QLatin1Char(','), 0, 0).toStdString());
+}
+
+} // namespace retro::views

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "views/common/view.h"
+#include "views/plan/pareto.h"
+
+class QProgressBar;
+class QPushButton;
+class QTableView;
+
+namespace retro::views
+{
+
+class ElidedLabel;
+class PlannerTableModel;
+
+/// The chart of memory against work. A click on a planner's symbol chooses it. Owned by its view.
+class ParetoPane final : public QWidget
+{
+    Q_OBJECT
+
+public:
+    explicit ParetoPane(QWidget* parent = nullptr);
+    void setFigure(ParetoFigure figure);
+    [[nodiscard]] const ParetoFigure& figure() const { return m_figure; }
+    [[nodiscard]] QSize sizeHint() const override;
+    [[nodiscard]] QSize minimumSizeHint() const override;
+
+signals:
+    void plannerChosen(const QString& planner);
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    bool event(QEvent* event) override;
+
+private:
+    ParetoFigure m_figure;
+};
+
+/// Every planner's plans as points, and what each reached for the present budget. Points for other budgets come in the
+/// background.
+class PlannersView final : public View
+{
+    Q_OBJECT
+
+public:
+    PlannersView(RunModel& model, Cursor& cursor, Selection& selection, PlanModel& plan, QWidget* parent = nullptr);
+
+    [[nodiscard]] QString title() const override { return tr("Planners"); }
+    [[nodiscard]] QString subject() const override { return tr("memory against work"); }
+    [[nodiscard]] QString hint() const override;
+    [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
+    [[nodiscard]] QStringList exportFormats() const override;
+    [[nodiscard]] base::Result<void> exportTo(const std::filesystem::path& path) override;
+
+    [[nodiscard]] ParetoPane& pane() const { return *m_pane; }
+    [[nodiscard]] PlannerTableModel& items() const { return *m_items; }
+    [[nodiscard]] QTableView& table() const { return *m_table; }
+    [[nodiscard]] QPushButton& button() const { return *m_button; }
+
+protected:
+    void refresh(Changes changes) override;
+    [[nodiscard]] QString emptyReason() const override;
+
+private:
+    void makeTable();
+    void showCurve();
+    void toggleCurve();
+    [[nodiscard]] ParetoFigure figureNow() const;
+    void choose(const QString& planner);
+
+    PlanModel& m_plan;
+    ParetoPane* m_pane = nullptr;
+    PlannerTableModel* m_items = nullptr;
+    QTableView* m_table = nullptr;
+    QProgressBar* m_bar = nullptr;
+    QPushButton* m_button = nullptr;
+    ElidedLabel* m_note = nullptr;
+    ShownPlanPointer m_shown;
+    PlanSubjectPointer m_asked; ///< the points of this one were asked for
+};
+
+} // namespace retro::views

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/plan/plannertablemodel.h"
+
+#include "views/common/fonts.h"
+#include "views/common/numbertext.h"
+#include "views/common/theme.h"
+#include "views/plan/pareto.h"
+
+#include <QPainter>
+#include <QPixmap>
+
+#include <algorithm>
+#include <array>
+
+namespace retro::views
+{
+
+namespace
+{
+
+constexpr double kSymbolRadius = 4;
+const QString kNothing = QStringLiteral("–");
+
+int rankOf(const schedule::Attempt& one) { return one.fits ? 0 : one.refusal.empty() && one.peak > 0 ? 1 : 2; }
+
+QPixmap symbolPixmap(const schedule::Attempt& one, bool isChosen)
+{
+    constexpr int kRatio = 2;
+    const int side = fonts::px(14);
+    QPixmap pixmap(side * kRatio, side * kRatio);
+    pixmap.setDevicePixelRatio(kRatio);
+    pixmap.fill(Qt::transparent);
+    QPainter painter(&pixmap);
+    painter.setRenderHint(QPainter::Antialiasing);
+    paintSymbol(painter, QPointF(side / 2.0, side / 2.0), fonts::px(kSymbolRadius),
+                isChosen ? 3 : symbolOf(one.planner), isChosen, theme());
+    return pixmap;
+}
+
+} // namespace
+
+void PlannerTableModel::setPlan(ShownPlanPointer plan)
+{
+    beginResetModel();
+    m_plan = std::move(plan);
+    m_tries.clear();
+    m_best = 0;
+    if (m_plan) {
+        m_tries = m_plan->result.attempts;
+        m_scale = ByteScale::of(m_plan->subject->storeAllPeak);
+        std::ranges::stable_sort(m_tries, [](const schedule::Attempt& a, const schedule::Attempt& b) {
+            return std::tuple(rankOf(a), rankOf(a) == 0 ? a.cost : 0.0, a.peak) <
+                   std::tuple(rankOf(b), rankOf(b) == 0 ? b.cost : 0.0, b.peak);
+        });
+        m_best = !m_tries.empty() && m_tries.front().fits ? m_tries.front().cost : 0;
+    }
+    endResetModel();
+}
+
+int PlannerTableModel::chosenRow() const
+{
+    for (int row = 0; m_plan && row < rowCount(); ++row) {
+        const schedule::Attempt& one = at(row);
+        if (one.planner == m_plan->result.planner && one.peak == m_plan->result.peak) {
+            return row;
+        }
+    }
+    return -1;
+}
+
+int PlannerTableModel::rowCount(const QModelIndex& parent) const
+{
+    return parent.isValid() ? 0 : static_cast<int>(m_tries.size());
+}
+
+int PlannerTableModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
+
+QString PlannerTableModel::textOf(const schedule::Attempt& one, int column) const
+{
+    const bool hasPlan = one.refusal.empty() && one.peak > 0;
+    switch (column) {
+    case NameColumn:
+        return QString::fromStdString(one.planner);
+    case PeakColumn:
+        return hasPlan ? m_scale.figure(one.peak) : kNothing;
+    case WorkColumn:
+        return hasPlan && m_plan->result.baseCost > 0 ? signedText(100 * (one.cost / m_plan->result.baseCost - 1), 1)
+                                                      : kNothing;
+    default:
+        return one.fits && m_best > 0 ? fixedText(100 * (one.cost / m_best - 1), 1) : kNothing;
+    }
+}
+
+QString PlannerTableModel::tipOf(const schedule::Attempt& one) const
+{
+    if (!one.refusal.empty()) {
+        return tr("No plan: %1").arg(QString::fromStdString(one.refusal));
+    }
+    const QString time = tr("made in %1 ms").arg(fixedText(one.seconds * 1000, 0));
+    return one.fits ? tr("Fits; %1. Enter plans with this planner alone.").arg(time)
+                    : tr("Does not fit into the budget; %1.").arg(time);
+}
+
+QVariant PlannerTableModel::data(const QModelIndex& index, int role) const
+{
+    if (!index.isValid() || index.row() >= rowCount()) {
+        return {};
+    }
+    const schedule::Attempt& one = at(index.row());
+    const bool isChosen = index.row() == chosenRow();
+    switch (role) {
+    case Qt::DisplayRole:
+        return textOf(one, index.column());
+    case Qt::ToolTipRole:
+        return tipOf(one);
+    case Qt::DecorationRole:
+        return index.column() == NameColumn ? QVariant(symbolPixmap(one, isChosen)) : QVariant();
+    case Qt::TextAlignmentRole:
+        return int((index.column() == NameColumn ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+    case Qt::FontRole:
+        return index.column() == NameColumn ? fonts::label(isChosen ? QFont::DemiBold : QFont::Normal)
+                                            : fonts::numbers(isChosen ? QFont::DemiBold : QFont::Normal);
+    case Qt::ForegroundRole:
+        return theme()[one.fits ? Role::Text : Role::Text3];
+    default:
+        return {};
+    }
+}
+
+QVariant PlannerTableModel::headerData(int section, Qt::Orientation orientation, int role) const
+{
+    if (orientation != Qt::Horizontal || section < 0 || section >= ColumnCount) {
+        return {};
+    }
+    if (role == Qt::TextAlignmentRole) {
+        return int((section == NameColumn ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+    }
+    if (role != Qt::DisplayRole) {
+        return {};
+    }
+    const std::array names{tr("Planner"), tr("Peak %1").arg(m_scale.unit), tr("Work %"), tr("To best %")};
+    return names[static_cast<std::size_t>(section)];
+}
+
+} // namespace retro::views

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/analysis/fromgraph.h"
+#include "core/analysis/joint.h"
+#include "core/schedule/planner.h"
+
+#include <QString>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace retro::views
+{
+
+/// What is planned for: the joint graph of a model, with the figures that hold for every plan. Immutable.
+struct PlanSubject
+{
+    QString model;                     ///< its name
+    analysis::JointGraph joint;        ///< forward operators, then gradients
+    analysis::CostUnit unit{};         ///< of every cost
+    std::uint64_t constantBytes = 0;   ///< weights: in memory throughout, outside every budget
+    std::uint64_t storeAllPeak = 0;    ///< bytes, when nothing is computed twice
+    double baseCost = 0;               ///< when nothing is computed twice
+    std::vector<std::string> warnings; ///< what was assumed
+
+    [[nodiscard]] const analysis::OpGraph& graph() const { return joint.graph; }
+};
+using PlanSubjectPointer = std::shared_ptr<const PlanSubject>;
+
+/// Strategies that the views offer by name.
+inline constexpr const char* kFastStrategy = "fast";
+inline constexpr const char* kBestStrategy = "best";
+inline constexpr const char* kUserStrategy = "user"; ///< "mine" in the window
+
+/// What the planners are asked.
+struct PlanQuestion
+{
+    std::string strategy = kFastStrategy;
+    std::uint64_t budget = 0; ///< bytes
+    schedule::UserChoices choices;
+    double seconds = 5; ///< for `best`
+};
+
+} // namespace retro::views

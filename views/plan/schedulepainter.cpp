@@ -1,0 +1,588 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/plan/schedulepainter.h"
+
+#include "views/common/fonts.h"
+#include "views/common/marks.h"
+#include "views/common/theme.h"
+#include "views/plan/bytescale.h"
+
+#include <QCoreApplication>
+#include <QImage>
+#include <QPainter>
+#include <QPainterPath>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace retro::views
+{
+
+namespace
+{
+
+using fonts::px;
+
+constexpr double kLeastName = 11.5; // design pixels a row needs for its name
+constexpr double kLeastLabel = 40;  // height that a box of the tree needs for its words
+constexpr double kSmallCell = 1.6;  // least side of a mark that stands for a cell
+constexpr double kRulerMarks = 56;  // between numbers of steps
+constexpr double kAxisMarks = 20;   // between figures of memory
+constexpr double kLegendSample = 16;
+
+QString translated(const char* text) { return QCoreApplication::translate("retro::views::SchedulePainter", text); }
+
+QColor blended(const QColor& ground, const QColor& over, float share)
+{
+    const auto mix = [&](int a, int b) {
+        return static_cast<int>(std::lround(static_cast<float>(a) + static_cast<float>(b - a) * share));
+    };
+    return {mix(ground.red(), over.red()), mix(ground.green(), over.green()), mix(ground.blue(), over.blue())};
+}
+
+} // namespace
+
+void paintCellMark(QPainter& painter, const QRectF& box, CellKind kind, const Theme& theme)
+{
+    switch (kind) {
+    case CellKind::Compute:
+        painter.fillRect(box, theme[Role::Ink]);
+        return;
+    case CellKind::Recompute: {
+        painter.fillRect(box, theme[Role::SearchTint]);
+        paintHatch(painter, box, theme[Role::SearchLine], 4, 1);
+        painter.setPen(QPen(theme[Role::SearchLine], 1));
+        painter.setBrush(Qt::NoBrush);
+        painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5));
+        return;
+    }
+    case CellKind::Gradient:
+        painter.setPen(QPen(theme[Role::Ink], 1.2));
+        painter.setBrush(theme[Role::Base]);
+        painter.drawRect(box.adjusted(0.6, 0.6, -0.6, -0.6));
+        return;
+    case CellKind::Offload:
+    case CellKind::Prefetch: {
+        painter.fillRect(box, theme[Role::FulfilTint]);
+        painter.setPen(Qt::NoPen);
+        painter.setBrush(theme[Role::FulfilLine]);
+        const bool isOut = kind == CellKind::Offload;
+        const std::array<QPointF, 3> arrow =
+            isOut ? std::array{box.bottomLeft(), box.bottomRight(), QPointF(box.center().x(), box.top())}
+                  : std::array{box.topLeft(), box.topRight(), QPointF(box.center().x(), box.bottom())};
+        painter.drawPolygon(arrow.data(), 3);
+        return;
+    }
+    }
+}
+
+void paintDecision(QPainter& painter, const QRectF& box, Decision decision, const Theme& theme)
+{
+    if (decision == Decision::Recompute) {
+        paintCellMark(painter, box, CellKind::Recompute, theme);
+        return;
+    }
+    if (decision == Decision::Keep) {
+        painter.fillRect(box, theme[Role::Keep]);
+        return;
+    }
+    painter.setPen(QPen(theme[Role::Ghost], 1, Qt::DotLine));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5));
+}
+
+SchedulePainter::SchedulePainter(QPainter& painter, const ScheduleFigure& figure, const ScheduleLayout& layout,
+                                 const Theme& theme)
+    : m_painter(painter), m_figure(figure), m_layout(layout), m_theme(theme), m_plan(*figure.plan),
+      m_most(figure.mostBytes())
+{}
+
+void SchedulePainter::paintStill()
+{
+    m_painter.setRenderHint(QPainter::Antialiasing, false);
+    paintMatrix();
+    paintHeads();
+    paintNames();
+    paintTree();
+    paintRuler();
+    paintAxis();
+    paintCurve();
+    paintLegend();
+}
+
+bool SchedulePainter::isDetailed() const
+{
+    return m_figure.columns.pitch() >= kLeastCell && m_figure.rows.pitch() >= kLeastCell;
+}
+
+double SchedulePainter::y(double bytes) const
+{
+    return m_layout.curve.bottom() - bytes / m_most * m_layout.curve.height();
+}
+
+void SchedulePainter::paintHeads()
+{
+    m_painter.setFont(fonts::label(QFont::DemiBold));
+    m_painter.setPen(m_theme[Role::Text2]);
+    const QRectF head(m_layout.names.left(), 0, m_layout.names.width(), m_layout.ruler.height());
+    m_painter.drawText(head, Qt::AlignLeft | Qt::AlignVCenter, translated("Tensor"));
+    const QString words = m_plan.tree.isOfPlan ? translated("Blocks") : translated("Cuts");
+    const QRectF tree(m_layout.tree.left(), 0, m_layout.matrix.left() - m_layout.tree.left(), m_layout.ruler.height());
+    if (m_layout.tree.width() > 0) {
+        m_painter.drawText(tree, Qt::AlignLeft | Qt::AlignVCenter, words);
+    }
+    const ByteScale scale = ByteScale::of(static_cast<std::uint64_t>(m_most));
+    const QRectF memory(m_layout.names.left(), m_layout.curve.top(), m_layout.names.width(), px(16));
+    m_painter.drawText(memory, Qt::AlignLeft | Qt::AlignTop, translated("Memory"));
+    m_painter.setFont(fonts::label());
+    m_painter.drawText(memory.translated(0, px(16)), Qt::AlignLeft | Qt::AlignTop, scale.unit);
+}
+
+void SchedulePainter::paintNames()
+{
+    const ScheduleAxis& rows = m_figure.rows;
+    const double pitch = rows.pitch();
+    const int every = std::max(1, static_cast<int>(std::ceil(px(1) * kLeastName / pitch)));
+    const QFontMetricsF metrics(fonts::small());
+    const auto draw = [&](std::uint32_t row, bool isMarked) {
+        const double center = rows.pixel(row + 0.5);
+        const QRectF line(m_layout.names.left(), center - px(7), m_layout.names.width() - px(4), px(14));
+        if (center < m_layout.names.top() || center > m_layout.names.bottom()) {
+            return;
+        }
+        m_painter.setFont(fonts::small(isMarked ? QFont::DemiBold : QFont::Normal));
+        m_painter.setPen(m_theme[isMarked ? Role::Text : Role::Text2]);
+        if (isMarked) {
+            m_painter.fillRect(line.adjusted(-px(2), 0, px(2), 0), m_theme[Role::Sel]);
+        }
+        m_painter.drawText(line, Qt::AlignLeft | Qt::AlignVCenter,
+                           metrics.elidedText(m_plan.rowName(row), Qt::ElideMiddle, line.width() - px(2)));
+    };
+    const auto first = static_cast<std::uint32_t>(std::max(0.0, std::floor(rows.from)));
+    const auto last = static_cast<std::uint32_t>(std::min(rows.count, std::ceil(rows.to)));
+    for (std::uint32_t row = first - first % static_cast<std::uint32_t>(every); row < last;
+         row += static_cast<std::uint32_t>(every)) {
+        const bool isUnderMarked =
+            m_figure.row && std::abs(rows.pixel(row) - rows.pixel(*m_figure.row)) < px(kLeastName + 1);
+        if (row < m_plan.matrix.rows().size() && !isUnderMarked) {
+            draw(row, false);
+        }
+    }
+    if (m_figure.row && *m_figure.row < m_plan.matrix.rows().size()) {
+        draw(*m_figure.row, true);
+    }
+}
+
+void SchedulePainter::paintTree()
+{
+    if (m_layout.tree.width() <= 0) {
+        return;
+    }
+    m_painter.save();
+    m_painter.setClipRect(m_layout.tree.adjusted(-1, -1, 1, 1));
+    const int marked = m_figure.row ? m_plan.tree.boxAt(*m_figure.row) : -1;
+    for (std::size_t i = 0; i < m_plan.tree.boxes.size(); ++i) {
+        if (static_cast<int>(i) != marked) {
+            paintBox(m_plan.tree.boxes[i], false);
+        }
+    }
+    if (marked >= 0) {
+        paintBox(m_plan.tree.boxes[static_cast<std::size_t>(marked)], true);
+    }
+    m_painter.restore();
+}
+
+void SchedulePainter::paintBox(const TreeBox& box, bool isMarked)
+{
+    const double left = m_layout.tree.left() + box.level * m_layout.treeColumn;
+    const double top = m_figure.rows.pixel(box.from);
+    const double bottom = m_figure.rows.pixel(box.until);
+    const QRectF rect = QRectF(left + 0.5, std::round(top) + 0.5, m_layout.treeColumn - px(4), 0)
+                            .adjusted(0, 0, 0, std::max(2.0, std::round(bottom - top) - 2));
+    if (left + m_layout.treeColumn > m_layout.tree.right() + 1 || rect.bottom() < m_layout.tree.top() ||
+        rect.top() > m_layout.tree.bottom()) {
+        return;
+    }
+    m_painter.setPen(QPen(m_theme[isMarked ? Role::Accent : Role::Strong], isMarked ? 1.5 : 1));
+    m_painter.setBrush(m_theme[isMarked ? Role::Sel : Role::Group]);
+    m_painter.drawRect(rect);
+    const QRectF seen = rect.intersected(m_layout.tree);
+    const QFont font = fonts::small();
+    if (fonts::widthOf(font, box.label) + px(6) > seen.height() || seen.height() < px(kLeastLabel)) {
+        return;
+    }
+    m_painter.save();
+    m_painter.setFont(font);
+    m_painter.setPen(m_theme[Role::Text2]);
+    m_painter.translate(seen.center());
+    m_painter.rotate(-90);
+    m_painter.drawText(QRectF(-seen.height() / 2, -seen.width() / 2, seen.height(), seen.width()), Qt::AlignCenter,
+                       box.label);
+    m_painter.restore();
+}
+
+void SchedulePainter::paintRuler()
+{
+    const ScheduleAxis& columns = m_figure.columns;
+    const double step = std::max(1.0, markStep(columns.pitch(), px(kRulerMarks)));
+    m_painter.setFont(fonts::smallNumbers());
+    for (double number = std::floor(columns.from / step) * step; number <= columns.to; number += step) {
+        const double item = number == 0 ? 0 : number - 1; // steps count from 1
+        const double x = columns.pixel(item + 0.5);
+        if (x < m_layout.ruler.left() || x > m_layout.ruler.right() || item >= columns.count) {
+            continue;
+        }
+        m_painter.setPen(m_theme[Role::Text3]);
+        m_painter.drawText(QRectF(x - px(40), m_layout.ruler.top(), px(80), m_layout.ruler.height() - px(4)),
+                           Qt::AlignHCenter | Qt::AlignVCenter, countText(static_cast<std::int64_t>(item) + 1));
+        paintHairline(m_painter, {x, m_layout.ruler.bottom() - px(3)}, {x, m_layout.ruler.bottom()},
+                      m_theme[Role::Strong]);
+    }
+}
+
+void SchedulePainter::paintMatrix()
+{
+    m_painter.save();
+    m_painter.setClipRect(m_layout.matrix);
+    if (isDetailed()) {
+        paintRowGrounds();
+        paintDetails();
+    } else {
+        m_painter.fillRect(m_layout.matrix, m_theme[Role::Alt]);
+        paintSummary();
+        paintSmallCells();
+    }
+    if (m_figure.row && !isDetailed()) { // its row is too thin to be tinted
+        const double center = m_figure.rows.pixel(*m_figure.row + 0.5);
+        paintHairline(m_painter, {m_layout.matrix.left(), center}, {m_layout.matrix.right(), center},
+                      m_theme[Role::Accent]);
+    }
+    m_painter.restore();
+}
+
+void SchedulePainter::paintRowGrounds()
+{
+    const ScheduleAxis& rows = m_figure.rows;
+    const auto last = static_cast<std::uint32_t>(std::min(rows.count, std::ceil(rows.to)));
+    for (auto row = static_cast<std::uint32_t>(std::max(0.0, std::floor(rows.from))); row < last; ++row) {
+        const bool isMarked = m_figure.row == row;
+        const QRectF line(m_layout.matrix.left(), rows.pixel(row) + (isMarked ? 0 : 1), m_layout.matrix.width(),
+                          rows.pitch() - (isMarked ? 0 : 1.5));
+        m_painter.fillRect(line, m_theme[isMarked ? Role::Sel : Role::Alt]);
+    }
+}
+
+void SchedulePainter::paintDetails()
+{
+    const ScheduleAxis& rows = m_figure.rows;
+    const ScheduleAxis& columns = m_figure.columns;
+    const auto last = std::min(m_plan.matrix.rows().size(), static_cast<std::size_t>(std::ceil(rows.to)));
+    for (auto row = static_cast<std::uint32_t>(std::max(0.0, std::floor(rows.from))); row < last; ++row) {
+        paintSpans(row);
+        for (const ScheduleCell& cell : m_plan.matrix.cellsOf(row)) {
+            if (cell.column + 1.0 >= columns.from && cell.column <= columns.to) {
+                paintCell(cell);
+            }
+        }
+    }
+}
+
+void SchedulePainter::paintSpans(std::uint32_t row)
+{
+    const ScheduleAxis& columns = m_figure.columns;
+    const double pitch = m_figure.rows.pitch();
+    const double inset = std::clamp(pitch * 0.24, 0.5, 4.0 * px(1));
+    for (const ScheduleSpan& span : m_plan.matrix.spansOf(row)) {
+        if (span.until < columns.from || span.from > columns.to) {
+            continue;
+        }
+        const double left = std::max(columns.pixel(span.from), m_layout.matrix.left());
+        const double right = std::min(columns.pixel(span.until), m_layout.matrix.right());
+        m_painter.fillRect(QRectF(left, m_figure.rows.pixel(row) + inset, right - left, pitch - 2 * inset),
+                           m_theme[Role::Keep]);
+    }
+}
+
+QRectF SchedulePainter::cellBox(const ScheduleCell& cell) const
+{
+    const double left = m_figure.columns.pixel(cell.column);
+    const double top = m_figure.rows.pixel(cell.row);
+    const double width = m_figure.columns.pitch();
+    const double height = m_figure.rows.pitch();
+    const double inset = height > 8 ? 1.5 : 0.5;
+    return {std::round(left) + 0.0, std::round(top + inset), std::max(2.0, std::round(width) - (width > 6 ? 1 : 0)),
+            std::max(2.0, std::round(height - 2 * inset))};
+}
+
+void SchedulePainter::paintCell(const ScheduleCell& cell)
+{
+    paintCellMark(m_painter, cellBox(cell), cell.kind, m_theme);
+}
+
+/// What share of the tensors under a pixel is held, as a tone between the ground and the colour of what is kept.
+void SchedulePainter::paintSummary()
+{
+    const int width = std::max(1, static_cast<int>(m_layout.matrix.width()));
+    const int height = std::max(1, static_cast<int>(m_layout.matrix.height()));
+    const std::vector<float> share = heldShare(m_plan.matrix, m_figure.columns, m_figure.rows, width, height);
+    std::array<QRgb, 256> tones{};
+    for (std::size_t i = 0; i < tones.size(); ++i) {
+        const auto part = static_cast<float>(i) / 255.0F;
+        // A single tensor among many shall be seen: the first tone is a third of the way.
+        tones[i] = blended(m_theme[Role::Alt], m_theme[Role::Keep], i == 0 ? 0.0F : 0.35F + 0.65F * part).rgb();
+    }
+    QImage image(width, height, QImage::Format_RGB32);
+    for (int line = 0; line < height; ++line) {
+        auto* pixels = reinterpret_cast<QRgb*>(image.scanLine(line));
+        const float* row = share.data() + static_cast<std::ptrdiff_t>(line) * width;
+        for (int x = 0; x < width; ++x) {
+            pixels[x] = tones[static_cast<std::size_t>(std::ceil(row[x] * 255.0F))];
+        }
+    }
+    m_painter.drawImage(QRectF(m_layout.matrix.topLeft(), QSizeF(width, height)), image);
+}
+
+void SchedulePainter::paintSmallCells()
+{
+    const ScheduleAxis& rows = m_figure.rows;
+    const ScheduleAxis& columns = m_figure.columns;
+    const double least = kSmallCell * fonts::scale();
+    std::array<std::vector<QRectF>, 5> marks;
+    const auto last = std::min(m_plan.matrix.rows().size(), static_cast<std::size_t>(std::ceil(rows.to)));
+    for (auto row = static_cast<std::uint32_t>(std::max(0.0, std::floor(rows.from))); row < last; ++row) {
+        for (const ScheduleCell& cell : m_plan.matrix.cellsOf(row)) {
+            if (cell.column + 1.0 < columns.from || cell.column > columns.to) {
+                continue;
+            }
+            // What is done twice is larger: it must be found among what is done once.
+            const double side = cell.kind == CellKind::Recompute ? 1.6 * least : least;
+            marks[static_cast<std::size_t>(cell.kind)].emplace_back(columns.pixel(cell.column), rows.pixel(cell.row),
+                                                                    std::max(side, columns.pitch()),
+                                                                    std::max(side, rows.pitch()));
+        }
+    }
+    constexpr std::array kRoles{Role::Ink, Role::SearchLine, Role::Strong, Role::FulfilLine, Role::FulfilLine};
+    constexpr std::array<std::size_t, 5> kOrder{2, 0, 3, 4, 1}; // what is rare lies above
+    m_painter.setPen(Qt::NoPen);
+    for (const std::size_t kind : kOrder) {
+        m_painter.setBrush(m_theme[kRoles[kind]]);
+        m_painter.drawRects(marks[kind].data(), static_cast<int>(marks[kind].size()));
+    }
+}
+
+void SchedulePainter::paintAxis()
+{
+    const ByteScale scale = ByteScale::of(static_cast<std::uint64_t>(m_most));
+    const double perPixel = m_layout.curve.height() / (m_most / scale.divisor);
+    const double step = markStep(perPixel, px(kAxisMarks));
+    m_painter.setFont(fonts::smallNumbers());
+    for (double figure = 0; figure * scale.divisor <= m_most; figure += step) {
+        const double at = y(figure * scale.divisor);
+        paintHairline(m_painter, {m_layout.curve.left(), at}, {m_layout.curve.right(), at},
+                      m_theme[figure == 0 ? Role::Strong : Role::Grid]);
+        m_painter.setPen(m_theme[Role::Text3]);
+        m_painter.drawText(QRectF(m_layout.curve.left() - px(66), at - px(8), px(60), px(16)),
+                           Qt::AlignRight | Qt::AlignVCenter, fixedText(figure, step < 1 ? 1 : 0));
+    }
+}
+
+void SchedulePainter::paintCurve()
+{
+    m_painter.save();
+    m_painter.setClipRect(m_layout.curve.adjusted(0, -px(2), 0, 1));
+    if (m_figure.ghost) {
+        paintSteps(m_figure.ghost->matrix, true);
+    }
+    paintSteps(m_plan.matrix, false);
+    m_painter.restore();
+    paintBudget();
+    paintPeak();
+}
+
+void SchedulePainter::paintSteps(const ScheduleMatrix& matrix, bool isGhost)
+{
+    const ScheduleAxis& columns = m_figure.columns;
+    QPainterPath path;
+    const auto go = [&](double x, double bytes) {
+        const QPointF to(x, y(bytes));
+        if (path.elementCount() == 0) {
+            path.moveTo(to);
+        } else {
+            path.lineTo(to);
+        }
+    };
+    if (columns.pitch() >= 2) {
+        const auto last = std::min(matrix.columns().size(), static_cast<std::size_t>(std::ceil(columns.to)));
+        for (auto at = static_cast<std::size_t>(std::max(0.0, std::floor(columns.from))); at < last; ++at) {
+            const auto bytes = static_cast<double>(matrix.columns()[at].bytes);
+            go(columns.pixel(static_cast<double>(at)), bytes);
+            go(columns.pixel(static_cast<double>(at) + 1), bytes);
+        }
+    } else {
+        const auto pixels = bytesPerPixel(matrix, columns);
+        const double end = columns.pixel(static_cast<double>(matrix.columns().size()));
+        for (std::size_t i = 0; i < pixels.size() && columns.origin + static_cast<double>(i) < end; ++i) {
+            const double x = columns.origin + static_cast<double>(i) + 0.5;
+            go(x, static_cast<double>(pixels[i].least));
+            go(x, static_cast<double>(pixels[i].most));
+        }
+    }
+    if (path.elementCount() == 0) {
+        return;
+    }
+    if (!isGhost) {
+        QPainterPath area = path;
+        area.lineTo(path.currentPosition().x(), m_layout.curve.bottom());
+        area.lineTo(path.elementAt(0).x, m_layout.curve.bottom());
+        m_painter.fillPath(area, m_theme[Role::FulfilTint]);
+    }
+    m_painter.setRenderHint(QPainter::Antialiasing, true);
+    m_painter.setBrush(Qt::NoBrush);
+    m_painter.setPen(isGhost ? QPen(m_theme[Role::Ghost], 1.4, Qt::DotLine) : QPen(m_theme[Role::FulfilLine], 1.6));
+    m_painter.drawPath(path);
+    m_painter.setRenderHint(QPainter::Antialiasing, false);
+}
+
+void SchedulePainter::paintBudget()
+{
+    const double at = std::round(y(static_cast<double>(m_figure.budget))) + 0.5;
+    QPen pen(m_theme[Role::AlarmLine], 1.6);
+    pen.setDashPattern({7 / 1.6, 4 / 1.6});
+    m_painter.setPen(pen);
+    m_painter.drawLine(QPointF(m_layout.curve.left(), at), QPointF(m_layout.curve.right(), at));
+}
+
+void SchedulePainter::paintPeak()
+{
+    const double x = m_figure.columns.pixel(m_plan.matrix.peakAt() + 0.5);
+    if (x < m_layout.curve.left() || x > m_layout.curve.right()) {
+        return;
+    }
+    const ByteScale scale = ByteScale::of(static_cast<std::uint64_t>(m_most));
+    const QString text = translated("peak %1").arg(scale.figure(m_plan.matrix.peak()));
+    const QFont font = fonts::label(QFont::DemiBold);
+    const double width = fonts::widthOf(font, text) + px(8);
+    const double top = y(static_cast<double>(m_plan.matrix.peak()));
+    // Above the curve where there is room, else below the line of the budget.
+    const double above = top - px(18);
+    const double line = above < m_layout.curve.top() - px(8) ? top + px(4) : above;
+    const double left = std::clamp(x - width / 2, m_layout.curve.left() + 2, m_layout.curve.right() - width - 2);
+    const QRectF box(left, line, width, px(15));
+    m_painter.fillRect(box, line > top ? m_theme[Role::FulfilTint] : m_theme[Role::Base]);
+    m_painter.setFont(font);
+    m_painter.setPen(m_theme[Role::FulfilText]);
+    m_painter.drawText(box, Qt::AlignCenter, text);
+}
+
+void SchedulePainter::paintMeasured()
+{
+    if (m_figure.measured == nullptr || m_figure.measured->empty()) {
+        return;
+    }
+    const ScheduleAxis& columns = m_figure.columns;
+    const auto& all = m_plan.matrix.columns();
+    const double apart = px(9);
+    double before = -apart;
+    m_painter.setRenderHint(QPainter::Antialiasing, true);
+    m_painter.setPen(QPen(m_theme[Role::Ink], 1.2));
+    m_painter.setBrush(m_theme[Role::Base]);
+    for (std::uint32_t at = 0; at <= m_figure.step && at < all.size(); ++at) {
+        const double x = columns.pixel(at + 0.5);
+        if (all[at].step < m_figure.measured->size() && x >= m_layout.curve.left() && x <= m_layout.curve.right() &&
+            x - before >= apart) {
+            m_painter.drawEllipse(QPointF(x, y(static_cast<double>((*m_figure.measured)[all[at].step]))), px(3) * 0.8,
+                                  px(3) * 0.8);
+            before = x;
+        }
+    }
+    m_painter.setRenderHint(QPainter::Antialiasing, false);
+}
+
+void SchedulePainter::paintLegend()
+{
+    const double middle = m_layout.legend.center().y() + px(3);
+    const double bottom = m_layout.legend.bottom();
+    double x = m_layout.legend.left();
+    const QFont font = fonts::small();
+    const QString steps =
+        translated("%1 steps").arg(countText(static_cast<std::int64_t>(m_plan.matrix.columns().size())));
+    const double end = m_layout.legend.right() - fonts::widthOf(font, steps) - px(12);
+    const auto entry = [&](const QString& words, const auto& sample) {
+        const double width = px(kLegendSample) + px(6) + fonts::widthOf(font, words);
+        if (x + width > end) {
+            return;
+        }
+        sample(QRectF(x, middle - px(5), px(kLegendSample), px(10)));
+        m_painter.setFont(font);
+        m_painter.setPen(m_theme[Role::Text2]);
+        m_painter.drawText(QRectF(x + px(kLegendSample) + px(6), middle - px(9), width, px(18)),
+                           Qt::AlignLeft | Qt::AlignVCenter, words);
+        x += width + px(16);
+    };
+    const auto box = [&](CellKind kind) {
+        return [this, kind](const QRectF& at) {
+            paintCellMark(m_painter, at.adjusted(px(2), 0, -px(2), 0), kind, m_theme);
+        };
+    };
+    const auto line = [&](Role role, Qt::PenStyle style, double width) {
+        return [this, role, style, width](const QRectF& at) {
+            m_painter.setPen(QPen(m_theme[role], width, style));
+            m_painter.drawLine(QPointF(at.left(), std::round(at.center().y()) + 0.5),
+                               QPointF(at.right(), std::round(at.center().y()) + 0.5));
+        };
+    };
+    entry(translated("compute"), box(CellKind::Compute));
+    entry(translated("recompute"), box(CellKind::Recompute));
+    entry(translated("kept"), [&](const QRectF& at) { paintDecision(m_painter, at, Decision::Keep, m_theme); });
+    entry(translated("gradient"), box(CellKind::Gradient));
+    if (m_plan.run.movedBytes > 0) {
+        entry(translated("moved out"), box(CellKind::Offload));
+        entry(translated("fetched"), box(CellKind::Prefetch));
+    }
+    entry(translated("predicted"), line(Role::FulfilLine, Qt::SolidLine, 1.6));
+    if (m_figure.measured != nullptr && !m_figure.measured->empty()) {
+        entry(translated("measured"), [&](const QRectF& at) {
+            m_painter.setPen(QPen(m_theme[Role::Ink], 1.2));
+            m_painter.setBrush(m_theme[Role::Base]);
+            m_painter.drawEllipse(at.center(), px(3), px(3));
+        });
+    }
+    if (m_figure.ghost) {
+        const auto& before = m_figure.ghost->question;
+        const double store = static_cast<double>(m_plan.subject->storeAllPeak);
+        entry(translated("plan at %1, before")
+                  .arg(percentText(static_cast<double>(before.budget) / std::max(1.0, store), 0)),
+              line(Role::Ghost, Qt::DotLine, 1.4));
+    }
+    entry(translated("budget %1").arg(ByteScale::of(m_figure.budget).text(m_figure.budget)),
+          line(Role::AlarmLine, Qt::DashLine, 1.6));
+    m_painter.setFont(fonts::smallNumbers());
+    m_painter.setPen(m_theme[Role::Text3]);
+    m_painter.drawText(QRectF(end, middle - px(9), m_layout.legend.right() - end, bottom - middle + px(9)),
+                       Qt::AlignRight | Qt::AlignVCenter, steps);
+}
+
+void SchedulePainter::paintMoving()
+{
+    paintMeasured();
+    const double x = m_figure.columns.pixel(m_figure.step + 0.5);
+    if (x < m_layout.matrix.left() || x > m_layout.matrix.right() || m_figure.step >= m_plan.matrix.columns().size()) {
+        return;
+    }
+    m_painter.setRenderHint(QPainter::Antialiasing, true);
+    m_painter.setPen(QPen(m_theme[Role::Accent], 2));
+    m_painter.drawLine(QPointF(x, m_layout.ruler.bottom() - px(6)), QPointF(x, m_layout.curve.bottom()));
+    const double half = px(6);
+    const double top = m_layout.ruler.top() + px(4);
+    QPainterPath flag;
+    flag.addPolygon(QPolygonF(
+        {{x - half, top}, {x + half, top}, {x + half, top + half}, {x, top + 2 * half}, {x - half, top + half}}));
+    m_painter.fillPath(flag, m_theme[Role::Accent]);
+    const double bytes = static_cast<double>(m_plan.matrix.columns()[m_figure.step].bytes);
+    m_painter.setPen(QPen(m_theme[Role::Accent], 2));
+    m_painter.setBrush(m_theme[Role::Base]);
+    m_painter.drawEllipse(QPointF(x, y(bytes)), px(3), px(3));
+    m_painter.setRenderHint(QPainter::Antialiasing, false);
+}
+
+} // namespace retro::views

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/plan/scheduleview.h"
+
+#include "core/base/file.h"
+#include "core/schedule/planjson.h"
+#include "views/common/csv.h"
+#include "views/common/elidedlabel.h"
+#include "views/common/emptystate.h"
+#include "views/common/fonts.h"
+#include "views/common/icons.h"
+#include "views/common/paintfile.h"
+#include "views/common/theme.h"
+#include "views/plan/bytescale.h"
+#include "views/plan/rowlink.h"
+#include "views/plan/schedulepane.h"
+
+#include <QHBoxLayout>
+#include <QStackedLayout>
+#include <QTimer>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+namespace retro::views
+{
+
+namespace
+{
+
+constexpr int kPlayMilliseconds = 90; // a step
+
+const char* wordOf(CellKind kind)
+{
+    switch (kind) {
+    case CellKind::Compute:
+        return "compute";
+    case CellKind::Recompute:
+        return "recompute";
+    case CellKind::Gradient:
+        return "gradient";
+    case CellKind::Offload:
+        return "offload";
+    case CellKind::Prefetch:
+        return "prefetch";
+    }
+    return "";
+}
+
+PictureTexts textsOf(const ShownPlan& plan)
+{
+    return {{"model", plan.subject->model.toStdString()},
+            {"planner", plan.result.planner},
+            {"budget", std::to_string(plan.question.budget)},
+            {"peak", std::to_string(plan.result.peak)}};
+}
+
+} // namespace
+
+std::string scheduleCsv(const ShownPlan& plan, const std::vector<std::uint64_t>& measured)
+{
+    CsvText text(
+        {"step", "kind", "operator", "tensor", "bytes", "measured_bytes", "live_tensors", "decision", "reason"});
+    for (std::uint32_t at = 0; at < plan.matrix.columns().size(); ++at) {
+        const ScheduleColumn& column = plan.matrix.columns()[at];
+        const bool hasRow = column.row != analysis::kNone;
+        text.add(std::int64_t{at} + 1).add(QString::fromLatin1(wordOf(column.cell)));
+        text.add(column.op == analysis::kNone ? QString() : QString::fromStdString(plan.graph().op(column.op).name));
+        text.add(hasRow ? plan.rowName(column.row) : QString());
+        text.add(static_cast<std::int64_t>(column.bytes));
+        if (column.step < measured.size()) {
+            text.add(static_cast<std::int64_t>(measured[column.step]));
+        } else {
+            text.add(QString());
+        }
+        text.add(std::int64_t{column.live});
+        text.add(hasRow ? wordOf(plan.matrix.rows()[column.row].decision) : QString());
+        text.add(hasRow ? plan.reasonOf(column.row) : QString()).endRow();
+    }
+    return text.take();
+}
+
+ScheduleView::ScheduleView(RunModel& model, Cursor& cursor, Selection& selection, PlanModel& plan, QWidget* parent)
+    : View(model, cursor, selection, parent), m_plan(plan)
+{
+    setAccessibleName(tr("Schedule of the plan"));
+    setEmptyText(tr("What a plan keeps in memory and computes again appears here, once a model is open."),
+                 tr("Open model…"));
+    auto* body = new QWidget(this);
+    m_pages = new QStackedLayout(body);
+    m_waiting = new EmptyState(body);
+    connect(m_waiting, &EmptyState::cancelled, &plan, &PlanModel::cancel);
+    m_chart = new QWidget(body);
+    auto* column = new QVBoxLayout(m_chart);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(makeBar());
+    m_message = new ElidedLabel({}, Role::AlarmText, fonts::label(), m_chart);
+    m_message->setContentsMargins(fonts::px(10), 0, fonts::px(10), fonts::px(4));
+    m_message->hide();
+    column->addWidget(m_message);
+    m_pane = new SchedulePane(plan, m_chart);
+    column->addWidget(m_pane, 1);
+    m_pages->addWidget(m_waiting);
+    m_pages->addWidget(m_chart);
+    setBody(body);
+    m_clock = new QTimer(this);
+    m_clock->setInterval(kPlayMilliseconds);
+    connect(m_clock, &QTimer::timeout, this, [this] {
+        const std::uint32_t before = m_plan.step();
+        m_plan.setStep(std::int64_t{before} + 1);
+        if (m_plan.step() == before) {
+            play(false);
+        }
+    });
+    connect(m_pane, &SchedulePane::rowChosen, this, &ScheduleView::selectRow);
+    for (const auto change : {&PlanModel::stateChanged, &PlanModel::planChanged, &PlanModel::questionChanged}) {
+        connect(&plan, change, this, [this] { schedule(Change::State); });
+    }
+    connect(&plan, &PlanModel::stepChanged, this, &ScheduleView::showStep);
+}
+
+QToolButton* ScheduleView::makeButton(const char* icon, const QString& name, QWidget* parent)
+{
+    auto* button = new QToolButton(parent);
+    button->setIcon(icons::icon(QString::fromLatin1(icon)));
+    button->setAutoRaise(true);
+    button->setToolTip(name);
+    button->setAccessibleName(name);
+    return button;
+}
+
+QWidget* ScheduleView::makeBar()
+{
+    auto* bar = new QWidget(m_chart);
+    auto* row = new QHBoxLayout(bar);
+    row->setContentsMargins(fonts::px(8), fonts::px(2), fonts::px(10), fonts::px(2));
+    row->setSpacing(fonts::px(2));
+    const auto go = [this](std::int64_t by) { m_plan.setStep(std::int64_t{m_plan.step()} + by); };
+    QToolButton* back = makeButton("back", tr("Plan step back"), bar);
+    m_play = makeButton("play", tr("Play the plan"), bar);
+    m_play->setCheckable(true);
+    QToolButton* forward = makeButton("forward", tr("Plan step forward"), bar);
+    connect(back, &QToolButton::clicked, this, [go] { go(-1); });
+    connect(forward, &QToolButton::clicked, this, [go] { go(1); });
+    connect(m_play, &QToolButton::clicked, this, &ScheduleView::play);
+    row->addWidget(back);
+    row->addWidget(m_play);
+    row->addWidget(forward);
+    m_now = new ElidedLabel({}, Role::Text, fonts::label(), bar);
+    m_now->setContentsMargins(fonts::px(6), 0, 0, 0);
+    row->addWidget(m_now, 1);
+    return bar;
+}
+
+QString ScheduleView::subject() const
+{
+    if (!m_plan.plan()) {
+        return {};
+    }
+    return tr("%1, peak %2")
+        .arg(QString::fromStdString(m_plan.plan()->result.planner),
+             bytesText(static_cast<std::int64_t>(m_plan.plan()->result.peak)));
+}
+
+QString ScheduleView::hint() const
+{
+    return tr("What is computed, kept and rebuilt at each step, and the memory that this needs.");
+}
+
+bool ScheduleView::canShow(const SelectedThing& thing) const
+{
+    return m_plan.plan() && rowOfThing(model(), thing, *m_plan.plan()).has_value();
+}
+
+QStringList ScheduleView::exportFormats() const
+{
+    return {QStringLiteral("svg"), QStringLiteral("png"), QStringLiteral("pdf"), QStringLiteral("csv"),
+            QStringLiteral("json")};
+}
+
+base::Result<void> ScheduleView::exportTo(const std::filesystem::path& path)
+{
+    if (!m_plan.plan()) {
+        return base::usageError("there is no plan to export; show the workspace Plan first", path.string());
+    }
+    const ShownPlan& plan = *m_plan.plan();
+    if (path.extension() == ".csv") {
+        return base::writeFile(path, scheduleCsv(plan, m_plan.measured()));
+    }
+    if (path.extension() == ".json") {
+        return base::writeFile(path, schedule::toPlanJson(plan.graph(), plan.plan()));
+    }
+    m_pane->takePlan();
+    const QSizeF size(m_pane->size().expandedTo(m_pane->sizeHint())); // it may never have been on screen
+    return paintToFile(
+        path, size, [&](QPainter& painter) { m_pane->paint(painter, size, theme(this)); }, tr("Schedule"),
+        textsOf(plan), 2);
+}
+
+QString ScheduleView::message() const { return m_message->isHidden() ? QString() : m_message->text(); }
+
+QString ScheduleView::nowText() const { return m_now->text(); }
+
+bool ScheduleView::isPlaying() const { return m_clock->isActive(); }
+
+void ScheduleView::chooseSelected(Decision decision)
+{
+    const auto row =
+        m_plan.plan() ? rowOfThing(model(), selection().thing(), *m_plan.plan()) : std::optional<std::uint32_t>();
+    if (row) {
+        m_plan.choose(m_plan.plan()->matrix.rows()[*row].value, decision);
+    }
+}
+
+void ScheduleView::play(bool isPlaying)
+{
+    const bool canPlay = isPlaying && m_plan.plan() && !m_plan.plan()->matrix.columns().empty();
+    if (canPlay) {
+        if (std::size_t{m_plan.step()} + 1 >= m_plan.plan()->matrix.columns().size()) {
+            m_plan.setStep(0);
+        }
+        m_clock->start();
+    } else {
+        m_clock->stop();
+    }
+    m_play->setChecked(canPlay);
+    m_play->setIcon(icons::icon(canPlay ? QStringLiteral("pause") : QStringLiteral("play")));
+}
+
+QString ScheduleView::emptyReason() const
+{
+    return m_plan.state() == PlanState::Absent && !m_plan.absence().isEmpty() ? m_plan.absence() : QString();
+}
+
+void ScheduleView::refresh(Changes changes)
+{
+    if (m_plan.state() == PlanState::Absent) {
+        m_plan.want();
+    }
+    m_pane->takePlan();
+    showState();
+    showStep();
+    if (changes.testFlag(Change::Selection) || changes.testFlag(Change::State)) {
+        followSelection();
+    }
+}
+
+void ScheduleView::showState()
+{
+    if (m_plan.plan()) {
+        m_pages->setCurrentWidget(m_chart);
+        const QString refusal = m_plan.refusal();
+        m_message->setText(tr("✕ %1 The plan before stays.").arg(refusal));
+        m_message->setVisible(!refusal.isEmpty());
+        return;
+    }
+    m_pages->setCurrentWidget(m_waiting);
+    play(false);
+    if (m_plan.state() == PlanState::Failed) {
+        m_waiting->showError(m_plan.failure(), m_plan.remedy());
+    } else if (!m_plan.refusal().isEmpty()) {
+        m_waiting->showError(m_plan.refusal(), m_plan.refusalRemedy());
+    } else if (m_plan.state() == PlanState::Absent) {
+        m_waiting->showEmpty(tr("Nothing is planned yet."));
+    } else {
+        m_waiting->showLoading(m_plan.state() == PlanState::Loading ? tr("Working out what the model needs in memory")
+                                                                    : tr("Planning"),
+                               -1);
+    }
+}
+
+void ScheduleView::showStep()
+{
+    if (!m_plan.plan() || m_plan.step() >= m_plan.plan()->matrix.columns().size()) {
+        m_now->setText({});
+        return;
+    }
+    const ShownPlan& plan = *m_plan.plan();
+    const ScheduleColumn& at = plan.matrix.columns()[m_plan.step()];
+    m_now->setText(tr("%1 / %2   %3   ·   live now %4   ·   tensors %5")
+                       .arg(countText(std::int64_t{m_plan.step()} + 1),
+                            countText(static_cast<std::int64_t>(plan.matrix.columns().size())),
+                            plan.stepWords(m_plan.step()), bytesText(static_cast<std::int64_t>(at.bytes)),
+                            countText(std::int64_t{at.live})));
+}
+
+void ScheduleView::followSelection()
+{
+    if (m_plan.plan()) {
+        m_pane->setRow(rowOfThing(model(), selection().thing(), *m_plan.plan()));
+    }
+}
+
+void ScheduleView::selectRow(std::uint32_t row)
+{
+    if (m_plan.plan()) {
+        selectRowOf(model(), selection(), *m_plan.plan(), row);
+    }
+}
+
+} // namespace retro::views

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/plan/shownplan.h"
+
+#include "views/common/numbertext.h"
+
+#include <QCoreApplication>
+
+#include <algorithm>
+
+namespace retro::views
+{
+
+namespace
+{
+
+using analysis::kNone;
+
+QString translated(const char* text) { return QCoreApplication::translate("retro::views::ShownPlan", text); }
+
+/// Why an operator may run only once; empty when it may run again.
+QString whyOnce(const analysis::Op& op)
+{
+    if (op.mayRepeat()) {
+        return {};
+    }
+    return op.phase == analysis::Phase::Gradient ? translated("a gradient runs once")
+           : op.isStochastic                     ? translated("runs once: it draws random numbers")
+           : op.isEffectful                      ? translated("runs once: it has effects")
+                                                 : translated("runs once: it is not recomputable");
+}
+
+/// Columns between the first and the last stay of a tensor at which it is not in memory.
+std::int64_t stepsAway(const ScheduleMatrix& matrix, std::uint32_t row)
+{
+    std::int64_t away = 0;
+    const auto spans = matrix.spansOf(row);
+    for (std::size_t i = 1; i < spans.size(); ++i) {
+        away += std::int64_t{spans[i].from} - spans[i - 1].until;
+    }
+    return away;
+}
+
+QString planText(std::uint64_t bytes) { return bytesText(static_cast<std::int64_t>(bytes)); }
+
+} // namespace
+
+ShownPlanPointer shownPlan(PlanSubjectPointer subject, PlanQuestion question, schedule::PlanResult result)
+{
+    auto shown = std::make_shared<ShownPlan>();
+    shown->subject = std::move(subject);
+    shown->question = std::move(question);
+    shown->result = std::move(result);
+    schedule::SimulationOptions options;
+    options.budget = std::max(shown->question.budget, shown->result.peak); // the user's own may need more
+    shown->run = schedule::simulate(shown->graph(), shown->plan(), options);
+    shown->matrix = ScheduleMatrix(shown->subject->joint, shown->plan(), shown->run);
+    shown->tree = blockTree(shown->subject->joint, shown->plan(), shown->matrix);
+    return shown;
+}
+
+double ShownPlan::extraWork() const { return result.baseCost > 0 ? result.cost / result.baseCost - 1 : 0; }
+
+std::size_t ShownPlan::rebuiltTensors() const
+{
+    return static_cast<std::size_t>(std::ranges::count(matrix.rows(), Decision::Recompute, &ScheduleRow::decision));
+}
+
+QString ShownPlan::rowName(std::uint32_t row) const
+{
+    return QString::fromStdString(graph().value(matrix.rows()[row].value).name);
+}
+
+std::uint64_t ShownPlan::bytesOf(std::uint32_t row) const { return graph().value(matrix.rows()[row].value).bytes; }
+
+double ShownPlan::costOf(std::uint32_t row) const { return graph().op(matrix.rows()[row].op).cost; }
+
+QString ShownPlan::stepWords(std::uint32_t column) const
+{
+    const ScheduleColumn& at = matrix.columns()[column];
+    const QString what = at.row != kNone  ? rowName(at.row)
+                         : at.op != kNone ? QString::fromStdString(graph().op(at.op).name)
+                                          : QString();
+    switch (at.cell) {
+    case CellKind::Compute:
+        return translated("Compute %1").arg(what);
+    case CellKind::Recompute:
+        return translated("Recompute %1").arg(what);
+    case CellKind::Gradient:
+        return at.row != kNone ? translated("Gradient of %1").arg(what) : translated("Gradient %1").arg(what);
+    case CellKind::Offload:
+        return translated("Move %1 out").arg(what);
+    case CellKind::Prefetch:
+        return translated("Fetch %1").arg(what);
+    }
+    return what;
+}
+
+QString ShownPlan::reasonOf(std::uint32_t row) const
+{
+    const ScheduleRow& one = matrix.rows()[row];
+    const auto& reasons = plan().annotations.reasons;
+    if (const auto own = reasons.find(one.value); own != reasons.end()) {
+        return QString::fromStdString(own->second);
+    }
+    const QString cost = costText(costOf(row), subject->unit);
+    switch (one.decision) {
+    case Decision::Keep: {
+        const QString once = whyOnce(graph().op(one.op));
+        return once.isEmpty() ? translated("rebuilding would cost %1 for %2").arg(cost, planText(bytesOf(row))) : once;
+    }
+    case Decision::Recompute:
+        return translated("out of memory for %1 steps, rebuilt for %2").arg(countText(stepsAway(matrix, row)), cost);
+    case Decision::Pass:
+        return translated("no gradient reads it after the forward sweep");
+    }
+    return {};
+}
+
+QString wordOf(Decision decision)
+{
+    switch (decision) {
+    case Decision::Keep:
+        return translated("keep");
+    case Decision::Recompute:
+        return translated("recompute");
+    case Decision::Pass:
+        return translated("let go");
+    }
+    return {};
+}
+
+QString costText(double cost, analysis::CostUnit unit)
+{
+    switch (unit) {
+    case analysis::CostUnit::Milliseconds:
+        return valueText(cost, 3) + QStringLiteral(" ms");
+    case analysis::CostUnit::Flops:
+        return cost >= 1e8 ? fixedText(cost / 1e9, 2) + QStringLiteral(" GFLOP")
+                           : fixedText(cost / 1e6, 2) + QStringLiteral(" MFLOP");
+    case analysis::CostUnit::Operators:
+        return translated("%1 operators").arg(valueText(cost, 4));
+    }
+    return {};
+}
+
+} // namespace retro::views

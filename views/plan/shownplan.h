@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/schedule/portfolio.h"
+#include "views/plan/blocktree.h"
+#include "views/plan/plansubject.h"
+
+#include <QString>
+
+namespace retro::views
+{
+
+/// A plan with all that its views draw. Immutable; made off the GUI thread.
+struct ShownPlan
+{
+    PlanSubjectPointer subject;
+    PlanQuestion question;
+    schedule::PlanResult result; ///< result.plan is there
+    schedule::Simulation run;
+    ScheduleMatrix matrix;
+    BlockTree tree;
+
+    [[nodiscard]] const analysis::OpGraph& graph() const { return subject->graph(); }
+    [[nodiscard]] const schedule::Plan& plan() const { return *result.plan; }
+    /// Needs more than was asked for; only plans of the user's own choices do.
+    [[nodiscard]] bool isOverBudget() const { return result.peak > question.budget; }
+    /// Cost over that of computing nothing twice: 0.04 = 4 % more.
+    [[nodiscard]] double extraWork() const;
+    [[nodiscard]] std::size_t rebuiltTensors() const;
+    /// Name of the tensor of a row.
+    [[nodiscard]] QString rowName(std::uint32_t row) const;
+    /// "gradient of b2.attn", "recompute b2.probs".
+    [[nodiscard]] QString stepWords(std::uint32_t column) const;
+    /// Why the tensor of a row is kept, rebuilt or let go: the planner's reason, else the figures that speak for it.
+    [[nodiscard]] QString reasonOf(std::uint32_t row) const;
+    /// Bytes of the tensor of a row.
+    [[nodiscard]] std::uint64_t bytesOf(std::uint32_t row) const;
+    /// Cost of making the tensor of a row, in the subject's unit.
+    [[nodiscard]] double costOf(std::uint32_t row) const;
+};
+using ShownPlanPointer = std::shared_ptr<const ShownPlan>;
+
+/// Everything about a plan; `result.plan` must be there.
+[[nodiscard]] ShownPlanPointer shownPlan(PlanSubjectPointer subject, PlanQuestion question,
+                                         schedule::PlanResult result);
+
+/// "keep", "recompute", "let go".
+[[nodiscard]] QString wordOf(Decision decision);
+/// A cost for people: "0.40 GFLOP", "3.1 ms", "12 operators".
+[[nodiscard]] QString costText(double cost, analysis::CostUnit unit);
+
+} // namespace retro::views

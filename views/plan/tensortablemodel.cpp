@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "views/plan/tensortablemodel.h"
+
+#include "views/common/csv.h"
+#include "views/common/fonts.h"
+#include "views/common/numbertext.h"
+#include "views/common/theme.h"
+#include "views/plan/schedulepainter.h"
+
+#include <QPainter>
+#include <QPixmap>
+
+#include <algorithm>
+#include <array>
+
+namespace retro::views
+{
+
+namespace
+{
+
+bool isFigure(int column)
+{
+    return column == TensorTableModel::SizeColumn || column == TensorTableModel::AliveColumn ||
+           column == TensorTableModel::RebuiltColumn || column == TensorTableModel::CostColumn;
+}
+
+QPixmap decisionPixmap(Decision decision)
+{
+    constexpr int kRatio = 2;
+    const QSize size(fonts::px(14), fonts::px(10));
+    QPixmap pixmap(size * kRatio);
+    pixmap.setDevicePixelRatio(kRatio);
+    pixmap.fill(Qt::transparent);
+    QPainter painter(&pixmap);
+    paintDecision(painter, QRectF(QPointF(), QSizeF(size)), decision, theme());
+    return pixmap;
+}
+
+} // namespace
+
+void TensorTableModel::takePlan()
+{
+    beginResetModel();
+    m_shown = m_plan.plan();
+    std::uint64_t largest = 0;
+    for (std::uint32_t row = 0; row < allRows(); ++row) {
+        largest = std::max(largest, m_shown->bytesOf(row));
+    }
+    m_scale = ByteScale::of(largest);
+    arrange();
+    endResetModel();
+}
+
+void TensorTableModel::setFilter(const QString& text)
+{
+    if (text != m_filter) {
+        beginResetModel();
+        m_filter = text;
+        arrange();
+        endResetModel();
+    }
+}
+
+void TensorTableModel::sort(int column, Qt::SortOrder order)
+{
+    beginResetModel();
+    m_sortColumn = column;
+    m_sortOrder = order;
+    arrange();
+    endResetModel();
+}
+
+void TensorTableModel::arrange()
+{
+    m_rows.clear();
+    for (std::uint32_t row = 0; row < allRows(); ++row) {
+        if (m_filter.isEmpty() || m_shown->rowName(row).contains(m_filter, Qt::CaseInsensitive)) {
+            m_rows.push_back(row);
+        }
+    }
+    if (m_sortColumn >= 0) {
+        const bool isUp = m_sortOrder == Qt::AscendingOrder;
+        std::ranges::stable_sort(
+            m_rows, [this, isUp](std::uint32_t a, std::uint32_t b) { return isUp ? isLess(a, b) : isLess(b, a); });
+    }
+}
+
+bool TensorTableModel::isLess(std::uint32_t a, std::uint32_t b) const
+{
+    const ScheduleRow& one = m_shown->matrix.rows()[a];
+    const ScheduleRow& other = m_shown->matrix.rows()[b];
+    switch (m_sortColumn) {
+    case SizeColumn:
+        return m_shown->bytesOf(a) < m_shown->bytesOf(b);
+    case AliveColumn:
+        return one.first < other.first;
+    case DecisionColumn:
+        return one.decision < other.decision;
+    case RebuiltColumn:
+        return one.runs < other.runs;
+    case CostColumn:
+        return m_shown->costOf(a) < m_shown->costOf(b);
+    default:
+        return textOf(a, m_sortColumn) < textOf(b, m_sortColumn);
+    }
+}
+
+int TensorTableModel::tableRow(std::uint32_t matrixRow) const
+{
+    const auto at = std::ranges::find(m_rows, matrixRow);
+    return at == m_rows.end() ? -1 : static_cast<int>(at - m_rows.begin());
+}
+
+int TensorTableModel::rowCount(const QModelIndex& parent) const
+{
+    return parent.isValid() ? 0 : static_cast<int>(m_rows.size());
+}
+
+int TensorTableModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
+
+QString TensorTableModel::decisionText(std::uint32_t row) const
+{
+    const ScheduleRow& one = m_shown->matrix.rows()[row];
+    const auto choice = m_plan.choiceOf(one.value);
+    return choice ? tr("%1 (mine)").arg(wordOf(*choice)) : wordOf(one.decision);
+}
+
+QString TensorTableModel::textOf(std::uint32_t row, int column) const
+{
+    const ScheduleRow& one = m_shown->matrix.rows()[row];
+    switch (column) {
+    case NameColumn:
+        return m_shown->rowName(row);
+    case SizeColumn:
+        return m_scale.figure(m_shown->bytesOf(row));
+    case AliveColumn:
+        return QStringLiteral("%1 – %2").arg(countText(std::int64_t{one.first} + 1),
+                                             countText(std::int64_t{one.last} + 1));
+    case DecisionColumn:
+        return decisionText(row);
+    case RebuiltColumn:
+        return one.runs > 1 ? QStringLiteral("%1 ×").arg(one.runs - 1) : QStringLiteral("–");
+    case CostColumn:
+        return costText(m_shown->costOf(row), m_shown->subject->unit);
+    default:
+        return m_shown->reasonOf(row);
+    }
+}
+
+QVariant TensorTableModel::data(const QModelIndex& index, int role) const
+{
+    if (!index.isValid() || index.row() >= rowCount()) {
+        return {};
+    }
+    const std::uint32_t row = matrixRow(index.row());
+    switch (role) {
+    case Qt::DisplayRole:
+        return textOf(row, index.column());
+    case Qt::ToolTipRole:
+        return index.column() == DecisionColumn ? tr("Click: keep it or recompute it, as you choose")
+                                                : textOf(row, index.column());
+    case Qt::DecorationRole:
+        return index.column() == DecisionColumn ? QVariant(decisionPixmap(m_shown->matrix.rows()[row].decision))
+                                                : QVariant();
+    case Qt::TextAlignmentRole:
+        return int((isFigure(index.column()) ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+    case Qt::FontRole:
+        return isFigure(index.column()) ? fonts::numbers() : fonts::label();
+    default:
+        return {};
+    }
+}
+
+QVariant TensorTableModel::headerData(int section, Qt::Orientation orientation, int role) const
+{
+    if (orientation != Qt::Horizontal || section < 0 || section >= ColumnCount) {
+        return {};
+    }
+    if (role == Qt::TextAlignmentRole) {
+        return int((isFigure(section) ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+    }
+    if (role != Qt::DisplayRole) {
+        return {};
+    }
+    const std::array names{tr("Tensor"),  m_scale.unit, tr("Alive, steps"), tr("Decision"),
+                           tr("Rebuilt"), tr("Cost"),   tr("Reason")};
+    return names[static_cast<std::size_t>(section)];
+}
+
+std::string TensorTableModel::csv() const
+{
+    CsvText text({"tensor", "bytes", "first_step", "last_step", "decision", "runs", "cost", "reason"});
+    for (const std::uint32_t row : m_rows) {
+        const ScheduleRow& one = m_shown->matrix.rows()[row];
+        text.add(m_shown->rowName(row))
+            .add(static_cast<std::int64_t>(m_shown->bytesOf(row)))
+            .add(std::int64_t{one.first} + 1)
+            .add(std::int64_t{one.last} + 1)
+            .add(wordOf(one.decision))
+            .add(std::int64_t{one.runs})
+            .add(m_shown->costOf(row))
+            .add(m_shown->reasonOf(row))
+            .endRow();
+    }
+    return text.take();
+}
+
+} // namespace retro::views

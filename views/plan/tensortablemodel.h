@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "views/plan/bytescale.h"
+#include "views/plan/planmodel.h"
+
+#include <QAbstractTableModel>
+
+#include <vector>
+
+namespace retro::views
+{
+
+/// The tensors of a plan: size, when they are in memory, what is done with them and why. A filter and the order of the
+/// rows are the table's own.
+class TensorTableModel final : public QAbstractTableModel
+{
+    Q_OBJECT
+
+public:
+    enum Column {
+        NameColumn,
+        SizeColumn,
+        AliveColumn,
+        DecisionColumn,
+        RebuiltColumn,
+        CostColumn,
+        ReasonColumn,
+        ColumnCount
+    };
+
+    explicit TensorTableModel(PlanModel& plan, QObject* parent = nullptr) : QAbstractTableModel(parent), m_plan(plan) {}
+
+    /// Shows the plan on screen.
+    void takePlan();
+    /// Only tensors whose name holds this, whatever the case; empty = all.
+    void setFilter(const QString& text);
+    [[nodiscard]] std::size_t allRows() const { return m_shown ? m_shown->matrix.rows().size() : 0; }
+    /// Row of the matrix that a row of the table shows.
+    [[nodiscard]] std::uint32_t matrixRow(int row) const { return m_rows[static_cast<std::size_t>(row)]; }
+    /// Row of the table that shows a row of the matrix; −1 = filtered out.
+    [[nodiscard]] int tableRow(std::uint32_t matrixRow) const;
+    [[nodiscard]] const ShownPlanPointer& plan() const { return m_shown; }
+    [[nodiscard]] std::string csv() const;
+
+    [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
+    [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
+    [[nodiscard]] QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
+    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+    /// A column below 0 = in the order of the matrix.
+    void sort(int column, Qt::SortOrder order) override;
+
+private:
+    void arrange();
+    [[nodiscard]] bool isLess(std::uint32_t a, std::uint32_t b) const;
+    [[nodiscard]] QString textOf(std::uint32_t row, int column) const;
+    [[nodiscard]] QString decisionText(std::uint32_t row) const;
+
+    PlanModel& m_plan;
+    ShownPlanPointer m_shown;
+    std::vector<std::uint32_t> m_rows; ///< of the matrix, as shown
+    QString m_filter;
+    ByteScale m_scale;
+    int m_sortColumn = -1;
+    Qt::SortOrder m_sortOrder = Qt::AscendingOrder;
+};
+
+} // namespace retro::views
