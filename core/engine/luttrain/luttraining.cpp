@@ -168,7 +168,7 @@ public:
         const double rate = m_options.rate * (m_options.fallsToZero ? 1 - part : 1);
         double loss = 0;
         std::size_t right = 0;
-        RETRO_CHECK(forBatches(m_order, m_options.batch, [&](std::span<const std::size_t> rows) -> Result<void> {
+        const auto train = [&](std::span<const std::size_t> rows) -> Result<void> {
             RETRO_CHECK(base::checkStop(stop));
             m_samples.take(rows);
             LutBatchResult result = m_network.run(m_samples.input, m_samples.labels, true, m_options.threads);
@@ -179,7 +179,8 @@ public:
             right += result.right;
             apply(result, rate);
             return {};
-        }));
+        };
+        RETRO_CHECK(forBatches(m_order, m_options.batch, train));
         const auto count = static_cast<double>(std::max<std::size_t>(m_order.size(), 1));
         return LutTrainProgress{number + 1, loss / count, static_cast<double>(right) / count, 0};
     }
