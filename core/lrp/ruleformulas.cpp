@@ -11,7 +11,7 @@ namespace
 {
 
 // Longer names before those that they begin with.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 26> kFormulas{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 27> kFormulas{{
     {"lrp-0", "D = xW + b; R_in = x·(R/D · Wᵀ)"},
     {"epsilon", "D = xW + b; R_in = x·(R/stab(D) · Wᵀ)"},
     {"z-plus raw", "D = xW⁺ + b; R_in = x·(R/stab(D) · W⁺ᵀ)"},
