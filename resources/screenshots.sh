@@ -71,6 +71,19 @@ plan schedule "light dark" --size 1000x620 --select matmul_7
 plan budget light --size 400x330
 plan planners light --size 420x480
 plan tensors light --size 900x220 --select matmul_7
+# lut NAME VIEW THEMES OPTION…: a view of the LUT layer that reads bytes.
+lut() {
+    local name=$1 pane=$2 themes=$3 theme
+    shift 3
+    for theme in $themes; do
+        shoot "$out/views/$name-$theme.png" 64 samples/lut-marked-byte/lut-marked-byte.onnx \
+            --input samples/lut-marked-byte/b.npy --workspace kernels --theme "$theme" --view "$pane" "$@"
+    done
+}
+lut flow data "light dark" --size 1060x640
+lut streams streams light --size 860x220
+lut table table light --size 480x420
+lut map pair light --size 420x440
 view problems light --view problems --action window.dock1 --action export.pane # the run panel cannot be written
 view palette light --view palette --action view.palette
 shoot "$out/views/welcome-light.png" 64 --workspace welcome --theme light --size 1100x700

@@ -7,6 +7,7 @@
 #include "app/gui/exportcontroller.h"
 #include "app/gui/fusedcontroller.h"
 #include "app/gui/graphcontroller.h"
+#include "app/gui/kernelsworkspace.h"
 #include "app/gui/modelfacts.h"
 #include "app/gui/oraclecontroller.h"
 #include "app/gui/otherrunreader.h"
@@ -98,8 +99,9 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     m_planSpace = new PlanWorkspace(context, m_plan, m_stack);
     new PlanCommands(m_actions, m_plan, *m_planSpace, this);
     markLive(m_engineSpace->graph(), m_model, m_plan);
-    for (QWidget* space :
-         {static_cast<QWidget*>(m_explain), static_cast<QWidget*>(m_engineSpace), static_cast<QWidget*>(m_planSpace)}) {
+    m_kernels = new KernelsWorkspace(context, m_stack);
+    for (QWidget* space : {static_cast<QWidget*>(m_explain), static_cast<QWidget*>(m_engineSpace),
+                           static_cast<QWidget*>(m_planSpace), static_cast<QWidget*>(m_kernels)}) {
         m_stack->addWidget(space);
     }
     setCentralWidget(m_stack);
@@ -270,7 +272,7 @@ void MainWindow::connectPanel()
     connect(&panel, &views::RunPanel::runRequested, this, &MainWindow::runQuestion);
     connect(&panel, &views::RunPanel::stopRequested, &m_engine, &EngineWorker::stop);
     for (Workspace* space : {static_cast<Workspace*>(m_explain), static_cast<Workspace*>(m_engineSpace),
-                             static_cast<Workspace*>(m_planSpace)}) {
+                             static_cast<Workspace*>(m_planSpace), static_cast<Workspace*>(m_kernels)}) {
         connect(space, &Workspace::openRequested, this, &MainWindow::chooseModel);
         connect(space, &Workspace::cancelRequested, &m_engine, &EngineWorker::stop);
     }
@@ -532,7 +534,7 @@ bool MainWindow::showWorkspace(const QString& id)
 
 QStringList MainWindow::workspaceIds()
 {
-    return {QStringLiteral("explain"), QStringLiteral("engine"), QStringLiteral("plan")};
+    return {QStringLiteral("explain"), QStringLiteral("engine"), QStringLiteral("plan"), QStringLiteral("kernels")};
 }
 
 Workspace& MainWindow::workspace() const { return *static_cast<Workspace*>(m_stack->currentWidget()); }

@@ -21,6 +21,7 @@ class CloseGuard;
 class CoverController;
 class EngineWorkspace;
 class ExplainWorkspace;
+class KernelsWorkspace;
 class ExportController;
 class FusedController;
 class OracleController;
@@ -37,8 +38,8 @@ class VerificationController;
 class Workspace;
 struct WorkspaceContext;
 
-/// The window: menus, transport, three workspaces over one cursor and one selection. Posts jobs to the engine thread
-/// and shows what comes back; runs nothing itself. GUI thread.
+/// The window: menus, transport, workspaces over one cursor and one selection. Posts jobs to the engine thread and
+/// shows what comes back; runs nothing itself. GUI thread.
 class MainWindow final : public QMainWindow
 {
     Q_OBJECT
@@ -56,7 +57,7 @@ public:
     void explainInput(const QString& source);
     /// Closes what is open; the welcome page comes.
     void closeModel();
-    /// "explain", "engine" or "plan"; false when there is no such workspace.
+    /// "explain", "engine", "plan" or "kernels"; false when there is no such workspace.
     bool showWorkspace(const QString& id);
     /// The workspace on screen.
     [[nodiscard]] Workspace& workspace() const;
@@ -153,6 +154,7 @@ private:
     ExplainWorkspace* m_explain = nullptr;
     EngineWorkspace* m_engineSpace = nullptr;
     PlanWorkspace* m_planSpace = nullptr;
+    KernelsWorkspace* m_kernels = nullptr;
     TransportBar* m_transport = nullptr;
     Shell* m_shell = nullptr;
     CloseGuard* m_closing = nullptr;

@@ -78,7 +78,7 @@ void addOptions(CLI::App& program, RawOptions& raw, WindowOptions& options)
     program.add_option("--input", raw.inputs, "NAME=FILE (.npy, .pb, .png, .jpg, .txt), zeros, or random:SEED")
         ->allow_extra_args(false);
     program.add_option("--composite", raw.composite, "Rules: a built-in composite or a .json file");
-    program.add_option("--workspace", raw.workspace, "explain (default), engine, or welcome")
+    program.add_option("--workspace", raw.workspace, "explain (default), engine, kernels, or welcome")
         ->check(CLI::IsMember(spaces));
     program.add_option("--theme", raw.theme, "light, dark, or system (default)")
         ->check(CLI::IsMember({"light", "dark", "system"}));

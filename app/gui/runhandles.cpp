@@ -12,6 +12,7 @@
 #include "views/common/gradientnote.h"
 #include "views/common/runindex.h"
 #include "views/ledger/ledgercurve.h"
+#include "views/lut/lutrun.h"
 #include "views/notebook/notebookentry.h"
 #include "views/promises/promiseforest.h"
 #include "views/timeline/frontiermodes.h"
@@ -67,7 +68,7 @@ base::Result<views::RunHandle> makeHandle(std::shared_ptr<const trace::Run> run,
     const bool isWhole =
         derive<views::RunIndex, views::PromiseForest, views::FrontierModes, views::LedgerCurve, trace::NodeSteps,
                views::LossMarks, views::GradientNote, views::BreakpointWords, views::PromiseStarts, views::StepChecks,
-               Stepper, RunFigures, RunProblems>(*derived, stop);
+               views::LutRun, Stepper, RunFigures, RunProblems>(*derived, stop);
     if (!isWhole) {
         base::Leftovers::add(timeline);
         base::Leftovers::add(derived);

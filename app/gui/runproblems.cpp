@@ -93,6 +93,11 @@ std::vector<Problem> problemsOf(const engine::LoadedModel& model)
 {
     std::vector<Problem> problems;
     const auto missing = ops::unsupported(*model.graph());
+    if (missing.size() > 1 && missing.size() == model.graph()->nodeCount()) {
+        return {{Severity::Warning, ProblemOrigin::Model,
+                 ProblemsController::tr("None of its operators is implemented: this graph cannot be run."),
+                 ProblemsController::tr("It can be looked at, and planned for in the workspace Plan.")}};
+    }
     for (const ops::UnsupportedNode& node : missing) {
         if (problems.size() == kMost) {
             break;

@@ -33,7 +33,8 @@ void addOptions(CLI::App& program, retro::app::TrainOptions& options)
     const std::map<std::string, retro::engine::LutUpdate> updates{{"sgd", retro::engine::LutUpdate::Sgd},
                                                                   {"adam", retro::engine::LutUpdate::Adam}};
     program.add_option("--optimiser", training.update, "sgd (in place) or adam")
-        ->transform(CLI::CheckedTransformer(updates, CLI::ignore_case));
+        ->transform(CLI::CheckedTransformer(updates, CLI::ignore_case).description("{adam,sgd}"))
+        ->type_name("");
     program.add_option("--rate", training.rate, "learning rate; falls to zero over the epochs")
         ->capture_default_str()
         ->check(CLI::PositiveNumber);

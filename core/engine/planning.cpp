@@ -2,6 +2,7 @@
 #include "core/engine/planning.h"
 
 #include "core/analysis/orders.h"
+#include "core/analysis/report.h"
 #include "core/base/cancel.h"
 #include "core/execute/boundmodel.h"
 

@@ -334,7 +334,7 @@ void DataFlowPane::mousePressEvent(QMouseEvent* event)
         return;
     }
     if (const std::optional<RunLaunch> launch = launchOf(m_picture.boxes[box])) {
-        emit launchChosen(launch->position);
+        choose(launch->position);
     }
 }
 
@@ -346,15 +346,22 @@ void DataFlowPane::keyPressEvent(QKeyEvent* event)
     by == 0 ? QWidget::keyPressEvent(event) : step(by);
 }
 
+/// The next key goes on from there, also before the view has heard of it.
+void DataFlowPane::choose(std::uint64_t position)
+{
+    m_position = position;
+    emit launchChosen(position);
+}
+
 void DataFlowPane::step(int by)
 {
     const auto after = std::ranges::find_if(m_launches, [this, by](const RunLaunch& one) {
         return by > 0 ? one.position > m_position : one.position >= m_position;
     });
     if (by > 0 && after != m_launches.end()) {
-        emit launchChosen(after->position);
+        choose(after->position);
     } else if (by < 0 && after != m_launches.begin()) {
-        emit launchChosen((after - 1)->position);
+        choose((after - 1)->position);
     }
 }
 

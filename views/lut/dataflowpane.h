@@ -57,6 +57,7 @@ private:
     void paintEdge(QPainter& painter, const FlowEdge& edge, const Theme& colors) const;
     void paintKernel(QPainter& painter, const FlowBox& box, const Theme& colors) const;
     void paintBuffer(QPainter& painter, const FlowBox& box, const Theme& colors) const;
+    void choose(std::uint64_t position);
     void step(int by);
 
     std::vector<lut::Schedule> m_schedules;

@@ -21,7 +21,7 @@ constexpr double kRow = 22;
 constexpr double kMargin = 8;
 enum Column : int { kBit, kA, kB, kFirst, kSecond, kDifference, kSets, kColumns };
 /// Shares of the width.
-constexpr std::array<double, kColumns> kShares{0.18, 0.09, 0.09, 0.15, 0.15, 0.26, 0.08};
+constexpr std::array<double, kColumns> kShares{0.23, 0.08, 0.08, 0.15, 0.15, 0.23, 0.08};
 
 QString kindWord(const trace::ComparisonRow& row)
 {

@@ -229,8 +229,9 @@ void PairMapPane::paintMark(QPainter& painter) const
 
 void PairMapPane::mousePressEvent(QMouseEvent* event)
 {
-    if (event->button() == Qt::LeftButton) {
-        emit siteChosen(siteAt(event->position()));
+    const trace::TableSite site = siteAt(event->position());
+    if (event->button() == Qt::LeftButton && !(site == m_site)) {
+        emit siteChosen(site);
     }
 }
 
@@ -277,7 +278,12 @@ PairMapView::PairMapView(RunModel& model, Cursor& cursor, Selection& selection, 
     setBody(body);
     connect(m_pane, &PairMapPane::siteChosen, &choice, &LutChoice::chooseSite);
     connect(&choice, &LutChoice::layerChanged, this, [this] { schedule(Change::Run); });
-    connect(&choice, &LutChoice::siteChanged, this, [this] { schedule(Change::Run); });
+    connect(&choice, &LutChoice::siteChanged, this, [this] {
+        if (m_pane->detail() == m_choice.detail()) { // the next key goes on from here
+            m_pane->setSite(m_choice.site());
+        }
+        schedule(Change::Run);
+    });
     connect(&choice, &LutChoice::detailChanged, this, [this] { schedule(Change::Run); });
 }
 

@@ -22,6 +22,7 @@ public:
 
     void setDetail(std::shared_ptr<const trace::LutDetail> detail);
     void setSite(const trace::TableSite& site);
+    [[nodiscard]] const std::shared_ptr<const trace::LutDetail>& detail() const { return m_detail; }
 
     /// The cell (or bar) under a point, as a site; the present one where there is none.
     [[nodiscard]] trace::TableSite siteAt(const QPointF& point) const;

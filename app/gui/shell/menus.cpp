@@ -48,11 +48,11 @@ constexpr std::array kPlan{
              "export.graphselection export.timeline export.ledger export.promises "
              "export.log export.notebook - export.plan export.planners export.tensors - * - export.pane export.all "
              "export.report"},
-    MenuPlan{
-        QT_TRANSLATE_NOOP("retro::app::menus", "&Window"), "window.",
-        "window.explain window.engine window.plan - window.dock1 window.dock2 window.dock3 window.dock4 window.dock5 "
-        "window.dock6 window.dock7 window.dock8 window.dock9 - window.notebook window.problems window.maximise "
-        "window.close view.resetlayout *"},
+    MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&Window"), "window.",
+             "window.explain window.engine window.plan window.kernels - window.dock1 window.dock2 window.dock3 "
+             "window.dock4 window.dock5 "
+             "window.dock6 window.dock7 window.dock8 window.dock9 - window.notebook window.problems window.maximise "
+             "window.close view.resetlayout *"},
     MenuPlan{QT_TRANSLATE_NOOP("retro::app::menus", "&Help"), "help.", "help.page * - help.about"},
 };
 

@@ -83,7 +83,7 @@ Shell::Shell(QMainWindow& window, views::ActionRegistry& actions, const Workspac
     m_corner =
         new MenuCorner(*window.menuBar(), actions.at(QStringLiteral("view.palette")),
                        {&actions.at(QStringLiteral("window.explain")), &actions.at(QStringLiteral("window.engine")),
-                        &actions.at(QStringLiteral("window.plan"))});
+                        &actions.at(QStringLiteral("window.plan")), &actions.at(QStringLiteral("window.kernels"))});
     makePalette(context);
     makeWelcome(context.model);
     connectThemes();

@@ -197,21 +197,22 @@ private slots:
         QFETCH(int, what);
         QFETCH(QString, table);
         Run run = *m_run;
-        const auto spoil = std::vector<std::function<void()>>{[&] { run.events[3].node = 5'000'000; },
-                                                              [&] { run.events[5].handle = 77; },
-                                                              [&] { run.events[8].promise = 12; },
-                                                              [&] { run.events[3].kind = static_cast<EventKind>(25); },
-                                                              [&] { run.events[3].mode = static_cast<Mode>(9); },
-                                                              [&] { run.events[2].visit = 1; },
-                                                              [&] { run.ledger[0].node = 4; },
-                                                              [&] { run.handles[1].shape = {-1}; },
-                                                              [&] { run.handles[1].bytes = -4; },
-                                                              [&] { run.handles[1].bytes = std::int64_t{1} << 61U; },
-                                                              [&] { run.facts.targetValue = ValueId(99U); },
-                                                              [&] { run.bookmarks[0].position = 100'000; },
-                                                              [&] {
-                                                                  run.shapes[1] = {1 << 30, 1 << 30, 1 << 30};
-                                                              }};
+        const auto spoil = std::vector<std::function<void()>>{
+            [&] { run.events[3].node = 5'000'000; },
+            [&] { run.events[5].handle = 77; },
+            [&] { run.events[8].promise = 12; },
+            [&] { run.events[3].kind = static_cast<EventKind>(retro::event::kEventKindCount); },
+            [&] { run.events[3].mode = static_cast<Mode>(9); },
+            [&] { run.events[2].visit = 1; },
+            [&] { run.ledger[0].node = 4; },
+            [&] { run.handles[1].shape = {-1}; },
+            [&] { run.handles[1].bytes = -4; },
+            [&] { run.handles[1].bytes = std::int64_t{1} << 61U; },
+            [&] { run.facts.targetValue = ValueId(99U); },
+            [&] { run.bookmarks[0].position = 100'000; },
+            [&] {
+                run.shapes[1] = {1 << 30, 1 << 30, 1 << 30};
+            }};
         spoil[static_cast<std::size_t>(what)]();
         QVERIFY(writeRun(file("hostile.retro"), run).ok());
         const auto read = readRun(file("hostile.retro"));

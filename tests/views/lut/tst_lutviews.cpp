@@ -214,6 +214,8 @@ private slots:
         QCOMPARE(context.choice.site().table, 2U);
         QTest::keyClick(&map.pane(), Qt::Key_Up);
         QCOMPARE(context.choice.site().later, 4U);
+        QTest::mouseClick(&map.pane(), Qt::LeftButton, {}, map.pane().rectOf({0, 0, 2, 6}).center().toPoint());
+        QCOMPARE(context.choice.site().later, 4U); // no pair: the later one comes first
     }
 
     void theMapAddsUpToTheTables()

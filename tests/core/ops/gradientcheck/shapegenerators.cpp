@@ -138,6 +138,7 @@ std::vector<Generator> shapeGenerators()
 {
     return {
         {"Checkpoint", [](Draw& d) { return passing("Checkpoint", d, "ai.retrograde"); }, "ai.retrograde"},
+        {"PassThrough", [](Draw& d) { return passing("PassThrough", d, "retrograde"); }, "retrograde"},
         {"Concat", [](Draw& d) { return joined("Concat", d, {}); }},
         {"DepthToSpace", [](Draw& d) { return rearranged("DepthToSpace", d); }},
         {"Dropout", [](Draw& d) { return passing("Dropout", d); }},
