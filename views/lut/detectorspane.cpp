@@ -124,8 +124,9 @@ void DetectorsPane::paintRow(QPainter& painter, std::size_t index) const
     }
     painter.setFont(fonts::label());
     painter.setPen(row.isUnused ? colors[Role::Text3] : row.isWeakest ? colors[Role::SearchText] : colors[Role::Text]);
-    painter.drawText(cell(kBit, top), Qt::AlignLeft | Qt::AlignVCenter,
-                     row.isWeakest ? tr("%1, weakest").arg(kindWord(row)) : kindWord(row));
+    const QString weakest = tr("%1, weakest").arg(kindWord(row)); // where there is room: the colour says it, too
+    const bool isSaid = row.isWeakest && painter.fontMetrics().horizontalAdvance(weakest) <= cell(kBit, top).width();
+    painter.drawText(cell(kBit, top), Qt::AlignLeft | Qt::AlignVCenter, isSaid ? weakest : kindWord(row));
     if (row.isUnused) {
         painter.drawText(cell(kDifference, top), Qt::AlignHCenter | Qt::AlignVCenter, tr("unused"));
         return;
