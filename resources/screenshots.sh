@@ -33,6 +33,7 @@ for theme in light dark; do
     shoot "$out/engine-$theme.png" 256 "$model" --input "$picture" --theme "$theme" --size 1600x1000 --workspace engine \
         --step 27
 done
+shoot "$out/plan-light.png" 256 samples/graphs/resnet50.json --workspace plan --theme light --size 1600x1000
 
 view run light --view run --size 320x960
 view input light --view input --size 420x480 --action cover.brush

@@ -562,8 +562,7 @@ void GraphView::addToggles(QMenu& menu, int group, bool isOpen)
         m_canvas->holdSelected();
         toggleGroup(group);
     });
-    const auto count = static_cast<std::int64_t>(groupsLike(*m_canvas->scene()->book, group).size());
-    if (count > 1) {
+    if (const auto count = static_cast<std::int64_t>(groupsLike(*m_canvas->scene()->book, group).size()); count > 1) {
         const QString tip = tr("Same operators, same wiring, weights of the same shapes");
         QAction* like = isOpen
                             ? addCommand(menu, "graph.closelike", tr("Close all %1 like it").arg(countText(count)), tip)
@@ -592,7 +591,7 @@ void GraphView::addGraphCommands(QMenu& menu)
     hide->setChecked(m_hidesConstants);
     connect(hide, &QAction::toggled, this, &GraphView::setConstantsHidden);
     QAction* refined = addCommand(menu, "graph.refine", tr("Refine layout with Graphviz"),
-                                  tr("Lays out again what is shown, in a program of its own that can be stopped"));
+                                  tr("Lays out what is shown anew, in a program of its own that can be stopped"));
     refined->setCheckable(true);
     refined->setChecked(m_wantsRefined);
     connect(refined, &QAction::toggled, this, &GraphView::setRefined);

@@ -83,6 +83,7 @@ public:
     [[nodiscard]] base::Result<graph::Graph> toGraph(std::array<std::uint32_t, 2> picture = {0, 0}) const;
 
     [[nodiscard]] const LutNetworkPlan& plan() const { return m_plan; }
+    /// What the optimiser changes: weights and codes, in the order of the layers.
     [[nodiscard]] std::vector<LutTrainLayer>& layers() { return m_layers; }
     [[nodiscard]] const std::vector<LutTrainLayer>& layers() const { return m_layers; }
     [[nodiscard]] std::size_t parameterCount() const;

@@ -40,6 +40,7 @@ class CourseRecorder final : public tape::Watcher<tape::Bundle>
 public:
     explicit CourseRecorder(const tape::ModelTape& made) : m_made(made) {}
 
+    /// The loop has taken cell `id`: what arrived there, and what it hands on.
     void onCell(tape::Id id, const tape::Bundle& upstream,
                 const std::vector<tape::Contribution<tape::Bundle>>& list) override;
     void onSlot(tape::Id id, tape::Id parent, const tape::Bundle& slot) override;

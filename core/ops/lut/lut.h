@@ -39,10 +39,12 @@ public:
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override;
     [[nodiscard]] Reads savedForGradient() const override;
+    /// As Operator's.
     [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor> operands, std::span<const Tensor>,
                                   std::size_t slot) const override;
     [[nodiscard]] double flops() const override;
 
+    /// As TableLookup's.
     [[nodiscard]] TableRelevance distribute(const Divide& divide, std::span<const Tensor> operands, lut::TableRule rule,
                                             bool wantsDetail) const override;
     [[nodiscard]] TableChoices choices(std::span<const Tensor> operands) const override;

@@ -33,6 +33,7 @@ struct MilpProblem
     std::vector<MilpColumn> columns;
     std::vector<MilpRow> rows;
 
+    /// A new unknown; its position.
     int add(const MilpColumn& column)
     {
         columns.push_back(column);
@@ -69,7 +70,9 @@ class MilpBackend
 {
 public:
     virtual ~MilpBackend() = default;
+    /// Name and version of the solver.
     [[nodiscard]] virtual std::string name() const = 0;
+    /// Errors are a status of the answer; `problem` is well formed: columns of rows exist, numbers are finite.
     [[nodiscard]] virtual MilpAnswer solve(const MilpProblem& problem, const MilpOptions& options) = 0;
 };
 
