@@ -8,6 +8,7 @@
 #include "core/engine/plan/plannedgradient.h"
 #include "core/runtime/profile.h"
 #include "core/schedule/planjson.h"
+#include "tests/core/engine/samplequestion.h"
 
 #include <QTemporaryDir>
 
@@ -22,22 +23,9 @@ namespace
 constexpr std::array<const char*, 4> kSamples{"clever-hans/clever-hans", "marked-step/marked-step",
                                               "one-segment/one-segment", "silent-groups/silent-groups"};
 
-struct Question
-{
-    engine::LoadedModelPointer model;
-    engine::GradientRequest request;
-};
+using Question = tests::SampleQuestion<engine::GradientRequest>;
 
-Question questionOf(const char* sample)
-{
-    const auto path = std::filesystem::path(RETRO_SOURCE_DIR) / "samples" / (std::string(sample) + ".onnx");
-    Question question;
-    const auto model = engine::loadModel(path);
-    question.model = model.ok() ? *model : nullptr;
-    const auto inputs = engine::resolveInputs({"random:1"}, *question.model->graph(), {}, {});
-    question.request.inputs = inputs.ok() ? *inputs : std::vector<Tensor>();
-    return question;
-}
+Question questionOf(const char* sample) { return tests::questionOf<engine::GradientRequest>(sample); }
 
 bool isSame(const engine::GradientResult& a, const engine::GradientResult& b)
 {

@@ -7,6 +7,7 @@
 #include "core/engine/plan/plannedrelevance.h"
 #include "core/engine/plan/plannedsaving.h"
 #include "core/engine/results.h"
+#include "tests/core/engine/samplequestion.h"
 
 #include <nlohmann/json.hpp>
 
@@ -18,22 +19,9 @@ using tensor::Tensor;
 namespace
 {
 
-struct Question
-{
-    engine::LoadedModelPointer model;
-    engine::ExplainRequest request;
-};
+using Question = tests::SampleQuestion<engine::ExplainRequest>;
 
-Question questionOf(const char* sample)
-{
-    const auto path = std::filesystem::path(RETRO_SOURCE_DIR) / "samples" / (std::string(sample) + ".onnx");
-    Question question;
-    const auto model = engine::loadModel(path);
-    question.model = model.ok() ? *model : nullptr;
-    const auto inputs = engine::resolveInputs({"random:1"}, *question.model->graph(), {}, {});
-    question.request.inputs = inputs.ok() ? *inputs : std::vector<Tensor>();
-    return question;
-}
+Question questionOf(const char* sample) { return tests::questionOf<engine::ExplainRequest>(sample); }
 
 /// First value whose relevance is another; empty when none is.
 std::string difference(const engine::ExplainResult& a, const engine::ExplainResult& b)

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/engine/inputs.h"
+#include "core/engine/loadmodel.h"
+
+#include <filesystem>
+#include <string>
+
+namespace retro::tests
+{
+
+/// A sample of the tree and a request about it, with random numbers as input.
+template <class Request>
+struct SampleQuestion
+{
+    engine::LoadedModelPointer model;
+    Request request;
+};
+
+/// Of "clever-hans/clever-hans"; without a model where it cannot be read.
+template <class Request>
+SampleQuestion<Request> questionOf(const char* sample)
+{
+    const auto path = std::filesystem::path(RETRO_SOURCE_DIR) / "samples" / (std::string(sample) + ".onnx");
+    SampleQuestion<Request> question;
+    const auto model = engine::loadModel(path);
+    question.model = model.ok() ? *model : nullptr;
+    if (question.model) {
+        const auto inputs = engine::resolveInputs({"random:1"}, *question.model->graph(), {}, {});
+        question.request.inputs = inputs.ok() ? *inputs : std::vector<tensor::Tensor>();
+    }
+    return question;
+}
+
+} // namespace retro::tests
