@@ -68,11 +68,10 @@ engine::EngineKind engineOf(const std::string& name)
     return name == "oracle" ? Oracle : (name == "compiled" ? Compiled : Promise);
 }
 
-/// What is asked, without the inputs.
-Result<engine::ExplainRequest> questionOf(const Context& context, const ExplainOptions& options,
-                                          const engine::LoadedModel& model)
+/// The values that relevance starts at; "argmax" means the target of the card where that names one.
+Result<void> readTargets(const ExplainOptions& options, const engine::LoadedModel& model,
+                         engine::ExplainRequest& request)
 {
-    engine::ExplainRequest request;
     const std::vector<std::string> labels = model.card ? model.card->labels : std::vector<std::string>();
     for (std::size_t i = 0; i < options.targets.size(); ++i) {
         const bool isOfCard = options.targets[i] == "argmax" && model.card && !model.card->target.empty();
@@ -80,6 +79,15 @@ Result<engine::ExplainRequest> questionOf(const Context& context, const ExplainO
                   engine::parseTarget(isOfCard ? model.card->target : options.targets[i], labels));
         (i == 0 ? request.target : request.alsoTargets.emplace_back()) = std::move(target);
     }
+    return {};
+}
+
+/// What is asked, without the inputs.
+Result<engine::ExplainRequest> questionOf(const Context& context, const ExplainOptions& options,
+                                          const engine::LoadedModel& model)
+{
+    engine::ExplainRequest request;
+    RETRO_CHECK(readTargets(options, model, request));
     RETRO_TRY(request.start, engine::parseStart(options.start));
     const std::string fallback = model.card && !model.card->composite.empty() ? model.card->composite : "auto";
     lrp::Specification named = lrp::splitSpecification(options.composite.empty() ? fallback : options.composite);
@@ -321,21 +329,31 @@ Result<void> explainMany(const Context& context, const ExplainOptions& options, 
     });
 }
 
+/// What goes together with a plan.
+Result<void> checkPlanOptions(const ExplainOptions& options, bool isBatch)
+{
+    if (!options.plan.isAsked()) {
+        return {};
+    }
+    if (options.engine == "compiled" || options.save == "all") {
+        return base::usageError("what a plan keeps is for --engine promise, and a whole pass by a plan for --engine "
+                                "oracle; leave --save and --engine compiled out, or --plan, --budget and --strategy");
+    }
+    const bool isMore = isBatch || options.checksOracle || !options.open.empty();
+    if (options.engine == "oracle" && isMore) {
+        return base::usageError("the oracle by a plan is of one input, opens no fused nodes and is not checked against "
+                                "itself; leave --open and --check-oracle out, or use --engine promise");
+    }
+    return {};
+}
+
 Result<void> checkOptions(const ExplainOptions& options, bool isBatch)
 {
     if (options.outputFolder.empty()) {
         return base::usageError(
             "explain needs --output-dir DIR for the relevance files (or --rules, which runs nothing)");
     }
-    if (options.plan.isAsked() && (options.engine == "compiled" || options.save == "all")) {
-        return base::usageError("what a plan keeps is for --engine promise, and a whole pass by a plan for --engine "
-                                "oracle; leave --save and --engine compiled out, or --plan, --budget and --strategy");
-    }
-    if (options.plan.isAsked() && options.engine == "oracle" &&
-        (isBatch || options.checksOracle || !options.open.empty())) {
-        return base::usageError("the oracle by a plan is of one input, opens no fused nodes and is not checked against "
-                                "itself; leave --open and --check-oracle out, or use --engine promise");
-    }
+    RETRO_CHECK(checkPlanOptions(options, isBatch));
     if (isBatch && options.checksOracle) {
         return base::usageError("--check-oracle looks at one input; name one with --input");
     }
@@ -392,6 +410,23 @@ Result<void> explainByPlan(Context& context, const ExplainOptions& options, cons
     return {};
 }
 
+/// One input by one engine, and the oracle beside it where that is asked.
+Result<void> explainOne(Context& context, const ExplainOptions& options, const engine::LoadedModel& model)
+{
+    RETRO_TRY(const engine::ExplainRequest request, requestOf(context, options, model));
+    RETRO_TRY(const engine::ExplainResult result, explainInto(context, options, model, request, [&] {
+                  return engine::explain(model, request, {}, context.progress());
+              }));
+    nlohmann::ordered_json summary = engine::summaryJson(model, request, result);
+    if (options.checksOracle) {
+        RETRO_TRY(summary["oracle"], askOracle(context, model, request, result));
+    }
+    if (context.json) {
+        context.answer(summary);
+    }
+    return {};
+}
+
 Result<void> explainModel(Context& context, const ExplainOptions& options)
 {
     RETRO_TRY(const engine::LoadedModelPointer model, options.model.load());
@@ -409,21 +444,8 @@ Result<void> explainModel(Context& context, const ExplainOptions& options)
     if (batch) {
         return explainMany(context, options, model, std::move(*batch));
     }
-    if (options.plan.isAsked() && options.engine == "oracle") {
-        return explainByPlan(context, options, *model);
-    }
-    RETRO_TRY(const engine::ExplainRequest request, requestOf(context, options, *model));
-    RETRO_TRY(const engine::ExplainResult result, explainInto(context, options, *model, request, [&] {
-                  return engine::explain(*model, request, {}, context.progress());
-              }));
-    nlohmann::ordered_json summary = engine::summaryJson(*model, request, result);
-    if (options.checksOracle) {
-        RETRO_TRY(summary["oracle"], askOracle(context, *model, request, result));
-    }
-    if (context.json) {
-        context.answer(summary);
-    }
-    return {};
+    const bool isWholeByPlan = options.plan.isAsked() && options.engine == "oracle";
+    return isWholeByPlan ? explainByPlan(context, options, *model) : explainOne(context, options, *model);
 }
 
 } // namespace
