@@ -81,7 +81,7 @@ lut() {
             --input samples/lut-marked-byte/b.npy --workspace kernels --theme "$theme" --view "$pane" "$@"
     done
 }
-lut flow data "light dark" --size 1060x640
+lut flow data "light dark" --size 1240x760
 lut streams streams light --size 860x220
 lut table table light --size 480x420
 lut map pair light --size 420x440

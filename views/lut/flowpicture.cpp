@@ -34,8 +34,8 @@ public:
         }
     }
 
-    /// Adds the pass to a picture, its left edge at `left`; returns its width.
-    double placeInto(FlowPicture& picture, double left)
+    /// Adds the pass to a picture, its upper edge at `top`; returns its height.
+    double placeInto(FlowPicture& picture, double top)
     {
         layout::LayoutOptions options;
         options.nodeGap = 14;
@@ -46,7 +46,7 @@ public:
             return 0; // never: edges that would run in a circle were left out
         }
         const std::size_t first = picture.boxes.size();
-        const QPointF shift(left, kMargin + kCaption);
+        const QPointF shift(kMargin, top + kCaption);
         for (std::size_t i = 0; i < m_boxes.size(); ++i) {
             const layout::Rect& at = drawn->nodes[i];
             m_boxes[i].rect = QRectF(at.x, at.y, at.width, at.height).translated(shift);
@@ -59,8 +59,8 @@ public:
             }
             picture.edges.push_back(std::move(edge));
         }
-        picture.passes.emplace_back(left, kMargin, drawn->bounds.width, kCaption + drawn->bounds.height);
-        return drawn->bounds.width;
+        picture.passes.emplace_back(kMargin, top, drawn->bounds.width, kCaption + drawn->bounds.height);
+        return picture.passes.back().height();
     }
 
 private:
@@ -151,15 +151,15 @@ FlowPicture flowPicture(std::vector<lut::Schedule> schedules, const FlowSizes& s
 {
     FlowPicture picture;
     picture.schedules = std::move(schedules);
-    double left = kMargin;
+    double top = kMargin;
     for (std::size_t pass = 0; pass < picture.schedules.size(); ++pass) {
-        left += PassDrawing(picture.schedules[pass], pass, sizes).placeInto(picture, left) + kPassGap;
+        top += PassDrawing(picture.schedules[pass], pass, sizes).placeInto(picture, top) + kPassGap;
     }
-    double bottom = 0;
+    double right = 0;
     for (const QRectF& pass : picture.passes) {
-        bottom = std::max(bottom, pass.bottom());
+        right = std::max(right, pass.right());
     }
-    picture.size = picture.passes.empty() ? QSizeF() : QSizeF(left - kPassGap + kMargin, bottom + kMargin);
+    picture.size = picture.passes.empty() ? QSizeF() : QSizeF(right + kMargin, top - kPassGap + kMargin);
     return picture;
 }
 
