@@ -106,8 +106,10 @@ std::vector<Problem> problemsOf(const engine::LoadedModel& model)
         problem.what =
             ProblemsController::tr("%1 cannot be run: %2")
                 .arg(QString::fromStdString(model.graph()->labelOf(node.node)), QString::fromStdString(node.reason));
-        problem.remedy = ProblemsController::tr("The graph can be looked at. The run panel offers to go on with "
-                                                "pass-through, which is not conserved.");
+        problem.remedy = model.rewritten.options.passThrough
+                             ? ProblemsController::tr("The graph can be looked at; the model cannot be explained.")
+                             : ProblemsController::tr("The graph can be looked at. The run panel offers to go on with "
+                                                      "pass-through, which is not conserved.");
         problem.node = node.node;
         problems.push_back(std::move(problem));
     }

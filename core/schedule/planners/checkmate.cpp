@@ -16,9 +16,12 @@ constexpr double kSlack[] = {1.0, 0.9};
 constexpr double kThresholds[] = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9};
 
 /// Plans from the relaxation, rounded; false when even the relaxation has no solution at the whole budget.
-bool offerRounded(MilpBackend& solver, const PlanRequest& request, BestDraft& best)
+bool offerRounded(MilpBackend& solver, const PlanRequest& request, const Deadline& deadline, BestDraft& best)
 {
     for (const double share : kSlack) {
+        if (deadline.isOver()) {
+            break;
+        }
         const auto budget = static_cast<std::uint64_t>(static_cast<double>(request.budget) * share);
         const CheckmateModel model(*request.graph, request.baseSequence(), budget);
         MilpOptions options;
@@ -57,7 +60,7 @@ base::Result<Draft> draft(const PlanRequest& request)
     }
     const Deadline deadline(request);
     BestDraft best(request);
-    if (!offerRounded(*solver, request, best)) {
+    if (!offerRounded(*solver, request, deadline, best)) {
         return refusal(true);
     }
     if (base::Result<Draft> shaved = kShave.draft(request); shaved.ok()) {

@@ -44,6 +44,18 @@ void press(app::MainWindow& window, const char* action) { window.actions().at(QL
 
 QString sample(const char* name) { return QStringLiteral(RETRO_SOURCE_DIR "/samples/graphs/") + QLatin1String(name); }
 
+/// Opens a graph in the workspace Plan and waits for its first plan.
+bool showsPlanOf(app::MainWindow& window, const QString& file)
+{
+    window.show();
+    window.open(file);
+    if (!settles(window) || !window.showWorkspace("plan")) {
+        return false;
+    }
+    window.flush();
+    return plans(window);
+}
+
 app::PlanWorkspace& spaceOf(app::MainWindow& window)
 {
     return *window.findChild<app::PlanWorkspace*>(QStringLiteral("plan"));
@@ -120,12 +132,7 @@ private slots:
     void aModelThatRanIsPlannedForToo()
     {
         app::MainWindow window;
-        window.show();
-        window.open({});
-        QVERIFY(settles(window));
-        QVERIFY(window.showWorkspace("plan"));
-        window.flush();
-        QVERIFY(plans(window));
+        QVERIFY(showsPlanOf(window, {}));
         QVERIFY2(window.plan().plan() != nullptr, qPrintable(window.plan().failure()));
         const std::uint64_t position = window.cursor().position();
         press(window, "plan.back");
@@ -145,12 +152,7 @@ private slots:
     void impossibleBudgetsAreExplained()
     {
         app::MainWindow window;
-        window.show();
-        window.open(sample("chain-48.json"));
-        QVERIFY(settles(window));
-        window.showWorkspace("plan");
-        window.flush();
-        QVERIFY(plans(window));
+        QVERIFY(showsPlanOf(window, sample("chain-48.json")));
         const views::ShownPlanPointer before = window.plan().plan();
         window.plan().setBudget(1);
         QVERIFY(QTest::qWaitFor([&] { return !window.plan().refusal().isEmpty(); }, kPatience));
@@ -186,12 +188,7 @@ private slots:
     void pointsComeAndCanBeStopped()
     {
         app::MainWindow window;
-        window.show();
-        window.open(sample("chain-48.json"));
-        QVERIFY(settles(window));
-        window.showWorkspace("plan");
-        window.flush();
-        QVERIFY(plans(window));
+        QVERIFY(showsPlanOf(window, sample("chain-48.json")));
         window.flush();
         press(window, "plan.curve");
         QVERIFY(QTest::qWaitFor([&] { return window.plan().curveShare() == 1; }, kPatience));
