@@ -202,12 +202,17 @@ QStringList ExportController::ids()
     return ids << kPane;
 }
 
+views::View* ExportController::viewOfPane() const
+{
+    const QDockWidget* dock = m_docks.current();
+    auto* view = dock == nullptr ? nullptr : qobject_cast<views::View*>(dock->widget());
+    return view != nullptr && !view->exportFormats().isEmpty() ? view : nullptr;
+}
+
 views::View* ExportController::viewOf(const QString& id) const
 {
     if (id == kPane) {
-        const QDockWidget* dock = m_docks.current();
-        auto* view = dock == nullptr ? nullptr : qobject_cast<views::View*>(dock->widget());
-        return view != nullptr && !view->exportFormats().isEmpty() ? view : nullptr;
+        return viewOfPane();
     }
     const NamedView* named = namedBy(id);
     const int shown = m_spaces.currentIndex();

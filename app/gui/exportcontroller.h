@@ -35,6 +35,7 @@ public:
     /// Ids of the entries.
     [[nodiscard]] static QStringList ids();
     /// The view that an entry writes; null when the pane that has the keyboard cannot be written.
+    [[nodiscard]] views::View* viewOfPane() const;
     [[nodiscard]] views::View* viewOf(const QString& id) const;
     /// Writes that view as it is now; the ending says how. Errors: Usage (ending, nothing to show), Output.
     [[nodiscard]] base::Result<void> write(const QString& id, const QString& path) const;

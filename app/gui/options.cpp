@@ -6,7 +6,9 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 
 namespace retro::app
 {
@@ -97,6 +99,38 @@ void addOptions(CLI::App& program, RawOptions& raw, WindowOptions& options)
                      "Exit as soon as the window is on screen, to measure the start");
 }
 
+QStringList listOf(const std::vector<std::string>& texts)
+{
+    QStringList list;
+    std::ranges::transform(texts, std::back_inserter(list), QString::fromStdString);
+    return list;
+}
+
+void take(const RawOptions& raw, WindowOptions& options)
+{
+    options.model = QString::fromStdString(raw.model);
+    options.inputs = listOf(raw.inputs);
+    options.composite = QString::fromStdString(raw.composite);
+    options.workspace = QString::fromStdString(raw.workspace);
+    options.screenshot = QString::fromStdString(raw.screenshot);
+    options.selectNode = QString::fromStdString(raw.select);
+    options.note = QString::fromStdString(raw.note);
+    options.view = QString::fromStdString(raw.view);
+    options.actions = listOf(raw.actions);
+    options.watches = listOf(raw.watches);
+    options.theme = raw.theme == "light"  ? views::ThemeChoice::Light
+                    : raw.theme == "dark" ? views::ThemeChoice::Dark
+                                          : views::ThemeChoice::System;
+}
+
+void checkSize(const std::string& written, const QSize& least, const QSize& parsed)
+{
+    if (!written.empty() && !parsed.isValid()) {
+        throw CLI::ValidationError("--size", fmt::format("write WIDTHxHEIGHT, from {}x{} to {}x{}", least.width(),
+                                                         least.height(), kMostSide, kMostSide));
+    }
+}
+
 } // namespace
 
 bool WindowOptions::isWelcome() const
@@ -115,35 +149,14 @@ std::optional<int> parseOptions(int argc, char** argv, WindowOptions& options)
         program.parse(argc, argv);
         const QSize least = raw.view.empty() ? kLeastWindow : kLeastPane;
         options.size = parseSize(raw.size, least);
-        if (!raw.size.empty() && !options.size.isValid()) {
-            throw CLI::ValidationError("--size", fmt::format("write WIDTHxHEIGHT, from {}x{} to {}x{}", least.width(),
-                                                             least.height(), kMostSide, kMostSide));
-        }
+        checkSize(raw.size, least, options.size);
         if (!parseStep(raw.step, options.step)) {
             throw CLI::ValidationError("--step", "write a number of visits, or end");
         }
     } catch (const CLI::ParseError& error) {
         return program.exit(error) == 0 ? 0 : 2;
     }
-    options.model = QString::fromStdString(raw.model);
-    for (const std::string& input : raw.inputs) {
-        options.inputs.append(QString::fromStdString(input));
-    }
-    options.composite = QString::fromStdString(raw.composite);
-    options.workspace = QString::fromStdString(raw.workspace);
-    options.screenshot = QString::fromStdString(raw.screenshot);
-    options.selectNode = QString::fromStdString(raw.select);
-    options.note = QString::fromStdString(raw.note);
-    options.view = QString::fromStdString(raw.view);
-    for (const std::string& action : raw.actions) {
-        options.actions.append(QString::fromStdString(action));
-    }
-    for (const std::string& expression : raw.watches) {
-        options.watches.append(QString::fromStdString(expression));
-    }
-    options.theme = raw.theme == "light"  ? views::ThemeChoice::Light
-                    : raw.theme == "dark" ? views::ThemeChoice::Dark
-                                          : views::ThemeChoice::System;
+    take(raw, options);
     return std::nullopt;
 }
 

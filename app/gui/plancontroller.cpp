@@ -183,23 +183,26 @@ void PlanController::start()
     m_jobs->start([this, subject = m_plan.subject(),
                    question = m_plan.question()](const std::stop_token& stop) -> views::JobRunner::Delivery {
         const PlanAnswer answer = answerTo(subject, question, stop);
-        return [this, answer] {
-            if (answer.plan) {
-                m_plan.takePlan(answer.plan);
-            } else if (!answer.isStopped) {
-                m_plan.takeRefusal(answer.refusal, answer.remedy);
-            }
-            if (m_jobs->isRunning()) {
-                return; // the answer led to another question
-            }
-            if (m_isDue) {
-                m_isSlow = m_plan.question().strategy == views::kBestStrategy;
-                start();
-            } else {
-                m_plan.setPlanning(false);
-            }
-        };
+        return [this, answer] { deliver(answer); };
     });
+}
+
+void PlanController::deliver(const PlanAnswer& answer)
+{
+    if (answer.plan) {
+        m_plan.takePlan(answer.plan);
+    } else if (!answer.isStopped) {
+        m_plan.takeRefusal(answer.refusal, answer.remedy);
+    }
+    if (m_jobs->isRunning()) {
+        return; // the answer led to another question
+    }
+    if (m_isDue) {
+        m_isSlow = m_plan.question().strategy == views::kBestStrategy;
+        start();
+    } else {
+        m_plan.setPlanning(false);
+    }
 }
 
 void PlanController::curve(bool isWanted)

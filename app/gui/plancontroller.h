@@ -14,6 +14,7 @@ namespace retro::app
 {
 
 class EngineWorker;
+struct PlanAnswer;
 
 /// Answers what the views of a plan ask. The joint graph is made on the engine thread; planners, which know that graph
 /// alone, run beside it, one question at a time: while the budget is dragged the newest question follows the one that
@@ -32,6 +33,7 @@ private:
     void prepare();
     void plan();
     void start();
+    void deliver(const PlanAnswer& answer);
     void curve(bool isWanted);
     void nextPoint();
     void stop();

@@ -11,6 +11,22 @@
 namespace retro::execute
 {
 
+namespace
+{
+
+/// A node's results by their values; outputs without a name are left out.
+void keepOutputs(const std::vector<ValueId>& outputs, const std::vector<Tensor>& results,
+                 std::unordered_map<std::size_t, Tensor>& made)
+{
+    for (std::size_t k = 0; k < std::min(results.size(), outputs.size()); ++k) {
+        if (outputs[k].isValid()) {
+            made[outputs[k].index()] = results[k];
+        }
+    }
+}
+
+} // namespace
+
 Tensor RecomputingStore::get(ValueId value) const
 {
     if (Tensor kept = m_kept.get(value); kept.isValid() || !m_model->graph().value(value).producer.isValid()) {
@@ -26,12 +42,7 @@ Tensor RecomputingStore::get(ValueId value) const
         if (!results.ok()) {
             return {}; // the forward pass would have ended with it
         }
-        const std::vector<ValueId>& outputs = m_model->graph().node(node).outputs;
-        for (std::size_t k = 0; k < std::min(results->size(), outputs.size()); ++k) {
-            if (outputs[k].isValid()) {
-                made[outputs[k].index()] = (*results)[k];
-            }
-        }
+        keepOutputs(m_model->graph().node(node).outputs, *results, made);
     }
     return made[value.index()];
 }

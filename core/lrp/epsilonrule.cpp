@@ -89,6 +89,11 @@ private:
         return balance.close(onlySlot(context, map.operandSlot(), std::move(part)));
     }
 
+    [[nodiscard]] static Tensor sharedPart(Tensor whole, double share)
+    {
+        return share == 1 ? std::move(whole) : algebra::scale(whole, share);
+    }
+
     [[nodiscard]] std::vector<Tensor> applyToBilinear(const RuleContext& context) const
     {
         const auto& product = as<ops::Bilinear>(context.op.structure());
@@ -104,8 +109,8 @@ private:
         std::vector<Tensor> parts(context.tracked.size());
         for (std::size_t slot = 0; slot < 2; ++slot) {
             if (context.tracked[slot] != 0) {
-                Tensor whole = algebra::multiplyOver(product.pullback(s, a, b, slot), context.operands[slot]);
-                parts[slot] = share == 1 ? std::move(whole) : algebra::scale(whole, share);
+                parts[slot] =
+                    sharedPart(algebra::multiplyOver(product.pullback(s, a, b, slot), context.operands[slot]), share);
             }
         }
         if (balance.isWanted()) {

@@ -150,20 +150,31 @@ Tensor negativePart(const Tensor& a)
     return unary(a, [](auto x) { return x > 0 ? decltype(x){0} : x; });
 }
 
+namespace
+{
+
+/// Looks at all of the few values, without leaving early: that vectorises.
+template <typename T>
+bool anyNegativeIn(const T* data, std::int64_t count)
+{
+    int found = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+        found |= data[i] < T{0} ? 1 : 0;
+    }
+    return found != 0;
+}
+
+} // namespace
+
 bool anyNegative(const Tensor& a)
 {
     const Tensor dense = a.isDense() ? a : a.contiguous();
     return visitFloat(a.dtype(), [&](auto zero) {
         using T = decltype(zero);
         const T* const data = dense.data<T>();
-        constexpr std::int64_t kBlock = 1024; // looked at whole, without leaving early: that vectorises
+        constexpr std::int64_t kBlock = 1024;
         for (std::int64_t begin = 0; begin < dense.size(); begin += kBlock) {
-            const std::int64_t end = std::min(begin + kBlock, dense.size());
-            int found = 0;
-            for (std::int64_t i = begin; i < end; ++i) {
-                found |= data[i] < T{0} ? 1 : 0;
-            }
-            if (found != 0) {
+            if (anyNegativeIn(data + begin, std::min(kBlock, dense.size() - begin))) {
                 return true;
             }
         }

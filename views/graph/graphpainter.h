@@ -164,6 +164,7 @@ private:
     // graphpainterboxes.cpp
     struct Badge;
     void paintBoxes();
+    void paintMarksAt(layout::Index box, const QRectF& rect);
     /// A closed group, or a node that stands for several.
     [[nodiscard]] bool hasSecondOutline(Index box) const
     {

@@ -50,17 +50,26 @@ void GraphPainter::paintBoxes()
             paintBox(box, rect);
         }
         paintBoxTexts(box, rect, paintBadges(box, rect));
-        if (m_picture.breaks != nullptr && (*m_picture.breaks)[static_cast<std::size_t>(box)]) {
-            paintBreakpoint(rect);
-        }
-        if (m_picture.checkpoints != nullptr && (*m_picture.checkpoints)[static_cast<std::size_t>(box)]) {
-            paintCheckpoint(rect);
-        }
-        if (m_picture.live != nullptr && (*m_picture.live)[static_cast<std::size_t>(box)]) {
-            paintLive(rect);
-        }
+        paintMarksAt(box, rect);
     }
     m_painter.setOpacity(1);
+}
+
+/// What the present state says of the box beside its badges.
+void GraphPainter::paintMarksAt(Index box, const QRectF& rect)
+{
+    const auto isMarked = [box](const std::vector<bool>* marks) {
+        return marks != nullptr && (*marks)[static_cast<std::size_t>(box)];
+    };
+    if (isMarked(m_picture.breaks)) {
+        paintBreakpoint(rect);
+    }
+    if (isMarked(m_picture.checkpoints)) {
+        paintCheckpoint(rect);
+    }
+    if (isMarked(m_picture.live)) {
+        paintLive(rect);
+    }
 }
 
 double GraphPainter::outlineOffset() const { return std::max(2.0, std::round(length(kSecondOutline))); }

@@ -226,17 +226,23 @@ void GraphView::refresh(Changes changes)
     } else if ((changes & Change::Theme) && showsThisRun() && !hasPresentTextSize(*m_canvas->scene())) {
         build(m_closed, false);
     } else if (showsThisRun()) {
-        if (changes & Change::State) {
-            applyState();
-        }
-        if ((changes & Change::Selection) && !m_isOwnSelection) {
-            clearAlso(); // something was selected elsewhere
-        }
-        if (changes & (Change::State | Change::Selection)) {
-            applySelection(m_isOwnSelection || !(changes & Change::Selection));
-        }
+        follow(changes);
     }
     m_canvas->update();
+}
+
+/// The picture stays; its state, its selection or both moved.
+void GraphView::follow(Changes changes)
+{
+    if (changes & Change::State) {
+        applyState();
+    }
+    if ((changes & Change::Selection) && !m_isOwnSelection) {
+        clearAlso(); // something was selected elsewhere
+    }
+    if (changes & (Change::State | Change::Selection)) {
+        applySelection(m_isOwnSelection || !(changes & Change::Selection));
+    }
 }
 
 /// Another run; when it is of the graph that is on screen, camera and open groups stay.

@@ -146,6 +146,7 @@ private:
     using ScenePointer = std::shared_ptr<const GraphScene>;
 
     void openRun();
+    void follow(Changes changes);
     void build(std::vector<bool> closed, bool isFirst);
     void install(base::Result<ScenePointer> scene, bool isFirst);
     void applyState();
