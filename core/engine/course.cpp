@@ -12,10 +12,10 @@ namespace
 
 /// Compares what a program gives with the pass that it was made from, value by value as they come, so that the second
 /// relevance of a value is let go before that of the next one is made.
-class Comparison
+class PassComparison
 {
 public:
-    explicit Comparison(const FinishedPass& pass) : m_pass(pass), m_isSeen(pass.relevance.size(), false) {}
+    explicit PassComparison(const FinishedPass& pass) : m_pass(pass), m_isSeen(pass.relevance.size(), false) {}
 
     void take(base::NodeId node, std::uint32_t output, const tensor::Tensor& again)
     {
@@ -68,7 +68,7 @@ base::Result<double> makeProgram(const FinishedPass& pass, Course& course, const
     lrp::ProgramRunner runner(program, pass.prepared.model, pass.prepared.rules, pass.save);
     const Stopwatch watch;
     std::vector<event::LedgerEntry> ledger;
-    Comparison comparison(pass);
+    PassComparison comparison(pass);
     double secondsComparing = 0;
     const auto take = [&](base::NodeId node, std::uint32_t output, const tensor::Tensor& again) {
         const Stopwatch comparing;
