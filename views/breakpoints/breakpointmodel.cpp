@@ -3,6 +3,7 @@
 
 #include "views/common/fonts.h"
 #include "views/common/numbertext.h"
+#include "views/common/tablecell.h"
 #include "views/common/theme.h"
 
 #include <algorithm>
@@ -133,7 +134,7 @@ QVariant BreakpointModel::headerData(int section, Qt::Orientation orientation, i
         return {};
     }
     if (role == Qt::TextAlignmentRole) {
-        return int((section == HitsColumn ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+        return cellAlignment(section == HitsColumn);
     }
     return role == Qt::DisplayRole ? QVariant(section == HitsColumn ? tr("Hits") : tr("Stop")) : QVariant();
 }

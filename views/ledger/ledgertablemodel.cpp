@@ -3,6 +3,7 @@
 
 #include "views/common/fonts.h"
 #include "views/common/numbertext.h"
+#include "views/common/tablecell.h"
 #include "views/common/theme.h"
 #include "views/ledger/ledgerfigures.h"
 
@@ -143,7 +144,7 @@ QVariant LedgerTableModel::data(const QModelIndex& index, int role) const
     case Qt::FontRole:
         return isNumber(index.column()) ? fonts::smallNumbers() : fonts::label();
     case Qt::TextAlignmentRole:
-        return int((isNumber(index.column()) ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+        return cellAlignment(isNumber(index.column()));
     default:
         return {};
     }
@@ -155,7 +156,7 @@ QVariant LedgerTableModel::headerData(int section, Qt::Orientation orientation, 
         return {};
     }
     if (role == Qt::TextAlignmentRole) {
-        return int((isNumber(section) ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+        return cellAlignment(isNumber(section));
     }
     return role == Qt::DisplayRole ? QVariant(tr(kTitles[static_cast<std::size_t>(section)])) : QVariant();
 }

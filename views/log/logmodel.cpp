@@ -3,6 +3,7 @@
 
 #include "views/common/marks.h"
 #include "views/common/numbertext.h"
+#include "views/common/tablecell.h"
 #include "views/common/viewcontext.h"
 #include "views/log/eventwords.h"
 
@@ -179,7 +180,7 @@ QVariant LogModel::data(const QModelIndex& index, int role) const
     case Qt::AccessibleTextRole:
         return index.column() == ModeColumn ? wordOf(modeAt(step)) : textAt(step, index.column());
     case Qt::TextAlignmentRole:
-        return int((isNumberColumn(index.column()) ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+        return cellAlignment(isNumberColumn(index.column()));
     case ModeRole:
         return static_cast<int>(modeAt(step));
     case IsLaterRole:
@@ -197,7 +198,7 @@ QVariant LogModel::headerData(int section, Qt::Orientation orientation, int role
         return {};
     }
     if (role == Qt::TextAlignmentRole) {
-        return int((isNumberColumn(section) ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+        return cellAlignment(isNumberColumn(section));
     }
     return role == Qt::DisplayRole ? QVariant(tr(kTitles[static_cast<std::size_t>(section)])) : QVariant();
 }

@@ -38,6 +38,11 @@ QString kindWord(const trace::ComparisonRow& row)
     return {};
 }
 
+Role inkOf(const trace::ComparisonRow& row)
+{
+    return row.isUnused ? Role::Text3 : row.isWeakest ? Role::SearchText : Role::Text;
+}
+
 } // namespace
 
 DetectorsPane::DetectorsPane(QWidget* parent) : QWidget(parent) {}
@@ -123,7 +128,7 @@ void DetectorsPane::paintRow(QPainter& painter, std::size_t index) const
         painter.fillRect(all, row.isWeakest ? colors[Role::SearchTint] : colors[Role::Alt]);
     }
     painter.setFont(fonts::label());
-    painter.setPen(row.isUnused ? colors[Role::Text3] : row.isWeakest ? colors[Role::SearchText] : colors[Role::Text]);
+    painter.setPen(colors[inkOf(row)]);
     const QString weakest = tr("%1, weakest").arg(kindWord(row)); // where there is room: the colour says it, too
     const bool isSaid = row.isWeakest && painter.fontMetrics().horizontalAdvance(weakest) <= cell(kBit, top).width();
     painter.drawText(cell(kBit, top), Qt::AlignLeft | Qt::AlignVCenter, isSaid ? weakest : kindWord(row));
@@ -131,6 +136,12 @@ void DetectorsPane::paintRow(QPainter& painter, std::size_t index) const
         painter.drawText(cell(kDifference, top), Qt::AlignHCenter | Qt::AlignVCenter, tr("unused"));
         return;
     }
+    paintFigures(painter, row, top);
+    paintBar(painter, row, cell(kDifference, top));
+}
+
+void DetectorsPane::paintFigures(QPainter& painter, const trace::ComparisonRow& row, double top) const
+{
     painter.setFont(fonts::numbers());
     const auto right = Qt::AlignRight | Qt::AlignVCenter;
     if (row.kind != trace::ComparisonRow::Kind::Code) {
@@ -142,7 +153,6 @@ void DetectorsPane::paintRow(QPainter& painter, std::size_t index) const
         painter.drawText(cell(kSecond, top), right, signedText(row.difference, 3));
     }
     painter.drawText(cell(kSets, top), right, row.sets ? QStringLiteral("1") : QStringLiteral("0"));
-    paintBar(painter, row, cell(kDifference, top));
 }
 
 void DetectorsPane::paintBar(QPainter& painter, const trace::ComparisonRow& row, const QRectF& cell) const

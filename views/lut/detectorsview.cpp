@@ -127,9 +127,14 @@ void DetectorsView::showSite()
             label->setVisible(label->buddy()->isVisibleTo(label->buddy()->parentWidget()));
         }
     }
+    showChoice();
+}
+
+void DetectorsView::showChoice()
+{
     const auto& detail = m_choice.detail();
     const bool isThere = detail != nullptr && detail->batch > 0;
-    m_pane->setChoice(isThere ? trace::tableChoice(*detail, site) : trace::TableChoice());
+    m_pane->setChoice(isThere ? trace::tableChoice(*detail, m_choice.site()) : trace::TableChoice());
     m_message->setRole(m_choice.problem().isEmpty() ? Role::Text2 : Role::AlarmText);
     m_message->setText(!m_choice.problem().isEmpty() ? m_choice.problem() : isThere ? QString() : tr("working …"));
 }

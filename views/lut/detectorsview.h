@@ -30,6 +30,7 @@ protected:
 private:
     void paintHeader(QPainter& painter) const;
     void paintRow(QPainter& painter, std::size_t index) const;
+    void paintFigures(QPainter& painter, const trace::ComparisonRow& row, double top) const;
     void paintBar(QPainter& painter, const trace::ComparisonRow& row, const QRectF& cell) const;
     double paintResult(QPainter& painter, double top) const;
     void paintWeights(QPainter& painter, const QString& name, const QString& share, const std::vector<double>& weights,
@@ -72,6 +73,7 @@ private:
     QSpinBox* addField(const QString& name, const QString& tip, QWidget* line);
     void takeFields();
     void showSite();
+    void showChoice();
 
     LutChoice& m_choice;
     DetectorsPane* m_pane = nullptr;

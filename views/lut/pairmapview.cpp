@@ -29,6 +29,10 @@ constexpr double kMargin = 10;
 constexpr double kBars = 84; ///< room for the names of tables
 constexpr double kFigures = 76;
 
+int stepOf(int key, int back, int forth) { return key == forth ? 1 : key == back ? -1 : 0; }
+
+std::uint32_t moved(std::uint32_t at, int by) { return by < 0 && at == 0 ? 0U : at + static_cast<std::uint32_t>(by); }
+
 } // namespace
 
 PairMapPane::PairMapPane(QWidget* parent) : QWidget(parent) { setFocusPolicy(Qt::StrongFocus); }
@@ -237,15 +241,12 @@ void PairMapPane::mousePressEvent(QMouseEvent* event)
 
 void PairMapPane::keyPressEvent(QKeyEvent* event)
 {
-    const int down = event->key() == Qt::Key_Down ? 1 : event->key() == Qt::Key_Up ? -1 : 0;
-    const int right = event->key() == Qt::Key_Right ? 1 : event->key() == Qt::Key_Left ? -1 : 0;
+    const int down = stepOf(event->key(), Qt::Key_Up, Qt::Key_Down);
+    const int right = stepOf(event->key(), Qt::Key_Left, Qt::Key_Right);
     if (m_detail == nullptr || (down == 0 && right == 0)) {
         QWidget::keyPressEvent(event);
         return;
     }
-    const auto moved = [](std::uint32_t at, int by) {
-        return by < 0 && at == 0 ? 0U : at + static_cast<std::uint32_t>(by);
-    };
     trace::TableSite site = m_site;
     if (isSequence()) {
         site.later = moved(site.later, down);

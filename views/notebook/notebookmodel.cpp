@@ -4,6 +4,7 @@
 #include "views/common/fonts.h"
 #include "views/common/marks.h"
 #include "views/common/numbertext.h"
+#include "views/common/tablecell.h"
 
 #include <algorithm>
 #include <utility>
@@ -294,7 +295,7 @@ QVariant NotebookModel::data(const QModelIndex& index, int role) const
         return index.column() == CommentColumn ? QVariant(one.comment) : QVariant();
     case Qt::TextAlignmentRole: {
         const bool isFigure = index.column() == StepColumn || index.column() == SumColumn;
-        return int((isFigure ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+        return cellAlignment(isFigure);
     }
     case Qt::ToolTipRole:
     case Qt::AccessibleDescriptionRole:
@@ -319,7 +320,7 @@ QVariant NotebookModel::headerData(int section, Qt::Orientation orientation, int
     }
     if (role == Qt::TextAlignmentRole) {
         const bool isFigure = section == StepColumn || section == SumColumn;
-        return int((isFigure ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+        return cellAlignment(isFigure);
     }
     if (role == Qt::ToolTipRole) {
         return section == SumColumn ? QVariant(tr("Σ of the relevance there, as far as it was known at the step"))

@@ -191,7 +191,12 @@ void BudgetView::showPlan()
         m_message->setText(isRefused ? tr("✕ %1 %2").arg(m_plan.refusal(), m_plan.refusalRemedy()) : tr("Planning…"));
         return;
     }
-    const ShownPlan& plan = *m_plan.plan();
+    showFigures(*m_plan.plan());
+    m_message->setText(messageOf(*m_plan.plan()));
+}
+
+void BudgetView::showFigures(const ShownPlan& plan)
+{
     m_peak->setText(bytesWords(plan.result.peak));
     m_peakNote->setText(tr("%1 of store-all").arg(percentText(shareOf(plan.result.peak, plan.subject->storeAllPeak))));
     m_work->setText(signedText(100 * plan.extraWork(), 1) + QStringLiteral(" %"));
@@ -200,14 +205,18 @@ void BudgetView::showPlan()
                                  costText(plan.result.baseCost, plan.subject->unit)));
     m_time->setText(tr("%1 ms").arg(fixedText(plan.result.seconds * 1000, 0)));
     m_timeNote->setText(tr("rebuilds %1 tensors").arg(countText(static_cast<std::int64_t>(plan.rebuiltTensors()))));
-    if (isRefused) {
-        m_message->setText(tr("✕ %1 %2").arg(m_plan.refusal(), m_plan.refusalRemedy()));
-    } else if (isOver) {
-        m_message->setText(tr("✕ Your choices need %1, which is %2 over the budget. Recompute more, or allow more.")
-                               .arg(bytesWords(plan.result.peak), bytesWords(plan.result.peak - plan.question.budget)));
-    } else {
-        m_message->setText(m_plan.isPlanning() ? tr("Planning…") : boundWords(plan.result));
+}
+
+QString BudgetView::messageOf(const ShownPlan& plan) const
+{
+    if (!m_plan.refusal().isEmpty()) {
+        return tr("✕ %1 %2").arg(m_plan.refusal(), m_plan.refusalRemedy());
     }
+    if (plan.isOverBudget()) {
+        return tr("✕ Your choices need %1, which is %2 over the budget. Recompute more, or allow more.")
+            .arg(bytesWords(plan.result.peak), bytesWords(plan.result.peak - plan.question.budget));
+    }
+    return m_plan.isPlanning() ? tr("Planning…") : boundWords(plan.result);
 }
 
 void BudgetView::takeSlider(int value)

@@ -40,6 +40,8 @@ private:
     void makeFigures(QWidget& parent);
     void showQuestion();
     void showPlan();
+    void showFigures(const ShownPlan& plan);
+    [[nodiscard]] QString messageOf(const ShownPlan& plan) const;
     void takeSlider(int value);
     void takeStrategy(int index);
 

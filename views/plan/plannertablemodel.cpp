@@ -3,6 +3,7 @@
 
 #include "views/common/fonts.h"
 #include "views/common/numbertext.h"
+#include "views/common/tablecell.h"
 #include "views/common/theme.h"
 #include "views/plan/pareto.h"
 
@@ -108,18 +109,18 @@ QVariant PlannerTableModel::data(const QModelIndex& index, int role) const
     }
     const schedule::Attempt& one = at(index.row());
     const bool isChosen = index.row() == chosenRow();
+    const bool isName = index.column() == NameColumn;
     switch (role) {
     case Qt::DisplayRole:
         return textOf(one, index.column());
     case Qt::ToolTipRole:
         return tipOf(one);
     case Qt::DecorationRole:
-        return index.column() == NameColumn ? QVariant(symbolPixmap(one, isChosen)) : QVariant();
+        return isName ? QVariant(symbolPixmap(one, isChosen)) : QVariant();
     case Qt::TextAlignmentRole:
-        return int((index.column() == NameColumn ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+        return cellAlignment(!isName);
     case Qt::FontRole:
-        return index.column() == NameColumn ? fonts::label(isChosen ? QFont::DemiBold : QFont::Normal)
-                                            : fonts::numbers(isChosen ? QFont::DemiBold : QFont::Normal);
+        return cellFont(!isName, isChosen);
     case Qt::ForegroundRole:
         return theme()[one.fits ? Role::Text : Role::Text3];
     default:
@@ -133,7 +134,7 @@ QVariant PlannerTableModel::headerData(int section, Qt::Orientation orientation,
         return {};
     }
     if (role == Qt::TextAlignmentRole) {
-        return int((section == NameColumn ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+        return cellAlignment(section != NameColumn);
     }
     if (role != Qt::DisplayRole) {
         return {};

@@ -18,6 +18,18 @@ std::optional<std::uint32_t> rowNamed(const ShownPlan& plan, std::string_view na
     return std::nullopt;
 }
 
+/// The row of the first result that has one.
+std::optional<std::uint32_t> rowOfNode(const graph::Graph& graph, base::NodeId node, const ShownPlan& plan)
+{
+    for (const base::ValueId output : graph.outputsOf(node)) {
+        const auto row = output.isValid() ? rowNamed(plan, graph.value(output).name) : std::nullopt;
+        if (row) {
+            return row;
+        }
+    }
+    return std::nullopt;
+}
+
 } // namespace
 
 std::optional<std::uint32_t> rowOfThing(const RunModel& model, const SelectedThing& thing, const ShownPlan& plan)
@@ -33,14 +45,7 @@ std::optional<std::uint32_t> rowOfThing(const RunModel& model, const SelectedThi
     if (!node.isValid() || node.index() >= graph.nodeCount()) { // an input: no plan computes it
         return std::nullopt;
     }
-    for (const base::ValueId output : graph.outputsOf(node)) {
-        if (output.isValid()) {
-            if (const auto row = rowNamed(plan, graph.value(output).name)) {
-                return row;
-            }
-        }
-    }
-    return std::nullopt;
+    return rowOfNode(graph, node, plan);
 }
 
 base::NodeId nodeOfRow(const graph::Graph& graph, const ShownPlan& plan, std::uint32_t row)

@@ -85,15 +85,20 @@ void ScheduleMatrix::addRows(const analysis::JointGraph& joint, const schedule::
             continue;
         }
         wasSeen[step.id] = true;
-        const bool isGradient = graph.op(step.id).phase == Phase::Gradient;
-        if (!isGradient) {
-            m_rowsOfPosition.push_back(static_cast<std::uint32_t>(m_rows.size()));
-        }
-        for (const OpValueId id : graph.op(step.id).outputs) {
-            addRow(id, step.id, isGradient ? ownerOf(names, graph.value(id).name) : kNone);
-        }
+        addRowsOf(graph, step.id, names);
     }
     m_rowsOfPosition.push_back(static_cast<std::uint32_t>(m_rows.size()));
+}
+
+void ScheduleMatrix::addRowsOf(const OpGraph& graph, OpId op, const Names& names)
+{
+    const bool isGradient = graph.op(op).phase == Phase::Gradient;
+    if (!isGradient) {
+        m_rowsOfPosition.push_back(static_cast<std::uint32_t>(m_rows.size()));
+    }
+    for (const OpValueId id : graph.op(op).outputs) {
+        addRow(id, op, isGradient ? ownerOf(names, graph.value(id).name) : kNone);
+    }
 }
 
 void ScheduleMatrix::addRow(OpValueId value, OpId op, OpValueId owner)

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace retro::views
@@ -95,6 +97,8 @@ public:
 private:
     void addRows(const analysis::JointGraph& joint, const schedule::Plan& plan);
     /// A row of its own, or that of the value whose gradient it is.
+    void addRowsOf(const analysis::OpGraph& graph, analysis::OpId op,
+                   const std::unordered_map<std::string_view, analysis::OpValueId>& names);
     void addRow(analysis::OpValueId value, analysis::OpId op, analysis::OpValueId owner);
     [[nodiscard]] ScheduleColumn columnOf(const analysis::OpGraph& graph, const schedule::Step& step,
                                           bool isRecompute) const;

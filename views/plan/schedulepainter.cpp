@@ -141,36 +141,38 @@ void SchedulePainter::paintHeads()
 void SchedulePainter::paintNames()
 {
     const ScheduleAxis& rows = m_figure.rows;
-    const double pitch = rows.pitch();
-    const int every = std::max(1, static_cast<int>(std::ceil(px(1) * kLeastName / pitch)));
-    const QFontMetricsF metrics(fonts::small());
-    const auto draw = [&](std::uint32_t row, bool isMarked) {
-        const double center = rows.pixel(row + 0.5);
-        const QRectF line(m_layout.names.left(), center - px(7), m_layout.names.width() - px(4), px(14));
-        if (center < m_layout.names.top() || center > m_layout.names.bottom()) {
-            return;
-        }
-        m_painter.setFont(fonts::small(isMarked ? QFont::DemiBold : QFont::Normal));
-        m_painter.setPen(m_theme[isMarked ? Role::Text : Role::Text2]);
-        if (isMarked) {
-            m_painter.fillRect(line.adjusted(-px(2), 0, px(2), 0), m_theme[Role::Sel]);
-        }
-        m_painter.drawText(line, Qt::AlignLeft | Qt::AlignVCenter,
-                           metrics.elidedText(m_plan.rowName(row), Qt::ElideMiddle, line.width() - px(2)));
-    };
+    const auto every = static_cast<std::uint32_t>(std::max(1.0, std::ceil(px(1) * kLeastName / rows.pitch())));
     const auto first = static_cast<std::uint32_t>(std::max(0.0, std::floor(rows.from)));
     const auto last = static_cast<std::uint32_t>(std::min(rows.count, std::ceil(rows.to)));
-    for (std::uint32_t row = first - first % static_cast<std::uint32_t>(every); row < last;
-         row += static_cast<std::uint32_t>(every)) {
-        const bool isUnderMarked =
-            m_figure.row && std::abs(rows.pixel(row) - rows.pixel(*m_figure.row)) < px(kLeastName + 1);
-        if (row < m_plan.matrix.rows().size() && !isUnderMarked) {
-            draw(row, false);
+    const auto isUnderMarked = [&](std::uint32_t row) {
+        return m_figure.row && std::abs(rows.pixel(row) - rows.pixel(*m_figure.row)) < px(kLeastName + 1);
+    };
+    for (std::uint32_t row = first - first % every; row < last; row += every) {
+        if (!isUnderMarked(row)) {
+            paintName(row, false);
         }
     }
-    if (m_figure.row && *m_figure.row < m_plan.matrix.rows().size()) {
-        draw(*m_figure.row, true);
+    if (m_figure.row) {
+        paintName(*m_figure.row, true);
     }
+}
+
+void SchedulePainter::paintName(std::uint32_t row, bool isMarked)
+{
+    const double center = m_figure.rows.pixel(row + 0.5);
+    if (row >= m_plan.matrix.rows().size() || center < m_layout.names.top() || center > m_layout.names.bottom()) {
+        return;
+    }
+    const QRectF line(m_layout.names.left(), center - px(7), m_layout.names.width() - px(4), px(14));
+    if (isMarked) {
+        m_painter.fillRect(line.adjusted(-px(2), 0, px(2), 0), m_theme[Role::Sel]);
+    }
+    m_painter.setFont(fonts::small(isMarked ? QFont::DemiBold : QFont::Normal));
+    m_painter.setPen(m_theme[isMarked ? Role::Text : Role::Text2]);
+    // Both weights are cut at the same letter, so that a name does not change when it is marked.
+    m_painter.drawText(
+        line, Qt::AlignLeft | Qt::AlignVCenter,
+        QFontMetricsF(fonts::small()).elidedText(m_plan.rowName(row), Qt::ElideMiddle, line.width() - px(2)));
 }
 
 void SchedulePainter::paintTree()
@@ -346,19 +348,19 @@ void SchedulePainter::paintSmallCells()
 {
     const ScheduleAxis& rows = m_figure.rows;
     const ScheduleAxis& columns = m_figure.columns;
-    const double least = kSmallCell * fonts::scale();
+    const auto markOf = [&](const ScheduleCell& cell) {
+        // What is done twice is larger: it must be found among what is done once.
+        const double side = (cell.kind == CellKind::Recompute ? 1.6 : 1) * kSmallCell * fonts::scale();
+        return QRectF(columns.pixel(cell.column), rows.pixel(cell.row), std::max(side, columns.pitch()),
+                      std::max(side, rows.pitch()));
+    };
     std::array<std::vector<QRectF>, 5> marks;
     const auto last = std::min(m_plan.matrix.rows().size(), static_cast<std::size_t>(std::ceil(rows.to)));
     for (auto row = static_cast<std::uint32_t>(std::max(0.0, std::floor(rows.from))); row < last; ++row) {
         for (const ScheduleCell& cell : m_plan.matrix.cellsOf(row)) {
-            if (cell.column + 1.0 < columns.from || cell.column > columns.to) {
-                continue;
+            if (cell.column + 1.0 >= columns.from && cell.column <= columns.to) {
+                marks[static_cast<std::size_t>(cell.kind)].push_back(markOf(cell));
             }
-            // What is done twice is larger: it must be found among what is done once.
-            const double side = cell.kind == CellKind::Recompute ? 1.6 * least : least;
-            marks[static_cast<std::size_t>(cell.kind)].emplace_back(columns.pixel(cell.column), rows.pixel(cell.row),
-                                                                    std::max(side, columns.pitch()),
-                                                                    std::max(side, rows.pitch()));
         }
     }
     constexpr std::array kRoles{Role::Ink, Role::SearchLine, Role::Strong, Role::FulfilLine, Role::FulfilLine};
@@ -399,47 +401,46 @@ void SchedulePainter::paintCurve()
     paintPeak();
 }
 
-void SchedulePainter::paintSteps(const ScheduleMatrix& matrix, bool isGhost)
+QPolygonF SchedulePainter::lineOf(const ScheduleMatrix& matrix) const
 {
     const ScheduleAxis& columns = m_figure.columns;
-    QPainterPath path;
-    const auto go = [&](double x, double bytes) {
-        const QPointF to(x, y(bytes));
-        if (path.elementCount() == 0) {
-            path.moveTo(to);
-        } else {
-            path.lineTo(to);
-        }
-    };
+    QPolygonF line;
     if (columns.pitch() >= 2) {
         const auto last = std::min(matrix.columns().size(), static_cast<std::size_t>(std::ceil(columns.to)));
         for (auto at = static_cast<std::size_t>(std::max(0.0, std::floor(columns.from))); at < last; ++at) {
-            const auto bytes = static_cast<double>(matrix.columns()[at].bytes);
-            go(columns.pixel(static_cast<double>(at)), bytes);
-            go(columns.pixel(static_cast<double>(at) + 1), bytes);
+            const double height = y(static_cast<double>(matrix.columns()[at].bytes));
+            line << QPointF(columns.pixel(static_cast<double>(at)), height)
+                 << QPointF(columns.pixel(static_cast<double>(at) + 1), height);
         }
-    } else {
-        const auto pixels = bytesPerPixel(matrix, columns);
-        const double end = columns.pixel(static_cast<double>(matrix.columns().size()));
-        for (std::size_t i = 0; i < pixels.size() && columns.origin + static_cast<double>(i) < end; ++i) {
-            const double x = columns.origin + static_cast<double>(i) + 0.5;
-            go(x, static_cast<double>(pixels[i].least));
-            go(x, static_cast<double>(pixels[i].most));
-        }
+        return line;
     }
-    if (path.elementCount() == 0) {
+    const auto pixels = bytesPerPixel(matrix, columns);
+    const double end = columns.pixel(static_cast<double>(matrix.columns().size()));
+    for (std::size_t i = 0; i < pixels.size() && columns.origin + static_cast<double>(i) < end; ++i) {
+        const double x = columns.origin + static_cast<double>(i) + 0.5;
+        line << QPointF(x, y(static_cast<double>(pixels[i].least)))
+             << QPointF(x, y(static_cast<double>(pixels[i].most)));
+    }
+    return line;
+}
+
+void SchedulePainter::paintSteps(const ScheduleMatrix& matrix, bool isGhost)
+{
+    const QPolygonF line = lineOf(matrix);
+    if (line.isEmpty()) {
         return;
     }
     if (!isGhost) {
-        QPainterPath area = path;
-        area.lineTo(path.currentPosition().x(), m_layout.curve.bottom());
-        area.lineTo(path.elementAt(0).x, m_layout.curve.bottom());
+        QPainterPath area;
+        area.addPolygon(line);
+        area.lineTo(line.back().x(), m_layout.curve.bottom());
+        area.lineTo(line.front().x(), m_layout.curve.bottom());
         m_painter.fillPath(area, m_theme[Role::FulfilTint]);
     }
     m_painter.setRenderHint(QPainter::Antialiasing, true);
     m_painter.setBrush(Qt::NoBrush);
     m_painter.setPen(isGhost ? QPen(m_theme[Role::Ghost], 1.4, Qt::DotLine) : QPen(m_theme[Role::FulfilLine], 1.6));
-    m_painter.drawPath(path);
+    m_painter.drawPolyline(line);
     m_painter.setRenderHint(QPainter::Antialiasing, false);
 }
 

@@ -24,6 +24,7 @@ public:
 private:
     void paintHeads();
     void paintNames();
+    void paintName(std::uint32_t row, bool isMarked);
     void paintTree();
     void paintBox(const TreeBox& box, bool isMarked);
     void paintRuler();
@@ -36,6 +37,7 @@ private:
     void paintSmallCells();
     void paintAxis();
     void paintCurve();
+    [[nodiscard]] QPolygonF lineOf(const ScheduleMatrix& matrix) const;
     void paintSteps(const ScheduleMatrix& matrix, bool isGhost);
     void paintPeak();
     void paintBudget();

@@ -53,6 +53,17 @@ PictureTexts textsOf(const ShownPlan& plan)
             {"peak", std::to_string(plan.result.peak)}};
 }
 
+void addStep(CsvText& text, const ShownPlan& plan, const ScheduleColumn& column, const QString& measured)
+{
+    const bool hasRow = column.row != analysis::kNone;
+    text.add(QString::fromLatin1(wordOf(column.cell)));
+    text.add(column.op == analysis::kNone ? QString() : QString::fromStdString(plan.graph().op(column.op).name));
+    text.add(hasRow ? plan.rowName(column.row) : QString());
+    text.add(static_cast<std::int64_t>(column.bytes)).add(measured).add(std::int64_t{column.live});
+    text.add(hasRow ? wordOf(plan.matrix.rows()[column.row].decision) : QString());
+    text.add(hasRow ? plan.reasonOf(column.row) : QString()).endRow();
+}
+
 } // namespace
 
 std::string scheduleCsv(const ShownPlan& plan, const std::vector<std::uint64_t>& measured)
@@ -61,19 +72,8 @@ std::string scheduleCsv(const ShownPlan& plan, const std::vector<std::uint64_t>&
         {"step", "kind", "operator", "tensor", "bytes", "measured_bytes", "live_tensors", "decision", "reason"});
     for (std::uint32_t at = 0; at < plan.matrix.columns().size(); ++at) {
         const ScheduleColumn& column = plan.matrix.columns()[at];
-        const bool hasRow = column.row != analysis::kNone;
-        text.add(std::int64_t{at} + 1).add(QString::fromLatin1(wordOf(column.cell)));
-        text.add(column.op == analysis::kNone ? QString() : QString::fromStdString(plan.graph().op(column.op).name));
-        text.add(hasRow ? plan.rowName(column.row) : QString());
-        text.add(static_cast<std::int64_t>(column.bytes));
-        if (column.step < measured.size()) {
-            text.add(static_cast<std::int64_t>(measured[column.step]));
-        } else {
-            text.add(QString());
-        }
-        text.add(std::int64_t{column.live});
-        text.add(hasRow ? wordOf(plan.matrix.rows()[column.row].decision) : QString());
-        text.add(hasRow ? plan.reasonOf(column.row) : QString()).endRow();
+        text.add(std::int64_t{at} + 1);
+        addStep(text, plan, column, column.step < measured.size() ? QString::number(measured[column.step]) : QString());
     }
     return text.take();
 }

@@ -4,6 +4,7 @@
 #include "views/common/csv.h"
 #include "views/common/fonts.h"
 #include "views/common/numbertext.h"
+#include "views/common/tablecell.h"
 #include "views/common/theme.h"
 #include "views/plan/schedulepainter.h"
 
@@ -164,9 +165,9 @@ QVariant TensorTableModel::data(const QModelIndex& index, int role) const
         return index.column() == DecisionColumn ? QVariant(decisionPixmap(m_shown->matrix.rows()[row].decision))
                                                 : QVariant();
     case Qt::TextAlignmentRole:
-        return int((isFigure(index.column()) ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+        return cellAlignment(isFigure(index.column()));
     case Qt::FontRole:
-        return isFigure(index.column()) ? fonts::numbers() : fonts::label();
+        return cellFont(isFigure(index.column()));
     default:
         return {};
     }
@@ -178,7 +179,7 @@ QVariant TensorTableModel::headerData(int section, Qt::Orientation orientation, 
         return {};
     }
     if (role == Qt::TextAlignmentRole) {
-        return int((isFigure(section) ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+        return cellAlignment(isFigure(section));
     }
     if (role != Qt::DisplayRole) {
         return {};

@@ -2,6 +2,7 @@
 #include "views/program/programmodel.h"
 
 #include "views/common/numbertext.h"
+#include "views/common/tablecell.h"
 #include "views/common/viewcontext.h"
 
 #include <array>
@@ -126,8 +127,7 @@ QVariant ProgramModel::data(const QModelIndex& index, int role) const
     case Qt::ToolTipRole:
         return row.isHeading ? headingOf(row) : QString::fromStdString(row.step.text);
     case Qt::TextAlignmentRole:
-        return int((index.column() == NumberColumn && !row.isHeading ? Qt::AlignRight : Qt::AlignLeft) |
-                   Qt::AlignVCenter);
+        return cellAlignment(index.column() == NumberColumn && !row.isHeading);
     case IsHeadingRole:
         return row.isHeading;
     case IsLaterRole:
@@ -147,7 +147,7 @@ QVariant ProgramModel::headerData(int section, Qt::Orientation orientation, int 
         return {};
     }
     if (role == Qt::TextAlignmentRole) {
-        return int((section == NumberColumn ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+        return cellAlignment(section == NumberColumn);
     }
     return role == Qt::DisplayRole ? QVariant(tr(kTitles[static_cast<std::size_t>(section)])) : QVariant();
 }

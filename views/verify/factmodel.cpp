@@ -2,6 +2,7 @@
 #include "views/verify/factmodel.h"
 
 #include "views/common/fonts.h"
+#include "views/common/tablecell.h"
 
 #include <QBrush>
 
@@ -19,7 +20,7 @@ bool isAlike(const FactSheet& a, const FactSheet& b)
            std::ranges::equal(a.columns, b.columns, {}, &FactColumn::title, &FactColumn::title);
 }
 
-int alignmentOf(bool isNumber) { return int((isNumber ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter); }
+QString tipOf(const FactRow& row, int column) { return row.tip.isEmpty() ? row.cells.value(column) : row.tip; }
 
 } // namespace
 
@@ -58,14 +59,13 @@ QVariant FactModel::data(const QModelIndex& index, int role) const
     case Qt::DisplayRole:
         return row.cells.value(index.column());
     case Qt::ToolTipRole:
-        return row.tip.isEmpty() ? row.cells.value(index.column()) : row.tip;
+        return tipOf(row, index.column());
     case Qt::ForegroundRole:
         return QBrush(theme()[row.role]);
     case Qt::TextAlignmentRole:
-        return alignmentOf(isNumber);
+        return cellAlignment(isNumber);
     case Qt::FontRole:
-        return isNumber ? fonts::numbers(row.isStrong ? QFont::DemiBold : QFont::Normal)
-                        : fonts::label(row.isStrong ? QFont::DemiBold : QFont::Normal);
+        return cellFont(isNumber, row.isStrong);
     default:
         return {};
     }
@@ -78,7 +78,7 @@ QVariant FactModel::headerData(int section, Qt::Orientation orientation, int rol
     }
     const FactColumn& column = m_sheet.columns[static_cast<std::size_t>(section)];
     if (role == Qt::TextAlignmentRole) {
-        return alignmentOf(column.isNumber);
+        return cellAlignment(column.isNumber);
     }
     return role == Qt::DisplayRole ? QVariant(column.title) : QVariant();
 }

@@ -3,6 +3,7 @@
 
 #include "views/common/fonts.h"
 #include "views/common/numbertext.h"
+#include "views/common/tablecell.h"
 
 #include <array>
 
@@ -46,6 +47,12 @@ QString StorageModel::textOf(const StorageTensor& tensor, int column)
     }
 }
 
+QString StorageModel::tipOf(const StorageTensor& tensor) const
+{
+    return m_rebuilt.contains(tensor.id) ? tr("%1: rebuilt where the gradient reads it").arg(tensor.name)
+                                         : tr("%1: stored until the gradient has read it").arg(tensor.name);
+}
+
 QVariant StorageModel::data(const QModelIndex& index, int role) const
 {
     if (!index.isValid() || index.row() >= rowCount()) {
@@ -59,12 +66,11 @@ QVariant StorageModel::data(const QModelIndex& index, int role) const
     case Qt::CheckStateRole:
         return isName ? QVariant(m_rebuilt.contains(tensor.id) ? Qt::Unchecked : Qt::Checked) : QVariant();
     case Qt::ToolTipRole:
-        return m_rebuilt.contains(tensor.id) ? tr("%1: rebuilt where the gradient reads it").arg(tensor.name)
-                                             : tr("%1: stored until the gradient has read it").arg(tensor.name);
+        return tipOf(tensor);
     case Qt::TextAlignmentRole:
-        return int((isName ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+        return cellAlignment(!isName);
     case Qt::FontRole:
-        return isName ? fonts::label() : fonts::numbers();
+        return cellFont(!isName);
     default:
         return {};
     }
@@ -100,7 +106,7 @@ QVariant StorageModel::headerData(int section, Qt::Orientation orientation, int 
     }
     switch (role) {
     case Qt::TextAlignmentRole:
-        return int((section == NameColumn ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+        return cellAlignment(section != NameColumn);
     case Qt::ToolTipRole:
         return section == CostColumn && m_facts ? QVariant(tr("Of computing it once, in %1").arg(m_facts->costUnit))
                                                 : QVariant();

@@ -37,6 +37,7 @@ signals:
     void choiceChanged();
 
 private:
+    [[nodiscard]] QString tipOf(const StorageTensor& tensor) const;
     [[nodiscard]] static QString textOf(const StorageTensor& tensor, int column);
 
     StorageFactsPointer m_facts;

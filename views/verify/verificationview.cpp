@@ -352,16 +352,24 @@ void VerificationView::setFailure(const QString& what, const QString& remedy)
     }
 }
 
-void VerificationView::showResult()
+void VerificationView::showMayVerify()
 {
     const bool mayVerify = m_refusal.isEmpty();
+    m_verify->setEnabled(mayVerify);
+    m_verify->setToolTip(mayVerify ? tr("Check every property on this model and input") : m_refusal);
+    if (mayVerify) {
+        m_state->showEmpty(tr("Compares the tape with its definition, every reverse rule with differences, and the "
+                              "engines with each other, on this model and input."),
+                           tr("Verify"));
+    } else {
+        m_state->showEmpty(m_refusal, QString());
+    }
+}
+
+void VerificationView::showResult()
+{
     if (m_stage.isEmpty()) {
-        m_verify->setEnabled(mayVerify);
-        m_verify->setToolTip(mayVerify ? tr("Check every property on this model and input") : m_refusal);
-        m_state->showEmpty(mayVerify ? tr("Compares the tape with its definition, every reverse rule with differences, "
-                                          "and the engines with each other, on this model and input.")
-                                     : m_refusal,
-                           mayVerify ? tr("Verify") : QString());
+        showMayVerify();
     } else {
         m_state->showLoading(m_stage, m_fraction);
     }

@@ -102,6 +102,7 @@ private:
     [[nodiscard]] bool needsVerification() const;
     void takeRow(QTableView& table, const std::function<base::NodeId(int)>& nodeAt);
     void showResult();
+    void showMayVerify();
     void showProperties();
     void showFacts();
     void showMemory();

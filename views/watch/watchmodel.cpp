@@ -3,6 +3,7 @@
 
 #include "views/common/fonts.h"
 #include "views/common/numbertext.h"
+#include "views/common/tablecell.h"
 
 #include <algorithm>
 #include <array>
@@ -183,7 +184,7 @@ QVariant WatchModel::data(const QModelIndex& index, int role) const
     case Qt::FontRole:
         return isName ? QVariant() : QVariant(fonts::numbers());
     case Qt::TextAlignmentRole:
-        return int((isName ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+        return cellAlignment(!isName);
     default:
         return {};
     }
@@ -195,7 +196,7 @@ QVariant WatchModel::headerData(int section, Qt::Orientation orientation, int ro
         return {};
     }
     if (role == Qt::TextAlignmentRole) {
-        return int((section == ExpressionColumn ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+        return cellAlignment(section != ExpressionColumn);
     }
     return role == Qt::DisplayRole ? QVariant(tr(kTitles[static_cast<std::size_t>(section)])) : QVariant();
 }
