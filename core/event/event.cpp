@@ -20,9 +20,10 @@ std::string_view nameOf(PromiseKind kind)
 std::string_view nameOf(EventKind kind)
 {
     static constexpr std::array<std::string_view, kEventKindCount> kNames{
-        "visit",  "push",  "pop",      "enqueue",   "dequeue", "land",     "take",     "new",      "parent",
-        "record", "child", "arg-node", "arg",       "ready",   "join",     "open",     "complete", "rout",
-        "rin",    "wait",  "resume",   "relevance", "rule",    "snapshot", "finished", "launch"};
+        "visit",  "push",  "pop",      "enqueue",   "dequeue",   "land",     "take",     "new",      "parent",
+        "record", "child", "arg-node", "arg",       "ready",     "join",     "open",     "complete", "rout",
+        "rin",    "wait",  "resume",   "relevance", "rule",      "snapshot", "finished", "launch",   "candidate",
+        "split",  "drop",  "rebuild",  "compute",   "recompute", "free",     "move",     "fetch"};
     return kNames[static_cast<std::size_t>(kind)];
 }
 

@@ -107,10 +107,41 @@ enum class EventKind : std::uint8_t {
     /// A kernel ran for `node`, a table lookup, when its rule was applied: launch `slot` of the schedule of pass
     /// `branch` (lut::Pass: 0 forward, 1 backward, 2 relevance) on stream `branch2`; extra = kernel (lut::KernelId). No
     /// delta of its own.
-    Launch
+    Launch,
+
+    // A planner's search for a plan, and a plan that is carried out. `other` is a value of the graph, bit 0 of flag
+    // says that its gradient (relevance) is meant instead; `node` makes the value. Numbers are packed as
+    // core/event/planevent.h reads them.
+
+    /// A planner's try was judged: `slot` counts tries from 0, `node` is where its peak is. flag = PlanTry bits; extra
+    /// =
+    /// its cost, branch and branch2 = its peak in bytes. Delta: tries +1; best try := slot where flag says so, other =
+    /// best try before (or kInvalid).
+    Candidate,
+    /// Try `slot` cut the forward sweep behind `node`, at forward position extra. Delta: cuts +1.
+    Split,
+    /// Try `slot` lets value `other` go: flag >> 1 = why (PlanReason), extra = gain, branch and branch2 = cost. Delta:
+    /// drops +1.
+    Drop,
+    /// Try `slot` has value `other` made again for its reader, node `branch`: extra = cost. Delta: rebuilds +1.
+    Rebuild,
+    /// Output `slot` of `node`, or its gradient, was made for the first time: the tensor `handle` is in memory as value
+    /// `other`.
+    Compute,
+    /// The same once more. extra = 1: it was needed for a moment only and is not in memory afterwards (a traversal that
+    /// computes what a plan dropped); then no delta but the count.
+    Recompute,
+    /// Value `other`, the tensor `handle`, left memory. Bit 1 of flag: to a tier, whose copy has ended.
+    Free,
+    /// Value `other`, the tensor `handle`, is being copied to tier `slot`; it stays in memory until Free. No delta but
+    /// the count.
+    Move,
+    /// Value `other`, the tensor `handle`, came back into memory from a tier; or, when `promise` is valid, that promise
+    /// found it as argument, which Arg books: no delta then but the count.
+    Fetch
 };
 /// How many kinds there are.
-inline constexpr std::size_t kEventKindCount = static_cast<std::size_t>(EventKind::Launch) + 1;
+inline constexpr std::size_t kEventKindCount = static_cast<std::size_t>(EventKind::Fetch) + 1;
 
 /// Name for people and files: "visit", "push", …
 [[nodiscard]] std::string_view nameOf(EventKind kind);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/trace/describe.h"
 
+#include "core/event/planevent.h"
+
 #include "kernels/lut/schedule.h"
 
 #include <fmt/format.h>
@@ -169,12 +171,113 @@ std::string launchText(const Words& w)
     return fmt::format("{} runs {} on stream {}", w.node(), name, w.event.branch2);
 }
 
+/// "try 3 (shave)".
+std::string tryText(const Words& w)
+{
+    const std::vector<std::string>& names = w.run.facts.planTries;
+    return fmt::format("try {}{}", std::uint64_t{w.event.slot} + 1,
+                       w.event.slot < names.size() ? " (" + names[w.event.slot] + ")" : std::string());
+}
+
+std::string valueText(const Words& w)
+{
+    const bool isKnown = w.event.other < w.run.graph->valueCount();
+    return (event::isOfGradient(w.event) ? "the gradient of " : "") +
+           (isKnown ? w.run.graph->value(base::ValueId(w.event.other)).name : std::string("?"));
+}
+
+std::string tierText(const Words& w)
+{
+    const std::vector<std::string>& names = w.run.facts.planTiers;
+    return w.event.slot < names.size() ? "tier " + names[w.event.slot] : fmt::format("tier {}", w.event.slot);
+}
+
+std::string candidateText(const Words& w)
+{
+    if ((w.event.flag & event::kTryRefused) != 0) {
+        return tryText(w) + " makes no plan";
+    }
+    return fmt::format("{}: peak {} bytes at {}, cost {:g}; {}", tryText(w), event::wideIn(w.event), w.node(),
+                       event::numberIn(w.event),
+                       (w.event.flag & event::kTryIsBest) != 0 ? "the best so far"
+                       : (w.event.flag & event::kTryFits) != 0 ? "fits"
+                                                               : "does not fit");
+}
+
+std::string splitText(const Words& w)
+{
+    return fmt::format("{} ends a block behind {}, forward operator {}", tryText(w), w.node(), w.event.extra + 1);
+}
+
+std::string dropText(const Words& w)
+{
+    return fmt::format("{} lets {} go: {}; gain {:g} for a cost of {:g}", tryText(w), valueText(w),
+                       nameOf(event::reasonOf(w.event)), event::numberIn(w.event), event::dropCost(w.event));
+}
+
+std::string rebuildText(const Words& w)
+{
+    const std::string reader =
+        w.event.branch == NodeId::kInvalid ? "" : " for " + nodeText(w.run, NodeId(w.event.branch));
+    return fmt::format("{} has {} made again{}: cost {:g}", tryText(w), valueText(w), reader, event::numberIn(w.event));
+}
+
+std::string computeText(const Words& w) { return fmt::format("{} is computed{}", valueText(w), w.tensor()); }
+
+std::string recomputeText(const Words& w)
+{
+    return fmt::format("{} is computed again{}{}", valueText(w), w.event.extra == 1 ? " for the moment" : "",
+                       w.tensor());
+}
+
+std::string freeText(const Words& w)
+{
+    return fmt::format("{} leaves memory{}", valueText(w), event::isMovedOut(w.event) ? " for its tier" : "");
+}
+
+std::string moveText(const Words& w) { return fmt::format("{} is copied to {}", valueText(w), tierText(w)); }
+
+std::string fetchText(const Words& w)
+{
+    return fmt::format("{} is fetched {}", valueText(w), w.isBranch() ? "by " + w.promise() : "from " + tierText(w));
+}
+
 using Describer = std::string (*)(const Words&);
-constexpr std::array<Describer, event::kEventKindCount> kDescribers{
-    visitText,      pushText,      popText,      enqueueText,          dequeueText,         landText, takeText,
-    newPromiseText, addParentText, recordText,   addChildText,         argNodeText,         argText,  readyText,
-    joinText,       openText,      completeText, promiseRelevanceText, branchRelevanceText, waitText, resumeText,
-    relevanceText,  ruleText,      snapshotText, finishedText,         launchText};
+constexpr std::array<Describer, event::kEventKindCount> kDescribers{visitText,
+                                                                    pushText,
+                                                                    popText,
+                                                                    enqueueText,
+                                                                    dequeueText,
+                                                                    landText,
+                                                                    takeText,
+                                                                    newPromiseText,
+                                                                    addParentText,
+                                                                    recordText,
+                                                                    addChildText,
+                                                                    argNodeText,
+                                                                    argText,
+                                                                    readyText,
+                                                                    joinText,
+                                                                    openText,
+                                                                    completeText,
+                                                                    promiseRelevanceText,
+                                                                    branchRelevanceText,
+                                                                    waitText,
+                                                                    resumeText,
+                                                                    relevanceText,
+                                                                    ruleText,
+                                                                    snapshotText,
+                                                                    finishedText,
+                                                                    launchText,
+                                                                    candidateText,
+                                                                    splitText,
+                                                                    dropText,
+                                                                    rebuildText,
+                                                                    computeText,
+                                                                    recomputeText,
+                                                                    freeText,
+                                                                    moveText,
+                                                                    fetchText};
 
 } // namespace
 

@@ -52,6 +52,9 @@ std::vector<FrontierMember> RunState::frontier() const
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         addLanded(members, nodes[i], NodeId(i));
     }
+    for (const PlannedTensor& one : planned) {
+        members.add(one.handle, one.node, false);
+    }
     for (const PromiseState& promise : promises) {
         addHeld(members, promise);
     }

@@ -68,6 +68,10 @@ base::Result<program::Program> programOf(const Run& run)
     if (run.facts.targetValue.index() >= run.graph->valueCount()) {
         return base::inputError("it does not say which value is explained, so there is no program of it");
     }
+    const auto isLand = [](const Event& event) { return event.kind == event::EventKind::Land; };
+    if (!run.events.empty() && std::ranges::none_of(run.events, isLand)) {
+        return base::inputError("a plan carried it out; programs are of passes that were traversed");
+    }
     program::FirstPass pass(*run.graph);
     for (const Event& event : run.events) {
         RETRO_CHECK(pass.take(event));

@@ -3,6 +3,7 @@
 
 #include "core/trace/delta/deltas.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace retro::trace
@@ -12,9 +13,10 @@ namespace delta
 {
 
 const std::array<Delta, kEventKindCount> kDeltas{
-    kVisit,           kPush,     kPop,     kEnqueue,   kDequeue, kLand,    kTake,     kNewPromise, kAddParent,
-    kRecord,          kAddChild, kArgNode, kArg,       kReady,   kNothing, kOpen,     kComplete,   kPromiseRelevance,
-    kBranchRelevance, kWait,     kResume,  kRelevance, kRule,    kNothing, kFinished, kNothing};
+    kVisit,           kPush,     kPop,     kEnqueue,   kDequeue,   kLand,    kTake,     kNewPromise, kAddParent,
+    kRecord,          kAddChild, kArgNode, kArg,       kReady,     kNothing, kOpen,     kComplete,   kPromiseRelevance,
+    kBranchRelevance, kWait,     kResume,  kRelevance, kRule,      kNothing, kFinished, kNothing,    kCandidate,
+    kSplit,           kDrop,     kRebuild, kCompute,   kRecompute, kFree,    kMove,     kFetch};
 
 namespace
 {
@@ -50,6 +52,10 @@ RunState::RunState(const Run& run) : nodes(run.graph ? run.graph->runNodeCount()
 {
     constexpr std::int64_t kMostInEdges = std::numeric_limits<std::uint32_t>::max();
     std::vector<bool> isKnown(nodes.size(), false);
+    const auto isOfPlan = [](const Event& event) { return event.kind >= event::EventKind::Compute; };
+    if (run.graph && std::any_of(run.events.begin(), run.events.end(), isOfPlan)) {
+        planned.resize(2 * run.graph->valueCount());
+    }
     for (const Event& event : run.events) {
         const bool lands = event.kind == event::EventKind::Land && event.node < nodes.size();
         if (lands && !isKnown[event.node] && event.extra > 0 && event.extra <= kMostInEdges) {

@@ -6,6 +6,7 @@
 #include "core/trace/run.h"
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -100,11 +101,37 @@ struct HandleUse
     bool operator==(const HandleUse&) const = default;
 };
 
+/// How far planners and a plan have come; counts of their events. All zero in runs without a plan.
+struct PlanProgress
+{
+    static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+    std::uint32_t tries = 0;
+    std::uint32_t best = kNone; ///< the best try so far
+    std::uint32_t cuts = 0;
+    std::uint32_t drops = 0;
+    std::uint32_t rebuilds = 0;
+    std::uint32_t computed = 0;
+    std::uint32_t recomputed = 0;
+    std::uint32_t freed = 0;
+    std::uint32_t moved = 0;
+    std::uint32_t fetched = 0;
+    bool operator==(const PlanProgress&) const = default;
+};
+
+/// A value that a plan has in memory.
+struct PlannedTensor
+{
+    HandleId handle; ///< invalid: it is not there
+    NodeId node;     ///< that makes it
+    bool operator==(const PlannedTensor&) const = default;
+};
+
 /// Everything that can be known at a step, rebuilt from events alone. apply() and revert() are exact inverses: apply
 /// then revert leaves an equal state. Plain value; copying is a keyframe and shares what does not change.
 ///
 /// The frontier counts tensors (handles), each once however many places have it:
 /// - landed: tensors that lie in an in-edge slot and were not taken yet;
+/// - landed, too: values that a plan has in memory;
 /// - held: tensors that are not landed and that a promise holds: arguments and collected relevance of promises that are
 ///   not complete, and in-relevance of a branch that somebody will still take (BranchState::holdsRelevance).
 /// Values that the forward pass saved, checkpoints and the final relevance of nodes do not count.
@@ -136,6 +163,15 @@ public:
     std::uint32_t frontierHeld = 0;
     std::int64_t frontierBytes = 0;
     CowVector<HandleUse, 128> handleUses; ///< by HandleId
+    PlanProgress plan;
+    /// What a plan has in memory: by ValueId, then gradients by ValueId; invalid where nothing is. Empty in runs
+    /// without a plan.
+    CowVector<PlannedTensor, 64> planned;
+    /// Place of a value, or of its gradient, in `planned`.
+    [[nodiscard]] std::size_t plannedSlot(std::uint32_t value, bool isGradient) const
+    {
+        return value + (isGradient ? planned.size() / 2 : 0);
+    }
 
     /// Members of the frontier: landed ones by node and slot, then held ones by promise. As many as the two counts, and
     /// their sizes add up to frontierBytes. Walks all nodes and promises.

@@ -58,6 +58,8 @@ std::size_t bytesOf(const PromiseState& promise)
     return bytes;
 }
 
+std::size_t bytesOf(const PlannedTensor&) { return sizeof(PlannedTensor); }
+
 std::size_t bytesOf(const HandleUse&) { return sizeof(HandleUse); }
 
 /// Bytes that `state` does not share with `before`.
@@ -68,7 +70,10 @@ std::size_t unsharedBytes(const RunState& state, const RunState& before)
     state.nodes.forEachUnshared(before.nodes, add);
     state.promises.forEachUnshared(before.promises, add);
     state.handleUses.forEachUnshared(before.handleUses, add);
-    bytes += (state.nodes.blockCount() + state.promises.blockCount() + state.handleUses.blockCount()) * sizeof(void*);
+    state.planned.forEachUnshared(before.planned, add);
+    bytes += (state.planned.blockCount() + state.nodes.blockCount() + state.promises.blockCount() +
+              state.handleUses.blockCount()) *
+             sizeof(void*);
     bytes += (state.normalStack.size() + state.searchStack.size() + state.queue.size()) * sizeof(NodeId);
     return bytes;
 }

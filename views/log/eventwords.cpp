@@ -4,6 +4,8 @@
 #include "views/common/numbertext.h"
 #include "views/common/viewcontext.h"
 
+#include "core/event/planevent.h"
+
 #include "kernels/lut/schedule.h"
 
 #include <QCoreApplication>
@@ -130,12 +132,122 @@ QString launchWords(const Words& w)
     return translated("kernel %1 on stream %2").arg(name, QString::number(w.e.branch2));
 }
 
+/// "try 3 (shave)".
+QString tryWords(const Words& w)
+{
+    const std::vector<std::string>& names = w.run.facts.planTries;
+    const QString number = QString::number(std::uint64_t{w.e.slot} + 1);
+    return w.e.slot < names.size() ? translated("try %1 (%2)").arg(number, QString::fromStdString(names[w.e.slot]))
+                                   : translated("try %1").arg(number);
+}
+
+QString plannedWords(const Words& w)
+{
+    const bool isKnown = w.e.other < w.run.graph->valueCount();
+    const QString name =
+        isKnown ? QString::fromStdString(w.run.graph->value(base::ValueId(w.e.other)).name) : QStringLiteral("?");
+    return event::isOfGradient(w.e) ? translated("the gradient of %1").arg(name) : name;
+}
+
+QString tierWords(const Words& w)
+{
+    const std::vector<std::string>& names = w.run.facts.planTiers;
+    return w.e.slot < names.size() ? QString::fromStdString(names[w.e.slot]) : QString::number(w.e.slot);
+}
+
+QString candidateWords(const Words& w)
+{
+    if ((w.e.flag & event::kTryRefused) != 0) {
+        return translated("%1 makes no plan").arg(tryWords(w));
+    }
+    const QString verdict = (w.e.flag & event::kTryIsBest) != 0 ? translated("the best so far")
+                            : (w.e.flag & event::kTryFits) != 0 ? translated("fits")
+                                                                : translated("does not fit");
+    return translated("%1: peak %2 here, cost %3; %4")
+        .arg(tryWords(w), bytesText(static_cast<std::int64_t>(event::wideIn(w.e))), valueText(event::numberIn(w.e)),
+             verdict);
+}
+
+QString splitWords(const Words& w)
+{
+    return translated("%1 ends a block here, behind forward operator %2").arg(tryWords(w)).arg(w.e.extra + 1);
+}
+
+QString dropWords(const Words& w)
+{
+    const std::string_view reason = event::nameOf(event::reasonOf(w.e));
+    return translated("%1 lets %2 go: %3; gain %4 for a cost of %5")
+        .arg(tryWords(w), plannedWords(w), QString::fromUtf8(reason.data(), static_cast<qsizetype>(reason.size())),
+             valueText(event::numberIn(w.e)), valueText(event::dropCost(w.e)));
+}
+
+QString rebuildWords(const Words& w)
+{
+    const QString cost = valueText(event::numberIn(w.e));
+    return w.e.branch == base::NodeId::kInvalid
+               ? translated("%1 has %2 made again: cost %3").arg(tryWords(w), plannedWords(w), cost)
+               : translated("%1 has %2 made again for %3: cost %4")
+                     .arg(tryWords(w), plannedWords(w), w.node(w.e.branch), cost);
+}
+
+QString computeWords(const Words& w) { return translated("%1 is computed%2").arg(plannedWords(w), w.sum()); }
+
+QString recomputeWords(const Words& w)
+{
+    return (w.e.extra == 1 ? translated("%1 is computed again for the moment%2") : translated("%1 is computed again%2"))
+        .arg(plannedWords(w), w.sum());
+}
+
+QString freeWords(const Words& w)
+{
+    return (event::isMovedOut(w.e) ? translated("%1 leaves memory for its tier") : translated("%1 leaves memory"))
+        .arg(plannedWords(w));
+}
+
+QString moveWords(const Words& w) { return translated("%1 is copied to tier %2").arg(plannedWords(w), tierWords(w)); }
+
+QString fetchWords(const Words& w)
+{
+    return w.isBranch() ? translated("%1 is brought by %2").arg(plannedWords(w), w.promise())
+                        : translated("%1 comes back from tier %2").arg(plannedWords(w), tierWords(w));
+}
+
 using Writer = QString (*)(const Words&);
-constexpr std::array<Writer, event::kEventKindCount> kWriters{
-    visitWords,      pushWords,      popWords,      enqueueWords,          dequeueWords,         landWords, takeWords,
-    newPromiseWords, addParentWords, recordWords,   addChildWords,         argNodeWords,         argWords,  readyWords,
-    joinWords,       openWords,      completeWords, promiseRelevanceWords, branchRelevanceWords, waitWords, resumeWords,
-    relevanceWords,  ruleWords,      snapshotWords, finishedWords,         launchWords};
+constexpr std::array<Writer, event::kEventKindCount> kWriters{visitWords,
+                                                              pushWords,
+                                                              popWords,
+                                                              enqueueWords,
+                                                              dequeueWords,
+                                                              landWords,
+                                                              takeWords,
+                                                              newPromiseWords,
+                                                              addParentWords,
+                                                              recordWords,
+                                                              addChildWords,
+                                                              argNodeWords,
+                                                              argWords,
+                                                              readyWords,
+                                                              joinWords,
+                                                              openWords,
+                                                              completeWords,
+                                                              promiseRelevanceWords,
+                                                              branchRelevanceWords,
+                                                              waitWords,
+                                                              resumeWords,
+                                                              relevanceWords,
+                                                              ruleWords,
+                                                              snapshotWords,
+                                                              finishedWords,
+                                                              launchWords,
+                                                              candidateWords,
+                                                              splitWords,
+                                                              dropWords,
+                                                              rebuildWords,
+                                                              computeWords,
+                                                              recomputeWords,
+                                                              freeWords,
+                                                              moveWords,
+                                                              fetchWords};
 
 } // namespace
 

@@ -175,11 +175,41 @@ const char* checkLaunch(const Context& at)
 }
 
 using Check = const char* (*)(const Context&);
-constexpr std::array<Check, kEventKindCount> kChecks{
-    checkVisit,      checkPush,      checkPop,      checkEnqueue,          checkDequeue,         checkLand, checkTake,
-    checkNewPromise, checkAddParent, checkRecord,   checkAddChild,         checkArgNode,         checkArg,  checkReady,
-    checkJoin,       checkOpen,      checkComplete, checkPromiseRelevance, checkBranchRelevance, checkWait, checkResume,
-    checkRelevance,  checkRule,      checkSnapshot, checkFinished,         checkLaunch};
+constexpr std::array<Check, kEventKindCount> kChecks{checkVisit,
+                                                     checkPush,
+                                                     checkPop,
+                                                     checkEnqueue,
+                                                     checkDequeue,
+                                                     checkLand,
+                                                     checkTake,
+                                                     checkNewPromise,
+                                                     checkAddParent,
+                                                     checkRecord,
+                                                     checkAddChild,
+                                                     checkArgNode,
+                                                     checkArg,
+                                                     checkReady,
+                                                     checkJoin,
+                                                     checkOpen,
+                                                     checkComplete,
+                                                     checkPromiseRelevance,
+                                                     checkBranchRelevance,
+                                                     checkWait,
+                                                     checkResume,
+                                                     checkRelevance,
+                                                     checkRule,
+                                                     checkSnapshot,
+                                                     checkFinished,
+                                                     checkLaunch,
+                                                     checkCandidate,
+                                                     checkSplit,
+                                                     checkDrop,
+                                                     checkRebuild,
+                                                     checkCompute,
+                                                     checkRecompute,
+                                                     checkFree,
+                                                     checkMove,
+                                                     checkFetch};
 
 } // namespace
 

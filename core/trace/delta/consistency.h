@@ -53,6 +53,17 @@ struct Context
 [[nodiscard]] const char* checkPromiseRelevance(const Context& at);
 [[nodiscard]] const char* checkBranchRelevance(const Context& at);
 
+/// Checks of what planners try and what a plan does (planconsistency.cpp): reason or nullptr.
+[[nodiscard]] const char* checkCandidate(const Context& at);
+[[nodiscard]] const char* checkSplit(const Context& at);
+[[nodiscard]] const char* checkDrop(const Context& at);
+[[nodiscard]] const char* checkRebuild(const Context& at);
+[[nodiscard]] const char* checkCompute(const Context& at);
+[[nodiscard]] const char* checkRecompute(const Context& at);
+[[nodiscard]] const char* checkFree(const Context& at);
+[[nodiscard]] const char* checkMove(const Context& at);
+[[nodiscard]] const char* checkFetch(const Context& at);
+
 inline constexpr const char* kNoSuchNode = "it names a node that does not exist";
 inline constexpr const char* kNoSuchPromise = "it names a promise or branch that does not exist";
 inline constexpr const char* kNoSuchHandle = "it names a tensor that does not exist";

@@ -50,6 +50,16 @@ extern const Delta kOpen;
 extern const Delta kComplete;
 extern const Delta kPromiseRelevance;
 extern const Delta kBranchRelevance;
+// Planners and plans.
+extern const Delta kCandidate;
+extern const Delta kSplit;
+extern const Delta kDrop;
+extern const Delta kRebuild;
+extern const Delta kCompute;
+extern const Delta kRecompute;
+extern const Delta kFree;
+extern const Delta kMove;
+extern const Delta kFetch;
 /// Join and Snapshot tell what happened and change nothing.
 extern const Delta kNothing;
 

@@ -47,7 +47,16 @@ constexpr std::array<int, event::kEventKindCount> kUses{
     kNode | kPromise,                        // Rule
     kNode | kHandle,                         // Snapshot
     0,                                       // Finished
-    kNode                                    // Launch
+    kNode,                                   // Launch
+    kNode,                                   // Candidate
+    kNode,                                   // Split
+    kNode,                                   // Drop
+    kNode,                                   // Rebuild
+    kNode | kHandle,                         // Compute
+    kNode | kHandle,                         // Recompute
+    kNode | kHandle,                         // Free
+    kNode | kHandle,                         // Move
+    kNode | kPromise | kHandle               // Fetch
 };
 
 } // namespace

@@ -64,6 +64,12 @@ public:
         for (const std::string& label : m_facts.labels) {
             RETRO_CHECK(add("label", "", label));
         }
+        for (const std::string& planner : m_facts.planTries) {
+            RETRO_CHECK(add("plan_try", "", planner));
+        }
+        for (const std::string& tier : m_facts.planTiers) {
+            RETRO_CHECK(add("plan_tier", "", tier));
+        }
         if (m_facts.input) {
             for (const InputRow& row : inputRows(*m_facts.input)) {
                 RETRO_CHECK(add("input", row.item, row.text));
@@ -110,7 +116,7 @@ private:
         std::string_view name;
         bool (FactReader::*set)(const std::string& item, const std::string& text);
     };
-    static const std::array<Setter, 6> kSetters;
+    static const std::array<Setter, 8> kSetters;
 
     bool setTargetValue(const std::string&, const std::string& text)
     {
@@ -130,6 +136,16 @@ private:
         m_facts.labels.push_back(text);
         return true;
     }
+    bool addPlanTry(const std::string&, const std::string& text)
+    {
+        m_facts.planTries.push_back(text);
+        return true;
+    }
+    bool addPlanTier(const std::string&, const std::string& text)
+    {
+        m_facts.planTiers.push_back(text);
+        return true;
+    }
     bool setInput(const std::string& item, const std::string& text)
     {
         if (!m_facts.input) {
@@ -142,11 +158,13 @@ private:
     std::size_t m_valueCount;
 };
 
-const std::array<FactReader::Setter, 6> FactReader::kSetters{{{"target_value", &FactReader::setTargetValue},
+const std::array<FactReader::Setter, 8> FactReader::kSetters{{{"target_value", &FactReader::setTargetValue},
                                                               {"target_index", &FactReader::addTargetIndex},
                                                               {"target_logit", &FactReader::addTargetLogit},
                                                               {"number", &FactReader::setNumber},
                                                               {"label", &FactReader::addLabel},
+                                                              {"plan_try", &FactReader::addPlanTry},
+                                                              {"plan_tier", &FactReader::addPlanTier},
                                                               {"input", &FactReader::setInput}}};
 
 Result<void> writeRules(Database& database, const Run& run, RowCounts& counts)

@@ -33,6 +33,7 @@ public:
         }
         m_run.tensors.resize(m_run.handles.size());
         m_state = RunState(m_run);
+        m_state.planned.resize(2 * m_run.graph->valueCount()); // events of a plan are to come
     }
 
     /// `count` events and a last one that ends the run.
@@ -60,7 +61,9 @@ private:
     Event candidate()
     {
         Event e;
-        e.kind = static_cast<EventKind>(below(static_cast<std::size_t>(EventKind::Finished)));
+        const auto kind = below(retro::event::kEventKindCount - 2);
+        const auto isOfPass = kind < static_cast<std::uint32_t>(EventKind::Finished);
+        e.kind = static_cast<EventKind>(isOfPass ? kind : kind + 2); // neither the end nor launches
         e.visit = m_state.current.isValid() ? m_state.visit : 0;
         e.node = below(m_state.nodes.size());
         e.handle = below(m_run.handles.size());
@@ -74,8 +77,29 @@ private:
         return e;
     }
 
+    /// Of a planner or a plan: a value of the node, in memory or not as the event wants it.
+    void fitPlan(Event& e)
+    {
+        const auto outputs = m_run.graph->outputsOf(NodeId(e.node));
+        e.other = outputs[below(outputs.size())].value;
+        e.flag = static_cast<std::uint8_t>(below(2));
+        e.promise = PromiseId::kInvalid;
+        e.extra = e.kind == EventKind::Recompute ? below(2) : below(1000);
+        const HandleId there = m_state.planned[m_state.plannedSlot(e.other, e.flag == 1)].handle;
+        e.handle = there.isValid() ? there.value : e.handle;
+        if (e.kind == EventKind::Candidate) {
+            e.slot = m_state.plan.tries;
+            e.other = m_state.plan.best;
+            e.flag = static_cast<std::uint8_t>(below(8));
+        }
+    }
+
     void fit(Event& e)
     {
+        if (e.kind >= EventKind::Candidate) {
+            fitPlan(e);
+            return;
+        }
         const NodeState& node = m_state.nodes[e.node];
         switch (e.kind) {
         case EventKind::Visit:

@@ -105,6 +105,28 @@ private slots:
         QVERIFY(!(*read)->events.empty() && Timeline::open(*read).ok());
     }
 
+    /// version6.retro: what `explain --run` wrote of the sample lut-digits, with its launches, when version 6 was made.
+    void theFileOfVersion6Opens()
+    {
+        const auto read = readRun(RETRO_SOURCE_DIR "/tests/data/runs/version6.retro");
+        QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
+        const auto isLaunch = [](const Event& event) { return event.kind == retro::event::EventKind::Launch; };
+        QVERIFY(std::ranges::any_of((*read)->events, isLaunch) && Timeline::open(*read).ok());
+    }
+
+    void whatAPlanIsComesBack()
+    {
+        Run run = *sampleRun();
+        run.facts.planTries = {"shave", "dtr, order kahn", ""};
+        run.facts.planTiers = {"disk"};
+        const auto done = writeRun(file("plan.retro"), run);
+        QVERIFY2(done.ok(), done ? "" : done.error().text().c_str());
+        const auto read = readRun(file("plan.retro"));
+        QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
+        QCOMPARE((*read)->facts.planTries, run.facts.planTries);
+        QCOMPARE((*read)->facts.planTiers, run.facts.planTiers);
+    }
+
     void whatIsBeyondTheLimitsIsNotWritten()
     {
         Run run = *sampleRunWithInput();
@@ -251,7 +273,7 @@ private slots:
         QTest::newRow("other database") << "other.retro"
                                         << "not a run file";
         QTest::newRow("newer") << "newer.retro"
-                               << "format version 7, which a newer Retrograde wrote";
+                               << "format version 8, which a newer Retrograde wrote";
         QTest::newRow("unfinished") << "zero.retro"
                                     << "not a run file";
         QTest::newRow("notes in a file of version 1") << "mixed.retro"
@@ -274,7 +296,7 @@ private slots:
         }
         fs::remove(file("other.retro"));
         execute(file("other.retro"), "CREATE TABLE t(a)");
-        execute(file("newer.retro"), "PRAGMA user_version = 7");
+        execute(file("newer.retro"), "PRAGMA user_version = 8");
         execute(file("mixed.retro"), "PRAGMA user_version = 1");
         execute(file("zero.retro"), "PRAGMA user_version = 0");
         execute(file("trigger.retro"), "CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM events; END");

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// A planner's search, and what a plan has in memory.
+#include "core/trace/delta/deltas.h"
+
+#include "core/event/planevent.h"
+
+namespace retro::trace::delta
+{
+
+namespace
+{
+
+bool isForMoment(const Event& event) { return event.extra == 1; }
+
+bool isOfPromise(const Event& event) { return event.promise != PromiseId::kInvalid; }
+
+void enter(RunState& state, const Event& event, const Run& run)
+{
+    state.planned.edit(state.plannedSlot(event.other, event::isOfGradient(event))) = {handleOf(event), nodeOf(event)};
+    countUse(state, run, handleOf(event), 1, 0);
+}
+
+void leave(RunState& state, const Event& event, const Run& run)
+{
+    state.planned.edit(state.plannedSlot(event.other, event::isOfGradient(event))) = {};
+    countUse(state, run, handleOf(event), -1, 0);
+}
+
+void applyCandidate(RunState& state, const Event& event, const Run&, std::uint64_t)
+{
+    ++state.plan.tries;
+    state.plan.best = (event.flag & event::kTryIsBest) != 0 ? event.slot : state.plan.best;
+}
+
+void revertCandidate(RunState& state, const Event& event, const Run&, std::uint64_t)
+{
+    --state.plan.tries;
+    state.plan.best = event.other;
+}
+
+void applySplit(RunState& state, const Event&, const Run&, std::uint64_t) { ++state.plan.cuts; }
+
+void revertSplit(RunState& state, const Event&, const Run&, std::uint64_t) { --state.plan.cuts; }
+
+void applyDrop(RunState& state, const Event&, const Run&, std::uint64_t) { ++state.plan.drops; }
+
+void revertDrop(RunState& state, const Event&, const Run&, std::uint64_t) { --state.plan.drops; }
+
+void applyRebuild(RunState& state, const Event&, const Run&, std::uint64_t) { ++state.plan.rebuilds; }
+
+void revertRebuild(RunState& state, const Event&, const Run&, std::uint64_t) { --state.plan.rebuilds; }
+
+void applyCompute(RunState& state, const Event& event, const Run& run, std::uint64_t)
+{
+    ++state.plan.computed;
+    enter(state, event, run);
+}
+
+void revertCompute(RunState& state, const Event& event, const Run& run, std::uint64_t)
+{
+    leave(state, event, run);
+    --state.plan.computed;
+}
+
+void applyRecompute(RunState& state, const Event& event, const Run& run, std::uint64_t)
+{
+    ++state.plan.recomputed;
+    if (!isForMoment(event)) {
+        enter(state, event, run);
+    }
+}
+
+void revertRecompute(RunState& state, const Event& event, const Run& run, std::uint64_t)
+{
+    if (!isForMoment(event)) {
+        leave(state, event, run);
+    }
+    --state.plan.recomputed;
+}
+
+void applyFree(RunState& state, const Event& event, const Run& run, std::uint64_t)
+{
+    ++state.plan.freed;
+    leave(state, event, run);
+}
+
+void revertFree(RunState& state, const Event& event, const Run& run, std::uint64_t)
+{
+    enter(state, event, run);
+    --state.plan.freed;
+}
+
+void applyMove(RunState& state, const Event&, const Run&, std::uint64_t) { ++state.plan.moved; }
+
+void revertMove(RunState& state, const Event&, const Run&, std::uint64_t) { --state.plan.moved; }
+
+void applyFetch(RunState& state, const Event& event, const Run& run, std::uint64_t)
+{
+    ++state.plan.fetched;
+    if (!isOfPromise(event)) {
+        enter(state, event, run);
+    }
+}
+
+void revertFetch(RunState& state, const Event& event, const Run& run, std::uint64_t)
+{
+    if (!isOfPromise(event)) {
+        leave(state, event, run);
+    }
+    --state.plan.fetched;
+}
+
+} // namespace
+
+const Delta kCandidate{applyCandidate, revertCandidate};
+const Delta kSplit{applySplit, revertSplit};
+const Delta kDrop{applyDrop, revertDrop};
+const Delta kRebuild{applyRebuild, revertRebuild};
+const Delta kCompute{applyCompute, revertCompute};
+const Delta kRecompute{applyRecompute, revertRecompute};
+const Delta kFree{applyFree, revertFree};
+const Delta kMove{applyMove, revertMove};
+const Delta kFetch{applyFetch, revertFetch};
+
+} // namespace retro::trace::delta
