@@ -196,6 +196,13 @@ bool isSurrogate(const ModelTape& made, Id id)
            made.model->op(made.nodeOf[id]).structure().kind() == ops::StructureKind::TableLookup;
 }
 
+/// An id that takes one of several results of another: it computes nothing of its own.
+bool isProjection(const ModelTape& made, Id id)
+{
+    const std::vector<Id>& parents = made.tape.cell(id).node.parents;
+    return parents.size() == 1 && made.tape.cell(parents[0]).value.tensors.size() != 1;
+}
+
 } // namespace
 
 Result<std::vector<NodeGradient>> checkNodes(const ModelTape& made, std::uint64_t seed, const std::stop_token& stop,
@@ -209,9 +216,7 @@ Result<std::vector<NodeGradient>> checkNodes(const ModelTape& made, std::uint64_
             progress("gradients in double", id, made.tape.size());
         }
         const tape::Cell<Bundle>& cell = made.tape.cell(id);
-        const bool isProjection =
-            cell.node.parents.size() == 1 && made.tape.cell(cell.node.parents[0]).value.tensors.size() != 1;
-        if (!cell.isTracked || isProjection) {
+        if (!cell.isTracked || isProjection(made, id)) {
             continue;
         }
         NodeGradient result{id, cell.node.name, made.model->graph().node(made.nodeOf[id]).op, {}, false, {}};

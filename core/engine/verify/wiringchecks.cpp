@@ -13,6 +13,7 @@
 #include <numeric>
 #include <queue>
 #include <random>
+#include <ranges>
 
 namespace retro::engine
 {
@@ -279,14 +280,13 @@ std::vector<Modular> pathCounts(const graph::Graph& graph, base::ValueId target)
     std::vector<Modular> counts(graph.valueCount(), Modular(0));
     counts[target.index()] = 1;
     for (std::size_t node = graph.nodeCount(); node-- > 0;) {
+        const auto isThere = [](base::ValueId value) { return value.isValid(); };
         Modular ways(0);
-        for (const base::ValueId output : graph.nodes()[node].outputs) {
-            ways += output.isValid() ? counts[output.index()] : Modular(0);
+        for (const base::ValueId output : graph.nodes()[node].outputs | std::views::filter(isThere)) {
+            ways += counts[output.index()];
         }
-        for (const base::ValueId input : graph.nodes()[node].inputs) {
-            if (input.isValid()) {
-                counts[input.index()] += ways;
-            }
+        for (const base::ValueId input : graph.nodes()[node].inputs | std::views::filter(isThere)) {
+            counts[input.index()] += ways;
         }
     }
     return counts;
