@@ -31,6 +31,27 @@ std::optional<Pass> passOf(const lrp::Rule& rule)
     return rule.name() == "lut" ? std::optional(Pass::Relevance) : std::nullopt;
 }
 
+/// Weight gradients, which no rule asks for; only the fused path leaves them out.
+bool isLeftOut(lut::KernelId kernel)
+{
+    return kernel == lut::KernelId::SumWeightGradients || kernel == lut::KernelId::SumPairWeightGradients;
+}
+
+/// The event of one launch, in the visit of its rule.
+event::Event launchEvent(const event::Event& rule, Pass pass, std::size_t place, const lut::Launch& launch)
+{
+    event::Event event;
+    event.kind = event::EventKind::Launch;
+    event.mode = rule.mode;
+    event.visit = rule.visit;
+    event.node = rule.node;
+    event.slot = static_cast<std::uint32_t>(place);
+    event.branch = static_cast<std::uint32_t>(pass);
+    event.branch2 = launch.stream;
+    event.extra = static_cast<std::int64_t>(launch.kernel);
+    return event;
+}
+
 } // namespace
 
 void LaunchSink::onEvent(const event::Event& event)
@@ -44,31 +65,22 @@ void LaunchSink::onEvent(const event::Event& event)
 void LaunchSink::launch(const event::Event& rule)
 {
     const lrp::RulePointer& assigned = m_rules[rule.node].rule;
-    const std::optional<Pass> last = assigned ? passOf(*assigned) : std::nullopt;
-    if (!last) {
-        return;
+    if (const std::optional<Pass> last = assigned ? passOf(*assigned) : std::nullopt) {
+        launchPass(rule, Pass::Forward);
+        launchPass(rule, *last);
     }
-    for (const Pass pass : {Pass::Forward, *last}) {
-        lut::Schedule schedule;
-        if (!lut::makeSchedule(tableOf(m_model, rule)->schedule(lut::Path::Fused, pass), schedule).ok()) {
-            return; // sizes that overflow were refused when the node was bound
-        }
-        for (std::size_t i = 0; i < schedule.launches.size(); ++i) {
-            const lut::Launch& one = schedule.launches[i];
-            const bool isOfWeights =
-                one.kernel == lut::KernelId::SumWeightGradients || one.kernel == lut::KernelId::SumPairWeightGradients;
-            if (!isOfWeights) {
-                event::Event event;
-                event.kind = event::EventKind::Launch;
-                event.mode = rule.mode;
-                event.visit = rule.visit;
-                event.node = rule.node;
-                event.slot = static_cast<std::uint32_t>(i);
-                event.branch = static_cast<std::uint32_t>(pass);
-                event.branch2 = one.stream;
-                event.extra = static_cast<std::int64_t>(one.kernel);
-                m_next.onEvent(event);
-            }
+}
+
+void LaunchSink::launchPass(const event::Event& rule, Pass pass)
+{
+    const ops::TableLookup& table = *tableOf(m_model, rule);
+    lut::Schedule schedule;
+    if (!lut::makeSchedule(table.schedule(table.path(), pass), schedule).ok()) {
+        return; // sizes that overflow were refused when the node was bound
+    }
+    for (std::size_t i = 0; i < schedule.launches.size(); ++i) {
+        if (!isLeftOut(schedule.launches[i].kernel)) {
+            m_next.onEvent(launchEvent(rule, pass, i, schedule.launches[i]));
         }
     }
 }

@@ -4,13 +4,14 @@
 #include "core/event/sink.h"
 #include "core/execute/boundmodel.h"
 #include "core/lrp/composite.h"
+#include "kernels/lut/schedule.h"
 
 namespace retro::engine
 {
 
 /// Passes on what happens, and after each rule that is applied to a table lookup the launches that it consists of, in
-/// the order of their schedules: forward again, then relevance or, under a rule that is a gradient, backward without
-/// the weights. Borrows all three.
+/// the order of their schedules, on the path that the layer takes: forward again, then relevance or, under a rule that
+/// is a gradient, backward (on the fused path without the weights). Borrows all three.
 class LaunchSink final : public event::Sink
 {
 public:
@@ -23,6 +24,7 @@ public:
 
 private:
     void launch(const event::Event& rule);
+    void launchPass(const event::Event& rule, lut::Pass pass);
 
     event::Sink& m_next;
     const execute::BoundModel& m_model;

@@ -63,7 +63,7 @@ public:
     lut::Status moveToDevice(std::uint64_t batch)
     {
         if constexpr (std::is_same_v<T, float>) {
-            return lut::CudaLayer::create(m_layer, batch, m_device);
+            return lut::CudaLayer::create(m_layer, batch, m_device, {m_options.path, m_options.scratchLimit});
         } else {
             return lut::availability(lut::Backend::Cuda);
         }
@@ -314,10 +314,8 @@ bool LutRun::holds() const
 
 Result<LutRun> runLutCase(const LutCase& given, const LutRunOptions& options)
 {
-    const bool isOfDevice = options.path == lut::Path::Fused && !options.isDouble;
-    if (options.backend == lut::Backend::Cuda && !isOfDevice) {
-        return base::usageError(
-            "the CUDA back end runs the fused path in float; ask for that, or take the CPU back end");
+    if (options.backend == lut::Backend::Cuda && options.isDouble) {
+        return base::usageError("the CUDA back end runs in float; ask for that, or take the CPU back end");
     }
     return options.isDouble ? runAs<double>(given, options) : runAs<float>(given, options);
 }

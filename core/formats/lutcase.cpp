@@ -3,6 +3,7 @@
 
 #include "core/base/file.h"
 #include "core/base/jsontext.h"
+#include "core/tensor/tensor.h"
 
 #include <fmt/format.h>
 
@@ -32,6 +33,15 @@ struct Mode
 constexpr std::array kModes{Mode{"fc_nonseq", false, false}, Mode{"fc_seq", false, true},
                             Mode{"sparse_nonseq", true, false}, Mode{"sparse_seq", true, true}};
 
+struct RowName
+{
+    std::string_view name;
+    lut::RowType type;
+};
+
+constexpr std::array kRowNames{RowName{"float32", lut::RowType::Real}, RowName{"float16", lut::RowType::Float16},
+                               RowName{"bfloat16", lut::RowType::BFloat16}};
+
 /// Reads the fields of a case.
 class CaseReader
 {
@@ -46,6 +56,7 @@ public:
                                 "this is no LUT case: an object with mode, sizes, anchors, x and weights is needed");
         }
         RETRO_CHECK(readMode());
+        RETRO_CHECK(readRowType());
         RETRO_CHECK(readSizes());
         RETRO_CHECK(readArrays());
         RETRO_CHECK(readExpected());
@@ -72,6 +83,21 @@ private:
             }
         }
         return m_text.error("mode", "mode must be one of: fc_nonseq, fc_seq, sparse_nonseq, sparse_seq");
+    }
+
+    Result<void> readRowType()
+    {
+        const json* rows = find("rows");
+        if (rows == nullptr) {
+            return {};
+        }
+        for (const RowName& known : kRowNames) {
+            if (*rows == known.name) {
+                m_case.rowType = known.type;
+                return {};
+            }
+        }
+        return m_text.error("rows", "rows must be one of: float32, float16, bfloat16");
     }
 
     /// A whole number of 32 bits.
@@ -225,6 +251,17 @@ private:
 };
 
 } // namespace
+
+std::vector<std::uint16_t> narrowWeights(const LutCase& given)
+{
+    std::vector<std::uint16_t> bits;
+    for (std::size_t i = 0; i < (given.rowType == lut::RowType::Real ? 0 : given.weights.size()); ++i) {
+        const auto weight = static_cast<float>(given.weights[i]);
+        bits.push_back(given.rowType == lut::RowType::Float16 ? tensor::floatToHalf(weight)
+                                                              : tensor::floatToBfloat(weight));
+    }
+    return bits;
+}
 
 Result<LutCase> parseLutCase(std::string text, const std::string& where)
 {

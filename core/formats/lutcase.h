@@ -20,14 +20,15 @@ struct LutCase
     lut::LayerShape shape;
     bool isSparse = false;
     std::uint64_t batch = 0;
-    std::vector<lut::Anchor> anchors;     ///< [T, C]
-    std::vector<double> input;            ///< [B, I] or [B, S, I]
-    std::vector<double> codes;            ///< [S − 1, T, P]
-    std::vector<double> weights;          ///< [T, R, O], or one per synapse
-    std::vector<std::uint64_t> rowStarts; ///< sparse
-    std::vector<std::uint32_t> columns;   ///< sparse
-    std::vector<double> outputGradients;  ///< empty = forward only
-    double epsilon = 1e-6;                ///< of relevance
+    std::vector<lut::Anchor> anchors;          ///< [T, C]
+    std::vector<double> input;                 ///< [B, I] or [B, S, I]
+    std::vector<double> codes;                 ///< [S − 1, T, P]
+    std::vector<double> weights;               ///< [T, R, O], or one per synapse
+    lut::RowType rowType = lut::RowType::Real; ///< how the weights are stored
+    std::vector<std::uint64_t> rowStarts;      ///< sparse
+    std::vector<std::uint32_t> columns;        ///< sparse
+    std::vector<double> outputGradients;       ///< empty = forward only
+    double epsilon = 1e-6;                     ///< of relevance
     /// What to compare with, flat, by field: "forward.output", "backward.dx", "events_main".
     std::map<std::string, std::vector<double>> expected;
 };
@@ -39,6 +40,10 @@ struct LutCase
 /// As parseLutCase, from a file of at most 256 MiB.
 [[nodiscard]] base::Result<LutCase> readLutCase(const std::filesystem::path& path);
 
+/// Bits of the weights of a case whose rows have 16: each number as a float32, then the nearest of the rows' type, even
+/// ones at a tie. Empty for others.
+[[nodiscard]] std::vector<std::uint16_t> narrowWeights(const LutCase& given);
+
 /// A case and its numbers in the type that a pass computes with; the layer borrows them.
 template <class T>
 class LutCaseLayer
@@ -46,9 +51,13 @@ class LutCaseLayer
 public:
     explicit LutCaseLayer(const LutCase& given)
         : m_case(given), m_input(given.input.begin(), given.input.end()),
-          m_codes(given.codes.begin(), given.codes.end()), m_weights(given.weights.begin(), given.weights.end()),
+          m_codes(given.codes.begin(), given.codes.end()), m_narrow(narrowWeights(given)),
           m_gradients(given.outputGradients.begin(), given.outputGradients.end())
-    {}
+    {
+        if (given.rowType == lut::RowType::Real) {
+            m_weights.assign(given.weights.begin(), given.weights.end());
+        }
+    }
     LutCaseLayer(const LutCaseLayer&) = delete;
     LutCaseLayer& operator=(const LutCaseLayer&) = delete;
 
@@ -59,6 +68,8 @@ public:
         description.shape = m_case.shape;
         description.anchors = m_case.anchors;
         description.weights = m_weights;
+        description.rowType = m_case.rowType;
+        description.narrowWeights = m_narrow;
         description.isSparse = m_case.isSparse;
         description.rowStarts = m_case.rowStarts;
         description.columns = m_case.columns;
@@ -77,6 +88,7 @@ private:
     std::vector<T> m_input;
     std::vector<T> m_codes;
     std::vector<T> m_weights;
+    std::vector<std::uint16_t> m_narrow;
     std::vector<T> m_gradients;
 };
 

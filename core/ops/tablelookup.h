@@ -54,6 +54,8 @@ public:
     /// [T, C].
     [[nodiscard]] virtual std::span<const lut::Anchor> anchors() const = 0;
     [[nodiscard]] virtual const lut::LayerShape& layerShape() const = 0;
+    /// The path that passes take.
+    [[nodiscard]] virtual lut::Path path() const = 0;
     /// What a pass launches, for makeSchedule().
     [[nodiscard]] virtual lut::ScheduleRequest schedule(lut::Path path, lut::Pass pass) const = 0;
 };

@@ -29,9 +29,21 @@ struct Operands
     std::vector<Tensor> values;
 };
 
+/// A value as the run holds it, a constant or one that was kept, in the floating type of the run.
+Result<Tensor> heldValue(const Run& run, base::ValueId id)
+{
+    const Tensor& constant = run.graph->value(id).constant;
+    const bool isKept = id.index() < run.values.size() && run.values[id.index()].isValid();
+    const Tensor value = constant.isValid() || !isKept ? constant : run.values[id.index()];
+    if (!value.isValid()) {
+        return base::inputError("the run does not hold the value '" + run.graph->value(id).name +
+                                "'; explain the model again to see it");
+    }
+    return tensor::isFloating(value.dtype()) ? value.to(floatTypeOf(run)) : value;
+}
+
 Result<Operands> operandsOf(const Run& run, const graph::Node& node)
 {
-    const DType real = floatTypeOf(run);
     Operands operands;
     for (const base::ValueId input : node.inputs) {
         if (!input.isValid()) {
@@ -40,16 +52,9 @@ Result<Operands> operandsOf(const Run& run, const graph::Node& node)
             operands.values.emplace_back();
             continue;
         }
-        const Tensor& constant = run.graph->value(input).constant;
-        const bool isKept = input.index() < run.values.size() && run.values[input.index()].isValid();
-        Tensor value = constant.isValid() ? constant : isKept ? run.values[input.index()] : Tensor();
-        if (!value.isValid()) {
-            return base::inputError("the run does not hold the value '" + run.graph->value(input).name +
-                                    "'; explain the model again to see it");
-        }
-        value = tensor::isFloating(value.dtype()) ? value.to(real) : value;
+        RETRO_TRY(Tensor value, heldValue(run, input));
         operands.types.push_back({value.dtype(), value.shape()});
-        operands.constants.push_back(constant.isValid() ? value : Tensor());
+        operands.constants.push_back(run.graph->value(input).constant.isValid() ? value : Tensor());
         operands.values.push_back(std::move(value));
     }
     return operands;

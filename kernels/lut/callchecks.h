@@ -12,6 +12,9 @@ Status checkSize(const char* name, std::size_t has, std::uint64_t needs);
 /// The first that is wrong.
 Status firstBad(std::initializer_list<Status> all);
 
+/// That the scratch of the documented path stays within a limit, and events can count the batch's samples.
+Status checkScratch(const Schedule& schedule, std::uint64_t batch, std::uint64_t limit);
+
 /// Sizes of the arrays of a forward pass. That products of the shape do not overflow was checked before.
 template <class T>
 Status checkForward(const Layer<T>& layer, const ForwardCall<T>& call)
@@ -57,7 +60,7 @@ Status checkBackward(const Layer<T>& layer, const BackwardCall<T>& call, Path pa
         {checkTape(layer, call.tape, call.batch, path),
          checkSize("Output Gradients", call.outputGradients.size(), positions * shape.outputs),
          wanted("Input Gradients", call.inputGradients.size(), positions * shape.inputs),
-         wanted("Weight Gradients", call.weightGradients.size(), layer.description().weights.size()),
+         wanted("Weight Gradients", call.weightGradients.size(), layer.description().weightCount()),
          wanted("Positional Embedding Gradients", call.codeGradients.size(), layer.description().codes.size())});
 }
 

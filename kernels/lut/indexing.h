@@ -98,6 +98,14 @@ RETRO_HOST_DEVICE constexpr std::uint64_t cellOf(std::uint64_t site, std::uint64
     return site * rowsPerTable + row;
 }
 
+/// Places that (sample, later position, table) has for main firing events of the documented path: `later` from here on;
+/// for alternative ones twice as many from twice as far. In the order of samples, positions and tables.
+RETRO_HOST_DEVICE constexpr std::uint64_t mainEventsAt(std::uint64_t sample, std::uint64_t later, std::uint64_t table,
+                                                       std::uint64_t length, std::uint64_t tables)
+{
+    return (sample * pairCount(length) + pairCount(later)) * tables + table * later;
+}
+
 /// A part of a list: [begin, end).
 struct IndexRange
 {

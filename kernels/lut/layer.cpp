@@ -112,18 +112,18 @@ Status checkRowStarts(const LayerDescription<T>& layer)
     if (starts.size() != layer.shape.neurons() + 1) {
         return wrongSize("the list of row starts", starts.size(), layer.shape.neurons() + 1);
     }
-    if (layer.columns.size() != layer.weights.size()) {
-        return wrongSize("the list of columns", layer.columns.size(), layer.weights.size());
+    if (layer.columns.size() != layer.weightCount()) {
+        return wrongSize("the list of columns", layer.columns.size(), layer.weightCount());
     }
     const auto descends = std::is_sorted_until(starts.begin(), starts.end());
     if (descends != starts.end()) {
         return refuse(StatusCode::BadConnectivity,
                       "row starts descend at row " + text(static_cast<std::uint64_t>(descends - starts.begin())));
     }
-    if (starts.front() != 0 || starts.back() != layer.weights.size()) {
+    if (starts.front() != 0 || starts.back() != layer.weightCount()) {
         return refuse(StatusCode::BadConnectivity, "row starts run from " + text(starts.front()) + " to " +
                                                        text(starts.back()) + "; they must run from 0 to the " +
-                                                       text(layer.weights.size()) + " synapses");
+                                                       text(layer.weightCount()) + " synapses");
     }
     return {};
 }
@@ -133,9 +133,8 @@ Status checkConnectivity(const LayerDescription<T>& layer)
 {
     if (!layer.isSparse) {
         const std::uint64_t needed = layer.shape.neurons() * layer.shape.outputs;
-        return layer.weights.size() == needed
-                   ? Status{}
-                   : wrongSize("the array of weights [T, R, O]", layer.weights.size(), needed);
+        return layer.weightCount() == needed ? Status{}
+                                             : wrongSize("the array of weights [T, R, O]", layer.weightCount(), needed);
     }
     if (Status status = checkRowStarts(layer); !status.ok()) {
         return status;
@@ -158,6 +157,9 @@ Status checkDescription(const LayerDescription<T>& layer)
     }
     if (layer.forwardGroup == 0 || layer.backwardGroup == 0) {
         return refuse(StatusCode::BadShape, "a group size is 0; groups have at least one member");
+    }
+    if (!(layer.rowType == RowType::Real ? layer.narrowWeights.empty() : layer.weights.empty())) {
+        return refuse(StatusCode::BadSize, "weights are given in two types; give those of the rows' type alone");
     }
     const std::uint64_t pairs = std::uint64_t{layer.shape.tables} * layer.shape.comparisons;
     if (layer.anchors.size() != pairs) {
@@ -205,7 +207,24 @@ Status Layer<T>::create(const LayerDescription<T>& description, std::optional<La
     return {};
 }
 
+template <class T>
+WideLayer<T>::WideLayer(const Layer<T>& layer) : m_given(layer)
+{
+    const LayerDescription<T>& given = layer.description();
+    if (given.rowType == RowType::Real) {
+        return;
+    }
+    m_weights.reserve(given.narrowWeights.size());
+    for (const std::uint16_t bits : given.narrowWeights) {
+        const float wide = given.rowType == RowType::Float16 ? widened(Float16{bits}) : widened(BFloat16{bits});
+        m_weights.push_back(static_cast<T>(wide));
+    }
+    m_own = layer.withWeights(m_weights);
+}
+
 template class Layer<float>;
 template class Layer<double>;
+template class WideLayer<float>;
+template class WideLayer<double>;
 
 } // namespace retro::lut

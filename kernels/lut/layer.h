@@ -2,12 +2,14 @@
 #pragma once
 
 #include "kernels/lut/indexing.h"
+#include "kernels/lut/rowtype.h"
 #include "kernels/lut/status.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace retro::lut
 {
@@ -55,10 +57,18 @@ struct LayerDescription
     bool isSparse = false;
     std::span<const std::uint64_t>
         rowStarts; ///< sparse: [N + 1], synapses of row n are rowStarts[n] … rowStarts[n + 1]
-    std::span<const std::uint32_t> columns; ///< sparse: the output of each synapse
-    std::span<const T> codes;               ///< sequence: positional codes, [S − 1, T, P]
-    std::uint32_t forwardGroup = 32;        ///< G_f: synapses, or outputs, per group
-    std::uint32_t backwardGroup = 32;       ///< G_b: tables per group
+    std::span<const std::uint32_t> columns;         ///< sparse: the output of each synapse
+    std::span<const T> codes;                       ///< sequence: positional codes, [S − 1, T, P]
+    std::uint32_t forwardGroup = 32;                ///< G_f: synapses, or outputs, per group
+    std::uint32_t backwardGroup = 32;               ///< G_b: tables per group
+    RowType rowType = RowType::Real;                ///< otherwise `weights` is empty, and
+    std::span<const std::uint16_t> narrowWeights{}; ///< these bits are in its place
+
+    /// How many weights there are, however they are stored.
+    [[nodiscard]] std::size_t weightCount() const
+    {
+        return rowType == RowType::Real ? weights.size() : narrowWeights.size();
+    }
 };
 
 /// A layer that was checked: every index in it is within bounds and no size overflows. Borrows what its description
@@ -84,10 +94,35 @@ public:
         return m_description.anchors.data() + table * shape().comparisons;
     }
 
+    /// The same layer with its weights in the type that passes compute with; as many of them.
+    [[nodiscard]] Layer withWeights(std::span<const T> weights) const
+    {
+        Layer wide = *this;
+        wide.m_description.weights = weights;
+        wide.m_description.rowType = RowType::Real;
+        wide.m_description.narrowWeights = {};
+        return wide;
+    }
+
 private:
     LayerDescription<T> m_description;
     std::uint64_t m_maxForwardGroups = 0;
     std::uint64_t m_groupCount = 0;
+};
+
+/// A layer as the CPU runs it: rows of 16 bits become rows of T, each number exactly the same; others stay where they
+/// are. Borrows the layer, which must outlive it. O(weights) when they are converted.
+template <class T>
+class WideLayer
+{
+public:
+    explicit WideLayer(const Layer<T>& layer);
+    [[nodiscard]] const Layer<T>& layer() const { return m_own ? *m_own : m_given; }
+
+private:
+    const Layer<T>& m_given;
+    std::vector<T> m_weights;
+    std::optional<Layer<T>> m_own;
 };
 
 /// Product of sizes; nothing when it is not below 2^62.
@@ -95,5 +130,7 @@ private:
 
 extern template class Layer<float>;
 extern template class Layer<double>;
+extern template class WideLayer<float>;
+extern template class WideLayer<double>;
 
 } // namespace retro::lut

@@ -227,20 +227,24 @@ private:
         }
     }
 
-    /// By a Walsh-Hadamard transform: entry e of the transformed scores is what the comparisons of its bits do only
-    /// together, and each of them gets an equal part of it.
+    /// Entry e becomes what the comparisons of its bits do only together.
+    void transformScores()
+    {
+        for (std::size_t step = 1; step < m_scores.size(); step *= 2) {
+            for (std::size_t k = 0; k < m_scores.size() / 2; ++k) {
+                const std::size_t e = k / step * 2 * step + k % step; // the k-th entry without this bit
+                const double sum = m_scores[e] + m_scores[e | step];
+                m_scores[e | step] = m_scores[e] - m_scores[e | step];
+                m_scores[e] = sum;
+            }
+        }
+    }
+
+    /// By a Walsh-Hadamard transform: of what comparisons do only together, each of them gets an equal part.
     void weighShapley(std::uint64_t table, std::uint32_t row)
     {
         scoreAll(table, row);
-        for (std::size_t step = 1; step < m_scores.size(); step *= 2) {
-            for (std::size_t e = 0; e < m_scores.size(); ++e) {
-                if ((e & step) == 0) {
-                    const double sum = m_scores[e] + m_scores[e | step];
-                    m_scores[e | step] = m_scores[e] - m_scores[e | step];
-                    m_scores[e] = sum;
-                }
-            }
-        }
+        transformScores();
         for (std::size_t k = 0; k < m_parts.size(); ++k) {
             double value = 0;
             for (std::size_t e = 0; e < m_scores.size(); ++e) {
@@ -290,8 +294,9 @@ private:
     std::vector<double> m_scores;
 };
 
+/// That the rule can take the layer, and products of the call's sizes do not overflow.
 template <class T>
-Status checkCall(const Layer<T>& layer, const RelevanceCall<T>& call)
+Status checkRule(const Layer<T>& layer, const RelevanceCall<T>& call)
 {
     const LayerShape& shape = layer.shape();
     if (call.rule == TableRule::Shapley && shape.rowBits() > kMaxShapleyBits) {
@@ -302,40 +307,57 @@ Status checkCall(const Layer<T>& layer, const RelevanceCall<T>& call)
     const auto most =
         checkedProduct({call.batch, shape.length, std::max({shape.inputs, shape.outputs, shape.tables, shape.length}),
                         8 * kMaxRowBits});
-    if (!most) {
-        return {StatusCode::TooLarge, "a batch of " + std::to_string(call.batch) + " overflows a 64-bit size"};
-    }
+    return most ? Status{}
+                : Status{StatusCode::TooLarge, "a batch of " + std::to_string(call.batch) + " overflows a 64-bit size"};
+}
+
+/// That there is a tape of the same layer and batch.
+template <class T>
+Status checkTapeOf(const Layer<T>& layer, const RelevanceCall<T>& call)
+{
+    const std::uint64_t sites = call.batch * layer.shape().length * layer.shape().tables;
+    const Tape<T>* tape = call.tape;
+    const bool fits =
+        tape != nullptr && tape->batch == call.batch && tape->rows.size() == sites && tape->bits.size() == sites;
+    return fits ? Status{}
+                : Status{StatusCode::BadSize,
+                         "relevance needs the tape of a forward pass with the same layer and batch"};
+}
+
+/// As checkSize; what is empty is not wanted.
+Status checkWanted(const char* name, std::size_t has, std::uint64_t needs)
+{
+    return has == 0 ? Status{} : checkSize(name, has, needs);
+}
+
+template <class T>
+Status checkArrays(const Layer<T>& layer, const RelevanceCall<T>& call)
+{
+    const LayerShape& shape = layer.shape();
     const std::uint64_t positions = call.batch * shape.length;
-    if (call.tape == nullptr || call.tape->batch != call.batch || call.tape->rows.size() != positions * shape.tables ||
-        call.tape->bits.size() != call.tape->rows.size()) {
-        return {StatusCode::BadSize, "relevance needs the tape of a forward pass with the same layer and batch"};
+    return firstBad({checkSize("Input", call.input.size(), positions * shape.inputs),
+                     checkSize("Output", call.output.size(), positions * shape.outputs),
+                     checkSize("relevance of the output", call.outputRelevance.size(), positions * shape.outputs),
+                     checkWanted("relevance of the input", call.inputRelevance.size(), positions * shape.inputs),
+                     checkWanted("relevance of the codes", call.codeRelevance.size(), layer.description().codes.size()),
+                     checkWanted("relevance of the tables", call.tableRelevance.size(), call.batch * shape.tables),
+                     checkWanted("relevance of the comparisons", call.bitRelevance.size(),
+                                 call.batch * shape.tables * shape.rowBits()),
+                     checkWanted("pair map", call.pairMap.size(), positions * shape.length),
+                     checkWanted("unplaced relevance", call.unplaced.size(), call.batch)});
+}
+
+template <class T>
+Status checkCall(const Layer<T>& layer, const RelevanceCall<T>& call)
+{
+    // In this order: sizes are multiplied only once they cannot overflow.
+    if (Status status = checkRule(layer, call); !status.ok()) {
+        return status;
     }
-    struct Size
-    {
-        const char* name;
-        std::size_t has;
-        std::uint64_t needs;
-        bool isOptional;
-    };
-    const Size all[]{
-        {"Input", call.input.size(), positions * shape.inputs, false},
-        {"Output", call.output.size(), positions * shape.outputs, false},
-        {"relevance of the output", call.outputRelevance.size(), positions * shape.outputs, false},
-        {"relevance of the input", call.inputRelevance.size(), positions * shape.inputs, true},
-        {"relevance of the codes", call.codeRelevance.size(), layer.description().codes.size(), true},
-        {"relevance of the tables", call.tableRelevance.size(), call.batch * shape.tables, true},
-        {"relevance of the comparisons", call.bitRelevance.size(), call.batch * shape.tables * shape.rowBits(), true},
-        {"pair map", call.pairMap.size(), positions * shape.length, true},
-        {"unplaced relevance", call.unplaced.size(), call.batch, true},
-    };
-    for (const Size& one : all) {
-        if (!one.isOptional || one.has != 0) {
-            if (Status status = checkSize(one.name, one.has, one.needs); !status.ok()) {
-                return status;
-            }
-        }
+    if (Status status = checkTapeOf(layer, call); !status.ok()) {
+        return status;
     }
-    return {};
+    return checkArrays(layer, call);
 }
 
 } // namespace
@@ -346,11 +368,12 @@ Status relevance(const Layer<T>& layer, const RelevanceCall<T>& call, int thread
     if (Status status = checkCall(layer, call); !status.ok()) {
         return status;
     }
+    const WideLayer<T> wide(layer);
     const std::uint64_t codes = layer.description().codes.size();
     std::vector<T> perSample(call.batch * codes);
     std::fill(call.pairMap.begin(), call.pairMap.end(), T(0));
     cpu::parallelItems(call.batch, cpu::threadCount(threads), [&](std::uint64_t sample) {
-        SampleRelevance<T>(layer, call, sample, perSample.data() + sample * codes).work();
+        SampleRelevance<T>(wide.layer(), call, sample, perSample.data() + sample * codes).work();
     });
     std::fill(call.codeRelevance.begin(), call.codeRelevance.end(), T(0));
     for (std::uint64_t i = 0; i < (call.codeRelevance.empty() ? 0 : perSample.size()); ++i) {

@@ -26,31 +26,18 @@ Status prepare(const Layer<T>& layer, std::uint64_t batch, Pass pass, const RunO
         return {StatusCode::TooLarge,
                 "a batch of " + std::to_string(batch) + " has more than 2^40 positions; take a smaller one"};
     }
-    if (options.path == Path::Fused) {
-        return {};
-    }
-    if (batch >= std::uint64_t{1} << 32) {
-        return {StatusCode::TooLarge, "events of the documented path count samples in 32 bits; take a smaller batch"};
-    }
-    const std::uint64_t needed = schedule.scratchBytes();
-    if (needed > options.scratchLimit) {
-        return {StatusCode::TooLarge, "the documented path needs " + std::to_string(needed) +
-                                          " bytes of dense scratch buffers and events, beyond the limit of " +
-                                          std::to_string(options.scratchLimit) +
-                                          "; take the fused path, a smaller batch, or a higher limit"};
-    }
-    return {};
+    return checkScratch(schedule, batch, options.scratchLimit);
 }
 
-/// Walks the schedule of the documented path.
-template <class T>
-void walk(cpu::Documented<T>& run, const Schedule& schedule, const RunOptions<T>& options)
+/// Carries out all launches with f(launch), and shows each to the observer; `dense` is what it may see.
+template <class T, class F>
+void walk(const Schedule& schedule, const RunOptions<T>& options, const std::vector<T>& dense, const F& f)
 {
+    const bool hasScores = schedule.find(BufferId::BeforeDetectorsGradients) != nullptr;
     for (std::size_t i = 0; i < schedule.launches.size(); ++i) {
-        cpu::launchDocumented(run, schedule.launches[i]);
+        f(schedule.launches[i]);
         if (options.observer) {
-            const bool hasScores = schedule.find(BufferId::BeforeDetectorsGradients) != nullptr;
-            options.observer({schedule, i, hasScores ? std::span<const T>(run.dense) : std::span<const T>()});
+            options.observer({schedule, i, hasScores ? std::span<const T>(dense) : std::span<const T>()});
         }
     }
 }
@@ -68,14 +55,15 @@ void forwardDocumented(const Layer<T>& layer, const ForwardCall<T>& call, const 
                            call.output, {},
                            {},          {},
                            {},          {},
-                           {},          {},
-                           {}};
+                           {},          {}};
     std::fill(call.output.begin(), call.output.end(), T(0));
-    cpu::makeGroups(run);
+    if (layer.isSparse()) {
+        run.groups = cpu::synapseGroups(layer);
+    }
     if (layer.shape().isSequence) {
         run.dense.assign(call.batch * layer.shape().length * layer.shape().neurons(), T(0));
     }
-    walk(run, schedule, options);
+    walk(schedule, options, run.dense, [&](const Launch& launch) { cpu::launchDocumented(run, launch); });
 }
 
 template <class T>
@@ -90,7 +78,7 @@ void forwardFused(const Layer<T>& layer, const ForwardCall<T>& call, const RunOp
     if (run.tape != nullptr) {
         resizeTape(layer, call.batch, *run.tape);
     }
-    cpu::runFused(run, schedule);
+    walk(schedule, options, {}, [&](const Launch& launch) { cpu::launchFused(run, launch); });
 }
 
 /// A result, or memory in its place when the caller does not want it.
@@ -126,11 +114,12 @@ void backwardDocumented(const Layer<T>& layer, const BackwardCall<T>& call, cons
                            zeroed(call.codeGradients, layer.description().codes.size(), codes),
                            {},
                            {},
-                           {},
                            {}};
-    cpu::makeGroups(run);
+    if (layer.isSparse()) {
+        run.groups = cpu::synapseGroups(layer);
+    }
     run.dense.assign(call.batch * shape.length * shape.neurons(), T(0));
-    walk(run, schedule, options);
+    walk(schedule, options, run.dense, [&](const Launch& launch) { cpu::launchDocumented(run, launch); });
 }
 
 template <class T>
@@ -143,7 +132,7 @@ void backwardFused(const Layer<T>& layer, const BackwardCall<T>& call, const Run
         run.positionScores.resize(call.batch * shape.length * shape.tables);
         run.positionalScores.resize(call.batch * shape.lags() * shape.tables);
     }
-    cpu::runFused(run, schedule);
+    walk(schedule, options, {}, [&](const Launch& launch) { cpu::launchFused(run, launch); });
 }
 
 } // namespace
@@ -155,6 +144,24 @@ Status checkSize(const char* name, std::size_t has, std::uint64_t needs)
     }
     return {StatusCode::BadSize, std::string(name) + " has " + std::to_string(has) +
                                      " elements where layer and batch need " + std::to_string(needs)};
+}
+
+Status checkScratch(const Schedule& schedule, std::uint64_t batch, std::uint64_t limit)
+{
+    if (schedule.path == Path::Fused) {
+        return {};
+    }
+    if (batch >= std::uint64_t{1} << 32) {
+        return {StatusCode::TooLarge, "events of the documented path count samples in 32 bits; take a smaller batch"};
+    }
+    const std::uint64_t needed = schedule.scratchBytes();
+    if (needed > limit) {
+        return {StatusCode::TooLarge, "the documented path needs " + std::to_string(needed) +
+                                          " bytes of dense scratch buffers and events, beyond the limit of " +
+                                          std::to_string(limit) +
+                                          "; take the fused path, a smaller batch, or a higher limit"};
+    }
+    return {};
 }
 
 Status firstBad(std::initializer_list<Status> all)
@@ -177,10 +184,11 @@ Status forward(const Layer<T>& layer, const ForwardCall<T>& call, const RunOptio
     if (Status status = checkForward(layer, call); !status.ok()) {
         return status;
     }
+    const WideLayer<T> wide(layer);
     if (options.path == Path::Documented) {
-        forwardDocumented(layer, call, options, schedule);
+        forwardDocumented(wide.layer(), call, options, schedule);
     } else {
-        forwardFused(layer, call, options, schedule);
+        forwardFused(wide.layer(), call, options, schedule);
     }
     return {};
 }
@@ -195,10 +203,11 @@ Status backward(const Layer<T>& layer, const BackwardCall<T>& call, const RunOpt
     if (Status status = checkBackward(layer, call, options.path); !status.ok()) {
         return status;
     }
+    const WideLayer<T> wide(layer);
     if (options.path == Path::Documented) {
-        backwardDocumented(layer, call, options, schedule);
+        backwardDocumented(wide.layer(), call, options, schedule);
     } else {
-        backwardFused(layer, call, options, schedule);
+        backwardFused(wide.layer(), call, options, schedule);
     }
     return {};
 }

@@ -33,7 +33,7 @@ struct RunOptions
     Path path = Path::Fused;
     int threads = 0;                            ///< 0 = as many as OpenMP offers; results do not depend on it
     std::uint64_t scratchLimit = kScratchLimit; ///< of the documented path
-    /// Called after each launch of the documented path, in the order of the schedule.
+    /// Called after each launch, in the order of the schedule.
     std::function<void(const LaunchView<T>&)> observer;
 };
 

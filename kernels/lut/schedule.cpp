@@ -21,6 +21,9 @@ std::uint64_t bytesOf(Element element, std::uint64_t realBytes)
     switch (element) {
     case Element::Real:
         return realBytes;
+    case Element::Float16:
+    case Element::BFloat16:
+        return 2;
     case Element::Int32:
     case Element::UInt32:
         return 4;
@@ -132,12 +135,17 @@ private:
     Status m_status;
 };
 
+Element elementOf(RowType type)
+{
+    return type == RowType::Float16 ? Element::Float16 : type == RowType::BFloat16 ? Element::BFloat16 : Element::Real;
+}
+
 void addLayer(Builder& b, bool withAnchors)
 {
     if (withAnchors) {
         b.buffer(Anchors, Element::AnchorPair, Role::Learned, {b.r.shape.tables, b.r.shape.comparisons});
     }
-    b.buffer(Weights, Element::Real, Role::Learned, b.weightShape());
+    b.buffer(Weights, elementOf(b.r.rowType), Role::Learned, b.weightShape());
     if (b.r.isSparse) {
         b.buffer(RowStarts, Element::UInt64, Role::Learned, {b.r.shape.neurons() + 1});
         b.buffer(Columns, Element::UInt32, Role::Learned, {b.r.synapses});

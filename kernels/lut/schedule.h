@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "kernels/lut/kernelid.h"
 #include "kernels/lut/layer.h"
 
 #include <string>
@@ -53,7 +54,7 @@ enum class BufferId : std::uint8_t {
     PairMap,
 };
 
-enum class Element : std::uint8_t { Real, Int32, UInt32, UInt64, AnchorPair, Event };
+enum class Element : std::uint8_t { Real, Float16, BFloat16, Int32, UInt32, UInt64, AnchorPair, Event };
 
 /// What a buffer is to the pass.
 enum class Role : std::uint8_t {
@@ -75,44 +76,6 @@ struct Buffer
     std::uint64_t bytes = 0;
     std::optional<BufferId> sharesMemoryWith; ///< lies in the memory of another one
 };
-
-enum class KernelId : std::uint8_t {
-    CheckDetectors,
-    FillOutputsFullyConnected,
-    FireDetectors,
-    FillOutputsByForwardGroups,
-    GatherXGradientsFullyConnected,
-    GatherWGradientsFullyConnected,
-    PropagateThroughDetectors,
-    FireDetectorsByLookupIndices,
-    GatherGradients,
-    CheckDetectorsForSequence,
-    CheckPositionalEmbeddings,
-    FillAfterDetectorsFiringStat,
-    DensifyFiringStat,
-    FillOutputsBySparseFirings,
-    GatherXGradientsForSequence,
-    GatherWGradientsForSequence,
-    PropagateThroughDetectorsForSequence,
-    Cleanup,
-    ChooseRowsAndGather,
-    ChooseRows,
-    GatherPairs,
-    ScoreAndPropagate,
-    SumWeightGradients,
-    ScorePairs,
-    PropagatePositions,
-    PropagatePositionalEmbeddings,
-    SumPairWeightGradients,
-    ShareRelevance,
-    SumCodeRelevance,
-};
-
-/// How many kernels there are.
-inline constexpr std::size_t kKernelCount = static_cast<std::size_t>(KernelId::SumCodeRelevance) + 1;
-
-/// Which of two launches of one kernel this is.
-enum class Variant : std::uint8_t { Only, Main, Alternative };
 
 /// One launch of a kernel.
 struct Launch
@@ -156,6 +119,7 @@ struct ScheduleRequest
     std::uint32_t realBytes = 4; ///< of a float32; 8 in double
     Path path = Path::Fused;
     Pass pass = Pass::Forward;
+    RowType rowType = RowType::Real; ///< how the weights are stored
 };
 
 /// The request of a layer.
@@ -172,7 +136,8 @@ template <class T>
             batch,
             sizeof(T),
             path,
-            pass};
+            pass,
+            given.rowType};
 }
 
 /// Makes the launch schedule of a pass. Error (TooLarge): the size of a buffer overflows.

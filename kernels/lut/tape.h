@@ -1,23 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "kernels/lut/events.h"
+
 #include <cstdint>
 #include <vector>
 
 namespace retro::lut
 {
-
-/// A row that was visited by (sample, position), and how often. Sixteen bytes.
-struct MainEvent
-{
-    std::uint32_t batch = 0;
-    float count = 0;
-    std::uint32_t neuron = 0;   ///< table · R + row
-    std::uint32_t position = 0; ///< the later one of the pair
-};
-
-/// A row that would have been visited had a least certain comparison come out the other way.
-using AlternativeEvent = MainEvent;
 
 /// What the backward pass and relevance need of a forward pass. Arrays are [B, S, T] and [S − 1, T].
 template <class T>

@@ -40,6 +40,10 @@ QString elementWord(lut::Element element, std::uint64_t bytes)
     switch (element) {
     case lut::Element::Real:
         return bytes == 8 ? QStringLiteral("f64") : QStringLiteral("f32");
+    case lut::Element::Float16:
+        return QStringLiteral("f16");
+    case lut::Element::BFloat16:
+        return QStringLiteral("bf16");
     case lut::Element::Int32:
         return QStringLiteral("i32");
     case lut::Element::UInt32:

@@ -131,6 +131,25 @@ Result<LutTrainLayer> makeLayer(const LutLayerPlan& plan, std::uint32_t inputs, 
     return layer;
 }
 
+/// Adds the cross-entropy of one sample's scores to a result, and whether they are right; writes the gradient of the
+/// mean over `batch` samples.
+void addSample(std::span<const float> scores, std::int64_t label, std::size_t batch, LutBatchResult& result,
+               std::span<float> gradient)
+{
+    const auto best = std::max_element(scores.begin(), scores.end());
+    result.right += best - scores.begin() == label ? 1 : 0;
+    double total = 0;
+    for (const float score : scores) {
+        total += std::exp(static_cast<double>(score - *best));
+    }
+    const auto right = static_cast<std::size_t>(label);
+    result.loss += std::log(total) - static_cast<double>(scores[right] - *best);
+    for (std::size_t k = 0; k < scores.size(); ++k) {
+        const double p = std::exp(static_cast<double>(scores[k] - *best)) / total;
+        gradient[k] = static_cast<float>((p - (k == right ? 1 : 0)) / static_cast<double>(batch));
+    }
+}
+
 } // namespace
 
 /// What a forward pass leaves for the backward pass.
@@ -270,19 +289,8 @@ LutBatchResult LutNetwork::run(std::span<const float> input, std::span<const std
     std::vector<float> gradient(all.size());
     for (std::size_t b = 0; b < pass.batch; ++b) {
         const std::size_t first = ((b + 1) * m_plan.length - 1) * m_plan.classes;
-        const auto scores = std::span(all).subspan(first, m_plan.classes);
-        const auto best = std::max_element(scores.begin(), scores.end());
-        result.right += best - scores.begin() == labels[b] ? 1 : 0;
-        double total = 0;
-        for (const float score : scores) {
-            total += std::exp(static_cast<double>(score - *best));
-        }
-        const auto label = static_cast<std::size_t>(labels[b]);
-        result.loss += std::log(total) - static_cast<double>(scores[label] - *best);
-        for (std::size_t k = 0; k < scores.size(); ++k) {
-            const double p = std::exp(static_cast<double>(scores[k] - *best)) / total;
-            gradient[first + k] = static_cast<float>((p - (k == label ? 1 : 0)) / static_cast<double>(pass.batch));
-        }
+        addSample(std::span(all).subspan(first, m_plan.classes), labels[b], pass.batch, result,
+                  std::span(gradient).subspan(first, m_plan.classes));
     }
     result.loss /= static_cast<double>(std::max<std::size_t>(pass.batch, 1));
     if (wantsGradients) {

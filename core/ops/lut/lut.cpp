@@ -27,7 +27,7 @@ public:
           m_codes(operands.size() > TableLookup::kCodes && operands[TableLookup::kCodes].isValid()
                       ? operands[TableLookup::kCodes].contiguous()
                       : Tensor()),
-          m_batch(batch)
+          m_batch(batch), m_path(structure.path)
     {
         const auto description = descriptionOf<T>(structure, m_weights.span<T>(),
                                                   m_codes.isValid() ? m_codes.span<T>() : std::span<const T>());
@@ -51,6 +51,7 @@ public:
         call.tape = tape;
         lut::RunOptions<T> options;
         options.threads = threads();
+        options.path = m_path;
         [[maybe_unused]] const lut::Status status = lut::forward(*m_layer, call, options);
         assert(status.ok());
     }
@@ -76,6 +77,7 @@ public:
                                          : call.codeGradients) = result;
         lut::RunOptions<T> options;
         options.threads = threads();
+        options.path = m_path;
         [[maybe_unused]] const lut::Status status = lut::backward(*m_layer, call, options);
         assert(status.ok());
     }
@@ -85,6 +87,7 @@ private:
     Tensor m_weights;
     Tensor m_codes;
     std::uint64_t m_batch;
+    lut::Path m_path;
     std::optional<lut::Layer<T>> m_layer;
 };
 

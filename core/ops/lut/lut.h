@@ -20,6 +20,7 @@ struct LutStructure
     std::vector<std::uint32_t> columns;   ///< sparse: one per synapse
     std::uint32_t forwardGroup = 32;
     std::uint32_t backwardGroup = 32;
+    lut::Path path = lut::Path::Fused;
 };
 
 /// Operand types of a LUT node as they were bound; a shape is empty where an operand is absent.
@@ -50,6 +51,7 @@ public:
     [[nodiscard]] TableChoices choices(std::span<const Tensor> operands) const override;
     [[nodiscard]] std::span<const lut::Anchor> anchors() const override { return m_layer.anchors; }
     [[nodiscard]] const lut::LayerShape& layerShape() const override { return m_layer.shape; }
+    [[nodiscard]] lut::Path path() const override { return m_layer.path; }
     [[nodiscard]] lut::ScheduleRequest schedule(lut::Path path, lut::Pass pass) const override;
 
     /// Samples: all leading axes of the input together.

@@ -2,6 +2,7 @@
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/families.h"
 #include "core/ops/lut/lutlayer.h"
+#include "kernels/lut/callchecks.h"
 
 #include <fmt/format.h>
 
@@ -32,7 +33,8 @@ public:
                                        .attributes = {{"sequence", AttributeKind::Int},
                                                       {"outputs", AttributeKind::Int},
                                                       {"forward_group", AttributeKind::Int},
-                                                      {"backward_group", AttributeKind::Int}}}));
+                                                      {"backward_group", AttributeKind::Int},
+                                                      {"documented", AttributeKind::Int}}}));
         RETRO_CHECK(takeTypes());
         RETRO_CHECK(takeInput());
         RETRO_CHECK(takeAnchors());
@@ -44,8 +46,11 @@ public:
         output.back() = m_layer.shape.outputs;
         RETRO_CHECK(expectSize(m_context, output));
         RETRO_CHECK(checkSites());
+        m_layer.path = m_context.intAttribute("documented", 0) != 0 ? lut::Path::Documented : lut::Path::Fused;
         TensorType result{m_operands.input.dtype, std::move(output)};
-        return bound<LutOperator>(std::move(result), std::move(m_layer), std::move(m_operands));
+        auto made = std::make_unique<LutOperator>(std::move(result), std::move(m_layer), std::move(m_operands));
+        RETRO_CHECK(checkScratch(*made));
+        return BoundResult(std::move(made));
     }
 
 private:
@@ -242,6 +247,20 @@ private:
         Shape sites = m_operands.input.shape;
         sites.back() = m_layer.shape.tables;
         return expectSize(m_context, sites);
+    }
+
+    /// Both passes, as far as they go: what cannot be allocated is refused before anything runs.
+    base::Result<void> checkScratch(const LutOperator& made) const
+    {
+        for (const lut::Pass pass : {lut::Pass::Forward, lut::Pass::Backward}) {
+            lut::Schedule schedule;
+            lut::Status status = lut::makeSchedule(made.schedule(made.path(), pass), schedule);
+            status = status.ok() ? lut::checkScratch(schedule, made.batch(), lut::kScratchLimit) : status;
+            if (!status.ok()) {
+                return m_context.error(status.message);
+            }
+        }
+        return {};
     }
 
     const BindContext& m_context;

@@ -10,26 +10,15 @@
 namespace retro::lut::cpu
 {
 
-/// Up to G_f synapses of one row: what firing events point to.
-struct SynapseGroup
+/// The rows of a sparse layer cut into groups.
+struct SynapseGroups
 {
-    std::uint64_t begin = 0; ///< first synapse
-    std::uint32_t count = 0;
-    std::uint32_t neuron = 0;
+    std::vector<SynapseGroup> all;    ///< of all rows, in their order
+    std::vector<std::uint64_t> first; ///< [N + 1]
 };
 
-/// A group that fires: of the chosen row (payload 1), or of the alternative one (payload −1). Sixteen bytes.
-struct FiringEvent
-{
-    std::uint32_t batch = 0;
-    float payload = 0;
-    std::uint64_t group = 0;
-};
-
-/// Largest gradient, in magnitude, that is not worth carrying on.
-inline constexpr double kNegligible = 1e-17;
-/// What marks an alternative row in the firing statistics: it never adds up to a visit.
-inline constexpr double kTouched = 1e-17;
+template <class T>
+[[nodiscard]] SynapseGroups synapseGroups(const Layer<T>& layer);
 
 /// Buffers of a pass under way.
 template <class T>
@@ -48,8 +37,7 @@ struct Documented
     std::span<T> codeGradients;
     std::vector<T> dense; ///< Firing Statistics, or Before Detectors Gradients: [B, S, T, R]
     std::vector<FiringEvent> firingEvents;
-    std::vector<SynapseGroup> groups;      ///< sparse: of all rows, in their order
-    std::vector<std::uint64_t> firstGroup; ///< sparse: [N + 1]
+    SynapseGroups groups; ///< sparse
 
     [[nodiscard]] const LayerShape& shape() const { return layer.shape(); }
     /// Number of a (sample, position, table).
@@ -63,10 +51,6 @@ struct Documented
         return dense[cellOf(site(sample, position, table), row, shape().rows())];
     }
 };
-
-/// Cuts the rows of a sparse layer into groups.
-template <class T>
-void makeGroups(Documented<T>& run);
 
 /// Which row each detector chooses, and its least certain comparison; for every position.
 template <class T>

@@ -45,7 +45,7 @@ void fire(Documented<T>& run, std::uint64_t sample, std::uint64_t table, Variant
     }
     const std::uint64_t neuron = neuronOf(table, row, run.shape().rows());
     const float payload = variant == Variant::Alternative ? -1.0F : 1.0F;
-    for (std::uint64_t group = run.firstGroup[neuron]; group < run.firstGroup[neuron + 1]; ++group) {
+    for (std::uint64_t group = run.groups.first[neuron]; group < run.groups.first[neuron + 1]; ++group) {
         run.firingEvents.push_back({static_cast<std::uint32_t>(sample), payload, group});
     }
 }
@@ -53,25 +53,24 @@ void fire(Documented<T>& run, std::uint64_t sample, std::uint64_t table, Variant
 } // namespace
 
 template <class T>
-void makeGroups(Documented<T>& run)
+SynapseGroups synapseGroups(const Layer<T>& layer)
 {
-    const LayerDescription<T>& given = run.layer.description();
-    if (!given.isSparse) {
-        return;
-    }
-    const std::uint64_t neurons = run.shape().neurons();
-    run.groups.reserve(run.layer.groupCount());
-    run.firstGroup.assign(neurons + 1, 0);
+    const LayerDescription<T>& given = layer.description();
+    const std::uint64_t neurons = layer.shape().neurons();
+    SynapseGroups groups;
+    groups.all.reserve(layer.groupCount());
+    groups.first.assign(neurons + 1, 0);
     for (std::uint64_t n = 0; n < neurons; ++n) {
         const std::uint64_t begin = given.rowStarts[n];
         const std::uint64_t synapses = given.rowStarts[n + 1] - begin;
         for (std::uint64_t g = 0; g < ceilDivide(synapses, given.forwardGroup); ++g) {
             const IndexRange part = groupRange(g, synapses, given.forwardGroup);
-            run.groups.push_back(
+            groups.all.push_back(
                 {begin + part.begin, static_cast<std::uint32_t>(part.end - part.begin), static_cast<std::uint32_t>(n)});
         }
-        run.firstGroup[n + 1] = run.groups.size();
+        groups.first[n + 1] = groups.all.size();
     }
+    return groups;
 }
 
 template <class T>
@@ -129,7 +128,7 @@ void fillOutputsByForwardGroups(Documented<T>& run)
 {
     const LayerDescription<T>& given = run.layer.description();
     for (const FiringEvent& event : run.firingEvents) {
-        const SynapseGroup& group = run.groups[event.group];
+        const SynapseGroup& group = run.groups.all[event.group];
         T* output = run.output.data() + std::uint64_t{event.batch} * run.shape().outputs;
         for (std::uint64_t s = group.begin; s < group.begin + group.count; ++s) {
             output[given.columns[s]] += given.weights[s] * static_cast<T>(event.payload);
@@ -218,7 +217,7 @@ void gatherGradients(Documented<T>& run)
     const LayerDescription<T>& given = run.layer.description();
     const LayerShape& shape = run.shape();
     for (const FiringEvent& event : run.firingEvents) {
-        const SynapseGroup& group = run.groups[event.group];
+        const SynapseGroup& group = run.groups.all[event.group];
         const T* g = run.outputGradients.data() + std::uint64_t{event.batch} * shape.outputs;
         double score = 0;
         for (std::uint64_t s = group.begin; s < group.begin + group.count; ++s) {
@@ -232,8 +231,8 @@ void gatherGradients(Documented<T>& run)
     }
 }
 
-template void makeGroups(Documented<float>&);
-template void makeGroups(Documented<double>&);
+template SynapseGroups synapseGroups(const Layer<float>&);
+template SynapseGroups synapseGroups(const Layer<double>&);
 template void checkDetectors(Documented<float>&);
 template void checkDetectors(Documented<double>&);
 template void fillOutputsFullyConnected(Documented<float>&);

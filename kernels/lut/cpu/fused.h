@@ -62,11 +62,11 @@ void propagatePositionalEmbeddings(const FusedBackward<T>& run);
 template <class T>
 void sumPairWeightGradients(const FusedBackward<T>& run);
 
-/// Walks the schedule of a fused pass.
+/// Carries out one launch of a fused pass.
 template <class T>
-void runFused(FusedForward<T>& run, const Schedule& schedule);
+void launchFused(FusedForward<T>& run, const Launch& launch);
 template <class T>
-void runFused(FusedBackward<T>& run, const Schedule& schedule);
+void launchFused(FusedBackward<T>& run, const Launch& launch);
 
 /// The weakest comparison at a place of the tape's arrays [B, S, T].
 template <class T>

@@ -264,35 +264,33 @@ void sumPairWeightGradients(const FusedBackward<T>& run)
 }
 
 template <class T>
-void runFused(FusedBackward<T>& run, const Schedule& schedule)
+void launchFused(FusedBackward<T>& run, const Launch& launch)
 {
-    for (const Launch& launch : schedule.launches) {
-        switch (launch.kernel) {
-        case KernelId::ScoreAndPropagate:
-            scoreAndPropagate(run);
-            break;
-        case KernelId::SumWeightGradients:
-            sumWeightGradients(run);
-            break;
-        case KernelId::ScorePairs:
-            scorePairs(run);
-            break;
-        case KernelId::PropagatePositions:
-            propagatePositions(run);
-            break;
-        case KernelId::PropagatePositionalEmbeddings:
-            propagatePositionalEmbeddings(run);
-            break;
-        case KernelId::SumPairWeightGradients:
-            sumPairWeightGradients(run);
-            break;
-        default:
-            break;
-        }
+    switch (launch.kernel) {
+    case KernelId::ScoreAndPropagate:
+        scoreAndPropagate(run);
+        break;
+    case KernelId::SumWeightGradients:
+        sumWeightGradients(run);
+        break;
+    case KernelId::ScorePairs:
+        scorePairs(run);
+        break;
+    case KernelId::PropagatePositions:
+        propagatePositions(run);
+        break;
+    case KernelId::PropagatePositionalEmbeddings:
+        propagatePositionalEmbeddings(run);
+        break;
+    case KernelId::SumPairWeightGradients:
+        sumPairWeightGradients(run);
+        break;
+    default:
+        break;
     }
 }
 
-template void runFused(FusedBackward<float>&, const Schedule&);
-template void runFused(FusedBackward<double>&, const Schedule&);
+template void launchFused(FusedBackward<float>&, const Launch&);
+template void launchFused(FusedBackward<double>&, const Launch&);
 
 } // namespace retro::lut::cpu

@@ -179,31 +179,29 @@ void gatherPairs(const FusedForward<T>& run)
 }
 
 template <class T>
-void runFused(FusedForward<T>& run, const Schedule& schedule)
+void launchFused(FusedForward<T>& run, const Launch& launch)
 {
-    for (const Launch& launch : schedule.launches) {
-        switch (launch.kernel) {
-        case KernelId::ChooseRowsAndGather:
-            chooseRowsAndGather(run);
-            break;
-        case KernelId::ChooseRows:
-            chooseRowsOfPositions(run);
-            break;
-        case KernelId::CheckPositionalEmbeddings:
-            checkPositionalEmbeddings(run.layer, *run.tape);
-            break;
-        case KernelId::GatherPairs:
-            gatherPairs(run);
-            break;
-        default:
-            break;
-        }
+    switch (launch.kernel) {
+    case KernelId::ChooseRowsAndGather:
+        chooseRowsAndGather(run);
+        break;
+    case KernelId::ChooseRows:
+        chooseRowsOfPositions(run);
+        break;
+    case KernelId::CheckPositionalEmbeddings:
+        checkPositionalEmbeddings(run.layer, *run.tape);
+        break;
+    case KernelId::GatherPairs:
+        gatherPairs(run);
+        break;
+    default:
+        break;
     }
 }
 
 template void checkPositionalEmbeddings(const Layer<float>&, Tape<float>&);
 template void checkPositionalEmbeddings(const Layer<double>&, Tape<double>&);
-template void runFused(FusedForward<float>&, const Schedule&);
-template void runFused(FusedForward<double>&, const Schedule&);
+template void launchFused(FusedForward<float>&, const Launch&);
+template void launchFused(FusedForward<double>&, const Launch&);
 
 } // namespace retro::lut::cpu

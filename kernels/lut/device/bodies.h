@@ -3,6 +3,7 @@
 
 #include "kernels/lut/arithmetic.h"
 #include "kernels/lut/indexing.h"
+#include "kernels/lut/rowtype.h"
 
 #include <cstdint>
 
@@ -28,8 +29,9 @@ struct AnchorPair
     std::uint32_t b;
 };
 
-/// A layer in the memory of the device. Lists of synapses are null where connectivity is full.
-template <class T>
+/// A layer in the memory of the device, whose weights are stored as W. Lists of synapses are null where connectivity is
+/// full.
+template <class T, class W = T>
 struct DeviceLayer
 {
     std::uint32_t inputs;
@@ -40,11 +42,18 @@ struct DeviceLayer
     std::uint32_t length;
     std::uint64_t rows; ///< of a table
     const AnchorPair* anchors;
-    const T* weights;
+    const W* weights;
     const std::uint64_t* rowStarts;
     const std::uint32_t* columns;
     const T* codes;
 };
+
+/// One weight, in the type of the pass.
+template <class T, class W>
+RETRO_HOST_DEVICE T weightAt(const DeviceLayer<T, W>& layer, std::uint64_t place)
+{
+    return static_cast<T>(widened(layer.weights[place]));
+}
 
 /// What a forward pass keeps, in the memory of the device; shapes as of the tape.
 template <class T>
@@ -87,8 +96,8 @@ private:
 };
 
 /// choose_rows: item = (sample, position, table).
-template <class T>
-RETRO_HOST_DEVICE void chooseRow(const DeviceLayer<T>& layer, const T* input, const DeviceTape<T>& tape,
+template <class T, class W>
+RETRO_HOST_DEVICE void chooseRow(const DeviceLayer<T, W>& layer, const T* input, const DeviceTape<T>& tape,
                                  std::uint64_t item)
 {
     const T* x = input + item / layer.tables * layer.inputs;
@@ -108,8 +117,8 @@ RETRO_HOST_DEVICE void chooseRow(const DeviceLayer<T>& layer, const T* input, co
 }
 
 /// check_positional_embeddings: item = (distance, table).
-template <class T>
-RETRO_HOST_DEVICE void checkCode(const DeviceLayer<T>& layer, const DeviceTape<T>& tape, std::uint64_t item)
+template <class T, class W>
+RETRO_HOST_DEVICE void checkCode(const DeviceLayer<T, W>& layer, const DeviceTape<T>& tape, std::uint64_t item)
 {
     Weakest<T> weakest;
     std::uint32_t row = 0;
@@ -131,27 +140,27 @@ struct PairPlace
     std::uint64_t table;
 };
 
-template <class T>
-RETRO_HOST_DEVICE std::uint64_t querySite(const DeviceLayer<T>& layer, const PairPlace& place)
+template <class T, class W>
+RETRO_HOST_DEVICE std::uint64_t querySite(const DeviceLayer<T, W>& layer, const PairPlace& place)
 {
     return siteOf(place.sample, place.pair.later, place.table, layer.length, layer.tables);
 }
 
-template <class T>
-RETRO_HOST_DEVICE std::uint64_t keySite(const DeviceLayer<T>& layer, const PairPlace& place)
+template <class T, class W>
+RETRO_HOST_DEVICE std::uint64_t keySite(const DeviceLayer<T, W>& layer, const PairPlace& place)
 {
     return siteOf(place.sample, place.pair.earlier, place.table, layer.length, layer.tables);
 }
 
-template <class T>
-RETRO_HOST_DEVICE std::uint64_t codePlace(const DeviceLayer<T>& layer, const PairPlace& place)
+template <class T, class W>
+RETRO_HOST_DEVICE std::uint64_t codePlace(const DeviceLayer<T, W>& layer, const PairPlace& place)
 {
     return std::uint64_t{place.pair.later - place.pair.earlier - 1} * layer.tables + place.table;
 }
 
 /// Row of a pair inside its table.
-template <class T>
-RETRO_HOST_DEVICE std::uint32_t rowOfPair(const DeviceLayer<T>& layer, const DeviceTape<T>& tape,
+template <class T, class W>
+RETRO_HOST_DEVICE std::uint32_t rowOfPair(const DeviceLayer<T, W>& layer, const DeviceTape<T>& tape,
                                           const PairPlace& place)
 {
     return pairRow(static_cast<std::uint32_t>(tape.rows[querySite(layer, place)]),
@@ -161,8 +170,8 @@ RETRO_HOST_DEVICE std::uint32_t rowOfPair(const DeviceLayer<T>& layer, const Dev
 }
 
 /// Which bits of a pair's row are flipped for its gradient.
-template <class T>
-RETRO_HOST_DEVICE PairChoice<T> choiceOfPair(const DeviceLayer<T>& layer, const DeviceTape<T>& tape,
+template <class T, class W>
+RETRO_HOST_DEVICE PairChoice<T> choiceOfPair(const DeviceLayer<T, W>& layer, const DeviceTape<T>& tape,
                                              const PairPlace& place)
 {
     const std::uint64_t query = querySite(layer, place);
@@ -173,8 +182,8 @@ RETRO_HOST_DEVICE PairChoice<T> choiceOfPair(const DeviceLayer<T>& layer, const 
 }
 
 /// Gather without positions: item = (sample, output); full connectivity.
-template <class T>
-RETRO_HOST_DEVICE void gatherOutput(const DeviceLayer<T>& layer, const DeviceTape<T>& tape, T* output,
+template <class T, class W>
+RETRO_HOST_DEVICE void gatherOutput(const DeviceLayer<T, W>& layer, const DeviceTape<T>& tape, T* output,
                                     std::uint64_t item)
 {
     const std::uint64_t sample = item / layer.outputs;
@@ -182,14 +191,14 @@ RETRO_HOST_DEVICE void gatherOutput(const DeviceLayer<T>& layer, const DeviceTap
     RunSum<T> sum;
     for (std::uint64_t t = 0; t < layer.tables; ++t) {
         const auto row = static_cast<std::uint64_t>(tape.rows[sample * layer.tables + t]);
-        sum.add(layer.weights[neuronOf(t, row, layer.rows) * layer.outputs + o]);
+        sum.add(weightAt(layer, neuronOf(t, row, layer.rows) * layer.outputs + o));
     }
     output[item] = sum.value();
 }
 
 /// Gather over pairs: item = (sample, position, output); full connectivity.
-template <class T>
-RETRO_HOST_DEVICE void gatherPairOutput(const DeviceLayer<T>& layer, const DeviceTape<T>& tape, T* output,
+template <class T, class W>
+RETRO_HOST_DEVICE void gatherPairOutput(const DeviceLayer<T, W>& layer, const DeviceTape<T>& tape, T* output,
                                         std::uint64_t item)
 {
     const std::uint64_t position = item / layer.outputs;
@@ -208,7 +217,7 @@ RETRO_HOST_DEVICE void gatherPairOutput(const DeviceLayer<T>& layer, const Devic
         for (std::uint64_t t = first; t < end; ++t) {
             for (std::uint32_t earlier = 0; earlier < later; ++earlier) {
                 const std::uint32_t row = rowOfPair(layer, tape, {position / layer.length, {earlier, later}, t});
-                sum.add(layer.weights[neuronOf(t, row, layer.rows) * layer.outputs + o]);
+                sum.add(weightAt(layer, neuronOf(t, row, layer.rows) * layer.outputs + o));
             }
         }
         total += sum.value();
@@ -217,17 +226,17 @@ RETRO_HOST_DEVICE void gatherPairOutput(const DeviceLayer<T>& layer, const Devic
 }
 
 /// Adds a sparse row to an output.
-template <class T>
-RETRO_HOST_DEVICE void addSparseRow(const DeviceLayer<T>& layer, std::uint64_t neuron, T* output)
+template <class T, class W>
+RETRO_HOST_DEVICE void addSparseRow(const DeviceLayer<T, W>& layer, std::uint64_t neuron, T* output)
 {
     for (std::uint64_t s = layer.rowStarts[neuron]; s < layer.rowStarts[neuron + 1]; ++s) {
-        output[layer.columns[s]] += layer.weights[s];
+        output[layer.columns[s]] += weightAt(layer, s);
     }
 }
 
 /// Gather of sparse rows: item = (sample, position).
-template <class T>
-RETRO_HOST_DEVICE void gatherSparse(const DeviceLayer<T>& layer, const DeviceTape<T>& tape, T* output,
+template <class T, class W>
+RETRO_HOST_DEVICE void gatherSparse(const DeviceLayer<T, W>& layer, const DeviceTape<T>& tape, T* output,
                                     std::uint64_t item)
 {
     T* sum = output + item * layer.outputs;
@@ -248,36 +257,37 @@ RETRO_HOST_DEVICE void gatherSparse(const DeviceLayer<T>& layer, const DeviceTap
 }
 
 /// One lane's part of a sparse row's score.
-template <class T>
-RETRO_HOST_DEVICE T sparseScoreLane(const DeviceLayer<T>& layer, std::uint64_t neuron, const T* g, std::uint32_t lane)
+template <class T, class W>
+RETRO_HOST_DEVICE T sparseScoreLane(const DeviceLayer<T, W>& layer, std::uint64_t neuron, const T* g,
+                                    std::uint32_t lane)
 {
     T sum = 0;
     for (std::uint64_t s = layer.rowStarts[neuron] + lane; s < layer.rowStarts[neuron + 1]; s += kScoreLanes) {
-        sum += layer.weights[s] * g[layer.columns[s]];
+        sum += weightAt(layer, s) * g[layer.columns[s]];
     }
     return sum;
 }
 
 /// One lane's part of score(main) − score(other). The parts are added as a tree: lane l takes l + 8, then l + 4 …
-template <class T>
-RETRO_HOST_DEVICE T scoreLane(const DeviceLayer<T>& layer, std::uint64_t main, std::uint64_t other, const T* g,
+template <class T, class W>
+RETRO_HOST_DEVICE T scoreLane(const DeviceLayer<T, W>& layer, std::uint64_t main, std::uint64_t other, const T* g,
                               std::uint32_t lane)
 {
     if (layer.rowStarts != nullptr) {
         return sparseScoreLane(layer, main, g, lane) - sparseScoreLane(layer, other, g, lane);
     }
-    const T* a = layer.weights + main * layer.outputs;
-    const T* b = layer.weights + other * layer.outputs;
+    const std::uint64_t a = main * layer.outputs;
+    const std::uint64_t b = other * layer.outputs;
     T sum = 0;
     for (std::uint64_t o = lane; o < layer.outputs; o += kScoreLanes) {
-        sum += g[o] * (a[o] - b[o]);
+        sum += g[o] * (weightAt(layer, a + o) - weightAt(layer, b + o));
     }
     return sum;
 }
 
 /// Scores without positions: item = (sample, table). `Lanes` adds the parts of all lanes and knows which one this is.
-template <class T, class Lanes>
-RETRO_HOST_DEVICE void scoreSite(const DeviceLayer<T>& layer, const DeviceTape<T>& tape, const T* gradients,
+template <class T, class W, class Lanes>
+RETRO_HOST_DEVICE void scoreSite(const DeviceLayer<T, W>& layer, const DeviceTape<T>& tape, const T* gradients,
                                  T* positionScores, std::uint64_t item, const Lanes& lanes)
 {
     const std::uint64_t table = item % layer.tables;
@@ -292,8 +302,8 @@ RETRO_HOST_DEVICE void scoreSite(const DeviceLayer<T>& layer, const DeviceTape<T
 }
 
 /// Scores of all pairs of a sequence: item = (sample, table), which owns its sums per position and per distance.
-template <class T, class Lanes>
-RETRO_HOST_DEVICE void scorePairs(const DeviceLayer<T>& layer, const DeviceTape<T>& tape, const T* gradients,
+template <class T, class W, class Lanes>
+RETRO_HOST_DEVICE void scorePairs(const DeviceLayer<T, W>& layer, const DeviceTape<T>& tape, const T* gradients,
                                   T* positionScores, T* positionalScores, std::uint64_t item, const Lanes& lanes)
 {
     const std::uint64_t sample = item / layer.tables;
@@ -330,9 +340,9 @@ RETRO_HOST_DEVICE void scorePairs(const DeviceLayer<T>& layer, const DeviceTape<
 }
 
 /// propagate_positions: item = (sample, position, input), which takes what all tables send to it.
-template <class T>
-RETRO_HOST_DEVICE void propagateInput(const DeviceLayer<T>& layer, const DeviceTape<T>& tape, const T* positionScores,
-                                      T* inputGradients, std::uint64_t item)
+template <class T, class W>
+RETRO_HOST_DEVICE void propagateInput(const DeviceLayer<T, W>& layer, const DeviceTape<T>& tape,
+                                      const T* positionScores, T* inputGradients, std::uint64_t item)
 {
     const std::uint64_t position = item / layer.inputs;
     const auto input = static_cast<std::uint32_t>(item % layer.inputs);
@@ -353,9 +363,10 @@ RETRO_HOST_DEVICE void propagateInput(const DeviceLayer<T>& layer, const DeviceT
 }
 
 /// propagate_positional_embeddings: item = (distance, table).
-template <class T>
-RETRO_HOST_DEVICE void propagateCode(const DeviceLayer<T>& layer, const DeviceTape<T>& tape, const T* positionalScores,
-                                     std::uint64_t batch, T* codeGradients, std::uint64_t item)
+template <class T, class W>
+RETRO_HOST_DEVICE void propagateCode(const DeviceLayer<T, W>& layer, const DeviceTape<T>& tape,
+                                     const T* positionalScores, std::uint64_t batch, T* codeGradients,
+                                     std::uint64_t item)
 {
     const std::uint64_t places = std::uint64_t{layer.length - 1} * layer.tables;
     T sum = 0;
@@ -369,15 +380,15 @@ RETRO_HOST_DEVICE void propagateCode(const DeviceLayer<T>& layer, const DeviceTa
 }
 
 /// Visits of a pass that weight gradients sum over.
-template <class T>
-RETRO_HOST_DEVICE std::uint64_t visitCount(const DeviceLayer<T>& layer, std::uint64_t batch)
+template <class T, class W>
+RETRO_HOST_DEVICE std::uint64_t visitCount(const DeviceLayer<T, W>& layer, std::uint64_t batch)
 {
     return batch * layer.tables * (layer.length == 1 ? 1 : pairCount(layer.length));
 }
 
 /// Row id of a visit, and the place of the gradient that it adds: item = (sample, pair, table).
-template <class T>
-RETRO_HOST_DEVICE void listVisit(const DeviceLayer<T>& layer, const DeviceTape<T>& tape, std::uint32_t* neurons,
+template <class T, class W>
+RETRO_HOST_DEVICE void listVisit(const DeviceLayer<T, W>& layer, const DeviceTape<T>& tape, std::uint32_t* neurons,
                                  std::uint64_t* places, std::uint64_t item)
 {
     const std::uint64_t table = item % layer.tables;
@@ -419,8 +430,8 @@ RETRO_HOST_DEVICE inline void startOfRow(const std::uint32_t* neurons, std::uint
 }
 
 /// Weight gradients: item = (row id, output), or a synapse. Rows that nobody visits get 0.
-template <class T>
-RETRO_HOST_DEVICE void sumWeight(const DeviceLayer<T>& layer, const T* gradients, const std::uint64_t* starts,
+template <class T, class W>
+RETRO_HOST_DEVICE void sumWeight(const DeviceLayer<T, W>& layer, const T* gradients, const std::uint64_t* starts,
                                  const std::uint64_t* places, std::uint64_t neurons, T* weightGradients,
                                  std::uint64_t item)
 {

@@ -3,6 +3,7 @@
 #include "core/base/file.h"
 #include "core/engine/explain.h"
 #include "core/engine/gradient/gradient.h"
+#include "core/engine/lutpath.h"
 #include "core/engine/verify/verify.h"
 #include "core/formats/graphjson.h"
 #include "core/formats/onnx.h"
@@ -41,7 +42,9 @@ Tensor grid(const Shape& shape, std::mt19937& random)
 class ModelMaker
 {
 public:
-    explicit ModelMaker(unsigned seed) : m_random(seed)
+    /// `rows`: type that the tables' weights are stored in.
+    explicit ModelMaker(unsigned seed, DType rows = DType::Float32, std::int64_t tables = 3)
+        : m_random(seed), m_rows(rows), m_tables(tables)
     {
         m_builder.setOpset("", 18);
         m_builder.setOpset("ai.retrograde", 1);
@@ -78,24 +81,25 @@ private:
 
     base::ValueId lut(const std::string& name, base::ValueId x, bool isSequence)
     {
-        constexpr std::int64_t kTables = 3;
         const std::int64_t comparisons = isSequence ? 2 : 3;
         std::vector<std::int64_t> anchors;
-        for (std::int64_t i = 0; i < kTables * comparisons; ++i) {
+        for (std::int64_t i = 0; i < m_tables * comparisons; ++i) {
             const auto a = static_cast<std::int64_t>(m_random() % kWidth);
             anchors.insert(anchors.end(), {a, (a + 1 + static_cast<std::int64_t>(m_random() % (kWidth - 1))) % kWidth});
         }
         const std::int64_t rows = isSequence ? 32 : 8;
         std::vector<base::ValueId> inputs{
-            x, m_builder.addConstant(name + "_anchors", Tensor::of<std::int64_t>({kTables, comparisons, 2}, anchors)),
-            m_builder.addConstant(name + "_rows", grid({kTables, rows, kWidth}, m_random))};
+            x, m_builder.addConstant(name + "_anchors", Tensor::of<std::int64_t>({m_tables, comparisons, 2}, anchors)),
+            m_builder.addConstant(name + "_rows", grid({m_tables, rows, kWidth}, m_random).to(m_rows))};
         if (isSequence) {
-            inputs.push_back(m_builder.addConstant(name + "_codes", grid({kLength - 1, kTables, 1}, m_random)));
+            inputs.push_back(m_builder.addConstant(name + "_codes", grid({kLength - 1, m_tables, 1}, m_random)));
         }
         return node("LUT", name, std::move(inputs), {{"sequence", std::int64_t{isSequence ? 1 : 0}}}, "ai.retrograde");
     }
 
     std::mt19937 m_random;
+    DType m_rows;
+    std::int64_t m_tables;
     graph::GraphBuilder m_builder{"lut model"};
 };
 
@@ -193,23 +197,44 @@ private slots:
     void kernelsAreEvents_data()
     {
         QTest::addColumn<QString>("composite");
+        QTest::addColumn<bool>("documented");
         QTest::addColumn<QStringList>("attend");
         QTest::addColumn<QStringList>("feed");
         const QStringList choose{"choose_rows 0", "check_positional_embeddings 1", "gather_pairs 0"};
-        QTest::newRow("relevance") << "epsilon" << choose + QStringList{"share_relevance 0", "sum_code_relevance 0"}
+        QTest::newRow("relevance") << "epsilon" << false
+                                   << choose + QStringList{"share_relevance 0", "sum_code_relevance 0"}
                                    << QStringList{"choose_rows_and_gather 0", "share_relevance 0"};
-        QTest::newRow("gradient") << "gradient"
+        QTest::newRow("gradient") << "gradient" << false
                                   << choose + QStringList{"score_pairs 0", "propagate_positions 0",
                                                           "propagate_positional_embeddings 0"}
                                   << QStringList{"choose_rows_and_gather 0", "score_and_propagate 0"};
-        QTest::newRow("stopped") << "epsilon | op:LUT=stop" << QStringList() << QStringList();
+        QTest::newRow("stopped") << "epsilon | op:LUT=stop" << false << QStringList() << QStringList();
+        const QStringList stages{"check_detectors_for_sequence 0", "check_positional_embeddings 1",
+                                 "fill_after_detectors_firing_stat 0", "densify_firing_stat 0",
+                                 "fill_outputs_by_sparse_firings 0"};
+        const QStringList fill{"check_detectors 0", "fill_outputs_fully_connected 0"};
+        QTest::newRow("documented relevance")
+            << "epsilon" << true << stages + QStringList{"share_relevance 0", "sum_code_relevance 0"}
+            << fill + QStringList{"share_relevance 0"};
+        QTest::newRow("documented gradient")
+            << "gradient" << true
+            << stages + QStringList{"gather_x_gradients_for_sequence 0",
+                                    "gather_w_gradients_for_sequence 1",
+                                    "gather_x_gradients_for_sequence 2",
+                                    "propagate_through_detectors_for_sequence 0",
+                                    "cleanup 0",
+                                    "cleanup 0"}
+            << fill + QStringList{"gather_x_gradients_fully_connected 0", "gather_x_gradients_fully_connected 1",
+                                  "gather_w_gradients_fully_connected 2", "propagate_through_detectors 0"};
     }
 
     void kernelsAreEvents()
     {
         QFETCH(QString, composite);
-        const auto model = load(1);
+        QFETCH(bool, documented);
+        auto model = load(1);
         QVERIFY(model != nullptr);
+        model = engine::withLutPath(model, documented ? lut::Path::Documented : lut::Path::Fused).value();
         engine::ExplainRequest request = question(1);
         request.composite = composite.toStdString();
         request.record = true;
@@ -287,6 +312,69 @@ private slots:
         const auto b = engine::explain(**again, question(4));
         QVERIFY(a.ok() && b.ok());
         QVERIFY(a->outputs[0].bitEqual(b->outputs[0]));
+    }
+
+    /// Every engine takes the path of the model, and either path gives the same within rounding.
+    void pathsGiveTheSame()
+    {
+        const auto fused = load(6);
+        QVERIFY(fused != nullptr);
+        const auto documented = engine::withLutPath(fused, lut::Path::Documented).value();
+        QVERIFY(documented != fused && engine::hasDocumentedLut(*documented->graph()));
+        QVERIFY(engine::withLutPath(documented, lut::Path::Documented).value() == documented);
+        const auto back = engine::withLutPath(documented, lut::Path::Fused).value();
+        QVERIFY(!engine::hasDocumentedLut(*back->graph()));
+        for (const char* composite : {"epsilon", "gradient"}) {
+            engine::ExplainRequest request = question(6);
+            request.composite = composite;
+            const auto usual = engine::explain(*fused, request);
+            const auto stages = engine::explain(*documented, request);
+            request.engine = engine::EngineKind::Oracle;
+            const auto oracle = engine::explain(*documented, request);
+            QVERIFY2(stages.ok(), stages.ok() ? "" : stages.error().text().c_str());
+            QVERIFY(usual.ok() && oracle.ok());
+            const Tensor& a = usual->relevance[usual->model->graph().inputs()[0].index()];
+            const Tensor& b = stages->relevance[stages->model->graph().inputs()[0].index()];
+            QVERIFY(sumOf(ops::algebra::absolute(a)) > 0);
+            QVERIFY(ops::algebra::sumAbsolute(ops::algebra::subtract(a, b)) < 1e-5 * ops::algebra::sumAbsolute(a));
+            QVERIFY(b.bitEqual(oracle->relevance[oracle->model->graph().inputs()[0].index()]));
+        }
+    }
+
+    /// Rows of 16 bits stay so in either file format, and are the numbers that they hold.
+    void rowsOf16BitsStaySo_data()
+    {
+        QTest::addColumn<int>("tables");
+        QTest::newRow("small") << 3;
+        QTest::newRow("large") << 128; // kept narrow in the bound model
+    }
+
+    void rowsOf16BitsStaySo()
+    {
+        QFETCH(int, tables);
+        const auto plain =
+            engine::parseModel(formats::toOnnx(ModelMaker(8, DType::Float32, tables).make()).value(), "lut.onnx", {});
+        QVERIFY(plain.ok());
+        const auto expected = engine::explain(**plain, question(8));
+        QVERIFY(expected.ok());
+        for (const DType type : {DType::Float16, DType::BFloat16}) {
+            const graph::Graph graph = ModelMaker(8, type, tables).make();
+            QTemporaryDir folder;
+            const std::filesystem::path path = (folder.path() + "/lut.json").toStdString();
+            QVERIFY(base::writeFile(path, formats::toGraphJson(graph)).ok());
+            for (const auto& read :
+                 {engine::loadModel(path), engine::parseModel(formats::toOnnx(graph).value(), "lut.onnx", {})}) {
+                QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
+                const graph::Graph& held = *(*read)->graph();
+                QCOMPARE(held.value(*held.findValue("attend_rows")).constant.dtype(), type);
+                const auto result = engine::explain(**read, question(8));
+                QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+                QVERIFY(result->outputs[0].bitEqual(expected->outputs[0]));
+                const std::size_t x = result->model->graph().inputs()[0].index();
+                QVERIFY(
+                    result->relevance[x].bitEqual(expected->relevance[expected->model->graph().inputs()[0].index()]));
+            }
+        }
     }
 
     void sharesAreSelectable()

@@ -64,6 +64,22 @@ private slots:
         QVERIFY(numbers.layer().ok());
     }
 
+    void rowsMayHave16Bits()
+    {
+        QByteArray text = kCase;
+        text.replace("\"S\": 2,", "\"S\": 2, \"rows\": \"float16\",").replace("[1.5, -2]", "[1.5, -0.1]");
+        const auto half = parse(text);
+        QVERIFY2(half.ok(), half.ok() ? "" : half.error().text().c_str());
+        QCOMPARE(formats::narrowWeights(*half), (std::vector<std::uint16_t>{0x3E00, 0xAE66}));
+        const formats::LutCaseLayer<float> numbers(*half);
+        const auto layer = numbers.layer();
+        QVERIFY2(layer.ok(), layer.ok() ? "" : layer.error().text().c_str());
+        QVERIFY(layer->description().weights.empty());
+        QCOMPARE(layer->description().weightCount(), std::size_t{2});
+        text.replace("float16", "bfloat16");
+        QCOMPARE(formats::narrowWeights(*parse(text)), (std::vector<std::uint16_t>{0x3FC0, 0xBDCD}));
+    }
+
     void badCasesAreTold_data()
     {
         QTest::addColumn<QByteArray>("before");
@@ -73,6 +89,7 @@ private slots:
             QTest::newRow(name) << QByteArray(before) << QByteArray(after) << QString(words);
         };
         row("mode", "sparse_seq", "sparse", "line 2, field mode: mode must be one of: fc_nonseq");
+        row("rows", "\"S\": 2,", "\"S\": 2, \"rows\": \"int8\",", "rows must be one of: float32, float16, bfloat16");
         row("size missing", "\"B\": 1, ", "", "the size B is missing");
         row("size negative", "\"C\": 1", "\"C\": -1", "line 3, field C: C must be a whole number");
         row("size too large", "\"C\": 1", "\"C\": 4294967296", "C must be a whole number");
@@ -81,7 +98,7 @@ private slots:
         row("weights missing", "\"weights\"", "\"wheats\"", "the list weights is missing");
         row("anchor alone", "[[[0, 1]]]", "[[[0, 1, 1]]]", "anchors must be pairs");
         row("anchor a fraction", "[[[0, 1]]]", "[[[0, 0.5]]]", "0.5 is no number of an input");
-        row("row starts missing", "\"row_ptr\"", "\"rows\"", "a list row_ptr is needed");
+        row("row starts missing", "\"row_ptr\"", "\"starts\"", "a list row_ptr is needed");
         row("column negative", "\"col\": [1, 0]", "\"col\": [1, -1]", "col must be a whole number");
         row("expected no object", "{\"output\": [[[0, 0], [0, 1.5]]]}", "[1]", "forward must be an object of lists");
         row("epsilon", "1e-3", "0", "lrp_eps must be a number above 0");

@@ -155,6 +155,33 @@ private slots:
         QCOMPARE(schedule.find(lut::BufferId::Weights)->bytes, std::uint64_t{8 * 16});
     }
 
+    void theDocumentedPathGivesTheSame()
+    {
+        for (OpCase c : {small(), smallSparse(), smallSequence()}) {
+            OpCase documented = c;
+            documented.with("documented", std::int64_t{1});
+            QCOMPARE(documented.run(), c.run());
+            QVERIFY(documented.structure<ops::TableLookup>().path() == lut::Path::Documented);
+            QVERIFY(c.structure<ops::TableLookup>().path() == lut::Path::Fused);
+        }
+    }
+
+    /// Dense scratch that is too large is refused with its size when the node is bound; the fused path has none.
+    void scratchBeyondTheLimitIsRefused()
+    {
+        OpCase c = lutCase();
+        c.operand(Tensor::zeros(DType::Float64, {20'000, 3, 2}))
+            .constant(anchorList({1, 6, 2}, {0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0}))
+            .constant(Tensor::zeros(DType::Float64, {1, 4096, 1}))
+            .with("sequence", std::int64_t{1});
+        QVERIFY2(c.bind(), c.error().c_str());
+        c.with("documented", std::int64_t{1});
+        QVERIFY(!c.bind());
+        QVERIFY2(QString::fromStdString(c.error()).contains("the documented path needs 1968960000 bytes"),
+                 c.error().c_str());
+        QVERIFY(QString::fromStdString(c.error()).contains("take the fused path"));
+    }
+
     /// Leading axes are the batch, and a rank more changes nothing.
     void gridValuesAgreeWithTheKernels()
     {

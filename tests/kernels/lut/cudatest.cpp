@@ -5,6 +5,7 @@
 #include "kernels/lut/cuda.h"
 #include "tests/kernels/lut/samplelayer.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace retro::lut;
@@ -23,7 +24,7 @@ struct Results
     std::vector<float> codeGradients;
 };
 
-Results run(const SampleLayer<float>& sample, bool onDevice)
+Results run(const SampleLayer<float>& sample, bool onDevice, Path path = Path::Fused, RowType type = RowType::Real)
 {
     const std::uint64_t positions = sample.batch * sample.shape.length;
     Results results;
@@ -32,19 +33,22 @@ Results run(const SampleLayer<float>& sample, bool onDevice)
     results.weightGradients.resize(sample.weights.size());
     results.codeGradients.resize(sample.codes.size());
     std::optional<Layer<float>> layer;
-    results.status = Layer<float>::create(sample.description(), layer);
+    const std::vector<std::uint16_t> bits = narrowed(sample.weights, type);
+    results.status = Layer<float>::create(sample.narrowDescription(bits, type), layer);
     const ForwardCall<float> there{sample.batch, sample.input, results.output, &results.tape};
     const BackwardCall<float> back{sample.batch,           &results.tape,           sample.outputGradients,
                                    results.inputGradients, results.weightGradients, results.codeGradients};
     std::unique_ptr<CudaLayer> device;
     if (results.status.ok() && onDevice) {
-        results.status = CudaLayer::create(*layer, sample.batch, device);
+        results.status = CudaLayer::create(*layer, sample.batch, device, {path, kScratchLimit});
+    }
+    RunOptions<float> options;
+    options.path = path;
+    if (results.status.ok()) {
+        results.status = onDevice ? device->forward(there) : forward<float>(*layer, there, options);
     }
     if (results.status.ok()) {
-        results.status = onDevice ? device->forward(there) : forward<float>(*layer, there);
-    }
-    if (results.status.ok()) {
-        results.status = onDevice ? device->backward(back) : backward<float>(*layer, back);
+        results.status = onDevice ? device->backward(back) : backward<float>(*layer, back, options);
     }
     return results;
 }
@@ -103,8 +107,41 @@ private slots:
         const SampleLayer<float> sample({5, static_cast<std::uint32_t>(outputs), 3, 2, isSequence ? 1U : 0U,
                                          static_cast<std::uint32_t>(length), isSequence},
                                         sparse, isSequence ? 3 : 700, 3);
-        const Results cpu = run(sample, false);
-        const Results device = run(sample, true);
+        for (const RowType type : {RowType::Real, RowType::Float16, RowType::BFloat16}) {
+            for (const Path path : {Path::Fused, Path::Documented}) {
+                compare(sample, path, type);
+                if (QTest::currentTestFailed()) {
+                    qInfo("rows %d, path %d", static_cast<int>(type), static_cast<int>(path));
+                    return;
+                }
+            }
+        }
+    }
+
+    void kernelsAreTimed()
+    {
+        CudaDevice found;
+        const Status status = measureDevice(found);
+        if (!status.ok()) {
+            QSKIP(status.message.c_str());
+        }
+        QVERIFY(!found.name.empty() && found.copyBytesPerSecond > 0);
+        const SampleLayer<float> sample({5, 16, 3, 2, 1, 9, true}, false, 3, 3);
+        std::optional<Layer<float>> layer;
+        std::unique_ptr<CudaLayer> device;
+        QVERIFY(Layer<float>::create(sample.description(), layer).ok());
+        QVERIFY(CudaLayer::create(*layer, sample.batch, device).ok());
+        std::vector<double> seconds;
+        QVERIFY(device->time(Pass::Forward, 3, seconds).ok());
+        QCOMPARE(seconds.size(), std::size_t{3});
+        QVERIFY(std::all_of(seconds.begin(), seconds.end(), [](double one) { return one > 0 && one < 60; }));
+    }
+
+private:
+    static void compare(const SampleLayer<float>& sample, Path path, RowType type)
+    {
+        const Results cpu = run(sample, false, path, type);
+        const Results device = run(sample, true, path, type);
         QVERIFY2(device.status.ok(), device.status.message.c_str());
         QVERIFY(device.tape.rows == cpu.tape.rows && device.tape.bits == cpu.tape.bits);
         QVERIFY(device.tape.codeRows == cpu.tape.codeRows && device.tape.codeBits == cpu.tape.codeBits);
@@ -112,7 +149,7 @@ private slots:
         QVERIFY(isNear(device.inputGradients, cpu.inputGradients));
         QVERIFY(isNear(device.weightGradients, cpu.weightGradients));
         QVERIFY(isNear(device.codeGradients, cpu.codeGradients));
-        const Results again = run(sample, true);
+        const Results again = run(sample, true, path, type);
         QVERIFY(again.output == device.output && again.inputGradients == device.inputGradients);
         QVERIFY(again.weightGradients == device.weightGradients);
     }

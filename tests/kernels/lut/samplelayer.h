@@ -3,6 +3,8 @@
 
 #include "kernels/lut/run.h"
 
+#include <bit>
+#include <cstdint>
 #include <random>
 
 namespace retro::luttest
@@ -17,6 +19,19 @@ std::vector<T> gridValues(std::size_t count, std::mt19937& random)
         value = static_cast<T>(static_cast<int>(random() % 65) - 32) / T(16);
     }
     return values;
+}
+
+/// Weights as numbers of 16 bits: what does not fit is cut off, and none may be denormal there.
+inline std::vector<std::uint16_t> narrowed(const std::vector<float>& weights, lut::RowType type)
+{
+    std::vector<std::uint16_t> result;
+    for (const float weight : weights) {
+        const auto bits = std::bit_cast<std::uint32_t>(weight);
+        const std::uint32_t upper = bits >> 16;
+        const std::uint32_t half = weight == 0 ? 0 : ((bits >> 23 & 0xFFU) - 112U) << 10 | (bits >> 13 & 0x3FFU);
+        result.push_back(static_cast<std::uint16_t>(type == lut::RowType::BFloat16 ? upper : (upper & 0x8000U) | half));
+    }
+    return result;
 }
 
 /// A random layer with a batch and a gradient of its output. Some anchor pairs are unused, some sparse rows are empty.
@@ -58,6 +73,19 @@ struct SampleLayer
     [[nodiscard]] lut::LayerDescription<T> description() const
     {
         return {shape, anchors, weights, isSparse, rowStarts, columns, codes, forwardGroup, backwardGroup};
+    }
+
+    /// The same with its weights stored in 16 bits; borrows them.
+    [[nodiscard]] lut::LayerDescription<T> narrowDescription(const std::vector<std::uint16_t>& bits,
+                                                             lut::RowType type) const
+    {
+        lut::LayerDescription<T> narrow = description();
+        if (type != lut::RowType::Real) {
+            narrow.weights = {};
+            narrow.rowType = type;
+            narrow.narrowWeights = bits;
+        }
+        return narrow;
     }
 
 private:
