@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/benchmarks.h"
 #include "app/cli/context.h"
+#include "app/cli/lutbenchmarks.h"
 #include "app/cli/planbench.h"
 #include "app/cli/planrunbench.h"
 #include "app/cli/windowbench.h"
 #include "core/base/file.h"
+#include "kernels/lut/cuda.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -90,6 +92,37 @@ std::string goalText(const BenchmarkFigure& figure)
     return fmt::format("{:g} {}", figure.goal * 1e3, reached <= figure.goal ? "holds" : "missed");
 }
 
+/// Each kernel's time against the bytes that it must move, beside the rate at which the processor copies.
+void sayKernels(const Context& context, const std::string& where, double copied,
+                const std::vector<LutKernelFigure>& figures)
+{
+    context.say(fmt::format("kernels on {}, which copies {:.1f} GB/s", where, copied / 1e9));
+    context.say(
+        fmt::format("{:<40} {:<32} {:>10} {:>10} {:>8} {:>8}", "layer", "kernel", "MB", "µs", "GB/s", "of copy"));
+    for (const LutKernelFigure& figure : figures) {
+        const double rate = figure.bytes / figure.seconds;
+        context.say(fmt::format("{:<40} {:<32} {:>10.2f} {:>10.1f} {:>8.1f} {:>6.0f} %", figure.layer, figure.kernel,
+                                figure.bytes / 1e6, figure.seconds * 1e6, rate / 1e9, 100 * rate / copied));
+    }
+}
+
+constexpr int kKernelRuns = 30;
+
+void sayLutKernels(const Context& context, int runs)
+{
+    const int least = std::max(runs, kKernelRuns);
+    sayKernels(context, "one thread of the CPU", copyRate(least), lutKernelsOnCpu(least));
+    lut::CudaDevice device;
+    const lut::Status status = lut::measureDevice(device);
+    if (status.ok()) {
+        sayKernels(context, device.name, device.copyBytesPerSecond, lutKernelsOnDevice(least));
+    } else {
+        context.say(fmt::format("kernels on a GPU: not measured, {}", status.message));
+    }
+}
+
+bool isOfLutKernels(const std::string& name) { return name == "lut" || name == "lut/"; }
+
 /// The benchmarks of the window and of plans have runners of their own: they open windows, and say tables.
 Result<std::vector<BenchmarkFigure>> runChosen(const BenchmarkRequest& request, const Context& context)
 {
@@ -105,6 +138,9 @@ Result<std::vector<BenchmarkFigure>> runChosen(const BenchmarkRequest& request, 
     std::erase_if(planRuns.names, [&](const std::string& name) { return !isPlanRun(name); });
     std::erase_if(window.names, [&](const std::string& name) { return !isWindow(name); });
     std::erase_if(plans.names, [&](const std::string& name) { return !isPlans(name); });
+    if (!context.json && std::ranges::any_of(core.names, isOfLutKernels)) {
+        sayLutKernels(context, request.runs);
+    }
     std::vector<BenchmarkFigure> figures;
     if (request.names.empty() || !core.names.empty()) {
         RETRO_TRY(figures, runBenchmarks(core));

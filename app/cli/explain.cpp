@@ -6,6 +6,7 @@
 #include "app/common/heatmapfile.h"
 #include "core/base/file.h"
 #include "core/engine/lutdecisions.h"
+#include "core/engine/lutpath.h"
 #include "core/engine/oraclecheck.h"
 #include "core/engine/plan/plannedrelevance.h"
 #include "core/engine/plan/plannedsaving.h"
@@ -52,6 +53,7 @@ struct ExplainOptions
     std::vector<std::string> open;
     std::vector<std::string> checkpoints;
     bool stopAtCheckpoints = false;
+    std::string lutPath; ///< of LUT layers; empty = the model's
     std::string shard;
     int jobs = 1;
     bool overlay = false;
@@ -427,9 +429,18 @@ Result<void> explainOne(Context& context, const ExplainOptions& options, const e
     return {};
 }
 
-Result<void> explainModel(Context& context, const ExplainOptions& options)
+/// The model, its LUT layers on the path that is asked for.
+Result<engine::LoadedModelPointer> loadModel(const ExplainOptions& options)
 {
     RETRO_TRY(const engine::LoadedModelPointer model, options.model.load());
+    return options.lutPath.empty()
+               ? model
+               : engine::withLutPath(model, options.lutPath == "fused" ? lut::Path::Fused : lut::Path::Documented);
+}
+
+Result<void> explainModel(Context& context, const ExplainOptions& options)
+{
+    RETRO_TRY(const engine::LoadedModelPointer model, loadModel(options));
     RETRO_TRY(std::optional<std::vector<engine::BatchItem>> batch,
               engine::findBatch(options.model.inputs, *model->graph()));
     if (options.rules || !options.compositeFile.empty()) {
@@ -473,6 +484,11 @@ void addExplain(CLI::App& program, Context& context)
     verb->add_option("--engine", options->engine,
                      "promise (default), compiled (its program, docs/program.md) or oracle")
         ->check(CLI::IsMember({"promise", "compiled", "oracle"}));
+    verb->add_option(
+            "--lut-path", options->lutPath,
+            "fused or documented: how LUT layers run (default: as the model says); documented: every stage as a "
+            "kernel, every array as a buffer")
+        ->check(CLI::IsMember({"fused", "documented"}));
     verb->add_option("--save", options->save, "inputs (default: what each gradient reads) or all")
         ->check(CLI::IsMember({"inputs", "all"}));
     options->plan.addTo(*verb);

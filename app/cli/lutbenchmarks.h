@@ -20,4 +20,22 @@ struct LutBenchmark
 /// layers: some 60 MB.
 [[nodiscard]] std::vector<LutBenchmark> lutBenchmarks();
 
+/// One kernel of a pass, timed.
+struct LutKernelFigure
+{
+    std::string layer; ///< sizes
+    std::string kernel;
+    double bytes = 0;   ///< that it must move
+    double seconds = 0; ///< the least of the runs
+};
+
+/// Each kernel of the fused passes over the same layers, and over a sequence, on one thread: the least of `runs`.
+[[nodiscard]] std::vector<LutKernelFigure> lutKernelsOnCpu(int runs);
+
+/// The same on the CUDA device, by its clock; nothing without one.
+[[nodiscard]] std::vector<LutKernelFigure> lutKernelsOnDevice(int runs);
+
+/// Bytes that this thread copies in a second, read and written together: the best of `runs` copies of 256 MiB.
+[[nodiscard]] double copyRate(int runs);
+
 } // namespace retro::app

@@ -26,6 +26,7 @@
 #include "app/gui/transportbar.h"
 #include "app/gui/verificationcontroller.h"
 #include "app/gui/workspaces.h"
+#include "core/engine/lutpath.h"
 #include "core/trace/runfile.h"
 #include "views/classes/classesview.h"
 #include "views/common/fonts.h"
@@ -37,6 +38,7 @@
 #include "views/heatmap/heatmapview.h"
 #include "views/input/inputview.h"
 #include "views/inspector/inspectorview.h"
+#include "views/lut/dataflowview.h"
 #include "views/notebook/notebookview.h"
 #include "views/run/runpanel.h"
 
@@ -104,6 +106,19 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
                            static_cast<QWidget*>(m_planSpace), static_cast<QWidget*>(m_kernels)}) {
         m_stack->addWidget(space);
     }
+    connect(&m_kernels->dataFlow(), &views::DataFlowView::pathWanted, this, [this](lut::Path path) {
+        if (!m_loaded) {
+            return say(tr("A recorded run holds one path. Open its model to run the other one."));
+        }
+        const auto changed = engine::withLutPath(m_loaded, path);
+        if (!changed) {
+            return say(QString::fromStdString(changed.error().text()));
+        }
+        m_loaded = *changed;
+        m_planner->setModel(m_loaded);
+        m_run->setModel(m_loaded);
+        post(m_run->job());
+    });
     setCentralWidget(m_stack);
     m_explain->compare().addButtons(
         {&m_actions.at(QStringLiteral("cover.tag")), &m_actions.at(QStringLiteral("help.tour"))});

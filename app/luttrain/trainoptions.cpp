@@ -82,6 +82,40 @@ std::int64_t largestOf(const Tensor& numbers)
     return all.empty() ? -1 : *std::ranges::max_element(all);
 }
 
+Result<std::vector<engine::LutLayerPlan>> layersOf(const TrainOptions& options)
+{
+    std::vector<engine::LutLayerPlan> layers;
+    for (const std::string& text : options.layers) {
+        RETRO_TRY(const engine::LutLayerPlan layer, parseLayer(text));
+        layers.push_back(layer);
+    }
+    return layers;
+}
+
+/// Samples × numbers, with positions between them or not; of text samples × positions.
+Result<void> checkExtents(const tensor::Shape& shape, bool isText)
+{
+    if (shape.size() < 2 || shape.size() > (isText ? 2U : 3U)) {
+        return base::inputError(fmt::format("x is {}; it must be samples × numbers, samples × positions × numbers, or "
+                                            "integers, samples × positions",
+                                            tensor::toText(shape)));
+    }
+    if (shape.back() > kMostClasses * kMostClasses / 2) {
+        return base::inputError(fmt::format("x is {}; a sample has at most {} numbers", tensor::toText(shape),
+                                            kMostClasses * kMostClasses / 2));
+    }
+    return {};
+}
+
+/// How many classes or words there are; what is negative counts as none.
+Result<std::uint32_t> countOf(const char* what, std::int64_t count)
+{
+    if (count > kMostClasses) {
+        return base::inputError(fmt::format("there are {} {}; at most {} are possible", count, what, kMostClasses));
+    }
+    return static_cast<std::uint32_t>(std::max<std::int64_t>(count, 0));
+}
+
 } // namespace
 
 Result<engine::LutLayerPlan> parseLayer(const std::string& text)
@@ -124,29 +158,14 @@ Result<engine::LutNetworkPlan> planFor(const TrainOptions& options, const TrainD
 {
     engine::LutNetworkPlan plan;
     plan.seed = options.seed;
-    for (const std::string& layer : options.layers) {
-        RETRO_TRY(const engine::LutLayerPlan made, parseLayer(layer));
-        plan.layers.push_back(made);
-    }
+    RETRO_TRY(plan.layers, layersOf(options));
     const Tensor& x = data.train.x;
     const bool isText = x.dtype() == DType::Int64;
-    const tensor::Shape& shape = x.shape();
-    if (shape.size() < 2 || shape.size() > (isText ? 2U : 3U)) {
-        return base::inputError(fmt::format("x is {}; it must be samples × numbers, samples × positions × numbers, or "
-                                            "integers, samples × positions",
-                                            tensor::toText(shape)));
-    }
-    const std::int64_t classes = largestOf(data.train.labels) + 1;
-    const std::int64_t words = isText ? largestOf(x) + 1 : 0;
-    const bool isSequence = isText || shape.size() == 3;
-    if (classes > kMostClasses || words > kMostClasses || shape.back() > kMostClasses * kMostClasses / 2) {
-        return base::inputError(
-            fmt::format("there are {} classes and {} words; at most {} are possible", classes, words, kMostClasses));
-    }
-    plan.classes = static_cast<std::uint32_t>(std::max<std::int64_t>(classes, 0));
-    plan.vocabulary = static_cast<std::uint32_t>(std::max<std::int64_t>(words, 0));
-    plan.inputs = isText ? options.embedding : static_cast<std::uint32_t>(shape.back());
-    plan.length = isSequence ? static_cast<std::uint32_t>(shape[1]) : 1;
+    RETRO_CHECK(checkExtents(x.shape(), isText));
+    RETRO_TRY(plan.classes, countOf("classes", largestOf(data.train.labels) + 1));
+    RETRO_TRY(plan.vocabulary, countOf("words", isText ? largestOf(x) + 1 : 0));
+    plan.inputs = isText ? options.embedding : static_cast<std::uint32_t>(x.shape().back());
+    plan.length = isText || x.shape().size() == 3 ? static_cast<std::uint32_t>(x.shape()[1]) : 1;
     for (engine::LutLayerPlan& layer : plan.layers) {
         layer.outputs = layer.isResidual ? plan.inputs : layer.outputs;
     }

@@ -122,9 +122,11 @@ QSize Style::sizeFromContents(ContentsType type, const QStyleOption* option, con
         made.rwidth() += fonts::px(12);
         made.setHeight(fonts::px(26));
         break;
+    case CT_SpinBox:
+        made.rwidth() += fonts::px(6); // the digits beside the arrows
+        [[fallthrough]];
     case CT_ComboBox:
     case CT_LineEdit:
-    case CT_SpinBox:
         made.setHeight(fonts::px(26));
         break;
     case CT_ToolButton:
@@ -259,6 +261,11 @@ void Style::drawComplexControl(ComplexControl control, const QStyleOptionComplex
     if (control == CC_ComboBox) {
         const auto* combo = qstyleoption_cast<const QStyleOptionComboBox*>(option);
         return stylepaint::comboBox(*combo, *painter);
+    }
+    const auto* spin = qstyleoption_cast<const QStyleOptionSpinBox*>(option);
+    if (control == CC_SpinBox && spin != nullptr && spin->buttonSymbols != QAbstractSpinBox::NoButtons) {
+        return stylepaint::spinBox(*spin, subControlRect(control, option, SC_SpinBoxUp, widget),
+                                   subControlRect(control, option, SC_SpinBoxDown, widget), *painter);
     }
     if (control == CC_Slider) {
         const auto* slider = qstyleoption_cast<const QStyleOptionSlider*>(option);

@@ -296,6 +296,29 @@ void comboBox(const QStyleOptionComboBox& option, QPainter& painter)
     arrowDown(painter, at, 4, isEnabled ? colors[Role::Text2] : colors[Role::Ghost]);
 }
 
+void spinBox(const QStyleOptionSpinBox& option, const QRect& up, const QRect& down, QPainter& painter)
+{
+    const Theme& colors = theme();
+    const bool isEnabled = has(option, QStyle::State_Enabled);
+    const bool hasFocus = isEnabled && has(option, QStyle::State_HasFocus);
+    if (option.frame) {
+        roundBox(painter, option.rect, isEnabled ? colors[Role::Base] : colors[Role::Window],
+                 hasFocus ? colors[Role::Accent] : colors[Role::ButtonLine]);
+    }
+    const auto arrow = [&](const QRect& room, QAbstractSpinBox::StepEnabledFlag step, double tip) {
+        const QPointF at(room.center().x() + 0.5, room.center().y() + 0.5);
+        const QPointF corners[]{at + QPointF(-3, -tip / 2), at + QPointF(3, -tip / 2), at + QPointF(0, tip / 2)};
+        painter.save();
+        painter.setRenderHint(QPainter::Antialiasing);
+        painter.setPen(Qt::NoPen);
+        painter.setBrush(isEnabled && option.stepEnabled.testFlag(step) ? colors[Role::Text2] : colors[Role::Ghost]);
+        painter.drawConvexPolygon(corners, 3);
+        painter.restore();
+    };
+    arrow(up, QAbstractSpinBox::StepUpEnabled, -4);
+    arrow(down, QAbstractSpinBox::StepDownEnabled, 4);
+}
+
 void slider(const QStyleOptionSlider& option, const QRect& groove, const QRect& handle, QPainter& painter)
 {
     const Theme& colors = theme();

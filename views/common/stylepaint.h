@@ -9,6 +9,7 @@ class QStyleOption;
 class QStyleOptionComboBox;
 class QStyleOptionMenuItem;
 class QStyleOptionSlider;
+class QStyleOptionSpinBox;
 class QWidget;
 
 /// The drawings of Style, one function per element.
@@ -31,6 +32,8 @@ void tab(const QStyleOption& option, QPainter& painter);
 void headerSection(const QStyleOption& option, QPainter& painter);
 void menuBarItem(const QStyleOptionMenuItem& option, QPainter& painter);
 void comboBox(const QStyleOptionComboBox& option, QPainter& painter);
+/// Frame of a spin box and its arrows, in the rectangles of the buttons.
+void spinBox(const QStyleOptionSpinBox& option, const QRect& up, const QRect& down, QPainter& painter);
 void slider(const QStyleOptionSlider& option, const QRect& groove, const QRect& handle, QPainter& painter);
 /// Parts of a scroll bar without arrows: groove, slider, the pages before and after it.
 [[nodiscard]] QRect scrollBarPart(const QStyleOptionSlider& option, QStyle::SubControl part, int leastSlider);

@@ -25,6 +25,8 @@ namespace
 constexpr double kBoxHeight = 38;
 constexpr double kNumberWidth = 24;
 constexpr double kPadding = 9;
+constexpr double kRowWidth =
+    480; ///< of a row of buffers: with the arrows past them, what a window of 1280 pixels has room for
 
 QString translated(const char* text) { return QCoreApplication::translate("retro::views::DataFlowPane", text); }
 
@@ -143,7 +145,7 @@ void DataFlowPane::setLayer(std::vector<lut::Schedule> schedules, const std::vec
 
 void DataFlowPane::lay()
 {
-    m_picture = flowPicture(m_schedules, {kernelSize, bufferSize});
+    m_picture = flowPicture(m_schedules, {kernelSize, bufferSize, double(fonts::px(kRowWidth))});
     updateGeometry();
     resize(sizeHint());
     update();

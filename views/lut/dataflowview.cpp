@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/lut/dataflowview.h"
 
+#include "kernels/lut/callchecks.h"
 #include "views/common/elidedlabel.h"
 #include "views/common/fonts.h"
 #include "views/common/paintfile.h"
@@ -12,6 +13,7 @@
 #include <QCoreApplication>
 #include <QHBoxLayout>
 #include <QPainter>
+#include <QPushButton>
 #include <QScrollArea>
 #include <QSignalBlocker>
 
@@ -28,6 +30,28 @@ QString lutEmptyReason(const LutChoice& choice)
                                              "This model has no LUT layer. LUT layers choose rows "
                                              "of tables by comparing inputs.");
 }
+
+namespace
+{
+
+/// Why a layer cannot take the documented path; empty when it can.
+QString documentedProblem(const LutLayer& layer)
+{
+    for (const lut::Pass pass : {lut::Pass::Forward, lut::Pass::Backward}) {
+        lut::ScheduleRequest request = layer.request;
+        request.path = lut::Path::Documented;
+        request.pass = pass;
+        lut::Schedule schedule;
+        lut::Status status = lut::makeSchedule(request, schedule);
+        status = status.ok() ? lut::checkScratch(schedule, request.batch, lut::kScratchLimit) : status;
+        if (!status.ok()) {
+            return QString::fromStdString(status.message);
+        }
+    }
+    return {};
+}
+
+} // namespace
 
 DataFlowView::DataFlowView(RunModel& model, Cursor& cursor, Selection& selection, LutChoice& choice, QWidget* parent)
     : View(model, cursor, selection, parent), m_choice(choice)
@@ -63,15 +87,20 @@ QWidget* DataFlowView::makeTools()
     m_layers->setToolTip(tr("Which LUT layer of the model is shown"));
     m_paths = new QComboBox(line);
     m_paths->setAccessibleName(tr("Path"));
-    m_paths->setToolTip(tr("The fused path ran; the documented one shows every stage as a kernel of its own"));
+    m_paths->setToolTip(
+        tr("The fused path has few kernels; the documented one has every stage as a kernel of its own"));
     m_paths->addItems({tr("fused path"), tr("documented path")});
+    m_runPath = new QPushButton(tr("Run on this path"), line);
+    m_runPath->hide();
     m_now = new ElidedLabel({}, Role::Text2, fonts::label(), line);
     row->addWidget(m_layers);
     row->addWidget(m_paths);
+    row->addWidget(m_runPath);
     row->addWidget(m_now, 1);
     connect(m_layers, &QComboBox::activated, &m_choice, &LutChoice::chooseLayer);
     connect(m_paths, &QComboBox::activated, &m_choice,
             [this](int index) { m_choice.choosePath(index == 0 ? lut::Path::Fused : lut::Path::Documented); });
+    connect(m_runPath, &QPushButton::clicked, this, [this] { emit pathWanted(m_choice.path()); });
     return line;
 }
 
@@ -101,20 +130,44 @@ void DataFlowView::refresh(Changes changes)
         takeLayer();
     }
     m_pane->setPosition(model().position());
-    const QString sentence = m_pane->sentence();
-    m_now->setText(!sentence.isEmpty() ? sentence
-                   : m_choice.path() == lut::Path::Documented
-                       ? tr("how the stages are described; this path did not run")
-                   : m_choice.layer() != nullptr && m_choice.layer()->launches.empty()
-                       ? tr("no kernel was recorded for this layer")
-                       : tr("← → go from kernel to kernel"));
+    m_now->setText(sentence());
+}
+
+QString DataFlowView::sentence() const
+{
+    const LutLayer* layer = m_choice.layer();
+    const QString now = m_pane->sentence();
+    if (!now.isEmpty() || layer == nullptr) {
+        return now;
+    }
+    if (layer->launches.empty()) {
+        return tr("no kernel was recorded for this layer");
+    }
+    if (m_choice.path() != layer->path) {
+        const QString problem = m_choice.path() == lut::Path::Documented ? documentedProblem(*layer) : QString();
+        return problem.isEmpty() ? tr("this path did not run") : problem;
+    }
+    return tr("← → go from kernel to kernel");
+}
+
+void DataFlowView::showPath()
+{
+    const QSignalBlocker blocker(m_paths);
+    m_paths->setCurrentIndex(m_choice.path() == lut::Path::Fused ? 0 : 1);
+    const LutLayer* layer = m_choice.layer();
+    const bool isOther = layer != nullptr && !layer->launches.empty() && m_choice.path() != layer->path;
+    m_runPath->setVisible(isOther);
+    const QString problem = isOther && m_choice.path() == lut::Path::Documented ? documentedProblem(*layer) : QString();
+    m_runPath->setEnabled(problem.isEmpty());
+    m_runPath->setToolTip(problem.isEmpty() ? tr("Explains again with all LUT layers on this path") : problem);
 }
 
 void DataFlowView::takeLayer()
 {
     showLayers();
+    showPath();
     const LutLayer* layer = m_choice.layer();
-    const bool hasRun = layer != nullptr && m_choice.path() == lut::Path::Fused;
+    const bool hasRun = layer != nullptr && m_choice.path() == layer->path;
     m_pane->setLayer(m_choice.schedules(), hasRun ? layer->launches : std::vector<RunLaunch>());
     emit captionChanged();
 }

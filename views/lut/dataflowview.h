@@ -3,7 +3,10 @@
 
 #include "views/common/view.h"
 
+#include "kernels/lut/schedule.h"
+
 class QComboBox;
+class QPushButton;
 
 namespace retro::views
 {
@@ -31,6 +34,12 @@ public:
     [[nodiscard]] DataFlowPane& pane() const { return *m_pane; }
     [[nodiscard]] QComboBox& layers() const { return *m_layers; }
     [[nodiscard]] QComboBox& paths() const { return *m_paths; }
+    /// Shown while the path that is drawn did not run.
+    [[nodiscard]] QPushButton& runPath() const { return *m_runPath; }
+
+signals:
+    /// The person wants the layers to take this path.
+    void pathWanted(retro::lut::Path path);
 
 protected:
     void refresh(Changes changes) override;
@@ -40,11 +49,14 @@ private:
     QWidget* makeTools();
     void takeLayer();
     void showLayers();
+    void showPath();
+    [[nodiscard]] QString sentence() const;
 
     LutChoice& m_choice;
     DataFlowPane* m_pane = nullptr;
     QComboBox* m_layers = nullptr;
     QComboBox* m_paths = nullptr;
+    QPushButton* m_runPath = nullptr;
     ElidedLabel* m_now = nullptr;
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace retro::views
 {
@@ -16,21 +17,39 @@ constexpr double kPassGap = 36;
 constexpr double kMargin = 14;
 constexpr double kCaption = 24; ///< above each pass
 
-/// Boxes and edges of one pass, by numbers from 0.
+using Ids = std::vector<lut::BufferId>;
+
+/// Buffers that are written together, or read together.
+const std::vector<Ids>& stacks()
+{
+    using enum lut::BufferId;
+    static const std::vector<Ids> kStacks{{LookupIndices, MinAnchorDeltas, MinAnchorDeltaIndices},
+                                          {PeLookupIndices, PeMinDeltas, PeMinDeltaIndices},
+                                          {Weights, RowStarts, Columns}};
+    return kStacks;
+}
+
+bool names(const Ids& ids, lut::BufferId id) { return std::ranges::find(ids, id) != ids.end(); }
+
+/// Boxes and edges of one pass, by numbers from 0. What is laid out are stacks: of one box, or of several.
 class PassDrawing
 {
 public:
-    PassDrawing(const lut::Schedule& schedule, std::size_t pass, const FlowSizes& sizes)
-        : m_schedule(schedule), m_pass(pass)
+    PassDrawing(const lut::Schedule& schedule, std::size_t pass, std::size_t firstStack, const FlowSizes& sizes)
+        : m_schedule(schedule), m_pass(pass), m_firstStack(firstStack)
     {
-        addBoxes(sizes);
+        addKernels(sizes);
+        addBuffers(sizes);
         for (std::size_t i = 0; i < schedule.launches.size(); ++i) {
             for (const lut::BufferId id : schedule.launches[i].reads) {
-                addEdge(bufferOf(id), kernelOf(i), false);
+                addEdge(bufferOf(id), i, false);
             }
             for (const lut::BufferId id : schedule.launches[i].writes) {
-                addEdge(kernelOf(i), bufferOf(id), true);
+                addEdge(i, bufferOf(id), true);
             }
+        }
+        for (std::size_t i = 0; sizes.width > 0 && i < schedule.launches.size(); ++i) {
+            breakRow(i, sizes.width);
         }
     }
 
@@ -38,7 +57,7 @@ public:
     double placeInto(FlowPicture& picture, double top)
     {
         layout::LayoutOptions options;
-        options.nodeGap = 14;
+        options.nodeGap = kGap;
         options.layerGap = 20;
         options.laneGap = 12;
         const auto drawn = layout::computeLayout(m_input, options);
@@ -47,10 +66,12 @@ public:
         }
         const std::size_t first = picture.boxes.size();
         const QPointF shift(kMargin, top + kCaption);
-        for (std::size_t i = 0; i < m_boxes.size(); ++i) {
-            const layout::Rect& at = drawn->nodes[i];
-            m_boxes[i].rect = QRectF(at.x, at.y, at.width, at.height).translated(shift);
-            picture.boxes.push_back(m_boxes[i]);
+        for (FlowBox box : m_boxes) {
+            const layout::Rect& at = drawn->nodes[box.stack];
+            box.rect.moveLeft(at.x + (at.width - box.rect.width()) / 2);
+            box.rect.translate(shift + QPointF(0, at.y));
+            box.stack += m_firstStack;
+            picture.boxes.push_back(box);
         }
         for (std::size_t e = 0; e < m_edges.size(); ++e) {
             FlowEdge edge{m_edges[e].from + first, m_edges[e].to + first, m_edges[e].isWrite, {}};
@@ -63,51 +84,91 @@ public:
         return picture.passes.back().height();
     }
 
+    /// How many stacks there are.
+    [[nodiscard]] std::size_t stackCount() const { return m_input.nodeSizes.size(); }
+
 private:
-    void addBoxes(const FlowSizes& sizes)
+    static constexpr double kGap = 14;
+
+    /// A box at the lower end of a stack.
+    void addBox(bool isKernel, std::size_t index, const QSizeF& size, std::size_t stack)
     {
-        const auto add = [this](bool isKernel, std::size_t index, const QSizeF& size) {
-            m_boxes.push_back({isKernel, m_pass, index, {}});
-            m_input.nodeSizes.push_back({size.width(), size.height()});
-        };
-        for (std::size_t i = 0; i < m_schedule.launches.size(); ++i) {
-            add(true, i, sizes.kernel(m_schedule.launches[i]));
+        if (stack == m_input.nodeSizes.size()) {
+            m_input.nodeSizes.push_back({0, 0});
         }
+        auto& room = m_input.nodeSizes[stack];
+        m_boxes.push_back({isKernel, m_pass, index, QRectF(QPointF(0, room.height), size), stack});
+        room.width = std::max(room.width, size.width());
+        room.height += size.height();
+    }
+
+    void addKernels(const FlowSizes& sizes)
+    {
+        for (std::size_t i = 0; i < m_schedule.launches.size(); ++i) {
+            addBox(true, i, sizes.kernel(m_schedule.launches[i]), m_input.nodeSizes.size());
+        }
+    }
+
+    void addBuffers(const FlowSizes& sizes)
+    {
+        std::map<const Ids*, std::size_t> begun;
         for (std::size_t i = 0; i < m_schedule.buffers.size(); ++i) {
-            if (isUsed(m_schedule.buffers[i].id)) {
-                m_bufferBox[m_schedule.buffers[i].id] = m_boxes.size();
-                add(false, i, sizes.buffer(m_schedule.buffers[i]));
+            const lut::Buffer& buffer = m_schedule.buffers[i];
+            if (!isUsed(buffer.id)) {
+                continue;
             }
+            const auto together = std::ranges::find_if(stacks(), [&](const Ids& ids) { return names(ids, buffer.id); });
+            const std::size_t next = m_input.nodeSizes.size();
+            const std::size_t stack =
+                together == stacks().end() ? next : begun.try_emplace(&*together, next).first->second;
+            m_bufferBox[buffer.id] = m_boxes.size();
+            addBox(false, i, sizes.buffer(buffer), stack);
+        }
+        widen();
+    }
+
+    /// Boxes of a stack have one width.
+    void widen()
+    {
+        for (FlowBox& box : m_boxes) {
+            box.rect.setWidth(m_input.nodeSizes[box.stack].width);
         }
     }
 
     [[nodiscard]] bool isUsed(lut::BufferId id) const
     {
         return std::ranges::any_of(m_schedule.launches, [id](const lut::Launch& launch) {
-            return std::ranges::find(launch.reads, id) != launch.reads.end() ||
-                   std::ranges::find(launch.writes, id) != launch.writes.end();
+            return names(launch.reads, id) || names(launch.writes, id);
         });
     }
-    static std::size_t kernelOf(std::size_t launch) { return launch; }
     [[nodiscard]] std::size_t bufferOf(lut::BufferId id) const
     {
         const auto at = m_bufferBox.find(id);
         return at == m_bufferBox.end() ? m_boxes.size() : at->second;
     }
+    [[nodiscard]] std::size_t stackOf(std::size_t box) const { return m_boxes[box].stack; }
 
     void addEdge(std::size_t from, std::size_t to, bool isWrite)
     {
-        if (from < m_boxes.size() && to < m_boxes.size() && !reaches(to, from)) {
-            m_edges.push_back({from, to, isWrite, {}});
-            m_input.edges.push_back({static_cast<layout::Index>(from), static_cast<layout::Index>(to)});
+        if (from >= m_boxes.size() || to >= m_boxes.size() || reaches(stackOf(to), stackOf(from)) ||
+            hasEdge(stackOf(from), stackOf(to))) {
+            return;
         }
+        m_edges.push_back({from, to, isWrite, {}});
+        m_input.edges.push_back({static_cast<layout::Index>(stackOf(from)), static_cast<layout::Index>(stackOf(to))});
     }
 
-    /// True when the edges so far lead from one box to another.
+    [[nodiscard]] bool hasEdge(std::size_t from, std::size_t to) const
+    {
+        return std::ranges::any_of(
+            m_edges, [&](const FlowEdge& edge) { return stackOf(edge.from) == from && stackOf(edge.to) == to; });
+    }
+
+    /// True when the edges so far lead from one stack to another.
     [[nodiscard]] bool reaches(std::size_t from, std::size_t to) const
     {
         std::vector<std::size_t> open{from};
-        std::vector<bool> seen(m_boxes.size());
+        std::vector<bool> seen(m_input.nodeSizes.size());
         while (!open.empty()) {
             const std::size_t at = open.back();
             open.pop_back();
@@ -115,17 +176,56 @@ private:
                 return true;
             }
             for (const FlowEdge& edge : m_edges) {
-                if (edge.from == at && !seen[edge.to]) {
-                    seen[edge.to] = true;
-                    open.push_back(edge.to);
+                if (stackOf(edge.from) == at && !seen[stackOf(edge.to)]) {
+                    seen[stackOf(edge.to)] = true;
+                    open.push_back(stackOf(edge.to));
                 }
             }
         }
         return false;
     }
 
+    /// Stacks that only this kernel reads and none writes.
+    [[nodiscard]] std::vector<std::size_t> sourcesOf(std::size_t kernel) const
+    {
+        std::vector<std::size_t> sources;
+        for (const FlowEdge& edge : m_edges) {
+            const std::size_t stack = stackOf(edge.from);
+            const bool isOther = std::ranges::any_of(m_edges, [&](const FlowEdge& other) {
+                return stackOf(other.to) == stack || (stackOf(other.from) == stack && other.to != kernel);
+            });
+            if (edge.to == kernel && !isOther) {
+                sources.push_back(stack);
+            }
+        }
+        return sources;
+    }
+
+    /// Puts what a kernel starts from into rows: a source of one row stands below one of the row before. Such edges are
+    /// not drawn; they come behind those that are.
+    void breakRow(std::size_t kernel, double width)
+    {
+        std::vector<std::size_t> above;
+        std::vector<std::size_t> row;
+        double used = 0;
+        for (const std::size_t source : sourcesOf(kernel)) {
+            const double needed = m_input.nodeSizes[source].width + kGap;
+            if (!row.empty() && used + needed > width) {
+                above = std::exchange(row, {});
+                used = 0;
+            }
+            if (!above.empty()) {
+                const std::size_t over = above[std::min(row.size(), above.size() - 1)];
+                m_input.edges.push_back({static_cast<layout::Index>(over), static_cast<layout::Index>(source)});
+            }
+            row.push_back(source);
+            used += needed;
+        }
+    }
+
     const lut::Schedule& m_schedule;
     std::size_t m_pass;
+    std::size_t m_firstStack; ///< its number in the picture
     layout::LayoutInput m_input;
     std::vector<FlowBox> m_boxes;
     std::vector<FlowEdge> m_edges;
@@ -152,8 +252,11 @@ FlowPicture flowPicture(std::vector<lut::Schedule> schedules, const FlowSizes& s
     FlowPicture picture;
     picture.schedules = std::move(schedules);
     double top = kMargin;
+    std::size_t drawnStacks = 0;
     for (std::size_t pass = 0; pass < picture.schedules.size(); ++pass) {
-        top += PassDrawing(picture.schedules[pass], pass, sizes).placeInto(picture, top) + kPassGap;
+        PassDrawing drawing(picture.schedules[pass], pass, drawnStacks, sizes);
+        top += drawing.placeInto(picture, top) + kPassGap;
+        drawnStacks += drawing.stackCount();
     }
     double right = 0;
     for (const QRectF& pass : picture.passes) {

@@ -20,9 +20,10 @@ struct FlowBox
     std::size_t pass = 0;  ///< which of the schedules
     std::size_t index = 0; ///< of its launches, or of its buffers
     QRectF rect;
+    std::size_t stack = 0; ///< boxes of one stack lie on each other; their arrows start and end at the whole of it
 };
 
-/// What a kernel reads (from buffer to kernel) or writes.
+/// What a kernel reads (from buffer to kernel) or writes; of several buffers of a stack, the first stands for all.
 struct FlowEdge
 {
     std::size_t from = 0; ///< boxes
@@ -31,9 +32,10 @@ struct FlowEdge
     std::vector<QPointF> points;
 };
 
-/// The data flow of passes, drawn from their launch schedules: one beside the other, each from its inputs down to its
-/// results. A buffer that a kernel both reads and writes has the arrow of the reading; the other would run in a circle.
-/// Plain geometry, in design pixels.
+/// The data flow of passes, drawn from their launch schedules: one below the other, each from its inputs down to its
+/// results. Buffers that always go together (rows with their weakest comparisons, sparse weights) are stacked. A buffer
+/// that a kernel both reads and writes has the arrow of the reading; the other would run in a circle. Plain geometry,
+/// in design pixels.
 struct FlowPicture
 {
     std::vector<lut::Schedule> schedules;
@@ -58,6 +60,7 @@ struct FlowSizes
 {
     std::function<QSizeF(const lut::Launch&)> kernel;
     std::function<QSizeF(const lut::Buffer&)> buffer;
+    double width = 0; ///< buffers that a kernel starts from stand in several rows beyond it; 0 = they never do
 };
 
 /// Draws the schedules. Empty when there is none.

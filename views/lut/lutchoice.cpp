@@ -29,6 +29,7 @@ void LutChoice::takeRun()
         m_node = m_run->layers().empty() ? base::NodeId() : m_run->layers().front().node;
     }
     m_site = cut(m_site);
+    m_path = layer() != nullptr ? layer()->path : lut::Path::Fused; // what is new in a run is how it ran
     dropDetail();
     takeSelection();
     emit layerChanged();
@@ -41,6 +42,7 @@ void LutChoice::takeSelection()
     if (node.isValid() && node != m_node && m_run->find(node) != nullptr) {
         m_node = node;
         m_site = cut(m_site);
+        m_path = layer()->path;
         dropDetail();
         emit layerChanged();
     }

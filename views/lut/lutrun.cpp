@@ -140,6 +140,9 @@ LutRun::LutRun(const trace::Run& run)
                 ? std::ranges::find(m_layers, event.node, [](const LutLayer& one) { return one.node.value; })
                 : m_layers.end();
         if (at != m_layers.end()) {
+            const bool isDocumented = event.extra >= 0 && static_cast<std::size_t>(event.extra) < lut::kKernelCount &&
+                                      lut::isDocumented(static_cast<lut::KernelId>(event.extra));
+            at->path = isDocumented ? lut::Path::Documented : at->path;
             at->launches.push_back({step + 1, static_cast<lut::Pass>(event.branch), event.slot});
         }
     }

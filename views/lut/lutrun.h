@@ -26,7 +26,8 @@ struct LutLayer
     base::NodeId node;
     lut::ScheduleRequest request; ///< fused, forward; its batch is all leading axes of the input
     std::vector<RunLaunch> launches;
-    bool knowsGroups = true; ///< false: sparse, and the run file left the row starts out
+    lut::Path path = lut::Path::Fused; ///< that ran
+    bool knowsGroups = true;           ///< false: sparse, and the run file left the row starts out
 
     /// The passes that ran, in order; forward alone when nothing was recorded.
     [[nodiscard]] std::vector<lut::Pass> passes() const;

@@ -258,7 +258,7 @@ void StreamsView::refresh(Changes changes)
 {
     if (changes.testFlag(Change::Run)) {
         const LutLayer* layer = m_choice.layer();
-        const bool hasRun = layer != nullptr && m_choice.path() == lut::Path::Fused;
+        const bool hasRun = layer != nullptr && m_choice.path() == layer->path;
         m_pane->setLayer(m_choice.schedules(), hasRun ? layer->launches : std::vector<RunLaunch>());
     }
     m_pane->setPosition(model().position());

@@ -1,56 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/lut/streamtimes.h"
 
+#include "kernels/lut/traffic.h"
+
 #include <algorithm>
 #include <map>
 
 namespace retro::views
 {
-
-namespace
-{
-
-using lut::BufferId;
-
-bool hasAllRows(BufferId id) { return id == BufferId::FiringStatistics || id == BufferId::BeforeDetectorsGradients; }
-
-bool goesOverAllRows(lut::KernelId kernel) { return kernel == lut::KernelId::DensifyFiringStat; }
-
-/// Bytes of the rows that a pass visits: one per sample (or pair of positions) and table.
-std::uint64_t visitedBytes(const lut::Schedule& schedule, const lut::Buffer& weights)
-{
-    const lut::Buffer* rows = schedule.find(BufferId::LookupIndices);
-    if (rows == nullptr || rows->shape.size() < 2 || weights.shape.size() != 3) {
-        return weights.bytes;
-    }
-    std::uint64_t visits = rows->shape.front() * rows->shape.back();
-    if (rows->shape.size() == 3) {
-        visits *= lut::pairCount(static_cast<std::uint32_t>(rows->shape[1]));
-    }
-    const std::uint64_t real =
-        weights.bytes / std::max<std::uint64_t>(weights.shape[0] * weights.shape[1] * weights.shape[2], 1);
-    return visits * weights.shape[2] * real;
-}
-
-} // namespace
-
-std::uint64_t bytesMoved(const lut::Schedule& schedule, const lut::Launch& launch)
-{
-    std::uint64_t bytes = 0;
-    const auto add = [&](BufferId id) {
-        const lut::Buffer* buffer = schedule.find(id);
-        if (buffer == nullptr) {
-            return;
-        }
-        const bool isRows = id == BufferId::Weights || (hasAllRows(id) && !goesOverAllRows(launch.kernel));
-        const lut::Buffer* weights = schedule.find(BufferId::Weights);
-        const std::uint64_t visited = isRows && weights != nullptr ? visitedBytes(schedule, *weights) : buffer->bytes;
-        bytes += std::min(buffer->bytes, visited);
-    };
-    std::ranges::for_each(launch.reads, add);
-    std::ranges::for_each(launch.writes, add);
-    return bytes;
-}
 
 std::vector<LaunchTime> launchTimes(const std::vector<lut::Schedule>& schedules, const StreamModel& model)
 {
@@ -62,7 +19,7 @@ std::vector<LaunchTime> launchTimes(const std::vector<lut::Schedule>& schedules,
         double end = passStart;
         for (std::size_t i = 0; i < schedules[pass].launches.size(); ++i) {
             const lut::Launch& launch = schedules[pass].launches[i];
-            LaunchTime time{pass, i, passStart, 0, 0, bytesMoved(schedules[pass], launch)};
+            LaunchTime time{pass, i, passStart, 0, 0, lut::bytesMoved(schedules[pass], launch)};
             for (const std::size_t other : launch.waitsFor) {
                 time.waitsUntil = std::max(time.waitsUntil, times[first + other].end);
             }

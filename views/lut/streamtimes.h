@@ -26,10 +26,6 @@ struct LaunchTime
     std::uint64_t bytes = 0;
 };
 
-/// Bytes that a launch must move: all of what it reads and writes, but of rows of weights only those that are visited,
-/// and of arrays of all rows (firing statistics, row scores) only where the kernel goes over all of them.
-[[nodiscard]] std::uint64_t bytesMoved(const lut::Schedule& schedule, const lut::Launch& launch);
-
 /// The launches of passes that follow each other: each starts when its stream is free and what it waits for is done.
 [[nodiscard]] std::vector<LaunchTime> launchTimes(const std::vector<lut::Schedule>& schedules,
                                                   const StreamModel& model = {});

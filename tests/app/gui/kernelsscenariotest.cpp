@@ -10,6 +10,8 @@
 #include "views/lut/dataflowview.h"
 #include "views/lut/lutchoice.h"
 
+#include <QPushButton>
+
 using namespace retro;
 
 namespace
@@ -25,6 +27,15 @@ bool opens(app::MainWindow& window, const char* model)
     const bool isDone = QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience);
     window.flush();
     return isDone && window.lastError().isEmpty() && window.model().hasRun() && window.model().run().eventCount() > 0;
+}
+
+/// Presses "Run on this path" and waits for the run.
+bool runsOnThePathShown(app::MainWindow& window, views::DataFlowView& flow)
+{
+    flow.runPath().click();
+    const bool isDone = QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience);
+    window.flush();
+    return isDone && window.lastError().isEmpty();
 }
 
 } // namespace
@@ -64,6 +75,39 @@ private slots:
         QVERIFY(window.showWorkspace(QStringLiteral("kernels")));
         window.flush();
         QVERIFY(pane.current() == launches[1]);
+    }
+
+    /// The documented path is drawn, run, stepped through, and left again; the model stays the one that was opened.
+    void theDocumentedPathIsRunAndSteppedThrough()
+    {
+        app::MainWindow window;
+        QVERIFY(opens(window, "lut-marked-byte/lut-marked-byte.onnx"));
+        QVERIFY(window.showWorkspace(QStringLiteral("kernels")));
+        window.flush();
+        auto* space = window.findChild<app::KernelsWorkspace*>();
+        views::DataFlowView& flow = space->dataFlow();
+        QVERIFY(!flow.runPath().isVisibleTo(&flow));
+        space->choice().choosePath(lut::Path::Documented);
+        window.flush();
+        QVERIFY(flow.runPath().isVisibleTo(&flow) && flow.runPath().isEnabled());
+        QVERIFY(runsOnThePathShown(window, flow));
+        QVERIFY(space->choice().layer()->path == lut::Path::Documented);
+        QVERIFY(!flow.runPath().isVisibleTo(&flow));
+        const std::vector<views::RunLaunch> launches = space->choice().layer()->launches;
+        QVERIFY(launches.size() >= 7); // five stages of the forward pass, two of relevance
+        for (const views::RunLaunch& launch : launches) {
+            window.cursor().moveTo(launch.position);
+            window.flush();
+            QVERIFY(flow.pane().current() == launch);
+            QVERIFY(!flow.pane().sentence().isEmpty());
+        }
+        QTest::keyClick(&flow.pane(), Qt::Key_Left);
+        window.flush();
+        QCOMPARE(window.model().position(), launches[launches.size() - 2].position);
+        space->choice().choosePath(lut::Path::Fused);
+        window.flush();
+        QVERIFY(runsOnThePathShown(window, flow));
+        QVERIFY(space->choice().layer()->path == lut::Path::Fused);
     }
 
     void aModelWithoutLayersSaysSo()

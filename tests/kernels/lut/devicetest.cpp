@@ -330,6 +330,24 @@ private slots:
                  std::string("the array of weights [T, R, O] has 5 elements where the shape needs 84"));
     }
 
+    /// What is captured into a graph: every launch of every schedule, on its stream, with its waits.
+    void stepsKeepStreamsAndWaits()
+    {
+        for (const bool isSequence : {false, true}) {
+            const SampleLayer<float> sample({5, 7, 3, 2, isSequence ? 1U : 0U, isSequence ? 4U : 1U, isSequence}, false,
+                                            3, 9);
+            std::optional<Layer<float>> layer;
+            QVERIFY(Layer<float>::create(sample.description(), layer).ok());
+            for (const Path path : {Path::Fused, Path::Documented}) {
+                for (const Pass pass : {Pass::Forward, Pass::Backward}) {
+                    Schedule schedule;
+                    QVERIFY(makeSchedule(requestOf(*layer, 3, path, pass), schedule).ok());
+                    checkSteps(schedule);
+                }
+            }
+        }
+    }
+
     void eventsOfAnotherLayerAreRefused()
     {
         const LayerShape shape{4, 3, 2, 2, 1, 3, true};
@@ -350,6 +368,22 @@ private slots:
     }
 
 private:
+    static void checkSteps(const Schedule& schedule)
+    {
+        const std::vector<device::Step> steps = device::stepsOf(schedule);
+        QCOMPARE(steps.size(), schedule.launches.size());
+        QVERIFY(steps.size() <= device::kMaxSteps);
+        for (std::size_t i = 0; i < steps.size(); ++i) {
+            QVERIFY(steps[i].kernel == schedule.launches[i].kernel && steps[i].variant == schedule.launches[i].variant);
+            QCOMPARE(steps[i].stream, schedule.launches[i].stream);
+            QVERIFY(steps[i].stream < device::kMaxStreams);
+            QCOMPARE(std::popcount(steps[i].waitsFor), static_cast<int>(schedule.launches[i].waitsFor.size()));
+            for (const std::size_t before : schedule.launches[i].waitsFor) {
+                QVERIFY((steps[i].waitsFor >> before & 1U) != 0 && before < i);
+            }
+        }
+    }
+
     /// The number of a sign, so many bits of exponent, and so many of fraction.
     static double defined(std::uint32_t bits, int exponentBits, int fractionBits)
     {

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Geometry of the views of LUT layers: every kernel and buffer of every schedule is drawn once, nothing overlaps, and
 // the modelled times keep the order of streams and waits.
+#include "kernels/lut/traffic.h"
 #include "views/lut/flowpicture.h"
 #include "views/lut/streamtimes.h"
 
 #include <QtTest>
 
 #include <algorithm>
+#include <set>
+#include <tuple>
 
 using namespace retro;
 using namespace retro::views;
@@ -44,10 +47,25 @@ void forAll(const F& f)
     }
 }
 
-FlowPicture drawn(const std::vector<lut::Schedule>& schedules)
+FlowPicture drawn(const std::vector<lut::Schedule>& schedules, double width = 0)
 {
     return flowPicture(schedules, {[](const lut::Launch&) { return QSizeF(140, 38); },
-                                   [](const lut::Buffer&) { return QSizeF(120, 38); }});
+                                   [](const lut::Buffer&) { return QSizeF(120, 38); }, width});
+}
+
+/// Stacks of buffers that kernels read, one for each kernel that reads some of it.
+std::size_t stacksThatAreRead(const FlowPicture& picture)
+{
+    std::set<std::tuple<std::size_t, std::size_t, std::size_t>> read; // pass, launch, stack
+    for (const FlowBox& box : picture.boxes) {
+        for (std::size_t i = 0; !box.isKernel && i < picture.schedules[box.pass].launches.size(); ++i) {
+            const auto& reads = picture.schedules[box.pass].launches[i].reads;
+            if (std::ranges::find(reads, picture.buffer(box).id) != reads.end()) {
+                read.insert({box.pass, i, box.stack});
+            }
+        }
+    }
+    return read.size();
 }
 
 } // namespace
@@ -83,12 +101,7 @@ private slots:
     {
         forAll([](const std::vector<lut::Schedule>& schedules) {
             const FlowPicture picture = drawn(schedules);
-            std::size_t reads = 0;
-            for (const lut::Schedule& schedule : schedules) {
-                for (const lut::Launch& launch : schedule.launches) {
-                    reads += launch.reads.size();
-                }
-            }
+            const std::size_t reads = stacksThatAreRead(picture);
             QCOMPARE(static_cast<std::size_t>(std::ranges::count(picture.edges, false, &FlowEdge::isWrite)), reads);
             for (const FlowEdge& edge : picture.edges) {
                 const FlowBox& kernel = picture.boxes[edge.isWrite ? edge.from : edge.to];
@@ -97,6 +110,40 @@ private slots:
                 const auto& ids = edge.isWrite ? picture.launch(kernel).writes : picture.launch(kernel).reads;
                 QVERIFY(std::ranges::find(ids, picture.buffer(buffer).id) != ids.end());
                 QVERIFY(edge.points.size() >= 2 && edge.points.front().y() < edge.points.back().y());
+            }
+        });
+    }
+
+    /// What goes together lies on each other without a gap, and is as wide.
+    void stacksHoldTogether()
+    {
+        forAll([](const std::vector<lut::Schedule>& schedules) {
+            const FlowPicture picture = drawn(schedules, 500);
+            for (std::size_t i = 1; i < picture.boxes.size(); ++i) {
+                const FlowBox& upper = picture.boxes[i - 1];
+                const FlowBox& lower = picture.boxes[i];
+                if (upper.stack == lower.stack) {
+                    QCOMPARE(lower.rect.top(), upper.rect.bottom());
+                    QCOMPARE(lower.rect.width(), upper.rect.width());
+                }
+            }
+        });
+    }
+
+    /// What a kernel starts from stands in rows, so that what an explanation runs does not get wider than a window.
+    void rowsAreBroken()
+    {
+        forAll([](const std::vector<lut::Schedule>& schedules) {
+            const FlowPicture wide = drawn(schedules);
+            const FlowPicture broken = drawn(schedules, 500);
+            QCOMPARE(broken.edges.size(), wide.edges.size());
+            for (std::size_t pass = 0; pass < schedules.size(); ++pass) {
+                const double width = broken.passes[pass].width();
+                QVERIFY2(schedules[pass].pass == lut::Pass::Backward || width <= 700,
+                         qPrintable(QString::number(width)));
+            }
+            for (const FlowEdge& edge : broken.edges) {
+                QVERIFY(edge.points.front().y() < edge.points.back().y());
             }
         });
     }
@@ -147,7 +194,7 @@ private slots:
         }
         const std::uint64_t weights = schedule.find(lut::BufferId::Weights)->bytes;
         const std::uint64_t visited = std::uint64_t{16} * 3 * 4 * 4; // samples, tables, outputs, float
-        QCOMPARE(bytesMoved(schedule, schedule.launches[0]), others + std::min(weights, visited));
+        QCOMPARE(lut::bytesMoved(schedule, schedule.launches[0]), others + std::min(weights, visited));
     }
 };
 

@@ -14,6 +14,8 @@
 #include "views/lut/streamsview.h"
 
 #include <QComboBox>
+#include <QPushButton>
+#include <QSignalSpy>
 #include <QSpinBox>
 #include <QtTest>
 
@@ -150,6 +152,15 @@ private slots:
         view.flush();
         QVERIFY(view.pane().picture().boxes.size() > fused);
         QVERIFY(!view.pane().current().has_value());
+        QCOMPARE(view.paths().currentIndex(), 1);
+        QVERIFY(view.runPath().isVisibleTo(&view) && view.runPath().isEnabled());
+        QSignalSpy wanted(&view, &DataFlowView::pathWanted);
+        view.runPath().click();
+        QCOMPARE(wanted.size(), 1);
+        QVERIFY(wanted[0][0].value<lut::Path>() == lut::Path::Documented);
+        context.choice.choosePath(lut::Path::Fused);
+        view.flush();
+        QVERIFY(!view.runPath().isVisibleTo(&view));
     }
 
     void theSelectedNodeIsTheLayer()
