@@ -31,9 +31,18 @@ enum class EngineKind {
     Oracle    ///< the specification side: everything saved, plain reverse order
 };
 
+struct SearchRecord;
+
+/// Forward values that a plan keeps, without inputs, and the search that led to it (null: it is not recorded).
+struct KeptValues
+{
+    std::vector<base::ValueId> values;
+    std::shared_ptr<const SearchRecord> search;
+};
+
 /// Which forward values of a bound model a plan keeps for the relevance of a target (engine/plan/plannedsaving.h).
-using KeptByPlan = std::function<base::Result<std::vector<base::ValueId>>(
-    const std::shared_ptr<const execute::BoundModel>&, base::ValueId)>;
+using KeptByPlan =
+    std::function<base::Result<KeptValues>(const std::shared_ptr<const execute::BoundModel>&, base::ValueId)>;
 
 /// How a pass under the saving policy `plan` came by the forward values that its rules read.
 struct PlanSaving
@@ -41,6 +50,7 @@ struct PlanSaving
     std::vector<base::ValueId> kept; ///< without inputs
     std::int64_t keptBytes = 0;
     std::map<base::ValueId, std::size_t> promised;  ///< dropped, and brought by promises: how often
+    std::shared_ptr<const SearchRecord> search;     ///< of the plan, where it is recorded
     std::map<base::NodeId, std::size_t> recomputed; ///< nodes that ran again for what carries no relevance: how often
 };
 

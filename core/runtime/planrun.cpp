@@ -6,6 +6,7 @@
 #include "core/execute/forward.h"
 #include "core/runtime/jointwork.h"
 #include "core/runtime/tensorstore.h"
+#include "core/schedule/departures.h"
 
 #include <fmt/format.h>
 
@@ -45,20 +46,6 @@ Result<std::vector<std::shared_ptr<StorageTier>>> tiersOf(const Plan& plan, cons
     return tiers;
 }
 
-/// Per step: the values whose way to a tier ends there, as the simulator has it.
-std::vector<std::vector<OpValueId>> leavingAt(const Plan& plan, const schedule::Simulation& predicted)
-{
-    std::vector<std::vector<OpValueId>> leaving(plan.steps.size() + 1);
-    for (const schedule::Stay& stay : predicted.stays) {
-        const bool isAtEnd = stay.until >= plan.steps.size();
-        const bool isFreed = !isAtEnd && plan.steps[stay.until] == Step{StepKind::Free, stay.value};
-        if (!isAtEnd && !isFreed) {
-            leaving[stay.until].push_back(stay.value);
-        }
-    }
-    return leaving;
-}
-
 class Runner
 {
 public:
@@ -70,7 +57,7 @@ public:
     Result<void> start()
     {
         RETRO_TRY(m_tiers, tiersOf(m_plan, m_options.tiers));
-        m_leaving = leavingAt(m_plan, m_run.predicted);
+        m_leaving = schedule::departures(m_plan, m_run.predicted);
         m_run.steps.reserve(m_plan.steps.size());
         return {};
     }
@@ -96,7 +83,7 @@ private:
     {
         const Step& what = m_plan.steps[m_at];
         const schedule::SimulatedStep& row = m_run.predicted.steps[m_at];
-        m_record = {m_at, what, row.isRecompute, {row.transient, row.after, 0, row.stall, 0}, {}};
+        m_record = {m_at, what, row.isRecompute, {row.transient, row.after, 0, row.stall, 0}, {}, m_leaving[m_at]};
         const double waitedBefore = m_store.waited();
         for (const OpValueId value : m_leaving[m_at]) {
             RETRO_CHECK(m_store.leave(value));
@@ -184,6 +171,9 @@ private:
                                    value.name};
             }
             m_store.put(outputs[k], tensor, !value.isPinned);
+            if (m_options.onTensor) {
+                m_options.onTensor(outputs[k], tensor);
+            }
             if (m_options.onMade && !m_ran[op]) {
                 m_options.onMade({m_program.valueOf(outputs[k]), m_program.isGradient(outputs[k]), tensor});
             }

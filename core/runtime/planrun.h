@@ -31,6 +31,7 @@ struct StepRecord
     bool isRecompute = false;
     StepFigures predicted;
     StepFigures measured;
+    std::vector<OpValueId> left; ///< values whose way to a tier ended before it
 };
 
 /// Something that a plan made for the first time.
@@ -49,6 +50,8 @@ struct PlanRunOptions
     std::stop_token stop;
     /// After every step, on the thread that runs.
     std::function<void(const StepRecord&)> onStep;
+    /// Every tensor that is made, for the first time or again, before the onStep of its step.
+    std::function<void(OpValueId, const Tensor&)> onTensor;
     /// Whoever wants a result takes it here: the plan frees it as it likes. What is kept is outside the plan's memory.
     std::function<void(const Made&)> onMade;
 };

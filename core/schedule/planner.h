@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/schedule/plan.h"
+#include "core/schedule/searchlistener.h"
 
 #include <chrono>
 #include <span>
@@ -29,6 +30,7 @@ struct PlanRequest
     double seconds = 5; ///< for planners that would go on; the others do not look at it
     std::uint64_t seed = 1;
     std::stop_token stop;
+    SearchListener* listener = nullptr; ///< hears the search; borrowed, may be null
 
     [[nodiscard]] std::vector<OpId> baseSequence() const { return order.empty() ? storeAllSequence(*graph) : order; }
 };

@@ -7,6 +7,7 @@
 #include "core/schedule/milp/checkmatemodel.h"
 #include "core/schedule/planners/anneal.h"
 #include "core/schedule/planners/plannerlist.h"
+#include "core/schedule/searchnotes.h"
 
 #include <fmt/format.h>
 
@@ -143,16 +144,20 @@ private:
                         ? Result<void>(base::Error{base::ErrorCode::Cancelled, "stopped", {}})
                         : Result<void>());
         const Clock::time_point start = Clock::now();
+        if (request.listener != nullptr) {
+            request.listener->onPlanner(planner.name);
+        }
         Result<Draft> draft = planner.draft(request);
         Attempt attempt;
         attempt.planner =
             m_orderName.empty() ? std::string(planner.name) : fmt::format("{}, order {}", planner.name, m_orderName);
         attempt.seconds = secondsSince(start);
         if (draft.ok()) {
-            take(std::move(*draft), attempt);
+            take(std::move(*draft), attempt, planner.name);
         } else if (draft.error().code == base::ErrorCode::Engine) {
             attempt.refusal = draft.error().text();
             m_isProvenInfeasible = m_isProvenInfeasible || attempt.refusal.starts_with("proof");
+            tellRefused(attempt.planner);
         } else {
             return std::move(draft).error();
         }
@@ -161,11 +166,36 @@ private:
     }
 
     /// Lets the simulator judge a draft; keeps it when it is the cheapest that fits.
-    void take(Draft draft, Attempt& attempt)
+    void take(Draft draft, Attempt& attempt, std::string_view planner)
+    {
+        if (m_request.listener == nullptr) {
+            judgeDraft(std::move(draft), attempt);
+            return;
+        }
+        const bool toldItself = planner == "shave" || planner == "dtr" || planner == "dtr_online";
+        tellDraft(m_request, draft, reasonOf(planner), !toldItself);
+        const std::vector<OpId> sequence = draft.sequence;
+        const bool isBest = judgeDraft(std::move(draft), attempt);
+        if (attempt.refusal.empty()) {
+            tellCandidate(m_request, attempt.planner, sequence, attempt.cost, isBest);
+        } else {
+            tellRefused(attempt.planner);
+        }
+    }
+
+    void tellRefused(const std::string& planner) const
+    {
+        if (m_request.listener != nullptr) {
+            m_request.listener->onCandidate({planner, 0, 0, 0, false, false, true});
+        }
+    }
+
+    /// True when it is the best so far.
+    bool judgeDraft(Draft draft, Attempt& attempt)
     {
         if (draft.sequence.empty()) {
             attempt.refusal = "more than eight million computations";
-            return;
+            return false;
         }
         Plan plan = planOf(m_graph, draft.sequence);
         const Simulation simulation = simulate(m_graph, plan);
@@ -173,17 +203,17 @@ private:
         attempt.cost = simulation.cost;
         if (!simulation.ok()) {
             attempt.refusal = simulation.error->text;
-            return;
+            return false;
         }
         m_result.peak =
             !m_best && (m_result.peak == 0 || simulation.peak < m_result.peak) ? simulation.peak : m_result.peak;
         attempt.fits = simulation.peak <= m_request.budget;
         if (!attempt.fits) {
-            return;
+            return false;
         }
         m_isExact = m_isExact || draft.isOptimal;
         if (m_best && simulation.cost >= m_result.cost && !draft.isOptimal) {
-            return;
+            return false;
         }
         plan.budget = m_request.budget;
         plan.annotations = std::move(draft.annotations);
@@ -193,6 +223,7 @@ private:
         m_result.planner = attempt.planner;
         m_result.peak = simulation.peak;
         m_result.cost = simulation.cost;
+        return true;
     }
 
     /// The integer programme, with half of the time that is left, where the graph is small enough for it.
@@ -216,11 +247,14 @@ private:
         const Clock::time_point start = Clock::now();
         Draft draft;
         draft.annotations = m_best->annotations;
+        if (request.listener != nullptr) {
+            request.listener->onPlanner("anneal");
+        }
         draft.sequence = annealed(request, sequenceOf(*m_best), m_result.lowerBound);
         Attempt attempt;
         attempt.planner = "anneal";
         attempt.seconds = secondsSince(start);
-        take(std::move(draft), attempt);
+        take(std::move(draft), attempt, "anneal");
         m_result.attempts.push_back(std::move(attempt));
     }
 

@@ -3,9 +3,14 @@
 
 #include "core/engine/binding.h"
 #include "core/engine/gradient/modelrules.h"
+#include "core/engine/plan/planrecorder.h"
+#include "core/engine/prepare.h"
+#include "core/engine/runfacts.h"
 #include "core/engine/stopwatch.h"
+#include "core/ops/algebra.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace retro::engine
 {
@@ -89,12 +94,20 @@ Result<PlannedGradient> plannedGradient(std::shared_ptr<const execute::BoundMode
     };
     Results results(result);
     options.onMade = [&](const runtime::Made& one) { results.take(one); };
+    std::optional<PlanRecorder> recorder;
+    if (wish.isRecorded) {
+        recorder.emplace(*made.program, made.chosen);
+        recorder->listen(options);
+    }
     const std::vector<Tensor> inputs = inPrecision(request.inputs, request.precision);
     RETRO_TRY(made.run, runtime::runPlan(*made.program, made.chosen.plan, inputs, half, options));
     results.fill(inputs);
     result.cells = made.program->graph().size();
     result.visited = made.program->graph().size() + made.run.predicted.recomputations;
     result.peakBytes = made.run.tensorsPeak;
+    if (recorder) {
+        made.recorded = std::move(*recorder).take(inputs, result.outputs);
+    }
     return made;
 }
 
@@ -107,6 +120,36 @@ Result<PlannedGradient> plannedGradient(const LoadedModel& model, const Gradient
     const double seconds = watch.seconds();
     RETRO_TRY(PlannedGradient made, plannedGradient(std::move(bound), request, wish, std::move(options)));
     made.gradient.secondsBind = seconds;
+    return made;
+}
+
+Result<PlannedGradient> recordedPlannedGradient(const LoadedModel& model, const ExplainRequest& question, PlanWish wish,
+                                                runtime::PlanRunOptions options)
+{
+    const Stopwatch watch;
+    RETRO_TRY(const std::shared_ptr<const Prepared> prepared, prepare(model, question, nullptr, options.stop));
+    const double seconds = watch.seconds();
+    wish.isRecorded = true;
+    RETRO_TRY(PlannedGradient made,
+              plannedGradient(prepared->model, {question.inputs, question.target, question.precision}, wish,
+                              std::move(options)));
+    made.gradient.secondsBind = seconds;
+    ExplainResult told; // what facts are taken from
+    told.composite = prepared->composite;
+    told.target = made.gradient.target;
+    told.relevanceStart = ops::algebra::sum(told.target.start);
+    for (const Tensor& gradient : made.gradient.gradients) {
+        told.relevanceInputs += gradient.isValid() ? ops::algebra::sum(gradient) : 0;
+    }
+    told.secondsForward = made.run.seconds;
+    told.peakBytes = made.run.tensorsPeak;
+    trace::RunFacts facts = std::move(made.recorded->facts);
+    fillFacts(made.recorded->facts, {model, question, told, "plan"});
+    made.recorded->facts.engine = "plan";
+    made.recorded->facts.planTries = std::move(facts.planTries);
+    made.recorded->facts.planTiers = std::move(facts.planTiers);
+    made.recorded->facts.numbers.merge(facts.numbers);
+    made.recorded->rules = prepared->words;
     return made;
 }
 

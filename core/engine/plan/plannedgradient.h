@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/engine/explain.h"
 #include "core/engine/gradient/gradient.h"
 #include "core/engine/plan/planwish.h"
 #include "core/runtime/planrun.h"
+#include "core/trace/run.h"
 
 #include <memory>
 
@@ -17,6 +19,7 @@ struct PlannedGradient
     std::shared_ptr<const runtime::JointProgram> program;
     ChosenPlan chosen;
     runtime::PlanRun run;
+    std::shared_ptr<trace::Run> recorded; ///< where the wish says so; without facts and rules
 };
 
 /// As gradient(), by a plan of the joint graph from the target on: bit by bit the same gradients under every plan.
@@ -27,5 +30,10 @@ struct PlannedGradient
 /// The same for a model that is not bound yet.
 [[nodiscard]] base::Result<PlannedGradient> plannedGradient(const LoadedModel& model, const GradientRequest& request,
                                                             const PlanWish& wish, runtime::PlanRunOptions options = {});
+/// The same, recorded, as explain() records a gradient: with the rules and the facts of a question whose composite is
+/// `gradient`. `question.record` and what concerns other engines is not looked at.
+[[nodiscard]] base::Result<PlannedGradient> recordedPlannedGradient(const LoadedModel& model,
+                                                                    const ExplainRequest& question, PlanWish wish,
+                                                                    runtime::PlanRunOptions options = {});
 
 } // namespace retro::engine

@@ -2,9 +2,11 @@
 #include "core/engine/plan/plannedrelevance.h"
 
 #include "core/engine/binding.h"
+#include "core/engine/plan/planrecorder.h"
 #include "core/engine/plan/relevancehalf.h"
 #include "core/engine/prepare.h"
 #include "core/engine/requestcheck.h"
+#include "core/engine/runfacts.h"
 #include "core/engine/stopwatch.h"
 #include "core/ops/algebra.h"
 
@@ -160,6 +162,11 @@ Result<PlannedRelevance> plannedRelevance(const LoadedModel& model, const Explai
     Taker taker(result, request, onRelevance, stop);
     options.stop = stop.get_token();
     options.onMade = [&](const runtime::Made& one) { taker.take(one); };
+    std::optional<PlanRecorder> recorder;
+    if (wish.isRecorded) {
+        recorder.emplace(*made.program, made.chosen, &result.ledger);
+        recorder->listen(options);
+    }
     const std::vector<Tensor> inputs = inPrecision(request.inputs, request.precision);
     Result<runtime::PlanRun> run = runtime::runPlan(*made.program, made.chosen.plan, inputs, half, options);
     if (taker.error) {
@@ -174,6 +181,17 @@ Result<PlannedRelevance> plannedRelevance(const LoadedModel& model, const Explai
     result.counts.visitsMax = 1;
     result.secondsRelevance = made.run.seconds;
     result.peakBytes = made.run.tensorsPeak;
+    if (recorder) {
+        const std::shared_ptr<trace::Run> recorded = std::move(*recorder).take(inputs, result.outputs);
+        const trace::RunFacts facts = recorded->facts;
+        fillFacts(recorded->facts, {model, request, result, "plan"});
+        recorded->facts.engine = "oracle";
+        recorded->facts.planTries = facts.planTries;
+        recorded->facts.planTiers = facts.planTiers;
+        recorded->facts.numbers.insert(facts.numbers.begin(), facts.numbers.end());
+        recorded->rules = result.rules;
+        result.run = recorded;
+    }
     return made;
 }
 

@@ -49,9 +49,8 @@ std::vector<base::ValueId> keptAtTurn(const runtime::JointProgram& program, cons
 
 KeptByPlan keptBy(PlanWish wish, std::function<void(const runtime::JointProgram&, const ChosenPlan&)> onChosen)
 {
-    return [wish = std::move(wish),
-            onChosen = std::move(onChosen)](const std::shared_ptr<const execute::BoundModel>& model,
-                                            base::ValueId target) -> Result<std::vector<base::ValueId>> {
+    return [wish = std::move(wish), onChosen = std::move(onChosen)](
+               const std::shared_ptr<const execute::BoundModel>& model, base::ValueId target) -> Result<KeptValues> {
         RETRO_TRY(const runtime::JointProgram program,
                   jointProgram(model, target, analysis::JointKind::Relevance, wish));
         RETRO_TRY(const ChosenPlan chosen, choosePlan(program, wish));
@@ -63,7 +62,8 @@ KeptByPlan keptBy(PlanWish wish, std::function<void(const runtime::JointProgram&
         if (onChosen) {
             onChosen(program, chosen);
         }
-        return keptAtTurn(program, chosen.plan);
+        return KeptValues{keptAtTurn(program, chosen.plan),
+                          wish.isRecorded ? std::make_shared<const SearchRecord>(chosen.record) : nullptr};
     };
 }
 

@@ -67,6 +67,15 @@ Result<ChosenPlan> choosePlan(const runtime::JointProgram& program, const PlanWi
 {
     const analysis::OpGraph& joint = program.graph();
     ChosenPlan chosen;
+    if (wish.plan) {
+        if (wish.plan->graphHash != joint.hash()) {
+            return base::inputError("the plan is of another graph; a plan is run for the only output of a model, with "
+                                    "the sizes and rewrites that it was made for");
+        }
+        chosen.plan = *wish.plan;
+        chosen.storeAllPeak = analysis::storeAllPeak(joint);
+        return chosen;
+    }
     if (!wish.file.empty()) {
         RETRO_TRY(chosen, readPlan(joint, wish));
         chosen.storeAllPeak = analysis::storeAllPeak(joint);
@@ -81,7 +90,12 @@ Result<ChosenPlan> choosePlan(const runtime::JointProgram& program, const PlanWi
     if (!wish.budget.empty()) {
         RETRO_TRY(request.budget, schedule::parseBudget(wish.budget, joint));
     }
+    const graph::Graph& graph = program.model().graph();
+    const PlanPlaces places(graph, joint);
+    SearchRecorder recorder(places, program.nodeOf(0));
+    request.listener = wish.isRecorded ? &recorder : nullptr;
     RETRO_TRY(schedule::PlanResult result, schedule::planWith(wish.strategy, request));
+    chosen.record = std::move(recorder).take();
     if (!result.plan) {
         return noPlan(result);
     }

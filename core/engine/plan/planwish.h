@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/analysis/fromgraph.h"
+#include "core/engine/plan/planevents.h"
 #include "core/runtime/jointprogram.h"
 #include "core/schedule/portfolio.h"
 
@@ -16,11 +17,13 @@ namespace retro::engine
 /// What a pass has to keep to: a plan that is there, or a budget for which one is made.
 struct PlanWish
 {
-    std::filesystem::path file;    ///< a plan (docs/formats/plan.md); empty = make one
-    std::string budget;            ///< bytes or "P%" of the store-all peak; empty = that peak
-    std::string strategy = "fast"; ///< as schedule::planWith
-    std::string order = "kahn";    ///< of the forward operators, as analysis::orderNamed
-    double seconds = 10;           ///< for making a plan
+    std::optional<schedule::Plan> plan; ///< one that is there already; before `file`
+    std::filesystem::path file;         ///< a plan (docs/formats/plan.md); empty = make one
+    std::string budget;                 ///< bytes or "P%" of the store-all peak; empty = that peak
+    std::string strategy = "fast";      ///< as schedule::planWith
+    std::string order = "kahn";         ///< of the forward operators, as analysis::orderNamed
+    double seconds = 10;                ///< for making a plan
+    bool isRecorded = false;            ///< the search into ChosenPlan::record, the pass into a run
 };
 
 /// The plan that a pass runs, and how it was come by.
@@ -29,6 +32,7 @@ struct ChosenPlan
     schedule::Plan plan;
     std::uint64_t storeAllPeak = 0;
     std::optional<schedule::PlanResult> search; ///< when the plan was made
+    SearchRecord record;                        ///< of the search, where it was wished for
 };
 
 /// How the second half of the joint graph of a real run is made.

@@ -19,7 +19,9 @@ namespace retro::engine
                                                                               std::span<const base::ValueId> targets,
                                                                               ExplainResult& result);
 
-/// Hands everything on, and under policy Plan books how dropped values were come by.
+/// Hands everything on, and under policy Plan books how dropped values were come by. Where the search for the plan is
+/// recorded, its events come first, the visits of the pass are numbered behind its own, and what is computed again or
+/// brought by a promise is an event.
 class SavingSink final : public event::Sink
 {
 public:
@@ -30,16 +32,23 @@ public:
     SavingSink& operator=(const SavingSink&) = delete;
 
     void onEvent(const event::Event& event) override;
-    void onLedger(const event::LedgerEntry& entry) override { m_to.onLedger(entry); }
+    void onLedger(const event::LedgerEntry& entry) override;
     void onTensor(base::HandleId handle, const tensor::Tensor& tensor) override { m_to.onTensor(handle, tensor); }
 
 private:
     void book(const event::Event& event);
+    void tellRuns();
+    void send(event::Event event);
+    void tellFetch(base::ValueId value, const event::Event& at);
 
     event::Sink& m_to;
     const execute::ForwardResult& m_forward;
     ExplainResult& m_result;
     std::vector<base::NodeId> m_starts; ///< per promise
+    std::shared_ptr<const SearchRecord> m_search;
+    std::map<base::NodeId, std::size_t> m_told; ///< of RecomputingStore::runs()
+    std::uint32_t m_visit = 0;                  ///< of the pass
+    bool m_hasVisited = false;
 };
 
 } // namespace retro::engine

@@ -3,6 +3,7 @@
 
 #include "core/schedule/lifetimes.h"
 #include "core/schedule/planner.h"
+#include "core/schedule/searchnotes.h"
 
 namespace retro::schedule
 {
@@ -24,6 +25,7 @@ public:
         const bool fits = peak <= m_request.budget;
         const bool isBetter = !m_best || (fits && !m_fits) || (fits && m_fits && cost < m_cost) ||
                               (!fits && !m_fits && (peak < m_peak || (peak == m_peak && cost < m_cost)));
+        tellCandidate(m_request, {}, draft.sequence, cost, false);
         if (isBetter) {
             m_best = std::move(draft);
             m_fits = fits;

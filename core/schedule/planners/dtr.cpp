@@ -87,9 +87,17 @@ private:
             m_lastUse[input] = m_clock;
         }
         if (isDone && depth > 0) {
+            tellRebuilt(op);
             dropUnneeded(op);
         }
         return isDone;
+    }
+
+    void tellRebuilt(OpId op) const
+    {
+        if (m_request.listener != nullptr) {
+            m_request.listener->onRebuild({m_graph.op(op).outputs.front(), kNone, m_graph.op(op).cost});
+        }
     }
 
     /// Operands that were rebuilt for `op` and that the program itself does not read any more.
@@ -179,10 +187,20 @@ private:
             return false;
         }
         const OpValueId id = m_resident[best];
+        tellEviction(id, least);
         m_state[id] = State::Evicted;
         remove(best);
         joinComponents(m_graph.value(id).producer);
         return true;
+    }
+
+    /// Byte-seconds since its last use for what it and its surroundings cost.
+    void tellEviction(OpValueId id, double score) const
+    {
+        if (m_request.listener != nullptr && m_readsLeft[id] > 0) {
+            const double gain = static_cast<double>(m_graph.value(id).bytes) * std::max(m_clock - m_lastUse[id], 1e-9);
+            m_request.listener->onDrop({id, event::PlanReason::Eviction, gain, score * gain});
+        }
     }
 
     [[nodiscard]] double scoreOf(OpValueId id)

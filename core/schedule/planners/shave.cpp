@@ -25,6 +25,7 @@ base::Result<Draft> draft(const PlanRequest& request)
         ShaveOptions options;
         options.costPower = power;
         options.isOver = isOver;
+        options.listener = request.listener;
         if (shave(*request.graph, request.budget, draft.sequence, options)) {
             prune(*request.graph, request.budget, draft.sequence, isOver);
         }

@@ -24,6 +24,8 @@ struct Candidate
     std::uint32_t from = 0; ///< last use before the gap
     std::uint32_t to = 0;   ///< first use behind it
     double rank = 0;
+    double gain = 0; ///< byte-steps over the budget
+    double cost = 0;
     std::vector<OpId> chain; ///< what is computed before `to`, operands first
 };
 
@@ -149,6 +151,8 @@ private:
         if (gain <= 0) {
             return;
         }
+        candidate.gain = gain;
+        candidate.cost = cost;
         candidate.rank = gain / std::pow(std::max(cost, 1e-9), options.costPower);
         if (options.noise > 0 && options.random != nullptr) {
             candidate.rank *= 1 + options.noise * static_cast<double>((*options.random)() >> 11U) * 0x1p-53;
@@ -282,6 +286,18 @@ std::vector<Candidate> takeTogether(const OpGraph& graph, std::vector<Candidate>
     return taken;
 }
 
+void tell(const OpGraph& graph, const std::vector<OpId>& sequence, const std::vector<Candidate>& taken,
+          SearchListener& listener)
+{
+    for (const Candidate& one : taken) {
+        listener.onDrop({one.value, event::PlanReason::Peak, one.gain, one.cost});
+        for (std::size_t k = 0; k < one.chain.size(); ++k) {
+            const OpId reader = k + 1 < one.chain.size() ? one.chain[k + 1] : sequence[one.to];
+            listener.onRebuild({graph.op(one.chain[k]).outputs.front(), reader, graph.op(one.chain[k]).cost});
+        }
+    }
+}
+
 void insertChains(std::vector<OpId>& sequence, std::vector<Candidate> taken)
 {
     std::stable_sort(taken.begin(), taken.end(), [](const Candidate& a, const Candidate& b) { return a.to < b.to; });
@@ -319,79 +335,12 @@ bool shave(const OpGraph& graph, std::uint64_t budget, std::vector<OpId>& sequen
             sequence = std::move(best);
             return false;
         }
-        insertChains(sequence, takeTogether(graph, std::move(candidates), rollout.excess(), sequence.size() >= kLong));
-    }
-}
-
-namespace
-{
-
-/// Deletes repeated computations whose results nobody reads; true when there was one.
-bool deleteUseless(const OpGraph& graph, std::vector<OpId>& sequence)
-{
-    std::vector<bool> isUsed(sequence.size(), false);
-    for (const Instance& instance : instancesOf(graph, sequence)) {
-        if (instance.end > instance.start || graph.value(instance.value).isRequired) {
-            isUsed[instance.start] = true;
+        std::vector<Candidate> taken =
+            takeTogether(graph, std::move(candidates), rollout.excess(), sequence.size() >= kLong);
+        if (options.listener != nullptr) {
+            tell(graph, sequence, taken, *options.listener);
         }
-    }
-    std::vector<bool> hasRun(graph.size(), false);
-    std::vector<OpId> result;
-    for (std::size_t at = 0; at < sequence.size(); ++at) {
-        if (isUsed[at] || !hasRun[sequence[at]]) {
-            result.push_back(sequence[at]);
-        }
-        hasRun[sequence[at]] = true;
-    }
-    const bool isShorter = result.size() < sequence.size();
-    sequence = std::move(result);
-    return isShorter;
-}
-
-/// Positions of repeated computations, dearest first.
-std::vector<std::size_t> repeatsByCost(const OpGraph& graph, const std::vector<OpId>& sequence)
-{
-    std::vector<bool> hasRun(graph.size(), false);
-    std::vector<std::size_t> repeats;
-    for (std::size_t at = 0; at < sequence.size(); ++at) {
-        if (hasRun[sequence[at]]) {
-            repeats.push_back(at);
-        }
-        hasRun[sequence[at]] = true;
-    }
-    std::stable_sort(repeats.begin(), repeats.end(), [&](std::size_t a, std::size_t b) {
-        return graph.op(sequence[a]).cost > graph.op(sequence[b]).cost;
-    });
-    return repeats;
-}
-
-std::vector<OpId> withoutDeleted(const std::vector<OpId>& sequence, const std::vector<bool>& isDeleted,
-                                 std::size_t skipped)
-{
-    std::vector<OpId> result;
-    result.reserve(sequence.size());
-    for (std::size_t at = 0; at < sequence.size(); ++at) {
-        if (!isDeleted[at] && at != skipped) {
-            result.push_back(sequence[at]);
-        }
-    }
-    return result;
-}
-
-} // namespace
-
-void prune(const OpGraph& graph, std::uint64_t budget, std::vector<OpId>& sequence, const std::function<bool()>& isOver)
-{
-    while (deleteUseless(graph, sequence)) {
-    }
-    std::vector<bool> isDeleted(sequence.size(), false);
-    const auto without = [&](std::size_t skipped) { return withoutDeleted(sequence, isDeleted, skipped); };
-    for (const std::size_t at : repeatsByCost(graph, sequence)) {
-        const bool isEnd = isOver && isOver();
-        isDeleted[at] = !isEnd && peakOf(graph, without(at)) <= budget;
-    }
-    sequence = without(sequence.size());
-    while (deleteUseless(graph, sequence)) {
+        insertChains(sequence, std::move(taken));
     }
 }
 

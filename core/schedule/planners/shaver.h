@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/schedule/lifetimes.h"
+#include "core/schedule/searchlistener.h"
 
 #include <functional>
 #include <random>
@@ -12,10 +13,11 @@ namespace retro::schedule
 /// How one shaving goes.
 struct ShaveOptions
 {
-    double costPower = 1;              ///< candidates are ranked by gain / cost^power
-    double noise = 0;                  ///< ranks are multiplied by up to 1 + noise
-    std::mt19937_64* random = nullptr; ///< needed with noise
-    std::function<bool()> isOver;      ///< ends early; may be empty
+    double costPower = 1;               ///< candidates are ranked by gain / cost^power
+    double noise = 0;                   ///< ranks are multiplied by up to 1 + noise
+    std::mt19937_64* random = nullptr;  ///< needed with noise
+    std::function<bool()> isOver;       ///< ends early; may be empty
+    SearchListener* listener = nullptr; ///< hears what is dropped and rebuilt; borrowed, may be null
 };
 
 /// Takes the memory of a sequence of computations below a budget by rebuilding values (specification 2.8): at the first

@@ -3,6 +3,7 @@
 #include "core/schedule/lifetimes.h"
 #include "core/schedule/milp/milp.h"
 #include "core/schedule/planners/exactsearch.h"
+#include "core/schedule/planners/shaver.h"
 #include "core/schedule/portfolio.h"
 #include "tests/core/analysis/opgraphs.h"
 
@@ -51,11 +52,65 @@ std::string problemOf(const OpGraph& joint, const PlanResult& result)
 
 } // namespace
 
+/// prune() by its definition: a repeated computation goes when the rest of the sequence fits without it.
+std::vector<OpId> prunedByDefinition(const OpGraph& graph, std::uint64_t budget, const std::vector<OpId>& sequence)
+{
+    std::vector<bool> hasRun(graph.size(), false);
+    std::vector<std::size_t> repeats;
+    for (std::size_t at = 0; at < sequence.size(); ++at) {
+        if (hasRun[sequence[at]]) {
+            repeats.push_back(at);
+        }
+        hasRun[sequence[at]] = true;
+    }
+    std::ranges::stable_sort(
+        repeats, [&](std::size_t a, std::size_t b) { return graph.op(sequence[a]).cost > graph.op(sequence[b]).cost; });
+    std::vector<bool> isDeleted(sequence.size(), false);
+    const auto rest = [&] {
+        std::vector<OpId> kept;
+        for (std::size_t at = 0; at < sequence.size(); ++at) {
+            if (!isDeleted[at]) {
+                kept.push_back(sequence[at]);
+            }
+        }
+        return kept;
+    };
+    for (const std::size_t at : repeats) {
+        isDeleted[at] = true;
+        isDeleted[at] = peakOf(graph, rest()) <= budget;
+    }
+    return rest();
+}
+
 class PlanManyTest : public QObject
 {
     Q_OBJECT
 
 private slots:
+    /// The segment tree says what counting again says.
+    void pruningIsByItsDefinition()
+    {
+        std::mt19937_64 random(77);
+        int deleted = 0;
+        for (int i = 0; i < 300; ++i) {
+            const JointGraph joint = jointOfGraph(randomGraph(random, 6 + static_cast<std::size_t>(i % 25)));
+            const std::uint64_t budget = randomBudget(random, joint.graph);
+            std::vector<OpId> sequence = storeAllSequence(joint.graph);
+            const std::uint64_t tight = budget - budget / 10;
+            (void)shave(joint.graph, tight, sequence); // leaves room for what goes again
+            prune(joint.graph, 0, sequence);           // what nobody reads is gone
+            const std::vector<OpId> expected = prunedByDefinition(joint.graph, budget, sequence);
+            std::vector<OpId> pruned = sequence;
+            prune(joint.graph, budget, pruned);
+            deleted += static_cast<int>(sequence.size() - pruned.size());
+            QVERIFY(pruned.size() <= expected.size());
+            std::vector<OpId> cleaned = expected;
+            prune(joint.graph, 0, cleaned);
+            QCOMPARE(pruned, cleaned);
+        }
+        QVERIFY(deleted > 20);
+    }
+
     void fastPlannersOnRandomGraphs_data()
     {
         QTest::addColumn<int>("seed");

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plan's search and the plan itself on the one time axis: events that go both ways, and say what the pass did.
+#include <QtTest>
+
+#include "core/engine/plan/plannedgradient.h"
+#include "core/engine/plan/plannedrelevance.h"
+#include "core/engine/plan/plannedrun.h"
+#include "core/engine/plan/plannedsaving.h"
+#include "core/engine/planning.h"
+#include "core/event/planevent.h"
+#include "core/schedule/budget.h"
+#include "core/trace/breakpoints.h"
+#include "core/trace/timeline.h"
+#include "tests/core/engine/samplequestion.h"
+
+#include <map>
+
+using namespace retro;
+using event::EventKind;
+
+namespace
+{
+
+constexpr const char* kSample = "one-segment/one-segment";
+
+using Question = tests::SampleQuestion<engine::ExplainRequest>;
+
+Question questionOf()
+{
+    Question question = tests::questionOf<engine::ExplainRequest>(kSample);
+    question.request.composite = "gradient";
+    question.request.start.kind = engine::StartKind::One;
+    return question;
+}
+
+std::map<EventKind, std::size_t> countsOf(const trace::Run& run)
+{
+    std::map<EventKind, std::size_t> counts;
+    for (const event::Event& one : run.events) {
+        ++counts[one.kind];
+    }
+    return counts;
+}
+
+/// Walks to the end and back; the first position at which the states differ, or none.
+std::optional<std::uint64_t> firstDifference(const trace::Run& run)
+{
+    std::vector<trace::RunState> states;
+    trace::RunState state(run);
+    for (std::uint64_t step = 0; step < run.events.size(); ++step) {
+        states.push_back(state);
+        state.apply(run.events[step], run, step);
+    }
+    for (std::uint64_t step = run.events.size(); step-- > 0;) {
+        state.revert(run.events[step], run, step);
+        if (!(state == states[step])) {
+            return step;
+        }
+    }
+    return std::nullopt;
+}
+
+engine::PlanWish wishOf(const char* strategy, const char* budget)
+{
+    engine::PlanWish wish;
+    wish.strategy = strategy;
+    wish.budget = budget;
+    wish.isRecorded = true;
+    return wish;
+}
+
+} // namespace
+
+class RecordedPlanTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void theRunHasTheBytesOfTheStore()
+    {
+        const Question question = questionOf();
+        const auto made = engine::recordedPlannedGradient(*question.model, question.request, wishOf("shave", "70%"));
+        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        const trace::Run& run = *made->recorded;
+        const auto timeline = trace::Timeline::open(made->recorded);
+        QVERIFY2(timeline.ok(), timeline.ok() ? "" : timeline.error().text().c_str());
+        // A visit is a computation or a move with what is freed behind it.
+        std::vector<std::uint64_t> after;
+        for (const runtime::StepRecord& step : made->run.steps) {
+            if (step.step.kind == schedule::StepKind::Free) {
+                after.back() = step.measured.after;
+            } else {
+                after.push_back(step.measured.after);
+            }
+        }
+        const auto& bytes = timeline->series().frontierBytes;
+        QVERIFY(bytes.size() > after.size()); // the search comes first
+        const std::size_t search = bytes.size() - after.size();
+        for (std::size_t i = 0; i < after.size(); ++i) {
+            QCOMPARE(static_cast<std::uint64_t>(bytes[search + i]), after[i]);
+        }
+        QCOMPARE(made->chosen.record.visits, static_cast<std::uint32_t>(search));
+        auto counts = countsOf(run);
+        QCOMPARE(counts[EventKind::Recompute], made->run.predicted.recomputations);
+        QVERIFY(counts[EventKind::Recompute] > 0);
+        QCOMPARE(counts[EventKind::Candidate], run.facts.planTries.size());
+        QVERIFY(counts[EventKind::Drop] > 0 && counts[EventKind::Rebuild] > 0 && counts[EventKind::Free] > 0);
+    }
+
+    void statesAreTheSameBothWays_data()
+    {
+        QTest::addColumn<QString>("strategy");
+        for (const char* strategy : {"shave", "dtr", "interval", "rotor", "fast"}) {
+            QTest::newRow(strategy) << QString(strategy);
+        }
+    }
+    void statesAreTheSameBothWays()
+    {
+        QFETCH(QString, strategy);
+        const Question question = questionOf();
+        const auto made =
+            engine::recordedPlannedGradient(*question.model, question.request, wishOf(qPrintable(strategy), "80%"));
+        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        QVERIFY(trace::Timeline::open(made->recorded).ok());
+        QVERIFY(!firstDifference(*made->recorded));
+        if (strategy != "dtr" && strategy != "shave") {
+            QVERIFY(strategy == "fast" || countsOf(*made->recorded)[EventKind::Split] > 0);
+        }
+    }
+
+    void gradientsAreKnownWhenTheyAreMade()
+    {
+        const Question question = questionOf();
+        const auto made = engine::recordedPlannedGradient(*question.model, question.request, wishOf("shave", "80%"));
+        QVERIFY(made.ok());
+        const trace::Run& run = *made->recorded;
+        const base::ValueId input = run.graph->inputs().front();
+        const base::NodeId leaf = run.graph->nodeOf(input);
+        const auto known = std::ranges::find_if(run.events, [&](const event::Event& one) {
+            return one.kind == EventKind::Relevance && one.node == leaf.value;
+        });
+        QVERIFY(known != run.events.end());
+        QVERIFY(run.tensors[known->handle].bitEqual(made->gradient.gradients.front()));
+        QVERIFY(run.rules.size() == run.graph->nodeCount() && run.facts.targetIndex == made->gradient.target.index);
+    }
+
+    void aBreakpointStopsBothWays()
+    {
+        const Question question = questionOf();
+        const auto made =
+            engine::recordedPlannedGradient(*question.model, question.request, wishOf("recompute_all", ""));
+        if (!made.ok()) {
+            QSKIP("recompute_all needs more than store-all here");
+        }
+        const trace::Run& run = *made->recorded;
+        const auto again =
+            std::ranges::find_if(run.events, [](const event::Event& one) { return one.kind == EventKind::Recompute; });
+        QVERIFY(again != run.events.end());
+        trace::Breakpoint breakpoint;
+        breakpoint.node = base::NodeId(again->node);
+        const std::vector<std::uint64_t> stops = trace::allStops(run, breakpoint);
+        QVERIFY(stops.size() >= 3); // forward, again, gradient
+        QCOMPARE(trace::nextStop(run, breakpoint, stops[0]), std::optional(stops[1]));
+        QCOMPARE(trace::previousStop(run, breakpoint, stops[1]), std::optional(stops[0]));
+    }
+
+    void theOracleByAPlanBooksItsRules()
+    {
+        Question question = questionOf();
+        question.request.composite = "auto";
+        question.request.engine = engine::EngineKind::Oracle;
+        const auto made = engine::plannedRelevance(*question.model, question.request, wishOf("fast", "90%"));
+        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        QVERIFY(made->result.run);
+        QVERIFY(trace::Timeline::open(made->result.run).ok());
+        QVERIFY(!firstDifference(*made->result.run));
+        auto counts = countsOf(*made->result.run);
+        QCOMPARE(counts[EventKind::Rule], made->result.ledger.size());
+    }
+
+    void aTraversalSaysWhatThePlanDropped()
+    {
+        Question question = questionOf();
+        question.request.composite = "auto";
+        question.request.save = execute::SavePolicy::Plan;
+        question.request.record = true;
+        question.request.keptByPlan = engine::keptBy(wishOf("chen_sqrt", ""));
+        const auto made = engine::explain(*question.model, question.request);
+        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        const auto timeline = trace::Timeline::open(made->run);
+        QVERIFY2(timeline.ok(), timeline.ok() ? "" : timeline.error().text().c_str());
+        QVERIFY(!firstDifference(*made->run));
+        auto counts = countsOf(*made->run);
+        std::size_t promised = 0;
+        for (const auto& [value, times] : made->planSaving->promised) {
+            promised += times;
+        }
+        std::size_t recomputed = 0;
+        for (const auto& [node, times] : made->planSaving->recomputed) {
+            recomputed += times;
+        }
+        QCOMPARE(counts[EventKind::Fetch], promised);
+        QCOMPARE(counts[EventKind::Recompute], recomputed);
+        QVERIFY(promised + recomputed > 0);
+        QCOMPARE(counts[EventKind::Candidate], made->run->facts.planTries.size());
+    }
+
+    void aSearchAloneIsARun()
+    {
+        const Question question = questionOf();
+        const auto planning = engine::jointPlanningOf(question.model);
+        QVERIFY(planning.ok());
+        const analysis::OpGraph& joint = planning->joint.graph;
+        const engine::PlanPlaces places(*question.model->graph(), joint);
+        engine::SearchRecorder recorder(places, places.nodeOf(0));
+        schedule::PlanRequest request;
+        request.graph = &joint;
+        request.budget = schedule::parseBudget("70%", joint).value();
+        request.listener = &recorder;
+        const auto result = schedule::planWith("fast", request);
+        QVERIFY(result.ok() && result->plan);
+        const auto run = engine::plannedRun(*question.model, joint, places, std::move(recorder).take(), *result);
+        QVERIFY(trace::Timeline::open(run).ok());
+        QVERIFY(!firstDifference(*run));
+        // The last best try is the plan.
+        double cost = -1;
+        for (const event::Event& one : run->events) {
+            const bool isBest = one.kind == EventKind::Candidate && (one.flag & event::kTryIsBest) != 0;
+            cost = isBest ? event::numberIn(one) : cost;
+        }
+        QCOMPARE(cost, result->cost);
+        // Listening changes nothing.
+        request.listener = nullptr;
+        const auto again = schedule::planWith("fast", request);
+        QVERIFY(again.ok() && again->plan && again->plan->steps == result->plan->steps);
+    }
+};
+
+QTEST_APPLESS_MAIN(RecordedPlanTest)
+#include "recordedplantest.moc"
