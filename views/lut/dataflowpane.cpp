@@ -25,8 +25,7 @@ namespace
 constexpr double kBoxHeight = 38;
 constexpr double kNumberWidth = 24;
 constexpr double kPadding = 9;
-constexpr double kRowWidth =
-    480; ///< of a row of buffers: with the arrows past them, what a window of 1280 pixels has room for
+constexpr double kRowWidth = 480; ///< of a row of buffers that a kernel starts from
 
 QString translated(const char* text) { return QCoreApplication::translate("retro::views::DataFlowPane", text); }
 

@@ -104,6 +104,13 @@ private:
 
 constexpr std::uint32_t kPasses = 3;
 
+/// True for a launch of a kernel that only the documented path has.
+bool isOfDocumentedPath(const event::Event& launch)
+{
+    return launch.extra >= 0 && static_cast<std::size_t>(launch.extra) < lut::kKernelCount &&
+           lut::isDocumented(static_cast<lut::KernelId>(launch.extra));
+}
+
 } // namespace
 
 std::vector<lut::Pass> LutLayer::passes() const
@@ -134,18 +141,20 @@ LutRun::LutRun(const trace::Run& run)
         }
     }
     for (std::size_t step = 0; !m_layers.empty() && step < run.events.size(); ++step) {
-        const event::Event& event = run.events[step];
-        const auto at =
-            event.kind == event::EventKind::Launch && event.branch < kPasses
-                ? std::ranges::find(m_layers, event.node, [](const LutLayer& one) { return one.node.value; })
-                : m_layers.end();
-        if (at != m_layers.end()) {
-            const bool isDocumented = event.extra >= 0 && static_cast<std::size_t>(event.extra) < lut::kKernelCount &&
-                                      lut::isDocumented(static_cast<lut::KernelId>(event.extra));
-            at->path = isDocumented ? lut::Path::Documented : at->path;
-            at->launches.push_back({step + 1, static_cast<lut::Pass>(event.branch), event.slot});
+        if (run.events[step].kind == event::EventKind::Launch) {
+            takeLaunch(run.events[step], step + 1);
         }
     }
+}
+
+void LutRun::takeLaunch(const event::Event& event, std::uint64_t position)
+{
+    const auto at = std::ranges::find(m_layers, event.node, [](const LutLayer& one) { return one.node.value; });
+    if (at == m_layers.end() || event.branch >= kPasses) {
+        return;
+    }
+    at->path = isOfDocumentedPath(event) ? lut::Path::Documented : at->path;
+    at->launches.push_back({position, static_cast<lut::Pass>(event.branch), event.slot});
 }
 
 const LutLayer* LutRun::find(base::NodeId node) const

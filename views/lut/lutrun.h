@@ -47,6 +47,8 @@ public:
     [[nodiscard]] const LutLayer* find(base::NodeId node) const;
 
 private:
+    void takeLaunch(const event::Event& event, std::uint64_t position);
+
     std::vector<LutLayer> m_layers;
 };
 

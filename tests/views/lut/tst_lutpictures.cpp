@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <tuple>
 
 using namespace retro;
@@ -74,6 +75,28 @@ class LutPicturesTest : public QObject
 {
     Q_OBJECT
 
+    /// Between a kernel and a buffer that it reads or writes, downwards.
+    static void checkArrow(const FlowPicture& picture, const FlowEdge& edge)
+    {
+        const FlowBox& kernel = picture.boxes[edge.isWrite ? edge.from : edge.to];
+        const FlowBox& buffer = picture.boxes[edge.isWrite ? edge.to : edge.from];
+        QVERIFY(kernel.isKernel && !buffer.isKernel);
+        const auto& ids = edge.isWrite ? picture.launch(kernel).writes : picture.launch(kernel).reads;
+        QVERIFY(std::ranges::find(ids, picture.buffer(buffer).id) != ids.end());
+        QVERIFY(edge.points.size() >= 2 && edge.points.front().y() < edge.points.back().y());
+    }
+
+    /// Launch i starts after what it waits for, and after those before it on its stream.
+    static void checkOrder(const std::vector<lut::Launch>& launches, std::size_t i, std::span<const LaunchTime> times)
+    {
+        for (const std::size_t other : launches[i].waitsFor) {
+            QVERIFY(times[other].end <= times[i].start);
+        }
+        for (std::size_t k = 0; k < i; ++k) {
+            QVERIFY(launches[k].stream != launches[i].stream || times[k].end <= times[i].start);
+        }
+    }
+
 private slots:
     void everyKernelIsDrawnOnceAndNothingOverlaps()
     {
@@ -104,12 +127,7 @@ private slots:
             const std::size_t reads = stacksThatAreRead(picture);
             QCOMPARE(static_cast<std::size_t>(std::ranges::count(picture.edges, false, &FlowEdge::isWrite)), reads);
             for (const FlowEdge& edge : picture.edges) {
-                const FlowBox& kernel = picture.boxes[edge.isWrite ? edge.from : edge.to];
-                const FlowBox& buffer = picture.boxes[edge.isWrite ? edge.to : edge.from];
-                QVERIFY(kernel.isKernel && !buffer.isKernel);
-                const auto& ids = edge.isWrite ? picture.launch(kernel).writes : picture.launch(kernel).reads;
-                QVERIFY(std::ranges::find(ids, picture.buffer(buffer).id) != ids.end());
-                QVERIFY(edge.points.size() >= 2 && edge.points.front().y() < edge.points.back().y());
+                checkArrow(picture, edge);
             }
         });
     }
@@ -166,13 +184,7 @@ private slots:
                 for (std::size_t i = 0; i < schedules[pass].launches.size(); ++i) {
                     const LaunchTime& time = times[first + i];
                     QVERIFY(time.start >= passEnd && time.end > time.start && time.bytes > 0);
-                    for (const std::size_t other : schedules[pass].launches[i].waitsFor) {
-                        QVERIFY(times[first + other].end <= time.start);
-                    }
-                    for (std::size_t k = 0; k < i; ++k) {
-                        const bool isSame = schedules[pass].launches[k].stream == schedules[pass].launches[i].stream;
-                        QVERIFY(!isSame || times[first + k].end <= time.start);
-                    }
+                    checkOrder(schedules[pass].launches, i, std::span(times).subspan(first));
                     end = std::max(end, time.end);
                 }
                 first += schedules[pass].launches.size();
