@@ -70,29 +70,9 @@ Result<Gradients> fromTape(const Context& context, const engine::LoadedModel& mo
                       {"peak_bytes", result.peakBytes}}};
 }
 
-/// A gradient pass by a plan, predicted against measured.
-Result<Gradients> planned(const Context& context, const engine::LoadedModel& model,
-                          const engine::GradientRequest& request, const GradOptions& options)
-{
-    RETRO_TRY(const engine::PlanWish wish, options.plan.checked());
-    RETRO_TRY(engine::PlannedGradient made, engine::plannedGradient(model, request, wish));
-    runtime::fitSeconds(made.run);
-    if (!context.json) {
-        sayPlanRun(context, *made.program, made.chosen, made.run, options.plan.rows);
-    }
-    return Gradients{
-        made.gradient.model,
-        std::move(made.gradient.target),
-        std::move(made.gradient.gradients),
-        {{"plan", planRunJson(*made.program, made.chosen, made.run, options.plan.rows)},
-         {"visited", made.gradient.visited},
-         {"seconds", {{"load", model.seconds}, {"bind", made.gradient.secondsBind}, {"run", made.run.seconds}}},
-         {"peak_bytes", made.gradient.peakBytes}}};
-}
-
-/// A gradient pass as a run: the composite `gradient`, recorded.
-Result<Gradients> recorded(const Context& context, const engine::LoadedModel& model,
-                           const engine::GradientRequest& request, const GradOptions& options)
+/// The gradient as a composite.
+engine::ExplainRequest questionOf(const engine::LoadedModel& model, const engine::GradientRequest& request,
+                                  const GradOptions& options)
 {
     engine::ExplainRequest question;
     question.inputs = request.inputs;
@@ -104,7 +84,42 @@ Result<Gradients> recorded(const Context& context, const engine::LoadedModel& mo
     question.keepValues = true;
     question.sources = options.model.inputs;
     question.preparation = options.model.pictureOptions(model);
-    RETRO_TRY(engine::ExplainResult result, engine::explain(model, question, {}, context.progress()));
+    return question;
+}
+
+/// A gradient pass by a plan, predicted against measured.
+Result<Gradients> planned(const Context& context, const engine::LoadedModel& model,
+                          const engine::GradientRequest& request, const GradOptions& options)
+{
+    RETRO_TRY(const engine::PlanWish wish, options.plan.checked());
+    RETRO_TRY(engine::PlannedGradient made,
+              options.runFile.empty()
+                  ? engine::plannedGradient(model, request, wish)
+                  : engine::recordedPlannedGradient(model, questionOf(model, request, options), wish));
+    runtime::fitSeconds(made.run);
+    if (made.recorded) {
+        RETRO_CHECK(trace::writeRun(options.runFile, *made.recorded));
+    }
+    if (!context.json) {
+        sayPlanRun(context, *made.program, made.chosen, made.run, options.plan.rows);
+    }
+    return Gradients{
+        made.gradient.model,
+        std::move(made.gradient.target),
+        std::move(made.gradient.gradients),
+        {{"plan", planRunJson(*made.program, made.chosen, made.run, options.plan.rows)},
+         {"visited", made.gradient.visited},
+         {"run", made.recorded ? ordered_json(options.runFile) : ordered_json()},
+         {"seconds", {{"load", model.seconds}, {"bind", made.gradient.secondsBind}, {"run", made.run.seconds}}},
+         {"peak_bytes", made.gradient.peakBytes}}};
+}
+
+/// A gradient pass as a run: the composite `gradient`, recorded.
+Result<Gradients> recorded(const Context& context, const engine::LoadedModel& model,
+                           const engine::GradientRequest& request, const GradOptions& options)
+{
+    RETRO_TRY(engine::ExplainResult result,
+              engine::explain(model, questionOf(model, request, options), {}, context.progress()));
     RETRO_CHECK(trace::writeRun(options.runFile, *result.run));
     Gradients made{result.model,
                    std::move(result.target),
@@ -141,10 +156,6 @@ Result<void> checkOptions(const GradOptions& options)
 {
     if (options.plan.isAsked() && !options.graphFile.empty()) {
         return base::usageError("--graph-out runs nothing; leave --plan, --budget and --strategy out");
-    }
-    if (options.plan.isAsked() && !options.runFile.empty()) {
-        return base::usageError(
-            "a pass by a plan is not recorded; leave --run out, or --plan, --budget and --strategy");
     }
     return {};
 }

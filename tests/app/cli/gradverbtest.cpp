@@ -80,8 +80,6 @@ private slots:
         expectEnd(question +
                       QStringList{"--plan", path("plan.json"), "--strategy", "fast", "--output-dir", path("none")},
                   2, {"needs no strategy"});
-        expectEnd(question + QStringList{"--budget", "80%", "--run", path("no.retro"), "--output-dir", path("none")}, 2,
-                  {"--run"});
     }
 
     void anExplanationByAPlanHasTheSameBits()
@@ -106,9 +104,6 @@ private slots:
         }
         expectEnd(question + QStringList{path("no"), "--budget", "80%", "--engine", "compiled"}, 2,
                   {"--engine promise"});
-        expectEnd(question +
-                      QStringList{path("no"), "--budget", "80%", "--engine", "oracle", "--run", path("no.retro")},
-                  2, {"--run"});
     }
 
     void theGradientGraphRunsLikeAnyModel()
