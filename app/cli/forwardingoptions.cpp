@@ -128,41 +128,59 @@ Result<engine::ForwardingWish> ForwardingOptions::wish() const
     return wish;
 }
 
-void sayForwarding(const Context& context, const ForwardingOptions& options, const engine::ForwardedGradient& made)
+namespace
+{
+
+void sayForms(const Context& context, const engine::ForwardedGradient& made)
 {
     std::map<ForwardForm, std::size_t> counts;
-    std::size_t fallbacks = 0;
     for (const ForwardDecision& one : made.plan.decisions) {
         ++counts[one.form];
-        fallbacks += one.isFallback ? 1 : 0;
     }
     std::string text;
     for (const auto& [form, count] : counts) {
         text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, engine::nameOf(form));
     }
-    context.say(fmt::format("{} forward values are read: {}", made.plan.decisions.size(), text));
+    context.say(fmt::format("{} forward values are needed: {}", made.plan.decisions.size(), text));
     const std::int64_t saved = made.storedBytes - made.keptBytes;
     context.say(fmt::format("kept {} of {}, {} saved; {} operators computed again", bytesOf(made.keptBytes),
                             bytesOf(made.storedBytes), bytesOf(saved), made.rebuilds));
+}
+
+void sayLoops(const Context& context, const engine::ForwardedGradient& made)
+{
     for (const engine::LoopCheckpoints& loop : made.plan.segments.loops()) {
-        context.say(loop.every == 0 ? fmt::format("{}: {} iterations, kept whole", loop.loop, loop.iterations)
-                                    : fmt::format("{}: {} iterations, a checkpoint every {}", loop.loop,
-                                                  loop.iterations, loop.every));
+        const std::string how =
+            loop.every == 0 ? std::string("kept whole") : fmt::format("a checkpoint every {}", loop.every);
+        context.say(fmt::format("{}: {} iterations, {}", loop.loop, loop.iterations, how));
     }
+}
+
+/// What is not as it was wished for.
+void sayFallbacks(const Context& context, std::size_t most, const engine::ForwardedGradient& made)
+{
+    std::size_t count = 0;
+    for (const ForwardDecision& one : made.plan.decisions) {
+        if (one.isFallback && count++ < most) {
+            context.say(fmt::format("  {}: {}", made.gradient.model->graph().value(one.value).name, one.reason));
+        }
+    }
+    if (count > most) {
+        context.say(fmt::format("  … and {} more that are not as wished for", count - most));
+    }
+}
+
+} // namespace
+
+void sayForwarding(const Context& context, const ForwardingOptions& options, const engine::ForwardedGradient& made)
+{
+    sayForms(context, made);
+    sayLoops(context, made);
     if (made.plan.modelledPeak) {
         context.say(fmt::format("modelled peak {}{}", bytesOf(*made.plan.modelledPeak),
                                 made.plan.isProven ? "" : " (the search ended at its limit)"));
     }
-    const graph::Graph& graph = made.gradient.model->graph();
-    std::size_t shown = 0;
-    for (const ForwardDecision& one : made.plan.decisions) {
-        if (one.isFallback && shown++ < options.rows) {
-            context.say(fmt::format("  {}: {}", graph.value(one.value).name, one.reason));
-        }
-    }
-    if (fallbacks > options.rows) {
-        context.say(fmt::format("  … and {} more that are not as wished for", fallbacks - options.rows));
-    }
+    sayFallbacks(context, options.rows, made);
     if (options.isProfiled) {
         sayProfile(context, options, made);
     }

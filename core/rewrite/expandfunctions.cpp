@@ -65,30 +65,38 @@ private:
         return m_types;
     }
 
+    /// What is computed of constants is rounded once, so the body gets all their digits.
+    [[nodiscard]] BodyOperand operandOf(ValueId value, const ops::TensorType& type) const
+    {
+        BodyOperand operand{type, {}, true, false};
+        if (m_draft.isConstant(value)) {
+            const tensor::Tensor& data = m_draft.value(value).constant;
+            operand.constant = tensor::isFloating(data.dtype()) ? data.to(tensor::DType::Float64) : data;
+        }
+        return operand;
+    }
+
     base::Result<FunctionBody> bodyOf(NodeId id, const Node& node)
     {
         std::vector<BodyOperand> operands(node.inputs.size());
         std::vector<ops::TensorType> bound(operands.size());
         std::vector<tensor::Tensor> constants(operands.size());
         for (std::size_t slot = 0; slot < operands.size(); ++slot) {
-            const ValueId value = node.inputs[slot];
-            operands[slot].isGiven = value.isValid();
-            if (!value.isValid()) {
+            operands[slot].isGiven = node.inputs[slot].isValid();
+            if (!operands[slot].isGiven) {
                 continue;
             }
-            const auto& type = types()[value.index()];
+            const auto& type = types()[node.inputs[slot].index()];
             if (!type) {
                 return base::inputError(
                     fmt::format("the shape of operand {} does not follow from the declared ones; fix the shapes of the "
                                 "inputs in the model",
                                 slot));
             }
-            const tensor::Tensor data = m_draft.isConstant(value) ? m_draft.value(value).constant : tensor::Tensor();
+            operands[slot] = operandOf(node.inputs[slot], *type);
+            bound[slot] = *type;
+            const tensor::Tensor& data = operands[slot].constant;
             constants[slot] = data.isValid() ? data.to(type->dtype) : data;
-            operands[slot].type = bound[slot] = *type;
-            const bool isFloating = data.isValid() && tensor::isFloating(data.dtype());
-            operands[slot].constant =
-                isFloating ? data.to(tensor::DType::Float64) : data; // what is computed is rounded once
         }
         RETRO_TRY(const auto op, ops::bind({m_draft.before(), id, node, bound, constants}));
         return functionBody(node, operands);

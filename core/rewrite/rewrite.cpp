@@ -246,26 +246,38 @@ bool isAsked(std::span<const Pass> stage, const RewriteOptions& options)
     return std::any_of(stage.begin(), stage.end(), [&](const Pass& pass) { return options.*pass.name.option; });
 }
 
+/// The graphs inside nodes, and operators that a person asked to pass through.
+base::Result<void> prepareNodes(Draft& draft, Rewritten& result, const std::stop_token& stop)
+{
+    RETRO_CHECK(rewriteBodies(draft, result, stop));
+    if (result.options.passThrough) {
+        passUnsupported(draft, result.steps);
+    }
+    return {};
+}
+
+/// True when nothing but notes was written since.
+bool isUnchanged(const Rewritten& result, std::size_t since)
+{
+    return std::all_of(result.steps.begin() + static_cast<std::ptrdiff_t>(since), result.steps.end(),
+                       [](const RewriteStep& step) { return step.isNote; });
+}
+
 /// The passes of a stage on a draft of the graph so far.
 base::Result<void> applyStage(std::span<const Pass> stage, Draft& draft, Rewritten& result, const std::stop_token& stop)
 {
     const std::size_t before = result.steps.size();
     RETRO_CHECK(base::checkStop(stop)); // a draft that was stopped is not whole
     if (stage.data() == kPasses.data()) {
-        RETRO_CHECK(rewriteBodies(draft, result, stop));
-        if (result.options.passThrough) {
-            passUnsupported(draft, result.steps);
-        }
+        RETRO_CHECK(prepareNodes(draft, result, stop));
     }
     for (const Pass& pass : stage) {
-        RETRO_CHECK(base::checkStop(stop));
-        if (result.options.*pass.name.option) {
+        if (!stop.stop_requested() && result.options.*pass.name.option) {
             applyPass(pass, draft, result.steps);
         }
     }
     RETRO_CHECK(base::checkStop(stop));
-    const auto isNote = [](const RewriteStep& step) { return step.isNote; };
-    if (std::all_of(result.steps.begin() + static_cast<std::ptrdiff_t>(before), result.steps.end(), isNote)) {
+    if (isUnchanged(result, before)) {
         return {};
     }
     RETRO_CHECK(keepMembers(draft, result.fused));

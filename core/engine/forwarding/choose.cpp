@@ -116,24 +116,34 @@ public:
     {
         RETRO_CHECK(checkChoices());
         RETRO_CHECK(optimise());
-        if (m_wish.checkpointEvery) {
-            const std::size_t every = *m_wish.checkpointEvery;
-            m_plan.segments =
-                LoopSegments(m_needs.model(), m_wish.loops, every == 0 ? std::nullopt : std::optional(every));
-        }
-        const graph::Graph& graph = m_needs.model().graph();
-        for (std::size_t v = 0; v < graph.valueCount(); ++v) {
-            const std::string kept = m_plan.segments.whyKept(m_needs.model(), ValueId(v));
-            if (!kept.empty() && !m_wish.choices.contains(nameOf(ValueId(v)))) {
-                m_plan.decisions.push_back({ValueId(v), ForwardForm::Store, bytesOf(ValueId(v)), 0, kept});
-            } else if (m_needs.isForwarded(ValueId(v))) {
-                m_plan.decisions.push_back(decide(ValueId(v)));
-            }
+        takeLoops();
+        for (std::size_t v = 0; v < m_needs.model().graph().valueCount(); ++v) {
+            addDecision(ValueId(v));
         }
         return std::move(m_plan);
     }
 
 private:
+    void takeLoops()
+    {
+        if (m_wish.checkpointEvery) {
+            const std::size_t every = *m_wish.checkpointEvery;
+            m_plan.segments =
+                LoopSegments(m_needs.model(), m_wish.loops, every == 0 ? std::nullopt : std::optional(every));
+        }
+    }
+
+    /// For a value that somebody needs after the forward pass.
+    void addDecision(ValueId value)
+    {
+        const std::string kept = m_plan.segments.whyKept(m_needs.model(), value);
+        if (!kept.empty() && !m_wish.choices.contains(nameOf(value))) {
+            m_plan.decisions.push_back({value, ForwardForm::Store, bytesOf(value), 0, kept});
+        } else if (m_needs.isForwarded(value)) {
+            m_plan.decisions.push_back(decide(value));
+        }
+    }
+
     [[nodiscard]] const std::string& nameOf(ValueId value) const { return m_needs.model().graph().value(value).name; }
 
     [[nodiscard]] Result<void> checkChoices() const

@@ -92,24 +92,33 @@ private:
         cost.forwardSeconds = watch.seconds();
         const std::vector<ValueId>& outputs = m_graph.node(id).outputs;
         for (std::size_t k = 0; k < std::min(results.size(), outputs.size()); ++k) {
-            if (!outputs[k].isValid()) {
-                continue;
-            }
-            cost.bytes += results[k].bytes();
-            m_values.put(outputs[k], results[k]);
-            if (readers[outputs[k].index()] > 0) {
-                m_live[outputs[k].index()] = results[k];
+            if (outputs[k].isValid()) {
+                cost.bytes += results[k].bytes();
+                take(outputs[k], results[k], readers[outputs[k].index()] > 0);
             }
         }
+        finishReading(id, readers);
+        if (m_observer != nullptr) {
+            m_observer->onForward(id, cost.forwardSeconds, cost.bytes);
+        }
+        return {};
+    }
+
+    void take(ValueId value, const Tensor& result, bool isRead)
+    {
+        m_values.put(value, result);
+        if (isRead) {
+            m_live[value.index()] = result;
+        }
+    }
+
+    void finishReading(NodeId id, std::vector<std::size_t>& readers)
+    {
         for (const ValueId input : m_graph.node(id).inputs) {
             if (input.isValid() && --readers[input.index()] == 0) {
                 m_live[input.index()] = {};
             }
         }
-        if (m_observer != nullptr) {
-            m_observer->onForward(id, cost.forwardSeconds, cost.bytes);
-        }
-        return {};
     }
 
     void takeOutputs()
@@ -184,6 +193,19 @@ private:
         return read;
     }
 
+    /// The part of a slot and those of later slots of the same operand, which are taken away.
+    static Tensor joined(const graph::Node& node, std::vector<Tensor>& parts, std::size_t slot)
+    {
+        Tensor part = std::move(parts[slot]);
+        for (std::size_t other = slot + 1; other < parts.size(); ++other) {
+            if (node.inputs[other] == node.inputs[slot] && parts[other].isValid()) {
+                part = ops::algebra::add(part, parts[other]);
+                parts[other] = Tensor();
+            }
+        }
+        return part;
+    }
+
     /// Parts for an operand that occurs twice are added first, in operand order.
     void land(const graph::Node& node, const std::vector<std::uint8_t>& wanted, std::vector<Tensor>& parts)
     {
@@ -191,15 +213,8 @@ private:
             if (wanted[slot] == 0 || !parts[slot].isValid()) {
                 continue;
             }
-            const ValueId operand = node.inputs[slot];
-            Tensor part = std::move(parts[slot]);
-            for (std::size_t other = slot + 1; other < parts.size(); ++other) {
-                if (node.inputs[other] == operand && parts[other].isValid()) {
-                    part = ops::algebra::add(part, parts[other]);
-                    parts[other] = Tensor();
-                }
-            }
-            Tensor& sum = m_slots[operand.index()];
+            Tensor part = joined(node, parts, slot);
+            Tensor& sum = m_slots[node.inputs[slot].index()];
             sum = sum.isValid() ? ops::algebra::add(sum, part) : std::move(part);
         }
     }

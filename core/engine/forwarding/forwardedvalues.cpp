@@ -113,15 +113,17 @@ void ForwardedValues::rebuild(std::size_t segment)
         if (!results.ok()) {
             return; // the forward pass would have ended with it
         }
-        const std::vector<ValueId>& outputs = model.graph().node(node).outputs;
-        for (std::size_t k = 0; k < std::min(results->size(), outputs.size()); ++k) {
-            if (!outputs[k].isValid()) {
-                continue;
-            }
-            made[outputs[k]] = (*results)[k];
-            if (m_at.contains(outputs[k]) && !m_packed.contains(outputs[k])) {
-                m_store.put(outputs[k], (*results)[k]);
-            }
+        takeRebuilt(node, *results, made);
+    }
+}
+
+void ForwardedValues::takeRebuilt(NodeId node, const std::vector<Tensor>& results, std::map<ValueId, Tensor>& made)
+{
+    const std::vector<ValueId>& outputs = m_needs.model().graph().node(node).outputs;
+    for (std::size_t k = 0; k < std::min(results.size(), outputs.size()); ++k) {
+        made[outputs[k]] = results[k];
+        if (m_at.contains(outputs[k]) && !m_packed.contains(outputs[k])) {
+            m_store.put(outputs[k], results[k]);
         }
     }
 }

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <map>
+#include <iterator>
 
 namespace retro::engine
 {
@@ -57,23 +57,26 @@ void LoopSegments::addLoop(const execute::BoundModel& model, const std::string& 
         made.every = static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(made.iterations))));
     }
     m_loops.push_back(made);
-    if (made.every == 0) {
-        return;
+    if (made.every != 0) {
+        addSegments(byIteration);
     }
-    for (auto& [iteration, nodes] : byIteration) {
-        const std::size_t first = iteration / made.every * made.every;
-        const bool isNew =
-            m_segments.empty() || m_segments.back().loop + 1 != m_loops.size() || m_segments.back().first != first;
-        if (isNew) {
+}
+
+void LoopSegments::addSegments(const std::map<std::size_t, std::vector<NodeId>>& byIteration)
+{
+    const std::size_t begin = m_segments.size();
+    const std::size_t every = m_loops.back().every;
+    for (const auto& [iteration, nodes] : byIteration) {
+        const std::size_t first = iteration / every * every;
+        if (m_segments.size() == begin || m_segments.back().first != first) {
             m_segments.push_back({m_loops.size() - 1, first, {}});
         }
-        for (const NodeId node : nodes) {
-            m_segments.back().nodes.push_back(node);
-            m_segmentOf[node.index()] = m_segments.size() - 1;
-        }
+        std::ranges::copy(nodes, std::back_inserter(m_segments.back().nodes));
     }
-    for (Segment& segment : m_segments) {
-        std::ranges::sort(segment.nodes, [](NodeId a, NodeId b) { return a.index() < b.index(); });
+    for (std::size_t segment = begin; segment < m_segments.size(); ++segment) {
+        std::vector<NodeId>& nodes = m_segments[segment].nodes;
+        std::ranges::sort(nodes, [](NodeId a, NodeId b) { return a.index() < b.index(); });
+        std::ranges::for_each(nodes, [&](NodeId node) { m_segmentOf[node.index()] = segment; });
     }
 }
 

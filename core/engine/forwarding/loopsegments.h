@@ -3,6 +3,7 @@
 
 #include "core/execute/boundmodel.h"
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -51,6 +52,7 @@ private:
         std::vector<base::NodeId> nodes;
     };
 
+    void addSegments(const std::map<std::size_t, std::vector<base::NodeId>>& byIteration);
     void addLoop(const execute::BoundModel& model, const std::string& loop, std::optional<std::size_t> every);
 
     std::vector<LoopCheckpoints> m_loops;

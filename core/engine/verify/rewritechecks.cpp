@@ -78,15 +78,9 @@ public:
     {
         PropertyResults results;
         for (const RewriteName& name : rewrite::rewriteNames()) {
-            if (!hasChanged(name)) {
-                continue;
+            if (hasChanged(name)) {
+                RETRO_TRY(results.emplace_back(), checkNext(name));
             }
-            if (!m_before) {
-                RETRO_TRY(m_before, seeded());
-            }
-            m_options.*name.option = true;
-            RETRO_TRY(results.emplace_back(), check(name));
-            RETRO_CHECK(base::checkStop(m_stop));
         }
         return results;
     }
@@ -114,6 +108,16 @@ private:
         }
         subject.start = start;
         return Seeded{std::move(subject), std::move(*slots)};
+    }
+
+    Result<PropertyResult> checkNext(const RewriteName& name)
+    {
+        if (!m_before) {
+            RETRO_TRY(m_before, seeded());
+        }
+        m_options.*name.option = true;
+        RETRO_CHECK(base::checkStop(m_stop));
+        return check(name);
     }
 
     Result<PropertyResult> check(const RewriteName& name)

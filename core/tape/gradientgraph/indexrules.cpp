@@ -51,6 +51,35 @@ EmittedParts gatherNd(EmitSite& site)
     return {site.emit.node("ScatterND", {zeros, site.operands[1], site.up()}, {{"reduction", std::string("add")}}), {}};
 }
 
+/// The places of ScatterND: its rows.
+std::vector<Ints> rowPlaces(const Ints& places, std::int64_t depth)
+{
+    std::vector<Ints> rows;
+    for (auto at = places.begin(); depth > 0 && at != places.end(); at += depth) {
+        rows.emplace_back(at, at + depth);
+    }
+    return rows;
+}
+
+/// The places of ScatterElements: those of the indices themselves, with the index in the place of the axis.
+std::vector<Ints> elementPlaces(const EmitSite& site, const Ints& places)
+{
+    const Shape& shape = site.shape(1);
+    const std::size_t axis = axisOf(site.integer("axis", 0), shape.size());
+    std::vector<Ints> all;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        Ints at(shape.size());
+        auto rest = static_cast<std::int64_t>(i);
+        for (std::size_t k = shape.size(); k-- > 0;) {
+            at[k] = rest % shape[k];
+            rest /= shape[k];
+        }
+        at[axis] = places[i] + (places[i] < 0 ? site.shape(0)[axis] : 0);
+        all.push_back(std::move(at));
+    }
+    return all;
+}
+
 /// True when an update may be written over by a later one of the same node: then only the last one counts.
 bool mayRepeat(const EmitSite& site, bool isNd)
 {
@@ -58,32 +87,8 @@ bool mayRepeat(const EmitSite& site, bool isNd)
     if (!places) {
         return true;
     }
-    const Shape& shape = site.shape(1);
-    std::set<Ints> seen;
-    if (isNd) {
-        const std::int64_t depth = shape.back();
-        for (std::size_t i = 0; i < places->size(); i += static_cast<std::size_t>(depth)) {
-            const auto begin = places->begin() + static_cast<std::ptrdiff_t>(i);
-            if (!seen.insert(Ints(begin, begin + depth)).second) {
-                return true;
-            }
-        }
-        return false;
-    }
-    const std::size_t axis = axisOf(site.integer("axis", 0), shape.size());
-    for (std::size_t i = 0; i < places->size(); ++i) {
-        Ints at(shape.size());
-        std::int64_t rest = static_cast<std::int64_t>(i);
-        for (std::size_t k = shape.size(); k-- > 0;) {
-            at[k] = rest % shape[k];
-            rest /= shape[k];
-        }
-        at[axis] = (*places)[i] < 0 ? (*places)[i] + site.shape(0)[axis] : (*places)[i];
-        if (!seen.insert(at).second) {
-            return true;
-        }
-    }
-    return false;
+    const std::vector<Ints> all = isNd ? rowPlaces(*places, site.shape(1).back()) : elementPlaces(site, *places);
+    return std::set<Ints>(all.begin(), all.end()).size() != all.size();
 }
 
 std::string plainScatter(const EmitSite& site)
