@@ -239,6 +239,12 @@ Result<void> addGradients(const BenchmarkRequest& request, Goals& goals)
         goals[body.name] = body.goal;
         add(body.name, std::move(body.run), request.runs);
     }
+    if (isWanted("gradient/operators/", request.names)) {
+        RETRO_TRY(std::vector<TimedBody> bodies, overheadBenchmarks());
+        for (TimedBody& body : bodies) {
+            add(body.name, std::move(body.run), request.runs);
+        }
+    }
     for (const std::string& network : gradientNetworks()) {
         if (!request.names.empty() && isChosen("gradient/" + network, request.names)) {
             RETRO_TRY(TimedBody body, networkGradientBenchmark(network));
@@ -356,7 +362,8 @@ struct RelativeGoal
 };
 
 constexpr std::array kRelativeGoals{RelativeGoal{"program/", "_compiled", "_first", 1 / kProgramGain},
-                                    RelativeGoal{"traversal/resnet50/", "recorded", "explain", kRecordingFactor}};
+                                    RelativeGoal{"traversal/resnet50/", "recorded", "explain", kRecordingFactor},
+                                    RelativeGoal{"gradient/operators/", "tape", "direct", kInterfaceFactor}};
 
 void setRelativeGoal(BenchmarkFigure& figure, const RelativeGoal& goal, const std::vector<BenchmarkFigure>& figures)
 {

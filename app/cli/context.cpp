@@ -97,6 +97,9 @@ void ModelOptions::addModelTo(CLI::App& verb)
     verb.add_flag("--no-merge-batchnorm", noMerge, "Do not merge BatchNormalization into the layer before it");
     verb.add_option("--no-rewrite", switchedOff, "Do not apply this rewrite (docs/rewrites.md); all for none at all")
         ->allow_extra_args(false);
+    verb.add_option("--rewrite", switchedOn,
+                    "Apply this optional rewrite as well (docs/rewrites.md); all for every one")
+        ->allow_extra_args(false);
     verb.add_flag(
         "--pass-through", passThrough,
         "Operators that are not implemented hand their first operand on, in values and in relevance: NOT what "
@@ -118,6 +121,7 @@ void ModelOptions::addTo(CLI::App& verb)
 Result<engine::LoadedModelPointer> ModelOptions::load() const
 {
     rewrite::RewriteOptions rewrites;
+    RETRO_CHECK(rewrite::switchOn(rewrites, switchedOn));
     RETRO_CHECK(rewrite::switchOff(rewrites, switchedOff));
     rewrites.foldConstants = rewrites.foldConstants && !noFold;
     rewrites.mergeBatchNorm = rewrites.mergeBatchNorm && !noMerge;

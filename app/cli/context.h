@@ -60,6 +60,7 @@ struct ModelOptions
     bool noFold = false;
     bool noMerge = false;
     std::vector<std::string> switchedOff; ///< rewrites by name
+    std::vector<std::string> switchedOn;  ///< optional ones by name
     bool passThrough = false;             ///< operators that are not implemented hand their operand on
 
     void addTo(CLI::App& verb);

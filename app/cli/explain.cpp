@@ -99,6 +99,7 @@ Result<engine::ExplainRequest> questionOf(const Context& context, const ExplainO
     request.save = options.save == "all" ? execute::SavePolicy::All : execute::SavePolicy::Autograd;
     if (options.plan.isAsked() && request.engine == engine::EngineKind::Promise) {
         RETRO_TRY(engine::PlanWish wish, options.plan.checked());
+        wish.isRecorded = !options.runFile.empty();
         request.save = execute::SavePolicy::Plan;
         request.keptByPlan = engine::keptBy(std::move(wish));
     }
@@ -386,8 +387,10 @@ Result<nlohmann::ordered_json> askOracle(Context& context, const engine::LoadedM
 /// The oracle by a plan: relevance goes to its files as it is made, so that it is not held in memory.
 Result<void> explainByPlan(Context& context, const ExplainOptions& options, const engine::LoadedModel& model)
 {
-    RETRO_TRY(const engine::ExplainRequest request, requestOf(context, options, model));
-    RETRO_TRY(const engine::PlanWish wish, options.plan.checked());
+    RETRO_TRY(engine::ExplainRequest request, requestOf(context, options, model));
+    RETRO_TRY(engine::PlanWish wish, options.plan.checked());
+    wish.isRecorded = !options.runFile.empty();
+    request.record = false; // the plan's steps are, not a traversal
     const std::filesystem::path folder = std::filesystem::path(options.outputFolder) / "relevance";
     RETRO_CHECK(base::makeFolder(folder));
     std::vector<std::string> names;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "app/cli/forwardingoptions.h"
+#include "app/cli/gradientrules.h"
 #include "app/cli/gradientverbs.h"
 #include "app/cli/planwishoptions.h"
 #include "core/base/file.h"
@@ -29,12 +31,14 @@ struct GradOptions
 {
     ModelOptions model;
     PlanWishOptions plan;
+    ForwardingOptions forwarding;
     std::string target = "argmax";
     std::string outputFolder;
     std::string runFile;
     std::string graphFile;
     bool isJoined = false;
     bool parameters = false;
+    bool listsRules = false;
 };
 
 /// Gradients per graph input of `model`, from the tape or from a recorded run.
@@ -70,29 +74,21 @@ Result<Gradients> fromTape(const Context& context, const engine::LoadedModel& mo
                       {"peak_bytes", result.peakBytes}}};
 }
 
-/// A gradient pass by a plan, predicted against measured.
-Result<Gradients> planned(const Context& context, const engine::LoadedModel& model,
-                          const engine::GradientRequest& request, const GradOptions& options)
+/// A pass whose forward values come to the reverse rules in chosen forms.
+Result<Gradients> forwarded(const Context& context, const engine::LoadedModel& model,
+                            const engine::GradientRequest& request, const GradOptions& options)
 {
-    RETRO_TRY(const engine::PlanWish wish, options.plan.checked());
-    RETRO_TRY(engine::PlannedGradient made, engine::plannedGradient(model, request, wish));
-    runtime::fitSeconds(made.run);
-    if (!context.json) {
-        sayPlanRun(context, *made.program, made.chosen, made.run, options.plan.rows);
-    }
-    return Gradients{
-        made.gradient.model,
-        std::move(made.gradient.target),
-        std::move(made.gradient.gradients),
-        {{"plan", planRunJson(*made.program, made.chosen, made.run, options.plan.rows)},
-         {"visited", made.gradient.visited},
-         {"seconds", {{"load", model.seconds}, {"bind", made.gradient.secondsBind}, {"run", made.run.seconds}}},
-         {"peak_bytes", made.gradient.peakBytes}}};
+    RETRO_TRY(const engine::ForwardingWish wish, options.forwarding.wish());
+    RETRO_TRY(engine::ForwardedGradient made, engine::forwardedGradient(model, request, wish));
+    sayForwarding(context, options.forwarding, made);
+    ordered_json facts = forwardingJson(options.forwarding, made);
+    return Gradients{made.gradient.model, std::move(made.gradient.target), std::move(made.gradient.gradients),
+                     std::move(facts)};
 }
 
-/// A gradient pass as a run: the composite `gradient`, recorded.
-Result<Gradients> recorded(const Context& context, const engine::LoadedModel& model,
-                           const engine::GradientRequest& request, const GradOptions& options)
+/// The gradient as a composite.
+engine::ExplainRequest questionOf(const engine::LoadedModel& model, const engine::GradientRequest& request,
+                                  const GradOptions& options)
 {
     engine::ExplainRequest question;
     question.inputs = request.inputs;
@@ -104,7 +100,42 @@ Result<Gradients> recorded(const Context& context, const engine::LoadedModel& mo
     question.keepValues = true;
     question.sources = options.model.inputs;
     question.preparation = options.model.pictureOptions(model);
-    RETRO_TRY(engine::ExplainResult result, engine::explain(model, question, {}, context.progress()));
+    return question;
+}
+
+/// A gradient pass by a plan, predicted against measured.
+Result<Gradients> planned(const Context& context, const engine::LoadedModel& model,
+                          const engine::GradientRequest& request, const GradOptions& options)
+{
+    RETRO_TRY(const engine::PlanWish wish, options.plan.checked());
+    RETRO_TRY(engine::PlannedGradient made,
+              options.runFile.empty()
+                  ? engine::plannedGradient(model, request, wish)
+                  : engine::recordedPlannedGradient(model, questionOf(model, request, options), wish));
+    runtime::fitSeconds(made.run);
+    if (made.recorded) {
+        RETRO_CHECK(trace::writeRun(options.runFile, *made.recorded));
+    }
+    if (!context.json) {
+        sayPlanRun(context, *made.program, made.chosen, made.run, options.plan.rows);
+    }
+    return Gradients{
+        made.gradient.model,
+        std::move(made.gradient.target),
+        std::move(made.gradient.gradients),
+        {{"plan", planRunJson(*made.program, made.chosen, made.run, options.plan.rows)},
+         {"visited", made.gradient.visited},
+         {"run", made.recorded ? ordered_json(options.runFile) : ordered_json()},
+         {"seconds", {{"load", model.seconds}, {"bind", made.gradient.secondsBind}, {"run", made.run.seconds}}},
+         {"peak_bytes", made.gradient.peakBytes}}};
+}
+
+/// A gradient pass as a run: the composite `gradient`, recorded.
+Result<Gradients> recorded(const Context& context, const engine::LoadedModel& model,
+                           const engine::GradientRequest& request, const GradOptions& options)
+{
+    RETRO_TRY(engine::ExplainResult result,
+              engine::explain(model, questionOf(model, request, options), {}, context.progress()));
     RETRO_CHECK(trace::writeRun(options.runFile, *result.run));
     Gradients made{result.model,
                    std::move(result.target),
@@ -133,6 +164,9 @@ Result<Gradients> compute(const Context& context, const engine::LoadedModel& mod
     if (options.plan.isAsked()) {
         return planned(context, model, request, options);
     }
+    if (options.forwarding.isAsked()) {
+        return forwarded(context, model, request, options);
+    }
     return options.runFile.empty() ? fromTape(context, model, request) : recorded(context, model, request, options);
 }
 
@@ -142,9 +176,10 @@ Result<void> checkOptions(const GradOptions& options)
     if (options.plan.isAsked() && !options.graphFile.empty()) {
         return base::usageError("--graph-out runs nothing; leave --plan, --budget and --strategy out");
     }
-    if (options.plan.isAsked() && !options.runFile.empty()) {
-        return base::usageError(
-            "a pass by a plan is not recorded; leave --run out, or --plan, --budget and --strategy");
+    const bool isOther = options.plan.isAsked() || !options.graphFile.empty() || !options.runFile.empty();
+    if (options.forwarding.isAsked() && isOther) {
+        return base::usageError("--forward and --profile are of a plain gradient pass; leave --plan, --budget, "
+                                "--strategy, --run and --graph-out out");
     }
     return {};
 }
@@ -179,11 +214,18 @@ Result<ordered_json> write(const Context& context, const GradOptions& options, c
 Result<void> writeGraph(const Context& context, const GradOptions& options, const engine::LoadedModelPointer& model,
                         const engine::GradientRequest& request)
 {
-    RETRO_TRY(const tape::GradientGraph made,
+    RETRO_TRY(const engine::WrittenGradientGraph written,
               engine::writeGradientGraph(options.graphFile, model, request, options.isJoined));
+    const tape::GradientGraph& made = written.gradient;
     if (context.json) {
+        ordered_json passes = ordered_json::array();
+        for (const rewrite::RewriteStep& step : written.passes) {
+            passes.push_back({{"name", step.name}, {"what", step.text}});
+        }
         context.answer({{"file", options.graphFile},
                         {"nodes", made.graph->nodeCount()},
+                        {"nodes_before_passes", written.nodesBefore},
+                        {"passes", passes},
                         {"seed", made.seed},
                         {"forwarded", made.forwarded},
                         {"gradients", made.gradients}});
@@ -191,6 +233,10 @@ Result<void> writeGraph(const Context& context, const GradOptions& options, cons
     }
     context.say(fmt::format("{}  {} nodes; input {} takes the gradient at the target, {} forward values are inputs",
                             options.graphFile, made.graph->nodeCount(), made.seed, made.forwarded.size()));
+    if (!written.passes.empty()) {
+        context.say(fmt::format("{} nodes before {} changes of passes; --json lists them", written.nodesBefore,
+                                written.passes.size()));
+    }
     for (const std::string& gradient : made.gradients) {
         context.say("output " + gradient);
     }
@@ -229,6 +275,9 @@ Result<void> gradModel(const Context& context, const GradOptions& options)
     }
     RETRO_TRY(const engine::TargetRequest target, targetOf(*model, options.target));
     const engine::GradientRequest request{std::move(inputs), target, context.runPrecision()};
+    if (options.listsRules) {
+        return listGradientRules(context, *model, request);
+    }
     if (!options.graphFile.empty()) {
         return writeGraph(context, options, model, request);
     }
@@ -269,8 +318,12 @@ void addGrad(CLI::App& program, Context& context)
                      "Record the gradient pass into this .retro file; the gradients are then those of that run");
     verb->add_option("--output-dir", options->outputFolder, "Folder for the gradients; made when it is missing");
     options->plan.addTo(*verb);
+    options->forwarding.addTo(*verb);
     verb->add_option("--graph-out", options->graphFile,
                      "Write the gradient as a graph of standard operators instead: .onnx, .json or .dot");
+    verb->add_flag(
+        "--rules", options->listsRules,
+        "List the reverse rules of every node, by type and by name, and why one cannot be applied; runs nothing");
     verb->add_flag("--joint", options->isJoined, "With --graph-out: together with the forward graph");
 }
 

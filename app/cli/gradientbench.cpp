@@ -4,6 +4,7 @@
 #include "app/common/benchmarkmodels.h"
 #include "core/engine/gradient/gradient.h"
 #include "core/graph/graphbuilder.h"
+#include "core/ops/algebra.h"
 #include "core/rewrite/rewrite.h"
 
 #include <fmt/format.h>
@@ -65,6 +66,55 @@ Result<TimedBody> chainBenchmark()
 {
     RETRO_TRY(graph::Graph built, chain(kChain));
     return bodyOf("gradient/chain100k", std::make_shared<const graph::Graph>(std::move(built)), {}, kChainGoal);
+}
+
+namespace
+{
+
+constexpr std::size_t kProducts = 128;
+const tensor::Shape kProductShape{512, 512};
+
+/// x ← x ⊙ w, over and over.
+Result<graph::Graph> products(const Tensor& weight)
+{
+    graph::GraphBuilder builder("products");
+    builder.setOpset("", 17);
+    const base::ValueId factor = builder.addConstant("factor", weight);
+    base::ValueId value = builder.addInput("x", tensor::DType::Float32, kProductShape);
+    for (std::size_t i = 0; i < kProducts; ++i) {
+        const base::ValueId next = builder.addResult(fmt::format("v{}", i));
+        builder.addNode({"Mul", "", {}, "", 17, {value, factor}, {next}, {}});
+        value = next;
+    }
+    builder.addOutput(value);
+    return std::move(builder).build();
+}
+
+/// The same numbers by the same kernels, called one after the other, keeping what a tape keeps.
+bool directProducts(const Tensor& x, const Tensor& weight)
+{
+    std::vector<Tensor> values{x};
+    for (std::size_t i = 0; i < kProducts; ++i) {
+        values.push_back(ops::algebra::multiply(values.back(), weight));
+    }
+    Tensor gradient = Tensor::full(tensor::DType::Float32, kProductShape, 1);
+    for (std::size_t i = 0; i < kProducts; ++i) {
+        gradient = ops::algebra::multiply(gradient, weight);
+    }
+    return gradient.isValid();
+}
+
+} // namespace
+
+Result<std::vector<TimedBody>> overheadBenchmarks()
+{
+    const Tensor weight = Tensor::full(tensor::DType::Float32, kProductShape, 0.999);
+    RETRO_TRY(graph::Graph built, products(weight));
+    RETRO_TRY(TimedBody tape, bodyOf("gradient/operators/tape", std::make_shared<const graph::Graph>(std::move(built)),
+                                     kProductShape, 0));
+    const Tensor x = Tensor::full(tensor::DType::Float32, kProductShape, 0.5);
+    return std::vector<TimedBody>{{"gradient/operators/direct", [x, weight] { return directProducts(x, weight); }, 0},
+                                  std::move(tape)};
 }
 
 std::vector<std::string> gradientNetworks() { return {"resnet50", "gpt2"}; }

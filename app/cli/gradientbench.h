@@ -3,12 +3,22 @@
 
 #include "app/cli/traversalbench.h"
 
+#include <string>
+#include <vector>
+
 namespace retro::app
 {
 
 /// A chain of 100,000 scalar operators that is compiled to a tape and run back: "gradient/chain100k". It is bound
 /// before.
 [[nodiscard]] base::Result<TimedBody> chainBenchmark();
+
+/// What the interfaces cost: a chain of products of 512 × 512 elements as a tape with operators and reverse rules
+/// behind interfaces ("gradient/operators/tape"), and the same kernels called one after the other
+/// ("gradient/operators/direct").
+[[nodiscard]] base::Result<std::vector<TimedBody>> overheadBenchmarks();
+/// The tape may take this much of the time of the direct calls.
+inline constexpr double kInterfaceFactor = 1.05;
 
 /// A gradient with respect to the input of a network, forward and back, bound and warmed before: "gradient/resnet50".
 [[nodiscard]] base::Result<TimedBody> networkGradientBenchmark(const std::string& network);

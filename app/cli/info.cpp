@@ -101,6 +101,7 @@ ordered_json infoJson(const engine::LoadedModel& model)
     }
     info["rewrites"] = rewrites;
     info["no_rewrite"] = rewrite::switchedOff(model.rewritten.options);
+    info["rewrite"] = rewrite::switchedOn(model.rewritten.options);
     info["nodes_after_rewrites"] = model.graph()->nodeCount();
     ordered_json missing = ordered_json::array();
     for (const ops::UnsupportedNode& node : ops::unsupported(*model.graph())) {

@@ -4,9 +4,11 @@
 #include "core/analysis/orders.h"
 #include "core/analysis/report.h"
 #include "core/base/file.h"
+#include "core/engine/plan/plannedrun.h"
 #include "core/schedule/budget.h"
 #include "core/schedule/planjson.h"
 #include "core/schedule/portfolio.h"
+#include "core/trace/runfile.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -36,6 +38,7 @@ struct PlanOptions
     std::string order = "kahn";
     std::string out;
     std::string picture;
+    std::string runFile;
     std::string theme = "light";
     std::vector<std::string> keep;
     std::vector<std::string> recompute;
@@ -200,9 +203,25 @@ Result<void> drawPlan(const PlanOptions& options, const analysis::PlanningGraph&
     return exportPlan(views::shownPlan(subject, question, result), options.picture, options.theme == "dark");
 }
 
+/// The plan, and where it is asked the search for it as a run.
+Result<PlanResult> searched(const PlanOptions& options, const engine::LoadedModel& model, const OpGraph& joint,
+                            schedule::PlanRequest& request)
+{
+    const engine::PlanPlaces places(*model.graph(), joint);
+    engine::SearchRecorder recorder(places, places.nodeOf(0));
+    request.listener = options.runFile.empty() ? nullptr : &recorder;
+    RETRO_TRY(PlanResult result, schedule::planWith(options.strategy, request));
+    if (!options.runFile.empty()) {
+        RETRO_CHECK(trace::writeRun(options.runFile,
+                                    *engine::plannedRun(model, joint, places, std::move(recorder).take(), result)));
+    }
+    return result;
+}
+
 Result<void> makePlan(Context& context, const PlanOptions& options)
 {
-    RETRO_TRY(const analysis::PlanningGraph planning, options.planning.load());
+    RETRO_TRY(const engine::LoadedModelPointer model, options.planning.open());
+    RETRO_TRY(const analysis::PlanningGraph planning, options.planning.planningOf(*model));
     RETRO_TRY(const JointGraph joint, jointIn(options.planning, planning, options.order));
     schedule::PlanRequest request;
     request.graph = &joint.graph;
@@ -212,7 +231,7 @@ Result<void> makePlan(Context& context, const PlanOptions& options)
                                                      : schedule::parseBudget(options.budget, joint.graph));
     RETRO_TRY(request.choices.keep, valuesNamed(joint.graph, options.keep));
     RETRO_TRY(request.choices.recompute, valuesNamed(joint.graph, options.recompute));
-    RETRO_TRY(const PlanResult result, schedule::planWith(options.strategy, request));
+    RETRO_TRY(const PlanResult result, searched(options, *model, joint.graph, request));
     if (result.plan && !options.out.empty()) {
         RETRO_CHECK(base::writeFile(options.out, schedule::toPlanJson(joint.graph, *result.plan)));
     }
@@ -344,6 +363,8 @@ void addPlan(CLI::App& program, Context& context)
     verb->add_option("--seconds", options->seconds, "Time limit (default 10)")->check(CLI::Range(0.01, 86400.0));
     verb->add_option("--seed", options->seed, "Of the planners that draw");
     verb->add_option("--out", options->out, "Write the plan to this file (.json)");
+    verb->add_option("--run", options->runFile,
+                     "Record the search, and the plan as the simulator carries it out, into this .retro file");
     verb->add_option("--picture", options->picture,
                      "Draw the schedule to this file (.svg, .png, .pdf), or list its steps (.csv)");
     verb->add_option("--theme", options->theme, "Colours of the picture: light (default) or dark")

@@ -20,7 +20,23 @@ void PlanningOptions::addTo(CLI::App& verb)
     verb.add_flag("--parameters", hasParameters, "Gradients of parameters, too");
 }
 
+Result<engine::LoadedModelPointer> PlanningOptions::open() const
+{
+    // Graph JSON is planned for as it stands: it may be captured, and rewrites would drop what was measured.
+    ModelOptions chosen = model;
+    if (std::filesystem::path(model.model).extension() == ".json") {
+        chosen.switchedOff = {"all"};
+    }
+    return chosen.load();
+}
+
 Result<analysis::PlanningGraph> PlanningOptions::load() const
+{
+    RETRO_TRY(const engine::LoadedModelPointer loaded, open());
+    return planningOf(*loaded);
+}
+
+Result<analysis::PlanningGraph> PlanningOptions::planningOf(const engine::LoadedModel& loaded) const
 {
     engine::SymbolSizes symbols;
     for (const std::string& text : sizes) {
@@ -34,13 +50,7 @@ Result<analysis::PlanningGraph> PlanningOptions::load() const
         }
         symbols[text.substr(0, at)] = size;
     }
-    // Graph JSON is planned for as it stands: it may be captured, and rewrites would drop what was measured.
-    ModelOptions chosen = model;
-    if (std::filesystem::path(model.model).extension() == ".json") {
-        chosen.switchedOff = {"all"};
-    }
-    RETRO_TRY(const engine::LoadedModelPointer loaded, chosen.load());
-    return engine::planningGraphOf(*loaded, symbols);
+    return engine::planningGraphOf(loaded, symbols);
 }
 
 analysis::JointOptions PlanningOptions::joint(analysis::CostUnit unit) const

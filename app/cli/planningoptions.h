@@ -19,6 +19,9 @@ struct PlanningOptions
     void addTo(CLI::App& verb);
     /// Errors: Usage (a size that is no NAME=N), as engine::planningGraphOf.
     [[nodiscard]] base::Result<analysis::PlanningGraph> load() const;
+    /// The two steps of it: the model, and its planning graph.
+    [[nodiscard]] base::Result<engine::LoadedModelPointer> open() const;
+    [[nodiscard]] base::Result<analysis::PlanningGraph> planningOf(const engine::LoadedModel& loaded) const;
     [[nodiscard]] analysis::JointOptions joint(analysis::CostUnit unit) const;
 };
 

@@ -13,6 +13,7 @@
 #include <array>
 #include <cstdlib>
 #include <fstream>
+#include <malloc.h>
 #include <string>
 
 namespace retro::app
@@ -24,6 +25,9 @@ namespace
 using base::Result;
 
 constexpr double kGoal = 1.05; ///< measured time / (time of store-all · cost ratio)
+/// What a pass takes beside the tensors of its plan: packed operands, copies in another layout, a view beside what it
+/// looks at. The process may take a tenth more than the store, and this.
+constexpr std::int64_t kBeside = 32LL << 20;
 constexpr std::array kShares{80, 50, 30};
 constexpr std::array<std::string_view, 2> kNetworks{"resnet50", "gpt2"};
 
@@ -83,6 +87,7 @@ struct Taken
 
 Result<void> runOnce(const Subject& subject, const engine::PlanWish& wish, Taken& taken)
 {
+    malloc_trim(0); // what earlier passes left free would hide what this one takes
     const bool isMeasured = resetResidentPeak();
     const std::int64_t before = statusBytes("VmRSS");
     RETRO_TRY(taken.last, engine::plannedGradient(subject.model, subject.request, wish));
@@ -126,11 +131,14 @@ void sayShare(const Context& context, const std::string& name, const Taken& all,
 {
     const runtime::Profile profile = runtime::profileOf(taken.last.run);
     const double measured = medianOf(taken.seconds) / medianOf(all.seconds);
-    context.say(fmt::format(
-        "{:<24} {:>12} {:>12} {:>12} {:>8.3f} {:>8.3f} {:>8.3f}  {}", name, bytesText(profile.measuredPeak),
-        bytesText(static_cast<std::uint64_t>(taken.last.run.tensorsPeak)),
-        taken.processPeak > 0 ? bytesText(static_cast<std::uint64_t>(taken.processPeak)) : "?", profile.predictedRatio,
-        measured, measured / profile.predictedRatio, taken.last.chosen.plan.annotations.planner));
+    const auto most = static_cast<std::int64_t>(1.1 * static_cast<double>(profile.measuredPeak)) + kBeside;
+    const char* const within = taken.processPeak <= 0 ? "?" : taken.processPeak <= most ? "holds" : "missed";
+    context.say(fmt::format("{:<24} {:>12} {:>12} {:>12} {:>7} {:>8.3f} {:>8.3f} {:>8.3f}  {}", name,
+                            bytesText(profile.measuredPeak),
+                            bytesText(static_cast<std::uint64_t>(taken.last.run.tensorsPeak)),
+                            taken.processPeak > 0 ? bytesText(static_cast<std::uint64_t>(taken.processPeak)) : "?",
+                            within, profile.predictedRatio, measured, measured / profile.predictedRatio,
+                            taken.last.chosen.plan.annotations.planner));
 }
 
 Result<void> runNetwork(std::string_view network, const BenchmarkRequest& request, const Context& context,
@@ -172,8 +180,10 @@ Result<void> runNetwork(std::string_view network, const BenchmarkRequest& reques
 
 Result<std::vector<BenchmarkFigure>> runPlanRunBenchmarks(const BenchmarkRequest& request, const Context& context)
 {
-    context.say(fmt::format("{:<24} {:>12} {:>12} {:>12} {:>8} {:>8} {:>8}  {}", "gradient by a plan", "store",
-                            "all tensors", "process", "cost", "time", "time/cost", "planner"));
+    context.say(fmt::format("within: the process takes at most 1.1 x the store and {} beside what it had before",
+                            bytesText(static_cast<std::uint64_t>(kBeside))));
+    context.say(fmt::format("{:<24} {:>12} {:>12} {:>12} {:>7} {:>8} {:>8} {:>8}  {}", "gradient by a plan", "store",
+                            "all tensors", "process", "within", "cost", "time", "time/cost", "planner"));
     std::vector<BenchmarkFigure> figures;
     for (const std::string_view network : kNetworks) {
         const std::string group = fmt::format("planrun/{}", network);

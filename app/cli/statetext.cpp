@@ -213,6 +213,21 @@ void addNode(const ordered_json& node, std::vector<std::string>& lines)
     }
 }
 
+ordered_json planJson(const trace::Run& run, const trace::PlanProgress& plan)
+{
+    const std::vector<std::string>& tries = run.facts.planTries;
+    return {{"tries", plan.tries},
+            {"best", plan.best < tries.size() ? ordered_json(tries[plan.best]) : ordered_json()},
+            {"cuts", plan.cuts},
+            {"drops", plan.drops},
+            {"rebuilds", plan.rebuilds},
+            {"computed", plan.computed},
+            {"recomputed", plan.recomputed},
+            {"freed", plan.freed},
+            {"moved", plan.moved},
+            {"fetched", plan.fetched}};
+}
+
 } // namespace
 
 ordered_json stateJson(const trace::Timeline& timeline)
@@ -230,18 +245,22 @@ ordered_json stateJson(const trace::Timeline& timeline)
              {"held_by_promise", member.heldByPromise},
              {"bytes", member.handle.index() < run.handles.size() ? run.handles[member.handle.index()].bytes : 0}});
     }
-    return {{"position", timeline.position()},
-            {"visit", state.visit},
-            {"mode", event::shortName(state.mode)},
-            {"node", nameOf(run, state.current)},
-            {"normal_stack", names(run, state.normalStack)},
-            {"search_stack", names(run, state.searchStack)},
-            {"queue", names(run, state.queue)},
-            {"promises", promises},
-            {"nodes", nodesJson(timeline)},
-            {"frontier", frontier},
-            {"frontier_bytes", state.frontierBytes},
-            {"finished", state.isFinished}};
+    ordered_json json{{"position", timeline.position()},
+                      {"visit", state.visit},
+                      {"mode", event::shortName(state.mode)},
+                      {"node", nameOf(run, state.current)},
+                      {"normal_stack", names(run, state.normalStack)},
+                      {"search_stack", names(run, state.searchStack)},
+                      {"queue", names(run, state.queue)},
+                      {"promises", promises},
+                      {"nodes", nodesJson(timeline)},
+                      {"frontier", frontier},
+                      {"frontier_bytes", state.frontierBytes},
+                      {"finished", state.isFinished}};
+    if (state.plan != trace::PlanProgress()) {
+        json["plan"] = planJson(run, state.plan);
+    }
+    return json;
 }
 
 std::vector<std::string> stateLines(const trace::Timeline& timeline)
@@ -256,6 +275,17 @@ std::vector<std::string> stateLines(const trace::Timeline& timeline)
                                    "queue         " + joined(state["queue"]),
                                    fmt::format("frontier      {} tensors, {} bytes", state["frontier"].size(),
                                                state["frontier_bytes"].get<std::int64_t>())};
+    if (state.contains("plan")) {
+        const ordered_json& plan = state["plan"];
+        lines.push_back(fmt::format("search        {} tries, best {}; {} cuts, {} let go, {} made again",
+                                    plan["tries"].get<std::uint32_t>(), orDash(plan["best"]),
+                                    plan["cuts"].get<std::uint32_t>(), plan["drops"].get<std::uint32_t>(),
+                                    plan["rebuilds"].get<std::uint32_t>()));
+        lines.push_back(fmt::format("plan          {} computed, {} again, {} freed, {} moved, {} fetched",
+                                    plan["computed"].get<std::uint32_t>(), plan["recomputed"].get<std::uint32_t>(),
+                                    plan["freed"].get<std::uint32_t>(), plan["moved"].get<std::uint32_t>(),
+                                    plan["fetched"].get<std::uint32_t>()));
+    }
     for (const ordered_json& promise : state["promises"]) {
         addPromise(promise, lines);
     }

@@ -207,6 +207,7 @@ QString saveChoices(const ExplainJob& job, const engine::LoadedModel& model)
     card.composite = job.composite;
     card.target = job.target;
     card.noRewrite = rewrite::switchedOff(model.rewritten.options);
+    card.rewrite = rewrite::switchedOn(model.rewritten.options);
     card.checkpoints = job.checkpoints;
     card.stopsAtCheckpoints = job.stopsAtCheckpoints;
     const Result<bool> saved = formats::saveCardChoices(model.path, card);

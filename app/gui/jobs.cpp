@@ -7,6 +7,7 @@
 
 #include <QFile>
 
+#include <array>
 #include <span>
 
 namespace retro::app
@@ -71,7 +72,11 @@ Result<engine::LoadedModelPointer> modelOf(const ExplainJob& job, const std::sto
     }
     rewrite::RewriteOptions options;
     options.passThrough = job.model->rewritten.options.passThrough;
-    RETRO_CHECK(rewrite::switchOff(options, *job.noRewrite));
+    for (const std::string& name : *job.noRewrite) { // as views::Question has them
+        const bool isOn = name.starts_with('+');
+        const std::array<std::string, 1> one{isOn ? name.substr(1) : name};
+        RETRO_CHECK(isOn ? rewrite::switchOn(options, one) : rewrite::switchOff(options, one));
+    }
     return engine::withRewrites(job.model, options, stop);
 }
 

@@ -71,6 +71,9 @@ QStringList valueNames(const graph::Graph& graph)
 QString rewriteTitle(std::string_view name)
 {
     static const std::map<std::string_view, const char*> kTitles{
+        {"inline-branches", QT_TR_NOOP("Inline branches")},
+        {"expand-functions", QT_TR_NOOP("Expand functions")},
+        {"remove-unused", QT_TR_NOOP("Remove unused")},
         {"fold-constants", QT_TR_NOOP("Fold constants")},
         {"remove-identities", QT_TR_NOOP("Remove identities")},
         {"fuse-layernorm", QT_TR_NOOP("Fuse LayerNorm")},
@@ -80,6 +83,9 @@ QString rewriteTitle(std::string_view name)
         {"fuse-linear", QT_TR_NOOP("Fuse linear layers")},
         {"merge-batchnorm", QT_TR_NOOP("Merge BatchNorm")},
         {"merge-batchnorm-right", QT_TR_NOOP("Merge BatchNorm, right")},
+        {"drop-overwritten", QT_TR_NOOP("Drop overwritten")},
+        {"merge-common", QT_TR_NOOP("Merge common")},
+        {"fuse-elementwise", QT_TR_NOOP("Fuse element-wise")},
     };
     const auto at = kTitles.find(name);
     return at == kTitles.end() ? QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()))
@@ -99,6 +105,7 @@ std::vector<views::RewriteFacts> rewritesOf(const rewrite::Rewritten& rewritten)
                 facts.steps.push_back({QString::fromStdString(step.text), QString::fromStdString(node), step.isNote});
             }
         }
+        facts.isOptional = rewrite::isOptional(one);
         all.push_back(std::move(facts));
     }
     return all;

@@ -12,9 +12,15 @@ namespace
 {
 
 /// A rewrite that the card names and nobody knows is a fault of the card.
-base::Result<void> switchOffByCard(const std::optional<formats::ModelCard>& card, rewrite::RewriteOptions& rewrites)
+base::Result<void> chooseByCard(const std::optional<formats::ModelCard>& card, rewrite::RewriteOptions& rewrites)
 {
-    const base::Result<void> known = card ? rewrite::switchOff(rewrites, card->noRewrite) : base::Result<void>();
+    if (!card) {
+        return {};
+    }
+    if (const auto known = rewrite::switchOn(rewrites, card->rewrite); !known) {
+        return base::inputError(known.error().message, "field 'rewrite' of the model card");
+    }
+    const auto known = rewrite::switchOff(rewrites, card->noRewrite);
     return known ? known : base::inputError(known.error().message, "field 'no_rewrite' of the model card");
 }
 
@@ -22,7 +28,7 @@ base::Result<LoadedModelPointer> finish(std::shared_ptr<const graph::Graph> grap
                                         std::optional<formats::ModelCard> card, rewrite::RewriteOptions rewrites,
                                         const std::stop_token& stop, const Stopwatch& watch)
 {
-    if (auto known = switchOffByCard(card, rewrites); !known) {
+    if (auto known = chooseByCard(card, rewrites); !known) {
         return base::within(std::move(known).error(), path.string());
     }
     auto model = std::make_shared<LoadedModel>();

@@ -70,6 +70,7 @@ Result<bool> saveCardChoices(const fs::path& model, const ModelCard& card)
     put(root, "composite", card.composite, card.composite.empty());
     put(root, "target", card.target, card.target.empty());
     put(root, "no_rewrite", card.noRewrite, card.noRewrite.empty());
+    put(root, "rewrite", card.rewrite, card.rewrite.empty());
     put(root, "checkpoints", card.checkpoints, card.checkpoints.empty());
     put(root, "stop_at_checkpoints", card.stopsAtCheckpoints, !card.stopsAtCheckpoints);
     if (root == before) {

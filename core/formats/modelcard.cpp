@@ -148,6 +148,7 @@ Result<ModelCard> cardFromText(const std::string& text)
     RETRO_CHECK(fields.text("composite", card.composite));
     RETRO_CHECK(fields.text("target", card.target));
     RETRO_CHECK(fields.texts("no_rewrite", card.noRewrite));
+    RETRO_CHECK(fields.texts("rewrite", card.rewrite));
     RETRO_CHECK(fields.texts("checkpoints", card.checkpoints));
     RETRO_CHECK(fields.flag("stop_at_checkpoints", card.stopsAtCheckpoints));
     RETRO_CHECK(fields.relativePath("control", card.control));

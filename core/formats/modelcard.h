@@ -42,6 +42,7 @@ struct ModelCard
     std::string composite;                ///< empty = auto
     std::string target;                   ///< empty = argmax
     std::vector<std::string> noRewrite;   ///< graph rewrites that are switched off, by name
+    std::vector<std::string> rewrite;     ///< optional ones that are switched on, by name
     std::vector<std::string> checkpoints; ///< values at which the window takes LRP checkpoints
     bool stopsAtCheckpoints = false;      ///< the window's runs end when all are taken
     std::string control;                  ///< another model to compare with, relative to the card; may be empty

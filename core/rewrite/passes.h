@@ -66,4 +66,24 @@ void mergeBatchNorm(Draft& draft, std::vector<RewriteStep>& steps);
 /// y = f·x + t per channel. A padded Conv is left alone and named, unless t is 0: its padding is not shifted.
 void mergeBatchNormRight(Draft& draft, std::vector<RewriteStep>& steps);
 
+/// If with a constant condition → the nodes of the branch that it takes, in its place (`<if>/<node>`).
+void inlineBranches(Draft& draft, std::vector<RewriteStep>& steps);
+
+/// Operators with a function body (functionBody()) → the nodes of that body, where the shapes of all operands follow
+/// from those that the graph declares. Others are named with the reason.
+void expandFunctions(Draft& draft, std::vector<RewriteStep>& steps);
+
+/// ScatterND and ScatterElements without a reduction whose result only an update of the very same places reads: the
+/// later one writes over all of it, and starts from what the earlier one started from.
+void dropOverwritten(Draft& draft, std::vector<RewriteStep>& steps);
+
+/// Nodes of one operator, with equal attributes and the same operands (in any order for Add and Mul), whose results
+/// are no outputs of the graph → the first of them. Small constants with equal bits count as the same. Random
+/// operators, checkpoints and control flow stay.
+void mergeCommon(Draft& draft, std::vector<RewriteStep>& steps);
+
+/// Two or more functions of one operand behind each other, nothing else reading between them → ElementwiseChain of the
+/// domain `retrograde`, which keeps nothing but its operand and writes over what it computes, block by block.
+void fuseElementwise(Draft& draft, std::vector<RewriteStep>& steps);
+
 } // namespace retro::rewrite

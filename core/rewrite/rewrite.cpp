@@ -12,6 +12,8 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <span>
 
 namespace retro::rewrite
 {
@@ -25,17 +27,21 @@ struct Pass
     void (*apply)(Draft&, std::vector<RewriteStep>&);
 };
 
-void removeUnusedAndFold(Draft& draft, std::vector<RewriteStep>& steps)
-{
-    removeUnused(draft, steps);
-    foldConstants(draft, steps);
-}
+/// Before all others, so that they find plain nodes.
+constexpr std::array kOpening{
+    Pass{{"inline-branches", "If with a constant condition → the nodes of the branch that it takes",
+          &RewriteOptions::inlineBranches},
+         inlineBranches},
+    Pass{{"expand-functions", "an operator that does many steps in one → its steps", &RewriteOptions::expandFunctions},
+         expandFunctions},
+};
 
 /// Chains come before the linear layers, so that an Add that ends a chain is not taken for a bias; BatchNormalization
 /// comes last, so that it finds linear layers whole.
 constexpr std::array kPasses{
+    Pass{{"remove-unused", "take out what no output depends on", &RewriteOptions::removeUnused}, removeUnused},
     Pass{{"fold-constants", "compute what depends on constants alone, once", &RewriteOptions::foldConstants},
-         removeUnusedAndFold},
+         foldConstants},
     Pass{{"remove-identities", "take out Identity and Dropout", &RewriteOptions::removeIdentities}, removeIdentities},
     Pass{
         {"fuse-layernorm", "mean, difference, variance, quotient → LayerNormalization", &RewriteOptions::fuseLayerNorm},
@@ -57,6 +63,19 @@ constexpr std::array kPasses{
           &RewriteOptions::mergeBatchNormRight},
          mergeBatchNormRight},
 };
+
+/// Behind all others, which would not know what these make.
+constexpr std::array kClosing{
+    Pass{{"drop-overwritten", "take out updates that a later one writes over before anybody reads them",
+          &RewriteOptions::dropOverwritten},
+         dropOverwritten},
+    Pass{{"merge-common", "nodes that compute the same from the same → one node", &RewriteOptions::mergeCommon},
+         mergeCommon},
+    Pass{{"fuse-elementwise", "chains of element-wise functions → one node, block by block",
+          &RewriteOptions::fuseElementwise},
+         fuseElementwise},
+};
+constexpr std::array<std::span<const Pass>, 3> kStages{kOpening, kPasses, kClosing};
 
 /// Applies a pass; its steps carry its name.
 void applyPass(const Pass& pass, Draft& draft, std::vector<RewriteStep>& steps)
@@ -145,8 +164,8 @@ std::span<const RewriteName> rewriteNames()
 {
     static const std::vector<RewriteName> names = [] {
         std::vector<RewriteName> all;
-        for (const Pass& pass : kPasses) {
-            all.push_back(pass.name);
+        for (const std::span<const Pass> stage : kStages) {
+            std::transform(stage.begin(), stage.end(), std::back_inserter(all), [](const Pass& p) { return p.name; });
         }
         return all;
     }();
@@ -162,37 +181,56 @@ RewriteOptions noRewrites()
     return options;
 }
 
-base::Result<void> switchOff(RewriteOptions& options, std::span<const std::string> names)
+bool isOptional(const RewriteName& rewrite) { return !(RewriteOptions().*rewrite.option); }
+
+namespace
 {
+
+base::Result<void> switchAll(RewriteOptions& options, std::span<const std::string> names, bool isOn)
+{
+    const auto all = rewriteNames();
     for (const std::string& name : names) {
-        if (name == "all") {
-            options = noRewrites();
-            continue;
-        }
-        const auto all = rewriteNames();
-        const auto at = std::find_if(all.begin(), all.end(), [&](const RewriteName& r) { return r.name == name; });
-        if (at == all.end()) {
+        const auto isMeant = [&](const RewriteName& rewrite) { return name == "all" || rewrite.name == name; };
+        if (std::none_of(all.begin(), all.end(), isMeant)) {
             std::vector<std::string_view> known;
             std::transform(all.begin(), all.end(), std::back_inserter(known), [](const auto& r) { return r.name; });
             return base::usageError(
                 fmt::format("there is no rewrite \"{}\"; the rewrites are {}, all", name, fmt::join(known, ", ")),
                 "rewrite");
         }
-        options.*at->option = false;
+        for (const RewriteName& rewrite : all) {
+            options.*rewrite.option = isMeant(rewrite) ? isOn : options.*rewrite.option;
+        }
     }
     return {};
 }
 
-std::vector<std::string> switchedOff(const RewriteOptions& options)
+std::vector<std::string> namesWhere(const RewriteOptions& options, bool isOn)
 {
     std::vector<std::string> names;
     for (const RewriteName& rewrite : rewriteNames()) {
-        if (!(options.*rewrite.option)) {
+        if (options.*rewrite.option == isOn && isOptional(rewrite) == isOn) {
             names.emplace_back(rewrite.name);
         }
     }
     return names;
 }
+
+} // namespace
+
+base::Result<void> switchOff(RewriteOptions& options, std::span<const std::string> names)
+{
+    return switchAll(options, names, false);
+}
+
+base::Result<void> switchOn(RewriteOptions& options, std::span<const std::string> names)
+{
+    return switchAll(options, names, true);
+}
+
+std::vector<std::string> switchedOff(const RewriteOptions& options) { return namesWhere(options, false); }
+
+std::vector<std::string> switchedOn(const RewriteOptions& options) { return namesWhere(options, true); }
 
 const FusedNode* Rewritten::findFused(std::string_view node) const
 {
@@ -203,34 +241,71 @@ const FusedNode* Rewritten::findFused(std::string_view node) const
 namespace
 {
 
-base::Result<Rewritten> rewriteDraft(Draft& draft, std::shared_ptr<const graph::Graph> graph,
-                                     const RewriteOptions& options, const std::stop_token& stop)
+bool isAsked(std::span<const Pass> stage, const RewriteOptions& options)
 {
-    Rewritten result{graph, graph, {}, {}, {}, options};
-    RETRO_CHECK(base::checkStop(stop)); // a draft that was stopped is not whole
-    if (const std::optional<std::string> lacking = lackingOperands(*graph)) {
-        result.steps.push_back({"none", "left as it is: " + *lacking, {}, {}, true});
-        return result;
-    }
+    return std::any_of(stage.begin(), stage.end(), [&](const Pass& pass) { return options.*pass.name.option; });
+}
+
+/// The graphs inside nodes, and operators that a person asked to pass through.
+base::Result<void> prepareNodes(Draft& draft, Rewritten& result, const std::stop_token& stop)
+{
     RETRO_CHECK(rewriteBodies(draft, result, stop));
-    if (options.passThrough) {
+    if (result.options.passThrough) {
         passUnsupported(draft, result.steps);
     }
-    for (const Pass& pass : kPasses) {
-        RETRO_CHECK(base::checkStop(stop));
-        if (options.*pass.name.option) {
+    return {};
+}
+
+/// True when nothing but notes was written since.
+bool isUnchanged(const Rewritten& result, std::size_t since)
+{
+    return std::all_of(result.steps.begin() + static_cast<std::ptrdiff_t>(since), result.steps.end(),
+                       [](const RewriteStep& step) { return step.isNote; });
+}
+
+/// The passes of a stage on a draft of the graph so far.
+base::Result<void> applyStage(std::span<const Pass> stage, Draft& draft, Rewritten& result, const std::stop_token& stop)
+{
+    const std::size_t before = result.steps.size();
+    RETRO_CHECK(base::checkStop(stop)); // a draft that was stopped is not whole
+    if (stage.data() == kPasses.data()) {
+        RETRO_CHECK(prepareNodes(draft, result, stop));
+    }
+    for (const Pass& pass : stage) {
+        if (!stop.stop_requested() && result.options.*pass.name.option) {
             applyPass(pass, draft, result.steps);
         }
     }
     RETRO_CHECK(base::checkStop(stop));
-    const auto isNote = [](const RewriteStep& step) { return step.isNote; };
-    if (std::all_of(result.steps.begin(), result.steps.end(), isNote)) {
-        return result;
+    if (isUnchanged(result, before)) {
+        return {};
     }
     RETRO_CHECK(keepMembers(draft, result.fused));
     RETRO_TRY(graph::Graph rewritten, draft.build());
     result.graph = std::make_shared<const graph::Graph>(std::move(rewritten));
-    return result;
+    return {};
+}
+
+base::Result<void> runStage(std::span<const Pass> stage, Rewritten& result, const std::stop_token& stop)
+{
+    const std::shared_ptr<const graph::Graph> graph = result.graph;
+    const auto draft = std::make_shared<Draft>(*graph, result.options.keepDigits, stop);
+    const base::Result<void> applied = applyStage(stage, *draft, result, stop);
+    if (stop.stop_requested()) {
+        base::Leftovers::add(draft);
+        base::Leftovers::add(graph);
+    }
+    return applied;
+}
+
+/// Nodes that were made of several and then taken away by a later stage.
+void forgetStale(Rewritten& result)
+{
+    std::set<std::string_view> names;
+    for (const graph::Node& node : result.graph->nodes()) {
+        names.insert(node.name);
+    }
+    std::erase_if(result.fused, [&names](const FusedNode& fused) { return !names.contains(fused.node); });
 }
 
 } // namespace
@@ -238,11 +313,18 @@ base::Result<Rewritten> rewriteDraft(Draft& draft, std::shared_ptr<const graph::
 base::Result<Rewritten> rewrite(std::shared_ptr<const graph::Graph> graph, const RewriteOptions& options,
                                 const std::stop_token& stop)
 {
-    const auto draft = std::make_shared<Draft>(*graph, options.keepDigits, stop);
-    auto result = rewriteDraft(*draft, graph, options, stop);
-    if (stop.stop_requested()) {
-        base::Leftovers::add(draft);
-        base::Leftovers::add(std::move(graph));
+    Rewritten result{graph, graph, {}, {}, {}, options};
+    if (const std::optional<std::string> lacking = lackingOperands(*graph)) {
+        result.steps.push_back({"none", "left as it is: " + *lacking, {}, {}, true});
+        return result;
+    }
+    for (const std::span<const Pass> stage : kStages) {
+        if (stage.data() == kPasses.data() || isAsked(stage, options)) {
+            RETRO_CHECK(runStage(stage, result, stop));
+        }
+    }
+    if (isAsked(kClosing, options)) {
+        forgetStale(result);
     }
     return result;
 }

@@ -17,6 +17,7 @@ namespace retro::rewrite
 /// Which rewrites are applied. Each is explicit and can be switched off.
 struct RewriteOptions
 {
+    bool removeUnused = true;
     bool foldConstants = true;
     bool removeIdentities = true;
     bool fuseLayerNorm = true;
@@ -26,6 +27,12 @@ struct RewriteOptions
     bool fuseLinear = true;
     bool mergeBatchNorm = true;
     bool mergeBatchNormRight = true;
+    /// Those that nobody needs to understand relevance are off unless asked for: see isOptional().
+    bool inlineBranches = false;
+    bool expandFunctions = false;
+    bool dropOverwritten = false;
+    bool mergeCommon = false;
+    bool fuseElementwise = false;
     /// Computed constants of a float32 or narrower model keep float64; else they are rounded once, to float32, which
     /// halves what they take. No rewrite: it changes neither nodes nor values.
     bool keepDigits = true;
@@ -48,13 +55,19 @@ struct RewriteName
 
 /// All rewrites, in the order in which they are applied.
 [[nodiscard]] std::span<const RewriteName> rewriteNames();
+/// True for a rewrite that is off unless somebody switches it on.
+[[nodiscard]] bool isOptional(const RewriteName& rewrite);
 /// Options with none of the rewrites.
 [[nodiscard]] RewriteOptions noRewrites();
 /// Switches off the rewrites of these names; "all" means every one. Errors (Usage): an unknown name (lists the known
 /// ones).
 [[nodiscard]] base::Result<void> switchOff(RewriteOptions& options, std::span<const std::string> names);
-/// Names of the rewrites that are off, in the order in which they would be applied.
+/// Switches on the rewrites of these names; "all" means every one. Errors as switchOff().
+[[nodiscard]] base::Result<void> switchOn(RewriteOptions& options, std::span<const std::string> names);
+/// Names of the rewrites that are off though they are usually on, in the order in which they would be applied.
 [[nodiscard]] std::vector<std::string> switchedOff(const RewriteOptions& options);
+/// Names of the optional rewrites that are on.
+[[nodiscard]] std::vector<std::string> switchedOn(const RewriteOptions& options);
 
 /// One change that a rewrite made, for people and for undoing.
 struct RewriteStep

@@ -21,7 +21,8 @@ struct Question
     QString start;     ///< "logit", "one", …
     QString composite; ///< built-in name, with numbers if turned: "epsilon_plus:epsilon=0.1"
     Preparation preparation = {};
-    QStringList noRewrites = {};  ///< rewrites of the graph that are off, by name
+    /// Rewrites of the graph that are not as usual, by name: one that is off; behind a +, an optional one that is on.
+    QStringList noRewrites = {};
     QStringList checkpoints = {}; ///< values at which LRP checkpoints are taken, by name
     bool stopsAtCheckpoints = false;
     QStringList overrides = {}; ///< rules put before the composite's: "op:Conv=gamma:gamma=0.1"
@@ -51,6 +52,7 @@ struct RewriteFacts
     QString tip;
     bool isOn = true;
     std::vector<RewriteLine> steps = {};
+    bool isOptional = false; ///< off unless a person switches it on
 };
 
 /// What the run panel says of the model. Plain values.

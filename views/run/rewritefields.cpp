@@ -25,6 +25,12 @@ enum Column { Name, Count };
 
 /// What a line carries: the name of a rewrite, or the node that a step is about.
 constexpr int kName = Qt::UserRole;
+constexpr int kIsOptional = Qt::UserRole + 1;
+
+/// Before the name of an optional rewrite that is on, as Question has it.
+const QString kOn = QStringLiteral("+");
+
+bool isOptional(const QTreeWidgetItem& line) { return line.data(Name, kIsOptional).toBool(); }
 
 /// Lines that are seen at once; the rest scrolls.
 constexpr int kMostLines = 12;
@@ -91,10 +97,8 @@ void RewriteFields::setRewrites(const std::vector<RewriteFacts>& rewrites)
     m_applied.clear();
     for (const RewriteFacts& rewrite : rewrites) {
         addRewrite(rewrite);
-        if (!rewrite.isOn) {
-            m_applied << rewrite.name;
-        }
     }
+    m_applied = off();
     setVisible(!rewrites.empty());
     fitHeight();
     showSummary();
@@ -104,6 +108,7 @@ void RewriteFields::addRewrite(const RewriteFacts& rewrite)
 {
     auto* line = new QTreeWidgetItem(m_list, {rewrite.title, countOf(rewrite)});
     line->setData(Name, kName, rewrite.name);
+    line->setData(Name, kIsOptional, rewrite.isOptional);
     line->setFlags(line->flags() | Qt::ItemIsUserCheckable);
     line->setCheckState(Name, rewrite.isOn ? Qt::Checked : Qt::Unchecked);
     line->setToolTip(Name, QStringLiteral("%1 (%2)").arg(rewrite.tip, rewrite.name));
@@ -123,8 +128,9 @@ void RewriteFields::setOff(const QStringList& names)
     const QSignalBlocker quiet(m_list);
     for (int i = 0; i < m_list->topLevelItemCount(); ++i) {
         QTreeWidgetItem& line = *m_list->topLevelItem(i);
-        const bool isOff = names.contains(line.data(Name, kName).toString());
-        line.setCheckState(Name, isOff ? Qt::Unchecked : Qt::Checked);
+        const QString name = line.data(Name, kName).toString();
+        const bool isOn = isOptional(line) ? names.contains(kOn + name) : !names.contains(name);
+        line.setCheckState(Name, isOn ? Qt::Checked : Qt::Unchecked);
     }
     showSummary();
 }
@@ -134,8 +140,9 @@ QStringList RewriteFields::off() const
     QStringList names;
     for (int i = 0; i < m_list->topLevelItemCount(); ++i) {
         const QTreeWidgetItem& line = *m_list->topLevelItem(i);
-        if (line.checkState(Name) == Qt::Unchecked) {
-            names << line.data(Name, kName).toString();
+        const bool isOn = line.checkState(Name) == Qt::Checked;
+        if (isOn == isOptional(line)) {
+            names << (isOn ? kOn : QString()) + line.data(Name, kName).toString();
         }
     }
     return names;
@@ -171,8 +178,12 @@ void RewriteFields::showSummary()
 {
     const QStringList now = off();
     QStringList words;
-    if (!now.isEmpty()) {
-        words << tr("%1 off").arg(now.size());
+    const auto added = std::count_if(now.begin(), now.end(), [](const QString& name) { return name.startsWith(kOn); });
+    if (now.size() > added) {
+        words << tr("%1 off").arg(now.size() - added);
+    }
+    if (added > 0) {
+        words << tr("%1 more on").arg(added);
     }
     if (now != m_applied) {
         words << tr("from the next run on");

@@ -9,6 +9,7 @@
 #include "views/common/numbertext.h"
 #include "views/common/runtexts.h"
 #include "views/common/tabletext.h"
+#include "views/verify/exportpages.h"
 #include "views/verify/factmodel.h"
 #include "views/verify/memorypage.h"
 #include "views/verify/nodesheets.h"
@@ -400,29 +401,7 @@ void VerificationView::showFacts()
     if (!model().hasRun()) {
         return; // the view says so in place of its body
     }
-    FactSheet sheet;
-    switch (m_page) {
-    case Page::Addition:
-        sheet = additionSheet(model(), selection().isEmpty() ? base::NodeId() : model().nodeOf(selection().thing()));
-        break;
-    case Page::Recursion:
-        sheet = recursionSheet(model(), m_verification);
-        break;
-    case Page::Nodes:
-        sheet = nodesSheet(model(), m_verification);
-        break;
-    case Page::Reach:
-        sheet = reachSheet(model(), m_reach, m_reachRefusal);
-        break;
-    case Page::Rewrites:
-        sheet = rewritesSheet(m_diff, m_diffRefusal);
-        break;
-    case Page::Memory:
-    case Page::Properties:
-    case Page::Invariants:
-        sheet = invariantsSheet(model());
-        break;
-    }
+    FactSheet sheet = sheetOf(m_page);
     m_summary->setRole(sheet.role);
     m_summary->setText(sheet.message);
     const bool isEmpty = !sheet.empty.isEmpty();
@@ -479,10 +458,98 @@ void VerificationView::goToFact(int row)
     }
 }
 
+FactSheet VerificationView::sheetOf(Page page) const
+{
+    switch (page) {
+    case Page::Addition:
+        return additionSheet(model(), selection().isEmpty() ? base::NodeId() : model().nodeOf(selection().thing()));
+    case Page::Recursion:
+        return recursionSheet(model(), m_verification);
+    case Page::Nodes:
+        return nodesSheet(model(), m_verification);
+    case Page::Reach:
+        return reachSheet(model(), m_reach, m_reachRefusal);
+    case Page::Rewrites:
+        return rewritesSheet(m_diff, m_diffRefusal);
+    case Page::Memory:
+    case Page::Properties:
+    case Page::Invariants:
+        break;
+    }
+    return invariantsSheet(model());
+}
+
+namespace
+{
+
+PageWords wordsOf(VerificationView::Page page)
+{
+    using Page = VerificationView::Page;
+    switch (page) {
+    case Page::Addition:
+        return {"order of addition", {"place", "part_of", "landed", "part_sum", "sum_so_far"}};
+    case Page::Recursion:
+        return {"loop and recursion", {"equal", "slot_of", "loop_sum", "recursion_sum"}};
+    case Page::Nodes:
+        return {"nodes", {"label", "operator", "rule_error", "float_ulp", "float_error"}};
+    case Page::Reach:
+        return {"left out of the gradient", {"label", "operator", "reason"}};
+    case Page::Rewrites:
+        return {"rewrites", {"rewrite", "before", "after"}};
+    case Page::Memory:
+    case Page::Properties:
+    case Page::Invariants:
+        break;
+    }
+    return {"invariants", {"verdict", "statement", "so_far"}};
+}
+
+} // namespace
+
 base::Result<void> VerificationView::exportTo(const std::filesystem::path& path)
 {
     RETRO_TRY(const TableFormat format, tableFormatOf(path));
-    if (!m_verification || !model().hasRun()) {
+    if (!model().hasRun()) {
+        return base::usageError("nothing was run; press Run first", path.string());
+    }
+    if (m_page == Page::Properties) {
+        return exportProperties(path, format);
+    }
+    return m_page == Page::Memory ? exportMemory(path, format) : exportFacts(path, format);
+}
+
+QString VerificationView::labelOf(base::NodeId node) const
+{
+    return node.isValid() && node.index() < model().graph().runNodeCount() ? model().label(node) : QString();
+}
+
+base::Result<void> VerificationView::exportMemory(const std::filesystem::path& path, TableFormat format) const
+{
+    if (!m_memory->facts()) {
+        return base::usageError(m_storageRefusal.toStdString(), path.string());
+    }
+    const PictureTexts run = runTexts(model().run(), model().position());
+    return base::writeFile(
+        path, exportStorage(format, run, m_memory->items(), [this](base::NodeId node) { return labelOf(node); }));
+}
+
+base::Result<void> VerificationView::exportFacts(const std::filesystem::path& path, TableFormat format) const
+{
+    if (needsVerification() && !m_verification) {
+        return base::usageError("nothing was verified; press Verify first", path.string());
+    }
+    const FactSheet sheet = sheetOf(m_page);
+    if (!sheet.empty.isEmpty()) {
+        return base::usageError(sheet.empty.toStdString(), path.string());
+    }
+    const PictureTexts run = runTexts(model().run(), model().position());
+    return base::writeFile(
+        path, exportSheet(format, wordsOf(m_page), run, sheet, [this](base::NodeId node) { return labelOf(node); }));
+}
+
+base::Result<void> VerificationView::exportProperties(const std::filesystem::path& path, TableFormat format) const
+{
+    if (!m_verification) {
         return base::usageError("nothing was verified; press Verify first", path.string());
     }
     TableText text(format, "properties", runTexts(model().run(), model().position()),

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "views/common/gradientreach.h"
+#include "views/common/tabletext.h"
 #include "views/common/verification.h"
 #include "views/common/view.h"
+#include "views/verify/factsheet.h"
 #include "views/verify/rewritediff.h"
 #include "views/verify/storagefacts.h"
 
@@ -105,6 +107,13 @@ private:
     void showMayVerify();
     void showProperties();
     void showFacts();
+    /// A page that is a table of facts.
+    [[nodiscard]] FactSheet sheetOf(Page page) const;
+    /// Empty for a node that the run does not have.
+    [[nodiscard]] QString labelOf(base::NodeId node) const;
+    [[nodiscard]] base::Result<void> exportMemory(const std::filesystem::path& path, TableFormat format) const;
+    [[nodiscard]] base::Result<void> exportFacts(const std::filesystem::path& path, TableFormat format) const;
+    [[nodiscard]] base::Result<void> exportProperties(const std::filesystem::path& path, TableFormat format) const;
     void showMemory();
     void sizeFactColumns();
     void goToFact(int row);

@@ -4,8 +4,11 @@
 #include "core/base/file.h"
 #include "core/engine/binding.h"
 #include "core/formats/modelfile.h"
+#include "core/rewrite/draft.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace retro::engine
 {
@@ -49,27 +52,90 @@ std::string toDot(const graph::Graph& graph)
 
 } // namespace
 
+namespace
+{
+
+/// Products that relevance takes for gates are plain products to a gradient, and to other runtimes.
+Result<std::shared_ptr<const graph::Graph>> withPlainProducts(std::shared_ptr<const graph::Graph> graph)
+{
+    const auto isGate = [](const graph::Node& node) { return node.domain == "retrograde" && node.op == "Gate"; };
+    if (std::ranges::none_of(graph->nodes(), isGate)) {
+        return graph;
+    }
+    rewrite::Draft draft(*graph);
+    for (std::size_t i = 0; i < graph->nodeCount(); ++i) {
+        graph::Node node = graph->node(base::NodeId(i));
+        if (isGate(node)) {
+            node.domain.clear();
+            node.op = "Mul";
+            node.opset = 13;
+            draft.replaceNode(base::NodeId(i), std::move(node));
+        }
+    }
+    RETRO_TRY(graph::Graph plain, draft.build());
+    return std::make_shared<const graph::Graph>(std::move(plain));
+}
+
+/// The model as its file says it, with operators of many steps written out where shapes are known.
+Result<LoadedModelPointer> inStandardSteps(const LoadedModelPointer& model, const std::stop_token& stop)
+{
+    rewrite::RewriteOptions options = rewrite::noRewrites();
+    options.expandFunctions = true;
+    RETRO_TRY(const LoadedModelPointer expanded, withRewrites(model, options, stop));
+    auto plain = std::make_shared<LoadedModel>(*expanded);
+    RETRO_TRY(const auto graph, withPlainProducts(expanded->rewritten.graph));
+    plain->rewritten = {graph, graph, {}, {}, {}, rewrite::noRewrites()};
+    return LoadedModelPointer(std::move(plain));
+}
+
+} // namespace
+
 Result<tape::GradientGraph> gradientGraph(const LoadedModelPointer& model, const GradientRequest& request,
                                           bool isJoined, const std::stop_token& stop)
 {
-    RETRO_TRY(const LoadedModelPointer plain, withRewrites(model, rewrite::noRewrites(), stop));
+    RETRO_TRY(const LoadedModelPointer plain, inStandardSteps(model, stop));
     RETRO_TRY(const auto bound, bindModel(*plain, request.inputs, request.precision, nullptr, stop));
     RETRO_TRY(const base::ValueId target, targetValue(request.target, bound->graph()));
     return tape::gradientGraph(*bound, target, isJoined);
 }
 
-Result<tape::GradientGraph> writeGradientGraph(const std::filesystem::path& file, const LoadedModelPointer& model,
-                                               const GradientRequest& request, bool isJoined)
+namespace
+{
+
+/// The optional rewrites that the model was loaded with, for the graph behind it.
+Result<rewrite::RewriteOptions> passesFor(const rewrite::RewriteOptions& asked, bool isOnnx)
+{
+    rewrite::RewriteOptions passes = rewrite::noRewrites();
+    const std::vector<std::string> names = rewrite::switchedOn(asked);
+    RETRO_CHECK(rewrite::switchOn(passes, names));
+    passes.removeUnused = !names.empty();
+    if (passes.fuseElementwise && isOnnx) {
+        return base::usageError("ElementwiseChain is no operator of the standard; leave it out, or write .json",
+                                "--rewrite fuse-elementwise");
+    }
+    return passes;
+}
+
+} // namespace
+
+Result<WrittenGradientGraph> writeGradientGraph(const std::filesystem::path& file, const LoadedModelPointer& model,
+                                                const GradientRequest& request, bool isJoined)
 {
     const std::string ending = file.extension().string();
     if (ending != ".onnx" && ending != ".json" && ending != ".dot") {
         return base::usageError("a gradient graph is written as .onnx, .json or .dot", file.string());
     }
-    RETRO_TRY(tape::GradientGraph made, gradientGraph(model, request, isJoined));
+    RETRO_TRY(const rewrite::RewriteOptions passes, passesFor(model->rewritten.options, ending == ".onnx"));
+    WrittenGradientGraph made;
+    RETRO_TRY(made.gradient, gradientGraph(model, request, isJoined));
+    made.nodesBefore = made.gradient.graph->nodeCount();
+    RETRO_TRY(rewrite::Rewritten rewritten, rewrite::rewrite(made.gradient.graph, passes));
+    made.gradient.graph = rewritten.graph;
+    made.passes = std::move(rewritten.steps);
     if (ending == ".dot") {
-        RETRO_CHECK(base::writeFile(file, toDot(*made.graph)));
+        RETRO_CHECK(base::writeFile(file, toDot(*made.gradient.graph)));
     } else {
-        RETRO_CHECK(formats::writeModelFile(file, *made.graph));
+        RETRO_CHECK(formats::writeModelFile(file, *made.gradient.graph));
     }
     return made;
 }

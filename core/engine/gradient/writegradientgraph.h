@@ -10,14 +10,25 @@ namespace retro::engine
 {
 
 /// The gradient graph of the target (the whole value: which element counts is said by its seed) for inputs of these
-/// shapes, of the model as its file says it, without rewrites. Errors as tape::gradientGraph().
+/// shapes, of the model as its file says it, without rewrites but for operators of many steps, which are written out
+/// where shapes are known. Errors as tape::gradientGraph().
 [[nodiscard]] base::Result<tape::GradientGraph> gradientGraph(const LoadedModelPointer& model,
                                                               const GradientRequest& request, bool isJoined,
                                                               const std::stop_token& stop = {});
 
-/// Writes it as ONNX, graph JSON or DOT, as the ending says. Errors: also Usage (another ending), Output.
-[[nodiscard]] base::Result<tape::GradientGraph> writeGradientGraph(const std::filesystem::path& file,
-                                                                   const LoadedModelPointer& model,
-                                                                   const GradientRequest& request, bool isJoined);
+/// A gradient graph as it was written, and what passes made of it.
+struct WrittenGradientGraph
+{
+    tape::GradientGraph gradient;
+    std::size_t nodesBefore = 0;
+    std::vector<rewrite::RewriteStep> passes;
+};
+
+/// Writes it as ONNX, graph JSON or DOT, as the ending says, behind the optional rewrites that the model was loaded
+/// with: the model itself is taken without. Errors: also Usage (another ending, a pass that leaves the standard with
+/// ONNX), Output.
+[[nodiscard]] base::Result<WrittenGradientGraph> writeGradientGraph(const std::filesystem::path& file,
+                                                                    const LoadedModelPointer& model,
+                                                                    const GradientRequest& request, bool isJoined);
 
 } // namespace retro::engine

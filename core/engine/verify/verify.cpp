@@ -2,11 +2,10 @@
 #include "core/engine/verify/verify.h"
 
 #include "core/base/cancel.h"
-#include "core/engine/binding.h"
-#include "core/engine/gradient/gradient.h"
-#include "core/engine/gradient/modelrules.h"
 #include "core/engine/stopwatch.h"
 #include "core/engine/verify/enginechecks.h"
+#include "core/engine/verify/rewritechecks.h"
+#include "core/engine/verify/subject.h"
 #include "core/engine/verify/tapechecks.h"
 #include "core/engine/verify/wiringchecks.h"
 
@@ -18,39 +17,14 @@ namespace retro::engine
 
 using base::Result;
 using tape::Id;
-using tape::ModelTape;
 
 namespace
 {
 
-/// A model's tape with the target on it.
-struct Subject
-{
-    ModelTape made;
-    Id target = 0;
-    tensor::Tensor start;
-};
-
-/// A rule that refuses to go on once a stop was requested: loops over a tape end at their next cell.
-tape::ModelRule stoppable(tape::ModelRule rule, const std::stop_token& stop)
-{
-    return [rule = std::move(rule), stop](const tape::ModelSite& site) -> Result<std::vector<tensor::Tensor>> {
-        RETRO_CHECK(base::checkStop(stop));
-        return rule(site);
-    };
-}
-
 Result<Subject> subjectIn(const LoadedModel& model, const VerifyRequest& request, execute::Precision precision,
                           const std::stop_token& stop)
 {
-    RETRO_TRY(const auto bound, bindModel(model, request.inputs, precision, nullptr, stop));
-    RETRO_TRY(ModelTape made, tape::compileModel(bound, inPrecision(request.inputs, precision),
-                                                 stoppable(gradientRule(bound), stop), stop));
-    RETRO_TRY(const base::ValueId value, targetValue(request.target, bound->graph()));
-    RETRO_TRY(const Id id, targetCell(made, value));
-    RETRO_TRY(const ResolvedTarget target,
-              resolveTarget(request.target, {StartKind::One, {}}, value, made.tape.cell(id).value.only()));
-    return Subject{std::move(made), id, target.start};
+    return subjectOf(model, request.inputs, request.target, precision, stop);
 }
 
 void append(PropertyResults& all, PropertyResults more) { std::ranges::move(more, std::back_inserter(all)); }
@@ -97,6 +71,9 @@ Result<VerifyResult> checkAll(const LoadedModel& model, const VerifyRequest& req
     if (request.hasShadow && request.precision == execute::Precision::Float) {
         result.ulps = ulpDistances(own.made, wide.made);
     }
+    report("rewrites");
+    RETRO_TRY(PropertyResults rewrites, checkRewrites(model, request.inputs, request.target, request.seed, stop));
+    append(result.properties, std::move(rewrites));
     report("engines");
     RETRO_TRY(PropertyResults engines, checkEngines(model, questionOf(request), stop));
     append(result.properties, std::move(engines));

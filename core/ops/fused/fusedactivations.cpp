@@ -3,6 +3,7 @@
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/elementwise/activation.h"
 #include "core/ops/families.h"
+#include "core/ops/fused/elementwisechain.h"
 #include "core/ops/kernel/filled.h"
 
 #include <fmt/format.h>
@@ -189,6 +190,7 @@ std::span<const OperatorDeclaration> fusedActivationDeclarations()
         OperatorDeclaration{kDomain, "FastGelu", 1, 0, "element-wise, composed", true, bindBiased<TanhGate, 1>},
         OperatorDeclaration{kDomain, "QuickGelu", 1, 0, "element-wise", true, bindQuickGelu},
         OperatorDeclaration{"", "SwiGLU", 28, 0, "composed", true, bindSwiGlu},
+        OperatorDeclaration{"retrograde", "ElementwiseChain", 1, 0, "element-wise", true, bindElementwiseChain},
     };
     return kDeclarations;
 }

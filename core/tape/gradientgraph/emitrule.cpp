@@ -54,7 +54,8 @@ std::string never(const EmitSite&) { return {}; }
 
 const EmitRule* findEmitRule(std::string_view op)
 {
-    for (const auto& rules : std::array{elementWiseRules(), linearRules(), shapeRules(), reductionRules()}) {
+    for (const auto& rules : std::array{elementWiseRules(), activationRules(), linearRules(), shapeRules(),
+                                        indexRules(), reductionRules()}) {
         const auto at = std::ranges::find(rules, op, &EmitRule::op);
         if (at != rules.end()) {
             return &*at;

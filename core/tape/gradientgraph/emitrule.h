@@ -57,7 +57,9 @@ struct EmitRule
 
 /// The rules, one list per family.
 [[nodiscard]] std::span<const EmitRule> elementWiseRules();
+[[nodiscard]] std::span<const EmitRule> activationRules();
 [[nodiscard]] std::span<const EmitRule> linearRules();
+[[nodiscard]] std::span<const EmitRule> indexRules();
 [[nodiscard]] std::span<const EmitRule> shapeRules();
 [[nodiscard]] std::span<const EmitRule> reductionRules();
 

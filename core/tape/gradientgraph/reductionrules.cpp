@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tape/gradientgraph/emitrule.h"
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 
@@ -111,7 +112,165 @@ EmittedParts layerNormalization(EmitSite& site)
     return {emit.node("Div", {rest, deviation}), {}, {}};
 }
 
+tensor::Shape keptShape(const EmitSite& site)
+{
+    tensor::Shape kept = site.shape(0);
+    for (const std::int64_t axis : axesOf(site)) {
+        kept[static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(kept.size()) : axis)] = 1;
+    }
+    return kept;
+}
+
+/// What arrives or was made, in a shape that broadcasts against the operand.
+ValueId widened(EmitSite& site, ValueId value) { return site.emit.reshape(value, keptShape(site)); }
+
+EmittedParts reduceSquares(EmitSite& site)
+{
+    const ValueId twice = site.emit.node("Mul", {site.up(), site.emit.scalar(2)});
+    return {site.emit.node("Mul", {site.operands[0], widened(site, twice)}), {}};
+}
+
+EmittedParts reduceLength(EmitSite& site)
+{
+    const ValueId share = site.emit.node("Div", {site.up(), site.outputs[0]});
+    return {site.emit.node("Mul", {site.operands[0], widened(site, share)}), {}};
+}
+
+EmittedParts reduceAbsolute(EmitSite& site)
+{
+    const ValueId sign = site.emit.node("Sign", {site.operands[0]});
+    return {site.emit.node("Mul", {sign, widened(site, site.up())}), {}};
+}
+
+EmittedParts reduceLogSum(EmitSite& site)
+{
+    const ValueId total = site.emit.node("Exp", {site.outputs[0]});
+    const ValueId share = site.emit.node("Div", {site.up(), total});
+    return {site.emit.node("Expand", {widened(site, share), site.emit.ints(site.shape(0))}), {}};
+}
+
+EmittedParts reduceLogSumExp(EmitSite& site)
+{
+    const ValueId over = site.emit.node("Sub", {site.operands[0], widened(site, site.outputs[0])});
+    return {site.emit.node("Mul", {site.emit.node("Exp", {over}), widened(site, site.up())}), {}};
+}
+
+std::string findsWinners(const EmitSite& site)
+{
+    return site.emit.opset() < 11 ? "it needs ScatterElements of operator set 11; convert the model to a newer opset"
+                                  : knownAxes(site);
+}
+
+/// The first winner of each row takes all; `axes` are put behind the others and made one row.
+ValueId toWinners(EmitSite& site, Ints axes, std::string_view choose)
+{
+    const tensor::Shape& shape = site.shape(0);
+    Emitter& emit = site.emit;
+    const auto rank = static_cast<std::int64_t>(shape.size());
+    for (std::int64_t& axis : axes) {
+        axis += axis < 0 ? rank : 0;
+    }
+    std::sort(axes.begin(), axes.end());
+    Ints order;
+    tensor::Shape rows;
+    for (std::int64_t axis = 0; axis < rank; ++axis) {
+        if (!std::binary_search(axes.begin(), axes.end(), axis)) {
+            order.push_back(axis);
+            rows.push_back(shape[static_cast<std::size_t>(axis)]);
+        }
+    }
+    order.insert(order.end(), axes.begin(), axes.end());
+    tensor::Shape moved;
+    Ints back(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        moved.push_back(shape[static_cast<std::size_t>(order[i])]);
+        back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+    }
+    tensor::Shape one = rows;
+    one.push_back(1);
+    rows.push_back(tensor::elementCount(shape) / std::max<std::int64_t>(tensor::elementCount(one), 1));
+    const std::int64_t last = static_cast<std::int64_t>(rows.size()) - 1;
+    const ValueId x = emit.reshape(emit.node("Transpose", {site.operands[0]}, {{"perm", order}}), rows);
+    const ValueId winners = emit.node(choose, {x}, {{"axis", last}, {"keepdims", std::int64_t{1}}});
+    const ValueId spread =
+        emit.node("ScatterElements", {emit.filled(rows, 0), winners, emit.reshape(site.up(), one)}, {{"axis", last}});
+    return emit.node("Transpose", {emit.reshape(spread, moved)}, {{"perm", back}});
+}
+
+EmittedParts reduceMax(EmitSite& site) { return {toWinners(site, axesOf(site), "ArgMax"), {}}; }
+
+EmittedParts reduceMin(EmitSite& site) { return {toWinners(site, axesOf(site), "ArgMin"), {}}; }
+
+EmittedParts globalMax(EmitSite& site) { return {toWinners(site, everyAxis(2, site.shape(0).size()), "ArgMax")}; }
+
+/// With x̂ = (x − m) / d and a = up ⊙ scale over `axes`: (a − mean a − x̂ ⊙ mean(a ⊙ x̂)) / d; without the means of x
+/// and a where `isCentred` says so.
+ValueId standardised(EmitSite& site, ValueId x, ValueId scaled, const Ints& axes, bool isCentred)
+{
+    Emitter& emit = site.emit;
+    const auto mean = [&](ValueId value) { return emit.reduce("ReduceMean", value, axes); };
+    const ValueId centred = isCentred ? emit.node("Sub", {x, mean(x)}) : x;
+    const ValueId variance = mean(emit.node("Mul", {centred, centred}));
+    const ValueId deviation =
+        emit.node("Sqrt", {emit.node("Add", {variance, emit.scalar(site.number("epsilon", 1e-5))})});
+    const ValueId unit = emit.node("Div", {centred, deviation});
+    const ValueId along = emit.node("Mul", {unit, mean(emit.node("Mul", {scaled, unit}))});
+    const ValueId level = isCentred ? emit.node("Sub", {scaled, mean(scaled)}) : scaled;
+    return emit.node("Div", {emit.node("Sub", {level, along}), deviation});
+}
+
+EmittedParts rmsNormalization(EmitSite& site)
+{
+    const std::size_t rank = site.shape(0).size();
+    const std::int64_t axis = site.integer("axis", -1);
+    const Ints axes =
+        everyAxis(static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis), rank);
+    const ValueId scaled = site.emit.node("Mul", {site.up(), site.operands[1]});
+    return {standardised(site, site.operands[0], scaled, axes, false), {}};
+}
+
+/// The scale of each channel, in the rank of the operand.
+ValueId channelScale(EmitSite& site, std::int64_t count)
+{
+    tensor::Shape channels(site.shape(0).size(), 1);
+    channels[1] = count;
+    return site.emit.reshape(site.operands[1], channels);
+}
+
+EmittedParts instanceNormalization(EmitSite& site)
+{
+    const ValueId scaled = site.emit.node("Mul", {site.up(), channelScale(site, site.shape(0)[1])});
+    return {standardised(site, site.operands[0], scaled, everyAxis(2, site.shape(0).size()), true), {}, {}};
+}
+
+std::string scalesChannels(const EmitSite& site)
+{
+    return site.node.opset < 21 ? "it scales groups as operator sets before 21 do; convert the model to a newer opset"
+                                : constantScale(site);
+}
+
+EmittedParts groupNormalization(EmitSite& site)
+{
+    const tensor::Shape& shape = site.shape(0);
+    const tensor::Shape groups{shape[0], site.integer("num_groups", 1), -1};
+    const ValueId scaled = site.emit.node("Mul", {site.up(), channelScale(site, shape[1])});
+    const ValueId part =
+        standardised(site, site.emit.reshape(site.operands[0], groups), site.emit.reshape(scaled, groups), {2}, true);
+    return {site.emit.reshape(part, shape), {}, {}};
+}
+
 constexpr std::array kRules{
+    EmitRule{"GlobalMaxPool", findsWinners, globalMax},
+    EmitRule{"GroupNormalization", scalesChannels, groupNormalization},
+    EmitRule{"InstanceNormalization", constantScale, instanceNormalization},
+    EmitRule{"RMSNormalization", constantScale, rmsNormalization},
+    EmitRule{"ReduceL1", knownAxes, reduceAbsolute},
+    EmitRule{"ReduceL2", knownAxes, reduceLength},
+    EmitRule{"ReduceLogSum", knownAxes, reduceLogSum},
+    EmitRule{"ReduceLogSumExp", knownAxes, reduceLogSumExp},
+    EmitRule{"ReduceMax", findsWinners, reduceMax},
+    EmitRule{"ReduceMin", findsWinners, reduceMin},
+    EmitRule{"ReduceSumSquare", knownAxes, reduceSquares},
     EmitRule{"GlobalAveragePool", never, globalAverage},
     EmitRule{"LayerNormalization", constantScale, layerNormalization},
     EmitRule{"LogSoftmax", newSoftmax, logSoftmax},

@@ -134,17 +134,20 @@ EmittedParts pad(EmitSite& site)
     return parts;
 }
 
-std::string onePlace(const EmitSite& site)
+std::string placesAdd(const EmitSite& site)
 {
     const std::optional<Ints> index = site.known(1);
     const bool isOne = index && index->size() == 1 && site.emit.opset() >= 11;
-    return isOne ? "" : "it reads several places, or places that are computed; only one constant place has a rule here";
+    return isOne || site.emit.opset() >= 16 ? ""
+                                            : "it reads several places, or places that are computed, which needs "
+                                              "ScatterND that adds, of operator set "
+                                              "16; convert the model to it";
 }
 
-EmittedParts gather(EmitSite& site)
+/// One constant place: zeros around it.
+EmittedParts gatherOne(EmitSite& site, std::size_t axis)
 {
     tensor::Shape kept = site.shape(0);
-    const std::size_t axis = axisOf(site.integer("axis", 0), kept.size());
     const std::int64_t place = site.known(1)->front();
     Ints before(kept.size(), 0);
     Ints after(kept.size(), 0);
@@ -154,10 +157,41 @@ EmittedParts gather(EmitSite& site)
     return {padded(site, site.emit.reshape(site.up(), kept), std::move(before), after), {}};
 }
 
+/// The axis goes to the front, where ScatterND adds up what arrives at each place, and back.
+EmittedParts gather(EmitSite& site)
+{
+    const tensor::Shape& shape = site.shape(0);
+    const std::size_t axis = axisOf(site.integer("axis", 0), shape.size());
+    if (const std::optional<Ints> index = site.known(1); index && index->size() == 1) {
+        return gatherOne(site, axis);
+    }
+    const tensor::Shape& places = site.shape(1);
+    Ints order; // of up: places, axes before, axes behind
+    for (std::size_t i = 0; i < site.outputShape().size(); ++i) {
+        order.push_back(static_cast<std::int64_t>(i));
+    }
+    std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(axis),
+                order.begin() + static_cast<std::ptrdiff_t>(axis + places.size()));
+    tensor::Shape front = shape;
+    std::rotate(front.begin(), front.begin() + static_cast<std::ptrdiff_t>(axis),
+                front.begin() + static_cast<std::ptrdiff_t>(axis) + 1);
+    Ints back(shape.size());
+    std::iota(back.begin(), back.end(), 0);
+    std::rotate(back.begin(), back.begin() + 1, back.begin() + static_cast<std::ptrdiff_t>(axis) + 1);
+    tensor::Shape deep = places;
+    deep.push_back(1);
+    Emitter& emit = site.emit;
+    const ValueId arrived = emit.node("Transpose", {site.up()}, {{"perm", order}});
+    const ValueId summed =
+        emit.node("ScatterND", {emit.filled(front, 0), emit.reshape(site.operands[1], deep), arrived},
+                  {{"reduction", std::string("add")}});
+    return {emit.node("Transpose", {summed}, {{"perm", back}}), {}};
+}
+
 EmittedParts expand(EmitSite& site) { return {site.emit.sumTo(site.up(), site.outputShape(), site.shape(0)), {}}; }
 
 constexpr std::array kRules{
-    EmitRule{"Gather", onePlace, gather},    EmitRule{"Concat", never, concat},     EmitRule{"Expand", never, expand},
+    EmitRule{"Gather", placesAdd, gather},   EmitRule{"Concat", never, concat},     EmitRule{"Expand", never, expand},
     EmitRule{"Flatten", never, reshape},     EmitRule{"Pad", plainPad, pad},        EmitRule{"Reshape", never, reshape},
     EmitRule{"Slice", plainSlice, slice},    EmitRule{"Split", never, split},       EmitRule{"Squeeze", never, reshape},
     EmitRule{"Transpose", never, transpose}, EmitRule{"Unsqueeze", never, reshape},

@@ -10,8 +10,11 @@
 #include "core/event/planevent.h"
 #include "core/schedule/budget.h"
 #include "core/trace/breakpoints.h"
+#include "core/trace/runfile.h"
 #include "core/trace/timeline.h"
 #include "tests/core/engine/samplequestion.h"
+
+#include <QTemporaryDir>
 
 #include <map>
 
@@ -58,6 +61,21 @@ std::optional<std::uint64_t> firstDifference(const trace::Run& run)
         }
     }
     return std::nullopt;
+}
+
+/// Written and read again it can be opened and has the same events.
+bool isKeptByItsFile(const trace::Run& run)
+{
+    const QTemporaryDir folder;
+    const std::string file = folder.filePath("plan.retro").toStdString();
+    const auto written = trace::writeRun(file, run);
+    const auto read =
+        written.ok() ? trace::readRun(file) : base::Result<std::shared_ptr<const trace::Run>>(written.error());
+    if (!read.ok() || !trace::Timeline::open(*read).ok()) {
+        qWarning("%s", read.ok() ? "its events contradict each other" : read.error().text().c_str());
+        return false;
+    }
+    return (*read)->events.size() == run.events.size() && (*read)->facts.planTries == run.facts.planTries;
 }
 
 engine::PlanWish wishOf(const char* strategy, const char* budget)
@@ -123,6 +141,7 @@ private slots:
         QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
         QVERIFY(trace::Timeline::open(made->recorded).ok());
         QVERIFY(!firstDifference(*made->recorded));
+        QVERIFY(isKeptByItsFile(*made->recorded));
         if (strategy != "dtr" && strategy != "shave") {
             QVERIFY(strategy == "fast" || countsOf(*made->recorded)[EventKind::Split] > 0);
         }
@@ -199,6 +218,7 @@ private slots:
         for (const auto& [node, times] : made->planSaving->recomputed) {
             recomputed += times;
         }
+        QVERIFY(isKeptByItsFile(*made->run));
         QCOMPARE(counts[EventKind::Fetch], promised);
         QCOMPARE(counts[EventKind::Recompute], recomputed);
         QVERIFY(promised + recomputed > 0);
@@ -222,6 +242,7 @@ private slots:
         const auto run = engine::plannedRun(*question.model, joint, places, std::move(recorder).take(), *result);
         QVERIFY(trace::Timeline::open(run).ok());
         QVERIFY(!firstDifference(*run));
+        QVERIFY(isKeptByItsFile(*run));
         // The last best try is the plan.
         double cost = -1;
         for (const event::Event& one : run->events) {

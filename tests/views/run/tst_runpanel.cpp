@@ -214,6 +214,16 @@ private slots:
         panel.setQuestion(question);
         QCOMPARE(changed.count(), 1); // said by nobody who chose
         QVERIFY(wordsOf(panel).contains("1 off"));
+        facts.rewrites.push_back({QStringLiteral("merge-common"), QStringLiteral("Merge common"), {}, false, {}, true});
+        panel.setModel(facts);
+        QCOMPARE(panel.question().noRewrites, QStringList{"merge-batchnorm"}); // off is how an optional one is
+        list->topLevelItem(2)->setCheckState(0, Qt::Checked);
+        QCOMPARE(panel.question().noRewrites, (QStringList{"merge-batchnorm", "+merge-common"}));
+        QVERIFY(wordsOf(panel).contains("1 off, 1 more on, from the next run on"));
+        question = panel.question();
+        list->topLevelItem(2)->setCheckState(0, Qt::Unchecked);
+        panel.setQuestion(question);
+        QCOMPARE(list->topLevelItem(2)->checkState(0), Qt::Checked);
         list->topLevelItem(0)->setExpanded(true);
         (void)tests::grab(panel, QSize(320, 900), ThemeKind::Light, QStringLiteral("run-rewrites"));
         (void)tests::grab(panel, QSize(320, 900), ThemeKind::Dark, QStringLiteral("run-rewrites"));

@@ -2,6 +2,7 @@
 // Pages of the verification view that do not follow the cursor: nodes, gradient path, rewrites, store or rebuild.
 #include <QtTest>
 
+#include "core/base/file.h"
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
 #include "views/verify/factmodel.h"
@@ -15,6 +16,7 @@
 #include <QComboBox>
 #include <QLabel>
 #include <QTableView>
+#include <QTemporaryDir>
 #include <QToolButton>
 
 #include <limits>
@@ -195,6 +197,34 @@ private slots:
         QCOMPARE(stage.view.message(), QStringLiteral("4 nodes in the file, 3 in the graph that runs"));
         stage.table().setCurrentIndex(stage.view.facts().index(0, 0));
         QCOMPARE(stage.context.selection.node(), std::optional(nodeOf(tests::kFc)));
+    }
+
+    void everyPageIsWritten()
+    {
+        Stage stage(VerificationView::Page::Nodes);
+        stage.view.setVerification(makeVerification());
+        stage.view.setReach(makeReach());
+        stage.view.setStorage(makeStorage());
+        const QTemporaryDir folder;
+        const auto written = [&](VerificationView::Page page) {
+            stage.view.showPage(page);
+            const std::filesystem::path file = folder.filePath("page.csv").toStdString();
+            const auto done = stage.view.exportTo(file);
+            const auto text = base::readTextFile(file, 1 << 20);
+            return done.ok() && text.ok() ? QString::fromStdString(*text) : QString();
+        };
+        using Page = VerificationView::Page;
+        const QString nodes = written(Page::Nodes);
+        QVERIFY2(nodes.contains("label,operator,rule_error,float_ulp,float_error,node"), qPrintable(nodes));
+        const QString reach = written(Page::Reach);
+        QVERIFY2(reach.contains("the outputs do not depend on it"), qPrintable(reach));
+        const QString memory = written(Page::Memory);
+        QVERIFY2(memory.contains("value,bytes,cost,form,node") && memory.contains("v1,2048,10"), qPrintable(memory));
+        const QString invariants = written(Page::Invariants);
+        QVERIFY2(invariants.contains("verdict,statement,so_far,node"), qPrintable(invariants));
+        stage.view.setStorage(nullptr, "Open a model first.");
+        stage.view.showPage(Page::Memory);
+        QVERIFY(!stage.view.exportTo(folder.filePath("none.csv").toStdString()).ok());
     }
 
     void aMarkMovesTheMemoryCurve()

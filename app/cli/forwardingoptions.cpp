@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/forwardingoptions.h"
+
+#include "app/cli/planningoptions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace retro::app
+{
+
+using base::Result;
+using engine::ForwardDecision;
+using engine::ForwardForm;
+using engine::ForwardStrategy;
+using engine::OperatorCost;
+using nlohmann::ordered_json;
+
+namespace
+{
+
+const std::map<std::string, ForwardStrategy>& strategies()
+{
+    static const std::map<std::string, ForwardStrategy> all{{"store", ForwardStrategy::Store},
+                                                            {"rebuild", ForwardStrategy::Rebuild},
+                                                            {"compress", ForwardStrategy::Compress},
+                                                            {"optimal", ForwardStrategy::Optimal}};
+    return all;
+}
+
+std::string bytesOf(std::int64_t bytes)
+{
+    return bytesText(static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 0)));
+}
+
+/// The most expensive first.
+std::vector<OperatorCost> byTime(const engine::ForwardedGradient& made)
+{
+    std::vector<OperatorCost> costs = made.costs;
+    const auto total = [](const OperatorCost& one) {
+        return one.forwardSeconds + one.reverseSeconds + one.rebuildSeconds;
+    };
+    std::ranges::stable_sort(costs, [&](const auto& a, const auto& b) { return total(a) > total(b); });
+    return costs;
+}
+
+void sayProfile(const Context& context, const ForwardingOptions& options, const engine::ForwardedGradient& made)
+{
+    context.say(fmt::format("{:<32} {:<18} {:>10} {:>10} {:>10} {:>12} {:>11}", "operator", "", "forward ms",
+                            "reverse ms", "rebuild ms", "results", "MFLOP"));
+    const graph::Graph& graph = made.gradient.model->graph();
+    const std::vector<OperatorCost> costs = byTime(made);
+    for (std::size_t i = 0; i < std::min(options.rows, costs.size()); ++i) {
+        const OperatorCost& one = costs[i];
+        const graph::Node& node = graph.node(one.node);
+        context.say(fmt::format("{:<32} {:<18} {:>10.3f} {:>10.3f} {:>10.3f} {:>12} {:>11.3f}", node.name, node.op,
+                                one.forwardSeconds * 1e3, one.reverseSeconds * 1e3, one.rebuildSeconds * 1e3,
+                                bytesOf(one.bytes), one.flops / 1e6));
+    }
+    if (options.rows < costs.size()) {
+        context.say(fmt::format("… and {} more", costs.size() - options.rows));
+    }
+}
+
+ordered_json profileJson(const engine::ForwardedGradient& made)
+{
+    ordered_json list = ordered_json::array();
+    for (const OperatorCost& one : made.costs) {
+        const graph::Node& node = made.gradient.model->graph().node(one.node);
+        list.push_back({{"node", node.name},
+                        {"operator", node.op},
+                        {"forward_seconds", one.forwardSeconds},
+                        {"reverse_seconds", one.reverseSeconds},
+                        {"rebuild_seconds", one.rebuildSeconds},
+                        {"result_bytes", one.bytes},
+                        {"flops", one.flops},
+                        {"rebuilds", one.rebuilds}});
+    }
+    return list;
+}
+
+} // namespace
+
+void ForwardingOptions::addTo(CLI::App& verb)
+{
+    std::vector<std::string> names;
+    for (const auto& [name, known] : strategies()) {
+        names.push_back(name);
+    }
+    verb.add_option("--forward", strategy,
+                    "How forward values get to the reverse rules: store, rebuild, compress (signs and winners where "
+                    "readers need no more), optimal (cheapest within --forward-budget)")
+        ->check(CLI::IsMember(names));
+    verb.add_option("--forward-budget", budget, "Bytes of the modelled peak, for --forward optimal")
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 60));
+    verb.add_option("--forward-value", choices, "NAME=store, NAME=rebuild or NAME=compress, before the strategy")
+        ->allow_extra_args(false);
+    verb.add_option("--checkpoint-every", checkpointEvery,
+                    "Loop and Scan keep what they carry every so many iterations and are computed again from there; "
+                    "0: chosen, short loops are kept whole");
+    verb.add_flag("--profile", isProfiled, "Time, bytes and operations of every operator of the pass");
+    verb.add_option("--profile-rows", rows,
+                    "Operators to print, the most expensive first (default 12; --json has all)");
+}
+
+Result<engine::ForwardingWish> ForwardingOptions::wish() const
+{
+    engine::ForwardingWish wish;
+    wish.strategy = strategy.empty() ? ForwardStrategy::Store : strategies().at(strategy);
+    if (budget > 0) {
+        wish.budget = budget;
+    }
+    wish.checkpointEvery = checkpointEvery;
+    const std::map<std::string, ForwardForm> forms{
+        {"store", ForwardForm::Store}, {"rebuild", ForwardForm::Rebuild}, {"compress", ForwardForm::Compress}};
+    for (const std::string& choice : choices) {
+        const std::size_t at = choice.rfind('=');
+        const auto form = at == std::string::npos ? forms.end() : forms.find(choice.substr(at + 1));
+        if (form == forms.end()) {
+            return base::usageError(
+                fmt::format("\"{}\" is no choice; write NAME=store, NAME=rebuild or NAME=compress", choice),
+                "--forward-value");
+        }
+        wish.choices[choice.substr(0, at)] = form->second;
+    }
+    return wish;
+}
+
+namespace
+{
+
+void sayForms(const Context& context, const engine::ForwardedGradient& made)
+{
+    std::map<ForwardForm, std::size_t> counts;
+    for (const ForwardDecision& one : made.plan.decisions) {
+        ++counts[one.form];
+    }
+    std::string text;
+    for (const auto& [form, count] : counts) {
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, engine::nameOf(form));
+    }
+    context.say(fmt::format("{} forward values are needed: {}", made.plan.decisions.size(), text));
+    const std::int64_t saved = made.storedBytes - made.keptBytes;
+    context.say(fmt::format("kept {} of {}, {} saved; {} operators computed again", bytesOf(made.keptBytes),
+                            bytesOf(made.storedBytes), bytesOf(saved), made.rebuilds));
+}
+
+void sayLoops(const Context& context, const engine::ForwardedGradient& made)
+{
+    for (const engine::LoopCheckpoints& loop : made.plan.segments.loops()) {
+        const std::string how =
+            loop.every == 0 ? std::string("kept whole") : fmt::format("a checkpoint every {}", loop.every);
+        context.say(fmt::format("{}: {} iterations, {}", loop.loop, loop.iterations, how));
+    }
+}
+
+/// What is not as it was wished for.
+void sayFallbacks(const Context& context, std::size_t most, const engine::ForwardedGradient& made)
+{
+    std::size_t count = 0;
+    for (const ForwardDecision& one : made.plan.decisions) {
+        if (one.isFallback && count++ < most) {
+            context.say(fmt::format("  {}: {}", made.gradient.model->graph().value(one.value).name, one.reason));
+        }
+    }
+    if (count > most) {
+        context.say(fmt::format("  … and {} more that are not as wished for", count - most));
+    }
+}
+
+} // namespace
+
+void sayForwarding(const Context& context, const ForwardingOptions& options, const engine::ForwardedGradient& made)
+{
+    sayForms(context, made);
+    sayLoops(context, made);
+    if (made.plan.modelledPeak) {
+        context.say(fmt::format("modelled peak {}{}", bytesOf(*made.plan.modelledPeak),
+                                made.plan.isProven ? "" : " (the search ended at its limit)"));
+    }
+    sayFallbacks(context, options.rows, made);
+    if (options.isProfiled) {
+        sayProfile(context, options, made);
+    }
+}
+
+ordered_json forwardingJson(const ForwardingOptions& options, const engine::ForwardedGradient& made)
+{
+    ordered_json values = ordered_json::array();
+    for (const ForwardDecision& one : made.plan.decisions) {
+        values.push_back({{"value", made.gradient.model->graph().value(one.value).name},
+                          {"form", engine::nameOf(one.form)},
+                          {"bytes", one.bytes},
+                          {"kept", one.kept},
+                          {"reason", one.reason},
+                          {"fallback", one.isFallback}});
+    }
+    ordered_json loops = ordered_json::array();
+    for (const engine::LoopCheckpoints& loop : made.plan.segments.loops()) {
+        loops.push_back({{"loop", loop.loop}, {"iterations", loop.iterations}, {"checkpoint_every", loop.every}});
+    }
+    ordered_json json{{"forwarding",
+                       {{"stored_bytes", made.storedBytes},
+                        {"kept_bytes", made.keptBytes},
+                        {"rebuilds", made.rebuilds},
+                        {"loops", loops},
+                        {"values", values}}},
+                      {"visited", made.gradient.visited},
+                      {"seconds",
+                       {{"bind", made.gradient.secondsBind},
+                        {"forward", made.gradient.secondsForward},
+                        {"reverse", made.gradient.secondsReverse}}},
+                      {"peak_bytes", made.gradient.peakBytes}};
+    if (made.plan.modelledPeak) {
+        json["forwarding"]["modelled_peak"] = *made.plan.modelledPeak;
+        json["forwarding"]["proven"] = made.plan.isProven;
+    }
+    if (options.isProfiled) {
+        json["profile"] = profileJson(made);
+    }
+    return json;
+}
+
+} // namespace retro::app

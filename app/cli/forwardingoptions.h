@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "app/cli/context.h"
+#include "core/engine/forwarding/forwardedgradient.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace retro::app
+{
+
+/// How forward values get to the reverse rules of a gradient pass, and what is said about it.
+struct ForwardingOptions
+{
+    std::string strategy;
+    std::int64_t budget = 0;
+    std::vector<std::string> choices;           ///< NAME=store, NAME=rebuild, NAME=compress
+    std::optional<std::size_t> checkpointEvery; ///< iterations of a loop; 0 = chosen
+    bool isProfiled = false;
+    std::size_t rows = 12;
+
+    void addTo(CLI::App& verb);
+    /// True when the pass is to go by a strategy or to be profiled.
+    [[nodiscard]] bool isAsked() const
+    {
+        return !strategy.empty() || !choices.empty() || checkpointEvery || isProfiled;
+    }
+    /// Errors: Usage (a choice that is no NAME=FORM).
+    [[nodiscard]] base::Result<engine::ForwardingWish> wish() const;
+};
+
+/// Decisions with their reasons, and the profile when it is asked for, for people.
+void sayForwarding(const Context& context, const ForwardingOptions& options, const engine::ForwardedGradient& made);
+/// The same in full.
+[[nodiscard]] nlohmann::ordered_json forwardingJson(const ForwardingOptions& options,
+                                                    const engine::ForwardedGradient& made);
+
+} // namespace retro::app

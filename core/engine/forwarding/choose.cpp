@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/forwarding/compressible.h"
+#include "core/engine/forwarding/forwarding.h"
+
+#include "core/analysis/liveness.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace retro::engine
+{
+
+using base::NodeId;
+using base::Result;
+using base::ValueId;
+
+namespace
+{
+
+/// Partial choices after which the search for the cheapest set stops proving: each costs a walk over the graph.
+constexpr std::size_t kSearchLimit = 20'000;
+constexpr std::size_t kMostListed = 8;
+
+/// Why a value cannot be computed again; empty = it can.
+std::string whyOnce(const GradientNeeds& needs, ValueId value)
+{
+    constexpr std::array<std::string_view, 6> kRandom{"Bernoulli",     "Multinomial",      "RandomNormal",
+                                                      "RandomUniform", "RandomNormalLike", "RandomUniformLike"};
+    const graph::Graph& graph = needs.model().graph();
+    const graph::Node& node = graph.node(graph.value(value).producer);
+    const bool isRandom = std::ranges::find(kRandom, node.op) != kRandom.end();
+    return isRandom ? fmt::format("{} {} draws random numbers and runs once", node.op, node.name) : std::string();
+}
+
+/// Numbers the values for analysis: inputs first, then results in the order of the nodes.
+class StorageWriter
+{
+public:
+    explicit StorageWriter(const GradientNeeds& needs)
+        : m_needs(needs), m_graph(needs.model().graph()), m_numbers(m_graph.valueCount(), kNowhere)
+    {
+        for (const ValueId input : m_graph.inputs()) {
+            add(input);
+            problem.leafSizes.push_back(bytesOf(input));
+        }
+        for (std::size_t i = 0; i < m_graph.nodeCount(); ++i) {
+            addNode(NodeId(i));
+        }
+        for (std::size_t v = 0; v < m_numbers.size(); ++v) {
+            for (const RuleRead& read : m_numbers[v] == kNowhere ? std::span<const RuleRead>() : readsOf(v)) {
+                addRead(read.node, m_numbers[v]);
+            }
+        }
+        problem.output = m_numbers[needs.target().index()];
+    }
+
+    analysis::StorageProblem problem;
+    std::vector<ValueId> values; ///< by number
+
+private:
+    static constexpr std::uint32_t kNowhere = ~0U;
+
+    [[nodiscard]] std::span<const RuleRead> readsOf(std::size_t v) const { return m_needs.readsOf(ValueId(v)); }
+    [[nodiscard]] std::int64_t bytesOf(ValueId value) const
+    {
+        const ops::TensorType& type = m_needs.model().typeOf(value);
+        return tensor::elementCount(type.shape) * static_cast<std::int64_t>(tensor::sizeOf(type.dtype));
+    }
+    void add(ValueId value)
+    {
+        m_numbers[value.index()] = static_cast<std::uint32_t>(values.size());
+        values.push_back(value);
+    }
+    void addNode(NodeId id)
+    {
+        const graph::Node& node = m_graph.node(id);
+        std::vector<std::uint32_t> operands;
+        for (const ValueId operand : node.inputs) {
+            if (operand.isValid() && m_numbers[operand.index()] != kNowhere) {
+                operands.push_back(m_numbers[operand.index()]);
+            }
+        }
+        double cost = m_needs.model().op(id).flops();
+        for (const ValueId output : node.outputs) {
+            if (output.isValid() && !m_needs.model().isConstant(output)) {
+                add(output);
+                problem.nodes.push_back({operands, {}, bytesOf(output), cost + 1});
+                cost = 0; // it is computed once for all its results
+            }
+        }
+    }
+    /// The rule of a node counts with its first result.
+    void addRead(NodeId id, std::uint32_t number)
+    {
+        for (const ValueId output : m_graph.node(id).outputs) {
+            if (output.isValid() && m_numbers[output.index()] != kNowhere) {
+                problem.nodes[m_numbers[output.index()] - problem.leafSizes.size()].backwardReads.push_back(number);
+                return;
+            }
+        }
+    }
+
+    const GradientNeeds& m_needs;
+    const graph::Graph& m_graph;
+    std::vector<std::uint32_t> m_numbers;
+};
+
+class Chooser
+{
+public:
+    Chooser(const GradientNeeds& needs, const ForwardingWish& wish) : m_needs(needs), m_wish(wish) {}
+
+    Result<ForwardingPlan> choose()
+    {
+        RETRO_CHECK(checkChoices());
+        RETRO_CHECK(optimise());
+        takeLoops();
+        for (std::size_t v = 0; v < m_needs.model().graph().valueCount(); ++v) {
+            addDecision(ValueId(v));
+        }
+        return std::move(m_plan);
+    }
+
+private:
+    void takeLoops()
+    {
+        if (m_wish.checkpointEvery) {
+            const std::size_t every = *m_wish.checkpointEvery;
+            m_plan.segments =
+                LoopSegments(m_needs.model(), m_wish.loops, every == 0 ? std::nullopt : std::optional(every));
+        }
+    }
+
+    /// For a value that somebody needs after the forward pass.
+    void addDecision(ValueId value)
+    {
+        const std::string kept = m_plan.segments.whyKept(m_needs.model(), value);
+        if (!kept.empty() && !m_wish.choices.contains(nameOf(value))) {
+            m_plan.decisions.push_back({value, ForwardForm::Store, bytesOf(value), 0, kept});
+        } else if (m_needs.isForwarded(value)) {
+            m_plan.decisions.push_back(decide(value));
+        }
+    }
+
+    [[nodiscard]] const std::string& nameOf(ValueId value) const { return m_needs.model().graph().value(value).name; }
+
+    [[nodiscard]] Result<void> checkChoices() const
+    {
+        const graph::Graph& graph = m_needs.model().graph();
+        for (const auto& [name, form] : m_wish.choices) {
+            const auto value = graph.findValue(name);
+            if (!value || !m_needs.isForwarded(*value)) {
+                return base::usageError(fmt::format("no reverse rule reads this value of the forward pass; those that "
+                                                    "are read are {}",
+                                                    someForwarded()),
+                                        name);
+            }
+            if (form == ForwardForm::Alias) {
+                return base::usageError("an alias cannot be chosen: it is what happens where the memory of another "
+                                        "value holds this one",
+                                        name);
+            }
+        }
+        return {};
+    }
+
+    [[nodiscard]] std::string someForwarded() const
+    {
+        std::string names;
+        std::size_t count = 0;
+        for (std::size_t v = 0; v < m_needs.model().graph().valueCount(); ++v) {
+            if (!m_needs.isForwarded(ValueId(v))) {
+                continue;
+            }
+            if (++count <= kMostListed) {
+                names += (names.empty() ? "" : ", ") + nameOf(ValueId(v));
+            }
+        }
+        return count > kMostListed ? fmt::format("{} and {} more", names, count - kMostListed) : names;
+    }
+
+    Result<void> optimise()
+    {
+        if (m_wish.strategy != ForwardStrategy::Optimal) {
+            return {};
+        }
+        if (!m_wish.budget) {
+            return base::usageError("the cheapest choice needs a budget: --forward-budget BYTES");
+        }
+        const StorageWriter written(m_needs);
+        const analysis::StorageChoice choice = analysis::chooseStorage(written.problem, *m_wish.budget, kSearchLimit);
+        if (!choice.isFeasible) {
+            const std::int64_t all = analysis::liveness(written.problem, {}).peak;
+            return base::Error{base::ErrorCode::Engine,
+                               fmt::format("no choice of what to rebuild was found within {} bytes; with everything "
+                                           "stored the peak is {} bytes. `grad --budget` plans step by step and needs "
+                                           "less",
+                                           *m_wish.budget, all),
+                               {}};
+        }
+        for (const std::uint32_t number : choice.recompute) {
+            m_rebuilt.push_back(written.values[number]);
+        }
+        m_plan.modelledPeak = choice.peak;
+        m_plan.isProven = choice.isProven;
+        return {};
+    }
+
+    [[nodiscard]] ForwardForm wished(ValueId value) const
+    {
+        if (const auto at = m_wish.choices.find(nameOf(value)); at != m_wish.choices.end()) {
+            return at->second;
+        }
+        switch (m_wish.strategy) {
+        case ForwardStrategy::Store:
+            return ForwardForm::Store;
+        case ForwardStrategy::Rebuild:
+            return ForwardForm::Rebuild;
+        case ForwardStrategy::Compress:
+            return ForwardForm::Compress;
+        case ForwardStrategy::Optimal:
+            break;
+        }
+        const bool isRebuilt = std::ranges::find(m_rebuilt, value) != m_rebuilt.end();
+        return isRebuilt ? ForwardForm::Rebuild : ForwardForm::Store;
+    }
+
+    [[nodiscard]] std::int64_t bytesOf(ValueId value) const
+    {
+        const ops::TensorType& type = m_needs.model().typeOf(value);
+        return tensor::elementCount(type.shape) * static_cast<std::int64_t>(tensor::sizeOf(type.dtype));
+    }
+
+    [[nodiscard]] ForwardDecision decide(ValueId value) const
+    {
+        const bool isChosen = m_wish.choices.contains(nameOf(value));
+        ForwardDecision decision;
+        decision.value = value;
+        decision.form = wished(value);
+        decision.bytes = bytesOf(value);
+        decision.reason = isChosen ? "chosen" : "as the strategy says";
+        if (!isChosen && m_plan.segments.segmentOf(m_needs.model().graph().value(value).producer)) {
+            decision.form = ForwardForm::Rebuild;
+            decision.reason = "from the checkpoint before its iteration";
+        }
+        std::string refusal;
+        if (decision.form == ForwardForm::Compress) {
+            refusal = whyNotCompressed(m_needs, value);
+            decision.reason = "its readers look at signs and winners alone";
+        } else if (decision.form == ForwardForm::Rebuild) {
+            refusal = whyOnce(m_needs, value);
+        }
+        if (!refusal.empty()) {
+            decision.form = ForwardForm::Store;
+            decision.reason = std::move(refusal);
+            decision.isFallback = true;
+        }
+        return decision;
+    }
+
+    const GradientNeeds& m_needs;
+    const ForwardingWish& m_wish;
+    ForwardingPlan m_plan;
+    std::vector<ValueId> m_rebuilt;
+};
+
+} // namespace
+
+std::string_view nameOf(ForwardForm form)
+{
+    constexpr std::array<std::string_view, 4> kNames{"store", "rebuild", "alias", "compress"};
+    return kNames[static_cast<std::size_t>(form)];
+}
+
+Result<ForwardingPlan> chooseForwarding(const GradientNeeds& needs, const ForwardingWish& wish)
+{
+    return Chooser(needs, wish).choose();
+}
+
+} // namespace retro::engine

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/engine/forwarding/compressible.h"
+#include "core/engine/forwarding/forwarding.h"
+#include "core/execute/recomputingstore.h"
+
+#include <map>
+#include <set>
+
+namespace retro::engine
+{
+
+/// Forward values between the forward pass and the reverse rules, each in its form. Used by one thread.
+class ForwardedValues
+{
+public:
+    /// `needs` must outlive it.
+    ForwardedValues(const GradientNeeds& needs, const ForwardingPlan& plan);
+
+    /// A graph input.
+    void putInput(base::ValueId value, const tensor::Tensor& data);
+    /// A result of the forward pass; what no rule reads is not kept.
+    void put(base::ValueId value, const tensor::Tensor& data);
+    /// The value as its readers may see it; computed again where it was not kept, one of a loop with all of its
+    /// segment. Invalid for data that an operator refuses.
+    [[nodiscard]] tensor::Tensor get(base::ValueId value);
+    /// No rule will read it any more.
+    void forget(base::ValueId value);
+
+    /// The decisions, with what each form took and whose memory an alias is.
+    [[nodiscard]] ForwardingPlan takePlan() { return std::move(m_plan); }
+    /// Nodes that were computed again, with how often.
+    [[nodiscard]] std::map<base::NodeId, std::size_t> rebuilds() const;
+
+private:
+    void store(ForwardDecision& decision, const tensor::Tensor& data);
+    void rebuild(std::size_t segment);
+    void takeRebuilt(base::NodeId node, const std::vector<tensor::Tensor>& results,
+                     std::map<base::ValueId, tensor::Tensor>& made);
+    [[nodiscard]] std::vector<base::NodeId> nodesToRebuild(std::size_t segment) const;
+
+    const GradientNeeds& m_needs;
+    ForwardingPlan m_plan;
+    std::map<base::ValueId, std::size_t> m_at; ///< position in the plan
+    std::map<base::ValueId, PackedSigns> m_packed;
+    std::map<const tensor::Storage*, base::ValueId> m_owners; ///< of memory that is kept
+    execute::RecomputingStore m_store;
+    std::set<std::size_t> m_rebuilt;             ///< segments
+    std::map<base::NodeId, std::size_t> m_again; ///< nodes of segments that were run again
+};
+
+} // namespace retro::engine

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/verify/rewritechecks.h"
+
+#include "core/base/cancel.h"
+#include "core/engine/binding.h"
+#include "core/engine/verify/gradientchecks.h"
+#include "core/engine/verify/subject.h"
+#include "core/engine/verify/tapechecks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <random>
+
+namespace retro::engine
+{
+
+using base::Result;
+using rewrite::RewriteName;
+using tape::Bundle;
+using tape::Id;
+using tensor::Tensor;
+
+namespace
+{
+
+/// Constants of a file are rounded to float32, and a rewrite may put the exact number in their place.
+constexpr double kMostDeviation = 1e-6;
+
+constexpr const char* kStatement = "behind this rewrite P5 to P7 hold, and the gradient is that of the graph before it";
+
+/// Normal numbers in the shape of `like`.
+Tensor seedLike(const Tensor& like, std::uint64_t seed)
+{
+    std::mt19937_64 random(seed);
+    std::normal_distribution<double> draw;
+    std::vector<double> numbers(static_cast<std::size_t>(like.size()));
+    std::ranges::generate(numbers, [&] { return draw(random); });
+    return Tensor::of<double>(like.shape(), numbers).to(like.dtype());
+}
+
+/// The largest difference over the largest of `b`; 0 for two that are nothing.
+double deviation(const Tensor& a, const Tensor& b)
+{
+    const Tensor& shown = a.isValid() ? a : b;
+    const auto at = [](const Tensor& t, std::int64_t i) { return t.isValid() ? t.at(i) : 0.0; };
+    double most = 0;
+    double scale = 1e-300;
+    for (std::int64_t i = 0; shown.isValid() && i < shown.size(); ++i) {
+        const double difference = std::abs(at(a, i) - at(b, i));
+        most = std::isnan(difference) && !std::isnan(at(b, i)) ? INFINITY : std::max(most, difference);
+        scale = std::max(scale, std::abs(at(b, i)));
+    }
+    return most / scale;
+}
+
+/// A graph with what a seed at its target gives.
+struct Seeded
+{
+    Subject subject;
+    std::vector<Bundle> slots;
+};
+
+class Checker
+{
+public:
+    Checker(const LoadedModel& model, const std::vector<Tensor>& inputs, const TargetRequest& target,
+            std::uint64_t seed, const std::stop_token& stop)
+        : m_model(model), m_inputs(inputs), m_target(target), m_seed(seed), m_stop(stop)
+    {
+        m_options = rewrite::noRewrites();
+        m_options.passThrough = model.rewritten.options.passThrough;
+    }
+
+    Result<PropertyResults> run()
+    {
+        PropertyResults results;
+        for (const RewriteName& name : rewrite::rewriteNames()) {
+            if (hasChanged(name)) {
+                RETRO_TRY(results.emplace_back(), checkNext(name));
+            }
+        }
+        return results;
+    }
+
+private:
+    [[nodiscard]] bool hasChanged(const RewriteName& name) const
+    {
+        return std::ranges::any_of(m_model.rewritten.steps, [&](const rewrite::RewriteStep& step) {
+            return !step.isNote && step.name == name.name;
+        });
+    }
+
+    /// The graph with the rewrites so far.
+    Result<Seeded> seeded() const
+    {
+        LoadedModel changed(m_model);
+        RETRO_TRY(changed.rewritten, rewrite::rewrite(m_model.rewritten.before, m_options, m_stop));
+        RETRO_TRY(Subject subject, subjectOf(changed, m_inputs, m_target, execute::Precision::Double, m_stop));
+        const Tensor start = seedLike(subject.start, m_seed);
+        auto slots =
+            tape::denseLoop<Bundle>(subject.made.tape, tape::oneSeed(subject.made.tape, subject.target, Bundle(start)));
+        RETRO_CHECK(base::checkStop(m_stop));
+        if (!slots.ok()) {
+            return slots.error().asError();
+        }
+        subject.start = start;
+        return Seeded{std::move(subject), std::move(*slots)};
+    }
+
+    Result<PropertyResult> checkNext(const RewriteName& name)
+    {
+        if (!m_before) {
+            RETRO_TRY(m_before, seeded());
+        }
+        m_options.*name.option = true;
+        RETRO_CHECK(base::checkStop(m_stop));
+        return check(name);
+    }
+
+    Result<PropertyResult> check(const RewriteName& name)
+    {
+        RETRO_TRY(Seeded after, seeded());
+        RETRO_TRY(const PropertyResults tape,
+                  checkTape(after.subject.made, after.subject.target, after.subject.start, m_stop));
+        RETRO_TRY(const PropertyResult whole,
+                  checkWhole(after.subject.made, after.subject.target, after.subject.start, m_seed, m_stop));
+        Counterexample wrong = firstViolated(tape);
+        if (wrong.text.empty() && whole.state == PropertyState::Violated) {
+            wrong = {whole.detail, whole.node};
+        }
+        double most = 0;
+        if (wrong.text.empty()) {
+            wrong = differing(after, most);
+        }
+        m_before = std::move(after);
+        return judged(std::string(name.name), kStatement, wrong,
+                      fmt::format("target and gradients differ by at most {:.2g} of the largest", most));
+    }
+
+    static Counterexample firstViolated(const PropertyResults& results)
+    {
+        const auto at = std::ranges::find(results, PropertyState::Violated, &PropertyResult::state);
+        return at == results.end() ? Counterexample()
+                                   : Counterexample{fmt::format("{}: {}", at->id, at->detail), at->node};
+    }
+
+    /// Inputs are the first leaves on either tape.
+    [[nodiscard]] Counterexample differing(const Seeded& after, double& most) const
+    {
+        const auto valueOf = [](const Seeded& one) {
+            return one.subject.made.tape.cell(one.subject.target).value.only();
+        };
+        most = deviation(valueOf(after), valueOf(*m_before));
+        if (most > kMostDeviation) {
+            return {fmt::format("the target differs by {:.3g} of its largest element", most)};
+        }
+        for (Id id = 0; id < m_inputs.size(); ++id) {
+            const double own = deviation(after.slots[id].only(), m_before->slots[id].only());
+            if (own > kMostDeviation) {
+                const std::string input = after.subject.made.nameOf(id);
+                return {fmt::format("the gradient of {} differs by {:.3g} of its largest element", input, own), input};
+            }
+            most = std::max(most, own);
+        }
+        return {};
+    }
+
+    const LoadedModel& m_model;
+    const std::vector<Tensor>& m_inputs;
+    const TargetRequest& m_target;
+    std::uint64_t m_seed;
+    const std::stop_token& m_stop;
+    rewrite::RewriteOptions m_options;
+    std::optional<Seeded> m_before;
+};
+
+double flopsOf(const execute::BoundModel& model)
+{
+    double flops = 0;
+    for (std::size_t i = 0; i < model.graph().nodeCount(); ++i) {
+        flops += model.op(base::NodeId(i)).flops();
+    }
+    return flops;
+}
+
+} // namespace
+
+Result<PropertyResults> checkRewrites(const LoadedModel& model, const std::vector<Tensor>& inputs,
+                                      const TargetRequest& target, std::uint64_t seed, const std::stop_token& stop)
+{
+    RETRO_TRY(const auto bound, bindModel(model, inputs, execute::Precision::Float, nullptr, stop));
+    const double flops = flopsOf(*bound);
+    if (flops > kMostRewriteFlops || target.kind == TargetRequest::Kind::Value) {
+        return PropertyResults{
+            {"rewrites", kStatement, PropertyState::NotApplicable,
+             flops > kMostRewriteFlops
+                 ? fmt::format("a pass takes {:.2g} operations, and rewrites are checked up to {:.2g}", flops,
+                               kMostRewriteFlops)
+                 : "the target is a value that a rewrite may take away"}};
+    }
+    return Checker(model, inputs, target, seed, stop).run();
+}
+
+} // namespace retro::engine

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/verify/subject.h"
+
+#include "core/base/cancel.h"
+#include "core/engine/binding.h"
+#include "core/engine/gradient/gradient.h"
+#include "core/engine/gradient/modelrules.h"
+
+namespace retro::engine
+{
+
+using base::Result;
+using tape::Id;
+using tape::ModelTape;
+
+namespace
+{
+
+/// A rule that refuses to go on once a stop was requested: loops over a tape end at their next cell.
+tape::ModelRule stoppable(tape::ModelRule rule, const std::stop_token& stop)
+{
+    return [rule = std::move(rule), stop](const tape::ModelSite& site) -> Result<std::vector<tensor::Tensor>> {
+        RETRO_CHECK(base::checkStop(stop));
+        return rule(site);
+    };
+}
+
+} // namespace
+
+Result<Subject> subjectOf(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs,
+                          const TargetRequest& target, execute::Precision precision, const std::stop_token& stop)
+{
+    RETRO_TRY(const auto bound, bindModel(model, inputs, precision, nullptr, stop));
+    RETRO_TRY(ModelTape made,
+              tape::compileModel(bound, inPrecision(inputs, precision), stoppable(gradientRule(bound), stop), stop));
+    RETRO_TRY(const base::ValueId value, targetValue(target, bound->graph()));
+    RETRO_TRY(const Id id, targetCell(made, value));
+    RETRO_TRY(const ResolvedTarget resolved,
+              resolveTarget(target, {StartKind::One, {}}, value, made.tape.cell(id).value.only()));
+    return Subject{std::move(made), id, resolved.start};
+}
+
+} // namespace retro::engine

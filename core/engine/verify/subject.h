@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/engine/loadmodel.h"
+#include "core/engine/target.h"
+#include "core/tape/model/modeltape.h"
+
+#include <stop_token>
+#include <vector>
+
+namespace retro::engine
+{
+
+/// A model's tape with the target on it.
+struct Subject
+{
+    tape::ModelTape made;
+    tape::Id target = 0;
+    tensor::Tensor start; ///< what a gradient starts from there
+};
+
+/// The tape of a model for these inputs, with gradient rules that end at a requested stop. Errors: as bindModel(), a
+/// target that is not there; Cancelled.
+[[nodiscard]] base::Result<Subject> subjectOf(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs,
+                                              const TargetRequest& target, execute::Precision precision,
+                                              const std::stop_token& stop);
+
+} // namespace retro::engine

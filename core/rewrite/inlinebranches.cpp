@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/rewrite/passes.h"
+#include "core/rewrite/splice.h"
+
+#include <fmt/format.h>
+
+namespace retro::rewrite
+{
+
+using graph::Node;
+using graph::Subgraph;
+
+namespace
+{
+
+/// The branch that an If with a constant condition takes; nullptr for every other node.
+const Subgraph* takenBranch(const Draft& draft, const Node& node)
+{
+    const bool isDecided = node.domain.empty() && node.op == "If" && !node.inputs.empty() &&
+                           draft.isConstant(node.inputs[0]) && draft.value(node.inputs[0]).constant.size() == 1;
+    if (!isDecided) {
+        return nullptr;
+    }
+    const bool isTrue = draft.value(node.inputs[0]).constant.at(0) != 0;
+    const auto at = node.attributes.find(isTrue ? "then_branch" : "else_branch");
+    const Subgraph* branch = at == node.attributes.end() ? nullptr : std::get_if<Subgraph>(&at->second);
+    const bool fits = branch != nullptr && branch->graph->inputs().size() == branch->captured &&
+                      branch->captured < node.inputs.size() && branch->graph->outputs().size() >= node.outputs.size();
+    return fits ? branch : nullptr;
+}
+
+RewriteStep inlineOne(Draft& draft, NodeId id, const Subgraph& branch)
+{
+    const Node node = draft.node(id);
+    RewriteStep step;
+    step.rewrite = "inline branches";
+    step.removed = {node.name};
+    const std::span<const ValueId> captured = std::span(node.inputs).last(branch.captured);
+    const std::string scope = node.scope.empty() ? node.name : node.scope + "/" + node.name;
+    const std::vector<ValueId> results = splice(draft, {*branch.graph, captured, node.name + "/", scope}, step.added);
+    draft.removeNode(id);
+    for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+        if (node.outputs[k].isValid()) {
+            step.added.push_back(
+                addIdentity(draft, results[k], node.outputs[k], fmt::format("{}/out{}", node.name, k)));
+        }
+    }
+    step.text = fmt::format("If {} always takes one branch: its nodes in its place", node.name);
+    return step;
+}
+
+} // namespace
+
+void inlineBranches(Draft& draft, std::vector<RewriteStep>& steps)
+{
+    for (std::size_t i = 0; i < draft.nodeCount() && !draft.isStopped(); ++i) { // what was put in comes behind
+        if (draft.isRemoved(NodeId(i))) {
+            continue;
+        }
+        if (const Subgraph* branch = takenBranch(draft, draft.node(NodeId(i)))) {
+            const Subgraph taken = *branch; // the node goes
+            steps.push_back(inlineOne(draft, NodeId(i), taken));
+        }
+    }
+}
+
+} // namespace retro::rewrite

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/rewrite/splice.h"
+
+#include <algorithm>
+
+namespace retro::rewrite
+{
+
+using graph::Node;
+using graph::Value;
+using graph::ValueKind;
+
+namespace
+{
+
+std::string joined(const std::string& outer, const std::string& inner)
+{
+    return outer.empty() || inner.empty() ? outer + inner : outer + "/" + inner;
+}
+
+std::vector<ValueId> copiesOf(Draft& draft, const Splice& what)
+{
+    std::vector<ValueId> ids(what.graph.valueCount());
+    for (std::size_t i = 0; i < what.inputs.size(); ++i) {
+        ids[what.graph.inputs()[i].index()] = what.inputs[i];
+    }
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        const Value& value = what.graph.value(ValueId(i));
+        if (value.kind == ValueKind::Constant) {
+            const bool isFloating = tensor::isFloating(value.dtype);
+            const tensor::DType declared = isFloating && what.floatType ? *what.floatType : value.dtype;
+            ids[i] = draft.addConstant(what.prefix + value.name, value.constant, declared);
+        } else if (value.kind == ValueKind::Result) {
+            const bool isFloating = tensor::isFloating(value.dtype);
+            ids[i] =
+                draft.addResult(what.prefix + value.name, isFloating && what.floatType ? *what.floatType : value.dtype);
+        }
+    }
+    return ids;
+}
+
+} // namespace
+
+std::vector<ValueId> splice(Draft& draft, const Splice& what, std::vector<std::string>& added)
+{
+    const std::vector<ValueId> ids = copiesOf(draft, what);
+    const auto renumber = [&ids](std::vector<ValueId>& list) {
+        std::transform(list.begin(), list.end(), list.begin(),
+                       [&ids](ValueId id) { return id.isValid() ? ids[id.index()] : id; });
+    };
+    for (Node node : what.graph.nodes()) {
+        node.name = what.prefix + node.name;
+        node.scope = joined(what.scope, node.scope);
+        renumber(node.inputs);
+        renumber(node.outputs);
+        added.push_back(node.name);
+        draft.addNode(std::move(node));
+    }
+    std::vector<ValueId> outputs(what.graph.outputs().begin(), what.graph.outputs().end());
+    renumber(outputs);
+    return outputs;
+}
+
+std::string addIdentity(Draft& draft, ValueId source, ValueId result, const std::string& name)
+{
+    Node identity;
+    identity.op = "Identity";
+    identity.name = name;
+    identity.opset = 13;
+    identity.inputs = {source};
+    identity.outputs = {result};
+    draft.addNode(std::move(identity));
+    return name;
+}
+
+} // namespace retro::rewrite

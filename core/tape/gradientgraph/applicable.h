@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/execute/boundmodel.h"
+
+#include <string>
+
+namespace retro::tape
+{
+
+/// Whether a reverse rule can be applied to a node.
+struct Applicable
+{
+    bool isApplicable = false;
+    std::string reason; ///< why not, and what to do; empty when it can
+};
+
+/// Whether the reverse rule of a node can be written as nodes of the standard (gradientGraph()), found by the
+/// operator's name. A node that passes no gradient needs no rule: it is applicable.
+[[nodiscard]] Applicable canBeWritten(const execute::BoundModel& model, graph::NodeId node);
+
+} // namespace retro::tape

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+// However forward values get to the reverse rules, gradients are bit for bit those of the tape.
+#include "core/engine/forwarding/forwardedgradient.h"
+#include "core/engine/binding.h"
+#include "core/engine/forwarding/packedsigns.h"
+#include "tests/core/rewrite/graphs.h"
+
+#include <QtTest>
+
+#include <limits>
+
+using namespace retro::rewrite::testing;
+using namespace retro;
+using engine::ForwardDecision;
+using engine::ForwardForm;
+using engine::ForwardStrategy;
+
+namespace
+{
+
+using Ints = std::vector<std::int64_t>;
+
+/// conv – relu – pool (3×3, overlapping) – conv – relu – pool (2×2) – flatten – tanh – linear, with a product.
+SharedGraph network()
+{
+    Writer w;
+    const ValueId x = w.input("x", {2, 3, 16, 16});
+    const auto conv = [&](const std::string& name, ValueId v, std::int64_t in, std::int64_t out) {
+        return w.node("Conv", name,
+                      {v, w.constant(name + ".w", randomTensor({out, in, 3, 3}, static_cast<unsigned>(out)))},
+                      {{"pads", Ints{1, 1, 1, 1}}});
+    };
+    const ValueId r1 = w.node("Relu", "relu1", {conv("conv1", x, 3, 8)});
+    const ValueId p1 = w.node("MaxPool", "pool1", {r1},
+                              {{"kernel_shape", Ints{3, 3}}, {"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}});
+    const ValueId r2 = w.node("Relu", "relu2", {conv("conv2", p1, 8, 4)});
+    const ValueId p2 = w.node("MaxPool", "pool2", {r2}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}});
+    const ValueId flat = w.node("Flatten", "flat", {w.node("Mul", "squared", {p2, p2})});
+    const ValueId t = w.node("Tanh", "bend", {flat});
+    w.output(w.node("MatMul", "scores", {t, w.constant("fc", randomTensor({64, 5}, 9))}));
+    return w.finish();
+}
+
+std::shared_ptr<const execute::BoundModel> bound(const SharedGraph& graph, execute::Precision precision)
+{
+    std::vector<ops::TensorType> types;
+    for (const ValueId input : graph->inputs()) {
+        tensor::Shape shape;
+        for (const auto& dimension : *graph->value(input).shape) {
+            shape.push_back(*dimension.extent);
+        }
+        types.push_back({execute::dtypeOf(precision), shape});
+    }
+    const auto model = execute::BoundModel::bind(graph, types, precision);
+    return model.ok() ? *model : nullptr;
+}
+
+engine::GradientRequest requestFor(execute::Precision precision, unsigned seed = 3)
+{
+    engine::GradientRequest request;
+    request.inputs = {randomTensor({2, 3, 16, 16}, seed)};
+    request.precision = precision;
+    return request;
+}
+
+QString textOf(const engine::ForwardedGradient& made, const std::string& name)
+{
+    for (const ForwardDecision& one : made.plan.decisions) {
+        if (made.gradient.model->graph().value(one.value).name == name) {
+            return QStringLiteral("%1 %2 of %3%4: %5")
+                .arg(QString::fromStdString(std::string(engine::nameOf(one.form))))
+                .arg(one.kept)
+                .arg(one.bytes)
+                .arg(one.isFallback ? " (fallback)" : "")
+                .arg(QString::fromStdString(one.reason));
+        }
+    }
+    return QStringLiteral("not forwarded");
+}
+
+/// h ← tanh(h·W + x_t) · h + h, over `count` rounds.
+engine::LoadedModel loopOf(std::int64_t count)
+{
+    Writer inner;
+    const ValueId h = inner.input("h", {1, 4});
+    const ValueId x = inner.input("xt", {1, 4});
+    const ValueId product = inner.node("MatMul", "product", {h, inner.constant("W", randomTensor({4, 4}, 1))});
+    const ValueId bent = inner.node("Tanh", "bend", {inner.node("Add", "plus", {product, x})});
+    inner.output(inner.node("Add", "next", {inner.node("Mul", "gate", {bent, h}), h}));
+    Writer w;
+    const ValueId first = w.input("first", {1, 4});
+    const ValueId sequence = w.input("sequence", {count, 1, 4});
+    const ValueId state = w.node("Exp", "start", {first});
+    const ValueId whole = w.node("Tanh", "signal", {sequence});
+    const ValueId last = w.node("Scan", "steps", {state, whole},
+                                {{"body", graph::Subgraph{inner.finish(), 0}}, {"num_scan_inputs", std::int64_t{1}}});
+    w.output(w.node("Sigmoid", "score", {last}));
+    engine::LoadedModel model;
+    model.rewritten = rewrite::rewrite(w.finish(), rewrite::noRewrites()).value();
+    return model;
+}
+
+engine::GradientRequest loopRequest(std::int64_t count)
+{
+    engine::GradientRequest request;
+    request.inputs = {randomTensor({1, 4}, 2), randomTensor({count, 1, 4}, 3)};
+    return request;
+}
+
+engine::ForwardingWish wishFor(ForwardStrategy strategy)
+{
+    engine::ForwardingWish wish;
+    wish.strategy = strategy;
+    return wish;
+}
+
+} // namespace
+
+class ForwardedGradientTest : public QObject
+{
+    Q_OBJECT
+
+    static engine::ForwardedGradient forwarded(const engine::ForwardingWish& wish,
+                                               execute::Precision precision = execute::Precision::Float,
+                                               unsigned seed = 3)
+    {
+        auto made = engine::forwardedGradient(bound(network(), precision), requestFor(precision, seed), wish);
+        return made.ok() ? std::move(*made) : engine::ForwardedGradient();
+    }
+
+private slots:
+    void everyStrategyGivesTheBitsOfTheTape()
+    {
+        for (const auto precision : {execute::Precision::Float, execute::Precision::Double}) {
+            const auto model = bound(network(), precision);
+            QVERIFY(model);
+            const auto tape = engine::gradient(model, requestFor(precision));
+            QVERIFY2(tape.ok(), tape.ok() ? "" : tape.error().text().c_str());
+            for (const auto strategy : {ForwardStrategy::Store, ForwardStrategy::Rebuild, ForwardStrategy::Compress}) {
+                const engine::ForwardedGradient made = forwarded(wishFor(strategy), precision);
+                QCOMPARE(made.gradient.gradients.size(), 1U);
+                QVERIFY(made.gradient.gradients[0].bitEqual(tape->gradients[0]));
+                QVERIFY(made.gradient.outputs[0].bitEqual(tape->outputs[0]));
+                QCOMPARE(made.rebuilds > 0, strategy == ForwardStrategy::Rebuild);
+                QCOMPARE(made.keptBytes == 0, strategy == ForwardStrategy::Rebuild);
+            }
+        }
+    }
+
+    void everyChoicePerValueGivesTheSameBits()
+    {
+        const auto tape =
+            engine::gradient(bound(network(), execute::Precision::Float), requestFor(execute::Precision::Float));
+        QVERIFY(tape.ok());
+        const engine::ForwardedGradient plain = forwarded({});
+        std::mt19937 random(7);
+        for (int round = 0; round < 20; ++round) {
+            engine::ForwardingWish wish;
+            for (const ForwardDecision& one : plain.plan.decisions) {
+                const std::array forms{ForwardForm::Store, ForwardForm::Rebuild, ForwardForm::Compress};
+                wish.choices[plain.gradient.model->graph().value(one.value).name] = forms[random() % 3];
+            }
+            const engine::ForwardedGradient made = forwarded(wish);
+            QCOMPARE(made.gradient.gradients.size(), 1U);
+            QVERIFY(made.gradient.gradients[0].bitEqual(tape->gradients[0]));
+        }
+    }
+
+    void formsSayWhatTheyKeepAndWhy()
+    {
+        const engine::ForwardedGradient stored = forwarded({});
+        QCOMPARE(textOf(stored, "relu1_out"), QStringLiteral("store 16384 of 16384: as the strategy says"));
+        QCOMPARE(textOf(stored, "conv1_out"), QStringLiteral("not forwarded"));
+        QCOMPARE(textOf(stored, "pool1_out"), QStringLiteral("not forwarded")); // no gradient of a weight is asked for
+        const engine::ForwardedGradient packed = forwarded(wishFor(ForwardStrategy::Compress));
+        QVERIFY(packed.keptBytes < stored.keptBytes / 2);
+        QVERIFY(textOf(packed, "relu1_out").startsWith("compress "));
+        QCOMPARE(
+            textOf(packed, "pool2_out"),
+            QStringLiteral("store 512 of 512 (fallback): stored: the reverse rule of Mul squared reads all of it"));
+    }
+
+    void whatLiesInKeptMemoryCostsNothing()
+    {
+        Writer w;
+        const ValueId x = w.input("x", {2, 6});
+        const ValueId e = w.node("Exp", "e", {x}); // keeps its result
+        const ValueId r = w.node("Reshape", "r", {e, w.constant("to", Tensor::of<std::int64_t>({2}, Ints{3, 4}))});
+        w.output(w.node("Mul", "y", {r, r}));
+        const auto model = bound(w.finish(), execute::Precision::Float);
+        QVERIFY(model);
+        engine::GradientRequest request;
+        request.inputs = {randomTensor({2, 6}, 1)};
+        const auto made = engine::forwardedGradient(model, request, {});
+        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        QCOMPARE(textOf(*made, "e_out"), QStringLiteral("store 48 of 48: as the strategy says"));
+        QCOMPARE(textOf(*made, "r_out"), QStringLiteral("alias 0 of 48: e_out"));
+        QCOMPARE(made->keptBytes, 48);
+        QCOMPARE(made->storedBytes, 96);
+    }
+
+    void theCheapestChoiceKeepsToABudget()
+    {
+        engine::ForwardingWish wish = wishFor(ForwardStrategy::Optimal);
+        const auto model = bound(network(), execute::Precision::Float);
+        QVERIFY(!engine::forwardedGradient(model, requestFor(execute::Precision::Float), wish).ok()); // no budget
+        wish.budget = 1;
+        const auto impossible = engine::forwardedGradient(model, requestFor(execute::Precision::Float), wish);
+        QVERIFY(!impossible.ok());
+        QCOMPARE(impossible.error().code, base::ErrorCode::Engine);
+        wish.budget = std::int64_t{1} << 40;
+        const engine::ForwardedGradient roomy = forwarded(wish);
+        QCOMPARE(roomy.rebuilds, 0U);
+        QVERIFY(roomy.plan.modelledPeak);
+        wish.budget = *roomy.plan.modelledPeak - 1;
+        const auto tight = engine::forwardedGradient(model, requestFor(execute::Precision::Float), wish);
+        if (tight.ok()) { // the peak may lie where nothing can be rebuilt
+            QVERIFY(*tight->plan.modelledPeak <= *wish.budget);
+            QVERIFY(tight->rebuilds > 0);
+            QVERIFY(tight->gradient.gradients[0].bitEqual(roomy.gradient.gradients[0]));
+        } else {
+            QCOMPARE(tight.error().code, base::ErrorCode::Engine);
+        }
+    }
+
+    void aChoiceForWhatNobodyReadsIsRefused()
+    {
+        engine::ForwardingWish wish;
+        wish.choices["conv1_out"] = ForwardForm::Rebuild;
+        const auto made = engine::forwardedGradient(bound(network(), execute::Precision::Float),
+                                                    requestFor(execute::Precision::Float), wish);
+        QVERIFY(!made.ok());
+        QVERIFY(QString::fromStdString(made.error().text()).contains("relu1_out"));
+    }
+
+    void anObserverSeesEveryRule()
+    {
+        class Counter final : public engine::GradientObserver
+        {
+        public:
+            void onForward(base::NodeId, double seconds, std::int64_t bytes) override
+            {
+                ++forward;
+                isSane = isSane && seconds >= 0 && bytes > 0;
+            }
+            void onReverse(base::NodeId, double, double) override { ++reverse; }
+            void onForwarded(const ForwardDecision&) override { ++decisions; }
+            int forward = 0;
+            int reverse = 0;
+            std::size_t decisions = 0;
+            bool isSane = true;
+        } counter;
+        const auto model = bound(network(), execute::Precision::Float);
+        const auto made = engine::forwardedGradient(model, requestFor(execute::Precision::Float), {}, {}, &counter);
+        QVERIFY(made.ok());
+        QCOMPARE(counter.forward, static_cast<int>(model->graph().nodeCount()));
+        QCOMPARE(counter.reverse, static_cast<int>(model->graph().nodeCount()));
+        QCOMPARE(counter.decisions, made->plan.decisions.size());
+        QVERIFY(counter.isSane);
+        QCOMPARE(made->costs.size(), model->graph().nodeCount());
+    }
+
+    void loopsGoBackFromCheckpointsWithTheSameBits()
+    {
+        constexpr std::int64_t kCount = 37;
+        const engine::LoadedModel model = loopOf(kCount);
+        const engine::GradientRequest request = loopRequest(kCount);
+        const auto tape = engine::gradient(model, request);
+        QVERIFY2(tape.ok(), tape.ok() ? "" : tape.error().text().c_str());
+        const auto whole = engine::forwardedGradient(model, request, {});
+        QVERIFY(whole.ok() && whole->plan.segments.loops().empty());
+        for (const std::size_t every : {0U, 1U, 2U, 5U, 6U, 7U, 36U, 37U, 100U}) {
+            engine::ForwardingWish wish;
+            wish.checkpointEvery = every;
+            const auto made = engine::forwardedGradient(model, request, wish);
+            QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+            QCOMPARE(made->gradient.gradients.size(), 2U);
+            QVERIFY(made->gradient.gradients[0].bitEqual(tape->gradients[0]));
+            QVERIFY(made->gradient.gradients[1].bitEqual(tape->gradients[1]));
+            QCOMPARE(made->plan.segments.loops().size(), 1U);
+            const engine::LoopCheckpoints& loop = made->plan.segments.loops().front();
+            QCOMPARE(loop.iterations, static_cast<std::size_t>(kCount));
+            QCOMPARE(loop.every, every == 0 ? 7U : every); // √37 = 6.08…
+            for (const engine::OperatorCost& one : made->costs) {
+                QVERIFY(one.rebuilds <= 1); // every iteration at most twice, whatever k is
+            }
+            QVERIFY2(made->keptBytes < (every == 7 ? whole->keptBytes / 2 : whole->keptBytes),
+                     qPrintable(QStringLiteral("%1: %2 of %3").arg(every).arg(made->keptBytes).arg(whole->keptBytes)));
+        }
+    }
+
+    void shortLoopsAreKeptWhole()
+    {
+        engine::ForwardingWish wish;
+        wish.checkpointEvery = 0;
+        const auto made = engine::forwardedGradient(loopOf(5), loopRequest(5), wish);
+        QVERIFY(made.ok());
+        QCOMPARE(made->plan.segments.loops().front().every, 0U);
+        QCOMPARE(made->rebuilds, 0U);
+        const auto tape = engine::gradient(loopOf(5), loopRequest(5));
+        QVERIFY(tape.ok() && made->gradient.gradients[1].bitEqual(tape->gradients[1]));
+    }
+
+    void packedSignsKeepOrderAndTies()
+    {
+        const std::vector<float> values{0.5F, 0.5F, -1, 0, std::numeric_limits<float>::quiet_NaN(), 2, -3};
+        const std::vector<float> won{1, 0, 1, 0, 1, 0, 0};
+        const engine::PackedSigns packed(Tensor::of<float>({7}, values), Tensor::of<float>({7}, won));
+        const Tensor x = packed.expand();
+        QCOMPARE(x.at(0), 0.5);
+        QVERIFY(x.at(1) > 0 && x.at(1) < 0.5);
+        QCOMPARE(x.at(2), -1.0);
+        QVERIFY(x.at(3) < -1e300 && std::isnan(x.at(4)));
+        QVERIFY(x.at(5) > 0 && x.at(6) < -1e300);
+        QCOMPARE(packed.bytes(), 8 + 8 + 12);
+    }
+};
+
+QTEST_GUILESS_MAIN(ForwardedGradientTest)
+#include "forwardedgradienttest.moc"

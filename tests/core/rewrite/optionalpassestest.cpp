@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rewrites that are off unless asked for: what each takes and what it leaves, with the same results.
+#include "tests/core/rewrite/graphs.h"
+
+#include <QtTest>
+
+using namespace retro::rewrite::testing;
+using retro::rewrite::RewriteOptions;
+using retro::rewrite::Rewritten;
+
+namespace
+{
+
+Rewritten with(const SharedGraph& graph, bool RewriteOptions::*pass)
+{
+    auto result = retro::rewrite::rewrite(graph, only(pass));
+    return result.ok() ? std::move(*result) : Rewritten();
+}
+
+QString textOf(const Rewritten& result)
+{
+    QString text = QString::fromStdString(nodeNames(*result.graph));
+    for (const auto& step : result.steps) {
+        text += QStringLiteral(" | %1: %2")
+                    .arg(QString::fromStdString(std::string(step.name)), QString::fromStdString(step.text));
+    }
+    return text;
+}
+
+Tensor indices(const std::vector<std::int64_t>& values)
+{
+    return Tensor::of<std::int64_t>({static_cast<std::int64_t>(values.size()), 1}, values);
+}
+
+} // namespace
+
+class OptionalPassesTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void theyAreOffUnlessAskedFor()
+    {
+        RewriteOptions options;
+        QCOMPARE(retro::rewrite::switchedOn(options).size(), 0U);
+        const std::vector<std::string> names{"merge-common", "fuse-elementwise"};
+        QVERIFY(retro::rewrite::switchOn(options, names).ok());
+        QCOMPARE(retro::rewrite::switchedOn(options), names);
+        QCOMPARE(retro::rewrite::switchedOff(options).size(), 0U);
+        const std::vector<std::string> unknown{"merge-everything"};
+        QVERIFY(!retro::rewrite::switchOn(options, unknown).ok());
+    }
+
+    void whatIsComputedTwiceIsComputedOnce()
+    {
+        Writer w;
+        const ValueId x = w.input("x", {2, 3});
+        const ValueId one = w.constant("one", Tensor::full(DType::Float32, {3}, 1));
+        const ValueId same = w.constant("same", Tensor::full(DType::Float32, {3}, 1));
+        const ValueId a = w.node("Add", "a", {x, one});
+        const ValueId b = w.node("Add", "b", {same, x}); // the other way round, with an equal constant
+        const ValueId c = w.node("Tanh", "c", {a});
+        const ValueId d = w.node("Tanh", "d", {b});
+        const ValueId e = w.node("LeakyRelu", "e", {d}, {{"alpha", 0.1}});
+        const ValueId f = w.node("LeakyRelu", "f", {c}, {{"alpha", 0.2}}); // another function
+        const ValueId g = w.node("Tanh", "g", {a});                        // an output keeps its name
+        w.output(w.node("Sub", "y", {w.node("Mul", "cd", {c, d}), w.node("Add", "ef", {e, f})}));
+        w.output(g);
+        const SharedGraph graph = w.finish();
+        const Rewritten result = with(graph, &RewriteOptions::mergeCommon);
+        QVERIFY(result.graph);
+        QCOMPARE(textOf(result), QStringLiteral("a, c, e, f, g, cd, ef, y | merge-common: b computes what a does (Add) "
+                                                "| merge-common: d computes what c does (Tanh)"));
+        QCOMPARE(deviation(result.graph, graph, {randomTensor({2, 3}, 1)}, Precision::Float), 0.0);
+    }
+
+    void chainsOfFunctionsBecomeOneNode()
+    {
+        Writer w;
+        const ValueId x = w.input("x", {3, 50001}); // two blocks and a rest
+        const ValueId a = w.node("Tanh", "a", {x});
+        const ValueId b = w.node("LeakyRelu", "b", {a}, {{"alpha", 0.3}});
+        const ValueId c = w.node("Softplus", "c", {b});
+        const ValueId d = w.node("Sqrt", "d", {c}); // c is read twice: the chain ends there
+        const ValueId e = w.node("Neg", "e", {c});  // moves elements
+        w.output(w.node("Add", "y", {d, e}));
+        const SharedGraph graph = w.finish();
+        const Rewritten result = with(graph, &RewriteOptions::fuseElementwise);
+        QVERIFY(result.graph);
+        QCOMPARE(textOf(result), QStringLiteral("c, d, e, y | fuse-elementwise: Tanh, LeakyRelu, Softplus → c (between "
+                                                "them nothing is kept)"));
+        QVERIFY(result.findFused("c"));
+        QCOMPARE(QString::fromStdString(nodeNames(*result.findFused("c")->members)), QStringLiteral("a, b, c"));
+        for (const Precision precision : {Precision::Float, Precision::Double}) {
+            const double most = deviation(result.graph, graph, {randomTensor({3, 50001}, 2, -3, 3)}, precision);
+            QVERIFY2(most <= (precision == Precision::Float ? 1e-6 : 1e-15), qPrintable(QString::number(most)));
+        }
+    }
+
+    void updatesThatAreWrittenOverAreDropped()
+    {
+        Writer w;
+        const ValueId x = w.input("x", {4, 2});
+        const ValueId u = w.input("u", {2, 2});
+        const ValueId v = w.input("v", {2, 2});
+        const ValueId a = w.node("ScatterND", "a", {x, w.constant("i", indices({0, 2})), u});
+        const ValueId b = w.node("ScatterND", "b", {a, w.constant("j", indices({0, 2})), v});
+        const ValueId c = w.node("ScatterND", "c", {b, w.constant("k", indices({0, 1})), u}); // other places
+        w.output(c);
+        const SharedGraph graph = w.finish();
+        const Rewritten result = with(graph, &RewriteOptions::dropOverwritten);
+        QVERIFY(result.graph);
+        QCOMPARE(textOf(result), QStringLiteral("b, c | drop-overwritten: b writes over all that a wrote"));
+        const std::vector<Tensor> inputs{randomTensor({4, 2}, 1), randomTensor({2, 2}, 2), randomTensor({2, 2}, 3)};
+        QCOMPARE(deviation(result.graph, graph, inputs, Precision::Float), 0.0);
+    }
+
+    void aDecidedBranchIsPutInPlace()
+    {
+        for (const bool isThen : {true, false}) {
+            retro::graph::Attributes branches;
+            for (const char* name : {"then_branch", "else_branch"}) {
+                Writer inner;
+                const ValueId x = inner.input("x", {2});
+                inner.output(inner.node(name[0] == 't' ? "Tanh" : "Exp", "act", {x}));
+                branches[name] = retro::graph::Subgraph{inner.finish(), 1};
+            }
+            Writer w;
+            const ValueId x = w.input("x", {2});
+            const ValueId condition = w.constant("is", Tensor::of<bool>({}, std::span<const bool>(&isThen, 1)));
+            w.output(w.node("Neg", "y", {w.node("If", "gate", {condition, x}, std::move(branches))}));
+            const SharedGraph graph = w.finish();
+            const Rewritten result = with(graph, &RewriteOptions::inlineBranches);
+            QVERIFY(result.graph);
+            QCOMPARE(QString::fromStdString(nodeNames(*result.graph)), QStringLiteral("gate/act, gate/out0, y"));
+            QCOMPARE(result.graph->node(retro::graph::NodeId(0U)).op, isThen ? "Tanh" : "Exp");
+            const Tensor input = randomTensor({2}, 5);
+            const double expected = isThen ? -std::tanh(input.at(1)) : -std::exp(input.at(1));
+            const std::vector<Tensor> made = evaluate(result.graph, {input}, Precision::Double);
+            QCOMPARE(made.size(), 1U);
+            QVERIFY(std::abs(made[0].at(1) - expected) < 1e-12);
+        }
+    }
+
+    void operatorsOfManyStepsAreWrittenOut()
+    {
+        Writer w;
+        const ValueId x = w.input("x", {3, 1, 4});
+        const ValueId lstm =
+            w.node("LSTM", "lstm",
+                   {x, w.constant("W", randomTensor({1, 20, 4}, 1)), w.constant("R", randomTensor({1, 20, 5}, 2)),
+                    w.constant("B", randomTensor({1, 40}, 3))},
+                   {{"hidden_size", std::int64_t{5}}});
+        w.output(w.node("Tanh", "y", {lstm}));
+        const SharedGraph graph = w.finish();
+        const Rewritten result = with(graph, &RewriteOptions::expandFunctions);
+        QVERIFY(result.graph);
+        QCOMPARE(result.steps.size(), 1U);
+        QVERIFY(!result.steps.front().isNote);
+        for (const auto& node : result.graph->nodes()) {
+            const bool isStep = node.domain.empty() || node.op == "Gate"; // a product with a rule of its own
+            QVERIFY2(isStep && node.op != "LSTM", node.op.c_str());
+        }
+        const double most = deviation(result.graph, graph, {randomTensor({3, 1, 4}, 4)}, Precision::Double);
+        QVERIFY2(most < 1e-12, qPrintable(QString::number(most)));
+    }
+
+    void withoutShapesTheyStayWholeAndSaySo()
+    {
+        retro::graph::GraphBuilder builder;
+        builder.setOpset("", 17);
+        const ValueId x = builder.addInput("x", DType::Float32, std::nullopt);
+        const ValueId y = builder.addResult("y");
+        builder.addNode({"GRU",
+                         "",
+                         "gru",
+                         "",
+                         17,
+                         {x, builder.addConstant("W", randomTensor({1, 6, 4}, 1)),
+                          builder.addConstant("R", randomTensor({1, 6, 2}, 2))},
+                         {y},
+                         {{"hidden_size", std::int64_t{2}}}});
+        builder.addOutput(y);
+        const auto graph = std::make_shared<const Graph>(std::move(builder).build().value());
+        const Rewritten result = with(graph, &RewriteOptions::expandFunctions);
+        QCOMPARE(result.graph, graph);
+        QCOMPARE(result.steps.size(), 1U);
+        QVERIFY(result.steps.front().isNote);
+        QVERIFY(QString::fromStdString(result.steps.front().text).contains("fix the shapes"));
+    }
+};
+
+QTEST_GUILESS_MAIN(OptionalPassesTest)
+#include "optionalpassestest.moc"
