@@ -83,9 +83,7 @@ public:
         if (m_result.composite.timesInput) {
             multiplyByInputs(m_request, m_result);
         }
-        if (m_request.inputsOnly && !m_recorded) {
-            dropAllButInputs(m_result);
-        }
+        dropUnwanted(m_request, m_result);
         m_result.relevanceInputs = relevanceOfInputs(m_result);
         m_result.secondsRelevance = watch.seconds() - m_result.secondsProgram;
         m_result.peakBytes = base::MemoryAccount::tensors().peak();

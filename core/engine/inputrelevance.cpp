@@ -47,10 +47,11 @@ base::Result<void> InputPass::run(const execute::SavedValues& saved, std::span<c
     return {};
 }
 
-void dropAllButInputs(ExplainResult& result)
+void dropUnwanted(const ExplainRequest& request, ExplainResult& result)
 {
     const graph::Graph& graph = result.model->graph();
-    for (std::size_t i = 0; i < result.relevance.size(); ++i) {
+    const bool isWanted = !request.inputsOnly || request.record;
+    for (std::size_t i = 0; !isWanted && i < result.relevance.size(); ++i) {
         if (!graph.isInput(graph.nodeOf(ValueId(i)))) {
             result.relevance[i] = {};
         }

@@ -39,8 +39,8 @@ private:
     std::shared_ptr<execute::ReleasingStore> m_store;
 };
 
-/// Lets go the relevance of what is no graph input.
-void dropAllButInputs(ExplainResult& result);
+/// Lets go the relevance of what is no graph input where that is all that is wanted, and no run has it.
+void dropUnwanted(const ExplainRequest& request, ExplainResult& result);
 
 /// What is wanted of gradients: the relevance of each input times the input (Composite::timesInput).
 void multiplyByInputs(const ExplainRequest& request, ExplainResult& result);

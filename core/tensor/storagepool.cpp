@@ -13,6 +13,9 @@ namespace
 
 thread_local StoragePool* used = nullptr;
 
+/// Of what the pool may hold anyway, the part that it still may when it fills up to the peak: sizes never fit exactly.
+constexpr std::size_t kPartBeyondPeak = 4;
+
 /// What tensors hold and so many bytes more are no more than they have held at once.
 bool isBelowPeak(std::size_t bytes)
 {
@@ -57,7 +60,8 @@ void StoragePool::fillUpToPeak(bool isAllowed)
 
 bool StoragePool::give(std::byte* block, std::size_t bytes)
 {
-    if (m_held + bytes > m_most && !(m_fillsUpToPeak && isBelowPeak(m_held + bytes))) {
+    const std::size_t most = m_fillsUpToPeak ? m_most / kPartBeyondPeak : m_most;
+    if (m_held + bytes > most && !(m_fillsUpToPeak && isBelowPeak(m_held + bytes))) {
         return false;
     }
     m_blocks[bytes].push_back(block);

@@ -17,9 +17,10 @@ class StoragePool
 public:
     /// `mostBytes`: what would go beyond is returned to the system.
     explicit StoragePool(std::size_t mostBytes = std::size_t{64} << 20U) : m_most(mostBytes) {}
-    /// Beyond `mostBytes` the pool also keeps what fits below the most that tensors have taken at once since the
-    /// account was reset: a run that lets go what it reads no more then asks the system for nothing that a run before
-    /// had, and takes no more at once. When that is not allowed any more, what lies beyond `mostBytes` is returned.
+    /// The pool keeps what fits below the most that tensors have taken at once since the account was reset, and a
+    /// quarter of `mostBytes` in any case: a run that lets go what it reads no more then asks the system for next to
+    /// nothing that a run before had, and takes little more at once. When that is not allowed any more, what lies
+    /// beyond `mostBytes` is returned.
     void fillUpToPeak(bool isAllowed);
     ~StoragePool();
     StoragePool(const StoragePool&) = delete;
