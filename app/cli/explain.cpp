@@ -60,6 +60,7 @@ struct ExplainOptions
     bool rules = false;
     bool goesOn = false; ///< past numbers that are not finite
     bool checksOracle = false;
+    bool inputsOnly = false;
     bool isBatch = false; ///< one input of many
     PlanWishOptions plan;
 };
@@ -109,6 +110,7 @@ Result<engine::ExplainRequest> questionOf(const Context& context, const ExplainO
     request.goesOnWhenNotFinite = options.goesOn;
     request.record = !options.runFile.empty();
     request.keepValues = request.record;
+    request.inputsOnly = options.inputsOnly;
     return request;
 }
 
@@ -332,6 +334,20 @@ Result<void> explainMany(const Context& context, const ExplainOptions& options, 
     });
 }
 
+/// What goes together with --inputs-only.
+Result<void> checkInputsOnly(const ExplainOptions& options)
+{
+    const bool wantsMore = options.checksOracle || !options.open.empty() || !options.runFile.empty() ||
+                           !options.checkpoints.empty() || options.stopAtCheckpoints || options.plan.isAsked() ||
+                           options.engine != "promise";
+    if (options.inputsOnly && wantsMore) {
+        return base::usageError("it keeps nothing but the relevance of the inputs; leave --engine, --run, --open, "
+                                "--checkpoint, --check-oracle and plans out, or --inputs-only",
+                                "--inputs-only");
+    }
+    return {};
+}
+
 /// What goes together with a plan.
 Result<void> checkPlanOptions(const ExplainOptions& options, bool isBatch)
 {
@@ -357,6 +373,7 @@ Result<void> checkOptions(const ExplainOptions& options, bool isBatch)
             "explain needs --output-dir DIR for the relevance files (or --rules, which runs nothing)");
     }
     RETRO_CHECK(checkPlanOptions(options, isBatch));
+    RETRO_CHECK(checkInputsOnly(options));
     if (isBatch && options.checksOracle) {
         return base::usageError("--check-oracle looks at one input; name one with --input");
     }
@@ -517,6 +534,8 @@ void addExplain(CLI::App& program, Context& context)
                    "Do not stop at relevance that is NaN or infinite (docs/cli.md); the default names where it began");
     verb->add_flag("--check-oracle", options->checksOracle,
                    "Also run the oracle, which saves every value, and compare all relevance bit for bit");
+    verb->add_flag("--inputs-only", options->inputsOnly,
+                   "Only the relevance of the inputs, in less memory: everything else is let go on the way");
     verb->add_flag("--overlay", options->overlay, "Draw the heatmap over the input picture");
     verb->add_flag("--rules", options->rules,
                    "Print node by node which rule it gets and which matcher chose it; runs nothing");

@@ -8,6 +8,16 @@
 namespace retro::app
 {
 
+/// Gives every large block back as soon as it is let go, for runs of which the least memory is wanted.
+inline void giveBackFreedMemory()
+{
+#ifdef __GLIBC__
+    constexpr int kOwnMapping = 512 << 10;
+    mallopt(M_TRIM_THRESHOLD, kOwnMapping);
+    mallopt(M_MMAP_THRESHOLD, kOwnMapping);
+#endif
+}
+
 /// Keeps up to 256 MiB of what a pass let go for the next one, instead of giving it back page by page and asking for it
 /// again: a run that is recorded touches as much new memory as it keeps, and the first touch of a page costs more than
 /// writing it. What is kept may lie in pieces, so the peak can rise by some per cent. To be called before the first

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/course.h"
 
+#include "core/base/cancel.h"
 #include "core/engine/stopwatch.h"
+#include "core/lrp/coursearithmetic.h"
+#include "core/lrp/traversal.h"
 #include "core/program/compile.h"
+
+#include <algorithm>
+#include <iterator>
 
 namespace retro::engine
 {
@@ -84,6 +90,37 @@ base::Result<double> makeProgram(const FinishedPass& pass, Course& course, const
         course.fault = "the program and the pass that it was made from differ at " + where;
     }
     return seconds;
+}
+
+base::Result<std::shared_ptr<const Course>> courseAhead(const Prepared& prepared, execute::SavePolicy save,
+                                                        const lrp::TraversalGraph& graph,
+                                                        std::span<const base::ValueId> targets, std::uint64_t key,
+                                                        const std::stop_token& stop)
+{
+    CourseSink sink(prepared.model->graph());
+    const execute::SavedValues nothing(prepared.model, std::make_shared<const execute::SavePlan>(*prepared.model, save),
+                                       nullptr);
+    const lrp::TensorArithmetic real(nothing, *prepared.rules, graph, sink, false);
+    lrp::CourseArithmetic arithmetic(graph, real);
+    std::vector<base::HandleId> starts;
+    std::ranges::generate_n(std::back_inserter(starts), static_cast<std::ptrdiff_t>(targets.size()),
+                            [&arithmetic] { return arithmetic.newHandle(); });
+    lrp::Traversal traversal(graph, arithmetic, sink, starts);
+    while (!traversal.finished()) {
+        RETRO_CHECK(base::checkStop(stop));
+        RETRO_CHECK(traversal.step());
+    }
+    auto course = std::make_shared<Course>();
+    course->counts = traversal.counts();
+    course->fault = sink.fault;
+    base::Result<program::Program> made = program::compile(sink.pass, prepared.model->graph(), targets, key);
+    if (course->fault.empty() && made) {
+        course->program = std::make_shared<const program::Program>(std::move(made).value());
+    } else if (course->fault.empty()) {
+        course->fault = made.error().text();
+    }
+    course->isChecked = false;
+    return std::shared_ptr<const Course>(std::move(course));
 }
 
 } // namespace retro::engine

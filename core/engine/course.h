@@ -53,4 +53,10 @@ struct FinishedPass
 /// Cancelled.
 [[nodiscard]] base::Result<double> makeProgram(const FinishedPass& pass, Course& course, const std::stop_token& stop);
 
+/// The course of passes from `targets`, found without a value being computed: its program is that of such a pass, but
+/// nothing was compared (Course::isChecked). Errors: Bug (a traversal that does not end), Cancelled.
+[[nodiscard]] base::Result<std::shared_ptr<const Course>>
+courseAhead(const Prepared& prepared, execute::SavePolicy save, const lrp::TraversalGraph& graph,
+            std::span<const base::ValueId> targets, std::uint64_t key, const std::stop_token& stop);
+
 } // namespace retro::engine

@@ -6,6 +6,7 @@
 #include "core/base/memoryaccount.h"
 #include "core/engine/binding.h"
 #include "core/engine/course.h"
+#include "core/engine/inputrelevance.h"
 #include "core/engine/launchsink.h"
 #include "core/engine/ledgersink.h"
 #include "core/engine/numericalstop.h"
@@ -63,6 +64,7 @@ public:
         base::MemoryAccount::tensors().resetPeak();
         std::optional<tensor::StoragePool::Use> pool;
         if (m_cache != nullptr) {
+            m_cache->pool().fillUpToPeak(m_request.inputsOnly);
             pool.emplace(m_cache->pool());
         }
         RETRO_CHECK(bind());
@@ -71,13 +73,18 @@ public:
         RETRO_CHECK(base::checkStop(m_stop));
         RETRO_CHECK(runEngine());
         if (!m_request.goesOnWhenNotFinite) {
-            RETRO_CHECK(checkFinite({m_forward->saved, m_result.rules, m_result.relevance, m_result.ledger}));
+            const auto isFinite = checkFinite({m_forward->saved, m_result.rules, m_result.relevance, m_result.ledger});
+            if (!isFinite && m_inputPass) {
+                return wholePass(); // has what its words are made of
+            }
+            RETRO_CHECK(isFinite);
         }
         takeCheckpoints();
         if (m_result.composite.timesInput) {
-            multiplyByInputs();
+            multiplyByInputs(m_request, m_result);
         }
-        sumUp();
+        dropUnwanted(m_request, m_result);
+        m_result.relevanceInputs = relevanceOfInputs(m_result);
         m_result.secondsRelevance = watch.seconds() - m_result.secondsProgram;
         m_result.peakBytes = base::MemoryAccount::tensors().peak();
         finishRun();
@@ -85,6 +92,15 @@ public:
     }
 
 private:
+    Result<ExplainResult> wholePass()
+    {
+        m_inputPass.reset();
+        m_forward.reset();
+        ExplainRequest whole = m_request;
+        whole.inputsOnly = false;
+        return Explanation(m_model, whole, m_stop, m_progress, m_cache).run();
+    }
+
     void report(const char* stage, std::size_t done, std::size_t total) const
     {
         if (m_progress) {
@@ -110,7 +126,7 @@ private:
     Result<std::vector<base::ValueId>> findTargets(const graph::Graph& graph)
     {
         std::vector<base::ValueId> values;
-        for (const TargetRequest& target : allTargets()) {
+        for (const TargetRequest& target : targetsOf(m_request)) {
             RETRO_TRY(const base::ValueId value, targetValue(target, graph));
             values.push_back(value);
             if (std::find(m_targets.begin(), m_targets.end(), value) == m_targets.end()) {
@@ -146,7 +162,7 @@ private:
         m_result.secondsForward = watch.seconds();
         for (std::size_t i = 0; i < values.size(); ++i) {
             const tensor::Tensor known = m_forward->value(values[i]);
-            RETRO_TRY(ResolvedTarget target, resolveTarget(allTargets()[i], m_request.start, values[i], known));
+            RETRO_TRY(ResolvedTarget target, resolveTarget(targetsOf(m_request)[i], m_request.start, values[i], known));
             addStart(target);
             (i == 0 ? m_result.target : m_result.alsoTargets.emplace_back()) = std::move(target);
         }
@@ -179,6 +195,10 @@ private:
             return {};
         }
         const auto forwardProgress = [this](std::size_t done, std::size_t total) { report("forward", done, total); };
+        if (m_inputPass) {
+            RETRO_TRY(m_forward, m_inputPass->forward(m_result.model, inputs, m_targets, m_stop, forwardProgress));
+            return {};
+        }
         RETRO_TRY(const auto plan, savePlan(m_request, m_policy, m_targets, m_result));
         RETRO_TRY(m_forward, execute::forward(m_result.model, inputs, plan, m_stop, forwardProgress, alsoKept));
         if (keepsPass()) {
@@ -198,13 +218,6 @@ private:
                       dividedStart(m_starts[i], m_forward->value(m_targets[i]), graph.value(m_targets[i]).name));
         }
         return {};
-    }
-
-    std::vector<TargetRequest> allTargets() const
-    {
-        std::vector<TargetRequest> all{m_request.target};
-        all.insert(all.end(), m_request.alsoTargets.begin(), m_request.alsoTargets.end());
-        return all;
     }
 
     // Each value is a root once: what several targets start there is added.
@@ -259,8 +272,19 @@ private:
         }
         m_key = keyOfCourse();
         m_course = m_cache->course(m_key);
+        const bool isForInputs = goesForInputsAlone(m_request, m_prepared->hasCheckpoints);
+        if (isForInputs && !m_course) {
+            RETRO_TRY(const lrp::TraversalGraph graph, traversalGraph());
+            RETRO_TRY(m_course, courseAhead(*m_prepared, m_policy, graph, m_targets, m_key, m_stop));
+            m_cache->keep(m_key, m_course);
+        } else if (m_course && !m_course->isChecked && !isForInputs) {
+            m_course = nullptr;
+        }
         if (m_course && m_course->program && (!m_request.record || m_course->recorded)) {
             m_runner = m_cache->runner(m_prepared, *m_course, m_policy);
+        }
+        if (m_runner && isForInputs) {
+            m_inputPass.emplace(*m_runner);
         }
         return {};
     }
@@ -364,19 +388,22 @@ private:
 
     Result<void> runProgram()
     {
+        const auto progress = [this](std::size_t done, std::size_t total) { report("relevance", done, total); };
         lrp::MadeTensors made;
-        RETRO_TRY(const lrp::RelevanceTable table,
-                  m_runner->run(
-                      m_forward->saved, m_starts, m_stop, &m_result.ledger,
-                      [this](std::size_t done, std::size_t total) { report("relevance", done, total); },
-                      m_request.record ? &made : nullptr));
+        if (m_inputPass) {
+            RETRO_CHECK(m_inputPass->run(m_forward->saved, m_starts, m_stop, progress, m_result));
+        } else {
+            RETRO_TRY(const lrp::RelevanceTable table,
+                      m_runner->run(m_forward->saved, m_starts, m_stop, &m_result.ledger, progress,
+                                    m_request.record ? &made : nullptr));
+            takeTable(table);
+        }
         m_result.program = m_course->program;
         m_result.programReused = true;
         m_result.counts = m_course->counts;
         m_result.nodes = m_course->program->nodes;
         m_result.stoppedEarly = m_course->stoppedEarly;
         m_snapshots = m_course->snapshots;
-        takeTable(table);
         if (m_request.record) {
             takeRetold(retell(*m_course->recorded, {made, m_starts, m_forward->saved, m_result.ledger}));
         }
@@ -495,27 +522,6 @@ private:
         }
     }
 
-    void multiplyByInputs()
-    {
-        const auto inputs = inPrecision(m_request.inputs, m_request.precision);
-        const auto ids = m_result.model->graph().inputs();
-        for (std::size_t i = 0; i < ids.size(); ++i) {
-            tensor::Tensor& relevance = m_result.relevance[ids[i].index()];
-            if (relevance.isValid() && tensor::isFloating(inputs[i].dtype())) {
-                relevance = ops::algebra::multiply(relevance, inputs[i]);
-            }
-        }
-    }
-
-    void sumUp()
-    {
-        for (const base::ValueId input : m_result.model->graph().inputs()) {
-            if (m_result.relevance[input.index()].isValid()) {
-                m_result.relevanceInputs += ops::algebra::sum(m_result.relevance[input.index()]);
-            }
-        }
-    }
-
     void finishRun()
     {
         if (!m_recorded) {
@@ -558,6 +564,7 @@ private:
     std::uint64_t m_key = 0;                                      // of the course, where programs are used
     std::shared_ptr<const Course> m_course;                       // what is known of it
     std::shared_ptr<lrp::ProgramRunner> m_runner;                 // its program, when there is one already
+    std::optional<InputPass> m_inputPass;                         // when its relevance is all that is wanted
     std::optional<execute::ForwardResult> m_forward;
     LastPass* m_last = nullptr;           // what this pass reuses and adds to; null when nothing is kept
     std::vector<base::ValueId> m_targets; // each once
@@ -575,8 +582,8 @@ Result<ExplainResult> explain(const LoadedModel& model, const ExplainRequest& re
 {
     RETRO_CHECK(checkRequest(request));
     ProgramCache cache;
-    const bool isCompiled = request.engine == EngineKind::Compiled;
-    return Explanation(model, request, std::move(stop), progress, isCompiled ? &cache : nullptr).run();
+    const bool usesProgram = request.engine == EngineKind::Compiled || request.inputsOnly;
+    return Explanation(model, request, std::move(stop), progress, usesProgram ? &cache : nullptr).run();
 }
 
 Explainer::Explainer(LoadedModelPointer model) : m_model(std::move(model)), m_cache(std::make_unique<ProgramCache>()) {}

@@ -82,6 +82,10 @@ struct ExplainRequest
     /// Of an Explainer: the pass is kept for the next explanation of the same input, which then computes only what
     /// another rule reaches, with the bits of a whole pass (promise engine only). Costs the memory of both passes.
     bool keepsPass = false;
+    /// Of the relevance, that of the graph's inputs alone is wanted. What nothing reads any more is then let go on the
+    /// way, forward values too, and no first pass is made (engine promise; not with what keeps more: a recorded run,
+    /// checkpoints, keepsPass, a plan). Same bits, less memory.
+    bool inputsOnly = false;
     /// Relevance that is no finite number does not end the pass with an error (Engine) that names where it began.
     bool goesOnWhenNotFinite = false;
     /// Where the inputs came from, as --input says it, for the recorded run.
@@ -103,7 +107,7 @@ struct ExplainResult
     lrp::Composite composite;
     std::vector<std::string> writtenOut;   ///< what If, Loop and Scan became: "Loop 'steps': 12 times"
     std::vector<trace::NodeRule> rules;    ///< by NodeId
-    std::vector<tensor::Tensor> relevance; ///< by ValueId; invalid where nothing arrived
+    std::vector<tensor::Tensor> relevance; ///< by ValueId; invalid where nothing arrived, or was not asked for
     std::vector<TakenCheckpoint> checkpoints;
     bool stoppedEarly = false; ///< at the checkpoints: relevance is known of what was visited before alone
     std::vector<event::LedgerEntry> ledger;

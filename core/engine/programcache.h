@@ -45,7 +45,8 @@ struct Course
     lrp::TraversalCounts counts;
     std::vector<event::Event> snapshots;
     bool stoppedEarly = false;
-    std::string fault;                              ///< why there is no program
+    bool isChecked = true; ///< it gave the bits of a pass; else it is a program for ExplainRequest::inputsOnly alone
+    std::string fault;     ///< why there is no program
     std::shared_ptr<const RecordedCourse> recorded; ///< of a recorded pass, to be told again; null when none was
 };
 

@@ -47,4 +47,11 @@ Result<void> checkTimesInput(const lrp::Composite& composite, std::span<const tr
     return {};
 }
 
+std::vector<TargetRequest> targetsOf(const ExplainRequest& request)
+{
+    std::vector<TargetRequest> all{request.target};
+    all.insert(all.end(), request.alsoTargets.begin(), request.alsoTargets.end());
+    return all;
+}
+
 } // namespace retro::engine

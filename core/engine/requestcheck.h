@@ -18,4 +18,7 @@ namespace retro::engine
                                                  std::span<const trace::NodeRule> rules,
                                                  const execute::BoundModel& model);
 
+/// All targets of a request, as they are written.
+[[nodiscard]] std::vector<TargetRequest> targetsOf(const ExplainRequest& request);
+
 } // namespace retro::engine

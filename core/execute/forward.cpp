@@ -31,9 +31,15 @@ class LiveValues
 {
 public:
     LiveValues(const BoundModel& model, const SavePlan& plan, ValueStore& store, std::span<const ValueId> alsoKept)
-        : m_model(model), m_plan(plan), m_store(store), m_alsoKept(alsoKept), m_values(model.graph().valueCount()),
-          m_readers(model.graph().valueCount())
+        : m_model(model), m_store(store), m_keeps(model.graph().valueCount(), false),
+          m_values(model.graph().valueCount()), m_readers(model.graph().valueCount())
     {
+        for (std::size_t i = 0; i < m_keeps.size(); ++i) {
+            m_keeps[i] = plan.keeps(ValueId(i));
+        }
+        for (const ValueId value : alsoKept) {
+            m_keeps[value.index()] = true;
+        }
         for (std::size_t i = 0; i < m_readers.size(); ++i) {
             m_readers[i] = model.graph().uses(ValueId(i)).size();
         }
@@ -44,7 +50,7 @@ public:
 
     void put(ValueId value, const Tensor& tensor)
     {
-        if (m_plan.keeps(value) || std::ranges::find(m_alsoKept, value) != m_alsoKept.end()) {
+        if (m_keeps[value.index()]) {
             m_store.put(value, tensor);
         }
         if (m_readers[value.index()] > 0) {
@@ -66,9 +72,8 @@ public:
 
 private:
     const BoundModel& m_model;
-    const SavePlan& m_plan;
     ValueStore& m_store;
-    std::span<const ValueId> m_alsoKept; // a few
+    std::vector<bool> m_keeps; // per value: goes to the store
     std::vector<Tensor> m_values;
     std::vector<std::size_t> m_readers; // per value: reads that are still to come
 };
@@ -143,13 +148,16 @@ base::Result<ForwardResult> forward(const std::shared_ptr<const BoundModel>& mod
                    alsoKept);
 }
 
-base::Result<ForwardResult> forward(const std::shared_ptr<const BoundModel>& model, std::span<const Tensor> inputs,
-                                    std::shared_ptr<const SavePlan> plan, std::stop_token stop,
-                                    const Progress& progress, std::span<const ValueId> alsoKept)
+namespace
+{
+
+base::Result<ForwardResult> run(const std::shared_ptr<const BoundModel>& model, std::span<const Tensor> inputs,
+                                std::shared_ptr<const SavePlan> plan, const std::shared_ptr<ValueStore>& store,
+                                const std::stop_token& stop, const Progress& progress,
+                                std::span<const ValueId> alsoKept)
 {
     RETRO_CHECK(checkInputs(*model, inputs));
     const graph::Graph& graph = model->graph();
-    const std::shared_ptr<ValueStore> store = storeFor(model, plan->policy());
     LiveValues values(*model, *plan, *store, alsoKept);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         values.put(graph.inputs()[i], inputs[i]);
@@ -168,6 +176,24 @@ base::Result<ForwardResult> forward(const std::shared_ptr<const BoundModel>& mod
         outputs.push_back(values.get(output));
     }
     return ForwardResult{std::move(outputs), SavedValues(model, std::move(plan), store), store};
+}
+
+} // namespace
+
+base::Result<ForwardResult> forward(const std::shared_ptr<const BoundModel>& model, std::span<const Tensor> inputs,
+                                    std::shared_ptr<const SavePlan> plan, std::stop_token stop,
+                                    const Progress& progress, std::span<const ValueId> alsoKept)
+{
+    const std::shared_ptr<ValueStore> store = storeFor(model, plan->policy());
+    return run(model, inputs, std::move(plan), store, stop, progress, alsoKept);
+}
+
+base::Result<ForwardResult> forwardInto(std::shared_ptr<ValueStore> store,
+                                        const std::shared_ptr<const BoundModel>& model, std::span<const Tensor> inputs,
+                                        std::span<const ValueId> kept, std::stop_token stop, const Progress& progress)
+{
+    return run(model, inputs, std::make_shared<const SavePlan>(*model, SavePolicy::Nothing), store, stop, progress,
+               kept);
 }
 
 } // namespace retro::execute

@@ -42,4 +42,10 @@ struct ForwardResult
                                                   std::stop_token stop = {}, const Progress& progress = {},
                                                   std::span<const ValueId> alsoKept = {});
 
+/// The same into a store of the caller's: it gets `kept` and nothing else (for anyValue(); no node reads what it kept).
+[[nodiscard]] base::Result<ForwardResult> forwardInto(std::shared_ptr<ValueStore> store,
+                                                      const std::shared_ptr<const BoundModel>& model,
+                                                      std::span<const Tensor> inputs, std::span<const ValueId> kept,
+                                                      std::stop_token stop = {}, const Progress& progress = {});
+
 } // namespace retro::execute

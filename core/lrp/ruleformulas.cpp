@@ -11,7 +11,7 @@ namespace
 {
 
 // Longer names before those that they begin with.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 27> kFormulas{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 28> kFormulas{{
     {"lrp-0", "D = xW + b; R_in = x·(R/D · Wᵀ)"},
     {"epsilon", "D = xW + b; R_in = x·(R/stab(D) · Wᵀ)"},
     {"z-plus raw", "D = xW⁺ + b; R_in = x·(R/stab(D) · W⁺ᵀ)"},
@@ -30,6 +30,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 27> kFormula
     {"uniform", "R_in = R in equal parts"},
     {"winner-take-all", "R_in = R at the first maximum"},
     {"proportional", "R_in = x·ΣR/stab(Σx) over windows"},
+    {"softmax-weighted", "R_in = ΣR·softmax(βx) over windows"},
     {"deconvnet", "R_in = R⁺"},
     {"guided-backprop", "R_in = R⁺ where x > 0"},
     {"beta-smooth", "R_in = R·sigmoid(βx)"},

@@ -38,6 +38,7 @@ constexpr std::array kDeclarations{
     RuleDeclaration{"uniform", readUniform},
     RuleDeclaration{"winner-take-all", readWinner},
     RuleDeclaration{"proportional", readProportional},
+    RuleDeclaration{"softmax-weighted", readSoftmaxWeighted},
     RuleDeclaration{"deconvnet", readDeconvNet},
     RuleDeclaration{"guided-backprop", readGuidedBackprop},
     RuleDeclaration{"beta-smooth", readBetaSmooth},

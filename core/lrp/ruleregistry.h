@@ -28,6 +28,7 @@ namespace retro::lrp
 [[nodiscard]] RulePointer readUniform(ParameterReader& reader);
 [[nodiscard]] RulePointer readWinner(ParameterReader& reader);
 [[nodiscard]] RulePointer readProportional(ParameterReader& reader);
+[[nodiscard]] RulePointer readSoftmaxWeighted(ParameterReader& reader);
 [[nodiscard]] RulePointer readDeconvNet(ParameterReader& reader);
 [[nodiscard]] RulePointer readGuidedBackprop(ParameterReader& reader);
 [[nodiscard]] RulePointer readBetaSmooth(ParameterReader& reader);

@@ -15,6 +15,10 @@ public:
     [[nodiscard]] virtual tensor::Tensor sumWindows(const tensor::Tensor& x) const = 0;
     /// The transposed map: each element gets s of every window that reads it, in the shape of the operand.
     [[nodiscard]] virtual tensor::Tensor spreadWindows(const tensor::Tensor& s) const = 0;
+    /// s of each window shared among what it reads of x by softmax(beta·x) over the window, in the shape of the
+    /// operand.
+    [[nodiscard]] virtual tensor::Tensor shareBySoftmax(const tensor::Tensor& s, const tensor::Tensor& x,
+                                                        double beta) const = 0;
 };
 
 } // namespace retro::ops

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tensor/storagepool.h"
 
+#include "core/base/memoryaccount.h"
+
 #include <cstdlib>
 
 namespace retro::tensor
@@ -10,6 +12,16 @@ namespace
 {
 
 thread_local StoragePool* used = nullptr;
+
+/// Of what the pool may hold anyway, the part that it still may when it fills up to the peak: sizes never fit exactly.
+constexpr std::size_t kPartBeyondPeak = 4;
+
+/// What tensors hold and so many bytes more are no more than they have held at once.
+bool isBelowPeak(std::size_t bytes)
+{
+    const base::MemoryAccount& account = base::MemoryAccount::tensors();
+    return account.live() + static_cast<std::int64_t>(bytes) <= account.peak();
+}
 
 } // namespace
 
@@ -34,9 +46,22 @@ std::byte* StoragePool::take(std::size_t bytes)
     return block;
 }
 
+void StoragePool::fillUpToPeak(bool isAllowed)
+{
+    m_fillsUpToPeak = isAllowed;
+    for (auto& [bytes, blocks] : m_blocks) {
+        while (!isAllowed && m_held > m_most && !blocks.empty()) {
+            std::free(blocks.back());
+            blocks.pop_back();
+            m_held -= bytes;
+        }
+    }
+}
+
 bool StoragePool::give(std::byte* block, std::size_t bytes)
 {
-    if (m_held + bytes > m_most) {
+    const std::size_t most = m_fillsUpToPeak ? m_most / kPartBeyondPeak : m_most;
+    if (m_held + bytes > most && !(m_fillsUpToPeak && isBelowPeak(m_held + bytes))) {
         return false;
     }
     m_blocks[bytes].push_back(block);

@@ -17,6 +17,11 @@ class StoragePool
 public:
     /// `mostBytes`: what would go beyond is returned to the system.
     explicit StoragePool(std::size_t mostBytes = std::size_t{64} << 20U) : m_most(mostBytes) {}
+    /// The pool keeps what fits below the most that tensors have taken at once since the account was reset, and a
+    /// quarter of `mostBytes` in any case: a run that lets go what it reads no more then asks the system for next to
+    /// nothing that a run before had, and takes little more at once. When that is not allowed any more, what lies
+    /// beyond `mostBytes` is returned.
+    void fillUpToPeak(bool isAllowed);
     ~StoragePool();
     StoragePool(const StoragePool&) = delete;
     StoragePool& operator=(const StoragePool&) = delete;
@@ -47,6 +52,7 @@ private:
     std::unordered_map<std::size_t, std::vector<std::byte*>> m_blocks; // by size
     std::size_t m_held = 0;
     std::size_t m_most;
+    bool m_fillsUpToPeak = false;
 };
 
 } // namespace retro::tensor

@@ -155,8 +155,8 @@ Storage::~Storage()
     if (m_owner) {
         return;
     }
+    base::MemoryAccount::tensors().remove(static_cast<std::int64_t>(m_bytes)); // first: a pool asks the account
     dropBlock(m_data, blockSize(m_bytes));
-    base::MemoryAccount::tensors().remove(static_cast<std::int64_t>(m_bytes));
 }
 
 Tensor::Tensor(DType dtype, Shape shape, Shape strides, std::int64_t offset, std::shared_ptr<const Storage> storage)

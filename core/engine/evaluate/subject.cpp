@@ -22,6 +22,7 @@ Result<Subject> Subject::make(const LoadedModelPointer& model, const ExplainRequ
     subject.m_explainer = std::make_shared<Explainer>(model);
     subject.m_question = question;
     subject.m_question.record = false;
+    subject.m_question.inputsOnly = true;
     subject.m_question.checkpoints.clear();
     if (!question.alsoTargets.empty()) {
         return base::usageError("evaluate takes one --target; the curves are of one score", "--target");

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cassert>
 #include <iterator>
+#include <ranges>
 #include <utility>
 
 namespace retro::lrp
@@ -68,6 +69,7 @@ void ProgramRunner::link()
     }
     dropUnneeded(m_steps);
     findLastUses();
+    findLastValues();
 }
 
 /// Values that rules read and that ARGS, or the rules' own nodes once more, would make.
@@ -209,17 +211,23 @@ void ProgramRunner::linkRule(const Instruction& step, Step& linked)
     linked.site = std::make_shared<const RuleSite>(ruleSite(*m_model, node, rule, std::move(tracked)));
 }
 
+/// Calls `visit` with everything that a step reads.
+template <class Visit>
+void ProgramRunner::eachSource(const Step& step, Visit&& visit)
+{
+    std::ranges::for_each(step.operands, visit);
+    std::ranges::for_each(step.outputs, visit);
+}
+
 /// Calls `visit` with every buffer that a step reads.
 template <class Visit>
 void ProgramRunner::eachBuffer(const Step& step, Visit&& visit)
 {
-    for (const std::vector<Source>* sources : {&step.operands, &step.outputs}) {
-        for (const Source& source : *sources) {
-            if (source.from == Source::From::Buffer) {
-                visit(source.id);
-            }
+    eachSource(step, [&visit](const Source& source) {
+        if (source.from == Source::From::Buffer) {
+            visit(source.id);
         }
-    }
+    });
 }
 
 /// Leaves out what makes values that nobody reads, or that are kept.
@@ -263,10 +271,33 @@ void ProgramRunner::findLastUses()
     }
 }
 
+void ProgramRunner::findLastValues()
+{
+    std::vector<bool> isReadLater(m_model->graph().valueCount(), false);
+    for (Step& step : std::views::reverse(m_steps)) {
+        eachSource(step, [&](const Source& source) {
+            const bool isValue = source.from == Source::From::Kept && !m_model->isConstant(ValueId(source.id));
+            if (isValue && !isReadLater[source.id]) {
+                isReadLater[source.id] = true;
+                step.lastValues.emplace_back(source.id);
+            }
+        });
+    }
+}
+
+std::vector<ValueId> ProgramRunner::readValues() const
+{
+    std::vector<ValueId> values;
+    for (const Step& step : m_steps) {
+        values.insert(values.end(), step.lastValues.begin(), step.lastValues.end());
+    }
+    return values;
+}
+
 base::Result<RelevanceTable> ProgramRunner::run(const execute::SavedValues& saved, std::span<const Tensor> starts,
                                                 std::stop_token stop, std::vector<event::LedgerEntry>* ledger,
                                                 const std::function<void(std::size_t, std::size_t)>& progress,
-                                                MadeTensors* made, const TakeRelevance& take)
+                                                MadeTensors* made, const TakeRelevance& take, const ValueIsRead& isRead)
 {
     assert(starts.size() == m_program->starts && &saved.model() == m_model.get());
     m_made = made;
@@ -281,7 +312,7 @@ base::Result<RelevanceTable> ProgramRunner::run(const execute::SavedValues& save
             return base::Error{base::ErrorCode::Cancelled, "stopped during the relevance pass", {}};
         }
         carryOut(m_steps[i], saved, starts, ledger);
-        letGo(m_steps[i], take);
+        letGo(m_steps[i], take, isRead);
         if (progress) {
             progress(i + 1, m_steps.size());
         }
@@ -294,8 +325,11 @@ base::Result<RelevanceTable> ProgramRunner::run(const execute::SavedValues& save
 }
 
 /// Lets go what nothing reads after a step.
-void ProgramRunner::letGo(const Step& step, const TakeRelevance& take)
+void ProgramRunner::letGo(const Step& step, const TakeRelevance& take, const ValueIsRead& isRead)
 {
+    if (isRead) {
+        std::ranges::for_each(step.lastValues, isRead);
+    }
     for (const std::uint32_t id : step.lastUses) {
         m_buffers[id] = Tensor();
     }

@@ -27,6 +27,9 @@ struct MadeTensors
 /// Takes the relevance of one output of a node.
 using TakeRelevance = std::function<void(NodeId, std::uint32_t, const Tensor&)>;
 
+/// Is told of a forward value that the run reads no more.
+using ValueIsRead = std::function<void(ValueId)>;
+
 /// A program tied to a bound model, its rules and what a forward pass of it keeps. What an instruction needs of them is
 /// looked up once: rule, types, where each value comes from. A value that the forward pass keeps for anybody is taken
 /// from there, and what would only have led to it is left out; the bits are the same, because recomputing a node gives
@@ -43,15 +46,19 @@ public:
     /// their last use, relevance of values to the end. Adds a row per rule to `ledger` when it is given, its visit the
     /// number of the instruction, and behind them the rows of inputs. `progress` gets (done, total) after every
     /// instruction; `made`, when given, all relevance. `take`, when given, gets the relevance of each value as soon as
-    /// nothing reads it any more; then it is let go, and the table is empty. Errors: Cancelled.
+    /// nothing reads it any more; then it is let go, and the table is empty. `isRead`, when given, is told of each of
+    /// readValues() after its last reader. Errors: Cancelled.
     [[nodiscard]] base::Result<RelevanceTable> run(const execute::SavedValues& saved, std::span<const Tensor> starts,
                                                    std::stop_token stop = {},
                                                    std::vector<event::LedgerEntry>* ledger = nullptr,
                                                    const std::function<void(std::size_t, std::size_t)>& progress = {},
-                                                   MadeTensors* made = nullptr, const TakeRelevance& take = {});
+                                                   MadeTensors* made = nullptr, const TakeRelevance& take = {},
+                                                   const ValueIsRead& isRead = {});
 
     /// Values that a forward pass before run() must keep beside what the policy says.
     [[nodiscard]] const std::vector<ValueId>& alsoKept() const { return m_alsoKept; }
+    /// All that run() asks a forward pass for: no other value need be kept.
+    [[nodiscard]] std::vector<ValueId> readValues() const;
     [[nodiscard]] const std::shared_ptr<const program::Program>& program() const { return m_program; }
     /// Instructions that are carried out; the others of the program only led to values that were kept.
     [[nodiscard]] std::size_t stepCount() const { return m_steps.size(); }
@@ -72,6 +79,7 @@ private:
         std::vector<Source> outputs;            // of rules: per output
         std::vector<std::uint32_t> lastUses;    // buffers that nothing reads any more
         std::vector<std::uint32_t> lastResults; // the same of buffers that are results
+        std::vector<ValueId> lastValues;        // forward values that nothing reads any more
         std::shared_ptr<const RuleSite> site{}; // of rules
         bool recomputesOutputs = false;         // of rules: outputs that nobody has
     };
@@ -90,6 +98,9 @@ private:
     [[nodiscard]] bool isMade(const program::Instruction& step) const;
     void dropUnneeded(std::vector<Step>& all);
     void findLastUses();
+    void findLastValues();
+    template <class Visit>
+    static void eachSource(const Step& step, Visit&& visit);
     template <class Visit>
     static void eachBuffer(const Step& step, Visit&& visit);
 
@@ -105,7 +116,7 @@ private:
     /// Relevance that arrived at the outputs of a node; adds what was lost when its parts were summed to `lost`.
     [[nodiscard]] std::vector<Tensor> arrivedAt(const program::Instruction& which, double& lost) const;
     void applyRule(const Step& step, const execute::SavedValues& saved, std::vector<event::LedgerEntry>* ledger);
-    void letGo(const Step& step, const TakeRelevance& take);
+    void letGo(const Step& step, const TakeRelevance& take, const ValueIsRead& isRead);
     void handOver(std::uint32_t buffer, const TakeRelevance& take);
     [[nodiscard]] RelevanceTable table(const TakeRelevance& take);
     [[nodiscard]] const program::Instruction& instruction(const Step& step) const

@@ -38,29 +38,44 @@ Shape ConvolutionMap::shapeAfter(Direction direction) const
     return shape;
 }
 
-onednn::PackedConvolution ConvolutionMap::pack(WeightVariant variant, Direction direction) const
+namespace
 {
-    return {m_shape, direction, m_weight.make(variant).data<float>()};
+
+/// Windows from which on packed weights are not kept: packing takes less than a fifth of the time of one use then, and
+/// at most a twentieth from four times as many on.
+constexpr std::int64_t kManyWindows = 196;
+
+} // namespace
+
+bool ConvolutionMap::keepsPacks() const
+{
+    return m_weight.isKept() && m_shape.batch * m_shape.windowCount() < kManyWindows;
+}
+
+const onednn::PackedConvolution& ConvolutionMap::way(Direction direction) const
+{
+    return m_ways.get({direction, threads()}, [&] { return onednn::PackedConvolution(m_shape, direction); });
+}
+
+/// Element by element in the library's order: variants have the bits that they have in any other order.
+Tensor ConvolutionMap::pack(WeightVariant variant, Direction direction) const
+{
+    return variantOf(way(direction).pack(m_weight.make({}).data<float>()), variant);
 }
 
 Tensor ConvolutionMap::packed(const Tensor& t, WeightVariant variant, Direction direction) const
 {
-    if (!m_weight.isKept()) {
-        return through(pack(variant, direction), t, direction);
-    }
-    const PackKey key{WeightVariants::canonical(variant), direction, threads()};
-    return through(m_packs.get(key, [&] { return pack(variant, direction); }), t, direction);
-}
-
-Tensor ConvolutionMap::through(const onednn::PackedConvolution& pack, const Tensor& t, Direction direction) const
-{
-    if (!pack.isValid()) {
+    const onednn::PackedConvolution& walk = way(direction);
+    if (!walk.isValid()) {
         return {};
     }
+    const PackKey key{WeightVariants::canonical(variant), direction, threads()};
+    const Tensor weights =
+        keepsPacks() ? m_packs.get(key, [&] { return pack(variant, direction); }) : pack(variant, direction);
     const Shape shape = shapeAfter(direction);
     tensor::TensorBuffer buffer(t.dtype(), shape, tensor::channelsLastStrides(shape));
     const Tensor in = channelsLast(t);
-    pack.run(in.data<float>(), buffer.data<float>());
+    walk.run(in.data<float>(), weights, buffer.data<float>());
     return std::move(buffer).freeze();
 }
 
@@ -136,7 +151,7 @@ std::vector<Tensor> channelGroups(const Tensor& t, std::size_t count)
 
 } // namespace
 
-onednn::PackedConvolution ConvolutionMap::packSideBySide(std::span<const WeightVariant> variants) const
+ConvolutionMap::Stack ConvolutionMap::packSideBySide(std::span<const WeightVariant> variants) const
 {
     reference::ConvolutionShape shape = m_shape;
     shape.channels *= static_cast<std::int64_t>(variants.size());
@@ -151,7 +166,9 @@ onednn::PackedConvolution ConvolutionMap::packSideBySide(std::span<const WeightV
             std::copy(from, from + length, weights.begin() + at);
         }
     }
-    return {shape, Direction::Transposed, weights.data()};
+    onednn::PackedConvolution walk(shape, Direction::Transposed);
+    Tensor packed = walk.isValid() ? walk.pack(weights.data()) : Tensor();
+    return {std::move(walk), std::move(packed)};
 }
 
 std::vector<Tensor> ConvolutionMap::pullbackAll(const Tensor& s, std::span<const WeightVariant> variants) const
@@ -163,14 +180,13 @@ std::vector<Tensor> ConvolutionMap::pullbackAll(const Tensor& s, std::span<const
     if (isStacked) {
         std::vector<WeightVariant> key;
         std::ranges::transform(variants, std::back_inserter(key), WeightVariants::canonical);
-        const onednn::PackedConvolution& pack =
-            m_stacks.get({std::move(key), threads()}, [&] { return packSideBySide(variants); });
-        if (pack.isValid()) {
+        const Stack& stack = m_stacks.get({std::move(key), threads()}, [&] { return packSideBySide(variants); });
+        if (stack.way.isValid()) {
             Shape shape = shapeAfter(Direction::Transposed);
             shape[1] *= count;
             tensor::TensorBuffer buffer(s.dtype(), shape, tensor::channelsLastStrides(shape));
             const Tensor in = channelsLast(s);
-            pack.run(in.data<float>(), buffer.data<float>());
+            stack.way.run(in.data<float>(), stack.weights, buffer.data<float>());
             return channelGroups(std::move(buffer).freeze(), variants.size());
         }
     }

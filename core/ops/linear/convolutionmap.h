@@ -47,14 +47,21 @@ private:
     [[nodiscard]] tensor::Shape shapeAfter(onednn::Direction direction) const;
     /// The map without bias, by whichever path computes it.
     [[nodiscard]] Tensor walk(const Tensor& t, WeightVariant variant, onednn::Direction direction) const;
-    [[nodiscard]] onednn::PackedConvolution pack(WeightVariant variant, onednn::Direction direction) const;
-    /// The map by packed weights; invalid when the library has no implementation for this geometry.
-    [[nodiscard]] Tensor through(const onednn::PackedConvolution& pack, const Tensor& t,
-                                 onednn::Direction direction) const;
+    /// The library's walk of that direction.
+    [[nodiscard]] const onednn::PackedConvolution& way(onednn::Direction direction) const;
+    /// False when packed weights are made for each use: because the variants are, or because a use takes so much longer
+    /// that a copy of them is not worth its memory.
+    [[nodiscard]] bool keepsPacks() const;
+    [[nodiscard]] Tensor pack(WeightVariant variant, onednn::Direction direction) const;
     /// The map and its transpose with weights of 1: sums over boxes.
     [[nodiscard]] Tensor walkOnes(const Tensor& t, onednn::Direction direction) const;
     /// Weights of all variants side by side along the channels.
-    [[nodiscard]] onednn::PackedConvolution packSideBySide(std::span<const WeightVariant> variants) const;
+    struct Stack
+    {
+        onednn::PackedConvolution way;
+        Tensor weights; // invalid when there is no way
+    };
+    [[nodiscard]] Stack packSideBySide(std::span<const WeightVariant> variants) const;
     /// Through oneDNN; invalid when it has no implementation for this geometry.
     [[nodiscard]] Tensor packed(const Tensor& t, WeightVariant variant, onednn::Direction direction) const;
 
@@ -62,8 +69,9 @@ private:
     onednn::Direction m_direction;
     WeightVariants m_weight;
     WeightVariants m_bias;
-    PreparedCache<PackKey, onednn::PackedConvolution> m_packs;
-    PreparedCache<std::pair<std::vector<WeightVariant>, int>, onednn::PackedConvolution> m_stacks; // and threads
+    PreparedCache<std::pair<onednn::Direction, int>, onednn::PackedConvolution> m_ways; // and threads
+    PreparedCache<PackKey, Tensor> m_packs;
+    PreparedCache<std::pair<std::vector<WeightVariant>, int>, Stack> m_stacks; // and threads
 };
 
 } // namespace retro::ops

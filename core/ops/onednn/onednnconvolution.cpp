@@ -86,12 +86,14 @@ struct PackedConvolution::State
     memory::desc in;
     memory::desc out;
     dnnl::primitive primitive;
-    memory weights;
+    memory::desc plain;
+    memory::desc packed;
+    dnnl::reorder packing;
 };
 
-PackedConvolution::PackedConvolution(const ConvolutionShape& shape, Direction direction, const float* weight)
+PackedConvolution::PackedConvolution(const ConvolutionShape& shape, Direction direction)
 try {
-    dnnl::stream& queue = stream();
+    static_cast<void>(stream()); // the number of threads in force
     const Description description(shape);
     const bool isForward = direction == Direction::Forward;
     const auto forward =
@@ -112,13 +114,11 @@ try {
         primitive = dnnl::convolution_backward_data(backward);
         packedDesc = backward.weights_desc();
     }
-    memory given = readOnly(description.plainWeights(), weight);
-    memory packed(packedDesc, engine());
-    dnnl::reorder(given, packed).execute(queue, given, packed);
-    queue.wait();
+    const memory::desc plain = description.plainWeights();
+    const dnnl::reorder packing(dnnl::reorder::primitive_desc(engine(), plain, engine(), packedDesc));
     const memory::desc& in = isForward ? description.image : description.result;
     const memory::desc& out = isForward ? description.result : description.image;
-    m_state = std::make_unique<State>(State{direction, in, out, std::move(primitive), std::move(packed)});
+    m_state = std::make_unique<State>(State{direction, in, out, std::move(primitive), plain, packedDesc, packing});
 } catch (const dnnl::error&) {
     // Geometry that the library refuses, such as a transposed convolution that leaves a rim untouched: the reference
     // template computes it.
@@ -128,13 +128,24 @@ try {
 PackedConvolution::~PackedConvolution() = default;
 PackedConvolution::PackedConvolution(PackedConvolution&&) noexcept = default;
 
-void PackedConvolution::run(const float* in, float* out) const
+tensor::Tensor PackedConvolution::pack(const float* weight) const
+{
+    dnnl::stream& queue = stream();
+    const auto count = static_cast<std::int64_t>(m_state->packed.get_size() / sizeof(float));
+    tensor::TensorBuffer buffer(tensor::DType::Float32, {count});
+    m_state->packing.execute(queue, {{DNNL_ARG_FROM, readOnly(m_state->plain, weight)},
+                                     {DNNL_ARG_TO, memory(m_state->packed, engine(), buffer.data<float>())}});
+    queue.wait();
+    return std::move(buffer).freeze();
+}
+
+void PackedConvolution::run(const float* in, const tensor::Tensor& weights, float* out) const
 {
     dnnl::stream& queue = stream();
     const bool isForward = m_state->direction == Direction::Forward;
     m_state->primitive.execute(queue,
                                {{isForward ? DNNL_ARG_SRC : DNNL_ARG_DIFF_DST, readOnly(m_state->in, in)},
-                                {DNNL_ARG_WEIGHTS, m_state->weights},
+                                {DNNL_ARG_WEIGHTS, readOnly(m_state->packed, weights.data<float>())},
                                 {isForward ? DNNL_ARG_DST : DNNL_ARG_DIFF_SRC, memory(m_state->out, engine(), out)}});
     queue.wait();
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/ops/reference/convolution.h"
+#include "core/tensor/tensor.h"
 
 #include <memory>
 
@@ -11,19 +12,21 @@ namespace retro::ops::onednn
 /// Which way a convolution is walked: from the image to the result, or back by the transposed map.
 enum class Direction : std::uint8_t { Forward, Transposed };
 
-/// A convolution with constant weights in the library's own layout; image and result are dense in channels-last order.
+/// One geometry of a convolution in the library, with weights in the library's own layout; image and result are dense
+/// in channels-last order.
 class PackedConvolution
 {
 public:
-    /// Packs row-major weights. Invalid (isValid() is false) when the library has no implementation. No extent may be
-    /// 0.
-    PackedConvolution(const reference::ConvolutionShape& shape, Direction direction, const float* weight);
+    /// Invalid (isValid() is false) when the library has no implementation. No extent may be 0.
+    PackedConvolution(const reference::ConvolutionShape& shape, Direction direction);
     ~PackedConvolution();
     PackedConvolution(PackedConvolution&&) noexcept;
 
     [[nodiscard]] bool isValid() const { return m_state != nullptr; }
-    /// Forward: image in, result out; Transposed: result in, image out.
-    void run(const float* in, float* out) const;
+    /// Row-major weights in the library's layout: a list of numbers, 0 where the library fills up.
+    [[nodiscard]] tensor::Tensor pack(const float* weight) const;
+    /// Forward: image in, result out; Transposed: result in, image out. `weights` come from pack().
+    void run(const float* in, const tensor::Tensor& weights, float* out) const;
 
 private:
     struct State;

@@ -5,6 +5,7 @@
 #include "core/ops/kernel/elementloop.h"
 #include "core/ops/kernel/visitnumber.h"
 #include "core/ops/reference/pool.h"
+#include "core/ops/reference/softmaxpool.h"
 #include "core/ops/windowsums.h"
 
 #include <fmt/format.h>
@@ -95,6 +96,17 @@ public:
         visitFloat(s.dtype(), [&](auto zero) {
             using T = decltype(zero);
             reference::spreadOverWindows(m_shape, from.data<T>(), ones<T>(), buffer.data<T>());
+        });
+        return outer(std::move(buffer).freeze(), m_operand);
+    }
+    [[nodiscard]] Tensor shareBySoftmax(const Tensor& s, const Tensor& x, double beta) const override
+    {
+        const Tensor from = inner(s, m_windows);
+        const Tensor image = inner(x, m_image);
+        tensor::TensorBuffer buffer(s.dtype(), m_image, tensor::channelsLastStrides(m_image));
+        visitFloat(s.dtype(), [&](auto zero) {
+            using T = decltype(zero);
+            reference::shareBySoftmax(m_shape, from.data<T>(), image.data<T>(), static_cast<T>(beta), buffer.data<T>());
         });
         return outer(std::move(buffer).freeze(), m_operand);
     }

@@ -546,6 +546,16 @@ private slots:
                 QVERIFY2(second.readAll() == bytes, qPrintable(second.fileName()));
             }
         }
+        QCOMPARE(cli({"explain", model, "--input", picture, "--output-dir", path("i"), "--inputs-only"}).code, 0);
+        const QStringList alone = filesUnder(path("i/relevance"));
+        QCOMPARE(alone.size(), 1);
+        QFile input(alone.front());
+        QFile whole(path("p/relevance/" + QFileInfo(input).fileName()));
+        QVERIFY(input.open(QIODevice::ReadOnly) && whole.open(QIODevice::ReadOnly));
+        QVERIFY(input.readAll() == whole.readAll());
+        expectEnd(
+            {"explain", model, "--input", picture, "--output-dir", path("x"), "--inputs-only", "--run", path("r")}, 2,
+            {"--inputs-only", "--run"});
     }
 
     void lutCases()

@@ -134,6 +134,29 @@ engine::LoadedModelPointer twoWays()
     return model;
 }
 
+/// The relevance of inputs alone has the bits and the losses of the whole pass, and nothing else is there.
+void checkInputsOnly(const engine::LoadedModel& model, engine::ExplainRequest request,
+                     const engine::ExplainResult& whole)
+{
+    request.engine = engine::EngineKind::Promise;
+    request.inputsOnly = true;
+    const auto alone = engine::explain(model, request);
+    QVERIFY2(alone.ok(), alone.ok() ? "" : alone.error().text().c_str());
+    const graph::Graph& graph = whole.model->graph();
+    for (std::size_t i = 0; i < whole.relevance.size(); ++i) {
+        const tensor::Tensor& relevance = alone->relevance[i];
+        if (graph.isInput(graph.nodeOf(base::ValueId(i)))) {
+            QCOMPARE(relevance.isValid(), whole.relevance[i].isValid());
+            QVERIFY(!relevance.isValid() || relevance.bitEqual(whole.relevance[i]));
+        } else {
+            QVERIFY(!relevance.isValid());
+        }
+    }
+    QCOMPARE(alone->relevanceInputs, whole.relevanceInputs);
+    QCOMPARE(alone->counts.visits, whole.counts.visits);
+    QCOMPARE(alone->ledger.size(), whole.ledger.size());
+}
+
 } // namespace
 
 class ExplainerTest : public QObject
@@ -141,6 +164,42 @@ class ExplainerTest : public QObject
     Q_OBJECT
 
 private slots:
+    // Forward values and relevance are let go after their last reader.
+    void inputsAloneTakeLessMemory()
+    {
+        const auto model = load("clever-hans/clever-hans.onnx");
+        QVERIFY(model);
+        engine::ExplainRequest request;
+        request.inputs = inputsOf(*model, "clever-hans/mug.png");
+        QVERIFY(!request.inputs.empty());
+        engine::Explainer explainer(model);
+        QVERIFY(explainer.explain(request).ok()); // weights are prepared
+        const auto whole = explainer.explain(request);
+        request.inputsOnly = true;
+        const auto alone = explainer.explain(request);
+        QVERIFY(whole.ok() && alone.ok());
+        QVERIFY2(alone->peakBytes < whole->peakBytes,
+                 qPrintable(QStringLiteral("%1 and %2").arg(alone->peakBytes).arg(whole->peakBytes)));
+    }
+
+    // A program that was found ahead is not taken for one that was compared with a pass.
+    void aCourseAheadIsNotChecked()
+    {
+        const auto model = load("clever-hans/clever-hans.onnx");
+        QVERIFY(model);
+        engine::ExplainRequest request;
+        request.inputs = inputsOf(*model, "clever-hans/mug.png");
+        request.inputsOnly = true;
+        engine::Explainer explainer(model);
+        QVERIFY(explainer.explain(request).ok());
+        request.inputsOnly = false;
+        const auto first = explainer.explain(request);
+        QVERIFY(first.ok() && !first->programReused);
+        const auto second = explainer.explain(request);
+        QVERIFY(second.ok() && second->programReused);
+        QCOMPARE(difference(*first, *second), QString());
+    }
+
     void promiseProgramAndOracleAgree_data()
     {
         QTest::addColumn<int>("sample");
@@ -176,6 +235,7 @@ private slots:
                 return;
             }
             QVERIFY2(compiled.ok(), compiled.ok() ? "" : compiled.error().text().c_str());
+            checkInputsOnly(*model, request, *promise);
             request.engine = engine::EngineKind::Oracle;
             const auto oracle = engine::explain(*model, request);
             QVERIFY(oracle.ok());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tensor/storagepool.h"
+#include "core/base/memoryaccount.h"
 #include "core/tensor/tensor.h"
 
 #include <QTest>
@@ -54,6 +55,25 @@ private slots:
             const Tensor small = Tensor::zeros(DType::Float32, {100});
         }
         QVERIFY(pool.held() > 0 && pool.held() <= 1000);
+    }
+
+    void upToThePeakItKeepsMore()
+    {
+        StoragePool pool(1000);
+        const StoragePool::Use use(pool);
+        pool.fillUpToPeak(true);
+        retro::base::MemoryAccount::tensors().resetPeak();
+        {
+            const Tensor first = Tensor::zeros(DType::Float32, {1024});
+            const Tensor second = Tensor::zeros(DType::Float32, {1024});
+        }
+        QVERIFY(pool.held() >= 8192); // as many as lived at once
+        {
+            const Tensor other = Tensor::zeros(DType::Float32, {512});
+        }
+        QVERIFY(pool.held() < 10240); // with it there would be more than there ever was
+        pool.fillUpToPeak(false);
+        QVERIFY(pool.held() <= 1000);
     }
 
     void aPoolIsOfItsThread()

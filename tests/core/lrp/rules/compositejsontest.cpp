@@ -4,7 +4,11 @@
 #include "core/lrp/jsontext.h"
 #include "core/lrp/rules.h"
 
+#include <QDirIterator>
 #include <QFile>
+#include <QFileInfo>
+#include <QMap>
+#include <QRegularExpression>
 #include <QTest>
 
 using namespace retro;
@@ -136,6 +140,27 @@ private slots:
         for (const std::string& name : lrp::builtinNames()) {
             QVERIFY2(page.contains("| `" + QString::fromStdString(name) + "` |"), name.c_str());
         }
+    }
+
+    void thePageOfTestsNamesTests()
+    {
+        static const QRegularExpression kName(QStringLiteral("`(\\w+)::(\\w+)`"));
+        QMap<QString, QString> programs; // their sources
+        QDirIterator files(QStringLiteral(RETRO_SOURCE_DIR "/tests/core"), {QStringLiteral("*test.cpp")}, QDir::Files,
+                           QDirIterator::Subdirectories);
+        while (files.hasNext()) {
+            QFile file(files.next());
+            QVERIFY(file.open(QIODevice::ReadOnly));
+            programs[QFileInfo(file).completeBaseName()] = QString::fromUtf8(file.readAll());
+        }
+        int names = 0;
+        const QString page = pageOf("rules.md");
+        for (auto match = kName.globalMatch(page); match.hasNext(); ++names) {
+            const QRegularExpressionMatch name = match.next();
+            QVERIFY2(programs[name.captured(1)].contains(QStringLiteral("void %1()").arg(name.captured(2))),
+                     qPrintable(name.captured()));
+        }
+        QVERIFY(names > 60);
     }
 
     // What is written, what is read and what the schema allows are the same fields and names.

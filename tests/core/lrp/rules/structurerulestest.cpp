@@ -54,6 +54,14 @@ void checkGradient(OneNode node, unsigned seed)
     }
 }
 
+// A max pool under softmax-weighted with beta 1 gives these parts, and loses nothing.
+void checkSoftmaxWeighted(OneNode& pool, const Tensor& r, const Values& expected)
+{
+    const Values parts = valuesOf(pool.apply(lrp::makeRule("softmax-weighted", {}).value(), {r})[0]);
+    QVERIFY(distance(parts, expected) < 1e-12);
+    QCOMPARE(pool.lost(Cause::Unread), 0.0);
+}
+
 } // namespace
 
 class StructureRulesTest : public QObject
@@ -333,6 +341,12 @@ private slots:
         OneNode three("MaxPool", {{doubles({1, 1, 3}, {1, 3, 2})}}, overlapping);
         const Tensor two = doubles({1, 1, 2}, {4, 10});
         QCOMPARE(valuesOf(three.apply(lrp::proportionalRule(exactly(0)), {two})[0]), (Values{1, 9, 4}));
+        checkSoftmaxWeighted(winner, r, {4 / (1 + std::exp(2.0)), 4 / (1 + std::exp(-2.0)), 4, 4});
+        checkSoftmaxWeighted(
+            three, two,
+            {4 / (1 + std::exp(2.0)), 4 / (1 + std::exp(-2.0)) + 10 / (1 + std::exp(-1.0)), 10 / (1 + std::exp(1.0))});
+        const RulePointer sharp = lrp::makeRule("softmax-weighted", {{"beta", 1e6}}).value();
+        QCOMPARE(valuesOf(winner.apply(sharp, {r})[0]), (Values{0, 4, 4, 4})); // a tie is shared
         OneNode mean("AveragePool", {{x}}, pairs);
         QVERIFY(distance(valuesOf(mean.apply(lrp::normRule(exactly(0)), {r})[0]), {1, 3, 4, 4}) < 1e-12);
         QCOMPARE(valuesOf(mean.apply(lrp::uniformRule(), {r})[0]), (Values{2, 2, 4, 4}));

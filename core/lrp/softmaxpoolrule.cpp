@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/lrp/balance.h"
+#include "core/lrp/ruleregistry.h"
+#include "core/ops/windowsums.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace retro::lrp
+{
+
+namespace
+{
+
+/// A max pooling taken for the soft maximum of its window (specification of the rules, section 1.8).
+class SoftmaxWeightedRule final : public Rule
+{
+public:
+    explicit SoftmaxWeightedRule(double beta) : m_beta(beta) {}
+
+    [[nodiscard]] std::string_view name() const override { return "softmax-weighted"; }
+
+    [[nodiscard]] std::string text() const override { return fmt::format("softmax-weighted, beta {}", m_beta); }
+
+    [[nodiscard]] RuleParameters parameters() const override { return {{"beta", m_beta}}; }
+
+    [[nodiscard]] bool accepts(const ops::Structure& structure) const override
+    {
+        return structure.kind() == ops::StructureKind::MaxPool && windowsOf(structure) != nullptr;
+    }
+
+    [[nodiscard]] ops::Reads reads(const ops::BoundOperator&, std::span<const std::uint8_t>) const override
+    {
+        return ops::Reads::firstOperand();
+    }
+
+    [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
+    {
+        const ops::WindowSums& windows = *windowsOf(context.op.structure());
+        Tensor part = windows.shareBySoftmax(context.relevance[0], context.operands[0], m_beta);
+        // A window that reads padding alone has nobody to share among.
+        return Balance(context).closeAs(event::Cause::Unread, onlySlot(context, 0, std::move(part)));
+    }
+
+private:
+    static const ops::WindowSums* windowsOf(const ops::Structure& structure)
+    {
+        return dynamic_cast<const ops::WindowSums*>(&structure);
+    }
+
+    double m_beta;
+};
+
+} // namespace
+
+RulePointer readSoftmaxWeighted(ParameterReader& reader)
+{
+    return std::make_shared<const SoftmaxWeightedRule>(reader.number("beta", 1));
+}
+
+} // namespace retro::lrp

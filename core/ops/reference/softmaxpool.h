@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/ops/reference/pool.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace retro::ops::reference
+{
+
+/// exp(beta·(x − largest)) of each tap of a window, per channel; 1 for the largest, infinite ones too.
+template <class T>
+void windowWeights(const T* image, std::int64_t channels, const std::vector<std::int64_t>& taps, std::int64_t count,
+                   T beta, std::vector<T>& weights)
+{
+    const auto best = maximumOf(image, channels, taps, count);
+    weights.clear();
+    for (const std::int64_t tap : taps) {
+        const T* x = image + tap * channels;
+        for (std::int64_t c = 0; c < count; ++c) {
+            const T largest = best[static_cast<std::size_t>(c)];
+            weights.push_back(x[c] == largest ? T{1} : std::exp(beta * (x[c] - largest)));
+        }
+    }
+}
+
+/// r = s of each window shared among what it reads of x by softmax(beta·x) over the window.
+template <class T>
+void shareBySoftmax(const PoolShape& shape, const T* s, const T* x, T beta, T* r)
+{
+    std::fill(r, r + shape.batch * shape.imageSize() * shape.channels, T{0});
+    forEachWindow(shape, [&](std::int64_t, const std::vector<std::int64_t>& taps, std::int64_t imageAt,
+                             std::int64_t windowAt, std::int64_t count) {
+        thread_local std::vector<T> weights;
+        windowWeights(x + imageAt, shape.channels, taps, count, beta, weights);
+        std::array<T, kLanes> sum{};
+        for (std::size_t i = 0; i < weights.size(); ++i) {
+            sum[i % static_cast<std::size_t>(count)] += weights[i];
+        }
+        const T* weight = weights.data();
+        for (const std::int64_t tap : taps) {
+            T* out = r + imageAt + tap * shape.channels;
+            for (std::int64_t c = 0; c < count; ++c) {
+                out[c] += s[windowAt + c] * (*weight++ / sum[static_cast<std::size_t>(c)]);
+            }
+        }
+    });
+}
+
+} // namespace retro::ops::reference
