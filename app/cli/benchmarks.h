@@ -28,6 +28,9 @@ struct BenchmarkFigure
     bool isGoalOfLeast = false; ///< it is the fastest run that should be below
 };
 
+/// Least, median and most of the times of one benchmark. There is at least one.
+[[nodiscard]] BenchmarkFigure figureOf(std::string name, std::vector<double> seconds, double goal);
+
 /// Runs the chosen benchmarks through Google Benchmark, each several times. Errors: Usage (no such benchmark, or the
 /// program was built without the library), Input (no sample).
 [[nodiscard]] base::Result<std::vector<BenchmarkFigure>> runBenchmarks(const BenchmarkRequest& request);

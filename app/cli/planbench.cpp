@@ -48,18 +48,6 @@ double secondsOf(const std::function<void()>& work)
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-BenchmarkFigure figureOf(std::string name, std::vector<double> seconds, double goal)
-{
-    std::sort(seconds.begin(), seconds.end());
-    return {std::move(name),
-            seconds.front(),
-            seconds[seconds.size() / 2],
-            seconds.back(),
-            static_cast<int>(seconds.size()),
-            goal,
-            false};
-}
-
 bool isChosen(const std::string& name, const std::vector<std::string>& names)
 {
     return names.empty() || std::ranges::any_of(names, [&](const std::string& start) {

@@ -28,7 +28,7 @@ constexpr double kGoal = 1.05; ///< measured time / (time of store-all · cost r
 /// What a pass takes beside the tensors of its plan: packed operands, copies in another layout, a view beside what it
 /// looks at. The process may take a tenth more than the store, and this.
 constexpr std::int64_t kBeside = 32LL << 20;
-constexpr std::array kShares{80, 50, 30};
+constexpr std::array kRunShares{80, 50, 30};
 constexpr std::array<std::string_view, 2> kNetworks{"resnet50", "gpt2"};
 
 /// A network, bound, and the question that its gradient answers.
@@ -121,12 +121,6 @@ double medianOf(std::vector<double> seconds)
     return seconds[seconds.size() / 2];
 }
 
-BenchmarkFigure figureOf(const std::string& name, const std::vector<double>& seconds, double goal)
-{
-    const auto [least, most] = std::ranges::minmax(seconds);
-    return {name, least, medianOf(seconds), most, static_cast<int>(seconds.size()), goal, false};
-}
-
 void sayShare(const Context& context, const std::string& name, const Taken& all, const Taken& taken)
 {
     const runtime::Profile profile = runtime::profileOf(taken.last.run);
@@ -149,7 +143,7 @@ Result<void> runNetwork(std::string_view network, const BenchmarkRequest& reques
     keepAll.strategy = "store_all";
     Taken warmed;
     RETRO_CHECK(runOnce(subject, keepAll, warmed));
-    for (const int share : kShares) {
+    for (const int share : kRunShares) {
         const std::string name = fmt::format("planrun/{}/{}", network, share);
         const bool isChosen =
             std::ranges::any_of(request.names, [&](const std::string& start) { return name.starts_with(start); });
@@ -166,7 +160,7 @@ Result<void> runNetwork(std::string_view network, const BenchmarkRequest& reques
             continue;
         }
         RETRO_CHECK(compared);
-        if (share == kShares.front() || request.names.front() == name) {
+        if (share == kRunShares.front() || request.names.front() == name) {
             sayShare(context, fmt::format("planrun/{}/100", network), all, all);
         }
         sayShare(context, name, all, taken);

@@ -62,12 +62,6 @@ private:
     QElapsedTimer m_timer;
 };
 
-BenchmarkFigure figureOf(const std::string& name, std::vector<double> seconds, double goal)
-{
-    std::sort(seconds.begin(), seconds.end());
-    return {name, seconds.front(), seconds[seconds.size() / 2], seconds.back(), static_cast<int>(seconds.size()), goal};
-}
-
 /// The slowest of the times.
 BenchmarkFigure worstOf(const std::string& name, const std::vector<double>& seconds, double goal)
 {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/lutdecisions.h"
 
+#include "core/ops/tablelookup.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -16,8 +18,6 @@ namespace
 using tensor::Tensor;
 using trace::ComparisonRow;
 using trace::LutDetail;
-
-bool isLut(const graph::Node& node) { return node.op == "LUT" && node.domain == "ai.retrograde"; }
 
 std::string_view nameOf(ComparisonRow::Kind kind)
 {
@@ -108,7 +108,8 @@ std::vector<LutDecision> lutDecisions(const trace::Run& run)
     std::vector<LutDecision> decisions;
     for (std::size_t i = 0; i < run.graph->nodeCount(); ++i) {
         const graph::Node& node = run.graph->nodes()[i];
-        const auto detail = isLut(node) ? trace::lutDetail(run, base::NodeId(i)) : base::usageError("no LUT layer");
+        const auto detail =
+            ops::isLut(node) ? trace::lutDetail(run, base::NodeId(i)) : base::usageError("no LUT layer");
         const bool isThere = detail.ok() && detail->relevance.has_value();
         for (std::uint64_t sample = 0; isThere && sample < std::min(detail->batch, kMostLutSamples); ++sample) {
             decisions.push_back(decisionOf(*detail, node.name, sample));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/lutpath.h"
 
+#include "core/ops/tablelookup.h"
 #include "core/rewrite/draft.h"
 
 #include <algorithm>
@@ -15,8 +16,6 @@ using GraphPointer = std::shared_ptr<const graph::Graph>;
 
 constexpr const char* kAttribute = "documented";
 
-bool isLut(const graph::Node& node) { return node.op == "LUT" && node.domain == "ai.retrograde"; }
-
 bool isDocumented(const graph::Node& node)
 {
     const auto at = node.attributes.find(kAttribute);
@@ -27,7 +26,7 @@ bool isDocumented(const graph::Node& node)
 /// The graph with the attribute of its layers set; the graph itself when they have it.
 base::Result<GraphPointer> onPath(const GraphPointer& graph, bool documented)
 {
-    const auto differs = [&](const graph::Node& node) { return isLut(node) && isDocumented(node) != documented; };
+    const auto differs = [&](const graph::Node& node) { return ops::isLut(node) && isDocumented(node) != documented; };
     if (std::ranges::none_of(graph->nodes(), differs)) {
         return graph;
     }
@@ -66,7 +65,7 @@ base::Result<LoadedModelPointer> withLutPath(const LoadedModelPointer& model, lu
 bool hasDocumentedLut(const graph::Graph& graph)
 {
     return std::ranges::any_of(graph.nodes(),
-                               [](const graph::Node& node) { return isLut(node) && isDocumented(node); });
+                               [](const graph::Node& node) { return ops::isLut(node) && isDocumented(node); });
 }
 
 } // namespace retro::engine

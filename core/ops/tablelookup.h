@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/graph/graph.h"
 #include "core/ops/structure.h"
 #include "kernels/lut/relevance.h"
 #include "kernels/lut/schedule.h"
@@ -10,6 +11,9 @@
 
 namespace retro::ops
 {
+
+/// True for a LUT layer.
+[[nodiscard]] inline bool isLut(const graph::Node& node) { return node.op == "LUT" && node.domain == "ai.retrograde"; }
 
 /// What a forward pass of a table lookup chose, per sample, position and table ([B, S, T]) and per distance and table
 /// ([S − 1, T]; invalid without positions). Numbers in the run's floating type, the rest int32.

@@ -13,10 +13,7 @@ namespace
 
 using ops::TableLookup;
 
-bool isLut(const graph::Node& node)
-{
-    return node.op == "LUT" && node.domain == "ai.retrograde" && node.inputs.size() > TableLookup::kWeights;
-}
+bool isWholeLut(const graph::Node& node) { return ops::isLut(node) && node.inputs.size() > TableLookup::kWeights; }
 
 std::uint32_t small(std::int64_t extent)
 {
@@ -136,7 +133,7 @@ LutRun::LutRun(const trace::Run& run)
         const graph::Node& node = run.graph->nodes()[i];
         LutLayer layer;
         layer.node = base::NodeId(i);
-        if (isLut(node) && RequestReader(run, node).read(layer)) {
+        if (isWholeLut(node) && RequestReader(run, node).read(layer)) {
             m_layers.push_back(std::move(layer));
         }
     }
