@@ -545,11 +545,6 @@ private:
             m_recorded->values[graph.outputs()[i].index()] = m_result.outputs[i];
         }
         fillFacts(m_recorded->facts, {m_model, m_request, m_result, std::string(nameOf(m_policy))});
-        if (m_result.planSaving && m_result.planSaving->search) {
-            const SearchRecord& search = *m_result.planSaving->search;
-            m_recorded->facts.planTries = search.tries;
-            m_recorded->facts.numbers["plan_search_events_left_out"] = static_cast<double>(search.leftOut);
-        }
         m_result.run = std::move(m_recorded);
     }
 

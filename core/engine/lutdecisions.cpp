@@ -101,7 +101,7 @@ std::string LutDecision::text() const
                        100 * share, row, nameOf(comparison.kind), comparison.number, what);
 }
 
-bool hasLutLayer(const graph::Graph& graph) { return std::ranges::any_of(graph.nodes(), isLut); }
+bool hasLutLayer(const graph::Graph& graph) { return std::ranges::any_of(graph.nodes(), ops::isLut); }
 
 std::vector<LutDecision> lutDecisions(const trace::Run& run)
 {

@@ -2,6 +2,7 @@
 #include "core/engine/runfacts.h"
 
 #include "core/engine/inputfacts.h"
+#include "core/engine/plan/planevents.h"
 
 namespace retro::engine
 {
@@ -27,6 +28,10 @@ void fillFacts(trace::RunFacts& facts, const FactSources& from)
                      {"peak_bytes", static_cast<double>(result.peakBytes)}};
     if (result.composite.timesInput) {
         facts.numbers["times_input"] = 1; // relevance of an input is to be read as gradient × input
+    }
+    if (result.planSaving && result.planSaving->search) {
+        facts.planTries = result.planSaving->search->tries;
+        facts.numbers["plan_search_events_left_out"] = static_cast<double>(result.planSaving->search->leftOut);
     }
     facts.input = inputFacts(model.card ? &*model.card : nullptr, request);
     if (model.card) {

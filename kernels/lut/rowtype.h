@@ -63,8 +63,11 @@ RETRO_HOST_DEVICE inline float widened(Float16 number)
     return floatOfBits(sign | (exponent << 23) | (fraction << 13));
 }
 
+/// The same number as float, exactly.
 RETRO_HOST_DEVICE inline float widened(BFloat16 number) { return floatOfBits(std::uint32_t{number.bits} << 16); }
+/// The number itself, for code that is written over row types.
 RETRO_HOST_DEVICE constexpr float widened(float number) { return number; }
+/// The number itself, for code that is written over row types.
 RETRO_HOST_DEVICE constexpr double widened(double number) { return number; }
 
 } // namespace retro::lut

@@ -14,10 +14,10 @@ namespace retro::engine
 struct NodeRules
 {
     base::NodeId node;
-    std::string type;          ///< what the operator is ("element-wise"): the rule of that type runs on the tape
+    std::string type;           ///< what the operator is ("element-wise"): the rule of that type runs on the tape
     bool passesGradient = true; ///< false: none of its operands carries one, or the operator stops it
-    tape::Applicable onTape;   ///< the rule by type
-    tape::Applicable asGraph;  ///< the rule by the operator's name, as nodes of the standard
+    tape::Applicable onTape;    ///< the rule by type
+    tape::Applicable asGraph;   ///< the rule by the operator's name, as nodes of the standard
 };
 
 /// Per node of a bound model, in order.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tests/views/run/readypanel.h"
 #include "tests/views/support/grabs.h"
 #include "views/common/style.h"
 #include "views/run/checkpointfields.h"
-#include "views/run/runpanel.h"
 #include "views/run/thumbnailbutton.h"
 
 #include <QAccessible>
@@ -24,49 +24,13 @@
 
 using namespace retro;
 using namespace retro::views;
+using retro::tests::makeFacts;
+using retro::tests::makeReadyPanel;
+using retro::tests::makeRelevance;
+using retro::tests::makeThumbnails;
 
 namespace
 {
-
-ModelFacts makeFacts()
-{
-    ModelFacts facts;
-    facts.name = QStringLiteral("clever-hans.onnx");
-    facts.summary = QStringLiteral("41 nodes · 6 classes · 492.7 kB · ONNX 17");
-    facts.labels = {QStringLiteral("mug"), QStringLiteral("jug"), QStringLiteral("lamp")};
-    facts.inputs = {{QStringLiteral("jug-tagged.png"), QStringLiteral("samples/jug-tagged.png")},
-                    {QStringLiteral("zeros"), QStringLiteral("zeros")}};
-    facts.takesPictures = true;
-    return facts;
-}
-
-/// 24 × 24, positive in one corner only.
-tensor::Tensor makeRelevance()
-{
-    std::vector<float> values(24 * 24, 0.0F);
-    values[3] = 1.0F;
-    return tensor::Tensor::of<float>({1, 1, 24, 24}, values);
-}
-
-std::vector<CompositeThumbnail> makeThumbnails()
-{
-    std::vector<CompositeThumbnail> thumbnails;
-    for (const char* name : {"epsilon", "epsilon_plus", "epsilon_alpha2_beta1", "epsilon_gamma_box"}) {
-        thumbnails.push_back({QLatin1String(name), makeRelevance()});
-    }
-    return thumbnails;
-}
-
-/// A panel with a model and four small heatmaps, the second of which is on screen.
-std::unique_ptr<RunPanel> makeReadyPanel()
-{
-    auto panel = std::make_unique<RunPanel>();
-    panel->setModel(makeFacts());
-    panel->setQuestion({QStringLiteral("samples/jug-tagged.png"), QStringLiteral("argmax"), QStringLiteral("logit"),
-                        QStringLiteral("epsilon_plus")});
-    panel->setThumbnails(makeThumbnails(), QStringLiteral("epsilon_plus"));
-    return panel;
-}
 
 QComboBox* field(const QWidget& panel, const char* name)
 {
