@@ -6,6 +6,7 @@
 #include "app/gui/inputinfo.h"
 #include "app/gui/modelfacts.h"
 #include "app/gui/plancontroller.h"
+#include "app/gui/planpass.h"
 #include "app/gui/questioncheck.h"
 #include "app/gui/runhandles.h"
 #include "app/gui/runproblems.h"
@@ -178,9 +179,8 @@ std::string kindOf(const std::string& composite)
 }
 
 /// The class that the model answers; −1 when its first output is no row of scores.
-std::int64_t predictedOf(const engine::ExplainResult& result)
+std::int64_t predictedOf(const tensor::Tensor& scores)
 {
-    const tensor::Tensor& scores = result.outputs.front();
     const bool isRow = scores.rank() == 1 || (scores.rank() == 2 && scores.shape()[0] == 1);
     return isRow && scores.size() > 1 ? largestOf(sampleOf(scores)) : -1;
 }
@@ -482,6 +482,13 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
         return {};
     }
     RETRO_TRY(engine::ExplainRequest request, requestOf(job));
+    if (job.plan) {
+        emit progress(job.generation, tr("Running the plan"), -1);
+        RETRO_TRY(const std::shared_ptr<ExplainDone> done, passByPlan(job, std::move(request), token));
+        done->predicted = predictedOf(done->run.run->values[done->run.run->graph->outputs().front().index()]);
+        emit explained(done);
+        return {};
+    }
     request.record = true;
     request.keepValues = true;
     request.keepsPass = !job.isLive; // another rule then computes what lies below it alone
@@ -501,7 +508,7 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
     done->inputs = job.inputs;
     done->job = job;
     done->hasRelevance = true;
-    done->predicted = predictedOf(result);
+    done->predicted = predictedOf(result.outputs.front());
     done->input = inputInfo(*result.run);
     if (job.model != asked) {
         describe(*done);

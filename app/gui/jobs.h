@@ -4,6 +4,7 @@
 #include "core/engine/cover.h"
 #include "core/engine/explain.h"
 #include "core/engine/pictureinput.h"
+#include "core/schedule/plan.h"
 #include "core/trace/notes.h"
 #include "views/common/fusednode.h"
 #include "views/common/verification.h"
@@ -52,6 +53,8 @@ struct ExplainJob
     bool stopsAtCheckpoints = false;
     /// Fused nodes whose members get relevance, by name.
     std::vector<std::string> opened;
+    /// A plan by which the gradient of the target is to be computed; null = relevance as asked.
+    std::shared_ptr<const schedule::Plan> plan;
     /// Asked while the user paints: the window shows no stages for it.
     bool isLive = false;
     /// The person chose something else and pressed Run: it is written into the card beside the model.
@@ -86,6 +89,14 @@ struct CompositeSample
     tensor::Tensor relevance;
 };
 
+/// A pass that was carried out by a plan.
+struct PlanPass
+{
+    std::shared_ptr<const schedule::Plan> plan;
+    std::vector<std::uint64_t> bytes; ///< in memory while each step of the plan ran, as measured
+    std::uint32_t firstVisit = 0;     ///< of the run: the visit of the plan's first computation
+};
+
 /// What came out; immutable, shared with the window.
 struct ExplainDone
 {
@@ -105,6 +116,7 @@ struct ExplainDone
     std::vector<views::Problem> problems; ///< of graphReady(): what may mislead in the model
     views::FusedNodesPointer fused;       ///< what nodes stand for; null for recorded runs
     std::vector<trace::Note> notes;       ///< of recorded runs
+    std::optional<PlanPass> planPass;     ///< of a job with a plan
 };
 
 /// Side results that come after the main one.

@@ -13,6 +13,7 @@
 #include "app/gui/otherrunreader.h"
 #include "app/gui/plancommands.h"
 #include "app/gui/plancontroller.h"
+#include "app/gui/planlink.h"
 #include "app/gui/planworkspace.h"
 #include "app/gui/questioncheck.h"
 #include "app/gui/rulecontroller.h"
@@ -101,6 +102,9 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     m_planSpace = new PlanWorkspace(context, m_plan, m_stack);
     new PlanCommands(m_actions, m_plan, *m_planSpace, this);
     markLive(m_engineSpace->graph(), m_model, m_plan);
+    m_planLink = new PlanLink(m_model, m_cursor, m_plan, this);
+    connect(&m_actions.at(QStringLiteral("plan.run")), &QAction::triggered, this,
+            [this] { post(m_planLink->byPlan(m_run->job())); });
     m_kernels = new KernelsWorkspace(context, m_stack);
     for (QWidget* space : {static_cast<QWidget*>(m_explain), static_cast<QWidget*>(m_engineSpace),
                            static_cast<QWidget*>(m_planSpace), static_cast<QWidget*>(m_kernels)}) {
@@ -451,6 +455,7 @@ void MainWindow::takeResult(const ExplainDone& result)
     if (result.model && result.model != m_loaded) {
         takeModel(result); // with other rewrites
     }
+    m_planLink->take(result);
     m_rules->take(result);
     m_shell->problems().takeRun();
     views::RunPanel& panel = m_explain->runPanel();

@@ -27,6 +27,7 @@ class FusedController;
 class OracleController;
 class OtherRunReader;
 class PlanController;
+class PlanLink;
 class PlanWorkspace;
 class RuleController;
 class RunDifference;
@@ -169,6 +170,7 @@ private:
     OracleController* m_oracle = nullptr;
     VerificationController* m_verification = nullptr;
     PlanController* m_planner = nullptr;
+    PlanLink* m_planLink = nullptr;
     QActionGroup* m_workspaceGroup = nullptr;
     QLabel* m_statusLeft = nullptr;
     QLabel* m_statusRight = nullptr;

@@ -2,6 +2,7 @@
 #include "app/gui/plancommands.h"
 
 #include "app/gui/planworkspace.h"
+#include "views/common/viewcontext.h"
 #include "views/graph/graphview.h"
 #include "views/plan/planmodel.h"
 #include "views/plan/rowlink.h"
@@ -27,6 +28,11 @@ constexpr std::array kActions{
     ActionSpec{"plan.play", QT_TRANSLATE_NOOP("retro::views::actions", "&Play the plan"),
                QT_TRANSLATE_NOOP("retro::views::actions", "Go through the plan step by step, or pause"), "play",
                "Ctrl+Alt+Space"},
+    ActionSpec{
+        "plan.run", QT_TRANSLATE_NOOP("retro::views::actions", "&Run the gradient by the plan"),
+        QT_TRANSLATE_NOOP("retro::views::actions",
+                          "Compute the gradient of the target as the plan says, and compare with what it promised"),
+        "run", ""},
     ActionSpec{"plan.fast", QT_TRANSLATE_NOOP("retro::views::actions", "Plan f&ast"),
                QT_TRANSLATE_NOOP("retro::views::actions", "Ask every fast planner and take the best plan that fits"),
                "runforward", ""},
@@ -47,6 +53,20 @@ constexpr std::array kActions{
                QT_TRANSLATE_NOOP("retro::views::actions", "Fit every step and tensor of the schedule"), "zoomfit", ""},
 };
 
+/// Nodes whose results the plan that the run carried out has in memory at the cursor.
+std::vector<base::NodeId> plannedNodes(const views::RunModel& model)
+{
+    const trace::RunState& state = model.state();
+    std::vector<base::NodeId> nodes;
+    for (std::size_t value = 0; value < state.planned.size() / 2; ++value) {
+        const trace::PlannedTensor& one = state.planned[value];
+        if (one.handle.isValid() && !model.graph().isInput(one.node)) {
+            nodes.push_back(one.node);
+        }
+    }
+    return nodes;
+}
+
 } // namespace
 
 void markLive(views::GraphView& graph, const views::RunModel& model, const views::PlanModel& plan)
@@ -54,9 +74,17 @@ void markLive(views::GraphView& graph, const views::RunModel& model, const views
     // Bound to the graph, which ends before the window's members do.
     const auto mark = [&graph, &model, &plan] {
         const bool isKnown = plan.plan() && model.hasRun();
-        graph.setLive(isKnown ? views::liveNodes(model.graph(), *plan.plan(), plan.step())
-                              : std::vector<base::NodeId>());
+        const bool isOfRun = model.hasRun() && !model.state().planned.empty();
+        graph.setLive(isOfRun   ? plannedNodes(model)
+                      : isKnown ? views::liveNodes(model.graph(), *plan.plan(), plan.step())
+                                : std::vector<base::NodeId>());
     };
+    QObject::connect(&model, &views::RunModel::runChanged, &graph, mark);
+    QObject::connect(&model, &views::RunModel::stateChanged, &graph, [&model, mark] {
+        if (model.hasRun() && !model.state().planned.empty()) {
+            mark();
+        }
+    });
     for (const auto change : {&views::PlanModel::stepChanged, &views::PlanModel::planChanged}) {
         QObject::connect(&plan, change, &graph, mark);
     }

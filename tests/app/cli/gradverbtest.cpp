@@ -98,6 +98,14 @@ private slots:
         expectEnd(question +
                       QStringList{"--plan", path("plan.json"), "--strategy", "fast", "--output-dir", path("none")},
                   2, {"needs no strategy"});
+        const Answer recorded = cli(question + QStringList{"--budget", "80%", "--run", path("steps.retro"),
+                                                           "--output-dir", path("recorded by plan")});
+        QVERIFY2(recorded.code == 0, qPrintable(recorded.err));
+        const auto c = tensor::readNpy(path("recorded by plan/image.npy").toStdString());
+        const auto d = tensor::readNpy(path("planned/image.npy").toStdString());
+        QVERIFY(c.ok() && d.ok() && c->bitEqual(*d));
+        const Answer steps = cli({"trace", path("steps.retro")});
+        QVERIFY2(steps.out.contains("the best so far") && steps.out.contains("is computed"), qPrintable(steps.err));
     }
 
     void anExplanationByAPlanHasTheSameBits()
@@ -122,6 +130,15 @@ private slots:
         }
         expectEnd(question + QStringList{path("no"), "--budget", "80%", "--engine", "compiled"}, 2,
                   {"--engine promise"});
+        for (const char* engine : {"oracle", "promise"}) {
+            const QString run = path(QString("%1.retro").arg(engine));
+            const Answer recorded =
+                cli(question + QStringList{path(engine), "--budget", "80%", "--engine", engine, "--run", run});
+            QVERIFY2(recorded.code == 0, qPrintable(recorded.err));
+            const Answer steps = cli({"trace", run});
+            QVERIFY2(steps.out.contains("the best so far"), qPrintable(steps.err));
+            QVERIFY(steps.out.contains(QString(engine) == "oracle" ? "is computed again" : "is fetched by P"));
+        }
     }
 
     void theGradientGraphRunsLikeAnyModel()

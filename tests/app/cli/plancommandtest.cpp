@@ -87,6 +87,21 @@ private slots:
         qunsetenv("RETROGRADE_PLAN_GRAPHS");
     }
 
+    void aSearchIsRecordedAndSteppedThrough()
+    {
+        const QString run = m_folder.filePath("search.retro");
+        const Answer made = cli({"plan", kGraph, "--budget", "60%", "--run", run});
+        QVERIFY2(made.code == 0, qPrintable(made.err));
+        const Answer log = cli({"trace", run});
+        QVERIFY(log.out.contains("lets ") && log.out.contains("the best so far") && log.out.contains("made again"));
+        const Answer end = cli({"trace", run, "--at", "100000000", "--json"});
+        QVERIFY2(end.code == 0, qPrintable(end.err));
+        const json plan = parsed(end)["plan"];
+        QVERIFY(plan["tries"].get<int>() > 3 && plan["best"].is_string());
+        QVERIFY(plan["drops"].get<int>() > 0 && plan["recomputed"].get<int>() > 0);
+        QVERIFY(plan["freed"].get<int>() > 0);
+    }
+
     void strategiesAreListedAndExplained()
     {
         const Answer list = cli({"plan", "--strategy", "list"});

@@ -6,6 +6,7 @@
 #include "app/gui/mainwindow.h"
 #include "app/gui/plancontroller.h"
 #include "app/gui/planworkspace.h"
+#include "core/trace/runfile.h"
 #include "views/common/style.h"
 #include "views/plan/budgetslider.h"
 #include "views/plan/budgetview.h"
@@ -183,6 +184,61 @@ private slots:
         QVERIFY2(own.plan != nullptr, qPrintable(own.refusal));
         QVERIFY(own.plan->isOverBudget());
         QVERIFY(own.plan->result.status != schedule::PlanStatus::Optimal);
+    }
+
+    /// The plan of a model is carried out, its steps and the cursor are one, and the run opens again from its file.
+    void aPlanIsRunAndSteppedLikeEveryRun()
+    {
+        const QString model = QStringLiteral(RETRO_SOURCE_DIR "/samples/one-segment/one-segment.onnx");
+        const QTemporaryDir folder;
+        const QString file = folder.filePath(QStringLiteral("plan.retro"));
+        {
+            app::MainWindow window;
+            QVERIFY(showsPlanOf(window, model));
+            window.plan().setBudget(window.plan().plan()->result.basePeak / 10 * 8);
+            QVERIFY(plans(window));
+            QVERIFY(QTest::qWaitFor([&] { return window.plan().plan()->result.plan->budget.has_value(); }, kPatience));
+            press(window, "plan.run");
+            QVERIFY(settles(window));
+            QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+            const trace::Run& run = window.model().run();
+            QCOMPARE(QString::fromStdString(run.facts.engine), QStringLiteral("plan"));
+            const views::ShownPlan& plan = *window.plan().plan();
+            const auto& measured = window.plan().measured();
+            QCOMPARE(measured.size(), plan.plan().steps.size());
+            for (std::size_t step = 0; step < measured.size(); ++step) {
+                QCOMPARE(measured[step], plan.run.steps[step].transient); // the store counts as the simulator does
+            }
+            // The plan's step moves the cursor, and the cursor the plan's step.
+            window.plan().setStep(3);
+            QCOMPARE(window.model().position(), run.endOfVisit(3));
+            press(window, "plan.forward");
+            QCOMPARE(window.model().position(), run.endOfVisit(4));
+            press(window, "go.back");
+            QCOMPARE(window.plan().step(), 3U);
+            press(window, "go.last");
+            QCOMPARE(std::size_t{window.plan().step()}, plan.matrix.columns().size() - 1);
+            QVERIFY(trace::writeRun(file.toStdString(), run).ok());
+            window.flush();
+        }
+        app::MainWindow window;
+        window.show();
+        window.open(file);
+        QVERIFY(settles(window));
+        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        QVERIFY(window.showWorkspace("engine"));
+        window.flush();
+        const std::uint64_t end = window.model().position();
+        const trace::RunState atEnd = window.model().state();
+        press(window, "go.first");
+        for (int i = 0; i < 5; ++i) {
+            press(window, "go.forward");
+        }
+        QVERIFY(window.model().state().plan.computed > 0);
+        window.flush();
+        press(window, "go.last");
+        QCOMPARE(window.model().position(), end);
+        QVERIFY(window.model().state() == atEnd);
     }
 
     void pointsComeAndCanBeStopped()
