@@ -189,7 +189,7 @@ private slots:
     /// The plan of a model is carried out, its steps and the cursor are one, and the run opens again from its file.
     void aPlanIsRunAndSteppedLikeEveryRun()
     {
-        const QString model = QStringLiteral(RETRO_SOURCE_DIR "/samples/one-segment/one-segment.onnx");
+        const QString model = QStringLiteral(RETRO_SOURCE_DIR "/samples/silent-groups/silent-groups.onnx");
         const QTemporaryDir folder;
         const QString file = folder.filePath(QStringLiteral("plan.retro"));
         {
