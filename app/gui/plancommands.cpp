@@ -32,7 +32,7 @@ constexpr std::array kActions{
         "plan.run", QT_TRANSLATE_NOOP("retro::views::actions", "&Run the gradient by the plan"),
         QT_TRANSLATE_NOOP("retro::views::actions",
                           "Compute the gradient of the target as the plan says, and compare with what it promised"),
-        "run", ""},
+        "runforward", ""},
     ActionSpec{"plan.fast", QT_TRANSLATE_NOOP("retro::views::actions", "Plan f&ast"),
                QT_TRANSLATE_NOOP("retro::views::actions", "Ask every fast planner and take the best plan that fits"),
                "runforward", ""},

@@ -4,7 +4,7 @@
 #include "core/base/cancel.h"
 #include "core/engine/binding.h"
 #include "core/engine/verify/gradientchecks.h"
-#include "core/engine/verify/subject.h"
+#include "core/engine/verify/targettape.h"
 #include "core/engine/verify/tapechecks.h"
 
 #include <fmt/format.h>
@@ -59,7 +59,7 @@ double deviation(const Tensor& a, const Tensor& b)
 /// A graph with what a seed at its target gives.
 struct Seeded
 {
-    Subject subject;
+    TargetTape subject;
     std::vector<Bundle> slots;
 };
 
@@ -98,7 +98,7 @@ private:
     {
         LoadedModel changed(m_model);
         RETRO_TRY(changed.rewritten, rewrite::rewrite(m_model.rewritten.before, m_options, m_stop));
-        RETRO_TRY(Subject subject, subjectOf(changed, m_inputs, m_target, execute::Precision::Double, m_stop));
+        RETRO_TRY(TargetTape subject, targetTape(changed, m_inputs, m_target, execute::Precision::Double, m_stop));
         const Tensor start = seedLike(subject.start, m_seed);
         auto slots =
             tape::denseLoop<Bundle>(subject.made.tape, tape::oneSeed(subject.made.tape, subject.target, Bundle(start)));

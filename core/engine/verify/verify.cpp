@@ -5,7 +5,7 @@
 #include "core/engine/stopwatch.h"
 #include "core/engine/verify/enginechecks.h"
 #include "core/engine/verify/rewritechecks.h"
-#include "core/engine/verify/subject.h"
+#include "core/engine/verify/targettape.h"
 #include "core/engine/verify/tapechecks.h"
 #include "core/engine/verify/wiringchecks.h"
 
@@ -21,10 +21,10 @@ using tape::Id;
 namespace
 {
 
-Result<Subject> subjectIn(const LoadedModel& model, const VerifyRequest& request, execute::Precision precision,
+Result<TargetTape> subjectIn(const LoadedModel& model, const VerifyRequest& request, execute::Precision precision,
                           const std::stop_token& stop)
 {
-    return subjectOf(model, request.inputs, request.target, precision, stop);
+    return targetTape(model, request.inputs, request.target, precision, stop);
 }
 
 void append(PropertyResults& all, PropertyResults more) { std::ranges::move(more, std::back_inserter(all)); }
@@ -59,12 +59,12 @@ Result<VerifyResult> checkAll(const LoadedModel& model, const VerifyRequest& req
         }
     };
     report("tape");
-    RETRO_TRY(const Subject own, subjectIn(model, request, request.precision, stop));
+    RETRO_TRY(const TargetTape own, subjectIn(model, request, request.precision, stop));
     result.cells = own.made.tape.size();
     RETRO_TRY(result.properties, checkTape(own.made, own.target, own.start, stop, &result.course));
     append(result.properties, checkWiring(own.made, own.target, request.seed));
     report("gradients in double");
-    RETRO_TRY(const Subject wide, subjectIn(model, request, execute::Precision::Double, stop));
+    RETRO_TRY(const TargetTape wide, subjectIn(model, request, execute::Precision::Double, stop));
     RETRO_TRY(result.nodes, checkNodes(wide.made, request.seed, stop, progress));
     result.properties.push_back(judgeNodes(result.nodes));
     RETRO_TRY(result.properties.emplace_back(), checkWhole(wide.made, wide.target, wide.start, request.seed, stop));

@@ -19,6 +19,22 @@ OpCase unary(const char* op, Draw& draw, double low = -2, double high = 2)
 
 OpCase withAlpha(const char* op, Draw& draw) { return unary(op, draw).with("alpha", draw.number(0.2, 1.5)); }
 
+/// Two to four smooth functions behind each other, one of them with an attribute.
+OpCase chain(Draw& draw)
+{
+    OpCase c("ElementwiseChain", 1, "retrograde");
+    c.operand(draw.tensor(draw.shape(0, 3)));
+    std::vector<std::string> operators{"Elu"};
+    for (std::int64_t i = draw.whole(1, 3); i > 0; --i) {
+        operators.emplace_back(draw.among<const char*>({"Tanh", "Sigmoid", "Softplus", "Sin"}));
+    }
+    const std::size_t count = operators.size();
+    return c.with("operators", std::move(operators))
+        .with("domains", std::vector<std::string>(count))
+        .with("opsets", std::vector<std::int64_t>(count, kNewest))
+        .with("0.alpha", draw.number(0.2, 1.5));
+}
+
 OpCase clip(Draw& draw)
 {
     OpCase c("Clip", kNewest);
@@ -78,6 +94,7 @@ std::vector<Generator> elementWiseGenerators()
         {"Clip", clip},
         {"Cos", [](Draw& d) { return unary("Cos", d); }},
         {"Cosh", [](Draw& d) { return unary("Cosh", d); }},
+        {"ElementwiseChain", chain, "retrograde"},
         {"Elu", [](Draw& d) { return withAlpha("Elu", d); }},
         {"Erf", [](Draw& d) { return unary("Erf", d); }},
         {"Exp", [](Draw& d) { return unary("Exp", d); }},

@@ -12,7 +12,7 @@ namespace retro::engine
 {
 
 /// A model's tape with the target on it.
-struct Subject
+struct TargetTape
 {
     tape::ModelTape made;
     tape::Id target = 0;
@@ -21,7 +21,7 @@ struct Subject
 
 /// The tape of a model for these inputs, with gradient rules that end at a requested stop. Errors: as bindModel(), a
 /// target that is not there; Cancelled.
-[[nodiscard]] base::Result<Subject> subjectOf(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs,
+[[nodiscard]] base::Result<TargetTape> targetTape(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs,
                                               const TargetRequest& target, execute::Precision precision,
                                               const std::stop_token& stop);
 

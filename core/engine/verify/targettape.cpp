@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/verify/subject.h"
+#include "core/engine/verify/targettape.h"
 
 #include "core/base/cancel.h"
 #include "core/engine/binding.h"
@@ -27,7 +27,7 @@ tape::ModelRule stoppable(tape::ModelRule rule, const std::stop_token& stop)
 
 } // namespace
 
-Result<Subject> subjectOf(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs,
+Result<TargetTape> targetTape(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs,
                           const TargetRequest& target, execute::Precision precision, const std::stop_token& stop)
 {
     RETRO_TRY(const auto bound, bindModel(model, inputs, precision, nullptr, stop));
@@ -37,7 +37,7 @@ Result<Subject> subjectOf(const LoadedModel& model, const std::vector<tensor::Te
     RETRO_TRY(const Id id, targetCell(made, value));
     RETRO_TRY(const ResolvedTarget resolved,
               resolveTarget(target, {StartKind::One, {}}, value, made.tape.cell(id).value.only()));
-    return Subject{std::move(made), id, resolved.start};
+    return TargetTape{std::move(made), id, resolved.start};
 }
 
 } // namespace retro::engine
