@@ -4,8 +4,8 @@
 #include "core/base/cancel.h"
 #include "core/engine/binding.h"
 #include "core/engine/verify/gradientchecks.h"
-#include "core/engine/verify/targettape.h"
 #include "core/engine/verify/tapechecks.h"
+#include "core/engine/verify/targettape.h"
 
 #include <fmt/format.h>
 
@@ -29,7 +29,8 @@ namespace
 /// Constants of a file are rounded to float32, and a rewrite may put the exact number in their place.
 constexpr double kMostDeviation = 1e-6;
 
-constexpr const char* kStatement = "behind this rewrite P5 to P7 hold, and the gradient is that of the graph before it";
+constexpr const char* kRewriteStatement =
+    "behind this rewrite P5 to P7 hold, and the gradient is that of the graph before it";
 
 /// Normal numbers in the shape of `like`.
 Tensor seedLike(const Tensor& like, std::uint64_t seed)
@@ -136,7 +137,7 @@ private:
             wrong = differing(after, most);
         }
         m_before = std::move(after);
-        return judged(std::string(name.name), kStatement, wrong,
+        return judged(std::string(name.name), kRewriteStatement, wrong,
                       fmt::format("target and gradients differ by at most {:.2g} of the largest", most));
     }
 
@@ -195,7 +196,7 @@ Result<PropertyResults> checkRewrites(const LoadedModel& model, const std::vecto
     const double flops = flopsOf(*bound);
     if (flops > kMostRewriteFlops || target.kind == TargetRequest::Kind::Value) {
         return PropertyResults{
-            {"rewrites", kStatement, PropertyState::NotApplicable,
+            {"rewrites", kRewriteStatement, PropertyState::NotApplicable,
              flops > kMostRewriteFlops
                  ? fmt::format("a pass takes {:.2g} operations, and rewrites are checked up to {:.2g}", flops,
                                kMostRewriteFlops)
