@@ -14,7 +14,9 @@ using base::Result;
 Result<std::shared_ptr<ExplainDone>> passByPlan(ExplainJob& job, engine::ExplainRequest request,
                                                 const std::stop_token& token)
 {
+    // The question changes with it: what is on screen, and what the oracle is asked, is the gradient from one.
     request.composite = job.composite = "gradient";
+    job.start = "one";
     request.start = {};
     request.start.kind = engine::StartKind::One;
     request.checkpoints.clear();

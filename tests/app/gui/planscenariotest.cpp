@@ -15,6 +15,7 @@
 #include "views/plan/scheduleview.h"
 #include "views/plan/tensorsview.h"
 
+#include <QStatusBar>
 #include <QTemporaryDir>
 
 using namespace retro;
@@ -209,6 +210,12 @@ private slots:
             for (std::size_t step = 0; step < measured.size(); ++step) {
                 QCOMPARE(measured[step], plan.run.steps[step].transient); // the store counts as the simulator does
             }
+            // The run panel asks what was answered, so that the oracle compares like with like.
+            press(window, "run.oracle");
+            QVERIFY(settles(window));
+            QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+            QTRY_VERIFY_WITH_TIMEOUT(window.statusBar()->currentMessage().contains(QStringLiteral("equals the oracle")),
+                                     kPatience);
             // The plan's step moves the cursor, and the cursor the plan's step.
             window.plan().setStep(3);
             QCOMPARE(window.model().position(), run.endOfVisit(3));
