@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/lut/device/buffers.h"
+#include "kernels/lut/device/layergraph.cuh"
 
 #include <cub/device/device_radix_sort.cuh>
 #include <cuda_runtime.h>
@@ -56,17 +57,6 @@ __global__ void forItemsInLanes(std::uint64_t items, Body body)
     for (std::uint64_t item = firstItem() / kScoreLanes; item < items; item += itemStep() / kScoreLanes) {
         body(item, lanes);
     }
-}
-
-/// The first of the errors.
-inline cudaError_t firstOf(std::initializer_list<cudaError_t> all)
-{
-    for (const cudaError_t one : all) {
-        if (one != cudaSuccess) {
-            return one;
-        }
-    }
-    return cudaSuccess;
 }
 
 inline std::string textOf(cudaError_t error, const char* what)
@@ -153,18 +143,12 @@ public:
     template <class Body>
     void items(std::uint64_t count, const Body& body)
     {
-        if (count > 0) {
-            forItems<<<blocksFor(count), kThreads, 0, m_stream>>>(count, body);
-            note(cudaGetLastError());
-        }
+        launch(count, forItems<Body>, count, body);
     }
     template <class Body>
     void lanes(std::uint64_t count, const Body& body)
     {
-        if (count > 0) {
-            forItemsInLanes<<<blocksFor(count * kScoreLanes), kThreads, 0, m_stream>>>(count, body);
-            note(cudaGetLastError());
-        }
+        launch(count * kScoreLanes, forItemsInLanes<Body>, count, body);
     }
     template <class T, class W>
     void sortVisits(const PassBuffers<T, W>& b)
@@ -180,6 +164,17 @@ public:
     [[nodiscard]] cudaError_t error() const { return m_error; }
 
 private:
+    template <class Body>
+    void launch(std::uint64_t threads, void (*kernel)(std::uint64_t, Body), std::uint64_t count, const Body& body)
+    {
+        if (threads > 0) {
+            cudaLaunchConfig_t config{};
+            config.gridDim = dim3(blocksFor(threads));
+            config.blockDim = dim3(kThreads);
+            config.stream = m_stream;
+            note(cudaLaunchKernelEx(&config, kernel, count, body));
+        }
+    }
     void note(cudaError_t error) { m_error = m_error == cudaSuccess ? error : m_error; }
 
     cudaStream_t m_stream;
