@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "kernels/lut/device/buffers.h"
+#include "kernels/lut/device/fusedlaunches.h"
 #include "kernels/lut/device/layergraph.cuh"
 
 #include <cub/device/device_radix_sort.cuh>
@@ -14,8 +14,6 @@
 // Kernels that give the items of a body to the threads of a device, its memory, and the launcher of both paths.
 namespace retro::lut::device
 {
-
-inline constexpr std::uint32_t kThreads = 256;
 
 /// Sixteen lanes of a warp that work on one item.
 struct WarpLanes
@@ -56,6 +54,23 @@ __global__ void forItemsInLanes(std::uint64_t items, Body body)
     const WarpLanes lanes{lane, ((1U << kScoreLanes) - 1U) << inWarp};
     for (std::uint64_t item = firstItem() / kScoreLanes; item < items; item += itemStep() / kScoreLanes) {
         body(item, lanes);
+    }
+}
+
+/// One block per tile. What the first items wrote is there for the second ones of the same tile, and for no other.
+template <class First, class Second>
+__global__ void forTiles(Tiles tiles, First first, Second second)
+{
+    for (std::uint64_t tile = blockIdx.x; tile < tiles.count(); tile += gridDim.x) {
+        const IndexRange a = tiles.firstOf(tile);
+        for (std::uint64_t item = a.begin + threadIdx.x; item < a.end; item += blockDim.x) {
+            first(item);
+        }
+        __syncthreads();
+        const IndexRange b = tiles.secondOf(tile);
+        for (std::uint64_t item = b.begin + threadIdx.x; item < b.end; item += blockDim.x) {
+            second(item);
+        }
     }
 }
 
@@ -143,12 +158,18 @@ public:
     template <class Body>
     void items(std::uint64_t count, const Body& body)
     {
-        launch(count, forItems<Body>, count, body);
+        launch(blocksFor(count), forItems<Body>, count, body);
     }
     template <class Body>
     void lanes(std::uint64_t count, const Body& body)
     {
-        launch(count * kScoreLanes, forItemsInLanes<Body>, count, body);
+        launch(blocksFor(count * kScoreLanes), forItemsInLanes<Body>, count, body);
+    }
+    template <class First, class Second>
+    void tiles(const Tiles& all, const First& first, const Second& second)
+    {
+        launch(static_cast<std::uint32_t>(gridExtent(all.count(), kMaxGridX)), forTiles<First, Second>, all, first,
+               second);
     }
     template <class T, class W>
     void sortVisits(const PassBuffers<T, W>& b)
@@ -164,15 +185,15 @@ public:
     [[nodiscard]] cudaError_t error() const { return m_error; }
 
 private:
-    template <class Body>
-    void launch(std::uint64_t threads, void (*kernel)(std::uint64_t, Body), std::uint64_t count, const Body& body)
+    template <class... Arguments>
+    void launch(std::uint32_t blocks, void (*kernel)(Arguments...), const Arguments&... arguments)
     {
-        if (threads > 0) {
+        if (blocks > 0) {
             cudaLaunchConfig_t config{};
-            config.gridDim = dim3(blocksFor(threads));
+            config.gridDim = dim3(blocks);
             config.blockDim = dim3(kThreads);
             config.stream = m_stream;
-            note(cudaLaunchKernelEx(&config, kernel, count, body));
+            note(cudaLaunchKernelEx(&config, kernel, arguments...));
         }
     }
     void note(cudaError_t error) { m_error = m_error == cudaSuccess ? error : m_error; }

@@ -24,6 +24,8 @@ namespace
 {
 
 constexpr std::size_t kStack = std::size_t{64} << 10;
+/// The mask of who waits for all threads; no shuffle has it.
+constexpr std::uint32_t kWholeBlock = 0;
 
 /// A stack of its own, on which threads run until one waits.
 struct Fiber
@@ -57,7 +59,7 @@ public:
         const bool isDone =
             std::all_of(m_threads.begin(), m_threads.end(), [](const Thread& one) { return one.state == State::Done; });
         if (m_fault.empty() && !isDone) {
-            m_fault = "a shuffle waits for a lane that never comes";
+            m_fault = "a thread waits for another that never comes";
         }
         return m_fault;
     }
@@ -77,6 +79,8 @@ public:
         return m_threads[self - lane + from].bits[turn];
     }
 
+    void waitForAll() { wait(kWholeBlock); }
+
     /// Where a fiber starts.
     static void enter();
 
@@ -85,7 +89,7 @@ private:
     struct Thread
     {
         State state = State::Ready;
-        std::uint32_t mask = 0;
+        std::uint32_t mask = 0;              ///< of the lanes that it waits for
         std::array<std::uint64_t, 2> bits{}; ///< what it gave to other lanes last, and before
         std::size_t exchanges = 0;
         Fiber* fiber = nullptr; ///< while it waits
@@ -148,11 +152,18 @@ private:
         swapcontext(&m_fiber->context, &m_scheduler);
     }
 
-    /// Lanes whose whole mask waits are ready.
+    /// Lanes whose whole mask waits are ready; so are all threads, where all wait for each other.
     void release()
     {
+        if (std::all_of(m_threads.begin(), m_threads.end(),
+                        [](const Thread& one) { return one.state == State::Waiting && one.mask == kWholeBlock; })) {
+            for (Thread& one : m_threads) {
+                one.state = State::Ready;
+            }
+            return;
+        }
         for (std::uint32_t i = 0; i < m_threads.size(); ++i) {
-            if (m_threads[i].state == State::Waiting && isComplete(i)) {
+            if (m_threads[i].state == State::Waiting && m_threads[i].mask != kWholeBlock && isComplete(i)) {
                 const std::uint32_t mask = m_threads[i].mask;
                 for (std::uint32_t lane = 0; lane < kWarp; ++lane) {
                     if ((mask >> lane & 1U) != 0) {
@@ -218,5 +229,7 @@ std::uint64_t exchangeDown(std::uint32_t mask, std::uint64_t bits, std::uint32_t
 {
     return g_running->exchange(mask, bits, delta, width);
 }
+
+void waitForBlock() { g_running->waitForAll(); }
 
 } // namespace retro::emulation

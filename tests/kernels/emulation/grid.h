@@ -6,7 +6,7 @@
 #include <random>
 #include <string>
 
-// The threads of a kernel, one after another on the host; between two shuffles a thread runs alone.
+// The threads of a kernel, one after another on the host; between two barriers or shuffles a thread runs alone.
 namespace retro::emulation
 {
 
@@ -30,5 +30,8 @@ std::string runGrid(const Dimensions& grid, const Dimensions& block, const std::
 /// The bits that the lane `delta` further gives, within groups of `width` lanes; its own where there is none. Returns
 /// when all lanes of the mask have read theirs. For kernels alone.
 std::uint64_t exchangeDown(std::uint32_t mask, std::uint64_t bits, std::uint32_t delta, std::uint32_t width);
+
+/// Returns when all threads of the block are there. For kernels alone.
+void waitForBlock();
 
 } // namespace retro::emulation

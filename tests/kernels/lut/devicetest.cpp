@@ -52,6 +52,12 @@ void backwards(std::uint64_t count, const F& f)
     }
 }
 
+template <class F>
+void forRange(const IndexRange& range, const F& f)
+{
+    backwards(range.end - range.begin, [&](std::uint64_t item) { f(range.begin + item); });
+}
+
 /// Carries out launches with loops.
 struct HostLauncher
 {
@@ -64,6 +70,14 @@ struct HostLauncher
     void lanes(std::uint64_t count, const Body& body)
     {
         backwards(count, [&](std::uint64_t item) { body(item, HostLanes()); });
+    }
+    template <class First, class Second>
+    void tiles(const device::Tiles& all, const First& first, const Second& second)
+    {
+        backwards(all.count(), [&](std::uint64_t tile) {
+            forRange(all.firstOf(tile), first);
+            forRange(all.secondOf(tile), second);
+        });
     }
     template <class W>
     void sortVisits(const device::PassBuffers<float, W>& b)
@@ -225,6 +239,27 @@ private slots:
                     qInfo("rows %d, path %d", static_cast<int>(type), static_cast<int>(path));
                     return;
                 }
+            }
+        }
+    }
+
+    /// Every item of either kind in one tile, the last tile included.
+    void tilesHoldEveryItemOnce()
+    {
+        for (std::uint64_t samples = 0; samples < 20; ++samples) {
+            for (std::uint64_t together = 1; together < 8; ++together) {
+                const device::Tiles tiles{samples, together, 3, 5};
+                std::uint64_t first = 0;
+                std::uint64_t second = 0;
+                for (std::uint64_t tile = 0; tile < tiles.count(); ++tile) {
+                    QCOMPARE(tiles.firstOf(tile).begin, first);
+                    QCOMPARE(tiles.secondOf(tile).begin, second);
+                    first = tiles.firstOf(tile).end;
+                    second = tiles.secondOf(tile).end;
+                    QCOMPARE(first * 5, second * 3); // of the same samples
+                }
+                QCOMPARE(first, samples * 3);
+                QCOMPARE(second, samples * 5);
             }
         }
     }

@@ -246,6 +246,52 @@ private slots:
         QVERIFY(!device);
     }
 
+    /// Dense scratch of the documented path, with the size that it needs; nothing is allocated.
+    void scratchBeyondTheLimitIsRefused()
+    {
+        const SampleLayer<float> sample(shapeOf(33, 3), false, 2, 1);
+        std::optional<Layer<float>> layer;
+        QVERIFY(Layer<float>::create(sample.description(), layer).ok());
+        std::unique_ptr<CudaLayer> device;
+        // [2, 33, 3, 32] numbers, and 16 bytes for each of 2 · 3 · 528 main and twice as many alternative events.
+        constexpr std::uint64_t kNeeded = 2 * 33 * 3 * 32 * 4 + 3 * 16 * 2 * 3 * 528;
+        const Status status = CudaLayer::create(*layer, 2, device, {Path::Documented, kNeeded - 1});
+        QCOMPARE(static_cast<int>(status.code), static_cast<int>(StatusCode::TooLarge));
+        QVERIFY2(status.message.find(std::to_string(kNeeded)) != std::string::npos, status.message.c_str());
+        QVERIFY(CudaLayer::create(*layer, 2, device, {Path::Documented, kNeeded}).ok());
+        QCOMPARE(static_cast<int>(CudaLayer::create(*layer, std::uint64_t{1} << 61, device).code),
+                 static_cast<int>(StatusCode::TooLarge));
+    }
+
+    /// Row choice and gather are one kernel where a block has a sample, or several; else two.
+    void theForwardPassIsFused()
+    {
+        const auto kernels = [](std::uint32_t outputs, std::uint64_t batch, bool sparse) {
+            const SampleLayer<float> sample({5, outputs, 3, 2, 0, 1, false}, sparse, batch, 5);
+            std::optional<Layer<float>> layer;
+            std::unique_ptr<CudaLayer> device;
+            std::vector<double> seconds;
+            Results ours;
+            if (!Layer<float>::create(sample.description(), layer).ok() ||
+                !CudaLayer::create(*layer, batch, device).ok()) {
+                return -1L;
+            }
+            ours = emptyResults(*layer, batch);
+            const Results cpu = onCpu(sample, *layer, Path::Fused);
+            if (!device->forward({batch, sample.input, ours.output, &ours.tape}).ok() || ours.output != cpu.output ||
+                ours.tape.rows != cpu.tape.rows) {
+                return -2L;
+            }
+            (void)Device::get().takeTrace();
+            return device->time(Pass::Forward, 1, seconds).ok() ? countOf(Device::get().takeTrace(), 'k') : -3L;
+        };
+        QCOMPARE(kernels(7, 40, false), 1L);
+        QCOMPARE(kernels(256, 3, false), 1L);
+        QCOMPARE(kernels(300, 1024, false), 1L);
+        QCOMPARE(kernels(300, 40, false), 2L);
+        QCOMPARE(kernels(7, 40, true), 2L);
+    }
+
     void anotherBatchIsRefusedBeforeAnyLaunch()
     {
         const SampleLayer<float> sample(shapeOf(1, 7), false, 3, 5);
@@ -279,6 +325,13 @@ private slots:
         QVERIFY(Device::get().fault().find("outside of its mask") != std::string::npos);
         QCOMPARE(run(16, [] { (void)__shfl_down_sync(0xFFFFFFFFU, 1, 8, 16); }), cudaErrorLaunchFailure);
         QVERIFY(Device::get().fault().find("never comes") != std::string::npos);
+        QCOMPARE(run(64,
+                     [] {
+                         if (threadIdx.x != 7) {
+                             __syncthreads();
+                         }
+                     }),
+                 cudaErrorLaunchFailure);
     }
 
     void shufflesReadOtherLanes()
@@ -292,6 +345,24 @@ private slots:
                  cudaSuccess);
         for (std::uint32_t i = 0; i < 64; ++i) {
             QCOMPARE(read[i], i % 16 < 12 ? i + 4 : i);
+        }
+    }
+
+    void barriersHoldTheBlock()
+    {
+        std::vector<std::uint32_t> written(256);
+        std::vector<std::uint32_t> read(256);
+        QCOMPARE(run(256,
+                     [&] {
+                         written[threadIdx.x] = threadIdx.x;
+                         __syncthreads();
+                         read[threadIdx.x] = written[(threadIdx.x + 100) % 256];
+                         __syncthreads();
+                         written[threadIdx.x] = 0;
+                     }),
+                 cudaSuccess);
+        for (std::uint32_t i = 0; i < 256; ++i) {
+            QCOMPARE(read[i], (i + 100) % 256);
         }
     }
 

@@ -12,8 +12,8 @@
 
 // The calls of CUDA's runtime interface that the device code of this project uses, under their own names and with their
 // own meaning, for a device that is emulated on the host. It shows indices, arithmetic, bounds, and whether streams,
-// events and graphs keep their order; it shows nothing of the memory model, of atomics or of speed. Shared memory and
-// barriers of a block are missing, as no kernel has them: one that does will not compile here.
+// events and graphs keep their order; it shows nothing of the memory model, of atomics or of speed. Shared memory is
+// missing, as no kernel has it: one that does will not compile here.
 
 #define __host__
 #define __device__
@@ -139,3 +139,5 @@ T __shfl_down_sync(unsigned mask, T value, unsigned delta, unsigned width)
     std::memcpy(&value, &bits, sizeof(T));
     return value;
 }
+
+inline void __syncthreads() { retro::emulation::waitForBlock(); }
