@@ -43,6 +43,9 @@ constexpr std::array<ColumnWords, PromiseTreeModel::ColumnCount> kColumns{
                 QT_TRANSLATE_NOOP("retro::views::PromiseTreeModel",
                                   "What it keeps in the frontier at this step: operands found and relevance")}};
 
+/// More spans of changed rows than this are not told one by one: a tree view looks through all its rows for each.
+constexpr std::size_t kMostTold = 200;
+
 bool isFigure(int column)
 {
     return column != PromiseTreeModel::NameColumn && column != PromiseTreeModel::StateColumn &&
@@ -101,32 +104,43 @@ bool PromiseTreeModel::looksDifferent(const PromiseRow& row, std::uint64_t befor
     return m_forest->stateOf(row, before) != m_forest->stateOf(row, m_position);
 }
 
-void PromiseTreeModel::tellSiblings(const std::vector<std::unique_ptr<PromiseRow>>& rows, std::uint64_t before)
+void PromiseTreeModel::addChanges(const Siblings& rows, std::uint64_t before, std::vector<Span>& spans) const
 {
     const auto isDifferent = [&](const std::unique_ptr<PromiseRow>& row) { return looksDifferent(*row, before); };
     auto first = std::find_if(rows.begin(), rows.end(), isDifferent);
-    while (first != rows.end()) {
+    while (first != rows.end() && spans.size() <= kMostTold) {
         const auto end = std::find_if_not(first, rows.end(), isDifferent);
-        // Name and state stand for the row: a tree view works out where every cell lies that it hears of.
-        PromiseRow* last = std::prev(end)->get();
-        emit dataChanged(createIndex((*first)->position, 0, first->get()),
-                         createIndex(last->position, StateColumn, last));
+        spans.push_back({first->get(), std::prev(end)->get()});
         first = std::find_if(end, rows.end(), isDifferent);
     }
 }
 
+void PromiseTreeModel::tell(const Span& span)
+{
+    // Name and state stand for the row: a tree view works out where every cell lies that it hears of.
+    emit dataChanged(createIndex(span.first->position, 0, span.first),
+                     createIndex(span.last->position, StateColumn, span.last));
+}
+
 void PromiseTreeModel::tellChanges(std::uint64_t before)
 {
-    std::vector<const std::vector<std::unique_ptr<PromiseRow>>*> open{&m_forest->roots()};
-    while (!open.empty()) {
-        const auto& rows = *open.back();
+    std::vector<Span> spans;
+    std::vector<const Siblings*> open{&m_forest->roots()};
+    while (!open.empty() && spans.size() <= kMostTold) {
+        const Siblings& rows = *open.back();
         open.pop_back();
-        tellSiblings(rows, before);
+        addChanges(rows, before, spans);
         for (const auto& row : rows) {
             if (!row->children.empty()) {
                 open.push_back(&row->children);
             }
         }
+    }
+    if (spans.size() > kMostTold) {
+        spans = {{m_forest->roots().front().get(), m_forest->roots().back().get()}};
+    }
+    for (const Span& span : spans) {
+        tell(span);
     }
 }
 
@@ -141,7 +155,7 @@ QModelIndex PromiseTreeModel::indexOf(base::PromiseId promise) const
     return row != nullptr ? createIndex(row->position, 0, row) : QModelIndex();
 }
 
-const std::vector<std::unique_ptr<PromiseRow>>& PromiseTreeModel::childrenOf(const QModelIndex& parent) const
+auto PromiseTreeModel::childrenOf(const QModelIndex& parent) const -> const Siblings&
 {
     return parent.isValid() ? rowAt(parent)->children : m_forest->roots();
 }

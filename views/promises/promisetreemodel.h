@@ -38,8 +38,9 @@ public:
 
     /// Another run: builds the forest anew.
     void resetRun();
-    /// The cursor moved: tells which rows are in another state. What only grew older, or keeps more than before, is not
-    /// told row by row, which would take long in a large tree: whoever shows it draws what is in sight anew.
+    /// The cursor moved: tells which rows are in another state, or only that the roots changed when there are many such
+    /// rows. What only grew older, or keeps more than before, is not told row by row either, which would take long in a
+    /// large tree: whoever shows it draws what is in sight anew.
     void setPosition(std::uint64_t position);
 
     [[nodiscard]] const PromiseForest& forest() const { return *m_forest; }
@@ -56,7 +57,9 @@ public:
     [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
 private:
-    [[nodiscard]] const std::vector<std::unique_ptr<PromiseRow>>& childrenOf(const QModelIndex& parent) const;
+    using Siblings = std::vector<std::unique_ptr<PromiseRow>>;
+
+    [[nodiscard]] const Siblings& childrenOf(const QModelIndex& parent) const;
     [[nodiscard]] QString idText(const PromiseRow& row) const;
     [[nodiscard]] QString placeText(const PromiseRow& row) const;
     [[nodiscard]] QString cellText(const PromiseRow& row, int column) const;
@@ -69,9 +72,16 @@ private:
     /// Bytes that a promise keeps at the cursor; 0 while the window shows another run.
     [[nodiscard]] std::int64_t bytesOf(base::PromiseId promise) const;
     [[nodiscard]] bool looksDifferent(const PromiseRow& row, std::uint64_t before) const;
-    /// Neighbours that changed are told of together.
-    void tellSiblings(const std::vector<std::unique_ptr<PromiseRow>>& rows, std::uint64_t before);
+    /// Neighbours, the last included, that are in another state.
+    struct Span
+    {
+        PromiseRow* first = nullptr;
+        PromiseRow* last = nullptr;
+    };
+
+    void addChanges(const Siblings& rows, std::uint64_t before, std::vector<Span>& spans) const;
     void tellChanges(std::uint64_t before);
+    void tell(const Span& span);
 
     [[nodiscard]] QString label(base::NodeId node) const;
 

@@ -45,6 +45,24 @@ QString printed(const QAbstractItemModel& items, const QModelIndex& parent = {},
     return text;
 }
 
+/// Raises that many promises, one after another, and nothing else.
+RunHandle manyPromises(std::uint32_t count)
+{
+    auto run = std::make_shared<trace::Run>(*tests::makeTinyRun().run);
+    run->events.clear();
+    run->ledger.clear();
+    run->visitStart.clear();
+    for (std::uint32_t promise = 0; promise < count; ++promise) {
+        event::Event& raised = run->events.emplace_back();
+        raised.kind = event::EventKind::NewPromise;
+        raised.node = tests::kRelu1;
+        raised.promise = promise;
+        raised.slot = 1;
+    }
+    auto timeline = trace::Timeline::open(run);
+    return timeline.ok() ? RunHandle{run, std::make_shared<trace::Timeline>(std::move(timeline).value())} : RunHandle{};
+}
+
 const base::PromiseId kFirst(std::uint32_t{0});
 const base::PromiseId kSecond(std::uint32_t{1});
 
@@ -86,6 +104,27 @@ private slots:
         items.setPosition(context.model.run().eventCount());
         QCOMPARE(items.forest().waiting(items.position()), std::size_t{0});
         QCOMPARE(items.forest().fulfilled(items.position()), std::size_t{2});
+    }
+
+    /// A tree view looks through all its rows for each change that it hears of.
+    void farMovesAreToldAtOnce()
+    {
+        constexpr std::uint32_t kMany = 1000;
+        tests::ViewContext context;
+        context.model.setRun(manyPromises(kMany));
+        QVERIFY(context.model.hasRun());
+        PromiseTreeModel items(context.model);
+        items.resetRun();
+        QCOMPARE(items.rowCount(), int{kMany});
+        QSignalSpy changed(&items, &QAbstractItemModel::dataChanged);
+        items.setPosition(kMany / 2);
+        QCOMPARE(changed.count(), 1); // all operands of later promises changed, each below a row of its own
+        QCOMPARE(changed.front()[0].toModelIndex(), items.index(0, 0));
+        QCOMPARE(changed.front()[1].toModelIndex().row(), int{kMany} - 1);
+        QCOMPARE(items.index(kMany / 2 - 1, PromiseTreeModel::StateColumn).data().toString(), QStringLiteral("waits"));
+        QCOMPARE(items.index(kMany / 2, PromiseTreeModel::StateColumn).data().toString(), QStringLiteral("not yet"));
+        items.setPosition(kMany / 2 + 1);
+        QCOMPARE(changed.count(), 3); // the promise and its operand
     }
 
     void rowsGrowOlderUntilTheyAreAnswered()
