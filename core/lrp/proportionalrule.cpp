@@ -40,7 +40,7 @@ public:
 
     [[nodiscard]] bool accepts(const ops::Structure& structure) const override
     {
-        return structure.kind() == ops::StructureKind::MaxPool && windowsOf(structure) != nullptr;
+        return ops::windowsOf(structure) != nullptr;
     }
 
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator&, std::span<const std::uint8_t>) const override
@@ -50,7 +50,7 @@ public:
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
     {
-        const ops::WindowSums& windows = *windowsOf(context.op.structure());
+        const ops::WindowSums& windows = *ops::windowsOf(context.op.structure());
         const Tensor& x = context.operands[0];
         Balance balance(context);
         algebra::DivisionAmounts amounts;
@@ -62,11 +62,6 @@ public:
     }
 
 private:
-    static const ops::WindowSums* windowsOf(const ops::Structure& structure)
-    {
-        return dynamic_cast<const ops::WindowSums*>(&structure);
-    }
-
     Stabiliser m_stabiliser;
 };
 

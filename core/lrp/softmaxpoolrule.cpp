@@ -27,7 +27,7 @@ public:
 
     [[nodiscard]] bool accepts(const ops::Structure& structure) const override
     {
-        return structure.kind() == ops::StructureKind::MaxPool && windowsOf(structure) != nullptr;
+        return ops::windowsOf(structure) != nullptr;
     }
 
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator&, std::span<const std::uint8_t>) const override
@@ -37,18 +37,13 @@ public:
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
     {
-        const ops::WindowSums& windows = *windowsOf(context.op.structure());
+        const ops::WindowSums& windows = *ops::windowsOf(context.op.structure());
         Tensor part = windows.shareBySoftmax(context.relevance[0], context.operands[0], m_beta);
         // A window that reads padding alone has nobody to share among.
         return Balance(context).closeAs(event::Cause::Unread, onlySlot(context, 0, std::move(part)));
     }
 
 private:
-    static const ops::WindowSums* windowsOf(const ops::Structure& structure)
-    {
-        return dynamic_cast<const ops::WindowSums*>(&structure);
-    }
-
     double m_beta;
 };
 

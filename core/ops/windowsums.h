@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/ops/structure.h"
 #include "core/tensor/tensor.h"
 
 namespace retro::ops
@@ -20,5 +21,11 @@ public:
     [[nodiscard]] virtual tensor::Tensor shareBySoftmax(const tensor::Tensor& s, const tensor::Tensor& x,
                                                         double beta) const = 0;
 };
+
+/// The windows of a max pooling that has them; null for all else.
+[[nodiscard]] inline const WindowSums* windowsOf(const Structure& structure)
+{
+    return structure.kind() == StructureKind::MaxPool ? dynamic_cast<const WindowSums*>(&structure) : nullptr;
+}
 
 } // namespace retro::ops

@@ -16,8 +16,8 @@ struct CudaOptions
 };
 
 /// A layer on a CUDA device, for one size of batch: weights and buffers are there, rows of 16 bits as they are, and
-/// each pass is one CUDA graph of the schedule's launches on its streams. Either path, in float. Give it to one thread
-/// at a time.
+/// one CUDA graph has the schedule's launches of both passes on their streams; a call runs its part. Either path, in
+/// float. Give it to one thread at a time.
 class CudaLayer
 {
 public:

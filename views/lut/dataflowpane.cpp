@@ -25,7 +25,8 @@ namespace
 constexpr double kBoxHeight = 38;
 constexpr double kNumberWidth = 24;
 constexpr double kPadding = 9;
-constexpr double kRowWidth = 480; ///< of a row of buffers that a kernel starts from
+/// Of a row of buffers that a kernel starts from, or ends with: the first with which the picture fits.
+constexpr double kRowWidths[]{480, 400, 320, 240};
 
 QString translated(const char* text) { return QCoreApplication::translate("retro::views::DataFlowPane", text); }
 
@@ -142,9 +143,22 @@ void DataFlowPane::setLayer(std::vector<lut::Schedule> schedules, const std::vec
     setPosition(m_position);
 }
 
+void DataFlowPane::setRoom(int width)
+{
+    if (m_room != width) {
+        m_room = width;
+        lay();
+    }
+}
+
 void DataFlowPane::lay()
 {
-    m_picture = flowPicture(m_schedules, {kernelSize, bufferSize, double(fonts::px(kRowWidth))});
+    for (const double width : kRowWidths) {
+        m_picture = flowPicture(m_schedules, {kernelSize, bufferSize, double(fonts::px(width))});
+        if (m_room == 0 || m_picture.size.width() <= m_room) {
+            break;
+        }
+    }
     updateGeometry();
     resize(sizeHint());
     update();

@@ -24,6 +24,8 @@ public:
 
     /// Another layer or path; `passes` as schedules of it. `ran`: the launches are those of the run.
     void setLayer(std::vector<lut::Schedule> schedules, const std::vector<RunLaunch>& launches);
+    /// How wide the picture may be, so that nothing must be scrolled sideways; kept where its boxes allow it.
+    void setRoom(int width);
     /// Where the cursor stands.
     void setPosition(std::uint64_t position);
 
@@ -63,6 +65,7 @@ private:
     std::vector<lut::Schedule> m_schedules;
     std::vector<RunLaunch> m_launches;
     FlowPicture m_picture;
+    int m_room = 0; ///< 0 = any
     std::uint64_t m_position = 0;
     std::optional<RunLaunch> m_current;
 };

@@ -15,6 +15,7 @@
 #include <QPainter>
 #include <QPushButton>
 #include <QScrollArea>
+#include <QScrollBar>
 #include <QSignalBlocker>
 
 #include <algorithm>
@@ -65,11 +66,12 @@ DataFlowView::DataFlowView(RunModel& model, Cursor& cursor, Selection& selection
     column->addWidget(makeTools());
     m_pane = new DataFlowPane(body);
     m_pane->setAccessibleName(tr("Kernels and buffers"));
-    auto* scroll = new QScrollArea(body);
-    scroll->setFrameShape(QFrame::NoFrame);
-    scroll->setWidget(m_pane);
-    scroll->setFocusPolicy(Qt::NoFocus);
-    column->addWidget(scroll, 1);
+    m_scroll = new QScrollArea(body);
+    m_scroll->setFrameShape(QFrame::NoFrame);
+    m_scroll->setWidget(m_pane);
+    m_scroll->setFocusPolicy(Qt::NoFocus);
+    m_scroll->viewport()->installEventFilter(this);
+    column->addWidget(m_scroll, 1);
     setBody(body);
     connect(m_pane, &DataFlowPane::launchChosen, this,
             [this](std::uint64_t position) { this->cursor().moveTo(position); });
@@ -102,6 +104,15 @@ QWidget* DataFlowView::makeTools()
             [this](int index) { m_choice.choosePath(index == 0 ? lut::Path::Fused : lut::Path::Documented); });
     connect(m_runPath, &QPushButton::clicked, this, [this] { emit pathWanted(m_choice.path()); });
     return line;
+}
+
+bool DataFlowView::eventFilter(QObject* watched, QEvent* event)
+{
+    if (watched == m_scroll->viewport() && event->type() == QEvent::Resize) {
+        // Also where the bar for scrolling down is not yet there: it comes with the picture.
+        m_pane->setRoom(m_scroll->width() - m_scroll->verticalScrollBar()->sizeHint().width());
+    }
+    return View::eventFilter(watched, event);
 }
 
 QString DataFlowView::subject() const

@@ -7,6 +7,7 @@
 
 class QComboBox;
 class QPushButton;
+class QScrollArea;
 
 namespace retro::views
 {
@@ -44,6 +45,7 @@ signals:
 protected:
     void refresh(Changes changes) override;
     [[nodiscard]] QString emptyReason() const override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
     QWidget* makeTools();
@@ -54,6 +56,7 @@ private:
 
     LutChoice& m_choice;
     DataFlowPane* m_pane = nullptr;
+    QScrollArea* m_scroll = nullptr;
     QComboBox* m_layers = nullptr;
     QComboBox* m_paths = nullptr;
     QPushButton* m_runPath = nullptr;

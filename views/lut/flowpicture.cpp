@@ -49,7 +49,9 @@ public:
             }
         }
         for (std::size_t i = 0; sizes.width > 0 && i < schedule.launches.size(); ++i) {
-            breakRow(i, sizes.width);
+            breakRow({}, sourcesOf(i), sizes.width);
+            // The kernel stands in the middle of its sources, its results may stand to one side of it.
+            breakRow(passedOn(i), resultsOf(i), sizes.width / 2);
         }
     }
 
@@ -201,24 +203,57 @@ private:
         return sources;
     }
 
-    /// Puts what a kernel starts from into rows: a source of one row stands below one of the row before. Such edges are
-    /// not drawn; they come behind those that are.
-    void breakRow(std::size_t kernel, double width)
+    /// Stacks that only this kernel writes and none reads.
+    [[nodiscard]] std::vector<std::size_t> resultsOf(std::size_t kernel) const
+    {
+        std::vector<std::size_t> results;
+        for (const FlowEdge& edge : m_edges) {
+            if (edge.from == kernel && isResult(kernel, stackOf(edge.to))) {
+                results.push_back(stackOf(edge.to));
+            }
+        }
+        return results;
+    }
+
+    [[nodiscard]] bool isResult(std::size_t kernel, std::size_t stack) const
+    {
+        return std::ranges::none_of(m_edges, [&](const FlowEdge& other) {
+            return stackOf(other.from) == stack || (stackOf(other.to) == stack && other.from != kernel);
+        });
+    }
+
+    /// What else a kernel writes.
+    [[nodiscard]] std::vector<std::size_t> passedOn(std::size_t kernel) const
+    {
+        std::vector<std::size_t> stacks;
+        for (const FlowEdge& edge : m_edges) {
+            if (edge.from == kernel && !isResult(kernel, stackOf(edge.to))) {
+                stacks.push_back(stackOf(edge.to));
+            }
+        }
+        return stacks;
+    }
+
+    /// Puts stacks of one kernel into rows: one of a row stands below one of the row before. Such edges are not drawn;
+    /// they come behind those that are. `row`: what stands in the first row anyway.
+    void breakRow(std::vector<std::size_t> row, const std::vector<std::size_t>& stacks, double width)
     {
         std::vector<std::size_t> above;
-        std::vector<std::size_t> row;
         double used = 0;
-        for (const std::size_t source : sourcesOf(kernel)) {
-            const double needed = m_input.nodeSizes[source].width + kGap;
+        for (const std::size_t stack : row) {
+            used += m_input.nodeSizes[stack].width + kGap;
+        }
+        for (const std::size_t stack : stacks) {
+            const double needed = m_input.nodeSizes[stack].width + kGap;
             if (!row.empty() && used + needed > width) {
                 above = std::exchange(row, {});
                 used = 0;
             }
             if (!above.empty()) {
                 const std::size_t over = above[std::min(row.size(), above.size() - 1)];
-                m_input.edges.push_back({static_cast<layout::Index>(over), static_cast<layout::Index>(source)});
+                m_input.edges.push_back({static_cast<layout::Index>(over), static_cast<layout::Index>(stack)});
             }
-            row.push_back(source);
+            row.push_back(stack);
             used += needed;
         }
     }

@@ -60,7 +60,7 @@ struct FlowSizes
 {
     std::function<QSizeF(const lut::Launch&)> kernel;
     std::function<QSizeF(const lut::Buffer&)> buffer;
-    double width = 0; ///< buffers that a kernel starts from stand in several rows beyond it; 0 = they never do
+    double width = 0; ///< of rows of what a kernel starts from; half of it for its results; 0 = one row of any width
 };
 
 /// Draws the schedules. Empty when there is none.

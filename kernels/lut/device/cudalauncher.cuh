@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "kernels/lut/device/buffers.h"
+#include "kernels/lut/device/fusedlaunches.h"
+#include "kernels/lut/device/layergraph.cuh"
 
 #include <cub/device/device_radix_sort.cuh>
 #include <cuda_runtime.h>
@@ -13,8 +14,6 @@
 // Kernels that give the items of a body to the threads of a device, its memory, and the launcher of both paths.
 namespace retro::lut::device
 {
-
-inline constexpr std::uint32_t kThreads = 256;
 
 /// Sixteen lanes of a warp that work on one item.
 struct WarpLanes
@@ -58,15 +57,21 @@ __global__ void forItemsInLanes(std::uint64_t items, Body body)
     }
 }
 
-/// The first of the errors.
-inline cudaError_t firstOf(std::initializer_list<cudaError_t> all)
+/// One block per tile. What the first items wrote is there for the second ones of the same tile, and for no other.
+template <class First, class Second>
+__global__ void forTiles(Tiles tiles, First first, Second second)
 {
-    for (const cudaError_t one : all) {
-        if (one != cudaSuccess) {
-            return one;
+    for (std::uint64_t tile = blockIdx.x; tile < tiles.count(); tile += gridDim.x) {
+        const IndexRange a = tiles.firstOf(tile);
+        for (std::uint64_t item = a.begin + threadIdx.x; item < a.end; item += blockDim.x) {
+            first(item);
+        }
+        __syncthreads();
+        const IndexRange b = tiles.secondOf(tile);
+        for (std::uint64_t item = b.begin + threadIdx.x; item < b.end; item += blockDim.x) {
+            second(item);
         }
     }
-    return cudaSuccess;
 }
 
 inline std::string textOf(cudaError_t error, const char* what)
@@ -153,18 +158,18 @@ public:
     template <class Body>
     void items(std::uint64_t count, const Body& body)
     {
-        if (count > 0) {
-            forItems<<<blocksFor(count), kThreads, 0, m_stream>>>(count, body);
-            note(cudaGetLastError());
-        }
+        launch(blocksFor(count), forItems<Body>, count, body);
     }
     template <class Body>
     void lanes(std::uint64_t count, const Body& body)
     {
-        if (count > 0) {
-            forItemsInLanes<<<blocksFor(count * kScoreLanes), kThreads, 0, m_stream>>>(count, body);
-            note(cudaGetLastError());
-        }
+        launch(blocksFor(count * kScoreLanes), forItemsInLanes<Body>, count, body);
+    }
+    template <class First, class Second>
+    void tiles(const Tiles& all, const First& first, const Second& second)
+    {
+        launch(static_cast<std::uint32_t>(gridExtent(all.count(), kMaxGridX)), forTiles<First, Second>, all, first,
+               second);
     }
     template <class T, class W>
     void sortVisits(const PassBuffers<T, W>& b)
@@ -180,6 +185,17 @@ public:
     [[nodiscard]] cudaError_t error() const { return m_error; }
 
 private:
+    template <class... Arguments>
+    void launch(std::uint32_t blocks, void (*kernel)(Arguments...), const Arguments&... arguments)
+    {
+        if (blocks > 0) {
+            cudaLaunchConfig_t config{};
+            config.gridDim = dim3(blocks);
+            config.blockDim = dim3(kThreads);
+            config.stream = m_stream;
+            note(cudaLaunchKernelEx(&config, kernel, arguments...));
+        }
+    }
     void note(cudaError_t error) { m_error = m_error == cudaSuccess ? error : m_error; }
 
     cudaStream_t m_stream;

@@ -243,15 +243,6 @@ template <class W>
 class PassesOf final : public CudaPasses
 {
 public:
-    ~PassesOf() override
-    {
-        for (cudaGraphExec_t graph : {m_forwardGraph, m_backwardGraph}) {
-            if (graph != nullptr) {
-                cudaGraphExecDestroy(graph);
-            }
-        }
-    }
-
     std::string prepare(const HostLayer& layer, const W* weights)
     {
         m_isDocumented = layer.isDocumented;
@@ -269,8 +260,9 @@ public:
             return textOf(room, "the buffers of the batch do not fit the device");
         }
         cudaError_t failed = m_streams.make(std::max(m_forward.size(), m_backward.size()));
-        failed = failed != cudaSuccess ? failed : capture(false, m_forwardGraph);
-        failed = failed != cudaSuccess ? failed : capture(true, m_backwardGraph);
+        failed = failed != cudaSuccess ? failed : m_graph.capture(m_streams.streams[0], [this](bool isBackward) {
+            return firstOf({clear(isBackward), launchAll(isBackward ? m_backward : m_forward)});
+        });
         return textOf(failed, "the passes could not be captured");
     }
 
@@ -278,13 +270,13 @@ public:
     {
         const cudaStream_t stream = m_streams.streams[0];
         const PassArrays& a = m_arrays;
-        return textOf(firstOf({m_arrays.input.set(input, stream), cudaGraphLaunch(m_forwardGraph, stream),
-                               a.output.get(output, stream), a.rows.get(tape.rows, stream),
-                               a.deltas.get(tape.deltas, stream), a.bits.get(tape.bits, stream),
-                               a.codeRows.get(tape.codeRows, stream), a.codeDeltas.get(tape.codeDeltas, stream),
-                               a.codeBits.get(tape.codeBits, stream), m_scratch.mainEvents.get(tape.mainEvents, stream),
-                               m_scratch.otherEvents.get(tape.otherEvents, stream), cudaStreamSynchronize(stream)}),
-                      "the forward pass failed");
+        return textOf(
+            firstOf({m_arrays.input.set(input, stream), m_graph.launch(false, stream), a.output.get(output, stream),
+                     a.rows.get(tape.rows, stream), a.deltas.get(tape.deltas, stream), a.bits.get(tape.bits, stream),
+                     a.codeRows.get(tape.codeRows, stream), a.codeDeltas.get(tape.codeDeltas, stream),
+                     a.codeBits.get(tape.codeBits, stream), m_scratch.mainEvents.get(tape.mainEvents, stream),
+                     m_scratch.otherEvents.get(tape.otherEvents, stream), cudaStreamSynchronize(stream)}),
+            "the forward pass failed");
     }
 
     std::string backward(const float* outputGradients, const GivenTape& tape, const HostGradients& gradients) override
@@ -296,7 +288,7 @@ public:
                      a.codeRows.set(tape.codeRows, stream), a.codeDeltas.set(tape.codeDeltas, stream),
                      a.codeBits.set(tape.codeBits, stream), m_scratch.mainEvents.set(tape.mainEvents, stream),
                      m_scratch.otherEvents.set(tape.otherEvents, stream),
-                     a.outputGradients.set(outputGradients, stream), cudaGraphLaunch(m_backwardGraph, stream),
+                     a.outputGradients.set(outputGradients, stream), m_graph.launch(true, stream),
                      a.inputGradients.get(gradients.inputs, stream), a.weightGradients.get(gradients.weights, stream),
                      a.codeGradients.get(gradients.codes, stream), cudaStreamSynchronize(stream)}),
             "the backward pass failed");
@@ -357,27 +349,6 @@ private:
         return failed;
     }
 
-    /// Records what a pass puts on the streams as a graph.
-    cudaError_t capture(bool isBackward, cudaGraphExec_t& executable)
-    {
-        cudaError_t failed = cudaStreamBeginCapture(m_streams.streams[0], cudaStreamCaptureModeThreadLocal);
-        if (failed != cudaSuccess) {
-            return failed;
-        }
-        failed = clear(isBackward);
-        failed = firstOf({failed, launchAll(isBackward ? m_backward : m_forward)});
-        cudaGraph_t graph = nullptr;
-        const cudaError_t ended = cudaStreamEndCapture(m_streams.streams[0], &graph);
-        failed = firstOf({failed, ended});
-        if (failed == cudaSuccess) {
-            failed = cudaGraphInstantiate(&executable, graph, 0);
-        }
-        if (graph != nullptr) {
-            cudaGraphDestroy(graph);
-        }
-        return failed;
-    }
-
     bool m_isDocumented = false;
     std::vector<Step> m_forward;
     std::vector<Step> m_backward;
@@ -386,8 +357,7 @@ private:
     PassArrays m_arrays;
     ScratchArrays m_scratch;
     Streams m_streams;
-    cudaGraphExec_t m_forwardGraph = nullptr;
-    cudaGraphExec_t m_backwardGraph = nullptr;
+    LayerGraph m_graph;
 };
 
 template <class W>

@@ -85,7 +85,7 @@ struct HostGradients
     float* codes = nullptr;
 };
 
-/// A layer on the device, and its two passes as CUDA graphs. Functions return what went wrong, or nothing.
+/// A layer on the device, and its two passes as one CUDA graph. Functions return what went wrong, or nothing.
 class CudaPasses
 {
 public:

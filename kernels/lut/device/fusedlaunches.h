@@ -9,11 +9,37 @@
 // What the launches of the fused path's schedule consist of on a device. A `Launcher` carries out:
 //   items(count, body)   body(item) for 0 … count − 1, in any order
 //   lanes(count, body)   body(item, lanes), kScoreLanes threads for each item
+//   tiles(tiles, a, b)   of each tile: a(item) for its first items, and when all are done, b(item) for its second ones
 //   sortVisits(buffers)  stable sort of visits and places by row id
 //   zero(array, count)   an array of zeros
 // On a device that is one kernel each; the tests have a launcher of loops.
 namespace retro::lut::device
 {
+
+/// Threads of a block.
+inline constexpr std::uint32_t kThreads = 256;
+/// Blocks that occupy a whole device.
+inline constexpr std::uint64_t kManyBlocks = 1024;
+
+/// Samples cut into tiles, a block for each, with two kinds of items: the second wait for the first of their tile.
+struct Tiles
+{
+    std::uint64_t samples = 0;
+    std::uint64_t together = 1; ///< samples of a tile
+    std::uint64_t first = 0;    ///< items of a sample
+    std::uint64_t second = 0;
+
+    [[nodiscard]] RETRO_HOST_DEVICE std::uint64_t count() const { return ceilDivide(samples, together); }
+    [[nodiscard]] RETRO_HOST_DEVICE IndexRange firstOf(std::uint64_t tile) const { return itemsOf(tile, first); }
+    [[nodiscard]] RETRO_HOST_DEVICE IndexRange secondOf(std::uint64_t tile) const { return itemsOf(tile, second); }
+
+private:
+    [[nodiscard]] RETRO_HOST_DEVICE IndexRange itemsOf(std::uint64_t tile, std::uint64_t items) const
+    {
+        const IndexRange range = groupRange(tile, samples, together);
+        return {range.begin * items, range.end * items};
+    }
+};
 
 template <class T, class W>
 struct ChooseRow
@@ -117,6 +143,27 @@ void launchGather(const PassBuffers<T, W>& b, Launcher& launcher)
     launcher.items(b.isSparse() ? b.positions() : b.positions() * b.layer.outputs, Gather<T, W>{b});
 }
 
+/// Tiles of the fused forward pass: enough samples that each thread of a block has an output.
+template <class T, class W>
+Tiles gatherTiles(const PassBuffers<T, W>& b)
+{
+    const std::uint64_t together = b.layer.outputs < kThreads ? kThreads / b.layer.outputs : 1;
+    return {b.batch, together, b.layer.tables, b.layer.outputs};
+}
+
+/// Row choice and gather without positions: one kernel, unless a block for each sample would leave most of the device
+/// idle, or rows are sparse: then two.
+template <class T, class W, class Launcher>
+void launchForward(const PassBuffers<T, W>& b, Launcher& launcher)
+{
+    if (!b.isSparse() && (b.layer.outputs <= kThreads || b.batch >= kManyBlocks)) {
+        launcher.tiles(gatherTiles(b), ChooseRow<T, W>{b}, Gather<T, W>{b});
+        return;
+    }
+    launcher.items(b.sites(), ChooseRow<T, W>{b});
+    launchGather(b, launcher);
+}
+
 template <class T, class W, class Launcher>
 void launchScores(const PassBuffers<T, W>& b, Launcher& launcher)
 {
@@ -144,8 +191,7 @@ bool launchFused(const PassBuffers<T, W>& b, KernelId kernel, Launcher& launcher
 {
     switch (kernel) {
     case KernelId::ChooseRowsAndGather:
-        launcher.items(b.sites(), ChooseRow<T, W>{b});
-        launchGather(b, launcher);
+        launchForward(b, launcher);
         return true;
     case KernelId::ChooseRows:
         launcher.items(b.sites(), ChooseRow<T, W>{b});

@@ -2,64 +2,12 @@
 // The CUDA back end against the CPU: rows exactly, values within 1e-5. Skips where there is no device.
 #include <QtTest>
 
-#include "kernels/lut/cuda.h"
-#include "tests/kernels/lut/samplelayer.h"
+#include "tests/kernels/lut/results.h"
 
 #include <algorithm>
-#include <cmath>
 
 using namespace retro::lut;
 using namespace retro::luttest;
-
-namespace
-{
-
-struct Results
-{
-    Status status;
-    std::vector<float> output;
-    Tape<float> tape;
-    std::vector<float> inputGradients;
-    std::vector<float> weightGradients;
-    std::vector<float> codeGradients;
-};
-
-Results run(const SampleLayer<float>& sample, bool onDevice, Path path = Path::Fused, RowType type = RowType::Real)
-{
-    const std::uint64_t positions = sample.batch * sample.shape.length;
-    Results results;
-    results.output.resize(positions * sample.shape.outputs);
-    results.inputGradients.resize(positions * sample.shape.inputs);
-    results.weightGradients.resize(sample.weights.size());
-    results.codeGradients.resize(sample.codes.size());
-    std::optional<Layer<float>> layer;
-    const std::vector<std::uint16_t> bits = narrowed(sample.weights, type);
-    results.status = Layer<float>::create(sample.narrowDescription(bits, type), layer);
-    const ForwardCall<float> there{sample.batch, sample.input, results.output, &results.tape};
-    const BackwardCall<float> back{sample.batch,           &results.tape,           sample.outputGradients,
-                                   results.inputGradients, results.weightGradients, results.codeGradients};
-    std::unique_ptr<CudaLayer> device;
-    if (results.status.ok() && onDevice) {
-        results.status = CudaLayer::create(*layer, sample.batch, device, {path, kScratchLimit});
-    }
-    RunOptions<float> options;
-    options.path = path;
-    if (results.status.ok()) {
-        results.status = onDevice ? device->forward(there) : forward<float>(*layer, there, options);
-    }
-    if (results.status.ok()) {
-        results.status = onDevice ? device->backward(back) : backward<float>(*layer, back, options);
-    }
-    return results;
-}
-
-bool isNear(const std::vector<float>& a, const std::vector<float>& b)
-{
-    const auto near = [](float x, float y) { return std::abs(x - y) <= 1e-5F * std::max(1.0F, std::abs(y)); };
-    return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), near);
-}
-
-} // namespace
 
 class LutCudaTest : public QObject
 {
@@ -73,7 +21,9 @@ private slots:
             QSKIP("there is a device");
         }
         const SampleLayer<float> sample({4, 3, 2, 2, 0, 1, false}, false, 2, 1);
-        const Results results = run(sample, true);
+        std::optional<Layer<float>> layer;
+        QVERIFY(Layer<float>::create(sample.description(), layer).ok());
+        const Results results = onCuda(sample, *layer, Path::Fused);
         QCOMPARE(static_cast<int>(results.status.code), static_cast<int>(StatusCode::Unavailable));
         QCOMPARE(results.status.message, status.message);
         QVERIFY(QString::fromStdString(status.message).contains("the CPU back end takes over"));
@@ -140,8 +90,11 @@ private slots:
 private:
     static void compare(const SampleLayer<float>& sample, Path path, RowType type)
     {
-        const Results cpu = run(sample, false, path, type);
-        const Results device = run(sample, true, path, type);
+        std::optional<Layer<float>> layer;
+        const std::vector<std::uint16_t> bits = narrowed(sample.weights, type);
+        QVERIFY(Layer<float>::create(sample.narrowDescription(bits, type), layer).ok());
+        const Results cpu = onCpu(sample, *layer, path);
+        const Results device = onCuda(sample, *layer, path);
         QVERIFY2(device.status.ok(), device.status.message.c_str());
         QVERIFY(device.tape.rows == cpu.tape.rows && device.tape.bits == cpu.tape.bits);
         QVERIFY(device.tape.codeRows == cpu.tape.codeRows && device.tape.codeBits == cpu.tape.codeBits);
@@ -149,7 +102,7 @@ private:
         QVERIFY(isNear(device.inputGradients, cpu.inputGradients));
         QVERIFY(isNear(device.weightGradients, cpu.weightGradients));
         QVERIFY(isNear(device.codeGradients, cpu.codeGradients));
-        const Results again = run(sample, true, path, type);
+        const Results again = onCuda(sample, *layer, path);
         QVERIFY(again.output == device.output && again.inputGradients == device.inputGradients);
         QVERIFY(again.weightGradients == device.weightGradients);
     }

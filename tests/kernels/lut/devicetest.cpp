@@ -8,7 +8,7 @@
 #include "kernels/lut/cpu/documented.h"
 #include "kernels/lut/device/documentedlaunches.h"
 #include "kernels/lut/device/hostside.h"
-#include "tests/kernels/lut/samplelayer.h"
+#include "tests/kernels/lut/results.h"
 
 #include <algorithm>
 #include <array>
@@ -52,6 +52,12 @@ void backwards(std::uint64_t count, const F& f)
     }
 }
 
+template <class F>
+void forRange(const IndexRange& range, const F& f)
+{
+    backwards(range.end - range.begin, [&](std::uint64_t item) { f(range.begin + item); });
+}
+
 /// Carries out launches with loops.
 struct HostLauncher
 {
@@ -64,6 +70,14 @@ struct HostLauncher
     void lanes(std::uint64_t count, const Body& body)
     {
         backwards(count, [&](std::uint64_t item) { body(item, HostLanes()); });
+    }
+    template <class First, class Second>
+    void tiles(const device::Tiles& all, const First& first, const Second& second)
+    {
+        backwards(all.count(), [&](std::uint64_t tile) {
+            forRange(all.firstOf(tile), first);
+            forRange(all.secondOf(tile), second);
+        });
     }
     template <class W>
     void sortVisits(const device::PassBuffers<float, W>& b)
@@ -79,30 +93,6 @@ struct HostLauncher
     }
     void zero(float* array, std::uint64_t count) { std::fill(array, array + count, 0.0F); }
 };
-
-struct Results
-{
-    Status status;
-    std::vector<float> output;
-    Tape<float> tape;
-    std::vector<float> inputGradients;
-    std::vector<float> weightGradients;
-    std::vector<float> codeGradients;
-};
-
-/// Arrays full of what nobody computed.
-Results emptyResults(const Layer<float>& layer, std::uint64_t batch)
-{
-    const LayerShape& shape = layer.shape();
-    const std::uint64_t positions = batch * shape.length;
-    Results results;
-    results.output.assign(positions * shape.outputs, 77);
-    results.inputGradients.assign(positions * shape.inputs, 77);
-    results.weightGradients.assign(layer.description().weightCount(), 77);
-    results.codeGradients.assign(layer.description().codes.size(), 77);
-    resizeTape(layer, batch, results.tape);
-    return results;
-}
 
 /// Both passes as a device runs them, from the schedule down to the items.
 template <class W>
@@ -214,35 +204,6 @@ private:
     device::PlacedEvents m_events;
 };
 
-Results onCpu(const SampleLayer<float>& sample, const Layer<float>& layer, Path path)
-{
-    Results results = emptyResults(layer, sample.batch);
-    RunOptions<float> options;
-    options.path = path;
-    results.status = forward<float>(layer, {sample.batch, sample.input, results.output, &results.tape}, options);
-    if (results.status.ok()) {
-        results.status = backward<float>(layer,
-                                         {sample.batch, &results.tape, sample.outputGradients, results.inputGradients,
-                                          results.weightGradients, results.codeGradients},
-                                         options);
-    }
-    return results;
-}
-
-bool isNear(const std::vector<float>& a, const std::vector<float>& b)
-{
-    const auto near = [](float x, float y) { return std::abs(x - y) <= 1e-5F * std::max(1.0F, std::abs(y)); };
-    return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), near);
-}
-
-bool areSame(const std::vector<MainEvent>& a, const std::vector<MainEvent>& b)
-{
-    const auto same = [](const MainEvent& x, const MainEvent& y) {
-        return x.batch == y.batch && x.count == y.count && x.neuron == y.neuron && x.position == y.position;
-    };
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
-}
-
 } // namespace
 
 class LutDeviceTest : public QObject
@@ -278,6 +239,27 @@ private slots:
                     qInfo("rows %d, path %d", static_cast<int>(type), static_cast<int>(path));
                     return;
                 }
+            }
+        }
+    }
+
+    /// Every item of either kind in one tile, the last tile included.
+    void tilesHoldEveryItemOnce()
+    {
+        for (std::uint64_t samples = 0; samples < 20; ++samples) {
+            for (std::uint64_t together = 1; together < 8; ++together) {
+                const device::Tiles tiles{samples, together, 3, 5};
+                std::uint64_t first = 0;
+                std::uint64_t second = 0;
+                for (std::uint64_t tile = 0; tile < tiles.count(); ++tile) {
+                    QCOMPARE(tiles.firstOf(tile).begin, first);
+                    QCOMPARE(tiles.secondOf(tile).begin, second);
+                    first = tiles.firstOf(tile).end;
+                    second = tiles.secondOf(tile).end;
+                    QCOMPARE(first * 5, second * 3); // of the same samples
+                }
+                QCOMPARE(first, samples * 3);
+                QCOMPARE(second, samples * 5);
             }
         }
     }

@@ -157,7 +157,7 @@ private slots:
             QCOMPARE(broken.edges.size(), wide.edges.size());
             for (std::size_t pass = 0; pass < schedules.size(); ++pass) {
                 const double width = broken.passes[pass].width();
-                QVERIFY2(schedules[pass].pass == lut::Pass::Backward || width <= 700,
+                QVERIFY2(schedules[pass].pass == lut::Pass::Backward || width <= 600,
                          qPrintable(QString::number(width)));
             }
             for (const FlowEdge& edge : broken.edges) {

@@ -163,6 +163,31 @@ private slots:
         QVERIFY(!view.runPath().isVisibleTo(&view));
     }
 
+    /// As wide as its dock in a window of 1280 pixels: nothing must be scrolled sideways.
+    void thePictureFitsItsDock()
+    {
+        LutContext context;
+        DataFlowView view(context.model, context.cursor, context.selection, context.choice);
+        place(view, {860, 500});
+        view.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&view));
+        for (const lut::Path path : {lut::Path::Fused, lut::Path::Documented}) {
+            context.choice.choosePath(path);
+            view.flush();
+            const auto& schedules = view.pane().picture().schedules;
+            QVERIFY(std::ranges::any_of(schedules, [](const auto& one) { return one.pass == lut::Pass::Relevance; }));
+            const int width = view.pane().parentWidget()->width();
+            QVERIFY2(view.pane().width() <= width, qPrintable(QStringLiteral("%1 of %2").arg(view.pane().width()).arg(width)));
+            QVERIFY(width <= 860);
+        }
+        // Rows are as wide as there is room.
+        context.choice.choosePath(lut::Path::Fused);
+        view.flush();
+        const int narrow = view.pane().height();
+        view.resize(1400, 500);
+        QTRY_VERIFY(view.pane().height() < narrow);
+    }
+
     void theSelectedNodeIsTheLayer()
     {
         LutContext context;

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernels/lut/callchecks.h"
+#include "kernels/lut/cuda.h"
+#include "tests/kernels/lut/samplelayer.h"
+
+#include <algorithm>
+#include <cmath>
+
+// What both passes over a sample layer give, on one back end or another.
+namespace retro::luttest
+{
+
+struct Results
+{
+    lut::Status status;
+    std::vector<float> output;
+    lut::Tape<float> tape;
+    std::vector<float> inputGradients;
+    std::vector<float> weightGradients;
+    std::vector<float> codeGradients;
+};
+
+/// Arrays full of what nobody computed.
+inline Results emptyResults(const lut::Layer<float>& layer, std::uint64_t batch)
+{
+    const lut::LayerShape& shape = layer.shape();
+    const std::uint64_t positions = batch * shape.length;
+    Results results;
+    results.output.assign(positions * shape.outputs, 77);
+    results.inputGradients.assign(positions * shape.inputs, 77);
+    results.weightGradients.assign(layer.description().weightCount(), 77);
+    results.codeGradients.assign(layer.description().codes.size(), 77);
+    lut::resizeTape(layer, batch, results.tape);
+    return results;
+}
+
+/// Of the CPU back end.
+inline Results onCpu(const SampleLayer<float>& sample, const lut::Layer<float>& layer, lut::Path path)
+{
+    Results results = emptyResults(layer, sample.batch);
+    lut::RunOptions<float> options;
+    options.path = path;
+    results.status = lut::forward<float>(layer, {sample.batch, sample.input, results.output, &results.tape}, options);
+    if (results.status.ok()) {
+        results.status = lut::backward<float>(layer,
+                                              {sample.batch, &results.tape, sample.outputGradients,
+                                               results.inputGradients, results.weightGradients, results.codeGradients},
+                                              options);
+    }
+    return results;
+}
+
+/// Of the CUDA back end.
+inline Results onCuda(const SampleLayer<float>& sample, const lut::Layer<float>& layer, lut::Path path)
+{
+    Results results = emptyResults(layer, sample.batch);
+    std::unique_ptr<lut::CudaLayer> device;
+    results.status = lut::CudaLayer::create(layer, sample.batch, device, {path, lut::kScratchLimit});
+    if (results.status.ok()) {
+        results.status = device->forward({sample.batch, sample.input, results.output, &results.tape});
+    }
+    if (results.status.ok()) {
+        results.status = device->backward({sample.batch, &results.tape, sample.outputGradients, results.inputGradients,
+                                           results.weightGradients, results.codeGradients});
+    }
+    return results;
+}
+
+/// Within 1e-5 of the larger of 1 and the second.
+inline bool isNear(const std::vector<float>& a, const std::vector<float>& b)
+{
+    const auto near = [](float x, float y) { return std::abs(x - y) <= 1e-5F * std::max(1.0F, std::abs(y)); };
+    return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), near);
+}
+
+inline bool areSame(const std::vector<lut::MainEvent>& a, const std::vector<lut::MainEvent>& b)
+{
+    const auto same = [](const lut::MainEvent& x, const lut::MainEvent& y) {
+        return x.batch == y.batch && x.count == y.count && x.neuron == y.neuron && x.position == y.position;
+    };
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
+}
+
+} // namespace retro::luttest
