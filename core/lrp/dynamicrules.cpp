@@ -4,10 +4,12 @@
 #include "core/lrp/balance.h"
 #include "core/lrp/lineardistribution.h"
 #include "core/lrp/ruleregistry.h"
+#include "core/ops/softmaxshare.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace retro::lrp
 {
@@ -134,9 +136,6 @@ private:
     Stabiliser m_stabiliser;
 };
 
-// Logits below this are masked out: −inf, or the large finite numbers that exporters put there.
-constexpr double kMasked = 1e30;
-
 // 1 on and below the diagonal of the last two axes, else 0, in the shape and type of `like`.
 Tensor lowerTriangle(const Tensor& like)
 {
@@ -177,29 +176,20 @@ public:
         const Tensor& r = context.relevance[0];
         const auto& softmax = as<ops::Softmax>(context.op.structure());
         const Tensor& y = context.outputs[0];
-        const Tensor given = softmax.isLogarithm() ? algebra::exponential(y) : y;
-        const Tensor probabilities = algebra::keepWherePositive(given, given); // NaN where all is masked: none
-        const Tensor rest = algebra::subtract(r, algebra::multiply(probabilities, softmax.sumOverAxis(r)));
         const Tensor& x = context.operands[0];
-        const Tensor logits = shown(x, x);
         Balance balance(context);
-        Tensor part = algebra::multiply(m_causal ? algebra::keepWherePositive(logits, lowerTriangle(x)) : logits, rest);
-        if (balance.isWanted()) {
-            // What arrived at masked logits, and what the others would get that the triangle hides.
-            const double arrived = algebra::sum(algebra::subtract(rest, shown(rest, x)));
-            const double hidden = m_causal ? algebra::dot(logits, rest) - algebra::sum(part) : 0;
-            balance.book(event::Cause::Mask, arrived + hidden);
+        algebra::SoftmaxShare share = algebra::softmaxShare(x, softmax.isLogarithm() ? algebra::exponential(y) : y, r,
+                                                            softmax.sumOverAxis(r), balance.isWanted());
+        // What arrived at masked logits, and what the others would get that the triangle hides.
+        balance.book(event::Cause::Mask, share.masked);
+        if (m_causal) {
+            const Tensor all = std::exchange(share.part, algebra::keepWherePositive(share.part, lowerTriangle(x)));
+            balance.book(event::Cause::Mask, balance.isWanted() ? algebra::sum(all) - algebra::sum(share.part) : 0);
         }
-        return balance.closeAs(event::Cause::Bias, onlySlot(context, 0, std::move(part)));
+        return balance.closeAs(event::Cause::Bias, onlySlot(context, 0, std::move(share.part)));
     }
 
 private:
-    // `values` where the logits are not masked out, else 0.
-    static Tensor shown(const Tensor& values, const Tensor& logits)
-    {
-        return algebra::keepWherePositive(values, algebra::add(logits, algebra::filledLike(logits, kMasked)));
-    }
-
     bool m_causal;
 };
 

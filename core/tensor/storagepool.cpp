@@ -3,6 +3,7 @@
 
 #include "core/base/memoryaccount.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace retro::tensor
@@ -15,13 +16,6 @@ thread_local StoragePool* used = nullptr;
 
 /// Of what the pool may hold anyway, the part that it still may when it fills up to the peak: sizes never fit exactly.
 constexpr std::size_t kPartBeyondPeak = 4;
-
-/// What tensors hold and so many bytes more are no more than they have held at once.
-bool isBelowPeak(std::size_t bytes)
-{
-    const base::MemoryAccount& account = base::MemoryAccount::tensors();
-    return account.live() + static_cast<std::int64_t>(bytes) <= account.peak();
-}
 
 } // namespace
 
@@ -46,22 +40,44 @@ std::byte* StoragePool::take(std::size_t bytes)
     return block;
 }
 
-void StoragePool::fillUpToPeak(bool isAllowed)
+std::size_t StoragePool::limit() const
 {
-    m_fillsUpToPeak = isAllowed;
-    for (auto& [bytes, blocks] : m_blocks) {
-        while (!isAllowed && m_held > m_most && !blocks.empty()) {
+    if (!m_fillsUpToPeak) {
+        return m_most;
+    }
+    const base::MemoryAccount& account = base::MemoryAccount::tensors();
+    const std::int64_t room = std::max(account.peak(), m_peakBefore) - account.live();
+    return std::max(m_most / kPartBeyondPeak, static_cast<std::size_t>(std::max<std::int64_t>(room, 0)));
+}
+
+void StoragePool::shrinkTo(std::size_t bytes)
+{
+    for (auto& [size, blocks] : m_blocks) {
+        while (m_held > bytes && !blocks.empty()) {
             std::free(blocks.back());
             blocks.pop_back();
-            m_held -= bytes;
+            m_held -= size;
         }
     }
 }
 
+void StoragePool::fillUpToPeak(bool isAllowed)
+{
+    m_fillsUpToPeak = isAllowed;
+    if (!isAllowed) {
+        shrinkTo(m_most);
+    }
+}
+
+void StoragePool::endUse()
+{
+    m_peakBefore = base::MemoryAccount::tensors().peak();
+    shrinkTo(limit());
+}
+
 bool StoragePool::give(std::byte* block, std::size_t bytes)
 {
-    const std::size_t most = m_fillsUpToPeak ? m_most / kPartBeyondPeak : m_most;
-    if (m_held + bytes > most && !(m_fillsUpToPeak && isBelowPeak(m_held + bytes))) {
+    if (m_held + bytes > limit()) {
         return false;
     }
     m_blocks[bytes].push_back(block);
@@ -71,8 +87,12 @@ bool StoragePool::give(std::byte* block, std::size_t bytes)
 
 StoragePool* StoragePool::current() { return used; }
 
-StoragePool::Use::Use(StoragePool& pool) : m_before(used) { used = &pool; }
+StoragePool::Use::Use(StoragePool& pool) : m_pool(&pool), m_before(used) { used = &pool; }
 
-StoragePool::Use::~Use() { used = m_before; }
+StoragePool::Use::~Use()
+{
+    m_pool->endUse();
+    used = m_before;
+}
 
 } // namespace retro::tensor

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <unordered_map>
 #include <vector>
 
@@ -17,10 +18,10 @@ class StoragePool
 public:
     /// `mostBytes`: what would go beyond is returned to the system.
     explicit StoragePool(std::size_t mostBytes = std::size_t{64} << 20U) : m_most(mostBytes) {}
-    /// The pool keeps what fits below the most that tensors have taken at once since the account was reset, and a
+    /// The pool keeps what fits below the most that tensors have taken at once in this use or the one before it, and a
     /// quarter of `mostBytes` in any case: a run that lets go what it reads no more then asks the system for next to
-    /// nothing that a run before had, and takes little more at once. When that is not allowed any more, what lies
-    /// beyond `mostBytes` is returned.
+    /// nothing that a run before had, and takes little more at once. The most of a use is that of the account, whose
+    /// highest value its owner resets. When that is not allowed any more, what lies beyond `mostBytes` is returned.
     void fillUpToPeak(bool isAllowed);
     ~StoragePool();
     StoragePool(const StoragePool&) = delete;
@@ -35,7 +36,7 @@ public:
     /// The pool that the calling thread uses; null when none.
     [[nodiscard]] static StoragePool* current();
 
-    /// Makes the calling thread use a pool until this is destroyed.
+    /// Makes the calling thread use a pool until this is destroyed; what it keeps beyond its limit then is returned.
     class Use
     {
     public:
@@ -45,13 +46,21 @@ public:
         Use& operator=(const Use&) = delete;
 
     private:
+        StoragePool* m_pool;
         StoragePool* m_before;
     };
 
 private:
+    /// Bytes that the pool may hold at this moment.
+    [[nodiscard]] std::size_t limit() const;
+    void shrinkTo(std::size_t bytes);
+    /// The next use is another one: remembers what this one took.
+    void endUse();
+
     std::unordered_map<std::size_t, std::vector<std::byte*>> m_blocks; // by size
     std::size_t m_held = 0;
     std::size_t m_most;
+    std::int64_t m_peakBefore = 0; ///< of the use before this one
     bool m_fillsUpToPeak = false;
 };
 

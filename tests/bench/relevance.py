@@ -141,7 +141,8 @@ def gradient_pass(torch, network, batch):
     def explain():
         data = x.clone().requires_grad_()
         output = model(data)
-        torch.autograd.grad(output.flatten().max(), data)
+        # The largest value of every sample, which is what the other side explains.
+        torch.autograd.grad(output.flatten(1).max(dim=1).values.sum(), data)
 
     return explain
 

@@ -3,7 +3,10 @@
 
 #include "core/ops/algebra.h"
 #include "core/ops/algebraover.h"
+#include "core/ops/kernel/fewrows.h"
 #include "core/ops/kernel/matrixproduct.h"
+
+#include <optional>
 
 namespace retro::ops
 {
@@ -43,9 +46,19 @@ Tensor MatrixMap::apply(const Tensor& x, WeightVariant variant) const
     return product(inner(x), variant, false).reshaped(m_outputTypes[0].shape);
 }
 
+Tensor MatrixMap::backward(const Tensor& s, WeightVariant variant) const
+{
+    const bool isPerRow = m_plan.isWeightOnRight && m_weight.shape().size() == 2;
+    const std::optional<FewRows> few = isPerRow ? FewRows::of(s) : std::nullopt;
+    if (!few) {
+        return algebra::reduceTo(product(s, variant, true), m_plan.xInner);
+    }
+    return few->spread(product(few->packed(), variant, true), m_plan.xInner);
+}
+
 Tensor MatrixMap::pullback(const Tensor& s, WeightVariant variant) const
 {
-    const Tensor r = algebra::reduceTo(product(s.reshaped(m_plan.zInner), variant, true), m_plan.xInner);
+    const Tensor r = backward(s.reshaped(m_plan.zInner), variant);
     return m_plan.isTransposed ? swapped(r).contiguous() : r.reshaped(m_plan.xOuter);
 }
 

@@ -40,6 +40,8 @@ public:
 private:
     /// Product of an inner operand with the weights, or with their transpose.
     [[nodiscard]] Tensor product(const Tensor& x, WeightVariant variant, bool isBackward) const;
+    /// What a cotangent of the inner result gives for the inner operand. Rows that are all 0 are not multiplied.
+    [[nodiscard]] Tensor backward(const Tensor& s, WeightVariant variant) const;
     /// x as it is multiplied: row-major, reshaped or swapped.
     [[nodiscard]] Tensor inner(const Tensor& x) const;
 

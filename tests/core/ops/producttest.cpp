@@ -4,6 +4,8 @@
 
 #include <QtTest>
 
+#include <cmath>
+
 using namespace retro::tests;
 using retro::ops::Bilinear;
 using retro::ops::LinearMap;
@@ -165,6 +167,36 @@ private slots:
                 QVERIFY2(distance(found.to(DType::Float64), expected) < 1e-5, shapes.name);
             }
         }
+    }
+
+    /// Rows that are all 0 are left out of the product; a NaN is not.
+    void fewRowsGiveWhatAllRowsGive()
+    {
+        OpCase c = matMul({"batch by matrix", {2, 3, 5, 7}, {7, 4}}, DType::Float64, true);
+        QVERIFY(c.bind());
+        const auto& map = c.structure<LinearMap>();
+        const Tensor full = randomTensor({2, 3, 5, 4}, DType::Float64, 9);
+        const Tensor whole = map.pullback(full, {});
+        for (const std::vector<std::int64_t>& rows : {std::vector<std::int64_t>{}, {0}, {29}, {3, 4, 17}}) {
+            std::vector<double> few(120, 0);
+            std::vector<double> expected(210, 0);
+            for (const std::int64_t row : rows) {
+                for (std::int64_t i = 0; i < 4; ++i) {
+                    few[static_cast<std::size_t>(row * 4 + i)] = full.at(row * 4 + i);
+                }
+                for (std::int64_t i = 0; i < 7; ++i) {
+                    expected[static_cast<std::size_t>(row * 7 + i)] = whole.at(row * 7 + i);
+                }
+            }
+            const Tensor found = map.pullback(doubles({2, 3, 5, 4}, few), {});
+            QCOMPARE(found.shape(), whole.shape());
+            QVERIFY(distance(found, doubles({2, 3, 5, 7}, expected)) < 1e-14);
+        }
+        std::vector<double> broken(120, 0);
+        broken[50] = std::nan("");
+        const Tensor found = map.pullback(doubles({2, 3, 5, 4}, broken), {});
+        QVERIFY(std::isnan(found.at(12 * 7)));
+        QCOMPARE(found.at(11 * 7), 0.0);
     }
 
     void weightVariantsByHand()

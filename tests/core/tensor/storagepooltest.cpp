@@ -76,6 +76,31 @@ private slots:
         QVERIFY(pool.held() <= 1000);
     }
 
+    /// The highest value of the account starts anew with each pass; what the pass before left is as good as ever.
+    void theNextUseFindsWhatTheLastOneLeft()
+    {
+        StoragePool pool(1000);
+        for (int pass = 0; pass < 3; ++pass) {
+            const StoragePool::Use use(pool);
+            pool.fillUpToPeak(true);
+            retro::base::MemoryAccount::tensors().resetPeak();
+            {
+                const Tensor alone = Tensor::zeros(DType::Float32, {1024});
+            }
+            QCOMPARE(pool.held() >= 10240, pass > 0); // given back although this pass took little so far
+            const Tensor first = Tensor::zeros(DType::Float32, {1024});
+            const Tensor second = Tensor::zeros(DType::Float32, {1536});
+        }
+        QVERIFY(pool.held() >= 10240);
+        {
+            const StoragePool::Use use(pool);
+            pool.fillUpToPeak(true);
+            retro::base::MemoryAccount::tensors().resetPeak();
+            const Tensor small = Tensor::zeros(DType::Float32, {100});
+        }
+        QVERIFY(pool.held() <= 1000); // nobody takes that much any more
+    }
+
     void aPoolIsOfItsThread()
     {
         StoragePool pool;

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/softmaxshare.h"
+
+#include "core/ops/kernel/blocksums.h"
+#include "core/ops/kernel/visitnumber.h"
+#include "core/ops/kernel/wideregisters.h"
+#include "core/ops/threads.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <numeric>
+#include <vector>
+
+namespace retro::ops::algebra
+{
+
+namespace
+{
+
+constexpr double kMasked = 1e30;
+constexpr std::int64_t kBlock = 256;         // summed in lanes
+constexpr std::int64_t kChunk = 64 * kBlock; // one task: sums do not depend on the number of threads
+
+template <class T>
+struct Operands
+{
+    const T* logits;
+    const T* probabilities;
+    const T* r;
+    const T* total;
+};
+
+/// Writes x·rest, and rest where a logit is masked out (else 0), for `count` elements from `at` on.
+template <class T>
+[[gnu::always_inline]] inline void shareInline(const Operands<T>& in, std::int64_t at, std::int64_t count, T* part,
+                                               T* hidden)
+{
+    const T* const x = in.logits + at;
+    const T* const p = in.probabilities + at;
+    const T* const r = in.r + at;
+    const T* const total = in.total + at;
+    for (std::int64_t i = 0; i < count; ++i) {
+        const T weight = p[i] > T{0} ? p[i] : T{0};
+        const T rest = r[i] - weight * total[i];
+        const bool isShown = x[i] + static_cast<T>(kMasked) > T{0};
+        part[i] = (isShown ? x[i] : T{0}) * rest;
+        hidden[i] = isShown ? T{0} : rest;
+    }
+}
+
+RETRO_WIDE_REGISTERS void shareBlock(const Operands<float>& in, std::int64_t at, std::int64_t count, float* part,
+                                     float* hidden)
+{
+    shareInline(in, at, count, part, hidden);
+}
+
+RETRO_WIDE_REGISTERS void shareBlock(const Operands<double>& in, std::int64_t at, std::int64_t count, double* part,
+                                     double* hidden)
+{
+    shareInline(in, at, count, part, hidden);
+}
+
+/// Returns Σ rest over masked logits when it is wanted, else 0.
+template <class T>
+double shareChunk(const Operands<T>& in, std::int64_t begin, std::int64_t end, T* part, bool wantsMasked)
+{
+    std::array<T, kBlock> hidden;
+    double masked = 0;
+    for (std::int64_t at = begin; at < end; at += kBlock) {
+        const std::int64_t count = std::min(kBlock, end - at);
+        shareBlock(in, at, count, part + at, hidden.data());
+        masked += wantsMasked ? blockSum(hidden.data(), count) : 0;
+    }
+    return masked;
+}
+
+} // namespace
+
+SoftmaxShare softmaxShare(const Tensor& logits, const Tensor& probabilities, const Tensor& r, const Tensor& total,
+                          bool wantsMasked)
+{
+    assert(logits.shape() == r.shape() && probabilities.shape() == r.shape() && total.shape() == r.shape());
+    const std::array all{logits.contiguous(), probabilities.contiguous(), r.contiguous(), total.contiguous()};
+    tensor::TensorBuffer buffer(r.dtype(), r.shape());
+    std::vector<double> masked(static_cast<std::size_t>((r.size() + kChunk - 1) / kChunk));
+    visitFloat(r.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        const Operands<T> in{all[0].data<T>(), all[1].data<T>(), all[2].data<T>(), all[3].data<T>()};
+        T* const part = buffer.data<T>();
+        parallelFor(static_cast<std::int64_t>(masked.size()), 4, [&](std::int64_t first, std::int64_t last) {
+            for (std::int64_t i = first; i < last; ++i) {
+                masked[static_cast<std::size_t>(i)] =
+                    shareChunk(in, i * kChunk, std::min(r.size(), (i + 1) * kChunk), part, wantsMasked);
+            }
+        });
+    });
+    return {std::move(buffer).freeze(), std::accumulate(masked.begin(), masked.end(), 0.0)};
+}
+
+} // namespace retro::ops::algebra

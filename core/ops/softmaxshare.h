@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/ops/algebra.h"
+
+namespace retro::ops::algebra
+{
+
+/// What a softmax hands to its logits.
+struct SoftmaxShare
+{
+    Tensor part;       ///< x ⊙ (r − p ⊙ total), 0 where a logit is masked out; shape of the logits
+    double masked = 0; ///< Σ (r − p ⊙ total) over the logits that are masked out
+};
+
+/// x ⊙ (r − p ⊙ total) in one walk: the softmax rule of AttnLRP (specification of the rules, section 1.4), with `total`
+/// the sum of r over the softmax axis repeated to r's shape. All four have one shape and one type, float or double.
+/// Logits of −1e30 and less are masked out: −∞, or the large finite numbers that exporters put there; probabilities
+/// that are not above 0, NaN among them, count as 0. `masked` is made when it is wanted.
+[[nodiscard]] SoftmaxShare softmaxShare(const Tensor& logits, const Tensor& probabilities, const Tensor& r,
+                                        const Tensor& total, bool wantsMasked);
+
+} // namespace retro::ops::algebra
