@@ -42,6 +42,8 @@ struct PlanOptions
     std::string theme = "light";
     std::vector<std::string> keep;
     std::vector<std::string> recompute;
+    std::string tier; ///< NAME=BYTES per second; empty = nothing moves
+    double secondsPerCost = 0;
     double seconds = 10;
     std::uint64_t seed = 1;
     bool explains = false;
@@ -123,6 +125,7 @@ ordered_json resultJson(const PlanResult& result)
             {"floor_at", result.floorAt},
             {"cost", result.plan ? ordered_json(result.cost) : ordered_json()},
             {"base_cost", result.baseCost},
+            {"moved_bytes", result.movedBytes},
             {"lower_bound", result.lowerBound},
             {"gap", result.plan ? ordered_json(result.gap()) : ordered_json()},
             {"seconds", result.seconds},
@@ -142,6 +145,10 @@ void sayResult(const Context& context, const PlanResult& result)
                                 percentOver(result.lowerBound, result.baseCost), 100 * result.gap(), result.seconds));
     } else if (result.peak > 0) {
         context.say(fmt::format("the least peak that was reached is {}", bytesText(result.peak)));
+    }
+    if (result.plan && result.movedBytes > 0) {
+        context.say(
+            fmt::format("{} moved; the cost is the time with what waits for copies", bytesText(result.movedBytes)));
     }
 }
 
@@ -187,6 +194,41 @@ void sayWhy(const Context& context, const OpGraph& joint, const PlanResult& resu
     }
 }
 
+/// "disk=5e8" → a place called disk, 5e8 bytes per second both ways.
+Result<schedule::Tier> tierOf(const std::string& text)
+{
+    const std::size_t at = text.find('=');
+    schedule::Tier tier;
+    tier.name = text.substr(0, at);
+    const char* const end = text.data() + text.size();
+    const char* const start = at == std::string::npos ? end : text.data() + at + 1;
+    const auto parsed = std::from_chars(start, end, tier.bytesPerSecond);
+    const bool isNumber = parsed.ec == std::errc() && parsed.ptr == end && std::isfinite(tier.bytesPerSecond);
+    if (tier.name.empty() || !isNumber || tier.bytesPerSecond <= 0) {
+        return base::usageError("write it as NAME=BYTES, bytes per second of copies both ways, such as disk=5e8",
+                                "--tier " + text);
+    }
+    return tier;
+}
+
+/// Where values may move to, and how long computations take beside that.
+Result<void> setTier(const PlanOptions& options, analysis::CostUnit unit, schedule::PlanRequest& request)
+{
+    const bool isTimed = unit == analysis::CostUnit::Milliseconds;
+    request.secondsPerCost = options.secondsPerCost > 0 ? options.secondsPerCost : isTimed ? 1e-3 : 1;
+    if (options.tier.empty()) {
+        return {};
+    }
+    if (!isTimed && options.secondsPerCost <= 0) {
+        return base::usageError(fmt::format("costs are in {}: say with --seconds-per-cost how long one takes, or no "
+                                            "copy can be set beside them",
+                                            analysis::nameOf(unit)),
+                                "--tier " + options.tier);
+    }
+    RETRO_TRY(request.tier, tierOf(options.tier));
+    return {};
+}
+
 /// The schedule as the window draws it.
 Result<void> drawPlan(const PlanOptions& options, const analysis::PlanningGraph& planning, const JointGraph& joint,
                       const schedule::PlanRequest& request, const PlanResult& result)
@@ -229,6 +271,7 @@ Result<void> makePlan(Context& context, const PlanOptions& options)
     request.seed = options.seed;
     RETRO_TRY(request.budget, options.budget.empty() ? Result<std::uint64_t>(analysis::storeAllPeak(joint.graph))
                                                      : schedule::parseBudget(options.budget, joint.graph));
+    RETRO_CHECK(setTier(options, planning.unit, request));
     RETRO_TRY(request.choices.keep, valuesNamed(joint.graph, options.keep));
     RETRO_TRY(request.choices.recompute, valuesNamed(joint.graph, options.recompute));
     RETRO_TRY(const PlanResult result, searched(options, *model, joint.graph, request));
@@ -360,6 +403,12 @@ void addPlan(CLI::App& program, Context& context)
     verb->add_option("--keep", options->keep, "A value that stays (strategy user)")->allow_extra_args(false);
     verb->add_option("--recompute", options->recompute, "A value that is computed again (strategy user)")
         ->allow_extra_args(false);
+    verb->add_option("--tier", options->tier,
+                     "NAME=BYTES: values may be moved to this place (memory, compressed, disk), with so many bytes per "
+                     "second both ways");
+    verb->add_option("--seconds-per-cost", options->secondsPerCost,
+                     "Seconds of one unit of cost, beside copies (default: 0.001 where costs are milliseconds)")
+        ->check(CLI::PositiveNumber);
     verb->add_option("--seconds", options->seconds, "Time limit (default 10)")->check(CLI::Range(0.01, 86400.0));
     verb->add_option("--seed", options->seed, "Of the planners that draw");
     verb->add_option("--out", options->out, "Write the plan to this file (.json)");

@@ -16,6 +16,8 @@ void PlanningOptions::addTo(CLI::App& verb)
 {
     model.addModelTo(verb);
     verb.add_option("--size", sizes, "NAME=N: size of a symbol in the shapes of the inputs")->allow_extra_args(false);
+    verb.add_option("--target", target,
+                    "What the second half starts at: argmax, a class or VALUE (default: every output)");
     verb.add_flag("--relevance", isRelevance, "The second half of the joint graph computes relevance, not gradients");
     verb.add_flag("--parameters", hasParameters, "Gradients of parameters, too");
 }
@@ -50,7 +52,18 @@ Result<analysis::PlanningGraph> PlanningOptions::planningOf(const engine::Loaded
         }
         symbols[text.substr(0, at)] = size;
     }
-    return engine::planningGraphOf(loaded, symbols);
+    std::vector<base::ValueId> outputs;
+    if (!target.empty() && !loaded.graph()->outputs().empty()) {
+        RETRO_TRY(const engine::TargetRequest asked, engine::parseTarget(target));
+        RETRO_TRY(const base::ValueId value, engine::targetValue(asked, *loaded.graph()));
+        outputs = {value};
+    }
+    RETRO_TRY(analysis::PlanningGraph planning, engine::planningGraphOf(loaded, symbols, outputs));
+    if (!outputs.empty() && analysis::hasGradients(planning.graph)) {
+        return base::usageError("a captured training step has its gradients already; leave the target out",
+                                "--target " + target);
+    }
+    return planning;
 }
 
 analysis::JointOptions PlanningOptions::joint(analysis::CostUnit unit) const

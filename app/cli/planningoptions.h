@@ -13,11 +13,12 @@ struct PlanningOptions
 {
     ModelOptions model;
     std::vector<std::string> sizes; ///< NAME=N
+    std::string target;             ///< what the second half starts at; empty = every output
     bool isRelevance = false;
     bool hasParameters = false;
 
     void addTo(CLI::App& verb);
-    /// Errors: Usage (a size that is no NAME=N), as engine::planningGraphOf.
+    /// Errors: Usage (a size that is no NAME=N, no such target), as engine::planningGraphOf.
     [[nodiscard]] base::Result<analysis::PlanningGraph> load() const;
     /// The two steps of it: the model, and its planning graph.
     [[nodiscard]] base::Result<engine::LoadedModelPointer> open() const;

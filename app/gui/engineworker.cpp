@@ -368,7 +368,7 @@ void EngineWorker::enqueueCheck(const ExplainJob& job, std::uint64_t number)
     });
 }
 
-quint64 EngineWorker::preparePlanSubject(engine::LoadedModelPointer model)
+quint64 EngineWorker::preparePlanSubject(ExplainJob job)
 {
     std::stop_token token;
     quint64 number = 0;
@@ -379,12 +379,12 @@ quint64 EngineWorker::preparePlanSubject(engine::LoadedModelPointer model)
         token = m_planStop.get_token();
         number = ++m_planNumber;
     }
-    enqueue([this, model = std::move(model), number, token] {
+    enqueue([this, job = std::move(job), number, token] {
         if (token.stop_requested()) {
             return;
         }
         base::Leftovers leftovers;
-        const Result<views::PlanSubjectPointer> subject = planSubjectOf(model, token);
+        const Result<views::PlanSubjectPointer> subject = planSubjectOf(job, token);
         disposeAside(leftovers);
         if (subject) {
             emit planSubjectReady(number, *subject);

@@ -134,6 +134,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     m_run = new RunController(m_explain->runPanel(), m_engine, *m_cover, this);
     connect(m_run, &RunController::jobWanted, this, [this](const ExplainJob& job) { post(job); });
     connect(m_run, &RunController::said, this, &MainWindow::say);
+    connect(m_run, &RunController::asked, m_planner, &PlanController::setQuestion);
     connect(&m_explain->classes(), &views::ClassesView::classWanted, m_run, &RunController::askClass);
     const NavigatorContext travel{m_actions, m_model, m_cursor, m_selection, m_breakpoints};
     m_transport = new TransportBar(travel, this);

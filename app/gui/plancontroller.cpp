@@ -4,6 +4,7 @@
 #include "app/gui/engineworker.h"
 #include "core/analysis/bounds.h"
 #include "core/analysis/report.h"
+#include "core/engine/plan/plannedgradient.h"
 #include "core/engine/planning.h"
 #include "views/common/numbertext.h"
 
@@ -88,13 +89,41 @@ std::vector<views::PlanPoint> pointsOf(const PlanResult& result)
     return points;
 }
 
+/// With the sizes that the inputs of the job have.
+Result<engine::JointPlanning> jointForInputs(ExplainJob& job, const engine::TargetRequest& target,
+                                             const std::stop_token& stop)
+{
+    engine::ExplainRequest question;
+    RETRO_TRY(question.inputs, readInputs(job));
+    question.target = target;
+    return engine::plannedJoint(*job.model, question, stop);
+}
+
+Result<engine::JointPlanning> jointForJob(ExplainJob& job, const std::stop_token& stop)
+{
+    RETRO_TRY(const engine::TargetRequest target, engine::parseTarget(job.target));
+    const bool isOfRun = !job.inputs.empty() && job.model->path.extension() != ".json"; // that is planned as it stands
+    if (!isOfRun) {
+        return engine::jointPlanningOf(job.model, target, stop);
+    }
+    Result<engine::JointPlanning> joint = jointForInputs(job, target, stop);
+    if (joint.ok() || joint.error().code == base::ErrorCode::Cancelled) {
+        return joint;
+    }
+    Result<engine::JointPlanning> declared = engine::jointPlanningOf(job.model, target, stop);
+    if (declared.ok()) {
+        declared->planning.warnings.push_back("planned for the sizes that the model declares: " + joint.error().text());
+    }
+    return declared;
+}
+
 } // namespace
 
-Result<PlanSubjectPointer> planSubjectOf(const engine::LoadedModelPointer& model, const std::stop_token& stop)
+Result<PlanSubjectPointer> planSubjectOf(ExplainJob job, const std::stop_token& stop)
 {
-    RETRO_TRY(engine::JointPlanning joint, engine::jointPlanningOf(model, stop));
+    RETRO_TRY(engine::JointPlanning joint, jointForJob(job, stop));
     auto subject = std::make_shared<PlanSubject>();
-    subject->model = QString::fromStdString(model->name);
+    subject->model = QString::fromStdString(job.model->name);
     subject->joint = std::move(joint.joint);
     subject->unit = joint.planning.unit;
     subject->constantBytes = joint.planning.constantBytes;
@@ -131,11 +160,12 @@ PlanController::PlanController(EngineWorker& engine, views::PlanModel& plan, QOb
     connect(&plan, &views::PlanModel::cancelWanted, this, &PlanController::stop);
     connect(&engine, &EngineWorker::planSubjectReady, this, [this](quint64 number, const PlanSubjectPointer& subject) {
         if (number == m_number) {
-            m_plan.setSubject(subject);
+            takeSubject(subject);
         }
     });
     connect(&engine, &EngineWorker::planSubjectFailed, this, [this](quint64 number, const QString& what) {
         if (number == m_number) {
+            forgetPlans();
             m_plan.setFailed(tr("Nothing can be planned: %1").arg(what),
                              tr("State what is missing in the graph, or open another model."));
         }
@@ -154,14 +184,52 @@ void PlanController::setModel(engine::LoadedModelPointer model, const QString& a
     m_number = 0;
     m_engine.stopPlanSubject();
     m_model = std::move(model);
+    m_job = {};
+    m_job.model = m_model;
+    m_job.target = m_job.targetOrUsual();
     m_plan.reset(absence);
+}
+
+void PlanController::setQuestion(const ExplainJob& job)
+{
+    const bool isKnown = job.target == m_job.target && job.inputs == m_job.inputs;
+    if (!m_model || job.model != m_model || isKnown) {
+        return;
+    }
+    m_job = job;
+    m_job.cover = nullptr; // another picture of the same size
+    const bool isAsked = m_plan.state() != views::PlanState::Absent;
+    if (isAsked) {
+        m_number = m_engine.preparePlanSubject(m_job);
+    }
+}
+
+void PlanController::takeSubject(const PlanSubjectPointer& subject)
+{
+    const PlanSubjectPointer& shown = m_plan.subject();
+    if (shown && shown->graph().hash() == subject->graph().hash()) {
+        return; // what is on screen holds for this question, too
+    }
+    forgetPlans();
+    m_plan.setSubject(subject);
+}
+
+/// What was planned for another question goes.
+void PlanController::forgetPlans()
+{
+    if (m_plan.subject()) {
+        m_jobs->cancel();
+        m_points->cancel();
+        m_isDue = false;
+        m_plan.reset(tr("Another question is planned for."));
+    }
 }
 
 void PlanController::prepare()
 {
     if (m_model) {
         m_plan.setLoading();
-        m_number = m_engine.preparePlanSubject(m_model);
+        m_number = m_engine.preparePlanSubject(m_job);
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "app/gui/jobs.h"
 #include "core/engine/loadmodel.h"
 #include "views/common/actions.h"
 #include "views/common/jobrunner.h"
@@ -28,9 +29,14 @@ public:
 
     /// The model that is open, from now on; null = none, for the reason given.
     void setModel(engine::LoadedModelPointer model, const QString& absence = {});
+    /// What is asked of that model: plans are for the gradient of its target, with the sizes of its inputs. A question
+    /// that leads to the same joint graph changes nothing on screen.
+    void setQuestion(const ExplainJob& job);
 
 private:
     void prepare();
+    void takeSubject(const views::PlanSubjectPointer& subject);
+    void forgetPlans();
     void plan();
     void start();
     void deliver(const PlanAnswer& answer);
@@ -41,6 +47,7 @@ private:
     EngineWorker& m_engine;
     views::PlanModel& m_plan;
     engine::LoadedModelPointer m_model;
+    ExplainJob m_job; ///< what is asked of it
     views::JobRunner* m_jobs = nullptr;
     views::JobRunner* m_points = nullptr;
     std::vector<std::uint64_t> m_budgets; ///< of the curve
@@ -61,8 +68,9 @@ struct PlanAnswer
 [[nodiscard]] PlanAnswer answerTo(const views::PlanSubjectPointer& subject, const views::PlanQuestion& question,
                                   const std::stop_token& stop = {});
 
-/// The joint graph of a model as views draw it. Errors: as engine::jointPlanningOf().
-[[nodiscard]] base::Result<views::PlanSubjectPointer> planSubjectOf(const engine::LoadedModelPointer& model,
-                                                                    const std::stop_token& stop = {});
+/// The joint graph of what a job asks, as views draw it: that of the gradient which "run by the plan" computes. Where
+/// the job has no inputs, or they cannot be read, the sizes are those that the model declares. Errors: as
+/// engine::jointPlanningOf() and engine::parseTarget().
+[[nodiscard]] base::Result<views::PlanSubjectPointer> planSubjectOf(ExplainJob job, const std::stop_token& stop = {});
 
 } // namespace retro::app

@@ -148,6 +148,9 @@ void RunController::setCheckpoint(const QString& value, bool isOn)
 
 void RunController::look()
 {
+    if (m_model) {
+        emit asked(job());
+    }
     if (m_model && !m_panel.question().input.isEmpty()) {
         ExplainJob looked = job();
         looked.noRewrite = namesOf(m_panel.question().noRewrites);

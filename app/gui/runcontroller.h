@@ -47,6 +47,8 @@ signals:
     void said(const QString& sentence);
     /// Something was chosen that is explained at once: numbers of the rules, a composite by its picture, a class.
     void jobWanted(const retro::app::ExplainJob& job);
+    /// The panel asks this of the model now; nothing runs it yet.
+    void asked(const retro::app::ExplainJob& job);
 
 private:
     void look();

@@ -75,15 +75,30 @@ private:
     std::vector<std::string> m_warnings;
 };
 
-Result<PlanningGraph> boundGraph(const LoadedModel& model, const SymbolSizes& sizes, const std::stop_token& stop)
+Result<PlanningGraph> boundGraph(const LoadedModel& model, const SymbolSizes& sizes,
+                                 const std::vector<base::ValueId>& outputs, const std::stop_token& stop)
 {
     InputTypes inputs(*model.graph(), sizes);
     RETRO_TRY(const std::vector<ops::TensorType> types, inputs.types());
     RETRO_TRY(const std::shared_ptr<const BoundModel> bound,
               BoundModel::bind(model.graph(), types, execute::Precision::Float, {}, stop));
-    RETRO_TRY(PlanningGraph result, planningGraphOf(*bound));
+    RETRO_TRY(PlanningGraph result, planningGraphOf(*bound, outputs));
     result.warnings.insert(result.warnings.begin(), inputs.warnings().begin(), inputs.warnings().end());
     return result;
+}
+
+/// First come, first served, and the gradients behind.
+Result<JointPlanning> joined(PlanningGraph planning, const std::string& name, const std::stop_token& stop)
+{
+    const auto order = analysis::orderBy(planning.graph, analysis::OrderHeuristic::FirstReady, stop);
+    RETRO_CHECK(base::checkStop(stop));
+    if (!order) {
+        return base::inputError("its operators have no order", name);
+    }
+    analysis::JointOptions options;
+    options.leastCost = planning.unit == analysis::CostUnit::Milliseconds ? 0 : 1;
+    RETRO_TRY(analysis::JointGraph joint, analysis::jointOf(planning.graph, order->order, options));
+    return JointPlanning{std::move(planning), std::move(joint)};
 }
 
 } // namespace
@@ -98,15 +113,18 @@ Result<PlanningGraph> planningGraphOf(const BoundModel& model, std::vector<base:
     return analysis::planningGraph(model.graph(), facts);
 }
 
-Result<PlanningGraph> planningGraphOf(const LoadedModel& model, const SymbolSizes& sizes, const std::stop_token& stop)
+Result<PlanningGraph> planningGraphOf(const LoadedModel& model, const SymbolSizes& sizes,
+                                      const std::vector<base::ValueId>& outputs, const std::stop_token& stop)
 {
-    Result<PlanningGraph> bound = boundGraph(model, sizes, stop);
+    Result<PlanningGraph> bound = boundGraph(model, sizes, outputs, stop);
     const bool isFinal =
         bound.ok() || bound.error().code == base::ErrorCode::Cancelled || bound.error().code == base::ErrorCode::Usage;
     if (isFinal) {
         return bound;
     }
-    Result<PlanningGraph> stated = analysis::planningGraph(*model.graph());
+    analysis::BoundFacts facts;
+    facts.outputs = outputs;
+    Result<PlanningGraph> stated = analysis::planningGraph(*model.graph(), facts);
     if (stated.ok()) {
         stated->warnings.push_back("taken as the graph states it: " + bound.error().text());
         return stated;
@@ -116,7 +134,8 @@ Result<PlanningGraph> planningGraphOf(const LoadedModel& model, const SymbolSize
     return error;
 }
 
-Result<JointPlanning> jointPlanningOf(const LoadedModelPointer& model, const std::stop_token& stop)
+Result<JointPlanning> jointPlanningOf(const LoadedModelPointer& model, const std::optional<TargetRequest>& target,
+                                      const std::stop_token& stop)
 {
     LoadedModelPointer taken = model;
     if (model->path.extension() == ".json") {
@@ -126,16 +145,22 @@ Result<JointPlanning> jointPlanningOf(const LoadedModelPointer& model, const std
         RETRO_CHECK(rewrite::switchOff(options, {&all, 1}));
         RETRO_TRY(taken, withRewrites(model, options, stop));
     }
-    RETRO_TRY(PlanningGraph planning, planningGraphOf(*taken, {}, stop));
-    const auto order = analysis::orderBy(planning.graph, analysis::OrderHeuristic::FirstReady, stop);
-    RETRO_CHECK(base::checkStop(stop));
-    if (!order) {
-        return base::inputError("its operators have no order", model->path.string());
+    std::vector<base::ValueId> outputs;
+    if (target && !taken->graph()->outputs().empty()) {
+        RETRO_TRY(const base::ValueId value, targetValue(*target, *taken->graph()));
+        outputs = {value};
     }
-    analysis::JointOptions options;
-    options.leastCost = planning.unit == analysis::CostUnit::Milliseconds ? 0 : 1;
-    RETRO_TRY(analysis::JointGraph joint, analysis::jointOf(planning.graph, order->order, options));
-    return JointPlanning{std::move(planning), std::move(joint)};
+    RETRO_TRY(PlanningGraph planning, planningGraphOf(*taken, {}, outputs, stop));
+    if (!outputs.empty() && analysis::hasGradients(planning.graph)) {
+        RETRO_TRY(planning, planningGraphOf(*taken, {}, {}, stop)); // all that a captured step gives is wanted
+    }
+    return joined(std::move(planning), model->path.string(), stop);
+}
+
+Result<JointPlanning> jointPlanningOf(const BoundModel& model, base::ValueId target, const std::stop_token& stop)
+{
+    RETRO_TRY(PlanningGraph planning, planningGraphOf(model, {target}));
+    return joined(std::move(planning), model.graph().name(), stop);
 }
 
 } // namespace retro::engine

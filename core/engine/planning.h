@@ -4,10 +4,13 @@
 #include "core/analysis/fromgraph.h"
 #include "core/analysis/joint.h"
 #include "core/engine/loadmodel.h"
+#include "core/engine/target.h"
 #include "core/execute/boundmodel.h"
 
 #include <map>
+#include <optional>
 #include <stop_token>
+#include <vector>
 
 namespace retro::engine
 {
@@ -17,9 +20,11 @@ using SymbolSizes = std::map<std::string, std::int64_t>;
 
 /// The planning graph of a model. Where its operators are implemented and its shapes can be worked out, sizes,
 /// operations and what gradients read come from binding it in float32, the inputs' symbols at `sizes` (1 where none is
-/// given, which a warning says); else they come from what the graph states. Errors (Input) carry the model's path: a
-/// symbol that no input has (Usage), a value whose size nobody knows, with what kept the graph from being bound.
+/// given, which a warning says); else they come from what the graph states. The second half starts at `outputs`; empty
+/// = at the outputs of the graph. Errors (Input) carry the model's path: a symbol that no input has (Usage), a value
+/// whose size nobody knows, with what kept the graph from being bound.
 [[nodiscard]] base::Result<analysis::PlanningGraph> planningGraphOf(const LoadedModel& model, const SymbolSizes& sizes,
+                                                                    const std::vector<base::ValueId>& outputs = {},
                                                                     const std::stop_token& stop = {});
 /// The planning graph of a bound model. The second half starts at `outputs`; empty = at the outputs of the graph.
 [[nodiscard]] base::Result<analysis::PlanningGraph> planningGraphOf(const execute::BoundModel& model,
@@ -33,8 +38,13 @@ struct JointPlanning
 };
 
 /// The joint graph of a model, its forward operators in the order of first come, first served. Graph JSON is taken as
-/// it stands, without rewrites. Errors: as planningGraphOf() and analysis::jointOf(); Cancelled.
+/// it stands, without rewrites. The second half starts at the value of `target`; without one at every output, as it
+/// does in a captured training step. Errors: as planningGraphOf(), targetValue() and analysis::jointOf(); Cancelled.
 [[nodiscard]] base::Result<JointPlanning> jointPlanningOf(const LoadedModelPointer& model,
+                                                          const std::optional<TargetRequest>& target = {},
+                                                          const std::stop_token& stop = {});
+/// The same of a bound model and one of its values: what a gradient of it by a plan carries out.
+[[nodiscard]] base::Result<JointPlanning> jointPlanningOf(const execute::BoundModel& model, base::ValueId target,
                                                           const std::stop_token& stop = {});
 
 } // namespace retro::engine

@@ -27,7 +27,9 @@ struct PlanRequest
     /// The order of the first computations, topological and complete; empty = by id.
     std::vector<OpId> order;
     UserChoices choices;
-    double seconds = 5; ///< for planners that would go on; the others do not look at it
+    std::optional<Tier> tier;  ///< where values may be moved to; none = nothing moves
+    double secondsPerCost = 1; ///< of the graph's cost unit, for computations beside copies
+    double seconds = 5;        ///< for planners that would go on; the others do not look at it
     std::uint64_t seed = 1;
     std::stop_token stop;
     SearchListener* listener = nullptr; ///< hears the search; borrowed, may be null
@@ -35,12 +37,19 @@ struct PlanRequest
     [[nodiscard]] std::vector<OpId> baseSequence() const { return order.empty() ? storeAllSequence(*graph) : order; }
 };
 
-/// What a planner proposes: computations in order, and why. Whether it fits is for the simulator to say.
+/// What a planner proposes: computations in order, moves where there are any, and why. Whether it fits is for the
+/// simulator to say.
 struct Draft
 {
     std::vector<OpId> sequence;
     Annotations annotations;
     bool isOptimal = false; ///< proven: no plan within the budget costs less
+    /// Proven: no plan within the budget that has its first computations in this order, and every operator at most once
+    /// between two of them, costs less.
+    bool isOptimalInOrder = false;
+    /// With moves: the steps in place of those that planOf() makes of the sequence, and the tiers that they name.
+    std::vector<Step> steps;
+    std::vector<Tier> tiers;
 };
 
 /// One way to make a plan. A draft is always a complete and valid sequence; it may need more than the budget, when the

@@ -23,7 +23,7 @@ using base::Result;
 using Clock = std::chrono::steady_clock;
 
 /// Joint graphs beyond this size get only the planners that are near linear.
-constexpr std::size_t kLarge = 3000;
+constexpr std::size_t kLarge = 20000;
 
 double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -38,7 +38,9 @@ class Portfolio
 public:
     explicit Portfolio(const PlanRequest& request) : m_graph(*request.graph), m_request(request), m_start(Clock::now())
     {
-        const analysis::Bound floor = analysis::memoryFloor(m_graph);
+        // Gradients that wait can be moved: then only what one operator needs at once is a floor.
+        const analysis::Bound floor =
+            request.tier ? analysis::largestOperator(m_graph, false) : analysis::memoryFloor(m_graph);
         m_result.budget = request.budget;
         m_result.floor = floor.bytes;
         m_result.floorAt = m_graph.op(floor.at).name;
@@ -57,6 +59,7 @@ public:
             RETRO_CHECK(attempt(*single, m_request));
         } else {
             RETRO_CHECK(runAll());
+            RETRO_CHECK(tryTier());
         }
         if (strategy == "best") {
             RETRO_CHECK(tryIntegerProgramme());
@@ -75,6 +78,9 @@ private:
             m_result.reason =
                 fmt::format("{} needs {} bytes at once, whatever the plan", m_result.floorAt, m_result.floor);
             return true;
+        }
+        if (m_request.tier) {
+            return false; // what the bounds below say must be computed again can be moved
         }
         const std::optional<double> bound = analysis::costBound(m_graph, m_request.budget);
         if (!bound) {
@@ -101,6 +107,11 @@ private:
             RETRO_CHECK(attempt(planner, withRest(m_request)));
         }
         return isProven() || m_isProvenInfeasible ? Result<void>() : tryOtherOrders();
+    }
+
+    Result<void> tryTier()
+    {
+        return m_request.tier && !isProven() ? attempt(kOffload, withRest(m_request)) : Result<void>();
     }
 
     static bool isSlowOnLarge(const Planner& planner)
@@ -156,7 +167,8 @@ private:
             take(std::move(*draft), attempt, planner.name);
         } else if (draft.error().code == base::ErrorCode::Engine) {
             attempt.refusal = draft.error().text();
-            m_isProvenInfeasible = m_isProvenInfeasible || attempt.refusal.starts_with("proof");
+            const bool isProof = !m_request.tier && attempt.refusal.starts_with("proof"); // without moves, that is
+            m_isProvenInfeasible = m_isProvenInfeasible || isProof;
             tellRefused(attempt.planner);
         } else {
             return std::move(draft).error();
@@ -197,10 +209,10 @@ private:
             attempt.refusal = "more than eight million computations";
             return false;
         }
-        Plan plan = planOf(m_graph, draft.sequence);
-        const Simulation simulation = simulate(m_graph, plan);
+        Plan plan = planned(draft);
+        const Simulation simulation = simulate(m_graph, plan, {std::nullopt, m_request.secondsPerCost, false});
         attempt.peak = simulation.peak;
-        attempt.cost = simulation.cost;
+        attempt.cost = costOf(simulation);
         if (!simulation.ok()) {
             attempt.refusal = simulation.error->text;
             return false;
@@ -211,8 +223,10 @@ private:
         if (!attempt.fits) {
             return false;
         }
-        m_isExact = m_isExact || draft.isOptimal;
-        if (m_best && simulation.cost >= m_result.cost && !draft.isOptimal) {
+        const bool isExact = draft.isOptimal && !m_request.tier;
+        m_isExact = m_isExact || isExact;
+        attempt.isOptimalInOrder = draft.isOptimalInOrder;
+        if (m_best && attempt.cost >= m_result.cost && !isExact) {
             return false;
         }
         plan.budget = m_request.budget;
@@ -222,8 +236,26 @@ private:
         m_best = std::move(plan);
         m_result.planner = attempt.planner;
         m_result.peak = simulation.peak;
-        m_result.cost = simulation.cost;
+        m_result.cost = attempt.cost;
+        m_result.movedBytes = simulation.movedBytes;
         return true;
+    }
+
+    [[nodiscard]] Plan planned(const Draft& draft) const
+    {
+        Plan plan = planOf(m_graph, draft.sequence);
+        if (!draft.steps.empty()) {
+            plan.steps = draft.steps;
+            plan.tiers = draft.tiers;
+            plan.budget = m_request.budget; // whoever needs room waits for copies to end
+        }
+        return plan;
+    }
+
+    [[nodiscard]] double costOf(const Simulation& simulation) const
+    {
+        return simulation.movedBytes > 0 ? std::max(simulation.cost, simulation.seconds / m_request.secondsPerCost)
+                                         : simulation.cost;
     }
 
     /// The integer programme, with half of the time that is left, where the graph is small enough for it.
@@ -239,8 +271,8 @@ private:
     void improve()
     {
         const double rest = m_request.seconds - secondsSince(m_start);
-        if (!m_best || isProven() || rest <= 0) {
-            return;
+        if (!m_best || isProven() || rest <= 0 || m_result.movedBytes > 0) {
+            return; // what is moved is no matter of the sequence
         }
         PlanRequest request = m_request;
         request.seconds = rest;
@@ -260,9 +292,10 @@ private:
 
     [[nodiscard]] std::string whyGood() const
     {
-        return m_isExact    ? "exact search over all orders"
-               : isProven() ? "no plan costs less than the lower bound"
-                            : "the lower bound is a knapsack at each gradient, relaxed";
+        return m_isExact        ? "exact search over all orders"
+               : isProven()     ? "no plan costs less than the lower bound"
+               : m_request.tier ? "the lower bound is every operator once, nothing waiting for a copy"
+                                : "the lower bound is a knapsack at each gradient, relaxed";
     }
 
     void judge()

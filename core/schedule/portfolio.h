@@ -24,9 +24,11 @@ struct Attempt
     std::string planner;
     bool fits = false;
     std::uint64_t peak = 0; ///< as the simulator says
+    /// Of all computations; of a plan that moves values the time of it, stalls included, in the unit of costs.
     double cost = 0;
     double seconds = 0;
-    std::string refusal; ///< why there is no plan of it
+    bool isOptimalInOrder = false; ///< as Draft::isOptimalInOrder
+    std::string refusal;           ///< why there is no plan of it
 };
 
 /// A plan that the simulator passed, or why there is none.
@@ -41,7 +43,8 @@ struct PlanResult
     std::uint64_t basePeak = 0;
     std::uint64_t floor = 0; ///< no plan needs less memory
     std::string floorAt;
-    double cost = 0;
+    double cost = 0;              ///< as Attempt::cost
+    std::uint64_t movedBytes = 0; ///< to the tier and back
     double baseCost = 0;
     double lowerBound = 0; ///< no plan within the budget costs less
     double seconds = 0;

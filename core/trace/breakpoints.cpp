@@ -99,10 +99,26 @@ bool isNonFinite(const Place& at)
            !std::isfinite(at.run.handles[event.handle].sum);
 }
 
+/// An event of a plan, at the node that the breakpoint names, if it names one.
+template <EventKind kKind>
+bool isOfPlan(const Place& at)
+{
+    return at.event().kind == kKind && (!at.breakpoint.node.isValid() || at.event().node == at.breakpoint.node.value);
+}
+
 using Condition = bool (*)(const Place&);
 /// By BreakKind; layer stops are looked up instead.
-constexpr std::array<Condition, 8> kConditions{isNodeVisited,   isOperatorVisited,  isModeEntered,     isModeChanged,
-                                               isPromiseOpened, isPromiseFulfilled, isLedgerViolation, isNonFinite};
+constexpr std::array<Condition, 11> kConditions{isNodeVisited,
+                                                isOperatorVisited,
+                                                isModeEntered,
+                                                isModeChanged,
+                                                isPromiseOpened,
+                                                isPromiseFulfilled,
+                                                isLedgerViolation,
+                                                isNonFinite,
+                                                isOfPlan<EventKind::Recompute>,
+                                                isOfPlan<EventKind::Drop>,
+                                                isOfPlan<EventKind::Free>};
 
 /// A breakpoint with what it looks up in the whole run.
 class Search
@@ -243,6 +259,12 @@ std::string text(const Run& run, const Breakpoint& breakpoint)
         return fmt::format("when a rule leaves more than {} · Σ|r| unexplained", breakpoint.tolerance);
     case BreakKind::NonFinite:
         return "when relevance is not finite";
+    case BreakKind::Recomputed:
+        return fmt::format("when a plan computes a value again{}", at);
+    case BreakKind::Dropped:
+        return fmt::format("when a planner drops a value{}", at);
+    case BreakKind::Freed:
+        return fmt::format("when a plan frees a value{}", at);
     case BreakKind::LayerReached:
         return "when a new layer is reached";
     }

@@ -23,6 +23,9 @@ enum class BreakKind : std::uint8_t {
     PromiseFulfilled, ///< a promise is complete (one that started at `node`, when valid)
     LedgerViolation,  ///< a rule leaves more than tolerance · Σ|r| unexplained
     NonFinite,        ///< relevance with an element that is not a number or infinite
+    Recomputed,       ///< a plan makes a value once more (of `node`, when valid)
+    Dropped,          ///< a planner lets a value go that it could have kept (of `node`, when valid)
+    Freed,            ///< a value leaves memory in a pass by a plan (of `node`, when valid)
     LayerReached      ///< a layer stop (layerStops)
 };
 
@@ -56,7 +59,8 @@ struct Breakpoint
 [[nodiscard]] std::vector<std::uint64_t> allStops(const Run& run, const Breakpoint& breakpoint);
 
 /// The condition as text that parseBreakpoint() reads: "node block1/conv in search", "op Conv", "mode search", "mode
-/// changes", "promise opened at block1/add", "promise fulfilled", "violation 0.0001", "nan", "layer".
+/// changes", "promise opened at block1/add", "promise fulfilled", "violation 0.0001", "nan", "recompute", "drop at
+/// conv", "free", "layer".
 [[nodiscard]] std::string source(const Run& run, const Breakpoint& breakpoint);
 /// Reads a condition. Errors (Usage): unknown word, node or operator that the run's graph does not have, bad number.
 [[nodiscard]] base::Result<Breakpoint> parseBreakpoint(const Run& run, std::string_view text);

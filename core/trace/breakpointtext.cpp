@@ -188,6 +188,22 @@ base::Result<Breakpoint> parseBare(const Run& /*run*/, std::string_view rest)
     return breakpoint;
 }
 
+/// A word of plans, alone or with the node whose value is meant.
+template <BreakKind kKind>
+base::Result<Breakpoint> parsePlan(const Run& run, std::string_view rest)
+{
+    Breakpoint breakpoint;
+    breakpoint.kind = kKind;
+    if (rest.empty()) {
+        return breakpoint;
+    }
+    if (takeWord(rest) != "at") {
+        return unclear("after this word comes 'at' and the name of a node", rest);
+    }
+    RETRO_TRY(breakpoint.node, nodeOf(run, rest));
+    return breakpoint;
+}
+
 struct Form
 {
     std::string_view word;
@@ -199,6 +215,9 @@ constexpr std::array kForms{Form{"node", parseNode},
                             Form{"promise", parsePromise},
                             Form{"violation", parseViolation},
                             Form{"nan", parseBare<BreakKind::NonFinite>},
+                            Form{"recompute", parsePlan<BreakKind::Recomputed>},
+                            Form{"drop", parsePlan<BreakKind::Dropped>},
+                            Form{"free", parsePlan<BreakKind::Freed>},
                             Form{"layer", parseBare<BreakKind::LayerReached>}};
 
 std::string nameOf(const Run& run, NodeId node)
@@ -218,7 +237,8 @@ base::Result<Breakpoint> parseBreakpoint(const Run& run, std::string_view text)
             return form.parse(run, rest);
         }
     }
-    return unclear("a condition begins with node, op, mode, promise, violation, nan or layer", word);
+    return unclear("a condition begins with node, op, mode, promise, violation, nan, recompute, drop, free or layer",
+                   word);
 }
 
 std::string source(const Run& run, const Breakpoint& breakpoint)
@@ -243,6 +263,12 @@ std::string source(const Run& run, const Breakpoint& breakpoint)
         return fmt::format("violation {}", breakpoint.tolerance);
     case BreakKind::NonFinite:
         return "nan";
+    case BreakKind::Recomputed:
+        return "recompute" + at;
+    case BreakKind::Dropped:
+        return "drop" + at;
+    case BreakKind::Freed:
+        return "free" + at;
     case BreakKind::LayerReached:
         return "layer";
     }

@@ -25,6 +25,9 @@ inline constexpr std::array kReadyConditions{
     ReadyCondition{"mode search", QT_TRANSLATE_NOOP("retro::views::BreakpointsView", "A search begins")},
     ReadyCondition{"mode fulfilment", QT_TRANSLATE_NOOP("retro::views::BreakpointsView", "A fulfilment begins")},
     ReadyCondition{"mode changes", QT_TRANSLATE_NOOP("retro::views::BreakpointsView", "The mode changes")},
+    ReadyCondition{"recompute", QT_TRANSLATE_NOOP("retro::views::BreakpointsView", "A plan computes a value again")},
+    ReadyCondition{"drop", QT_TRANSLATE_NOOP("retro::views::BreakpointsView", "A planner drops a value")},
+    ReadyCondition{"free", QT_TRANSLATE_NOOP("retro::views::BreakpointsView", "A plan frees a value")},
     ReadyCondition{"layer", QT_TRANSLATE_NOOP("retro::views::BreakpointsView", "A new layer is reached")},
 };
 

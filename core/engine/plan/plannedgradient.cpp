@@ -67,6 +67,18 @@ private:
     const graph::Graph& m_graph;
 };
 
+/// The value at which the second half starts.
+Result<base::ValueId> startValue(const execute::BoundModel& model, const TargetRequest& request)
+{
+    RETRO_TRY(const base::ValueId target, targetValue(request, model.graph()));
+    if (!model.isTracked(target)) {
+        return base::usageError("the target does not depend on a floating input by operators that pass a gradient; "
+                                "choose another target, or ask for --parameters",
+                                model.graph().value(target).name);
+    }
+    return target;
+}
+
 } // namespace
 
 Result<PlannedGradient> plannedGradient(std::shared_ptr<const execute::BoundModel> model,
@@ -76,12 +88,7 @@ Result<PlannedGradient> plannedGradient(std::shared_ptr<const execute::BoundMode
     PlannedGradient made;
     GradientResult& result = made.gradient;
     result.model = std::move(model);
-    RETRO_TRY(const base::ValueId target, targetValue(request.target, result.model->graph()));
-    if (!result.model->isTracked(target)) {
-        return base::usageError("the target does not depend on a floating input by operators that pass a gradient; "
-                                "choose another target, or ask for --parameters",
-                                result.model->graph().value(target).name);
-    }
+    RETRO_TRY(const base::ValueId target, startValue(*result.model, request.target));
     RETRO_TRY(runtime::JointProgram program, jointProgram(result.model, target, analysis::JointKind::Gradient, wish));
     made.program = std::make_shared<const runtime::JointProgram>(std::move(program));
     RETRO_TRY(made.chosen, choosePlan(*made.program, wish, options.stop));
@@ -151,6 +158,15 @@ Result<PlannedGradient> recordedPlannedGradient(const LoadedModel& model, const 
     made.recorded->facts.numbers.merge(facts.numbers);
     made.recorded->rules = prepared->words;
     return made;
+}
+
+Result<JointPlanning> plannedJoint(const LoadedModel& model, const ExplainRequest& question,
+                                   const std::stop_token& stop)
+{
+    RETRO_TRY(const std::shared_ptr<const execute::BoundModel> bound,
+              bindModel(model, question.inputs, question.precision, nullptr, stop));
+    RETRO_TRY(const base::ValueId target, startValue(*bound, question.target));
+    return jointPlanningOf(*bound, target, stop);
 }
 
 } // namespace retro::engine

@@ -4,6 +4,7 @@
 #include "core/engine/explain.h"
 #include "core/engine/gradient/gradient.h"
 #include "core/engine/plan/planwish.h"
+#include "core/engine/planning.h"
 #include "core/runtime/planrun.h"
 #include "core/trace/run.h"
 
@@ -35,5 +36,10 @@ struct PlannedGradient
 [[nodiscard]] base::Result<PlannedGradient> recordedPlannedGradient(const LoadedModel& model,
                                                                     const ExplainRequest& question, PlanWish wish,
                                                                     runtime::PlanRunOptions options = {});
+
+/// What plans of that gradient are made for: the joint graph that recordedPlannedGradient() carries out, with the sizes
+/// of the question's inputs. Errors: as gradient(), jointPlanningOf().
+[[nodiscard]] base::Result<JointPlanning> plannedJoint(const LoadedModel& model, const ExplainRequest& question,
+                                                       const std::stop_token& stop = {});
 
 } // namespace retro::engine

@@ -69,8 +69,8 @@ Result<ChosenPlan> choosePlan(const runtime::JointProgram& program, const PlanWi
     ChosenPlan chosen;
     if (wish.plan) {
         if (wish.plan->graphHash != joint.hash()) {
-            return base::inputError("the plan is of another graph; a plan is run for the only output of a model, with "
-                                    "the sizes and rewrites that it was made for");
+            return base::inputError("the plan is of another graph: of another target, of other sizes of the inputs, or "
+                                    "of other rewrites; plan again for this question");
         }
         chosen.plan = *wish.plan;
         chosen.storeAllPeak = analysis::storeAllPeak(joint);

@@ -73,6 +73,7 @@ base::Result<Draft> draft(const PlanRequest& request)
         options.start = model.pointOf(best.best().sequence);
     }
     const MilpAnswer answer = solver->solve(model.problem(), options);
+    const bool isProven = answer.status == MilpStatus::Optimal && model.isExact();
     if (!answer.values.empty()) {
         Draft draft;
         draft.sequence = model.sequenceOf(answer.values);
@@ -81,7 +82,9 @@ base::Result<Draft> draft(const PlanRequest& request)
     if (!best.fits()) {
         return refusal(answer.status == MilpStatus::Infeasible && model.isExact());
     }
-    return std::move(best).take();
+    RETRO_TRY(Draft made, std::move(best).take());
+    made.isOptimalInOrder = isProven;
+    return made;
 }
 
 } // namespace

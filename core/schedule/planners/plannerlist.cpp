@@ -25,7 +25,8 @@ std::span<const Planner> planners()
                                  kExact,
                                  kUser,
                                  kCheckmate,
-                                 kAnneal};
+                                 kAnneal,
+                                 kOffload};
     return kAll;
 }
 

@@ -24,5 +24,6 @@ extern const Planner kTorchSecondProduct;
 extern const Planner kTorchMemoryBudget;
 extern const Planner kExact;
 extern const Planner kCheckmate;
+extern const Planner kOffload;
 
 } // namespace retro::schedule

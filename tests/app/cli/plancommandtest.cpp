@@ -47,6 +47,48 @@ private slots:
         QCOMPARE(parsed(tight)["error"]["kind"].get<std::string>(), std::string("over budget"));
     }
 
+    /// Of a model with several outputs: a plan for the target is what `grad` runs, one for all outputs is not.
+    void aPlanForTheTargetIsRun()
+    {
+        const QString model = QStringLiteral(RETRO_SOURCE_DIR "/samples/one-segment/one-segment.onnx");
+        const QString file = m_folder.filePath("target.json");
+        const QStringList run{"grad",         model,
+                              "--input",      "random:1",
+                              "--target",     "scores:0,2,12,8",
+                              "--plan",       file,
+                              "--output-dir", m_folder.filePath("grad"),
+                              "--json"};
+        const QStringList plan{"plan", model, "--out", file, "--json"};
+        QCOMPARE(cli(plan).code, 0);
+        const Answer refused = cli(run);
+        QVERIFY(refused.code != 0);
+        QVERIFY2(refused.err.contains("a plan is of one graph"), qPrintable(refused.err));
+        const Answer made = cli(plan + QStringList{"--target", "scores"});
+        QVERIFY2(made.code == 0, qPrintable(made.err));
+        const Answer done = cli(run);
+        QVERIFY2(done.code == 0, qPrintable(done.err));
+        QVERIFY(cli(plan + QStringList{"--target", "nowhere"}).err.contains("nowhere"));
+    }
+
+    void aTierTakesWhatWaits()
+    {
+        const QString file = m_folder.filePath("moved.json");
+        const QStringList plan{"plan", kGraph, "--budget", "30%", "--tier", "disk=1e12", "--out", file, "--json"};
+        const Answer unclear = cli(plan); // costs are operations: how long does one take?
+        QCOMPARE(unclear.code, 2);
+        QVERIFY2(unclear.err.contains("--seconds-per-cost"), qPrintable(unclear.err));
+        const Answer made = cli(plan + QStringList{"--seconds-per-cost", "1e-3"});
+        QVERIFY2(made.code == 0, qPrintable(made.err));
+        const json moved = parsed(made);
+        QCOMPARE(moved["planner"].get<std::string>(), std::string("offload"));
+        QVERIFY(moved["moved_bytes"].get<double>() > 0);
+        QVERIFY(moved["cost"].get<double>() < moved["base_cost"].get<double>() * 1.001);
+        const Answer judged = cli({"simulate", kGraph, file, "--seconds-per-cost", "1e-3", "--json"});
+        QVERIFY2(judged.code == 0, qPrintable(judged.err));
+        QVERIFY(parsed(judged)["moved_bytes"] == moved["moved_bytes"]);
+        QCOMPARE(cli({"plan", kGraph, "--tier", "disk", "--seconds-per-cost", "1"}).code, 2);
+    }
+
     void noPlanIsExitFour()
     {
         const Answer answer = cli({"plan", kGraph, "--budget", "1", "--json"});

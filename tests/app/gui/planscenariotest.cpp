@@ -14,6 +14,7 @@
 #include "views/plan/schedulepane.h"
 #include "views/plan/scheduleview.h"
 #include "views/plan/tensorsview.h"
+#include "views/run/runpanel.h"
 
 #include <QStatusBar>
 #include <QTemporaryDir>
@@ -56,6 +57,13 @@ bool showsPlanOf(app::MainWindow& window, const QString& file)
     }
     window.flush();
     return plans(window);
+}
+
+app::ExplainJob jobOf(const engine::LoadedModelPointer& model)
+{
+    app::ExplainJob job;
+    job.model = model;
+    return job;
 }
 
 app::PlanWorkspace& spaceOf(app::MainWindow& window)
@@ -169,7 +177,7 @@ private slots:
     {
         const auto model = engine::loadModel(sample("chain-48.json").toStdString());
         QVERIFY(model.ok());
-        const auto subject = app::planSubjectOf(*model);
+        const auto subject = app::planSubjectOf(jobOf(*model));
         QVERIFY(subject.ok());
         views::PlanQuestion question;
         question.strategy = views::kUserStrategy;
@@ -246,6 +254,78 @@ private slots:
         press(window, "go.last");
         QCOMPARE(window.model().position(), end);
         QVERIFY(window.model().state() == atEnd);
+    }
+
+    /// Of a model with several outputs the gradient of the target is planned, and what is planned runs; another target
+    /// is another plan.
+    void aPlanIsOfTheChosenTarget()
+    {
+        app::MainWindow window;
+        QVERIFY(showsPlanOf(window, QStringLiteral(RETRO_SOURCE_DIR "/samples/one-segment/one-segment.onnx")));
+        QVERIFY(window.model().graph().outputs().size() > 1);
+        const auto runs = [&](const char* target) {
+            const auto asked = engine::parseTarget(target);
+            const auto value = engine::targetValue(*asked, window.model().graph());
+            press(window, "plan.run");
+            return settles(window) && window.lastError().isEmpty() && value.ok() &&
+                   window.model().run().facts.engine == "plan" && window.model().run().facts.targetValue == *value &&
+                   window.plan().measured().size() == window.plan().plan()->plan().steps.size();
+        };
+        auto& panel = *window.findChild<views::RunPanel*>();
+        QVERIFY2(runs(qPrintable(panel.question().target)), qPrintable(window.lastError()));
+        press(window, "run.oracle");
+        QVERIFY(settles(window));
+        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        QTRY_VERIFY_WITH_TIMEOUT(window.statusBar()->currentMessage().contains(QStringLiteral("equals the oracle")),
+                                 kPatience);
+
+        const views::PlanSubjectPointer before = window.plan().subject();
+        views::Question question = panel.question();
+        question.target = QStringLiteral("scores:0,2,12,8");
+        panel.setQuestion(question);
+        emit panel.questionChanged();
+        QTRY_VERIFY_WITH_TIMEOUT(window.plan().subject() && window.plan().subject() != before, kPatience);
+        QVERIFY(plans(window));
+        QVERIFY(window.plan().plan() != nullptr);
+        QVERIFY2(runs("scores:0,2,12,8"), qPrintable(window.lastError()));
+        // Another element of the same value has the same plan: nothing changes on screen.
+        const views::ShownPlanPointer shown = window.plan().plan();
+        question = panel.question();
+        question.target = QStringLiteral("scores:0,1,3,4");
+        panel.setQuestion(question);
+        emit panel.questionChanged();
+        QVERIFY(settles(window));
+        QVERIFY2(runs("scores:0,1,3,4"), qPrintable(window.lastError()));
+        QCOMPARE(window.plan().plan(), shown);
+    }
+
+    /// Pixels that are covered after a plan was run are answered by the same plan.
+    void coveringRunsThePlanAgain()
+    {
+        app::MainWindow window;
+        QVERIFY(showsPlanOf(window, {})); // the built-in sample, whose card marks a tag
+        QVERIFY(window.plan().plan() != nullptr);
+        const views::ShownPlanPointer plan = window.plan().plan();
+        press(window, "plan.run");
+        QVERIFY(settles(window));
+        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        const auto first = window.model().sharedRun();
+        press(window, "cover.tag");
+        QVERIFY(settles(window));
+        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        const auto covered = window.model().sharedRun();
+        QVERIFY(covered != first);
+        QCOMPARE(QString::fromStdString(covered->facts.engine), QStringLiteral("plan"));
+        QVERIFY(covered->facts.targetValue == first->facts.targetValue);
+        const auto out = first->graph->outputs().front().index();
+        QVERIFY(!covered->values[out].bitEqual(first->values[out])); // the model saw something else
+        QCOMPARE(window.plan().plan(), plan);
+        QCOMPARE(window.plan().measured().size(), plan->plan().steps.size());
+        press(window, "cover.undo");
+        QVERIFY(settles(window));
+        const auto back = window.model().sharedRun();
+        QVERIFY(back != covered && back->values[out].bitEqual(first->values[out]));
+        QCOMPARE(QString::fromStdString(back->facts.engine), QStringLiteral("plan"));
     }
 
     void pointsComeAndCanBeStopped()

@@ -181,6 +181,32 @@ private slots:
         QCOMPARE(trace::previousStop(run, breakpoint, stops[1]), std::optional(stops[0]));
     }
 
+    /// What a plan does again, drops and frees can be stopped at, each event of its kind and no other.
+    void breakpointsStopAtEventsOfPlans()
+    {
+        const Question question = questionOf();
+        const auto made = engine::recordedPlannedGradient(*question.model, question.request, wishOf("fast", "80%"));
+        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        const trace::Run& run = *made->recorded;
+        auto counts = countsOf(run);
+        for (const auto& [condition, kind] : {std::pair("recompute", EventKind::Recompute),
+                                              std::pair("drop", EventKind::Drop), std::pair("free", EventKind::Free)}) {
+            const auto breakpoint = trace::parseBreakpoint(run, condition);
+            QVERIFY2(breakpoint.ok(), condition);
+            const std::vector<std::uint64_t> stops = trace::allStops(run, *breakpoint);
+            QVERIFY2(!stops.empty(), condition);
+            QCOMPARE(stops.size(), static_cast<std::size_t>(counts[kind]));
+            for (const std::uint64_t stop : stops) {
+                QVERIFY(run.events[stop - 1].kind == kind);
+            }
+            trace::Breakpoint there = *breakpoint;
+            there.node = base::NodeId(run.events[stops.front() - 1].node);
+            const std::vector<std::uint64_t> some = trace::allStops(run, there);
+            QVERIFY(!some.empty() && some.size() < stops.size());
+            QCOMPARE(some.front(), stops.front());
+        }
+    }
+
     void theOracleByAPlanBooksItsRules()
     {
         Question question = questionOf();

@@ -233,6 +233,30 @@ private slots:
         QVERIFY(own->puts > 10);
     }
 
+    /// What the planner moves is moved for real, with the bits of a pass that keeps everything.
+    void plansThatMoveAreRun()
+    {
+        std::uint64_t moved = 0;
+        for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+            const std::optional<Case> one = caseOf(seed, 6 + seed % 20);
+            if (!one) {
+                continue;
+            }
+            schedule::PlanRequest request;
+            request.graph = &one->program->graph();
+            request.budget = analysis::storeAllPeak(*request.graph) * 7 / 10;
+            request.tier = schedule::Tier{seed % 2 == 0 ? "memory" : "disk", 1e9};
+            request.secondsPerCost = 1e-9;
+            const auto made = schedule::planWith("offload", request);
+            QVERIFY(made.ok());
+            if (made->plan) {
+                moved += made->movedBytes;
+                QCOMPARE(QString("%1: %2").arg(seed).arg(faultOf(*one, *made->plan)), QString("%1: ").arg(seed));
+            }
+        }
+        QVERIFY(moved > 0);
+    }
+
     void whatCannotBeRunIsRefusedByName()
     {
         const std::optional<Case> one = caseOf(3, 12);

@@ -186,6 +186,66 @@ private slots:
         QCOMPARE(planWith("fast", requestFor(joint.graph, all))->status, PlanStatus::Optimal);
     }
 
+    /// What waits goes to the tier: for nothing where copies hide behind computations, else for what waits for them.
+    void waitingValuesMoveToATier()
+    {
+        const JointGraph joint = jointOfGraph(unitChain(60));
+        PlanRequest request = requestFor(joint.graph, 12);
+        QVERIFY(planWith("offload", request)->attempts.front().refusal.find("tier") != std::string::npos);
+        const double base = retro::analysis::costOfAll(joint.graph);
+        double before = base;
+        for (const double rate : {1e6, 3.0, 1.0, 0.25}) { // bytes per second; a computation takes one second
+            request.tier = Tier{"disk", rate};
+            const auto moved = planWith("offload", request);
+            QVERIFY2(moved.ok() && moved->plan, moved.ok() ? moved->reason.c_str() : "");
+            const Simulation run = simulate(joint.graph, *moved->plan);
+            QVERIFY(run.ok() && run.peak <= 12);
+            QVERIFY(run.movedBytes > 0 && run.movedBytes == moved->movedBytes);
+            QCOMPARE(moved->cost, std::max(run.cost, run.seconds));
+            QVERIFY(moved->cost >= before - 1e-3); // a slower tier takes no less
+            before = moved->cost;
+            QVERIFY(rate < 1e6 || moved->cost < base * 1.001);
+            QVERIFY(moved->status != PlanStatus::Optimal || moved->cost <= base + 1e-9);
+        }
+        // Time is counted in seconds: where a computation takes a thousandth of one, the same copies take longer.
+        request.tier = Tier{"disk", 3.0};
+        const double slow = planWith("offload", request)->cost;
+        request.secondsPerCost = 1e-3;
+        QVERIFY(planWith("offload", request)->cost > slow);
+    }
+
+    /// With a tier there are more plans, and the portfolio takes the one that ends first.
+    void aTierNeverCostsMore()
+    {
+        std::mt19937_64 random(8);
+        int moved = 0;
+        int onlyMoved = 0;
+        for (int i = 0; i < 300; ++i) {
+            const JointGraph joint = jointOfGraph(randomGraph(random, 6 + static_cast<std::size_t>(i % 20)));
+            const std::uint64_t all = retro::analysis::largestOperator(joint.graph, false).bytes;
+            const std::uint64_t most = std::max(all, simulate(joint.graph, planOf(joint.graph,
+                                                                                  storeAllSequence(joint.graph))).peak);
+            PlanRequest request = requestFor(joint.graph, all + (most - all) * static_cast<std::uint64_t>(i % 5) / 5);
+            const auto without = planWith("fast", request);
+            request.tier = Tier{"disk", i % 2 == 0 ? 1e3 : 0.5};
+            const auto with = planWith("fast", request);
+            QVERIFY(without.ok() && with.ok());
+            QVERIFY(!without->plan || (with->plan && with->cost <= without->cost + 1e-9));
+            QVERIFY(with->status != PlanStatus::Infeasible); // one operator at a time always fits
+            for (const Attempt& attempt : with->attempts) {
+                QVERIFY2(attempt.refusal.find("step ") == std::string::npos, attempt.refusal.c_str());
+            }
+            if (with->plan) {
+                const Simulation run = simulate(joint.graph, *with->plan);
+                QVERIFY(run.ok() && run.peak <= request.budget);
+                moved += run.movedBytes > 0 ? 1 : 0;
+                onlyMoved += without->plan ? 0 : 1;
+            }
+        }
+        QVERIFY2(moved > 30, std::to_string(moved).c_str());
+        QVERIFY2(onlyMoved > 3, std::to_string(onlyMoved).c_str());
+    }
+
     void stoppedPlanningSaysSo()
     {
         const JointGraph joint = jointOfGraph(unitChain(60));

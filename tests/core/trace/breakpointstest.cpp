@@ -169,9 +169,26 @@ private slots:
     {
         Script script = residual();
         const auto run = script.run();
-        for (const char* text : {"node h", "node h in search", "op MatMul", "op MatMul in normal", "mode search",
-                                 "mode fulfilment", "mode changes", "promise opened", "promise opened at h",
-                                 "promise fulfilled at h", "promise fulfilled", "violation 0.01", "nan", "layer"}) {
+        for (const char* text : {"node h",
+                                 "node h in search",
+                                 "op MatMul",
+                                 "op MatMul in normal",
+                                 "mode search",
+                                 "mode fulfilment",
+                                 "mode changes",
+                                 "promise opened",
+                                 "promise opened at h",
+                                 "promise fulfilled at h",
+                                 "promise fulfilled",
+                                 "violation 0.01",
+                                 "nan",
+                                 "layer",
+                                 "recompute",
+                                 "recompute at h",
+                                 "drop",
+                                 "drop at h",
+                                 "free",
+                                 "free at h"}) {
             const auto breakpoint = parseBreakpoint(*run, text);
             QVERIFY2(breakpoint.ok(), text);
             QCOMPARE(source(*run, *breakpoint), std::string(text));
@@ -186,7 +203,8 @@ private slots:
         const auto run = script.run();
         for (const char* text :
              {"", "knot h", "node", "node nowhere", "op", "op Conv", "mode", "mode sideways", "promise", "promise kept",
-              "promise opened h", "promise opened at nowhere", "violation much", "violation -1", "nan now"}) {
+              "promise opened h", "promise opened at nowhere", "violation much", "violation -1", "nan now",
+              "recompute h", "drop at nowhere", "free now"}) {
             QVERIFY2(!parseBreakpoint(*run, text).ok(), text);
         }
     }
