@@ -224,6 +224,18 @@ Result<LutDetail> lutDetail(const Run& run, base::NodeId id)
     return detail;
 }
 
+Result<ops::LutDeviceTimes> lutDeviceTimes(const Run& run, base::NodeId id, lut::Path path)
+{
+    const graph::Node& node = run.graph->node(id);
+    RETRO_TRY(const Operands operands, operandsOf(run, node));
+    RETRO_TRY(const auto op, ops::bind({*run.graph, id, node, operands.types, operands.constants, floatTypeOf(run)}));
+    const auto* table = dynamic_cast<const ops::LutOperator*>(&op->structure());
+    if (table == nullptr) {
+        return base::inputError("the node is no table lookup");
+    }
+    return table->timeOnDevice(operands.values, path);
+}
+
 TableChoice tableChoice(const LutDetail& detail, const TableSite& site) { return ChoiceReader(detail, site).read(); }
 
 } // namespace retro::trace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/base/result.h"
+#include "core/ops/lut/lut.h"
 #include "core/ops/tablelookup.h"
 #include "core/trace/run.h"
 
@@ -66,6 +67,10 @@ struct TableSite
 /// Runs the layer of a node again on the values that the run kept. Errors (Input): values, weights or shapes that the
 /// run does not hold, and what to do. Off the GUI thread.
 [[nodiscard]] base::Result<LutDetail> lutDetail(const Run& run, base::NodeId node);
+
+/// How long the launches of a node's layer take on a GPU, measured on the values that the run kept. Errors (Input) as
+/// of lutDetail; (Engine) where there is no GPU, or it is too small. Off the GUI thread.
+[[nodiscard]] base::Result<ops::LutDeviceTimes> lutDeviceTimes(const Run& run, base::NodeId node, lut::Path path);
 
 /// What a table chose, from the detail; `site` within bounds.
 [[nodiscard]] TableChoice tableChoice(const LutDetail& detail, const TableSite& site);

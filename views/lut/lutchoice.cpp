@@ -11,7 +11,7 @@ namespace retro::views
 
 LutChoice::LutChoice(RunModel& model, Selection& selection, QObject* parent)
     : QObject(parent), m_model(model), m_selection(selection), m_jobs(new JobRunner(this)),
-      m_run(std::make_shared<const LutRun>())
+      m_clock(new JobRunner(this)), m_run(std::make_shared<const LutRun>())
 {
     connect(&model, &RunModel::runChanged, this, &LutChoice::takeRun);
     connect(&selection, &Selection::changed, this, &LutChoice::takeSelection);
@@ -31,6 +31,7 @@ void LutChoice::takeRun()
     m_site = cut(m_site);
     m_path = layer() != nullptr ? layer()->path : lut::Path::Fused; // what is new in a run is how it ran
     dropDetail();
+    dropDeviceTimes();
     takeSelection();
     emit layerChanged();
 }
@@ -44,6 +45,7 @@ void LutChoice::takeSelection()
         m_site = cut(m_site);
         m_path = layer()->path;
         dropDetail();
+        dropDeviceTimes();
         emit layerChanged();
     }
 }
@@ -59,6 +61,7 @@ void LutChoice::choosePath(lut::Path path)
 {
     if (path != m_path) {
         m_path = path;
+        dropDeviceTimes();
         emit layerChanged();
     }
 }
@@ -85,6 +88,33 @@ void LutChoice::dropDetail()
     m_detail = nullptr;
     m_problem.clear();
     emit detailChanged();
+}
+
+void LutChoice::dropDeviceTimes()
+{
+    m_clock->cancel();
+    m_deviceTimes = nullptr;
+    m_hasAskedForTimes = false;
+}
+
+void LutChoice::wantDeviceTimes()
+{
+    if (layer() == nullptr || m_hasAskedForTimes) {
+        return;
+    }
+    m_hasAskedForTimes = true;
+    m_clock->start(
+        [this, run = m_model.sharedRun(), node = m_node, path = m_path](const std::stop_token&) -> JobRunner::Delivery {
+            // Without a GPU, or where the run lacks values, launches stay modelled, which the view says.
+            auto made = trace::lutDeviceTimes(*run, node, path);
+            auto times = made.ok() ? std::make_shared<const ops::LutDeviceTimes>(std::move(*made)) : nullptr;
+            return [this, times] {
+                m_deviceTimes = times;
+                if (m_deviceTimes != nullptr) {
+                    emit deviceTimesChanged();
+                }
+            };
+        });
 }
 
 void LutChoice::wantDetail()

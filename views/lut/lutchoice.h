@@ -36,6 +36,10 @@ public:
     /// Why there are none; empty while there are, or while they are worked out.
     [[nodiscard]] const QString& problem() const { return m_problem; }
     [[nodiscard]] bool isLoading() const;
+    /// How long launches take on a GPU, on the path that is shown; null while nobody measured it, or without a GPU.
+    [[nodiscard]] const std::shared_ptr<const ops::LutDeviceTimes>& deviceTimes() const { return m_deviceTimes; }
+    /// Measures that unless it was tried.
+    void wantDeviceTimes();
     /// Works the numbers out unless they are there; views that show them ask when they are seen.
     void wantDetail();
 
@@ -52,19 +56,25 @@ signals:
     void siteChanged();
     /// Numbers came, or the reason why there are none.
     void detailChanged();
+    /// Launches were measured.
+    void deviceTimesChanged();
 
 private:
     void takeRun();
     void takeSelection();
     void dropDetail();
+    void dropDeviceTimes();
     [[nodiscard]] trace::TableSite cut(trace::TableSite site) const;
     [[nodiscard]] trace::TableSite strongestSite() const;
 
     RunModel& m_model;
     Selection& m_selection;
     JobRunner* m_jobs = nullptr;
+    JobRunner* m_clock = nullptr;
     std::shared_ptr<const LutRun> m_run;
     std::shared_ptr<const trace::LutDetail> m_detail;
+    std::shared_ptr<const ops::LutDeviceTimes> m_deviceTimes;
+    bool m_hasAskedForTimes = false; ///< of this layer and path
     QString m_problem;
     base::NodeId m_node;
     lut::Path m_path = lut::Path::Fused;

@@ -44,11 +44,12 @@ double stepFor(double end)
 
 StreamsPane::StreamsPane(QWidget* parent) : QWidget(parent) {}
 
-void StreamsPane::setLayer(std::vector<lut::Schedule> schedules, const std::vector<RunLaunch>& launches)
+void StreamsPane::setLayer(std::vector<lut::Schedule> schedules, const std::vector<RunLaunch>& launches,
+                           const ops::LutDeviceTimes* measured)
 {
     m_schedules = std::move(schedules);
     m_launches = launches;
-    m_times = launchTimes(m_schedules);
+    m_times = launchTimes(m_schedules, measured);
     updateGeometry();
     update();
 }
@@ -206,7 +207,8 @@ bool StreamsPane::event(QEvent* event)
     if (const LaunchTime* time = timeAt(help->pos())) {
         const lut::Launch& launch = m_schedules[time->pass].launches[time->launch];
         QToolTip::showText(help->globalPos(),
-                           tr("%1, %2\nmoves %3 in %4 µs (modelled)")
+                           (time->isMeasured ? tr("%1, %2\nmoves %3 in %4 µs (measured on the GPU)")
+                                             : tr("%1, %2\nmoves %3 in %4 µs (modelled)"))
                                .arg(passWord(m_schedules[time->pass].pass), textOf(lut::nameOf(launch.kernel)),
                                     bytesText(static_cast<std::int64_t>(time->bytes)),
                                     valueText((time->end - time->start) * 1e6, 3)),
@@ -234,15 +236,27 @@ StreamsView::StreamsView(RunModel& model, Cursor& cursor, Selection& selection, 
     setAccessibleName(tr("Streams of a LUT layer"));
     setEmptyText(tr("What runs beside what appears here, once a model with a LUT layer was explained."));
     m_pane = new StreamsPane(this);
-    m_pane->setAccessibleName(tr("Launches over modelled time"));
+    m_pane->setAccessibleName(tr("Launches over time"));
     setBody(m_pane);
     connect(m_pane, &StreamsPane::launchChosen, this,
             [this](std::uint64_t position) { this->cursor().moveTo(position); });
     connect(&choice, &LutChoice::layerChanged, this, [this] { schedule(Change::Run); });
+    connect(&choice, &LutChoice::deviceTimesChanged, this, [this] { schedule(Change::Run); });
+}
+
+QString StreamsView::subject() const
+{
+    const auto measured = std::ranges::count_if(m_pane->times(), &LaunchTime::isMeasured);
+    return measured == 0                             ? tr("modelled, not measured")
+           : measured == std::ssize(m_pane->times()) ? tr("measured on the GPU")
+                                                     : tr("measured on the GPU; relevance modelled");
 }
 
 QString StreamsView::hint() const
 {
+    if (std::ranges::any_of(m_pane->times(), &LaunchTime::isMeasured)) {
+        return tr("How long each kernel takes by the GPU's clock, one at a time; dotted lines are waits.");
+    }
     return tr("When each kernel would run on a processor that copies 10 GB each second; dotted lines are waits.");
 }
 
@@ -259,7 +273,10 @@ void StreamsView::refresh(Changes changes)
     if (changes.testFlag(Change::Run)) {
         const LutLayer* layer = m_choice.layer();
         const bool hasRun = layer != nullptr && m_choice.path() == layer->path;
-        m_pane->setLayer(m_choice.schedules(), hasRun ? layer->launches : std::vector<RunLaunch>());
+        m_pane->setLayer(m_choice.schedules(), hasRun ? layer->launches : std::vector<RunLaunch>(),
+                         m_choice.deviceTimes().get());
+        m_choice.wantDeviceTimes();
+        emit captionChanged();
     }
     m_pane->setPosition(model().position());
 }

@@ -10,7 +10,7 @@ namespace retro::views
 
 class LutChoice;
 
-/// Bars of launches on their streams over modelled time.
+/// Bars of launches on their streams over time.
 class StreamsPane final : public QWidget
 {
     Q_OBJECT
@@ -18,7 +18,9 @@ class StreamsPane final : public QWidget
 public:
     explicit StreamsPane(QWidget* parent = nullptr);
 
-    void setLayer(std::vector<lut::Schedule> schedules, const std::vector<RunLaunch>& launches);
+    /// `measured`: on a device; null = nothing was.
+    void setLayer(std::vector<lut::Schedule> schedules, const std::vector<RunLaunch>& launches,
+                  const ops::LutDeviceTimes* measured = nullptr);
     void setPosition(std::uint64_t position);
 
     [[nodiscard]] const std::vector<LaunchTime>& times() const { return m_times; }
@@ -51,7 +53,8 @@ private:
     std::uint64_t m_position = 0;
 };
 
-/// When each launch of a LUT layer runs on its stream, modelled for a processor that copies memory at a stated speed.
+/// When each launch of a LUT layer runs on its stream: measured on a GPU where there is one, else modelled for a
+/// processor that copies memory at a stated speed.
 class StreamsView final : public View
 {
     Q_OBJECT
@@ -60,7 +63,7 @@ public:
     StreamsView(RunModel& model, Cursor& cursor, Selection& selection, LutChoice& choice, QWidget* parent = nullptr);
 
     [[nodiscard]] QString title() const override { return tr("Streams"); }
-    [[nodiscard]] QString subject() const override { return tr("modelled, not measured"); }
+    [[nodiscard]] QString subject() const override;
     [[nodiscard]] QString hint() const override;
     [[nodiscard]] bool canShow(const SelectedThing& thing) const override;
     [[nodiscard]] StreamsPane& pane() const { return *m_pane; }

@@ -5,17 +5,35 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 namespace retro::views
 {
 
-std::vector<LaunchTime> launchTimes(const std::vector<lut::Schedule>& schedules, const StreamModel& model)
+namespace
+{
+
+/// Seconds of each launch of a pass; none where they were not measured.
+std::span<const double> measuredOf(const lut::Schedule& schedule, const ops::LutDeviceTimes* measured)
+{
+    if (measured == nullptr || schedule.pass == lut::Pass::Relevance) {
+        return {};
+    }
+    const std::vector<double>& all = schedule.pass == lut::Pass::Forward ? measured->forward : measured->backward;
+    return all.size() == schedule.launches.size() ? std::span(all) : std::span<const double>();
+}
+
+} // namespace
+
+std::vector<LaunchTime> launchTimes(const std::vector<lut::Schedule>& schedules, const ops::LutDeviceTimes* measured,
+                                    const StreamModel& model)
 {
     std::vector<LaunchTime> times;
     double passStart = 0;
     for (std::size_t pass = 0; pass < schedules.size(); ++pass) {
         std::map<std::uint32_t, double> free; // by stream
         const std::size_t first = times.size();
+        const std::span<const double> known = measuredOf(schedules[pass], measured);
         double end = passStart;
         for (std::size_t i = 0; i < schedules[pass].launches.size(); ++i) {
             const lut::Launch& launch = schedules[pass].launches[i];
@@ -24,7 +42,10 @@ std::vector<LaunchTime> launchTimes(const std::vector<lut::Schedule>& schedules,
                 time.waitsUntil = std::max(time.waitsUntil, times[first + other].end);
             }
             time.start = std::max({passStart, free[launch.stream], time.waitsUntil});
-            time.end = time.start + model.launchSeconds + static_cast<double>(time.bytes) / model.bytesPerSecond;
+            time.isMeasured = !known.empty();
+            time.end = time.start +
+                       (time.isMeasured ? known[i]
+                                        : model.launchSeconds + static_cast<double>(time.bytes) / model.bytesPerSecond);
             free[launch.stream] = time.end;
             end = std::max(end, time.end);
             times.push_back(time);

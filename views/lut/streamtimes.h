@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/ops/lut/lut.h"
 #include "kernels/lut/schedule.h"
 
 #include <vector>
@@ -24,10 +25,13 @@ struct LaunchTime
     double end = 0;
     double waitsUntil = 0; ///< end of the last launch on another stream that it waits for; 0 = none
     std::uint64_t bytes = 0;
+    bool isMeasured = false;
 };
 
-/// The launches of passes that follow each other: each starts when its stream is free and what it waits for is done.
+/// The launches of passes that follow each other: each starts when its stream is free and what it waits for is done,
+/// and takes as long as was measured on a device, or else as the model says.
 [[nodiscard]] std::vector<LaunchTime> launchTimes(const std::vector<lut::Schedule>& schedules,
+                                                  const ops::LutDeviceTimes* measured = nullptr,
                                                   const StreamModel& model = {});
 
 } // namespace retro::views

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <utility>
 
 namespace retro::engine
 {
@@ -33,6 +34,33 @@ bool isFloating(const Tensor& tensor) { return tensor.isValid() && tensor::isFlo
 double magnitude(const Tensor& tensor)
 {
     return tensor.size() == 0 ? 0 : ops::algebra::sumAbsolute(tensor) / static_cast<double>(tensor.size());
+}
+
+/// Zeros but for the elements from `begin` to before `end`, in row-major order.
+Tensor onlyBetween(const Tensor& tensor, std::int64_t begin, std::int64_t end)
+{
+    std::vector<double> values(static_cast<std::size_t>(tensor.size()), 0);
+    for (std::int64_t i = begin; i < end; ++i) {
+        values[static_cast<std::size_t>(i)] = tensor.at(i);
+    }
+    return Tensor::of<double>(tensor.shape(), values);
+}
+
+/// 1 at one element.
+Tensor oneAt(const Tensor& like, std::int64_t element)
+{
+    return onlyBetween(Tensor::full(tensor::DType::Float64, like.shape(), 1), element, element + 1);
+}
+
+/// "[0, 2]": where an element is, counted in row-major order.
+std::string placeText(const tensor::Shape& shape, std::int64_t element)
+{
+    std::string text;
+    for (std::size_t axis = shape.size(); axis-- > 0;) {
+        text = fmt::format("{}{}{}", element % shape[axis], text.empty() ? "" : ", ", text);
+        element /= shape[axis];
+    }
+    return "[" + text + "]";
 }
 
 class Directions
@@ -128,6 +156,7 @@ public:
         }
         const auto [sum, size] = along(*parts);
         const double measured = dotAll(m_upstream, slope);
+        m_answers = {sum, measured};
         const double scale = std::max({size, dotAbsolute(m_upstream, slope), 1e-30});
         result.error = std::abs(measured - sum) / scale;
         const Bundle bend = scaledDifference(rise, fall, 1);
@@ -181,9 +210,84 @@ public:
         return std::ranges::any_of(m_directions, [](const Tensor& one) { return one.isValid(); });
     }
 
+    /// The fewest elements that arrive and move while the rule stays wrong, as a text; empty where it is not wrong.
+    Result<std::string> smallestCase(Id id)
+    {
+        RETRO_TRY(const bool isWrongAtAll, isWrong(id));
+        if (!isWrongAtAll) {
+            return std::string();
+        }
+        std::string text;
+        for (std::size_t k = 0; k < m_upstream.tensors.size(); ++k) {
+            RETRO_TRY(const std::string part, narrowed(id, m_upstream.tensors[k]));
+            text += part.empty() ? "" : fmt::format("{}result {}{} receives", text.empty() ? "" : ", ", k, part);
+        }
+        for (std::size_t i = 0; i < m_directions.size(); ++i) {
+            RETRO_TRY(const std::string part, isRepeated(i) ? std::string() : narrowed(id, m_directions[i]));
+            text += part.empty() ? "" : fmt::format("{}operand {}{} moves", text.empty() ? "" : ", ", i, part);
+        }
+        RETRO_CHECK(isWrong(id)); // for the answers of the last case that stayed
+        return fmt::format("{}: the rule answers {:.6g}, the difference {:.6g}", text, m_answers.first,
+                           m_answers.second);
+    }
+
 private:
+    [[nodiscard]] bool isRepeated(std::size_t i) const
+    {
+        const std::vector<Id>& parents = m_cell.node.parents;
+        return std::find(parents.begin(), parents.begin() + static_cast<std::ptrdiff_t>(i), parents[i]) !=
+               parents.begin() + static_cast<std::ptrdiff_t>(i);
+    }
+
+    Result<bool> isWrong(Id id)
+    {
+        joinRepeated();
+        NodeGradient result;
+        RETRO_CHECK(measure(id, result));
+        return !result.isKink && !(*result.error <= kPoorGradient);
+    }
+
+    /// Puts `other` in a place if the rule is wrong with it, too.
+    Result<bool> staysWrong(Id id, Tensor& place, Tensor other)
+    {
+        const Tensor before = std::exchange(place, std::move(other));
+        RETRO_TRY(const bool isStillWrong, isWrong(id));
+        if (!isStillWrong) {
+            place = before;
+        }
+        return isStillWrong;
+    }
+
+    /// Takes elements of `place` away. Where those are that are left; empty where none is needed.
+    Result<std::string> narrowed(Id id, Tensor& place)
+    {
+        if (!place.isValid() || place.size() == 0) {
+            return std::string();
+        }
+        RETRO_TRY(const bool isNeedless, staysWrong(id, place, onlyBetween(place, 0, 0)));
+        if (isNeedless) {
+            return std::string();
+        }
+        std::int64_t begin = 0;
+        std::int64_t end = place.size();
+        for (bool isSmaller = true; isSmaller && end - begin > 1;) {
+            const std::int64_t middle = begin + (end - begin) / 2;
+            RETRO_TRY(const bool isLow, staysWrong(id, place, onlyBetween(place, begin, middle)));
+            RETRO_TRY(const bool isHigh, isLow ? false : staysWrong(id, place, onlyBetween(place, middle, end)));
+            end = isLow ? middle : end;
+            begin = isHigh ? middle : begin;
+            isSmaller = isLow || isHigh;
+        }
+        if (end - begin > 1) {
+            return fmt::format(" at the {} elements from {} on", end - begin, placeText(place.shape(), begin));
+        }
+        RETRO_TRY(const bool isOne, staysWrong(id, place, oneAt(place, begin)));
+        return fmt::format(" at {}{}", placeText(place.shape(), begin), isOne ? " alone, by 1," : " alone");
+    }
+
     const ModelTape& m_made;
     const tape::Cell<Bundle>& m_cell;
+    std::pair<double, double> m_answers; ///< of the rule and of the difference, as measured last
     Bundle m_upstream;
     std::vector<Tensor> m_directions;
     double m_step = 1e-6;
@@ -201,6 +305,34 @@ bool isProjection(const ModelTape& made, Id id)
 {
     const std::vector<Id>& parents = made.tape.cell(id).node.parents;
     return parents.size() == 1 && made.tape.cell(parents[0]).value.tensors.size() != 1;
+}
+
+bool counts(const NodeGradient& node) { return node.error && !node.isKink; }
+
+/// NaN is worse than any number.
+const NodeGradient* worstOf(const std::vector<NodeGradient>& nodes)
+{
+    const NodeGradient* worst = nullptr;
+    for (const NodeGradient& node : nodes) {
+        if (counts(node) && (worst == nullptr || !(*node.error <= *worst->error))) {
+            worst = &node;
+        }
+    }
+    return worst;
+}
+
+/// Finds the smallest case of the worst node, where that is wrong.
+Result<void> shrinkWorst(const ModelTape& made, std::uint64_t seed, std::vector<NodeGradient>& nodes)
+{
+    const NodeGradient* worst = worstOf(nodes);
+    if (worst == nullptr || *worst->error <= kPoorGradient) {
+        return {};
+    }
+    Directions directions(seed);
+    NodeProbe probe(made, worst->id, directions);
+    probe.joinRepeated();
+    RETRO_TRY(nodes[static_cast<std::size_t>(worst - nodes.data())].smallest, probe.smallestCase(worst->id));
+    return {};
 }
 
 } // namespace
@@ -231,27 +363,9 @@ Result<std::vector<NodeGradient>> checkNodes(const ModelTape& made, std::uint64_
         }
         results.push_back(std::move(result));
     }
+    RETRO_CHECK(shrinkWorst(made, seed, results));
     return results;
 }
-
-namespace
-{
-
-bool counts(const NodeGradient& node) { return node.error && !node.isKink; }
-
-/// NaN is worse than any number.
-const NodeGradient* worstOf(const std::vector<NodeGradient>& nodes)
-{
-    const NodeGradient* worst = nullptr;
-    for (const NodeGradient& node : nodes) {
-        if (counts(node) && (worst == nullptr || !(*node.error <= *worst->error))) {
-            worst = &node;
-        }
-    }
-    return worst;
-}
-
-} // namespace
 
 PropertyResult judgeNodes(const std::vector<NodeGradient>& nodes)
 {
@@ -265,7 +379,8 @@ PropertyResult judgeNodes(const std::vector<NodeGradient>& nodes)
     const std::string text =
         fmt::format("{} nodes checked, {} at a kink; the worst is {} ({}) with a relative error of {:.3g}", checked,
                     kinks, worst->node, worst->op, *worst->error);
-    PropertyResult result = judged("P8", kStatement, {*worst->error <= kPoorGradient ? "" : text}, text);
+    const std::string wrong = worst->smallest.empty() ? text : text + "; smallest case: " + worst->smallest;
+    PropertyResult result = judged("P8", kStatement, {*worst->error <= kPoorGradient ? "" : wrong}, text);
     result.node = worst->node;
     return result;
 }

@@ -25,12 +25,14 @@ struct NodeGradient
     std::string op;
     /// |⟨upstream, Δ⟩ − ⟨direction, parts⟩| over the size of what was added; nothing where it cannot be checked.
     std::optional<double> error;
-    bool isKink = false; ///< forward and backward differences disagree: the error says nothing
-    std::string note;    ///< why it cannot be checked
+    bool isKink = false;       ///< forward and backward differences disagree: the error says nothing
+    std::string note;          ///< why it cannot be checked
+    std::string smallest = {}; ///< of the worst node, where its rule is wrong: the fewest elements that show it
 };
 
 /// P8: every tracked node of a tape in double, by itself: its operands are moved a little, its value is computed again.
-/// Errors: Cancelled, what an operator or a rule refuses.
+/// For the worst node beyond kPoorGradient, elements of what arrives and of the directions are then taken away, by
+/// halves, as long as the rule stays wrong. Errors: Cancelled, what an operator or a rule refuses.
 [[nodiscard]] base::Result<std::vector<NodeGradient>> checkNodes(const tape::ModelTape& made, std::uint64_t seed,
                                                                  const std::stop_token& stop,
                                                                  const StageProgress& progress = {});

@@ -49,7 +49,8 @@ public:
         }
         return visitFloat(type.dtype, [&](auto zero) -> std::vector<Tensor> {
             using T = decltype(zero);
-            return {mapElements<T>(operands[0], operands[1], type.shape, times<T>)};
+            // A closure is inlined into the loop; a function's name would be called per element.
+            return {mapElements<T>(operands[0], operands[1], type.shape, [](T x, T y) { return x * y; })};
         });
     }
     [[nodiscard]] Reads savedForGradient() const override { return m_reads; }

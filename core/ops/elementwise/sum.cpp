@@ -69,7 +69,9 @@ private:
         }
         return visitFloat(type.dtype, [&](auto zero) {
             using T = decltype(zero);
-            return subtracts ? mapElements<T>(x, y, type.shape, minus<T>) : mapElements<T>(x, y, type.shape, plus<T>);
+            // Closures are inlined into the loop; a function's name would be called per element.
+            return subtracts ? mapElements<T>(x, y, type.shape, [](T a, T b) { return a - b; })
+                             : mapElements<T>(x, y, type.shape, [](T a, T b) { return a + b; });
         });
     }
 

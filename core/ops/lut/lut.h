@@ -31,6 +31,13 @@ struct LutOperands
     tensor::Shape codes;
 };
 
+/// Seconds of each launch of a layer's passes on a CUDA device, by the device's clock.
+struct LutDeviceTimes
+{
+    std::vector<double> forward;
+    std::vector<double> backward;
+};
+
 /// A LUT layer on the CPU kernels, in float32 or float64 (operator LUT, docs/lut.md). The layer was checked as a whole
 /// when it was bound.
 class LutOperator final : public Operator<TableLookup>
@@ -53,6 +60,10 @@ public:
     [[nodiscard]] const lut::LayerShape& layerShape() const override { return m_layer.shape; }
     [[nodiscard]] lut::Path path() const override { return m_layer.path; }
     [[nodiscard]] lut::ScheduleRequest schedule(lut::Path path, lut::Pass pass) const override;
+
+    /// Runs both passes on the current CUDA device, in float32, and measures their launches one by one. `operands`
+    /// holds input, weights and codes. Errors (Engine): no device, or the layer does not fit it.
+    [[nodiscard]] base::Result<LutDeviceTimes> timeOnDevice(std::span<const Tensor> operands, lut::Path path) const;
 
     /// Samples: all leading axes of the input together.
     [[nodiscard]] std::uint64_t batch() const { return m_batch; }

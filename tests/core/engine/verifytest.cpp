@@ -148,6 +148,36 @@ private slots:
         QVERIFY(engine::checkWhole(right, target, start, 1, {})->state == engine::PropertyState::Held);
     }
 
+    void aWrongRuleIsShownByTheFewestElements()
+    {
+        const auto model = smallModel();
+        // Wrong at the last element alone: the others of the counterexample must go.
+        const std::vector<double> factors{1, 1, 3};
+        const Tensor factor = Tensor::of<double>({3}, factors);
+        const auto wrong = tapeOf(
+            model, spoilt(model, "bend", [factor](const Tensor& t) { return ops::algebra::multiply(t, factor); }));
+        const engine::PropertyResult judged = engine::judgeNodes(*engine::checkNodes(wrong, 1, {}));
+        QVERIFY(judged.state == engine::PropertyState::Violated);
+        // At 1 the slope of tanh is 1 - tanh(1)^2 = 0.419974; the spoilt rule gives three times that.
+        QVERIFY2(judged.detail.ends_with("; smallest case: result 0 at [2] alone, by 1, receives, operand 0 at [2] "
+                                         "alone, by 1, moves: the rule answers 1.25992, the difference 0.419974"),
+                 judged.detail.c_str());
+    }
+
+    void aRuleWrongInOneOperandIsShownByThatOperand()
+    {
+        const auto model = smallModel();
+        // y = bent + x with parts scaled: both operands are wrong, one suffices to show it.
+        const auto wrong =
+            tapeOf(model, spoilt(model, "plus", [](const Tensor& t) { return ops::algebra::scale(t, 2); }));
+        const engine::PropertyResult judged = engine::judgeNodes(*engine::checkNodes(wrong, 1, {}));
+        QVERIFY(judged.state == engine::PropertyState::Violated);
+        QVERIFY2(judged.detail.find("operand 1 at [0] alone, by 1, moves: the rule answers 2, the difference 1") !=
+                     std::string::npos,
+                 judged.detail.c_str());
+        QVERIFY2(judged.detail.find("operand 0") == std::string::npos, judged.detail.c_str());
+    }
+
     void aStoppedVerificationIsCancelled()
     {
         const engine::LoadedModelPointer model = loadSample("silent-groups/one-group");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operator LUT: worked examples by hand, every refusal, and agreement with the kernels on grid values, where ties
 // are common.
+#include "core/ops/lut/lut.h"
 #include "core/ops/tablelookup.h"
 #include "tests/core/ops/opcase.h"
 #include "tests/kernels/lut/samplelayer.h"
@@ -153,6 +154,18 @@ private slots:
         QVERIFY(lut::makeSchedule(table.schedule(lut::Path::Documented, lut::Pass::Forward), schedule).ok());
         QVERIFY(!schedule.launches.empty());
         QCOMPARE(schedule.find(lut::BufferId::Weights)->bytes, std::uint64_t{8 * 16});
+    }
+
+    void withoutADeviceNothingIsMeasured()
+    {
+        if (lut::availability(lut::Backend::Cuda).ok()) {
+            QSKIP("there is a device");
+        }
+        OpCase c = small();
+        QVERIFY(c.bind());
+        const auto times = c.structure<ops::LutOperator>().timeOnDevice(c.operands(), lut::Path::Fused);
+        QVERIFY(!times.ok() && times.error().code == retro::base::ErrorCode::Engine);
+        QVERIFY(times.error().message.find("the CPU back end takes over") != std::string::npos);
     }
 
     void theDocumentedPathGivesTheSame()

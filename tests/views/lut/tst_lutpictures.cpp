@@ -194,6 +194,24 @@ private slots:
         });
     }
 
+    /// What was measured takes as long as that, on the same streams; the rest stays modelled.
+    void measuredLaunchesTakeTheirTime()
+    {
+        forAll([](const std::vector<lut::Schedule>& schedules) {
+            ops::LutDeviceTimes measured;
+            for (std::size_t i = 0; i < schedules[0].launches.size(); ++i) {
+                measured.forward.push_back(1e-6 * static_cast<double>(i + 1));
+            }
+            const std::vector<LaunchTime> times = launchTimes(schedules, &measured);
+            for (const LaunchTime& time : times) {
+                QCOMPARE(time.isMeasured, time.pass == 0);
+                const double taken = time.end - time.start;
+                QVERIFY(!time.isMeasured || std::abs(taken - 1e-6 * static_cast<double>(time.launch + 1)) < 1e-12);
+                QVERIFY(time.start >= time.waitsUntil);
+            }
+        });
+    }
+
     /// Of weights a gather moves the rows that are visited, and never more than there are.
     void bytesAreThoseOfVisitedRows()
     {

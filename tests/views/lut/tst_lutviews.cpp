@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The views of LUT layers on a run of a small sequence model: what they show, where a click leads, and their states.
-#include "core/engine/explain.h"
-#include "core/engine/luttrain/lutnetwork.h"
-#include "core/formats/onnx.h"
+#include "tests/views/lut/lutcontext.h"
 #include "tests/views/support/grabs.h"
-#include "tests/views/support/tinyrun.h"
 #include "views/common/theme.h"
 #include "views/lut/dataflowpane.h"
 #include "views/lut/dataflowview.h"
 #include "views/lut/detectorsview.h"
-#include "views/lut/lutchoice.h"
 #include "views/lut/pairmapview.h"
 #include "views/lut/streamsview.h"
 
@@ -21,71 +17,11 @@
 
 using namespace retro;
 using namespace retro::views;
-
-namespace
-{
-
-constexpr std::uint32_t kLength = 7;
-constexpr std::uint32_t kWidth = 6;
-
-/// x + LUT(x) over seven positions, then a LUT at each; two classes.
-std::shared_ptr<const trace::Run> explained(bool keepsValues = true, const std::string& composite = "epsilon")
-{
-    engine::LutNetworkPlan plan;
-    plan.inputs = kWidth;
-    plan.length = kLength;
-    plan.classes = 2;
-    plan.layers = {{3, 2, 1, kWidth, true, true}, {4, 3, 0, 2, false, false}};
-    auto network = engine::LutNetwork::create(plan);
-    if (!network.ok()) {
-        return nullptr;
-    }
-    std::vector<float>& last = network->layers().back().weights;
-    for (std::size_t i = 0; i < last.size(); ++i) {
-        last[i] = static_cast<float>(static_cast<int>(i * 7 % 11) - 5);
-    }
-    auto graph = network->toGraph();
-    auto model = engine::parseModel(formats::toOnnx(*graph).value(), "lut.onnx", {});
-    std::vector<float> x;
-    for (std::uint32_t i = 0; i < 2 * kLength * kWidth; ++i) {
-        x.push_back(static_cast<float>(static_cast<int>(i * 29 % 17) - 8) / 16);
-    }
-    engine::ExplainRequest request;
-    request.inputs = {tensor::Tensor::of<float>({2, kLength, kWidth}, x)};
-    request.composite = composite;
-    request.record = true;
-    request.keepValues = keepsValues;
-    auto result = engine::explain(**model, request);
-    return result.ok() ? result->run : nullptr;
-}
-
-RunHandle handleOf(std::shared_ptr<const trace::Run> run)
-{
-    auto timeline = trace::Timeline::open(run);
-    return {run, std::make_shared<trace::Timeline>(std::move(timeline).value()), std::make_shared<RunDerived>(run)};
-}
-
-/// Window parts without a window, with the choice that views of LUT layers share.
-struct LutContext : tests::ViewContext
-{
-    LutChoice choice{model, selection};
-
-    explicit LutContext(std::shared_ptr<const trace::Run> run = explained()) { model.setRun(handleOf(std::move(run))); }
-    void waitForDetail()
-    {
-        choice.wantDetail();
-        QTRY_VERIFY_WITH_TIMEOUT(!choice.isLoading(), 30'000);
-    }
-};
-
-void place(View& view, const QSize& size)
-{
-    view.resize(size);
-    view.show();
-    view.flush();
-}
-
-} // namespace
+using tests::explained;
+using tests::kLength;
+using tests::kWidth;
+using tests::LutContext;
+using tests::place;
 
 class LutViewsTest : public QObject
 {
@@ -177,7 +113,8 @@ private slots:
             const auto& schedules = view.pane().picture().schedules;
             QVERIFY(std::ranges::any_of(schedules, [](const auto& one) { return one.pass == lut::Pass::Relevance; }));
             const int width = view.pane().parentWidget()->width();
-            QVERIFY2(view.pane().width() <= width, qPrintable(QStringLiteral("%1 of %2").arg(view.pane().width()).arg(width)));
+            QVERIFY2(view.pane().width() <= width,
+                     qPrintable(QStringLiteral("%1 of %2").arg(view.pane().width()).arg(width)));
             QVERIFY(width <= 860);
         }
         // Rows are as wide as there is room.
