@@ -62,8 +62,8 @@ public:
             RETRO_CHECK(tryTier());
         }
         if (strategy == "best") {
+            improve(); // first: what solves integer programmes may run over its time
             RETRO_CHECK(tryIntegerProgramme());
-            improve();
         }
         judge();
         return finish();
@@ -258,13 +258,18 @@ private:
                                          : simulation.cost;
     }
 
-    /// The integer programme, with half of the time that is left, where the graph is small enough for it.
+    /// True when the integer programme takes the graph.
+    [[nodiscard]] bool hasIntegerProgramme() const
+    {
+        return m_graph.size() <= kMostCheckmateOps && milpBackend() != nullptr && !m_isProvenInfeasible;
+    }
+
+    /// The integer programme, with the time that is left, where the graph is small enough for it.
     Result<void> tryIntegerProgramme()
     {
         PlanRequest request = m_request;
-        request.seconds = 0.5 * (m_request.seconds - secondsSince(m_start));
-        const bool isWanted = m_graph.size() <= kMostCheckmateOps && milpBackend() != nullptr && !isProven() &&
-                              !m_isProvenInfeasible && request.seconds > 0;
+        request.seconds = m_request.seconds - secondsSince(m_start);
+        const bool isWanted = hasIntegerProgramme() && !isProven() && request.seconds > 0;
         return isWanted ? attempt(kCheckmate, request) : Result<void>();
     }
 
@@ -275,7 +280,7 @@ private:
             return; // what is moved is no matter of the sequence
         }
         PlanRequest request = m_request;
-        request.seconds = rest;
+        request.seconds = hasIntegerProgramme() ? rest / 2 : rest;
         const Clock::time_point start = Clock::now();
         Draft draft;
         draft.annotations = m_best->annotations;

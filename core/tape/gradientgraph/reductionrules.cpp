@@ -197,6 +197,33 @@ ValueId toWinners(EmitSite& site, Ints axes, std::string_view choose)
     return emit.node("Transpose", {emit.reshape(spread, moved)}, {{"perm", back}});
 }
 
+std::string comparesFloats(const EmitSite& site)
+{
+    return site.emit.opset() < 11 ? "it needs Equal of floating numbers, of operator set 11; convert the model to a "
+                                    "newer opset"
+                                  : knownAxes(site);
+}
+
+/// Of each element the product of the others: that of all that are not zero, divided by its own, where no other one is
+/// zero; else zero.
+EmittedParts reduceProduct(EmitSite& site)
+{
+    const Ints axes = axesOf(site);
+    Emitter& emit = site.emit;
+    if (axes.empty()) {
+        return {site.up(), {}};
+    }
+    const ValueId one = emit.scalar(1);
+    const ValueId zero = emit.scalar(0);
+    const ValueId isZero = emit.node("Equal", {site.operands[0], zero});
+    const ValueId factors = emit.node("Where", {isZero, one, site.operands[0]});
+    const ValueId own = emit.node("Where", {isZero, one, zero});
+    const ValueId others = emit.node("Sub", {emit.reduce("ReduceSum", own, axes), own});
+    const ValueId quotient = emit.node("Div", {emit.reduce("ReduceProd", factors, axes), factors});
+    const ValueId product = emit.node("Where", {emit.node("Equal", {others, zero}), quotient, zero});
+    return {emit.node("Mul", {product, widened(site, site.up())}), {}};
+}
+
 EmittedParts reduceMax(EmitSite& site) { return {toWinners(site, axesOf(site), "ArgMax"), {}}; }
 
 EmittedParts reduceMin(EmitSite& site) { return {toWinners(site, axesOf(site), "ArgMin"), {}}; }
@@ -270,6 +297,7 @@ constexpr std::array kRules{
     EmitRule{"ReduceLogSumExp", knownAxes, reduceLogSumExp},
     EmitRule{"ReduceMax", findsWinners, reduceMax},
     EmitRule{"ReduceMin", findsWinners, reduceMin},
+    EmitRule{"ReduceProd", comparesFloats, reduceProduct},
     EmitRule{"ReduceSumSquare", knownAxes, reduceSquares},
     EmitRule{"GlobalAveragePool", never, globalAverage},
     EmitRule{"LayerNormalization", constantScale, layerNormalization},

@@ -177,11 +177,17 @@ void addMore(Cases& all)
     for (const char* op : {"Max", "Min", "Mean"}) {
         all.push_back({op, {op, {{4, 2, 3}, {2, 1}, {4, 2, 3}}, {}, {}}});
     }
-    for (const char* op :
-         {"ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMin", "ReduceSumSquare"}) {
+    for (const char* op : {"ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMin",
+                           "ReduceProd", "ReduceSumSquare"}) {
         all.push_back({op, {op, {{2, 3, 4}}, {}, {{"axes", Ints{0, -1}}}}});
         all.push_back({std::string(op) + " without axes",
                        {op, {{2, 3, 4}}, {ints({1})}, {{"keepdims", std::int64_t{0}}}, 1, 18}});
+    }
+    // A zero among the factors: alone in its row, and with others.
+    for (const std::int64_t axis : {1, 2}) {
+        all.push_back({"ReduceProd of zeros, axis " + std::to_string(axis),
+                       {"ReduceProd", {{2, 1, 3}}, {}, {{"axes", Ints{axis}}}}});
+        all.back().second.scale = 0;
     }
     all.push_back({"GlobalMaxPool", {"GlobalMaxPool", {{2, 3, 4, 5}}, {}, {}}});
     all.push_back({"RMSNormalization", {"RMSNormalization", {{2, 3, 4}}, {drawn({4}, 1)}, {}, 1, 23}});
