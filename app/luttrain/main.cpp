@@ -20,8 +20,10 @@ void addOptions(CLI::App& program, retro::app::TrainOptions& options)
         ->check(CLI::ExistingFile);
     program.add_option("--out", options.out, "the model, ONNX")->required();
     program
-        .add_option("--layer", options.layers,
-                    "[seq:]TxC[xP][:O|:+]: tables, comparisons, bits of a positional code; O outputs, + = residual")
+        .add_option(
+            "--layer", options.layers,
+            "[seq:]TxC[xP][:O|:+][@R]: tables, comparisons, bits of a positional code; O outputs, + = residual; "
+            "R from 0 to 1 scales the layer's gradients")
         ->required();
     program.add_option("--picture", options.picture, "height and width: the model takes N x 1 x height x width")
         ->expected(2)
@@ -34,6 +36,10 @@ void addOptions(CLI::App& program, retro::app::TrainOptions& options)
                                                                   {"adam", retro::engine::LutUpdate::Adam}};
     program.add_option("--optimiser", training.update, "sgd (in place) or adam")
         ->transform(CLI::CheckedTransformer(updates, CLI::ignore_case).description("{adam,sgd}"))
+        ->type_name("");
+    const std::map<std::string, bool> gradients{{"dense", false}, {"sparse", true}};
+    program.add_option("--gradient", training.isSparse, "of weights: all, or what is not zero (with sgd)")
+        ->transform(CLI::CheckedTransformer(gradients, CLI::ignore_case).description("{dense,sparse}"))
         ->type_name("");
     program.add_option("--rate", training.rate, "learning rate; falls to zero over the epochs")
         ->capture_default_str()

@@ -24,7 +24,7 @@ constexpr std::int64_t kMostClasses = 1 << 16;
 base::Error notALayer(const std::string& text)
 {
     return base::usageError(fmt::format("\"{}\" is no layer; write tables x comparisons, as in 64x6, 64x6:32, "
-                                        "seq:16x4x1:+",
+                                        "seq:16x4x1:+, 64x6:32@0.5",
                                         text));
 }
 
@@ -59,6 +59,20 @@ bool takeOutputs(std::string_view text, engine::LutLayerPlan& plan)
     const auto outputs = plan.isResidual ? std::optional<std::uint32_t>(0) : numberOf(text);
     plan.outputs = outputs.value_or(0);
     return plan.isResidual || plan.outputs > 0;
+}
+
+/// Takes "@0.5" off the end of a layer's text; false when no number from 0 to 1 follows the @.
+bool takeRateFactor(std::string_view& text, engine::LutLayerPlan& plan)
+{
+    const std::size_t at = text.find('@');
+    if (at == std::string_view::npos) {
+        return true;
+    }
+    const std::string_view factor = text.substr(at + 1);
+    text = text.substr(0, at);
+    const auto read = std::from_chars(factor.data(), factor.data() + factor.size(), plan.rateFactor);
+    return read.ec == std::errc() && read.ptr == factor.data() + factor.size() && plan.rateFactor >= 0 &&
+           plan.rateFactor <= 1;
 }
 
 Result<Tensor> arrayOf(const tensor::NamedTensors& arrays, const char* name, const std::filesystem::path& path)
@@ -125,6 +139,9 @@ Result<engine::LutLayerPlan> parseLayer(const std::string& text)
     if (rest.starts_with("seq:")) {
         plan.isSequence = true;
         rest.remove_prefix(4);
+    }
+    if (!takeRateFactor(rest, plan)) {
+        return base::usageError(fmt::format("\"{}\": a number from 0 to 1 must follow the @", text));
     }
     const std::size_t colon = rest.find(':');
     if (colon != std::string_view::npos && !takeOutputs(rest.substr(colon + 1), plan)) {

@@ -29,8 +29,9 @@ struct TrainData
     engine::LutDataSet test; ///< may be empty
 };
 
-/// A layer as text: `[seq:]TxC[xP][:O|:+]`: tables, comparisons, bits of a positional code; O outputs, or + for a
-/// residual layer as wide as its input; without, as many as there are classes. Errors (Usage).
+/// A layer as text: `[seq:]TxC[xP][:O|:+][@R]`: tables, comparisons, bits of a positional code; O outputs, or + for a
+/// residual layer as wide as its input; without, as many as there are classes; its rate factor, without 1. Errors
+/// (Usage).
 [[nodiscard]] base::Result<engine::LutLayerPlan> parseLayer(const std::string& text);
 
 /// Reads `x`, `y` and, when they are there, `x_test`, `y_test` of an .npz file; integers become int64, other numbers

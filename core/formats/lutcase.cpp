@@ -104,7 +104,8 @@ private:
     Result<std::uint32_t> whole(const json& value, const std::string& field) const
     {
         if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kMaxWhole) {
-            return m_text.error(field, field + " must be a whole number from 0 to 4294967295");
+            const std::string given = value.is_number() ? ", not " + value.dump() : "";
+            return m_text.error(field, field + " must be a whole number from 0 to 4294967295" + given);
         }
         return static_cast<std::uint32_t>(value.get<std::uint64_t>());
     }

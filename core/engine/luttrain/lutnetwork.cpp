@@ -102,6 +102,7 @@ Result<LutTrainLayer> makeLayer(const LutLayerPlan& plan, std::uint32_t inputs, 
                    plan.codeBits,  plan.isSequence ? network.length : 1,
                    plan.isSequence};
     layer.isResidual = plan.isResidual;
+    layer.rateFactor = plan.rateFactor;
     const std::uint64_t pairs = std::uint64_t{inputs} * (inputs == 0 ? 0 : inputs - 1) / 2;
     const std::string where = fmt::format("layer {}", index);
     if (plan.comparisons > pairs) {
@@ -113,6 +114,9 @@ Result<LutTrainLayer> makeLayer(const LutLayerPlan& plan, std::uint32_t inputs, 
         return base::inputError(
             fmt::format("a residual layer has as many outputs as inputs, not {} of {}", layer.shape.outputs, inputs),
             where);
+    }
+    if (!(plan.rateFactor >= 0 && plan.rateFactor <= 1)) {
+        return base::inputError(fmt::format("the rate factor is {}; it must be 0 to 1", plan.rateFactor), where);
     }
     constexpr std::uint32_t kMostBits = lut::kMaxRowBits; // what is beyond is refused by the check below
     const auto numbers = lut::checkedProduct(
@@ -175,25 +179,31 @@ struct LutNetwork::Pass
     }
 
     /// Carries gradients of the last layer's result back; fills those of each layer.
-    [[nodiscard]] std::vector<LutLayerGradients> backward(std::vector<float> gradient) const
+    [[nodiscard]] std::vector<LutLayerGradients> backward(std::vector<float> gradient, LutGradients wanted) const
     {
         std::vector<LutLayerGradients> all(m_network.m_layers.size());
+        std::vector<float> scratch;
         for (std::size_t i = all.size(); i-- > 0;) {
             const LutTrainLayer& layer = m_network.m_layers[i];
-            all[i].weights.resize(layer.weights.size());
+            std::vector<float>& weights = wanted == LutGradients::Sparse ? scratch : all[i].weights;
+            weights.resize(layer.weights.size());
             all[i].codes.resize(layer.codes.size());
             std::vector<float> before(i == 0 ? 0 : values[i].size()); // nobody asks for the first one's
+            const std::vector<float> own = scaled(gradient, layer.rateFactor);
             lut::BackwardCall<float> call;
             call.batch = samplesOf(layer);
             call.tape = &tapes[i];
-            call.outputGradients = gradient;
+            call.outputGradients = own;
             call.inputGradients = before;
-            call.weightGradients = all[i].weights;
+            call.weightGradients = weights;
             call.codeGradients = all[i].codes;
             lut::RunOptions<float> options;
             options.threads = m_threads;
             [[maybe_unused]] const lut::Status status = lut::backward(layerOf(layer), call, options);
             assert(status.ok());
+            if (wanted == LutGradients::Sparse) {
+                lut::compact<float>(scratch, m_threads, all[i].sparseWeights);
+            }
             for (std::size_t k = 0; layer.isResidual && k < before.size(); ++k) {
                 before[k] += gradient[k];
             }
@@ -203,6 +213,15 @@ struct LutNetwork::Pass
     }
 
 private:
+    /// All that a layer's gradients are made of is linear in that of its result: the factor scales them once, here.
+    static std::vector<float> scaled(std::vector<float> gradient, float factor)
+    {
+        for (float& g : gradient) {
+            g *= factor;
+        }
+        return gradient;
+    }
+
     static lut::Layer<float> layerOf(const LutTrainLayer& layer)
     {
         std::optional<lut::Layer<float>> made;
@@ -280,7 +299,7 @@ std::vector<float> LutNetwork::scores(std::span<const float> input, int threads)
     return last;
 }
 
-LutBatchResult LutNetwork::run(std::span<const float> input, std::span<const std::int64_t> labels, bool wantsGradients,
+LutBatchResult LutNetwork::run(std::span<const float> input, std::span<const std::int64_t> labels, LutGradients wanted,
                                int threads) const
 {
     const Pass pass(*this, input, threads);
@@ -293,8 +312,8 @@ LutBatchResult LutNetwork::run(std::span<const float> input, std::span<const std
                   std::span(gradient).subspan(first, m_plan.classes));
     }
     result.loss /= static_cast<double>(std::max<std::size_t>(pass.batch, 1));
-    if (wantsGradients) {
-        result.gradients = pass.backward(std::move(gradient));
+    if (wanted != LutGradients::None) {
+        result.gradients = pass.backward(std::move(gradient), wanted);
     }
     return result;
 }

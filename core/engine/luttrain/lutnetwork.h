@@ -4,6 +4,7 @@
 #include "core/base/result.h"
 #include "core/graph/graph.h"
 #include "kernels/lut/run.h"
+#include "kernels/lut/sparsegradient.h"
 
 #include <array>
 #include <cstdint>
@@ -23,6 +24,7 @@ struct LutLayerPlan
     std::uint32_t outputs = 0;  ///< 0: as many as there are classes
     bool isSequence = false;    ///< reads pairs of positions
     bool isResidual = false;    ///< x + layer(x); has as many outputs as inputs
+    float rateFactor = 1;       ///< 0 to 1, of all gradients that come from the layer (lr_meta, section 1.6)
 };
 
 /// A classifier: layers one after another; of a sequence, the class is read at the last position.
@@ -41,15 +43,24 @@ struct LutTrainLayer
 {
     lut::LayerShape shape;
     bool isResidual = false;
+    float rateFactor = 1;
     std::vector<lut::Anchor> anchors; ///< [T, C]
     std::vector<float> weights;       ///< [T, R, O]
     std::vector<float> codes;         ///< [S − 1, T, P]
 };
 
+/// Which gradients a batch is run for, and where those of weights go (section 1.6).
+enum class LutGradients : std::uint8_t {
+    None,
+    Dense, ///< an array as large as the weights, per layer
+    Sparse ///< index and value of what is not zero; one dense array serves all layers, one after another
+};
+
 /// Gradients of a layer, in the shapes of its numbers.
 struct LutLayerGradients
 {
-    std::vector<float> weights;
+    std::vector<float> weights;               ///< empty when they are sparse
+    lut::SparseGradient<float> sparseWeights; ///< empty when they are dense
     std::vector<float> codes;
 };
 
@@ -71,10 +82,11 @@ public:
 
     /// Scores of each class, [B, classes]. `input` is [B, inputs] or [B, S, inputs].
     [[nodiscard]] std::vector<float> scores(std::span<const float> input, int threads = 0) const;
-    /// Loss and, with `wantsGradients`, the gradients of its mean (specification of LUT layers, section 1.5): all rows
-    /// are scored before anything is changed.
+    /// Loss and the gradients of its mean that are wanted (specification of LUT layers, section 1.5): all rows are
+    /// scored before anything is changed. A layer's rate factor scales those of its weights and codes, and what it
+    /// sends to the layers before it.
     [[nodiscard]] LutBatchResult run(std::span<const float> input, std::span<const std::int64_t> labels,
-                                     bool wantsGradients, int threads = 0) const;
+                                     LutGradients wanted, int threads = 0) const;
     /// Tokens as the first layer sees them, [N, embedding]; as they are without a vocabulary.
     [[nodiscard]] std::vector<float> embedded(std::span<const std::int64_t> tokens) const;
 

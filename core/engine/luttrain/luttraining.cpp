@@ -43,6 +43,17 @@ public:
         m_options.update == LutUpdate::Adam ? adam(numbers, gradient, rate) : sgd(numbers, gradient, rate);
     }
 
+    /// Plain descent at the weights that have a gradient.
+    void apply(std::vector<float>& numbers, lut::SparseGradient<float>& gradient, double rate)
+    {
+        if (m_options.isNormalised) {
+            normalise(gradient.values);
+        }
+        for (std::size_t i = 0; i < gradient.indices.size(); ++i) {
+            descend(numbers[gradient.indices[i]], gradient.values[i], rate);
+        }
+    }
+
 private:
     static void normalise(std::vector<float>& gradient)
     {
@@ -55,10 +66,12 @@ private:
         }
     }
 
+    static void descend(float& number, float gradient, double rate) { number -= static_cast<float>(rate) * gradient; }
+
     static void sgd(std::vector<float>& numbers, const std::vector<float>& gradient, double rate)
     {
         for (std::size_t i = 0; i < numbers.size(); ++i) {
-            numbers[i] -= static_cast<float>(rate) * gradient[i];
+            descend(numbers[i], gradient[i], rate);
         }
     }
 
@@ -171,7 +184,7 @@ public:
         const auto train = [&](std::span<const std::size_t> rows) -> Result<void> {
             RETRO_CHECK(base::checkStop(stop));
             m_samples.take(rows);
-            LutBatchResult result = m_network.run(m_samples.input, m_samples.labels, true, m_options.threads);
+            LutBatchResult result = m_network.run(m_samples.input, m_samples.labels, m_wanted, m_options.threads);
             if (!std::isfinite(result.loss)) {
                 return base::engineError("the loss is no finite number any more; take a lower rate");
             }
@@ -190,14 +203,17 @@ private:
     {
         for (std::size_t i = 0; i < result.gradients.size(); ++i) {
             LutTrainLayer& layer = m_network.layers()[i];
-            m_updaters[2 * i].apply(layer.weights, result.gradients[i].weights, rate);
-            m_updaters[2 * i + 1].apply(layer.codes, result.gradients[i].codes, rate);
+            LutLayerGradients& gradients = result.gradients[i];
+            m_options.isSparse ? m_updaters[2 * i].apply(layer.weights, gradients.sparseWeights, rate)
+                               : m_updaters[2 * i].apply(layer.weights, gradients.weights, rate);
+            m_updaters[2 * i + 1].apply(layer.codes, gradients.codes, rate);
         }
     }
 
     LutNetwork& m_network;
     Samples m_samples;
     LutTrainOptions m_options;
+    LutGradients m_wanted = m_options.isSparse ? LutGradients::Sparse : LutGradients::Dense;
     std::mt19937_64 m_random;
     std::vector<std::size_t> m_order;
     std::vector<Updater> m_updaters;
@@ -248,7 +264,7 @@ double accuracyOf(const LutNetwork& network, const LutDataSet& data, int threads
     [[maybe_unused]] const auto done =
         forBatches(order, kBatch, [&](std::span<const std::size_t> rows) -> Result<void> {
             samples.take(rows);
-            right += network.run(samples.input, samples.labels, false, threads).right;
+            right += network.run(samples.input, samples.labels, LutGradients::None, threads).right;
             return {};
         });
     return samples.count() == 0 ? std::numeric_limits<double>::quiet_NaN()
@@ -264,6 +280,10 @@ Result<void> train(LutNetwork& network, const LutDataSet& data, const LutDataSet
     }
     if (options.batch == 0 || !(options.rate > 0)) {
         return base::usageError("a batch has at least one sample, and the rate is above 0");
+    }
+    if (options.isSparse && options.update == LutUpdate::Adam) {
+        return base::usageError("a sparse gradient goes with sgd: the moments of adam change weights whose gradient is "
+                                "zero, too; take sgd, or the dense gradient");
     }
     Trainer trainer(network, data, options);
     for (std::size_t epoch = 0; epoch < options.epochs; ++epoch) {

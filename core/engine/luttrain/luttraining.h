@@ -20,6 +20,7 @@ enum class LutUpdate : std::uint8_t {
 struct LutTrainOptions
 {
     LutUpdate update = LutUpdate::Adam;
+    bool isSparse = false; ///< gradients of weights as what is not zero: the same bits; with Sgd alone
     double rate = 1e-2;
     bool isNormalised = false; ///< gradients of a layer are divided by their largest amount
     bool fallsToZero = true;   ///< the rate, over the epochs
@@ -53,7 +54,7 @@ struct LutTrainProgress
 [[nodiscard]] double accuracyOf(const LutNetwork& network, const LutDataSet& data, int threads = 0);
 
 /// Trains in place, an epoch at a time; `progress` is called after each. Errors: Input (data that does not fit),
-/// Cancelled, Engine (the loss is no finite number: the rate is too high).
+/// Cancelled, Usage (options that do not go together), Engine (the loss is no finite number: the rate is too high).
 [[nodiscard]] base::Result<void> train(LutNetwork& network, const LutDataSet& data, const LutDataSet& test,
                                        const LutTrainOptions& options, const std::stop_token& stop = {},
                                        const std::function<void(const LutTrainProgress&)>& progress = {});

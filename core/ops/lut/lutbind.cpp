@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -119,20 +120,30 @@ private:
         RETRO_TRY(m_layer.shape.comparisons, extent("the number of comparisons", shape[1]));
         RETRO_TRY(const Tensor values, integers(TableLookup::kAnchors, "anchors"));
         const std::span<const std::int64_t> ids = values.span<std::int64_t>();
+        RETRO_CHECK(expectAll(
+            ids, {-1, kMaxExtent}, "anchors",
+            fmt::format("inputs are 0 to {}, and -1 marks an unused pair", std::int64_t{m_layer.shape.inputs} - 1)));
         for (std::size_t i = 0; i < ids.size(); i += 2) {
             m_layer.anchors.push_back({anchorOf(ids[i]), anchorOf(ids[i + 1])});
         }
         return {};
     }
 
+    /// Refuses what the layer cannot hold, with the number that was given; the layer's own check sees the rest.
+    base::Result<void> expectAll(std::span<const std::int64_t> numbers, std::array<std::int64_t, 2> range,
+                                 const char* name, const std::string& expected) const
+    {
+        const auto isBad = [&](std::int64_t n) { return n < range[0] || n > range[1]; };
+        const auto bad = std::ranges::find_if(numbers, isBad);
+        return bad == numbers.end()
+                   ? base::Result<void>()
+                   : m_context.error(fmt::format("{}[{}] is {}; {}", name, bad - numbers.begin(), *bad, expected));
+    }
+
     /// −1 marks an unused anchor; what names no input is left for the layer's check to refuse.
     static std::uint32_t anchorOf(std::int64_t id)
     {
-        constexpr std::uint32_t kNowhere = lut::kUnusedAnchor - 1;
-        if (id == -1) {
-            return lut::kUnusedAnchor;
-        }
-        return id < 0 || id > kMaxExtent ? kNowhere : static_cast<std::uint32_t>(id);
+        return id == -1 ? lut::kUnusedAnchor : static_cast<std::uint32_t>(id);
     }
 
     base::Result<void> takeCodes()
@@ -192,14 +203,16 @@ private:
             return m_context.error("a sparse layer needs the attribute outputs, at least 1");
         }
         RETRO_TRY(const Tensor starts, integers(TableLookup::kRowStarts, "row starts"));
+        RETRO_CHECK(expectAll(starts.span<std::int64_t>(), {0, std::numeric_limits<std::int64_t>::max()}, "row starts",
+                              "they ascend from 0"));
         for (const std::int64_t start : starts.span<std::int64_t>()) {
-            // A negative one becomes larger than any number of synapses.
             m_layer.rowStarts.push_back(static_cast<std::uint64_t>(start));
         }
         RETRO_TRY(const Tensor columns, integers(TableLookup::kColumns, "columns"));
+        RETRO_CHECK(expectAll(columns.span<std::int64_t>(), {0, kMaxExtent}, "columns",
+                              fmt::format("outputs are 0 to {}", m_layer.shape.outputs - 1)));
         for (const std::int64_t column : columns.span<std::int64_t>()) {
-            const bool isOne = column >= 0 && column <= kMaxExtent;
-            m_layer.columns.push_back(isOne ? static_cast<std::uint32_t>(column) : lut::kUnusedAnchor);
+            m_layer.columns.push_back(static_cast<std::uint32_t>(column));
         }
         return {};
     }

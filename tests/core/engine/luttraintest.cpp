@@ -7,11 +7,15 @@
 
 #include <QtTest>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
+#include <limits>
 #include <random>
 
 using namespace retro;
 using engine::LutDataSet;
+using engine::LutGradients;
 using engine::LutNetwork;
 using engine::LutNetworkPlan;
 using engine::LutTrainOptions;
@@ -71,6 +75,15 @@ LutDataSet letters(std::size_t count, unsigned seed)
     return {Tensor::of<std::int64_t>({n, 8}, x), Tensor::of<std::int64_t>({n}, y)};
 }
 
+std::vector<std::uint32_t> bits(const std::vector<float>& values)
+{
+    std::vector<std::uint32_t> result;
+    for (const float value : values) {
+        result.push_back(std::bit_cast<std::uint32_t>(value));
+    }
+    return result;
+}
+
 std::string refusal(const LutNetworkPlan& plan)
 {
     const auto made = LutNetwork::create(plan);
@@ -94,15 +107,17 @@ private slots:
         }
         const LutDataSet data = comparisons(20, 1);
         const auto gradient =
-            net.run(data.x.span<float>(), data.labels.span<std::int64_t>(), true).gradients[0].weights;
+            net.run(data.x.span<float>(), data.labels.span<std::int64_t>(), LutGradients::Dense).gradients[0].weights;
         double largest = 0;
         for (std::size_t i = 0; i < weights.size(); ++i) {
             const float before = weights[i];
             constexpr float kStep = 1e-2F;
             weights[i] = before + kStep;
-            const double ahead = net.run(data.x.span<float>(), data.labels.span<std::int64_t>(), false).loss;
+            const double ahead =
+                net.run(data.x.span<float>(), data.labels.span<std::int64_t>(), LutGradients::None).loss;
             weights[i] = before - kStep;
-            const double behind = net.run(data.x.span<float>(), data.labels.span<std::int64_t>(), false).loss;
+            const double behind =
+                net.run(data.x.span<float>(), data.labels.span<std::int64_t>(), LutGradients::None).loss;
             weights[i] = before;
             const double slope = (ahead - behind) / (2 * static_cast<double>(kStep));
             QVERIFY(std::abs(slope - static_cast<double>(gradient[i])) < 1e-4);
@@ -182,6 +197,128 @@ private slots:
         QVERIFY(results[0] == results[1]);
     }
 
+    /// Weights and codes after steps along sparse gradients have the bits of those along dense ones.
+    void sparseGradientsTrainAlike_data()
+    {
+        QTest::addColumn<bool>("text");
+        QTest::addColumn<bool>("normalised");
+        QTest::newRow("two layers") << false << false;
+        QTest::newRow("two layers, normalised") << false << true;
+        QTest::newRow("sequence") << true << false;
+        QTest::newRow("sequence, normalised") << true << true;
+    }
+
+    void sparseGradientsTrainAlike()
+    {
+        QFETCH(bool, text);
+        QFETCH(bool, normalised);
+        const LutDataSet data = text ? letters(60, 1) : comparisons(60, 1);
+        std::vector<LutNetwork> nets;
+        for (const bool isSparse : {false, true}) {
+            nets.push_back(text ? network({{5, 3, 1, 6, true, true}, {5, 3, 0, 0, false, false}}, 6, 8, 12)
+                                : network({{8, 3, 0, 6, false, false}, {8, 4, 0, 0, false, false}}));
+            const std::vector<float> before = nets.back().layers()[0].weights;
+            LutTrainOptions options;
+            options.update = engine::LutUpdate::Sgd;
+            options.isSparse = isSparse;
+            options.isNormalised = normalised;
+            options.rate = 0.2;
+            options.epochs = 4;
+            options.batch = 7;
+            const auto done = engine::train(nets.back(), data, {}, options);
+            QVERIFY2(done.ok(), done.ok() ? "" : done.error().text().c_str());
+            QVERIFY(nets.back().layers()[0].weights != before);
+        }
+        for (std::size_t i = 0; i < 2; ++i) {
+            QVERIFY(bits(nets[0].layers()[i].weights) == bits(nets[1].layers()[i].weights));
+            QVERIFY(bits(nets[0].layers()[i].codes) == bits(nets[1].layers()[i].codes));
+        }
+    }
+
+    void sparseGradientsAreThoseThatAreNotZero()
+    {
+        LutNetwork net = network({{8, 5, 0, 6, false, false}, {8, 4, 0, 0, false, false}});
+        for (std::size_t i = 0; i < net.layers()[1].weights.size(); ++i) {
+            net.layers()[1].weights[i] = static_cast<float>(i % 13) / 8;
+        }
+        const LutDataSet data = comparisons(5, 1);
+        const auto x = data.x.span<float>();
+        const auto y = data.labels.span<std::int64_t>();
+        const auto dense = net.run(x, y, LutGradients::Dense).gradients;
+        const auto sparse = net.run(x, y, LutGradients::Sparse).gradients;
+        QVERIFY(net.run(x, y, LutGradients::None).gradients.empty());
+        for (std::size_t i = 0; i < 2; ++i) {
+            const auto& part = sparse[i].sparseWeights;
+            QVERIFY(sparse[i].weights.empty() && dense[i].sparseWeights.indices.empty());
+            QVERIFY(!part.indices.empty() && part.indices.size() < dense[i].weights.size());
+            std::vector<float> all(dense[i].weights.size());
+            for (std::size_t k = 0; k < part.indices.size(); ++k) {
+                all[part.indices[k]] = part.values[k];
+            }
+            QVERIFY(bits(all) == bits(dense[i].weights));
+        }
+    }
+
+    /// The factor of a layer is in its own gradients and in all that lies before it; powers of two are exact.
+    void rateFactorsScaleGradients()
+    {
+        const auto gradients = [](float first, float second) {
+            LutNetwork net = network({{5, 3, 1, 6, true, true, first}, {5, 3, 0, 0, false, false, second}}, 6, 8, 12);
+            for (std::size_t i = 0; i < net.layers()[1].weights.size(); ++i) {
+                net.layers()[1].weights[i] = static_cast<float>(i % 13) / 8;
+            }
+            const LutDataSet data = letters(20, 4);
+            return net
+                .run(net.embedded(data.x.span<std::int64_t>()), data.labels.span<std::int64_t>(), LutGradients::Dense)
+                .gradients;
+        };
+        const auto times = [](std::vector<float> values, float factor) {
+            for (float& value : values) {
+                value *= factor;
+            }
+            return values;
+        };
+        const auto isZero = [](const std::vector<float>& values) {
+            return std::ranges::all_of(values, [](float v) { return v == 0; });
+        };
+        const auto plain = gradients(1, 1);
+        QVERIFY(!isZero(plain[0].weights) && !isZero(plain[0].codes) && !isZero(plain[1].weights));
+        const auto last = gradients(1, 0.25F);
+        QVERIFY(last[1].weights == times(plain[1].weights, 0.25F));
+        QVERIFY(last[0].weights == times(plain[0].weights, 0.25F));
+        QVERIFY(last[0].codes == times(plain[0].codes, 0.25F));
+        const auto first = gradients(0.5F, 1);
+        QVERIFY(first[1].weights == plain[1].weights);
+        QVERIFY(first[0].weights == times(plain[0].weights, 0.5F));
+        QVERIFY(first[0].codes == times(plain[0].codes, 0.5F));
+        const auto frozen = gradients(0, 1);
+        QVERIFY(isZero(frozen[0].weights) && isZero(frozen[0].codes));
+        QVERIFY(frozen[1].weights == plain[1].weights);
+    }
+
+    /// A residual layer hands the gradient of its result on beside its own: that part has no factor.
+    void aFrozenResidualLayerLetsGradientsThrough()
+    {
+        const auto firstWeights = [](float factor, bool isResidual) {
+            LutNetwork net = network(
+                {{8, 3, 0, 6, false, false}, {8, 3, 0, 6, false, isResidual, factor}, {8, 3, 0, 0, false, false}});
+            for (std::size_t i = 0; i < net.layers()[2].weights.size(); ++i) {
+                net.layers()[2].weights[i] = static_cast<float>(i % 13) / 8;
+            }
+            const LutDataSet data = comparisons(20, 1);
+            return net.run(data.x.span<float>(), data.labels.span<std::int64_t>(), LutGradients::Dense)
+                .gradients[0]
+                .weights;
+        };
+        const auto isZero = [](const std::vector<float>& values) {
+            return std::ranges::all_of(values, [](float v) { return v == 0; });
+        };
+        QVERIFY(!isZero(firstWeights(0, true)));
+        QVERIFY(firstWeights(0, true) != firstWeights(1, true));
+        QVERIFY(isZero(firstWeights(0, false)));
+        QVERIFY(!isZero(firstWeights(1, false)));
+    }
+
     /// The saved model gives the scores of the network, in the bits of the kernels.
     void theModelIsTheNetwork()
     {
@@ -224,6 +361,10 @@ private slots:
         QVERIFY(refusal(plan).find("sequence length S is 1") != std::string::npos);
         plan.layers = {{0, 3, 0, 0, false, false}};
         QVERIFY(refusal(plan).find("number of detectors T is 0") != std::string::npos);
+        for (const float factor : {1.5F, -0.5F, std::numeric_limits<float>::quiet_NaN()}) {
+            plan.layers = {{4, 3, 0, 0, false, false, factor}};
+            QVERIFY(refusal(plan).find("it must be 0 to 1") != std::string::npos);
+        }
         plan.inputs = 100'000;
         plan.layers = {{65'536, 16, 0, 0, false, false}};
         QVERIFY(refusal(plan).find("take fewer comparisons") != std::string::npos);
@@ -241,6 +382,11 @@ private slots:
         LutTrainOptions options;
         options.batch = 0;
         QVERIFY(!engine::train(net, comparisons(5, 1), {}, options).ok());
+        options = {};
+        options.isSparse = true;
+        const auto moments = engine::train(net, comparisons(5, 1), {}, options);
+        QVERIFY(!moments.ok() && moments.error().code == base::ErrorCode::Usage);
+        QVERIFY(moments.error().text().find("a sparse gradient goes with sgd") != std::string::npos);
         options = {};
         options.rate = 3e38;
         options.isNormalised = true;

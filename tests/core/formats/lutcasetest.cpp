@@ -99,7 +99,8 @@ private slots:
         row("anchor alone", "[[[0, 1]]]", "[[[0, 1, 1]]]", "anchors must be pairs");
         row("anchor a fraction", "[[[0, 1]]]", "[[[0, 0.5]]]", "0.5 is no number of an input");
         row("row starts missing", "\"row_ptr\"", "\"starts\"", "a list row_ptr is needed");
-        row("column negative", "\"col\": [1, 0]", "\"col\": [1, -1]", "col must be a whole number");
+        row("column negative", "\"col\": [1, 0]", "\"col\": [1, -1]",
+            "col must be a whole number from 0 to 4294967295, not -1");
         row("expected no object", "{\"output\": [[[0, 0], [0, 1.5]]]}", "[1]", "forward must be an object of lists");
         row("epsilon", "1e-3", "0", "lrp_eps must be a number above 0");
         row("no object", kCase.constData(), "[1, 2]", "this is no LUT case");

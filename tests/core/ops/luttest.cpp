@@ -268,7 +268,7 @@ private slots:
             QVERIFY2(refusal.find("LUT") != std::string::npos, refusal.c_str());
         };
         expectRefusal(with(x, anchorList({1, 1, 2}, {0, 3}), w), "reads an input that does not exist");
-        expectRefusal(with(x, anchorList({1, 1, 2}, {0, -7}), w), "reads an input that does not exist");
+        expectRefusal(with(x, anchorList({1, 1, 2}, {0, -7}), w), "anchors[1] is -7; inputs are 0 to 2");
         expectRefusal(with(x, anchorList({1, 1, 2}, {2, 2}), w), "compares an input with itself");
         expectRefusal(with(x, anchorList({1, 1, 2}, {-1, 2}), w), "half unused");
         expectRefusal(with(x, anchorList({1, 2}, {0, 1}), w), "detectors × comparisons × 2");
@@ -315,10 +315,13 @@ private slots:
         QCOMPARE(sparseCase(ints({0, 1, 2}), ints({0, 1}), 2).refusal(), std::string("bound"));
         expectRefusal(sparseCase(ints({0, 1}), ints({0, 1}), 2), "row starts has 2 elements");
         expectRefusal(sparseCase(ints({0, 2, 1}), ints({0, 1}), 2), "descend at row 2");
-        expectRefusal(sparseCase(ints({0, -1, 2}), ints({0, 1}), 2), "descend at row 2");
+        expectRefusal(sparseCase(ints({0, -1, 2}), ints({0, 1}), 2), "row starts[1] is -1;");
         expectRefusal(sparseCase(ints({0, 1, 1}), ints({0, 1}), 2), "must run from 0 to the 2 synapses");
         expectRefusal(sparseCase(ints({0, 1, 2}), ints({0, 2}), 2), "goes to output 2 of 2");
-        expectRefusal(sparseCase(ints({0, 1, 2}), ints({0, -2}), 2), "goes to output 4294967295 of 2");
+        expectRefusal(sparseCase(ints({0, 1, 2}), ints({0, -2}), 2), "columns[1] is -2; outputs are 0 to 1");
+        expectRefusal(sparseCase(ints({0, 1, 2}), ints({0, -1}), 2), "columns[1] is -1; outputs are 0 to 1");
+        expectRefusal(sparseCase(ints({0, 1, 2}), Tensor::of<std::int64_t>({2}, Ints{5'000'000'000, 0}), 2),
+                      "columns[0] is 5000000000; outputs are 0 to 1");
         expectRefusal(sparseCase(ints({0, 1, 2}), ints({0}), 2), "columns has 1 elements");
         expectRefusal(sparseCase(ints({0, 1, 2}), ints({0, 1}), 0), "at least 1");
     }
