@@ -188,18 +188,22 @@ class Run(torch.fx.Interpreter):
         if name in self.given:
             return self.given[name]
         root = self.strategy.root_of(name)
-        if root not in self.store and root not in self.given:
-            ahead = self.strategy.next_run(self.strategy.producer[root], self.position)
-            if ahead is not None:
-                self.advance(ahead + 1)
+        if root not in self.given:
+            self.advance_until(self.strategy.producer[root], lambda: root in self.store)
         return self.rebuilt(name)
+
+    def advance_until(self, name, is_there):
+        """Follows the plan to the next run of a node, and to the one behind it where the plan drops at once what the
+        first one made: some planners run a node for nobody."""
+        while not is_there():
+            ahead = self.strategy.next_run(name, self.position)
+            if ahead is None:
+                return
+            self.advance(ahead + 1)
 
     def interior_of(self, unit):
         """The tensors of its own that a node saved."""
-        if unit.name not in self.interior:
-            ahead = self.strategy.next_run(unit.name, self.position)
-            if ahead is not None:
-                self.advance(ahead + 1)
+        self.advance_until(unit.name, lambda: unit.name in self.interior)
         if unit.name not in self.interior:
             self.unplanned += 1
             self.compute(unit.name, keeps=True)
