@@ -67,18 +67,24 @@ std::vector<base::NodeId> plannedNodes(const views::RunModel& model)
     return nodes;
 }
 
+/// What the graph shows as live: of a run by a plan what it holds at the cursor, else what the plan on screen holds.
+std::vector<base::NodeId> liveNow(const views::RunModel& model, const views::PlanModel& plan)
+{
+    if (!model.hasRun()) {
+        return {};
+    }
+    if (!model.state().planned.empty()) {
+        return plannedNodes(model);
+    }
+    return plan.plan() ? views::liveNodes(model.graph(), *plan.plan(), plan.step()) : std::vector<base::NodeId>();
+}
+
 } // namespace
 
 void markLive(views::GraphView& graph, const views::RunModel& model, const views::PlanModel& plan)
 {
     // Bound to the graph, which ends before the window's members do.
-    const auto mark = [&graph, &model, &plan] {
-        const bool isKnown = plan.plan() && model.hasRun();
-        const bool isOfRun = model.hasRun() && !model.state().planned.empty();
-        graph.setLive(isOfRun   ? plannedNodes(model)
-                      : isKnown ? views::liveNodes(model.graph(), *plan.plan(), plan.step())
-                                : std::vector<base::NodeId>());
-    };
+    const auto mark = [&graph, &model, &plan] { graph.setLive(liveNow(model, plan)); };
     QObject::connect(&model, &views::RunModel::runChanged, &graph, mark);
     QObject::connect(&model, &views::RunModel::stateChanged, &graph, [&model, mark] {
         if (model.hasRun() && !model.state().planned.empty()) {

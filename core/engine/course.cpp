@@ -6,6 +6,7 @@
 #include "core/lrp/coursearithmetic.h"
 #include "core/lrp/traversal.h"
 #include "core/program/compile.h"
+#include "core/trace/runprogram.h"
 
 #include <algorithm>
 #include <iterator>
@@ -121,6 +122,23 @@ base::Result<std::shared_ptr<const Course>> courseAhead(const Prepared& prepared
     }
     course->isChecked = false;
     return std::shared_ptr<const Course>(std::move(course));
+}
+
+std::uint64_t keyOf(const CourseOf& course, ProgramCache& cache)
+{
+    if (const std::optional<std::uint64_t> known = cache.key(course)) {
+        return *known;
+    }
+    const execute::BoundModel& model = *course.prepared->model;
+    std::vector<tensor::Shape> shapes;
+    for (std::size_t i = 0; i < model.graph().valueCount(); ++i) {
+        shapes.push_back(model.typeOf(base::ValueId(i)).shape);
+    }
+    const std::uint64_t key =
+        trace::courseKey(model.graph(), shapes, course.prepared->words, std::string(nameOf(course.save)),
+                         course.targets, course.checkpoints, course.stopsAtCheckpoints);
+    cache.keep(course, key);
+    return key;
 }
 
 } // namespace retro::engine

@@ -35,6 +35,10 @@ public:
     std::string fault;
 };
 
+/// The number that programs of a course carry (trace::courseKey): equal for equal graphs, shapes, rules, savings,
+/// targets and checkpoints. Made once per course; the cache keeps it.
+[[nodiscard]] std::uint64_t keyOf(const CourseOf& course, ProgramCache& cache);
+
 /// A first pass that has ended, and what it ran on.
 struct FinishedPass
 {

@@ -274,19 +274,30 @@ private:
         m_course = m_cache->course(m_key);
         const bool isForInputs = goesForInputsAlone(m_request, m_prepared->hasCheckpoints);
         if (isForInputs && !m_course) {
-            RETRO_TRY(const lrp::TraversalGraph graph, traversalGraph());
-            RETRO_TRY(m_course, courseAhead(*m_prepared, m_policy, graph, m_targets, m_key, m_stop));
-            m_cache->keep(m_key, m_course);
+            RETRO_CHECK(findCourseAhead());
         } else if (m_course && !m_course->isChecked && !isForInputs) {
             m_course = nullptr;
         }
+        findRunner(isForInputs);
+        return {};
+    }
+
+    Result<void> findCourseAhead()
+    {
+        RETRO_TRY(const lrp::TraversalGraph graph, traversalGraph());
+        RETRO_TRY(m_course, courseAhead(*m_prepared, m_policy, graph, m_targets, m_key, m_stop));
+        m_cache->keep(m_key, m_course);
+        return {};
+    }
+
+    void findRunner(bool isForInputs)
+    {
         if (m_course && m_course->program && (!m_request.record || m_course->recorded)) {
             m_runner = m_cache->runner(m_prepared, *m_course, m_policy);
         }
         if (m_runner && isForInputs) {
             m_inputPass.emplace(*m_runner);
         }
-        return {};
     }
 
     Result<void> runEngine()
@@ -330,19 +341,7 @@ private:
 
     [[nodiscard]] std::uint64_t keyOfCourse() const
     {
-        const CourseOf course{m_prepared, m_policy, m_targets, m_checkpoints, m_request.stopAtCheckpoints};
-        if (const std::optional<std::uint64_t> known = m_cache->key(course)) {
-            return *known;
-        }
-        const execute::BoundModel& model = *m_result.model;
-        std::vector<tensor::Shape> shapes;
-        for (std::size_t i = 0; i < model.graph().valueCount(); ++i) {
-            shapes.push_back(model.typeOf(base::ValueId(i)).shape);
-        }
-        const std::uint64_t key = trace::courseKey(model.graph(), shapes, m_result.rules, std::string(nameOf(m_policy)),
-                                                   m_targets, m_checkpoints, m_request.stopAtCheckpoints);
-        m_cache->keep(course, key);
-        return key;
+        return keyOf({m_prepared, m_policy, m_targets, m_checkpoints, m_request.stopAtCheckpoints}, *m_cache);
     }
 
     /// A first pass, whose relevance is the result, and its program, checked against it bit for bit.

@@ -18,6 +18,11 @@ std::string joined(const std::string& outer, const std::string& inner)
     return outer.empty() || inner.empty() ? outer + inner : outer + "/" + inner;
 }
 
+tensor::DType typeIn(const Splice& what, const Value& value)
+{
+    return tensor::isFloating(value.dtype) && what.floatType ? *what.floatType : value.dtype;
+}
+
 std::vector<ValueId> copiesOf(Draft& draft, const Splice& what)
 {
     std::vector<ValueId> ids(what.graph.valueCount());
@@ -27,13 +32,9 @@ std::vector<ValueId> copiesOf(Draft& draft, const Splice& what)
     for (std::size_t i = 0; i < ids.size(); ++i) {
         const Value& value = what.graph.value(ValueId(i));
         if (value.kind == ValueKind::Constant) {
-            const bool isFloating = tensor::isFloating(value.dtype);
-            const tensor::DType declared = isFloating && what.floatType ? *what.floatType : value.dtype;
-            ids[i] = draft.addConstant(what.prefix + value.name, value.constant, declared);
+            ids[i] = draft.addConstant(what.prefix + value.name, value.constant, typeIn(what, value));
         } else if (value.kind == ValueKind::Result) {
-            const bool isFloating = tensor::isFloating(value.dtype);
-            ids[i] =
-                draft.addResult(what.prefix + value.name, isFloating && what.floatType ? *what.floatType : value.dtype);
+            ids[i] = draft.addResult(what.prefix + value.name, typeIn(what, value));
         }
     }
     return ids;

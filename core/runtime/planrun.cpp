@@ -171,15 +171,20 @@ private:
                                    value.name};
             }
             m_store.put(outputs[k], tensor, !value.isPinned);
-            if (m_options.onTensor) {
-                m_options.onTensor(outputs[k], tensor);
-            }
-            if (m_options.onMade && !m_ran[op]) {
-                m_options.onMade({m_program.valueOf(outputs[k]), m_program.isGradient(outputs[k]), tensor});
-            }
+            tell(outputs[k], tensor, !m_ran[op]);
         }
         m_ran[op] = true;
         return {};
+    }
+
+    void tell(OpValueId made, const Tensor& tensor, bool isFirst) const
+    {
+        if (m_options.onTensor) {
+            m_options.onTensor(made, tensor);
+        }
+        if (m_options.onMade && isFirst) {
+            m_options.onMade({m_program.valueOf(made), m_program.isGradient(made), tensor});
+        }
     }
 
     const JointProgram& m_program;

@@ -40,6 +40,23 @@ double stepFor(double end)
     return power * (share > 5 ? 5 : share > 2 ? 2 : 1);
 }
 
+/// Colours of a launch: filled once it is done, lit at the cursor.
+struct BarRoles
+{
+    Role edge = Role::Strong;
+    Role fill = Role::Base;
+    Role text = Role::Text;
+};
+
+BarRoles rolesOf(const std::optional<RunLaunch>& launch, std::uint64_t position)
+{
+    if (!launch || launch->position > position) {
+        return {};
+    }
+    return launch->position == position ? BarRoles{Role::Accent, Role::Accent, Role::OnAccent}
+                                        : BarRoles{Role::Ink, Role::Ink, Role::Base};
+}
+
 } // namespace
 
 StreamsPane::StreamsPane(QWidget* parent) : QWidget(parent) {}
@@ -162,11 +179,10 @@ void StreamsPane::paintBar(QPainter& painter, const LaunchTime& time) const
 {
     const Theme& colors = theme(this);
     const std::optional<RunLaunch> launch = launchOf(time);
-    const bool isNow = launch && launch->position == m_position;
-    const bool isDone = launch && launch->position < m_position;
+    const BarRoles roles = rolesOf(launch, m_position);
     const QRectF bar = barOf(time).adjusted(0.5, 0.5, -0.5, -0.5);
-    painter.setPen(isNow ? colors[Role::Accent] : isDone ? colors[Role::Ink] : colors[Role::Strong]);
-    painter.setBrush(isNow ? colors[Role::Accent] : isDone ? colors[Role::Ink] : colors[Role::Base]);
+    painter.setPen(colors[roles.edge]);
+    painter.setBrush(colors[roles.fill]);
     painter.drawRect(bar);
     const lut::Launch& one = m_schedules[time.pass].launches[time.launch];
     const QString number = QString::number(time.launch + 1);
@@ -176,7 +192,7 @@ void StreamsPane::paintBar(QPainter& painter, const LaunchTime& time) const
     const QString text = fonts::widthOf(fonts::small(), name) < room     ? name
                          : fonts::widthOf(fonts::small(), number) < room ? number
                                                                          : QString();
-    painter.setPen(isNow ? colors[Role::OnAccent] : isDone ? colors[Role::Base] : colors[Role::Text]);
+    painter.setPen(colors[roles.text]);
     painter.drawText(bar.adjusted(fonts::px(4), 0, 0, 0), Qt::AlignVCenter | Qt::AlignLeft, text);
 }
 

@@ -108,6 +108,14 @@ QString ProgramModel::textOf(const ProgramRows::Row& row, int column) const
     }
 }
 
+QString ProgramModel::cellText(const ProgramRows::Row& row, int column) const
+{
+    if (row.isHeading) {
+        return column == 0 ? headingOf(row) : QString();
+    }
+    return textOf(row, column);
+}
+
 int ProgramModel::rowCount(const QModelIndex& parent) const
 {
     return parent.isValid() ? 0 : static_cast<int>(m_rows->rows.size());
@@ -123,7 +131,7 @@ QVariant ProgramModel::data(const QModelIndex& index, int role) const
     const ProgramRows::Row& row = at(index.row());
     switch (role) {
     case Qt::DisplayRole:
-        return row.isHeading ? (index.column() == 0 ? headingOf(row) : QString()) : textOf(row, index.column());
+        return cellText(row, index.column());
     case Qt::ToolTipRole:
         return row.isHeading ? headingOf(row) : QString::fromStdString(row.step.text);
     case Qt::TextAlignmentRole:

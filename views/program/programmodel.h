@@ -57,6 +57,8 @@ public:
 private:
     [[nodiscard]] QString textOf(const ProgramRows::Row& row, int column) const;
     [[nodiscard]] QString headingOf(const ProgramRows::Row& row) const;
+    /// A heading stands in the first column alone.
+    [[nodiscard]] QString cellText(const ProgramRows::Row& row, int column) const;
     [[nodiscard]] bool isChosen(const ProgramRows::Row& row) const;
     void repaintAll();
 

@@ -164,6 +164,17 @@ QString WatchModel::changeText(const Row& row) const
     return (change > 0 ? QStringLiteral("▲ ") : QStringLiteral("▼ ")) + valueText(std::abs(change));
 }
 
+QString WatchModel::cellText(const Row& row, int column) const
+{
+    if (column == ExpressionColumn) {
+        return row.expression.text();
+    }
+    if (column == ChangeColumn) {
+        return changeText(row);
+    }
+    return row.now.number ? valueText(*row.now.number) : QStringLiteral("–");
+}
+
 QVariant WatchModel::data(const QModelIndex& index, int role) const
 {
     if (!index.isValid() || index.row() >= rowCount()) {
@@ -174,11 +185,7 @@ QVariant WatchModel::data(const QModelIndex& index, int role) const
     switch (role) {
     case Qt::DisplayRole:
     case Qt::EditRole:
-        if (isName) {
-            return row.expression.text();
-        }
-        return index.column() == ChangeColumn ? changeText(row)
-                                              : (row.now.number ? valueText(*row.now.number) : QStringLiteral("–"));
+        return cellText(row, index.column());
     case Qt::ToolTipRole:
         return row.now.number ? row.expression.text() : tr("%1: %2").arg(row.expression.text(), row.now.reason);
     case Qt::FontRole:

@@ -63,6 +63,7 @@ private:
     void evaluate(Row& row) const;
     [[nodiscard]] WatchResult relevanceOf(const Row& row) const;
     [[nodiscard]] QString changeText(const Row& row) const;
+    [[nodiscard]] QString cellText(const Row& row, int column) const;
     void tellNumbers();
 
     const RunModel& m_model;

@@ -15,24 +15,26 @@ GradientNeeds::GradientNeeds(std::shared_ptr<const execute::BoundModel> model, V
     : m_model(std::move(model)), m_target(target), m_runs(m_model->graph().nodeCount(), false),
       m_reads(m_model->graph().valueCount())
 {
-    const graph::Graph& graph = m_model->graph();
-    std::vector<bool> arrives(graph.valueCount(), false);
-    arrives[target.index()] = isTracked(target);
-    for (std::size_t i = graph.nodeCount(); i-- > 0;) { // nodes are in topological order
-        const NodeId id(i);
-        const std::vector<ValueId>& outputs = graph.node(id).outputs;
-        const std::vector<std::uint8_t> asked = wanted(id);
-        m_runs[i] = std::ranges::any_of(outputs, [&](ValueId v) { return v.isValid() && arrives[v.index()]; }) &&
-                    std::ranges::find(asked, 1) != asked.end();
-        for (std::size_t slot = 0; m_runs[i] && slot < asked.size(); ++slot) {
-            if (asked[slot] != 0) {
-                arrives[graph.node(id).inputs[slot].index()] = true;
-            }
-        }
-    }
+    findRuns();
     for (std::size_t i = 0; i < m_runs.size(); ++i) {
         if (m_runs[i]) {
             addReads(NodeId(i));
+        }
+    }
+}
+
+void GradientNeeds::findRuns()
+{
+    const graph::Graph& graph = m_model->graph();
+    std::vector<bool> arrives(graph.valueCount(), false);
+    arrives[m_target.index()] = isTracked(m_target);
+    for (std::size_t i = graph.nodeCount(); i-- > 0;) { // nodes are in topological order
+        const graph::Node& node = graph.node(NodeId(i));
+        const std::vector<std::uint8_t> asked = wanted(NodeId(i));
+        m_runs[i] = std::ranges::any_of(node.outputs, [&](ValueId v) { return v.isValid() && arrives[v.index()]; }) &&
+                    std::ranges::find(asked, 1) != asked.end();
+        for (std::size_t slot = 0; m_runs[i] && slot < asked.size(); ++slot) {
+            arrives[node.inputs[slot].index()] = arrives[node.inputs[slot].index()] || asked[slot] != 0;
         }
     }
 }

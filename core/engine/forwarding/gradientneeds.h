@@ -40,6 +40,8 @@ public:
     [[nodiscard]] bool isForwarded(base::ValueId value) const;
 
 private:
+    /// Which nodes a gradient reaches, and asks for a part.
+    void findRuns();
     void addReads(base::NodeId node);
 
     std::shared_ptr<const execute::BoundModel> m_model;

@@ -6,6 +6,7 @@
 #include <coin/CbcEventHandler.hpp>
 #include <coin/CbcModel.hpp>
 #include <coin/CbcSolver.hpp>
+#include <coin/ClpEventHandler.hpp>
 #include <coin/CoinPackedMatrix.hpp>
 #include <coin/OsiClpSolverInterface.hpp>
 
@@ -27,6 +28,24 @@ public:
     explicit StopHandler(const std::function<bool()>& isOver) : m_isOver(&isOver) {}
     CbcEventHandler* clone() const override { return new StopHandler(*this); }
     CbcAction event(CbcEvent /*which*/) override { return *m_isOver && (*m_isOver)() ? stop : noAction; }
+
+private:
+    const std::function<bool()>* m_isOver;
+};
+
+/// The same for a linear programme, whose solver looks at no clock by itself.
+class LinearStopHandler final : public ClpEventHandler
+{
+public:
+    explicit LinearStopHandler(const std::function<bool()>& isOver) : m_isOver(&isOver) {}
+    ClpEventHandler* clone() const override { return new LinearStopHandler(*this); }
+    int event(Event which) override
+    {
+        constexpr int kGoOn = -1;
+        constexpr int kStopped = 5; // by an event, as the library counts
+        const bool isMoment = which == endOfIteration || which == endOfFactorization;
+        return isMoment && *m_isOver && (*m_isOver)() ? kStopped : kGoOn;
+    }
 
 private:
     const std::function<bool()>* m_isOver;
@@ -63,9 +82,20 @@ void load(const MilpProblem& problem, bool isRelaxed, OsiClpSolverInterface& sol
     }
 }
 
-MilpAnswer relaxed(OsiClpSolverInterface& solver)
+/// Solves the relaxation, or ends when the caller says so. The handler goes again: a node of the search that was ended
+/// half-way would count as one without a solution.
+void solveRelaxation(OsiClpSolverInterface& solver, const std::function<bool()>& isOver)
 {
+    const LinearStopHandler handler(isOver);
+    ClpSimplex& simplex = *solver.getModelPtr();
+    simplex.passInEventHandler(&handler);
     solver.initialSolve();
+    const ClpEventHandler none;
+    simplex.passInEventHandler(&none);
+}
+
+MilpAnswer relaxed(const OsiClpSolverInterface& solver)
+{
     MilpAnswer answer;
     if (solver.isProvenPrimalInfeasible()) {
         answer.status = MilpStatus::Infeasible;
@@ -119,8 +149,9 @@ public:
         const std::lock_guard lock(m_mutex); // its command reader keeps settings in statics
         OsiClpSolverInterface solver;
         load(problem, options.isRelaxed, solver);
-        if (options.isRelaxed) {
-            return relaxed(solver);
+        solveRelaxation(solver, options.isOver);
+        if (options.isRelaxed || !solver.isProvenOptimal()) {
+            return relaxed(solver); // where the relaxation has no solution, integers have none
         }
         CbcModel model(solver);
         model.setLogLevel(0);

@@ -26,6 +26,7 @@ bool offerRounded(MilpBackend& solver, const PlanRequest& request, const Deadlin
         const CheckmateModel model(*request.graph, request.baseSequence(), budget);
         MilpOptions options;
         options.isRelaxed = true;
+        options.isOver = [&deadline] { return deadline.isOver(); };
         const MilpAnswer answer = solver.solve(model.problem(), options);
         if (answer.status == MilpStatus::Infeasible && share == 1.0) {
             return !model.isExact();

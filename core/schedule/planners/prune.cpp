@@ -186,23 +186,33 @@ private:
     void settle(OpId op, std::uint32_t at)
     {
         for (const OpValueId output : m_graph.op(op).outputs) {
-            const auto stay = stayFrom(output, at);
-            if (m_graph.value(output).isPinned || stay == m_stays[output].begin() || stay == m_stays[output].end()) {
-                continue;
-            }
-            Stay& before = *std::prev(stay);
-            before.end = isNeeded(output, stay, at) ? stay->end : before.end;
-            m_stays[output].erase(stay);
+            settleOutput(output, at);
         }
         for (const OpValueId input : m_graph.reads(op)) {
-            const auto behind = stayFrom(input, at);
-            if (m_graph.value(input).isPinned || behind == m_stays[input].begin()) {
-                continue;
-            }
-            Stay& stay = *std::prev(behind);
-            const bool stays = behind == m_stays[input].end() && m_graph.value(input).isRequired;
-            stay.end = stay.end == at && !stays ? endWithout(input, stay, at) : stay.end;
+            settleInput(input, at);
         }
+    }
+
+    void settleOutput(OpValueId output, std::uint32_t at)
+    {
+        const auto stay = stayFrom(output, at);
+        if (m_graph.value(output).isPinned || stay == m_stays[output].begin() || stay == m_stays[output].end()) {
+            return;
+        }
+        Stay& before = *std::prev(stay);
+        before.end = isNeeded(output, stay, at) ? stay->end : before.end;
+        m_stays[output].erase(stay);
+    }
+
+    void settleInput(OpValueId input, std::uint32_t at)
+    {
+        const auto behind = stayFrom(input, at);
+        if (m_graph.value(input).isPinned || behind == m_stays[input].begin()) {
+            return;
+        }
+        Stay& stay = *std::prev(behind);
+        const bool stays = behind == m_stays[input].end() && m_graph.value(input).isRequired;
+        stay.end = stay.end == at && !stays ? endWithout(input, stay, at) : stay.end;
     }
 
     const OpGraph& m_graph;

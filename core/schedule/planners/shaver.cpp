@@ -313,6 +313,22 @@ void insertChains(std::vector<OpId>& sequence, std::vector<Candidate> taken)
     sequence = std::move(result);
 }
 
+/// Takes a round of candidates together; false when there is none.
+bool shaveOnce(const OpGraph& graph, const Rollout& rollout, std::vector<OpId>& sequence, const ShaveOptions& options)
+{
+    std::vector<Candidate> candidates = rollout.candidates(options);
+    if (candidates.empty()) {
+        return false;
+    }
+    std::vector<Candidate> taken =
+        takeTogether(graph, std::move(candidates), rollout.excess(), sequence.size() >= kLong);
+    if (options.listener != nullptr) {
+        tell(graph, sequence, taken, *options.listener);
+    }
+    insertChains(sequence, std::move(taken));
+    return true;
+}
+
 } // namespace
 
 bool shave(const OpGraph& graph, std::uint64_t budget, std::vector<OpId>& sequence, const ShaveOptions& options)
@@ -329,18 +345,11 @@ bool shave(const OpGraph& graph, std::uint64_t budget, std::vector<OpId>& sequen
             leastPeak = rollout.peak();
             best = sequence;
         }
-        std::vector<Candidate> candidates = rollout.candidates(options);
-        const bool isEnd = candidates.empty() || sequence.size() > mostLength || (options.isOver && options.isOver());
-        if (isEnd) {
+        const bool isEnd = sequence.size() > mostLength || (options.isOver && options.isOver());
+        if (isEnd || !shaveOnce(graph, rollout, sequence, options)) {
             sequence = std::move(best);
             return false;
         }
-        std::vector<Candidate> taken =
-            takeTogether(graph, std::move(candidates), rollout.excess(), sequence.size() >= kLong);
-        if (options.listener != nullptr) {
-            tell(graph, sequence, taken, *options.listener);
-        }
-        insertChains(sequence, std::move(taken));
     }
 }
 

@@ -52,24 +52,14 @@ public:
         if (m_facts.targetValue.isValid()) {
             RETRO_CHECK(add("target_value", "", fmt::format("{}", m_facts.targetValue.value)));
         }
-        for (const std::int64_t index : m_facts.targetIndex) {
-            RETRO_CHECK(add("target_index", "", fmt::format("{}", index)));
-        }
-        for (const double logit : m_facts.targetLogit) {
-            RETRO_CHECK(add("target_logit", "", fmt::format("{}", logit)));
-        }
+        RETRO_CHECK(addAll("target_index", m_facts.targetIndex));
+        RETRO_CHECK(addAll("target_logit", m_facts.targetLogit));
         for (const auto& [key, number] : m_facts.numbers) {
             RETRO_CHECK(add("number", key, fmt::format("{}", number)));
         }
-        for (const std::string& label : m_facts.labels) {
-            RETRO_CHECK(add("label", "", label));
-        }
-        for (const std::string& planner : m_facts.planTries) {
-            RETRO_CHECK(add("plan_try", "", planner));
-        }
-        for (const std::string& tier : m_facts.planTiers) {
-            RETRO_CHECK(add("plan_tier", "", tier));
-        }
+        RETRO_CHECK(addAll("label", m_facts.labels));
+        RETRO_CHECK(addAll("plan_try", m_facts.planTries));
+        RETRO_CHECK(addAll("plan_tier", m_facts.planTiers));
         if (m_facts.input) {
             for (const InputRow& row : inputRows(*m_facts.input)) {
                 RETRO_CHECK(add("input", row.item, row.text));
@@ -82,6 +72,15 @@ private:
     Result<void> add(std::string_view name, std::string_view item, std::string_view text)
     {
         return m_rows.text(name).text(item).text(text).endRow();
+    }
+
+    template <class T>
+    Result<void> addAll(std::string_view name, const std::vector<T>& things)
+    {
+        for (const T& thing : things) {
+            RETRO_CHECK(add(name, "", fmt::format("{}", thing)));
+        }
+        return {};
     }
 
     RowWriter m_rows;

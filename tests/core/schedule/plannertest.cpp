@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/analysis/bounds.h"
 #include "core/schedule/lifetimes.h"
+#include "core/schedule/milp/checkmatemodel.h"
 #include "core/schedule/planners/exactsearch.h"
 #include "core/schedule/planners/revolvetable.h"
 #include "core/schedule/portfolio.h"
@@ -63,6 +64,30 @@ private slots:
                 QCOMPARE(exact.cost, static_cast<double>(2 * length + 1) + extra - static_cast<double>(length - 1));
             }
         }
+    }
+
+    /// Linear and integer programmes end when the caller says so, and prove nothing then.
+    void programmesEndWhenTimeIsOver()
+    {
+        MilpBackend* const solver = milpBackend();
+        if (solver == nullptr) {
+            QSKIP("built without CBC");
+        }
+        const JointGraph joint = jointOfGraph(unitChain(30));
+        const CheckmateModel model(joint.graph, requestFor(joint.graph, 12).baseSequence(), 12);
+        for (const bool isRelaxed : {true, false}) {
+            MilpOptions options;
+            options.isRelaxed = isRelaxed;
+            int asked = 0;
+            options.isOver = [&asked] { return ++asked > 3; };
+            const MilpAnswer ended = solver->solve(model.problem(), options);
+            QCOMPARE(ended.status, MilpStatus::Unknown);
+            QVERIFY(ended.values.empty());
+            QVERIFY(asked > 3 && asked < 1000); // it did not go on
+        }
+        MilpOptions patient;
+        patient.isRelaxed = true;
+        QCOMPARE(solver->solve(model.problem(), patient).status, MilpStatus::Optimal);
     }
 
     void sqrtBlocksOfALongChain()
@@ -223,8 +248,8 @@ private slots:
         for (int i = 0; i < 300; ++i) {
             const JointGraph joint = jointOfGraph(randomGraph(random, 6 + static_cast<std::size_t>(i % 20)));
             const std::uint64_t all = retro::analysis::largestOperator(joint.graph, false).bytes;
-            const std::uint64_t most = std::max(all, simulate(joint.graph, planOf(joint.graph,
-                                                                                  storeAllSequence(joint.graph))).peak);
+            const std::uint64_t most =
+                std::max(all, simulate(joint.graph, planOf(joint.graph, storeAllSequence(joint.graph))).peak);
             PlanRequest request = requestFor(joint.graph, all + (most - all) * static_cast<std::uint64_t>(i % 5) / 5);
             const auto without = planWith("fast", request);
             request.tier = Tier{"disk", i % 2 == 0 ? 1e3 : 0.5};
