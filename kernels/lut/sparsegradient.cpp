@@ -5,7 +5,8 @@
 #include "kernels/lut/indexing.h"
 
 #include <algorithm>
-#include <cmath>
+#include <bit>
+#include <type_traits>
 
 namespace retro::lut
 {
@@ -16,10 +17,35 @@ namespace
 /// Numbers that a thread takes at once.
 constexpr std::uint64_t kNumbersPerItem = 1U << 16;
 
+/// Numbers of which it is asked at once whether there is an entry; most have none.
+constexpr std::uint64_t kNumbersPerBlock = 64;
+
 template <class T>
-bool isEntry(T value)
+using BitsOf = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+
+/// Everything but +0, the one number without a bit.
+template <class T>
+BitsOf<T> entryBits(T value)
 {
-    return value != T(0) || std::signbit(value);
+    return std::bit_cast<BitsOf<T>>(value);
+}
+
+/// Calls f(i) for each entry, in ascending order.
+template <class T, class F>
+void forEntries(std::span<const T> numbers, IndexRange range, const F& f)
+{
+    for (std::uint64_t block = range.begin; block < range.end; block += kNumbersPerBlock) {
+        const std::uint64_t end = std::min(block + kNumbersPerBlock, range.end);
+        BitsOf<T> any = 0;
+        for (std::uint64_t i = block; i < end; ++i) {
+            any |= entryBits(numbers[i]);
+        }
+        for (std::uint64_t i = any == 0 ? end : block; i < end; ++i) {
+            if (entryBits(numbers[i]) != 0) {
+                f(i);
+            }
+        }
+    }
 }
 
 } // namespace
@@ -32,9 +58,9 @@ void compact(std::span<T> dense, int threads, SparseGradient<T>& sparse)
     std::vector<std::uint64_t> starts(items + 1);
     cpu::parallelItems(items, used, [&](std::uint64_t item) {
         const IndexRange range = groupRange(item, dense.size(), kNumbersPerItem);
-        const std::span<T> part = dense.subspan(range.begin, range.end - range.begin);
-        starts[item + 1] =
-            static_cast<std::uint64_t>(std::count_if(part.begin(), part.end(), [](T v) { return isEntry(v); }));
+        std::uint64_t count = 0;
+        forEntries<T>(dense, range, [&](std::uint64_t) { ++count; });
+        starts[item + 1] = count;
     });
     for (std::uint64_t item = 0; item < items; ++item) {
         starts[item + 1] += starts[item];
@@ -44,13 +70,11 @@ void compact(std::span<T> dense, int threads, SparseGradient<T>& sparse)
     cpu::parallelItems(items, used, [&](std::uint64_t item) {
         const IndexRange range = groupRange(item, dense.size(), kNumbersPerItem);
         std::uint64_t to = starts[item];
-        for (std::uint64_t i = range.begin; i < range.end; ++i) {
-            if (isEntry(dense[i])) {
-                sparse.indices[to] = i;
-                sparse.values[to++] = dense[i];
-                dense[i] = T(0);
-            }
-        }
+        forEntries<T>(dense, range, [&](std::uint64_t i) {
+            sparse.indices[to] = i;
+            sparse.values[to++] = dense[i];
+            dense[i] = T(0);
+        });
     });
 }
 

@@ -179,14 +179,13 @@ struct LutNetwork::Pass
     }
 
     /// Carries gradients of the last layer's result back; fills those of each layer.
-    [[nodiscard]] std::vector<LutLayerGradients> backward(std::vector<float> gradient, LutGradients wanted) const
+    void backward(std::vector<float> gradient, LutGradients wanted, LutBatchResult& result) const
     {
-        std::vector<LutLayerGradients> all(m_network.m_layers.size());
-        std::vector<float> scratch;
+        std::vector<LutLayerGradients>& all = result.gradients;
+        all.resize(m_network.m_layers.size());
         for (std::size_t i = all.size(); i-- > 0;) {
             const LutTrainLayer& layer = m_network.m_layers[i];
-            std::vector<float>& weights = wanted == LutGradients::Sparse ? scratch : all[i].weights;
-            weights.resize(layer.weights.size());
+            const std::span<float> weights = denseOf(layer, wanted, result, all[i]);
             all[i].codes.resize(layer.codes.size());
             std::vector<float> before(i == 0 ? 0 : values[i].size()); // nobody asks for the first one's
             const std::vector<float> own = scaled(gradient, layer.rateFactor);
@@ -202,17 +201,31 @@ struct LutNetwork::Pass
             [[maybe_unused]] const lut::Status status = lut::backward(layerOf(layer), call, options);
             assert(status.ok());
             if (wanted == LutGradients::Sparse) {
-                lut::compact<float>(scratch, m_threads, all[i].sparseWeights);
+                lut::compact(weights, m_threads, all[i].sparseWeights);
             }
             for (std::size_t k = 0; layer.isResidual && k < before.size(); ++k) {
                 before[k] += gradient[k];
             }
             gradient = std::move(before);
         }
-        return all;
     }
 
 private:
+    /// Where the gradients of a layer's weights are worked out. What another batch left there is overwritten.
+    static std::span<float> denseOf(const LutTrainLayer& layer, LutGradients wanted, LutBatchResult& result,
+                                    LutLayerGradients& own)
+    {
+        const std::size_t count = layer.weights.size();
+        if (wanted == LutGradients::Sparse) {
+            own.weights.clear();
+            result.scratch.resize(std::max(result.scratch.size(), count));
+            return std::span(result.scratch).first(count);
+        }
+        own.sparseWeights = {};
+        own.weights.resize(count);
+        return own.weights;
+    }
+
     /// All that a layer's gradients are made of is linear in that of its result: the factor scales them once, here.
     static std::vector<float> scaled(std::vector<float> gradient, float factor)
     {
@@ -302,9 +315,18 @@ std::vector<float> LutNetwork::scores(std::span<const float> input, int threads)
 LutBatchResult LutNetwork::run(std::span<const float> input, std::span<const std::int64_t> labels, LutGradients wanted,
                                int threads) const
 {
+    LutBatchResult result;
+    run(input, labels, wanted, threads, result);
+    return result;
+}
+
+void LutNetwork::run(std::span<const float> input, std::span<const std::int64_t> labels, LutGradients wanted,
+                     int threads, LutBatchResult& result) const
+{
     const Pass pass(*this, input, threads);
     const std::vector<float>& all = pass.values.back();
-    LutBatchResult result;
+    result.loss = 0;
+    result.right = 0;
     std::vector<float> gradient(all.size());
     for (std::size_t b = 0; b < pass.batch; ++b) {
         const std::size_t first = ((b + 1) * m_plan.length - 1) * m_plan.classes;
@@ -312,10 +334,11 @@ LutBatchResult LutNetwork::run(std::span<const float> input, std::span<const std
                   std::span(gradient).subspan(first, m_plan.classes));
     }
     result.loss /= static_cast<double>(std::max<std::size_t>(pass.batch, 1));
-    if (wanted != LutGradients::None) {
-        result.gradients = pass.backward(std::move(gradient), wanted);
+    if (wanted == LutGradients::None) {
+        result.gradients.clear();
+        return;
     }
-    return result;
+    pass.backward(std::move(gradient), wanted, result);
 }
 
 std::size_t LutNetwork::parameterCount() const

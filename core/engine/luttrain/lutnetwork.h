@@ -70,6 +70,7 @@ struct LutBatchResult
     double loss = 0; ///< mean cross-entropy
     std::size_t right = 0;
     std::vector<LutLayerGradients> gradients; ///< per layer; empty when none were asked for
+    std::vector<float> scratch;               ///< from which sparse gradients were read: zeros
 };
 
 /// A network of LUT layers in float32, on the CPU kernels.
@@ -87,6 +88,9 @@ public:
     /// sends to the layers before it.
     [[nodiscard]] LutBatchResult run(std::span<const float> input, std::span<const std::int64_t> labels,
                                      LutGradients wanted, int threads = 0) const;
+    /// The same into the result of a batch before, whose memory is used again.
+    void run(std::span<const float> input, std::span<const std::int64_t> labels, LutGradients wanted, int threads,
+             LutBatchResult& result) const;
     /// Tokens as the first layer sees them, [N, embedding]; as they are without a vocabulary.
     [[nodiscard]] std::vector<float> embedded(std::span<const std::int64_t> tokens) const;
 

@@ -184,13 +184,13 @@ public:
         const auto train = [&](std::span<const std::size_t> rows) -> Result<void> {
             RETRO_CHECK(base::checkStop(stop));
             m_samples.take(rows);
-            LutBatchResult result = m_network.run(m_samples.input, m_samples.labels, m_wanted, m_options.threads);
-            if (!std::isfinite(result.loss)) {
+            m_network.run(m_samples.input, m_samples.labels, m_wanted, m_options.threads, m_result);
+            if (!std::isfinite(m_result.loss)) {
                 return base::engineError("the loss is no finite number any more; take a lower rate");
             }
-            loss += result.loss * static_cast<double>(rows.size());
-            right += result.right;
-            apply(result, rate);
+            loss += m_result.loss * static_cast<double>(rows.size());
+            right += m_result.right;
+            apply(rate);
             return {};
         };
         RETRO_CHECK(forBatches(m_order, m_options.batch, train));
@@ -199,11 +199,11 @@ public:
     }
 
 private:
-    void apply(LutBatchResult& result, double rate)
+    void apply(double rate)
     {
-        for (std::size_t i = 0; i < result.gradients.size(); ++i) {
+        for (std::size_t i = 0; i < m_result.gradients.size(); ++i) {
             LutTrainLayer& layer = m_network.layers()[i];
-            LutLayerGradients& gradients = result.gradients[i];
+            LutLayerGradients& gradients = m_result.gradients[i];
             m_options.isSparse ? m_updaters[2 * i].apply(layer.weights, gradients.sparseWeights, rate)
                                : m_updaters[2 * i].apply(layer.weights, gradients.weights, rate);
             m_updaters[2 * i + 1].apply(layer.codes, gradients.codes, rate);
@@ -217,6 +217,7 @@ private:
     std::mt19937_64 m_random;
     std::vector<std::size_t> m_order;
     std::vector<Updater> m_updaters;
+    LutBatchResult m_result; ///< of the batch before, until the next
 };
 
 Result<void> checkNumbers(const Tensor& tensor, const char* name, std::int64_t below)

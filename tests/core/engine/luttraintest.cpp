@@ -259,6 +259,32 @@ private slots:
         }
     }
 
+    /// A batch that takes the memory of others, of any kind, has the gradients of one that takes none.
+    void resultsAreUsedAgain()
+    {
+        LutNetwork net = network({{8, 5, 0, 6, false, false}, {8, 4, 0, 0, false, false}});
+        engine::LutBatchResult again;
+        unsigned seed = 1;
+        for (const LutGradients wanted :
+             {LutGradients::Dense, LutGradients::Sparse, LutGradients::Sparse, LutGradients::Dense, LutGradients::None,
+              LutGradients::Dense, LutGradients::Dense}) {
+            const LutDataSet data = comparisons(5, seed++);
+            const auto x = data.x.span<float>();
+            const auto y = data.labels.span<std::int64_t>();
+            const auto fresh = net.run(x, y, wanted);
+            net.run(x, y, wanted, 0, again);
+            QCOMPARE(again.loss, fresh.loss);
+            QCOMPARE(again.right, fresh.right);
+            QCOMPARE(again.gradients.size(), fresh.gradients.size());
+            for (std::size_t i = 0; i < fresh.gradients.size(); ++i) {
+                QVERIFY(bits(again.gradients[i].weights) == bits(fresh.gradients[i].weights));
+                QVERIFY(again.gradients[i].sparseWeights.indices == fresh.gradients[i].sparseWeights.indices);
+                QVERIFY(bits(again.gradients[i].sparseWeights.values) == bits(fresh.gradients[i].sparseWeights.values));
+            }
+            QVERIFY(std::ranges::all_of(again.scratch, [](float v) { return v == 0; }));
+        }
+    }
+
     /// The factor of a layer is in its own gradients and in all that lies before it; powers of two are exact.
     void rateFactorsScaleGradients()
     {

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The text of a layer on the command line of retrograde-lut-train.
+#include "app/luttrain/trainoptions.h"
+
+#include <QtTest>
+
+using namespace retro;
+
+class TrainOptionsTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void layersAreRead()
+    {
+        const auto plain = app::parseLayer("64x6");
+        QVERIFY(plain.ok());
+        QCOMPARE(plain->tables, 64U);
+        QCOMPARE(plain->comparisons, 6U);
+        QCOMPARE(plain->outputs, 0U);
+        QCOMPARE(plain->rateFactor, 1.0F);
+        QVERIFY(!plain->isSequence && !plain->isResidual);
+
+        const auto full = app::parseLayer("seq:16x4x1:+@0.25");
+        QVERIFY(full.ok());
+        QCOMPARE(full->tables, 16U);
+        QCOMPARE(full->comparisons, 4U);
+        QCOMPARE(full->codeBits, 1U);
+        QCOMPARE(full->rateFactor, 0.25F);
+        QVERIFY(full->isSequence && full->isResidual);
+
+        const auto frozen = app::parseLayer("8x3:5@0");
+        QVERIFY(frozen.ok());
+        QCOMPARE(frozen->outputs, 5U);
+        QCOMPARE(frozen->rateFactor, 0.0F);
+        QCOMPARE(app::parseLayer("8x3@1e-2")->rateFactor, 0.01F);
+    }
+
+    void whatIsNoLayerIsRefused_data()
+    {
+        QTest::addColumn<QString>("text");
+        QTest::addColumn<QString>("message");
+        for (const char* text : {"", "64", "64x", "x6", "64x6x1", "seq:16x4x1x2", "64x6:", "64x6:0", "64x6:-1", "-4x6",
+                                 "64x6+", "99999999999x6", "@0.5"}) {
+            QTest::newRow(text) << text << "is no layer";
+        }
+        for (const char* text :
+             {"64x6@", "64x6@1.5", "64x6@-0.1", "64x6@nan", "64x6@x", "64x6@0.5:4", "64x6@0.5@0.5", "64x6@1e99"}) {
+            QTest::newRow(text) << text << "a number from 0 to 1 must follow the @";
+        }
+    }
+
+    void whatIsNoLayerIsRefused()
+    {
+        QFETCH(QString, text);
+        QFETCH(QString, message);
+        const auto layer = app::parseLayer(text.toStdString());
+        QVERIFY(!layer.ok());
+        QCOMPARE(layer.error().code, base::ErrorCode::Usage);
+        const QString said = QString::fromStdString(layer.error().text());
+        QVERIFY2(said.contains(message) && said.contains(text), qPrintable(said));
+    }
+};
+
+QTEST_GUILESS_MAIN(TrainOptionsTest)
+#include "trainoptionstest.moc"
