@@ -43,8 +43,8 @@ public:
     /// Verifies what a run was made with (core/engine/verify): a job like others. verified() tells what came out, about
     /// the nodes of the run's graph. Returns its generation.
     std::uint64_t verify(ExplainJob job, std::shared_ptr<const trace::Run> run);
-    /// Makes the joint graph that planners work on for what the job asks; planSubjectReady() or planSubjectFailed() tells, with the number
-    /// that this returns. The newest one wins; jobs neither stop it nor are stopped by it.
+    /// Makes the joint graph that planners work on for what the job asks; planSubjectReady() or planSubjectFailed()
+    /// tells, with the number that this returns. The newest one wins; jobs neither stop it nor are stopped by it.
     quint64 preparePlanSubject(ExplainJob job);
     /// Nobody wants the joint graph any more.
     void stopPlanSubject();

@@ -30,17 +30,26 @@ BitsOf<T> entryBits(T value)
     return std::bit_cast<BitsOf<T>>(value);
 }
 
+template <class T>
+bool hasEntry(std::span<const T> numbers)
+{
+    BitsOf<T> any = 0;
+    for (const T number : numbers) {
+        any |= entryBits(number);
+    }
+    return any != 0;
+}
+
 /// Calls f(i) for each entry, in ascending order.
 template <class T, class F>
 void forEntries(std::span<const T> numbers, IndexRange range, const F& f)
 {
     for (std::uint64_t block = range.begin; block < range.end; block += kNumbersPerBlock) {
         const std::uint64_t end = std::min(block + kNumbersPerBlock, range.end);
-        BitsOf<T> any = 0;
-        for (std::uint64_t i = block; i < end; ++i) {
-            any |= entryBits(numbers[i]);
+        if (!hasEntry(numbers.subspan(block, end - block))) {
+            continue;
         }
-        for (std::uint64_t i = any == 0 ? end : block; i < end; ++i) {
+        for (std::uint64_t i = block; i < end; ++i) {
             if (entryBits(numbers[i]) != 0) {
                 f(i);
             }

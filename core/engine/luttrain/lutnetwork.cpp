@@ -93,6 +93,25 @@ Result<void> checkLayer(const LutTrainLayer& layer, std::size_t index)
     return status.ok() ? Result<void>() : base::inputError(status.message, fmt::format("layer {}", index));
 }
 
+/// What a plan says of a layer that has no more than its own numbers to be judged by.
+Result<void> checkPlan(const LutLayerPlan& plan, std::uint32_t inputs, std::uint32_t outputs, const std::string& where)
+{
+    const std::uint64_t pairs = std::uint64_t{inputs} * (inputs == 0 ? 0 : inputs - 1) / 2;
+    if (plan.comparisons > pairs) {
+        return base::inputError(
+            fmt::format("{} comparisons of {} inputs: there are only {} pairs", plan.comparisons, inputs, pairs),
+            where);
+    }
+    if (plan.isResidual && outputs != inputs) {
+        return base::inputError(
+            fmt::format("a residual layer has as many outputs as inputs, not {} of {}", outputs, inputs), where);
+    }
+    if (!(plan.rateFactor >= 0 && plan.rateFactor <= 1)) {
+        return base::inputError(fmt::format("the rate factor is {}; it must be 0 to 1", plan.rateFactor), where);
+    }
+    return {};
+}
+
 Result<LutTrainLayer> makeLayer(const LutLayerPlan& plan, std::uint32_t inputs, const LutNetworkPlan& network,
                                 std::size_t index)
 {
@@ -103,21 +122,8 @@ Result<LutTrainLayer> makeLayer(const LutLayerPlan& plan, std::uint32_t inputs, 
                    plan.isSequence};
     layer.isResidual = plan.isResidual;
     layer.rateFactor = plan.rateFactor;
-    const std::uint64_t pairs = std::uint64_t{inputs} * (inputs == 0 ? 0 : inputs - 1) / 2;
     const std::string where = fmt::format("layer {}", index);
-    if (plan.comparisons > pairs) {
-        return base::inputError(
-            fmt::format("{} comparisons of {} inputs: there are only {} pairs", plan.comparisons, inputs, pairs),
-            where);
-    }
-    if (plan.isResidual && layer.shape.outputs != inputs) {
-        return base::inputError(
-            fmt::format("a residual layer has as many outputs as inputs, not {} of {}", layer.shape.outputs, inputs),
-            where);
-    }
-    if (!(plan.rateFactor >= 0 && plan.rateFactor <= 1)) {
-        return base::inputError(fmt::format("the rate factor is {}; it must be 0 to 1", plan.rateFactor), where);
-    }
+    RETRO_CHECK(checkPlan(plan, inputs, layer.shape.outputs, where));
     constexpr std::uint32_t kMostBits = lut::kMaxRowBits; // what is beyond is refused by the check below
     const auto numbers = lut::checkedProduct(
         {plan.tables, std::uint64_t{1} << std::min(layer.shape.rowBits(), kMostBits), layer.shape.outputs});

@@ -5,6 +5,7 @@
 #include "core/ops/algebra.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -217,21 +218,34 @@ public:
         if (!isWrongAtAll) {
             return std::string();
         }
-        std::string text;
+        std::vector<std::string> places;
         for (std::size_t k = 0; k < m_upstream.tensors.size(); ++k) {
-            RETRO_TRY(const std::string part, narrowed(id, m_upstream.tensors[k]));
-            text += part.empty() ? "" : fmt::format("{}result {}{} receives", text.empty() ? "" : ", ", k, part);
+            RETRO_CHECK(
+                addPlace(fmt::format("result {}{{}} receives", k), narrowed(id, m_upstream.tensors[k]), places));
         }
         for (std::size_t i = 0; i < m_directions.size(); ++i) {
-            RETRO_TRY(const std::string part, isRepeated(i) ? std::string() : narrowed(id, m_directions[i]));
-            text += part.empty() ? "" : fmt::format("{}operand {}{} moves", text.empty() ? "" : ", ", i, part);
+            RETRO_CHECK(addPlace(fmt::format("operand {}{{}} moves", i),
+                                 isRepeated(i) ? std::string() : narrowed(id, m_directions[i]), places));
         }
         RETRO_CHECK(isWrong(id)); // for the answers of the last case that stayed
-        return fmt::format("{}: the rule answers {:.6g}, the difference {:.6g}", text, m_answers.first,
-                           m_answers.second);
+        return fmt::format("{}: the rule answers {:.6g}, the difference {:.6g}", fmt::join(places, ", "),
+                           m_answers.first, m_answers.second);
     }
 
 private:
+    /// `words` with what is left of a tensor in the place of {}; nothing when nothing of it is needed.
+    static Result<void> addPlace(const std::string& words, const Result<std::string>& part,
+                                 std::vector<std::string>& places)
+    {
+        if (!part.ok()) {
+            return part.error();
+        }
+        if (!part->empty()) {
+            places.push_back(fmt::format(fmt::runtime(words), *part));
+        }
+        return {};
+    }
+
     [[nodiscard]] bool isRepeated(std::size_t i) const
     {
         const std::vector<Id>& parents = m_cell.node.parents;
@@ -268,21 +282,30 @@ private:
         if (isNeedless) {
             return std::string();
         }
-        std::int64_t begin = 0;
-        std::int64_t end = place.size();
-        for (bool isSmaller = true; isSmaller && end - begin > 1;) {
-            const std::int64_t middle = begin + (end - begin) / 2;
-            RETRO_TRY(const bool isLow, staysWrong(id, place, onlyBetween(place, begin, middle)));
-            RETRO_TRY(const bool isHigh, isLow ? false : staysWrong(id, place, onlyBetween(place, middle, end)));
-            end = isLow ? middle : end;
-            begin = isHigh ? middle : begin;
-            isSmaller = isLow || isHigh;
-        }
+        RETRO_TRY(const auto left, halved(id, place));
+        const auto [begin, end] = left;
         if (end - begin > 1) {
             return fmt::format(" at the {} elements from {} on", end - begin, placeText(place.shape(), begin));
         }
         RETRO_TRY(const bool isOne, staysWrong(id, place, oneAt(place, begin)));
         return fmt::format(" at {}{}", placeText(place.shape(), begin), isOne ? " alone, by 1," : " alone");
+    }
+
+    using Range = std::pair<std::int64_t, std::int64_t>;
+
+    /// Takes halves of `place` away while the rule stays wrong; from where to where elements are left.
+    Result<Range> halved(Id id, Tensor& place)
+    {
+        Range left{0, place.size()};
+        for (bool isSmaller = true; isSmaller && left.second - left.first > 1;) {
+            const std::int64_t middle = left.first + (left.second - left.first) / 2;
+            RETRO_TRY(const bool isLow, staysWrong(id, place, onlyBetween(place, left.first, middle)));
+            RETRO_TRY(const bool isHigh,
+                      isLow ? false : staysWrong(id, place, onlyBetween(place, middle, left.second)));
+            left = isLow ? Range{left.first, middle} : isHigh ? Range{middle, left.second} : left;
+            isSmaller = isLow || isHigh;
+        }
+        return left;
     }
 
     const ModelTape& m_made;

@@ -28,7 +28,7 @@ tape::ModelRule stoppable(tape::ModelRule rule, const std::stop_token& stop)
 } // namespace
 
 Result<TargetTape> targetTape(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs,
-                          const TargetRequest& target, execute::Precision precision, const std::stop_token& stop)
+                              const TargetRequest& target, execute::Precision precision, const std::stop_token& stop)
 {
     RETRO_TRY(const auto bound, bindModel(model, inputs, precision, nullptr, stop));
     RETRO_TRY(ModelTape made,

@@ -22,7 +22,7 @@ struct TargetTape
 /// The tape of a model for these inputs, with gradient rules that end at a requested stop. Errors: as bindModel(), a
 /// target that is not there; Cancelled.
 [[nodiscard]] base::Result<TargetTape> targetTape(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs,
-                                              const TargetRequest& target, execute::Precision precision,
-                                              const std::stop_token& stop);
+                                                  const TargetRequest& target, execute::Precision precision,
+                                                  const std::stop_token& stop);
 
 } // namespace retro::engine

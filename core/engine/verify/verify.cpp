@@ -5,8 +5,8 @@
 #include "core/engine/stopwatch.h"
 #include "core/engine/verify/enginechecks.h"
 #include "core/engine/verify/rewritechecks.h"
-#include "core/engine/verify/targettape.h"
 #include "core/engine/verify/tapechecks.h"
+#include "core/engine/verify/targettape.h"
 #include "core/engine/verify/wiringchecks.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace
 {
 
 Result<TargetTape> subjectIn(const LoadedModel& model, const VerifyRequest& request, execute::Precision precision,
-                          const std::stop_token& stop)
+                             const std::stop_token& stop)
 {
     return targetTape(model, request.inputs, request.target, precision, stop);
 }

@@ -15,6 +15,15 @@ namespace
 constexpr double kSlack[] = {1.0, 0.9};
 constexpr double kThresholds[] = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9};
 
+void offerAtEveryThreshold(const CheckmateModel& model, const std::vector<double>& values, BestDraft& best)
+{
+    for (const double threshold : kThresholds) {
+        Draft draft;
+        draft.sequence = model.rounded(values, threshold);
+        best.offer(std::move(draft));
+    }
+}
+
 /// Plans from the relaxation, rounded; false when even the relaxation has no solution at the whole budget.
 bool offerRounded(MilpBackend& solver, const PlanRequest& request, const Deadline& deadline, BestDraft& best)
 {
@@ -31,10 +40,8 @@ bool offerRounded(MilpBackend& solver, const PlanRequest& request, const Deadlin
         if (answer.status == MilpStatus::Infeasible && share == 1.0) {
             return !model.isExact();
         }
-        for (const double threshold : answer.values.empty() ? std::span<const double>() : kThresholds) {
-            Draft draft;
-            draft.sequence = model.rounded(answer.values, threshold);
-            best.offer(std::move(draft));
+        if (!answer.values.empty()) {
+            offerAtEveryThreshold(model, answer.values, best);
         }
     }
     return true;

@@ -30,7 +30,9 @@ struct Tiles
     std::uint64_t second = 0;
 
     [[nodiscard]] RETRO_HOST_DEVICE std::uint64_t count() const { return ceilDivide(samples, together); }
+    /// The first items of a tile.
     [[nodiscard]] RETRO_HOST_DEVICE IndexRange firstOf(std::uint64_t tile) const { return itemsOf(tile, first); }
+    /// The second items of a tile.
     [[nodiscard]] RETRO_HOST_DEVICE IndexRange secondOf(std::uint64_t tile) const { return itemsOf(tile, second); }
 
 private:
