@@ -411,19 +411,7 @@ private:
         QVERIFY2(cpu.status.ok(), cpu.status.message.c_str());
         const Results device = onCuda(sample, *layer, path);
         QVERIFY2(device.status.ok(), device.status.message.c_str());
-        QVERIFY(device.tape.rows == cpu.tape.rows && device.tape.bits == cpu.tape.bits);
-        QVERIFY(device.tape.deltas == cpu.tape.deltas);
-        QVERIFY(device.tape.codeRows == cpu.tape.codeRows && device.tape.codeBits == cpu.tape.codeBits);
-        QVERIFY(areSame(device.tape.mainEvents, cpu.tape.mainEvents));
-        QVERIFY(areSame(device.tape.otherEvents, cpu.tape.otherEvents));
-        QVERIFY(device.output == cpu.output);
-        QVERIFY(device.weightGradients == cpu.weightGradients);
-        QVERIFY(isNear(device.inputGradients, cpu.inputGradients));
-        QVERIFY(isNear(device.codeGradients, cpu.codeGradients));
-        if (isExact) {
-            QVERIFY(device.inputGradients == cpu.inputGradients);
-            QVERIFY(device.codeGradients == cpu.codeGradients);
-        }
+        expectSame(device, cpu, isExact);
     }
 };
 

@@ -5,6 +5,8 @@
 #include "kernels/lut/cuda.h"
 #include "tests/kernels/lut/samplelayer.h"
 
+#include <QtTest>
+
 #include <algorithm>
 #include <cmath>
 
@@ -81,6 +83,25 @@ inline bool areSame(const std::vector<lut::MainEvent>& a, const std::vector<lut:
         return x.batch == y.batch && x.count == y.count && x.neuron == y.neuron && x.position == y.position;
     };
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
+}
+
+/// Fails the test where a device differs from the CPU: rows and outputs in any bit, gradients of inputs and codes
+/// beyond 1e-5, or in any bit when they are exact.
+inline void expectSame(const Results& device, const Results& cpu, bool isExact)
+{
+    QVERIFY(device.tape.rows == cpu.tape.rows && device.tape.bits == cpu.tape.bits);
+    QVERIFY(device.tape.deltas == cpu.tape.deltas);
+    QVERIFY(device.tape.codeRows == cpu.tape.codeRows && device.tape.codeBits == cpu.tape.codeBits);
+    QVERIFY(areSame(device.tape.mainEvents, cpu.tape.mainEvents));
+    QVERIFY(areSame(device.tape.otherEvents, cpu.tape.otherEvents));
+    QVERIFY(device.output == cpu.output);
+    QVERIFY(device.weightGradients == cpu.weightGradients);
+    QVERIFY(isNear(device.inputGradients, cpu.inputGradients));
+    QVERIFY(isNear(device.codeGradients, cpu.codeGradients));
+    if (isExact) {
+        QVERIFY(device.inputGradients == cpu.inputGradients);
+        QVERIFY(device.codeGradients == cpu.codeGradients);
+    }
 }
 
 } // namespace retro::luttest
