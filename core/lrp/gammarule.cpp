@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <tuple>
 #include <utility>
 
 namespace retro::lrp
@@ -117,10 +118,9 @@ private:
     void fillFromResult(const ops::LinearMap& map, const Tensor& x, const Tensor& z, LinearDistribution& forPositive,
                         LinearDistribution& forNegative) const
     {
-        const Tensor own = map.hasBias() ? algebra::subtract(z, map.bias({})) : z;
-        const Tensor p = map.apply(x, {WeightPart::Positive, 0});
-        forPositive.own = algebra::addScaled(own, p, m_gamma);
-        forNegative.own = algebra::addScaled(own, algebra::subtract(own, p), m_gamma);
+        Tensor own = map.hasBias() ? algebra::subtract(z, map.bias({})) : z;
+        std::tie(forPositive.own, forNegative.own) =
+            algebra::gammaSumsOver(std::move(own), map.apply(x, {WeightPart::Positive, 0}), m_gamma);
     }
 
     double m_gamma;

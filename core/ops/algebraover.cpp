@@ -36,4 +36,15 @@ Tensor addScaledOver(Tensor a, const Tensor& b, double factor)
     });
 }
 
+std::pair<Tensor, Tensor> gammaSumsOver(Tensor own, Tensor p, double gamma)
+{
+    return visitFloat(own.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        const T g = static_cast<T>(gamma);
+        return mapBothOver<T>(
+            std::move(own), std::move(p), [g](T x, T y) { return static_cast<T>(x + g * y); },
+            [g](T x, T y) { return static_cast<T>(x + g * static_cast<T>(x - y)); });
+    });
+}
+
 } // namespace retro::ops::algebra

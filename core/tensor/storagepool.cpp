@@ -4,7 +4,13 @@
 #include "core/base/memoryaccount.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
+#include <new>
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 
 namespace retro::tensor
 {
@@ -14,8 +20,55 @@ namespace
 
 thread_local StoragePool* used = nullptr;
 
-/// Of what the pool may hold anyway, the part that it still may when it fills up to the peak: sizes never fit exactly.
-constexpr std::size_t kPartBeyondPeak = 4;
+/// Of what the pool may hold anyway, the quarters that it still may when it fills up to the peak: sizes never fit
+/// exactly.
+constexpr std::size_t kQuartersBeyondPeak = 3;
+
+/// How many times as large as what is asked for a block may be. Shapes of neighbouring layers differ by powers of two:
+/// without a factor of two the blocks of one part of a pass lie idle in the next one.
+constexpr std::size_t kMostTimes = 2;
+
+constexpr std::size_t kAlignment = 64;
+
+/// Asks for huge pages inside a large block: the first touch of an activation is then one fault for 2 MiB and not 512.
+/// The ask may be refused, which costs nothing but time.
+void preferHugePages(std::byte* block, std::size_t bytes)
+{
+#ifdef __linux__
+    constexpr std::size_t kHuge = std::size_t{2} << 20U;
+    const auto from = (reinterpret_cast<std::uintptr_t>(block) + kHuge - 1) / kHuge * kHuge;
+    const auto to = (reinterpret_cast<std::uintptr_t>(block) + bytes) / kHuge * kHuge;
+    if (from < to) {
+        madvise(reinterpret_cast<void*>(from), to - from, MADV_HUGEPAGE); // NOLINT(performance-no-int-to-ptr)
+    }
+#else
+    (void)block;
+    (void)bytes;
+#endif
+}
+
+/// What stands before the first byte of a block.
+struct Head
+{
+    std::size_t capacity; // bytes behind it
+};
+
+static_assert(sizeof(Head) <= kAlignment);
+
+std::size_t capacityOf(const std::byte* block) { return reinterpret_cast<const Head*>(block - kAlignment)->capacity; }
+
+std::byte* fromSystem(std::size_t capacity)
+{
+    auto* whole = static_cast<std::byte*>(std::aligned_alloc(kAlignment, capacity + kAlignment));
+    if (whole == nullptr) {
+        return nullptr;
+    }
+    new (whole) Head{capacity};
+    preferHugePages(whole, capacity + kAlignment);
+    return whole + kAlignment;
+}
+
+void toSystem(std::byte* block) { std::free(block - kAlignment); }
 
 } // namespace
 
@@ -23,20 +76,39 @@ StoragePool::~StoragePool()
 {
     for (const auto& [bytes, blocks] : m_blocks) {
         for (std::byte* block : blocks) {
-            std::free(block);
+            toSystem(block);
         }
+    }
+}
+
+std::byte* StoragePool::newBlock(std::size_t bytes)
+{
+    const std::size_t capacity = std::max((bytes + kAlignment - 1) / kAlignment * kAlignment, kAlignment);
+    std::byte* block = used == nullptr ? nullptr : used->take(capacity);
+    return block != nullptr ? block : fromSystem(capacity);
+}
+
+void StoragePool::dropBlock(std::byte* block)
+{
+    if (used == nullptr || !used->give(block)) {
+        toSystem(block);
     }
 }
 
 std::byte* StoragePool::take(std::size_t bytes)
 {
-    const auto at = m_blocks.find(bytes);
-    if (at == m_blocks.end() || at->second.empty()) {
-        return nullptr;
-    }
+    const auto at = m_blocks.lower_bound(bytes);
+    return at == m_blocks.end() || at->first / kMostTimes > bytes ? nullptr : takeAt(at);
+}
+
+std::byte* StoragePool::takeAt(Blocks::iterator at)
+{
     std::byte* block = at->second.back();
+    m_held -= at->first;
     at->second.pop_back();
-    m_held -= bytes;
+    if (at->second.empty()) {
+        m_blocks.erase(at);
+    }
     return block;
 }
 
@@ -47,17 +119,13 @@ std::size_t StoragePool::limit() const
     }
     const base::MemoryAccount& account = base::MemoryAccount::tensors();
     const std::int64_t room = std::max(account.peak(), m_peakBefore) - account.live();
-    return std::max(m_most / kPartBeyondPeak, static_cast<std::size_t>(std::max<std::int64_t>(room, 0)));
+    return std::max(m_most / 4 * kQuartersBeyondPeak, static_cast<std::size_t>(std::max<std::int64_t>(room, 0)));
 }
 
 void StoragePool::shrinkTo(std::size_t bytes)
 {
-    for (auto& [size, blocks] : m_blocks) {
-        while (m_held > bytes && !blocks.empty()) {
-            std::free(blocks.back());
-            blocks.pop_back();
-            m_held -= size;
-        }
+    while (m_held > bytes) {
+        toSystem(takeAt(m_blocks.begin()));
     }
 }
 
@@ -75,8 +143,9 @@ void StoragePool::endUse()
     shrinkTo(limit());
 }
 
-bool StoragePool::give(std::byte* block, std::size_t bytes)
+bool StoragePool::give(std::byte* block)
 {
+    const std::size_t bytes = capacityOf(block);
     if (m_held + bytes > limit()) {
         return false;
     }

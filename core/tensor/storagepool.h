@@ -3,34 +3,35 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <unordered_map>
+#include <map>
 #include <vector>
 
 namespace retro::tensor
 {
 
-/// Memory of tensors that were let go, for the next tensors of the same size: a program that runs again and again asks
-/// for the same sizes in the same order. While a Use lives, the tensors of its thread take their bytes from the pool
-/// and give them back to it; a tensor may outlive both. What lies in a pool counts for no memory account. Used by one
-/// thread at a time.
+/// Memory of tensors that were let go, for the next tensors of the same size or a little less: a program that runs
+/// again and again asks for the same sizes in the same order. While a Use lives, the tensors of its thread take their
+/// bytes from the pool and give them back to it; a tensor may outlive both. What lies in a pool counts for no memory
+/// account. Used by one thread at a time.
 class StoragePool
 {
 public:
     /// `mostBytes`: what would go beyond is returned to the system.
     explicit StoragePool(std::size_t mostBytes = std::size_t{64} << 20U) : m_most(mostBytes) {}
-    /// The pool keeps what fits below the most that tensors have taken at once in this use or the one before it, and a
-    /// quarter of `mostBytes` in any case: a run that lets go what it reads no more then asks the system for next to
-    /// nothing that a run before had, and takes little more at once. The most of a use is that of the account, whose
-    /// highest value its owner resets. When that is not allowed any more, what lies beyond `mostBytes` is returned.
+    /// The pool keeps what fits below the most that tensors have taken at once in this use or the one before it, and
+    /// three quarters of `mostBytes` in any case: a run that lets go what it reads no more then asks the system for
+    /// next to nothing that a run before had, and takes little more at once. The most of a use is that of the account,
+    /// whose highest value its owner resets. When that is not allowed any more, what lies beyond `mostBytes` is
+    /// returned.
     void fillUpToPeak(bool isAllowed);
     ~StoragePool();
     StoragePool(const StoragePool&) = delete;
     StoragePool& operator=(const StoragePool&) = delete;
 
-    /// A block of exactly `bytes`; null when there is none.
-    [[nodiscard]] std::byte* take(std::size_t bytes);
-    /// Takes over a block from std::aligned_alloc; false when the pool is full.
-    [[nodiscard]] bool give(std::byte* block, std::size_t bytes);
+    /// A block for a tensor of so many bytes, from the thread's pool where that has one; null when there is no memory.
+    [[nodiscard]] static std::byte* newBlock(std::size_t bytes);
+    /// Gives a block of newBlock() to the thread's pool, or to the system where that has no room.
+    static void dropBlock(std::byte* block);
     /// Bytes that lie in the pool.
     [[nodiscard]] std::size_t held() const { return m_held; }
     /// The pool that the calling thread uses; null when none.
@@ -51,13 +52,20 @@ public:
     };
 
 private:
+    using Blocks = std::map<std::size_t, std::vector<std::byte*>>; // by size; none is empty
+
+    std::byte* takeAt(Blocks::iterator at);
+    /// The smallest block that holds `bytes` and is not much larger; null when there is none.
+    [[nodiscard]] std::byte* take(std::size_t bytes);
+    /// False when the pool is full.
+    [[nodiscard]] bool give(std::byte* block);
     /// Bytes that the pool may hold at this moment.
     [[nodiscard]] std::size_t limit() const;
     void shrinkTo(std::size_t bytes);
     /// The next use is another one: remembers what this one took.
     void endUse();
 
-    std::unordered_map<std::size_t, std::vector<std::byte*>> m_blocks; // by size
+    Blocks m_blocks;
     std::size_t m_held = 0;
     std::size_t m_most;
     std::int64_t m_peakBefore = 0; ///< of the use before this one

@@ -14,63 +14,11 @@
 #include <new>
 #include <numeric>
 
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
-
 namespace retro::tensor
 {
 
 namespace
 {
-
-constexpr std::size_t kAlignment = 64;
-
-/// Bytes of the block that holds so many.
-std::size_t blockSize(std::size_t bytes)
-{
-    return std::max((bytes + kAlignment - 1) / kAlignment * kAlignment, kAlignment);
-}
-
-/// Asks for huge pages inside a large block: the first touch of an activation is then one fault for 2 MiB and not 512.
-/// The ask may be refused, which costs nothing but time.
-void preferHugePages(std::byte* block, std::size_t bytes)
-{
-#ifdef __linux__
-    constexpr std::size_t kHuge = std::size_t{2} << 20U;
-    const auto from = (reinterpret_cast<std::uintptr_t>(block) + kHuge - 1) / kHuge * kHuge;
-    const auto to = (reinterpret_cast<std::uintptr_t>(block) + bytes) / kHuge * kHuge;
-    if (from < to) {
-        madvise(reinterpret_cast<void*>(from), to - from, MADV_HUGEPAGE); // NOLINT(performance-no-int-to-ptr)
-    }
-#else
-    (void)block;
-    (void)bytes;
-#endif
-}
-
-/// From the thread's pool, when it has one.
-std::byte* newBlock(std::size_t bytes)
-{
-    StoragePool* pool = StoragePool::current();
-    std::byte* block = pool == nullptr ? nullptr : pool->take(bytes);
-    if (block != nullptr) {
-        return block;
-    }
-    block = static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes));
-    if (block != nullptr) {
-        preferHugePages(block, bytes);
-    }
-    return block;
-}
-
-void dropBlock(std::byte* block, std::size_t bytes)
-{
-    StoragePool* pool = StoragePool::current();
-    if (pool == nullptr || !pool->give(block, bytes)) {
-        std::free(block);
-    }
-}
 
 /// A number as another type. Floats become integers towards zero, cut to the integer's range; NaN becomes 0.
 template <class To, class From>
@@ -139,7 +87,7 @@ Tensor convertedTo(const Tensor& source, DType dtype)
 
 Storage::Storage(std::size_t bytes) : m_bytes(bytes)
 {
-    m_data = newBlock(blockSize(bytes));
+    m_data = StoragePool::newBlock(bytes);
     if (m_data == nullptr) {
         throw std::bad_alloc();
     }
@@ -156,7 +104,7 @@ Storage::~Storage()
         return;
     }
     base::MemoryAccount::tensors().remove(static_cast<std::int64_t>(m_bytes)); // first: a pool asks the account
-    dropBlock(m_data, blockSize(m_bytes));
+    StoragePool::dropBlock(m_data);
 }
 
 Tensor::Tensor(DType dtype, Shape shape, Shape strides, std::int64_t offset, std::shared_ptr<const Storage> storage)

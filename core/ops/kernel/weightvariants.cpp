@@ -1,34 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/kernel/weightvariants.h"
 
-#include "core/ops/algebra.h"
+#include "core/ops/kernel/mapover.h"
 #include "core/ops/kernel/matrixproduct.h"
+#include "core/ops/kernel/visitnumber.h"
 
 namespace retro::ops
 {
 
-Tensor variantOf(const Tensor& weight, WeightVariant variant)
+namespace
 {
-    if (!weight.isValid()) {
-        return weight;
-    }
+
+/// In one walk, in the memory of `weight` where nobody else holds it: what has just been packed is turned into what is
+/// used without a second tensor of its size.
+template <class T>
+Tensor variantOver(Tensor weight, WeightVariant variant)
+{
+    const T g = static_cast<T>(variant.gamma);
     switch (variant.part) {
     case WeightPart::Positive:
-        return algebra::positivePart(weight);
+        return mapOver<T>(std::move(weight), [](T w) { return w < 0 ? T{0} : w; });
     case WeightPart::Negative:
-        return algebra::negativePart(weight);
+        return mapOver<T>(std::move(weight), [](T w) { return w > 0 ? T{0} : w; });
     case WeightPart::GammaPositive:
-        return algebra::addScaled(weight, algebra::positivePart(weight), variant.gamma);
+        return mapOver<T>(std::move(weight), [g](T w) { return static_cast<T>(w + g * (w < 0 ? T{0} : w)); });
     case WeightPart::GammaNegative:
-        return algebra::addScaled(weight, algebra::negativePart(weight), variant.gamma);
+        return mapOver<T>(std::move(weight), [g](T w) { return static_cast<T>(w + g * (w > 0 ? T{0} : w)); });
     case WeightPart::Square:
-        return algebra::multiply(weight, weight);
+        return mapOver<T>(std::move(weight), [](T w) { return static_cast<T>(w * w); });
     case WeightPart::Ones:
-        return algebra::filledLike(weight, 1);
+        return mapOver<T>(std::move(weight), [](T) { return T{1}; });
     case WeightPart::All:
         break;
     }
     return weight;
+}
+
+} // namespace
+
+Tensor variantOf(Tensor weight, WeightVariant variant)
+{
+    if (!weight.isValid()) {
+        return weight;
+    }
+    return visitFloat(weight.dtype(),
+                      [&](auto zero) { return variantOver<decltype(zero)>(std::move(weight), variant); });
 }
 
 namespace

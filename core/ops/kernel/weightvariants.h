@@ -16,8 +16,9 @@ namespace retro::ops
     return t == tensor::DType::Float16 || t == tensor::DType::BFloat16;
 }
 
-/// The tensor with a weight variant applied: w, w⁺, w⁻, w + g·w⁺, w + g·w⁻, w², 1. Invalid stays invalid.
-[[nodiscard]] Tensor variantOf(const Tensor& weight, WeightVariant variant);
+/// The tensor with a weight variant applied: w, w⁺, w⁻, w + g·w⁺, w + g·w⁻, w², 1; in its memory when it is given away.
+/// Invalid stays invalid.
+[[nodiscard]] Tensor variantOf(Tensor weight, WeightVariant variant);
 
 /// Keeps one prepared object per key for the life of its owner. Safe from several threads: made once, under a mutex.
 template <class Key, class Prepared>
