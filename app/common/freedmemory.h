@@ -8,11 +8,12 @@
 namespace retro::app
 {
 
-/// Gives every large block back as soon as it is let go, for runs of which the least memory is wanted.
+/// Gives every large block back as soon as it is let go, for runs of which the least memory is wanted. A matrix product
+/// packs its operands into blocks of up to some MiB each time: those are kept, since new pages cost more than they hold.
 inline void giveBackFreedMemory()
 {
 #ifdef __GLIBC__
-    constexpr int kOwnMapping = 512 << 10;
+    constexpr int kOwnMapping = 4 << 20;
     mallopt(M_TRIM_THRESHOLD, kOwnMapping);
     mallopt(M_MMAP_THRESHOLD, kOwnMapping);
 #endif

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/target.h"
 
+#include "core/ops/kernel/visitnumber.h"
 #include "core/tensor/npy.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
+#include <limits>
+#include <numeric>
 
 namespace retro::engine
 {
@@ -59,15 +61,33 @@ Samples samplesOf(const tensor::Shape& shape)
     return {shape[0], shape[0] == 0 ? 0 : tensor::elementCount(shape) / shape[0]};
 }
 
-Result<std::int64_t> largest(const tensor::Tensor& plain, std::int64_t sample, std::int64_t length)
+/// Row-major in a float type; itself where it is one already: outputs of language models are larger than anything else.
+tensor::Tensor inFloats(const tensor::Tensor& value)
+{
+    const bool isFloat = value.dtype() == tensor::DType::Float32 || value.dtype() == tensor::DType::Float64;
+    return (isFloat ? value : value.to(tensor::DType::Float64)).contiguous();
+}
+
+/// Index of the largest finite value, the first of several; −1 when there is none.
+template <class T>
+std::int64_t largestOf(const T* values, std::int64_t length)
 {
     std::int64_t best = -1;
-    const double* values = plain.data<double>() + sample * length;
+    T most = -std::numeric_limits<T>::infinity();
     for (std::int64_t i = 0; i < length; ++i) {
-        if (std::isfinite(values[i]) && (best < 0 || values[i] > values[best])) {
+        if (values[i] > most && values[i] <= std::numeric_limits<T>::max()) {
+            most = values[i];
             best = i;
         }
     }
+    return best;
+}
+
+/// `plain` is of inFloats().
+Result<std::int64_t> largest(const tensor::Tensor& plain, std::int64_t sample, std::int64_t length)
+{
+    const std::int64_t best = ops::visitFloat(
+        plain.dtype(), [&](auto zero) { return largestOf(plain.data<decltype(zero)>() + sample * length, length); });
     if (best < 0) {
         return inputError(
             "the output has no finite value, so no class can be chosen; look at the input and at the first node that "
@@ -99,12 +119,14 @@ Result<std::int64_t> flatIndex(const std::vector<std::int64_t>& index, const ten
     return flat;
 }
 
+/// In the type of `plain`.
+template <class T>
 tensor::Tensor oneHotStart(const ResolvedTarget& target, StartKind kind, const tensor::Tensor& plain,
                            const Samples& samples)
 {
-    tensor::TensorBuffer buffer(tensor::DType::Float64, plain.shape());
+    tensor::TensorBuffer buffer(plain.dtype(), plain.shape());
     buffer.clear();
-    double* out = buffer.data<double>();
+    T* out = buffer.data<T>();
     for (std::int64_t s = 0; s < samples.count; ++s) {
         const std::int64_t chosen = target.index[static_cast<std::size_t>(s)];
         if (chosen < 0) {
@@ -112,10 +134,10 @@ tensor::Tensor oneHotStart(const ResolvedTarget& target, StartKind kind, const t
         }
         if (kind == StartKind::Contrastive) {
             std::fill(out + s * samples.length, out + (s + 1) * samples.length,
-                      -1.0 / static_cast<double>(samples.length));
+                      static_cast<T>(-1.0 / static_cast<double>(samples.length)));
         }
         out[s * samples.length + chosen] =
-            kind == StartKind::Logit ? plain.data<double>()[s * samples.length + chosen] : 1.0;
+            kind == StartKind::Logit ? plain.data<T>()[s * samples.length + chosen] : T{1};
     }
     return std::move(buffer).freeze();
 }
@@ -155,14 +177,15 @@ Result<void> chooseElement(ResolvedTarget& target, const TargetRequest& request,
     return {};
 }
 
-/// Value of the chosen element of a sample; the sum of all of them for −1.
+/// Value of the chosen element of a sample; the sum of all of them for −1, 0 for a sample without one (−2).
+template <class T>
 double logitOf(const tensor::Tensor& plain, const Samples& samples, std::int64_t sample, std::int64_t chosen)
 {
-    double logit = 0;
-    for (std::int64_t i = 0; i < samples.length; ++i) {
-        logit += chosen == -1 || chosen == i ? plain.data<double>()[sample * samples.length + i] : 0.0;
+    const T* values = plain.data<T>() + sample * samples.length;
+    if (chosen >= 0) {
+        return static_cast<double>(values[chosen]);
     }
-    return logit;
+    return chosen == -1 ? std::accumulate(values, values + samples.length, 0.0) : 0.0;
 }
 
 /// Errors that depend on the shape of the target's value.
@@ -268,10 +291,12 @@ Result<ResolvedTarget> resolveTarget(const TargetRequest& request, const StartRe
     RETRO_CHECK(checkTarget(request, samples, forward.shape()));
     ResolvedTarget target;
     target.value = value;
-    const tensor::Tensor plain = forward.to(tensor::DType::Float64).contiguous();
+    const tensor::Tensor plain = inFloats(forward);
     RETRO_CHECK(chooseElement(target, request, plain, samples));
     for (std::int64_t s = 0; s < samples.count; ++s) {
-        target.logit.push_back(logitOf(plain, samples, s, target.index[static_cast<std::size_t>(s)]));
+        target.logit.push_back(ops::visitFloat(plain.dtype(), [&](auto zero) {
+            return logitOf<decltype(zero)>(plain, samples, s, target.index[static_cast<std::size_t>(s)]);
+        }));
     }
     const bool whole = request.kind == TargetRequest::Kind::Value && request.index.empty();
     if (start.kind == StartKind::Given) {
@@ -281,7 +306,9 @@ Result<ResolvedTarget> resolveTarget(const TargetRequest& request, const StartRe
     } else if (whole) {
         target.start = tensor::Tensor::full(forward.dtype(), forward.shape(), 1.0);
     } else {
-        target.start = oneHotStart(target, start.kind, plain, samples).to(forward.dtype());
+        target.start = ops::visitFloat(plain.dtype(), [&](auto zero) {
+                           return oneHotStart<decltype(zero)>(target, start.kind, plain, samples);
+                       }).to(forward.dtype());
     }
     return target;
 }

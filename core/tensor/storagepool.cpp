@@ -24,6 +24,10 @@ thread_local StoragePool* used = nullptr;
 /// exactly.
 constexpr std::size_t kQuartersBeyondPeak = 3;
 
+/// A block may be larger than the tensor in it, which the account does not see: of the peak, the part that such blocks
+/// may be short of. Without it one block after the other would be given back and asked for again.
+constexpr std::int64_t kPartOfPeak = 16;
+
 /// How many times as large as what is asked for a block may be. Shapes of neighbouring layers differ by powers of two:
 /// without a factor of two the blocks of one part of a pass lie idle in the next one.
 constexpr std::size_t kMostTimes = 2;
@@ -118,7 +122,8 @@ std::size_t StoragePool::limit() const
         return m_most;
     }
     const base::MemoryAccount& account = base::MemoryAccount::tensors();
-    const std::int64_t room = std::max(account.peak(), m_peakBefore) - account.live();
+    const std::int64_t peak = std::max(account.peak(), m_peakBefore);
+    const std::int64_t room = peak + peak / kPartOfPeak - account.live();
     return std::max(m_most / 4 * kQuartersBeyondPeak, static_cast<std::size_t>(std::max<std::int64_t>(room, 0)));
 }
 

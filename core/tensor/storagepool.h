@@ -18,11 +18,11 @@ class StoragePool
 public:
     /// `mostBytes`: what would go beyond is returned to the system.
     explicit StoragePool(std::size_t mostBytes = std::size_t{64} << 20U) : m_most(mostBytes) {}
-    /// The pool keeps what fits below the most that tensors have taken at once in this use or the one before it, and
-    /// three quarters of `mostBytes` in any case: a run that lets go what it reads no more then asks the system for
-    /// next to nothing that a run before had, and takes little more at once. The most of a use is that of the account,
-    /// whose highest value its owner resets. When that is not allowed any more, what lies beyond `mostBytes` is
-    /// returned.
+    /// The pool keeps what fits below the most that tensors have taken at once in this use or the one before it and a
+    /// sixteenth, and three quarters of `mostBytes` in any case: a run that lets go what it reads no more then asks the
+    /// system for next to nothing that a run before had, and takes little more at once. The most of a use is that of
+    /// the account, whose highest value its owner resets. When that is not allowed any more, what lies beyond
+    /// `mostBytes` is returned.
     void fillUpToPeak(bool isAllowed);
     ~StoragePool();
     StoragePool(const StoragePool&) = delete;
