@@ -49,6 +49,12 @@ const std::vector<Geometry> kConvolutions{
     {"one axis", {2, 3, 17}, {4, 3, 5}, 1, {2}, {2, 1}, {2}},
     {"three axes", {1, 2, 5, 6, 7}, {3, 2, 3, 2, 3}, 1, {1, 2, 1}, {1, 0, 1, 0, 1, 1}},
     {"more windows than a block", {1, 2, 40, 41}, {3, 2, 3, 3}},
+    // Of stride 1 with many windows: the transposed map is computed as a convolution.
+    {"turned, padded", {2, 3, 29, 30}, {18, 3, 3, 3}, 1, {}, {1, 1, 1, 1}},
+    {"turned, uneven pads, dilated", {1, 2, 33, 31}, {3, 2, 3, 2}, 1, {}, {0, 1, 3, 0}, {2, 1}},
+    {"turned, padding over the kernel", {1, 2, 33, 31}, {3, 2, 3, 3}, 1, {}, {3, 3, 3, 3}},
+    {"turned, one axis", {1, 3, 900}, {4, 3, 5}, 1, {}, {4, 0}},
+    {"turned, three axes", {1, 2, 10, 11, 10}, {3, 2, 3, 1, 2}, 1, {}, {1, 0, 0, 1, 0, 1}},
 };
 
 const std::vector<Geometry> kTransposed{

@@ -2,6 +2,7 @@
 // Stabilised division in one walk: the bits of the division in steps, the sums of the ledger, whose memory is written.
 #include "tests/core/ops/opcase.h"
 
+#include "core/ops/algebra.h"
 #include "core/ops/algebraover.h"
 #include "core/ops/stabiliseddivision.h"
 
@@ -127,6 +128,28 @@ private slots:
         QCOMPARE(static_cast<const void*>(sum.rawData()), onlyPlace);
         QVERIFY(sum.bitEqual(doubles({3}, {2, 4, 7})));
         QCOMPARE(static_cast<const void*>(held.rawData()), place);
+    }
+
+    /// Both in the memory of what was given away; in new memory where somebody holds it or the layouts differ.
+    void bothGammaSumsAreTheBitsOfTheSteps()
+    {
+        for (const DType type : {DType::Float32, DType::Float64}) {
+            for (const bool isSameLayout : {true, false}) {
+                const Shape shape{2, 3, 5, 7};
+                Tensor own = numbers(type, shape, 1, true);
+                Tensor p = numbers(type, shape, 5, isSameLayout);
+                const Tensor up = algebra::addScaled(own, p, 0.3);
+                const Tensor down = algebra::addScaled(own, algebra::subtract(own, p), 0.3);
+                const Tensor ownCopy = numbers(type, shape, 1, true);
+                const auto held = algebra::gammaSumsOver(own, p, 0.3);
+                QVERIFY(held.first.bitEqual(up) && held.second.bitEqual(down));
+                QVERIFY(own.bitEqual(ownCopy));
+                const void* const place = own.rawData();
+                const auto given = algebra::gammaSumsOver(std::move(own), std::move(p), 0.3);
+                QVERIFY(given.first.bitEqual(up) && given.second.bitEqual(down));
+                QCOMPARE(static_cast<const void*>(given.first.rawData()) == place, isSameLayout);
+            }
+        }
     }
 
     void emptyTensors()
