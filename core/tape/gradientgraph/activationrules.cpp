@@ -252,7 +252,7 @@ constexpr std::array kRules{
     EmitRule{"Atan", never, arcTangent},
     EmitRule{"Atanh", never, areaTangent},
     EmitRule{"Cast", never, castBack},
-    EmitRule{"CastLike", never, castBack},
+    EmitRule{"CastLike", never, castBack, 1},
     EmitRule{"Celu", never, celu},
     EmitRule{"Clip", constantBounds, clip},
     EmitRule{"Cosh", never, hyperbolicCosine},

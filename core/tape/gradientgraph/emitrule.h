@@ -3,6 +3,7 @@
 
 #include "core/tape/gradientgraph/emitter.h"
 
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -78,6 +79,9 @@ struct EmitRule
     /// Why the rule cannot be applied to this node and what to do; empty when it can.
     std::string (*refusal)(const EmitSite&);
     EmittedParts (*emit)(EmitSite&);
+    /// This operand slot and those behind it pass no gradient, whatever their type: scales, sizes, an example of a
+    /// type.
+    std::size_t firstWithout = std::numeric_limits<std::size_t>::max();
 };
 
 /// A rule that can always be applied.

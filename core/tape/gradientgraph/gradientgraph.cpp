@@ -181,6 +181,12 @@ private:
             return {};
         }
         RETRO_TRY(const EmitRule* rule, ruleFor(EmitSite(emit, m_model, node, values)));
+        for (std::size_t slot = rule->firstWithout; slot < values.wanted.size(); ++slot) {
+            values.wanted[slot] = 0;
+        }
+        if (std::ranges::find(values.wanted, 1) == values.wanted.end()) {
+            return {};
+        }
         std::ranges::transform(node.inputs, std::back_inserter(values.operands),
                                [this](ValueId operand) { return forward(operand); });
         std::ranges::transform(node.outputs, std::back_inserter(values.outputs),

@@ -298,8 +298,8 @@ EmittedParts deformConvolution(EmitSite& site) { return DeformGradient(site).par
 
 constexpr std::array kRules{
     EmitRule{"DeformConv", never, deformConvolution},
-    EmitRule{"Resize", never, resize},
-    EmitRule{"Upsample", never, resize},
+    EmitRule{"Resize", never, resize, 1},
+    EmitRule{"Upsample", never, resize, 1},
 };
 
 } // namespace

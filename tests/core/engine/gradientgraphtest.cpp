@@ -231,6 +231,24 @@ private slots:
                  refused.error().text().c_str());
     }
 
+    void anExampleOfATypeGetsNothing()
+    {
+        const std::vector<Tensor> inputs{drawn({2, 3}, 1), drawn({2, 3}, 2)};
+        std::string fault;
+        const auto model = bound(graphOf({"CastLike", {{2, 3}, {2, 3}}, {}, {}}), inputs, fault);
+        QVERIFY2(model, fault.c_str());
+        engine::GradientRequest request;
+        request.inputs = inputs;
+        request.precision = kDouble;
+        const auto tape = engine::gradient(model, request);
+        QVERIFY2(tape.ok(), tape.ok() ? "" : tape.error().text().c_str());
+        QCOMPARE(ops::algebra::sumAbsolute(tape->gradients[0]), 2.0);
+        QCOMPARE(ops::algebra::sumAbsolute(tape->gradients[1]), 0.0);
+        const auto made = tape::gradientGraph(*model, model->graph().outputs().front(), false);
+        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        QCOMPARE(made->gradients, std::vector<std::string>{"x0_gradient"});
+    }
+
     /// double → float → double: what the rule of the part in float makes is float.
     void constantsHaveTheTypeOfTheirPart()
     {
