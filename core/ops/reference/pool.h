@@ -65,6 +65,22 @@ void forEachWindow(const PoolShape& shape, const F& f)
                 });
 }
 
+/// f(c) for every channel c of a task. Nearly every task has all the lanes: with a length that is known the loop is
+/// unrolled and vectorised.
+template <class F>
+void forEachLane(std::int64_t count, const F& f)
+{
+    if (count == kLanes) {
+        for (std::int64_t c = 0; c < kLanes; ++c) {
+            f(c);
+        }
+        return;
+    }
+    for (std::int64_t c = 0; c < count; ++c) {
+        f(c);
+    }
+}
+
 /// Largest element of one window per channel; NaN when there is one.
 template <class T>
 std::array<T, kLanes> maximumOf(const T* image, std::int64_t channels, const std::vector<std::int64_t>& taps,
@@ -75,10 +91,10 @@ std::array<T, kLanes> maximumOf(const T* image, std::int64_t channels, const std
                                                    : std::numeric_limits<T>::lowest());
     for (const std::int64_t tap : taps) {
         const T* x = image + tap * channels;
-        for (std::int64_t c = 0; c < count; ++c) {
+        forEachLane(count, [&](std::int64_t c) {
             T& largest = best[static_cast<std::size_t>(c)];
             largest = (x[c] <= largest) | (largest != largest) ? largest : x[c];
-        }
+        });
     }
     return best;
 }
@@ -128,12 +144,12 @@ void routeToMaximum(const PoolShape& shape, const T* s, const T* x, T* r)
         for (const std::int64_t tap : taps) {
             const T* in = x + imageAt + tap * shape.channels;
             T* out = r + imageAt + tap * shape.channels;
-            for (std::int64_t c = 0; c < count; ++c) {
+            forEachLane(count, [&](std::int64_t c) {
                 const auto lane = static_cast<std::size_t>(c);
                 const bool wins = (in[c] == best[lane]) | ((in[c] != in[c]) & (best[lane] != best[lane]));
                 out[c] += wins ? left[lane] : T{0};
                 left[lane] = wins ? T{0} : left[lane];
-            }
+            });
         }
     });
 }
