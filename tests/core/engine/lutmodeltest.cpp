@@ -3,6 +3,7 @@
 #include "core/base/file.h"
 #include "core/engine/explain.h"
 #include "core/engine/gradient/gradient.h"
+#include "core/engine/lutcaserun.h"
 #include "core/engine/lutpath.h"
 #include "core/engine/verify/verify.h"
 #include "core/formats/graphjson.h"
@@ -253,12 +254,74 @@ private slots:
             QCOMPARE(e.visit, run.visitOf(step));
             const event::EventKind before = run.events[step - 1].kind;
             QVERIFY(before == event::EventKind::Rule || before == event::EventKind::Launch);
-            QVERIFY(trace::describe(run, step).find(kernel) != std::string::npos);
+            const std::string text = trace::describe(run, step);
+            QVERIFY(text.find(kernel) != std::string::npos);
+            QVERIFY2(text.find(": reads ") != std::string::npos && text.find("; writes ") != std::string::npos,
+                     text.c_str());
+            const std::string chosen = "writes Lookup Indices, Min Anchor Deltas, Min Anchor Delta Indices";
+            QVERIFY(kernel != "choose_rows" || text.ends_with("reads Input, Anchors; " + chosen));
         }
         QTEST(launched["attend"], "attend");
         QTEST(launched["feed"], "feed");
         auto timeline = trace::Timeline::open(result->run);
         QVERIFY2(timeline.ok(), timeline.ok() ? "" : timeline.error().text().c_str());
+    }
+
+    void casesAreRecorded_data()
+    {
+        QTest::addColumn<QString>("file");
+        QTest::addColumn<bool>("documented");
+        for (const char* file :
+             {"fc_nonseq_random", "fc_seq_random", "sparse_nonseq_random", "sparse_seq_random", "sparse_seq_tiny"}) {
+            QTest::addRow("%s, fused", file) << file << false;
+            QTest::addRow("%s, documented", file) << file << true;
+        }
+    }
+
+    /// A LUT case as a run: every launch of its forward and backward pass, and the gradient that the case expects.
+    void casesAreRecorded()
+    {
+        QFETCH(QString, file);
+        QFETCH(bool, documented);
+        const auto given = formats::readLutCase(std::filesystem::path(RETRO_SOURCE_DIR "/tests/data/golden/lut") /
+                                                (file.toStdString() + ".json"));
+        QVERIFY2(given.ok(), given.ok() ? "" : given.error().text().c_str());
+        engine::LutRunOptions options;
+        options.path = documented ? lut::Path::Documented : lut::Path::Fused;
+        options.isDouble = true;
+        const auto result = engine::recordLutCase(*given, options);
+        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        std::vector<std::string> launched;
+        for (const event::Event& e : result->run->events) {
+            if (e.kind == event::EventKind::Launch) {
+                launched.emplace_back(lut::nameOf(static_cast<lut::KernelId>(e.extra)));
+            }
+        }
+        const auto alone = engine::runLutCase(*given, options);
+        QVERIFY(alone.ok() && alone->backward.has_value());
+        std::vector<std::string> expected;
+        for (const lut::Schedule* schedule : {&alone->forward, &*alone->backward}) {
+            for (const lut::Launch& launch : schedule->launches) {
+                const bool isLeftOut = launch.kernel == lut::KernelId::SumWeightGradients ||
+                                       launch.kernel == lut::KernelId::SumPairWeightGradients;
+                if (!isLeftOut) { // nobody asks for the gradients of the weights
+                    expected.emplace_back(lut::nameOf(launch.kernel));
+                }
+            }
+        }
+        QCOMPARE(launched, expected);
+        const auto x = result->model->graph().findValue("x");
+        QVERIFY(x.has_value());
+        const Tensor& gradient = result->relevance[x->index()];
+        const std::vector<double>& dx = given->expected.at("backward.dx");
+        QCOMPARE(gradient.size(), static_cast<std::int64_t>(dx.size()));
+        for (std::size_t i = 0; i < dx.size(); ++i) {
+            QVERIFY(std::abs(gradient.at(static_cast<std::int64_t>(i)) - dx[i]) <
+                    1e-6 * std::max(1.0, std::abs(dx[i])));
+        }
+        formats::LutCase forwardOnly = *given;
+        forwardOnly.outputGradients.clear();
+        QVERIFY(!engine::recordLutCase(forwardOnly, options).ok());
     }
 
     void gradientsPass()
