@@ -341,7 +341,7 @@ void PairMapView::refresh(Changes changes)
     m_message->setRole(m_choice.problem().isEmpty() ? Role::Text2 : Role::AlarmText);
     m_message->setText(!m_choice.problem().isEmpty()  ? m_choice.problem()
                        : m_choice.detail() == nullptr ? tr("working …")
-                       : m_pane->sentence().isEmpty() ? tr("no relevance arrived at this layer")
+                       : m_pane->sentence().isEmpty() ? tr("no relevance was shared among the tables of this layer")
                                                       : m_pane->sentence());
     emit captionChanged();
 }

@@ -11,6 +11,7 @@
 #include "core/graph/graphbuilder.h"
 #include "core/ops/algebra.h"
 #include "core/trace/describe.h"
+#include "core/trace/lutdetail.h"
 #include "core/trace/timeline.h"
 #include "kernels/lut/schedule.h"
 
@@ -265,6 +266,37 @@ private slots:
         QTEST(launched["feed"], "feed");
         auto timeline = trace::Timeline::open(result->run);
         QVERIFY2(timeline.ok(), timeline.ok() ? "" : timeline.error().text().c_str());
+    }
+
+    /// Maps are of the share that the rule has; a gradient, which is no relevance, has none.
+    void mapsAreThoseOfTheRule()
+    {
+        const auto model = load(1);
+        QVERIFY(model != nullptr);
+        const auto detailUnder = [&](const char* composite) {
+            engine::ExplainRequest request = question(1);
+            request.composite = composite;
+            request.precision = execute::Precision::Double;
+            request.record = request.keepValues = true;
+            const auto result = engine::explain(*model, request);
+            const auto node = result.ok() ? result->run->graph->findNode("feed") : std::nullopt;
+            auto detail = node ? trace::lutDetail(*result->run, *node) : base::usageError("no such node");
+            return detail.ok() ? std::move(detail->relevance) : std::nullopt;
+        };
+        const auto usual = detailUnder("epsilon");
+        const auto weakest = detailUnder("epsilon | op:LUT=lut:share=weakest-bit");
+        QVERIFY(usual.has_value() && weakest.has_value());
+        QVERIFY(!usual->comparisons.bitEqual(weakest->comparisons));
+        const std::int64_t bits = weakest->comparisons.shape().back();
+        for (std::int64_t table = 0; table < weakest->tables.size(); ++table) {
+            int touched = 0;
+            for (std::int64_t bit = 0; bit < bits; ++bit) {
+                touched += weakest->comparisons.at(table * bits + bit) != 0 ? 1 : 0;
+            }
+            QVERIFY(touched <= 1);
+        }
+        QVERIFY(!detailUnder("gradient").has_value());
+        QVERIFY(!detailUnder("epsilon | op:LUT=stop").has_value());
     }
 
     void casesAreRecorded_data()
