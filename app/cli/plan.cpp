@@ -222,7 +222,8 @@ Result<void> drawPlan(const PlanOptions& options, const analysis::PlanningGraph&
     subject->warnings = planning.warnings;
     subject->storeAllPeak = result.basePeak;
     subject->baseCost = result.baseCost;
-    const views::PlanQuestion question{options.strategy, request.budget, request.choices, request.seconds};
+    const views::PlanQuestion question{options.strategy, request.budget, request.choices, request.seconds,
+                                       request.tier};
     return exportPlan(views::shownPlan(subject, question, result), options.picture, options.theme == "dark");
 }
 

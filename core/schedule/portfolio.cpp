@@ -33,8 +33,12 @@ constexpr std::size_t kMostPolishedOthers = 3;
 /// Longer sequences, in operators of the graph, are not worth it.
 constexpr std::size_t kMostPolishedLength = 4;
 constexpr std::string_view kPolished = ", shaved";
-/// Share of the time that a solver of integer programmes may be late: at the root it asks nobody.
-constexpr double kSolverGrace = 0.1;
+/// Share of the time after which annealing makes way for the integer programme.
+constexpr double kAnnealShare = 0.35;
+/// Seconds that a solver of integer programmes may be late, and the most of them in shares of the time: at the root it
+/// asks nobody.
+constexpr double kSolverGrace = 1;
+constexpr double kMostSolverGrace = 0.25;
 
 /// A sequence that a planner proposed, as the simulator judged it.
 struct Proposal
@@ -105,7 +109,7 @@ public:
         if (strategy == "best") {
             improve();
             RETRO_CHECK(tryIntegerProgramme());
-            annealBest((1 - kSolverGrace) * m_request.seconds); // where that was quicker
+            annealBest(m_request.seconds - solverGrace()); // where that was quicker
         }
         judge();
         return finish();
@@ -385,6 +389,8 @@ private:
                                          : simulation.cost;
     }
 
+    [[nodiscard]] double solverGrace() const { return std::min(kSolverGrace, kMostSolverGrace * m_request.seconds); }
+
     /// True when the integer programme takes the graph.
     [[nodiscard]] bool hasIntegerProgramme() const
     {
@@ -395,7 +401,7 @@ private:
     Result<void> tryIntegerProgramme()
     {
         PlanRequest request = m_request;
-        request.seconds = m_request.seconds - secondsSince(m_start) - kSolverGrace * m_request.seconds;
+        request.seconds = m_request.seconds - secondsSince(m_start) - solverGrace();
         const std::vector<OpId> known = m_best && m_result.movedBytes == 0 ? sequenceOf(*m_best) : std::vector<OpId>();
         request.known = known.empty() ? nullptr : &known;
         const bool isWanted = hasIntegerProgramme() && !isProven() && request.seconds > 0;
@@ -403,11 +409,11 @@ private:
     }
 
     /// Anneals: first from the plan of `shave`, as far as the planner `anneal` alone would get in half of the time, so
-    /// that the result is never dearer than its; then from the best. Half of the time is left for the integer programme
+    /// that the result is never dearer than its; then from the best. Most of the time is left for the integer programme
     /// where there is one.
     void improve()
     {
-        const double end = hasIntegerProgramme() ? m_request.seconds / 2 : m_request.seconds;
+        const double end = (hasIntegerProgramme() ? kAnnealShare : 1) * m_request.seconds;
         if (!m_shaved.empty()) {
             anneal("anneal", m_shaved, annealWorkAlone(m_request.seconds / 2), end);
         }

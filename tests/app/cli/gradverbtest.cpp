@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <QDir>
 #include <QFile>
 #include <QTemporaryDir>
 
@@ -106,6 +107,32 @@ private slots:
         QVERIFY(c.ok() && d.ok() && c->bitEqual(*d));
         const Answer steps = cli({"trace", path("steps.retro")});
         QVERIFY2(steps.out.contains("the best so far") && steps.out.contains("is computed"), qPrintable(steps.err));
+    }
+
+    void aPassMayMoveValues()
+    {
+        const QString model = QStringLiteral(RETRO_SOURCE_DIR "/samples/one-segment/one-segment.onnx");
+        const QStringList question{"grad", model, "--input", "random:1", "--json", "--output-dir"};
+        const Answer whole = cli(question + QStringList{path("unmoved")});
+        QVERIFY2(whole.code == 0, qPrintable(whole.err));
+        const QStringList tier{"--tier", "disk=5e9"};
+        const Answer moved = cli(question + QStringList{path("moved"), "--budget", "80%", "--strategy", "offload"} +
+                                 tier + QStringList{"--seconds-per-cost", "1e-9"});
+        QVERIFY2(moved.code == 0, qPrintable(moved.err));
+        const nlohmann::json plan = nlohmann::json::parse(moved.out.toStdString())["plan"];
+        QVERIFY(plan["moved_bytes"].get<int>() > 0);
+        QCOMPARE(plan["measured"]["peak"].get<int>(), plan["predicted"]["peak"].get<int>());
+        const QStringList names = QDir(path("unmoved")).entryList({"*.npy"});
+        QVERIFY(!names.isEmpty());
+        for (const QString& name : names) {
+            const auto a = tensor::readNpy(path("unmoved/" + name).toStdString());
+            const auto b = tensor::readNpy(path("moved/" + name).toStdString());
+            QVERIFY2(a.ok() && b.ok() && a->bitEqual(*b), qPrintable(name));
+        }
+        expectEnd(question + QStringList{path("no"), "--budget", "80%"} + tier, 2, {"--seconds-per-cost"});
+        expectEnd(question + QStringList{path("no"), "--plan", path("plan.json")} + tier, 2, {"says itself"});
+        expectEnd(question + QStringList{path("no"), "--budget", "80%", "--tier", "disk", "--seconds-per-cost", "1"}, 2,
+                  {"NAME=BYTES"});
     }
 
     void anExplanationByAPlanHasTheSameBits()
