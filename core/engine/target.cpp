@@ -45,13 +45,13 @@ std::optional<std::vector<std::int64_t>> wholeNumbers(std::string_view text)
 }
 
 /// How the elements of a target are grouped into samples.
-struct Samples
+struct SampleLayout
 {
     std::int64_t count = 1;
     std::int64_t length = 1;
 };
 
-Samples samplesOf(const tensor::Shape& shape)
+SampleLayout samplesOf(const tensor::Shape& shape)
 {
     if (shape.size() < 2) {
         return {1, tensor::elementCount(shape)};
@@ -100,7 +100,7 @@ Result<std::int64_t> flatIndex(const std::vector<std::int64_t>& index, const ten
 }
 
 tensor::Tensor oneHotStart(const ResolvedTarget& target, StartKind kind, const tensor::Tensor& plain,
-                           const Samples& samples)
+                           const SampleLayout& samples)
 {
     tensor::TensorBuffer buffer(tensor::DType::Float64, plain.shape());
     buffer.clear();
@@ -132,7 +132,7 @@ Result<tensor::Tensor> givenStart(const std::filesystem::path& file, const tenso
 }
 
 Result<void> chooseElement(ResolvedTarget& target, const TargetRequest& request, const tensor::Tensor& plain,
-                           const Samples& samples)
+                           const SampleLayout& samples)
 {
     if (request.kind == TargetRequest::Kind::Value) {
         if (request.index.empty()) {
@@ -156,7 +156,7 @@ Result<void> chooseElement(ResolvedTarget& target, const TargetRequest& request,
 }
 
 /// Value of the chosen element of a sample; the sum of all of them for −1.
-double logitOf(const tensor::Tensor& plain, const Samples& samples, std::int64_t sample, std::int64_t chosen)
+double logitOf(const tensor::Tensor& plain, const SampleLayout& samples, std::int64_t sample, std::int64_t chosen)
 {
     double logit = 0;
     for (std::int64_t i = 0; i < samples.length; ++i) {
@@ -166,7 +166,7 @@ double logitOf(const tensor::Tensor& plain, const Samples& samples, std::int64_t
 }
 
 /// Errors that depend on the shape of the target's value.
-Result<void> checkTarget(const TargetRequest& request, const Samples& samples, const tensor::Shape& shape)
+Result<void> checkTarget(const TargetRequest& request, const SampleLayout& samples, const tensor::Shape& shape)
 {
     if (samples.length < 1 || samples.count < 1) {
         return inputError("the target has no elements", "shape " + tensor::toText(shape));
@@ -264,7 +264,7 @@ std::string nameOf(const StartRequest& start)
 Result<ResolvedTarget> resolveTarget(const TargetRequest& request, const StartRequest& start, base::ValueId value,
                                      const tensor::Tensor& forward)
 {
-    const Samples samples = samplesOf(forward.shape());
+    const SampleLayout samples = samplesOf(forward.shape());
     RETRO_CHECK(checkTarget(request, samples, forward.shape()));
     ResolvedTarget target;
     target.value = value;
