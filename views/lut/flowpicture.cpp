@@ -14,7 +14,7 @@ namespace
 {
 
 constexpr double kPassGap = 36;
-constexpr double kMargin = 14;
+constexpr double kFlowMargin = 14;
 constexpr double kCaption = 24; ///< above each pass
 
 using Ids = std::vector<lut::BufferId>;
@@ -67,7 +67,7 @@ public:
             return 0; // never: edges that would run in a circle were left out
         }
         const std::size_t first = picture.boxes.size();
-        const QPointF shift(kMargin, top + kCaption);
+        const QPointF shift(kFlowMargin, top + kCaption);
         for (FlowBox box : m_boxes) {
             const layout::Rect& at = drawn->nodes[box.stack];
             box.rect.moveLeft(at.x + (at.width - box.rect.width()) / 2);
@@ -82,7 +82,7 @@ public:
             }
             picture.edges.push_back(std::move(edge));
         }
-        picture.passes.emplace_back(kMargin, top, drawn->bounds.width, kCaption + drawn->bounds.height);
+        picture.passes.emplace_back(kFlowMargin, top, drawn->bounds.width, kCaption + drawn->bounds.height);
         return picture.passes.back().height();
     }
 
@@ -286,7 +286,7 @@ FlowPicture flowPicture(std::vector<lut::Schedule> schedules, const FlowSizes& s
 {
     FlowPicture picture;
     picture.schedules = std::move(schedules);
-    double top = kMargin;
+    double top = kFlowMargin;
     std::size_t drawnStacks = 0;
     for (std::size_t pass = 0; pass < picture.schedules.size(); ++pass) {
         PassDrawing drawing(picture.schedules[pass], pass, drawnStacks, sizes);
@@ -297,7 +297,7 @@ FlowPicture flowPicture(std::vector<lut::Schedule> schedules, const FlowSizes& s
     for (const QRectF& pass : picture.passes) {
         right = std::max(right, pass.right());
     }
-    picture.size = picture.passes.empty() ? QSizeF() : QSizeF(right + kMargin, top - kPassGap + kMargin);
+    picture.size = picture.passes.empty() ? QSizeF() : QSizeF(right + kFlowMargin, top - kPassGap + kFlowMargin);
     return picture;
 }
 
