@@ -22,8 +22,10 @@ void addOptions(CLI::App& program, retro::app::TrainOptions& options)
     program
         .add_option(
             "--layer", options.layers,
-            "[seq:]TxC[xP][:O|:+][@R]: tables, comparisons, bits of a positional code; O outputs, + = residual; "
-            "R from 0 to 1 scales the layer's gradients")
+            "[seq:]TxC[xP][%S[@R]]...[:O|:+][@R]: tables, comparisons, bits of a positional code; sparse: S, the share "
+            "of the outputs that a row reaches by a group of synapses, and the group's rate R; O outputs, + = "
+            "residual; "
+            "the last R from 0 to 1 scales the layer's gradients")
         ->required();
     program.add_option("--picture", options.picture, "height and width: the model takes N x 1 x height x width")
         ->expected(2)
@@ -37,9 +39,14 @@ void addOptions(CLI::App& program, retro::app::TrainOptions& options)
     program.add_option("--optimiser", training.update, "sgd (in place) or adam")
         ->transform(CLI::CheckedTransformer(updates, CLI::ignore_case).description("{adam,sgd}"))
         ->type_name("");
-    const std::map<std::string, bool> gradients{{"dense", false}, {"sparse", true}};
-    program.add_option("--gradient", training.isSparse, "of weights: all, or what is not zero (with sgd)")
-        ->transform(CLI::CheckedTransformer(gradients, CLI::ignore_case).description("{dense,sparse}"))
+    using retro::engine::LutGradients;
+    const std::map<std::string, LutGradients> gradients{
+        {"dense", LutGradients::Dense}, {"sparse", LutGradients::Sparse}, {"internal", LutGradients::Internal}};
+    program
+        .add_option(
+            "--gradient", training.gradients,
+            "of weights: all, or, with sgd, what is not zero, or nowhere: the backward pass changes the weights")
+        ->transform(CLI::CheckedTransformer(gradients, CLI::ignore_case).description("{dense,sparse,internal}"))
         ->type_name("");
     program.add_option("--rate", training.rate, "learning rate; falls to zero over the epochs")
         ->capture_default_str()

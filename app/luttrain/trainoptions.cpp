@@ -24,7 +24,7 @@ constexpr std::int64_t kMostClasses = 1 << 16;
 base::Error notALayer(const std::string& text)
 {
     return base::usageError(fmt::format("\"{}\" is no layer; write tables x comparisons, as in 64x6, 64x6:32, "
-                                        "seq:16x4x1:+, 64x6:32@0.5",
+                                        "seq:16x4x1:+, 64x6:32@0.5, 64x6%0.25@0.5%0.1:32",
                                         text));
 }
 
@@ -61,18 +61,51 @@ bool takeOutputs(std::string_view text, engine::LutLayerPlan& plan)
     return plan.isResidual || plan.outputs > 0;
 }
 
-/// Takes "@0.5" off the end of a layer's text; false when no number from 0 to 1 follows the @.
-bool takeRateFactor(std::string_view& text, engine::LutLayerPlan& plan)
+/// A number between bounds, both of them allowed.
+std::optional<float> fractionOf(std::string_view text)
 {
-    const std::size_t at = text.find('@');
+    float number = 0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool isOne = read.ec == std::errc() && read.ptr == text.data() + text.size() && number >= 0 && number <= 1;
+    return isOne ? std::optional(number) : std::nullopt;
+}
+
+/// Takes "@0.5", looked for behind a place, off the end of a text; 1 when there is none. Nothing when no number from 0
+/// to 1 follows the @.
+std::optional<float> takeRate(std::string_view& text, std::size_t from = 0)
+{
+    const std::size_t at = text.find('@', from);
     if (at == std::string_view::npos) {
-        return true;
+        return 1.0F;
     }
-    const std::string_view factor = text.substr(at + 1);
+    const std::string_view rate = text.substr(at + 1);
     text = text.substr(0, at);
-    const auto read = std::from_chars(factor.data(), factor.data() + factor.size(), plan.rateFactor);
-    return read.ec == std::errc() && read.ptr == factor.data() + factor.size() && plan.rateFactor >= 0 &&
-           plan.rateFactor <= 1;
+    return fractionOf(rate);
+}
+
+/// Takes "%0.25@0.5%0.1" off the end of a text.
+Result<std::vector<engine::LutSynapseGroup>> takeGroups(std::string_view& text, const std::string& whole)
+{
+    std::vector<engine::LutSynapseGroup> groups;
+    const std::size_t first = text.find('%');
+    std::string_view rest = first == std::string_view::npos ? std::string_view() : text.substr(first);
+    text = text.substr(0, first);
+    while (!rest.empty()) {
+        const std::size_t end = rest.find('%', 1);
+        std::string_view one = rest.substr(1, end == std::string_view::npos ? end : end - 1);
+        rest = end == std::string_view::npos ? std::string_view() : rest.substr(end);
+        const std::optional<float> rate = takeRate(one);
+        if (!rate) {
+            return base::usageError(fmt::format("\"{}\": a number from 0 to 1 must follow the @", whole));
+        }
+        const std::optional<float> share = fractionOf(one);
+        if (!share || *share == 0) {
+            return base::usageError(
+                fmt::format("\"{}\": a share of the outputs above 0, to 1, must follow the %", whole));
+        }
+        groups.push_back({*share, *rate});
+    }
+    return groups;
 }
 
 Result<Tensor> arrayOf(const tensor::NamedTensors& arrays, const char* name, const std::filesystem::path& path)
@@ -140,14 +173,20 @@ Result<engine::LutLayerPlan> parseLayer(const std::string& text)
         plan.isSequence = true;
         rest.remove_prefix(4);
     }
-    if (!takeRateFactor(rest, plan)) {
+    // What follows a group of synapses is its own rate; that of the layer then stands behind the outputs.
+    const bool isSparse = rest.find('%') != std::string_view::npos;
+    const std::optional<float> rate = takeRate(rest, isSparse ? rest.find(':') : 0);
+    if (!rate) {
         return base::usageError(fmt::format("\"{}\": a number from 0 to 1 must follow the @", text));
     }
+    plan.rateFactor = *rate;
     const std::size_t colon = rest.find(':');
     if (colon != std::string_view::npos && !takeOutputs(rest.substr(colon + 1), plan)) {
         return notALayer(text);
     }
-    const std::vector<std::uint32_t> numbers = numbersOf(rest.substr(0, colon));
+    rest = rest.substr(0, colon);
+    RETRO_TRY(plan.groups, takeGroups(rest, text));
+    const std::vector<std::uint32_t> numbers = numbersOf(rest);
     if (numbers.size() < 2 || numbers.size() > (plan.isSequence ? 3U : 2U)) {
         return notALayer(text);
     }

@@ -29,9 +29,10 @@ struct TrainData
     engine::LutDataSet test; ///< may be empty
 };
 
-/// A layer as text: `[seq:]TxC[xP][:O|:+][@R]`: tables, comparisons, bits of a positional code; O outputs, or + for a
-/// residual layer as wide as its input; without, as many as there are classes; its rate factor, without 1. Errors
-/// (Usage).
+/// A layer as text: `[seq:]TxC[xP][%S[@R]]…[:O|:+][@R]`: tables, comparisons, bits of a positional code; groups of
+/// synapses of a sparse layer, each with its share of the outputs and its rate, without 1; O outputs, or + for a
+/// residual layer as wide as its input, without, as many as there are classes; its rate factor, without 1. A rate
+/// behind a group is the group's. Errors (Usage).
 [[nodiscard]] base::Result<engine::LutLayerPlan> parseLayer(const std::string& text);
 
 /// Reads `x`, `y` and, when they are there, `x_test`, `y_test` of an .npz file; integers become int64, other numbers

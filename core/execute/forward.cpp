@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/execute/forward.h"
 
+#include "core/execute/overwriting.h"
 #include "core/execute/recomputingstore.h"
 #include "core/execute/runnode.h"
 
@@ -63,6 +64,13 @@ public:
         return m_model.isConstant(value) ? m_model.constant(value) : m_values[value.index()];
     }
 
+    /// For one reader: the last one has the value alone.
+    [[nodiscard]] Tensor take(ValueId value)
+    {
+        const bool isLast = !m_model.isConstant(value) && m_readers[value.index()] == 1;
+        return isLast ? std::move(m_values[value.index()]) : get(value);
+    }
+
     void finishReading(ValueId value)
     {
         if (--m_readers[value.index()] == 0) {
@@ -78,11 +86,18 @@ private:
     std::vector<std::size_t> m_readers; // per value: reads that are still to come
 };
 
-base::Result<void> runOne(const BoundModel& model, NodeId id, LiveValues& values)
+base::Result<void> runOne(const BoundModel& model, const Overwriting& overwriting, NodeId id, LiveValues& values)
 {
     const graph::Node& node = model.graph().node(id);
-    RETRO_TRY(const std::vector<Tensor> results,
-              runNode(model, id, [&values](ValueId value) { return values.get(value); }));
+    RETRO_TRY(std::vector<Tensor> operands,
+              operandsOf(model, id, [&values](ValueId value) { return values.take(value); }));
+    std::vector<Tensor> results;
+    if (std::optional<Tensor> written = overwriting.run(id, operands)) {
+        results.push_back(std::move(*written));
+    } else {
+        results = model.op(id).forward(operands);
+    }
+    operands.clear();
     for (std::size_t k = 0; k < std::min(results.size(), node.outputs.size()); ++k) {
         if (node.outputs[k].isValid()) {
             values.put(node.outputs[k], results[k]);
@@ -158,6 +173,7 @@ base::Result<ForwardResult> run(const std::shared_ptr<const BoundModel>& model, 
 {
     RETRO_CHECK(checkInputs(*model, inputs));
     const graph::Graph& graph = model->graph();
+    const Overwriting overwriting(*model);
     LiveValues values(*model, *plan, *store, alsoKept);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         values.put(graph.inputs()[i], inputs[i]);
@@ -168,7 +184,7 @@ base::Result<ForwardResult> run(const std::shared_ptr<const BoundModel>& model, 
             return base::Error{base::ErrorCode::Cancelled, "stopped during the forward pass",
                                fmt::format("node {} of {}", i, total)};
         }
-        RETRO_CHECK(runOne(*model, NodeId(i), values));
+        RETRO_CHECK(runOne(*model, overwriting, NodeId(i), values));
         report(progress, i + 1, total);
     }
     std::vector<Tensor> outputs;

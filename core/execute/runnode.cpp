@@ -19,7 +19,7 @@ bool readsSlot(const ops::BoundOperator& op, std::size_t slot)
 
 } // namespace
 
-base::Result<std::vector<Tensor>> runNode(const BoundModel& model, NodeId id, const ValueSource& valueOf)
+base::Result<std::vector<Tensor>> operandsOf(const BoundModel& model, NodeId id, const ValueSource& valueOf)
 {
     const graph::Node& node = model.graph().node(id);
     std::vector<Tensor> operands(node.inputs.size());
@@ -37,6 +37,12 @@ base::Result<std::vector<Tensor>> runNode(const BoundModel& model, NodeId id, co
     if (base::Result<void> checked = model.op(id).check(operands); !checked.ok()) {
         return base::inputError(checked.error().message, fmt::format("node '{}' ({})", node.name, node.op));
     }
+    return operands;
+}
+
+base::Result<std::vector<Tensor>> runNode(const BoundModel& model, NodeId id, const ValueSource& valueOf)
+{
+    RETRO_TRY(const std::vector<Tensor> operands, operandsOf(model, id, valueOf));
     return model.op(id).forward(operands);
 }
 

@@ -12,6 +12,10 @@ namespace retro::execute
 /// Where the value of an operand that is no constant comes from.
 using ValueSource = std::function<Tensor(ValueId)>;
 
+/// The operands of a node, per slot. Errors (Input): data that the operator cannot work with, by node.
+[[nodiscard]] base::Result<std::vector<Tensor>> operandsOf(const BoundModel& model, NodeId id,
+                                                           const ValueSource& valueOf);
+
 /// Runs one operator: one tensor per output. Constants come from the model, the other operands from `valueOf`, asked
 /// for once per slot. Errors (Input): data that the operator cannot work with, by node.
 [[nodiscard]] base::Result<std::vector<Tensor>> runNode(const BoundModel& model, NodeId id, const ValueSource& valueOf);

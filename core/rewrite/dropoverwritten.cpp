@@ -64,6 +64,7 @@ void dropOverwritten(Draft& draft, std::vector<RewriteStep>& steps)
         draft.removeNode(id);
         steps.push_back(std::move(step));
     }
+    overwriteOperands(draft, steps);
 }
 
 } // namespace retro::rewrite

@@ -77,6 +77,10 @@ void expandFunctions(Draft& draft, std::vector<RewriteStep>& steps);
 /// later one writes over all of it, and starts from what the earlier one started from.
 void dropOverwritten(Draft& draft, std::vector<RewriteStep>& steps);
 
+/// Element-wise nodes with an operand of the result's type and shape that nobody reads after them are marked
+/// (graph::kOverwrites): a forward pass writes their results there. Comes last: the order of nodes is settled then.
+void overwriteOperands(Draft& draft, std::vector<RewriteStep>& steps);
+
 /// Nodes of one operator, with equal attributes and the same operands (in any order for Add and Mul), whose results
 /// are no outputs of the graph → the first of them. Small constants with equal bits count as the same. Random
 /// operators, checkpoints and control flow stay.

@@ -66,14 +66,14 @@ constexpr std::array kPasses{
 
 /// Behind all others, which would not know what these make.
 constexpr std::array kClosing{
-    Pass{{"drop-overwritten", "take out updates that a later one writes over before anybody reads them",
-          &RewriteOptions::dropOverwritten},
-         dropOverwritten},
     Pass{{"merge-common", "nodes that compute the same from the same → one node", &RewriteOptions::mergeCommon},
          mergeCommon},
     Pass{{"fuse-elementwise", "chains of element-wise functions → one node, block by block",
           &RewriteOptions::fuseElementwise},
          fuseElementwise},
+    Pass{{"drop-overwritten", "updates that a later one writes over go; element-wise nodes write over what dies there",
+          &RewriteOptions::dropOverwritten},
+         dropOverwritten},
 };
 constexpr std::array<std::span<const Pass>, 3> kStages{kOpening, kPasses, kClosing};
 

@@ -47,6 +47,28 @@ Status checkTape(const Layer<T>& layer, const Tape<T>* given, std::uint64_t batc
                      checkSize("PE Min Delta Indices", given->codeBits.size(), places)});
 }
 
+/// A step changes as many weights as there are, of a type that can be changed, where it is done.
+template <class T>
+Status checkStep(const Layer<T>& layer, const BackwardCall<T>& call, Path path)
+{
+    const WeightStep<T>& step = call.step;
+    if (step.weights.empty()) {
+        return {};
+    }
+    if (path == Path::Documented) {
+        return {StatusCode::Unavailable,
+                "weights are changed in place on the fused path alone; take that, or gradients "
+                "of the weights"};
+    }
+    if (layer.description().rowType != RowType::Real) {
+        return {StatusCode::Unavailable, "rows of 16 bits are not changed in place; take gradients of the weights"};
+    }
+    const std::size_t count = layer.description().weightCount();
+    return firstBad({checkSize("Weights", step.weights.size(), count),
+                     step.rates.empty() ? Status{} : checkSize("Rates", step.rates.size(), count),
+                     checkSize("Weight Gradients beside a step", call.weightGradients.size(), 0)});
+}
+
 /// As checkForward, of a backward pass; results that are empty are not wanted.
 template <class T>
 Status checkBackward(const Layer<T>& layer, const BackwardCall<T>& call, Path path)
@@ -57,7 +79,7 @@ Status checkBackward(const Layer<T>& layer, const BackwardCall<T>& call, Path pa
         return has == 0 ? Status{} : checkSize(name, has, needs);
     };
     return firstBad(
-        {checkTape(layer, call.tape, call.batch, path),
+        {checkTape(layer, call.tape, call.batch, path), checkStep(layer, call, path),
          checkSize("Output Gradients", call.outputGradients.size(), positions * shape.outputs),
          wanted("Input Gradients", call.inputGradients.size(), positions * shape.inputs),
          wanted("Weight Gradients", call.weightGradients.size(), layer.description().weightCount()),

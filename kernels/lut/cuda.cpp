@@ -140,6 +140,11 @@ Status CudaLayer::forward(const ForwardCall<float>& call)
 
 Status CudaLayer::backward(const BackwardCall<float>& call)
 {
+    if (!call.step.weights.empty()) {
+        return {StatusCode::Unavailable,
+                "a layer on a device has weights of its own there, which no step changes; take "
+                "their gradients"};
+    }
     if (Status status = m_state->check(call.batch, checkBackward(m_state->layer, call, m_state->options.path));
         !status.ok()) {
         return status;

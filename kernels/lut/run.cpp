@@ -17,11 +17,12 @@ namespace
 
 /// Makes the schedule, and refuses what it shows to be too large.
 template <class T>
-Status prepare(const Layer<T>& layer, std::uint64_t batch, Pass pass, const RunOptions<T>& options, Schedule& schedule)
+Status prepare(const Layer<T>& layer, const ScheduleRequest& request, const RunOptions<T>& options, Schedule& schedule)
 {
-    if (Status status = makeSchedule(requestOf(layer, batch, options.path, pass), schedule); !status.ok()) {
+    if (Status status = makeSchedule(request, schedule); !status.ok()) {
         return status;
     }
+    const std::uint64_t batch = request.batch;
     if (batch * layer.shape().length >= std::uint64_t{1} << cpu::kItemBits) {
         return {StatusCode::TooLarge,
                 "a batch of " + std::to_string(batch) + " has more than 2^40 positions; take a smaller one"};
@@ -178,7 +179,8 @@ template <class T>
 Status forward(const Layer<T>& layer, const ForwardCall<T>& call, const RunOptions<T>& options)
 {
     Schedule schedule;
-    if (Status status = prepare(layer, call.batch, Pass::Forward, options, schedule); !status.ok()) {
+    const ScheduleRequest request = requestOf(layer, call.batch, options.path, Pass::Forward);
+    if (Status status = prepare(layer, request, options, schedule); !status.ok()) {
         return status;
     }
     if (Status status = checkForward(layer, call); !status.ok()) {
@@ -197,7 +199,9 @@ template <class T>
 Status backward(const Layer<T>& layer, const BackwardCall<T>& call, const RunOptions<T>& options)
 {
     Schedule schedule;
-    if (Status status = prepare(layer, call.batch, Pass::Backward, options, schedule); !status.ok()) {
+    ScheduleRequest request = requestOf(layer, call.batch, options.path, Pass::Backward);
+    request.changesWeights = !call.step.weights.empty();
+    if (Status status = prepare(layer, request, options, schedule); !status.ok()) {
         return status;
     }
     if (Status status = checkBackward(layer, call, options.path); !status.ok()) {

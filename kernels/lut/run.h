@@ -47,6 +47,17 @@ struct ForwardCall
     Tape<T>* tape = nullptr;  ///< filled when it is given
 };
 
+/// A step along the gradient that a backward pass takes itself, on the fused path of the CPU (policy Internal, section
+/// 1.6 of the specification of LUT layers): weight −= rate · rates · gradient, after all rows were scored. There is no
+/// array of gradients then.
+template <class T>
+struct WeightStep
+{
+    std::span<T> weights;     ///< the layer's, in the memory that the layer borrows or elsewhere; empty = no step
+    T rate = 0;               ///< may be 0: nothing changes
+    std::span<const T> rates; ///< of each weight (lr_meta of its group of synapses); empty = 1
+};
+
 /// A backward pass. Of the results, empty ones are not worked out (fused path) or thrown away (documented path).
 template <class T>
 struct BackwardCall
@@ -57,6 +68,7 @@ struct BackwardCall
     std::span<T> inputGradients;        ///< as input
     std::span<T> weightGradients;       ///< as the weights
     std::span<T> codeGradients;         ///< [S − 1, T, P]
+    WeightStep<T> step = {};            ///< in place of weightGradients, which are empty then
 };
 
 /// Runs a layer on the CPU. Errors: BadSize (an array does not fit the layer), TooLarge (the documented path needs more
@@ -65,7 +77,8 @@ template <class T>
 Status forward(const Layer<T>& layer, const ForwardCall<T>& call, const RunOptions<T>& options = {});
 
 /// Surrogate gradients of a layer on the CPU: exact for the weights; for the inputs, through the least certain
-/// comparison of each detector. Errors as of forward.
+/// comparison of each detector. Errors as of forward, and Unavailable: a step on the documented path, or of a layer
+/// with rows of 16 bits.
 template <class T>
 Status backward(const Layer<T>& layer, const BackwardCall<T>& call, const RunOptions<T>& options = {});
 

@@ -185,7 +185,9 @@ void addBackwardEnds(Builder& b)
 void addBackwardResults(Builder& b)
 {
     b.buffer(InputGradients, Element::Real, Role::Result, b.perSample(b.r.shape.inputs));
-    b.buffer(WeightGradients, Element::Real, Role::Result, b.weightShape());
+    if (!b.r.changesWeights) {
+        b.buffer(WeightGradients, Element::Real, Role::Result, b.weightShape());
+    }
     if (b.isSequence()) {
         b.buffer(PeGradients, Element::Real, Role::Result, {b.r.shape.lags(), b.r.shape.tables, b.r.shape.codeBits});
     }
@@ -316,13 +318,23 @@ void fusedSequenceForward(Builder& b)
     b.buffer(Output, Element::Real, Role::Result, b.perSample(b.r.shape.outputs));
 }
 
+/// Gradients of the weights, beside the scores; or a step along them, once no score is to be read from a weight.
+void launchWeights(Builder& b, KernelId kernel, Builder::Work work, Ids reads, std::size_t scores)
+{
+    if (b.r.changesWeights) {
+        b.launch(kernel, Variant::Only, 1, work, b.withWeights(std::move(reads)), {Weights}, {scores});
+    } else {
+        b.launch(kernel, Variant::Only, 1, work, std::move(reads), {WeightGradients});
+    }
+}
+
 void fusedBackward(Builder& b)
 {
     addBackwardEnds(b);
     const Builder::Work work{b.r.batch * b.r.shape.tables, 1};
-    b.launch(KernelId::ScoreAndPropagate, Variant::Only, 0, work,
-             b.withWeights(joined(chosen(), {OutputGradients, Anchors})), {InputGradients});
-    b.launch(KernelId::SumWeightGradients, Variant::Only, 1, work, {OutputGradients, LookupIndices}, {WeightGradients});
+    const std::size_t scores = b.launch(KernelId::ScoreAndPropagate, Variant::Only, 0, work,
+                                        b.withWeights(joined(chosen(), {OutputGradients, Anchors})), {InputGradients});
+    launchWeights(b, KernelId::SumWeightGradients, work, {OutputGradients, LookupIndices}, scores);
     addBackwardResults(b);
 }
 
@@ -332,16 +344,16 @@ void fusedSequenceBackward(Builder& b)
     b.buffer(PositionScores, Element::Real, Role::Scratch, b.perSite());
     b.buffer(PositionalScores, Element::Real, Role::Scratch, {b.r.batch, b.r.shape.lags(), b.r.shape.tables});
     const Builder::Work pairs{b.pairs() * b.r.shape.tables, b.r.batch};
-    b.launch(KernelId::ScorePairs, Variant::Only, 0, pairs,
-             b.withWeights(joined(joined(chosen(), chosenCodes()), {OutputGradients})),
-             {PositionScores, PositionalScores});
+    const std::size_t scores = b.launch(KernelId::ScorePairs, Variant::Only, 0, pairs,
+                                        b.withWeights(joined(joined(chosen(), chosenCodes()), {OutputGradients})),
+                                        {PositionScores, PositionalScores});
     b.launch(KernelId::PropagatePositions, Variant::Only, 0, {b.sites(), b.r.batch},
              {PositionScores, MinAnchorDeltas, MinAnchorDeltaIndices, Anchors}, {InputGradients});
     b.launch(KernelId::PropagatePositionalEmbeddings, Variant::Only, 0,
              {std::uint64_t{b.r.shape.lags()} * b.r.shape.tables, 1},
              {PositionalScores, PeMinDeltas, PeMinDeltaIndices}, {PeGradients});
-    b.launch(KernelId::SumPairWeightGradients, Variant::Only, 1, pairs,
-             {OutputGradients, LookupIndices, PeLookupIndices}, {WeightGradients});
+    launchWeights(b, KernelId::SumPairWeightGradients, pairs, {OutputGradients, LookupIndices, PeLookupIndices},
+                  scores);
     addBackwardResults(b);
 }
 

@@ -120,6 +120,7 @@ struct ScheduleRequest
     Path path = Path::Fused;
     Pass pass = Pass::Forward;
     RowType rowType = RowType::Real; ///< how the weights are stored
+    bool changesWeights = false;     ///< backward, fused path: a step in place of gradients of the weights
 };
 
 /// The request of a layer.

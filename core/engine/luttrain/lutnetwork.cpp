@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/luttrain/lutnetwork.h"
 
+#include "core/engine/luttrain/lutlayerdraw.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <set>
 
 namespace retro::engine
 {
@@ -15,131 +16,6 @@ using base::Result;
 
 namespace
 {
-
-/// Of rows that later layers compare: without differences nothing would be learned through them.
-constexpr float kHiddenWeights = 0.1F;
-
-/// Numbers that depend on what they are for, not on how many were drawn before (SplitMix64 over a mixed key).
-class Random
-{
-public:
-    Random(std::uint64_t seed, std::uint64_t purpose, std::uint64_t index) : m_state(seed)
-    {
-        m_state = next() ^ purpose;
-        m_state = next() ^ index;
-    }
-    std::uint64_t next()
-    {
-        m_state += 0x9E3779B97F4A7C15U;
-        std::uint64_t z = m_state;
-        z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;
-        z = (z ^ (z >> 27U)) * 0x94D049BB133111EBU;
-        return z ^ (z >> 31U);
-    }
-    std::uint64_t below(std::uint64_t bound) { return next() % bound; }
-    /// Between −1 and 1.
-    float unit() { return static_cast<float>(static_cast<double>(next() >> 11U) * 0x1p-52 - 1); }
-
-private:
-    std::uint64_t m_state;
-};
-
-enum Purpose : std::uint64_t { kAnchorDraw = 1, kCodeDraw, kWeightDraw, kEmbeddingDraw };
-
-std::vector<lut::Anchor> drawAnchors(const lut::LayerShape& shape, std::uint64_t seed, std::uint64_t layer)
-{
-    std::vector<lut::Anchor> anchors;
-    const std::uint64_t others = shape.inputs - 1;
-    for (std::uint64_t t = 0; t < shape.tables; ++t) {
-        Random random(seed, kAnchorDraw + 16 * layer, t);
-        std::set<std::uint64_t> drawn;
-        while (drawn.size() < shape.comparisons) {
-            const std::uint64_t code = random.below(shape.inputs * others);
-            const auto a = static_cast<std::uint32_t>(code / others);
-            auto b = static_cast<std::uint32_t>(code % others);
-            b += b >= a ? 1U : 0U;
-            const std::uint64_t pair = std::uint64_t{std::min(a, b)} * shape.inputs + std::max(a, b);
-            if (drawn.insert(pair).second) {
-                anchors.push_back({a, b});
-            }
-        }
-    }
-    return anchors;
-}
-
-std::vector<float> drawn(std::size_t count, float size, Random random)
-{
-    std::vector<float> values(count);
-    for (float& value : values) {
-        value = size * random.unit();
-    }
-    return values;
-}
-
-lut::LayerDescription<float> descriptionOf(const LutTrainLayer& layer)
-{
-    lut::LayerDescription<float> description;
-    description.shape = layer.shape;
-    description.anchors = layer.anchors;
-    description.weights = layer.weights;
-    description.codes = layer.codes;
-    return description;
-}
-
-Result<void> checkLayer(const LutTrainLayer& layer, std::size_t index)
-{
-    std::optional<lut::Layer<float>> made;
-    const lut::Status status = lut::Layer<float>::create(descriptionOf(layer), made);
-    return status.ok() ? Result<void>() : base::inputError(status.message, fmt::format("layer {}", index));
-}
-
-/// What a plan says of a layer that has no more than its own numbers to be judged by.
-Result<void> checkPlan(const LutLayerPlan& plan, std::uint32_t inputs, std::uint32_t outputs, const std::string& where)
-{
-    const std::uint64_t pairs = std::uint64_t{inputs} * (inputs == 0 ? 0 : inputs - 1) / 2;
-    if (plan.comparisons > pairs) {
-        return base::inputError(
-            fmt::format("{} comparisons of {} inputs: there are only {} pairs", plan.comparisons, inputs, pairs),
-            where);
-    }
-    if (plan.isResidual && outputs != inputs) {
-        return base::inputError(
-            fmt::format("a residual layer has as many outputs as inputs, not {} of {}", outputs, inputs), where);
-    }
-    if (!(plan.rateFactor >= 0 && plan.rateFactor <= 1)) {
-        return base::inputError(fmt::format("the rate factor is {}; it must be 0 to 1", plan.rateFactor), where);
-    }
-    return {};
-}
-
-Result<LutTrainLayer> makeLayer(const LutLayerPlan& plan, std::uint32_t inputs, const LutNetworkPlan& network,
-                                std::size_t index)
-{
-    LutTrainLayer layer;
-    layer.shape = {inputs,         plan.outputs == 0 ? network.classes : plan.outputs,
-                   plan.tables,    plan.comparisons,
-                   plan.codeBits,  plan.isSequence ? network.length : 1,
-                   plan.isSequence};
-    layer.isResidual = plan.isResidual;
-    layer.rateFactor = plan.rateFactor;
-    const std::string where = fmt::format("layer {}", index);
-    RETRO_CHECK(checkPlan(plan, inputs, layer.shape.outputs, where));
-    constexpr std::uint32_t kMostBits = lut::kMaxRowBits; // what is beyond is refused by the check below
-    const auto numbers = lut::checkedProduct(
-        {plan.tables, std::uint64_t{1} << std::min(layer.shape.rowBits(), kMostBits), layer.shape.outputs});
-    constexpr std::uint64_t kMostNumbers = std::uint64_t{1} << 30U;
-    if (!numbers || *numbers > kMostNumbers) {
-        return base::inputError(
-            fmt::format("its tables have more than {} numbers; take fewer comparisons", kMostNumbers), where);
-    }
-    layer.anchors = drawAnchors(layer.shape, network.seed, index);
-    const bool isLast = index + 1 == network.layers.size();
-    layer.weights = drawn(*numbers, isLast ? 0.0F : kHiddenWeights, Random(network.seed, kWeightDraw, index));
-    layer.codes =
-        drawn(std::size_t{layer.shape.lags()} * plan.tables * plan.codeBits, 1, Random(network.seed, kCodeDraw, index));
-    RETRO_CHECK(checkLayer(layer, index));
-    return layer;
-}
 
 /// Adds the cross-entropy of one sample's scores to a result, and whether they are right; writes the gradient of the
 /// mean over `batch` samples.
@@ -161,6 +37,13 @@ void addSample(std::span<const float> scores, std::int64_t label, std::size_t ba
 }
 
 } // namespace
+
+/// Whose weights a backward pass changes, and how far.
+struct LutNetwork::Descent
+{
+    std::vector<LutTrainLayer>& layers;
+    float rate = 0;
+};
 
 /// What a forward pass leaves for the backward pass.
 struct LutNetwork::Pass
@@ -184,32 +67,16 @@ struct LutNetwork::Pass
         return layer.shape.isSequence ? batch : batch * m_network.m_plan.length;
     }
 
-    /// Carries gradients of the last layer's result back; fills those of each layer.
-    void backward(std::vector<float> gradient, LutGradients wanted, LutBatchResult& result) const
+    /// Carries gradients of the last layer's result back; fills those of each layer, or changes its weights.
+    void backward(std::vector<float> gradient, LutGradients wanted, const Descent* descent,
+                  LutBatchResult& result) const
     {
         std::vector<LutLayerGradients>& all = result.gradients;
         all.resize(m_network.m_layers.size());
         for (std::size_t i = all.size(); i-- > 0;) {
-            const LutTrainLayer& layer = m_network.m_layers[i];
-            const std::span<float> weights = denseOf(layer, wanted, result, all[i]);
-            all[i].codes.resize(layer.codes.size());
             std::vector<float> before(i == 0 ? 0 : values[i].size()); // nobody asks for the first one's
-            const std::vector<float> own = scaled(gradient, layer.rateFactor);
-            lut::BackwardCall<float> call;
-            call.batch = samplesOf(layer);
-            call.tape = &tapes[i];
-            call.outputGradients = own;
-            call.inputGradients = before;
-            call.weightGradients = weights;
-            call.codeGradients = all[i].codes;
-            lut::RunOptions<float> options;
-            options.threads = m_threads;
-            [[maybe_unused]] const lut::Status status = lut::backward(layerOf(layer), call, options);
-            assert(status.ok());
-            if (wanted == LutGradients::Sparse) {
-                lut::compact(weights, m_threads, all[i].sparseWeights);
-            }
-            for (std::size_t k = 0; layer.isResidual && k < before.size(); ++k) {
+            backward(i, gradient, before, wanted, descent, result);
+            for (std::size_t k = 0; m_network.m_layers[i].isResidual && k < before.size(); ++k) {
                 before[k] += gradient[k];
             }
             gradient = std::move(before);
@@ -217,6 +84,40 @@ struct LutNetwork::Pass
     }
 
 private:
+    /// One layer: from the gradient of its result to those of its numbers and, where wanted, of its input.
+    void backward(std::size_t i, const std::vector<float>& gradient, std::span<float> before, LutGradients wanted,
+                  const Descent* descent, LutBatchResult& result) const
+    {
+        const LutTrainLayer& layer = m_network.m_layers[i];
+        LutLayerGradients& gradients = result.gradients[i];
+        gradients.codes.resize(layer.codes.size());
+        const std::vector<float> own = scaled(gradient, layer.rateFactor);
+        const std::vector<float> scored = rated(layer); // rows are scored with their synapses' rates
+        lut::BackwardCall<float> call;
+        call.batch = samplesOf(layer);
+        call.tape = &tapes[i];
+        call.outputGradients = own;
+        call.inputGradients = before;
+        call.codeGradients = gradients.codes;
+        if (descent != nullptr) {
+            call.step = {descent->layers[i].weights, descent->rate, layer.rates};
+        } else {
+            call.weightGradients = denseOf(layer, wanted, result, gradients);
+        }
+        lut::RunOptions<float> options;
+        options.threads = m_threads;
+        [[maybe_unused]] const lut::Status status =
+            lut::backward(layerOf(layer, scored.empty() ? layer.weights : scored), call, options);
+        assert(status.ok());
+        if (descent != nullptr) {
+            return;
+        }
+        multiply(call.weightGradients, layer.rates);
+        if (wanted == LutGradients::Sparse) {
+            lut::compact(call.weightGradients, m_threads, gradients.sparseWeights);
+        }
+    }
+
     /// Where the gradients of a layer's weights are worked out. What another batch left there is overwritten.
     static std::span<float> denseOf(const LutTrainLayer& layer, LutGradients wanted, LutBatchResult& result,
                                     LutLayerGradients& own)
@@ -232,6 +133,21 @@ private:
         return own.weights;
     }
 
+    static void multiply(std::span<float> values, std::span<const float> rates)
+    {
+        for (std::size_t k = 0; k < rates.size(); ++k) {
+            values[k] *= rates[k];
+        }
+    }
+
+    /// Weights times rates; empty where all rates are 1.
+    static std::vector<float> rated(const LutTrainLayer& layer)
+    {
+        std::vector<float> weights = layer.rates.empty() ? std::vector<float>() : layer.weights;
+        multiply(weights, layer.rates);
+        return weights;
+    }
+
     /// All that a layer's gradients are made of is linear in that of its result: the factor scales them once, here.
     static std::vector<float> scaled(std::vector<float> gradient, float factor)
     {
@@ -241,10 +157,10 @@ private:
         return gradient;
     }
 
-    static lut::Layer<float> layerOf(const LutTrainLayer& layer)
+    static lut::Layer<float> layerOf(const LutTrainLayer& layer, std::span<const float> weights)
     {
         std::optional<lut::Layer<float>> made;
-        [[maybe_unused]] const lut::Status status = lut::Layer<float>::create(descriptionOf(layer), made);
+        [[maybe_unused]] const lut::Status status = lut::Layer<float>::create(descriptionOf(layer, weights), made);
         assert(status.ok()); // checked when the network was made
         return *made;
     }
@@ -261,7 +177,7 @@ private:
         call.tape = &tape;
         lut::RunOptions<float> options;
         options.threads = m_threads;
-        [[maybe_unused]] const lut::Status status = lut::forward(layerOf(layer), call, options);
+        [[maybe_unused]] const lut::Status status = lut::forward(layerOf(layer, layer.weights), call, options);
         assert(status.ok());
         for (std::size_t k = 0; layer.isResidual && k < y.size(); ++k) {
             y[k] += x[k];
@@ -283,7 +199,7 @@ Result<LutNetwork> LutNetwork::create(const LutNetworkPlan& plan)
     network.m_plan = plan;
     std::uint32_t width = plan.inputs;
     for (std::size_t i = 0; i < plan.layers.size(); ++i) {
-        RETRO_TRY(LutTrainLayer layer, makeLayer(plan.layers[i], width, plan, i));
+        RETRO_TRY(LutTrainLayer layer, drawLayer(plan, width, i));
         width = layer.shape.outputs;
         network.m_layers.push_back(std::move(layer));
     }
@@ -291,7 +207,7 @@ Result<LutNetwork> LutNetwork::create(const LutNetworkPlan& plan)
         return base::inputError(
             fmt::format("the last layer has {} outputs, but there are {} classes", width, plan.classes));
     }
-    network.m_embedding = drawn(std::size_t{plan.vocabulary} * plan.inputs, 1, Random(plan.seed, kEmbeddingDraw, 0));
+    network.m_embedding = drawEmbedding(plan);
     return network;
 }
 
@@ -329,7 +245,20 @@ LutBatchResult LutNetwork::run(std::span<const float> input, std::span<const std
 void LutNetwork::run(std::span<const float> input, std::span<const std::int64_t> labels, LutGradients wanted,
                      int threads, LutBatchResult& result) const
 {
-    const Pass pass(*this, input, threads);
+    assert(wanted != LutGradients::Internal);
+    carryBack(Pass(*this, input, threads), labels, wanted, nullptr, result);
+}
+
+void LutNetwork::descend(std::span<const float> input, std::span<const std::int64_t> labels, float rate, int threads,
+                         LutBatchResult& result)
+{
+    const Descent descent{m_layers, rate};
+    carryBack(Pass(*this, input, threads), labels, LutGradients::Internal, &descent, result);
+}
+
+void LutNetwork::carryBack(const Pass& pass, std::span<const std::int64_t> labels, LutGradients wanted,
+                           const Descent* descent, LutBatchResult& result) const
+{
     const std::vector<float>& all = pass.values.back();
     result.loss = 0;
     result.right = 0;
@@ -344,7 +273,7 @@ void LutNetwork::run(std::span<const float> input, std::span<const std::int64_t>
         result.gradients.clear();
         return;
     }
-    pass.backward(std::move(gradient), wanted, result);
+    pass.backward(std::move(gradient), wanted, descent, result);
 }
 
 std::size_t LutNetwork::parameterCount() const

@@ -15,7 +15,14 @@
 namespace retro::engine
 {
 
-/// One LUT layer of a network to be trained, fully connected.
+/// Synapses that a sparse layer's rows get, with a rate of their own (a synapse meta of section 1.6).
+struct LutSynapseGroup
+{
+    float share = 1; ///< of the outputs that each row reaches by this group, above 0, to 1; at least one output
+    float rate = 1;  ///< 0 to 1, of the gradients of its weights and of its part in the scores of rows
+};
+
+/// One LUT layer of a network to be trained.
 struct LutLayerPlan
 {
     std::uint32_t tables = 64;
@@ -25,6 +32,7 @@ struct LutLayerPlan
     bool isSequence = false;    ///< reads pairs of positions
     bool isResidual = false;    ///< x + layer(x); has as many outputs as inputs
     float rateFactor = 1;       ///< 0 to 1, of all gradients that come from the layer (lr_meta, section 1.6)
+    std::vector<LutSynapseGroup> groups = {}; ///< sparse, each row with outputs of its own; empty = fully connected
 };
 
 /// A classifier: layers one after another; of a sequence, the class is read at the last position.
@@ -44,16 +52,22 @@ struct LutTrainLayer
     lut::LayerShape shape;
     bool isResidual = false;
     float rateFactor = 1;
-    std::vector<lut::Anchor> anchors; ///< [T, C]
-    std::vector<float> weights;       ///< [T, R, O]
-    std::vector<float> codes;         ///< [S − 1, T, P]
+    std::vector<lut::Anchor> anchors;     ///< [T, C]
+    std::vector<float> weights;           ///< [T, R, O]; sparse: one per synapse
+    std::vector<float> codes;             ///< [S − 1, T, P]
+    std::vector<std::uint64_t> rowStarts; ///< sparse: [N + 1]; empty = fully connected
+    std::vector<std::uint32_t> columns;   ///< sparse: output of each synapse, ascending within a row
+    std::vector<float> rates;             ///< sparse: of each synapse; empty = all 1
+
+    [[nodiscard]] bool isSparse() const { return !rowStarts.empty(); }
 };
 
 /// Which gradients a batch is run for, and where those of weights go (section 1.6).
 enum class LutGradients : std::uint8_t {
     None,
-    Dense, ///< an array as large as the weights, per layer
-    Sparse ///< index and value of what is not zero; one dense array serves all layers, one after another
+    Dense,   ///< an array as large as the weights, per layer
+    Sparse,  ///< index and value of what is not zero; one dense array serves all layers, one after another
+    Internal ///< nowhere: weights are changed in the backward pass itself
 };
 
 /// Gradients of a layer, in the shapes of its numbers.
@@ -84,13 +98,18 @@ public:
     /// Scores of each class, [B, classes]. `input` is [B, inputs] or [B, S, inputs].
     [[nodiscard]] std::vector<float> scores(std::span<const float> input, int threads = 0) const;
     /// Loss and the gradients of its mean that are wanted (specification of LUT layers, section 1.5): all rows are
-    /// scored before anything is changed. A layer's rate factor scales those of its weights and codes, and what it
-    /// sends to the layers before it.
+    /// scored before anything is changed. A layer's rate factor, and the rates of its synapses, scale those of its
+    /// weights and codes, and what it sends to the layers before it. Internal is for descend() alone.
     [[nodiscard]] LutBatchResult run(std::span<const float> input, std::span<const std::int64_t> labels,
                                      LutGradients wanted, int threads = 0) const;
     /// The same into the result of a batch before, whose memory is used again.
     void run(std::span<const float> input, std::span<const std::int64_t> labels, LutGradients wanted, int threads,
              LutBatchResult& result) const;
+    /// A batch of plain descent whose backward pass changes the weights itself: weight −= rate · gradient, without an
+    /// array of gradients (policy Internal). A layer's rows are scored before its weights change. The result has the
+    /// gradients of the codes, which stay for the caller to change.
+    void descend(std::span<const float> input, std::span<const std::int64_t> labels, float rate, int threads,
+                 LutBatchResult& result);
     /// Tokens as the first layer sees them, [N, embedding]; as they are without a vocabulary.
     [[nodiscard]] std::vector<float> embedded(std::span<const std::int64_t> tokens) const;
 
@@ -106,6 +125,9 @@ public:
 
 private:
     struct Pass;
+    struct Descent;
+    void carryBack(const Pass& pass, std::span<const std::int64_t> labels, LutGradients wanted, const Descent* descent,
+                   LutBatchResult& result) const;
 
     LutNetworkPlan m_plan;
     std::vector<LutTrainLayer> m_layers;

@@ -75,21 +75,38 @@ private:
         for (const lut::Anchor& pair : layer.anchors) {
             anchors.insert(anchors.end(), {std::int64_t{pair.a}, std::int64_t{pair.b}});
         }
+        const Shape rows = layer.isSparse() ? Shape{extent(layer.weights.size())}
+                                            : Shape{shape.tables, extent(shape.rows()), shape.outputs};
         std::vector<ValueId> inputs{
             x,
             m_builder.addConstant(name + ".anchors",
                                   Tensor::of<std::int64_t>({shape.tables, shape.comparisons, 2}, anchors)),
-            m_builder.addConstant(
-                name + ".rows", Tensor::of<float>({shape.tables, extent(shape.rows()), shape.outputs}, layer.weights))};
-        if (shape.codeBits > 0) {
-            inputs.push_back(m_builder.addConstant(
-                name + ".codes", Tensor::of<float>({shape.lags(), shape.tables, shape.codeBits}, layer.codes)));
+            m_builder.addConstant(name + ".rows", Tensor::of<float>(rows, layer.weights))};
+        if (shape.codeBits > 0 || layer.isSparse()) {
+            inputs.push_back(shape.codeBits == 0
+                                 ? ValueId()
+                                 : m_builder.addConstant(
+                                       name + ".codes",
+                                       Tensor::of<float>({shape.lags(), shape.tables, shape.codeBits}, layer.codes)));
+        }
+        graph::Attributes attributes{{"sequence", std::int64_t{shape.isSequence ? 1 : 0}}};
+        if (layer.isSparse()) {
+            inputs.push_back(integers(name + ".row_starts", layer.rowStarts));
+            inputs.push_back(integers(name + ".columns", layer.columns));
+            attributes["outputs"] = std::int64_t{shape.outputs};
         }
         const bool isResult = index + 1 == m_network.layers().size() && m_network.plan().length == 1;
-        const ValueId y = node("LUT", name, std::move(inputs), {{"sequence", std::int64_t{shape.isSequence ? 1 : 0}}},
-                               "ai.retrograde", isResult && !layer.isResidual ? "logits" : name + ".out");
+        const ValueId y = node("LUT", name, std::move(inputs), std::move(attributes), "ai.retrograde",
+                               isResult && !layer.isResidual ? "logits" : name + ".out");
         return layer.isResidual ? node("Add", name + ".residual", {x, y}, {}, {}, isResult ? "logits" : name + ".sum")
                                 : y;
+    }
+
+    template <class T>
+    ValueId integers(const std::string& name, const std::vector<T>& values)
+    {
+        const std::vector<std::int64_t> wide(values.begin(), values.end());
+        return m_builder.addConstant(name, Tensor::of<std::int64_t>({extent(wide.size())}, wide));
     }
 
     ValueId node(const std::string& op, const std::string& name, std::vector<ValueId> inputs,

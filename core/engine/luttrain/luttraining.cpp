@@ -184,7 +184,7 @@ public:
         const auto train = [&](std::span<const std::size_t> rows) -> Result<void> {
             RETRO_CHECK(base::checkStop(stop));
             m_samples.take(rows);
-            m_network.run(m_samples.input, m_samples.labels, m_wanted, m_options.threads, m_result);
+            run(rate);
             if (!std::isfinite(m_result.loss)) {
                 return base::engineError("the loss is no finite number any more; take a lower rate");
             }
@@ -199,13 +199,26 @@ public:
     }
 
 private:
+    /// Of what was taken: loss and gradients, or the step itself.
+    void run(double rate)
+    {
+        if (m_options.gradients == LutGradients::Internal) {
+            m_network.descend(m_samples.input, m_samples.labels, static_cast<float>(rate), m_options.threads, m_result);
+        } else {
+            m_network.run(m_samples.input, m_samples.labels, m_options.gradients, m_options.threads, m_result);
+        }
+    }
+
     void apply(double rate)
     {
         for (std::size_t i = 0; i < m_result.gradients.size(); ++i) {
             LutTrainLayer& layer = m_network.layers()[i];
             LutLayerGradients& gradients = m_result.gradients[i];
-            m_options.isSparse ? m_updaters[2 * i].apply(layer.weights, gradients.sparseWeights, rate)
-                               : m_updaters[2 * i].apply(layer.weights, gradients.weights, rate);
+            if (m_options.gradients == LutGradients::Sparse) {
+                m_updaters[2 * i].apply(layer.weights, gradients.sparseWeights, rate);
+            } else if (m_options.gradients == LutGradients::Dense) {
+                m_updaters[2 * i].apply(layer.weights, gradients.weights, rate);
+            }
             m_updaters[2 * i + 1].apply(layer.codes, gradients.codes, rate);
         }
     }
@@ -213,7 +226,6 @@ private:
     LutNetwork& m_network;
     TrainingSamples m_samples;
     LutTrainOptions m_options;
-    LutGradients m_wanted = m_options.isSparse ? LutGradients::Sparse : LutGradients::Dense;
     std::mt19937_64 m_random;
     std::vector<std::size_t> m_order;
     std::vector<Updater> m_updaters;
@@ -228,6 +240,25 @@ Result<void> checkNumbers(const Tensor& tensor, const char* name, std::int64_t b
     return bad == numbers.end()
                ? Result<void>()
                : base::inputError(fmt::format("{} has {}; numbers from 0 to {} are expected", name, *bad, below - 1));
+}
+
+/// That the policy of gradients goes with what is done with them.
+Result<void> checkGradients(const LutTrainOptions& options)
+{
+    if (options.gradients == LutGradients::None) {
+        return base::usageError("training needs gradients: dense, sparse or internal");
+    }
+    if (options.gradients == LutGradients::Sparse && options.update == LutUpdate::Adam) {
+        return base::usageError("a sparse gradient goes with sgd: the moments of adam change weights whose gradient is "
+                                "zero, too; take sgd, or the dense gradient");
+    }
+    const bool isInternal = options.gradients == LutGradients::Internal;
+    if (isInternal && (options.update == LutUpdate::Adam || options.isNormalised)) {
+        return base::usageError(
+            "an internal gradient is added to the weights where it arises, so it goes with sgd, not "
+            "normalised; take that, or the dense gradient");
+    }
+    return {};
 }
 
 } // namespace
@@ -282,10 +313,7 @@ Result<void> train(LutNetwork& network, const LutDataSet& data, const LutDataSet
     if (options.batch == 0 || !(options.rate > 0)) {
         return base::usageError("a batch has at least one sample, and the rate is above 0");
     }
-    if (options.isSparse && options.update == LutUpdate::Adam) {
-        return base::usageError("a sparse gradient goes with sgd: the moments of adam change weights whose gradient is "
-                                "zero, too; take sgd, or the dense gradient");
-    }
+    RETRO_CHECK(checkGradients(options));
     Trainer trainer(network, data, options);
     for (std::size_t epoch = 0; epoch < options.epochs; ++epoch) {
         RETRO_TRY(LutTrainProgress done, trainer.epoch(epoch, stop));

@@ -20,7 +20,7 @@ enum class LutUpdate : std::uint8_t {
 struct LutTrainOptions
 {
     LutUpdate update = LutUpdate::Adam;
-    bool isSparse = false; ///< gradients of weights as what is not zero: the same bits; with Sgd alone
+    LutGradients gradients = LutGradients::Dense; ///< of weights, all with the same steps; others with Sgd alone
     double rate = 1e-2;
     bool isNormalised = false; ///< gradients of a layer are divided by their largest amount
     bool fallsToZero = true;   ///< the rate, over the epochs

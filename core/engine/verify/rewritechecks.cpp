@@ -6,6 +6,7 @@
 #include "core/engine/verify/gradientchecks.h"
 #include "core/engine/verify/tapechecks.h"
 #include "core/engine/verify/targettape.h"
+#include "core/execute/forward.h"
 
 #include <fmt/format.h>
 
@@ -30,7 +31,7 @@ namespace
 constexpr double kMostDeviation = 1e-6;
 
 constexpr const char* kRewriteStatement =
-    "behind this rewrite P5 to P7 hold, and the gradient is that of the graph before it";
+    "behind this rewrite P5 to P7 hold, and outputs and gradient are those of the graph before it";
 
 /// Normal numbers in the shape of `like`.
 Tensor seedLike(const Tensor& like, std::uint64_t seed)
@@ -132,6 +133,9 @@ private:
         if (wrong.text.empty() && whole.state == PropertyState::Violated) {
             wrong = {whole.detail, whole.node};
         }
+        if (wrong.text.empty()) {
+            RETRO_TRY(wrong, differingOutput(after.subject.made));
+        }
         double most = 0;
         if (wrong.text.empty()) {
             wrong = differing(after, most);
@@ -139,6 +143,27 @@ private:
         m_before = std::move(after);
         return judged(std::string(name.name), kRewriteStatement, wrong,
                       fmt::format("target and gradients differ by at most {:.2g} of the largest", most));
+    }
+
+    /// A forward pass that keeps nothing, in which nodes may write over what dies there, gives the outputs of the tape.
+    Result<Counterexample> differingOutput(const tape::ModelTape& made) const
+    {
+        std::vector<Tensor> inputs;
+        for (std::size_t i = 0; i < made.model->graph().inputs().size(); ++i) {
+            inputs.push_back(made.tape.cell(static_cast<Id>(i)).value.only());
+        }
+        RETRO_TRY(const execute::ForwardResult run,
+                  execute::forward(made.model, inputs, execute::SavePolicy::Nothing, m_stop));
+        for (std::size_t i = 0; i < run.outputs.size(); ++i) {
+            const base::ValueId output = made.model->graph().outputs()[i];
+            const Id id = made.idOf[output.index()];
+            if (id != tape::ModelTape::kNowhere && !made.tape.cell(id).value.only().bitEqual(run.outputs[i])) {
+                return Counterexample{
+                    fmt::format("a forward pass that keeps nothing gives another {}", made.nameOf(id)),
+                    nodeAt(made, id)};
+            }
+        }
+        return Counterexample();
     }
 
     static Counterexample firstViolated(const PropertyResults& results)

@@ -58,6 +58,16 @@ struct AxisWeights
     [[nodiscard]] bool isIdentity() const;
 };
 
+/// An operator whose result is its operand 0, resampled axis by axis. Elements that lie outside along any axis have no
+/// part in the operand.
+class ResamplesAxes
+{
+public:
+    virtual ~ResamplesAxes() = default;
+    /// One entry per axis.
+    [[nodiscard]] virtual const std::vector<AxisWeights>& axisWeights() const = 0;
+};
+
 /// Weights of one axis, by the standard's reference for Resize.
 [[nodiscard]] AxisWeights weightsOf(const ResampledAxis& axis, const ResampleMode& mode);
 

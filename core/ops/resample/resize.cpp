@@ -24,7 +24,7 @@ using tensor::DType;
 using tensor::Shape;
 
 /// Resampling axis by axis: linear in operand 0.
-class Resize final : public Operator<Differentiable>
+class Resize final : public Operator<Differentiable>, public ResamplesAxes
 {
 public:
     Resize(TensorType output, std::vector<AxisWeights> weights, double outsideValue)
@@ -45,6 +45,7 @@ public:
         }
         return {(m_hasOutside ? replacedOutside(t, m_outsideValue) : t).to(type)};
     }
+    [[nodiscard]] const std::vector<AxisWeights>& axisWeights() const override { return m_weights; }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
     [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor>, std::span<const Tensor>,
                                   std::size_t) const override

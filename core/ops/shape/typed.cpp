@@ -23,8 +23,9 @@ using tensor::Shape;
 class Cast final : public Operator<ShapeMap>, public TokenMap
 {
 public:
-    Cast(TensorType output, DType from, tensor::NarrowRounding rounding)
-        : Operator(std::move(output)), m_from(from), m_rounding(rounding)
+    /// `example`: of operand 1, which only names the type.
+    Cast(TensorType output, DType from, tensor::NarrowRounding rounding, TensorType example)
+        : Operator(std::move(output)), m_from(from), m_rounding(rounding), m_example(std::move(example))
     {}
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
@@ -34,14 +35,18 @@ public:
         return {isRounded ? tensor::narrowed(operands[0], to, m_rounding) : operands[0].to(to)};
     }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] Tensor carryBack(std::span<const Tensor> perOutput, std::size_t) const override
+    [[nodiscard]] Tensor carryBack(std::span<const Tensor> perOutput, std::size_t slot) const override
     {
+        if (slot > 0) {
+            return Tensor::zeros(m_example.dtype, m_example.shape);
+        }
         return perOutput[0].isValid() ? perOutput[0] : Tensor::zeros(m_from, m_outputTypes[0].shape);
     }
 
 private:
     DType m_from;
     tensor::NarrowRounding m_rounding;
+    TensorType m_example;
 };
 
 BoundResult boundCast(const BindContext& context, DType target)
@@ -49,7 +54,8 @@ BoundResult boundCast(const BindContext& context, DType target)
     const TensorType& operand = firstType(context);
     const bool isSameKind = tensor::isFloating(target) && tensor::isFloating(operand.dtype);
     RETRO_TRY(const tensor::NarrowRounding rounding, narrowRounding(context));
-    return bound<Cast>(TensorType{isSameKind ? operand.dtype : target, operand.shape}, operand.dtype, rounding);
+    return bound<Cast>(TensorType{isSameKind ? operand.dtype : target, operand.shape}, operand.dtype, rounding,
+                       context.operandTypes.back());
 }
 
 BoundResult bindCast(const BindContext& context)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Activations and elementary functions that the first list has not, limits and extremes.
 #include "core/tape/gradientgraph/emitrule.h"
+#include "core/tape/gradientgraph/floattypes.h"
 
 #include <array>
 #include <limits>
@@ -233,17 +234,13 @@ EmittedParts extreme(EmitSite& site)
     return parts;
 }
 
-std::string sameType(const EmitSite& site)
+/// Back to the floating type that it came from.
+EmittedParts castBack(EmitSite& site)
 {
-    const auto& graph = site.model.graph();
-    const bool isSame = graph.value(site.node.inputs[0]).dtype == graph.value(site.node.outputs[0]).dtype;
-    return isSame ? "" : "it changes the floating type; a gradient graph has one type throughout";
-}
-
-EmittedParts pass(EmitSite& site)
-{
+    const tensor::DType from = site.types[0];
+    const bool isSame = from == site.emit.floatType();
     EmittedParts parts(site.operands.size());
-    parts[0] = site.up();
+    parts[0] = isSame ? site.up() : site.emit.node("Cast", {site.up()}, {{"to", onnxNumber(from)}});
     return parts;
 }
 
@@ -254,8 +251,8 @@ constexpr std::array kRules{
     EmitRule{"Asinh", never, areaSine},
     EmitRule{"Atan", never, arcTangent},
     EmitRule{"Atanh", never, areaTangent},
-    EmitRule{"Cast", sameType, pass},
-    EmitRule{"CastLike", sameType, pass},
+    EmitRule{"Cast", never, castBack},
+    EmitRule{"CastLike", never, castBack, 1},
     EmitRule{"Celu", never, celu},
     EmitRule{"Clip", constantBounds, clip},
     EmitRule{"Cosh", never, hyperbolicCosine},

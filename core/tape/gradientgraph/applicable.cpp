@@ -14,7 +14,7 @@ Applicable canBeWritten(const execute::BoundModel& model, graph::NodeId id)
     const auto opset = model.graph().opsets().find("");
     graph::GraphBuilder nothing;
     Emitter emit(nothing, opset == model.graph().opsets().end() ? 0 : opset->second, tensor::DType::Float32);
-    EmitSite site{emit, model, node, {}, {}, {}, {}};
+    EmitSite site(emit, model, node, {});
     for (const ValueId operand : node.inputs) {
         const bool isWanted =
             operand.isValid() && model.isTracked(operand) && tensor::isFloating(model.typeOf(operand).dtype);

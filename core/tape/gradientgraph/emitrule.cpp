@@ -20,6 +20,12 @@ T attribute(const graph::Node& node, std::string_view name, T fallback)
 
 } // namespace
 
+const ops::BoundOperator& EmitSite::op() const
+{
+    const auto made = std::ranges::find_if(node.outputs, [](ValueId output) { return output.isValid(); });
+    return model.op(model.graph().value(*made).producer);
+}
+
 std::int64_t EmitSite::integer(std::string_view name, std::int64_t fallback) const
 {
     return attribute(node, name, fallback);
@@ -54,8 +60,8 @@ std::string never(const EmitSite&) { return {}; }
 
 const EmitRule* findEmitRule(std::string_view op)
 {
-    for (const auto& rules : std::array{elementWiseRules(), activationRules(), linearRules(), shapeRules(),
-                                        indexRules(), reductionRules()}) {
+    for (const auto& rules : std::array{elementWiseRules(), activationRules(), linearRules(), windowRules(),
+                                        resampleRules(), shapeRules(), indexRules(), reductionRules()}) {
         const auto at = std::ranges::find(rules, op, &EmitRule::op);
         if (at != rules.end()) {
             return &*at;

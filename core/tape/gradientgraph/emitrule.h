@@ -3,6 +3,7 @@
 
 #include "core/tape/gradientgraph/emitter.h"
 
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,16 +11,31 @@
 namespace retro::tape
 {
 
-/// A node whose reverse rule is written as nodes. Slots and outputs are those of the node.
-struct EmitSite
+/// What a rule is given of the graph that is built.
+struct EmitValues
+{
+    std::vector<ValueId> operands;
+    std::vector<ValueId> outputs;
+    std::vector<ValueId> upstream;    ///< per output; invalid = zeros
+    std::vector<std::uint8_t> wanted; ///< per operand slot: 1 where a part is wanted
+    std::vector<tensor::DType> types; ///< per operand slot, of floating ones: as another runtime computes them
+};
+
+/// The context of a reverse rule that is written as nodes. Slots and outputs are those of the node.
+struct EmitSite : EmitValues
 {
     Emitter& emit;
     const execute::BoundModel& model;
     const graph::Node& node;
-    std::vector<ValueId> operands; ///< in the graph that is built
-    std::vector<ValueId> outputs;  ///< likewise
-    std::vector<ValueId> upstream; ///< per output; invalid = zeros
-    std::vector<std::uint8_t> wanted;
+
+    EmitSite(Emitter& into, const execute::BoundModel& bound, const graph::Node& of, EmitValues values)
+        : EmitValues(std::move(values)), emit(into), model(bound), node(of)
+    {}
+    /// A context that a rule can be applied in. Errors (Engine): everything that is wrong with it, by node: lists of
+    /// another length than the node's, a part that is wanted of no floating operand or of none at all, nothing that
+    /// arrives.
+    [[nodiscard]] static base::Result<EmitSite> make(Emitter& into, const execute::BoundModel& bound, base::NodeId id,
+                                                     EmitValues values);
 
     /// Of an operand.
     [[nodiscard]] const tensor::Shape& shape(std::size_t slot) const { return model.typeOf(node.inputs[slot]).shape; }
@@ -28,6 +44,8 @@ struct EmitSite
     {
         return model.typeOf(node.outputs[k]).shape;
     }
+    /// The operator as it is bound.
+    [[nodiscard]] const ops::BoundOperator& op() const;
     [[nodiscard]] ValueId up() const { return upstream.front(); }
     [[nodiscard]] bool wants(std::size_t slot) const { return slot < wanted.size() && wanted[slot] != 0; }
     [[nodiscard]] bool has(std::size_t slot) const { return slot < node.inputs.size() && node.inputs[slot].isValid(); }
@@ -43,6 +61,17 @@ struct EmitSite
 /// Per operand slot the value that holds its part; valid for every wanted slot.
 using EmittedParts = std::vector<ValueId>;
 
+/// What a rule did, in slots and outputs of the node.
+struct EmitResult
+{
+    std::vector<std::pair<std::size_t, ValueId>> wrote; ///< operand slot and its part, ascending
+    std::vector<std::size_t> read;                      ///< outputs whose gradient was read
+    std::vector<std::size_t> zeros;                     ///< outputs at which nothing arrived: zeros were read
+};
+
+/// Takes the parts of a rule. Errors (Engine): a wanted slot without a part, by node and slot.
+[[nodiscard]] base::Result<EmitResult> resultOf(const EmitSite& site, const EmittedParts& parts);
+
 /// A rule, by operator.
 struct EmitRule
 {
@@ -50,6 +79,9 @@ struct EmitRule
     /// Why the rule cannot be applied to this node and what to do; empty when it can.
     std::string (*refusal)(const EmitSite&);
     EmittedParts (*emit)(EmitSite&);
+    /// This operand slot and those behind it pass no gradient, whatever their type: scales, sizes, an example of a
+    /// type.
+    std::size_t firstWithout = std::numeric_limits<std::size_t>::max();
 };
 
 /// A rule that can always be applied.
@@ -59,6 +91,8 @@ struct EmitRule
 [[nodiscard]] std::span<const EmitRule> elementWiseRules();
 [[nodiscard]] std::span<const EmitRule> activationRules();
 [[nodiscard]] std::span<const EmitRule> linearRules();
+[[nodiscard]] std::span<const EmitRule> windowRules();
+[[nodiscard]] std::span<const EmitRule> resampleRules();
 [[nodiscard]] std::span<const EmitRule> indexRules();
 [[nodiscard]] std::span<const EmitRule> shapeRules();
 [[nodiscard]] std::span<const EmitRule> reductionRules();

@@ -59,6 +59,8 @@ ValueId Emitter::ints(const std::vector<std::int64_t>& values)
                                  Tensor::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values));
 }
 
+ValueId Emitter::constant(Tensor value) { return m_builder.addConstant(nextName(), std::move(value)); }
+
 ValueId Emitter::scalar(double value) { return filled({}, value); }
 
 ValueId Emitter::filled(const Shape& shape, double value)
@@ -90,6 +92,17 @@ ValueId Emitter::sumTo(ValueId value, const Shape& from, const Shape& to)
         }
     }
     return reshape(axes.empty() ? value : reduce("ReduceSum", value, axes), to);
+}
+
+ValueId Emitter::alongAxis(ValueId value, const Shape& shape, std::size_t axis, const std::vector<double>& matrix,
+                           std::int64_t rows)
+{
+    const auto at = shape.begin() + static_cast<std::ptrdiff_t>(axis);
+    const Shape folded{tensor::elementCount({shape.begin(), at}), *at, tensor::elementCount({at + 1, shape.end()})};
+    const ValueId factors = constant(Tensor::of<double>({rows, *at}, matrix).to(m_floatType));
+    Shape made = shape;
+    made[axis] = rows;
+    return reshape(node("MatMul", {factors, reshape(value, folded)}), made);
 }
 
 ValueId Emitter::swapLast(ValueId value, std::size_t rank)

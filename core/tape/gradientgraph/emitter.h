@@ -23,6 +23,9 @@ public:
     {}
 
     [[nodiscard]] std::int64_t opset() const { return m_opset; }
+    /// Of the constants that scalar() and filled() make from now on.
+    void setFloatType(tensor::DType type) { m_floatType = type; }
+    [[nodiscard]] tensor::DType floatType() const { return m_floatType; }
     /// A node with one output.
     ValueId node(std::string_view op, std::vector<ValueId> inputs, graph::Attributes attributes = {});
     /// A node with several.
@@ -32,6 +35,8 @@ public:
     void named(std::string_view op, std::vector<ValueId> inputs, ValueId output);
     /// A vector of int64.
     ValueId ints(const std::vector<std::int64_t>& values);
+    /// A tensor as it is.
+    ValueId constant(tensor::Tensor value);
     /// A number of rank 0 in the graph's floating type.
     ValueId scalar(double value);
     /// A filled tensor in the graph's floating type.
@@ -41,6 +46,9 @@ public:
     ValueId reduce(std::string_view op, ValueId value, const std::vector<std::int64_t>& axes);
     /// Undoes a broadcast from `to` to `from`, the shape of `value`.
     ValueId sumTo(ValueId value, const tensor::Shape& from, const tensor::Shape& to);
+    /// The matrix (row-major, rows × extent of the axis) times every line of `value` along one axis.
+    ValueId alongAxis(ValueId value, const tensor::Shape& shape, std::size_t axis, const std::vector<double>& matrix,
+                      std::int64_t rows);
     /// Swaps the last two axes of a value of this rank.
     ValueId swapLast(ValueId value, std::size_t rank);
 

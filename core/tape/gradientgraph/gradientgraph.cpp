@@ -2,6 +2,7 @@
 #include "core/tape/gradientgraph/gradientgraph.h"
 
 #include "core/tape/gradientgraph/emitrule.h"
+#include "core/tape/gradientgraph/floattypes.h"
 
 #include <fmt/format.h>
 
@@ -27,7 +28,8 @@ public:
     /// `read`: forward values that rules read, when that is known; others are no inputs then.
     Writer(const execute::BoundModel& model, ValueId target, bool isJoined, const Names* read = nullptr)
         : m_model(model), m_graph(model.graph()), m_target(target), m_isJoined(isJoined), m_read(read),
-          m_builder(m_graph.name() + "-gradient"), m_copy(m_graph.valueCount()), m_sum(m_graph.valueCount())
+          m_builder(m_graph.name() + "-gradient"), m_types(floatTypes(m_graph)), m_copy(m_graph.valueCount()),
+          m_sum(m_graph.valueCount())
     {}
 
     Result<GradientGraph> write()
@@ -37,7 +39,6 @@ public:
                                                 "that pass a gradient; choose another target",
                                                 m_graph.value(m_target).name));
         }
-        RETRO_CHECK(checkTypes());
         RETRO_CHECK(checkOpset());
         for (const auto& [domain, version] : m_graph.opsets()) {
             m_builder.setOpset(domain, version);
@@ -46,8 +47,9 @@ public:
             copyForward();
         }
         m_made.seed = unused(m_graph.value(m_target).name + "_gradient");
-        m_sum[m_target.index()] = m_builder.addInput(m_made.seed, m_type, m_model.typeOf(m_target).shape);
-        Emitter emit(m_builder, opset(), m_type);
+        m_sum[m_target.index()] =
+            m_builder.addInput(m_made.seed, m_types[m_target.index()], m_model.typeOf(m_target).shape);
+        Emitter emit(m_builder, opset(), m_types[m_target.index()]);
         for (std::size_t i = m_graph.nodeCount(); i-- > 0;) {
             RETRO_CHECK(reverse(NodeId(i), emit));
         }
@@ -83,25 +85,6 @@ private:
             fmt::format("operator set {}", opset()));
     }
 
-    /// One floating type throughout: constants that the rules make have it.
-    Result<void> checkTypes()
-    {
-        bool isFirst = true;
-        for (const ValueId input : m_graph.inputs()) {
-            const graph::Value& value = m_graph.value(input);
-            if (!tensor::isFloating(value.dtype)) {
-                continue;
-            }
-            if (!isFirst && value.dtype != m_type) {
-                return base::inputError("inputs have several floating types; convert the model to one of them",
-                                        fmt::format("input \"{}\"", value.name));
-            }
-            m_type = value.dtype;
-            isFirst = false;
-        }
-        return {};
-    }
-
     std::string unused(std::string name) const
     {
         while (m_builder.find(name) || m_graph.findValue(name)) {
@@ -120,7 +103,7 @@ private:
             m_made.forwarded.push_back(value.name);
         }
         const ops::TensorType& type = m_model.typeOf(id);
-        const tensor::DType dtype = tensor::isFloating(type.dtype) ? m_type : type.dtype;
+        const tensor::DType dtype = tensor::isFloating(type.dtype) ? m_types[id.index()] : type.dtype;
         return m_builder.addInput(value.name, dtype, type.shape);
     }
 
@@ -184,27 +167,42 @@ private:
     Result<void> reverse(NodeId id, Emitter& emit)
     {
         const graph::Node& node = m_graph.node(id);
-        EmitSite site{emit, m_model, node, {}, {}, {}, {}};
+        EmitValues values;
         for (const ValueId output : node.outputs) {
-            site.upstream.push_back(output.isValid() ? m_sum[output.index()] : ValueId());
+            values.upstream.push_back(output.isValid() ? m_sum[output.index()] : ValueId());
         }
         for (const ValueId operand : node.inputs) {
-            site.wanted.push_back(isTracked(operand) ? 1 : 0);
+            values.wanted.push_back(isTracked(operand) ? 1 : 0);
+            values.types.push_back(operand.isValid() ? m_types[operand.index()] : tensor::DType::Float32);
         }
-        const bool arrives = std::ranges::any_of(site.upstream, &ValueId::isValid);
-        const bool isWanted = std::ranges::find(site.wanted, 1) != site.wanted.end();
+        const bool arrives = std::ranges::any_of(values.upstream, &ValueId::isValid);
+        const bool isWanted = std::ranges::find(values.wanted, 1) != values.wanted.end();
         if (!arrives || !isWanted || m_model.op(id).structure().kind() == ops::StructureKind::NoRelevance) {
             return {};
         }
-        RETRO_TRY(const EmitRule* rule, ruleFor(site));
-        for (const ValueId operand : node.inputs) {
-            site.operands.push_back(forward(operand));
+        RETRO_TRY(const EmitRule* rule, ruleFor(EmitSite(emit, m_model, node, values)));
+        for (std::size_t slot = rule->firstWithout; slot < values.wanted.size(); ++slot) {
+            values.wanted[slot] = 0;
         }
-        for (const ValueId output : node.outputs) {
-            site.outputs.push_back(forward(output));
+        if (std::ranges::find(values.wanted, 1) == values.wanted.end()) {
+            return {};
         }
-        land(node, rule->emit(site), site.wanted, emit);
+        std::ranges::transform(node.inputs, std::back_inserter(values.operands),
+                               [this](ValueId operand) { return forward(operand); });
+        std::ranges::transform(node.outputs, std::back_inserter(values.outputs),
+                               [this](ValueId output) { return forward(output); });
+        emit.setFloatType(typeOfResults(node));
+        RETRO_TRY(EmitSite site, EmitSite::make(emit, m_model, id, std::move(values)));
+        RETRO_TRY(const EmitResult result, resultOf(site, rule->emit(site)));
+        land(node, result, emit);
         return {};
+    }
+
+    /// Constants of a rule are of the type that arrives.
+    [[nodiscard]] tensor::DType typeOfResults(const graph::Node& node) const
+    {
+        const auto made = std::ranges::find_if(node.outputs, &ValueId::isValid);
+        return m_types[made->index()];
     }
 
     static Result<const EmitRule*> ruleFor(const EmitSite& site)
@@ -223,15 +221,11 @@ private:
         return rule;
     }
 
-    void land(const graph::Node& node, const EmittedParts& parts, const std::vector<std::uint8_t>& wanted,
-              Emitter& emit)
+    void land(const graph::Node& node, const EmitResult& result, Emitter& emit)
     {
-        for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
-            if (wanted[slot] == 0) {
-                continue;
-            }
+        for (const auto& [slot, part] : result.wrote) {
             ValueId& sum = m_sum[node.inputs[slot].index()];
-            sum = sum.isValid() ? emit.node("Add", {sum, parts[slot]}) : parts[slot];
+            sum = sum.isValid() ? emit.node("Add", {sum, part}) : part;
         }
     }
 
@@ -249,7 +243,7 @@ private:
             for (const std::int64_t extent : shape) {
                 dimensions.push_back({extent, {}});
             }
-            m_builder.declare(output, m_type, std::move(dimensions));
+            m_builder.declare(output, m_types[input.index()], std::move(dimensions));
             emit.named("Identity", {sum}, output);
             m_builder.addOutput(output);
             m_made.gradients.push_back(name);
@@ -262,9 +256,9 @@ private:
     bool m_isJoined;
     const Names* m_read;
     graph::GraphBuilder m_builder;
-    std::vector<ValueId> m_copy; ///< by old value
-    std::vector<ValueId> m_sum;  ///< gradient that arrived so far, by old value
-    tensor::DType m_type = tensor::DType::Float32;
+    std::vector<tensor::DType> m_types; ///< by old value, as another runtime has them
+    std::vector<ValueId> m_copy;        ///< by old value
+    std::vector<ValueId> m_sum;         ///< gradient that arrived so far, by old value
     GradientGraph m_made;
 };
 

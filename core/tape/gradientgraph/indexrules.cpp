@@ -176,38 +176,6 @@ EmittedParts cumulativeSum(EmitSite& site)
             {}};
 }
 
-/// Every element is repeated as often as the extent grows.
-std::string repeatsElements(const EmitSite& site)
-{
-    const std::string how = site.text("coordinate_transformation_mode", "half_pixel");
-    const std::string rounding = site.text("nearest_mode", "round_prefer_floor");
-    const bool isFloor = (how == "asymmetric" && rounding == "floor") ||
-                         (how == "half_pixel" && (rounding == "round_prefer_floor" || rounding == "round_prefer_ceil"));
-    const Shape& from = site.shape(0);
-    const Shape& to = site.outputShape();
-    const bool isWhole = from.size() == to.size() &&
-                         std::ranges::none_of(from, [](auto extent) { return extent == 0; }) &&
-                         std::equal(from.begin(), from.end(), to.begin(), [](auto a, auto b) { return b % a == 0; });
-    const bool isPlain = site.text("mode", "nearest") == "nearest" && isFloor && isWhole;
-    return isPlain ? "" : "only mode nearest by whole factors has a rule here";
-}
-
-EmittedParts resize(EmitSite& site)
-{
-    const Shape& shape = site.shape(0);
-    Ints folded;
-    Ints axes;
-    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-        folded.push_back(shape[axis]);
-        axes.push_back(static_cast<std::int64_t>(folded.size()));
-        folded.push_back(site.outputShape()[axis] / shape[axis]);
-    }
-    EmittedParts parts(site.operands.size());
-    const ValueId wide = site.emit.reshape(site.up(), folded);
-    parts[0] = site.emit.reshape(site.emit.reduce("ReduceSum", wide, axes), shape);
-    return parts;
-}
-
 /// "ab,bc->ac" → {"ab", "bc", "ac"}; empty where the form is another.
 std::vector<std::string> termsOf(const EmitSite& site)
 {
@@ -272,7 +240,6 @@ constexpr std::array kRules{
     EmitRule{"Einsum", plainEinsum, einsum},
     EmitRule{"GatherElements", canAdd, gatherElements},
     EmitRule{"GatherND", plainGatherNd, gatherNd},
-    EmitRule{"Resize", repeatsElements, resize},
     EmitRule{"ScatterElements", plainScatter, scatter},
     EmitRule{"ScatterND", plainScatter, scatter},
     EmitRule{"SpaceToDepth", never, spaceToDepth},

@@ -66,50 +66,49 @@ EmittedParts globalAverage(EmitSite& site)
     return {spread(site, site.up(), site.outputShape(), shape, 1 / count)};
 }
 
-std::string newSoftmax(const EmitSite& site)
+/// What a softmax normalises: one axis; before operator set 13 all axes from this one on, as one line.
+struct Normalised
 {
-    return site.emit.opset() < 13 ? "it flattens axes as opsets before 13 do; convert the model to a newer opset" : "";
-}
+    tensor::Shape shape;
+    std::int64_t axis = -1;
+
+    explicit Normalised(const EmitSite& site) : shape(site.shape(0)), axis(site.integer("axis", -1))
+    {
+        if (site.node.opset >= 13) {
+            return;
+        }
+        const std::int64_t given = site.integer("axis", 1);
+        const auto rank = static_cast<std::int64_t>(shape.size());
+        const auto at = shape.begin() + (given < 0 ? given + rank : given);
+        shape = {tensor::elementCount({shape.begin(), at}), tensor::elementCount({at, shape.end()})};
+        axis = 1;
+    }
+    ValueId of(EmitSite& site, ValueId value) const
+    {
+        return shape == site.shape(0) ? value : site.emit.reshape(value, shape);
+    }
+    EmittedParts back(EmitSite& site, ValueId part) const
+    {
+        return {shape == site.shape(0) ? part : site.emit.reshape(part, site.shape(0))};
+    }
+};
 
 EmittedParts softmax(EmitSite& site)
 {
-    const ValueId y = site.outputs[0];
-    const ValueId weighted = site.emit.node("Mul", {site.up(), y});
-    const ValueId total = site.emit.reduce("ReduceSum", weighted, {site.integer("axis", -1)});
-    return {site.emit.node("Sub", {weighted, site.emit.node("Mul", {y, total})})};
+    const Normalised lines(site);
+    const ValueId y = lines.of(site, site.outputs[0]);
+    const ValueId weighted = site.emit.node("Mul", {lines.of(site, site.up()), y});
+    const ValueId total = site.emit.reduce("ReduceSum", weighted, {lines.axis});
+    return lines.back(site, site.emit.node("Sub", {weighted, site.emit.node("Mul", {y, total})}));
 }
 
 EmittedParts logSoftmax(EmitSite& site)
 {
-    const ValueId total = site.emit.reduce("ReduceSum", site.up(), {site.integer("axis", -1)});
-    const ValueId share = site.emit.node("Mul", {site.emit.node("Exp", {site.outputs[0]}), total});
-    return {site.emit.node("Sub", {site.up(), share})};
-}
-
-std::string constantScale(const EmitSite& site)
-{
-    const bool isOdd = site.wants(1) || site.wants(2);
-    return isOdd ? "its scale or shift is computed; only constant ones have a rule here" : "";
-}
-
-/// With x̂ = (x − mean) / σ and a = up ⊙ scale: (a − mean a − x̂ ⊙ mean(a ⊙ x̂)) / σ.
-EmittedParts layerNormalization(EmitSite& site)
-{
-    const std::size_t rank = site.shape(0).size();
-    const std::int64_t axis = site.integer("axis", -1);
-    const Ints axes =
-        everyAxis(static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis), rank);
-    Emitter& emit = site.emit;
-    const auto mean = [&](ValueId value) { return emit.reduce("ReduceMean", value, axes); };
-    const ValueId centred = emit.node("Sub", {site.operands[0], mean(site.operands[0])});
-    const ValueId variance = mean(emit.node("Mul", {centred, centred}));
-    const ValueId stable = emit.node("Add", {variance, emit.scalar(site.number("epsilon", 1e-5))});
-    const ValueId deviation = emit.node("Sqrt", {stable});
-    const ValueId unit = emit.node("Div", {centred, deviation});
-    const ValueId scaled = emit.node("Mul", {site.up(), site.operands[1]});
-    const ValueId along = emit.node("Mul", {unit, mean(emit.node("Mul", {scaled, unit}))});
-    const ValueId rest = emit.node("Sub", {emit.node("Sub", {scaled, mean(scaled)}), along});
-    return {emit.node("Div", {rest, deviation}), {}, {}};
+    const Normalised lines(site);
+    const ValueId up = lines.of(site, site.up());
+    const ValueId total = site.emit.reduce("ReduceSum", up, {lines.axis});
+    const ValueId share = site.emit.node("Mul", {site.emit.node("Exp", {lines.of(site, site.outputs[0])}), total});
+    return lines.back(site, site.emit.node("Sub", {up, share}));
 }
 
 tensor::Shape keptShape(const EmitSite& site)
@@ -230,9 +229,15 @@ EmittedParts reduceMin(EmitSite& site) { return {toWinners(site, axesOf(site), "
 
 EmittedParts globalMax(EmitSite& site) { return {toWinners(site, everyAxis(2, site.shape(0).size()), "ArgMax")}; }
 
-/// With x̂ = (x − m) / d and a = up ⊙ scale over `axes`: (a − mean a − x̂ ⊙ mean(a ⊙ x̂)) / d; without the means of x
-/// and a where `isCentred` says so.
-ValueId standardised(EmitSite& site, ValueId x, ValueId scaled, const Ints& axes, bool isCentred)
+/// x̂ = (x − m) / d over `axes`, d with what it divides by: the root of the mean of squares; without m where
+/// `isCentred` does not say so.
+struct Standardised
+{
+    ValueId unit;
+    ValueId deviation;
+};
+
+Standardised standardised(EmitSite& site, ValueId x, const Ints& axes, bool isCentred)
 {
     Emitter& emit = site.emit;
     const auto mean = [&](ValueId value) { return emit.reduce("ReduceMean", value, axes); };
@@ -240,57 +245,102 @@ ValueId standardised(EmitSite& site, ValueId x, ValueId scaled, const Ints& axes
     const ValueId variance = mean(emit.node("Mul", {centred, centred}));
     const ValueId deviation =
         emit.node("Sqrt", {emit.node("Add", {variance, emit.scalar(site.number("epsilon", 1e-5))})});
-    const ValueId unit = emit.node("Div", {centred, deviation});
-    const ValueId along = emit.node("Mul", {unit, mean(emit.node("Mul", {scaled, unit}))});
-    const ValueId level = isCentred ? emit.node("Sub", {scaled, mean(scaled)}) : scaled;
-    return emit.node("Div", {emit.node("Sub", {level, along}), deviation});
+    return {emit.node("Div", {centred, deviation}), deviation};
 }
 
-EmittedParts rmsNormalization(EmitSite& site)
+/// With a = up ⊙ scale: (a − mean a − x̂ ⊙ mean(a ⊙ x̂)) / d; without the mean of a where nothing is centred.
+ValueId standardBack(EmitSite& site, const Standardised& own, ValueId scaled, const Ints& axes, bool isCentred)
+{
+    Emitter& emit = site.emit;
+    const auto mean = [&](ValueId value) { return emit.reduce("ReduceMean", value, axes); };
+    const ValueId along = emit.node("Mul", {own.unit, mean(emit.node("Mul", {scaled, own.unit}))});
+    const ValueId level = isCentred ? emit.node("Sub", {scaled, mean(scaled)}) : scaled;
+    return emit.node("Div", {emit.node("Sub", {level, along}), own.deviation});
+}
+
+/// Parts of scale (operand 1, Σ up ⊙ x̂) and shift (operand 2, Σ up), whose numbers stand in these shapes beside x.
+void addAffine(EmitSite& site, ValueId unit, const tensor::Shape& scale, const tensor::Shape& shift,
+               EmittedParts& parts)
+{
+    const auto total = [&](ValueId value, const tensor::Shape& shape, std::size_t slot) {
+        return site.emit.reshape(site.emit.sumTo(value, site.shape(0), shape), site.shape(slot));
+    };
+    if (site.wants(1)) {
+        parts[1] = total(site.emit.node("Mul", {site.up(), unit}), scale, 1);
+    }
+    if (site.wants(2)) {
+        parts[2] = total(site.up(), shift, 2);
+    }
+}
+
+/// Over the last axes.
+EmittedParts lastAxes(EmitSite& site, bool isCentred)
 {
     const std::size_t rank = site.shape(0).size();
     const std::int64_t axis = site.integer("axis", -1);
     const Ints axes =
         everyAxis(static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis), rank);
-    const ValueId scaled = site.emit.node("Mul", {site.up(), site.operands[1]});
-    return {standardised(site, site.operands[0], scaled, axes, false), {}};
+    EmittedParts parts(site.operands.size());
+    const Standardised own = standardised(site, site.operands[0], axes, isCentred);
+    if (site.wants(0)) {
+        const ValueId scaled = site.emit.node("Mul", {site.up(), site.operands[1]});
+        parts[0] = standardBack(site, own, scaled, axes, isCentred);
+    }
+    const auto besides = [&](std::size_t slot) {
+        tensor::Shape shape = site.has(slot) ? site.shape(slot) : tensor::Shape();
+        shape.insert(shape.begin(), rank - shape.size(), 1);
+        return shape;
+    };
+    addAffine(site, own.unit, besides(1), besides(2), parts);
+    return parts;
 }
 
-/// The scale of each channel, in the rank of the operand.
-ValueId channelScale(EmitSite& site, std::int64_t count)
+EmittedParts layerNormalization(EmitSite& site) { return lastAxes(site, true); }
+
+EmittedParts rmsNormalization(EmitSite& site) { return lastAxes(site, false); }
+
+/// Over groups of channels, in the shape `groups` (batch × groups × elements); scale and shift are per channel.
+EmittedParts channelGroups(EmitSite& site, const tensor::Shape& groups)
 {
-    tensor::Shape channels(site.shape(0).size(), 1);
-    channels[1] = count;
-    return site.emit.reshape(site.operands[1], channels);
+    Emitter& emit = site.emit;
+    const tensor::Shape& shape = site.shape(0);
+    tensor::Shape channels(shape.size(), 1);
+    channels[1] = shape[1];
+    EmittedParts parts(site.operands.size());
+    const Standardised own = standardised(site, emit.reshape(site.operands[0], groups), {2}, true);
+    if (site.wants(0)) {
+        const ValueId scaled = emit.node("Mul", {site.up(), emit.reshape(site.operands[1], channels)});
+        parts[0] = emit.reshape(standardBack(site, own, emit.reshape(scaled, groups), {2}, true), shape);
+    }
+    addAffine(site, emit.reshape(own.unit, shape), channels, channels, parts);
+    return parts;
 }
 
 EmittedParts instanceNormalization(EmitSite& site)
 {
-    const ValueId scaled = site.emit.node("Mul", {site.up(), channelScale(site, site.shape(0)[1])});
-    return {standardised(site, site.operands[0], scaled, everyAxis(2, site.shape(0).size()), true), {}, {}};
+    const tensor::Shape& shape = site.shape(0);
+    return channelGroups(site, {shape[0], shape[1], tensor::elementCount({shape.begin() + 2, shape.end()})});
 }
 
 std::string scalesChannels(const EmitSite& site)
 {
     return site.node.opset < 21 ? "it scales groups as operator sets before 21 do; convert the model to a newer opset"
-                                : constantScale(site);
+                                : "";
 }
 
 EmittedParts groupNormalization(EmitSite& site)
 {
     const tensor::Shape& shape = site.shape(0);
-    const tensor::Shape groups{shape[0], site.integer("num_groups", 1), -1};
-    const ValueId scaled = site.emit.node("Mul", {site.up(), channelScale(site, shape[1])});
-    const ValueId part =
-        standardised(site, site.emit.reshape(site.operands[0], groups), site.emit.reshape(scaled, groups), {2}, true);
-    return {site.emit.reshape(part, shape), {}, {}};
+    const std::int64_t groups = site.integer("num_groups", 1);
+    return channelGroups(
+        site, {shape[0], groups, tensor::elementCount(shape) / std::max<std::int64_t>(1, shape[0] * groups)});
 }
 
 constexpr std::array kRules{
     EmitRule{"GlobalMaxPool", findsWinners, globalMax},
     EmitRule{"GroupNormalization", scalesChannels, groupNormalization},
-    EmitRule{"InstanceNormalization", constantScale, instanceNormalization},
-    EmitRule{"RMSNormalization", constantScale, rmsNormalization},
+    EmitRule{"InstanceNormalization", never, instanceNormalization},
+    EmitRule{"RMSNormalization", never, rmsNormalization},
     EmitRule{"ReduceL1", knownAxes, reduceAbsolute},
     EmitRule{"ReduceL2", knownAxes, reduceLength},
     EmitRule{"ReduceLogSum", knownAxes, reduceLogSum},
@@ -300,11 +350,11 @@ constexpr std::array kRules{
     EmitRule{"ReduceProd", comparesFloats, reduceProduct},
     EmitRule{"ReduceSumSquare", knownAxes, reduceSquares},
     EmitRule{"GlobalAveragePool", never, globalAverage},
-    EmitRule{"LayerNormalization", constantScale, layerNormalization},
-    EmitRule{"LogSoftmax", newSoftmax, logSoftmax},
+    EmitRule{"LayerNormalization", never, layerNormalization},
+    EmitRule{"LogSoftmax", never, logSoftmax},
     EmitRule{"ReduceMean", knownAxes, reduceMean},
     EmitRule{"ReduceSum", knownAxes, reduceSum},
-    EmitRule{"Softmax", newSoftmax, softmax},
+    EmitRule{"Softmax", never, softmax},
 };
 
 } // namespace

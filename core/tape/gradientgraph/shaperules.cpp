@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <numeric>
 
 namespace retro::tape
@@ -79,15 +80,40 @@ EmittedParts split(EmitSite& site)
 
 std::string plainSlice(const EmitSite& site)
 {
-    if (site.emit.opset() < 11 || !site.known(1) || !site.known(2)) {
-        return "its bounds are not known before the run, or it is of an opset before 11; export it with constant "
-               "bounds";
+    const bool isKnown =
+        site.known(1) && site.known(2) && (!site.has(3) || site.known(3)) && (!site.has(4) || site.known(4));
+    return site.emit.opset() >= 11 && isKnown
+               ? ""
+               : "its bounds are not known before the run, or it is of an opset before 11; export it with constant "
+                 "bounds";
+}
+
+/// Elements that a step passed over come back as zeros, a line that ran backwards is turned round; `shape` and `start`
+/// are then those of steps of 1.
+ValueId withoutSteps(EmitSite& site, ValueId value, tensor::Shape& shape, std::size_t axis, std::int64_t step,
+                     std::int64_t& start)
+{
+    const auto at = static_cast<std::int64_t>(axis);
+    const std::int64_t count = shape[axis];
+    if (count == 0 || step == 1) {
+        return value;
     }
-    const Ints steps = site.known(4).value_or(Ints());
-    const bool isPlain = std::ranges::all_of(steps, [](std::int64_t step) { return step == 1; });
-    const bool hidesSteps = site.has(4) && !site.known(4);
-    const bool hidesAxes = site.has(3) && !site.known(3);
-    return isPlain && !hidesSteps && !hidesAxes ? "" : "it takes every other element; only steps of 1 have a rule here";
+    if (step < 0) {
+        constexpr std::int64_t kBeforeAll = std::numeric_limits<std::int64_t>::min();
+        value = site.emit.node("Slice", {value, site.emit.ints({-1}), site.emit.ints({kBeforeAll}),
+                                         site.emit.ints({at}), site.emit.ints({-1})});
+        start += (count - 1) * step;
+        step = -step;
+    }
+    tensor::Shape folded = shape;
+    folded.insert(folded.begin() + at + 1, 1);
+    Ints after(folded.size(), 0);
+    after[axis + 1] = step - 1;
+    const ValueId wide = padded(site, site.emit.reshape(value, folded), Ints(folded.size(), 0), after);
+    shape[axis] = count * step;
+    const ValueId line = site.emit.reshape(wide, shape);
+    shape[axis] -= step - 1;
+    return sliced(site, line, {0}, {shape[axis]}, {at});
 }
 
 EmittedParts slice(EmitSite& site)
@@ -97,16 +123,20 @@ EmittedParts slice(EmitSite& site)
     Ints axes(starts.size());
     std::iota(axes.begin(), axes.end(), 0);
     axes = site.known(3).value_or(axes);
+    const Ints steps = site.known(4).value_or(Ints(starts.size(), 1));
     Ints before(shape.size(), 0);
     Ints after(shape.size(), 0);
+    tensor::Shape own = site.outputShape();
+    ValueId part = site.up();
     for (std::size_t i = 0; i < starts.size(); ++i) {
         const std::size_t axis = axisOf(axes[i], shape.size());
         const std::int64_t start = starts[i] < 0 ? starts[i] + shape[axis] : starts[i];
-        before[axis] = std::clamp<std::int64_t>(start, 0, shape[axis]);
-        after[axis] = shape[axis] - before[axis] - site.outputShape()[axis];
+        before[axis] = std::clamp<std::int64_t>(start, 0, shape[axis] - (steps[i] < 0 ? 1 : 0));
+        part = withoutSteps(site, part, own, axis, steps[i], before[axis]);
+        after[axis] = shape[axis] - before[axis] - own[axis];
     }
     EmittedParts parts(site.operands.size());
-    parts[0] = padded(site, site.up(), std::move(before), after);
+    parts[0] = padded(site, part, std::move(before), after);
     return parts;
 }
 

@@ -75,17 +75,46 @@ void clearTable(const Layer<T>& layer, std::uint64_t table, std::span<T> gradien
               gradients.begin() + static_cast<std::ptrdiff_t>(placeOf(table + 1)), T(0));
 }
 
-/// Adds the gradient of every row that was listed.
-template <class T>
-void addSegments(const FusedBackward<T>& run, std::uint64_t table, Segments& segments, std::vector<T>& sum)
+/// Carries the gradient of every row that was listed to f(place of a weight, gradient).
+template <class T, class F>
+void forSegments(const FusedBackward<T>& run, std::uint64_t table, Segments& segments, std::vector<T>& sum, const F& f)
 {
     const LayerShape& shape = run.layer.shape();
     const Rows<T> rows(run.layer);
     segments.forEach(shape.rowBits(), [&](std::uint32_t row, const std::uint64_t* items, std::uint64_t count) {
-        rows.addGradient(neuronOf(table, row, shape.rows()), run.call.outputGradients.data(), items, count, sum.data(),
-                         run.call.weightGradients.data());
+        rows.forGradient(neuronOf(table, row, shape.rows()), run.call.outputGradients.data(), items, count, sum.data(),
+                         f);
     });
     segments.clear();
+}
+
+/// Adds the gradients of the rows that were listed, or takes a step along them.
+template <class T>
+void addSegments(const FusedBackward<T>& run, std::uint64_t table, Segments& segments, std::vector<T>& sum)
+{
+    const WeightStep<T>& step = run.call.step;
+    if (step.weights.empty()) {
+        T* gradients = run.call.weightGradients.data();
+        forSegments(run, table, segments, sum,
+                    [gradients](std::uint64_t at, T gradient) { gradients[at] += gradient; });
+    } else if (step.rates.empty()) {
+        // As if added to a gradient of zero first: a step has the bits of one along an array of gradients.
+        forSegments(run, table, segments, sum,
+                    [weights = step.weights.data(), rate = step.rate](std::uint64_t at, T gradient) {
+                        weights[at] -= rate * (T(0) + gradient);
+                    });
+    } else {
+        forSegments(run, table, segments, sum, [&step](std::uint64_t at, T gradient) {
+            step.weights[at] -= step.rate * (step.rates[at] * (T(0) + gradient));
+        });
+    }
+}
+
+/// Whether the gradients of the weights are wanted, or a step along them.
+template <class T>
+bool wantsWeights(const FusedBackward<T>& run)
+{
+    return !run.call.weightGradients.empty() || !run.call.step.weights.empty();
 }
 
 /// Lists what a position's pairs with all earlier ones ask for, in one table.
@@ -167,14 +196,16 @@ void scoreAndPropagate(const FusedBackward<T>& run)
 template <class T>
 void sumWeightGradients(const FusedBackward<T>& run)
 {
-    if (run.call.weightGradients.empty()) {
+    if (!wantsWeights(run)) {
         return;
     }
     const LayerShape& shape = run.layer.shape();
     parallelItems(shape.tables, run.threads, [&](std::uint64_t table) {
         Segments segments;
         std::vector<T> sum(shape.outputs);
-        clearTable(run.layer, table, run.call.weightGradients);
+        if (!run.call.weightGradients.empty()) {
+            clearTable(run.layer, table, run.call.weightGradients);
+        }
         for (std::uint64_t sample = 0; sample < run.call.batch; ++sample) {
             segments.add(static_cast<std::uint32_t>(run.call.tape->rows[sample * shape.tables + table]), sample);
             if (segments.size() == kSortedTogether) {
@@ -241,14 +272,16 @@ void propagatePositionalEmbeddings(const FusedBackward<T>& run)
 template <class T>
 void sumPairWeightGradients(const FusedBackward<T>& run)
 {
-    if (run.call.weightGradients.empty()) {
+    if (!wantsWeights(run)) {
         return;
     }
     const LayerShape& shape = run.layer.shape();
     parallelItems(shape.tables, run.threads, [&](std::uint64_t table) {
         Segments segments;
         std::vector<T> sum(shape.outputs);
-        clearTable(run.layer, table, run.call.weightGradients);
+        if (!run.call.weightGradients.empty()) {
+            clearTable(run.layer, table, run.call.weightGradients);
+        }
         for (std::uint64_t item = 0; item < run.call.batch * shape.length; ++item) {
             const std::uint64_t sample = item / shape.length;
             const auto later = static_cast<std::uint32_t>(item % shape.length);

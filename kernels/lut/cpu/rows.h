@@ -55,15 +55,16 @@ public:
         return static_cast<T>(total);
     }
 
-    /// Gradient of one row: Σ_k g[ids[k]], added to what is in the gradient array; `sum` is scratch for O elements.
-    void addGradient(std::uint64_t neuron, const T* g, const std::uint64_t* ids, std::uint64_t count, T* sum,
-                     T* gradients) const
+    /// Gradient of one row: f(place of a weight, Σ_k g[ids[k]]) for each of its weights; `sum` is scratch for O
+    /// elements.
+    template <class F>
+    void forGradient(std::uint64_t neuron, const T* g, const std::uint64_t* ids, std::uint64_t count, T* sum,
+                     const F& f) const
     {
         if (!m_given.isSparse) {
             sumRows(g, outputs(), ids, 1, count, sum);
-            T* row = gradients + neuron * outputs();
             for (std::uint64_t o = 0; o < outputs(); ++o) {
-                row[o] += sum[o];
+                f(neuron * outputs() + o, sum[o]);
             }
             return;
         }
@@ -72,7 +73,7 @@ public:
             for (std::uint64_t k = 0; k < count; ++k) {
                 total += g[ids[k] * outputs() + m_given.columns[s]];
             }
-            gradients[s] += total;
+            f(s, total);
         }
     }
 

@@ -34,6 +34,20 @@ private slots:
         QCOMPARE(frozen->outputs, 5U);
         QCOMPARE(frozen->rateFactor, 0.0F);
         QCOMPARE(app::parseLayer("8x3@1e-2")->rateFactor, 0.01F);
+        QVERIFY(frozen->groups.empty());
+
+        const auto sparse = app::parseLayer("seq:8x3x2%0.5@0.25%0.1:5@0.75");
+        QVERIFY2(sparse.ok(), sparse.ok() ? "" : sparse.error().text().c_str());
+        QCOMPARE(sparse->codeBits, 2U);
+        QCOMPARE(sparse->outputs, 5U);
+        QCOMPARE(sparse->rateFactor, 0.75F);
+        QCOMPARE(sparse->groups.size(), std::size_t{2});
+        QCOMPARE(sparse->groups[0].share, 0.5F);
+        QCOMPARE(sparse->groups[0].rate, 0.25F);
+        QCOMPARE(sparse->groups[1].share, 0.1F);
+        QCOMPARE(sparse->groups[1].rate, 1.0F);
+        const auto brief = app::parseLayer("8x3%1@0.5");
+        QVERIFY(brief.ok() && brief->groups[0].rate == 0.5F && brief->rateFactor == 1);
     }
 
     void whatIsNoLayerIsRefused_data()
@@ -44,9 +58,17 @@ private slots:
                                  "64x6+", "99999999999x6", "@0.5"}) {
             QTest::newRow(text) << text << "is no layer";
         }
-        for (const char* text :
-             {"64x6@", "64x6@1.5", "64x6@-0.1", "64x6@nan", "64x6@x", "64x6@0.5:4", "64x6@0.5@0.5", "64x6@1e99"}) {
+        for (const char* text : {"64x6@", "64x6@1.5", "64x6@-0.1", "64x6@nan", "64x6@x", "64x6@0.5:4", "64x6@0.5@0.5",
+                                 "64x6@1e99", "64x6%0.5@2", "64x6%0.5:4@2", "64x6%0.5:4@0.5@0.5"}) {
             QTest::newRow(text) << text << "a number from 0 to 1 must follow the @";
+        }
+    }
+
+    void sharesAreRefused()
+    {
+        for (const char* text : {"8x3%", "8x3%0", "8x3%1.5", "8x3%x", "8x3%%0.5", "8x3%0.5%"}) {
+            const auto layer = app::parseLayer(text);
+            QVERIFY2(!layer.ok() && layer.error().text().find("must follow the %") != std::string::npos, text);
         }
     }
 

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Training of LUT networks: exact gradients of weights, what is learned, the saved model, and what is refused.
 #include "core/engine/explain.h"
-#include "core/engine/luttrain/luttraining.h"
 #include "core/engine/runforward.h"
 #include "core/formats/onnx.h"
-
-#include <QtTest>
+#include "tests/core/engine/luttrainsupport.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
-#include <random>
 
 using namespace retro;
+using namespace retro::luttrain;
 using engine::LutDataSet;
 using engine::LutGradients;
 using engine::LutNetwork;
@@ -23,66 +20,6 @@ using tensor::Tensor;
 
 namespace
 {
-
-/// Which of two numbers is larger decides, and a third whether that is turned round: no single comparison knows.
-LutDataSet comparisons(std::size_t count, unsigned seed)
-{
-    std::mt19937 random(seed);
-    std::vector<float> x;
-    std::vector<std::int64_t> y;
-    for (std::size_t i = 0; i < count; ++i) {
-        std::array<float, 4> v{};
-        for (float& one : v) {
-            one = static_cast<float>(random() % 1000) / 1000;
-        }
-        x.insert(x.end(), v.begin(), v.end());
-        y.push_back((v[0] > v[1]) != (v[2] > v[3]) ? 1 : 0);
-    }
-    const auto n = static_cast<std::int64_t>(count);
-    return {Tensor::of<float>({n, 4}, x), Tensor::of<std::int64_t>({n}, y)};
-}
-
-LutNetwork network(std::vector<engine::LutLayerPlan> layers, std::uint32_t inputs = 4, std::uint32_t length = 1,
-                   std::uint32_t vocabulary = 0)
-{
-    LutNetworkPlan plan;
-    plan.inputs = inputs;
-    plan.length = length;
-    plan.vocabulary = vocabulary;
-    plan.classes = 2;
-    plan.layers = std::move(layers);
-    auto made = LutNetwork::create(plan);
-    if (!made.ok()) {
-        qFatal("%s", made.error().text().c_str());
-    }
-    return std::move(made).value();
-}
-
-/// Strings of eight letters, one of them a or b: that one is the class.
-LutDataSet letters(std::size_t count, unsigned seed)
-{
-    std::mt19937 random(seed);
-    std::vector<std::int64_t> x;
-    std::vector<std::int64_t> y;
-    for (std::size_t i = 0; i < count; ++i) {
-        const std::size_t at = random() % 7;
-        y.push_back(static_cast<std::int64_t>(random() % 2));
-        for (std::size_t k = 0; k < 8; ++k) {
-            x.push_back(k == at ? y.back() : k == 7 ? 11 : 2 + static_cast<std::int64_t>(random() % 9));
-        }
-    }
-    const auto n = static_cast<std::int64_t>(count);
-    return {Tensor::of<std::int64_t>({n, 8}, x), Tensor::of<std::int64_t>({n}, y)};
-}
-
-std::vector<std::uint32_t> bits(const std::vector<float>& values)
-{
-    std::vector<std::uint32_t> result;
-    for (const float value : values) {
-        result.push_back(std::bit_cast<std::uint32_t>(value));
-    }
-    return result;
-}
 
 std::string refusal(const LutNetworkPlan& plan)
 {
@@ -197,8 +134,8 @@ private slots:
         QVERIFY(results[0] == results[1]);
     }
 
-    /// Weights and codes after steps along sparse gradients have the bits of those along dense ones.
-    void sparseGradientsTrainAlike_data()
+    /// Weights and codes after steps along sparse or internal gradients have the bits of those along dense ones.
+    void gradientsTrainAlike_data()
     {
         QTest::addColumn<bool>("text");
         QTest::addColumn<bool>("normalised");
@@ -208,19 +145,22 @@ private slots:
         QTest::newRow("sequence, normalised") << true << true;
     }
 
-    void sparseGradientsTrainAlike()
+    void gradientsTrainAlike()
     {
         QFETCH(bool, text);
         QFETCH(bool, normalised);
         const LutDataSet data = text ? letters(60, 1) : comparisons(60, 1);
         std::vector<LutNetwork> nets;
-        for (const bool isSparse : {false, true}) {
+        for (const LutGradients gradients : {LutGradients::Dense, LutGradients::Sparse, LutGradients::Internal}) {
+            if (normalised && gradients == LutGradients::Internal) {
+                continue; // refused: nobody knows the largest before all are there
+            }
             nets.push_back(text ? network({{5, 3, 1, 6, true, true}, {5, 3, 0, 0, false, false}}, 6, 8, 12)
                                 : network({{8, 3, 0, 6, false, false}, {8, 4, 0, 0, false, false}}));
             const std::vector<float> before = nets.back().layers()[0].weights;
             LutTrainOptions options;
             options.update = engine::LutUpdate::Sgd;
-            options.isSparse = isSparse;
+            options.gradients = gradients;
             options.isNormalised = normalised;
             options.rate = 0.2;
             options.epochs = 4;
@@ -230,8 +170,10 @@ private slots:
             QVERIFY(nets.back().layers()[0].weights != before);
         }
         for (std::size_t i = 0; i < 2; ++i) {
-            QVERIFY(bits(nets[0].layers()[i].weights) == bits(nets[1].layers()[i].weights));
-            QVERIFY(bits(nets[0].layers()[i].codes) == bits(nets[1].layers()[i].codes));
+            for (const LutNetwork& other : nets) {
+                QVERIFY(bits(nets[0].layers()[i].weights) == bits(other.layers()[i].weights));
+                QVERIFY(bits(nets[0].layers()[i].codes) == bits(other.layers()[i].codes));
+            }
         }
     }
 
@@ -391,6 +333,14 @@ private slots:
             plan.layers = {{4, 3, 0, 0, false, false, factor}};
             QVERIFY(refusal(plan).find("it must be 0 to 1") != std::string::npos);
         }
+        plan.layers = {{4, 3, 0, 5, false, false}, {4, 3, 0, 0, false, false}};
+        for (const engine::LutSynapseGroup& group :
+             {engine::LutSynapseGroup{0, 1}, {1.5F, 1}, {0.5F, 2}, {std::numeric_limits<float>::quiet_NaN(), 1}}) {
+            plan.layers[0].groups = {group};
+            QVERIFY(refusal(plan).find("a share is above 0, to 1, a rate 0 to 1") != std::string::npos);
+        }
+        plan.layers[0].groups = {{0.8F, 1}, {0.4F, 1}};
+        QVERIFY(refusal(plan).find("reach 6 outputs from each row, and there are 5") != std::string::npos);
         plan.inputs = 100'000;
         plan.layers = {{65'536, 16, 0, 0, false, false}};
         QVERIFY(refusal(plan).find("take fewer comparisons") != std::string::npos);
@@ -409,10 +359,18 @@ private slots:
         options.batch = 0;
         QVERIFY(!engine::train(net, comparisons(5, 1), {}, options).ok());
         options = {};
-        options.isSparse = true;
+        options.gradients = LutGradients::Sparse;
         const auto moments = engine::train(net, comparisons(5, 1), {}, options);
         QVERIFY(!moments.ok() && moments.error().code == base::ErrorCode::Usage);
         QVERIFY(moments.error().text().find("a sparse gradient goes with sgd") != std::string::npos);
+        options.gradients = LutGradients::Internal;
+        const auto inPlace = engine::train(net, comparisons(5, 1), {}, options);
+        QVERIFY(!inPlace.ok() && inPlace.error().code == base::ErrorCode::Usage);
+        options.update = engine::LutUpdate::Sgd;
+        options.isNormalised = true;
+        QVERIFY(!engine::train(net, comparisons(5, 1), {}, options).ok());
+        options.gradients = LutGradients::None;
+        QVERIFY(!engine::train(net, comparisons(5, 1), {}, options).ok());
         options = {};
         options.rate = 3e38;
         options.isNormalised = true;

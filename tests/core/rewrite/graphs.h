@@ -87,7 +87,7 @@ inline std::vector<Tensor> evaluate(const SharedGraph& graph, const std::vector<
     if (!model) {
         return {};
     }
-    auto run = execute::forward(*model, converted, execute::SavePolicy::All);
+    auto run = execute::forward(*model, converted, execute::SavePolicy::Nothing);
     return run.ok() ? std::move(run->outputs) : std::vector<Tensor>();
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rewrites that are off unless asked for: what each takes and what it leaves, with the same results.
+#include "core/base/memoryaccount.h"
 #include "tests/core/rewrite/graphs.h"
 
 #include <QtTest>
@@ -113,6 +114,56 @@ private slots:
         QCOMPARE(textOf(result), QStringLiteral("b, c | drop-overwritten: b writes over all that a wrote"));
         const std::vector<Tensor> inputs{randomTensor({4, 2}, 1), randomTensor({2, 2}, 2), randomTensor({2, 2}, 3)};
         QCOMPARE(deviation(result.graph, graph, inputs, Precision::Float), 0.0);
+    }
+
+    void whatDiesIsWrittenOver()
+    {
+        Writer w;
+        const ValueId x = w.input("x", {3, 50001}); // blocks and a rest
+        const ValueId a = w.node("Tanh", "a", {x}); // x is the caller's
+        const ValueId b = w.node("LeakyRelu", "b", {a}, {{"alpha", 0.3}});
+        const ValueId c = w.node("Mul", "c", {b, a}); // both die; a was read before
+        const ValueId d = w.node("Add", "d", {c, x});
+        const ValueId e = w.node("Transpose", "e", {d}); // moves elements
+        const ValueId f = w.node("Sigmoid", "f", {e});   // the memory of d, in another order
+        const ValueId g = w.node("Sub", "g", {f, w.constant("row", randomTensor({3}, 4))}); // broadcast
+        w.output(g);
+        w.output(f);
+        const SharedGraph graph = w.finish();
+        const Rewritten result = with(graph, &RewriteOptions::dropOverwritten);
+        QVERIFY(result.graph);
+        QStringList lines{QStringLiteral("a, b, c, d, e, f, g")};
+        for (const char* line :
+             {"c (Mul) writes over b_out", "d (Add) writes over c_out", "f (Sigmoid) writes over e_out"}) {
+            lines << QStringLiteral("drop-overwritten: %1, which nobody reads after it: 600012 bytes less").arg(line);
+        }
+        QCOMPARE(textOf(result), lines.join(QStringLiteral(" | ")));
+        for (const Precision precision : {Precision::Float, Precision::Double}) {
+            QCOMPARE(deviation(result.graph, graph, {randomTensor({3, 50001}, 2, -3, 3)}, precision), 0.0);
+        }
+    }
+
+    void writingOverTakesLessMemory()
+    {
+        Writer w;
+        ValueId x = w.input("x", {1000, 1000});
+        for (const char* name : {"a", "b", "c", "d"}) {
+            x = w.node("Tanh", name, {x});
+        }
+        w.output(x);
+        const SharedGraph graph = w.finish();
+        const Rewritten result = with(graph, &RewriteOptions::dropOverwritten);
+        QVERIFY(result.graph);
+        const std::vector<Tensor> inputs{randomTensor({1000, 1000}, 1)};
+        const auto peakOf = [&](const SharedGraph& one) {
+            auto& account = retro::base::MemoryAccount::tensors();
+            account.resetPeak();
+            const auto before = static_cast<double>(account.peak());
+            return evaluate(one, inputs, Precision::Float).empty() ? 0 : static_cast<double>(account.peak()) - before;
+        };
+        const double plain = peakOf(graph);
+        const double over = peakOf(result.graph);
+        QVERIFY2(plain >= 7.9e6 && over < 5e6, qPrintable(QStringLiteral("%1, %2 bytes").arg(plain).arg(over)));
     }
 
     void aDecidedBranchIsPutInPlace()

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators with windows: convolutions and pooling.
+#include "core/tape/gradientgraph/windowgeometry.h"
+
+#include <array>
+#include <numeric>
+
+namespace retro::tape
+{
+
+namespace
+{
+
+using WindowExtents = std::vector<std::int64_t>;
+
+WindowExtents kernelOf(const tensor::Shape& weight) { return {weight.begin() + 2, weight.end()}; }
+
+/// Slices with operands are of operator set 10.
+std::string slicesWeights(const EmitSite& site)
+{
+    return site.wants(1) && site.emit.opset() < 10
+               ? "the gradient of its weight is cut to size by Slice of operator set 10; convert the model to a newer "
+                 "opset"
+               : "";
+}
+
+/// Σ over all axes but the channels.
+ValueId overChannels(EmitSite& site)
+{
+    const tensor::Shape& shape = site.outputShape();
+    tensor::Shape channels(shape.size(), 1);
+    channels[1] = shape[1];
+    return site.emit.reshape(site.emit.sumTo(site.up(), shape, channels), {shape[1]});
+}
+
+EmittedParts convolution(EmitSite& site)
+{
+    const std::int64_t group = site.integer("group", 1);
+    const WindowGeometry geometry(site, kernelOf(site.shape(1)), site.shape(0), site.outputShape());
+    EmittedParts parts(site.operands.size());
+    if (site.wants(0)) {
+        parts[0] = geometry.spreadBack(site.emit, site.up(), site.operands[1], group);
+    }
+    if (site.wants(1)) {
+        parts[1] =
+            geometry.correlation(site.emit, site.operands[0], site.shape(0), site.up(), site.outputShape(), group);
+    }
+    if (site.wants(2)) {
+        parts[2] = overChannels(site);
+    }
+    return parts;
+}
+
+std::string plainTransposed(const EmitSite& site)
+{
+    const bool hasShape = site.node.attributes.contains("output_shape");
+    const std::string automatic = site.text("auto_pad", "NOTSET");
+    if (hasShape || automatic.starts_with("SAME")) {
+        return "it states its output shape or pads automatically; export the model with pads";
+    }
+    return slicesWeights(site);
+}
+
+EmittedParts transposedConvolution(EmitSite& site)
+{
+    const std::int64_t group = site.integer("group", 1);
+    const WindowGeometry geometry(site, kernelOf(site.shape(1)), site.outputShape(), site.shape(0));
+    EmittedParts parts(site.operands.size());
+    if (site.wants(0)) {
+        // What output_padding adds at the end may hold one more window: it is cut off.
+        const ValueId whole = site.emit.node("Conv", {site.up(), site.operands[1]}, geometry.attributes(group));
+        WindowExtents spatial(geometry.axes());
+        std::iota(spatial.begin(), spatial.end(), 2);
+        const bool isExact = geometry.windows == geometry.windowsThatFit();
+        parts[0] = isExact ? whole
+                           : site.emit.node("Slice", {whole, site.emit.ints(WindowExtents(geometry.axes(), 0)),
+                                                      site.emit.ints(geometry.windows), site.emit.ints(spatial)});
+    }
+    if (site.wants(1)) {
+        parts[1] =
+            geometry.correlation(site.emit, site.up(), site.outputShape(), site.operands[0], site.shape(0), group);
+    }
+    if (site.wants(2)) {
+        parts[2] = overChannels(site);
+    }
+    return parts;
+}
+
+/// One window of ones per channel.
+ValueId onesPerChannel(EmitSite& site, const WindowGeometry& geometry)
+{
+    tensor::Shape weight{site.shape(0)[1], 1};
+    weight.insert(weight.end(), geometry.kernel.begin(), geometry.kernel.end());
+    return site.emit.filled(weight, 1);
+}
+
+EmittedParts averagePool(EmitSite& site)
+{
+    const WindowGeometry geometry(site, site.integers("kernel_shape", {}), site.shape(0), site.outputShape());
+    const ValueId counts =
+        site.emit.constant(geometry.counts(site.emit.floatType(), site.integer("count_include_pad", 0) != 0));
+    const ValueId shares = site.emit.node("Div", {site.up(), counts});
+    return {geometry.spreadBack(site.emit, shares, onesPerChannel(site, geometry), site.shape(0)[1])};
+}
+
+std::string hasSign(const EmitSite& site)
+{
+    return site.emit.opset() < 11 ? "it compares floating numbers by Equal, of operator set 11; convert the model to a "
+                                    "newer opset"
+                                  : "";
+}
+
+/// sgn(x)·|x|^(p−1) · Σ over the windows of up·y^(1−p); a window of zeros gives nothing.
+EmittedParts normPool(EmitSite& site)
+{
+    const WindowGeometry geometry(site, site.integers("kernel_shape", {}), site.shape(0), site.outputShape());
+    Emitter& emit = site.emit;
+    const double p = site.node.opset < 2 ? site.number("p", 2) : static_cast<double>(site.integer("p", 2));
+    const ValueId zero = emit.scalar(0);
+    const ValueId y = site.outputs[0];
+    const ValueId isNothing = emit.node("Equal", {y, zero});
+    const ValueId divisor = emit.node("Pow", {emit.node("Where", {isNothing, emit.scalar(1), y}), emit.scalar(p - 1)});
+    const ValueId shares = emit.node("Where", {isNothing, zero, emit.node("Div", {site.up(), divisor})});
+    const ValueId sums = geometry.spreadBack(emit, shares, onesPerChannel(site, geometry), site.shape(0)[1]);
+    const ValueId x = site.operands[0];
+    const ValueId size = emit.node("Pow", {emit.node("Abs", {x}), emit.scalar(p - 1)});
+    return {emit.node("Mul", {sums, emit.node("Mul", {emit.node("Sign", {x}), size})})};
+}
+
+std::string hasScatterAdd(const EmitSite& site)
+{
+    if (site.emit.opset() < 16) {
+        return "its rule adds by ScatterElements, which needs opset 16; convert the model to a newer opset";
+    }
+    return site.integer("storage_order", 0) != 0 ? "it counts its indices by columns; export it with storage_order 0"
+                                                 : "";
+}
+
+/// The winners' places come from another MaxPool; what arrived is added there.
+EmittedParts maxPool(EmitSite& site)
+{
+    const std::vector<ValueId> pooled = site.emit.node("MaxPool", {site.operands[0]}, site.node.attributes, 2);
+    const tensor::Shape flat{tensor::elementCount(site.shape(0))};
+    const ValueId zeros = site.emit.filled(flat, 0);
+    const ValueId sum = site.emit.node("ScatterElements",
+                                       {zeros, site.emit.reshape(pooled[1], {-1}), site.emit.reshape(site.up(), {-1})},
+                                       {{"axis", std::int64_t{0}}, {"reduction", std::string("add")}});
+    return {site.emit.reshape(sum, site.shape(0))};
+}
+
+constexpr std::array kRules{
+    EmitRule{"AveragePool", never, averagePool},
+    EmitRule{"Conv", slicesWeights, convolution},
+    EmitRule{"ConvTranspose", plainTransposed, transposedConvolution},
+    EmitRule{"LpPool", hasSign, normPool},
+    EmitRule{"MaxPool", hasScatterAdd, maxPool},
+};
+
+} // namespace
+
+std::span<const EmitRule> windowRules() { return kRules; }
+
+} // namespace retro::tape

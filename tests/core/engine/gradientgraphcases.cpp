@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/core/engine/gradientgraphcases.h"
+
+#include <algorithm>
+#include <array>
+#include <random>
+
+namespace retro::tests
+{
+
+Tensor drawn(const Shape& shape, std::uint32_t seed)
+{
+    std::minstd_rand engine(seed + 1);
+    std::vector<double> values(static_cast<std::size_t>(tensor::elementCount(shape)));
+    std::ranges::generate(values, [&engine] { return static_cast<double>(engine() % 2000) / 1000 + 0.05; });
+    return Tensor::of<double>(shape, values);
+}
+
+Tensor ints(const std::vector<std::int64_t>& values)
+{
+    return Tensor::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values);
+}
+
+namespace
+{
+
+void addMore(Cases& all)
+{
+    using Ints = std::vector<std::int64_t>;
+    const Shape square{2, 3};
+    for (const char* op : {"Asinh", "Atan", "Celu", "Cosh", "Elu", "HardSigmoid", "HardSwish", "Mish", "Selu", "Sinh",
+                           "Softsign", "Tan", "ThresholdedRelu"}) {
+        all.push_back({op, {op, {square}, {}, {}, 1, 18}});
+    }
+    for (const char* op :
+         {"Elu", "Celu", "Selu", "HardSwish", "Mish", "PRelu", "HardSigmoid"}) { // on both sides of zero
+        all.push_back({std::string(op) + " negative", {op, {square}, {}, {}, 1, 18}});
+        all.back().second.shift = -1.1;
+        if (std::string(op) == "PRelu") {
+            all.back().second.inputs.push_back({3});
+        }
+    }
+    for (const char* op : {"Asin", "Acos", "Atanh", "Acosh"}) {
+        all.push_back({op, {op, {square}, {}, {}}});
+        all.back().second.shift = std::string(op) == "Acosh" ? 1.0 : -1.05;
+        all.back().second.scale = std::string(op) == "Acosh" ? 1.0 : 0.9;
+    }
+    all.push_back({"Gelu", {"Gelu", {square}, {}, {}, 1, 20}});
+    all.push_back({"Gelu, tanh", {"Gelu", {square}, {}, {{"approximate", std::string("tanh")}}, 1, 20}});
+    all.push_back({"Swish", {"Swish", {square}, {}, {{"alpha", 1.5}}, 1, 24}});
+    all.push_back({"Clip", {"Clip", {{4, 5}}, {Tensor::scalar(0.4), Tensor::scalar(1.5)}, {}}});
+    all.push_back({"Clip, old", {"Clip", {{4, 5}}, {}, {{"min", 0.4}, {"max", 1.5}}, 1, 10}});
+    for (const char* op : {"Max", "Min", "Mean"}) {
+        all.push_back({op, {op, {{4, 2, 3}, {2, 1}, {4, 2, 3}}, {}, {}}});
+    }
+    for (const char* op : {"ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMin",
+                           "ReduceProd", "ReduceSumSquare"}) {
+        all.push_back({op, {op, {{2, 3, 4}}, {}, {{"axes", Ints{0, -1}}}}});
+        all.push_back({std::string(op) + " without axes",
+                       {op, {{2, 3, 4}}, {ints({1})}, {{"keepdims", std::int64_t{0}}}, 1, 18}});
+    }
+    // A zero among the factors: alone in its row, and with others.
+    for (const std::int64_t axis : {1, 2}) {
+        all.push_back({"ReduceProd of zeros, axis " + std::to_string(axis),
+                       {"ReduceProd", {{2, 1, 3}}, {}, {{"axes", Ints{axis}}}}});
+        all.back().second.scale = 0;
+    }
+    all.push_back({"GlobalMaxPool", {"GlobalMaxPool", {{2, 3, 4, 5}}, {}, {}}});
+    all.push_back({"RMSNormalization", {"RMSNormalization", {{2, 3, 4}}, {drawn({4}, 1)}, {}, 1, 23}});
+    all.push_back(
+        {"InstanceNormalization", {"InstanceNormalization", {{2, 3, 4, 5}}, {drawn({3}, 1), drawn({3}, 2)}, {}}});
+    all.push_back({"GroupNormalization",
+                   {"GroupNormalization",
+                    {{2, 6, 4, 5}},
+                    {drawn({6}, 1), drawn({6}, 2)},
+                    {{"num_groups", std::int64_t{3}}},
+                    1,
+                    21}});
+    all.push_back({"Gather many", {"Gather", {{2, 5, 3}}, {ints({1, -1, 1, 4})}, {{"axis", std::int64_t{1}}}}});
+    all.push_back({"Gather rows", {"Gather", {{5, 3}}, {ints({0, 2, 2}).reshaped({3, 1})}, {}}});
+    all.push_back({"GatherElements", {"GatherElements", {{3, 3}}, {ints({1, 2, 0, 2, 0, 0}).reshaped({2, 3})}, {}}});
+    all.push_back({"GatherND", {"GatherND", {{3, 3}}, {ints({1, 2, 1, 2}).reshaped({2, 2})}, {}}});
+    all.push_back({"ScatterND", {"ScatterND", {{4, 3}}, {ints({2, 0}).reshaped({2, 1}), drawn({2, 3}, 4)}, {}}});
+    all.push_back(
+        {"ScatterElements", {"ScatterElements", {{4, 3}}, {ints({2, 0, 1}).reshaped({1, 3}), drawn({1, 3}, 4)}, {}}});
+    all.push_back({"Tile", {"Tile", {{2, 3}}, {ints({3, 2})}, {}}});
+    all.push_back({"Trilu", {"Trilu", {{4, 4}}, {Tensor::scalar<std::int64_t>(1)}, {{"upper", std::int64_t{0}}}}});
+    all.push_back({"DepthToSpace", {"DepthToSpace", {{1, 8, 2, 3}}, {}, {{"blocksize", std::int64_t{2}}}}});
+    all.push_back({"SpaceToDepth", {"SpaceToDepth", {{1, 2, 4, 6}}, {}, {{"blocksize", std::int64_t{2}}}}});
+    for (const std::int64_t isExclusive : {0, 1}) {
+        all.push_back({isExclusive != 0 ? "CumSum, exclusive" : "CumSum",
+                       {"CumSum", {{2, 4}}, {Tensor::scalar<std::int64_t>(1)}, {{"exclusive", isExclusive}}}});
+    }
+    all.push_back({"Einsum", {"Einsum", {{2, 3, 4}, {2, 4, 5}}, {}, {{"equation", std::string("bij, bjk -> bik")}}}});
+    all.push_back(
+        {"Einsum, moved", {"Einsum", {{2, 3}, {3, 4}, {4, 2}}, {}, {{"equation", std::string("ab,bc,ca->ac")}}}});
+    const std::vector<float> factors{1, 1, 2, 3};
+    const Tensor scales = Tensor::of<float>({4}, factors);
+    all.push_back({"Resize",
+                   {"Resize",
+                    {{1, 2, 3, 2}},
+                    {Tensor::of<float>({0}, std::vector<float>()), scales},
+                    {{"mode", std::string("nearest")}}}});
+}
+
+/// Weights, scales and shifts that are inputs.
+void addParameters(Cases& all)
+{
+    using Ints = std::vector<std::int64_t>;
+    const Shape image{2, 4, 7, 6};
+    const Attributes strided{
+        {"strides", Ints{2, 2}}, {"pads", Ints{1, 0, 1, 1}}, {"group", std::int64_t{2}}, {"dilations", Ints{1, 2}}};
+    all.push_back({"Conv, weight", {"Conv", {image, {6, 2, 3, 2}, {6}}, {}, strided}});
+    all.push_back({"Conv, line", {"Conv", {{2, 3, 9}, {4, 3, 2}}, {}, {{"strides", Ints{3}}}}});
+    for (const char* how : {"SAME_UPPER", "SAME_LOWER", "VALID"}) {
+        all.push_back({std::string("Conv ") + how,
+                       {"Conv", {image, {6, 4, 2, 3}}, {}, {{"auto_pad", std::string(how)}, {"strides", Ints{2, 1}}}}});
+    }
+    Attributes longer = strided;
+    longer["output_padding"] = Ints{1, 0};
+    all.push_back({"ConvTranspose, weight", {"ConvTranspose", {image, {4, 3, 3, 3}, {6}}, {}, longer}});
+    all.push_back({"ConvTranspose, one window more",
+                   {"ConvTranspose",
+                    {{1, 1, 3}, {1, 1, 1}},
+                    {},
+                    {{"strides", Ints{2}}, {"dilations", Ints{3}}, {"output_padding", Ints{2}}}}});
+    all.push_back({"BatchNormalization, all", {"BatchNormalization", {image, {4}, {4}, {4}, {4}}, {}, {}}});
+    all.push_back(
+        {"LayerNormalization, all", {"LayerNormalization", {{2, 3, 4}, {4}, {3, 1}}, {}, {{"axis", std::int64_t{1}}}}});
+    all.push_back({"LayerNormalization, last", {"LayerNormalization", {{2, 3, 4}, {4}, {4}}, {}, {}}});
+    all.push_back({"RMSNormalization, all", {"RMSNormalization", {{2, 3, 4}, {4}}, {}, {}, 1, 23}});
+    all.push_back({"InstanceNormalization, all", {"InstanceNormalization", {image, {4}, {4}}, {}, {}}});
+    all.push_back({"GroupNormalization, all",
+                   {"GroupNormalization", {image, {4}, {4}}, {}, {{"num_groups", std::int64_t{2}}}, 1, 21}});
+    all.push_back({"MatMul, row", {"MatMul", {{3}, {2, 3, 4}}, {}, {}}});
+    all.push_back({"MatMul, column", {"MatMul", {{2, 3, 4}, {4}}, {}, {}}});
+    all.push_back({"MatMul, vectors", {"MatMul", {{3}, {3}}, {}, {}}});
+    for (const bool isMasked : {true, false}) {
+        Case one{"DeformConv",
+                 {{2, 4, 5, 6}, {6, 2, 3, 2}, {2, 24, 3, 3}, {6}},
+                 {},
+                 {{"strides", Ints{2, 2}},
+                  {"pads", Ints{1, 0, 1, 1}},
+                  {"group", std::int64_t{2}},
+                  {"offset_group", std::int64_t{2}}},
+                 1,
+                 19};
+        if (isMasked) {
+            one.inputs.push_back({2, 12, 3, 3});
+        }
+        all.push_back({isMasked ? "DeformConv, masked" : "DeformConv", one});
+        one.shift = -1.1;
+        one.scale = 1.7; // far outside
+        all.push_back({isMasked ? "DeformConv, masked, far" : "DeformConv, far", one});
+    }
+}
+
+/// Windows at borders, and what lies between places.
+void addWindows(Cases& all)
+{
+    using Ints = std::vector<std::int64_t>;
+    const Shape image{1, 3, 7, 6};
+    const Attributes padded{{"kernel_shape", Ints{3, 2}}, {"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 0}}};
+    all.push_back({"AveragePool, padded", {"AveragePool", {image}, {}, padded}});
+    Attributes counted = padded;
+    counted["count_include_pad"] = std::int64_t{1};
+    counted["ceil_mode"] = std::int64_t{1};
+    all.push_back({"AveragePool, sticking out", {"AveragePool", {image}, {}, counted, 1, 19}});
+    counted.erase("count_include_pad");
+    all.push_back({"AveragePool, sticking out, of its own", {"AveragePool", {image}, {}, counted, 1, 19}});
+    all.push_back(
+        {"AveragePool, same",
+         {"AveragePool", {image}, {}, {{"kernel_shape", Ints{3, 2}}, {"auto_pad", std::string("SAME_UPPER")}}}});
+    all.push_back({"LpPool", {"LpPool", {image}, {}, padded}});
+    Attributes cubed = padded;
+    cubed["p"] = std::int64_t{3};
+    all.push_back({"LpPool, p 3, both signs", {"LpPool", {image}, {}, cubed}});
+    all.back().second.shift = -1.1;
+    all.push_back({"LpPool of zeros", {"LpPool", {image}, {}, padded}});
+    all.back().second.scale = 0;
+    const Tensor none = Tensor::of<float>({0}, std::vector<float>());
+    const std::vector<float> factors{1, 1, 0.6F, 2.5F};
+    const Tensor scales = Tensor::of<float>({4}, factors);
+    for (const char* mode : {"nearest", "linear", "cubic"}) {
+        for (const char* how : {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"}) {
+            all.push_back({std::string("Resize ") + mode + ", " + how,
+                           {"Resize",
+                            {image},
+                            {none, scales},
+                            {{"mode", std::string(mode)}, {"coordinate_transformation_mode", std::string(how)}},
+                            1,
+                            18}});
+        }
+    }
+    all.push_back({"Resize antialias",
+                   {"Resize",
+                    {image},
+                    {none, none, ints({1, 3, 3, 9})},
+                    {{"mode", std::string("linear")}, {"antialias", std::int64_t{1}}},
+                    1,
+                    18}});
+    const std::vector<float> region{0, 0, -0.3F, 0.2F, 1, 1, 0.8F, 1.4F};
+    all.push_back({"Resize, region",
+                   {"Resize",
+                    {image},
+                    {Tensor::of<float>({8}, region), none, ints({1, 3, 5, 5})},
+                    {{"mode", std::string("linear")},
+                     {"coordinate_transformation_mode", std::string("tf_crop_and_resize")},
+                     {"extrapolation_value", 4.0}},
+                    1,
+                    18}});
+    const std::vector<float> doubled{1, 1, 2, 3};
+    all.push_back({"Upsample",
+                   {"Upsample", {image}, {Tensor::of<float>({4}, doubled)}, {{"mode", std::string("linear")}}, 1, 9}});
+    for (const auto& [start, end, step] : {std::array{1, 100, 2}, std::array{-1, -100, -1}, std::array{5, 0, -3}}) {
+        all.push_back({"Slice in steps of " + std::to_string(step),
+                       {"Slice", {{2, 7}}, {ints({start}), ints({end}), ints({1}), ints({step})}, {}}});
+    }
+    for (const char* op : {"Softmax", "LogSoftmax"}) {
+        all.push_back({std::string(op) + ", lines", {op, {{2, 3, 4}}, {}, {{"axis", std::int64_t{1}}}, 1, 12}});
+    }
+    all.push_back({"Cast", {"Cast", {{2, 3}}, {}, {{"to", std::int64_t{1}}}}});
+    all.push_back({"CastLike", {"CastLike", {{2, 3}}, {Tensor::scalar(1.0F)}, {}}});
+}
+
+} // namespace
+
+Cases gradientGraphCases()
+{
+    const Shape square{2, 3};
+    const Shape image{1, 4, 7, 6};
+    std::vector<std::pair<std::string, Case>> all;
+    for (const char* op : {"Abs", "Cos", "Dropout", "Erf", "Exp", "Identity", "LeakyRelu", "Log", "Neg", "Reciprocal",
+                           "Relu", "Sigmoid", "Sin", "Softplus", "Sqrt", "Tanh"}) {
+        all.push_back({op, {op, {square}, {}, {}}});
+    }
+    all.push_back({"Dropout, ratio given", {"Dropout", {square, {}}, {}, {}}});
+    for (const char* op : {"Add", "Sub", "Mul", "Div"}) {
+        all.push_back({op, {op, {square, square}, {}, {}}});
+        all.push_back({std::string(op) + " broadcast", {op, {{4, 2, 3}, {2, 1}}, {}, {}}});
+    }
+    all.push_back({"Sum", {"Sum", {square, {3}, square}, {}, {}}});
+    all.push_back({"Pow", {"Pow", {square}, {Tensor::scalar(2.5)}, {}}});
+    all.push_back({"MatMul", {"MatMul", {{4, 2, 3}, {3, 5}}, {}, {}}});
+    all.push_back({"Gemm",
+                   {"Gemm",
+                    {{3, 2}, {4, 3}, {4}},
+                    {},
+                    {{"transA", std::int64_t{1}}, {"transB", std::int64_t{1}}, {"alpha", 0.5}, {"beta", 2.0}}}});
+    all.push_back({"Gemm plain", {"Gemm", {{2, 3}, {3, 4}}, {}, {}}});
+    const Attributes strided{{"strides", std::vector<std::int64_t>{2, 2}},
+                             {"pads", std::vector<std::int64_t>{1, 0, 1, 1}},
+                             {"group", std::int64_t{2}}};
+    all.push_back({"Conv", {"Conv", {image}, {drawn({6, 2, 3, 3}, 3)}, strided}});
+    all.push_back({"ConvTranspose", {"ConvTranspose", {image}, {drawn({4, 3, 3, 3}, 4)}, strided}});
+    all.push_back({"BatchNormalization",
+                   {"BatchNormalization", {image}, {drawn({4}, 1), drawn({4}, 2), drawn({4}, 3), drawn({4}, 4)}, {}}});
+    all.push_back({"MaxPool",
+                   {"MaxPool",
+                    {image},
+                    {},
+                    {{"kernel_shape", std::vector<std::int64_t>{3, 3}},
+                     {"strides", std::vector<std::int64_t>{2, 2}},
+                     {"pads", std::vector<std::int64_t>{1, 1, 1, 1}}}}});
+    all.push_back(
+        {"AveragePool",
+         {"AveragePool",
+          {image},
+          {},
+          {{"kernel_shape", std::vector<std::int64_t>{3, 2}}, {"strides", std::vector<std::int64_t>{2, 2}}}}});
+    all.push_back({"GlobalAveragePool", {"GlobalAveragePool", {image}, {}, {}}});
+    all.push_back({"ReduceSum", {"ReduceSum", {{2, 3, 4}}, {ints({1})}, {{"keepdims", std::int64_t{0}}}}});
+    all.push_back({"ReduceMean", {"ReduceMean", {{2, 3, 4}}, {}, {{"axes", std::vector<std::int64_t>{0, -1}}}}});
+    all.push_back({"Softmax", {"Softmax", {{2, 3, 4}}, {}, {{"axis", std::int64_t{1}}}}});
+    all.push_back({"LogSoftmax", {"LogSoftmax", {{2, 3}}, {}, {}}});
+    all.push_back({"LayerNormalization", {"LayerNormalization", {{2, 3, 4}}, {drawn({4}, 1), drawn({4}, 2)}, {}}});
+    all.push_back({"Concat", {"Concat", {{2, 3}, {2, 1}}, {}, {{"axis", std::int64_t{-1}}}}});
+    all.push_back({"Split", {"Split", {{2, 6}}, {ints({4, 2})}, {{"axis", std::int64_t{1}}}, 2}});
+    all.push_back({"Slice", {"Slice", {{5, 6}}, {ints({-4, 1}), ints({100, -1}), ints({0, 1})}, {}}});
+    all.push_back({"Pad", {"Pad", {{2, 3}}, {ints({1, 0, 0, 2})}, {}}});
+    all.push_back({"Expand", {"Expand", {{3, 1}}, {ints({2, 3, 4})}, {}}});
+    all.push_back({"Gather", {"Gather", {{2, 5, 3}}, {Tensor::scalar<std::int64_t>(-2)}, {{"axis", std::int64_t{1}}}}});
+    all.push_back({"Flatten", {"Flatten", {{2, 3, 4}}, {}, {}}});
+    all.push_back({"Reshape", {"Reshape", {{2, 6}}, {ints({3, -1})}, {}}});
+    all.push_back({"Squeeze", {"Squeeze", {{2, 1, 3}}, {ints({1})}, {}}});
+    all.push_back({"Unsqueeze", {"Unsqueeze", {{2, 3}}, {ints({0})}, {}}});
+    all.push_back({"Transpose", {"Transpose", {{2, 3, 4}}, {}, {{"perm", std::vector<std::int64_t>{2, 0, 1}}}}});
+    addMore(all);
+    addParameters(all);
+    addWindows(all);
+    return all;
+}
+
+} // namespace retro::tests
