@@ -452,7 +452,10 @@ Result<void> explainOne(Context& context, const ExplainOptions& options, const e
 /// The model, its LUT layers on the path that is asked for.
 Result<engine::LoadedModelPointer> loadModel(const ExplainOptions& options)
 {
-    RETRO_TRY(const engine::LoadedModelPointer model, options.model.load());
+    RETRO_TRY(engine::LoadedModelPointer model, options.model.load());
+    if (options.plan.isAsked()) {
+        RETRO_TRY(model, engine::asPlanned(model)); // what `plan` plans is what runs
+    }
     return options.lutPath.empty()
                ? model
                : engine::withLutPath(model, options.lutPath == "fused" ? lut::Path::Fused : lut::Path::Documented);

@@ -253,14 +253,11 @@ ordered_json criticalJson(const engine::CriticalNodes& found)
     return {{"operators", found.critical}, {"left_out", leftOut}};
 }
 
-/// As `plan` takes it: graph JSON is planned for as it stands.
+/// As `plan` takes it.
 Result<engine::LoadedModelPointer> loadFor(const GradOptions& options)
 {
-    ModelOptions model = options.model;
-    if (options.plan.isAsked() && std::filesystem::path(model.model).extension() == ".json") {
-        model.switchedOff = {"all"};
-    }
-    return model.load();
+    RETRO_TRY(const engine::LoadedModelPointer model, options.model.load());
+    return options.plan.isAsked() ? engine::asPlanned(model) : Result<engine::LoadedModelPointer>(model);
 }
 
 Result<void> gradModel(const Context& context, const GradOptions& options)

@@ -14,8 +14,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <memory>
 
 namespace retro::app
@@ -194,23 +192,6 @@ void sayWhy(const Context& context, const OpGraph& joint, const PlanResult& resu
     }
 }
 
-/// "disk=5e8" → a place called disk, 5e8 bytes per second both ways.
-Result<schedule::Tier> tierOf(const std::string& text)
-{
-    const std::size_t at = text.find('=');
-    schedule::Tier tier;
-    tier.name = text.substr(0, at);
-    const char* const end = text.data() + text.size();
-    const char* const start = at == std::string::npos ? end : text.data() + at + 1;
-    const auto parsed = std::from_chars(start, end, tier.bytesPerSecond);
-    const bool isNumber = parsed.ec == std::errc() && parsed.ptr == end && std::isfinite(tier.bytesPerSecond);
-    if (tier.name.empty() || !isNumber || tier.bytesPerSecond <= 0) {
-        return base::usageError("write it as NAME=BYTES, bytes per second of copies both ways, such as disk=5e8",
-                                "--tier " + text);
-    }
-    return tier;
-}
-
 /// Where values may move to, and how long computations take beside that.
 Result<void> setTier(const PlanOptions& options, analysis::CostUnit unit, schedule::PlanRequest& request)
 {
@@ -225,7 +206,7 @@ Result<void> setTier(const PlanOptions& options, analysis::CostUnit unit, schedu
                                             analysis::nameOf(unit)),
                                 "--tier " + options.tier);
     }
-    RETRO_TRY(request.tier, tierOf(options.tier));
+    RETRO_TRY(request.tier, schedule::parseTier(options.tier));
     return {};
 }
 

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <charconv>
-#include <filesystem>
 
 namespace retro::app
 {
@@ -24,12 +23,8 @@ void PlanningOptions::addTo(CLI::App& verb)
 
 Result<engine::LoadedModelPointer> PlanningOptions::open() const
 {
-    // Graph JSON is planned for as it stands: it may be captured, and rewrites would drop what was measured.
-    ModelOptions chosen = model;
-    if (std::filesystem::path(model.model).extension() == ".json") {
-        chosen.switchedOff = {"all"};
-    }
-    return chosen.load();
+    RETRO_TRY(const engine::LoadedModelPointer loaded, model.load());
+    return engine::asPlanned(loaded);
 }
 
 Result<analysis::PlanningGraph> PlanningOptions::load() const

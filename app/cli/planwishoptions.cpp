@@ -3,6 +3,7 @@
 
 #include "app/cli/planningoptions.h"
 #include "core/runtime/profile.h"
+#include "core/schedule/budget.h"
 
 #include <fmt/format.h>
 
@@ -60,6 +61,14 @@ void PlanWishOptions::addTo(CLI::App& verb)
     verb.add_option("--plan-order", wish.order, "Order of the forward operators in the plan (default kahn)");
     verb.add_option("--plan-seconds", wish.seconds, "Time limit for making the plan (default 10)")
         ->check(CLI::Range(0.01, 86400.0));
+    verb.add_option("--tier", m_tier,
+                    "NAME=BYTES: a plan that is made may move values to this place (memory, compressed, disk), with so "
+                    "many bytes per second both ways");
+    verb.add_option(
+            "--seconds-per-cost", m_secondsPerCost,
+            "With --tier: seconds of one unit of cost (a floating-point operation; a millisecond where the graph "
+            "states them)")
+        ->check(CLI::PositiveNumber);
     verb.add_option("--plan-rows", rows, "Steps of the plan to print, predicted against measured (default none)");
 }
 
@@ -70,6 +79,19 @@ base::Result<engine::PlanWish> PlanWishOptions::checked() const
     }
     engine::PlanWish checked = wish;
     checked.file = file;
+    if (m_tier.empty()) {
+        return checked;
+    }
+    if (!file.empty()) {
+        return base::usageError("a plan that is there says itself what it moves; leave one of the two out", "--tier");
+    }
+    if (m_secondsPerCost <= 0) {
+        return base::usageError("say with --seconds-per-cost how long one unit of cost takes (1e-10 where ten thousand "
+                                "million operations take a second), or no copy can be set beside them",
+                                "--tier " + m_tier);
+    }
+    RETRO_TRY(checked.tier, schedule::parseTier(m_tier));
+    checked.secondsPerCost = m_secondsPerCost;
     return checked;
 }
 

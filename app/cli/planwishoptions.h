@@ -25,6 +25,8 @@ struct PlanWishOptions
 
 private:
     CLI::Option* m_strategy = nullptr;
+    std::string m_tier; ///< NAME=BYTES per second; empty = nothing moves
+    double m_secondsPerCost = 0;
 };
 
 /// What a plan promised and what it took: "plan", "predicted", "measured" and, for `rows` > 0, "steps".

@@ -36,6 +36,8 @@ schedule::PlanRequest requestOf(const PlanSubject& subject, const PlanQuestion& 
     request.budget = question.budget;
     request.choices = question.choices;
     request.seconds = question.seconds;
+    request.tier = question.tier;
+    request.secondsPerCost = views::secondsPerCost(subject.unit);
     request.stop = stop;
     return request;
 }
@@ -102,7 +104,7 @@ Result<engine::JointPlanning> jointForInputs(ExplainJob& job, const engine::Targ
 Result<engine::JointPlanning> jointForJob(ExplainJob& job, const std::stop_token& stop)
 {
     RETRO_TRY(const engine::TargetRequest target, engine::parseTarget(job.target));
-    const bool isOfRun = !job.inputs.empty() && job.model->path.extension() != ".json"; // that is planned as it stands
+    const bool isOfRun = !job.inputs.empty() && !engine::statesFacts(*job.model->rewritten.before);
     if (!isOfRun) {
         return engine::jointPlanningOf(job.model, target, stop);
     }

@@ -240,6 +240,7 @@ private:
         const auto type = m_facts.typeOf ? m_facts.typeOf(id) : std::nullopt;
         value.isDifferentiable = tensor::isFloating(type ? type->dtype : source.dtype) &&
                                  (!m_facts.carriesGradient || m_facts.carriesGradient(id));
+        value.relevanceBytes = m_facts.relevanceBytesOf ? m_facts.relevanceBytesOf(id) : 0;
         std::optional<std::uint64_t> bytes;
         if (source.facts) {
             bytes = source.facts->bytes;

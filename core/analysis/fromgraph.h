@@ -25,6 +25,8 @@ struct BoundFacts
     std::function<const ops::BoundOperator*(base::NodeId)> operatorOf;
     /// True when a value carries a gradient; without an answer every floating value does.
     std::function<bool(base::ValueId)> carriesGradient;
+    /// Bytes of the relevance of a value that is no floating one; 0 = it carries none.
+    std::function<std::uint64_t(base::ValueId)> relevanceBytesOf;
     /// What the second half starts at; empty = the outputs of the graph.
     std::vector<base::ValueId> outputs;
 };

@@ -110,7 +110,8 @@ private:
     void addGradientOf(OpValueId id, OpId producer)
     {
         const OpValue& value = m_forward.value(id);
-        if (!value.isDifferentiable) {
+        const bool isRelevance = m_options.kind == JointKind::Relevance;
+        if (!value.isDifferentiable && !(isRelevance && value.relevanceBytes > 0)) {
             return;
         }
         Operands operands;
@@ -127,7 +128,7 @@ private:
         if (operands.ids().empty()) {
             return;
         }
-        m_gradient[id] = addValue(prefix() + value.name, value.bytes);
+        m_gradient[id] = addValue(prefix() + value.name, value.isDifferentiable ? value.bytes : value.relevanceBytes);
         addOp(prefix() + value.name, operands, {m_gradient[id]}, std::max(cost, m_options.leastCost), producer);
         m_ops.back().flops = flops;
     }

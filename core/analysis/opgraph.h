@@ -39,6 +39,8 @@ struct OpValue
     bool isOutput = false;        ///< an output of the graph
     bool isRequired = false;      ///< must be in memory at the end of a plan
     bool isDifferentiable = true; ///< carries a gradient; integers and masks do not
+    /// Of the relevance of a value without a gradient: tokens get that of their embedding; 0 = it carries none.
+    std::uint64_t relevanceBytes = 0;
 };
 
 /// An operator as planning sees it: what it reads and makes, what it costs, what its gradient reads.

@@ -40,9 +40,10 @@ struct KeptValues
     std::shared_ptr<const SearchRecord> search;
 };
 
-/// Which forward values of a bound model a plan keeps for the relevance of a target (engine/plan/plannedsaving.h).
-using KeptByPlan =
-    std::function<base::Result<KeptValues>(const std::shared_ptr<const execute::BoundModel>&, base::ValueId)>;
+/// Which forward values of a bound model a plan keeps for the relevance of targets, each named once
+/// (engine/plan/plannedsaving.h).
+using KeptByPlan = std::function<base::Result<KeptValues>(const std::shared_ptr<const execute::BoundModel>&,
+                                                          std::span<const base::ValueId>)>;
 
 /// How a pass under the saving policy `plan` came by the forward values that its rules read.
 struct PlanSaving

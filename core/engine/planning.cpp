@@ -109,6 +109,13 @@ Result<PlanningGraph> planningGraphOf(const BoundModel& model, std::vector<base:
     facts.typeOf = [&](base::ValueId id) { return std::optional(model.typeOf(id)); };
     facts.operatorOf = [&](base::NodeId id) { return &model.op(id); };
     facts.carriesGradient = [&](base::ValueId id) { return model.isTracked(id); };
+    facts.relevanceBytesOf = [&](base::ValueId id) -> std::uint64_t {
+        const bool isToken = model.isTracked(id) && !tensor::isFloating(model.typeOf(id).dtype);
+        const tensor::DType dtype = execute::dtypeOf(model.precision());
+        return isToken
+                   ? static_cast<std::uint64_t>(tensor::elementCount(model.typeOf(id).shape)) * tensor::sizeOf(dtype)
+                   : 0;
+    };
     facts.outputs = std::move(outputs);
     return analysis::planningGraph(model.graph(), facts);
 }
@@ -134,17 +141,36 @@ Result<PlanningGraph> planningGraphOf(const LoadedModel& model, const SymbolSize
     return error;
 }
 
+bool statesFacts(const graph::Graph& graph)
+{
+    for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
+        if (graph.node(base::NodeId(i)).facts) {
+            return true;
+        }
+    }
+    for (std::size_t i = 0; i < graph.valueCount(); ++i) {
+        if (graph.value(base::ValueId(i)).facts) {
+            return true;
+        }
+    }
+    return false;
+}
+
+Result<LoadedModelPointer> asPlanned(const LoadedModelPointer& model, const std::stop_token& stop)
+{
+    if (!statesFacts(*model->rewritten.before)) {
+        return model;
+    }
+    rewrite::RewriteOptions options;
+    const std::string all = "all";
+    RETRO_CHECK(rewrite::switchOff(options, {&all, 1}));
+    return withRewrites(model, options, stop);
+}
+
 Result<JointPlanning> jointPlanningOf(const LoadedModelPointer& model, const std::optional<TargetRequest>& target,
                                       const std::stop_token& stop)
 {
-    LoadedModelPointer taken = model;
-    if (model->path.extension() == ".json") {
-        // It may be captured, and rewrites would drop what was measured.
-        rewrite::RewriteOptions options;
-        const std::string all = "all";
-        RETRO_CHECK(rewrite::switchOff(options, {&all, 1}));
-        RETRO_TRY(taken, withRewrites(model, options, stop));
-    }
+    RETRO_TRY(const LoadedModelPointer taken, asPlanned(model, stop));
     std::vector<base::ValueId> outputs;
     if (target && !taken->graph()->outputs().empty()) {
         RETRO_TRY(const base::ValueId value, targetValue(*target, *taken->graph()));

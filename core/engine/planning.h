@@ -30,6 +30,13 @@ using SymbolSizes = std::map<std::string, std::int64_t>;
 [[nodiscard]] base::Result<analysis::PlanningGraph> planningGraphOf(const execute::BoundModel& model,
                                                                     std::vector<base::ValueId> outputs = {});
 
+/// True when the graph was captured or measured: it states times, sizes or operations, which rewrites would drop.
+[[nodiscard]] bool statesFacts(const graph::Graph& graph);
+/// The model as plans are made for it, and as a pass by a plan runs it: without rewrites where its graph states facts.
+/// Errors: Cancelled.
+[[nodiscard]] base::Result<LoadedModelPointer> asPlanned(const LoadedModelPointer& model,
+                                                         const std::stop_token& stop = {});
+
 /// What planners work on: the planning graph of a model and its joint graph with gradients.
 struct JointPlanning
 {
@@ -37,8 +44,8 @@ struct JointPlanning
     analysis::JointGraph joint;
 };
 
-/// The joint graph of a model, its forward operators in the order of first come, first served. Graph JSON is taken as
-/// it stands, without rewrites. The second half starts at the value of `target`; without one at every output, as it
+/// The joint graph of a model, its forward operators in the order of first come, first served; taken as
+/// asPlanned() says. The second half starts at the value of `target`; without one at every output, as it
 /// does in a captured training step. Errors: as planningGraphOf(), targetValue() and analysis::jointOf(); Cancelled.
 [[nodiscard]] base::Result<JointPlanning> jointPlanningOf(const LoadedModelPointer& model,
                                                           const std::optional<TargetRequest>& target = {},

@@ -19,14 +19,18 @@ using ops::TensorType;
 namespace
 {
 
-/// Operators that compute each element from the elements at the same place.
-bool isElementWise(const Node& node)
+/// Operators of two operands that compute each element from the elements at the same place.
+bool isArithmetic(const Node& node)
 {
     constexpr std::array<std::string_view, 4> kOfTwo{"Add", "Sub", "Mul", "Div"};
+    return node.domain.empty() && std::ranges::find(kOfTwo, node.op) != kOfTwo.end();
+}
+
+/// The same of one operand, the first.
+bool isElementFunction(const Node& node)
+{
     const ops::OperatorDeclaration* known = ops::find(node.domain, node.op, node.opset);
-    const bool isFunction = known != nullptr && known->structure.starts_with("element-wise") && node.op != "Pow";
-    const bool isArithmetic = node.domain.empty() && std::ranges::find(kOfTwo, node.op) != kOfTwo.end();
-    return (isFunction || isArithmetic) && node.outputs.size() == 1;
+    return known != nullptr && known->structure.starts_with("element-wise") && node.op != "Pow" && node.op != "PRelu";
 }
 
 /// The node after which nobody reads a value, by value; invalid where the caller reads it, or nobody.
@@ -44,7 +48,7 @@ std::vector<NodeId> lastReaders(const Draft& draft)
     return last;
 }
 
-std::int64_t bytesOf(const TensorType& type)
+std::int64_t bytesOfType(const TensorType& type)
 {
     return tensor::elementCount(type.shape) * static_cast<std::int64_t>(tensor::sizeOf(type.dtype));
 }
@@ -56,17 +60,17 @@ public:
         : m_draft(draft), m_types(staticTypes(draft.before(), {})), m_last(lastReaders(draft))
     {}
 
-    /// Marks one node when an operand dies there.
+    /// Marks one node when an operand dies there. Shapes that are not known yet are compared when the node runs.
     std::optional<RewriteStep> mark(NodeId id)
     {
         const Node& node = m_draft.node(id);
-        const std::optional<TensorType> made = typeOf(node.outputs[0]);
-        if (!made) {
-            return std::nullopt;
-        }
-        for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
-            if (dies(node.inputs[slot], id) && typeOf(node.inputs[slot]) == made) {
-                return marked(id, slot, bytesOf(*made));
+        const std::size_t slots = isArithmetic(node) ? 2 : isElementFunction(node) ? 1 : 0;
+        for (std::size_t slot = 0; slot < std::min(slots, node.inputs.size()); ++slot) {
+            const auto made = typeOf(node.outputs[0]);
+            const auto own = typeOf(node.inputs[slot]);
+            const bool mayFit = slots == 1 || !made || !own || *made == *own;
+            if (dies(node.inputs[slot], id) && mayFit) {
+                return marked(id, slot, own, slots == 2 && !(made && own));
             }
         }
         return std::nullopt;
@@ -86,14 +90,16 @@ private:
         return isResult && operand.index() < m_last.size() && m_last[operand.index()] == id;
     }
 
-    RewriteStep marked(NodeId id, std::size_t slot, std::int64_t bytes)
+    RewriteStep marked(NodeId id, std::size_t slot, const std::optional<TensorType>& type, bool isOpen)
     {
         Node node = m_draft.node(id);
         node.metadata[std::string(graph::kOverwrites)] = fmt::format("{}", slot);
         RewriteStep step;
         step.rewrite = "overwrite operand";
-        step.text = fmt::format("{} ({}) writes over {}, which nobody reads after it: {} bytes less", node.name,
-                                node.op, m_draft.value(node.inputs[slot]).name, bytes);
+        step.text = fmt::format("{} ({}) writes over {}, which nobody reads after it", node.name, node.op,
+                                m_draft.value(node.inputs[slot]).name);
+        step.text += type ? fmt::format(": {} bytes less", bytesOfType(*type)) : "";
+        step.text += isOpen ? ", where both have one shape" : "";
         step.removed = {node.name};
         step.added = {node.name};
         m_draft.replaceNode(id, std::move(node));
@@ -111,7 +117,7 @@ void overwriteOperands(Draft& draft, std::vector<RewriteStep>& steps)
 {
     Overwriter overwriter(draft);
     for (std::size_t i = 0; i < draft.nodeCount() && !draft.isStopped(); ++i) {
-        if (draft.isRemoved(NodeId(i)) || !isElementWise(draft.node(NodeId(i)))) {
+        if (draft.isRemoved(NodeId(i)) || draft.node(NodeId(i)).outputs.size() != 1) {
             continue;
         }
         if (std::optional<RewriteStep> step = overwriter.mark(NodeId(i))) {

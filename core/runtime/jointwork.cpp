@@ -32,6 +32,8 @@ std::vector<std::uint8_t> slotsOf(const std::vector<Part>& group, std::size_t op
     return wanted;
 }
 
+bool isStart(const std::vector<Part>& group) { return !group.front().reader.isValid(); }
+
 bool isRead(const analysis::OpGraph& graph, OpId op, OpValueId id)
 {
     return id != kNone && std::ranges::find(graph.reads(op), id) != graph.reads(op).end();
@@ -139,16 +141,20 @@ Result<JointWork::Outcome> JointWork::runGradient(OpId op, const Operands& opera
     const ValueId value = m_program.valueOf(id);
     Outcome outcome;
     Tensor sum;
-    if (m_program.startsAt(value)) {
-        RETRO_TRY(sum, m_half.startAt(value, forwardValue(op, value, operands)));
+    PartGroups groups = m_half.partsOf(value);
+    if (m_program.startsAt(value) && std::ranges::none_of(groups, isStart)) {
+        groups.insert(groups.begin(), std::vector<Part>{Part()});
     }
-    for (const std::vector<Part>& group : m_half.partsOf(value)) {
-        RETRO_TRY(const Tensor part, groupOf(op, group, operands, outcome.flops));
+    for (const std::vector<Part>& group : groups) {
+        RETRO_TRY(const Tensor part, isStart(group) ? m_half.startAt(value, forwardValue(op, value, operands))
+                                                    : groupOf(op, group, operands, outcome.flops));
         addTo(sum, part);
     }
     const ops::TensorType& type = m_program.model().typeOf(value);
     m_isNothing[id] = sum.isValid() ? 0 : 1;
-    outcome.outputs.push_back(sum.isValid() ? std::move(sum) : Tensor::zeros(type.dtype, type.shape));
+    const tensor::DType dtype =
+        tensor::isFloating(type.dtype) ? type.dtype : execute::dtypeOf(m_program.model().precision());
+    outcome.outputs.push_back(sum.isValid() ? std::move(sum) : Tensor::zeros(dtype, type.shape));
     return outcome;
 }
 

@@ -10,14 +10,15 @@
 namespace retro::runtime
 {
 
-/// What lands on a value: what the reverse rule of `reader` gives its operand `slot`.
+/// What lands on a value: what the reverse rule of `reader` gives its operand `slot`; of a reader that is not valid,
+/// what starts there.
 struct Part
 {
     base::NodeId reader;
     std::uint32_t slot = 0;
 };
 
-/// The parts of a value. Those of a group are of one reader and are added first, then the groups, both in order: sums
+/// The parts of a value. What starts there comes first unless a group says where. Those of a group are of one reader and are added first, then the groups, both in order: sums
 /// of floating-point numbers depend on it.
 using PartGroups = std::vector<std::vector<Part>>;
 

@@ -29,4 +29,20 @@ base::Result<std::uint64_t> parseBudget(const std::string& text, const analysis:
                                      "--budget " + text);
 }
 
+base::Result<Tier> parseTier(const std::string& text)
+{
+    const std::size_t at = text.find('=');
+    Tier tier;
+    tier.name = text.substr(0, at);
+    const char* const end = text.data() + text.size();
+    const char* const start = at == std::string::npos ? end : text.data() + at + 1;
+    const auto parsed = std::from_chars(start, end, tier.bytesPerSecond);
+    const bool isNumber = parsed.ec == std::errc() && parsed.ptr == end && std::isfinite(tier.bytesPerSecond);
+    if (tier.name.empty() || !isNumber || tier.bytesPerSecond <= 0) {
+        return base::usageError("write it as NAME=BYTES, bytes per second of copies both ways, such as disk=5e8",
+                                "--tier " + text);
+    }
+    return tier;
+}
+
 } // namespace retro::schedule

@@ -5,6 +5,7 @@
 #include "core/schedule/searchlistener.h"
 
 #include <chrono>
+#include <functional>
 #include <span>
 #include <stop_token>
 #include <string_view>
@@ -19,6 +20,9 @@ struct UserChoices
     std::vector<OpValueId> recompute; ///< are dropped after the forward sweep
 };
 
+/// Reads the time.
+using ReadTime = std::function<std::chrono::steady_clock::time_point()>;
+
 /// What a planner is asked. Lifetime of the graph: longer than the request.
 struct PlanRequest
 {
@@ -29,10 +33,18 @@ struct PlanRequest
     UserChoices choices;
     std::optional<Tier> tier;  ///< where values may be moved to; none = nothing moves
     double secondsPerCost = 1; ///< of the graph's cost unit, for computations beside copies
-    double seconds = 5;        ///< for planners that would go on; the others do not look at it
+    double seconds = 5;        ///< by the clock; a planner that runs out of it ends with what it has
     std::uint64_t seed = 1;
     std::stop_token stop;
     SearchListener* listener = nullptr; ///< hears the search; borrowed, may be null
+    /// A sequence within the budget that is known already: a search may start there; borrowed, may be null.
+    const std::vector<OpId>* known = nullptr;
+    ReadTime readTime; ///< the clock; empty = the steady clock of the machine
+
+    [[nodiscard]] std::chrono::steady_clock::time_point now() const
+    {
+        return readTime ? readTime() : std::chrono::steady_clock::now();
+    }
 
     [[nodiscard]] std::vector<OpId> baseSequence() const { return order.empty() ? storeAllSequence(*graph) : order; }
 };
@@ -72,17 +84,22 @@ struct Planner
 class Deadline
 {
 public:
+    /// The request outlives it.
     explicit Deadline(const PlanRequest& request)
-        : m_end(std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                                                       std::chrono::duration<double>(request.seconds))),
-          m_stop(request.stop)
+        : m_request(&request), m_end(request.now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                                         std::chrono::duration<double>(request.seconds)))
     {}
 
-    [[nodiscard]] bool isOver() const { return m_stop.stop_requested() || std::chrono::steady_clock::now() >= m_end; }
+    [[nodiscard]] bool isOver() const { return m_request->stop.stop_requested() || m_request->now() >= m_end; }
+    /// Seconds that are left; 0 when it is over.
+    [[nodiscard]] double secondsLeft() const
+    {
+        return isOver() ? 0 : std::chrono::duration<double>(m_end - m_request->now()).count();
+    }
 
 private:
+    const PlanRequest* m_request;
     std::chrono::steady_clock::time_point m_end;
-    std::stop_token m_stop;
 };
 
 } // namespace retro::schedule

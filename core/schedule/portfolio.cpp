@@ -7,11 +7,13 @@
 #include "core/schedule/milp/checkmatemodel.h"
 #include "core/schedule/planners/anneal.h"
 #include "core/schedule/planners/plannerlist.h"
+#include "core/schedule/planners/shaver.h"
 #include "core/schedule/searchnotes.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace retro::schedule
 {
@@ -25,7 +27,46 @@ using Clock = std::chrono::steady_clock;
 /// Joint graphs beyond this size get only the planners that are near linear.
 constexpr std::size_t kLarge = 20000;
 
-double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+/// Plans of other planners that are shaved further: those that fit by cost, those that do not by peak.
+constexpr std::size_t kMostPolishedFits = 4;
+constexpr std::size_t kMostPolishedOthers = 3;
+/// Longer sequences, in operators of the graph, are not worth it.
+constexpr std::size_t kMostPolishedLength = 4;
+constexpr std::string_view kPolished = ", shaved";
+/// Share of the time that a solver of integer programmes may be late: at the root it asks nobody.
+constexpr double kSolverGrace = 0.1;
+
+/// A sequence that a planner proposed, as the simulator judged it.
+struct Proposal
+{
+    std::string planner;
+    Annotations annotations;
+    std::vector<OpId> sequence;
+    std::uint64_t peak = 0;
+    double cost = 0;
+    bool fits = false;
+};
+
+/// Those worth shaving: the cheapest that fit, then those of the least peak.
+std::vector<Proposal> worthPolishing(std::vector<Proposal> proposals)
+{
+    std::stable_sort(proposals.begin(), proposals.end(), [](const Proposal& a, const Proposal& b) {
+        if (a.fits != b.fits) {
+            return a.fits;
+        }
+        return a.fits ? a.cost < b.cost : a.peak < b.peak;
+    });
+    const auto others = std::ranges::find_if(proposals, [](const Proposal& one) { return !one.fits; });
+    const auto fitting = static_cast<std::size_t>(others - proposals.begin());
+    std::vector<Proposal> chosen;
+    for (std::size_t i = 0; i < proposals.size(); ++i) {
+        const bool isWanted = i < fitting ? i < kMostPolishedFits : i - fitting < kMostPolishedOthers;
+        if (isWanted) {
+            chosen.push_back(std::move(proposals[i]));
+        }
+    }
+    return chosen;
+}
 
 /// Costs are sums of doubles; what is closer than this is equal.
 bool isSameCost(double a, double b)
@@ -36,7 +77,7 @@ bool isSameCost(double a, double b)
 class Portfolio
 {
 public:
-    explicit Portfolio(const PlanRequest& request) : m_graph(*request.graph), m_request(request), m_start(Clock::now())
+    explicit Portfolio(const PlanRequest& request) : m_graph(*request.graph), m_request(request), m_start(request.now())
     {
         // Gradients that wait can be moved: then only what one operator needs at once is a floor.
         const analysis::Bound floor =
@@ -62,8 +103,9 @@ public:
             RETRO_CHECK(tryTier());
         }
         if (strategy == "best") {
-            improve(); // first: what solves integer programmes may run over its time
+            improve();
             RETRO_CHECK(tryIntegerProgramme());
+            annealBest((1 - kSolverGrace) * m_request.seconds); // where that was quicker
         }
         judge();
         return finish();
@@ -104,9 +146,70 @@ private:
             if (isLeftOut || isProven() || m_isProvenInfeasible) {
                 continue;
             }
-            RETRO_CHECK(attempt(planner, withRest(m_request)));
+            if (m_best && isLate()) {
+                passOver(planner);
+            } else {
+                RETRO_CHECK(attempt(planner, withRest(m_request)));
+            }
         }
-        return isProven() || m_isProvenInfeasible ? Result<void>() : tryOtherOrders();
+        if (!isProven() && !m_isProvenInfeasible) {
+            RETRO_CHECK(tryOtherOrders());
+            RETRO_CHECK(polish());
+        }
+        return {};
+    }
+
+    [[nodiscard]] double secondsSince(Clock::time_point start) const
+    {
+        return std::chrono::duration<double>(m_request.now() - start).count();
+    }
+
+    [[nodiscard]] bool isLate() const { return secondsSince(m_start) >= m_request.seconds; }
+
+    void passOver(const Planner& planner)
+    {
+        Attempt attempt;
+        attempt.planner = planner.name;
+        attempt.refusal = "no time was left for it";
+        m_result.attempts.push_back(std::move(attempt));
+    }
+
+    /// What other planners proposed, shaved where it does not fit, and without what turns out needless then.
+    Result<void> polish()
+    {
+        for (Proposal& proposal : worthPolishing(std::exchange(m_proposals, {}))) {
+            if (isProven() || secondsSince(m_start) > 0.5 * m_request.seconds) {
+                break;
+            }
+            RETRO_CHECK(checkStop());
+            polish(std::move(proposal));
+        }
+        return {};
+    }
+
+    void polish(Proposal proposal)
+    {
+        const Clock::time_point start = m_request.now();
+        const PlanRequest request = withRest(m_request);
+        const Deadline deadline(request);
+        ShaveOptions options;
+        options.isOver = [&] { return deadline.isOver(); };
+        options.listener = request.listener;
+        Attempt attempt;
+        attempt.planner = proposal.planner + std::string(kPolished);
+        if (request.listener != nullptr) {
+            request.listener->onPlanner(attempt.planner);
+        }
+        Draft draft;
+        draft.sequence = std::move(proposal.sequence);
+        draft.annotations.blocks = std::move(proposal.annotations.blocks);
+        draft.annotations.intervals = std::move(proposal.annotations.intervals);
+        if (shave(m_graph, request.budget, draft.sequence, options)) {
+            prune(m_graph, request.budget, draft.sequence, options.isOver);
+        }
+        attempt.seconds = secondsSince(start);
+        take(std::move(draft), attempt, "shave");
+        m_result.attempts.push_back(std::move(attempt));
     }
 
     Result<void> tryTier()
@@ -120,11 +223,19 @@ private:
                planner.name == "interval" || planner.name == "knapsack";
     }
 
-    /// The same request with the time that is left, at least a tenth of it.
+    /// The same request with half of the time that is left, so that some is left for others; as long as nothing fits at
+    /// least a tenth of all.
     [[nodiscard]] PlanRequest withRest(PlanRequest request) const
     {
-        request.seconds = std::max(0.1 * m_request.seconds, m_request.seconds - secondsSince(m_start));
+        const double rest = 0.5 * (m_request.seconds - secondsSince(m_start));
+        request.seconds = std::max(m_best ? 0.0 : 0.1 * m_request.seconds, rest);
         return request;
+    }
+
+    [[nodiscard]] Result<void> checkStop() const
+    {
+        return m_request.stop.stop_requested() ? Result<void>(base::Error{base::ErrorCode::Cancelled, "stopped", {}})
+                                               : Result<void>();
     }
 
     /// Orders of the joint graph that need less memory before anything is computed twice.
@@ -151,10 +262,8 @@ private:
 
     Result<void> attempt(const Planner& planner, const PlanRequest& request)
     {
-        RETRO_CHECK(m_request.stop.stop_requested()
-                        ? Result<void>(base::Error{base::ErrorCode::Cancelled, "stopped", {}})
-                        : Result<void>());
-        const Clock::time_point start = Clock::now();
+        RETRO_CHECK(checkStop());
+        const Clock::time_point start = m_request.now();
         if (request.listener != nullptr) {
             request.listener->onPlanner(planner.name);
         }
@@ -177,9 +286,13 @@ private:
         return {};
     }
 
-    /// Lets the simulator judge a draft; keeps it when it is the cheapest that fits.
+    /// Lets the simulator judge a draft without computations that nobody reads; keeps it when it is the cheapest that
+    /// fits.
     void take(Draft draft, Attempt& attempt, std::string_view planner)
     {
+        if (draft.steps.empty()) {
+            dropUseless(m_graph, draft.sequence);
+        }
         if (m_request.listener == nullptr) {
             judgeDraft(std::move(draft), attempt);
             return;
@@ -220,6 +333,7 @@ private:
         m_result.peak =
             !m_best && (m_result.peak == 0 || simulation.peak < m_result.peak) ? simulation.peak : m_result.peak;
         attempt.fits = simulation.peak <= m_request.budget;
+        remember(draft, attempt);
         if (!attempt.fits) {
             return false;
         }
@@ -239,6 +353,19 @@ private:
         m_result.cost = attempt.cost;
         m_result.movedBytes = simulation.movedBytes;
         return true;
+    }
+
+    /// Keeps a sequence that could be shaved further, and that of `shave` for annealing.
+    void remember(const Draft& draft, const Attempt& attempt)
+    {
+        if (attempt.planner == "shave") {
+            m_shaved = draft.sequence;
+        } else if (!attempt.planner.starts_with("shave") && draft.steps.empty() &&
+                   draft.sequence.size() <= kMostPolishedLength * m_graph.size() &&
+                   !attempt.planner.ends_with(kPolished)) {
+            m_proposals.push_back(
+                {attempt.planner, draft.annotations, draft.sequence, attempt.peak, attempt.cost, attempt.fits});
+        }
     }
 
     [[nodiscard]] Plan planned(const Draft& draft) const
@@ -268,29 +395,50 @@ private:
     Result<void> tryIntegerProgramme()
     {
         PlanRequest request = m_request;
-        request.seconds = m_request.seconds - secondsSince(m_start);
+        request.seconds = m_request.seconds - secondsSince(m_start) - kSolverGrace * m_request.seconds;
+        const std::vector<OpId> known = m_best && m_result.movedBytes == 0 ? sequenceOf(*m_best) : std::vector<OpId>();
+        request.known = known.empty() ? nullptr : &known;
         const bool isWanted = hasIntegerProgramme() && !isProven() && request.seconds > 0;
         return isWanted ? attempt(kCheckmate, request) : Result<void>();
     }
 
+    /// Anneals: first from the plan of `shave`, as far as the planner `anneal` alone would get in half of the time, so
+    /// that the result is never dearer than its; then from the best. Half of the time is left for the integer programme
+    /// where there is one.
     void improve()
     {
-        const double rest = m_request.seconds - secondsSince(m_start);
-        if (!m_best || isProven() || rest <= 0 || m_result.movedBytes > 0) {
+        const double end = hasIntegerProgramme() ? m_request.seconds / 2 : m_request.seconds;
+        if (!m_shaved.empty()) {
+            anneal("anneal", m_shaved, annealWorkAlone(m_request.seconds / 2), end);
+        }
+        annealBest(end);
+    }
+
+    /// Until `end` seconds after the start.
+    void annealBest(double end)
+    {
+        if (m_best) {
+            anneal("anneal, from the best", sequenceOf(*m_best), annealWork(end - secondsSince(m_start)), end);
+        }
+    }
+
+    void anneal(std::string name, std::vector<OpId> start, std::uint64_t work, double end)
+    {
+        PlanRequest request = m_request;
+        request.seconds = end - secondsSince(m_start);
+        if (!m_best || isProven() || request.seconds <= 0 || m_result.movedBytes > 0) {
             return; // what is moved is no matter of the sequence
         }
-        PlanRequest request = m_request;
-        request.seconds = hasIntegerProgramme() ? rest / 2 : rest;
-        const Clock::time_point start = Clock::now();
+        const Clock::time_point began = m_request.now();
         Draft draft;
         draft.annotations = m_best->annotations;
         if (request.listener != nullptr) {
             request.listener->onPlanner("anneal");
         }
-        draft.sequence = annealed(request, sequenceOf(*m_best), m_result.lowerBound);
+        draft.sequence = annealed(request, std::move(start), m_result.lowerBound, work);
         Attempt attempt;
-        attempt.planner = "anneal";
-        attempt.seconds = secondsSince(start);
+        attempt.planner = std::move(name);
+        attempt.seconds = secondsSince(began);
         take(std::move(draft), attempt, "anneal");
         m_result.attempts.push_back(std::move(attempt));
     }
@@ -333,6 +481,8 @@ private:
     Clock::time_point m_start;
     PlanResult m_result;
     std::optional<Plan> m_best;
+    std::vector<Proposal> m_proposals;
+    std::vector<OpId> m_shaved; ///< the plan of `shave`
     std::string m_orderName;
     bool m_isExact = false;
     bool m_isProvenInfeasible = false;

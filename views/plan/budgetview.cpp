@@ -12,6 +12,7 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
+#include <algorithm>
 #include <cmath>
 
 namespace retro::views
@@ -92,16 +93,7 @@ void BudgetView::makeFigures(QWidget& parent)
     addLine(tr("Peak"), m_peak, m_peakNote, false);
     addLine(tr("Extra work"), m_work, m_workNote, false);
     addLine(tr("Planned in"), m_time, m_timeNote, false);
-    m_strategies = new QComboBox(&parent);
-    m_strategies->setAccessibleName(tr("Planner"));
-    m_strategies->setToolTip(tr("Who makes the plan"));
-    m_strategies->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    m_strategies->setMinimumContentsLength(10);
-    m_strategies->addItem(tr("fast: every fast planner"), QString::fromLatin1(kFastStrategy));
-    m_strategies->addItem(tr("best within 5 s"), QString::fromLatin1(kBestStrategy));
-    m_strategies->addItem(tr("mine: as I choose"), QString::fromLatin1(kUserStrategy));
-    head->addWidget(makeLabel(tr("Planner"), fonts::label(), &parent), row, 0);
-    head->addWidget(m_strategies, row++, 1, 1, 2);
+    makeChoices(parent, *head, row);
     column->addLayout(head);
     m_message = makeLabel({}, fonts::label(), &parent);
     m_message->setWordWrap(true);
@@ -114,6 +106,33 @@ void BudgetView::makeFigures(QWidget& parent)
     connect(m_slider, &QSlider::sliderReleased, &m_plan, &PlanModel::endDrag);
     connect(m_strategies, &QComboBox::activated, this, &BudgetView::takeStrategy);
     connect(m_clear, &QPushButton::clicked, &m_plan, &PlanModel::clearChoices);
+}
+
+void BudgetView::makeChoices(QWidget& parent, QGridLayout& head, int row)
+{
+    m_strategies = new QComboBox(&parent);
+    m_strategies->setAccessibleName(tr("Planner"));
+    m_strategies->setToolTip(tr("Who makes the plan"));
+    m_strategies->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    m_strategies->setMinimumContentsLength(10);
+    m_strategies->addItem(tr("fast: every fast planner"), QString::fromLatin1(kFastStrategy));
+    m_strategies->addItem(tr("best within 5 s"), QString::fromLatin1(kBestStrategy));
+    m_strategies->addItem(tr("mine: as I choose"), QString::fromLatin1(kUserStrategy));
+    head.addWidget(makeLabel(tr("Planner"), fonts::label(), &parent), row, 0);
+    head.addWidget(m_strategies, row++, 1, 1, 2);
+    m_tiers = new QComboBox(&parent);
+    m_tiers->setAccessibleName(tr("Where tensors may be moved to"));
+    m_tiers->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    m_tiers->setMinimumContentsLength(10);
+    m_tiers->addItem(tr("nothing moves"));
+    for (const schedule::Tier& tier : knownTiers()) {
+        m_tiers->addItem(
+            tr("to %1, %2/s")
+                .arg(QString::fromStdString(tier.name), bytesText(static_cast<std::int64_t>(tier.bytesPerSecond))));
+    }
+    head.addWidget(makeLabel(tr("Moves"), fonts::label(), &parent), row, 0);
+    head.addWidget(m_tiers, row, 1, 1, 2);
+    connect(m_tiers, &QComboBox::activated, this, &BudgetView::takeTier);
 }
 
 QString BudgetView::hint() const { return tr("Drag: the plan follows. In the red part no plan is known."); }
@@ -170,6 +189,7 @@ void BudgetView::showQuestion()
         index = m_strategies->count() - 1;
     }
     m_strategies->setCurrentIndex(index);
+    showTier();
     m_isShowing = false;
     m_budget->setText(bytesWords(question.budget));
     m_share->setText(tr("%1 of store-all").arg(percentText(share)));
@@ -225,6 +245,29 @@ void BudgetView::takeSlider(int value)
     const double share = static_cast<double>(value) / BudgetSlider::kSteps;
     m_plan.setBudget(
         static_cast<std::uint64_t>(std::floor(share * static_cast<double>(m_plan.subject()->storeAllPeak))));
+}
+
+void BudgetView::showTier()
+{
+    const auto& tier = m_plan.question().tier;
+    const auto& known = knownTiers();
+    const auto at = tier ? std::ranges::find(known, *tier) : known.end();
+    m_tiers->setCurrentIndex(at == known.end() ? 0 : static_cast<int>(at - known.begin()) + 1);
+    const analysis::CostUnit unit = m_plan.subject()->unit;
+    const bool isTimed = unit != analysis::CostUnit::Operators;
+    m_tiers->setEnabled(isTimed);
+    m_tiers->setToolTip(!isTimed
+                            ? tr("The graph states neither times nor operations: nothing says how long a copy may take")
+                        : unit == analysis::CostUnit::Milliseconds
+                            ? tr("Copies run beside computations, which take the milliseconds that the graph states")
+                            : tr("Copies run beside computations, which are taken at 20 GFLOP/s"));
+}
+
+void BudgetView::takeTier(int index)
+{
+    if (!m_isShowing) {
+        m_plan.setTier(index > 0 ? std::optional(knownTiers()[static_cast<std::size_t>(index - 1)]) : std::nullopt);
+    }
 }
 
 void BudgetView::takeStrategy(int index)

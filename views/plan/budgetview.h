@@ -29,6 +29,7 @@ public:
 
     [[nodiscard]] BudgetSlider& slider() const { return *m_slider; }
     [[nodiscard]] QComboBox& strategies() const { return *m_strategies; }
+    [[nodiscard]] QComboBox& tiers() const { return *m_tiers; }
     /// What is wrong with the question, or what the plan promises.
     [[nodiscard]] QString message() const;
 
@@ -44,10 +45,14 @@ private:
     [[nodiscard]] QString messageOf(const ShownPlan& plan) const;
     void takeSlider(int value);
     void takeStrategy(int index);
+    void makeChoices(QWidget& parent, QGridLayout& head, int row);
+    void showTier();
+    void takeTier(int index);
 
     PlanModel& m_plan;
     BudgetSlider* m_slider = nullptr;
     QComboBox* m_strategies = nullptr;
+    QComboBox* m_tiers = nullptr;
     QPushButton* m_clear = nullptr;
     QLabel* m_budget = nullptr;
     QLabel* m_share = nullptr;

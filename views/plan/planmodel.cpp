@@ -197,6 +197,15 @@ void PlanModel::setStrategy(const std::string& strategy)
     ask();
 }
 
+void PlanModel::setTier(const std::optional<schedule::Tier>& tier)
+{
+    if (m_subject && tier != m_question.tier) {
+        m_question.tier = tier;
+        emit questionChanged();
+        ask();
+    }
+}
+
 void PlanModel::beginDrag()
 {
     m_isDragging = true;

@@ -86,6 +86,8 @@ public:
     void want();
     void setBudget(std::uint64_t bytes);
     void setStrategy(const std::string& strategy);
+    /// Where values may be moved to; none = nothing moves.
+    void setTier(const std::optional<schedule::Tier>& tier);
     /// A drag of the budget: until its end the ghost is the plan from before it.
     void beginDrag();
     void endDrag();

@@ -9,6 +9,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,7 +43,13 @@ struct PlanQuestion
     std::string strategy = kFastStrategy;
     std::uint64_t budget = 0; ///< bytes
     schedule::UserChoices choices;
-    double seconds = 5; ///< for `best`
+    double seconds = 5;                 ///< for `best`
+    std::optional<schedule::Tier> tier; ///< where values may be moved to; none = nothing moves
 };
+
+/// Places that the views offer to move values to, at rates of common machines: those of runtime::standardTiers().
+[[nodiscard]] std::span<const schedule::Tier> knownTiers();
+/// Seconds of one unit of cost beside copies: a millisecond as the graph states it, an operation at 20 GFLOP/s.
+[[nodiscard]] double secondsPerCost(analysis::CostUnit unit);
 
 } // namespace retro::views

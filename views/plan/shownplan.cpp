@@ -6,6 +6,7 @@
 #include <QCoreApplication>
 
 #include <algorithm>
+#include <array>
 
 namespace retro::views
 {
@@ -51,11 +52,25 @@ ShownPlanPointer shownPlan(PlanSubjectPointer subject, PlanQuestion question, sc
     shown->question = std::move(question);
     shown->result = std::move(result);
     schedule::SimulationOptions options;
+    options.secondsPerCost = secondsPerCost(shown->subject->unit);
     options.budget = std::max(shown->question.budget, shown->result.peak); // the user's own may need more
     shown->run = schedule::simulate(shown->graph(), shown->plan(), options);
     shown->matrix = ScheduleMatrix(shown->subject->joint, shown->plan(), shown->run);
     shown->tree = blockTree(shown->subject->joint, shown->plan(), shown->matrix);
     return shown;
+}
+
+std::span<const schedule::Tier> knownTiers()
+{
+    static const std::array kTiers{schedule::Tier{"memory", 5e9}, schedule::Tier{"compressed", 3e8},
+                                   schedule::Tier{"disk", 5e8}};
+    return kTiers;
+}
+
+double secondsPerCost(analysis::CostUnit unit)
+{
+    constexpr double kOperations = 2e10; // in a second
+    return unit == analysis::CostUnit::Milliseconds ? 1e-3 : unit == analysis::CostUnit::Flops ? 1 / kOperations : 1;
 }
 
 double ShownPlan::extraWork() const { return result.baseCost > 0 ? result.cost / result.baseCost - 1 : 0; }

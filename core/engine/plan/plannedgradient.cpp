@@ -89,7 +89,8 @@ Result<PlannedGradient> plannedGradient(std::shared_ptr<const execute::BoundMode
     GradientResult& result = made.gradient;
     result.model = std::move(model);
     RETRO_TRY(const base::ValueId target, startValue(*result.model, request.target));
-    RETRO_TRY(runtime::JointProgram program, jointProgram(result.model, target, analysis::JointKind::Gradient, wish));
+    RETRO_TRY(runtime::JointProgram program,
+              jointProgram(result.model, {&target, 1}, analysis::JointKind::Gradient, wish));
     made.program = std::make_shared<const runtime::JointProgram>(std::move(program));
     RETRO_TRY(made.chosen, choosePlan(*made.program, wish, options.stop));
     runtime::ReverseHalf half;

@@ -2,6 +2,7 @@
 #include "core/engine/plan/plannedrelevance.h"
 
 #include "core/engine/binding.h"
+#include "core/engine/inputrelevance.h"
 #include "core/engine/plan/planrecorder.h"
 #include "core/engine/plan/relevancehalf.h"
 #include "core/engine/prepare.h"
@@ -24,18 +25,6 @@ namespace
 {
 
 using OnRelevance = std::function<Result<void>(const execute::BoundModel&, base::ValueId, const Tensor&)>;
-
-Result<void> checkTokens(const execute::BoundModel& model)
-{
-    for (const base::ValueId input : model.graph().inputs()) {
-        if (model.isTracked(input) && !tensor::isFloating(model.typeOf(input).dtype)) {
-            return base::usageError("the input holds tokens, whose relevance the oracle does not carry by a plan; use "
-                                    "--engine promise",
-                                    model.graph().value(input).name);
-        }
-    }
-    return {};
-}
 
 /// Takes what a run makes; the first thing that went wrong stops the run.
 class Taker
@@ -106,24 +95,62 @@ Result<void> checkNames(const ExplainRequest& request, const graph::Graph& graph
                                     "--checkpoint " + name);
         }
     }
-    if (!request.alsoTargets.empty()) {
-        return base::usageError("a plan is for one target; name one, or leave the plan out", "--target");
-    }
     return {};
 }
 
-void finish(ExplainResult& result, std::span<const Tensor> inputs)
+/// The targets of a request, and what starts at each.
+class Starts
 {
-    const auto ids = result.model->graph().inputs();
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-        Tensor& relevance = result.relevance[ids[i].index()];
-        if (relevance.isValid() && result.composite.timesInput) {
-            relevance = ops::algebra::multiply(relevance, inputs[i]);
+public:
+    static Result<Starts> find(const ExplainRequest& request, const graph::Graph& graph)
+    {
+        Starts starts(request);
+        for (const TargetRequest& target : starts.m_requests) {
+            RETRO_TRY(const base::ValueId value, targetValue(target, graph));
+            starts.m_values.push_back(value);
+            if (std::ranges::find(starts.m_targets, value) == starts.m_targets.end()) {
+                starts.m_targets.push_back(value);
+            }
         }
-        result.relevanceInputs += relevance.isValid() ? ops::algebra::sum(relevance) : 0;
+        starts.m_resolved.resize(starts.m_requests.size());
+        return starts;
     }
-    result.relevanceStart = ops::algebra::sum(result.target.start);
-}
+
+    /// Each value once.
+    [[nodiscard]] const std::vector<base::ValueId>& targets() const { return m_targets; }
+
+    /// What starts at a value: of several targets in it, their sum in the order of the request.
+    Result<Tensor> at(base::ValueId value, const Tensor& forward)
+    {
+        Tensor sum;
+        for (std::size_t i = 0; i < m_requests.size(); ++i) {
+            if (m_values[i] != value) {
+                continue;
+            }
+            RETRO_TRY(m_resolved[i], resolveTarget(m_requests[i], m_start, value, forward));
+            sum = sum.isValid() ? ops::algebra::add(sum, m_resolved[i].start) : m_resolved[i].start;
+        }
+        return sum;
+    }
+
+    void tell(ExplainResult& result) const
+    {
+        result.target = m_resolved.front();
+        result.alsoTargets.assign(m_resolved.begin() + 1, m_resolved.end());
+        for (const ResolvedTarget& target : m_resolved) {
+            result.relevanceStart += ops::algebra::sum(target.start);
+        }
+    }
+
+private:
+    explicit Starts(const ExplainRequest& request) : m_requests(targetsOf(request)), m_start(request.start) {}
+
+    std::vector<TargetRequest> m_requests;
+    StartRequest m_start;
+    std::vector<base::ValueId> m_values; ///< per request
+    std::vector<base::ValueId> m_targets;
+    std::vector<ResolvedTarget> m_resolved; ///< per request
+};
 
 } // namespace
 
@@ -141,20 +168,19 @@ Result<PlannedRelevance> plannedRelevance(const LoadedModel& model, const Explai
     result.rules = prepared->words;
     result.writtenOut = prepared->writtenOut;
     RETRO_CHECK(checkTimesInput(result.composite, result.rules, *result.model));
-    RETRO_CHECK(checkTokens(*result.model));
-    RETRO_TRY(const base::ValueId target, targetValue(request.target, result.model->graph()));
-    RETRO_TRY(const lrp::TraversalGraph graph, lrp::TraversalGraph::build(*result.model, target));
+    RETRO_TRY(Starts starts, Starts::find(request, result.model->graph()));
+    RETRO_TRY(const lrp::TraversalGraph graph, lrp::TraversalGraph::build(*result.model, starts.targets()));
     result.nodes = graph.postOrder().size();
-    RETRO_TRY(runtime::JointProgram program, jointProgram(result.model, target, analysis::JointKind::Relevance, wish));
+    RETRO_TRY(runtime::JointProgram program,
+              jointProgram(result.model, starts.targets(), analysis::JointKind::Relevance, wish));
     made.program = std::make_shared<const runtime::JointProgram>(std::move(program));
     RETRO_TRY(made.chosen, choosePlan(*made.program, wish, options.stop));
     result.secondsBind = bindWatch.seconds();
 
-    const auto startOf = [&](const Tensor& forward) -> Result<Tensor> {
-        RETRO_TRY(result.target, resolveTarget(request.target, request.start, target, forward));
-        return result.composite.dividesStart
-                   ? dividedStart(result.target.start, forward, result.model->graph().value(target).name)
-                   : Result<Tensor>(result.target.start);
+    const auto startOf = [&](base::ValueId target, const Tensor& forward) -> Result<Tensor> {
+        RETRO_TRY(const Tensor start, starts.at(target, forward));
+        return result.composite.dividesStart ? dividedStart(start, forward, result.model->graph().value(target).name)
+                                             : Result<Tensor>(start);
     };
     const runtime::ReverseHalf half = relevanceHalf(result.model, prepared->rules, graph, startOf, &result.ledger);
     std::stop_source stop;
@@ -176,7 +202,11 @@ Result<PlannedRelevance> plannedRelevance(const LoadedModel& model, const Explai
         return run.error();
     }
     made.run = std::move(run).value();
-    finish(result, inputs);
+    starts.tell(result);
+    if (result.composite.timesInput) {
+        multiplyByInputs(request, result);
+    }
+    result.relevanceInputs = relevanceOfInputs(result);
     result.counts.visits = result.counts.normal = static_cast<std::uint32_t>(result.nodes);
     result.counts.visitsMax = 1;
     result.secondsRelevance = made.run.seconds;

@@ -22,8 +22,7 @@ struct PlannedRelevance
 
 /// The oracle by a plan of the joint graph of forward and relevance: within the plan's memory, bit by bit the relevance
 /// of the oracle, which keeps everything. `onRelevance`, when given, gets the relevance of every value as it is made.
-/// Errors: as explain() and plannedGradient(); Usage (several targets; an input of tokens, whose relevance only the
-/// other engines carry).
+/// Errors: as explain() and plannedGradient().
 [[nodiscard]] base::Result<PlannedRelevance> plannedRelevance(
     const LoadedModel& model, const ExplainRequest& request, const PlanWish& wish, runtime::PlanRunOptions options = {},
     const std::function<base::Result<void>(const execute::BoundModel&, base::ValueId, const tensor::Tensor&)>&

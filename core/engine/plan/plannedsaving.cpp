@@ -49,10 +49,11 @@ std::vector<base::ValueId> keptAtTurn(const runtime::JointProgram& program, cons
 
 KeptByPlan keptBy(PlanWish wish, std::function<void(const runtime::JointProgram&, const ChosenPlan&)> onChosen)
 {
-    return [wish = std::move(wish), onChosen = std::move(onChosen)](
-               const std::shared_ptr<const execute::BoundModel>& model, base::ValueId target) -> Result<KeptValues> {
+    return [wish = std::move(wish),
+            onChosen = std::move(onChosen)](const std::shared_ptr<const execute::BoundModel>& model,
+                                            std::span<const base::ValueId> targets) -> Result<KeptValues> {
         RETRO_TRY(const runtime::JointProgram program,
-                  jointProgram(model, target, analysis::JointKind::Relevance, wish));
+                  jointProgram(model, targets, analysis::JointKind::Relevance, wish));
         RETRO_TRY(const ChosenPlan chosen, choosePlan(program, wish));
         const schedule::Simulation judged = schedule::simulate(program.graph(), chosen.plan);
         if (!judged.ok()) {

@@ -13,7 +13,7 @@ namespace retro::engine
 /// The forward values that are in memory when a plan's first gradient (relevance) operator starts: what it keeps over
 /// the turn. Inputs and constants are left out.
 [[nodiscard]] std::vector<base::ValueId> keptAtTurn(const runtime::JointProgram& program, const schedule::Plan& plan);
-/// For ExplainRequest::keptByPlan: makes or reads the plan of the relevance from the target on that is wished for;
+/// For ExplainRequest::keptByPlan: makes or reads the plan of the relevance from the targets on that is wished for;
 /// `onChosen`, when given, hears which. Errors: as jointProgram() and choosePlan().
 [[nodiscard]] KeptByPlan keptBy(PlanWish wish,
                                 std::function<void(const runtime::JointProgram&, const ChosenPlan&)> onChosen = {});

@@ -55,10 +55,11 @@ analysis::JointOptions jointOptions(analysis::JointKind kind, analysis::CostUnit
     return options;
 }
 
-Result<runtime::JointProgram> jointProgram(std::shared_ptr<const execute::BoundModel> model, base::ValueId target,
-                                           analysis::JointKind kind, const PlanWish& wish)
+Result<runtime::JointProgram> jointProgram(std::shared_ptr<const execute::BoundModel> model,
+                                           std::span<const base::ValueId> targets, analysis::JointKind kind,
+                                           const PlanWish& wish)
 {
-    RETRO_TRY(const analysis::PlanningGraph planning, planningGraphOf(*model, {target}));
+    RETRO_TRY(const analysis::PlanningGraph planning, planningGraphOf(*model, {targets.begin(), targets.end()}));
     RETRO_TRY(const std::vector<analysis::OpId> order, analysis::orderNamed(planning.graph, wish.order));
     return runtime::JointProgram::make(std::move(model), planning, order, jointOptions(kind, planning.unit));
 }
@@ -87,6 +88,8 @@ Result<ChosenPlan> choosePlan(const runtime::JointProgram& program, const PlanWi
     request.budget = chosen.storeAllPeak;
     request.seconds = wish.seconds;
     request.stop = stop;
+    request.tier = wish.tier;
+    request.secondsPerCost = wish.secondsPerCost;
     if (!wish.budget.empty()) {
         RETRO_TRY(request.budget, schedule::parseBudget(wish.budget, joint));
     }

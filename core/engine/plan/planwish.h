@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 
@@ -23,6 +24,8 @@ struct PlanWish
     std::string strategy = "fast";      ///< as schedule::planWith
     std::string order = "kahn";         ///< of the forward operators, as analysis::orderNamed
     double seconds = 10;                ///< for making a plan
+    std::optional<schedule::Tier> tier; ///< where a plan that is made may move values to; none = nothing moves
+    double secondsPerCost = 1;          ///< with a tier: of the joint graph's unit of cost
     bool isRecorded = false;            ///< the search into ChosenPlan::record, the pass into a run
 };
 
@@ -37,11 +40,11 @@ struct ChosenPlan
 
 /// How the second half of the joint graph of a real run is made.
 [[nodiscard]] analysis::JointOptions jointOptions(analysis::JointKind kind, analysis::CostUnit unit);
-/// The joint graph of a bound model from `target` on, its operators real. Errors: Usage (no such order), as
+/// The joint graph of a bound model from `targets` on, each once, its operators real. Errors: Usage (no such order), as
 /// runtime::JointProgram::make.
 [[nodiscard]] base::Result<runtime::JointProgram> jointProgram(std::shared_ptr<const execute::BoundModel> model,
-                                                               base::ValueId target, analysis::JointKind kind,
-                                                               const PlanWish& wish);
+                                                               std::span<const base::ValueId> targets,
+                                                               analysis::JointKind kind, const PlanWish& wish);
 /// The plan that is wished for. Errors: Usage (budget, strategy), Input (the file: unreadable, of another graph),
 /// Engine (no plan within the budget; says the floor and what was reached), Cancelled.
 [[nodiscard]] base::Result<ChosenPlan> choosePlan(const runtime::JointProgram& program, const PlanWish& wish,

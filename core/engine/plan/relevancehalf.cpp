@@ -64,14 +64,14 @@ runtime::ReverseHalf relevanceHalf(const std::shared_ptr<const execute::BoundMod
         const graph::Value& made = model->graph().value(value);
         const std::uint32_t output = made.producer.isValid() ? made.producerOutput : 0;
         for (const lrp::InEdge& edge : graph.inEdges(node)) {
-            if (edge.consumer.isValid() && edge.output == output) {
+            if (edge.output == output) { // the virtual edge of a root has no consumer: it stands for what starts there
                 groups.push_back({{edge.consumer, edge.consumerSlot}});
             }
         }
         return groups;
     };
     half.wantedOf = [&graph](base::NodeId node) { return lrp::trackedSlots(graph, node); };
-    half.startAt = [startOf = std::move(startOf)](base::ValueId, const Tensor& forward) { return startOf(forward); };
+    half.startAt = std::move(startOf);
     return half;
 }
 

@@ -12,8 +12,8 @@
 namespace retro::engine
 {
 
-/// What starts at the target, given its forward value.
-using StartOf = std::function<base::Result<tensor::Tensor>(const tensor::Tensor&)>;
+/// What starts at a target, given its forward value.
+using StartOf = std::function<base::Result<tensor::Tensor>(base::ValueId, const tensor::Tensor&)>;
 
 /// The second half of a joint graph as the oracle computes it: the rules of a composite, parts summed in the order of
 /// the in-edges of `graph`. So relevance has the oracle's bits. A rule that is applied once per operand is booked once

@@ -18,11 +18,8 @@ Result<std::shared_ptr<const execute::SavePlan>> savePlan(const ExplainRequest& 
     if (policy != execute::SavePolicy::Plan) {
         return std::make_shared<const execute::SavePlan>(*result.model, policy);
     }
-    if (targets.size() != 1) {
-        return base::usageError("a plan is for one target; name one, or leave the plan out", "--target");
-    }
     PlanSaving saving;
-    RETRO_TRY(KeptValues kept, request.keptByPlan(result.model, targets.front()));
+    RETRO_TRY(KeptValues kept, request.keptByPlan(result.model, targets));
     saving.kept = std::move(kept.values);
     saving.search = std::move(kept.search);
     for (const base::ValueId value : saving.kept) {

@@ -13,7 +13,7 @@ namespace retro::engine
 {
 
 /// What the forward pass of a request saves; under policy Plan as the request says it, which goes into the result's
-/// books. Errors: of the plan; Usage (several targets, which a plan does not cover).
+/// books. Errors: of the plan.
 [[nodiscard]] base::Result<std::shared_ptr<const execute::SavePlan>> savePlan(const ExplainRequest& request,
                                                                               execute::SavePolicy policy,
                                                                               std::span<const base::ValueId> targets,

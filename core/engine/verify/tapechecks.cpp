@@ -7,6 +7,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
+
 namespace retro::engine
 {
 
@@ -67,9 +70,9 @@ Result<Counterexample> differingValue(const ModelTape& made, const std::stop_tok
         if (made.valueOf[id].isValid()) {
             const Tensor other = forward.saved.anyValue(made.valueOf[id]);
             if (other.isValid() && !made.tape.cell(id).value.only().bitEqual(other)) {
-                return Counterexample{
-                    fmt::format("{} differs; it is the first of {} cells", made.nameOf(id), made.tape.size()),
-                    nodeAt(made, id)};
+                return Counterexample{fmt::format("{} differs; it is the first of {} cells, so its operands agree",
+                                                  made.nameOf(id), made.tape.size()),
+                                      nodeAt(made, id)};
             }
         }
     }
@@ -100,16 +103,70 @@ std::vector<std::uint8_t> trackedIds(const ModelTape& made)
     return tracked;
 }
 
+/// What differs between two ways to the slots when a tape is started at one cell.
+using Differs = std::function<Result<Counterexample>(const ModelTape&, Id, const Tensor&)>;
+
+constexpr std::size_t kMostTargets = 64;
+
+/// The tape up to a cell, that one included.
+ModelTape prefixOf(const ModelTape& made, Id last)
+{
+    std::vector<tape::Cell<Bundle>> cells;
+    for (Id id = 0; id <= last; ++id) {
+        cells.push_back(made.tape.cell(id));
+    }
+    ModelTape prefix;
+    prefix.model = made.model;
+    prefix.tape = tape::Tape<Bundle>(std::move(cells), made.tape.leafCount(), made.tape.payload());
+    prefix.idOf = made.idOf;
+    std::ranges::replace_if(
+        prefix.idOf, [last](Id id) { return id > last; }, ModelTape::kNowhere);
+    prefix.valueOf.assign(made.valueOf.begin(), made.valueOf.begin() + last + 1);
+    prefix.nodeOf.assign(made.nodeOf.begin(), made.nodeOf.begin() + last + 1);
+    return prefix;
+}
+
+/// Cells from which a smaller case may start: the readers of the slot that differs, then all from the first on.
+std::vector<Id> smallerTargets(const ModelTape& made, Id target, Id slot)
+{
+    std::vector<Id> all;
+    for (const bool isReader : {true, false}) {
+        for (auto id = static_cast<Id>(made.tape.leafCount()); id < target && all.size() < kMostTargets; ++id) {
+            const std::vector<Id>& parents = made.tape.cell(id).node.parents;
+            const bool reads = std::ranges::find(parents, slot) != parents.end();
+            if (reads == isReader && made.valueOf[id].isValid() && made.tape.cell(id).isTracked) {
+                all.push_back(id);
+            }
+        }
+    }
+    return all;
+}
+
+/// A counterexample with the shortest tape found that shows it, too: started by ones at its last cell.
+Counterexample withSmallest(const ModelTape& made, Id target, Counterexample found, const Differs& differs)
+{
+    const auto isNamed = [&](Id id) { return nodeAt(made, id) == found.node; };
+    Id slot = 0;
+    while (slot < target && !isNamed(slot)) {
+        ++slot;
+    }
+    for (const Id id : found.text.empty() ? std::vector<Id>() : smallerTargets(made, target, slot)) {
+        const Tensor& value = made.tape.cell(id).value.only();
+        const Result<Counterexample> smaller =
+            differs(prefixOf(made, id), id, Tensor::full(value.dtype(), value.shape(), 1));
+        if (smaller.ok() && !smaller->text.empty()) {
+            return {fmt::format("{}; smallest case: from ones at {}, {}", found.text, made.nameOf(id), smaller->text),
+                    smaller->node};
+        }
+    }
+    return found;
+}
+
 constexpr const char* kRecursion = "dense loop = recursion, slot by slot, bit for bit";
 
-Result<PropertyResult> checkRecursion(const ModelTape& made, const std::vector<Bundle>& seed,
-                                      const std::vector<Bundle>& dense, CourseRecorder& course)
+Result<Counterexample> differsFromRecursion(const ModelTape& made, const std::vector<Bundle>& seed,
+                                            const std::vector<Bundle>& dense, CourseRecorder& course)
 {
-    if (made.tape.size() > kMostRecursion) {
-        return PropertyResult{
-            "P5", kRecursion, PropertyState::NotApplicable,
-            fmt::format("the tape has {} cells, and the recursion is run up to {}", made.tape.size(), kMostRecursion)};
-    }
     std::vector<Bundle> context;
     for (Id id = 0; id < made.tape.size(); ++id) {
         context.push_back(made.tape.cell(id).value);
@@ -122,9 +179,26 @@ Result<PropertyResult> checkRecursion(const ModelTape& made, const std::vector<B
     if (!recursed.ok()) {
         return recursed.error().asError();
     }
-    const Counterexample wrong =
-        differingSlot(made, dense, *recursed, [](const Bundle& a, const Bundle& b) { return a.bitEqual(b); });
-    return judged("P5", kRecursion, wrong, fmt::format("{} slots", made.tape.size()));
+    return differingSlot(made, dense, *recursed, [](const Bundle& a, const Bundle& b) { return a.bitEqual(b); });
+}
+
+Result<PropertyResult> checkRecursion(const ModelTape& made, Id target, const std::vector<Bundle>& seed,
+                                      const std::vector<Bundle>& dense, CourseRecorder& course)
+{
+    if (made.tape.size() > kMostRecursion) {
+        return PropertyResult{
+            "P5", kRecursion, PropertyState::NotApplicable,
+            fmt::format("the tape has {} cells, and the recursion is run up to {}", made.tape.size(), kMostRecursion)};
+    }
+    RETRO_TRY(Counterexample wrong, differsFromRecursion(made, seed, dense, course));
+    const Differs again = [](const ModelTape& small, Id from, const Tensor& start) -> Result<Counterexample> {
+        const std::vector<Bundle> ones = tape::oneSeed(small.tape, from, Bundle(start));
+        const auto loop = tape::denseLoop<Bundle>(small.tape, ones);
+        CourseRecorder unused(small);
+        return loop.ok() ? differsFromRecursion(small, ones, *loop, unused) : loop.error().asError();
+    };
+    return judged("P5", kRecursion, withSmallest(made, target, std::move(wrong), again),
+                  fmt::format("{} slots", made.tape.size()));
 }
 
 /// Cells whose rules answer a zero with something else.
@@ -146,6 +220,30 @@ Result<std::vector<Id>> rulesThatMakeSomethingOfNothing(const ModelTape& made)
     return found;
 }
 
+/// The skipping loop against the dense one.
+Result<Counterexample> differsWhenSkipping(const ModelTape& made, Id target, const Tensor& start,
+                                           const std::vector<Bundle>& dense)
+{
+    tape::Slots<Bundle> seed(made.tape.size());
+    seed[target] = Bundle(start);
+    auto skipped = tape::skippingLoop<Bundle>(made.tape, std::move(seed));
+    if (!skipped.ok()) {
+        return skipped.error().asError();
+    }
+    const std::vector<Bundle> filled = tape::filled(made.tape, std::move(skipped).value());
+    return differingSlot(made, dense, filled, [](const Bundle& a, const Bundle& b) { return a == b; });
+}
+
+/// A dense loop, then `compare`.
+template <class Compare>
+Differs afterDense(const Compare& compare)
+{
+    return [compare](const ModelTape& small, Id from, const Tensor& start) -> Result<Counterexample> {
+        const auto loop = tape::denseLoop<Bundle>(small.tape, tape::oneSeed(small.tape, from, Bundle(start)));
+        return loop.ok() ? compare(small, from, start, *loop) : loop.error().asError();
+    };
+}
+
 Result<PropertyResult> checkSkipping(const ModelTape& made, Id target, const Tensor& start,
                                      const std::vector<Bundle>& dense)
 {
@@ -157,22 +255,16 @@ Result<PropertyResult> checkSkipping(const ModelTape& made, Id target, const Ten
                                           made.nameOf(leaky.front())),
                               nodeAt(made, leaky.front())};
     }
-    tape::Slots<Bundle> seed(made.tape.size());
-    seed[target] = Bundle(start);
-    auto skipped = tape::skippingLoop<Bundle>(made.tape, std::move(seed));
-    if (!skipped.ok()) {
-        return skipped.error().asError();
-    }
-    const std::vector<Bundle> filled = tape::filled(made.tape, std::move(skipped).value());
-    const Counterexample wrong =
-        differingSlot(made, dense, filled, [](const Bundle& a, const Bundle& b) { return a == b; });
-    return judged("P6", kStatement, wrong, fmt::format("{} slots, every rule asked with zeros", made.tape.size()));
+    RETRO_TRY(Counterexample wrong, differsWhenSkipping(made, target, start, dense));
+    return judged("P6", kStatement, withSmallest(made, target, std::move(wrong), afterDense(differsWhenSkipping)),
+                  fmt::format("{} slots, every rule asked with zeros", made.tape.size()));
 }
 
 /// One cell more behind all others, at which nothing arrives.
-Result<PropertyResult> checkAppended(const ModelTape& made, Id target, std::vector<Bundle> seed,
-                                     const std::vector<Bundle>& dense)
+Result<Counterexample> differsWhenLonger(const ModelTape& made, Id target, const Tensor& start,
+                                         const std::vector<Bundle>& dense)
 {
+    std::vector<Bundle> seed = tape::oneSeed(made.tape, target, Bundle(start));
     tape::Tape<Bundle> longer = made.tape;
     const Bundle& value = made.tape.cell(target).value;
     const auto copy = std::make_shared<tape::FunctionOperator<Bundle>>(
@@ -186,9 +278,15 @@ Result<PropertyResult> checkAppended(const ModelTape& made, Id target, std::vect
     if (!after.ok()) {
         return after.error().asError();
     }
-    const Counterexample wrong =
-        differingSlot(made, dense, *after, [](const Bundle& a, const Bundle& b) { return a == b; });
-    return judged("P9", "a cell more, with nothing arriving there, changes nothing", wrong,
+    return differingSlot(made, dense, *after, [](const Bundle& a, const Bundle& b) { return a == b; });
+}
+
+Result<PropertyResult> checkAppended(const ModelTape& made, Id target, const Tensor& start,
+                                     const std::vector<Bundle>& dense)
+{
+    RETRO_TRY(Counterexample wrong, differsWhenLonger(made, target, start, dense));
+    return judged("P9", "a cell more, with nothing arriving there, changes nothing",
+                  withSmallest(made, target, std::move(wrong), afterDense(differsWhenLonger)),
                   fmt::format("a copy of {} appended", made.nameOf(target)));
 }
 
@@ -208,7 +306,7 @@ Result<PropertyResults> checkTape(const ModelTape& made, Id target, const Tensor
                              "bit for bit with another forward pass"));
     results.push_back(judged("P3", "the values of the tape are those of the forward pass, in its order", value,
                              "bit for bit with another forward pass"));
-    std::vector<Bundle> seed = tape::oneSeed(made.tape, target, Bundle(start));
+    const std::vector<Bundle> seed = tape::oneSeed(made.tape, target, Bundle(start));
     Direction direction(made);
     const auto dense = tape::denseLoop<Bundle>(made.tape, seed, &direction);
     RETRO_CHECK(base::checkStop(stop));
@@ -217,12 +315,12 @@ Result<PropertyResults> checkTape(const ModelTape& made, Id target, const Tensor
     }
     results.push_back(
         judged("P4", "parts go to earlier ids only", direction.wrong, fmt::format("{} parts", direction.count)));
-    RETRO_TRY(results.emplace_back(), checkRecursion(made, seed, *dense, direction.course));
+    RETRO_TRY(results.emplace_back(), checkRecursion(made, target, seed, *dense, direction.course));
     if (course != nullptr && made.tape.size() <= kMostRecursion) {
         *course = direction.course.take();
     }
     RETRO_TRY(results.emplace_back(), checkSkipping(made, target, start, *dense));
-    RETRO_TRY(results.emplace_back(), checkAppended(made, target, std::move(seed), *dense));
+    RETRO_TRY(results.emplace_back(), checkAppended(made, target, start, *dense));
     return results;
 }
 

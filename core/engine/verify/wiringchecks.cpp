@@ -2,6 +2,7 @@
 #include "core/engine/verify/wiringchecks.h"
 
 #include "core/analysis/criticalsubgraph.h"
+#include "core/engine/verify/reversecourse.h"
 #include "core/tape/array/array.h"
 #include "core/tape/scalar/flag.h"
 #include "core/tape/scalar/modular.h"
@@ -88,11 +89,10 @@ private:
 };
 
 template <class K, class Coefficients>
-tape::NodeList<Array<K>> wired(const ModelTape& made, const Coefficients& coefficients)
+tape::NodeList<Array<K>> wired(const WiringCase& wiring, const Coefficients& coefficients)
 {
     tape::NodeList<Array<K>> nodes;
-    for (auto id = static_cast<Id>(made.tape.leafCount()); id < made.tape.size(); ++id) {
-        const std::vector<Id>& parents = made.tape.cell(id).node.parents;
+    for (const std::vector<Id>& parents : wiring.parents) {
         nodes.push_back({std::make_shared<LinearOperator<K>>(coefficients(parents.size())), parents});
     }
     return nodes;
@@ -117,34 +117,44 @@ std::vector<Number> seedOf(std::size_t count, Drawer& drawer)
     return seed;
 }
 
-PropertyResult checkAdjoint(const ModelTape& made, Drawer& drawer)
+/// The maps of a property over integers, as they are or as `change` makes them.
+tape::NodeList<Number> mapsOf(const WiringCase& wiring, const ChangedMap& change,
+                              const std::function<std::vector<Modular>(std::size_t)>& coefficients)
 {
-    const auto nodes = wired<Modular>(made, [&](std::size_t count) { return drawer.numbers(count); });
-    const std::vector<Modular> direction = drawer.numbers(made.tape.leafCount());
+    tape::NodeList<Number> nodes = wired<Modular>(wiring, coefficients);
+    for (std::size_t i = 0; change && i < nodes.size(); ++i) {
+        nodes[i].op = change(wiring.names[wiring.leaves + i], nodes[i].op);
+    }
+    return nodes;
+}
+
+std::string wrongAdjoint(const WiringCase& wiring, std::uint64_t seed, const ChangedMap& change)
+{
+    Drawer drawer(seed);
+    const auto nodes = mapsOf(wiring, change, [&](std::size_t count) { return drawer.numbers(count); });
+    const std::vector<Modular> direction = drawer.numbers(wiring.leaves);
     const auto tangents = compiled(nodes, direction); // of linear maps: the same maps
-    const std::vector<Number> seed = seedOf(made.tape.size(), drawer);
-    const std::vector<Number> arrived = tape::denseLoop<Number>(tangents, seed).value();
+    const std::vector<Number> start = seedOf(wiring.size(), drawer);
+    const std::vector<Number> arrived = tape::denseLoop<Number>(tangents, start).value();
     Modular left(0);
     Modular right(0);
     for (Id id = 0; id < tangents.size(); ++id) {
-        left += tangents.cell(id).value.data.front() * seed[id].data.front();
+        left += tangents.cell(id).value.data.front() * start[id].data.front();
         right += id < direction.size() ? direction[id] * arrived[id].data.front() : Modular(0);
     }
-    const std::string wrong = left == right ? "" : fmt::format("{} and {}", left.value(), right.value());
-    return judged("P7", "⟨tangents, seed⟩ = ⟨direction, gradients⟩", {wrong},
-                  "exactly, over integers modulo 2⁶¹ − 1, on this graph's wiring");
+    return left == right ? "" : fmt::format("{} and {}", left.value(), right.value());
 }
 
 /// A topological order drawn by chance: newId per old id, leaves stay.
-std::vector<Id> shuffledIds(const ModelTape& made, std::uint64_t seed)
+std::vector<Id> shuffledIds(const WiringCase& wiring, std::uint64_t seed)
 {
-    const auto leaves = static_cast<Id>(made.tape.leafCount());
-    std::vector<std::vector<Id>> readers(made.tape.size());
-    std::vector<std::size_t> open(made.tape.size(), 0);
+    const auto leaves = static_cast<Id>(wiring.leaves);
+    std::vector<std::vector<Id>> readers(wiring.size());
+    std::vector<std::size_t> open(wiring.size(), 0);
     std::vector<Id> ready;
-    std::vector<Id> newId(made.tape.size());
-    for (Id id = leaves; id < made.tape.size(); ++id) {
-        for (const Id parent : made.tape.cell(id).node.parents) {
+    std::vector<Id> newId(wiring.size());
+    for (Id id = leaves; id < wiring.size(); ++id) {
+        for (const Id parent : wiring.parents[id - leaves]) {
             if (parent >= leaves) {
                 readers[parent].push_back(id);
                 ++open[id];
@@ -167,11 +177,12 @@ std::vector<Id> shuffledIds(const ModelTape& made, std::uint64_t seed)
     return newId;
 }
 
-PropertyResult checkOrder(const ModelTape& made, Drawer& drawer, std::uint64_t seed)
+std::string wrongOrder(const WiringCase& wiring, std::uint64_t seed, const ChangedMap& change)
 {
-    const auto nodes = wired<Modular>(made, [&](std::size_t count) { return drawer.numbers(count); });
-    const std::vector<Id> newId = shuffledIds(made, seed);
-    const std::size_t leaves = made.tape.leafCount();
+    Drawer drawer(seed);
+    const auto nodes = mapsOf(wiring, change, [&](std::size_t count) { return drawer.numbers(count); });
+    const std::vector<Id> newId = shuffledIds(wiring, seed);
+    const std::size_t leaves = wiring.leaves;
     tape::NodeList<Number> other(nodes.size());
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         tape::Node<Number> node = nodes[i];
@@ -179,19 +190,19 @@ PropertyResult checkOrder(const ModelTape& made, Drawer& drawer, std::uint64_t s
         other[newId[leaves + i] - leaves] = std::move(node);
     }
     const std::vector<Modular> values = drawer.numbers(leaves);
-    const std::vector<Number> start = seedOf(made.tape.size(), drawer);
+    const std::vector<Number> start = seedOf(wiring.size(), drawer);
     std::vector<Number> otherStart = start;
     for (Id id = 0; id < start.size(); ++id) {
         otherStart[newId[id]] = start[id];
     }
     const std::vector<Number> a = tape::denseLoop<Number>(compiled(nodes, values), start).value();
     const std::vector<Number> b = tape::denseLoop<Number>(compiled(other, values), otherStart).value();
-    std::string wrong;
-    for (Id id = static_cast<Id>(a.size()); id-- > 0 && wrong.empty();) {
-        wrong = a[id] == b[newId[id]] ? "" : fmt::format("the slot of {} differs", made.nameOf(id));
+    for (Id id = static_cast<Id>(a.size()); id-- > 0;) {
+        if (!(a[id] == b[newId[id]])) {
+            return fmt::format("the slot of {} differs", wiring.names[id]);
+        }
     }
-    return judged("P10", "another topological order permutes the result", {wrong},
-                  "exactly, over integers modulo 2⁶¹ − 1, one other order");
+    return "";
 }
 
 /// What rules received and did not hand on.
@@ -209,46 +220,47 @@ public:
 };
 
 /// Nodes without operands keep what they receive, like leaves.
-Modular held(const ModelTape& made, const std::vector<Number>& arrived)
+Modular held(const WiringCase& wiring, const std::vector<Number>& arrived)
 {
     Modular sum(0);
     for (Id id = 0; id < arrived.size(); ++id) {
-        const bool keeps = made.tape.isLeaf(id) || made.tape.cell(id).node.parents.empty();
+        const bool keeps = id < wiring.leaves || wiring.parents[id - wiring.leaves].empty();
         sum += keeps ? arrived[id].data.front() : Modular(0);
     }
     return sum;
 }
 
-PropertyResult checkTotal(const ModelTape& made, Id target, Drawer& drawer)
+std::string wrongTotal(const WiringCase& wiring, std::uint64_t seed, const ChangedMap& change)
 {
-    const auto nodes = wired<Modular>(made, [&](std::size_t count) { return drawer.shares(count); });
-    const auto tape = compiled(nodes, drawer.numbers(made.tape.leafCount()));
+    Drawer drawer(seed);
+    const auto nodes = mapsOf(wiring, change, [&](std::size_t count) { return drawer.shares(count); });
+    const auto tape = compiled(nodes, drawer.numbers(wiring.leaves));
     const Modular start = drawer.number();
-    const auto arrived = tape::denseLoop<Number>(tape, tape::oneSeed(tape, target, tape::scalarArray(start))).value();
-    const std::string wrong = held(made, arrived) == start ? "" : "the leaves hold another total";
-    return judged("P11", "rules that hand on what they received: Σ leaves = Σ seeds", {wrong},
-                  "exactly, over integers modulo 2⁶¹ − 1, with shares drawn per node");
+    const auto arrived =
+        tape::denseLoop<Number>(tape, tape::oneSeed(tape, wiring.target, tape::scalarArray(start))).value();
+    return held(wiring, arrived) == start ? "" : "the leaves hold another total";
 }
 
-PropertyResult checkLeaks(const ModelTape& made, Id target, Drawer& drawer)
+std::string wrongLeaks(const WiringCase& wiring, std::uint64_t seed, const ChangedMap& change)
 {
-    const auto nodes = wired<Modular>(made, [&](std::size_t count) { return drawer.numbers(count); });
-    const auto tape = compiled(nodes, drawer.numbers(made.tape.leafCount()));
+    Drawer drawer(seed);
+    const auto nodes = mapsOf(wiring, change, [&](std::size_t count) { return drawer.numbers(count); });
+    const auto tape = compiled(nodes, drawer.numbers(wiring.leaves));
     const Modular start = drawer.number();
     Leaks leaks;
     const auto arrived =
-        tape::denseLoop<Number>(tape, tape::oneSeed(tape, target, tape::scalarArray(start)), &leaks).value();
+        tape::denseLoop<Number>(tape, tape::oneSeed(tape, wiring.target, tape::scalarArray(start)), &leaks).value();
     Modular sum = leaks.sum;
     for (std::size_t leaf = 0; leaf < tape.leafCount(); ++leaf) {
         sum += arrived[leaf].data.front();
     }
-    return judged("P12", "Σ leaves + Σ leaks = Σ seeds", {sum == start ? "" : "the ledger does not close"},
-                  "exactly, over integers modulo 2⁶¹ − 1, with coefficients drawn per node");
+    return sum == start ? "" : "the ledger does not close";
 }
 
 PropertyResult checkReach(const ModelTape& made, Id target)
 {
-    const auto nodes = wired<Flag>(made, [](std::size_t count) { return std::vector<Flag>(count, Flag(1)); });
+    const auto nodes =
+        wired<Flag>(wiringOf(made, target), [](std::size_t count) { return std::vector<Flag>(count, Flag(1)); });
     const auto tape = compiled(nodes, std::vector<Flag>(made.tape.leafCount(), Flag(1)));
     const auto arrived =
         tape::denseLoop<Array<Flag>>(tape, tape::oneSeed(tape, target, tape::scalarArray(Flag(1)))).value();
@@ -263,12 +275,12 @@ PropertyResult checkReach(const ModelTape& made, Id target)
             isReached[made.nodeOf[id].index()] = 1;
         }
     }
-    const auto at = std::ranges::mismatch(inCone, isReached).in1;
-    const auto node = static_cast<std::size_t>(at - inCone.begin());
     Counterexample wrong;
-    if (at != inCone.end()) {
-        const std::string& name = made.model->graph().nodes()[node].name;
-        wrong = {"only one of both reaches " + name, name};
+    for (std::size_t node = inCone.size(); node-- > 0 && wrong.text.empty();) {
+        if (inCone[node] != isReached[node]) {
+            const std::string& name = made.model->graph().nodes()[node].name;
+            wrong = {fmt::format("only one of both reaches {}; behind it both reach the same", name), name};
+        }
     }
     return judged("P13", "over flags, a slot is set where its id reaches the seed", wrong,
                   "against the backward cone of the graph");
@@ -294,7 +306,8 @@ std::vector<Modular> pathCounts(const graph::Graph& graph, base::ValueId target)
 
 PropertyResult checkPaths(const ModelTape& made, Id target)
 {
-    const auto nodes = wired<Modular>(made, [](std::size_t count) { return std::vector<Modular>(count, Modular(1)); });
+    const auto nodes = wired<Modular>(wiringOf(made, target),
+                                      [](std::size_t count) { return std::vector<Modular>(count, Modular(1)); });
     const auto tape = compiled(nodes, std::vector<Modular>(made.tape.leafCount(), Modular(1)));
     const auto arrived =
         tape::denseLoop<Number>(tape, tape::oneSeed(tape, target, tape::scalarArray(Modular(1)))).value();
@@ -315,11 +328,55 @@ PropertyResult checkPaths(const ModelTape& made, Id target)
 
 } // namespace
 
-PropertyResults checkWiring(const ModelTape& made, Id target, std::uint64_t seed)
+namespace
 {
-    Drawer drawer(seed);
-    return {checkAdjoint(made, drawer),       checkOrder(made, drawer, seed), checkTotal(made, target, drawer),
-            checkLeaks(made, target, drawer), checkReach(made, target),       checkPaths(made, target)};
+
+/// The node that makes a value of this name.
+std::string nodeNamed(const ModelTape& made, const std::string& value)
+{
+    for (Id id = 0; id < made.tape.size(); ++id) {
+        if (made.nameOf(id) == value) {
+            return nodeAt(made, id);
+        }
+    }
+    return value;
+}
+
+} // namespace
+
+PropertyResults checkWiring(const ModelTape& made, Id target, std::uint64_t seed, const ChangedMap& change)
+{
+    struct Property
+    {
+        const char* id;
+        const char* statement;
+        std::string (*wrong)(const WiringCase&, std::uint64_t, const ChangedMap&);
+        const char* compared;
+    };
+    constexpr std::array kProperties{
+        Property{"P7", "⟨tangents, seed⟩ = ⟨direction, gradients⟩", wrongAdjoint,
+                 "exactly, over integers modulo 2⁶¹ − 1, on this graph's wiring"},
+        Property{"P10", "another topological order permutes the result", wrongOrder,
+                 "exactly, over integers modulo 2⁶¹ − 1, one other order"},
+        Property{"P11", "rules that hand on what they received: Σ leaves = Σ seeds", wrongTotal,
+                 "exactly, over integers modulo 2⁶¹ − 1, with shares drawn per node"},
+        Property{"P12", "Σ leaves + Σ leaks = Σ seeds", wrongLeaks,
+                 "exactly, over integers modulo 2⁶¹ − 1, with coefficients drawn per node"}};
+    const WiringCase wiring = wiringOf(made, target);
+    PropertyResults results;
+    for (const Property& property : kProperties) {
+        const auto wrong = [&](const WiringCase& one) { return property.wrong(one, seed, change); };
+        Counterexample found{wrong(wiring)};
+        if (!found.text.empty()) {
+            const WiringCase smallest = smallestCase(wiring, wrong);
+            found = {fmt::format("{}; smallest case: {}", found.text, smallest.text()),
+                     nodeNamed(made, smallest.names[smallest.target])};
+        }
+        results.push_back(judged(property.id, property.statement, found, property.compared));
+    }
+    results.push_back(checkReach(made, target));
+    results.push_back(checkPaths(made, target));
+    return results;
 }
 
 } // namespace retro::engine

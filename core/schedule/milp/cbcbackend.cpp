@@ -57,15 +57,21 @@ void load(const MilpProblem& problem, bool isRelaxed, OsiClpSolverInterface& sol
 {
     solver.messageHandler()->setLogLevel(0);
     solver.getModelPtr()->setLogLevel(0);
-    CoinPackedMatrix matrix(false, 0, 0);
-    matrix.setDimensions(0, static_cast<int>(problem.columns.size()));
+    std::vector<CoinBigIndex> starts{0}; // all rows at once: to append them one by one is quadratic
+    std::vector<int> columns;
+    std::vector<double> factors;
     std::vector<double> rowLow;
     std::vector<double> rowHigh;
     for (const MilpRow& row : problem.rows) {
-        matrix.appendRow(static_cast<int>(row.columns.size()), row.columns.data(), row.factors.data());
+        columns.insert(columns.end(), row.columns.begin(), row.columns.end());
+        factors.insert(factors.end(), row.factors.begin(), row.factors.end());
+        starts.push_back(static_cast<CoinBigIndex>(columns.size()));
         rowLow.push_back(row.sense == 'L' ? -COIN_DBL_MAX : row.right);
         rowHigh.push_back(row.sense == 'G' ? COIN_DBL_MAX : row.right);
     }
+    const CoinPackedMatrix matrix(false, static_cast<int>(problem.columns.size()),
+                                  static_cast<int>(problem.rows.size()), starts.back(), factors.data(), columns.data(),
+                                  starts.data(), nullptr);
     std::vector<double> low;
     std::vector<double> high;
     std::vector<double> cost;
@@ -83,7 +89,7 @@ void load(const MilpProblem& problem, bool isRelaxed, OsiClpSolverInterface& sol
 }
 
 /// Solves the relaxation, or ends when the caller says so. The handler goes again: a node of the search that was ended
-/// half-way would count as one without a solution.
+/// half-way would count as one without a solution, and preprocessing does not survive one.
 void solveRelaxation(OsiClpSolverInterface& solver, const std::function<bool()>& isOver)
 {
     const LinearStopHandler handler(isOver);
@@ -123,6 +129,13 @@ void giveStart(const MilpProblem& problem, const std::vector<double>& start, Osi
     if (!values.empty()) {
         model.setMIPStart(values);
     }
+}
+
+/// When the search was ended nothing is proven: not by the nodes that it closed on its way out either.
+MilpAnswer withoutProof(MilpAnswer answer)
+{
+    answer.status = answer.values.empty() ? MilpStatus::Unknown : MilpStatus::Feasible;
+    return answer;
 }
 
 MilpAnswer answerOf(const CbcModel& model)
@@ -166,7 +179,8 @@ public:
         model.setAllowableFractionGap(options.relativeGap);
         std::array words{"retrograde", "-log", "0", "-solve", "-quit"};
         CbcMain1(static_cast<int>(words.size()), words.data(), model, goOn, useful);
-        return answerOf(model);
+        const bool isCut = options.isOver && options.isOver();
+        return isCut ? withoutProof(answerOf(model)) : answerOf(model);
     }
 
 private:

@@ -39,9 +39,10 @@ bool isSet(const std::vector<double>& values, int column)
 
 } // namespace
 
-CheckmateModel::CheckmateModel(const OpGraph& joint, std::vector<OpId> order, std::uint64_t budget)
+CheckmateModel::CheckmateModel(const OpGraph& joint, std::vector<OpId> order, std::uint64_t budget,
+                               SizeRounding rounding)
     : m_joint(joint), m_order(std::move(order)), m_at(joint.size(), 0), m_heldOf(joint.values().size(), kNone),
-      m_costUnit(costUnitOf(joint))
+      m_rounding(rounding), m_costUnit(costUnitOf(joint))
 {
     for (Position i = 0; i < m_order.size(); ++i) {
         m_at[m_order[i]] = i;
@@ -135,6 +136,7 @@ void CheckmateModel::chooseUnits(std::uint64_t budget)
         m_unit = budget / kParts;
         m_isExact = false;
     }
+    // The sum of sizes rounded down is a whole number, and not above the budget rounded down.
     m_budget = static_cast<double>(budget / m_unit);
     for (Held& held : m_held) {
         held.bytes = units(m_joint.value(held.value).bytes);
@@ -143,7 +145,8 @@ void CheckmateModel::chooseUnits(std::uint64_t budget)
 
 double CheckmateModel::units(std::uint64_t bytes) const
 {
-    return static_cast<double>(bytes / m_unit + (bytes % m_unit == 0 ? 0 : 1));
+    const bool isMore = m_rounding == SizeRounding::Up && bytes % m_unit != 0;
+    return static_cast<double>(bytes / m_unit + (isMore ? 1 : 0));
 }
 
 bool CheckmateModel::mayRun(Position stage, Position op) const

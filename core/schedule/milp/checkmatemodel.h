@@ -13,6 +13,10 @@ namespace retro::schedule
 /// Joint operators up to which a whole graph is one programme: beyond, CBC finds nothing in any time that people wait.
 inline constexpr std::size_t kMostCheckmateOps = 120;
 
+/// Which way sizes go that are no whole number of units: up, and every solution fits; down, and no plan that fits is
+/// left out, so that the least cost of a solution bounds that of every plan in the order from below.
+enum class SizeRounding : std::uint8_t { Up, Down };
+
 /// The choice of what to compute again as a mixed integer programme (Jain et al., Checkmate, arXiv 1910.02653, in the
 /// tightened form of the specification of schedules, 2.5): operators stand in a fixed order; stage t ends with the
 /// first run of operator t; in a stage every operator runs at most once. R says what runs, S what is in memory when a
@@ -22,12 +26,13 @@ class CheckmateModel
 {
 public:
     /// `order` is topological and complete. O(n² + n·operands).
-    CheckmateModel(const OpGraph& joint, std::vector<OpId> order, std::uint64_t budget);
+    CheckmateModel(const OpGraph& joint, std::vector<OpId> order, std::uint64_t budget,
+                   SizeRounding rounding = SizeRounding::Up);
 
     [[nodiscard]] const MilpProblem& problem() const { return m_problem; }
     /// Costs of the programme times this are those of the graph.
     [[nodiscard]] double costUnit() const { return m_costUnit; }
-    /// False when sizes were rounded up: then "infeasible" proves nothing.
+    /// False when sizes were rounded: up, "infeasible" proves nothing; down, solutions may not fit.
     [[nodiscard]] bool isExact() const { return m_isExact; }
     /// Computations in the order of a solution.
     [[nodiscard]] std::vector<OpId> sequenceOf(const std::vector<double>& values) const;
@@ -105,6 +110,7 @@ private:
     std::vector<std::uint32_t> m_heldOf; ///< by value; kNone for those that take no room or are never read
     std::vector<std::uint64_t> m_own;    ///< by position: workspace and results that nobody reads
     MilpProblem m_problem;
+    SizeRounding m_rounding;
     std::uint64_t m_unit = 1;
     double m_budget = 0;
     double m_costUnit = 1;

@@ -44,10 +44,12 @@ struct MilpProblem
 /// How long, and from where.
 struct MilpOptions
 {
-    std::vector<double> start;    ///< values of a feasible point; empty = none is known
-    std::function<bool()> isOver; ///< asked again and again; true ends the search with what it has
-    bool isRelaxed = false;       ///< integers may be fractions: the bound of the relaxation
-    double relativeGap = 0;       ///< the search ends when it is this close to its bound
+    std::vector<double> start; ///< values of a feasible point; empty = none is known
+    /// Asked again and again; true, and from then on, ends the search with what it has, within a linear programme or
+    /// between two nodes. What is found then is called neither optimal nor infeasible.
+    std::function<bool()> isOver;
+    bool isRelaxed = false; ///< integers may be fractions: the bound of the relaxation
+    double relativeGap = 0; ///< the search ends when it is this close to its bound
 };
 
 enum class MilpStatus : std::uint8_t {

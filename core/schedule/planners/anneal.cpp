@@ -14,14 +14,16 @@ namespace retro::schedule
 namespace
 {
 
-using analysis::Phase;
+/// Positions in a second, and what trying to delete a repeated computation counts for.
+constexpr double kWorkPerSecond = 4e7;
+constexpr std::uint64_t kWorkOfRepeat = 64;
 
 class Annealer
 {
 public:
-    Annealer(const PlanRequest& request, std::vector<OpId> start)
-        : m_graph(*request.graph), m_request(request), m_deadline(request), m_random(request.seed),
-          m_now(std::move(start)), m_best(m_now)
+    Annealer(const PlanRequest& request, std::vector<OpId> start, std::uint64_t mostWork)
+        : m_graph(*request.graph), m_request(request), m_deadline(request), m_mostWork(mostWork),
+          m_random(request.seed), m_now(std::move(start)), m_best(m_now)
     {
         m_nowScore = scoreOf(m_now);
         m_bestScore = m_nowScore;
@@ -29,7 +31,7 @@ public:
 
     std::vector<OpId> run(double lowerBound)
     {
-        for (std::size_t round = 0; !m_deadline.isOver(); ++round) {
+        for (std::size_t round = 0; m_work < m_mostWork && !m_deadline.isOver(); ++round) {
             if (m_bestScore.fits && m_bestScore.cost <= lowerBound) {
                 break; // nothing is cheaper
             }
@@ -75,7 +77,10 @@ private:
         options.noise = unit() < 0.5 ? 0.3 : 2.0;
         options.random = &m_random;
         options.isOver = [&] { return m_deadline.isOver(); };
+        options.work = &m_work;
+        m_work += candidate.size(); // of copying, forgetting and scoring
         if (shave(m_graph, m_request.budget, candidate, options)) {
+            m_work += candidate.size() + kWorkOfRepeat * repeats(candidate);
             prune(m_graph, m_request.budget, candidate, options.isOver);
         }
         accept(std::move(candidate), round);
@@ -175,6 +180,8 @@ private:
     const OpGraph& m_graph;
     const PlanRequest& m_request;
     Deadline m_deadline;
+    std::uint64_t m_mostWork;
+    std::uint64_t m_work = 0;
     std::mt19937_64 m_random;
     std::vector<OpId> m_now;
     std::vector<OpId> m_best;
@@ -189,15 +196,19 @@ base::Result<Draft> draft(const PlanRequest& request)
     RETRO_TRY(Draft start, kShave.draft(first));
     PlanRequest rest = request;
     rest.seconds = request.seconds / 2;
-    start.sequence = annealed(rest, std::move(start.sequence), 0);
+    start.sequence = annealed(rest, std::move(start.sequence), 0, annealWorkAlone(request.seconds));
     return start;
 }
 
 } // namespace
 
-std::vector<OpId> annealed(const PlanRequest& request, std::vector<OpId> start, double lowerBound)
+std::uint64_t annealWork(double seconds) { return static_cast<std::uint64_t>(kWorkPerSecond * std::max(0.0, seconds)); }
+
+std::uint64_t annealWorkAlone(double seconds) { return annealWork(seconds / 2); }
+
+std::vector<OpId> annealed(const PlanRequest& request, std::vector<OpId> start, double lowerBound, std::uint64_t work)
 {
-    return Annealer(request, std::move(start)).run(lowerBound);
+    return Annealer(request, std::move(start), work).run(lowerBound);
 }
 
 const Planner kAnneal{"anneal", "forgets some rebuilding, moves single gradients, shaves again; worse ones by chance",

@@ -87,8 +87,9 @@ base::Result<Draft> memoryBudget(const PlanRequest& request)
     }
     const MinCut cut = minimumCut(graph, price, bansOfPyTorch(graph));
     const std::vector<KeepItem> items = itemsOf(graph, cut.saved);
+    const Deadline deadline(request);
     BestDraft best(request);
-    for (int percent = 100; percent >= 0 && !request.stop.stop_requested(); percent -= 5) {
+    for (int percent = 100; percent >= 0 && !(best.hasAny() && deadline.isOver()); percent -= 5) {
         const auto room = static_cast<std::uint64_t>(static_cast<double>(bytesOf(graph, cut.saved)) * percent / 100);
         const std::vector<OpValueId> kept = percent == 100 ? cut.saved : chooseKept(items, room);
         Draft draft;

@@ -3,6 +3,7 @@
 
 #include "core/schedule/lifetimes.h"
 #include "core/schedule/planner.h"
+#include "core/schedule/planners/shaver.h"
 #include "core/schedule/searchnotes.h"
 
 namespace retro::schedule
@@ -14,12 +15,13 @@ class BestDraft
 public:
     explicit BestDraft(const PlanRequest& request) : m_request(request) {}
 
-    /// Scores a draft; true when it is the best now.
+    /// Scores a draft without the repeated computations that nobody reads; true when it is the best now.
     bool offer(Draft draft)
     {
         if (draft.sequence.empty()) {
             return false;
         }
+        dropUseless(*m_request.graph, draft.sequence);
         const std::uint64_t peak = peakOf(*m_request.graph, draft.sequence);
         const double cost = costOf(*m_request.graph, draft.sequence);
         const bool fits = peak <= m_request.budget;

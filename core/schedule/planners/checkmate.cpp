@@ -47,11 +47,47 @@ bool offerRounded(MilpBackend& solver, const PlanRequest& request, const Deadlin
     return true;
 }
 
-base::Error refusal(bool isProven)
+/// The point of what is known, or of the best so far where that stands in another order; empty without one.
+std::vector<double> startOf(const CheckmateModel& model, const PlanRequest& request, const BestDraft& best)
+{
+    const bool isKnownBetter =
+        request.known != nullptr && (!best.fits() || costOf(*request.graph, *request.known) < best.cost());
+    std::vector<double> point = isKnownBetter ? model.pointOf(*request.known) : std::vector<double>();
+    return point.empty() && best.fits() ? model.pointOf(best.best().sequence) : point;
+}
+
+base::Error refusal(bool isProven, bool isOver)
 {
     return base::engineError(isProven ? "infeasible in this order with every operator at most once per stage, as the "
                                         "integer programme proves; another order may fit"
-                                      : "the integer programme found no plan in the time that it had");
+                             : isOver ? "the integer programme found no plan in the time that it had"
+                                      : "no solution of the integer programme fits by a part in 200,000 of the budget");
+}
+
+/// What a solved programme says of all plans in the order.
+enum class Proof : std::uint8_t { None, Optimal, Infeasible };
+
+/// Solves the programme from what is known, and offers what it finds.
+Proof solve(MilpBackend& solver, const PlanRequest& request, const Deadline& deadline, SizeRounding rounding,
+            BestDraft& best)
+{
+    const CheckmateModel model(*request.graph, request.baseSequence(), request.budget, rounding);
+    MilpOptions options;
+    options.isOver = [&] { return deadline.isOver(); };
+    options.start = startOf(model, request, best);
+    const MilpAnswer answer = solver.solve(model.problem(), options);
+    if (!answer.values.empty()) {
+        Draft draft;
+        draft.sequence = model.sequenceOf(answer.values);
+        best.offer(std::move(draft));
+    }
+    const bool isBound = model.isExact() || rounding == SizeRounding::Down;
+    if (isBound && answer.status == MilpStatus::Infeasible) {
+        return Proof::Infeasible;
+    }
+    const double bound = answer.objective * model.costUnit() * (1 + 1e-9);
+    const bool isOptimal = isBound && answer.status == MilpStatus::Optimal && best.fits() && best.cost() <= bound;
+    return isOptimal ? Proof::Optimal : Proof::None;
 }
 
 base::Result<Draft> draft(const PlanRequest& request)
@@ -68,30 +104,25 @@ base::Result<Draft> draft(const PlanRequest& request)
     }
     const Deadline deadline(request);
     BestDraft best(request);
-    if (!offerRounded(*solver, request, deadline, best)) {
-        return refusal(true);
-    }
     if (base::Result<Draft> shaved = kShave.draft(request); shaved.ok()) {
         best.offer(std::move(*shaved));
     }
-    const CheckmateModel model(*request.graph, request.baseSequence(), request.budget);
-    MilpOptions options;
-    options.isOver = [&] { return deadline.isOver(); };
-    if (best.fits()) {
-        options.start = model.pointOf(best.best().sequence);
+    PlanRequest quarter = request;
+    quarter.seconds = deadline.secondsLeft() / 4;
+    if (!offerRounded(*solver, quarter, Deadline(quarter), best)) {
+        return refusal(true, false);
     }
-    const MilpAnswer answer = solver->solve(model.problem(), options);
-    const bool isProven = answer.status == MilpStatus::Optimal && model.isExact();
-    if (!answer.values.empty()) {
-        Draft draft;
-        draft.sequence = model.sequenceOf(answer.values);
-        best.offer(std::move(draft));
+    // First with sizes rounded down: what is then cheapest and fits is cheapest of all, and where nothing fits, nothing
+    // does. Only where its solution does not fit by the rounding, again with sizes rounded up.
+    Proof proof = solve(*solver, request, deadline, SizeRounding::Down, best);
+    if (proof == Proof::None && !deadline.isOver()) {
+        solve(*solver, request, deadline, SizeRounding::Up, best);
     }
     if (!best.fits()) {
-        return refusal(answer.status == MilpStatus::Infeasible && model.isExact());
+        return refusal(proof == Proof::Infeasible, deadline.isOver());
     }
     RETRO_TRY(Draft made, std::move(best).take());
-    made.isOptimalInOrder = isProven;
+    made.isOptimalInOrder = proof == Proof::Optimal;
     return made;
 }
 

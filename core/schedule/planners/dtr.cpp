@@ -45,9 +45,13 @@ public:
 
     base::Result<Draft> run()
     {
+        const Deadline deadline(m_request);
         for (const OpId op : m_request.baseSequence()) {
             if (m_request.stop.stop_requested()) {
                 return base::Error{base::ErrorCode::Cancelled, "stopped", {}};
+            }
+            if (deadline.isOver()) {
+                return base::engineError(fmt::format("its time was over before {}", m_graph.op(op).name));
             }
             if (!perform(op, 0)) {
                 return base::engineError(fmt::format("{} does not fit beside what it needs", m_graph.op(op).name));

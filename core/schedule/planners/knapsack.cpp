@@ -138,11 +138,12 @@ base::Result<Draft> draft(const PlanRequest& request)
     if (halves.forward.empty()) {
         return base::engineError("the graph has no forward operators: there is nothing to rebuild");
     }
+    const Deadline deadline(request);
     BestDraft best(request);
     for (const std::size_t blocks : {std::size_t{1}, std::size_t{4}, std::size_t{12}}) {
         const CutChain chain(graph, halves, narrowEnds(graph, halves.forward, blocks));
         for (const double share : kRooms) {
-            if (request.stop.stop_requested()) {
+            if (best.hasAny() && deadline.isOver()) {
                 break;
             }
             const auto room = static_cast<std::uint64_t>(share * static_cast<double>(request.budget));

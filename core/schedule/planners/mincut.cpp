@@ -35,6 +35,7 @@ base::Result<Draft> draft(const PlanRequest& request)
         price.push_back(value.bytes);
     }
     const std::vector<OpId> dearest = forwardByCost(graph);
+    const Deadline deadline(request);
     BestDraft best(request);
     for (const double share : kBans) {
         std::vector<bool> isBanned(graph.size(), false);
@@ -47,7 +48,7 @@ base::Result<Draft> draft(const PlanRequest& request)
         draft.annotations.checkpoints = cut.saved;
         draft.sequence = sequenceOfSaved(graph, request.baseSequence(), cut.saved);
         best.offer(std::move(draft));
-        if (request.stop.stop_requested()) {
+        if (deadline.isOver()) {
             break;
         }
     }

@@ -226,10 +226,15 @@ private:
 
 } // namespace
 
-void prune(const OpGraph& graph, std::uint64_t budget, std::vector<OpId>& sequence, const std::function<bool()>& isOver)
+void dropUseless(const OpGraph& graph, std::vector<OpId>& sequence)
 {
     while (deleteUseless(graph, sequence)) {
     }
+}
+
+void prune(const OpGraph& graph, std::uint64_t budget, std::vector<OpId>& sequence, const std::function<bool()>& isOver)
+{
+    dropUseless(graph, sequence);
     Pruner pruner(graph, sequence);
     for (const std::uint32_t at : repeatsByCost(graph, sequence)) {
         if (isOver && isOver()) {
@@ -238,8 +243,7 @@ void prune(const OpGraph& graph, std::uint64_t budget, std::vector<OpId>& sequen
         pruner.tryDelete(at, budget);
     }
     sequence = pruner.rest();
-    while (deleteUseless(graph, sequence)) {
-    }
+    dropUseless(graph, sequence);
 }
 
 } // namespace retro::schedule

@@ -84,6 +84,7 @@ base::Result<Draft> draft(const PlanRequest& request)
     const auto length = static_cast<std::uint32_t>(chain.size());
     const std::uint32_t states = std::min(length, kMostStates);
     const RevolveTable table(length, states);
+    const Deadline deadline(request);
     BestDraft best(request);
     for (std::uint32_t count = states; count >= 1; --count) {
         std::optional<IntervalReplay> replay = replayIntervals(chain, RevolveSplitter(table), static_cast<int>(count));
@@ -94,7 +95,7 @@ base::Result<Draft> draft(const PlanRequest& request)
             draft.annotations.blocks = chain.ends();
             best.offer(std::move(draft));
         }
-        if (best.fits() || request.stop.stop_requested()) {
+        if (best.fits() || deadline.isOver()) {
             break; // fewer states only cost more
         }
     }

@@ -172,6 +172,7 @@ base::Result<Draft> draft(const PlanRequest& request)
     }
     const CutChain chain(*request.graph, halves, narrowEnds(*request.graph, halves.forward, kMostStages));
     const RotorChain times = chainOf(chain);
+    const Deadline deadline(request);
     BestDraft best(request);
     for (const double share : kShares) {
         const RotorTable table(times, static_cast<std::uint64_t>(static_cast<double>(request.budget) * share), kSlots);
@@ -183,7 +184,7 @@ base::Result<Draft> draft(const PlanRequest& request)
             draft.annotations.blocks = chain.ends();
             best.offer(std::move(draft));
         }
-        if (best.fits() || request.stop.stop_requested()) {
+        if (best.fits() || deadline.isOver()) {
             break; // less memory only costs more
         }
     }

@@ -45,8 +45,11 @@ public:
         }
         const auto peak = std::max_element(m_memory.begin(), m_memory.end());
         m_peakAt = static_cast<std::uint32_t>(peak - m_memory.begin());
+        m_work = m_sequence.size() + m_reads.size();
     }
 
+    /// Positions that were looked at so far.
+    [[nodiscard]] std::uint64_t work() const { return m_work; }
     [[nodiscard]] bool fits() const { return m_memory.empty() || m_memory[m_peakAt] <= m_budget; }
     [[nodiscard]] std::uint64_t peak() const { return m_memory.empty() ? 0 : m_memory[m_peakAt]; }
     [[nodiscard]] double overTotal() const { return m_overSum.back(); }
@@ -201,10 +204,12 @@ private:
     {
         const std::uint64_t bytes = m_graph.value(candidate.value).bytes;
         double gain = 0;
+        m_work += candidate.chain.size() * candidate.chain.size() + 1;
         if (m_memory.size() >= kLong) {
             const double sum = m_overSum[candidate.to] - m_overSum[candidate.from + 1];
             gain = std::min(sum, static_cast<double>(bytes) * static_cast<double>(candidate.to - candidate.from - 1));
         } else {
+            m_work += candidate.to - candidate.from;
             for (std::uint32_t at = candidate.from + 1; at < candidate.to; ++at) {
                 gain += over(m_memory[at]) - over(m_memory[at] - bytes);
             }
@@ -254,6 +259,7 @@ private:
     std::vector<std::uint32_t> m_reads; ///< positions, grouped by value
     std::vector<double> m_overSum;
     std::uint32_t m_peakAt = 0;
+    mutable std::uint64_t m_work = 0;
 };
 
 /// Candidates that can be taken together: enough to bring the peak down, none rebuilt from what another drops.
@@ -317,6 +323,9 @@ void insertChains(std::vector<OpId>& sequence, std::vector<Candidate> taken)
 bool shaveOnce(const OpGraph& graph, const Rollout& rollout, std::vector<OpId>& sequence, const ShaveOptions& options)
 {
     std::vector<Candidate> candidates = rollout.candidates(options);
+    if (options.work != nullptr) {
+        *options.work += rollout.work();
+    }
     if (candidates.empty()) {
         return false;
     }

@@ -18,6 +18,7 @@ struct ShaveOptions
     std::mt19937_64* random = nullptr;  ///< needed with noise
     std::function<bool()> isOver;       ///< ends early; may be empty
     SearchListener* listener = nullptr; ///< hears what is dropped and rebuilt; borrowed, may be null
+    std::uint64_t* work = nullptr;      ///< counts the positions that are looked at; borrowed, may be null
 };
 
 /// Takes the memory of a sequence of computations below a budget by rebuilding values (specification 2.8): at the first
@@ -26,6 +27,8 @@ struct ShaveOptions
 /// is taken. True when the sequence fits; else it is the best that was reached.
 [[nodiscard]] bool shave(const OpGraph& graph, std::uint64_t budget, std::vector<OpId>& sequence,
                          const ShaveOptions& options = {});
+/// Deletes repeated computations whose results nobody reads, until there are none.
+void dropUseless(const OpGraph& graph, std::vector<OpId>& sequence);
 /// Deletes repeated computations, dearest first, as long as the sequence stays within the budget; those whose results
 /// nobody reads always.
 void prune(const OpGraph& graph, std::uint64_t budget, std::vector<OpId>& sequence,

@@ -23,6 +23,16 @@ using Question = tests::SampleQuestion<engine::ExplainRequest>;
 
 Question questionOf(const char* sample) { return tests::questionOf<engine::ExplainRequest>(sample); }
 
+/// Words of the text sample.
+Question tokenQuestion()
+{
+    Question question = questionOf("planted-word/planted-word");
+    const std::string path = std::string(RETRO_SOURCE_DIR) + "/samples/planted-word/good.npy";
+    const auto inputs = engine::resolveInputs({path}, *question.model->graph(), {}, {});
+    question.request.inputs = inputs.ok() ? *inputs : std::vector<Tensor>();
+    return question;
+}
+
 /// First value whose relevance is another; empty when none is.
 std::string difference(const engine::ExplainResult& a, const engine::ExplainResult& b)
 {
@@ -90,7 +100,62 @@ private slots:
     void theOracleByAPlanHasItsBits()
     {
         QFETCH(QString, sample);
+        const Question question = questionOf(qPrintable(sample));
+        QVERIFY(question.model && !question.request.inputs.empty());
+        compareOracles(question);
+    }
+
+    /// Tokens get the relevance of their embedding, within the plan's memory.
+    void tokensByAPlanHaveTheOraclesBits()
+    {
+        Question text = tokenQuestion();
+        QVERIFY(text.model);
+        compareOracles(text);
+    }
+
+    /// Two classes of one value start as one sum; a value that another target depends on starts where its edge stands.
+    void severalTargetsByAPlanHaveTheOraclesBits_data()
+    {
+        QTest::addColumn<QString>("sample");
+        QTest::addColumn<QStringList>("targets");
+        QTest::newRow("classes") << QString("clever-hans/clever-hans") << QStringList{"0", "1", "0"};
+        QTest::newRow("inner") << QString("clever-hans/clever-hans") << QStringList{"1", QStringLiteral("/block3/first/norm/BatchNormalization_output_0")};
+        QTest::newRow("inner first") << QString("clever-hans/clever-hans") << QStringList{QStringLiteral("/block3/first/norm/BatchNormalization_output_0"), "0"};
+    }
+    void severalTargetsByAPlanHaveTheOraclesBits()
+    {
+        QFETCH(QString, sample);
+        QFETCH(QStringList, targets);
         Question question = questionOf(qPrintable(sample));
+        for (qsizetype i = 0; i < targets.size(); ++i) {
+            const auto target = engine::parseTarget(targets[i].toStdString());
+            QVERIFY(target.ok());
+            (i == 0 ? question.request.target : question.request.alsoTargets.emplace_back()) = *target;
+        }
+        compareOracles(question);
+        // The traversal with what such a plan keeps, too.
+        const auto expected = engine::explain(*question.model, question.request);
+        QVERIFY2(expected.ok(), expected.ok() ? "" : expected.error().text().c_str());
+        question.request.save = execute::SavePolicy::Plan;
+        engine::PlanWish wish;
+        wish.strategy = "chen_sqrt";
+        question.request.keptByPlan = engine::keptBy(wish);
+        const auto made = engine::explain(*question.model, question.request);
+        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        QCOMPARE(difference(*expected, *made), std::string());
+        QVERIFY(made->planSaving);
+    }
+
+    void aTraversalByAPlanNeedsOne()
+    {
+        Question none = questionOf("clever-hans/clever-hans");
+        none.request.save = execute::SavePolicy::Plan;
+        QVERIFY(!engine::explain(*none.model, none.request).ok());
+    }
+
+private:
+    static void compareOracles(Question question)
+    {
         question.request.engine = engine::EngineKind::Oracle;
         const auto expected = engine::explain(*question.model, question.request);
         QVERIFY(expected.ok());
@@ -117,23 +182,6 @@ private slots:
             QCOMPARE(made->result.relevanceInputs, expected->relevanceInputs);
             QCOMPARE(made->result.ledger.size(), expected->ledger.size());
         }
-    }
-
-    void tokensAndSeveralTargetsAreRefused()
-    {
-        Question text = questionOf("planted-word/planted-word");
-        engine::PlanWish wish;
-        if (!text.request.inputs.empty()) {
-            const auto made = engine::plannedRelevance(*text.model, text.request, wish);
-            QVERIFY(!made.ok());
-            QVERIFY(QString::fromStdString(made.error().text()).contains("--engine promise"));
-        }
-        Question two = questionOf("clever-hans/clever-hans");
-        two.request.alsoTargets.push_back(two.request.target);
-        QVERIFY(!engine::plannedRelevance(*two.model, two.request, wish).ok());
-        Question none = questionOf("clever-hans/clever-hans");
-        none.request.save = execute::SavePolicy::Plan;
-        QVERIFY(!engine::explain(*none.model, none.request).ok()); // no plan
     }
 };
 

@@ -11,6 +11,8 @@
 #include "core/graph/graphbuilder.h"
 #include "core/ops/algebra.h"
 
+#include <set>
+
 using namespace retro;
 using tensor::Tensor;
 
@@ -231,6 +233,81 @@ private slots:
         QVERIFY(recursion->state == engine::PropertyState::Violated);
         QVERIFY2(recursion->detail.find("the slot of x") != std::string::npos, recursion->detail.c_str());
         QCOMPARE(recursion->node, std::string("x")); // an input
+    }
+
+    /// A rule that is wrong the more often it is asked is shown at the node behind it alone.
+    void aCounterexampleIsMadeSmall()
+    {
+        const auto model = smallModel();
+        auto calls = std::make_shared<int>(0);
+        const auto moody = tapeOf(
+            model, spoilt(model, "times", [calls](const Tensor& t) { return ops::algebra::scale(t, ++*calls); }));
+        const tape::Id target = moody.idOf[model->graph().outputs().front().index()];
+        const auto results = engine::checkTape(moody, target, Tensor::full(tensor::DType::Float64, {3}, 1), {});
+        QVERIFY(results.ok());
+        for (const char* id : {"P5", "P6", "P9"}) {
+            const engine::PropertyResult* one = find(*results, id);
+            QVERIFY2(one->state == engine::PropertyState::Violated, id);
+            QVERIFY2(one->detail.find("; smallest case: from ones at square, the slot of x") != std::string::npos,
+                     one->detail.c_str());
+        }
+    }
+
+    void aBrokenMapIsShownByTheSmallestWiring_data()
+    {
+        QTest::addColumn<QString>("id");
+        QTest::addColumn<QString>("text");
+        QTest::newRow("adjoint") << "P7"
+                                 << "; smallest case: bent = f(x); from bent";
+        QTest::newRow("total") << "P11"
+                               << "; smallest case: bent = f(x); from bent";
+    }
+
+    void aBrokenMapIsShownByTheSmallestWiring()
+    {
+        QFETCH(QString, id);
+        QFETCH(QString, text);
+        const auto model = smallModel();
+        const auto made = tapeOf(model, engine::gradientRule(model));
+        const tape::Id target = made.idOf[model->graph().outputs().front().index()];
+        const auto change = [](const std::string& name, engine::IntegerMap map) -> engine::IntegerMap {
+            using Numbers = tape::Array<tape::Modular>;
+            if (name != "bent") {
+                return map;
+            }
+            return std::make_shared<tape::FunctionOperator<Numbers>>(
+                [map](tape::Operands<Numbers> x, const tape::Payload<Numbers>& p) { return map->forward(x, p); },
+                [map](const tape::Site<Numbers>& site, const Numbers& up) -> base::Result<tape::Parts<Numbers>> {
+                    RETRO_TRY(tape::Parts<Numbers> parts, map->reverse(site, up));
+                    if (!parts.empty()) {
+                        parts.front()->data.front() += up.data.front();
+                    }
+                    return parts;
+                });
+        };
+        const engine::PropertyResults results = engine::checkWiring(made, target, 7, change);
+        const engine::PropertyResult* one = find(results, id.toStdString());
+        QVERIFY(one != nullptr && one->state == engine::PropertyState::Violated);
+        QVERIFY2(one->detail.ends_with(text.toStdString()), one->detail.c_str());
+        QCOMPARE(one->node, std::string("bend"));
+    }
+
+    void aCaseIsMadeSmall()
+    {
+        // Wrong as long as a node reads the same value twice.
+        const engine::WiringCase given{
+            2, {{0, 1}, {2}, {3, 3, 1}, {4, 2}, {5}}, {"x", "y", "a", "b", "c", "d", "e"}, 6};
+        const auto isTwice = [](const engine::WiringCase& one) -> std::string {
+            for (const std::vector<tape::Id>& parents : one.parents) {
+                const std::set<tape::Id> once(parents.begin(), parents.end());
+                if (once.size() < parents.size()) {
+                    return "twice";
+                }
+            }
+            return "";
+        };
+        QCOMPARE(given.text(), std::string("e = f(d), d = f(c, a), c = f(b, b, y), b = f(a), a = f(x, y); from e"));
+        QCOMPARE(engine::smallestCase(given, isTwice).text(), std::string("c = f(x, x); from c"));
     }
 
     void anotherTargetIsReachedByFewer()

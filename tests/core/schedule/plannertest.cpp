@@ -4,6 +4,7 @@
 #include "core/schedule/milp/checkmatemodel.h"
 #include "core/schedule/planners/exactsearch.h"
 #include "core/schedule/planners/revolvetable.h"
+#include "core/schedule/planners/shaver.h"
 #include "core/schedule/portfolio.h"
 #include "tests/core/analysis/opgraphs.h"
 
@@ -27,6 +28,47 @@ PlanRequest requestFor(const OpGraph& joint, std::uint64_t budget)
     request.budget = budget;
     request.seconds = 0.3;
     return request;
+}
+
+/// A clock that goes on by so much at every look, and counts the looks.
+struct CountingClock
+{
+    std::chrono::nanoseconds step{0};
+    std::size_t looks = 0;
+
+    [[nodiscard]] ReadTime reader()
+    {
+        return [this] {
+            ++looks;
+            return std::chrono::steady_clock::time_point() + step * static_cast<std::int64_t>(looks);
+        };
+    }
+};
+
+/// Counts what planners consider on their way.
+class CandidateCounter final : public SearchListener
+{
+public:
+    std::size_t considered = 0;
+
+    void onPlanner(std::string_view) override {}
+    void onSplit(const SplitNote&) override {}
+    void onDrop(const DropNote&) override {}
+    void onRebuild(const RebuildNote&) override {}
+    void onCandidate(const CandidateNote& note) override { considered += note.planner.empty() ? 1 : 0; }
+};
+
+/// Sequences that a planner considers at a budget that is hard to reach, with a clock that goes on by `step` per look.
+std::size_t consideredBy(std::string_view planner, const OpGraph& joint, std::uint64_t budget,
+                         std::chrono::nanoseconds step)
+{
+    CountingClock clock{step};
+    CandidateCounter counter;
+    PlanRequest request = requestFor(joint, budget);
+    request.readTime = clock.reader();
+    request.listener = &counter;
+    const auto draft = findPlanner(planner)->draft(request);
+    return counter.considered;
 }
 
 } // namespace
@@ -269,6 +311,119 @@ private slots:
         }
         QVERIFY2(moved > 30, std::to_string(moved).c_str());
         QVERIFY2(onlyMoved > 3, std::to_string(onlyMoved).c_str());
+    }
+
+    /// Counted, not timed: once its time is over, a planner considers no second sequence.
+    void plannersEndWhenTheirTimeIsOver()
+    {
+        std::mt19937_64 random(31);
+        const JointGraph joint = jointOfGraph(randomGraph(random, 90));
+        const std::uint64_t least = retro::analysis::memoryFloor(joint.graph).bytes;
+        const std::uint64_t most = peakOf(joint.graph, storeAllSequence(joint.graph));
+        for (const char* planner :
+             {"interval", "revolve", "rotor", "min_cut", "knapsack", "torch_memory_budget", "shave"}) {
+            std::size_t considered = 0;
+            for (const std::uint64_t share : {0U, 10U, 20U, 30U, 40U}) {
+                const std::uint64_t budget = least + (most - least) * share / 100;
+                considered =
+                    std::max(considered, consideredBy(planner, joint.graph, budget, std::chrono::nanoseconds(0)));
+                QVERIFY2(consideredBy(planner, joint.graph, budget, std::chrono::hours(1)) <= 1, planner);
+            }
+            QVERIFY2(considered > 1, planner); // where there is time
+        }
+        PlanRequest request = requestFor(joint.graph, least);
+        CountingClock clock{std::chrono::hours(1)};
+        request.readTime = clock.reader();
+        const auto evicting = findPlanner("dtr")->draft(request);
+        QVERIFY(!evicting.ok());
+        QVERIFY(QString::fromStdString(evicting.error().text()).contains("time"));
+    }
+
+    /// The whole portfolio, too: few looks at the clock are left once its time is over.
+    void thePortfolioEndsWhenItsTimeIsOver()
+    {
+        std::mt19937_64 random(32);
+        const JointGraph joint = jointOfGraph(randomGraph(random, 150));
+        const std::uint64_t all = peakOf(joint.graph, storeAllSequence(joint.graph));
+        const std::uint64_t least = retro::analysis::memoryFloor(joint.graph).bytes;
+        for (const std::size_t looks : {std::size_t{3000}, std::size_t{20000}}) {
+            PlanRequest request = requestFor(joint.graph, least + (all - least) * 6 / 10);
+            CountingClock clock{std::chrono::milliseconds(1)};
+            request.readTime = clock.reader();
+            request.seconds = static_cast<double>(looks) / 1000;
+            const auto result = planWith("best", request);
+            QVERIFY(result.ok() && result->plan);
+            QVERIFY(result->status == PlanStatus::Feasible); // a proof would have ended it before
+            QVERIFY2(clock.looks <= looks + 100, std::to_string(clock.looks).c_str());
+        }
+    }
+
+    /// The integer programme asks whether its time is over in every linear programme that it solves.
+    void theIntegerProgrammeEndsWhenItsTimeIsOver()
+    {
+        if (milpBackend() == nullptr) {
+            QSKIP("built without CBC");
+        }
+        std::mt19937_64 random(33);
+        const JointGraph joint = jointOfGraph(randomGraph(random, 50));
+        const std::uint64_t all = peakOf(joint.graph, storeAllSequence(joint.graph));
+        const std::uint64_t least = retro::analysis::memoryFloor(joint.graph).bytes;
+        const CheckmateModel model(joint.graph, storeAllSequence(joint.graph), least + (all - least) / 3);
+        std::size_t asked = 0;
+        constexpr std::size_t kEnd = 500;
+        MilpOptions options;
+        options.isOver = [&asked] { return ++asked > kEnd; };
+        const MilpAnswer answer = milpBackend()->solve(model.problem(), options);
+        QVERIFY(asked > kEnd);
+        QVERIFY2(asked < kEnd + 2000, std::to_string(asked).c_str());
+        QVERIFY(answer.status == MilpStatus::Unknown || answer.status == MilpStatus::Feasible);
+    }
+
+    /// Annealing does so much work in its time, whatever the machine: the same request, the same plan.
+    void annealingIsTheSameEveryTime()
+    {
+        std::mt19937_64 random(34);
+        const JointGraph joint = jointOfGraph(randomGraph(random, 80));
+        QVERIFY(joint.graph.size() > kMostCheckmateOps); // that would take as long as it likes
+        const std::uint64_t all = peakOf(joint.graph, storeAllSequence(joint.graph));
+        const std::uint64_t least = retro::analysis::memoryFloor(joint.graph).bytes;
+        PlanRequest request = requestFor(joint.graph, (all + least) / 2);
+        CountingClock still; // never over
+        request.readTime = still.reader();
+        request.seconds = 0.04;
+        const auto one = findPlanner("anneal")->draft(request);
+        const auto two = findPlanner("anneal")->draft(request);
+        QVERIFY(one.ok() && two.ok());
+        QCOMPARE(one->sequence, two->sequence);
+        // And best, which has more time for it, is never dearer.
+        request.seconds = 0.1;
+        const auto best = planWith("best", request);
+        QVERIFY(best.ok() && best->plan);
+        QVERIFY(best->cost <= costOf(joint.graph, one->sequence) + 1e-9);
+    }
+
+    /// What nobody reads is not computed: neither by a planner that offers several, nor in what the portfolio takes.
+    void nothingIsComputedThatNobodyReads()
+    {
+        std::mt19937_64 random(35);
+        for (int i = 0; i < 40; ++i) {
+            const JointGraph joint = jointOfGraph(randomGraph(random, 12 + static_cast<std::size_t>(i)));
+            const std::uint64_t all = peakOf(joint.graph, storeAllSequence(joint.graph));
+            const std::uint64_t least = retro::analysis::memoryFloor(joint.graph).bytes;
+            for (const Planner& planner : planners()) {
+                if (!planner.isFast) {
+                    continue;
+                }
+                const auto result = planWith(planner.name, requestFor(joint.graph, (2 * all + least) / 3));
+                if (!result.ok() || !result->plan) {
+                    continue;
+                }
+                std::vector<OpId> sequence = sequenceOf(*result->plan);
+                const std::size_t before = sequence.size();
+                dropUseless(joint.graph, sequence);
+                QVERIFY2(sequence.size() == before, planner.name.data());
+            }
+        }
     }
 
     void stoppedPlanningSaysSo()

@@ -282,6 +282,25 @@ private slots:
         QCOMPARE(stage.plan.question().strategy, std::string(kUserStrategy));
     }
 
+    /// Where tensors may be moved is part of the question; without times and operations nothing may.
+    void tensorsMayBeMoved()
+    {
+        Stage stage;
+        stage.openChain(24);
+        const auto budget = stage.make<BudgetView>({380, 320});
+        QVERIFY(!stage.plan.question().tier);
+        QCOMPARE(budget->tiers().count(), static_cast<int>(knownTiers().size()) + 1);
+        QCOMPARE(budget->tiers().isEnabled(), stage.plan.subject()->unit != analysis::CostUnit::Operators);
+        for (int index = budget->tiers().count(); index-- > 0;) {
+            budget->tiers().setCurrentIndex(index);
+            emit budget->tiers().activated(index);
+            QCOMPARE(stage.plan.question().tier.has_value(), index > 0);
+            budget->flush();
+            QCOMPARE(budget->tiers().currentIndex(), index);
+        }
+        QCOMPARE(secondsPerCost(analysis::CostUnit::Milliseconds), 1e-3);
+    }
+
     void choicesBeyondTheBudgetSaySo()
     {
         Stage stage;
