@@ -177,9 +177,9 @@ base::Result<graph::Graph> resNet18()
 }
 
 constexpr std::int64_t kTokens = 128;
-constexpr std::int64_t kWidth = 768;
+constexpr std::int64_t kTokenWidth = 768;
 constexpr std::int64_t kHeads = 12;
-const Shape kSequence{1, kTokens, kWidth};
+const Shape kSequence{1, kTokens, kTokenWidth};
 
 /// x·W + b as exporters write it for more than two axes.
 ValueId projection(Network& net, ValueId x, std::int64_t from, std::int64_t to)
@@ -195,8 +195,8 @@ ValueId layerNorm(Network& net, ValueId x)
     const ValueId difference = net.node("Sub", {x, net.node("ReduceMean", {x}, last)});
     const ValueId variance = net.node("ReduceMean", {net.node("Pow", {difference, net.number(2)})}, last);
     const ValueId root = net.node("Sqrt", {net.node("Add", {variance, net.number(1e-5F)})});
-    const ValueId scaled = net.node("Mul", {net.node("Div", {difference, root}), net.random({kWidth}, 0.1, 1)});
-    return net.node("Add", {scaled, net.random({kWidth}, 0.1)});
+    const ValueId scaled = net.node("Mul", {net.node("Div", {difference, root}), net.random({kTokenWidth}, 0.1, 1)});
+    return net.node("Add", {scaled, net.random({kTokenWidth}, 0.1)});
 }
 
 ValueId gelu(Network& net, ValueId x)
@@ -211,8 +211,8 @@ ValueId attention(Network& net, ValueId x)
 {
     std::array<ValueId, 3> heads{};
     for (std::size_t i = 0; i < heads.size(); ++i) {
-        const ValueId split =
-            net.node("Reshape", {projection(net, x, kWidth, kWidth), net.ints({-1, kTokens, kHeads, kWidth / kHeads})});
+        const ValueId split = net.node("Reshape", {projection(net, x, kTokenWidth, kTokenWidth),
+                                                   net.ints({-1, kTokens, kHeads, kTokenWidth / kHeads})});
         heads[i] = net.node("Transpose", {split}, {{"perm", i == 1 ? Ints{0, 2, 3, 1} : Ints{0, 2, 1, 3}}});
     }
     const ValueId scores = net.node("Mul", {net.node("MatMul", {heads[0], heads[1]}), net.number(0.125F)});
@@ -224,17 +224,18 @@ ValueId attention(Network& net, ValueId x)
     const ValueId weights = net.node("Softmax", {masked}, {{"axis", std::int64_t{-1}}});
     const ValueId mixed =
         net.node("Transpose", {net.node("MatMul", {weights, heads[2]})}, {{"perm", Ints{0, 2, 1, 3}}});
-    return projection(net, net.node("Reshape", {mixed, net.ints({-1, kTokens, kWidth})}), kWidth, kWidth);
+    return projection(net, net.node("Reshape", {mixed, net.ints({-1, kTokens, kTokenWidth})}), kTokenWidth,
+                      kTokenWidth);
 }
 
 base::Result<graph::Graph> gpt2()
 {
-    Network net("gpt2", {{std::nullopt, "N"}, {kTokens, ""}, {kWidth, ""}});
+    Network net("gpt2", {{std::nullopt, "N"}, {kTokens, ""}, {kTokenWidth, ""}});
     ValueId x = net.input();
     for (int block = 0; block < 12; ++block) {
         x = net.node("Add", {x, attention(net, layerNorm(net, x))});
-        const ValueId wide = gelu(net, projection(net, layerNorm(net, x), kWidth, 4 * kWidth));
-        x = net.node("Add", {x, projection(net, wide, 4 * kWidth, kWidth)});
+        const ValueId wide = gelu(net, projection(net, layerNorm(net, x), kTokenWidth, 4 * kTokenWidth));
+        x = net.node("Add", {x, projection(net, wide, 4 * kTokenWidth, kTokenWidth)});
     }
     return net.finish(layerNorm(net, x));
 }

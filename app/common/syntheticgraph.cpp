@@ -13,7 +13,7 @@ namespace retro::app
 namespace
 {
 
-constexpr std::int64_t kWidth = 4;
+constexpr std::int64_t kEntryWidth = 4;
 /// What the second operand of an operator is.
 enum class Second { None, Weight, Entry };
 /// An operator of a block.
@@ -51,13 +51,13 @@ base::Result<graph::Graph> chainAndResidualGraph(std::size_t nodes)
 {
     graph::GraphBuilder builder("chain_and_residual");
     builder.setOpset("", 13);
-    graph::ValueId value = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, kWidth});
-    std::array<float, kWidth * kWidth> weights{};
+    graph::ValueId value = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, kEntryWidth});
+    std::array<float, kEntryWidth * kEntryWidth> weights{};
     for (std::size_t i = 0; i < weights.size(); ++i) {
         weights[i] = (i % 3 == 0 ? -kWeight : kWeight) * static_cast<float>(1 + i % 5);
     }
-    const graph::ValueId weight =
-        builder.addConstant("w", tensor::Tensor::of<float>({kWidth, kWidth}, std::span<const float>(weights)));
+    const graph::ValueId weight = builder.addConstant(
+        "w", tensor::Tensor::of<float>({kEntryWidth, kEntryWidth}, std::span<const float>(weights)));
     graph::ValueId entry = value;
     for (std::size_t made = 0; made < nodes; ++made) {
         const Part& part = kBlock[made % kBlock.size()];

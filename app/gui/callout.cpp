@@ -25,7 +25,7 @@ namespace
 {
 
 // Design pixels.
-constexpr double kWidth = 300;
+constexpr double kCalloutWidth = 300;
 constexpr double kArrow = 12;
 constexpr double kMargin = 14;
 constexpr int kRing = 3;
@@ -189,7 +189,7 @@ void CallOut::setButtons(const QString& skip, const QString& back, const QString
 
 void CallOut::pointAt(const QRect& target)
 {
-    const int width = px(kWidth);
+    const int width = px(kCalloutWidth);
     m_body->layout()->activate();
     const QSize size(width, std::max(m_body->layout()->totalHeightForWidth(width), m_body->minimumSizeHint().height()));
     m_place = placeCallOut(target, size, m_window.rect(), px(kArrow));

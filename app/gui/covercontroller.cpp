@@ -13,7 +13,7 @@ namespace
 
 using views::ActionSpec;
 
-constexpr std::array kActions{
+constexpr std::array kCoverActions{
     ActionSpec{"cover.brush", QT_TRANSLATE_NOOP("retro::views::actions", "&Cover and see"),
                QT_TRANSLATE_NOOP("retro::views::actions",
                                  "Cover pixels of the picture with the mouse and see what the model says then"),
@@ -45,7 +45,7 @@ void allow(QAction& action, bool isAllowed, const QString& refusal)
 
 } // namespace
 
-void addCoverActions(views::ActionRegistry& actions) { actions.addAll(kActions); }
+void addCoverActions(views::ActionRegistry& actions) { actions.addAll(kCoverActions); }
 
 CoverController::CoverController(views::ActionRegistry& actions, views::InputView& view, QObject* parent)
     : QObject(parent), m_view(view), m_brush(actions.at(QStringLiteral("cover.brush"))),

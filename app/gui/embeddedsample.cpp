@@ -37,7 +37,7 @@ constexpr std::array kSamples{
                    QT_TRANSLATE_NOOP("retro::app::samples", "Why these pixels are a house, in a drawn scene")},
 };
 
-QString translated(const char* text) { return QCoreApplication::translate("retro::app::samples", text); }
+QString sampleText(const char* text) { return QCoreApplication::translate("retro::app::samples", text); }
 
 base::Result<QByteArray> resource(const QString& path)
 {
@@ -55,9 +55,9 @@ QString cardPath(const QString& model) { return model.chopped(static_cast<int>(s
 
 std::span<const EmbeddedSample> embeddedSamples() { return kSamples; }
 
-QString titleOf(const EmbeddedSample& sample) { return translated(sample.title); }
+QString titleOf(const EmbeddedSample& sample) { return sampleText(sample.title); }
 
-QString wordsOf(const EmbeddedSample& sample) { return translated(sample.words); }
+QString wordsOf(const EmbeddedSample& sample) { return sampleText(sample.words); }
 
 bool isEmbeddedPath(const QString& path) { return path.isEmpty() || path.startsWith(QLatin1String(kFolder)); }
 

@@ -30,7 +30,7 @@ namespace
 
 using views::ActionSpec;
 
-constexpr std::array kActions{
+constexpr std::array kExportActions{
     ActionSpec{"export.levels", QT_TRANSLATE_NOOP("retro::views::actions", "Export heatmap as 1&6-bit levels…"),
                QT_TRANSLATE_NOOP("retro::views::actions",
                                  "Save the relevance as a 16-bit grey PNG whose levels stand for the numbers"),
@@ -97,7 +97,7 @@ views::View* findIn(const Workspace& space)
     return nullptr;
 }
 
-using Writer = base::Result<void> (*)(views::View&, const std::filesystem::path&);
+using PartWriter = base::Result<void> (*)(views::View&, const std::filesystem::path&);
 
 template <views::GraphView::Part part>
 base::Result<void> writePart(views::View& view, const std::filesystem::path& path)
@@ -116,7 +116,7 @@ struct NamedView
     const char* id;
     const char* file; ///< offered as the name of the file
     views::View* (*find)(const Workspace&);
-    Writer write = nullptr;        ///< null = View::exportTo
+    PartWriter write = nullptr;    ///< null = View::exportTo
     const char* formats = nullptr; ///< where they are not those of the view
 };
 
@@ -182,7 +182,7 @@ QString nameOf(const QString& ending)
 
 } // namespace
 
-void addExportActions(views::ActionRegistry& actions) { actions.addAll(kActions); }
+void addExportActions(views::ActionRegistry& actions) { actions.addAll(kExportActions); }
 
 ExportController::ExportController(views::ActionRegistry& actions, QStackedWidget& spaces, const DockActions& docks,
                                    QWidget& window)

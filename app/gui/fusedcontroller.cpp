@@ -13,7 +13,7 @@ namespace retro::app
 namespace
 {
 
-constexpr std::array kActions{
+constexpr std::array kFusedActions{
     views::ActionSpec{
         "run.opennode", QT_TRANSLATE_NOOP("retro::views::actions", "&Open this node"),
         QT_TRANSLATE_NOOP("retro::views::actions",
@@ -26,7 +26,7 @@ constexpr std::array kActions{
 
 } // namespace
 
-void addFusedActions(views::ActionRegistry& actions) { actions.addAll(kActions); }
+void addFusedActions(views::ActionRegistry& actions) { actions.addAll(kFusedActions); }
 
 FusedController::FusedController(views::ActionRegistry& actions, views::RunModel& model, views::Selection& selection,
                                  views::GraphView& graph, views::InspectorView& inspector, QObject* parent)

@@ -20,7 +20,7 @@ namespace
 using views::ActionSpec;
 using views::GraphView;
 
-constexpr std::array kActions{
+constexpr std::array kGraphActions{
     ActionSpec{"view.findnext", QT_TRANSLATE_NOOP("retro::views::actions", "Find &next"),
                QT_TRANSLATE_NOOP("retro::views::actions", "Go to the next node that was found"), "search", "F3"},
     ActionSpec{"view.findprevious", QT_TRANSLATE_NOOP("retro::views::actions", "Find &previous"),
@@ -42,7 +42,7 @@ constexpr std::array kActions{
 
 } // namespace
 
-void addGraphActions(views::ActionRegistry& actions) { actions.addAll(kActions); }
+void addGraphActions(views::ActionRegistry& actions) { actions.addAll(kGraphActions); }
 
 GraphController::GraphController(views::ActionRegistry& actions, GraphView& graph, views::BreakpointList& breakpoints,
                                  QObject* parent)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/inputinfo.h"
 
+#include "app/gui/stringlist.h"
+
 #include <QFileInfo>
 
 #include <algorithm>
@@ -11,15 +13,6 @@ namespace retro::app
 
 namespace
 {
-
-QStringList listOf(const std::vector<std::string>& labels)
-{
-    QStringList list;
-    for (const std::string& label : labels) {
-        list.append(QString::fromStdString(label));
-    }
-    return list;
-}
 
 std::optional<QRect> rectOf(const std::optional<std::array<int, 4>>& box)
 {
@@ -50,7 +43,7 @@ void readFacts(views::InputInfo& info, const trace::InputFacts& facts)
     info.scaleHigh = facts.scale[1];
     info.mean = facts.mean;
     info.deviation = facts.deviation;
-    info.words = listOf(facts.words);
+    info.words = stringList(facts.words);
     info.trueClass = QString::fromStdString(facts.trueClass);
     info.tagBox = rectOf(facts.tag);
     info.tagName = info.tagBox ? QObject::tr("tag") : QString();
@@ -61,7 +54,7 @@ void readFacts(views::InputInfo& info, const trace::InputFacts& facts)
 views::InputInfo inputInfo(const trace::Run& run)
 {
     views::InputInfo info;
-    info.labels = listOf(run.facts.labels);
+    info.labels = stringList(run.facts.labels);
     info.scores = QString::fromStdString(run.facts.scores);
     const auto inputs = run.graph->inputs();
     if (run.facts.input) {

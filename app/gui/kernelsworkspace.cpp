@@ -20,8 +20,7 @@ using views::fonts::px;
 namespace
 {
 
-constexpr int kSeparator = 4; ///< between docks (see views::Style)
-constexpr double kLeastSide = 380;
+constexpr double kLeastKernelsSide = 380;
 constexpr double kLeastStreams = 150;
 
 } // namespace
@@ -44,7 +43,8 @@ KernelsWorkspace::KernelsWorkspace(const WorkspaceContext& context, QWidget* par
 void KernelsWorkspace::applySizes()
 {
     const QRect room = contentsRect();
-    const double side = std::max(std::min<double>(px(kLeastSide), room.width() * 0.4), room.width() * 510.0 / 1592);
+    const double side =
+        std::max(std::min<double>(px(kLeastKernelsSide), room.width() * 0.4), room.width() * 510.0 / 1592);
     resizeDocks({m_flowDock, m_tableDock}, shared(room.width() - kSeparator, {room.width() - side, side}),
                 Qt::Horizontal);
     const double below =

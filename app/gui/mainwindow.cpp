@@ -60,7 +60,7 @@ namespace retro::app
 namespace
 {
 
-constexpr int kMessageMilliseconds = 6000;
+constexpr int kWindowMessageMilliseconds = 6000;
 
 /// Deletes the direct children that `isOne` picks, the newest first: younger ones use older ones.
 void deleteChildren(const QObject& of, bool (*isOne)(const QObject&))
@@ -224,8 +224,9 @@ void MainWindow::connectEngine()
     connect(&m_engine, &EngineWorker::stopped, this,
             [this](quint64 generation) { takeEnd(generation, tr("Stopped")); });
     connect(&m_engine, &EngineWorker::finished, this, [this](quint64 generation) { takeEnd(generation, {}); });
-    connect(&m_engine, &EngineWorker::saved, this,
-            [this](const QString& path) { statusBar()->showMessage(tr("Wrote %1").arg(path), kMessageMilliseconds); });
+    connect(&m_engine, &EngineWorker::saved, this, [this](const QString& path) {
+        statusBar()->showMessage(tr("Wrote %1").arg(path), kWindowMessageMilliseconds);
+    });
     connect(&m_engine, &EngineWorker::saveFailed, this,
             [this](const QString& what) { showProblem(base::outputError(what.toStdString())); });
 }
@@ -234,7 +235,7 @@ void MainWindow::takeProgress(quint64 generation, const QString& stage, double f
 {
     if (generation == m_generation) {
         m_model.setLoading(stage, fraction);
-        statusBar()->showMessage(stage + QStringLiteral("…"), kMessageMilliseconds);
+        statusBar()->showMessage(stage + QStringLiteral("…"), kWindowMessageMilliseconds);
     }
 }
 
@@ -253,7 +254,7 @@ void MainWindow::takeEnd(quint64 generation, const QString& message)
     m_model.endLoading();
     setBusy(false);
     if (!message.isEmpty()) {
-        statusBar()->showMessage(message, kMessageMilliseconds);
+        statusBar()->showMessage(message, kWindowMessageMilliseconds);
     }
 }
 
@@ -519,7 +520,7 @@ void MainWindow::takeFailure(const QString& what, const QString& remedy)
         m_shell->recent().remove(m_job.path);
     }
     m_shell->problems().addError(views::ProblemOrigin::Job, what, remedy);
-    statusBar()->showMessage(what, kMessageMilliseconds);
+    statusBar()->showMessage(what, kWindowMessageMilliseconds);
     setBusy(false);
 }
 

@@ -5,6 +5,7 @@
 
 #include "app/gui/embeddedsample.h"
 #include "app/gui/questioncheck.h"
+#include "app/gui/stringlist.h"
 #include "views/common/numbertext.h"
 
 #include <QDir>
@@ -127,22 +128,13 @@ QString modelOf(const QString& name, const QString& runFile, const QStringList& 
     return found == places.end() ? QString() : *found;
 }
 
-QStringList listOf(const std::vector<std::string>& texts)
-{
-    QStringList list;
-    for (const std::string& text : texts) {
-        list.append(QString::fromStdString(text));
-    }
-    return list;
-}
-
 /// What the model's card knows.
 void takeCard(const engine::LoadedModel& model, views::ModelFacts& facts)
 {
     const formats::ModelCard& card = *model.card;
-    facts.checkpoints = listOf(card.checkpoints);
+    facts.checkpoints = stringList(card.checkpoints);
     facts.stopsAtCheckpoints = card.stopsAtCheckpoints;
-    facts.labels = listOf(card.labels);
+    facts.labels = stringList(card.labels);
     for (const formats::CardPicture& picture : card.pictures) {
         facts.inputs.push_back(
             {QString::fromStdString(picture.file), QString::fromStdString(picturePath(model, picture.file))});
@@ -168,7 +160,7 @@ views::ModelFacts recordedFacts(const trace::Run& run, const QString& file, cons
     facts.name = QFileInfo(QString::fromStdString(run.facts.modelName)).fileName();
     facts.reopen = modelOf(facts.name, file, known);
     facts.summary = QString::fromStdString(run.facts.title);
-    facts.labels = listOf(run.facts.labels);
+    facts.labels = stringList(run.facts.labels);
     return facts;
 }
 

@@ -2,6 +2,7 @@
 #include "app/gui/options.h"
 
 #include "app/gui/mainwindow.h"
+#include "app/gui/stringlist.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -21,7 +22,7 @@ constexpr const char* kWelcome = "welcome";
 
 constexpr QSize kLeastWindow(320, 240);
 constexpr QSize kLeastPane(100, 60);
-constexpr int kMostSide = 16384;
+constexpr int kMostPixels = 16384;
 
 /// "1600x1000"; an invalid size when the text is something else.
 QSize parseSize(const std::string& text, const QSize& least)
@@ -34,7 +35,7 @@ QSize parseSize(const std::string& text, const QSize& least)
     }
     const QSize size(parts[0].toInt(&isWidth), parts[1].toInt(&isHeight));
     const bool isGood = isWidth && isHeight && size.width() >= least.width() && size.height() >= least.height() &&
-                        size.width() <= kMostSide && size.height() <= kMostSide;
+                        size.width() <= kMostPixels && size.height() <= kMostPixels;
     return isGood ? size : QSize();
 }
 
@@ -99,25 +100,18 @@ void addOptions(CLI::App& program, RawOptions& raw, WindowOptions& options)
                      "Exit as soon as the window is on screen, to measure the start");
 }
 
-QStringList listOf(const std::vector<std::string>& texts)
-{
-    QStringList list;
-    std::ranges::transform(texts, std::back_inserter(list), QString::fromStdString);
-    return list;
-}
-
 void take(const RawOptions& raw, WindowOptions& options)
 {
     options.model = QString::fromStdString(raw.model);
-    options.inputs = listOf(raw.inputs);
+    options.inputs = stringList(raw.inputs);
     options.composite = QString::fromStdString(raw.composite);
     options.workspace = QString::fromStdString(raw.workspace);
     options.screenshot = QString::fromStdString(raw.screenshot);
     options.selectNode = QString::fromStdString(raw.select);
     options.note = QString::fromStdString(raw.note);
     options.view = QString::fromStdString(raw.view);
-    options.actions = listOf(raw.actions);
-    options.watches = listOf(raw.watches);
+    options.actions = stringList(raw.actions);
+    options.watches = stringList(raw.watches);
     options.theme = raw.theme == "light"  ? views::ThemeChoice::Light
                     : raw.theme == "dark" ? views::ThemeChoice::Dark
                                           : views::ThemeChoice::System;
@@ -127,7 +121,7 @@ void checkSize(const std::string& written, const QSize& least, const QSize& pars
 {
     if (!written.empty() && !parsed.isValid()) {
         throw CLI::ValidationError("--size", fmt::format("write WIDTHxHEIGHT, from {}x{} to {}x{}", least.width(),
-                                                         least.height(), kMostSide, kMostSide));
+                                                         least.height(), kMostPixels, kMostPixels));
     }
 }
 

@@ -21,7 +21,7 @@ namespace
 
 using views::ActionSpec;
 
-constexpr std::array kActions{
+constexpr std::array kOtherRunActions{
     ActionSpec{
         "view.holdrun", QT_TRANSLATE_NOOP("retro::views::actions", "Hold this run to co&mpare"),
         QT_TRANSLATE_NOOP("retro::views::actions",
@@ -46,7 +46,7 @@ base::Result<views::RunHandle> readHandle(const QString& path, const std::stop_t
 
 } // namespace
 
-void addOtherRunActions(views::ActionRegistry& actions) { actions.addAll(kActions); }
+void addOtherRunActions(views::ActionRegistry& actions) { actions.addAll(kOtherRunActions); }
 
 OtherRunReader::OtherRunReader(views::ActionRegistry& actions, QWidget& window)
     : QObject(&window), m_window(window), m_jobs(this)

@@ -20,7 +20,7 @@ namespace
 
 using views::ActionSpec;
 
-constexpr std::array kActions{
+constexpr std::array kPlanActions{
     ActionSpec{"plan.back", QT_TRANSLATE_NOOP("retro::views::actions", "Plan step &back"),
                QT_TRANSLATE_NOOP("retro::views::actions", "One step of the plan back"), "back", "Ctrl+Alt+Left"},
     ActionSpec{"plan.forward", QT_TRANSLATE_NOOP("retro::views::actions", "Plan step &forward"),
@@ -96,7 +96,7 @@ void markLive(views::GraphView& graph, const views::RunModel& model, const views
     }
 }
 
-void addPlanActions(views::ActionRegistry& actions) { actions.addAll(kActions); }
+void addPlanActions(views::ActionRegistry& actions) { actions.addAll(kPlanActions); }
 
 PlanCommands::PlanCommands(views::ActionRegistry& actions, views::PlanModel& plan, PlanWorkspace& space,
                            QObject* parent)
@@ -136,7 +136,7 @@ void PlanCommands::connectChoices()
 
 void PlanCommands::enable()
 {
-    for (const ActionSpec& spec : kActions) {
+    for (const ActionSpec& spec : kPlanActions) {
         m_actions.at(QLatin1String(spec.id)).setEnabled(m_plan.plan() != nullptr);
     }
 }

@@ -18,14 +18,13 @@ using views::fonts::px;
 
 namespace
 {
-constexpr int kSeparator = 4;
 // Design pixels.
-constexpr double kLeastSide = 330; // figures and their notes stand beside each other
-constexpr double kMostSide = 0.34; // of the width
-constexpr double kBudget = 262;    // every figure and a sentence
+constexpr double kLeastBudgetSide = 330; // figures and their notes stand beside each other
+constexpr double kMostBudgetSide = 0.34; // of the width
+constexpr double kBudget = 262;          // every figure and a sentence
 constexpr double kMostBudget = 0.46;
-constexpr double kLeastBelow = 168; // four tensors
-constexpr double kMostBelow = 0.3;
+constexpr double kLeastTensors = 168; // four tensors
+constexpr double kMostTensors = 0.3;
 } // namespace
 
 PlanWorkspace::PlanWorkspace(const WorkspaceContext& context, views::PlanModel& plan, QWidget* parent)
@@ -50,11 +49,12 @@ void PlanWorkspace::applySizes()
 {
     const QRect room = contentsRect();
     const double side =
-        std::max(std::min<double>(px(kLeastSide), room.width() * kMostSide), room.width() * 442.0 / 1592);
+        std::max(std::min<double>(px(kLeastBudgetSide), room.width() * kMostBudgetSide), room.width() * 442.0 / 1592);
     const double wide = room.width() - kSeparator - side;
     resizeDocks({m_scheduleDock, m_budgetDock}, shared(room.width() - kSeparator, {wide, side}), Qt::Horizontal);
     const double height = room.height() - kSeparator;
-    const double below = std::max(std::min<double>(px(kLeastBelow), height * kMostBelow), room.height() * 176.0 / 898);
+    const double below =
+        std::max(std::min<double>(px(kLeastTensors), height * kMostTensors), room.height() * 176.0 / 898);
     resizeDocks({m_scheduleDock, m_tensorsDock}, shared(static_cast<int>(height), {height - below, below}),
                 Qt::Vertical);
     const double budget = std::min<double>(px(kBudget), height * kMostBudget);

@@ -20,7 +20,7 @@ namespace
 
 using views::ActionSpec;
 
-constexpr std::array kActions{
+constexpr std::array kRuleActions{
     ActionSpec{"run.changerule", QT_TRANSLATE_NOOP("retro::views::actions", "Change r&ule of this node…"),
                QT_TRANSLATE_NOOP("retro::views::actions",
                                  "Give the selected node, its type or its scope another rule and run again below it"),
@@ -34,8 +34,6 @@ constexpr std::array kActions{
                "save", ""},
 };
 
-QString text(std::string_view utf8) { return QString::fromUtf8(utf8.data(), static_cast<qsizetype>(utf8.size())); }
-
 /// Matchers that reach a node, from the closest to the widest.
 std::vector<views::RuleReach> reachesOf(const execute::BoundModel& model, base::NodeId id)
 {
@@ -44,7 +42,8 @@ std::vector<views::RuleReach> reachesOf(const execute::BoundModel& model, base::
     std::vector<views::RuleReach> reaches;
     const auto add = [&reaches](const QString& title, const lrp::Matcher& matcher) {
         const std::string written = lrp::overrideText(matcher, "", {});
-        reaches.push_back({title, text(std::string_view(written).substr(0, written.size() - 1))}); // without the =
+        reaches.push_back(
+            {title, QString::fromUtf8(std::string_view(written).substr(0, written.size() - 1))}); // without the =
     };
     lrp::Matcher matcher;
     matcher.nameGlob = node.name;
@@ -64,7 +63,7 @@ std::vector<views::RuleReach> reachesOf(const execute::BoundModel& model, base::
     add(RuleController::tr("Every %1").arg(type), matcher);
     matcher = {};
     matcher.structure = kind;
-    add(RuleController::tr("Every node of structure %1").arg(text(ops::nameOf(kind))), matcher);
+    add(RuleController::tr("Every node of structure %1").arg(QString::fromUtf8(ops::nameOf(kind))), matcher);
     return reaches;
 }
 
@@ -97,7 +96,7 @@ std::string matcherOf(const std::string& override)
 
 } // namespace
 
-void addRuleActions(views::ActionRegistry& actions) { actions.addAll(kActions); }
+void addRuleActions(views::ActionRegistry& actions) { actions.addAll(kRuleActions); }
 
 RuleController::RuleController(views::ActionRegistry& actions, views::RunModel& model, views::Selection& selection,
                                views::RunPanel& panel, QWidget& window)
@@ -126,8 +125,10 @@ views::RuleQuestion RuleController::questionOf(base::NodeId node) const
     }
     const trace::NodeRule& rule = rules[node.index()];
     const graph::Graph& graph = m_bound->graph();
-    question.node = tr("%1 (%2, %3)").arg(text(graph.labelOf(node)), text(graph.opOf(node)), text(rule.structure));
-    question.now = tr("%1, chosen by %2").arg(text(rule.rule), text(rule.matcher));
+    question.node = tr("%1 (%2, %3)")
+                        .arg(QString::fromUtf8(graph.labelOf(node)), QString::fromUtf8(graph.opOf(node)),
+                             QString::fromUtf8(rule.structure));
+    question.now = tr("%1, chosen by %2").arg(QString::fromUtf8(rule.rule), QString::fromUtf8(rule.matcher));
     question.reaches = reachesOf(*m_bound, node);
     question.rules = optionsOf(*m_bound, node);
     for (const views::RuleOption& option : question.rules) {

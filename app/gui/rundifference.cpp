@@ -25,7 +25,7 @@ using engine::ValueDifference;
 using views::valueText;
 using views::fonts::px;
 
-constexpr std::array kActions{views::ActionSpec{
+constexpr std::array kDifferenceActions{views::ActionSpec{
     "view.rundifference", QT_TRANSLATE_NOOP("retro::views::actions", "&Where the runs part…"),
     QT_TRANSLATE_NOOP("retro::views::actions",
                       "Compare the relevance of every value with the run that is held, and name the first node where "
@@ -33,21 +33,21 @@ constexpr std::array kActions{views::ActionSpec{
     "search", ""}};
 
 /// Relative difference up to which values agree, as `compare` has it.
-constexpr double kTolerance = 1e-5;
-
-QString text(const std::string& utf8) { return QString::fromStdString(utf8); }
+constexpr double kPartingTolerance = 1e-5;
 
 QString ruleLine(const QString& side, const std::string& rule, const std::string& formula)
 {
-    const QString known = rule.empty() ? RunDifference::tr("rule not known") : text(rule);
-    return QStringLiteral("    %1: %2%3").arg(side, known, formula.empty() ? QString() : "    " + text(formula));
+    const QString known = rule.empty() ? RunDifference::tr("rule not known") : QString::fromStdString(rule);
+    return QStringLiteral("    %1: %2%3")
+        .arg(side, known, formula.empty() ? QString() : "    " + QString::fromStdString(formula));
 }
 
 QString nodeText(const engine::PartingNode& node)
 {
-    return QStringList{RunDifference::tr("%1 (%2)").arg(text(node.name), text(node.op)),
-                       ruleLine(RunDifference::tr("here"), node.ruleA, node.formulaA),
-                       ruleLine(RunDifference::tr("there"), node.ruleB, node.formulaB)}
+    return QStringList{
+        RunDifference::tr("%1 (%2)").arg(QString::fromStdString(node.name), QString::fromStdString(node.op)),
+        ruleLine(RunDifference::tr("here"), node.ruleA, node.formulaA),
+        ruleLine(RunDifference::tr("there"), node.ruleB, node.formulaB)}
         .join(QLatin1Char('\n'));
 }
 
@@ -64,8 +64,9 @@ QTableWidgetItem* cell(const QString& words, bool isNumber)
 
 void fillRow(QTableWidget& table, int row, const ValueDifference& value, bool isParting)
 {
-    const std::array<QString, 6> words{text(value.name),         valueText(value.sumA),       valueText(value.sumB),
-                                       valueText(value.largest), valueText(value.relative()), valueText(value.cosine)};
+    const std::array<QString, 6> words{
+        QString::fromStdString(value.name), valueText(value.sumA),       valueText(value.sumB),
+        valueText(value.largest),           valueText(value.relative()), valueText(value.cosine)};
     for (int column = 0; column < static_cast<int>(words.size()); ++column) {
         QTableWidgetItem* item = cell(words[static_cast<std::size_t>(column)], column > 0);
         if (isParting) {
@@ -85,7 +86,7 @@ QString partingText(const Comparison& comparison)
 {
     QStringList lines;
     for (const std::string& fact : comparison.differentFacts) {
-        lines << text(fact);
+        lines << QString::fromStdString(fact);
     }
     if (!comparison.parting) {
         lines << RunDifference::tr("The runs agree in %1 values.").arg(comparison.values.size());
@@ -96,7 +97,7 @@ QString partingText(const Comparison& comparison)
     lines << (parting.isStart
                   ? RunDifference::tr("They part at %1, where relevance starts: here %2, there %3.")
                   : RunDifference::tr("They part at the relevance of %1: here %2, there %3 where it differs most."))
-                 .arg(text(value.name), valueText(value.a), valueText(value.b));
+                 .arg(QString::fromStdString(value.name), valueText(value.a), valueText(value.b));
     for (const engine::PartingNode& node : parting.nodes) {
         lines << RunDifference::tr("It was handed on by %1").arg(nodeText(node));
     }
@@ -168,7 +169,7 @@ void RunDifferenceDialog::showError(const QString& what)
     m_table->setRowCount(0);
 }
 
-void addRunDifferenceAction(views::ActionRegistry& actions) { actions.addAll(kActions); }
+void addRunDifferenceAction(views::ActionRegistry& actions) { actions.addAll(kDifferenceActions); }
 
 RunDifference::RunDifference(views::ActionRegistry& actions, views::RunModel& model, views::Selection& selection,
                              OtherRun other, QWidget& window)
@@ -212,7 +213,8 @@ void RunDifference::compute()
     const engine::ComparedSide here{"here", m_model.handleOfItsOwn().run, {}};
     const engine::ComparedSide there{"there", m_other(), {}};
     m_jobs.start([this, here, there](const std::stop_token& stop) {
-        auto compared = std::make_shared<base::Result<Comparison>>(engine::compare(here, there, kTolerance, stop));
+        auto compared =
+            std::make_shared<base::Result<Comparison>>(engine::compare(here, there, kPartingTolerance, stop));
         return views::JobRunner::Delivery([this, compared] {
             if (!m_dialog) {
                 return;
@@ -220,7 +222,7 @@ void RunDifference::compute()
             if (compared->ok()) {
                 m_dialog->showComparison(**compared);
             } else {
-                m_dialog->showError(text(compared->error().text()));
+                m_dialog->showError(QString::fromStdString(compared->error().text()));
             }
         });
     });

@@ -9,7 +9,7 @@ namespace retro::app
 
 namespace
 {
-constexpr double kTolerance = 1e-4;
+constexpr double kBalanceTolerance = 1e-4;
 }
 
 RelevanceNow RunFigures::at(const trace::RunState& state) const
@@ -22,7 +22,7 @@ RelevanceNow RunFigures::at(const trace::RunState& state) const
         now.sum -= m_summary.running[rows - 1].lost;
         now.unexplained = m_summary.running[rows - 1].unexplained;
     }
-    now.isExplained = std::abs(now.unexplained) <= kTolerance * std::abs(m_summary.start);
+    now.isExplained = std::abs(now.unexplained) <= kBalanceTolerance * std::abs(m_summary.start);
     return now;
 }
 

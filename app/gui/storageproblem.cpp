@@ -19,10 +19,10 @@ namespace
 {
 
 /// Numbers the values as on a tape and writes down what is read where.
-class Writer
+class StorageWriter
 {
 public:
-    Writer(const OpGraph& planned, const graph::Graph& graph) : m_planned(planned), m_graph(graph)
+    StorageWriter(const OpGraph& planned, const graph::Graph& graph) : m_planned(planned), m_graph(graph)
     {
         m_numbers.resize(planned.values().size(), 0);
     }
@@ -125,7 +125,7 @@ Result<views::StorageFacts> storageFacts(const execute::BoundModel& model, base:
         return base::usageError("nothing that is planned for is an output of the graph");
     }
     const std::string_view unit = analysis::nameOf(planning.unit);
-    return Writer(planning.graph, model.graph())
+    return StorageWriter(planning.graph, model.graph())
         .write(*output, QString::fromUtf8(unit.data(), static_cast<qsizetype>(unit.size())));
 }
 

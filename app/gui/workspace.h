@@ -13,6 +13,9 @@ namespace retro::app
 
 class DockTitles;
 
+/// Width of the line between docks (see views::Style), in pixels.
+inline constexpr int kSeparator = 4;
+
 /// A named arrangement of docks inside the window. Each view sits in a dock with our own title, which follows the
 /// view's caption. All docks lie in one area, so that they grow and shrink together with the window. GUI thread.
 class Workspace : public QMainWindow

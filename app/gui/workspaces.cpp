@@ -50,9 +50,6 @@ void clearForOtherCourse(views::RunModel& model, views::TimeRange& range)
                      });
 }
 
-/// Width of the line between docks (see views::Style).
-constexpr int kSeparator = 4;
-
 // Design pixels below which a pane stops being readable.
 constexpr double kLeastInput = 190;
 constexpr double kLeastHeatmap = 300;

@@ -30,10 +30,10 @@ private:
     std::vector<OpValueId> m_ids;
 };
 
-class Builder
+class JointBuilder
 {
 public:
-    Builder(const OpGraph& forward, const JointOptions& options)
+    JointBuilder(const OpGraph& forward, const JointOptions& options)
         : m_forward(forward), m_options(options), m_gradient(forward.values().size(), kNone)
     {}
 
@@ -181,7 +181,7 @@ Result<JointGraph> jointGraph(const OpGraph& forward, std::span<const OpId> orde
     if (!isTopological(forward, order)) {
         return inputError("the order does not hold every operator once, readers behind producers");
     }
-    Builder builder(forward, options);
+    JointBuilder builder(forward, options);
     builder.addForward(order);
     builder.addGradients(order);
     return std::move(builder).finish();

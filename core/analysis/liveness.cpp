@@ -25,10 +25,10 @@ std::vector<std::uint8_t> reachingOutput(const StorageProblem& problem)
     return reaches;
 }
 
-class Builder
+class LivenessBuilder
 {
 public:
-    Builder(const StorageProblem& problem, const std::set<std::uint32_t>& recompute)
+    LivenessBuilder(const StorageProblem& problem, const std::set<std::uint32_t>& recompute)
         : m_problem(problem), m_recompute(recompute)
     {}
 
@@ -266,7 +266,7 @@ private:
 
 Liveness liveness(const StorageProblem& problem, const std::set<std::uint32_t>& recompute)
 {
-    return Builder(problem, recompute).build();
+    return LivenessBuilder(problem, recompute).build();
 }
 
 std::vector<std::string> residentNames(const Liveness& lives, std::size_t step)

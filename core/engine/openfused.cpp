@@ -21,10 +21,11 @@ bool isComposed(const execute::BoundModel& model, base::NodeId id)
 }
 
 /// Opens nodes of one relevance pass.
-class Opener
+class FusedOpener
 {
 public:
-    Opener(const LoadedModel& model, const ExplainRequest& request, const ExplainResult& result, std::stop_token stop)
+    FusedOpener(const LoadedModel& model, const ExplainRequest& request, const ExplainResult& result,
+                std::stop_token stop)
         : m_model(model), m_request(request), m_result(result), m_stop(std::move(stop))
     {}
 
@@ -244,7 +245,7 @@ Result<std::vector<OpenedFused>> openFused(const LoadedModel& model, const Expla
                                            const ExplainResult& result, const std::vector<std::string>& nodes,
                                            const std::stop_token& stop)
 {
-    Opener opener(model, request, result, stop);
+    FusedOpener opener(model, request, result, stop);
     std::vector<OpenedFused> opened;
     for (const std::string& node : nodes) {
         RETRO_CHECK(node == "all" ? opener.openAll(opened) : opener.open(node, opened));

@@ -18,9 +18,6 @@ using base::Result;
 namespace
 {
 
-/// Largest composite file that is read.
-constexpr std::uint64_t kMaxCompositeBytes = 16ULL << 20;
-
 std::vector<trace::NodeRule> inWords(const lrp::RuleAssignment& rules, const execute::BoundModel& model)
 {
     std::vector<trace::NodeRule> words;
@@ -39,7 +36,7 @@ Result<PreparedFor> preparedFor(const ExplainRequest& request, const ProgramCach
     }
     lrp::Specification named = lrp::splitSpecification(request.composite);
     if (cache != nullptr && named.base.ends_with(".json")) {
-        RETRO_TRY(named.base, base::readTextFile(named.base, kMaxCompositeBytes));
+        RETRO_TRY(named.base, base::readTextFile(named.base, kMaxCompositeFileBytes));
         wanted.composite = lrp::joinSpecification(named);
     }
     return wanted;

@@ -3,11 +3,15 @@
 
 #include "core/engine/programcache.h"
 
+#include <cstdint>
 #include <memory>
 #include <stop_token>
 
 namespace retro::engine
 {
+
+/// Largest composite file that is read.
+inline constexpr std::uint64_t kMaxCompositeFileBytes = 16ULL << 20;
 
 /// Binds the model for a request and gives its nodes their rules; what `cache` (may be null) has of it is used, and the
 /// rest kept there. Errors as explain(); Cancelled.

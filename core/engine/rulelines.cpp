@@ -4,20 +4,13 @@
 #include "core/base/leftovers.h"
 #include "core/engine/binding.h"
 #include "core/engine/explain.h"
+#include "core/engine/prepare.h"
 #include "core/lrp/ruleoverride.h"
 
 namespace retro::engine
 {
 
 using base::Result;
-
-namespace
-{
-
-/// Largest composite file that is read.
-constexpr std::uint64_t kMaxCompositeBytes = 16ULL << 20;
-
-} // namespace
 
 Result<lrp::Composite> resolveComposite(const std::string& text, const execute::BoundModel& model)
 {
@@ -26,7 +19,7 @@ Result<lrp::Composite> resolveComposite(const std::string& text, const execute::
         RETRO_TRY(lrp::Composite builtin, lrp::builtinComposite(specification.base, model));
         return lrp::withOverrides(std::move(builtin), specification.overrides);
     }
-    RETRO_TRY(const std::string json, base::readTextFile(specification.base, kMaxCompositeBytes));
+    RETRO_TRY(const std::string json, base::readTextFile(specification.base, kMaxCompositeFileBytes));
     RETRO_TRY(lrp::Composite composite, lrp::parseComposite(json, specification.base));
     return lrp::withOverrides(std::move(composite), specification.overrides);
 }

@@ -47,13 +47,13 @@ std::optional<std::vector<std::int64_t>> wholeNumbers(std::string_view text)
 }
 
 /// How the elements of a target are grouped into samples.
-struct Samples
+struct SampleLayout
 {
     std::int64_t count = 1;
     std::int64_t length = 1;
 };
 
-Samples samplesOf(const tensor::Shape& shape)
+SampleLayout samplesOf(const tensor::Shape& shape)
 {
     if (shape.size() < 2) {
         return {1, tensor::elementCount(shape)};
@@ -122,7 +122,7 @@ Result<std::int64_t> flatIndex(const std::vector<std::int64_t>& index, const ten
 /// In the type of `plain`.
 template <class T>
 tensor::Tensor oneHotStart(const ResolvedTarget& target, StartKind kind, const tensor::Tensor& plain,
-                           const Samples& samples)
+                           const SampleLayout& samples)
 {
     tensor::TensorBuffer buffer(plain.dtype(), plain.shape());
     buffer.clear();
@@ -154,7 +154,7 @@ Result<tensor::Tensor> givenStart(const std::filesystem::path& file, const tenso
 }
 
 Result<void> chooseElement(ResolvedTarget& target, const TargetRequest& request, const tensor::Tensor& plain,
-                           const Samples& samples)
+                           const SampleLayout& samples)
 {
     if (request.kind == TargetRequest::Kind::Value) {
         if (request.index.empty()) {
@@ -179,7 +179,7 @@ Result<void> chooseElement(ResolvedTarget& target, const TargetRequest& request,
 
 /// Value of the chosen element of a sample; the sum of all of them for −1, 0 for a sample without one (−2).
 template <class T>
-double logitOf(const tensor::Tensor& plain, const Samples& samples, std::int64_t sample, std::int64_t chosen)
+double logitOf(const tensor::Tensor& plain, const SampleLayout& samples, std::int64_t sample, std::int64_t chosen)
 {
     const T* values = plain.data<T>() + sample * samples.length;
     if (chosen >= 0) {
@@ -189,7 +189,7 @@ double logitOf(const tensor::Tensor& plain, const Samples& samples, std::int64_t
 }
 
 /// Errors that depend on the shape of the target's value.
-Result<void> checkTarget(const TargetRequest& request, const Samples& samples, const tensor::Shape& shape)
+Result<void> checkTarget(const TargetRequest& request, const SampleLayout& samples, const tensor::Shape& shape)
 {
     if (samples.length < 1 || samples.count < 1) {
         return inputError("the target has no elements", "shape " + tensor::toText(shape));
@@ -287,7 +287,7 @@ std::string nameOf(const StartRequest& start)
 Result<ResolvedTarget> resolveTarget(const TargetRequest& request, const StartRequest& start, base::ValueId value,
                                      const tensor::Tensor& forward)
 {
-    const Samples samples = samplesOf(forward.shape());
+    const SampleLayout samples = samplesOf(forward.shape());
     RETRO_CHECK(checkTarget(request, samples, forward.shape()));
     ResolvedTarget target;
     target.value = value;

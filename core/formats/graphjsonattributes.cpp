@@ -119,13 +119,13 @@ struct Kind
     Result<Attribute> (*read)(const JsonFields&);
 };
 
-constexpr Kind kKinds[] = {
+constexpr Kind kAttributeKinds[] = {
     {"int", readInt},   {"float", readFloat},   {"text", readText},   {"tensor", readTensorAttribute},
     {"ints", readInts}, {"floats", readFloats}, {"texts", readTexts}, {"graph", readNested}};
 
 Result<Attribute> readAttribute(const JsonFields& fields, const std::string& name, const JsonFields& all)
 {
-    for (const Kind& kind : kKinds) {
+    for (const Kind& kind : kAttributeKinds) {
         if (fields.find(kind.name) != nullptr) {
             return kind.read(fields);
         }

@@ -214,9 +214,9 @@ std::string linesOf(const ordered_json& list)
 
 std::string toGraphJson(const Graph& graph, GraphJsonData data)
 {
-    const ordered_json json = graphObject(graph, data);
+    const ordered_json object = graphObject(graph, data);
     std::string text = "{\n  \"format\": " + textOf(ordered_json(kGraphJsonFormat));
-    for (const auto& [name, member] : json.items()) {
+    for (const auto& [name, member] : object.items()) {
         const bool isList = name == "values" || name == "nodes";
         text += ",\n  " + textOf(ordered_json(name)) + ": " + (isList ? linesOf(member) : textOf(member));
     }

@@ -22,7 +22,7 @@ namespace
 
 constexpr std::string_view kFormatName = "retrograde-card/";
 constexpr std::string_view kFormat = "retrograde-card/1";
-constexpr std::array<std::string_view, 2> kKinds{"image", "array"};
+constexpr std::array<std::string_view, 2> kInputKinds{"image", "array"};
 constexpr std::array<std::string_view, 4> kLayouts{"NCHW", "NHWC", "NTC", "NT"};
 constexpr std::array<std::string_view, 3> kScores{"logits", "probabilities", "numbers"};
 constexpr std::array<std::string_view, 3> kChannels{"RGB", "BGR", "GRAY"};
@@ -63,7 +63,7 @@ Result<void> readInput(const json& object, ModelCard& card)
 {
     const CardFields input(object, "input");
     RETRO_CHECK(input.text("name", card.inputName));
-    RETRO_CHECK(input.word("kind", kKinds, card.inputKind));
+    RETRO_CHECK(input.word("kind", kInputKinds, card.inputKind));
     RETRO_CHECK(input.word("layout", kLayouts, card.layout));
     RETRO_CHECK(input.word("channels", kChannels, card.channels));
     RETRO_CHECK(input.numbers("scale", std::span<double>(card.scale)));

@@ -17,7 +17,7 @@ namespace algebra = ops::algebra;
 namespace
 {
 
-constexpr std::array<std::string_view, 2> kShareNames{"half", "full"};
+constexpr std::array<std::string_view, 2> kEpsilonShareNames{"half", "full"};
 
 class EpsilonRule final : public Rule
 {
@@ -38,7 +38,7 @@ public:
         if (!isZero()) {
             write(m_options, result);
         }
-        result["bilinear"] = std::string(kShareNames[static_cast<std::size_t>(m_share)]);
+        result["bilinear"] = std::string(kEpsilonShareNames[static_cast<std::size_t>(m_share)]);
         return result;
     }
 
@@ -143,7 +143,7 @@ private:
 
 BilinearShare readShare(ParameterReader& reader)
 {
-    return static_cast<BilinearShare>(reader.choice("bilinear", kShareNames, 0));
+    return static_cast<BilinearShare>(reader.choice("bilinear", kEpsilonShareNames, 0));
 }
 
 } // namespace

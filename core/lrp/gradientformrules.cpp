@@ -17,12 +17,10 @@ namespace algebra = ops::algebra;
 using ops::Reads;
 using ops::StructureKind;
 
-constexpr Stabiliser kPlain{StabiliserKind::Add, 0, true};
-
 // R·f(x)/x, 0 where x is 0.
 Tensor throughSecant(const RuleContext& context)
 {
-    const Tensor slope = algebra::stabilisedQuotient(context.outputs[0], context.operands[0], kPlain);
+    const Tensor slope = algebra::stabilisedQuotient(context.outputs[0], context.operands[0], kUnstabilised);
     return algebra::multiply(context.relevance[0], slope);
 }
 
@@ -33,7 +31,8 @@ Tensor throughDivisor(const RuleContext& context)
 {
     const Tensor product = algebra::multiply(context.relevance[0], context.outputs[0]);
     const Tensor divisor = algebra::broadcastTo(context.operands[1], product.shape());
-    return algebra::reduceTo(algebra::stabilisedQuotient(product, divisor, kPlain), context.operandTypes[1].shape);
+    return algebra::reduceTo(algebra::stabilisedQuotient(product, divisor, kUnstabilised),
+                             context.operandTypes[1].shape);
 }
 
 class SecantRule final : public Rule

@@ -14,8 +14,6 @@ using ops::StructureKind;
 namespace
 {
 
-constexpr Stabiliser kPlain{StabiliserKind::Add, 0, true};
-
 // Of a product, each tracked operand's gradient is the other operand.
 Reads otherOperands(std::span<const std::uint8_t> tracked)
 {
@@ -52,9 +50,9 @@ Tensor ofQuotient(const RuleContext& context, std::size_t slot)
 {
     const tensor::Shape& shape = context.relevance[0].shape();
     const Tensor divisor = algebra::broadcastTo(context.operands[1], shape);
-    Tensor part = algebra::stabilisedQuotient(context.relevance[0], divisor, kPlain);
+    Tensor part = algebra::stabilisedQuotient(context.relevance[0], divisor, kUnstabilised);
     if (slot == 1) {
-        const Tensor again = algebra::stabilisedQuotient(part, divisor, kPlain);
+        const Tensor again = algebra::stabilisedQuotient(part, divisor, kUnstabilised);
         part = algebra::scale(algebra::multiplyBroadcast(again, context.operands[0]), -1);
     }
     return algebra::reduceTo(part, context.operandTypes[slot].shape);

@@ -19,9 +19,9 @@ namespace
 namespace algebra = ops::algebra;
 using ops::StructureKind;
 
-constexpr std::array<std::string_view, 4> kShareNames{"whole", "equal", "first", "second"};
+constexpr std::array<std::string_view, 4> kGradientShareNames{"whole", "equal", "first", "second"};
 
-std::string_view nameOf(GradientShare share) { return kShareNames.at(static_cast<std::size_t>(share)); }
+std::string_view nameOf(GradientShare share) { return kGradientShareNames.at(static_cast<std::size_t>(share)); }
 
 bool isEmbedding(const ops::BoundOperator& op) { return ops::isTokenSlot(op.structure(), ops::Lookup::kIndices); }
 
@@ -141,7 +141,7 @@ RulePointer gradientRule(const GradientOptions& options) { return std::make_shar
 RulePointer readGradient(ParameterReader& reader)
 {
     GradientOptions options;
-    options.share = static_cast<GradientShare>(reader.choice("share", kShareNames, 0));
+    options.share = static_cast<GradientShare>(reader.choice("share", kGradientShareNames, 0));
     options.timesEmbedding = reader.flag("times_embedding", false);
     return gradientRule(options);
 }

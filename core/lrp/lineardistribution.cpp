@@ -15,9 +15,6 @@ namespace algebra = ops::algebra;
 namespace
 {
 
-// Divides without moving the denominator: 0/0 := 0 alone.
-constexpr Stabiliser kPlain{StabiliserKind::Add, 0, true};
-
 Tensor signedTerm(const Tensor& value, double sign) { return sign == 1 ? value : algebra::scale(value, sign); }
 
 // Σ_k sign_k · x_k·W_k.
@@ -72,7 +69,7 @@ Tensor spreadEqually(const LinearDistribution& d, const Tensor& rest, const Tens
     if (balance.isWanted()) {
         balance.book(event::Cause::ZeroDenominator, factor * algebra::sum(algebra::subtract(rest, spread)));
     }
-    return d.map.pullback(algebra::stabilisedQuotient(spread, inputs, kPlain), ones);
+    return d.map.pullback(algebra::stabilisedQuotient(spread, inputs, kUnstabilised), ones);
 }
 
 Tensor ownOf(LinearDistribution& d) { return d.own.isValid() ? std::move(d.own) : sumOfTerms(d); }

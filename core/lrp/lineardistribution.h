@@ -15,6 +15,9 @@ namespace retro::lrp
 using ops::WeightPart;
 using ops::WeightVariant;
 
+/// Divides without moving the denominator: 0/0 := 0 alone.
+inline constexpr ops::algebra::Stabiliser kUnstabilised{ops::algebra::StabiliserKind::Add, 0, true};
+
 /// One contribution sign · x_k · W_k to the denominator of a weight rule.
 struct LinearTerm
 {

@@ -18,10 +18,10 @@ using ops::TableLookup;
 namespace
 {
 
-constexpr std::array<std::string_view, 5> kShareNames{"flip-contrast", "weakest-bit", "signed-flip", "shapley",
-                                                      "gradient"};
+constexpr std::array<std::string_view, 5> kTableShareNames{"flip-contrast", "weakest-bit", "signed-flip", "shapley",
+                                                           "gradient"};
 
-std::string_view nameOf(TableShare share) { return kShareNames.at(static_cast<std::size_t>(share)); }
+std::string_view nameOf(TableShare share) { return kTableShareNames.at(static_cast<std::size_t>(share)); }
 
 lut::TableRule kernelRule(TableShare share)
 {
@@ -149,7 +149,7 @@ RulePointer lutRule(const Stabiliser& stabiliser, TableShare share)
 RulePointer readLut(ParameterReader& reader)
 {
     const Stabiliser stabiliser = reader.stabiliser({});
-    return lutRule(stabiliser, static_cast<TableShare>(reader.choice("share", kShareNames, 0)));
+    return lutRule(stabiliser, static_cast<TableShare>(reader.choice("share", kTableShareNames, 0)));
 }
 
 } // namespace retro::lrp

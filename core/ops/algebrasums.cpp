@@ -15,8 +15,6 @@ namespace retro::ops::algebra
 namespace
 {
 
-constexpr std::int64_t kBlock = 256;
-
 DivisionSums operator+(const DivisionSums& a, const DivisionSums& b)
 {
     return {a.dividend + b.dividend, a.overZero + b.overZero, a.product + b.product};
@@ -64,7 +62,7 @@ DivisionSums sumsOfBlock(const T* r, const T* s, const T* d, std::int64_t length
 template <class T>
 DivisionSums pairwiseSums(const T* r, const T* s, const T* d, std::int64_t length)
 {
-    if (length <= kBlock) {
+    if (length <= kSumBlock) {
         return sumsOfBlock(r, s, d, length);
     }
     const std::int64_t half = length / 2;
@@ -75,7 +73,7 @@ DivisionSums pairwiseSums(const T* r, const T* s, const T* d, std::int64_t lengt
 template <class T>
 double pairwiseDot(const T* a, const T* b, std::int64_t length)
 {
-    if (length > kBlock) {
+    if (length > kSumBlock) {
         const std::int64_t half = length / 2;
         return pairwiseDot(a, b, half) + pairwiseDot(a + half, b + half, length - half);
     }
@@ -85,7 +83,7 @@ double pairwiseDot(const T* a, const T* b, std::int64_t length)
 template <class T>
 SumAndMagnitude pairwiseMagnitude(const T* a, std::int64_t length)
 {
-    if (length > kBlock) {
+    if (length > kSumBlock) {
         const std::int64_t half = length / 2;
         const SumAndMagnitude left = pairwiseMagnitude(a, half);
         const SumAndMagnitude right = pairwiseMagnitude(a + half, length - half);

@@ -17,7 +17,7 @@ const T* attribute(const graph::Node& node, std::string_view name)
     return found == node.attributes.end() ? nullptr : std::get_if<T>(&found->second);
 }
 
-std::string operandShapes(const BindContext& context)
+std::string operandShapesText(const BindContext& context)
 {
     std::string text;
     for (std::size_t slot = 0; slot < context.operandTypes.size(); ++slot) {
@@ -33,7 +33,7 @@ base::Error BindContext::error(std::string message) const
 {
     const std::string domain = node.domain.empty() ? std::string{} : node.domain + '.';
     return base::inputError(std::move(message), fmt::format("node '{}' ({}{}, opset {}): {}", node.name, domain,
-                                                            node.op, node.opset, operandShapes(*this)));
+                                                            node.op, node.opset, operandShapesText(*this)));
 }
 
 std::int64_t BindContext::intAttribute(std::string_view name, std::int64_t fallback) const

@@ -16,14 +16,14 @@ namespace
 using base::ExactSum;
 using tensor::Tensor;
 
-constexpr std::int64_t kLanes = 4;
+constexpr std::int64_t kExactLanes = 4;
 
 template <class T>
 ExactSum sumOf(const T* data, std::int64_t count)
 {
-    std::array<ExactSum, kLanes> lanes;
+    std::array<ExactSum, kExactLanes> lanes;
     for (std::int64_t i = 0; i < count; ++i) {
-        lanes[static_cast<std::size_t>(i % kLanes)].add(static_cast<double>(data[i]));
+        lanes[static_cast<std::size_t>(i % kExactLanes)].add(static_cast<double>(data[i]));
     }
     for (std::size_t lane = 1; lane < lanes.size(); ++lane) {
         lanes[0].add(lanes[lane]);

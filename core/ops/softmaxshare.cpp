@@ -19,8 +19,6 @@ namespace
 {
 
 constexpr double kMasked = 1e30;
-constexpr std::int64_t kBlock = 256;         // summed in lanes
-constexpr std::int64_t kChunk = 64 * kBlock; // one task: sums do not depend on the number of threads
 
 template <class T>
 struct Operands
@@ -65,10 +63,10 @@ RETRO_WIDE_REGISTERS void shareBlock(const Operands<double>& in, std::int64_t at
 template <class T>
 double shareChunk(const Operands<T>& in, std::int64_t begin, std::int64_t end, T* part, bool wantsMasked)
 {
-    std::array<T, kBlock> hidden;
+    std::array<T, kSumBlock> hidden;
     double masked = 0;
-    for (std::int64_t at = begin; at < end; at += kBlock) {
-        const std::int64_t count = std::min(kBlock, end - at);
+    for (std::int64_t at = begin; at < end; at += kSumBlock) {
+        const std::int64_t count = std::min(kSumBlock, end - at);
         shareBlock(in, at, count, part + at, hidden.data());
         masked += wantsMasked ? blockSum(hidden.data(), count) : 0;
     }
@@ -83,7 +81,7 @@ SoftmaxShare softmaxShare(const Tensor& logits, const Tensor& probabilities, con
     assert(logits.shape() == r.shape() && probabilities.shape() == r.shape() && total.shape() == r.shape());
     const std::array all{logits.contiguous(), probabilities.contiguous(), r.contiguous(), total.contiguous()};
     tensor::TensorBuffer buffer(r.dtype(), r.shape());
-    std::vector<double> masked(static_cast<std::size_t>((r.size() + kChunk - 1) / kChunk));
+    std::vector<double> masked(static_cast<std::size_t>((r.size() + kSumChunk - 1) / kSumChunk));
     visitFloat(r.dtype(), [&](auto zero) {
         using T = decltype(zero);
         const Operands<T> in{all[0].data<T>(), all[1].data<T>(), all[2].data<T>(), all[3].data<T>()};
@@ -91,7 +89,7 @@ SoftmaxShare softmaxShare(const Tensor& logits, const Tensor& probabilities, con
         parallelFor(static_cast<std::int64_t>(masked.size()), 4, [&](std::int64_t first, std::int64_t last) {
             for (std::int64_t i = first; i < last; ++i) {
                 masked[static_cast<std::size_t>(i)] =
-                    shareChunk(in, i * kChunk, std::min(r.size(), (i + 1) * kChunk), part, wantsMasked);
+                    shareChunk(in, i * kSumChunk, std::min(r.size(), (i + 1) * kSumChunk), part, wantsMasked);
             }
         });
     });

@@ -18,9 +18,6 @@ namespace retro::ops::algebra
 namespace
 {
 
-constexpr std::int64_t kBlock = 256;         // summed in lanes
-constexpr std::int64_t kChunk = 64 * kBlock; // one task: sums do not depend on the number of threads
-
 DivisionAmounts& operator+=(DivisionAmounts& a, const DivisionAmounts& b)
 {
     a.sums.dividend += b.sums.dividend;
@@ -79,8 +76,8 @@ template <class T>
 struct Block
 {
     const T* d = nullptr; ///< denominators: where base has them, or `sums`
-    std::array<T, kBlock> sums{};
-    std::array<T, kBlock> bias{};
+    std::array<T, kSumBlock> sums{};
+    std::array<T, kSumBlock> bias{};
     std::int64_t count = 0;
 };
 
@@ -145,7 +142,7 @@ struct Division
         Block<T> block;
         DivisionAmounts amounts;
         for (std::int64_t at = begin; at < end; at += block.count) {
-            block.count = std::min(kBlock, end - at);
+            block.count = std::min(kSumBlock, end - at);
             load(block, at, sums);
             const T* const x = r + at;
             T* const out = s + at;
@@ -159,10 +156,10 @@ struct Division
 
     [[nodiscard]] DivisionAmounts run(bool sums) const
     {
-        std::vector<DivisionAmounts> parts(static_cast<std::size_t>((size + kChunk - 1) / kChunk));
+        std::vector<DivisionAmounts> parts(static_cast<std::size_t>((size + kSumChunk - 1) / kSumChunk));
         parallelFor(static_cast<std::int64_t>(parts.size()), 4, [&](std::int64_t first, std::int64_t last) {
             for (std::int64_t i = first; i < last; ++i) {
-                parts[static_cast<std::size_t>(i)] = chunk(i * kChunk, std::min(size, (i + 1) * kChunk), sums);
+                parts[static_cast<std::size_t>(i)] = chunk(i * kSumChunk, std::min(size, (i + 1) * kSumChunk), sums);
             }
         });
         return pairwise(parts.data(), parts.size());

@@ -165,7 +165,7 @@ std::optional<Fusion> matchMish(Pattern& pattern, const Gated& form)
 
 constexpr std::array kMatchers{matchGelu, matchSwish, matchHardSwish, matchHardSwishByClip, matchMish};
 
-std::optional<Fusion> match(Draft& draft, Pattern& pattern)
+std::optional<Fusion> matchActivation(Draft& draft, Pattern& pattern)
 {
     const std::string& op = draft.node(pattern.root()).op;
     if (op != "Mul" && op != "Div") {
@@ -188,7 +188,7 @@ std::optional<Fusion> match(Draft& draft, Pattern& pattern)
 
 void fuseActivations(Draft& draft, std::vector<RewriteStep>& steps)
 {
-    ChainFuser(draft, steps, "fuse activation").run(match);
+    ChainFuser(draft, steps, "fuse activation").run(matchActivation);
 }
 
 } // namespace retro::rewrite

@@ -334,7 +334,7 @@ void moveAxes(Draft& draft, const Pattern& pattern, const Attention& chain, Fusi
     }
 }
 
-std::optional<Fusion> match(Draft& draft, Pattern& pattern)
+std::optional<Fusion> matchAttention(Draft& draft, Pattern& pattern)
 {
     const std::optional<Attention> chain = read(draft, pattern);
     if (!chain || !hasFitting(draft, *chain)) {
@@ -357,7 +357,7 @@ std::optional<Fusion> match(Draft& draft, Pattern& pattern)
 
 void fuseAttention(Draft& draft, std::vector<RewriteStep>& steps)
 {
-    ChainFuser(draft, steps, "fuse attention").run(match);
+    ChainFuser(draft, steps, "fuse attention").run(matchAttention);
 }
 
 } // namespace retro::rewrite

@@ -31,7 +31,7 @@ struct WeightView
 };
 
 /// A linear node that a BatchNormalization can be merged into.
-struct Target
+struct LayerBefore
 {
     NodeId node;
     WeightView view;
@@ -78,7 +78,7 @@ struct Family
 constexpr Family kFamilies[] = {{"Conv", viewOfConv}, {"ConvTranspose", viewOfConvTranspose}, {"Gemm", viewOfGemm}};
 
 /// The node before a BatchNormalization, if that can take it in.
-std::optional<Target> targetOf(const Draft& draft, const Node& norm, std::size_t channels)
+std::optional<LayerBefore> targetOf(const Draft& draft, const Node& norm, std::size_t channels)
 {
     const ValueId between = norm.inputs[0];
     if (!between.isValid() || draft.readerCount(between) != 1 || draft.isOutput(between)) {
@@ -99,7 +99,7 @@ std::optional<Target> targetOf(const Draft& draft, const Node& norm, std::size_t
         !isMergeableBias(draft, node, view->allChannels())) {
         return std::nullopt;
     }
-    return Target{id, *view, node.op == "Gemm" ? floatAttribute(node, "beta", 1) : 1};
+    return LayerBefore{id, *view, node.op == "Gemm" ? floatAttribute(node, "beta", 1) : 1};
 }
 
 Tensor scaledWeight(const Tensor& weight, const WeightView& view, const Affine& affine)
@@ -117,7 +117,7 @@ Tensor scaledWeight(const Tensor& weight, const WeightView& view, const Affine& 
     return std::move(buffer).freeze();
 }
 
-Tensor mergedBias(const Draft& draft, const Target& target, const Affine& affine)
+Tensor mergedBias(const Draft& draft, const LayerBefore& target, const Affine& affine)
 {
     const Node& node = draft.node(target.node);
     const Tensor bias =
@@ -132,7 +132,7 @@ Tensor mergedBias(const Draft& draft, const Target& target, const Affine& affine
     return std::move(buffer).freeze();
 }
 
-void merge(Draft& draft, const Target& target, const Affine& affine, NodeId normId)
+void merge(Draft& draft, const LayerBefore& target, const Affine& affine, NodeId normId)
 {
     Node node = draft.node(target.node);
     const Node& norm = draft.node(normId);
@@ -164,7 +164,7 @@ void mergeBatchNorm(Draft& draft, std::vector<RewriteStep>& steps)
             continue;
         }
         const std::optional<Affine> affine = affineOf(draft, norm);
-        const std::optional<Target> target = affine ? targetOf(draft, norm, affine->factor.size()) : std::nullopt;
+        const std::optional<LayerBefore> target = affine ? targetOf(draft, norm, affine->factor.size()) : std::nullopt;
         if (!target) {
             continue;
         }

@@ -78,7 +78,7 @@ bool isShiftFree(const Affine& affine)
 }
 
 /// A layer that reads nothing but a BatchNormalization.
-struct Target
+struct LayerBehind
 {
     NodeId norm;
     NodeId layer;
@@ -87,7 +87,7 @@ struct Target
 };
 
 /// b + (scale of the product)·Σ shift·w, per channel.
-Tensor mergedBias(const Draft& draft, const Target& target, std::span<const double> weight)
+Tensor mergedBias(const Draft& draft, const LayerBehind& target, std::span<const double> weight)
 {
     const Node& node = draft.node(target.layer);
     const bool isGemm = node.op == "Gemm";
@@ -111,7 +111,7 @@ Tensor mergedBias(const Draft& draft, const Target& target, std::span<const doub
     return std::move(buffer).freeze();
 }
 
-Tensor scaledWeight(const Target& target, const Tensor& weight)
+Tensor scaledWeight(const LayerBehind& target, const Tensor& weight)
 {
     tensor::TensorBuffer buffer(DType::Float64, weight.shape());
     const std::span<const double> in = weight.span<double>();
@@ -123,7 +123,7 @@ Tensor scaledWeight(const Target& target, const Tensor& weight)
     return std::move(buffer).freeze();
 }
 
-void merge(Draft& draft, const Target& target)
+void merge(Draft& draft, const LayerBehind& target)
 {
     const Node& norm = draft.node(target.norm);
     Node node = draft.node(target.layer);
@@ -155,7 +155,7 @@ std::optional<NodeId> normBefore(const Draft& draft, const Node& layer)
     return node.op == "BatchNormalization" && node.domain.empty() ? std::optional(id) : std::nullopt;
 }
 
-std::optional<Target> targetAt(const Draft& draft, NodeId layerId)
+std::optional<LayerBehind> targetAt(const Draft& draft, NodeId layerId)
 {
     const Node& layer = draft.node(layerId);
     const std::optional<NodeId> norm = layer.domain.empty() ? normBefore(draft, layer) : std::nullopt;
@@ -168,7 +168,7 @@ std::optional<Target> targetAt(const Draft& draft, NodeId layerId)
     if (!layout || !isMergeableBias(draft, layer, layout->made)) {
         return std::nullopt;
     }
-    return Target{*norm, layerId, *layout, *affine};
+    return LayerBehind{*norm, layerId, *layout, *affine};
 }
 
 } // namespace
@@ -176,7 +176,8 @@ std::optional<Target> targetAt(const Draft& draft, NodeId layerId)
 void mergeBatchNormRight(Draft& draft, std::vector<RewriteStep>& steps)
 {
     for (std::size_t i = 0; i < draft.nodeCount() && !draft.isStopped(); ++i) {
-        const std::optional<Target> target = draft.isRemoved(NodeId(i)) ? std::nullopt : targetAt(draft, NodeId(i));
+        const std::optional<LayerBehind> target =
+            draft.isRemoved(NodeId(i)) ? std::nullopt : targetAt(draft, NodeId(i));
         if (!target) {
             continue;
         }

@@ -19,7 +19,7 @@ namespace
 
 constexpr std::string_view kEnding = ".npy";
 
-Result<NamedTensors> parse(std::span<const std::byte> data)
+Result<NamedTensors> parseArchive(std::span<const std::byte> data)
 {
     RETRO_TRY(const std::vector<ZipEntry> entries, parseZip(data));
     NamedTensors tensors;
@@ -44,7 +44,7 @@ Result<NamedTensors> parse(std::span<const std::byte> data)
 
 Result<NamedTensors> parseNpz(std::span<const std::byte> data, const std::string& where)
 {
-    Result<NamedTensors> tensors = parse(data);
+    Result<NamedTensors> tensors = parseArchive(data);
     return tensors ? std::move(tensors) : base::within(std::move(tensors).error(), where);
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/classes/classespane.h"
 
+#include "views/classes/classestranslation.h"
 #include "views/common/fonts.h"
 #include "views/common/marks.h"
 #include "views/common/numbertext.h"
 
-#include <QCoreApplication>
 #include <QFontMetricsF>
 #include <QHelpEvent>
 #include <QKeyEvent>
@@ -27,8 +27,6 @@ constexpr double kSide = 6; // of a row beyond its words, design pixels
 constexpr double kMark = 3; // width of the mark at the explained class
 constexpr double kLeastName = 64;
 
-QString translated(const char* text) { return QCoreApplication::translate("retro::views::ClassesView", text); }
-
 double lineOf(const QFont& font) { return std::ceil(QFontMetricsF(font).height()) + 2; }
 
 double widest(const std::vector<QString>& texts, const QFont& font)
@@ -47,7 +45,7 @@ bool hasProbabilities(const ClassAnswer& answer) { return answer.kind != formats
 QString scoreText(const ClassScore& score) { return fixedText(score.score, 2); }
 QString scoreTitle(const ClassAnswer& answer)
 {
-    return hasProbabilities(answer) ? translated("score") : translated("value");
+    return hasProbabilities(answer) ? classesText("score") : classesText("value");
 }
 QString shareText(const ClassScore& score) { return score.probability ? percentText(*score.probability) : QString(); }
 
@@ -70,7 +68,7 @@ double scoreRoom(const ClassAnswer& answer, double room)
 double shareColumn()
 {
     return std::max(widest({QStringLiteral("100.0 %")}, fonts::numbers(QFont::DemiBold)),
-                    widest({translated("probability")}, fonts::small()));
+                    widest({classesText("probability")}, fonts::small()));
 }
 
 /// The two columns of figures of one row; the score stands back beside a probability and is the figure itself without.
@@ -149,7 +147,7 @@ void paintClasses(QPainter& painter, const ClassAnswer& answer, const ClassesLay
     painter.setFont(fonts::small());
     painter.setPen(theme[Role::Text3]);
     if (hasProbabilities(answer)) {
-        painter.drawText(layout.probabilityTitle, kRight, translated("probability"));
+        painter.drawText(layout.probabilityTitle, kRight, classesText("probability"));
     }
     if (!layout.scoreTitle.isEmpty()) {
         painter.drawText(layout.scoreTitle, kRight, scoreTitle(answer));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/classes/classscores.h"
 
-#include <QCoreApplication>
+#include "views/classes/classestranslation.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,8 +12,6 @@ namespace retro::views
 
 namespace
 {
-
-QString translated(const char* text) { return QCoreApplication::translate("retro::views::ClassesView", text); }
 
 // Scores of sample 0 when the explained output is N × C.
 std::vector<double> rowOf(const RunModel& model)
@@ -87,14 +85,14 @@ QString answerSentence(const ClassAnswer& answer)
         return {};
     }
     if (answer.kind == formats::ScoreKind::Numbers) {
-        return translated("Of %1 outputs, %2 is the largest.").arg(answer.classes).arg(answer.says);
+        return classesText("Of %1 outputs, %2 is the largest.").arg(answer.classes).arg(answer.says);
     }
     if (answer.truth.isEmpty()) {
-        return translated("The model says %1.").arg(answer.says);
+        return classesText("The model says %1.").arg(answer.says);
     }
     return answer.truth == answer.says
-               ? translated("The model says %1, and it is.").arg(answer.says)
-               : translated("The model says %1. The truth is %2.").arg(answer.says, answer.truth);
+               ? classesText("The model says %1, and it is.").arg(answer.says)
+               : classesText("The model says %1. The truth is %2.").arg(answer.says, answer.truth);
 }
 
 } // namespace retro::views

@@ -13,7 +13,7 @@ namespace retro::views
 namespace
 {
 
-QString translated(const char* text) { return QCoreApplication::translate("retro::views::actions", text); }
+QString actionText(const char* text) { return QCoreApplication::translate("retro::views::actions", text); }
 
 QString tipWithKey(const QString& tip, const QKeySequence& key)
 {
@@ -26,12 +26,12 @@ QAction* ActionRegistry::add(const ActionSpec& spec)
 {
     const QString id = QString::fromLatin1(spec.id);
     Q_ASSERT_X(!m_byId.contains(id), "ActionRegistry::add", spec.id);
-    auto* action = new QAction(translated(spec.text), this);
+    auto* action = new QAction(actionText(spec.text), this);
     const QKeySequence key = QKeySequence::fromString(QString::fromLatin1(spec.key), QKeySequence::PortableText);
     action->setObjectName(id);
     action->setShortcut(key);
-    action->setToolTip(tipWithKey(translated(spec.tip), key));
-    action->setStatusTip(translated(spec.tip));
+    action->setToolTip(tipWithKey(actionText(spec.tip), key));
+    action->setStatusTip(actionText(spec.tip));
     action->setIcon(icons::icon(QString::fromLatin1(spec.icon)));
     action->setIconVisibleInMenu(false);
     action->setCheckable(spec.isCheckable);

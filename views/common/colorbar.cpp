@@ -20,9 +20,9 @@ namespace
 constexpr double kBarWidth = 16;
 constexpr double kOverhang = 4; // tick lines on both sides of the bar
 
-QString translated(const char* text) { return QCoreApplication::translate("retro::views::colorbar", text); }
+QString barText(const char* text) { return QCoreApplication::translate("retro::views::colorbar", text); }
 
-double lineHeight() { return std::ceil(QFontMetricsF(fonts::small()).height()); }
+double tickHeight() { return std::ceil(QFontMetricsF(fonts::small()).height()); }
 
 std::vector<double> tickValues(const ColorBarSpec& spec)
 {
@@ -64,10 +64,10 @@ QString clipText(const Scale& scale)
 {
     QStringList parts;
     if (scale.clipped > 0) {
-        parts.append(translated("%1 clipped").arg(countText(scale.clipped)));
+        parts.append(barText("%1 clipped").arg(countText(scale.clipped)));
     }
     if (scale.notANumber > 0) {
-        parts.append(translated("%1 NaN").arg(countText(scale.notANumber)));
+        parts.append(barText("%1 NaN").arg(countText(scale.notANumber)));
     }
     return parts.join(QStringLiteral(", "));
 }
@@ -88,7 +88,7 @@ double colorBarWidth(const ColorBarSpec& spec)
 ColorBarLayout layoutColorBar(const ColorBarSpec& spec, const QRectF& area)
 {
     ColorBarLayout layout;
-    const double line = lineHeight();
+    const double line = tickHeight();
     const double upper = spec.upperWord.isEmpty() ? line / 2 : line + 3 + line / 3;
     const double clip = clipText(spec.scale).isEmpty() ? 0 : line;
     const double lower = (spec.lowerWord.isEmpty() ? line / 2 : line + 3 + line / 3) + clip;
@@ -129,7 +129,7 @@ void paintColorBar(QPainter& painter, const ColorBarSpec& spec, const ColorBarLa
     painter.drawRect(QRectF(bar.left() + 0.5, bar.top() + 0.5, bar.width() - 1, bar.height() - 1));
 
     painter.setFont(fonts::smallNumbers());
-    const double line = lineHeight();
+    const double line = tickHeight();
     for (const ColorBarTick& tick : layout.ticks) {
         const double y = std::clamp(std::floor(tick.y), bar.top(), bar.bottom() - 1) + 0.5;
         painter.setPen(QPen(tick.isZero ? theme[Role::Text] : theme[Role::Strong], 1));

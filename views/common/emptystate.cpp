@@ -24,8 +24,8 @@ namespace
 constexpr int kCancelDelay = 300;
 constexpr int kBarSteps = 1000;
 // Design pixels: a bar that shrinks with its view, so that loading makes no view wider than its content does.
-constexpr double kBarWidth = 220;
-constexpr double kLeastBarWidth = 60;
+constexpr double kProgressWidth = 220;
+constexpr double kLeastProgressWidth = 60;
 
 QLabel* makeLine(QWidget* parent)
 {
@@ -58,8 +58,8 @@ EmptyState::EmptyState(QWidget* parent) : QWidget(parent)
     m_bar = new QProgressBar(this);
     m_bar->setTextVisible(false);
     m_bar->setFixedHeight(fonts::px(9));
-    m_bar->setMinimumWidth(fonts::px(kLeastBarWidth));
-    m_bar->setMaximumWidth(fonts::px(kBarWidth));
+    m_bar->setMinimumWidth(fonts::px(kLeastProgressWidth));
+    m_bar->setMaximumWidth(fonts::px(kProgressWidth));
     m_button = new QPushButton(this);
     column->addWidget(m_first);
     column->addWidget(m_second);

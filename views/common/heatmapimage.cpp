@@ -17,7 +17,7 @@ namespace
 {
 
 constexpr double kLift = 0.59; // the darkest grey under a heatmap
-constexpr double kGap = 12;
+constexpr double kPictureGap = 12;
 constexpr double kShortestSide = 480;
 constexpr double kLowestBar = 180; // beside a strip of few lines
 constexpr double kPlateMargin = 5;
@@ -63,9 +63,9 @@ bool hasTwoPictures(const HeatmapFigure& figure)
 // Room around the pictures.
 QSizeF frameSize(const HeatmapFigure& figure)
 {
-    QSizeF room(hasTwoPictures(figure) ? kGap : 0, 0);
+    QSizeF room(hasTwoPictures(figure) ? kPictureGap : 0, 0);
     if (figure.hasBar) {
-        room.rwidth() += kGap + colorBarWidth(figure.bar);
+        room.rwidth() += kPictureGap + colorBarWidth(figure.bar);
     }
     if (!figure.caption.isEmpty()) {
         room.rheight() += 4 + std::ceil(QFontMetricsF(fonts::label()).height());
@@ -240,11 +240,11 @@ HeatmapLayout layoutFigure(const HeatmapFigure& figure, double pixel)
     double x = 0;
     if (hasTwoPictures(figure)) {
         layout.beside = QRectF(QPointF(), image);
-        x = image.width() + kGap;
+        x = image.width() + kPictureGap;
     }
     layout.picture = QRectF(QPointF(x, 0), image);
     if (figure.hasBar) {
-        const QRectF area(layout.picture.right() + kGap, 0, colorBarWidth(figure.bar), image.height());
+        const QRectF area(layout.picture.right() + kPictureGap, 0, colorBarWidth(figure.bar), image.height());
         layout.bar = layoutColorBar(figure.bar, area);
     }
     const QSizeF room = frameSize(figure);
@@ -278,7 +278,7 @@ QImage renderFigure(const HeatmapFigure& figure, int pixel)
         return enlarged(figureImage(figure), length, figure.isSmooth).convertToFormat(QImage::Format_RGB32);
     }
     const HeatmapLayout layout = layoutFigure(figure, length);
-    const double margin = needsText(figure) ? kGap : 0;
+    const double margin = needsText(figure) ? kPictureGap : 0;
     QImage image((layout.size + QSizeF(2 * margin, 2 * margin)).toSize(), QImage::Format_RGB32);
     image.fill(light[Role::Base]);
     QPainter painter(&image);
@@ -295,7 +295,7 @@ base::Result<void> writeFigure(const std::filesystem::path& path, const HeatmapF
     }
     const int length = wantedPixel(figure, pixel);
     const HeatmapLayout layout = layoutFigure(figure, length);
-    const double margin = needsText(figure) ? kGap : 0;
+    const double margin = needsText(figure) ? kPictureGap : 0;
     const QSizeF whole = layout.size + QSizeF(2 * margin, 2 * margin);
     const auto paint = [&](QPainter& painter) {
         const Theme& light = Theme::of(ThemeKind::Light);

@@ -18,7 +18,7 @@ namespace
 
 constexpr double kModeBorder = 1.6;
 
-QString translated(const char* text) { return QCoreApplication::translate("retro::views::marks", text); }
+QString markText(const char* text) { return QCoreApplication::translate("retro::views::marks", text); }
 
 QPen modePen(event::Mode mode, const QColor& color)
 {
@@ -51,15 +51,15 @@ QString wordOf(event::Mode mode)
 {
     switch (mode) {
     case event::Mode::Normal:
-        return translated("normal");
+        return markText("normal");
     case event::Mode::Search:
-        return translated("search");
+        return markText("search");
     case event::Mode::Fulfilment:
-        return translated("fulfilment");
+        return markText("fulfilment");
     case event::Mode::None:
         break;
     }
-    return translated("not visited");
+    return markText("not visited");
 }
 
 void paintModeBox(QPainter& painter, const QRectF& box, event::Mode mode, const Theme& theme, double radius)

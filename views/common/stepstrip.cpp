@@ -15,13 +15,13 @@ namespace retro::views
 namespace
 {
 
-constexpr double kGap = 3;
+constexpr double kCellGap = 3;
 constexpr double kPadding = 6;
 constexpr int kDigits = 2;
 /// Darker than this takes light text.
 constexpr double kDark = 0.5;
 
-double lineHeight() { return std::ceil(QFontMetricsF(fonts::smallNumbers()).height()); }
+double figureHeight() { return std::ceil(QFontMetricsF(fonts::smallNumbers()).height()); }
 
 double wordHeight() { return std::ceil(QFontMetricsF(fonts::label()).height()); }
 
@@ -63,8 +63,8 @@ QString StepStrip::word(std::size_t step) const
 
 std::vector<QRectF> layoutSteps(const StepStrip& strip, double width)
 {
-    const double gap = fonts::px(kGap);
-    const double height = wordHeight() + lineHeight() + 2 * fonts::px(kGap);
+    const double gap = fonts::px(kCellGap);
+    const double height = wordHeight() + figureHeight() + 2 * fonts::px(kCellGap);
     std::vector<QRectF> cells;
     double x = 0;
     double y = 0;
@@ -107,7 +107,7 @@ void paintSteps(QPainter& painter, const StepStrip& strip, const std::vector<QRe
         painter.setPen(QPen(theme[Role::Line], 1));
         painter.setBrush(QColor(ground));
         painter.drawRoundedRect(cell.adjusted(0.5, 0.5, -0.5, -0.5), 3, 3);
-        const QRectF inside = cell.adjusted(padding, fonts::px(kGap), -padding, -fonts::px(kGap));
+        const QRectF inside = cell.adjusted(padding, fonts::px(kCellGap), -padding, -fonts::px(kCellGap));
         painter.setPen(textOn(ground));
         painter.setFont(fonts::label(QFont::DemiBold));
         painter.drawText(QRectF(inside.topLeft(), QSizeF(inside.width(), wordHeight())), Qt::AlignCenter,

@@ -2,8 +2,7 @@
 #include "views/graph/checkcolouring.h"
 
 #include "views/common/numbertext.h"
-
-#include <QCoreApplication>
+#include "views/graph/graphtranslation.h"
 
 #include <algorithm>
 #include <array>
@@ -27,8 +26,6 @@ constexpr std::size_t kReasons = 1;
 // Up to where a reverse rule agrees with a difference, is good enough for float, is in doubt.
 constexpr std::array kErrors{1e-6, 1e-4, 1e-3};
 constexpr std::array<std::uint64_t, 3> kUlps{1, 16, 1024};
-
-QString tr(const char* text) { return QCoreApplication::translate("retro::views::GraphView", text); }
 
 struct Grade
 {
@@ -111,30 +108,34 @@ bool isOfChecks(ColourBy by) { return by == ColourBy::Check || by == ColourBy::U
 void colourByChecks(const GraphScene& scene, const GraphChecks& checks, Colouring& out)
 {
     if (out.by == ColourBy::Reach) {
-        out.names = {tr("a gradient passes"),
+        out.names = {graphText("a gradient passes"),
                      wordOf(WhyLeftOut::Stops),
                      wordOf(WhyLeftOut::NoPath),
                      wordOf(WhyLeftOut::NotPassed),
                      wordOf(WhyLeftOut::NoInput),
                      wordOf(WhyLeftOut::InputStopped),
                      {},
-                     checks.reach ? QString() : tr("run the model first")};
+                     checks.reach ? QString() : graphText("run the model first")};
         reach(scene, checks.reach.get(), out);
         return;
     }
-    const QString nothing = checks.verification ? tr("not checked") : tr("press Verify first");
-    out.names =
-        out.by == ColourBy::Check
-            ? std::vector<QString>{tr("error below 1e−6"),
-                                   tr("up to 1e−4"),
-                                   tr("up to 1e−3"),
-                                   tr("over 1e−3"),
-                                   tr("at a kink"),
-                                   {},
-                                   {},
-                                   nothing}
-            : std::vector<QString>{
-                  tr("up to 1 ulp"), tr("2 – 16 ulp"), tr("17 – 1,024 ulp"), tr("over 1,024 ulp"), {}, {}, {}, nothing};
+    const QString nothing = checks.verification ? graphText("not checked") : graphText("press Verify first");
+    out.names = out.by == ColourBy::Check ? std::vector<QString>{graphText("error below 1e−6"),
+                                                                 graphText("up to 1e−4"),
+                                                                 graphText("up to 1e−3"),
+                                                                 graphText("over 1e−3"),
+                                                                 graphText("at a kink"),
+                                                                 {},
+                                                                 {},
+                                                                 nothing}
+                                          : std::vector<QString>{graphText("up to 1 ulp"),
+                                                                 graphText("2 – 16 ulp"),
+                                                                 graphText("17 – 1,024 ulp"),
+                                                                 graphText("over 1,024 ulp"),
+                                                                 {},
+                                                                 {},
+                                                                 {},
+                                                                 nothing};
     grade(scene, checks.verification.get(), out);
 }
 
@@ -160,7 +161,7 @@ QString checkText(const Colouring& colouring, Index box)
     if (colouring.by == ColourBy::Ulp) {
         return countText(static_cast<std::int64_t>(figure));
     }
-    return which == kKink ? tr("kink") : valueText(figure, 2);
+    return which == kKink ? graphText("kink") : valueText(figure, 2);
 }
 
 QString checkTip(const GraphChecks& checks, base::NodeId node)
@@ -168,16 +169,17 @@ QString checkTip(const GraphChecks& checks, base::NodeId node)
     QString text;
     const CheckedNode* found = checks.verification ? checks.verification->find(node) : nullptr;
     if (found != nullptr && found->error) {
-        text += tr(found->isKink ? "\nits reverse rule: %1 from a difference, at a kink"
-                                 : "\nits reverse rule: %1 from a difference")
+        text += graphText(found->isKink ? "\nits reverse rule: %1 from a difference, at a kink"
+                                        : "\nits reverse rule: %1 from a difference")
                     .arg(valueText(*found->error, 2));
     }
     if (found != nullptr && found->ulps) {
-        text += tr("\nfloat from double: %1 ulp, %2 of the largest value")
+        text += graphText("\nfloat from double: %1 ulp, %2 of the largest value")
                     .arg(countText(static_cast<std::int64_t>(*found->ulps)), valueText(found->relative, 2));
     }
     const LeftOutFact* leftOut = checks.reach ? checks.reach->find(node) : nullptr;
-    return leftOut == nullptr ? text : text + QLatin1Char('\n') + tr("no gradient: %1").arg(wordOf(leftOut->why));
+    return leftOut == nullptr ? text
+                              : text + QLatin1Char('\n') + graphText("no gradient: %1").arg(wordOf(leftOut->why));
 }
 
 } // namespace retro::views

@@ -3,8 +3,7 @@
 
 #include "views/common/numbertext.h"
 #include "views/graph/checkcolouring.h"
-
-#include <QCoreApplication>
+#include "views/graph/graphtranslation.h"
 
 #include <algorithm>
 #include <cmath>
@@ -30,10 +29,6 @@ constexpr double kTint = 0.22;   // of a class in the ground of its boxes: text 
 constexpr double kLittle = 1e-3; // shares of what the run began with
 constexpr double kSome = 1e-2;
 constexpr double kMuch = 1e-1;
-
-QString tr(const char* text) { return QCoreApplication::translate("retro::views::GraphView", text); }
-
-QString utf8(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
 
 /// What names the class of a node; empty = none.
 std::string_view className(ColourBy by, const GraphBook& book, std::size_t node)
@@ -86,13 +81,13 @@ void colourByWord(const GraphScene& scene, Colouring& out)
     for (std::size_t i = 0; i < words.size(); ++i) {
         classes[words[i]] = std::min(i, kOthers);
         if (i < kNamed) {
-            out.names[i] = utf8(words[i]);
+            out.names[i] = QString::fromUtf8(words[i]);
         }
     }
     if (words.size() > kNamed) {
-        out.names[kOthers] = tr("%1 others").arg(words.size() - kNamed);
+        out.names[kOthers] = graphText("%1 others").arg(words.size() - kNamed);
     }
-    out.names[kNone] = out.by == ColourBy::Operator ? QString() : tr("no rule");
+    out.names[kNone] = out.by == ColourBy::Operator ? QString() : graphText("no rule");
     countClasses(
         scene,
         [&](std::size_t node) {
@@ -133,9 +128,14 @@ std::vector<double> lostShares(const GraphBook& book, const trace::RunState* sta
 
 void colourByLedger(const GraphScene& scene, const trace::RunState* state, Colouring& out)
 {
-    out.names = {
-        tr("below 0.1 % lost"), tr("0.1 – 1 % lost"), tr("1 – 10 % lost"), tr("over 10 % lost"), tr("gained"), {}, {},
-        tr("nothing yet")};
+    out.names = {graphText("below 0.1 % lost"),
+                 graphText("0.1 – 1 % lost"),
+                 graphText("1 – 10 % lost"),
+                 graphText("over 10 % lost"),
+                 graphText("gained"),
+                 {},
+                 {},
+                 graphText("nothing yet")};
     const std::vector<double> shares = lostShares(*scene.book, state);
     out.shares.assign(scene.visible.nodes.size(), std::numeric_limits<double>::quiet_NaN());
     for (std::size_t node = 0; node < shares.size(); ++node) {
@@ -186,7 +186,7 @@ QString wordOf(ColourBy by)
                                 QT_TRANSLATE_NOOP("retro::views::GraphView", "gradient check"),
                                 QT_TRANSLATE_NOOP("retro::views::GraphView", "float error"),
                                 QT_TRANSLATE_NOOP("retro::views::GraphView", "gradient path")};
-    return tr(kWords[static_cast<std::size_t>(by)]);
+    return graphText(kWords[static_cast<std::size_t>(by)]);
 }
 
 std::size_t mainClass(const ClassCounts& counts)
@@ -237,7 +237,9 @@ QString classText(const Colouring& colouring, const GraphScene& scene, Index box
     if (isOfChecks(colouring.by)) {
         return checkText(colouring, box);
     }
-    return node.isGroup() ? QString() : utf8(className(colouring.by, *scene.book, static_cast<std::size_t>(node.node)));
+    return node.isGroup()
+               ? QString()
+               : QString::fromUtf8(className(colouring.by, *scene.book, static_cast<std::size_t>(node.node)));
 }
 
 std::shared_ptr<const Colouring> makeColouring(ColourBy by, const GraphScene& scene, const trace::RunState* state,

@@ -19,8 +19,8 @@ namespace retro::views
 namespace
 {
 
-constexpr double kMargin = 16;  // scene units around the graph
-constexpr double kPngScale = 2; // where the limits of PNG files allow it
+constexpr double kFigureMargin = 16; // scene units around the graph
+constexpr double kPngScale = 2;      // where the limits of PNG files allow it
 
 PictureTexts textsOf(const trace::Run& run, const FigureState& state)
 {
@@ -63,9 +63,9 @@ layout::Rect areaOf(const GraphScene& scene, const Emphasis& emphasis)
 layout::Rect areaFor(const GraphScene& scene, const Emphasis& emphasis, const FigureOptions& options)
 {
     if (!options.only.empty()) {
-        return areaOf(scene, emphasis).grown(kMargin);
+        return areaOf(scene, emphasis).grown(kFigureMargin);
     }
-    return options.area ? *options.area : scene.layout.bounds.grown(kMargin);
+    return options.area ? *options.area : scene.layout.bounds.grown(kFigureMargin);
 }
 
 base::Result<void> writePicture(const std::filesystem::path& path, const std::shared_ptr<const GraphBook>& book,

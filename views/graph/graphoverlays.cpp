@@ -4,8 +4,8 @@
 #include "views/common/fonts.h"
 #include "views/common/marks.h"
 #include "views/common/numbertext.h"
+#include "views/graph/graphtranslation.h"
 
-#include <QCoreApplication>
 #include <QFontMetricsF>
 #include <QPainter>
 
@@ -21,7 +21,7 @@ using layout::Index;
 namespace
 {
 
-constexpr double kMargin = 10;
+constexpr double kPanelMargin = 10;
 constexpr double kPanelWidth = 152;
 constexpr double kMapHeight = 224;
 constexpr double kLeastMapHeight = 110;
@@ -30,8 +30,6 @@ constexpr double kLegendRow = 20;
 constexpr double kLegendFoot = 6;
 constexpr double kLeastBesideMap = 320;  // width of graph beside the map alone …
 constexpr double kLeastBesideBoth = 460; // … and beside map and legend
-
-QString tr(const char* text) { return QCoreApplication::translate("retro::views::GraphView", text); }
 
 QRectF toQt(const layout::Rect& r) { return {r.x, r.y, r.width, r.height}; }
 
@@ -172,7 +170,7 @@ void paintMeaning(QPainter& painter, const QRectF& panel, double top, const QStr
 
 GraphOverlays GraphOverlays::place(const QSizeF& size, double scale, bool wantsMap, bool wantsLegend, int legendRows)
 {
-    const double margin = std::round(kMargin * scale);
+    const double margin = std::round(kPanelMargin * scale);
     const double width = std::round(kPanelWidth * scale);
     const double legendHeight = std::ceil((kTitleRow + legendRows * kLegendRow + kLegendFoot) * scale);
     GraphOverlays out;
@@ -209,8 +207,8 @@ void paintMap(QPainter& painter, const GraphPicture& picture, const GraphOverlay
               const layout::Rect& visible, const Theme& theme)
 {
     const GraphScene& scene = *picture.scene;
-    paintPanel(painter, overlays.map, tr("Map"), tr("all %1 nodes").arg(countText(scene.book->drawn.graph.nodeCount)),
-               theme);
+    paintPanel(painter, overlays.map, graphText("Map"),
+               graphText("all %1 nodes").arg(countText(scene.book->drawn.graph.nodeCount)), theme);
     const layout::Minimap map = minimapOf(scene, overlays);
     painter.setRenderHint(QPainter::Antialiasing, false);
     painter.setPen(QPen(theme[Role::Line], 1));
@@ -250,12 +248,12 @@ int legendRowsOf(const Colouring* colouring)
 
 void paintLegend(QPainter& painter, const QRectF& panel, const Colouring* colouring, const Theme& theme)
 {
-    paintPanel(painter, panel, tr("Legend"), colouring == nullptr ? QString() : wordOf(colouring->by), theme);
+    paintPanel(painter, panel, graphText("Legend"), colouring == nullptr ? QString() : wordOf(colouring->by), theme);
     double top = panel.top() + fonts::px(kTitleRow);
     if (colouring == nullptr) {
         for (const LegendRow& row : kLegend) {
             paintSample(painter, sampleAt(panel, top), row.sample, theme);
-            paintMeaning(painter, panel, top, tr(row.text), theme);
+            paintMeaning(painter, panel, top, graphText(row.text), theme);
             top += fonts::px(kLegendRow);
         }
         return;

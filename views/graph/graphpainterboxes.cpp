@@ -25,8 +25,6 @@ constexpr double kFineZoom = 0.55;     // from this zoom on round corners can be
 
 base::NodeId idOf(const layout::VisibleNode& node) { return base::NodeId(static_cast<std::uint32_t>(node.node)); }
 
-QString utf8(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
-
 } // namespace
 
 /// A mark at the right end of a box.
@@ -125,7 +123,8 @@ BoxText& GraphPainter::textOf(Index box)
     const GraphScene& scene = *m_picture.scene;
     const layout::VisibleNode& node = visible(box);
     const Colouring* colouring = m_picture.colouring;
-    text.name = utf8(node.isGroup() ? scene.book->drawn.groupName(node.group) : nameInGroup(*scene.book, idOf(node)));
+    text.name = QString::fromUtf8(node.isGroup() ? scene.book->drawn.groupName(node.group)
+                                                 : nameInGroup(*scene.book, idOf(node)));
     text.detail = colouring != nullptr ? classText(*colouring, scene, box) : plainDetail(node);
     text.isFigure = colouring != nullptr ? !colouring->shares.empty() : !node.isGroup();
     if (text.detail.isEmpty() && node.isGroup()) {

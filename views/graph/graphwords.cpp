@@ -3,8 +3,8 @@
 
 #include "views/common/marks.h"
 #include "views/common/numbertext.h"
+#include "views/graph/graphtranslation.h"
 
-#include <QCoreApplication>
 #include <QStringList>
 
 #include <algorithm>
@@ -20,17 +20,14 @@ namespace
 
 constexpr std::size_t kMostValues = 3; // named at a merged edge
 
-QString tr(const char* text) { return QCoreApplication::translate("retro::views::GraphView", text); }
-
-QString utf8(std::string_view text) { return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())); }
-
 QString modeLine(const trace::NodeState& state)
 {
     if (state.visits == 0) {
-        return tr("not yet visited");
+        return graphText("not yet visited");
     }
-    const QString count = state.visits == 1 ? tr("visited once") : tr("visited %1 times").arg(state.visits);
-    return tr("%1, last mode %2").arg(count, wordOf(state.lastMode));
+    const QString count =
+        state.visits == 1 ? graphText("visited once") : graphText("visited %1 times").arg(state.visits);
+    return graphText("%1, last mode %2").arg(count, wordOf(state.lastMode));
 }
 
 /// How the promises that start at a node stand.
@@ -45,11 +42,12 @@ QString promiseLine(const trace::RunState& state, base::NodeId node)
     const auto fulfilled = count(true);
     QStringList parts;
     if (waiting > 0) {
-        parts.append(waiting == 1 ? tr("a promise from here waits") : tr("%1 promises from here wait").arg(waiting));
+        parts.append(waiting == 1 ? graphText("a promise from here waits")
+                                  : graphText("%1 promises from here wait").arg(waiting));
     }
     if (fulfilled > 0) {
-        parts.append(fulfilled == 1 ? tr("a promise from here is fulfilled")
-                                    : tr("%1 promises from here are fulfilled").arg(fulfilled));
+        parts.append(fulfilled == 1 ? graphText("a promise from here is fulfilled")
+                                    : graphText("%1 promises from here are fulfilled").arg(fulfilled));
     }
     return parts.join(QStringLiteral(", "));
 }
@@ -60,19 +58,20 @@ QString relevanceLine(const RunModel& model, base::ValueId value)
     if (!handle.isValid() || handle.index() >= model.run().handles.size()) {
         return {};
     }
-    return tr("relevance %1").arg(valueText(model.run().handles[handle.index()].sum));
+    return graphText("relevance %1").arg(valueText(model.run().handles[handle.index()].sum));
 }
 
 QString partsLine(const trace::NodeState& state)
 {
     const bool isPartial = state.landed > 0 && state.missing > 0;
-    return isPartial ? tr("%1 of %2 parts have landed").arg(state.landed).arg(state.landed + state.missing) : QString();
+    return isPartial ? graphText("%1 of %2 parts have landed").arg(state.landed).arg(state.landed + state.missing)
+                     : QString();
 }
 
 QString headLine(const RunModel& model, base::NodeId node, base::ValueId value)
 {
     const QString shape = model.shapeText(value);
-    return shape.isEmpty() ? model.op(node) : tr("%1, %2").arg(model.op(node), shape);
+    return shape.isEmpty() ? model.op(node) : graphText("%1, %2").arg(model.op(node), shape);
 }
 
 } // namespace
@@ -84,7 +83,7 @@ QString describeNode(const RunModel& model, base::NodeId node)
     QStringList lines{model.label(node), headLine(model, node, value)};
     if (node.index() < model.run().rules.size()) {
         const trace::NodeRule& rule = model.run().rules[node.index()];
-        lines.append(rule.rule.empty() ? QString() : tr("rule %1").arg(utf8(rule.rule)));
+        lines.append(rule.rule.empty() ? QString() : graphText("rule %1").arg(QString::fromUtf8(rule.rule)));
     }
     if (node.index() < model.state().nodes.size()) {
         const trace::NodeState& state = model.state().nodes[node.index()];
@@ -100,21 +99,22 @@ QString describeBox(const RunModel& model, const GraphScene& scene, const GraphS
     const layout::VisibleNode& node = scene.visible.nodes[static_cast<std::size_t>(box)];
     const BoxStatus& state = status.boxes[static_cast<std::size_t>(box)];
     const QString leak =
-        state.isLeaking ? QLatin1Char('\n') + tr("relevance is lost here without a known cause") : QString();
+        state.isLeaking ? QLatin1Char('\n') + graphText("relevance is lost here without a known cause") : QString();
     if (!node.isGroup()) {
         return describeNode(model, base::NodeId(static_cast<std::uint32_t>(node.node))) + leak;
     }
     QStringList lines{QString::fromStdString(scene.book->drawn.groupPaths[static_cast<std::size_t>(node.group)]),
-                      tr("closed group, %1").arg(QString::fromStdString(countOfNodes(node.memberCount)))};
+                      graphText("closed group, %1").arg(QString::fromStdString(countOfNodes(node.memberCount)))};
     if (node.partCount > 1) {
-        lines.append(tr("part %1 of %2: it is used more than once").arg(node.part + 1).arg(node.partCount));
+        lines.append(graphText("part %1 of %2: it is used more than once").arg(node.part + 1).arg(node.partCount));
     }
     if (state.lastVisited.isValid()) {
-        lines.append(tr("last visit at %1, mode %2").arg(model.shortLabel(state.lastVisited), wordOf(state.mode)));
+        lines.append(
+            graphText("last visit at %1, mode %2").arg(model.shortLabel(state.lastVisited), wordOf(state.mode)));
     }
     if (state.waiting > 0) {
-        lines.append(state.waiting == 1 ? tr("a promise from inside waits")
-                                        : tr("%1 promises from inside wait").arg(state.waiting));
+        lines.append(state.waiting == 1 ? graphText("a promise from inside waits")
+                                        : graphText("%1 promises from inside wait").arg(state.waiting));
     }
     return lines.join(QLatin1Char('\n')) + leak;
 }
@@ -126,19 +126,22 @@ QString describeEdge(const RunModel& model, const GraphScene& scene, const Graph
     for (std::size_t i = 0; i < std::min(members.size(), kMostValues); ++i) {
         const base::ValueId value = scene.book->drawn.edgeTensors[static_cast<std::size_t>(members[i])].value;
         const QString shape = model.shapeText(value);
-        names.append(shape.isEmpty() ? model.label(value) : tr("%1, %2").arg(model.label(value), shape));
+        names.append(shape.isEmpty() ? model.label(value) : graphText("%1, %2").arg(model.label(value), shape));
     }
     if (members.size() > kMostValues) {
-        names.append(tr("and %1 more").arg(members.size() - kMostValues));
+        names.append(graphText("and %1 more").arg(members.size() - kMostValues));
     }
     const float sum = status.edges[static_cast<std::size_t>(edge)];
-    names.append(std::isnan(sum) ? tr("no relevance has passed yet") : tr("relevance %1").arg(valueText(sum)));
+    names.append(std::isnan(sum) ? graphText("no relevance has passed yet")
+                                 : graphText("relevance %1").arg(valueText(sum)));
     return names.join(QLatin1Char('\n'));
 }
 
 QString scopePath(const graph::Graph& graph, base::NodeId node)
 {
-    return utf8(graph.scopeOf(node)).split(QLatin1Char('/'), Qt::SkipEmptyParts).join(QStringLiteral(" › "));
+    return QString::fromUtf8(graph.scopeOf(node))
+        .split(QLatin1Char('/'), Qt::SkipEmptyParts)
+        .join(QStringLiteral(" › "));
 }
 
 } // namespace retro::views

@@ -4,8 +4,7 @@
 #include "views/common/composedrelevance.h"
 #include "views/common/numbertext.h"
 #include "views/common/runtexts.h"
-
-#include <QCoreApplication>
+#include "views/heatmap/heatmaptranslation.h"
 
 #include <algorithm>
 
@@ -14,8 +13,6 @@ namespace retro::views
 
 namespace
 {
-
-QString translated(const char* text) { return QCoreApplication::translate("retro::views::HeatmapView", text); }
 
 bool isChannelsLast(const RunModel& model) { return model.input().layout == QLatin1String("NHWC"); }
 
@@ -46,9 +43,9 @@ QString placeOf(const RunModel& model, base::ValueId value)
 {
     const base::NodeId node = model.graph().nodeOf(value);
     if (model.graph().isInput(node)) {
-        return translated("at the input");
+        return heatmapText("at the input");
     }
-    return translated("at %1").arg(model.label(node));
+    return heatmapText("at %1").arg(model.label(node));
 }
 
 void fillPlane(const RunModel& model, HeatmapContent& content)
@@ -77,18 +74,18 @@ QString missingReason(const RunModel& model, base::ValueId value)
 {
     const base::NodeId node = model.graph().nodeOf(value);
     if (!node.isValid()) {
-        return translated("%1 is a constant: it gets no relevance.").arg(model.label(value));
+        return heatmapText("%1 is a constant: it gets no relevance.").arg(model.label(value));
     }
     const base::HandleId handle = model.relevanceHandle(value);
     if (handle.isValid()) {
-        return translated("The relevance of %1 was not kept in memory.").arg(model.label(node));
+        return heatmapText("The relevance of %1 was not kept in memory.").arg(model.label(node));
     }
     const auto step = model.relevanceStep(node, model.graph().value(value).producerOutput);
     if (step) {
-        return translated("The relevance of %1 has not arrived yet. It arrives at visit %2.")
+        return heatmapText("The relevance of %1 has not arrived yet. It arrives at visit %2.")
             .arg(model.label(node), countText(std::int64_t{model.run().visitOf(*step - 1)} + 1));
     }
-    return translated("No relevance reaches %1 in this run.").arg(model.label(node));
+    return heatmapText("No relevance reaches %1 in this run.").arg(model.label(node));
 }
 
 PictureTexts textsOf(const RunModel& model, const HeatmapContent& content, const Scale& scale, const QString& map)
@@ -145,7 +142,7 @@ HeatmapContent heatmapContent(const RunModel& model, const SelectedThing& select
     const base::ValueId wanted = model.valueOf(selected);
     content.value = wanted.isValid() ? wanted : model.lastArrived();
     if (!content.value.isValid()) {
-        content.reason = translated("No relevance has arrived anywhere yet. Step forward to see it.");
+        content.reason = heatmapText("No relevance has arrived anywhere yet. Step forward to see it.");
         return content;
     }
     content.place = placeOf(model, content.value);
@@ -206,15 +203,15 @@ HeatmapFigure heatmapFigure(const RunModel& model, const HeatmapContent& content
         figure.strip = {{}, content.plane.values, figure.bar.scale, settings.map};
     }
     const QString target = targetName(model);
-    figure.bar.upperWord = translated("for %1").arg(target);
-    figure.bar.lowerWord = translated("against");
+    figure.bar.upperWord = heatmapText("for %1").arg(target);
+    figure.bar.lowerWord = heatmapText("against");
     const QImage picture = content.isPicture ? inputPicture(model) : QImage();
     if (!picture.isNull() && picture.width() >= content.plane.width && picture.height() >= content.plane.height) {
         figure.picture = picture;
         figure.plane = enlargedPlane(content.plane, picture.width(), picture.height(), figure.isSmooth);
         figure.box = model.input().tagBox;
     }
-    figure.caption = translated("Relevance for “%1” %2").arg(target, content.place);
+    figure.caption = heatmapText("Relevance for “%1” %2").arg(target, content.place);
     figure.texts = textsOf(model, content, figure.bar.scale, settings.map.name());
     return figure;
 }

@@ -2,8 +2,7 @@
 #include "views/heatmap/otherrun.h"
 
 #include "views/common/numbertext.h"
-
-#include <QCoreApplication>
+#include "views/heatmap/heatmaptranslation.h"
 
 #include <utility>
 
@@ -12,8 +11,6 @@ namespace retro::views
 
 namespace
 {
-
-QString translated(const char* text) { return QCoreApplication::translate("retro::views::HeatmapView", text); }
 
 /// The values of both, for a scale that fits both.
 std::vector<double> valuesOf(const Plane& one, const Plane& other)
@@ -46,19 +43,19 @@ QString OtherRun::wipe(HeatmapFigure& figure, const RunModel& here, const Heatma
                        const HeatmapSettings& settings, double place) const
 {
     if (content.isSteps) {
-        return translated("A row of steps is not wiped: its cells have no common line.");
+        return heatmapText("A row of steps is not wiped: its cells have no common line.");
     }
     const QString label = here.label(content.value);
     const auto value = m_model.graph().findValue(label.toStdString());
     if (!value) {
-        return translated("%1 has no value %2.").arg(m_name, label);
+        return heatmapText("%1 has no value %2.").arg(m_name, label);
     }
     const HeatmapContent other = heatmapContent(m_model, *value);
     if (!other.relevance.isValid()) {
         return other.reason;
     }
     if (other.plane.width != content.plane.width || other.plane.height != content.plane.height) {
-        return translated("%1 has other sizes at %2: %3, not %4.")
+        return heatmapText("%1 has other sizes at %2: %3, not %4.")
             .arg(m_name, label, m_model.shapeText(*value), here.shapeText(content.value));
     }
     HeatmapFigure drawn = heatmapFigure(m_model, other, settings);
@@ -70,7 +67,7 @@ QString OtherRun::wipe(HeatmapFigure& figure, const RunModel& here, const Heatma
     }
     if (targetName(m_model) != targetName(here)) {
         // One bar for both halves; the names over them say for what each speaks.
-        figure.bar.upperWord = translated("for");
+        figure.bar.upperWord = heatmapText("for");
     }
     figure.wipe = HeatmapWipe{std::move(drawn.plane), drawn.picture, m_name, place, shortNameOf(here)};
     figure.texts["scale"] = valueText(figure.bar.scale.limit, 6).toStdString();
@@ -82,7 +79,7 @@ QString shortNameOf(const RunModel& model)
 {
     const QString target = targetName(model);
     const QString composite = QString::fromStdString(model.run().facts.composite);
-    return target.isEmpty() || composite.isEmpty() ? target + composite : translated("%1, %2").arg(target, composite);
+    return target.isEmpty() || composite.isEmpty() ? target + composite : heatmapText("%1, %2").arg(target, composite);
 }
 
 } // namespace retro::views

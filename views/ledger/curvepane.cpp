@@ -4,8 +4,8 @@
 #include "views/common/fonts.h"
 #include "views/common/marks.h"
 #include "views/common/numbertext.h"
+#include "views/ledger/ledgertranslation.h"
 
-#include <QCoreApplication>
 #include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
@@ -22,8 +22,6 @@ namespace retro::views
 
 namespace
 {
-
-QString translated(const char* text) { return QCoreApplication::translate("retro::views::LedgerView", text); }
 
 /// Shares of what started after a visit: the lower edge of what is on its way, and the upper.
 struct Level
@@ -149,13 +147,13 @@ void paintGrid(QPainter& painter, const CurveScale& scale, const Theme& theme)
     // The first and the last visit say what stands between them.
     const QRectF below(scale.chart.left(), scale.chart.bottom() + fonts::px(2), scale.chart.width(), fonts::px(16));
     painter.drawText(below, Qt::AlignLeft | Qt::AlignVCenter,
-                     translated("visit %1").arg(countText(static_cast<std::int64_t>(scale.first) + 1)));
+                     ledgerText("visit %1").arg(countText(static_cast<std::int64_t>(scale.first) + 1)));
     painter.drawText(below, Qt::AlignRight | Qt::AlignVCenter, countText(static_cast<std::int64_t>(scale.end)));
 }
 
 void paintLegend(QPainter& painter, const QRectF& chart, const Theme& theme)
 {
-    const std::array words{translated("arrived at the input"), translated("on its way"), translated("absorbed")};
+    const std::array words{ledgerText("arrived at the input"), ledgerText("on its way"), ledgerText("absorbed")};
     const double side = fonts::px(10);
     const double y = chart.top() - fonts::px(12);
     double x = chart.left();
@@ -222,20 +220,20 @@ void paintCurve(QPainter& painter, const CurveFigure& figure, const QRectF& area
 QString curveWords(const LedgerCurve& curve, std::uint32_t visits)
 {
     const auto share = [&](double amount) { return percentText(amount / curve.started()); };
-    const QString words = translated("Visit %1: %2 arrived, %3 on its way, %4 absorbed")
+    const QString words = ledgerText("Visit %1: %2 arrived, %3 on its way, %4 absorbed")
                               .arg(countText(visits), share(curve.arrived(visits)), share(curve.onItsWay(visits)),
                                    share(curve.absorbed(visits)));
     const double unexplained = curve.unexplained(visits);
     constexpr double kNoise = 1e-6; // as everywhere in the books
     return std::abs(unexplained) <= kNoise * std::abs(curve.started())
                ? words
-               : translated("%1, %2 unexplained").arg(words, share(unexplained));
+               : ledgerText("%1, %2 unexplained").arg(words, share(unexplained));
 }
 
 CurvePane::CurvePane(QWidget* parent) : QWidget(parent)
 {
     setFocusPolicy(Qt::StrongFocus);
-    setAccessibleName(translated("Relevance over time"));
+    setAccessibleName(ledgerText("Relevance over time"));
 }
 
 void CurvePane::setFigure(CurveFigure figure)

@@ -2,8 +2,7 @@
 #include "views/ledger/ledgerfigures.h"
 
 #include "views/common/numbertext.h"
-
-#include <QCoreApplication>
+#include "views/ledger/ledgertranslation.h"
 
 #include <algorithm>
 #include <array>
@@ -18,8 +17,6 @@ namespace
 
 // Causes below this share of the start share one line.
 constexpr double kLeastShare = 5e-4;
-
-QString translated(const char* text) { return QCoreApplication::translate("retro::views::LedgerView", text); }
 
 double sumOf(const RunModel& model, base::HandleId handle)
 {
@@ -81,27 +78,27 @@ QString shortCause(event::Cause cause)
 {
     switch (cause) {
     case event::Cause::Bias:
-        return translated("bias");
+        return ledgerText("bias");
     case event::Cause::Stabiliser:
-        return translated("stabiliser");
+        return ledgerText("stabiliser");
     case event::Cause::ZeroDenominator:
-        return translated("dead units");
+        return ledgerText("dead units");
     case event::Cause::Constant:
-        return translated("constants");
+        return ledgerText("constants");
     case event::Cause::Duplicate:
-        return translated("duplication");
+        return ledgerText("duplication");
     case event::Cause::Unread:
-        return translated("padding");
+        return ledgerText("padding");
     case event::Cause::Gradient:
-        return translated("gradient rule");
+        return ledgerText("gradient rule");
     case event::Cause::Filter:
-        return translated("filter");
+        return ledgerText("filter");
     case event::Cause::Rounding:
-        return translated("rounding");
+        return ledgerText("rounding");
     case event::Cause::ClippedSign:
-        return translated("clipped signs");
+        return ledgerText("clipped signs");
     case event::Cause::Mask:
-        return translated("masks");
+        return ledgerText("masks");
     }
     return {};
 }
@@ -126,7 +123,7 @@ void addCauses(const Totals& totals, LedgerBooks& books)
     if (small.size() == 1) {
         books.lines.push_back(small.front());
     } else if (!small.empty()) {
-        LedgerLine others{LedgerKind::Others, event::Cause::Rounding, translated("Other causes"), 0, 0};
+        LedgerLine others{LedgerKind::Others, event::Cause::Rounding, ledgerText("Other causes"), 0, 0};
         for (const LedgerLine& line : small) {
             others.amount += line.amount;
             others.share += line.share;
@@ -139,7 +136,7 @@ void addCauses(const Totals& totals, LedgerBooks& books)
 QString shortText(const LedgerLine& line)
 {
     if (line.kind == LedgerKind::OnItsWay) {
-        return translated("%1 on its way").arg(percentText(line.share));
+        return ledgerText("%1 on its way").arg(percentText(line.share));
     }
     if (line.kind != LedgerKind::Cause || std::abs(line.share) < kLeastShare) {
         return {};
@@ -155,27 +152,27 @@ QString causeText(event::Cause cause, double share)
     const bool isGain = share > 0;
     switch (cause) {
     case event::Cause::Bias:
-        return isGain ? translated("Added by bias") : translated("Absorbed by bias");
+        return isGain ? ledgerText("Added by bias") : ledgerText("Absorbed by bias");
     case event::Cause::Stabiliser:
-        return isGain ? translated("Added by stabiliser") : translated("By stabiliser");
+        return isGain ? ledgerText("Added by stabiliser") : ledgerText("By stabiliser");
     case event::Cause::ZeroDenominator:
-        return translated("At dead units");
+        return ledgerText("At dead units");
     case event::Cause::Constant:
-        return isGain ? translated("From constants") : translated("To constants");
+        return isGain ? ledgerText("From constants") : ledgerText("To constants");
     case event::Cause::Duplicate:
-        return translated("Duplicated");
+        return ledgerText("Duplicated");
     case event::Cause::Unread:
-        return translated("To padding");
+        return ledgerText("To padding");
     case event::Cause::Gradient:
-        return translated("By gradient rule");
+        return ledgerText("By gradient rule");
     case event::Cause::Filter:
-        return translated("By filter");
+        return ledgerText("By filter");
     case event::Cause::Rounding:
-        return translated("Rounding");
+        return ledgerText("Rounding");
     case event::Cause::ClippedSign:
-        return translated("Clipped by sign");
+        return ledgerText("Clipped by sign");
     case event::Cause::Mask:
-        return translated("Masked out");
+        return ledgerText("Masked out");
     }
     return {};
 }
@@ -188,20 +185,20 @@ LedgerBooks ledgerBooks(const RunModel& model)
         return books;
     }
     const auto& targets = model.run().facts.targetIndex;
-    books.target = targets.empty() ? translated("the target") : model.className(targets.front());
+    books.target = targets.empty() ? ledgerText("the target") : model.className(targets.front());
     books.isFinished = model.state().isFinished;
     books.reached = reachedInputs(model);
-    addLine(books, LedgerKind::Started, translated("Started at %1").arg(books.target), books.started);
+    addLine(books, LedgerKind::Started, ledgerText("Started at %1").arg(books.target), books.started);
     const Totals totals = totalsUpTo(model);
     const double taken = std::accumulate(totals.causes.begin(), totals.causes.end(), 0.0);
     addCauses(totals, books);
     const double rest = books.started - taken - books.reached;
     books.unexplained = books.isFinished ? rest : totals.unexplained;
     if (!books.isFinished) {
-        addLine(books, LedgerKind::OnItsWay, translated("On its way"), rest - books.unexplained);
+        addLine(books, LedgerKind::OnItsWay, ledgerText("On its way"), rest - books.unexplained);
     }
-    addLine(books, LedgerKind::Reached, translated("Reached the input"), books.reached);
-    addLine(books, LedgerKind::Unexplained, translated("Unexplained"), books.unexplained);
+    addLine(books, LedgerKind::Reached, ledgerText("Reached the input"), books.reached);
+    addLine(books, LedgerKind::Unexplained, ledgerText("Unexplained"), books.unexplained);
     return books;
 }
 
@@ -215,21 +212,21 @@ LedgerBooks ledgerBooks(const trace::Run& run, const LedgerCurve& curve, const V
     books.started = curve.started();
     books.part =
         range.first + 1 == end
-            ? translated("visit %1").arg(countText(std::int64_t{end}))
-            : translated("visits %1 – %2").arg(countText(std::int64_t{range.first} + 1), countText(std::int64_t{end}));
+            ? ledgerText("visit %1").arg(countText(std::int64_t{end}))
+            : ledgerText("visits %1 – %2").arg(countText(std::int64_t{range.first} + 1), countText(std::int64_t{end}));
     books.isFinished = end == curve.visitCount() && run.events.back().kind == event::EventKind::Finished;
     books.reached = curve.arrived(end) - curve.arrived(range.first);
-    addLine(books, LedgerKind::Started, range.first == 0 ? translated("Started") : translated("On its way before"),
+    addLine(books, LedgerKind::Started, range.first == 0 ? ledgerText("Started") : ledgerText("On its way before"),
             curve.onItsWay(range.first));
     const Totals totals = totalsIn(run, range);
     addCauses(totals, books);
     const double rest = curve.onItsWay(end);
     books.unexplained = totals.unexplained + (books.isFinished ? rest : 0);
     if (!books.isFinished) {
-        addLine(books, LedgerKind::OnItsWay, translated("On its way after"), rest);
+        addLine(books, LedgerKind::OnItsWay, ledgerText("On its way after"), rest);
     }
-    addLine(books, LedgerKind::Reached, translated("Reached the input"), books.reached);
-    addLine(books, LedgerKind::Unexplained, translated("Unexplained"), books.unexplained);
+    addLine(books, LedgerKind::Reached, ledgerText("Reached the input"), books.reached);
+    addLine(books, LedgerKind::Unexplained, ledgerText("Unexplained"), books.unexplained);
     return books;
 }
 
@@ -239,10 +236,10 @@ QString booksSentence(const LedgerBooks& books)
         return {};
     }
     const QString share = percentText(books.lines.front().share);
-    QStringList parts{books.part.isEmpty() ? translated("%1 started").arg(share)
-                                           : translated("In %1: %2 before").arg(books.part, share)};
+    QStringList parts{books.part.isEmpty() ? ledgerText("%1 started").arg(share)
+                                           : ledgerText("In %1: %2 before").arg(books.part, share)};
     if (books.reached != 0) {
-        parts.append(translated("%1 reached the input").arg(percentText(books.reached / books.started)));
+        parts.append(ledgerText("%1 reached the input").arg(percentText(books.reached / books.started)));
     }
     for (const LedgerLine& line : books.lines) {
         const QString words = shortText(line);

@@ -3,8 +3,8 @@
 
 #include "views/common/numbertext.h"
 #include "views/common/viewcontext.h"
+#include "views/ledger/ledgertranslation.h"
 
-#include <QCoreApplication>
 #include <QHash>
 
 #include <algorithm>
@@ -16,8 +16,6 @@ namespace retro::views
 
 namespace
 {
-
-QString translated(const char* text) { return QCoreApplication::translate("retro::views::LedgerView", text); }
 
 QString text(std::string_view s) { return QString::fromUtf8(s.data(), static_cast<qsizetype>(s.size())); }
 
@@ -67,7 +65,7 @@ QString groupOf(const trace::Run& run, const LedgerRow& row, LedgerGrouping grou
         return row.detail;
     }
     const bool isKnown = row.node.index() < run.rules.size() && !run.rules[row.node.index()].rule.empty();
-    return isKnown ? QString::fromStdString(run.rules[row.node.index()].rule) : translated("no rule");
+    return isKnown ? QString::fromStdString(run.rules[row.node.index()].rule) : ledgerText("no rule");
 }
 
 void addTo(LedgerRow& group, const LedgerRow& row)
@@ -103,8 +101,8 @@ std::vector<LedgerRow> grouped(const trace::Run& run, const std::vector<LedgerRo
         groups.back().node = base::NodeId();
     }
     for (LedgerRow& group : groups) {
-        group.detail = group.nodes == 1 ? translated("1 node")
-                                        : translated("%1 nodes").arg(countText(static_cast<std::int64_t>(group.nodes)));
+        group.detail = group.nodes == 1 ? ledgerText("1 node")
+                                        : ledgerText("%1 nodes").arg(countText(static_cast<std::int64_t>(group.nodes)));
     }
     return groups;
 }

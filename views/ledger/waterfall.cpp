@@ -4,8 +4,8 @@
 #include "views/common/fonts.h"
 #include "views/common/marks.h"
 #include "views/common/numbertext.h"
+#include "views/ledger/ledgertranslation.h"
 
-#include <QCoreApplication>
 #include <QFontMetricsF>
 #include <QPainter>
 
@@ -20,8 +20,6 @@ namespace
 
 // Below this share of the start a sum of doubles is zero.
 constexpr double kNoise = 1e-12;
-
-QString translated(const char* text) { return QCoreApplication::translate("retro::views::LedgerView", text); }
 
 bool isChange(LedgerKind kind) { return kind == LedgerKind::Cause || kind == LedgerKind::Others; }
 
@@ -116,8 +114,8 @@ ShareAxis axisOf(const LedgerBooks& books, const std::vector<Span>& spans)
 QString axisNote(const WaterfallLayout& layout)
 {
     const QString start = percentText(layout.axis.low, layout.axis.step < 0.01 ? 1 : 0);
-    const QString full = translated("axis starts at %1").arg(start);
-    return fonts::widthOf(fonts::small(), full) <= layout.note.width() ? full : translated("from %1").arg(start);
+    const QString full = ledgerText("axis starts at %1").arg(start);
+    return fonts::widthOf(fonts::small(), full) <= layout.note.width() ? full : ledgerText("from %1").arg(start);
 }
 
 int tickCount(const ShareAxis& axis) { return static_cast<int>(std::lround((axis.high - axis.low) / axis.step)); }
@@ -268,7 +266,7 @@ WaterfallLayout layoutWaterfall(const LedgerBooks& books, const QRectF& area)
     const std::vector<Span> spans = spansOf(books);
     layout.axis = axisOf(books, spans);
     std::vector<QString> shares{QStringLiteral("%")};
-    std::vector<QString> scores{translated("score")};
+    std::vector<QString> scores{ledgerText("score")};
     double nameWidth = 0;
     for (const LedgerLine& line : books.lines) {
         shares.push_back(shareText(line));
@@ -322,7 +320,7 @@ void paintWaterfall(QPainter& painter, const LedgerBooks& books, const Waterfall
     painter.setPen(theme[Role::Text3]);
     painter.setFont(fonts::small());
     painter.drawText(layout.percentTitle, kRight, QStringLiteral("%"));
-    painter.drawText(layout.scoreTitle, kRight, translated("score"));
+    painter.drawText(layout.scoreTitle, kRight, ledgerText("score"));
     for (std::size_t i = 0; i < books.lines.size(); ++i) {
         const LedgerLine& line = books.lines[i];
         const WaterfallRow& row = layout.rows[i];

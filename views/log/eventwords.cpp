@@ -21,7 +21,7 @@ namespace
 
 using event::EventKind;
 
-QString translated(const char* text) { return QCoreApplication::translate("retro::views::LogView", text); }
+QString logText(const char* text) { return QCoreApplication::translate("retro::views::LogView", text); }
 
 /// An event with words for what it names.
 struct Words
@@ -40,12 +40,12 @@ struct Words
     [[nodiscard]] bool isBranch() const { return e.promise != base::PromiseId::kInvalid; }
     [[nodiscard]] QString stack() const
     {
-        return e.extra == 0 ? translated("the normal stack") : translated("the search stack");
+        return e.extra == 0 ? logText("the normal stack") : logText("the search stack");
     }
     [[nodiscard]] QString part() const
     {
-        const QString which = translated("part %1 of %2").arg(e.slot + 1).arg(e.extra);
-        return isBranch() ? translated("%1: search %2").arg(which, branch()) : which;
+        const QString which = logText("part %1 of %2").arg(e.slot + 1).arg(e.extra);
+        return isBranch() ? logText("%1: search %2").arg(which, branch()) : which;
     }
     /// ", Σ 0.39" when the tensor is known.
     [[nodiscard]] QString sum() const
@@ -59,69 +59,64 @@ QString visitWords(const Words& w)
 {
     switch (w.e.mode) {
     case event::Mode::Search:
-        return translated("the search comes by");
+        return logText("the search comes by");
     case event::Mode::Fulfilment:
-        return translated("goes on: what it waited for is there");
+        return logText("goes on: what it waited for is there");
     default:
-        return translated("is visited");
+        return logText("is visited");
     }
 }
-QString pushWords(const Words& w) { return translated("onto %1").arg(w.stack()); }
+QString pushWords(const Words& w) { return logText("onto %1").arg(w.stack()); }
 QString popWords(const Words& w)
 {
-    return w.e.flag == 1 ? translated("off %1: nobody needs it any more").arg(w.stack())
-                         : translated("from %1").arg(w.stack());
+    return w.e.flag == 1 ? logText("off %1: nobody needs it any more").arg(w.stack())
+                         : logText("from %1").arg(w.stack());
 }
-QString enqueueWords(const Words&) { return translated("into the promise queue"); }
-QString dequeueWords(const Words&) { return translated("from the promise queue"); }
+QString enqueueWords(const Words&) { return logText("into the promise queue"); }
+QString dequeueWords(const Words&) { return logText("from the promise queue"); }
 QString landWords(const Words& w)
 {
-    const QString from =
-        w.e.other == base::NodeId::kInvalid ? QString() : translated(" from %1").arg(w.node(w.e.other));
+    const QString from = w.e.other == base::NodeId::kInvalid ? QString() : logText(" from %1").arg(w.node(w.e.other));
     return w.part() + from + (w.isBranch() ? QString() : w.sum());
 }
-QString takeWords(const Words& w) { return translated("takes %1").arg(w.part()); }
+QString takeWords(const Words& w) { return logText("takes %1").arg(w.part()); }
 QString newPromiseWords(const Words& w)
 {
     const bool isKind = w.e.extra >= 0 && w.e.extra <= static_cast<std::int64_t>(event::PromiseKind::Operator);
     const QString kind =
         isKind ? QString::fromUtf8(event::nameOf(static_cast<event::PromiseKind>(w.e.extra)).data()) : QString();
-    return w.e.slot == 1 ? translated("opens %1 (%2): asks for 1 operand").arg(w.promise(), kind)
-                         : translated("opens %1 (%2): asks for %3 operands").arg(w.promise(), kind).arg(w.e.slot);
+    return w.e.slot == 1 ? logText("opens %1 (%2): asks for 1 operand").arg(w.promise(), kind)
+                         : logText("opens %1 (%2): asks for %3 operands").arg(w.promise(), kind).arg(w.e.slot);
 }
-QString addParentWords(const Words& w) { return translated("%1 will answer %2").arg(w.promise(), w.otherBranch()); }
-QString recordWords(const Words& w) { return translated("search %1 passes through").arg(w.branch()); }
-QString addChildWords(const Words& w) { return translated("%1 is answered by P%2").arg(w.branch()).arg(w.e.other); }
-QString argNodeWords(const Words& w) { return translated("search %1 ends here").arg(w.branch()); }
-QString argWords(const Words& w) { return translated("%1 has its operand%2").arg(w.branch(), w.sum()); }
-QString readyWords(const Words& w) { return translated("%1 has all its operands").arg(w.promise()); }
-QString joinWords(const Words& w) { return translated("search %1 joins %2").arg(w.otherBranch(), w.promise()); }
-QString openWords(const Words& w) { return translated("all parts for %1 have landed").arg(w.promise()); }
-QString completeWords(const Words& w) { return translated("%1 is fulfilled").arg(w.promise()); }
-QString promiseRelevanceWords(const Words& w)
-{
-    return translated("%1 holds its relevance%2").arg(w.promise(), w.sum());
-}
-QString branchRelevanceWords(const Words& w) { return translated("%1 receives%2").arg(w.branch(), w.sum().mid(1)); }
-QString waitWords(const Words& w) { return translated("waits for %1").arg(w.branch()); }
-QString resumeWords(const Words& w) { return translated("no longer waits for %1").arg(w.branch()); }
-QString relevanceWords(const Words& w) { return translated("is known in full%1").arg(w.sum()); }
+QString addParentWords(const Words& w) { return logText("%1 will answer %2").arg(w.promise(), w.otherBranch()); }
+QString recordWords(const Words& w) { return logText("search %1 passes through").arg(w.branch()); }
+QString addChildWords(const Words& w) { return logText("%1 is answered by P%2").arg(w.branch()).arg(w.e.other); }
+QString argNodeWords(const Words& w) { return logText("search %1 ends here").arg(w.branch()); }
+QString argWords(const Words& w) { return logText("%1 has its operand%2").arg(w.branch(), w.sum()); }
+QString readyWords(const Words& w) { return logText("%1 has all its operands").arg(w.promise()); }
+QString joinWords(const Words& w) { return logText("search %1 joins %2").arg(w.otherBranch(), w.promise()); }
+QString openWords(const Words& w) { return logText("all parts for %1 have landed").arg(w.promise()); }
+QString completeWords(const Words& w) { return logText("%1 is fulfilled").arg(w.promise()); }
+QString promiseRelevanceWords(const Words& w) { return logText("%1 holds its relevance%2").arg(w.promise(), w.sum()); }
+QString branchRelevanceWords(const Words& w) { return logText("%1 receives%2").arg(w.branch(), w.sum().mid(1)); }
+QString waitWords(const Words& w) { return logText("waits for %1").arg(w.branch()); }
+QString resumeWords(const Words& w) { return logText("no longer waits for %1").arg(w.branch()); }
+QString relevanceWords(const Words& w) { return logText("is known in full%1").arg(w.sum()); }
 QString ruleWords(const Words& w)
 {
     const bool isKnown = w.e.node < w.run.rules.size() && !w.run.rules[w.e.node].rule.empty();
-    const QString rule = isKnown ? QString::fromStdString(w.run.rules[w.e.node].rule) : translated("rule");
+    const QString rule = isKnown ? QString::fromStdString(w.run.rules[w.e.node].rule) : logText("rule");
     const auto row = static_cast<std::uint64_t>(w.e.extra);
     if (row >= w.run.ledger.size()) {
-        return translated("%1 is applied").arg(rule);
+        return logText("%1 is applied").arg(rule);
     }
     const event::LedgerEntry& entry = w.run.ledger[row];
-    return translated("%1: %2 in, %3 out").arg(rule, valueText(entry.arrived), valueText(entry.handedOn));
+    return logText("%1: %2 in, %3 out").arg(rule, valueText(entry.arrived), valueText(entry.handedOn));
 }
-QString snapshotWords(const Words& w) { return translated("takes its checkpoint%1").arg(w.sum()); }
+QString snapshotWords(const Words& w) { return logText("takes its checkpoint%1").arg(w.sum()); }
 QString finishedWords(const Words& w)
 {
-    return w.e.flag == 1 ? translated("the run ends: all checkpoints have been taken")
-                         : translated("the run is finished");
+    return w.e.flag == 1 ? logText("the run ends: all checkpoints have been taken") : logText("the run is finished");
 }
 
 QString launchWords(const Words& w)
@@ -130,11 +125,11 @@ QString launchWords(const Words& w)
     const QString name = kernel < lut::kKernelCount
                              ? QString::fromLatin1(lut::nameOf(static_cast<lut::KernelId>(kernel)).data())
                              : QString::number(w.e.extra);
-    const QString where = translated("kernel %1 on stream %2").arg(name, QString::number(w.e.branch2));
+    const QString where = logText("kernel %1 on stream %2").arg(name, QString::number(w.e.branch2));
     const trace::LaunchBuffers buffers = trace::launchBuffers(w.run, w.e);
     return buffers.writes.empty()
                ? where
-               : translated("%1: reads %2; writes %3")
+               : logText("%1: reads %2; writes %3")
                      .arg(where, QString::fromStdString(buffers.reads), QString::fromStdString(buffers.writes));
 }
 
@@ -143,8 +138,8 @@ QString tryWords(const Words& w)
 {
     const std::vector<std::string>& names = w.run.facts.planTries;
     const QString number = QString::number(std::uint64_t{w.e.slot} + 1);
-    return w.e.slot < names.size() ? translated("try %1 (%2)").arg(number, QString::fromStdString(names[w.e.slot]))
-                                   : translated("try %1").arg(number);
+    return w.e.slot < names.size() ? logText("try %1 (%2)").arg(number, QString::fromStdString(names[w.e.slot]))
+                                   : logText("try %1").arg(number);
 }
 
 QString plannedWords(const Words& w)
@@ -152,7 +147,7 @@ QString plannedWords(const Words& w)
     const bool isKnown = w.e.other < w.run.graph->valueCount();
     const QString name =
         isKnown ? QString::fromStdString(w.run.graph->value(base::ValueId(w.e.other)).name) : QStringLiteral("?");
-    return event::isOfGradient(w.e) ? translated("the gradient of %1").arg(name) : name;
+    return event::isOfGradient(w.e) ? logText("the gradient of %1").arg(name) : name;
 }
 
 QString tierWords(const Words& w)
@@ -164,25 +159,25 @@ QString tierWords(const Words& w)
 QString candidateWords(const Words& w)
 {
     if ((w.e.flag & event::kTryRefused) != 0) {
-        return translated("%1 makes no plan").arg(tryWords(w));
+        return logText("%1 makes no plan").arg(tryWords(w));
     }
-    const QString verdict = (w.e.flag & event::kTryIsBest) != 0 ? translated("the best so far")
-                            : (w.e.flag & event::kTryFits) != 0 ? translated("fits")
-                                                                : translated("does not fit");
-    return translated("%1: peak %2 here, cost %3; %4")
+    const QString verdict = (w.e.flag & event::kTryIsBest) != 0 ? logText("the best so far")
+                            : (w.e.flag & event::kTryFits) != 0 ? logText("fits")
+                                                                : logText("does not fit");
+    return logText("%1: peak %2 here, cost %3; %4")
         .arg(tryWords(w), bytesText(static_cast<std::int64_t>(event::wideIn(w.e))), valueText(event::numberIn(w.e)),
              verdict);
 }
 
 QString splitWords(const Words& w)
 {
-    return translated("%1 ends a block here, behind forward operator %2").arg(tryWords(w)).arg(w.e.extra + 1);
+    return logText("%1 ends a block here, behind forward operator %2").arg(tryWords(w)).arg(w.e.extra + 1);
 }
 
 QString dropWords(const Words& w)
 {
     const std::string_view reason = event::nameOf(event::reasonOf(w.e));
-    return translated("%1 lets %2 go: %3; gain %4 for a cost of %5")
+    return logText("%1 lets %2 go: %3; gain %4 for a cost of %5")
         .arg(tryWords(w), plannedWords(w), QString::fromUtf8(reason.data(), static_cast<qsizetype>(reason.size())),
              valueText(event::numberIn(w.e)), valueText(event::dropCost(w.e)));
 }
@@ -191,31 +186,31 @@ QString rebuildWords(const Words& w)
 {
     const QString cost = valueText(event::numberIn(w.e));
     return w.e.branch == base::NodeId::kInvalid
-               ? translated("%1 has %2 made again: cost %3").arg(tryWords(w), plannedWords(w), cost)
-               : translated("%1 has %2 made again for %3: cost %4")
+               ? logText("%1 has %2 made again: cost %3").arg(tryWords(w), plannedWords(w), cost)
+               : logText("%1 has %2 made again for %3: cost %4")
                      .arg(tryWords(w), plannedWords(w), w.node(w.e.branch), cost);
 }
 
-QString computeWords(const Words& w) { return translated("%1 is computed%2").arg(plannedWords(w), w.sum()); }
+QString computeWords(const Words& w) { return logText("%1 is computed%2").arg(plannedWords(w), w.sum()); }
 
 QString recomputeWords(const Words& w)
 {
-    return (w.e.extra == 1 ? translated("%1 is computed again for the moment%2") : translated("%1 is computed again%2"))
+    return (w.e.extra == 1 ? logText("%1 is computed again for the moment%2") : logText("%1 is computed again%2"))
         .arg(plannedWords(w), w.sum());
 }
 
 QString freeWords(const Words& w)
 {
-    return (event::isMovedOut(w.e) ? translated("%1 leaves memory for its tier") : translated("%1 leaves memory"))
+    return (event::isMovedOut(w.e) ? logText("%1 leaves memory for its tier") : logText("%1 leaves memory"))
         .arg(plannedWords(w));
 }
 
-QString moveWords(const Words& w) { return translated("%1 is copied to tier %2").arg(plannedWords(w), tierWords(w)); }
+QString moveWords(const Words& w) { return logText("%1 is copied to tier %2").arg(plannedWords(w), tierWords(w)); }
 
 QString fetchWords(const Words& w)
 {
-    return w.isBranch() ? translated("%1 is brought by %2").arg(plannedWords(w), w.promise())
-                        : translated("%1 comes back from tier %2").arg(plannedWords(w), tierWords(w));
+    return w.isBranch() ? logText("%1 is brought by %2").arg(plannedWords(w), w.promise())
+                        : logText("%1 comes back from tier %2").arg(plannedWords(w), tierWords(w));
 }
 
 using Writer = QString (*)(const Words&);

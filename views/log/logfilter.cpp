@@ -18,11 +18,11 @@ namespace
 
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
-QString translated(const char* text) { return QCoreApplication::translate("retro::views::LogFilter", text); }
+QString filterText(const char* text) { return QCoreApplication::translate("retro::views::LogFilter", text); }
 
 base::Error unclear(const QString& term, const QString& remedy)
 {
-    return base::usageError(translated("'%1' is unclear: %2").arg(term, remedy).toStdString());
+    return base::usageError(filterText("'%1' is unclear: %2").arg(term, remedy).toStdString());
 }
 
 struct FieldWord
@@ -106,15 +106,15 @@ base::Result<LogTerm> readTerm(QString text)
         return term;
     }
     if (!field) {
-        return unclear(whole, translated("fields are mode, kind, node, op, promise, visit, event and bytes."));
+        return unclear(whole, filterText("fields are mode, kind, node, op, promise, visit, event and bytes."));
     }
     term.field = *field;
     term.text = match.captured(3);
     if (term.text.isEmpty()) {
-        return unclear(whole, translated("something must follow the colon."));
+        return unclear(whole, filterText("something must follow the colon."));
     }
     if (isNumeric(*field) && !readRange(term, match.captured(2), term.text)) {
-        return unclear(whole, translated("write a number or a range, such as 12, 1k or 10..20."));
+        return unclear(whole, filterText("write a number or a range, such as 12, 1k or 10..20."));
     }
     return term;
 }
@@ -261,7 +261,7 @@ base::Result<LogFilter> LogFilter::parse(const QString& text)
             return term.error();
         }
         if (isNameTerm(*term) && !NameTest(term->text).isValid()) {
-            return unclear(word, translated("this is no regular expression."));
+            return unclear(word, filterText("this is no regular expression."));
         }
         filter.m_terms.push_back(std::move(*term));
     }

@@ -17,8 +17,8 @@ namespace retro::views
 namespace
 {
 
-constexpr double kRow = 22;
-constexpr double kMargin = 8;
+constexpr double kTableRow = 22;
+constexpr double kTableMargin = 8;
 enum Column : int { kBit, kA, kB, kFirst, kSecond, kDifference, kSets, kColumns };
 /// Shares of the width.
 constexpr std::array<double, kColumns> kShares{0.23, 0.08, 0.08, 0.15, 0.15, 0.23, 0.08};
@@ -70,17 +70,17 @@ void DetectorsPane::setChoice(trace::TableChoice choice)
 QSize DetectorsPane::sizeHint() const
 {
     const int rows = static_cast<int>(m_choice.comparisons.size()) + 5;
-    return {fonts::px(360), fonts::px(kRow) * rows + fonts::px(kMargin)};
+    return {fonts::px(360), fonts::px(kTableRow) * rows + fonts::px(kTableMargin)};
 }
 
 QRectF DetectorsPane::cell(int column, double top) const
 {
-    const double room = width() - 2 * fonts::px(kMargin);
-    double left = fonts::px(kMargin);
+    const double room = width() - 2 * fonts::px(kTableMargin);
+    double left = fonts::px(kTableMargin);
     for (int i = 0; i < column; ++i) {
         left += kShares[static_cast<std::size_t>(i)] * room;
     }
-    return {left, top, kShares[static_cast<std::size_t>(column)] * room, double(fonts::px(kRow))};
+    return {left, top, kShares[static_cast<std::size_t>(column)] * room, double(fonts::px(kTableRow))};
 }
 
 void DetectorsPane::paintEvent(QPaintEvent*)
@@ -94,20 +94,20 @@ void DetectorsPane::paintEvent(QPaintEvent*)
     for (std::size_t i = 0; i < m_choice.comparisons.size(); ++i) {
         paintRow(painter, i);
     }
-    double top = fonts::px(kRow) * static_cast<double>(m_choice.comparisons.size() + 1) + fonts::px(4);
+    double top = fonts::px(kTableRow) * static_cast<double>(m_choice.comparisons.size() + 1) + fonts::px(4);
     top = paintResult(painter, top);
     const QString none;
     paintWeights(painter, tr("Chosen %1").arg(m_choice.row), fixedText(m_choice.share, 3), m_choice.chosenWeights, top);
     if (m_choice.runnerUp) {
         paintWeights(painter, tr("Runner-up %1").arg(*m_choice.runnerUp), fixedText(1 - m_choice.share, 3),
-                     m_choice.otherWeights, top + fonts::px(kRow));
+                     m_choice.otherWeights, top + fonts::px(kTableRow));
     }
 }
 
 void DetectorsPane::paintHeader(QPainter& painter) const
 {
     const Theme& colors = theme(this);
-    painter.fillRect(QRectF(0, 0, width(), fonts::px(kRow)), colors[Role::Header]);
+    painter.fillRect(QRectF(0, 0, width(), fonts::px(kTableRow)), colors[Role::Header]);
     painter.setFont(fonts::label(QFont::DemiBold));
     painter.setPen(colors[Role::Text2]);
     const std::array<QString, kColumns> names{tr("Bit"),  QStringLiteral("a"), QStringLiteral("b"), tr("x[a]"),
@@ -122,8 +122,8 @@ void DetectorsPane::paintRow(QPainter& painter, std::size_t index) const
 {
     const Theme& colors = theme(this);
     const trace::ComparisonRow& row = m_choice.comparisons[index];
-    const double top = fonts::px(kRow) * static_cast<double>(index + 1);
-    const QRectF all(0, top, width(), fonts::px(kRow));
+    const double top = fonts::px(kTableRow) * static_cast<double>(index + 1);
+    const QRectF all(0, top, width(), fonts::px(kTableRow));
     if (row.isWeakest || index % 2 == 1) {
         painter.fillRect(all, row.isWeakest ? colors[Role::SearchTint] : colors[Role::Alt]);
     }
@@ -185,7 +185,7 @@ double DetectorsPane::paintResult(QPainter& painter, double top) const
 {
     const Theme& colors = theme(this);
     painter.fillRect(QRectF(0, top - 3, width(), 1), colors[Role::Line]);
-    const QRectF line(fonts::px(kMargin), top, width() - 2 * fonts::px(kMargin), fonts::px(kRow));
+    const QRectF line(fonts::px(kTableMargin), top, width() - 2 * fonts::px(kTableMargin), fonts::px(kTableRow));
     painter.setFont(fonts::numbers());
     painter.setPen(colors[Role::Text]);
     painter.drawText(line, Qt::AlignLeft | Qt::AlignVCenter,
@@ -194,12 +194,12 @@ double DetectorsPane::paintResult(QPainter& painter, double top) const
     painter.drawText(line, Qt::AlignRight | Qt::AlignVCenter,
                      m_choice.runnerUp ? tr("runner-up %1").arg(rowBits(*m_choice.runnerUp)) : tr("no runner-up"));
     painter.setFont(fonts::small());
-    const QRectF caption = line.translated(0, fonts::px(kRow));
+    const QRectF caption = line.translated(0, fonts::px(kTableRow));
     painter.drawText(caption, Qt::AlignLeft | Qt::AlignVCenter,
                      m_choice.chosenWeights.empty()
                          ? tr("a sparse layer: rows have outputs of their own")
                          : tr("share, and weights to the %1 outputs").arg(m_choice.chosenWeights.size()));
-    return top + 2 * fonts::px(kRow);
+    return top + 2 * fonts::px(kTableRow);
 }
 
 void DetectorsPane::paintWeights(QPainter& painter, const QString& name, const QString& share,
@@ -209,7 +209,7 @@ void DetectorsPane::paintWeights(QPainter& painter, const QString& name, const Q
     const Theme& colors = theme(this);
     painter.setFont(fonts::label());
     painter.setPen(colors[Role::Text]);
-    const QRectF line(fonts::px(kMargin), top, width() - 2 * fonts::px(kMargin), fonts::px(kRow));
+    const QRectF line(fonts::px(kTableMargin), top, width() - 2 * fonts::px(kTableMargin), fonts::px(kTableRow));
     painter.drawText(line, Qt::AlignLeft | Qt::AlignVCenter, name);
     painter.setFont(fonts::numbers());
     const double figures = fonts::px(108);

@@ -14,7 +14,7 @@ namespace
 {
 
 constexpr double kPassGap = 36;
-constexpr double kMargin = 14;
+constexpr double kFlowMargin = 14;
 constexpr double kCaption = 24; ///< above each pass
 
 using Ids = std::vector<lut::BufferId>;
@@ -67,7 +67,7 @@ public:
             return 0; // never: edges that would run in a circle were left out
         }
         const std::size_t first = picture.boxes.size();
-        const QPointF shift(kMargin, top + kCaption);
+        const QPointF shift(kFlowMargin, top + kCaption);
         for (FlowBox box : m_boxes) {
             const layout::Rect& at = drawn->nodes[box.stack];
             box.rect.moveLeft(at.x + (at.width - box.rect.width()) / 2);
@@ -82,7 +82,7 @@ public:
             }
             picture.edges.push_back(std::move(edge));
         }
-        picture.passes.emplace_back(kMargin, top, drawn->bounds.width, kCaption + drawn->bounds.height);
+        picture.passes.emplace_back(kFlowMargin, top, drawn->bounds.width, kCaption + drawn->bounds.height);
         return picture.passes.back().height();
     }
 
@@ -284,7 +284,7 @@ void movePass(FlowPicture& picture, std::size_t pass, const QPointF& by)
 /// Passes that stand below each other, put beside each other where a width holds them.
 void putBeside(FlowPicture& picture, double room)
 {
-    double width = 2 * kMargin - kPassGap;
+    double width = 2 * kFlowMargin - kPassGap;
     double height = 0;
     for (const QRectF& pass : picture.passes) {
         width += pass.width() + kPassGap;
@@ -293,12 +293,12 @@ void putBeside(FlowPicture& picture, double room)
     if (picture.passes.size() < 2 || width > room) {
         return;
     }
-    double left = kMargin;
+    double left = kFlowMargin;
     for (std::size_t pass = 0; pass < picture.passes.size(); ++pass) {
-        movePass(picture, pass, QPointF(left, kMargin) - picture.passes[pass].topLeft());
+        movePass(picture, pass, QPointF(left, kFlowMargin) - picture.passes[pass].topLeft());
         left = picture.passes[pass].right() + kPassGap;
     }
-    picture.size = QSizeF(width, height + 2 * kMargin);
+    picture.size = QSizeF(width, height + 2 * kFlowMargin);
     picture.isBeside = true;
 }
 
@@ -321,7 +321,7 @@ FlowPicture flowPicture(std::vector<lut::Schedule> schedules, const FlowSizes& s
 {
     FlowPicture picture;
     picture.schedules = std::move(schedules);
-    double top = kMargin;
+    double top = kFlowMargin;
     std::size_t drawnStacks = 0;
     for (std::size_t pass = 0; pass < picture.schedules.size(); ++pass) {
         PassDrawing drawing(picture.schedules[pass], pass, drawnStacks, sizes);
@@ -332,7 +332,7 @@ FlowPicture flowPicture(std::vector<lut::Schedule> schedules, const FlowSizes& s
     for (const QRectF& pass : picture.passes) {
         right = std::max(right, pass.right());
     }
-    picture.size = picture.passes.empty() ? QSizeF() : QSizeF(right + kMargin, top - kPassGap + kMargin);
+    picture.size = picture.passes.empty() ? QSizeF() : QSizeF(right + kFlowMargin, top - kPassGap + kFlowMargin);
     putBeside(picture, sizes.room);
     return picture;
 }

@@ -25,7 +25,7 @@ namespace
 
 constexpr double kLeft = 34;
 constexpr double kTop = 22;
-constexpr double kMargin = 10;
+constexpr double kMapMargin = 10;
 constexpr double kBars = 84; ///< room for the names of tables
 constexpr double kFigures = 76;
 
@@ -117,8 +117,8 @@ ColorBarSpec PairMapPane::bar() const
 double PairMapPane::cellSide() const
 {
     const double length = std::max(m_detail->shape.length, 1U);
-    const double besides = fonts::px(kLeft + 2 * kMargin) + colorBarWidth(bar());
-    const double room = std::min(width() - besides, double(height() - fonts::px(kTop + kMargin + 16)));
+    const double besides = fonts::px(kLeft + 2 * kMapMargin) + colorBarWidth(bar());
+    const double room = std::min(width() - besides, double(height() - fonts::px(kTop + kMapMargin + 16)));
     return std::max(room / length, 1.0);
 }
 
@@ -131,7 +131,7 @@ QRectF PairMapPane::rectOf(const trace::TableSite& site) const
         const double side = cellSide();
         return {fonts::px(kLeft) + side * site.earlier, fonts::px(kTop) + side * site.later, side, side};
     }
-    const double room = height() - fonts::px(kTop + kMargin);
+    const double room = height() - fonts::px(kTop + kMapMargin);
     const double each = std::clamp(room / std::max(m_detail->shape.tables, 1U), 2.0, double(fonts::px(18)));
     return {0, fonts::px(kTop) + each * site.table, double(width()), each};
 }
@@ -201,12 +201,12 @@ void PairMapPane::paintPairs(QPainter& painter) const
         painter.drawText(QRectF(cell.center().x() - 16, bottom + 2, 32, 14), Qt::AlignCenter, QString::number(at));
     }
     const ColorBarSpec spec = bar();
-    const QRectF area(fonts::px(kLeft + kMargin) + cellSide() * length, fonts::px(kTop), colorBarWidth(spec),
+    const QRectF area(fonts::px(kLeft + kMapMargin) + cellSide() * length, fonts::px(kTop), colorBarWidth(spec),
                       cellSide() * length);
     paintColorBar(painter, spec, layoutColorBar(spec, area), colors);
     painter.setFont(fonts::small());
     painter.setPen(colors[Role::Text2]);
-    painter.drawText(QRectF(fonts::px(kMargin), 2, width(), fonts::px(kTop) - 4), Qt::AlignLeft | Qt::AlignVCenter,
+    painter.drawText(QRectF(fonts::px(kMapMargin), 2, width(), fonts::px(kTop) - 4), Qt::AlignLeft | Qt::AlignVCenter,
                      tr("query position (down), key position (across)"));
 }
 
@@ -217,7 +217,7 @@ void PairMapPane::paintTables(QPainter& painter) const
     const Theme& colors = theme(this);
     painter.setFont(fonts::small());
     painter.setPen(colors[Role::Text2]);
-    painter.drawText(QRectF(fonts::px(kMargin), 2, width(), fonts::px(kTop) - 4), Qt::AlignLeft | Qt::AlignVCenter,
+    painter.drawText(QRectF(fonts::px(kMapMargin), 2, width(), fonts::px(kTop) - 4), Qt::AlignLeft | Qt::AlignVCenter,
                      tr("relevance of each table"));
     const double left = fonts::px(kBars);
     const double half = std::max((width() - left - fonts::px(kFigures)) / 2.0, 4.0);
@@ -231,10 +231,10 @@ void PairMapPane::paintTables(QPainter& painter) const
         if (row.height() >= fonts::px(13)) {
             painter.setFont(fonts::small());
             painter.setPen(colors[Role::Text]);
-            painter.drawText(QRectF(fonts::px(kMargin), row.top(), left, row.height()),
+            painter.drawText(QRectF(fonts::px(kMapMargin), row.top(), left, row.height()),
                              Qt::AlignLeft | Qt::AlignVCenter, tr("table %1").arg(table));
             painter.setFont(fonts::smallNumbers());
-            painter.drawText(row.adjusted(0, 0, -fonts::px(kMargin), 0), Qt::AlignRight | Qt::AlignVCenter,
+            painter.drawText(row.adjusted(0, 0, -fonts::px(kMapMargin), 0), Qt::AlignRight | Qt::AlignVCenter,
                              signedText(valueAt(site), 3));
         }
     }

@@ -26,7 +26,7 @@ namespace
 constexpr double kLabels = 66;
 constexpr double kRight = 16;
 constexpr double kAxis = 26;
-constexpr double kRow = 28;
+constexpr double kStreamRow = 28;
 constexpr double kBar = 22;
 
 /// A round step that gives at most about eight figures.
@@ -104,14 +104,14 @@ double StreamsPane::xOf(double seconds) const
 
 QRectF StreamsPane::barOf(const LaunchTime& time) const
 {
-    const double top = fonts::px(kAxis) + fonts::px(kRow) * m_schedules[time.pass].launches[time.launch].stream +
-                       (fonts::px(kRow) - fonts::px(kBar)) / 2.0;
+    const double top = fonts::px(kAxis) + fonts::px(kStreamRow) * m_schedules[time.pass].launches[time.launch].stream +
+                       (fonts::px(kStreamRow) - fonts::px(kBar)) / 2.0;
     return {xOf(time.start), top, std::max(xOf(time.end) - xOf(time.start), 2.0), double(fonts::px(kBar))};
 }
 
 QSize StreamsPane::minimumSizeHint() const
 {
-    return {fonts::px(260), fonts::px(kAxis) + fonts::px(kRow) * static_cast<int>(streams()) + fonts::px(8)};
+    return {fonts::px(260), fonts::px(kAxis) + fonts::px(kStreamRow) * static_cast<int>(streams()) + fonts::px(8)};
 }
 
 std::optional<RunLaunch> StreamsPane::launchOf(const LaunchTime& time) const
@@ -153,9 +153,9 @@ void StreamsPane::paintAxis(QPainter& painter) const
 {
     const Theme& colors = theme(this);
     painter.setFont(fonts::smallNumbers());
-    const double bottom = fonts::px(kAxis) + fonts::px(kRow) * streams();
+    const double bottom = fonts::px(kAxis) + fonts::px(kStreamRow) * streams();
     for (std::uint32_t stream = 0; stream < streams(); ++stream) {
-        const QRectF row(0, fonts::px(kAxis) + fonts::px(kRow) * stream, width(), fonts::px(kRow));
+        const QRectF row(0, fonts::px(kAxis) + fonts::px(kStreamRow) * stream, width(), fonts::px(kStreamRow));
         painter.fillRect(row.adjusted(fonts::px(kLabels), 2, -fonts::px(kRight), -2), colors[Role::Alt]);
         painter.setPen(colors[Role::Text2]);
         painter.setFont(fonts::label());

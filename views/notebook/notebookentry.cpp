@@ -3,8 +3,7 @@
 
 #include "views/common/marks.h"
 #include "views/common/numbertext.h"
-
-#include <QCoreApplication>
+#include "views/notebook/notebooktranslation.h"
 
 #include <algorithm>
 
@@ -13,8 +12,6 @@ namespace retro::views
 
 namespace
 {
-
-QString translated(const char* text) { return QCoreApplication::translate("retro::views::NotebookView", text); }
 
 base::NodeId startOf(const RunModel& model, base::PromiseId promise)
 {
@@ -46,10 +43,10 @@ QString nameOf(const RunModel& model, const NotebookEntry& entry)
     }
     const QString node = model.placeLabel(entry.node);
     if (const auto* promise = std::get_if<base::PromiseId>(&entry.place.thing)) {
-        return translated("P%1 of %2").arg(promise->value).arg(node);
+        return notebookText("P%1 of %2").arg(promise->value).arg(node);
     }
     const auto* value = std::get_if<base::ValueId>(&entry.place.thing);
-    return value != nullptr ? translated("value %1").arg(model.label(*value)) : node;
+    return value != nullptr ? notebookText("value %1").arg(model.label(*value)) : node;
 }
 
 /// Σ of the relevance of a value at a position; none when it was not known then.
@@ -153,13 +150,14 @@ Place placeOf(const trace::Note& note)
 QString sentenceOf(const NotebookEntry& entry)
 {
     QString sentence =
-        entry.visit ? translated("Step %1, %2").arg(countText(std::int64_t{*entry.visit} + 1), wordOf(entry.mode))
-                    : translated("Before the first step");
+        entry.visit ? notebookText("Step %1, %2").arg(countText(std::int64_t{*entry.visit} + 1), wordOf(entry.mode))
+                    : notebookText("Before the first step");
     if (!entry.what.isEmpty()) {
-        sentence += (entry.hasSelection() ? translated(": %1 was selected") : translated(": at %1")).arg(entry.what);
+        sentence +=
+            (entry.hasSelection() ? notebookText(": %1 was selected") : notebookText(": at %1")).arg(entry.what);
     }
     if (entry.sum) {
-        sentence += translated(", its relevance adds up to %1").arg(valueText(*entry.sum));
+        sentence += notebookText(", its relevance adds up to %1").arg(valueText(*entry.sum));
     }
     return entry.comment.isEmpty() ? sentence : sentence + QStringLiteral(". ") + entry.comment;
 }

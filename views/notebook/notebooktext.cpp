@@ -4,8 +4,8 @@
 #include "views/common/marks.h"
 #include "views/common/numbertext.h"
 #include "views/common/runtexts.h"
+#include "views/notebook/notebooktranslation.h"
 
-#include <QCoreApplication>
 #include <QStringList>
 
 namespace retro::views
@@ -14,17 +14,15 @@ namespace retro::views
 namespace
 {
 
-QString translated(const char* text) { return QCoreApplication::translate("retro::views::NotebookView", text); }
-
 /// Facts of the run as a list, in this order.
 QString factsText(const RunModel& model)
 {
     const PictureTexts texts = runTexts(model.run(), model.run().eventCount());
-    const std::pair<const char*, QString> facts[] = {{"model", translated("Model")},
-                                                     {"model_hash", translated("Hash of the graph")},
-                                                     {"rules", translated("Rules")},
-                                                     {"target", translated("Target")},
-                                                     {"software", translated("Written by")}};
+    const std::pair<const char*, QString> facts[] = {{"model", notebookText("Model")},
+                                                     {"model_hash", notebookText("Hash of the graph")},
+                                                     {"rules", notebookText("Rules")},
+                                                     {"target", notebookText("Target")},
+                                                     {"software", notebookText("Written by")}};
     QString text;
     for (const auto& [key, name] : facts) {
         if (const auto at = texts.find(key); at != texts.end()) {
@@ -36,14 +34,15 @@ QString factsText(const RunModel& model)
 
 QString rowText(const NotebookEntry& entry)
 {
-    const QString step = entry.visit ? QString::number(*entry.visit + 1) : translated("start");
+    const QString step = entry.visit ? QString::number(*entry.visit + 1) : notebookText("start");
     const QString mode = entry.mode == event::Mode::None ? QString() : wordOf(entry.mode);
     // Not through arg(): a name may contain "%1".
     const QStringList cells{step,
                             QString::number(entry.place.position),
                             mode,
-                            entry.hasSelection() || entry.what.isEmpty() ? markdownText(entry.what)
-                                                                         : translated("at ") + markdownText(entry.what),
+                            entry.hasSelection() || entry.what.isEmpty()
+                                ? markdownText(entry.what)
+                                : notebookText("at ") + markdownText(entry.what),
                             entry.sum ? valueText(*entry.sum, 6) : QStringLiteral("–"),
                             markdownText(entry.comment)};
     return QStringLiteral("| ") + cells.join(QStringLiteral(" | ")) + QStringLiteral(" |\n");
@@ -54,10 +53,11 @@ QString tableText(const QString& heading, const NotebookModel& notebook, int fir
     if (first == end) {
         return {};
     }
-    QString text = QStringLiteral("\n## ") + heading + QStringLiteral("\n\n| ") + translated("Step") +
-                   QStringLiteral(" | ") + translated("Events") + QStringLiteral(" | ") + translated("Mode") +
-                   QStringLiteral(" | ") + translated("Place") + QStringLiteral(" | ") + translated("Σ R") +
-                   QStringLiteral(" | ") + translated("Comment") + QStringLiteral(" |\n|---:|---:|---|---|---:|---|\n");
+    QString text = QStringLiteral("\n## ") + heading + QStringLiteral("\n\n| ") + notebookText("Step") +
+                   QStringLiteral(" | ") + notebookText("Events") + QStringLiteral(" | ") + notebookText("Mode") +
+                   QStringLiteral(" | ") + notebookText("Place") + QStringLiteral(" | ") + notebookText("Σ R") +
+                   QStringLiteral(" | ") + notebookText("Comment") +
+                   QStringLiteral(" |\n|---:|---:|---|---|---:|---|\n");
     for (int row = first; row < end; ++row) {
         text += rowText(notebook.entryAt(row));
     }
@@ -82,11 +82,11 @@ QString markdownText(const QString& text)
 std::string notebookMarkdown(const RunModel& model, const NotebookModel& notebook)
 {
     const QString name = markdownText(QString::fromStdString(model.run().facts.modelName));
-    QString text = QStringLiteral("# ") + translated("Notebook") +
+    QString text = QStringLiteral("# ") + notebookText("Notebook") +
                    (name.isEmpty() ? QString() : QStringLiteral(": ") + name) + QStringLiteral("\n\n");
     text += factsText(model);
-    text += tableText(translated("Pinned places"), notebook, 0, notebook.pinnedCount());
-    text += tableText(translated("Trail, newest first"), notebook, notebook.pinnedCount(), notebook.rowCount());
+    text += tableText(notebookText("Pinned places"), notebook, 0, notebook.pinnedCount());
+    text += tableText(notebookText("Trail, newest first"), notebook, notebook.pinnedCount(), notebook.rowCount());
     return text.toStdString();
 }
 

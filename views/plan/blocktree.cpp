@@ -20,7 +20,7 @@ using schedule::kNone;
 /// Most blocks that the graph's own cuts give.
 constexpr std::size_t kMostCuts = 8;
 
-QString translated(const char* text) { return QCoreApplication::translate("retro::views::BlockTree", text); }
+QString treeText(const char* text) { return QCoreApplication::translate("retro::views::BlockTree", text); }
 
 /// Puts intervals of blocks into boxes of rows.
 class Boxes
@@ -77,9 +77,9 @@ public:
         const std::uint32_t from = rows[low == 0 ? 0 : m_ends[low - 1]];
         const std::uint32_t until = rows[m_ends[high - 1]];
         if (from < until) {
-            const QString label = level == 0        ? translated("%1 operators").arg(m_ends[high - 1])
-                                  : high == low + 1 ? translated("block %1").arg(high)
-                                                    : translated("blocks %1–%2").arg(low + 1).arg(high);
+            const QString label = level == 0        ? treeText("%1 operators").arg(m_ends[high - 1])
+                                  : high == low + 1 ? treeText("block %1").arg(high)
+                                                    : treeText("blocks %1–%2").arg(low + 1).arg(high);
             tree.boxes.push_back({level, from, until, label});
             tree.levels = std::max(tree.levels, level + 1);
         }

@@ -31,8 +31,6 @@ QLabel* makeLabel(const QString& text, const QFont& font, QWidget* parent)
     return label;
 }
 
-QString bytesWords(std::uint64_t bytes) { return bytesText(static_cast<std::int64_t>(bytes)); }
-
 double shareOf(std::uint64_t bytes, std::uint64_t all)
 {
     return all == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(all);

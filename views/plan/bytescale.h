@@ -12,6 +12,9 @@ namespace retro::views
 {
 
 /// One unit of bytes for all figures of a column or an axis (1 kB = 1,024 bytes).
+/// Bytes of a plan as bytesText() writes them.
+[[nodiscard]] inline QString bytesWords(std::uint64_t bytes) { return bytesText(static_cast<std::int64_t>(bytes)); }
+
 struct ByteScale
 {
     double divisor = 1;

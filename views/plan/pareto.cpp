@@ -33,7 +33,7 @@ constexpr double kLeastExtra = 5; // per cent
 constexpr double kSymbol = 4.5;
 constexpr double kNear = 9;
 
-QString translated(const char* text) { return QCoreApplication::translate("retro::views::Pareto", text); }
+QString paretoText(const char* text) { return QCoreApplication::translate("retro::views::Pareto", text); }
 
 bool hasPoint(const schedule::Attempt& one) { return one.peak > 0 && one.refusal.empty(); }
 
@@ -64,10 +64,10 @@ void paintAxes(QPainter& painter, const ParetoScale& scale, const Theme& theme)
     painter.setFont(fonts::small());
     painter.setPen(theme[Role::Text3]);
     painter.drawText(QRectF(chart.left(), chart.bottom() + px(18), chart.width(), px(16)),
-                     Qt::AlignRight | Qt::AlignTop, translated("peak memory, %1").arg(bytes.unit));
+                     Qt::AlignRight | Qt::AlignTop, paretoText("peak memory, %1").arg(bytes.unit));
     painter.drawText(QRectF(px(6), px(2), chart.width(), px(16)), Qt::AlignLeft | Qt::AlignTop,
-                     scale.above == 0 ? translated("extra work, %")
-                                      : translated("extra work, %; %1 plans lie above").arg(scale.above));
+                     scale.above == 0 ? paretoText("extra work, %")
+                                      : paretoText("extra work, %; %1 plans lie above").arg(scale.above));
 }
 
 void paintBudgetLine(QPainter& painter, const ParetoFigure& figure, const ParetoScale& scale, const Theme& theme)
@@ -80,7 +80,7 @@ void paintBudgetLine(QPainter& painter, const ParetoFigure& figure, const Pareto
     pen.setDashPattern({7 / 1.6, 4 / 1.6});
     painter.setPen(pen);
     painter.drawLine(QPointF(x, chart.top()), QPointF(x, chart.bottom()));
-    const QString words = translated("over budget");
+    const QString words = paretoText("over budget");
     painter.setFont(fonts::small());
     painter.setPen(theme[Role::AlarmText]);
     if (fonts::widthOf(painter.font(), words) + px(10) < over.width()) {

@@ -23,14 +23,14 @@ namespace
 
 using fonts::px;
 
-constexpr double kLeastName = 11.5; // design pixels a row needs for its name
-constexpr double kLeastLabel = 40;  // height that a box of the tree needs for its words
-constexpr double kSmallCell = 1.6;  // least side of a mark that stands for a cell
-constexpr double kRulerMarks = 56;  // between numbers of steps
-constexpr double kAxisMarks = 20;   // between figures of memory
+constexpr double kLeastNameRow = 11.5; // design pixels a row needs for its name
+constexpr double kLeastLabel = 40;     // height that a box of the tree needs for its words
+constexpr double kSmallCell = 1.6;     // least side of a mark that stands for a cell
+constexpr double kRulerMarks = 56;     // between numbers of steps
+constexpr double kAxisMarks = 20;      // between figures of memory
 constexpr double kLegendSample = 16;
 
-QString translated(const char* text) { return QCoreApplication::translate("retro::views::SchedulePainter", text); }
+QString painterText(const char* text) { return QCoreApplication::translate("retro::views::SchedulePainter", text); }
 
 QColor blended(const QColor& ground, const QColor& over, float share)
 {
@@ -125,15 +125,15 @@ void SchedulePainter::paintHeads()
     m_painter.setFont(fonts::label(QFont::DemiBold));
     m_painter.setPen(m_theme[Role::Text2]);
     const QRectF head(m_layout.names.left(), 0, m_layout.names.width(), m_layout.ruler.height());
-    m_painter.drawText(head, Qt::AlignLeft | Qt::AlignVCenter, translated("Tensor"));
-    const QString words = m_plan.tree.isOfPlan ? translated("Blocks") : translated("Cuts");
+    m_painter.drawText(head, Qt::AlignLeft | Qt::AlignVCenter, painterText("Tensor"));
+    const QString words = m_plan.tree.isOfPlan ? painterText("Blocks") : painterText("Cuts");
     const QRectF tree(m_layout.tree.left(), 0, m_layout.matrix.left() - m_layout.tree.left(), m_layout.ruler.height());
     if (m_layout.tree.width() > 0) {
         m_painter.drawText(tree, Qt::AlignLeft | Qt::AlignVCenter, words);
     }
     const ByteScale scale = ByteScale::of(static_cast<std::uint64_t>(m_most));
     const QRectF memory(m_layout.names.left(), m_layout.curve.top(), m_layout.names.width(), px(16));
-    m_painter.drawText(memory, Qt::AlignLeft | Qt::AlignTop, translated("Memory"));
+    m_painter.drawText(memory, Qt::AlignLeft | Qt::AlignTop, painterText("Memory"));
     m_painter.setFont(fonts::label());
     m_painter.drawText(memory.translated(0, px(16)), Qt::AlignLeft | Qt::AlignTop, scale.unit);
 }
@@ -141,11 +141,11 @@ void SchedulePainter::paintHeads()
 void SchedulePainter::paintNames()
 {
     const ScheduleAxis& rows = m_figure.rows;
-    const auto every = static_cast<std::uint32_t>(std::max(1.0, std::ceil(px(1) * kLeastName / rows.pitch())));
+    const auto every = static_cast<std::uint32_t>(std::max(1.0, std::ceil(px(1) * kLeastNameRow / rows.pitch())));
     const auto first = static_cast<std::uint32_t>(std::max(0.0, std::floor(rows.from)));
     const auto last = static_cast<std::uint32_t>(std::min(rows.count, std::ceil(rows.to)));
     const auto isUnderMarked = [&](std::uint32_t row) {
-        return m_figure.row && std::abs(rows.pixel(row) - rows.pixel(*m_figure.row)) < px(kLeastName + 1);
+        return m_figure.row && std::abs(rows.pixel(row) - rows.pixel(*m_figure.row)) < px(kLeastNameRow + 1);
     };
     for (std::uint32_t row = first - first % every; row < last; row += every) {
         if (!isUnderMarked(row)) {
@@ -460,7 +460,7 @@ void SchedulePainter::paintPeak()
         return;
     }
     const ByteScale scale = ByteScale::of(static_cast<std::uint64_t>(m_most));
-    const QString text = translated("peak %1").arg(scale.figure(m_plan.matrix.peak()));
+    const QString text = painterText("peak %1").arg(scale.figure(m_plan.matrix.peak()));
     const QFont font = fonts::label(QFont::DemiBold);
     const double width = fonts::widthOf(font, text) + px(8);
     const double top = y(static_cast<double>(m_plan.matrix.peak()));
@@ -506,7 +506,7 @@ void SchedulePainter::paintLegend()
     double x = m_layout.legend.left();
     const QFont font = fonts::small();
     const QString steps =
-        translated("%1 steps").arg(countText(static_cast<std::int64_t>(m_plan.matrix.columns().size())));
+        painterText("%1 steps").arg(countText(static_cast<std::int64_t>(m_plan.matrix.columns().size())));
     const double end = m_layout.legend.right() - fonts::widthOf(font, steps) - px(12);
     const auto entry = [&](const QString& words, const auto& sample) {
         const double width = px(kLegendSample) + px(6) + fonts::widthOf(font, words);
@@ -532,17 +532,17 @@ void SchedulePainter::paintLegend()
                                QPointF(at.right(), std::round(at.center().y()) + 0.5));
         };
     };
-    entry(translated("compute"), box(CellKind::Compute));
-    entry(translated("recompute"), box(CellKind::Recompute));
-    entry(translated("kept"), [&](const QRectF& at) { paintDecision(m_painter, at, Decision::Keep, m_theme); });
-    entry(translated("gradient"), box(CellKind::Gradient));
+    entry(painterText("compute"), box(CellKind::Compute));
+    entry(painterText("recompute"), box(CellKind::Recompute));
+    entry(painterText("kept"), [&](const QRectF& at) { paintDecision(m_painter, at, Decision::Keep, m_theme); });
+    entry(painterText("gradient"), box(CellKind::Gradient));
     if (m_plan.run.movedBytes > 0) {
-        entry(translated("moved out"), box(CellKind::Offload));
-        entry(translated("fetched"), box(CellKind::Prefetch));
+        entry(painterText("moved out"), box(CellKind::Offload));
+        entry(painterText("fetched"), box(CellKind::Prefetch));
     }
-    entry(translated("predicted"), line(Role::FulfilLine, Qt::SolidLine, 1.6));
+    entry(painterText("predicted"), line(Role::FulfilLine, Qt::SolidLine, 1.6));
     if (m_figure.measured != nullptr && !m_figure.measured->empty()) {
-        entry(translated("measured"), [&](const QRectF& at) {
+        entry(painterText("measured"), [&](const QRectF& at) {
             m_painter.setPen(QPen(m_theme[Role::Ink], 1.2));
             m_painter.setBrush(m_theme[Role::Base]);
             m_painter.drawEllipse(at.center(), px(3), px(3));
@@ -551,11 +551,11 @@ void SchedulePainter::paintLegend()
     if (m_figure.ghost) {
         const auto& before = m_figure.ghost->question;
         const double store = static_cast<double>(m_plan.subject->storeAllPeak);
-        entry(translated("plan at %1, before")
+        entry(painterText("plan at %1, before")
                   .arg(percentText(static_cast<double>(before.budget) / std::max(1.0, store), 0)),
               line(Role::Ghost, Qt::DotLine, 1.4));
     }
-    entry(translated("budget %1").arg(ByteScale::of(m_figure.budget).text(m_figure.budget)),
+    entry(painterText("budget %1").arg(ByteScale::of(m_figure.budget).text(m_figure.budget)),
           line(Role::AlarmLine, Qt::DashLine, 1.6));
     m_painter.setFont(fonts::smallNumbers());
     m_painter.setPen(m_theme[Role::Text3]);

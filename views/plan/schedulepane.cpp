@@ -22,13 +22,11 @@ namespace retro::views
 namespace
 {
 
-constexpr double kMostName = 118; // design pixels
-constexpr double kLeastName = 46;
+constexpr double kMostNameColumn = 118; // design pixels
+constexpr double kLeastNameColumn = 46;
 constexpr double kNotch = 120; // of a wheel
 constexpr double kZoomPerNotch = 1.25;
 constexpr std::uint32_t kMeasuredNames = 400; // names that are measured for the width of their column
-
-QString bytesWords(std::uint64_t bytes) { return bytesText(static_cast<std::int64_t>(bytes)); }
 
 } // namespace
 
@@ -119,13 +117,13 @@ void SchedulePane::zoom(double factor)
 
 double SchedulePane::nameWidth() const
 {
-    double width = fonts::px(kLeastName);
+    double width = fonts::px(kLeastNameColumn);
     const QFontMetricsF metrics(fonts::small(QFont::DemiBold));
     const auto rows = m_figure.plan ? std::min<std::size_t>(m_figure.plan->matrix.rows().size(), kMeasuredNames) : 0;
     for (std::uint32_t row = 0; row < rows; ++row) {
         width = std::max(width, metrics.horizontalAdvance(m_figure.plan->rowName(row)) + fonts::px(8));
     }
-    return std::min<double>(width, fonts::px(kMostName));
+    return std::min<double>(width, fonts::px(kMostNameColumn));
 }
 
 ScheduleLayout SchedulePane::layoutNow() const

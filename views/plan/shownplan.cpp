@@ -16,7 +16,7 @@ namespace
 
 using analysis::kNone;
 
-QString translated(const char* text) { return QCoreApplication::translate("retro::views::ShownPlan", text); }
+QString shownText(const char* text) { return QCoreApplication::translate("retro::views::ShownPlan", text); }
 
 /// Why an operator may run only once; empty when it may run again.
 QString whyOnce(const analysis::Op& op)
@@ -24,10 +24,10 @@ QString whyOnce(const analysis::Op& op)
     if (op.mayRepeat()) {
         return {};
     }
-    return op.phase == analysis::Phase::Gradient ? translated("a gradient runs once")
-           : op.isStochastic                     ? translated("runs once: it draws random numbers")
-           : op.isEffectful                      ? translated("runs once: it has effects")
-                                                 : translated("runs once: it is not recomputable");
+    return op.phase == analysis::Phase::Gradient ? shownText("a gradient runs once")
+           : op.isStochastic                     ? shownText("runs once: it draws random numbers")
+           : op.isEffectful                      ? shownText("runs once: it has effects")
+                                                 : shownText("runs once: it is not recomputable");
 }
 
 /// Columns between the first and the last stay of a tensor at which it is not in memory.
@@ -97,15 +97,15 @@ QString ShownPlan::stepWords(std::uint32_t column) const
                                           : QString();
     switch (at.cell) {
     case CellKind::Compute:
-        return translated("Compute %1").arg(what);
+        return shownText("Compute %1").arg(what);
     case CellKind::Recompute:
-        return translated("Recompute %1").arg(what);
+        return shownText("Recompute %1").arg(what);
     case CellKind::Gradient:
-        return at.row != kNone ? translated("Gradient of %1").arg(what) : translated("Gradient %1").arg(what);
+        return at.row != kNone ? shownText("Gradient of %1").arg(what) : shownText("Gradient %1").arg(what);
     case CellKind::Offload:
-        return translated("Move %1 out").arg(what);
+        return shownText("Move %1 out").arg(what);
     case CellKind::Prefetch:
-        return translated("Fetch %1").arg(what);
+        return shownText("Fetch %1").arg(what);
     }
     return what;
 }
@@ -121,12 +121,12 @@ QString ShownPlan::reasonOf(std::uint32_t row) const
     switch (one.decision) {
     case Decision::Keep: {
         const QString once = whyOnce(graph().op(one.op));
-        return once.isEmpty() ? translated("rebuilding would cost %1 for %2").arg(cost, planText(bytesOf(row))) : once;
+        return once.isEmpty() ? shownText("rebuilding would cost %1 for %2").arg(cost, planText(bytesOf(row))) : once;
     }
     case Decision::Recompute:
-        return translated("out of memory for %1 steps, rebuilt for %2").arg(countText(stepsAway(matrix, row)), cost);
+        return shownText("out of memory for %1 steps, rebuilt for %2").arg(countText(stepsAway(matrix, row)), cost);
     case Decision::Pass:
-        return translated("no gradient reads it after the forward sweep");
+        return shownText("no gradient reads it after the forward sweep");
     }
     return {};
 }
@@ -135,11 +135,11 @@ QString wordOf(Decision decision)
 {
     switch (decision) {
     case Decision::Keep:
-        return translated("keep");
+        return shownText("keep");
     case Decision::Recompute:
-        return translated("recompute");
+        return shownText("recompute");
     case Decision::Pass:
-        return translated("let go");
+        return shownText("let go");
     }
     return {};
 }
@@ -153,7 +153,7 @@ QString costText(double cost, analysis::CostUnit unit)
         return cost >= 1e8 ? fixedText(cost / 1e9, 2) + QStringLiteral(" GFLOP")
                            : fixedText(cost / 1e6, 2) + QStringLiteral(" MFLOP");
     case analysis::CostUnit::Operators:
-        return translated("%1 operators").arg(valueText(cost, 4));
+        return shownText("%1 operators").arg(valueText(cost, 4));
     }
     return {};
 }

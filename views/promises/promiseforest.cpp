@@ -12,8 +12,6 @@ namespace
 using event::Event;
 using event::EventKind;
 
-bool hasHappened(const std::optional<std::uint64_t>& step, std::uint64_t position) { return step && *step < position; }
-
 /// Fills the facts from one event. A Timeline has checked the run: ids are in range.
 void book(std::vector<PromiseFacts>& promises, const Event& e, std::uint64_t step)
 {

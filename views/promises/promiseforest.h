@@ -13,6 +13,12 @@ namespace retro::views
 
 /// What became of a branch of a promise in the whole run. Steps are event numbers; a thing has happened at a position
 /// when its step is smaller.
+/// A step that is known lies before the position.
+[[nodiscard]] inline bool hasHappened(const std::optional<std::uint64_t>& step, std::uint64_t position)
+{
+    return step && *step < position;
+}
+
 struct BranchFacts
 {
     std::optional<std::uint64_t> argumentAt;

@@ -24,8 +24,6 @@ QString visitText(const RunModel& model, std::uint64_t step)
     return countText(std::int64_t{model.run().visitOf(step)} + 1);
 }
 
-bool hasHappened(const std::optional<std::uint64_t>& step, std::uint64_t position) { return step && *step < position; }
-
 /// "P3, P4 and P5".
 QString listed(QStringList names)
 {

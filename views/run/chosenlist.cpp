@@ -22,7 +22,7 @@ namespace
 {
 
 /// Lines that are seen at once; the rest scrolls.
-constexpr int kMostLines = 6;
+constexpr int kMostChosenLines = 6;
 
 } // namespace
 
@@ -88,7 +88,7 @@ void ChosenList::removeChosen()
 void ChosenList::showState()
 {
     m_remove->setEnabled(m_list->currentRow() >= 0);
-    const int lines = std::clamp(m_list->count(), 1, kMostLines);
+    const int lines = std::clamp(m_list->count(), 1, kMostChosenLines);
     const int line = m_list->count() > 0 ? m_list->sizeHintForRow(0) : m_list->fontMetrics().height();
     m_list->setFixedHeight(lines * line + 2 * m_list->frameWidth());
 }

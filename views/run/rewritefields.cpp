@@ -33,7 +33,7 @@ const QString kOn = QStringLiteral("+");
 bool isOptional(const QTreeWidgetItem& line) { return line.data(Name, kIsOptional).toBool(); }
 
 /// Lines that are seen at once; the rest scrolls.
-constexpr int kMostLines = 12;
+constexpr int kMostRewriteLines = 12;
 
 QString countOf(const RewriteFacts& rewrite)
 {
@@ -171,7 +171,7 @@ void RewriteFields::fitHeight()
         lines += 1 + (line.isExpanded() ? line.childCount() : 0);
     }
     const int height = m_list->topLevelItemCount() == 0 ? 0 : m_list->sizeHintForRow(0);
-    m_list->setFixedHeight(std::min(lines, kMostLines) * height + 2 * m_list->frameWidth());
+    m_list->setFixedHeight(std::min(lines, kMostRewriteLines) * height + 2 * m_list->frameWidth());
 }
 
 void RewriteFields::showSummary()

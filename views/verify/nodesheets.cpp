@@ -2,8 +2,7 @@
 #include "views/verify/nodesheets.h"
 
 #include "views/common/numbertext.h"
-
-#include <QCoreApplication>
+#include "views/verify/verificationtranslation.h"
 
 #include <algorithm>
 
@@ -15,8 +14,6 @@ namespace
 
 /// Errors above which a reverse rule is wrong (engine::kPoorGradient).
 constexpr double kPoor = 1e-3;
-
-QString tr(const char* text) { return QCoreApplication::translate("retro::views::VerificationView", text); }
 
 bool counts(const CheckedNode& node) { return node.error && !node.isKink; }
 
@@ -37,7 +34,7 @@ QString errorText(const CheckedNode& node)
     if (!node.error) {
         return QStringLiteral("–");
     }
-    return node.isKink ? tr("kink") : valueText(*node.error, 2);
+    return node.isKink ? verificationText("kink") : valueText(*node.error, 2);
 }
 
 FactRow rowOf(const RunModel& model, const CheckedNode& node)
@@ -56,8 +53,9 @@ FactRow rowOf(const RunModel& model, const CheckedNode& node)
 /// "showing the worst 5,000"; empty when all are there.
 QString cutText(std::size_t all)
 {
-    return all <= kMostListed ? QString()
-                              : tr("; the worst %1 are listed").arg(countText(static_cast<std::int64_t>(kMostListed)));
+    return all <= kMostListed
+               ? QString()
+               : verificationText("; the worst %1 are listed").arg(countText(static_cast<std::int64_t>(kMostListed)));
 }
 
 } // namespace
@@ -65,11 +63,11 @@ QString cutText(std::size_t all)
 FactSheet nodesSheet(const RunModel& model, const VerificationPointer& verification)
 {
     FactSheet sheet;
-    sheet.columns = {{tr("Node"), 0},
-                     {tr("Operator"), 110},
-                     {tr("Rule error"), 88, true},
-                     {tr("Float, ulp"), 88, true},
-                     {tr("Float error"), 88, true}};
+    sheet.columns = {{verificationText("Node"), 0},
+                     {verificationText("Operator"), 110},
+                     {verificationText("Rule error"), 88, true},
+                     {verificationText("Float, ulp"), 88, true},
+                     {verificationText("Float error"), 88, true}};
     if (!verification) {
         return sheet;
     }
@@ -87,11 +85,11 @@ FactSheet nodesSheet(const RunModel& model, const VerificationPointer& verificat
     }
     const auto checked = std::ranges::count_if(verification->nodes, counts);
     const auto kinks = std::ranges::count_if(verification->nodes, &CheckedNode::isKink);
-    sheet.message =
-        tr("%1 reverse rules compared with differences, %2 at a kink").arg(countText(checked), countText(kinks)) +
-        cutText(all);
+    sheet.message = verificationText("%1 reverse rules compared with differences, %2 at a kink")
+                        .arg(countText(checked), countText(kinks)) +
+                    cutText(all);
     if (sheet.rows.empty()) {
-        sheet.empty = tr("No node could be checked.");
+        sheet.empty = verificationText("No node could be checked.");
     }
     return sheet;
 }
@@ -99,7 +97,9 @@ FactSheet nodesSheet(const RunModel& model, const VerificationPointer& verificat
 FactSheet reachSheet(const RunModel& model, const GradientReachPointer& reach, const QString& refusal)
 {
     FactSheet sheet;
-    sheet.columns = {{tr("Node"), 0}, {tr("Operator"), 110}, {tr("Why no gradient visits it"), 0}};
+    sheet.columns = {{verificationText("Node"), 0},
+                     {verificationText("Operator"), 110},
+                     {verificationText("Why no gradient visits it"), 0}};
     if (!reach) {
         sheet.empty = refusal;
         return sheet;
@@ -114,12 +114,12 @@ FactSheet reachSheet(const RunModel& model, const GradientReachPointer& reach, c
             sheet.rows.push_back(std::move(row));
         }
     }
-    sheet.message = tr("%1 of %2 operators are visited from %3 to %4")
+    sheet.message = verificationText("%1 of %2 operators are visited from %3 to %4")
                         .arg(countText(static_cast<std::int64_t>(reach->critical)),
                              countText(static_cast<std::int64_t>(reach->critical + all)), reach->from, reach->to) +
                     cutText(all);
     if (sheet.rows.empty()) {
-        sheet.empty = tr("A gradient from %1 to %2 visits every operator.").arg(reach->from, reach->to);
+        sheet.empty = verificationText("A gradient from %1 to %2 visits every operator.").arg(reach->from, reach->to);
     }
     return sheet;
 }

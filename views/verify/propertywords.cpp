@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/verify/propertywords.h"
 
-#include <QCoreApplication>
+#include "views/verify/verificationtranslation.h"
 
 #include <algorithm>
 #include <array>
@@ -18,9 +18,7 @@ struct Words
     const char* text;
 };
 
-constexpr const char* kContext = "retro::views::VerificationView";
-
-constexpr std::array kWords{
+constexpr std::array kPropertyWords{
     Words{"P1", QT_TRANSLATE_NOOP("retro::views::VerificationView", "The tape has one cell per leaf and per node")},
     Words{"P2", QT_TRANSLATE_NOOP("retro::views::VerificationView", "Every node reads what a forward pass gives")},
     Words{"P3", QT_TRANSLATE_NOOP("retro::views::VerificationView", "The tape holds the values of a forward pass")},
@@ -44,15 +42,13 @@ constexpr std::array kWords{
           QT_TRANSLATE_NOOP("retro::views::VerificationView", "All relevance is at the inputs or in the ledger")},
 };
 
-QString tr(const char* text) { return QCoreApplication::translate(kContext, text); }
-
 } // namespace
 
 QString plainWords(const CheckedProperty& property)
 {
     const auto* found =
-        std::ranges::find_if(kWords, [&](const Words& one) { return property.id == QLatin1String(one.id); });
-    return found == kWords.end() ? property.statement : tr(found->text);
+        std::ranges::find_if(kPropertyWords, [&](const Words& one) { return property.id == QLatin1String(one.id); });
+    return found == kPropertyWords.end() ? property.statement : verificationText(found->text);
 }
 
 QString wordOf(Verdict verdict)
@@ -60,7 +56,7 @@ QString wordOf(Verdict verdict)
     constexpr std::array kVerdicts{QT_TRANSLATE_NOOP("retro::views::VerificationView", "held"),
                                    QT_TRANSLATE_NOOP("retro::views::VerificationView", "violated"),
                                    QT_TRANSLATE_NOOP("retro::views::VerificationView", "not applicable")};
-    return tr(kVerdicts[static_cast<std::size_t>(verdict)]);
+    return verificationText(kVerdicts[static_cast<std::size_t>(verdict)]);
 }
 
 QString signOf(Verdict verdict)

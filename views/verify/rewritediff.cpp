@@ -2,8 +2,7 @@
 #include "views/verify/rewritediff.h"
 
 #include "views/common/numbertext.h"
-
-#include <QCoreApplication>
+#include "views/verify/verificationtranslation.h"
 
 #include <algorithm>
 
@@ -16,8 +15,6 @@ namespace
 constexpr std::size_t kMostChanges = 5000; // nobody reads more
 constexpr qsizetype kMostNamed = 4;        // nodes of a change that a cell names
 
-QString tr(const char* text) { return QCoreApplication::translate("retro::views::VerificationView", text); }
-
 /// "MatMul fc1 + Add fc1_bias", "… + 5 more".
 QString joined(const QStringList& nodes)
 {
@@ -25,13 +22,14 @@ QString joined(const QStringList& nodes)
         return QStringLiteral("–");
     }
     const QString named = nodes.mid(0, kMostNamed).join(QStringLiteral(" + "));
-    return nodes.size() <= kMostNamed ? named : tr("%1 + %2 more").arg(named).arg(nodes.size() - kMostNamed);
+    return nodes.size() <= kMostNamed ? named
+                                      : verificationText("%1 + %2 more").arg(named).arg(nodes.size() - kMostNamed);
 }
 
 FactRow rowOf(const RewriteChange& change)
 {
     FactRow row;
-    row.cells = change.isNote ? QStringList{change.rewrite, tr("nothing changed"), change.text}
+    row.cells = change.isNote ? QStringList{change.rewrite, verificationText("nothing changed"), change.text}
                               : QStringList{change.rewrite, joined(change.before), joined(change.after)};
     row.role = change.isNote ? Role::Text3 : Role::Text;
     row.node = change.node;
@@ -48,7 +46,8 @@ FactRow rowOf(const RewriteChange& change)
 FactSheet rewritesSheet(const RewriteDiffPointer& diff, const QString& refusal)
 {
     FactSheet sheet;
-    sheet.columns = {{tr("Rewrite"), 120}, {tr("Before"), 0}, {tr("After"), 0}};
+    sheet.columns = {
+        {verificationText("Rewrite"), 120}, {verificationText("Before"), 0}, {verificationText("After"), 0}};
     if (!diff) {
         sheet.empty = refusal;
         return sheet;
@@ -58,13 +57,14 @@ FactSheet rewritesSheet(const RewriteDiffPointer& diff, const QString& refusal)
         sheet.rows.push_back(rowOf(diff->changes[i]));
     }
     const auto count = [](std::size_t number) { return countText(static_cast<std::int64_t>(number)); };
-    sheet.message =
-        tr("%1 nodes in the file, %2 in the graph that runs").arg(count(diff->nodesBefore), count(diff->nodesAfter));
+    sheet.message = verificationText("%1 nodes in the file, %2 in the graph that runs")
+                        .arg(count(diff->nodesBefore), count(diff->nodesAfter));
     if (listed < diff->changes.size()) {
-        sheet.message += tr("; the first %1 of %2 changes").arg(count(listed), count(diff->changes.size()));
+        sheet.message +=
+            verificationText("; the first %1 of %2 changes").arg(count(listed), count(diff->changes.size()));
     }
     if (sheet.rows.empty()) {
-        sheet.empty = tr("No rewrite changed anything: the graph that runs is that of the file.");
+        sheet.empty = verificationText("No rewrite changed anything: the graph that runs is that of the file.");
     }
     return sheet;
 }

@@ -17,42 +17,6 @@ namespace
 /// Share of what arrived at a rule that may be unexplained, as the breakpoint `violation` has it.
 constexpr double kTolerance = 1e-4;
 
-/// Places of nodes (in-edges, outputs) that are marked; long runs have a million of them.
-class Marks
-{
-public:
-    explicit Marks(std::size_t nodes) : m_first(nodes, 0) {}
-
-    /// False when it was marked already.
-    bool insert(std::uint32_t node, std::uint32_t place)
-    {
-        if (!isLow(node, place)) {
-            return m_others.insert({node, place}).second;
-        }
-        const std::uint64_t bit = std::uint64_t{1} << place;
-        const bool isNew = (m_first[node] & bit) == 0;
-        m_first[node] |= bit;
-        return isNew;
-    }
-    void erase(std::uint32_t node, std::uint32_t place)
-    {
-        if (isLow(node, place)) {
-            m_first[node] &= ~(std::uint64_t{1} << place);
-        } else {
-            m_others.erase({node, place});
-        }
-    }
-
-private:
-    [[nodiscard]] bool isLow(std::uint32_t node, std::uint32_t place) const
-    {
-        return node < m_first.size() && place < 64;
-    }
-
-    std::vector<std::uint64_t> m_first; ///< per node the first 64 places
-    std::set<std::pair<std::uint32_t, std::uint32_t>> m_others;
-};
-
 /// Every landing is checked for three invariants: its step is kept once.
 constexpr Invariant counterOf(Invariant invariant)
 {
@@ -93,6 +57,42 @@ public:
     }
 
 private:
+    /// Places of nodes (in-edges, outputs) that are marked; long runs have a million of them.
+    class Marks
+    {
+    public:
+        explicit Marks(std::size_t nodes) : m_first(nodes, 0) {}
+
+        /// False when it was marked already.
+        bool insert(std::uint32_t node, std::uint32_t place)
+        {
+            if (!isLow(node, place)) {
+                return m_others.insert({node, place}).second;
+            }
+            const std::uint64_t bit = std::uint64_t{1} << place;
+            const bool isNew = (m_first[node] & bit) == 0;
+            m_first[node] |= bit;
+            return isNew;
+        }
+        void erase(std::uint32_t node, std::uint32_t place)
+        {
+            if (isLow(node, place)) {
+                m_first[node] &= ~(std::uint64_t{1} << place);
+            } else {
+                m_others.erase({node, place});
+            }
+        }
+
+    private:
+        [[nodiscard]] bool isLow(std::uint32_t node, std::uint32_t place) const
+        {
+            return node < m_first.size() && place < 64;
+        }
+
+        std::vector<std::uint64_t> m_first; ///< per node the first 64 places
+        std::set<std::pair<std::uint32_t, std::uint32_t>> m_others;
+    };
+
     void note(Invariant invariant, std::uint64_t step, bool holds, const trace::Event& e)
     {
         Track& track = m_tracks[at(invariant)];

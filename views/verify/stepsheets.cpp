@@ -5,8 +5,7 @@
 #include "views/common/numbertext.h"
 #include "views/verify/propertywords.h"
 #include "views/verify/stepchecks.h"
-
-#include <QCoreApplication>
+#include "views/verify/verificationtranslation.h"
 
 #include <algorithm>
 #include <array>
@@ -19,8 +18,6 @@ namespace retro::views
 namespace
 {
 
-QString tr(const char* text) { return QCoreApplication::translate("retro::views::VerificationView", text); }
-
 struct InvariantWords
 {
     Invariant invariant;
@@ -29,7 +26,7 @@ struct InvariantWords
     const char* breach;  ///< %1 = node, %2 = where it came from
 };
 
-constexpr std::array kWords{
+constexpr std::array kInvariantWords{
     InvariantWords{
         Invariant::Earlier,
         QT_TRANSLATE_NOOP("retro::views::VerificationView", "Contributions go only to earlier nodes"),
@@ -61,20 +58,21 @@ FactRow rowOf(const RunModel& model, const StepChecks& checks, const InvariantWo
     const std::uint64_t now = model.position();
     const StepChecks::Breach* breach = checks.firstBreach(words.invariant, now);
     Verdict verdict = breach == nullptr ? Verdict::Held : Verdict::Violated;
-    QString detail = tr(words.checked).arg(countText(static_cast<std::int64_t>(checks.checked(words.invariant, now))));
+    QString detail =
+        verificationText(words.checked).arg(countText(static_cast<std::int64_t>(checks.checked(words.invariant, now))));
     FactRow row;
     if (!checks.isKnown(words.invariant)) {
         verdict = Verdict::NotApplicable;
-        detail = tr("a gradient is not conserved, or the run has no ledger");
+        detail = verificationText("a gradient is not conserved, or the run has no ledger");
     } else if (breach != nullptr) {
-        detail = tr(words.breach).replace(QStringLiteral("%1"), model.label(breach->node));
+        detail = verificationText(words.breach).replace(QStringLiteral("%1"), model.label(breach->node));
         detail.replace(QStringLiteral("%2"), breach->other.isValid() ? model.label(breach->other) : QString());
         row.node = breach->node;
         row.position = breach->step + 1;
     }
     row.role = roleOf(verdict);
     row.isStrong = verdict == Verdict::Violated;
-    row.cells = {signOf(verdict) + QStringLiteral("  ") + wordOf(verdict), tr(words.says), detail};
+    row.cells = {signOf(verdict) + QStringLiteral("  ") + wordOf(verdict), verificationText(words.says), detail};
     row.tip = row.cells.mid(1).join(QLatin1Char('\n'));
     return row;
 }
@@ -110,7 +108,7 @@ std::optional<double> sumOf(const RunModel& model, base::HandleId handle)
 QString nameOf(const RunModel& model, base::NodeId node)
 {
     const bool isThere = node.isValid() && node.index() < model.graph().runNodeCount();
-    return isThere ? model.label(node) : tr("the start");
+    return isThere ? model.label(node) : verificationText("the start");
 }
 
 QString figure(const std::optional<double>& number) { return number ? valueText(*number) : QStringLiteral("–"); }
@@ -120,13 +118,13 @@ FactRow partRow(const RunModel& model, std::uint32_t slot, const Part& part, std
     const bool hasLanded = part.step < model.position();
     const std::optional<double> sum = hasLanded ? sumOf(model, part.handle) : std::nullopt;
     soFar = sum && soFar ? std::optional(*soFar + *sum) : std::nullopt;
-    QString when = tr("visit %1").arg(countText(std::int64_t{model.run().visitOf(part.step)} + 1));
+    QString when = verificationText("visit %1").arg(countText(std::int64_t{model.run().visitOf(part.step)} + 1));
     if (part.promise.isValid()) {
-        when += tr(", as promise P%1").arg(part.promise.index());
+        when += verificationText(", as promise P%1").arg(part.promise.index());
     }
     FactRow row;
-    row.cells = {QString::number(slot + 1), nameOf(model, part.from), hasLanded ? when : tr("comes at %1").arg(when),
-                 figure(sum), figure(soFar)};
+    row.cells = {QString::number(slot + 1), nameOf(model, part.from),
+                 hasLanded ? when : verificationText("comes at %1").arg(when), figure(sum), figure(soFar)};
     row.role = hasLanded ? Role::Text : Role::Text3;
     row.node = part.from.index() < model.graph().runNodeCount() ? part.from : base::NodeId();
     row.position = part.step + 1;
@@ -138,15 +136,17 @@ FactRow partRow(const RunModel& model, std::uint32_t slot, const Part& part, std
 FactSheet invariantsSheet(const RunModel& model)
 {
     FactSheet sheet;
-    sheet.columns = {{tr("Verdict"), 118}, {tr("What must hold at this step"), 258}, {tr("So far"), 0}};
+    sheet.columns = {{verificationText("Verdict"), 118},
+                     {verificationText("What must hold at this step"), 258},
+                     {verificationText("So far"), 0}};
     const auto checks = model.derived<StepChecks>();
     std::size_t violated = 0;
-    for (const InvariantWords& words : kWords) {
+    for (const InvariantWords& words : kInvariantWords) {
         sheet.rows.push_back(rowOf(model, *checks, words));
         violated += sheet.rows.back().isStrong ? 1 : 0;
     }
-    sheet.message = violated == 0 ? tr("Nothing is broken up to this step")
-                                  : tr("%1 broken; a double click goes to the first step").arg(violated);
+    sheet.message = violated == 0 ? verificationText("Nothing is broken up to this step")
+                                  : verificationText("%1 broken; a double click goes to the first step").arg(violated);
     sheet.role = violated == 0 ? Role::Text2 : Role::AlarmText;
     return sheet;
 }
@@ -154,13 +154,14 @@ FactSheet invariantsSheet(const RunModel& model)
 FactSheet additionSheet(const RunModel& model, base::NodeId node)
 {
     FactSheet sheet;
-    sheet.columns = {{tr("Place"), 48, true},
-                     {tr("Part of"), 0},
-                     {tr("Landed"), 170},
-                     {tr("Σ of the part"), 96, true},
-                     {tr("Σ so far"), 96, true}};
+    sheet.columns = {{verificationText("Place"), 48, true},
+                     {verificationText("Part of"), 0},
+                     {verificationText("Landed"), 170},
+                     {verificationText("Σ of the part"), 96, true},
+                     {verificationText("Σ so far"), 96, true}};
     if (!node.isValid() || node.index() >= model.graph().runNodeCount()) {
-        sheet.empty = tr("Select a node or an input: its parts appear here in the order in which they are added.");
+        sheet.empty =
+            verificationText("Select a node or an input: its parts appear here in the order in which they are added.");
         return sheet;
     }
     std::optional<double> soFar = 0.0;
@@ -170,16 +171,17 @@ FactSheet additionSheet(const RunModel& model, base::NodeId node)
         landed += part.step < model.position() ? 1 : 0;
     }
     if (sheet.rows.empty()) {
-        sheet.empty = tr("Nothing lands at %1 in this run.").arg(model.label(node));
+        sheet.empty = verificationText("Nothing lands at %1 in this run.").arg(model.label(node));
         return sheet;
     }
-    sheet.message = tr("%1: %2 of %3 parts have landed").arg(model.label(node)).arg(landed).arg(sheet.rows.size());
+    sheet.message =
+        verificationText("%1: %2 of %3 parts have landed").arg(model.label(node)).arg(landed).arg(sheet.rows.size());
     const trace::NodeState& state = model.state().nodes[node.index()];
     const bool isOne = state.relevance.size() == 1;
     if (const auto known = isOne ? sumOf(model, state.relevance.front()) : std::nullopt) {
-        sheet.message += tr("; known in full, Σ = %1").arg(valueText(*known));
+        sheet.message += verificationText("; known in full, Σ = %1").arg(valueText(*known));
         if (soFar) {
-            sheet.message += tr(", rounding %1").arg(valueText(*known - *soFar, 2));
+            sheet.message += verificationText(", rounding %1").arg(valueText(*known - *soFar, 2));
         }
     }
     return sheet;
@@ -199,8 +201,8 @@ std::size_t stepOf(const std::vector<ReverseStep>& course, base::NodeId node)
 FactRow slotRow(const ReverseSlot& slot)
 {
     FactRow row;
-    row.cells = {slot.isEqual ? tr("✓  equal") : tr("✕  part here"), slot.value, valueText(slot.loop, 9),
-                 valueText(slot.recursion, 9)};
+    row.cells = {slot.isEqual ? verificationText("✓  equal") : verificationText("✕  part here"), slot.value,
+                 valueText(slot.loop, 9), valueText(slot.recursion, 9)};
     row.role = slot.isEqual ? Role::Text : Role::AlarmText;
     row.node = slot.node;
     row.isStrong = !slot.isEqual;
@@ -212,20 +214,22 @@ FactRow slotRow(const ReverseSlot& slot)
 FactSheet recursionSheet(const RunModel& model, const VerificationPointer& verification)
 {
     FactSheet sheet;
-    sheet.columns = {{tr("Both are"), 112},
-                     {tr("Slot of"), 0},
-                     {tr("Σ in the loop"), 140, true},
-                     {tr("Σ in the recursion"), 140, true}};
+    sheet.columns = {{verificationText("Both are"), 112},
+                     {verificationText("Slot of"), 0},
+                     {verificationText("Σ in the loop"), 140, true},
+                     {verificationText("Σ in the recursion"), 140, true}};
     if (!verification || verification->course.empty()) {
-        sheet.empty = tr("The recursion was not run: it is quadratic, and runs on tapes of up to 2,000 cells.");
+        sheet.empty =
+            verificationText("The recursion was not run: it is quadratic, and runs on tapes of up to 2,000 cells.");
         return sheet;
     }
     const std::vector<ReverseStep>& course = verification->course;
     const base::NodeId node = model.state().current;
     const std::size_t step = stepOf(course, node);
     if (step == course.size()) {
-        sheet.empty = node.isValid() ? tr("No reverse rule of the tape runs at %1. Step on.").arg(model.label(node))
-                                     : tr("Nothing has happened yet. Step on.");
+        sheet.empty = node.isValid()
+                          ? verificationText("No reverse rule of the tape runs at %1. Step on.").arg(model.label(node))
+                          : verificationText("Nothing has happened yet. Step on.");
         return sheet;
     }
     for (const ReverseSlot& slot : course[step].slotsAfter) {
@@ -233,13 +237,15 @@ FactSheet recursionSheet(const RunModel& model, const VerificationPointer& verif
     }
     const auto end = course.begin() + static_cast<std::ptrdiff_t>(step) + 1;
     const auto parted = std::find_if(course.begin(), end, [](const ReverseStep& one) { return !one.isEqual(); });
-    const QString where = tr("Step %1 of %2, after %3").arg(step + 1).arg(course.size()).arg(model.label(node));
+    const QString where =
+        verificationText("Step %1 of %2, after %3").arg(step + 1).arg(course.size()).arg(model.label(node));
     const bool isEqual = parted == end;
     sheet.role = isEqual ? Role::Text2 : Role::AlarmText;
-    sheet.message = isEqual ? tr("%1: loop and recursion are equal up to here, bit for bit").arg(where)
-                            : tr("%1: they parted at step %2").arg(where).arg(parted - course.begin() + 1);
+    sheet.message = isEqual
+                        ? verificationText("%1: loop and recursion are equal up to here, bit for bit").arg(where)
+                        : verificationText("%1: they parted at step %2").arg(where).arg(parted - course.begin() + 1);
     if (sheet.rows.empty()) {
-        sheet.empty = tr("%1. Its rule adds to no slot.").arg(where);
+        sheet.empty = verificationText("%1. Its rule adds to no slot.").arg(where);
     }
     return sheet;
 }

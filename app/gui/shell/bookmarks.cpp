@@ -13,7 +13,7 @@ namespace retro::app
 namespace
 {
 
-QString actionId(int number) { return QStringLiteral("go.bookmark.%1").arg(number); }
+QString bookmarkAction(int number) { return QStringLiteral("go.bookmark.%1").arg(number); }
 
 bool isBefore(const trace::Bookmark& a, const trace::Bookmark& b) { return a.position < b.position; }
 
@@ -32,7 +32,8 @@ Bookmarks::Bookmarks(views::ActionRegistry& actions, const views::RunModel& mode
     on(QStringLiteral("go.markback"),
        [this] { goTo(previous(m_cursor.position()), tr("There is no bookmark before this.")); });
     for (int number = 1; number <= kNumbered; ++number) {
-        on(actionId(number), [this, number] { m_cursor.moveTo(m_all[static_cast<std::size_t>(number - 1)].position); });
+        on(bookmarkAction(number),
+           [this, number] { m_cursor.moveTo(m_all[static_cast<std::size_t>(number - 1)].position); });
     }
     connect(&model, &views::RunModel::runChanged, this, &Bookmarks::takeRun);
     takeRun();
@@ -113,7 +114,7 @@ void Bookmarks::nameActions()
     m_actions.at(QStringLiteral("go.marknext")).setEnabled(!m_all.empty());
     m_actions.at(QStringLiteral("go.markback")).setEnabled(!m_all.empty());
     for (int number = 1; number <= kNumbered; ++number) {
-        QAction& action = m_actions.at(actionId(number));
+        QAction& action = m_actions.at(bookmarkAction(number));
         const bool isThere = static_cast<std::size_t>(number) <= m_all.size();
         action.setVisible(isThere);
         if (isThere) {

@@ -69,7 +69,7 @@ constexpr std::array kSubmenus{
     Submenu{"go.bookmark.", QT_TRANSLATE_NOOP("retro::app::menus", "&Bookmarks")},
 };
 
-QString translated(const char* text) { return QCoreApplication::translate("retro::app::menus", text); }
+QString menuText(const char* text) { return QCoreApplication::translate("retro::app::menus", text); }
 
 QStringList entriesOf(const MenuPlan& plan)
 {
@@ -91,7 +91,7 @@ QString submenuTitle(const QString& prefix)
 {
     for (const Submenu& submenu : kSubmenus) {
         if (prefix == QLatin1String(submenu.prefix)) {
-            return translated(submenu.title);
+            return menuText(submenu.title);
         }
     }
     return prefix;
@@ -161,7 +161,7 @@ QStringList idsOf(const QMenu& menu)
 void fillMenus(QMenuBar& bar, const views::ActionRegistry& actions)
 {
     for (const MenuPlan& plan : kPlan) {
-        auto* menu = new QMenu(translated(plan.title), &bar);
+        auto* menu = new QMenu(menuText(plan.title), &bar);
         menu->setToolTipsVisible(true);
         for (const QString& entry : entriesOf(plan)) {
             addEntry(*menu, actions, plan, entry);

@@ -13,14 +13,14 @@ namespace retro::app
 namespace
 {
 
-QString actionId(int number) { return QStringLiteral("file.recent.%1").arg(number); }
+QString recentFileAction(int number) { return QStringLiteral("file.recent.%1").arg(number); }
 
 } // namespace
 
 RecentFiles::RecentFiles(views::ActionRegistry& actions, QObject* parent) : QObject(parent), m_actions(actions)
 {
     for (int number = 1; number <= kMost; ++number) {
-        connect(&actions.at(actionId(number)), &QAction::triggered, this,
+        connect(&actions.at(recentFileAction(number)), &QAction::triggered, this,
                 [this, number] { emit openRequested(m_files.value(number - 1)); });
     }
     nameActions();
@@ -65,7 +65,7 @@ QString RecentFiles::folderText(const QString& path)
 void RecentFiles::nameActions()
 {
     for (int number = 1; number <= kMost; ++number) {
-        QAction& action = m_actions.at(actionId(number));
+        QAction& action = m_actions.at(recentFileAction(number));
         const QString path = m_files.value(number - 1);
         action.setVisible(!path.isEmpty());
         if (!path.isEmpty()) {

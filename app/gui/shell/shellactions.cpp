@@ -35,7 +35,7 @@ using views::ActionSpec;
             QT_TRANSLATE_NOOP("retro::views::actions", "Go to this bookmark"), "bookmark", "Ctrl+" #n                  \
     }
 
-constexpr std::array kActions{
+constexpr std::array kShellActions{
     ActionSpec{"file.openrecent", QT_TRANSLATE_NOOP("retro::views::actions", "Find a recent &file…"),
                QT_TRANSLATE_NOOP("retro::views::actions", "Find a file that was opened before"), "recent",
                "Ctrl+Shift+O"},
@@ -151,6 +151,6 @@ constexpr std::array kActions{
 
 } // namespace
 
-std::span<const views::ActionSpec> shellActions() { return kActions; }
+std::span<const views::ActionSpec> shellActions() { return kShellActions; }
 
 } // namespace retro::app

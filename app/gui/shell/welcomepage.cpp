@@ -26,7 +26,7 @@ using views::ElidedLabel;
 using views::Role;
 using views::fonts::px;
 
-constexpr int kWidth = 840;
+constexpr int kPageWidth = 840;
 constexpr int kRowsShown = 6;
 constexpr int kPicture = 116;
 
@@ -44,7 +44,7 @@ QLabel* makeText(const QString& text, QWidget* parent)
 }
 
 /// A button that does what an action does; it says so and follows whether that is possible.
-QPushButton* makeButton(QAction& action, QWidget* parent)
+QPushButton* makeActionButton(QAction& action, QWidget* parent)
 {
     auto* button = new QPushButton(views::ActionRegistry::plainText(action), parent);
     button->setToolTip(action.toolTip());
@@ -100,7 +100,7 @@ WelcomePage::WelcomePage(const views::ActionRegistry& actions, RecentFiles& rece
 {
     setAccessibleName(tr("Welcome"));
     auto* middle = new QWidget(this);
-    middle->setMaximumWidth(px(kWidth));
+    middle->setMaximumWidth(px(kPageWidth));
     auto* column = new QVBoxLayout(middle);
     column->setContentsMargins(px(24), px(24), px(24), px(24));
     column->setSpacing(px(28));
@@ -158,7 +158,7 @@ QWidget* WelcomePage::makeFiles(QWidget* parent)
     column->setSpacing(px(10));
     column->addWidget(makeHeading(tr("Open a file"), files));
     auto* buttons = new QHBoxLayout;
-    buttons->addWidget(makeButton(m_actions.at(QStringLiteral("file.open")), files));
+    buttons->addWidget(makeActionButton(m_actions.at(QStringLiteral("file.open")), files));
     buttons->addStretch(1);
     column->addLayout(buttons);
     column->addSpacing(px(6));
@@ -188,14 +188,14 @@ QWidget* WelcomePage::makeSample(QWidget* parent)
     words->setSpacing(px(8));
     words->addWidget(makeHeading(titleOf(embeddedSamples().front()), sample));
     words->addWidget(makeText(wordsOf(embeddedSamples().front()), sample));
-    QPushButton* open = makeButton(m_actions.at(QStringLiteral("file.sample")), sample);
+    QPushButton* open = makeActionButton(m_actions.at(QStringLiteral("file.sample")), sample);
     open->setText(tr("Open and run"));
     views::setFilled(*open, true);
     setFocusProxy(open);
     auto* buttons = new QHBoxLayout;
     buttons->addWidget(open);
     if (QAction* tour = m_actions.find(QStringLiteral("help.tour"))) {
-        buttons->addWidget(makeButton(*tour, sample));
+        buttons->addWidget(makeActionButton(*tour, sample));
     }
     buttons->addStretch(1);
     words->addLayout(buttons);

@@ -13,10 +13,12 @@ namespace
 {
 
 /// Copies a graph value by value, with some constants as inputs.
-class Opener
+class ConstantsOpener
 {
 public:
-    explicit Opener(const graph::Graph& graph) : m_graph(graph), m_builder(graph.name()), m_newId(graph.valueCount()) {}
+    explicit ConstantsOpener(const graph::Graph& graph)
+        : m_graph(graph), m_builder(graph.name()), m_newId(graph.valueCount())
+    {}
 
     Result<graph::Graph> open(std::vector<tensor::Tensor>& inputs, const std::stop_token& stop)
     {
@@ -94,7 +96,7 @@ Result<OpenedParameters> openParameters(const LoadedModelPointer& model, std::ve
 {
     rewrite::RewriteOptions none = rewrite::noRewrites();
     RETRO_TRY(const LoadedModelPointer plain, withRewrites(model, none, stop));
-    RETRO_TRY(graph::Graph opened, Opener(*plain->graph()).open(inputs, stop));
+    RETRO_TRY(graph::Graph opened, ConstantsOpener(*plain->graph()).open(inputs, stop));
     auto made = std::make_shared<LoadedModel>(*plain);
     none.keepDigits = false;
     RETRO_TRY(made->rewritten, rewrite::rewrite(std::make_shared<const graph::Graph>(std::move(opened)), none, stop));

@@ -98,11 +98,11 @@ private:
     int m_step = 0;
 };
 
-/// Samples by number, as the network takes them.
-class Samples
+/// TrainingSamples by number, as the network takes them.
+class TrainingSamples
 {
 public:
-    Samples(const LutNetwork& network, const LutDataSet& data)
+    TrainingSamples(const LutNetwork& network, const LutDataSet& data)
         : m_width(std::size_t{network.plan().inputs} * network.plan().length)
     {
         if (!data.x.isValid() || data.x.size() == 0) {
@@ -224,7 +224,7 @@ private:
     }
 
     LutNetwork& m_network;
-    Samples m_samples;
+    TrainingSamples m_samples;
     LutTrainOptions m_options;
     std::mt19937_64 m_random;
     std::vector<std::size_t> m_order;
@@ -290,7 +290,7 @@ Result<void> checkDataSet(const LutDataSet& data, const LutNetworkPlan& plan)
 double accuracyOf(const LutNetwork& network, const LutDataSet& data, int threads)
 {
     constexpr std::size_t kBatch = 256;
-    Samples samples(network, data);
+    TrainingSamples samples(network, data);
     std::size_t right = 0;
     const std::vector<std::size_t> order = inOrder(samples.count());
     [[maybe_unused]] const auto done =

@@ -23,11 +23,14 @@ namespace
 using tensor::DType;
 using tensor::Shape;
 
-enum Slot : std::size_t { kQuery, kKey, kValue, kMask, kPastKey, kPastValue, kLengths };
+struct AttentionSlot
+{
+    enum : std::size_t { kQuery, kKey, kValue, kMask, kPastKey, kPastValue, kLengths };
+};
 enum class Scores : std::uint8_t { Raw, Capped, Biased, Probabilities };
 
 /// What is the same for every run, besides the form.
-struct Setting
+struct AttentionSetting
 {
     AttentionForm form;
     bool isFlat = false; ///< operands of rank 3, heads side by side
@@ -40,7 +43,7 @@ struct Setting
 class Attention final : public Operator<Composed>
 {
 public:
-    Attention(std::vector<TensorType> outputs, Setting setting)
+    Attention(std::vector<TensorType> outputs, AttentionSetting setting)
         : Operator(std::move(outputs)), m_setting(std::move(setting))
     {}
 
@@ -55,7 +58,7 @@ public:
     [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor> operands, std::span<const Tensor>,
                                   std::size_t slot) const override
     {
-        if (slot == kLengths) {
+        if (slot == AttentionSlot::kLengths) {
             return Tensor::zeros(m_outputTypes[0].dtype, m_setting.operands[slot]);
         }
         const Parts parts = partsOf(operands);
@@ -63,15 +66,15 @@ public:
         const AttentionGradients gradients =
             attendBack(m_setting.form, parts.q, parts.k, parts.v, values, arrivingOf(s));
         switch (slot) {
-        case kQuery:
+        case AttentionSlot::kQuery:
             return asGiven(gradients.q);
-        case kMask:
+        case AttentionSlot::kMask:
             return maskGradient(gradients.scores);
-        case kKey:
-        case kPastKey:
-            return cachePart(gradients.k, given(s, 1), slot == kPastKey);
+        case AttentionSlot::kKey:
+        case AttentionSlot::kPastKey:
+            return cachePart(gradients.k, given(s, 1), slot == AttentionSlot::kPastKey);
         default:
-            return cachePart(gradients.v, given(s, 2), slot == kPastValue);
+            return cachePart(gradients.v, given(s, 2), slot == AttentionSlot::kPastValue);
         }
     }
     [[nodiscard]] double flops() const override
@@ -114,16 +117,18 @@ private:
     {
         const AttentionForm& form = m_setting.form;
         Parts parts;
-        parts.q = headsOf(operands[kQuery], form.heads);
-        parts.k = withPast(headsOf(operands[kKey], form.keyHeads), given(operands, kPastKey));
-        parts.v = withPast(headsOf(operands[kValue], form.keyHeads), given(operands, kPastValue));
-        parts.mask.bias = biasOf(given(operands, kMask));
-        if (const Tensor lengths = given(operands, kLengths); lengths.isValid()) {
+        parts.q = headsOf(operands[AttentionSlot::kQuery], form.heads);
+        parts.k =
+            withPast(headsOf(operands[AttentionSlot::kKey], form.keyHeads), given(operands, AttentionSlot::kPastKey));
+        parts.v = withPast(headsOf(operands[AttentionSlot::kValue], form.keyHeads),
+                           given(operands, AttentionSlot::kPastValue));
+        parts.mask.bias = biasOf(given(operands, AttentionSlot::kMask));
+        if (const Tensor lengths = given(operands, AttentionSlot::kLengths); lengths.isValid()) {
             const Tensor wide = lengths.to(DType::Int64).contiguous();
             for (const std::int64_t length : wide.span<std::int64_t>()) {
                 parts.mask.lengths.push_back(std::clamp<std::int64_t>(length, 0, form.keys));
             }
-            parts.mask.lengthsShiftCausal = !given(operands, kPastKey).isValid();
+            parts.mask.lengthsShiftCausal = !given(operands, AttentionSlot::kPastKey).isValid();
         }
         return parts;
     }
@@ -165,7 +170,7 @@ private:
 
     [[nodiscard]] Tensor maskGradient(const Tensor& scores) const
     {
-        const Shape& own = m_setting.operands[kMask];
+        const Shape& own = m_setting.operands[AttentionSlot::kMask];
         Shape wide(4 - own.size(), 1);
         wide.insert(wide.end(), own.begin(), own.end());
         const std::int64_t width = wide.back();
@@ -210,7 +215,7 @@ private:
         return arriving;
     }
 
-    Setting m_setting;
+    AttentionSetting m_setting;
 };
 
 base::Result<void> expectAttention(const BindContext& context)
@@ -226,17 +231,19 @@ base::Result<void> expectAttention(const BindContext& context)
                                                 {"softcap", AttributeKind::Float},
                                                 {"softmax_precision", AttributeKind::Int}}}));
     const TensorType& q = firstType(context);
-    for (const std::size_t slot : {kKey, kValue, kPastKey, kPastValue}) {
+    for (const std::size_t slot :
+         {AttentionSlot::kKey, AttentionSlot::kValue, AttentionSlot::kPastKey, AttentionSlot::kPastValue}) {
         if (context.present(slot) && context.operandTypes[slot].dtype != q.dtype) {
             return context.error(fmt::format("operand {} must have the type of operand 0", slot));
         }
     }
     const std::size_t rank = q.shape.size();
-    if (!tensor::isFloating(q.dtype) || (rank != 3 && rank != 4) || context.operandTypes[kKey].shape.size() != rank ||
-        context.operandTypes[kValue].shape.size() != rank) {
+    if (!tensor::isFloating(q.dtype) || (rank != 3 && rank != 4) ||
+        context.operandTypes[AttentionSlot::kKey].shape.size() != rank ||
+        context.operandTypes[AttentionSlot::kValue].shape.size() != rank) {
         return context.error("queries, keys and values must be floating and of rank 3 or 4 alike");
     }
-    if (context.present(kPastKey) != context.present(kPastValue)) {
+    if (context.present(AttentionSlot::kPastKey) != context.present(AttentionSlot::kPastValue)) {
         return context.error("past_key and past_value go together");
     }
     return {};
@@ -258,10 +265,10 @@ base::Result<Shape> headShape(const BindContext& context, std::size_t slot, std:
 
 base::Result<void> expectMask(const BindContext& context, const AttentionForm& form)
 {
-    if (!context.present(kMask)) {
+    if (!context.present(AttentionSlot::kMask)) {
         return {};
     }
-    const TensorType& mask = context.operandTypes[kMask];
+    const TensorType& mask = context.operandTypes[AttentionSlot::kMask];
     const bool isKnown = mask.dtype == DType::Bool || mask.dtype == firstType(context).dtype;
     Shape wide(mask.shape.size() > 4 ? 0 : 4 - mask.shape.size(), 1);
     wide.insert(wide.end(), mask.shape.begin(), mask.shape.end());
@@ -279,15 +286,15 @@ base::Result<void> expectMask(const BindContext& context, const AttentionForm& f
 
 base::Result<AttentionForm> formOf(const BindContext& context)
 {
-    RETRO_TRY(const Shape q, headShape(context, kQuery, "q_num_heads"));
-    RETRO_TRY(const Shape k, headShape(context, kKey, "kv_num_heads"));
-    RETRO_TRY(const Shape v, headShape(context, kValue, "kv_num_heads"));
+    RETRO_TRY(const Shape q, headShape(context, AttentionSlot::kQuery, "q_num_heads"));
+    RETRO_TRY(const Shape k, headShape(context, AttentionSlot::kKey, "kv_num_heads"));
+    RETRO_TRY(const Shape v, headShape(context, AttentionSlot::kValue, "kv_num_heads"));
     AttentionForm form{q[0], q[1], k[1], q[2], k[2], q[3], v[3]};
-    if (context.present(kPastKey)) {
-        const Shape& past = context.operandTypes[kPastKey].shape;
+    if (context.present(AttentionSlot::kPastKey)) {
+        const Shape& past = context.operandTypes[AttentionSlot::kPastKey].shape;
         form.past = past.size() == 4 ? past[2] : 0;
         if (past != Shape{k[0], k[1], form.past, k[3]} ||
-            context.operandTypes[kPastValue].shape != Shape{v[0], v[1], form.past, v[3]}) {
+            context.operandTypes[AttentionSlot::kPastValue].shape != Shape{v[0], v[1], form.past, v[3]}) {
             return context.error("past_key and past_value must be batch × heads × tokens × width like keys and values");
         }
         form.keys += form.past;
@@ -313,10 +320,11 @@ BoundResult bindAttention(const BindContext& context)
     if (mode < 0 || mode > 3) {
         return context.error(fmt::format("qk_matmul_output_mode {} is not between 0 and 3", mode));
     }
-    if (context.present(kLengths) && context.operandTypes[kLengths].shape != Shape{form.batch}) {
+    if (context.present(AttentionSlot::kLengths) &&
+        context.operandTypes[AttentionSlot::kLengths].shape != Shape{form.batch}) {
         return context.error(fmt::format("nonpad_kv_seqlen must have the shape [{}]", form.batch));
     }
-    Setting setting{form, firstType(context).shape.size() == 3, static_cast<Scores>(mode), {}};
+    AttentionSetting setting{form, firstType(context).shape.size() == 3, static_cast<Scores>(mode), {}};
     for (const TensorType& type : context.operandTypes) {
         setting.operands.push_back(type.shape);
     }

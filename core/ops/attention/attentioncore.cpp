@@ -51,7 +51,7 @@ void maskRow(const AttentionForm& form, std::int64_t last, T* row)
 }
 
 template <class T>
-void softmaxRow(const T* logits, std::int64_t count, T* p)
+void maskedSoftmaxRow(const T* logits, std::int64_t count, T* p)
 {
     T largest = -std::numeric_limits<T>::infinity();
     for (std::int64_t j = 0; j < count; ++j) {
@@ -102,7 +102,7 @@ Tensor softmaxOfRows(const Tensor& logits, std::int64_t width)
         parallelFor(width == 0 ? 0 : logits.size() / width, 16384 / std::max<std::int64_t>(width, 1),
                     [&](std::int64_t begin, std::int64_t end) {
                         for (std::int64_t row = begin; row < end; ++row) {
-                            softmaxRow(in + row * width, width, p + row * width);
+                            maskedSoftmaxRow(in + row * width, width, p + row * width);
                         }
                     });
     });

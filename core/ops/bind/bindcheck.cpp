@@ -19,6 +19,15 @@ const Structure& noRelevance()
     return instance;
 }
 
+std::vector<Shape> operandShapes(const BindContext& context)
+{
+    std::vector<Shape> shapes;
+    for (const TensorType& type : context.operandTypes) {
+        shapes.push_back(type.shape);
+    }
+    return shapes;
+}
+
 base::Result<void> expectArity(const BindContext& context, std::size_t least, std::size_t most, std::size_t outputs)
 {
     if (context.operandTypes.size() < context.node.inputs.size()) {

@@ -59,8 +59,13 @@ struct Signature
 /// expectArity, expectFloats or expectNumbers, and expectAttributes in one.
 [[nodiscard]] base::Result<void> expect(const BindContext& context, const Signature& signature);
 
+/// What operators of two numbers take.
+inline constexpr Signature kNumberPair{.least = 2, .most = 2, .types = OperandTypes::AllNumbers};
+
 /// Operand 0's type. Operand 0 must be present.
 [[nodiscard]] inline const TensorType& firstType(const BindContext& context) { return context.operandTypes[0]; }
+/// One per slot; that of an absent operand is empty.
+[[nodiscard]] std::vector<tensor::Shape> operandShapes(const BindContext& context);
 
 /// `axis` counted from the front; negative counts from the end.
 [[nodiscard]] base::Result<std::size_t> axisWithin(const BindContext& context, std::int64_t axis, std::size_t rank);

@@ -13,7 +13,7 @@ namespace
 {
 
 /// Largest extent, stride, dilation or pad; products of two still fit.
-constexpr std::int64_t kMaxExtent = 1LL << 30;
+constexpr std::int64_t kMaxWindowExtent = 1LL << 30;
 
 base::Result<std::vector<std::int64_t>> checkedList(const BindContext& context, std::string_view name,
                                                     std::size_t count, std::int64_t least)
@@ -23,9 +23,9 @@ base::Result<std::vector<std::int64_t>> checkedList(const BindContext& context, 
         return context.error(fmt::format("{} has {} entries, but {} are needed", name, values.size(), count));
     }
     for (const std::int64_t value : values) {
-        if (value < least || value > kMaxExtent) {
+        if (value < least || value > kMaxWindowExtent) {
             return context.error(
-                fmt::format("{} contains {}, which is not between {} and {}", name, value, least, kMaxExtent));
+                fmt::format("{} contains {}, which is not between {} and {}", name, value, least, kMaxWindowExtent));
         }
     }
     return values;
@@ -69,9 +69,9 @@ base::Result<std::size_t> spatialAxes(const BindContext& context, const std::vec
                                          shape.size() - 2));
     }
     for (std::size_t i = 0; i < kernel.size(); ++i) {
-        if (kernel[i] < 1 || kernel[i] > kMaxExtent || shape[2 + i] > kMaxExtent) {
+        if (kernel[i] < 1 || kernel[i] > kMaxWindowExtent || shape[2 + i] > kMaxWindowExtent) {
             return context.error(fmt::format("kernel extent {} or operand extent {} is not between 1 and {}", kernel[i],
-                                             shape[2 + i], kMaxExtent));
+                                             shape[2 + i], kMaxWindowExtent));
         }
     }
     return kernel.size();

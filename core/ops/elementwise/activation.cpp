@@ -20,11 +20,6 @@ struct ReadsOutput
     static constexpr bool kReadsOutput = true;
     static constexpr bool kIsRelu = false;
 };
-struct ReadsOperand
-{
-    static constexpr bool kReadsOutput = false;
-    static constexpr bool kIsRelu = false;
-};
 
 /// max(x, 0); NaN stays NaN. The derivative at 0 is 0.
 struct Relu

@@ -8,6 +8,13 @@
 namespace retro::ops
 {
 
+/// Base of functions whose gradient keeps operand 0.
+struct ReadsOperand
+{
+    static constexpr bool kReadsOutput = false;
+    static constexpr bool kIsRelu = false;
+};
+
 /// An activation y = f(x). F is a small struct with
 ///   template <class T> T value(T x) const      f(x)
 ///   template <class T> T slope(T v) const      f′(x), where v is y when kReadsOutput, else x

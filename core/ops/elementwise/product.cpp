@@ -97,8 +97,6 @@ private:
     Reads m_reads;
 };
 
-constexpr Signature kPair{.least = 2, .most = 2, .types = OperandTypes::AllNumbers};
-
 template <class O>
 BoundResult bindPair(const BindContext& context, Reads reads)
 {
@@ -108,13 +106,13 @@ BoundResult bindPair(const BindContext& context, Reads reads)
 
 BoundResult bindMul(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, kPair));
+    RETRO_CHECK(expect(context, kNumberPair));
     return bindPair<Mul>(context, readsOf(context));
 }
 
 BoundResult bindDiv(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, kPair));
+    RETRO_CHECK(expect(context, kNumberPair));
     // A constant numerator is no pass-through: the quotient is not linear in its denominator.
     const bool isScaling = context.constant(1) && !context.constant(0);
     return bindPair<Div>(context, isScaling ? Reads{Reads::bit(1), 0} : Reads{Reads::bit(0) | Reads::bit(1), 0});

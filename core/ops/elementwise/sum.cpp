@@ -90,17 +90,15 @@ BoundResult bindSum(const BindContext& context, double lastSign, bool isMean = f
     return bound<SignedSum>(TensorType{firstType(context).dtype, std::move(shape)}, std::move(signs), isMean);
 }
 
-constexpr Signature kPair{.least = 2, .most = 2, .types = OperandTypes::AllNumbers};
-
 BoundResult bindAdd(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, kPair));
+    RETRO_CHECK(expect(context, kNumberPair));
     return bindSum(context, 1);
 }
 
 BoundResult bindSub(const BindContext& context)
 {
-    RETRO_CHECK(expect(context, kPair));
+    RETRO_CHECK(expect(context, kNumberPair));
     return bindSum(context, -1);
 }
 

@@ -21,12 +21,6 @@ namespace
 
 using tensor::Shape;
 
-struct ReadsOperand
-{
-    static constexpr bool kReadsOutput = false;
-    static constexpr bool kIsRelu = false;
-};
-
 /// x·Φ(x) with the normal distribution function Φ.
 struct NormalGate : ReadsOperand
 {
@@ -113,7 +107,7 @@ private:
 };
 
 template <class F>
-BoundResult bindPlain(const BindContext& context)
+BoundResult bindUnbiased(const BindContext& context)
 {
     RETRO_CHECK(expect(context, {.types = OperandTypes::Floats}));
     return bound<Activation<F>>(firstType(context), F{});
@@ -185,7 +179,7 @@ std::span<const OperatorDeclaration> fusedActivationDeclarations()
 {
     static constexpr std::string_view kDomain = "com.microsoft";
     static constexpr std::array kDeclarations{
-        OperatorDeclaration{kDomain, "Gelu", 1, 0, "element-wise", true, bindPlain<NormalGate>},
+        OperatorDeclaration{kDomain, "Gelu", 1, 0, "element-wise", true, bindUnbiased<NormalGate>},
         OperatorDeclaration{kDomain, "BiasGelu", 1, 0, "composed", true, bindBiased<NormalGate, 2>},
         OperatorDeclaration{kDomain, "FastGelu", 1, 0, "element-wise, composed", true, bindBiased<TanhGate, 1>},
         OperatorDeclaration{kDomain, "QuickGelu", 1, 0, "element-wise", true, bindQuickGelu},

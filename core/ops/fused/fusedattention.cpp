@@ -22,9 +22,12 @@ namespace
 using tensor::DType;
 using tensor::Shape;
 
-enum Slot : std::size_t { kInput, kWeights, kBias, kMaskIndex, kPast, kAttentionBias };
+struct FusedAttentionSlot
+{
+    enum : std::size_t { kInput, kWeights, kBias, kMaskIndex, kPast, kAttentionBias };
+};
 
-struct Setting
+struct FusedAttentionSetting
 {
     AttentionForm form;
     std::int64_t hidden = 0;      ///< of queries and of keys
@@ -37,7 +40,9 @@ struct Setting
 class FusedAttention final : public Operator<Composed>
 {
 public:
-    FusedAttention(TensorType output, Setting setting) : Operator(std::move(output)), m_setting(std::move(setting)) {}
+    FusedAttention(TensorType output, FusedAttentionSetting setting)
+        : Operator(std::move(output)), m_setting(std::move(setting))
+    {}
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
@@ -53,7 +58,7 @@ public:
         AttentionArriving arriving;
         arriving.y = splitHeads(s[0], m_setting.form.heads);
         const AttentionGradients gradients = attendBack(m_setting.form, parts.q, parts.k, parts.v, values, arriving);
-        if (slot == kAttentionBias) {
+        if (slot == FusedAttentionSlot::kAttentionBias) {
             return algebra::reduceTo(gradients.scores, m_setting.operands[slot]);
         }
         const std::array projected{joinHeads(gradients.q), joinHeads(gradients.k), joinHeads(gradients.v)};
@@ -78,21 +83,22 @@ private:
                                            std::int64_t width) const
     {
         const Tensor rows = whole.reshaped({m_setting.form.batch * m_setting.form.queries, width});
-        if (slot == kBias) {
+        if (slot == FusedAttentionSlot::kBias) {
             return algebra::reduceTo(rows, {width});
         }
-        if (slot == kInput) {
-            return matrixProduct(rows, swapped(operands[kWeights])).reshaped(m_setting.operands[kInput]);
+        if (slot == FusedAttentionSlot::kInput) {
+            return matrixProduct(rows, swapped(operands[FusedAttentionSlot::kWeights]))
+                .reshaped(m_setting.operands[FusedAttentionSlot::kInput]);
         }
-        const Shape flat{rows.shape()[0], m_setting.operands[kInput][2]};
-        return matrixProduct(swapped(operands[kInput].contiguous().reshaped(flat)), rows);
+        const Shape flat{rows.shape()[0], m_setting.operands[FusedAttentionSlot::kInput][2]};
+        return matrixProduct(swapped(operands[FusedAttentionSlot::kInput].contiguous().reshaped(flat)), rows);
     }
 
     [[nodiscard]] Parts partsOf(std::span<const Tensor> operands) const
     {
-        Tensor projected = matrixProduct(operands[kInput], operands[kWeights]);
-        if (operands.size() > kBias && operands[kBias].isValid()) {
-            projected = algebra::addBroadcast(projected, operands[kBias]);
+        Tensor projected = matrixProduct(operands[FusedAttentionSlot::kInput], operands[FusedAttentionSlot::kWeights]);
+        if (operands.size() > FusedAttentionSlot::kBias && operands[FusedAttentionSlot::kBias].isValid()) {
+            projected = algebra::addBroadcast(projected, operands[FusedAttentionSlot::kBias]);
         }
         const std::int64_t heads = m_setting.form.heads;
         Parts parts;
@@ -105,16 +111,17 @@ private:
 
     void takeMask(std::span<const Tensor> operands, AttentionMask& mask) const
     {
-        if (operands.size() > kMaskIndex && operands[kMaskIndex].isValid()) {
-            const Tensor given = operands[kMaskIndex].to(DType::Int64).contiguous();
+        if (operands.size() > FusedAttentionSlot::kMaskIndex && operands[FusedAttentionSlot::kMaskIndex].isValid()) {
+            const Tensor given = operands[FusedAttentionSlot::kMaskIndex].to(DType::Int64).contiguous();
             if (given.rank() == 1) {
                 mask.lengths.assign(given.span<std::int64_t>().begin(), given.span<std::int64_t>().end());
             } else {
                 mask.bias = biasOf(given);
             }
         }
-        if (operands.size() > kAttentionBias && operands[kAttentionBias].isValid()) {
-            const Tensor& bias = operands[kAttentionBias];
+        if (operands.size() > FusedAttentionSlot::kAttentionBias &&
+            operands[FusedAttentionSlot::kAttentionBias].isValid()) {
+            const Tensor& bias = operands[FusedAttentionSlot::kAttentionBias];
             const Tensor wide = algebra::broadcastTo(bias, m_setting.form.scoreShape());
             mask.bias = mask.bias.isValid() ? algebra::addBroadcast(wide, mask.bias) : wide;
         }
@@ -134,7 +141,7 @@ private:
         });
     }
 
-    Setting m_setting;
+    FusedAttentionSetting m_setting;
 };
 
 base::Result<void> expectFusedAttention(const BindContext& context)
@@ -148,11 +155,11 @@ base::Result<void> expectFusedAttention(const BindContext& context)
                                                 {"mask_filter_value", AttributeKind::Float},
                                                 {"do_rotary", AttributeKind::Int},
                                                 {"qkv_hidden_sizes", AttributeKind::Ints}}}));
-    if (context.present(kPast) || context.intAttribute("do_rotary", 0) != 0) {
+    if (context.present(FusedAttentionSlot::kPast) || context.intAttribute("do_rotary", 0) != 0) {
         return context.error("a past state or do_rotary is not supported; export the model without a cache");
     }
     const Shape& x = firstType(context).shape;
-    const Shape& w = context.operandTypes[kWeights].shape;
+    const Shape& w = context.operandTypes[FusedAttentionSlot::kWeights].shape;
     if (!tensor::isFloating(firstType(context).dtype) || x.size() != 3 || w.size() != 2 || w[0] != x[2]) {
         return context.error("a floating operand batch × tokens × inputs and weights inputs × (queries, keys, values) "
                              "are needed");
@@ -162,10 +169,10 @@ base::Result<void> expectFusedAttention(const BindContext& context)
 
 base::Result<void> expectMaskIndex(const BindContext& context, const AttentionForm& form)
 {
-    if (!context.present(kMaskIndex)) {
+    if (!context.present(FusedAttentionSlot::kMaskIndex)) {
         return {};
     }
-    const TensorType& mask = context.operandTypes[kMaskIndex];
+    const TensorType& mask = context.operandTypes[FusedAttentionSlot::kMaskIndex];
     const std::array known{Shape{form.batch}, Shape{form.batch, form.keys}, Shape{form.batch, form.queries, form.keys}};
     if (tensor::isFloating(mask.dtype) || std::find(known.begin(), known.end(), mask.shape) == known.end()) {
         return context.error("mask_index must hold integers: a length per image, batch × tokens or batch × tokens × "
@@ -174,10 +181,10 @@ base::Result<void> expectMaskIndex(const BindContext& context, const AttentionFo
     return {};
 }
 
-base::Result<Setting> settingOf(const BindContext& context)
+base::Result<FusedAttentionSetting> settingOf(const BindContext& context)
 {
     const Shape& x = firstType(context).shape;
-    const std::int64_t width = context.operandTypes[kWeights].shape[1];
+    const std::int64_t width = context.operandTypes[FusedAttentionSlot::kWeights].shape[1];
     const auto sizes = context.intsAttribute("qkv_hidden_sizes", {width / 3, width / 3, width - 2 * (width / 3)});
     const std::int64_t heads = context.intAttribute("num_heads", 0);
     const bool fits = sizes.size() == 3 && sizes[0] == sizes[1] && sizes[0] + sizes[1] + sizes[2] == width &&
@@ -186,10 +193,11 @@ base::Result<Setting> settingOf(const BindContext& context)
         return context.error(
             fmt::format("{} columns of weights do not split into queries, keys and values of {} heads", width, heads));
     }
-    if (context.present(kBias) && context.operandTypes[kBias].shape != Shape{width}) {
+    if (context.present(FusedAttentionSlot::kBias) &&
+        context.operandTypes[FusedAttentionSlot::kBias].shape != Shape{width}) {
         return context.error(fmt::format("the bias must have the shape [{}]", width));
     }
-    Setting setting;
+    FusedAttentionSetting setting;
     setting.form = {x[0], heads, heads, x[1], x[1], sizes[0] / heads, sizes[2] / heads};
     const double scale = context.floatAttribute("scale", 0);
     setting.form.scale = scale == 0 ? 1 / std::sqrt(static_cast<double>(setting.form.width)) : scale;
@@ -208,10 +216,10 @@ base::Result<Setting> settingOf(const BindContext& context)
 BoundResult bindFusedAttention(const BindContext& context)
 {
     RETRO_CHECK(expectFusedAttention(context));
-    RETRO_TRY(Setting setting, settingOf(context));
-    if (context.present(kAttentionBias)) {
-        RETRO_TRY(const Shape shape,
-                  broadcastShape(context, setting.form.scoreShape(), context.operandTypes[kAttentionBias].shape));
+    RETRO_TRY(FusedAttentionSetting setting, settingOf(context));
+    if (context.present(FusedAttentionSlot::kAttentionBias)) {
+        RETRO_TRY(const Shape shape, broadcastShape(context, setting.form.scoreShape(),
+                                                    context.operandTypes[FusedAttentionSlot::kAttentionBias].shape));
         if (shape != setting.form.scoreShape()) {
             return context.error("attention_bias does not broadcast to the scores");
         }

@@ -4,6 +4,9 @@
 #include "core/ops/kernel/visitnumber.h"
 #include "core/tensor/tensor.h"
 
+#include <span>
+#include <vector>
+
 namespace retro::ops
 {
 
@@ -31,6 +34,18 @@ template <class T>
 [[nodiscard]] const T* elements(const tensor::Tensor& t, const T*)
 {
     return t.isValid() ? t.data<T>() : nullptr;
+}
+
+/// The operands row-major, so that pointers into them stay valid; invalid ones up to `slots`.
+[[nodiscard]] inline std::vector<tensor::Tensor> contiguousSlots(std::span<const tensor::Tensor> operands,
+                                                                 std::size_t slots)
+{
+    std::vector<tensor::Tensor> result;
+    for (const tensor::Tensor& t : operands) {
+        result.push_back(t.isValid() ? t.contiguous() : t);
+    }
+    result.resize(slots);
+    return result;
 }
 
 } // namespace retro::ops

@@ -94,6 +94,14 @@ void multiplyInto(std::int64_t count, const Operand& a, const Operand& b, double
 
 } // namespace
 
+Shape asMatrix(Shape shape, bool isLeft)
+{
+    if (shape.size() == 1) {
+        shape.insert(isLeft ? shape.begin() : shape.end(), 1);
+    }
+    return shape;
+}
+
 Tensor swapped(const Tensor& t)
 {
     Shape order(t.rank());

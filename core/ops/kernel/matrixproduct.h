@@ -10,6 +10,9 @@ namespace retro::ops
 /// The result is row-major. float32 goes through oneDNN where it has an implementation.
 [[nodiscard]] tensor::Tensor matrixProduct(const tensor::Tensor& a, const tensor::Tensor& b);
 
+/// Shape as a matrix: a vector becomes a row (on the left) or a column (on the right).
+[[nodiscard]] tensor::Shape asMatrix(tensor::Shape shape, bool isLeft);
+
 /// View with the last two axes swapped; rank ≥ 2.
 [[nodiscard]] tensor::Tensor swapped(const tensor::Tensor& t);
 

@@ -21,17 +21,10 @@ namespace
 using reference::MatrixView;
 using tensor::Shape;
 
-enum Slot : std::size_t { kImage, kWeight, kOffset, kBias, kMask };
-
-std::vector<Tensor> contiguousAll(std::span<const Tensor> operands)
+struct DeformSlot
 {
-    std::vector<Tensor> result;
-    for (const Tensor& t : operands) {
-        result.push_back(t.isValid() ? t.contiguous() : t);
-    }
-    result.resize(5);
-    return result;
-}
+    enum : std::size_t { kImage, kWeight, kOffset, kBias, kMask };
+};
 
 /// Convolution whose taps read where offsets (operand 2) move them, each weighted by a mask (operand 4).
 class DeformConvolution final : public Operator<Composed>
@@ -39,37 +32,40 @@ class DeformConvolution final : public Operator<Composed>
 public:
     DeformConvolution(TensorType output, const DeformGrid& grid, std::int64_t groups, std::vector<Shape> operands)
         : Operator(std::move(output)), m_grid(grid), m_sampler(grid), m_groups(groups),
-          m_filters(operands[kWeight][0] / groups), m_operands(std::move(operands))
+          m_filters(operands[DeformSlot::kWeight][0] / groups), m_operands(std::move(operands))
     {}
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
-        const std::vector<Tensor> own = contiguousAll(operands);
+        const std::vector<Tensor> own = contiguousSlots(operands, 5);
         const Tensor z = filled(m_outputTypes[0].dtype, m_outputTypes[0].shape, [&](auto* out) {
             for (std::int64_t n = 0; n < m_grid.batch; ++n) {
                 multiplyGroups(own, columnsOf(own, n, out), n, out);
             }
         });
-        return {own[kBias].isValid() ? algebra::addBroadcast(z, own[kBias].reshaped({1, own[kBias].size(), 1, 1})) : z};
+        return {
+            own[DeformSlot::kBias].isValid()
+                ? algebra::addBroadcast(z, own[DeformSlot::kBias].reshaped({1, own[DeformSlot::kBias].size(), 1, 1}))
+                : z};
     }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::allOperands(); }
     [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor> operands, std::span<const Tensor>,
                                   std::size_t slot) const override
     {
         const Tensor gradient = s[0].contiguous();
-        if (slot == kBias) {
+        if (slot == DeformSlot::kBias) {
             const std::int64_t channels = gradient.shape()[1];
             return algebra::reduceTo(gradient, {1, channels, 1, 1}).contiguous().reshaped({channels});
         }
-        const std::vector<Tensor> own = contiguousAll(operands);
+        const std::vector<Tensor> own = contiguousSlots(operands, 5);
         return accumulated(gradient.dtype(), m_operands[slot], [&](auto* r) {
             for (std::int64_t n = 0; n < m_grid.batch; ++n) {
-                if (slot == kWeight) {
+                if (slot == DeformSlot::kWeight) {
                     addWeights(columnsOf(own, n, r), elements(gradient, r), n, r);
                 } else {
-                    const DeformOperand by = slot == kImage  ? DeformOperand::Image
-                                             : slot == kMask ? DeformOperand::Mask
-                                                             : DeformOperand::Offsets;
+                    const DeformOperand by = slot == DeformSlot::kImage  ? DeformOperand::Image
+                                             : slot == DeformSlot::kMask ? DeformOperand::Mask
+                                                                         : DeformOperand::Offsets;
                     const auto columns = columnGradient(own, elements(gradient, r), n);
                     m_sampler.addBack(dataOf(own, r), n, columns.data(), by, r);
                 }
@@ -88,7 +84,8 @@ private:
     template <class T>
     static DeformData<T> dataOf(const std::vector<Tensor>& operands, const T* like)
     {
-        return {elements(operands[kImage], like), elements(operands[kOffset], like), elements(operands[kMask], like)};
+        return {elements(operands[DeformSlot::kImage], like), elements(operands[DeformSlot::kOffset], like),
+                elements(operands[DeformSlot::kMask], like)};
     }
     template <class T>
     [[nodiscard]] std::vector<T> columnsOf(const std::vector<Tensor>& operands, std::int64_t n, const T* like) const
@@ -103,7 +100,7 @@ private:
     {
         const std::int64_t windows = m_grid.windows();
         for (std::int64_t g = 0; g < m_groups; ++g) {
-            const T* weights = elements(operands[kWeight], z) + g * m_filters * depth();
+            const T* weights = elements(operands[DeformSlot::kWeight], z) + g * m_filters * depth();
             reference::multiply(MatrixView<T>{weights, m_filters, depth(), depth(), 1},
                                 MatrixView<T>{columns.data() + g * depth() * windows, depth(), windows, windows, 1},
                                 z + (n * m_groups + g) * m_filters * windows, windows);
@@ -133,7 +130,7 @@ private:
         const std::int64_t windows = m_grid.windows();
         std::vector<T> columns(static_cast<std::size_t>(m_grid.columnCount()));
         for (std::int64_t g = 0; g < m_groups; ++g) {
-            const T* weights = elements(operands[kWeight], gradient) + g * m_filters * depth();
+            const T* weights = elements(operands[DeformSlot::kWeight], gradient) + g * m_filters * depth();
             const T* own = gradient + (n * m_groups + g) * m_filters * windows;
             reference::multiply(MatrixView<T>{weights, depth(), m_filters, 1, depth()},
                                 MatrixView<T>{own, m_filters, windows, windows, 1},
@@ -161,7 +158,7 @@ public:
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
-        const std::vector<Tensor> own = contiguousAll(operands);
+        const std::vector<Tensor> own = contiguousSlots(operands, 5);
         return {filled(m_outputTypes[0].dtype, m_outputTypes[0].shape, [&](auto* out) {
             for (std::int64_t n = 0; n < m_grid.batch; ++n) {
                 m_sampler.read(dataOf(own, out), n, out + n * m_grid.columnCount());
@@ -173,7 +170,7 @@ public:
                                   std::size_t slot) const override
     {
         const Tensor gradient = s[0].contiguous();
-        const std::vector<Tensor> own = contiguousAll(operands);
+        const std::vector<Tensor> own = contiguousSlots(operands, 5);
         return accumulated(gradient.dtype(), m_operands[slot], [&](auto* r) {
             for (std::int64_t n = 0; n < m_grid.batch; ++n) {
                 const auto* given = elements(gradient, r) + n * m_grid.columnCount();
@@ -229,19 +226,10 @@ base::Result<void> expectMoves(const BindContext& context, const DeformGrid& gri
     return expectShape(context, mask, Shape{grid.batch, lines, grid.rows.windows, grid.columns.windows});
 }
 
-std::vector<Shape> shapesOf(const BindContext& context)
-{
-    std::vector<Shape> shapes;
-    for (const TensorType& type : context.operandTypes) {
-        shapes.push_back(type.shape);
-    }
-    return shapes;
-}
-
 base::Result<std::vector<std::int64_t>> kernelOf(const BindContext& context)
 {
     const Shape& x = firstType(context).shape;
-    const Shape& w = context.operandTypes[kWeight].shape;
+    const Shape& w = context.operandTypes[DeformSlot::kWeight].shape;
     if (x.size() != 4 || w.size() != 4) {
         return context.error("an image batch × channels × height × width and weights of rank 4 are needed; other ranks "
                              "are not supported");
@@ -268,13 +256,13 @@ BoundResult bindDeformConv(const BindContext& context)
                                                 {"offset_group", AttributeKind::Int}}}));
     RETRO_TRY(const std::vector<std::int64_t> kernel, kernelOf(context));
     RETRO_TRY(const DeformGrid grid, gridOf(context, kernel));
-    const std::int64_t filters = context.operandTypes[kWeight].shape[0];
-    RETRO_CHECK(expectMoves(context, grid, kOffset, kMask));
-    RETRO_CHECK(expectShape(context, kBias, Shape{filters}));
+    const std::int64_t filters = context.operandTypes[DeformSlot::kWeight].shape[0];
+    RETRO_CHECK(expectMoves(context, grid, DeformSlot::kOffset, DeformSlot::kMask));
+    RETRO_CHECK(expectShape(context, DeformSlot::kBias, Shape{filters}));
     Shape output{grid.batch, filters, grid.rows.windows, grid.columns.windows};
     RETRO_CHECK(expectSize(context, output));
     return bound<DeformConvolution>(TensorType{firstType(context).dtype, std::move(output)}, grid,
-                                    context.intAttribute("group", 1), shapesOf(context));
+                                    context.intAttribute("group", 1), operandShapes(context));
 }
 
 BoundResult bindDeformSample(const BindContext& context)
@@ -292,7 +280,7 @@ BoundResult bindDeformSample(const BindContext& context)
     RETRO_CHECK(expectMoves(context, grid, 1, 2));
     Shape output{grid.batch, grid.channels * grid.taps(), grid.rows.windows, grid.columns.windows};
     RETRO_CHECK(expectSize(context, output));
-    return bound<DeformSample>(TensorType{firstType(context).dtype, std::move(output)}, grid, shapesOf(context));
+    return bound<DeformSample>(TensorType{firstType(context).dtype, std::move(output)}, grid, operandShapes(context));
 }
 
 } // namespace

@@ -28,15 +28,6 @@ struct Shapes
     Shape output; // as ONNX has it
 };
 
-/// Shape as a matrix: a vector becomes a row (on the left) or a column (on the right).
-Shape asMatrix(Shape shape, bool isLeft)
-{
-    if (shape.size() == 1) {
-        shape.insert(isLeft ? shape.begin() : shape.end(), 1);
-    }
-    return shape;
-}
-
 Shape batchOf(const Shape& matrix) { return {matrix.begin(), matrix.end() - 2}; }
 
 /// A batch times one matrix is one product with longer rows.

@@ -75,8 +75,8 @@ constexpr NumberRows booleanRows()
     return {nullptr, nullptr, binaryRow<F, std::int64_t, bool>, nullptr};
 }
 
-BoundResult boundPair(const BindContext& context, OperandTypes types, const NumberRows& rows,
-                      RowParameters parameters = {})
+BoundResult boundBitPair(const BindContext& context, OperandTypes types, const NumberRows& rows,
+                         RowParameters parameters = {})
 {
     RETRO_CHECK(
         expect(context, {.least = 2, .most = 2, .types = types, .attributes = {{"direction", AttributeKind::Text}}}));
@@ -88,13 +88,13 @@ BoundResult boundPair(const BindContext& context, OperandTypes types, const Numb
 template <class F>
 BoundResult bindLogic(const BindContext& context)
 {
-    return boundPair(context, OperandTypes::Booleans, booleanRows<F>());
+    return boundBitPair(context, OperandTypes::Booleans, booleanRows<F>());
 }
 
 template <class F>
 BoundResult bindBitwise(const BindContext& context)
 {
-    return boundPair(context, OperandTypes::Integers, binaryIntegers<F>());
+    return boundBitPair(context, OperandTypes::Integers, binaryIntegers<F>());
 }
 
 BoundResult bindNot(const BindContext& context)
@@ -117,7 +117,8 @@ BoundResult bindBitShift(const BindContext& context)
     if (direction != "LEFT" && direction != "RIGHT") {
         return context.error("direction is '" + direction + "', but must be 'LEFT' or 'RIGHT'");
     }
-    return boundPair(context, OperandTypes::Integers, binaryIntegers<Shift>(), {direction == "RIGHT" ? 1.0 : 0.0, 0});
+    return boundBitPair(context, OperandTypes::Integers, binaryIntegers<Shift>(),
+                        {direction == "RIGHT" ? 1.0 : 0.0, 0});
 }
 
 } // namespace

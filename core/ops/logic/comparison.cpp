@@ -59,7 +59,7 @@ struct IsGreaterOrEqual
 };
 
 /// Both operands broadcast to the result, which is bool. Operands of `types`.
-BoundResult boundPair(const BindContext& context, OperandTypes types, const NumberRows& rows)
+BoundResult boundComparison(const BindContext& context, OperandTypes types, const NumberRows& rows)
 {
     RETRO_CHECK(expect(context, {.least = 2, .most = 2, .types = types}));
     RETRO_TRY(tensor::Shape shape,
@@ -69,13 +69,13 @@ BoundResult boundPair(const BindContext& context, OperandTypes types, const Numb
 
 BoundResult bindEqual(const BindContext& context)
 {
-    return boundPair(context, OperandTypes::Alike, comparisonRows<Equals>());
+    return boundComparison(context, OperandTypes::Alike, comparisonRows<Equals>());
 }
 
 template <class F>
 BoundResult bindOrder(const BindContext& context)
 {
-    return boundPair(context, OperandTypes::AllNumbers, comparisonRows<F>());
+    return boundComparison(context, OperandTypes::AllNumbers, comparisonRows<F>());
 }
 
 } // namespace

@@ -19,7 +19,7 @@ using tensor::Shape;
 namespace
 {
 
-constexpr std::int64_t kMaxExtent = 0x7FFFFFFF;
+constexpr std::int64_t kMaxLutExtent = 0x7FFFFFFF;
 
 /// Reads a node's operands into the description of a layer, and checks that they fit each other.
 class LutBinder
@@ -78,8 +78,8 @@ private:
     /// An extent as the layer counts it.
     base::Result<std::uint32_t> extent(const char* name, std::int64_t value) const
     {
-        if (value < 0 || value > kMaxExtent) {
-            return m_context.error(fmt::format("{} is {}; it must be 0 to {}", name, value, kMaxExtent));
+        if (value < 0 || value > kMaxLutExtent) {
+            return m_context.error(fmt::format("{} is {}; it must be 0 to {}", name, value, kMaxLutExtent));
         }
         return static_cast<std::uint32_t>(value);
     }
@@ -121,7 +121,7 @@ private:
         RETRO_TRY(const Tensor values, integers(TableLookup::kAnchors, "anchors"));
         const std::span<const std::int64_t> ids = values.span<std::int64_t>();
         RETRO_CHECK(expectAll(
-            ids, {-1, kMaxExtent}, "anchors",
+            ids, {-1, kMaxLutExtent}, "anchors",
             fmt::format("inputs are 0 to {}, and -1 marks an unused pair", std::int64_t{m_layer.shape.inputs} - 1)));
         for (std::size_t i = 0; i < ids.size(); i += 2) {
             m_layer.anchors.push_back({anchorOf(ids[i]), anchorOf(ids[i + 1])});
@@ -209,7 +209,7 @@ private:
             m_layer.rowStarts.push_back(static_cast<std::uint64_t>(start));
         }
         RETRO_TRY(const Tensor columns, integers(TableLookup::kColumns, "columns"));
-        RETRO_CHECK(expectAll(columns.span<std::int64_t>(), {0, kMaxExtent}, "columns",
+        RETRO_CHECK(expectAll(columns.span<std::int64_t>(), {0, kMaxLutExtent}, "columns",
                               fmt::format("outputs are 0 to {}", m_layer.shape.outputs - 1)));
         for (const std::int64_t column : columns.span<std::int64_t>()) {
             m_layer.columns.push_back(static_cast<std::uint32_t>(column));

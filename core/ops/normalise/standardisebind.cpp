@@ -17,15 +17,6 @@ namespace
 
 using tensor::Shape;
 
-std::vector<Shape> operandShapes(const BindContext& context)
-{
-    std::vector<Shape> shapes;
-    for (const TensorType& type : context.operandTypes) {
-        shapes.push_back(type.shape);
-    }
-    return shapes;
-}
-
 BoundResult boundTo(const BindContext& context, StandardisedView view, std::vector<TensorType> outputs)
 {
     view.operands = operandShapes(context);

@@ -6,6 +6,8 @@
 namespace retro::ops::onednn
 {
 
+inline constexpr auto kFloat = dnnl::memory::data_type::f32;
+
 /// The processor as oneDNN sees it; one for the whole program.
 [[nodiscard]] const dnnl::engine& engine();
 /// The calling thread's stream. Also hands OpenMP the number of threads in force.

@@ -17,8 +17,6 @@ using dnnl::memory;
 using reference::ConvolutionShape;
 using reference::WindowAxis;
 
-constexpr auto kFloat = memory::data_type::f32;
-
 /// `leading` extents, then one extent per spatial axis.
 memory::dims dimsOf(memory::dims leading, const ConvolutionShape& shape, std::int64_t WindowAxis::*extent)
 {

@@ -13,8 +13,6 @@ namespace
 using dnnl::memory;
 using reference::MatrixView;
 
-constexpr auto kFloat = memory::data_type::f32;
-
 memory::desc descOf(std::int64_t count, const MatrixBatch& batch)
 {
     const auto& m = batch.matrix;

@@ -26,8 +26,8 @@ struct Slots
     std::size_t weightZero;
     bool isQuantised; ///< QLinearConv: scales, and a result of the quantised type
 };
-constexpr Slots kInteger{2, 1, 3, false};
-constexpr Slots kLinear{2, 3, 5, true};
+constexpr Slots kConvInteger{2, 1, 3, false};
+constexpr Slots kQLinearConv{2, 3, 5, true};
 constexpr std::size_t kXScale = 1;
 constexpr std::size_t kWeightScale = 4;
 constexpr std::size_t kResultScale = 6;
@@ -132,9 +132,9 @@ BoundResult bindConvInteger(const BindContext& context)
 {
     RETRO_CHECK(expectConvolution(context, 2, 4));
     RETRO_TRY(ConvolutionGeometry geometry, convolutionGeometry(context, {1, kNoBias}));
-    RETRO_CHECK(expectBytes(context, kInteger));
+    RETRO_CHECK(expectBytes(context, kConvInteger));
     return bound<IntegerConvolution>(TensorType{DType::Int32, std::move(geometry.output)}, std::move(geometry.shape),
-                                     kInteger);
+                                     kConvInteger);
 }
 
 /// A scale is one floating number or `most`.
@@ -148,10 +148,10 @@ base::Result<void> expectScale(const BindContext& context, std::size_t slot, std
     return {};
 }
 
-base::Result<void> expectScales(const BindContext& context)
+base::Result<void> expectConvolutionScales(const BindContext& context)
 {
     RETRO_CHECK(expectScale(context, kXScale, 1));
-    RETRO_CHECK(expectScale(context, kWeightScale, context.operandTypes[kLinear.weight].shape[0]));
+    RETRO_CHECK(expectScale(context, kWeightScale, context.operandTypes[kQLinearConv.weight].shape[0]));
     RETRO_CHECK(expectScale(context, kResultScale, 1));
     if (!isQuantised(context.operandTypes[kResultZero].dtype) ||
         tensor::elementCount(context.operandTypes[kResultZero].shape) != 1) {
@@ -163,11 +163,11 @@ base::Result<void> expectScales(const BindContext& context)
 BoundResult bindQLinearConv(const BindContext& context)
 {
     RETRO_CHECK(expectConvolution(context, 8, 9));
-    RETRO_TRY(ConvolutionGeometry geometry, convolutionGeometry(context, {kLinear.weight, kBias}));
-    RETRO_CHECK(expectBytes(context, kLinear));
-    RETRO_CHECK(expectScales(context));
+    RETRO_TRY(ConvolutionGeometry geometry, convolutionGeometry(context, {kQLinearConv.weight, kBias}));
+    RETRO_CHECK(expectBytes(context, kQLinearConv));
+    RETRO_CHECK(expectConvolutionScales(context));
     return bound<IntegerConvolution>(TensorType{context.operandTypes[kResultZero].dtype, std::move(geometry.output)},
-                                     std::move(geometry.shape), kLinear);
+                                     std::move(geometry.shape), kQLinearConv);
 }
 
 } // namespace

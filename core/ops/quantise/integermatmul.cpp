@@ -32,8 +32,8 @@ struct ProductSlots
     std::size_t yScale = kNone;
     std::size_t yZero = kNone;
 };
-constexpr ProductSlots kInteger{0, ProductSlots::kNone, 2, 1, ProductSlots::kNone, 3};
-constexpr ProductSlots kLinear{0, 1, 2, 3, 4, 5, 6, 7};
+constexpr ProductSlots kMatMulInteger{0, ProductSlots::kNone, 2, 1, ProductSlots::kNone, 3};
+constexpr ProductSlots kQLinearMatMul{0, 1, 2, 3, 4, 5, 6, 7};
 
 /// What is the same for every run.
 struct ProductShapes
@@ -45,10 +45,10 @@ struct ProductShapes
 };
 
 /// (a − zero)·(b − zero), exactly, in double; rounded to the quantised type when the slots name scales.
-class IntegerMatMul final : public BoundOperator
+class QuantisedMatMul final : public BoundOperator
 {
 public:
-    IntegerMatMul(TensorType output, const ProductSlots& slots, ProductShapes shapes)
+    QuantisedMatMul(TensorType output, const ProductSlots& slots, ProductShapes shapes)
         : m_slots(slots), m_shapes(std::move(shapes))
     {
         m_outputTypes = {std::move(output)};
@@ -125,15 +125,6 @@ base::Result<void> expectBytes(const BindContext& context, std::size_t slot)
     return {};
 }
 
-/// A vector becomes a row on the left and a column on the right.
-Shape asMatrix(Shape shape, bool isLeft)
-{
-    if (shape.size() == 1) {
-        shape.insert(isLeft ? shape.begin() : shape.end(), 1);
-    }
-    return shape;
-}
-
 base::Result<Shape> productShape(const BindContext& context, const ProductSlots& slots, const ProductShapes& shapes)
 {
     const std::int64_t depth = shapes.a.back();
@@ -168,14 +159,14 @@ base::Result<ProductShapes> shapesOf(const BindContext& context, const ProductSl
 BoundResult bindMatMulInteger(const BindContext& context)
 {
     RETRO_CHECK(expect(context, {.least = 2, .most = 4}));
-    RETRO_TRY(ProductShapes shapes, shapesOf(context, kInteger));
-    RETRO_TRY(Shape shape, productShape(context, kInteger, shapes));
-    return bound<IntegerMatMul>(TensorType{DType::Int32, std::move(shape)}, kInteger, std::move(shapes));
+    RETRO_TRY(ProductShapes shapes, shapesOf(context, kMatMulInteger));
+    RETRO_TRY(Shape shape, productShape(context, kMatMulInteger, shapes));
+    return bound<QuantisedMatMul>(TensorType{DType::Int32, std::move(shape)}, kMatMulInteger, std::move(shapes));
 }
 
 base::Result<void> expectScalesLikeZeros(const BindContext& context)
 {
-    for (const std::size_t slot : {kLinear.aScale, kLinear.bScale, kLinear.yScale}) {
+    for (const std::size_t slot : {kQLinearMatMul.aScale, kQLinearMatMul.bScale, kQLinearMatMul.yScale}) {
         if (!tensor::isFloating(context.operandTypes[slot].dtype) ||
             tensor::elementCount(context.operandTypes[slot].shape) !=
                 tensor::elementCount(context.operandTypes[slot + 1].shape)) {
@@ -183,7 +174,7 @@ base::Result<void> expectScalesLikeZeros(const BindContext& context)
                 fmt::format("operand {} must be a floating scale of the shape of its zero point", slot));
         }
     }
-    if (tensor::elementCount(context.operandTypes[kLinear.yScale].shape) != 1) {
+    if (tensor::elementCount(context.operandTypes[kQLinearMatMul.yScale].shape) != 1) {
         return context.error("the result's scale must be one number");
     }
     return {};
@@ -193,13 +184,13 @@ BoundResult bindQLinearMatMul(const BindContext& context)
 {
     RETRO_CHECK(expect(context, {.least = 8, .most = 8}));
     RETRO_CHECK(expectScalesLikeZeros(context));
-    const DType type = context.operandTypes[kLinear.yZero].dtype;
+    const DType type = context.operandTypes[kQLinearMatMul.yZero].dtype;
     if (!isQuantised(type)) {
         return context.error("the result's zero point must be int8 or uint8");
     }
-    RETRO_TRY(ProductShapes shapes, shapesOf(context, kLinear));
-    RETRO_TRY(Shape shape, productShape(context, kLinear, shapes));
-    return bound<IntegerMatMul>(TensorType{type, std::move(shape)}, kLinear, std::move(shapes));
+    RETRO_TRY(ProductShapes shapes, shapesOf(context, kQLinearMatMul));
+    RETRO_TRY(Shape shape, productShape(context, kQLinearMatMul, shapes));
+    return bound<QuantisedMatMul>(TensorType{type, std::move(shape)}, kQLinearMatMul, std::move(shapes));
 }
 
 } // namespace

@@ -50,7 +50,7 @@ private:
     }
 };
 
-ScaleLayout around(const Shape& shape, std::size_t axis)
+ScaleLayout scaleLayout(const Shape& shape, std::size_t axis)
 {
     const auto at = shape.begin() + static_cast<std::ptrdiff_t>(axis);
     ScaleLayout layout;
@@ -91,7 +91,7 @@ base::Result<ScaleLayout> layoutOf(const BindContext& context)
         return all;
     }
     RETRO_TRY(const std::size_t axis, axisWithin(context, context.intAttribute("axis", 1), x.size()));
-    const ScaleLayout layout = around(x, axis);
+    const ScaleLayout layout = scaleLayout(x, axis);
     if (block > 0) {
         return blockedLayout(context, layout, axis, block);
     }

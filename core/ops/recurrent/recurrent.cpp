@@ -14,19 +14,6 @@ using tensor::Shape;
 namespace
 {
 
-constexpr std::size_t kLengths = 4;
-
-/// The operands row-major, so that pointers into them stay valid.
-std::vector<Tensor> contiguousAll(std::span<const Tensor> operands)
-{
-    std::vector<Tensor> result;
-    for (const Tensor& t : operands) {
-        result.push_back(t.isValid() ? t.contiguous() : t);
-    }
-    result.resize(8);
-    return result;
-}
-
 template <class T>
 RecurrentData<const T> dataOf(const std::vector<Tensor>& t)
 {
@@ -38,8 +25,8 @@ RecurrentData<const T> dataOf(const std::vector<Tensor>& t)
 std::vector<std::int64_t> lengthsOf(const RecurrentForm& form, const std::vector<Tensor>& operands)
 {
     std::vector<std::int64_t> lengths(static_cast<std::size_t>(form.batch), form.steps);
-    if (operands[kLengths].isValid()) {
-        const Tensor given = operands[kLengths].to(DType::Int64).contiguous();
+    if (operands[kSequenceLengths].isValid()) {
+        const Tensor given = operands[kSequenceLengths].to(DType::Int64).contiguous();
         for (std::size_t b = 0; b < lengths.size(); ++b) {
             lengths[b] = std::clamp<std::int64_t>(given.span<std::int64_t>()[b], 0, form.steps);
         }
@@ -196,7 +183,7 @@ double Recurrent::flops() const
 
 std::vector<Tensor> Recurrent::forward(std::span<const Tensor> operands) const
 {
-    const std::vector<Tensor> own = contiguousAll(operands);
+    const std::vector<Tensor> own = contiguousSlots(operands, 8);
     const std::vector<std::int64_t> lengths = lengthsOf(m_form, own);
     std::vector<tensor::TensorBuffer> buffers;
     for (const TensorType& type : m_outputTypes) {
@@ -227,7 +214,7 @@ std::vector<Tensor> Recurrent::forward(std::span<const Tensor> operands) const
 Tensor Recurrent::pullback(std::span<const Tensor> s, std::span<const Tensor> operands, std::span<const Tensor>,
                            std::size_t slot) const
 {
-    const std::vector<Tensor> own = contiguousAll(operands);
+    const std::vector<Tensor> own = contiguousSlots(operands, 8);
     const std::vector<std::int64_t> lengths = lengthsOf(m_form, own);
     std::vector<Tensor> given(3);
     for (std::size_t k = 0; k < std::min<std::size_t>(s.size(), 3); ++k) {

@@ -7,6 +7,9 @@
 namespace retro::ops
 {
 
+/// Slot of sequence_lens, the only operand of integers.
+inline constexpr std::size_t kSequenceLengths = 4;
+
 /// RNN, GRU or LSTM. Operands X, W, R, B, sequence_lens, initial_h and, for LSTM, initial_c and P; outputs Y, Y_h and,
 /// for LSTM, Y_c. Rows of the batch run in parallel.
 class Recurrent final : public Operator<Composed>

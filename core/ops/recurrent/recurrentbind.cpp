@@ -17,13 +17,11 @@ namespace
 using tensor::DType;
 using tensor::Shape;
 
-constexpr std::size_t kLengths = 4;
-
 /// sequence_lens is int32, everything else of the type of operand 0.
 base::Result<void> expectTypes(const BindContext& context)
 {
     for (std::size_t slot = 0; slot < context.node.inputs.size(); ++slot) {
-        const DType wanted = slot == kLengths ? DType::Int32 : firstType(context).dtype;
+        const DType wanted = slot == kSequenceLengths ? DType::Int32 : firstType(context).dtype;
         if (context.present(slot) && context.operandTypes[slot].dtype != wanted) {
             return context.error(fmt::format("operand {} is {}, but must be {}", slot,
                                              tensor::nameOf(context.operandTypes[slot].dtype), tensor::nameOf(wanted)));

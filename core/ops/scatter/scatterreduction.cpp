@@ -15,7 +15,7 @@ using tensor::Tensor;
 namespace
 {
 
-bool isInside(std::int64_t position, std::int64_t count) { return position >= 0 && position < count; }
+bool isOnAxis(std::int64_t position, std::int64_t count) { return position >= 0 && position < count; }
 
 template <class T>
 T combined(T x, T y, ScatterReduction reduction)
@@ -39,7 +39,7 @@ template <class T>
 void combineAll(const ElementMap& map, const T* updates, T* out, std::int64_t count, ScatterReduction reduction)
 {
     for (std::size_t i = 0; i < map.size(); ++i) {
-        if (isInside(map[i], count)) {
+        if (isOnAxis(map[i], count)) {
             out[map[i]] = combined(out[map[i]], updates[i], reduction);
         }
     }
@@ -83,7 +83,7 @@ void productGradients(const Buffers<T>& b, const ElementMap& map)
         factors[static_cast<std::size_t>(i)].take(b.data[i]);
     }
     for (std::size_t i = 0; i < map.size(); ++i) {
-        if (isInside(map[i], b.count)) {
+        if (isOnAxis(map[i], b.count)) {
             factors[static_cast<std::size_t>(map[i])].take(b.updates[i]);
         }
     }
@@ -91,7 +91,7 @@ void productGradients(const Buffers<T>& b, const ElementMap& map)
         b.toData[i] = b.s[i] * factors[static_cast<std::size_t>(i)].without(b.data[i]);
     }
     for (std::size_t i = 0; i < map.size(); ++i) {
-        const bool isIn = isInside(map[i], b.count);
+        const bool isIn = isOnAxis(map[i], b.count);
         b.toUpdates[i] = isIn ? b.s[map[i]] * factors[static_cast<std::size_t>(map[i])].without(b.updates[i]) : T{0};
     }
 }
@@ -106,7 +106,7 @@ void extremeGradients(const Buffers<T>& b, const ElementMap& map, const T* y)
     }
     for (std::size_t i = 0; i < map.size(); ++i) {
         b.toUpdates[i] = T{0};
-        if (isInside(map[i], b.count) && !isTaken[static_cast<std::size_t>(map[i])] && b.updates[i] == y[map[i]]) {
+        if (isOnAxis(map[i], b.count) && !isTaken[static_cast<std::size_t>(map[i])] && b.updates[i] == y[map[i]]) {
             isTaken[static_cast<std::size_t>(map[i])] = true;
             b.toUpdates[i] = b.s[map[i]];
         }

@@ -16,7 +16,10 @@ namespace
 {
 
 /// Operands of the standard's Attention.
-enum Slot : std::size_t { kQuery, kKey, kValue, kMask, kPastKey, kPastValue, kLengths };
+struct AttentionSlot
+{
+    enum : std::size_t { kQuery, kKey, kValue, kMask, kPastKey, kPastValue, kLengths };
+};
 
 /// Operand of rank 3 or 4 as batch × heads × tokens × width.
 ValueId byHead(BodyBuilder& body, std::size_t slot, const char* name, std::string_view headsName, Shape& shape)
@@ -60,14 +63,14 @@ tensor::Tensor firstOf(std::int64_t keys, std::int64_t count)
 /// The mask with as many columns as there are keys: those behind its end are not seen.
 void takeMask(BodyBuilder& body, DotProduct& product)
 {
-    if (!body.isGiven(kMask)) {
+    if (!body.isGiven(AttentionSlot::kMask)) {
         return;
     }
-    ValueId mask = body.operand(kMask);
-    Shape rest = body.shapeOf(kMask);
+    ValueId mask = body.operand(AttentionSlot::kMask);
+    Shape rest = body.shapeOf(AttentionSlot::kMask);
     const std::int64_t width = rest.back();
     const std::int64_t keys = product.kShape[2];
-    const DType type = body.given(kMask).type.dtype;
+    const DType type = body.given(AttentionSlot::kMask).type.dtype;
     if (width != 1 && width < keys) {
         rest.back() = keys - width;
         const ValueId unseen = body.constant("behind the mask", tensor::Tensor::zeros(type, rest));
@@ -81,7 +84,7 @@ void takeMask(BodyBuilder& body, DotProduct& product)
     if (width != 1 && width < keys) {
         product.keep = body.constant("inside the mask", firstOf(keys, width));
     }
-    const tensor::Tensor& constant = body.given(kMask).constant;
+    const tensor::Tensor& constant = body.given(AttentionSlot::kMask).constant;
     if (!constant.isValid() || !ops::algebra::allFinite(constant)) { // −∞ hides, and rows of it alone are zero
         const ValueId hidden = body.add("IsInf", "mask hides", {mask}, {{"detect_positive", std::int64_t{0}}});
         const ValueId shown = body.add("Not", "mask shows", {hidden});
@@ -107,14 +110,15 @@ tensor::Tensor keyPositions(const DotProduct& product, bool isShifted)
 /// Keys behind the end of each row are not seen. Without past ones, the causal mask is counted from that end.
 void takeLengths(BodyBuilder& body, DotProduct& product)
 {
-    if (!body.isGiven(kLengths)) {
+    if (!body.isGiven(AttentionSlot::kLengths)) {
         return;
     }
-    const ValueId wide = body.add("Cast", "lengths wide", {body.operand(kLengths)}, {{"to", std::int64_t{7}}});
+    const ValueId wide =
+        body.add("Cast", "lengths wide", {body.operand(AttentionSlot::kLengths)}, {{"to", std::int64_t{7}}});
     const ValueId lengths = body.reshape("lengths", wide, {product.kShape[0], 1, 1, 1});
     const ValueId positions = body.constant("positions", keyPositions(product, false));
     alsoKeep(body, product, "mask inside", body.add("Less", "inside", {positions, lengths}));
-    if (product.isCausal && !body.isGiven(kPastKey)) {
+    if (product.isCausal && !body.isGiven(AttentionSlot::kPastKey)) {
         const ValueId needed = body.constant("positions from the end", keyPositions(product, true));
         alsoKeep(body, product, "mask seen", body.add("Less", "seen from the end", {needed, lengths}));
         product.isCausal = false;
@@ -126,12 +130,12 @@ void takeLengths(BodyBuilder& body, DotProduct& product)
 base::Result<FunctionBody> attentionBody(BodyBuilder body)
 {
     DotProduct product;
-    product.q = byHead(body, kQuery, "queries", "q_num_heads", product.qShape);
-    product.k = byHead(body, kKey, "keys", "kv_num_heads", product.kShape);
-    product.v = byHead(body, kValue, "values", "kv_num_heads", product.vShape);
-    product.k = withPast(body, product.k, kPastKey, "keys with past", product.kShape);
-    product.v = withPast(body, product.v, kPastValue, "values with past", product.vShape);
-    product.past = body.isGiven(kPastKey) ? body.shapeOf(kPastKey)[2] : 0;
+    product.q = byHead(body, AttentionSlot::kQuery, "queries", "q_num_heads", product.qShape);
+    product.k = byHead(body, AttentionSlot::kKey, "keys", "kv_num_heads", product.kShape);
+    product.v = byHead(body, AttentionSlot::kValue, "values", "kv_num_heads", product.vShape);
+    product.k = withPast(body, product.k, AttentionSlot::kPastKey, "keys with past", product.kShape);
+    product.v = withPast(body, product.v, AttentionSlot::kPastValue, "values with past", product.vShape);
+    product.past = body.isGiven(AttentionSlot::kPastKey) ? body.shapeOf(AttentionSlot::kPastKey)[2] : 0;
     const auto width = static_cast<double>(std::max<std::int64_t>(product.qShape[3], 1));
     product.scale = body.floatAttribute("scale", 1 / std::sqrt(width));
     product.softcap = body.floatAttribute("softcap", 0);
@@ -140,7 +144,7 @@ base::Result<FunctionBody> attentionBody(BodyBuilder body)
     takeLengths(body, product);
     const DotProductValues made = write(body, product);
     const Shape y{product.qShape[0], product.qShape[1], product.qShape[2], product.vShape[3]};
-    const bool isFlat = body.shapeOf(kQuery).size() == 3;
+    const bool isFlat = body.shapeOf(AttentionSlot::kQuery).size() == 3;
     body.output(0, isFlat ? writeJoinHeads(body, "result", made.y, y) : made.y);
     const std::array scores{made.raw, made.capped, made.biased, made.probabilities};
     body.output(1, product.k);
@@ -153,23 +157,27 @@ namespace
 {
 
 /// Operands of com.microsoft's Attention.
-enum FusedSlot : std::size_t { kInput, kWeights, kBias, kMaskIndex, kPast, kAttentionBias };
+struct FusedAttentionSlot
+{
+    enum : std::size_t { kInput, kWeights, kBias, kMaskIndex, kPast, kAttentionBias };
+};
 
 /// True where a token counts, broadcastable to the scores.
 ValueId keptTokens(BodyBuilder& body, std::int64_t keys)
 {
-    const Shape& own = body.shapeOf(kMaskIndex);
+    const Shape& own = body.shapeOf(FusedAttentionSlot::kMaskIndex);
     if (own.size() == 1) {
         std::vector<std::int64_t> positions;
         for (std::int64_t i = 0; i < keys; ++i) {
             positions.push_back(i);
         }
-        const ValueId wide =
-            body.add("Cast", "lengths wide", {body.operand(kMaskIndex)}, {{"to", std::int64_t{7}}}); // int64
+        const ValueId wide = body.add("Cast", "lengths wide", {body.operand(FusedAttentionSlot::kMaskIndex)},
+                                      {{"to", std::int64_t{7}}}); // int64
         return body.add("Less", "inside",
                         {body.ints("positions", positions), body.reshape("lengths", wide, {own[0], 1, 1, 1})});
     }
-    const ValueId truth = body.add("Cast", "mask", {body.operand(kMaskIndex)}, {{"to", std::int64_t{9}}}); // bool
+    const ValueId truth =
+        body.add("Cast", "mask", {body.operand(FusedAttentionSlot::kMaskIndex)}, {{"to", std::int64_t{9}}}); // bool
     return body.reshape("mask by head", truth,
                         own.size() == 2 ? Shape{own[0], 1, 1, own[1]} : Shape{own[0], 1, own[1], own[2]});
 }
@@ -178,12 +186,13 @@ ValueId keptTokens(BodyBuilder& body, std::int64_t keys)
 
 base::Result<FunctionBody> fusedAttentionBody(BodyBuilder body)
 {
-    const Shape x = body.shapeOf(kInput);
-    const std::int64_t columns = body.shapeOf(kWeights)[1];
+    const Shape x = body.shapeOf(FusedAttentionSlot::kInput);
+    const std::int64_t columns = body.shapeOf(FusedAttentionSlot::kWeights)[1];
     const std::int64_t heads = body.intAttribute("num_heads", 1);
     const std::vector<std::int64_t> sizes =
         body.intsAttribute("qkv_hidden_sizes", {columns / 3, columns / 3, columns - 2 * (columns / 3)});
-    const ValueId projected = body.linear("projection", kInput, kWeights, kBias);
+    const ValueId projected =
+        body.linear("projection", FusedAttentionSlot::kInput, FusedAttentionSlot::kWeights, FusedAttentionSlot::kBias);
     const std::vector<ValueId> parts = body.split("parts", projected, 2, sizes);
     const std::array<const char*, 3> names{"queries", "keys", "values"};
     std::array<ValueId, 3> byHead;
@@ -203,13 +212,13 @@ base::Result<FunctionBody> fusedAttentionBody(BodyBuilder body)
     product.scale = scale == 0 ? 1 / std::sqrt(static_cast<double>(shapes[0][3])) : scale;
     product.isCausal = body.intAttribute("unidirectional", 0) != 0;
     product.causalValue = body.floatAttribute("mask_filter_value", -10000);
-    if (body.isGiven(kMaskIndex)) {
+    if (body.isGiven(FusedAttentionSlot::kMaskIndex)) {
         product.bias =
             body.add("Where", "mask bias",
                      {keptTokens(body, x[1]), body.number("seen", 0), body.number("unseen", product.causalValue)});
     }
-    if (body.isGiven(kAttentionBias)) {
-        const ValueId own = body.operand(kAttentionBias);
+    if (body.isGiven(FusedAttentionSlot::kAttentionBias)) {
+        const ValueId own = body.operand(FusedAttentionSlot::kAttentionBias);
         product.bias = product.bias.isValid() ? body.add("Add", "bias", {own, product.bias}) : own;
     }
     const DotProductValues made = write(body, product);

@@ -10,15 +10,19 @@ namespace retro::rewrite
 namespace
 {
 
-enum Slot : std::size_t { kImage, kWeight, kOffset, kBias, kMask };
+struct DeformSlot
+{
+    enum : std::size_t { kImage, kWeight, kOffset, kBias, kMask };
+};
 
 ValueId sampled(BodyBuilder& body)
 {
-    std::vector<ValueId> inputs{body.operand(kImage), body.detached(body.operand(kOffset), "offsets")};
-    if (body.isGiven(kMask)) {
-        inputs.push_back(body.detached(body.operand(kMask), "mask"));
+    std::vector<ValueId> inputs{body.operand(DeformSlot::kImage),
+                                body.detached(body.operand(DeformSlot::kOffset), "offsets")};
+    if (body.isGiven(DeformSlot::kMask)) {
+        inputs.push_back(body.detached(body.operand(DeformSlot::kMask), "mask"));
     }
-    const Shape& weight = body.shapeOf(kWeight);
+    const Shape& weight = body.shapeOf(DeformSlot::kWeight);
     graph::Attributes attributes = body.node().attributes;
     attributes.erase("group");
     attributes["kernel_shape"] = std::vector<std::int64_t>{weight[2], weight[3]};
@@ -29,14 +33,14 @@ ValueId sampled(BodyBuilder& body)
 
 base::Result<FunctionBody> deformConvolutionBody(BodyBuilder body)
 {
-    const Shape& own = body.shapeOf(kWeight);
+    const Shape& own = body.shapeOf(DeformSlot::kWeight);
     const Shape flat{own[0], own[1] * own[2] * own[3], 1, 1};
-    const tensor::Tensor& constant = body.given(kWeight).constant;
+    const tensor::Tensor& constant = body.given(DeformSlot::kWeight).constant;
     const ValueId weights = constant.isValid() ? body.constant("weights", constant.contiguous().reshaped(flat))
-                                               : body.reshape("weights", body.operand(kWeight), flat);
+                                               : body.reshape("weights", body.operand(DeformSlot::kWeight), flat);
     std::vector<ValueId> inputs{sampled(body), weights};
-    if (body.isGiven(kBias)) {
-        inputs.push_back(body.operand(kBias));
+    if (body.isGiven(DeformSlot::kBias)) {
+        inputs.push_back(body.operand(DeformSlot::kBias));
     }
     body.output(
         0, body.add("Conv", "result", std::move(inputs),

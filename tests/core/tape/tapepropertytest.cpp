@@ -15,6 +15,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <functional>
 #include <random>
 
 using namespace retro;
@@ -25,6 +26,16 @@ namespace
 {
 
 using Choices = std::vector<std::uint32_t>;
+
+/// What is claimed of the random graph that `choices` make, with numbers that begin at `start`.
+using Property = std::function<void(const Choices& choices, std::uint32_t start)>;
+
+/// Prints what does not hold. RapidCheck's machinery is made from templates once here, not for every property and
+/// scalar.
+bool holds(const std::string& name, const Property& property)
+{
+    return rc::check(name, [&property](const Choices& choices, std::uint32_t start) { property(choices, start); });
+}
 
 template <class K>
 bool sameBits(const K& a, const K& b)
@@ -92,22 +103,21 @@ public:
 template <class K>
 void compileAgreesWithEvaluation()
 {
-    const bool held =
-        rc::check("P1, P2, P3: size, context and values", [](const Choices& choices, std::uint32_t start) {
-            const RandomTape random = randomTape(choices);
-            const Made<K> made(random, start);
-            const Tape<Array<K>> tape = made.tape();
-            RC_ASSERT(tape.size() == made.leaves.size() + made.nodes.size());
-            RC_ASSERT(sameBits(valuesOf(tape), made.context()));
-        });
+    const bool held = holds("P1, P2, P3: size, context and values", [](const Choices& choices, std::uint32_t start) {
+        const RandomTape random = randomTape(choices);
+        const Made<K> made(random, start);
+        const Tape<Array<K>> tape = made.tape();
+        RC_ASSERT(tape.size() == made.leaves.size() + made.nodes.size());
+        RC_ASSERT(sameBits(valuesOf(tape), made.context()));
+    });
     QVERIFY(held);
 }
 
 template <class K>
 void loopIsRecursion()
 {
-    const bool held = rc::check("P4, P5: dense loop = recursion, slot by slot", [](const Choices& choices,
-                                                                                   std::uint32_t start) {
+    const bool held = holds("P4, P5: dense loop = recursion, slot by slot", [](const Choices& choices,
+                                                                               std::uint32_t start) {
         const Made<K> made(randomTape(choices), start);
         const std::vector<Array<K>> context = made.context();
         Direction<K> direction;
@@ -125,7 +135,7 @@ void loopIsRecursion()
 template <class K>
 void skippingIsDense()
 {
-    const bool held = rc::check("P6: skipping loop = dense loop", [](const Choices& choices, std::uint32_t start) {
+    const bool held = holds("P6: skipping loop = dense loop", [](const Choices& choices, std::uint32_t start) {
         const Made<K> made(randomTape(choices), start);
         const Tape<Array<K>> tape = made.tape();
         const Id out = static_cast<Id>(start % tape.size());
@@ -144,7 +154,7 @@ void skippingIsDense()
 template <class K>
 void gradientIsAdjoint(const std::string& name, std::size_t most = 40)
 {
-    const bool held = rc::check(name, [most](const Choices& choices, std::uint32_t start) {
+    const bool held = holds(name, [most](const Choices& choices, std::uint32_t start) {
         RandomTape random = randomTape(choices);
         random.steps.resize(std::min(random.steps.size(), most));
         const Made<K> made(random, start);
@@ -174,17 +184,17 @@ void gradientIsAdjoint(const std::string& name, std::size_t most = 40)
 template <class K>
 void appendedCellLeavesOldSlots()
 {
-    const bool held = rc::check("P9: a cell more, with nothing arriving there, changes nothing",
-                                [](const Choices& choices, std::uint32_t start) {
-                                    Made<K> made(randomTape(choices), start);
-                                    const auto before = taken(denseLoop<Array<K>>(made.tape(), made.seed));
-                                    const Id parent = static_cast<Id>(start % before.size());
-                                    made.nodes.push_back({*makeArrayOperator<K>({"add"}, 2), {parent, parent}});
-                                    made.seed.push_back(ValueTraits<Array<K>>::zeroLike(before[parent]));
-                                    auto after = taken(denseLoop<Array<K>>(made.tape(), made.seed));
-                                    after.pop_back();
-                                    RC_ASSERT(after == before);
-                                });
+    const bool held = holds("P9: a cell more, with nothing arriving there, changes nothing",
+                            [](const Choices& choices, std::uint32_t start) {
+                                Made<K> made(randomTape(choices), start);
+                                const auto before = taken(denseLoop<Array<K>>(made.tape(), made.seed));
+                                const Id parent = static_cast<Id>(start % before.size());
+                                made.nodes.push_back({*makeArrayOperator<K>({"add"}, 2), {parent, parent}});
+                                made.seed.push_back(ValueTraits<Array<K>>::zeroLike(before[parent]));
+                                auto after = taken(denseLoop<Array<K>>(made.tape(), made.seed));
+                                after.pop_back();
+                                RC_ASSERT(after == before);
+                            });
     QVERIFY(held);
 }
 
@@ -219,28 +229,28 @@ std::vector<Id> shuffledOrder(const RandomTape& random, std::uint32_t start)
 template <class K>
 void orderDoesNotMatter()
 {
-    const bool held = rc::check("P10: another topological order permutes the result",
-                                [](const Choices& choices, std::uint32_t start) {
-                                    const RandomTape random = randomTape(choices);
-                                    const Made<K> made(random, start);
-                                    const std::vector<Id> newId = shuffledOrder(random, start);
-                                    Made<K> other = made;
-                                    for (Id id = static_cast<Id>(random.leaves.size()); id < random.size(); ++id) {
-                                        Node<Array<K>> node = made.nodes[id - random.leaves.size()];
-                                        for (Id& parent : node.parents) {
-                                            parent = newId[parent];
-                                        }
-                                        other.nodes[newId[id] - random.leaves.size()] = node;
-                                    }
-                                    for (Id id = 0; id < random.size(); ++id) {
-                                        other.seed[newId[id]] = made.seed[id];
-                                    }
-                                    const auto a = taken(denseLoop<Array<K>>(made.tape(), made.seed));
-                                    const auto b = taken(denseLoop<Array<K>>(other.tape(), other.seed));
-                                    for (Id id = 0; id < random.size(); ++id) {
-                                        RC_ASSERT(a[id] == b[newId[id]]);
-                                    }
-                                });
+    const bool held =
+        holds("P10: another topological order permutes the result", [](const Choices& choices, std::uint32_t start) {
+            const RandomTape random = randomTape(choices);
+            const Made<K> made(random, start);
+            const std::vector<Id> newId = shuffledOrder(random, start);
+            Made<K> other = made;
+            for (Id id = static_cast<Id>(random.leaves.size()); id < random.size(); ++id) {
+                Node<Array<K>> node = made.nodes[id - random.leaves.size()];
+                for (Id& parent : node.parents) {
+                    parent = newId[parent];
+                }
+                other.nodes[newId[id] - random.leaves.size()] = node;
+            }
+            for (Id id = 0; id < random.size(); ++id) {
+                other.seed[newId[id]] = made.seed[id];
+            }
+            const auto a = taken(denseLoop<Array<K>>(made.tape(), made.seed));
+            const auto b = taken(denseLoop<Array<K>>(other.tape(), other.seed));
+            for (Id id = 0; id < random.size(); ++id) {
+                RC_ASSERT(a[id] == b[newId[id]]);
+            }
+        });
     QVERIFY(held);
 }
 
@@ -319,7 +329,7 @@ private slots:
     // The text of a sum is its order of addition.
     void loopAndRecursionAddInTheSameOrder()
     {
-        QVERIFY(rc::check("P5 over symbols", [](const Choices& choices) {
+        QVERIFY(holds("P5 over symbols", [](const Choices& choices, std::uint32_t) {
             RandomTape random = randomTape(choices);
             random.steps.resize(std::min<std::size_t>(random.steps.size(), 12));
             NodeList<Array<Symbol>> nodes;
@@ -342,7 +352,7 @@ private slots:
 
     void conservingRulesKeepTheTotal()
     {
-        QVERIFY(rc::check("P11: Σ leaves = Σ seeds", [](const Choices& choices, std::uint32_t start) {
+        QVERIFY(holds("P11: Σ leaves = Σ seeds", [](const Choices& choices, std::uint32_t start) {
             const RandomTape random = randomTape(choices);
             const auto halves = [](const Rational& up, std::size_t operands) {
                 return operands == 1 ? std::vector<Rational>{up}
@@ -363,7 +373,7 @@ private slots:
 
     void leaksCloseTheLedger()
     {
-        QVERIFY(rc::check("P12: Σ leaves + Σ leaks = Σ seeds", [](const Choices& choices, std::uint32_t start) {
+        QVERIFY(holds("P12: Σ leaves + Σ leaks = Σ seeds", [](const Choices& choices, std::uint32_t start) {
             const RandomTape random = randomTape(choices);
             const auto leaky = [](const Rational& up, std::size_t operands) {
                 return std::vector<Rational>(operands, up * Rational(1, 4));
@@ -384,8 +394,8 @@ private slots:
 
     void flagsAreReachability()
     {
-        QVERIFY(rc::check(
-            "P13: a slot is set where the id reaches the seed", [](const Choices& choices, std::uint32_t start) {
+        QVERIFY(
+            holds("P13: a slot is set where the id reaches the seed", [](const Choices& choices, std::uint32_t start) {
                 const RandomTape random = randomTape(choices);
                 const auto pass = [](const Flag& up, std::size_t operands) { return std::vector<Flag>(operands, up); };
                 const auto tape = taken(compile(wiringOf<Flag>(random, pass), scalars(random.leaves.size(), Flag(1))));
@@ -406,7 +416,7 @@ private slots:
 
     void countsArePaths()
     {
-        QVERIFY(rc::check("P14: a slot counts the paths to the seed", [](const Choices& choices, std::uint32_t start) {
+        QVERIFY(holds("P14: a slot counts the paths to the seed", [](const Choices& choices, std::uint32_t start) {
             const RandomTape random = randomTape(choices);
             const auto pass = [](std::int64_t up, std::size_t n) { return std::vector<std::int64_t>(n, up); };
             const auto tape =
@@ -430,7 +440,7 @@ private slots:
 
     void intervalsHoldTheGradient()
     {
-        QVERIFY(rc::check("intervals enclose the exact gradient", [](const Choices& choices, std::uint32_t start) {
+        QVERIFY(holds("intervals enclose the exact gradient", [](const Choices& choices, std::uint32_t start) {
             const RandomTape random = randomTape(choices);
             const Made<Interval> wide(random, start);
             const Made<Rational> exact(random, start);
@@ -446,7 +456,7 @@ private slots:
 
     void anOperandThatIsNotEarlierIsRefused()
     {
-        QVERIFY(rc::check("P4: a later operand is refused by name", [](const Choices& choices, std::uint32_t start) {
+        QVERIFY(holds("P4: a later operand is refused by name", [](const Choices& choices, std::uint32_t start) {
             Made<Modular> made(randomTape(choices), start);
             RC_PRE(!made.nodes.empty());
             const std::size_t at = start % made.nodes.size();
