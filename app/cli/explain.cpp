@@ -121,7 +121,7 @@ Result<engine::ExplainRequest> requestOf(const Context& context, const ExplainOp
     RETRO_TRY(request.inputs, options.model.resolve(model));
     request.sources = options.model.inputs;
     request.preparation = options.model.pictureOptions(model);
-    if (request.engine == engine::EngineKind::Promise && engine::hasLutLayer(*model.graph())) {
+    if (request.engine == engine::EngineKind::Promise && !request.inputsOnly && engine::hasLutLayer(*model.graph())) {
         request.record = request.keepValues = true; // what decided in its tables follows from the run
     }
     return request;

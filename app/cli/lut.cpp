@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/context.h"
-#include "core/engine/lutrun.h"
+#include "core/engine/lutcaserun.h"
+#include "core/trace/runfile.h"
 
 #include <fmt/format.h>
 
@@ -22,6 +23,7 @@ struct LutOptions
     std::string backend = "cpu";
     std::string path = "fused";
     std::uint64_t scratchMegabytes = lut::kScratchLimit >> 20;
+    std::string runFile;
 };
 
 /// Numbers that a line shows.
@@ -64,6 +66,7 @@ ordered_json toJson(const engine::LutRun& run, const formats::LutCase& given, co
 {
     ordered_json all{{"case", given.name},
                      {"backend", how.backend == lut::Backend::Cuda ? "cuda" : "cpu"},
+                     {"relevance_backend", "cpu"},
                      {"path", how.path == lut::Path::Documented ? "documented" : "fused"},
                      {"holds", run.holds()}};
     for (const LutQuantity& one : run.quantities) {
@@ -145,10 +148,17 @@ base::Result<void> runCase(Context& context, const LutOptions& options)
     how.threads = context.threads;
     how.scratchLimit = options.scratchMegabytes << 20;
     RETRO_TRY(const engine::LutRun run, engine::runLutCase(given, how));
+    if (!options.runFile.empty()) {
+        RETRO_TRY(const engine::ExplainResult recorded, engine::recordLutCase(given, how));
+        RETRO_CHECK(trace::writeRun(options.runFile, *recorded.run));
+    }
     if (context.json) {
         context.answer(toJson(run, given, how));
     } else {
         sayRun(context, run);
+        if (how.backend == lut::Backend::Cuda) {
+            context.say("forward and backward ran on the GPU, relevance on the CPU");
+        }
     }
     context.exitCode = run.holds() ? 0 : 1;
     return {};
@@ -170,6 +180,8 @@ void addLut(CLI::App& program, Context& context)
     verb->add_option("--scratch", options->scratchMegabytes,
                      "MiB of dense scratch buffers that the documented path may have")
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 30));
+    verb->add_option("--run", options->runFile,
+                     "Also record the forward and the backward pass, on the CPU, into this .retro file");
 }
 
 } // namespace retro::app

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/lutdecisions.h"
 
+#include "core/base/file.h"
 #include "core/ops/tablelookup.h"
+#include "core/tensor/npy.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -85,6 +87,21 @@ LutDecision decisionOf(const LutDetail& detail, const std::string& node, std::ui
     return decision;
 }
 
+/// The LUT layers of a run that relevance reached, with their numbers.
+std::vector<LutDetail> reachedLayers(const trace::Run& run)
+{
+    std::vector<LutDetail> layers;
+    for (std::size_t i = 0; i < run.graph->nodeCount(); ++i) {
+        if (!ops::isLut(run.graph->nodes()[i])) {
+            continue;
+        }
+        if (auto detail = trace::lutDetail(run, base::NodeId(i)); detail.ok() && detail->relevance) {
+            layers.push_back(std::move(detail).value());
+        }
+    }
+    return layers;
+}
+
 } // namespace
 
 std::string LutDecision::text() const
@@ -106,16 +123,28 @@ bool hasLutLayer(const graph::Graph& graph) { return std::ranges::any_of(graph.n
 std::vector<LutDecision> lutDecisions(const trace::Run& run)
 {
     std::vector<LutDecision> decisions;
-    for (std::size_t i = 0; i < run.graph->nodeCount(); ++i) {
-        const graph::Node& node = run.graph->nodes()[i];
-        const auto detail =
-            ops::isLut(node) ? trace::lutDetail(run, base::NodeId(i)) : base::usageError("no LUT layer");
-        const bool isThere = detail.ok() && detail->relevance.has_value();
-        for (std::uint64_t sample = 0; isThere && sample < std::min(detail->batch, kMostLutSamples); ++sample) {
-            decisions.push_back(decisionOf(*detail, node.name, sample));
+    for (const LutDetail& detail : reachedLayers(run)) {
+        for (std::uint64_t sample = 0; sample < std::min(detail.batch, kMostLutSamples); ++sample) {
+            decisions.push_back(decisionOf(detail, run.graph->node(detail.node).name, sample));
         }
     }
     return decisions;
+}
+
+base::Result<void> writeLutMaps(const std::filesystem::path& folder, const trace::Run& run,
+                                const std::vector<std::string>& names)
+{
+    for (const LutDetail& detail : reachedLayers(run)) {
+        RETRO_CHECK(base::makeFolder(folder));
+        const std::string& name = names[run.graph->node(detail.node).outputs[0].index()];
+        const auto write = [&](const Tensor& map, const char* what) {
+            return map.isValid() ? tensor::writeNpy(folder / (name + what), map) : base::Result<void>();
+        };
+        RETRO_CHECK(write(detail.relevance->tables, ".tables.npy"));
+        RETRO_CHECK(write(detail.relevance->comparisons, ".comparisons.npy"));
+        RETRO_CHECK(write(detail.relevance->pairs, ".pairs.npy"));
+    }
+    return {};
 }
 
 nlohmann::ordered_json lutDecisionsJson(const std::vector<LutDecision>& decisions)

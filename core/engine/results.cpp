@@ -316,6 +316,9 @@ base::Result<void> writeExplanation(const std::filesystem::path& folder, const L
         }
     }
     RETRO_CHECK(writeCheckpoints(folder, result));
+    if (result.run && hasLutLayer(*result.run->graph)) {
+        RETRO_CHECK(writeLutMaps(folder / "lut", *result.run, names));
+    }
     ordered_json summary = summaryJson(model, request, result);
     if (!opened.empty()) {
         RETRO_TRY(summary["opened"], writeOpened(folder, opened));

@@ -2,6 +2,7 @@
 #include "core/trace/describe.h"
 
 #include "core/event/planevent.h"
+#include "core/trace/lutlaunch.h"
 
 #include "kernels/lut/schedule.h"
 
@@ -168,7 +169,10 @@ std::string launchText(const Words& w)
     const auto kernel = static_cast<std::size_t>(w.event.extra);
     const std::string name = kernel < lut::kKernelCount ? std::string(lut::nameOf(static_cast<lut::KernelId>(kernel)))
                                                         : fmt::format("kernel {}", w.event.extra);
-    return fmt::format("{} runs {} on stream {}", w.node(), name, w.event.branch2);
+    const LaunchBuffers buffers = launchBuffers(w.run, w.event);
+    const std::string touched =
+        buffers.writes.empty() ? std::string() : fmt::format(": reads {}; writes {}", buffers.reads, buffers.writes);
+    return fmt::format("{} runs {} on stream {}{}", w.node(), name, w.event.branch2, touched);
 }
 
 /// "try 3 (shave)".

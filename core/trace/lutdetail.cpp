@@ -85,6 +85,24 @@ double epsilonOf(const Run& run, base::NodeId node)
     return at == std::string::npos ? kUsual : std::strtod(text.c_str() + at + kWord.size(), nullptr);
 }
 
+/// How the rule of a node shared relevance among comparisons; nothing when it shared none among tables (a gradient,
+/// stop). The usual way where the run does not say.
+std::optional<lut::TableRule> tableRuleOf(const Run& run, base::NodeId node)
+{
+    if (node.index() >= run.rules.size() || run.rules[node.index()].rule.empty()) {
+        return lut::TableRule::FlipContrast;
+    }
+    const std::string& text = run.rules[node.index()].rule;
+    const auto says = [&text](std::string_view word) { return text.find(word) != std::string::npos; };
+    if (!says("lut ")) {
+        return std::nullopt;
+    }
+    return says("weakest-bit")   ? lut::TableRule::WeakestBit
+           : says("signed-flip") ? lut::TableRule::SignedFlip
+           : says("shapley")     ? lut::TableRule::Shapley
+                                 : lut::TableRule::FlipContrast;
+}
+
 double slopeShare(double u) { return 0.5 / (1 + std::abs(u)); }
 
 /// Reads one table's choice out of a detail.
@@ -214,12 +232,13 @@ Result<LutDetail> lutDetail(const Run& run, base::NodeId id)
     detail.codes = hasCodes ? operands.values[TableLookup::kCodes].contiguous() : Tensor();
     detail.choices = table->choices(operands.values);
     const Tensor arrived = relevanceOf(run, id);
-    if (arrived.isValid() && arrived.shape() == op->outputTypes().front().shape) {
+    const std::optional<lut::TableRule> rule = tableRuleOf(run, id);
+    if (rule && arrived.isValid() && arrived.shape() == op->outputTypes().front().shape) {
         const ops::algebra::Stabiliser stabiliser{ops::algebra::StabiliserKind::Add, epsilonOf(run, id), true};
         const auto divide = [&](const Tensor& y) {
             return ops::algebra::stabilisedQuotient(arrived.to(y.dtype()), y, stabiliser);
         };
-        detail.relevance = table->distribute(divide, operands.values, lut::TableRule::FlipContrast, true);
+        detail.relevance = table->distribute(divide, operands.values, *rule, true);
     }
     return detail;
 }

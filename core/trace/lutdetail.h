@@ -24,7 +24,8 @@ struct LutDetail
     tensor::Tensor weights;           ///< [T, R, O], or one per synapse
     tensor::Tensor codes;             ///< may be invalid
     ops::TableChoices choices;
-    std::optional<ops::TableRelevance> relevance; ///< none when none arrived
+    /// None when none arrived, or the node's rule shared none among tables (a gradient). Comparisons as the rule says.
+    std::optional<ops::TableRelevance> relevance;
 };
 
 /// One comparison, or one bit of a positional code, as a table shows it.

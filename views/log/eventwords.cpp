@@ -5,6 +5,7 @@
 #include "views/common/viewcontext.h"
 
 #include "core/event/planevent.h"
+#include "core/trace/lutlaunch.h"
 
 #include "kernels/lut/schedule.h"
 
@@ -129,7 +130,12 @@ QString launchWords(const Words& w)
     const QString name = kernel < lut::kKernelCount
                              ? QString::fromLatin1(lut::nameOf(static_cast<lut::KernelId>(kernel)).data())
                              : QString::number(w.e.extra);
-    return translated("kernel %1 on stream %2").arg(name, QString::number(w.e.branch2));
+    const QString where = translated("kernel %1 on stream %2").arg(name, QString::number(w.e.branch2));
+    const trace::LaunchBuffers buffers = trace::launchBuffers(w.run, w.e);
+    return buffers.writes.empty()
+               ? where
+               : translated("%1: reads %2; writes %3")
+                     .arg(where, QString::fromStdString(buffers.reads), QString::fromStdString(buffers.writes));
 }
 
 /// "try 3 (shave)".

@@ -153,9 +153,17 @@ void DataFlowPane::setRoom(int width)
 
 void DataFlowPane::lay()
 {
+    // Passes beside each other, else the widest rows with which the picture fits, else the narrowest.
+    bool fits = false;
     for (const double width : kRowWidths) {
-        m_picture = flowPicture(m_schedules, {kernelSize, bufferSize, double(fonts::px(width))});
-        if (m_room == 0 || m_picture.size.width() <= m_room) {
+        FlowPicture picture =
+            flowPicture(m_schedules, {kernelSize, bufferSize, double(fonts::px(width)), double(m_room)});
+        const bool isBetter = picture.isBeside || !fits;
+        fits = fits || m_room == 0 || picture.size.width() <= m_room;
+        if (isBetter) {
+            m_picture = std::move(picture);
+        }
+        if (m_picture.isBeside || m_room == 0) {
             break;
         }
     }
@@ -241,6 +249,11 @@ void DataFlowPane::paintAll(QPainter& painter) const
         painter.setPen(colors[Role::Text2]);
         painter.drawText(m_picture.passes[i].topLeft() + QPointF(0, fonts::px(13)),
                          passWord(m_picture.schedules[i].pass));
+        if (m_picture.isBeside && i > 0) {
+            const double x = std::round((m_picture.passes[i - 1].right() + m_picture.passes[i].left()) / 2) + 0.5;
+            painter.setPen(colors[Role::Line]);
+            painter.drawLine(QPointF(x, 0), QPointF(x, m_picture.size.height()));
+        }
     }
     for (const FlowEdge& edge : m_picture.edges) {
         paintEdge(painter, edge, colors);

@@ -267,6 +267,41 @@ private:
     std::map<lut::BufferId, std::size_t> m_bufferBox;
 };
 
+/// Moves all that belongs to a pass.
+void movePass(FlowPicture& picture, std::size_t pass, const QPointF& by)
+{
+    picture.passes[pass].translate(by);
+    for (FlowEdge& edge : picture.edges) {
+        for (QPointF& point : edge.points) {
+            point += picture.boxes[edge.from].pass == pass ? by : QPointF();
+        }
+    }
+    for (FlowBox& box : picture.boxes) {
+        box.rect.translate(box.pass == pass ? by : QPointF());
+    }
+}
+
+/// Passes that stand below each other, put beside each other where a width holds them.
+void putBeside(FlowPicture& picture, double room)
+{
+    double width = 2 * kMargin - kPassGap;
+    double height = 0;
+    for (const QRectF& pass : picture.passes) {
+        width += pass.width() + kPassGap;
+        height = std::max(height, pass.height());
+    }
+    if (picture.passes.size() < 2 || width > room) {
+        return;
+    }
+    double left = kMargin;
+    for (std::size_t pass = 0; pass < picture.passes.size(); ++pass) {
+        movePass(picture, pass, QPointF(left, kMargin) - picture.passes[pass].topLeft());
+        left = picture.passes[pass].right() + kPassGap;
+    }
+    picture.size = QSizeF(width, height + 2 * kMargin);
+    picture.isBeside = true;
+}
+
 } // namespace
 
 std::size_t FlowPicture::boxAt(const QPointF& point) const
@@ -298,6 +333,7 @@ FlowPicture flowPicture(std::vector<lut::Schedule> schedules, const FlowSizes& s
         right = std::max(right, pass.right());
     }
     picture.size = picture.passes.empty() ? QSizeF() : QSizeF(right + kMargin, top - kPassGap + kMargin);
+    putBeside(picture, sizes.room);
     return picture;
 }
 

@@ -32,10 +32,10 @@ struct FlowEdge
     std::vector<QPointF> points;
 };
 
-/// The data flow of passes, drawn from their launch schedules: one below the other, each from its inputs down to its
-/// results. Buffers that always go together (rows with their weakest comparisons, sparse weights) are stacked. A buffer
-/// that a kernel both reads and writes has the arrow of the reading; the other would run in a circle. Plain geometry,
-/// in design pixels.
+/// The data flow of passes, drawn from their launch schedules: beside each other where there is room, else one below
+/// the other; each from its inputs down to its results. Buffers that always go together (rows with their weakest
+/// comparisons, sparse weights) are stacked. A buffer that a kernel both reads and writes has the arrow of the reading;
+/// the other would run in a circle. Plain geometry, in design pixels.
 struct FlowPicture
 {
     std::vector<lut::Schedule> schedules;
@@ -43,6 +43,7 @@ struct FlowPicture
     std::vector<FlowEdge> edges;
     std::vector<QRectF> passes; ///< the room of each
     QSizeF size;
+    bool isBeside = false; ///< the passes stand beside each other
 
     /// The box under a point; none: boxes.size().
     [[nodiscard]] std::size_t boxAt(const QPointF& point) const;
@@ -61,6 +62,7 @@ struct FlowSizes
     std::function<QSizeF(const lut::Launch&)> kernel;
     std::function<QSizeF(const lut::Buffer&)> buffer;
     double width = 0; ///< of rows of what a kernel starts from; half of it for its results; 0 = one row of any width
+    double room = 0;  ///< width in which passes may stand beside each other
 };
 
 /// Draws the schedules. Empty when there is none.

@@ -107,10 +107,18 @@ void PairMapPane::drawCells()
     }
 }
 
+ColorBarSpec PairMapPane::bar() const
+{
+    ColorBarSpec bar;
+    bar.scale.limit = m_largest;
+    return bar;
+}
+
 double PairMapPane::cellSide() const
 {
     const double length = std::max(m_detail->shape.length, 1U);
-    const double room = std::min(width() - fonts::px(kLeft + kMargin), height() - fonts::px(kTop + kMargin + 16));
+    const double besides = fonts::px(kLeft + 2 * kMargin) + colorBarWidth(bar());
+    const double room = std::min(width() - besides, double(height() - fonts::px(kTop + kMargin + 16)));
     return std::max(room / length, 1.0);
 }
 
@@ -156,10 +164,14 @@ QString PairMapPane::sentence() const
     }
     const double value = valueAt(m_site);
     const QString share = m_sum != 0 ? percentText(value / m_sum) : QStringLiteral("—");
+    const lut::LayerShape& shape = m_detail->shape;
+    const QString sum = signedText(m_sum, 4);
     return isSequence()
-               ? tr("%1 looks at %2: %3, %4 of all pairs")
-                     .arg(QString::number(m_site.later), QString::number(m_site.earlier), signedText(value, 4), share)
-               : tr("table %1: %2, %3 of all tables").arg(QString::number(m_site.table), signedText(value, 4), share);
+               ? tr("%1 looks at %2: %3, %4 of all; %5 pairs sum to %6")
+                     .arg(QString::number(m_site.later), QString::number(m_site.earlier), signedText(value, 4), share,
+                          countText(static_cast<std::int64_t>(lut::pairCount(shape.length))), sum)
+               : tr("table %1: %2, %3 of all; %4 tables sum to %5")
+                     .arg(QString::number(m_site.table), signedText(value, 4), share, countText(shape.tables), sum);
 }
 
 void PairMapPane::paintEvent(QPaintEvent*)
@@ -188,6 +200,10 @@ void PairMapPane::paintPairs(QPainter& painter) const
         const double bottom = fonts::px(kTop) + cellSide() * length;
         painter.drawText(QRectF(cell.center().x() - 16, bottom + 2, 32, 14), Qt::AlignCenter, QString::number(at));
     }
+    const ColorBarSpec spec = bar();
+    const QRectF area(fonts::px(kLeft + kMargin) + cellSide() * length, fonts::px(kTop), colorBarWidth(spec),
+                      cellSide() * length);
+    paintColorBar(painter, spec, layoutColorBar(spec, area), colors);
     painter.setFont(fonts::small());
     painter.setPen(colors[Role::Text2]);
     painter.drawText(QRectF(fonts::px(kMargin), 2, width(), fonts::px(kTop) - 4), Qt::AlignLeft | Qt::AlignVCenter,
@@ -325,7 +341,7 @@ void PairMapView::refresh(Changes changes)
     m_message->setRole(m_choice.problem().isEmpty() ? Role::Text2 : Role::AlarmText);
     m_message->setText(!m_choice.problem().isEmpty()  ? m_choice.problem()
                        : m_choice.detail() == nullptr ? tr("working …")
-                       : m_pane->sentence().isEmpty() ? tr("no relevance arrived at this layer")
+                       : m_pane->sentence().isEmpty() ? tr("no relevance was shared among the tables of this layer")
                                                       : m_pane->sentence());
     emit captionChanged();
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/trace/lutdetail.h"
+#include "views/common/colorbar.h"
 #include "views/common/view.h"
 
 #include <QImage>
@@ -28,7 +29,7 @@ public:
     [[nodiscard]] trace::TableSite siteAt(const QPointF& point) const;
     /// The room of the cell, or bar, of a site.
     [[nodiscard]] QRectF rectOf(const trace::TableSite& site) const;
-    /// "21 looks at 9: +0.209, 6.9 % of all", or the same of a table.
+    /// "21 looks at 9: +0.209, 6.9 % of all; 496 pairs sum to +3.021", or the same of a table.
     [[nodiscard]] QString sentence() const;
     [[nodiscard]] QSize minimumSizeHint() const override;
 
@@ -45,6 +46,7 @@ private:
     [[nodiscard]] bool isSequence() const { return m_detail->shape.isSequence; }
     [[nodiscard]] double valueAt(const trace::TableSite& site) const;
     [[nodiscard]] double cellSide() const;
+    [[nodiscard]] ColorBarSpec bar() const;
     void measure();
     void drawCells();
     void paintPairs(QPainter& painter) const;

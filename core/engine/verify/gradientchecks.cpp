@@ -2,6 +2,8 @@
 #include "core/engine/verify/gradientchecks.h"
 
 #include "core/base/cancel.h"
+#include "core/engine/verify/reversecourse.h"
+#include "core/engine/verify/smallertape.h"
 #include "core/ops/algebra.h"
 
 #include <fmt/format.h>
@@ -481,10 +483,8 @@ bool hasSurrogate(const ModelTape& made)
     return false;
 }
 
-} // namespace
-
-Result<PropertyResult> checkWhole(const ModelTape& made, Id target, const Tensor& start, std::uint64_t seed,
-                                  const std::stop_token& stop)
+Result<PropertyResult> checkFrom(const ModelTape& made, Id target, const Tensor& start, std::uint64_t seed,
+                                 const std::stop_token& stop)
 {
     constexpr const char* kStatement = "the gradient is the slope of a central difference";
     Directions directions(seed);
@@ -515,6 +515,25 @@ Result<PropertyResult> checkWhole(const ModelTape& made, Id target, const Tensor
                               "a kink lies in every step; " + text};
     }
     return judged("gradient", kStatement, {best <= kPoorGradient ? "" : text}, text);
+}
+
+} // namespace
+
+Result<PropertyResult> checkWhole(const ModelTape& made, Id target, const Tensor& start, std::uint64_t seed,
+                                  const std::stop_token& stop)
+{
+    RETRO_TRY(PropertyResult whole, checkFrom(made, target, start, seed, stop));
+    if (whole.state == PropertyState::Violated) {
+        const DiffersFrom again = [&](const ModelTape& small, Id from, const Tensor& ones) -> Result<Counterexample> {
+            RETRO_TRY(const PropertyResult one, checkFrom(small, from, ones, seed, stop));
+            const bool isWrong = one.state == PropertyState::Violated;
+            return isWrong ? Counterexample{one.detail, nodeAt(small, from)} : Counterexample();
+        };
+        const Counterexample smallest = withSmallest(made, target, {whole.detail, whole.node}, again);
+        whole.detail = smallest.text;
+        whole.node = smallest.node;
+    }
+    return whole;
 }
 
 namespace

@@ -2,13 +2,13 @@
 #include "core/engine/verify/tapechecks.h"
 
 #include "core/base/cancel.h"
+#include "core/engine/verify/smallertape.h"
 #include "core/execute/forward.h"
 #include "core/tape/recursion.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 
 namespace retro::engine
 {
@@ -103,65 +103,6 @@ std::vector<std::uint8_t> trackedIds(const ModelTape& made)
     return tracked;
 }
 
-/// What differs between two ways to the slots when a tape is started at one cell.
-using Differs = std::function<Result<Counterexample>(const ModelTape&, Id, const Tensor&)>;
-
-constexpr std::size_t kMostTargets = 64;
-
-/// The tape up to a cell, that one included.
-ModelTape prefixOf(const ModelTape& made, Id last)
-{
-    std::vector<tape::Cell<Bundle>> cells;
-    for (Id id = 0; id <= last; ++id) {
-        cells.push_back(made.tape.cell(id));
-    }
-    ModelTape prefix;
-    prefix.model = made.model;
-    prefix.tape = tape::Tape<Bundle>(std::move(cells), made.tape.leafCount(), made.tape.payload());
-    prefix.idOf = made.idOf;
-    std::ranges::replace_if(
-        prefix.idOf, [last](Id id) { return id > last; }, ModelTape::kNowhere);
-    prefix.valueOf.assign(made.valueOf.begin(), made.valueOf.begin() + last + 1);
-    prefix.nodeOf.assign(made.nodeOf.begin(), made.nodeOf.begin() + last + 1);
-    return prefix;
-}
-
-/// Cells from which a smaller case may start: the readers of the slot that differs, then all from the first on.
-std::vector<Id> smallerTargets(const ModelTape& made, Id target, Id slot)
-{
-    std::vector<Id> all;
-    for (const bool isReader : {true, false}) {
-        for (auto id = static_cast<Id>(made.tape.leafCount()); id < target && all.size() < kMostTargets; ++id) {
-            const std::vector<Id>& parents = made.tape.cell(id).node.parents;
-            const bool reads = std::ranges::find(parents, slot) != parents.end();
-            if (reads == isReader && made.valueOf[id].isValid() && made.tape.cell(id).isTracked) {
-                all.push_back(id);
-            }
-        }
-    }
-    return all;
-}
-
-/// A counterexample with the shortest tape found that shows it, too: started by ones at its last cell.
-Counterexample withSmallest(const ModelTape& made, Id target, Counterexample found, const Differs& differs)
-{
-    const auto isNamed = [&](Id id) { return nodeAt(made, id) == found.node; };
-    Id slot = 0;
-    while (slot < target && !isNamed(slot)) {
-        ++slot;
-    }
-    for (const Id id : found.text.empty() ? std::vector<Id>() : smallerTargets(made, target, slot)) {
-        const Tensor& value = made.tape.cell(id).value.only();
-        const Result<Counterexample> smaller =
-            differs(prefixOf(made, id), id, Tensor::full(value.dtype(), value.shape(), 1));
-        if (smaller.ok() && !smaller->text.empty()) {
-            return {fmt::format("{}; smallest case: from ones at {}, {}", found.text, made.nameOf(id), smaller->text),
-                    smaller->node};
-        }
-    }
-    return found;
-}
-
 constexpr const char* kRecursion = "dense loop = recursion, slot by slot, bit for bit";
 
 Result<Counterexample> differsFromRecursion(const ModelTape& made, const std::vector<Bundle>& seed,
@@ -191,7 +132,7 @@ Result<PropertyResult> checkRecursion(const ModelTape& made, Id target, const st
             fmt::format("the tape has {} cells, and the recursion is run up to {}", made.tape.size(), kMostRecursion)};
     }
     RETRO_TRY(Counterexample wrong, differsFromRecursion(made, seed, dense, course));
-    const Differs again = [](const ModelTape& small, Id from, const Tensor& start) -> Result<Counterexample> {
+    const DiffersFrom again = [](const ModelTape& small, Id from, const Tensor& start) -> Result<Counterexample> {
         const std::vector<Bundle> ones = tape::oneSeed(small.tape, from, Bundle(start));
         const auto loop = tape::denseLoop<Bundle>(small.tape, ones);
         CourseRecorder unused(small);
@@ -236,7 +177,7 @@ Result<Counterexample> differsWhenSkipping(const ModelTape& made, Id target, con
 
 /// A dense loop, then `compare`.
 template <class Compare>
-Differs afterDense(const Compare& compare)
+DiffersFrom afterDense(const Compare& compare)
 {
     return [compare](const ModelTape& small, Id from, const Tensor& start) -> Result<Counterexample> {
         const auto loop = tape::denseLoop<Bundle>(small.tape, tape::oneSeed(small.tape, from, Bundle(start)));

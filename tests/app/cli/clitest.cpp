@@ -570,6 +570,7 @@ private slots:
             const bool isDocumented = json.at("schedule").at("forward").at("launches").size() == 5;
             QCOMPARE(isDocumented, QLatin1String(path) == QLatin1String("documented"));
         }
+        QCOMPARE(cli({"lut", folder + "fc_seq_tiny.json", "--run", path("lut.retro")}).code, 0);
         const Answer cuda = cli({"lut", folder + "sparse_nonseq_tiny.json", "--backend", "cuda", "--json"});
         QCOMPARE(cuda.code, 0);
         const bool isOnDevice = nlohmann::json::parse(cuda.out.toStdString()).at("backend") == "cuda";

@@ -3,6 +3,7 @@
 #include "core/base/file.h"
 #include "core/engine/explain.h"
 #include "core/engine/gradient/gradient.h"
+#include "core/engine/lutcaserun.h"
 #include "core/engine/lutpath.h"
 #include "core/engine/verify/verify.h"
 #include "core/formats/graphjson.h"
@@ -10,6 +11,7 @@
 #include "core/graph/graphbuilder.h"
 #include "core/ops/algebra.h"
 #include "core/trace/describe.h"
+#include "core/trace/lutdetail.h"
 #include "core/trace/timeline.h"
 #include "kernels/lut/schedule.h"
 
@@ -253,12 +255,105 @@ private slots:
             QCOMPARE(e.visit, run.visitOf(step));
             const event::EventKind before = run.events[step - 1].kind;
             QVERIFY(before == event::EventKind::Rule || before == event::EventKind::Launch);
-            QVERIFY(trace::describe(run, step).find(kernel) != std::string::npos);
+            const std::string text = trace::describe(run, step);
+            QVERIFY(text.find(kernel) != std::string::npos);
+            QVERIFY2(text.find(": reads ") != std::string::npos && text.find("; writes ") != std::string::npos,
+                     text.c_str());
+            const std::string chosen = "writes Lookup Indices, Min Anchor Deltas, Min Anchor Delta Indices";
+            QVERIFY(kernel != "choose_rows" || text.ends_with("reads Input, Anchors; " + chosen));
         }
         QTEST(launched["attend"], "attend");
         QTEST(launched["feed"], "feed");
         auto timeline = trace::Timeline::open(result->run);
         QVERIFY2(timeline.ok(), timeline.ok() ? "" : timeline.error().text().c_str());
+    }
+
+    /// Maps are of the share that the rule has; a gradient, which is no relevance, has none.
+    void mapsAreThoseOfTheRule()
+    {
+        const auto model = load(1);
+        QVERIFY(model != nullptr);
+        const auto detailUnder = [&](const char* composite) {
+            engine::ExplainRequest request = question(1);
+            request.composite = composite;
+            request.precision = execute::Precision::Double;
+            request.record = request.keepValues = true;
+            const auto result = engine::explain(*model, request);
+            const auto node = result.ok() ? result->run->graph->findNode("feed") : std::nullopt;
+            auto detail = node ? trace::lutDetail(*result->run, *node) : base::usageError("no such node");
+            return detail.ok() ? std::move(detail->relevance) : std::nullopt;
+        };
+        const auto usual = detailUnder("epsilon");
+        const auto weakest = detailUnder("epsilon | op:LUT=lut:share=weakest-bit");
+        QVERIFY(usual.has_value() && weakest.has_value());
+        QVERIFY(!usual->comparisons.bitEqual(weakest->comparisons));
+        const std::int64_t bits = weakest->comparisons.shape().back();
+        for (std::int64_t table = 0; table < weakest->tables.size(); ++table) {
+            int touched = 0;
+            for (std::int64_t bit = 0; bit < bits; ++bit) {
+                touched += weakest->comparisons.at(table * bits + bit) != 0 ? 1 : 0;
+            }
+            QVERIFY(touched <= 1);
+        }
+        QVERIFY(!detailUnder("gradient").has_value());
+        QVERIFY(!detailUnder("epsilon | op:LUT=stop").has_value());
+    }
+
+    void casesAreRecorded_data()
+    {
+        QTest::addColumn<QString>("file");
+        QTest::addColumn<bool>("documented");
+        for (const char* file :
+             {"fc_nonseq_random", "fc_seq_random", "sparse_nonseq_random", "sparse_seq_random", "sparse_seq_tiny"}) {
+            QTest::addRow("%s, fused", file) << file << false;
+            QTest::addRow("%s, documented", file) << file << true;
+        }
+    }
+
+    /// A LUT case as a run: every launch of its forward and backward pass, and the gradient that the case expects.
+    void casesAreRecorded()
+    {
+        QFETCH(QString, file);
+        QFETCH(bool, documented);
+        const auto given = formats::readLutCase(std::filesystem::path(RETRO_SOURCE_DIR "/tests/data/golden/lut") /
+                                                (file.toStdString() + ".json"));
+        QVERIFY2(given.ok(), given.ok() ? "" : given.error().text().c_str());
+        engine::LutRunOptions options;
+        options.path = documented ? lut::Path::Documented : lut::Path::Fused;
+        options.isDouble = true;
+        const auto result = engine::recordLutCase(*given, options);
+        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        std::vector<std::string> launched;
+        for (const event::Event& e : result->run->events) {
+            if (e.kind == event::EventKind::Launch) {
+                launched.emplace_back(lut::nameOf(static_cast<lut::KernelId>(e.extra)));
+            }
+        }
+        const auto alone = engine::runLutCase(*given, options);
+        QVERIFY(alone.ok() && alone->backward.has_value());
+        std::vector<std::string> expected;
+        for (const lut::Schedule* schedule : {&alone->forward, &*alone->backward}) {
+            for (const lut::Launch& launch : schedule->launches) {
+                const bool isLeftOut = launch.kernel == lut::KernelId::SumWeightGradients ||
+                                       launch.kernel == lut::KernelId::SumPairWeightGradients;
+                if (!isLeftOut) { // nobody asks for the gradients of the weights
+                    expected.emplace_back(lut::nameOf(launch.kernel));
+                }
+            }
+        }
+        QCOMPARE(launched, expected);
+        const auto x = result->model->graph().findValue("x");
+        QVERIFY(x.has_value());
+        const Tensor& gradient = result->relevance[x->index()];
+        const std::vector<double>& dx = given->expected.at("backward.dx");
+        QCOMPARE(gradient.size(), static_cast<std::int64_t>(dx.size()));
+        for (std::size_t i = 0; i < dx.size(); ++i) {
+            QVERIFY(std::abs(gradient.at(static_cast<std::int64_t>(i)) - dx[i]) <
+                    1e-6 * std::max(1.0, std::abs(dx[i])));
+        }
+        formats::LutCase forwardOnly = *given;
+        forwardOnly.outputGradients.clear();
+        QVERIFY(!engine::recordLutCase(forwardOnly, options).ok());
     }
 
     void gradientsPass()

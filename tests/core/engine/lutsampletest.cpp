@@ -3,7 +3,9 @@
 #include "core/engine/explain.h"
 #include "core/engine/inputs.h"
 #include "core/engine/lutdecisions.h"
+#include "core/engine/results.h"
 #include "core/engine/runforward.h"
+#include "core/ops/algebra.h"
 #include "core/ops/tablelookup.h"
 #include "core/tensor/npy.h"
 
@@ -183,6 +185,41 @@ private slots:
             found += static_cast<double>(decisions[0].pair->earlier) == places.at(i) ? 1 : 0;
         }
         QVERIFY2(found >= kStrings * 9 / 10, qPrintable(QString::number(found)));
+    }
+
+    /// What explain writes beside the relevance of values: where that of a layer went, by table, comparison and pair.
+    void mapsAreWritten()
+    {
+        const auto model = load("lut-marked-byte/lut-marked-byte.onnx");
+        QVERIFY(model != nullptr);
+        engine::ExplainRequest request;
+        request.inputs = {rowsOf<std::int64_t>(array("lut-marked-byte/held-out.npy"), 0, 2)};
+        request.composite = "epsilon";
+        request.precision = execute::Precision::Double;
+        request.record = request.keepValues = true;
+        const auto result = engine::explain(*model, request);
+        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        const QTemporaryDir folder;
+        const std::filesystem::path at = folder.path().toStdString();
+        const auto written = engine::writeExplanation(at, *model, request, *result, {});
+        QVERIFY2(written.ok(), written.ok() ? "" : written.error().text().c_str());
+        const auto map = [&](const char* what) {
+            auto read = tensor::readNpy(at / "lut" / (std::string("lut1.out.") + what + ".npy"));
+            return read.ok() ? *read : Tensor();
+        };
+        const Tensor tables = map("tables");
+        const Tensor comparisons = map("comparisons");
+        const Tensor pairs = map("pairs");
+        QCOMPARE(tables.shape(), (tensor::Shape{2, 16}));
+        QCOMPARE(comparisons.shape(), (tensor::Shape{2, 16, 9}));
+        QCOMPARE(pairs.shape(), (tensor::Shape{2, 24, 24}));
+        // The relevance of the logits, but for the stabiliser, once by table and once by pair.
+        QVERIFY(std::abs(ops::algebra::sum(tables) - ops::algebra::sum(pairs)) < 1e-9);
+        QVERIFY(std::abs(ops::algebra::sum(pairs) - result->relevanceStart) < 1e-4);
+        QVERIFY(std::abs(ops::algebra::sum(comparisons) - ops::algebra::sum(tables)) < 1e-9);
+        for (std::int64_t i = 0; i < pairs.size(); ++i) {
+            QVERIFY(i % 24 < i / 24 % 24 || pairs.at(i) == 0); // only earlier positions
+        }
     }
 };
 

@@ -144,7 +144,11 @@ private slots:
         QCOMPARE(judged.node, std::string("bend"));
         const tape::Id target = wrong.idOf[model->graph().outputs().front().index()];
         const Tensor start = Tensor::full(tensor::DType::Float64, {3}, 1);
-        QVERIFY(engine::checkWhole(wrong, target, start, 1, {})->state == engine::PropertyState::Violated);
+        const auto whole = engine::checkWhole(wrong, target, start, 1, {});
+        QVERIFY(whole->state == engine::PropertyState::Violated);
+        QVERIFY2(whole->detail.find("; smallest case: from ones at bent, slope") != std::string::npos,
+                 whole->detail.c_str());
+        QCOMPARE(whole->node, std::string("bend"));
         const auto right = tapeOf(model, engine::gradientRule(model));
         QVERIFY(engine::judgeNodes(*engine::checkNodes(right, 1, {})).state == engine::PropertyState::Held);
         QVERIFY(engine::checkWhole(right, target, start, 1, {})->state == engine::PropertyState::Held);

@@ -48,10 +48,10 @@ void forAll(const F& f)
     }
 }
 
-FlowPicture drawn(const std::vector<lut::Schedule>& schedules, double width = 0)
+FlowPicture drawn(const std::vector<lut::Schedule>& schedules, double width = 0, double room = 0)
 {
     return flowPicture(schedules, {[](const lut::Launch&) { return QSizeF(140, 38); },
-                                   [](const lut::Buffer&) { return QSizeF(120, 38); }, width});
+                                   [](const lut::Buffer&) { return QSizeF(120, 38); }, width, room});
 }
 
 /// Stacks of buffers that kernels read, one for each kernel that reads some of it.
@@ -163,6 +163,31 @@ private slots:
             for (const FlowEdge& edge : broken.edges) {
                 QVERIFY(edge.points.front().y() < edge.points.back().y());
             }
+        });
+    }
+
+    /// Where there is room, passes stand beside each other: forward on the left, as high as the other.
+    void passesStandBesideEachOther()
+    {
+        forAll([](const std::vector<lut::Schedule>& schedules) {
+            const FlowPicture below = drawn(schedules, 500);
+            QVERIFY(!below.isBeside);
+            const FlowPicture beside = drawn(schedules, 500, 1e5);
+            QVERIFY(beside.isBeside);
+            QVERIFY(beside.size.width() > below.size.width() && beside.size.height() < below.size.height());
+            for (std::size_t pass = 0; pass < schedules.size(); ++pass) {
+                QCOMPARE(beside.passes[pass].top(), beside.passes[0].top());
+                QVERIFY(pass == 0 || beside.passes[pass].left() > beside.passes[pass - 1].right());
+                QVERIFY(QRectF(QPointF(), beside.size).contains(beside.passes[pass]));
+            }
+            for (const FlowBox& box : beside.boxes) {
+                QVERIFY(beside.passes[box.pass].contains(box.rect));
+            }
+            for (const FlowEdge& edge : beside.edges) {
+                checkArrow(beside, edge);
+            }
+            QVERIFY(!drawn(schedules, 500, beside.size.width() - 1).isBeside);
+            QVERIFY(drawn(schedules, 500, beside.size.width()).isBeside);
         });
     }
 

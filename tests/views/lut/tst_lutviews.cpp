@@ -182,6 +182,7 @@ private slots:
         table.flush();
         map.flush();
         QVERIFY2(map.message().startsWith(QStringLiteral("5 looks at 2")), qPrintable(map.message()));
+        QVERIFY2(map.message().contains(QStringLiteral(" pairs sum to ")), qPrintable(map.message()));
         QCOMPARE(table.message(), QString());
         table.table().setValue(2);
         QCOMPARE(context.choice.site().table, 2U);

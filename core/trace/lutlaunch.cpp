@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/trace/lutlaunch.h"
+
+#include "core/ops/tablelookup.h"
+#include "kernels/lut/schedule.h"
+
+namespace retro::trace
+{
+
+namespace
+{
+
+bool isSet(const graph::Node& node, const char* name)
+{
+    const auto at = node.attributes.find(name);
+    const auto* value = at == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&at->second);
+    return value != nullptr && *value != 0;
+}
+
+/// A layer of the smallest sizes in the mode of a node: which buffers a launch touches does not depend on sizes.
+lut::ScheduleRequest smallest(const graph::Node& node, lut::Pass pass)
+{
+    lut::ScheduleRequest request;
+    request.shape = {2, 1, 1, 1, 0, 1, false};
+    request.shape.isSequence = isSet(node, "sequence");
+    if (request.shape.isSequence) {
+        request.shape.length = 2;
+        request.shape.codeBits = 1;
+    }
+    request.isSparse =
+        node.inputs.size() > ops::TableLookup::kColumns && node.inputs[ops::TableLookup::kColumns].isValid();
+    request.synapses = request.maxForwardGroups = request.isSparse ? 1 : 0;
+    request.batch = 1;
+    request.path = isSet(node, "documented") ? lut::Path::Documented : lut::Path::Fused;
+    request.pass = pass;
+    return request;
+}
+
+std::string namesOf(const std::vector<lut::BufferId>& buffers)
+{
+    std::string names;
+    for (const lut::BufferId id : buffers) {
+        names += names.empty() ? "" : ", ";
+        names += lut::nameOf(id);
+    }
+    return names;
+}
+
+} // namespace
+
+LaunchBuffers launchBuffers(const Run& run, const event::Event& launch)
+{
+    constexpr std::uint32_t kPasses = 3;
+    if (launch.node >= run.graph->nodeCount() || launch.branch >= kPasses) {
+        return {};
+    }
+    lut::Schedule schedule;
+    const auto pass = static_cast<lut::Pass>(launch.branch);
+    const lut::Status status = lut::makeSchedule(smallest(run.graph->nodes()[launch.node], pass), schedule);
+    const bool isThere = status.ok() && launch.slot < schedule.launches.size() &&
+                         static_cast<std::int64_t>(schedule.launches[launch.slot].kernel) == launch.extra;
+    return isThere ? LaunchBuffers{namesOf(schedule.launches[launch.slot].reads),
+                                   namesOf(schedule.launches[launch.slot].writes)}
+                   : LaunchBuffers{};
+}
+
+} // namespace retro::trace
