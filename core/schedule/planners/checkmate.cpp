@@ -13,6 +13,8 @@ namespace
 
 /// Budgets of the relaxation that is rounded, in shares: what rounding adds needs room.
 constexpr double kSlack[] = {1.0, 0.9};
+/// Share of the time that must be left to solve the programme once more.
+constexpr double kAgainShare = 0.3;
 constexpr double kThresholds[] = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9};
 
 void offerAtEveryThreshold(const CheckmateModel& model, const std::vector<double>& values, BestDraft& best)
@@ -115,7 +117,7 @@ base::Result<Draft> draft(const PlanRequest& request)
     // First with sizes rounded down: what is then cheapest and fits is cheapest of all, and where nothing fits, nothing
     // does. Only where its solution does not fit by the rounding, again with sizes rounded up.
     Proof proof = solve(*solver, request, deadline, SizeRounding::Down, best);
-    if (proof == Proof::None && !deadline.isOver()) {
+    if (proof == Proof::None && deadline.secondsLeft() > kAgainShare * request.seconds) {
         solve(*solver, request, deadline, SizeRounding::Up, best);
     }
     if (!best.fits()) {

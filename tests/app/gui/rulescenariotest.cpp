@@ -44,14 +44,14 @@ struct Stage
     QTemporaryDir folder; ///< of copies: what is chosen is written into a card beside the model
     app::MainWindow window;
 
-    Stage()
+    explicit Stage(const QString& from = kFolder, const char* model = "model.onnx", const char* input = "input.npy")
     {
-        for (const char* name : {"model.onnx", "input.npy"}) {
-            QFile::copy(kFolder + name, folder.filePath(name));
+        for (const QString& name : {QString(model), QString(input), QString(model).replace(".onnx", ".card.json")}) {
+            QFile::copy(from + name, folder.filePath(name)); // the card where there is one
         }
         window.resize(1600, 1000);
         window.show();
-        window.open(folder.filePath("model.onnx"), {folder.filePath("input.npy")}, QStringLiteral("epsilon_plus"));
+        window.open(folder.filePath(model), {folder.filePath(input)}, QStringLiteral("epsilon_plus"));
     }
     [[nodiscard]] bool settles()
     {
@@ -207,6 +207,44 @@ private slots:
         QVERIFY(!stage.list().isVisible() && stage.list().count() == 0);
         QVERIFY(stage.ruleOf(stage.node("Conv")).startsWith(QLatin1String("z-plus")));
         QVERIFY(stage.isWholePass("epsilon_plus"));
+    }
+
+    // All layers of a kind in a block, and no other.
+    void aScopeGetsAnotherRule()
+    {
+        const QString folder = QStringLiteral(RETRO_SOURCE_DIR "/samples/silent-groups/");
+        Stage stage(folder, "silent-groups.onnx", "disc.png");
+        QVERIFY2(stage.settles(), qPrintable(stage.window.lastError()));
+        const graph::Graph& graph = stage.window.model().graph();
+        const base::NodeId last = stage.node("Conv", 1);
+        QVERIFY(last.isValid());
+        const std::string scope = graph.node(last).scope;
+        QVERIFY(!scope.empty());
+        stage.window.selection().selectNode(last);
+        QTest::keyClick(&stage.window, Qt::Key_U, Qt::ControlModifier);
+        views::RuleDialog* dialog = stage.dialog();
+        QVERIFY(dialog != nullptr);
+        QComboBox& reach = boxOf(*dialog, "Applies to");
+        const int inScope = reach.findText(QStringLiteral("Every Conv in ") + QString::fromStdString(scope));
+        QVERIFY(inScope >= 0);
+        reach.setCurrentIndex(inScope);
+        boxOf(*dialog, "Rule").setFocus();
+        QTest::keyClicks(&boxOf(*dialog, "Rule"), QStringLiteral("gamma"));
+        runOf(*dialog).click();
+        QVERIFY(stage.settles());
+        int reached = 0;
+        int others = 0;
+        for (std::size_t i = 0; i < stage.window.model().graph().nodeCount(); ++i) {
+            const graph::Node& node = stage.window.model().graph().node(base::NodeId(i));
+            if (node.op != "Conv") {
+                continue;
+            }
+            const bool isInside = node.scope == scope || node.scope.starts_with(scope + "/");
+            QCOMPARE(stage.ruleOf(base::NodeId(i)).startsWith(QLatin1String("gamma")), isInside);
+            ++(isInside ? reached : others);
+        }
+        QVERIFY(reached > 0 && others > 0);
+        QVERIFY2(stage.note().contains(QLatin1String("were applied again")), qPrintable(stage.note()));
     }
 
     // From the graph's menu and the inspector, one node; the second choice for it takes the place of the first.
