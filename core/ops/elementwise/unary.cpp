@@ -4,6 +4,7 @@
 #include "core/ops/elementwise/rowactivation.h"
 #include "core/ops/families.h"
 #include "core/ops/kernel/logistic.h"
+#include "core/ops/kernel/wideregisters.h"
 
 #include <array>
 #include <cmath>
@@ -354,6 +355,23 @@ struct GeluByTanh : KeepsOperand
     }
 };
 
+/// Rows of the activation that GPT-like networks compute most of.
+RETRO_WIDE_REGISTERS void geluByTanhRow(const float* x, float* z, std::int64_t count)
+{
+    for (std::int64_t i = 0; i < count; ++i) {
+        z[i] = GeluByTanh::value(x[i], {});
+    }
+}
+
+RowFunctions geluByTanh()
+{
+    RowFunctions functions = rowFunctionsOf<GeluByTanh>();
+    functions.value.f32 = [](const void* const* in, void* out, std::int64_t count, RowParameters) {
+        geluByTanhRow(static_cast<const float*>(in[0]), static_cast<float*>(out), count);
+    };
+    return functions;
+}
+
 /// x · σ(α·x).
 struct Swish : KeepsOperand
 {
@@ -441,7 +459,7 @@ BoundResult bindGelu(const BindContext& context)
         return bound<RowActivation>(firstType(context), rowFunctionsOf<Gelu>());
     }
     if (form == "tanh") {
-        return bound<RowActivation>(firstType(context), rowFunctionsOf<GeluByTanh>());
+        return bound<RowActivation>(firstType(context), geluByTanh());
     }
     return context.error("approximate is '" + form + "'; only 'none' and 'tanh' are known");
 }
