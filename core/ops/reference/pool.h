@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/ops/reference/poollanes.h"
 #include "core/ops/reference/window.h"
 #include "core/ops/threads.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace retro::ops::reference
@@ -37,24 +39,33 @@ inline void tapsOf(const PoolShape& shape, std::int64_t window, std::vector<std:
     }
 }
 
-/// Channels that one task handles together.
-inline constexpr std::int64_t kLanes = 32;
+/// The most channels that one task handles together.
+inline constexpr std::int64_t kMostLanes = 128;
+
+/// Channels that a task handles together: many that lie side by side, as long as every thread gets some.
+inline std::int64_t lanesOf(const PoolShape& shape)
+{
+    constexpr std::int64_t kLeast = 32;
+    const std::int64_t perThread = shape.batch * shape.channels / std::max(threads(), 1);
+    return std::clamp(perThread / kLeast * kLeast, kLeast, kMostLanes);
+}
 
 /// Calls f(window, taps, offset of the image's first channel, offset of the window's first channel, channels) for every
 /// window; images and channel ranges run in parallel, the windows of one task in order.
 template <class F>
 void forEachWindow(const PoolShape& shape, const F& f)
 {
-    const std::int64_t ranges = (shape.channels + kLanes - 1) / kLanes;
+    const std::int64_t lanes = lanesOf(shape);
+    const std::int64_t ranges = (shape.channels + lanes - 1) / lanes;
     const std::int64_t tapCount = shape.axes[0].kernel * shape.axes[1].kernel * shape.axes[2].kernel;
-    const std::int64_t work = shape.windowCount() * std::min<std::int64_t>(tapCount, shape.imageSize()) * kLanes;
+    const std::int64_t work = shape.windowCount() * std::min<std::int64_t>(tapCount, shape.imageSize()) * lanes;
     parallelFor(shape.batch * ranges, std::max<std::int64_t>(131072 / std::max<std::int64_t>(work, 1), 1),
                 [&](std::int64_t begin, std::int64_t end) {
                     std::vector<std::int64_t> taps;
                     for (std::int64_t task = begin; task < end; ++task) {
                         const std::int64_t image = task / ranges;
-                        const std::int64_t first = task % ranges * kLanes;
-                        const std::int64_t count = std::min(kLanes, shape.channels - first);
+                        const std::int64_t first = task % ranges * lanes;
+                        const std::int64_t count = std::min(lanes, shape.channels - first);
                         const std::int64_t imageAt = image * shape.imageSize() * shape.channels + first;
                         for (std::int64_t window = 0; window < shape.windowCount(); ++window) {
                             tapsOf(shape, window, taps);
@@ -65,36 +76,17 @@ void forEachWindow(const PoolShape& shape, const F& f)
                 });
 }
 
-/// f(c) for every channel c of a task. Nearly every task has all the lanes: with a length that is known the loop is
-/// unrolled and vectorised.
-template <class F>
-void forEachLane(std::int64_t count, const F& f)
-{
-    if (count == kLanes) {
-        for (std::int64_t c = 0; c < kLanes; ++c) {
-            f(c);
-        }
-        return;
-    }
-    for (std::int64_t c = 0; c < count; ++c) {
-        f(c);
-    }
-}
-
 /// Largest element of one window per channel; NaN when there is one.
 template <class T>
-std::array<T, kLanes> maximumOf(const T* image, std::int64_t channels, const std::vector<std::int64_t>& taps,
+std::array<T, kMostLanes> maximumOf(const T* image, std::int64_t channels, const std::vector<std::int64_t>& taps,
                                 std::int64_t count)
 {
-    std::array<T, kLanes> best;
-    best.fill(std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
-                                                   : std::numeric_limits<T>::lowest());
+    std::array<T, kMostLanes> best;
+    std::fill_n(best.begin(), count,
+                std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
+                                                     : std::numeric_limits<T>::lowest());
     for (const std::int64_t tap : taps) {
-        const T* x = image + tap * channels;
-        forEachLane(count, [&](std::int64_t c) {
-            T& largest = best[static_cast<std::size_t>(c)];
-            largest = (x[c] <= largest) | (largest != largest) ? largest : x[c];
-        });
+        takeLarger(best.data(), image + tap * channels, count);
     }
     return best;
 }
@@ -139,17 +131,11 @@ void routeToMaximum(const PoolShape& shape, const T* s, const T* x, T* r)
     forEachWindow(shape, [&](std::int64_t, const std::vector<std::int64_t>& taps, std::int64_t imageAt,
                              std::int64_t windowAt, std::int64_t count) {
         const auto best = maximumOf(x + imageAt, shape.channels, taps, count);
-        std::array<T, kLanes> left{}; // what no element has taken yet
+        std::array<T, kMostLanes> left; // what no element has taken yet
         std::copy(s + windowAt, s + windowAt + count, left.begin());
         for (const std::int64_t tap : taps) {
-            const T* in = x + imageAt + tap * shape.channels;
-            T* out = r + imageAt + tap * shape.channels;
-            forEachLane(count, [&](std::int64_t c) {
-                const auto lane = static_cast<std::size_t>(c);
-                const bool wins = (in[c] == best[lane]) | ((in[c] != in[c]) & (best[lane] != best[lane]));
-                out[c] += wins ? left[lane] : T{0};
-                left[lane] = wins ? T{0} : left[lane];
-            });
+            const std::int64_t at = imageAt + tap * shape.channels;
+            takeShare(x + at, best.data(), left.data(), r + at, count);
         }
     });
 }
@@ -160,7 +146,7 @@ void sumPool(const PoolShape& shape, const T* x, const std::vector<T>& factors, 
 {
     forEachWindow(shape, [&](std::int64_t window, const std::vector<std::int64_t>& taps, std::int64_t imageAt,
                              std::int64_t windowAt, std::int64_t count) {
-        std::array<T, kLanes> sum{};
+        std::array<T, kMostLanes> sum{};
         for (const std::int64_t tap : taps) {
             const T* in = x + imageAt + tap * shape.channels;
             for (std::int64_t c = 0; c < count; ++c) {

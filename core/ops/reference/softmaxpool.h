@@ -34,7 +34,7 @@ void shareBySoftmax(const PoolShape& shape, const T* s, const T* x, T beta, T* r
                              std::int64_t windowAt, std::int64_t count) {
         thread_local std::vector<T> weights;
         windowWeights(x + imageAt, shape.channels, taps, count, beta, weights);
-        std::array<T, kLanes> sum{};
+        std::array<T, kMostLanes> sum{};
         for (std::size_t i = 0; i < weights.size(); ++i) {
             sum[i % static_cast<std::size_t>(count)] += weights[i];
         }

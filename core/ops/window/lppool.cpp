@@ -74,7 +74,7 @@ private:
     {
         reference::forEachWindow(m_shape, [&](std::int64_t, const std::vector<std::int64_t>& taps, std::int64_t imageAt,
                                               std::int64_t windowAt, std::int64_t count) {
-            std::array<double, reference::kLanes> sum{};
+            std::array<double, reference::kMostLanes> sum{};
             for (const std::int64_t tap : taps) {
                 const T* in = x + imageAt + tap * m_shape.channels;
                 for (std::int64_t c = 0; c < count; ++c) {

@@ -26,12 +26,12 @@ using tensor::Shape;
 template <class T>
 inline T largestInline(const T* x, std::int64_t length)
 {
-    constexpr std::int64_t kLanes = 32;
-    std::array<T, kLanes> lanes;
+    constexpr std::int64_t kBesides = 32;
+    std::array<T, kBesides> lanes;
     lanes.fill(-std::numeric_limits<T>::infinity());
-    const std::int64_t whole = length - length % kLanes;
-    for (std::int64_t i = 0; i < whole; i += kLanes) {
-        for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+    const std::int64_t whole = length - length % kBesides;
+    for (std::int64_t i = 0; i < whole; i += kBesides) {
+        for (std::int64_t lane = 0; lane < kBesides; ++lane) {
             T& largest = lanes[static_cast<std::size_t>(lane)];
             largest = largest < x[i + lane] ? x[i + lane] : largest;
         }
