@@ -9,7 +9,8 @@ namespace retro::app
 {
 
 /// Gives every large block back as soon as it is let go, for runs of which the least memory is wanted. A matrix product
-/// packs its operands into blocks of up to some MiB each time: those are kept, since new pages cost more than they hold.
+/// packs its operands into blocks of up to some MiB each time: those are kept, since new pages cost more than they
+/// hold.
 inline void giveBackFreedMemory()
 {
 #ifdef __GLIBC__

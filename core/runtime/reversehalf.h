@@ -18,8 +18,8 @@ struct Part
     std::uint32_t slot = 0;
 };
 
-/// The parts of a value. What starts there comes first unless a group says where. Those of a group are of one reader and are added first, then the groups, both in order: sums
-/// of floating-point numbers depend on it.
+/// The parts of a value. What starts there comes first unless a group says where. Those of a group are of one reader
+/// and are added first, then the groups, both in order: sums of floating-point numbers depend on it.
 using PartGroups = std::vector<std::vector<Part>>;
 
 /// How the second half of a joint graph is computed: gradients and relevance differ in nothing else.

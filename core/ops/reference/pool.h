@@ -79,7 +79,7 @@ void forEachWindow(const PoolShape& shape, const F& f)
 /// Largest element of one window per channel; NaN when there is one.
 template <class T>
 std::array<T, kMostLanes> maximumOf(const T* image, std::int64_t channels, const std::vector<std::int64_t>& taps,
-                                std::int64_t count)
+                                    std::int64_t count)
 {
     std::array<T, kMostLanes> best;
     std::fill_n(best.begin(), count,

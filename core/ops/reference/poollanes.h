@@ -17,7 +17,9 @@ void takeLarger(T* __restrict best, const T* __restrict x, std::int64_t count)
         best[c] = (x[c] <= best[c]) | (best[c] != best[c]) ? best[c] : x[c];
     }
 }
+/// As above.
 void takeLarger(float* best, const float* x, std::int64_t count);
+/// As above.
 void takeLarger(double* best, const double* x, std::int64_t count);
 
 /// Where x is the window's largest element and nobody has taken the share yet, it goes to r.
@@ -30,7 +32,9 @@ void takeShare(const T* __restrict x, const T* __restrict best, T* __restrict le
         left[c] = wins ? T{0} : left[c];
     }
 }
+/// As above.
 void takeShare(const float* x, const float* best, float* left, float* r, std::int64_t count);
+/// As above.
 void takeShare(const double* x, const double* best, double* left, double* r, std::int64_t count);
 
 } // namespace retro::ops::reference

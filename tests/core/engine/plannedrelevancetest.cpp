@@ -119,8 +119,11 @@ private slots:
         QTest::addColumn<QString>("sample");
         QTest::addColumn<QStringList>("targets");
         QTest::newRow("classes") << QString("clever-hans/clever-hans") << QStringList{"0", "1", "0"};
-        QTest::newRow("inner") << QString("clever-hans/clever-hans") << QStringList{"1", QStringLiteral("/block3/first/norm/BatchNormalization_output_0")};
-        QTest::newRow("inner first") << QString("clever-hans/clever-hans") << QStringList{QStringLiteral("/block3/first/norm/BatchNormalization_output_0"), "0"};
+        QTest::newRow("inner") << QString("clever-hans/clever-hans")
+                               << QStringList{"1", QStringLiteral("/block3/first/norm/BatchNormalization_output_0")};
+        QTest::newRow("inner first") << QString("clever-hans/clever-hans")
+                                     << QStringList{QStringLiteral("/block3/first/norm/BatchNormalization_output_0"),
+                                                    "0"};
     }
     void severalTargetsByAPlanHaveTheOraclesBits()
     {
