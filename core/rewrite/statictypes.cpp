@@ -4,6 +4,7 @@
 #include "core/ops/registry.h"
 
 #include <algorithm>
+#include <span>
 
 namespace retro::rewrite
 {
@@ -70,16 +71,33 @@ public:
         }
         const auto bound = ops::bind({m_graph, id, node, types, constants});
         if (bound.ok()) {
-            take(node, **bound);
+            take(node, **bound, constants);
         }
     }
 
     [[nodiscard]] std::vector<std::optional<TensorType>> take() { return std::move(m_types); }
 
 private:
-    void take(const graph::Node& node, const ops::BoundOperator& op)
+    /// Integers that follow from shapes (Shape, and what is computed from it) are known as well: other shapes are made
+    /// of them.
+    [[nodiscard]] static std::vector<Tensor> knownResults(const graph::Node& node, const ops::BoundOperator& op,
+                                                          std::span<const Tensor> constants)
     {
-        const std::vector<Tensor> known = op.knownResults();
+        constexpr std::int64_t kMostElements = 1024; // shapes, no data
+        const auto isSmallInteger = [](const TensorType& type) {
+            return !tensor::isFloating(type.dtype) && tensor::elementCount(type.shape) <= kMostElements;
+        };
+        std::vector<Tensor> known = op.knownResults();
+        bool isKnown = known.empty() && !constants.empty() && std::ranges::all_of(op.outputTypes(), isSmallInteger);
+        for (std::size_t slot = 0; slot < constants.size(); ++slot) {
+            isKnown = isKnown && (constants[slot].isValid() || !node.inputs[slot].isValid());
+        }
+        return isKnown && op.check(constants).ok() ? op.forward(constants) : known;
+    }
+
+    void take(const graph::Node& node, const ops::BoundOperator& op, std::span<const Tensor> constants)
+    {
+        const std::vector<Tensor> known = knownResults(node, op, constants);
         for (std::size_t k = 0; k < std::min(node.outputs.size(), op.outputTypes().size()); ++k) {
             if (node.outputs[k].isValid()) {
                 m_types[node.outputs[k].index()] = op.outputTypes()[k];

@@ -34,15 +34,16 @@ def call(options, verb, *arguments):
 
 
 def inputs_of(path, options, folder):
-    """{name: array} drawn by chance (text of an error instead): floats around 0.5, small integers."""
+    """{name: array} drawn by chance (text of an error instead): floats around 0.5, small integers. Acosh begins at 1."""
     code, about, said = call(options, "info", path)
     if code != 0:
         return said
     random, given = numpy.random.default_rng(1), {}
+    low = 1.1 if "Acosh" in about["operators"] else 0.1
     for one in about["inputs"]:
         shape = [extent if isinstance(extent, int) else 1 for extent in one["shape"] or []]
         if one["type"] in ("float32", "float64"):
-            given[one["name"]] = random.uniform(0.1, 0.9, shape).astype(one["type"])
+            given[one["name"]] = random.uniform(low, low + 0.8, shape).astype(one["type"])
         elif one["type"] in ("int32", "int64", "bool"):
             given[one["name"]] = numpy.ones(shape, one["type"])
         else:

@@ -4,6 +4,7 @@
 #include "core/base/file.h"
 #include "core/engine/binding.h"
 #include "core/formats/modelfile.h"
+#include "core/graph/graphbuilder.h"
 #include "core/rewrite/draft.h"
 
 #include <fmt/format.h>
@@ -76,14 +77,84 @@ Result<std::shared_ptr<const graph::Graph>> withPlainProducts(std::shared_ptr<co
     return std::make_shared<const graph::Graph>(std::move(plain));
 }
 
-/// The model as its file says it, with operators of many steps written out where shapes are known.
-Result<LoadedModelPointer> inStandardSteps(const LoadedModelPointer& model, const std::stop_token& stop)
+/// Copies a graph value by value and node by node, its inputs with the shapes of the data.
+class ShapedCopy
+{
+public:
+    explicit ShapedCopy(const graph::Graph& graph) : m_graph(graph), m_builder(graph.name()), m_copy(graph.valueCount())
+    {}
+
+    Result<graph::Graph> build(const std::vector<tensor::Tensor>& inputs, const std::stop_token& stop)
+    {
+        for (const auto& [domain, version] : m_graph.opsets()) {
+            m_builder.setOpset(domain, version);
+        }
+        for (std::size_t i = 0; i < inputs.size(); ++i) {
+            const graph::Value& value = m_graph.value(m_graph.inputs()[i]);
+            m_copy[m_graph.inputs()[i].index()] = m_builder.addInput(value.name, value.dtype, inputs[i].shape());
+        }
+        for (std::size_t i = 0; i < m_graph.valueCount(); ++i) {
+            copyValue(graph::ValueId(i));
+        }
+        for (graph::Node node : m_graph.nodes()) {
+            take(node.inputs);
+            take(node.outputs);
+            m_builder.addNode(std::move(node));
+        }
+        for (const graph::ValueId output : m_graph.outputs()) {
+            m_builder.addOutput(m_copy[output.index()]);
+        }
+        return std::move(m_builder).build(stop);
+    }
+
+private:
+    void copyValue(graph::ValueId id)
+    {
+        const graph::Value& value = m_graph.value(id);
+        if (value.kind == graph::ValueKind::Constant) {
+            m_copy[id.index()] = m_builder.addConstant(value.name, value.constant);
+        } else if (value.kind == graph::ValueKind::Result) {
+            m_copy[id.index()] = m_builder.addResult(value.name);
+            m_builder.declare(m_copy[id.index()], value.dtype, value.shape);
+        }
+    }
+
+    void take(std::vector<graph::ValueId>& values) const
+    {
+        std::ranges::transform(values, values.begin(), [this](graph::ValueId value) {
+            return value.isValid() ? m_copy[value.index()] : value;
+        });
+    }
+
+    const graph::Graph& m_graph;
+    graph::GraphBuilder m_builder;
+    std::vector<graph::ValueId> m_copy; ///< by old value
+};
+
+/// What operators of many steps come to depends on shapes, which a file may leave open. Inputs that do not fit are
+/// left to bindModel(), which says so.
+Result<std::shared_ptr<const graph::Graph>> withShapes(const std::shared_ptr<const graph::Graph>& graph,
+                                                       const std::vector<tensor::Tensor>& inputs,
+                                                       const std::stop_token& stop)
+{
+    if (inputs.size() != graph->inputs().size()) {
+        return graph;
+    }
+    RETRO_TRY(graph::Graph shaped, ShapedCopy(*graph).build(inputs, stop));
+    return std::make_shared<const graph::Graph>(std::move(shaped));
+}
+
+/// The model as its file says it, with operators of many steps written out for inputs of these shapes.
+Result<LoadedModelPointer> inStandardSteps(const LoadedModelPointer& model, const std::vector<tensor::Tensor>& inputs,
+                                           const std::stop_token& stop)
 {
     rewrite::RewriteOptions options = rewrite::noRewrites();
     options.expandFunctions = true;
-    RETRO_TRY(const LoadedModelPointer expanded, withRewrites(model, options, stop));
-    auto plain = std::make_shared<LoadedModel>(*expanded);
-    RETRO_TRY(const auto graph, withPlainProducts(expanded->rewritten.graph));
+    options.keepDigits = model->rewritten.options.keepDigits;
+    RETRO_TRY(const auto shaped, withShapes(model->rewritten.before, inputs, stop));
+    RETRO_TRY(const rewrite::Rewritten expanded, rewrite::rewrite(shaped, options, stop));
+    auto plain = std::make_shared<LoadedModel>(*model);
+    RETRO_TRY(const auto graph, withPlainProducts(expanded.graph));
     plain->rewritten = {graph, graph, {}, {}, {}, rewrite::noRewrites()};
     return LoadedModelPointer(std::move(plain));
 }
@@ -93,7 +164,7 @@ Result<LoadedModelPointer> inStandardSteps(const LoadedModelPointer& model, cons
 Result<tape::GradientGraph> gradientGraph(const LoadedModelPointer& model, const GradientRequest& request,
                                           bool isJoined, const std::stop_token& stop)
 {
-    RETRO_TRY(const LoadedModelPointer plain, inStandardSteps(model, stop));
+    RETRO_TRY(const LoadedModelPointer plain, inStandardSteps(model, request.inputs, stop));
     RETRO_TRY(const auto bound, bindModel(*plain, request.inputs, request.precision, nullptr, stop));
     RETRO_TRY(const base::ValueId target, targetValue(request.target, bound->graph()));
     return tape::gradientGraph(*bound, target, isJoined);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tape/gradientgraph/emitrule.h"
+#include "core/tape/gradientgraph/floattypes.h"
 
 #include <array>
 #include <numbers>
@@ -148,21 +149,62 @@ EmittedParts quotient(EmitSite& site)
     return parts;
 }
 
-std::string onlyBase(const EmitSite& site)
+constexpr std::int64_t kBool = 9; // TensorProto.DataType
+
+/// True where a is not 0, NaN included.
+ValueId isNotZero(EmitSite& site, ValueId a) { return site.emit.node("Cast", {a}, {{"to", kBool}}); }
+
+bool mayBeZero(const EmitSite& site, std::size_t slot)
 {
-    if (site.wants(1)) {
-        return "its exponent is computed; only constant exponents have a rule here";
+    if (!site.model.isConstant(site.node.inputs[slot])) {
+        return true;
     }
-    const bool isMixed = site.model.typeOf(site.node.inputs[0]).dtype != site.model.typeOf(site.node.inputs[1]).dtype;
-    return isMixed ? "its exponent has another type than its base; cast it in the model" : "";
+    const tensor::Tensor data = site.model.constant(site.node.inputs[slot]).contiguous();
+    for (std::int64_t i = 0; i < data.size(); ++i) {
+        if (data.at(i) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
+/// c·x^(c − 1), and 0 for c = 0 whatever x is.
+ValueId powerSlope(EmitSite& site, ValueId base, ValueId exponent)
+{
+    const ValueId less = site.emit.node("Sub", {exponent, site.emit.scalar(1)});
+    const ValueId slope = times(site, exponent, site.emit.node("Pow", {base, less}));
+    return mayBeZero(site, 1) ? pick(site, isNotZero(site, exponent), slope, site.emit.scalar(0)) : slope;
+}
+
+/// x^c · ln x, and 0 where x is 0 and c is not negative: the limit for a positive c.
+ValueId exponentSlope(EmitSite& site, ValueId base, ValueId exponent)
+{
+    const ValueId slope = times(site, site.outputs[0], site.emit.node("Log", {base}));
+    const ValueId isZero = site.emit.node("Not", {isNotZero(site, exponent)});
+    const ValueId isLeastZero = site.emit.node("Or", {isPositive(site, exponent), isZero});
+    const ValueId isFlat = site.emit.node("And", {isLeastZero, site.emit.node("Not", {isNotZero(site, base)})});
+    return pick(site, isFlat, site.emit.scalar(0), slope);
+}
+
+/// The result has the type of the base; an exponent of another one is converted, and so is what it gets.
 EmittedParts power(EmitSite& site)
 {
-    const ValueId exponent = site.operands[1];
-    const ValueId less = site.emit.node("Sub", {exponent, site.emit.scalar(1)});
-    const ValueId slope = times(site, exponent, site.emit.node("Pow", {site.operands[0], less}));
-    return {toOperand(site, times(site, site.up(), slope), 0), {}};
+    const ValueId base = site.operands[0];
+    const bool isFloat = tensor::isFloating(site.model.typeOf(site.node.inputs[1]).dtype);
+    const bool isAlike = isFloat && site.types[1] == site.types[0];
+    const auto converted = [&site](ValueId value, tensor::DType type) {
+        return site.emit.node("Cast", {value}, {{"to", onnxNumber(type)}});
+    };
+    const ValueId exponent = isAlike ? site.operands[1] : converted(site.operands[1], site.types[0]);
+    EmittedParts parts(2);
+    if (site.wants(0)) {
+        parts[0] = toOperand(site, times(site, site.up(), powerSlope(site, base, exponent)), 0);
+    }
+    if (site.wants(1)) {
+        const ValueId part = toOperand(site, times(site, site.up(), exponentSlope(site, base, exponent)), 1);
+        parts[1] = isAlike ? part : converted(part, site.types[1]);
+    }
+    return parts;
 }
 
 EmittedParts where(EmitSite& site)
@@ -196,7 +238,7 @@ constexpr std::array kRules{
     EmitRule{"Log", never, logarithm},
     EmitRule{"Mul", never, product},
     EmitRule{"Neg", never, negate},
-    EmitRule{"Pow", onlyBase, power},
+    EmitRule{"Pow", never, power},
     EmitRule{"Reciprocal", never, reciprocal},
     EmitRule{"Relu", never, relu},
     EmitRule{"Sigmoid", never, sigmoid},

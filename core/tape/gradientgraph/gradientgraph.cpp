@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tape/gradientgraph/gradientgraph.h"
 
+#include "core/ops/registry.h"
 #include "core/tape/gradientgraph/emitrule.h"
 #include "core/tape/gradientgraph/floattypes.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <string>
 
@@ -132,12 +132,17 @@ private:
         }
     }
 
-    /// Control flow is written out with helpers of operator set 13, whose meaning is the same in every later one.
+    /// Control flow and operators of many steps are written out with nodes of one operator set, as it happens another
+    /// than the model's. From 13 on (axes are operands; Reshape may allow zeros from 14 on) an operator that has one
+    /// declaration in both means the same.
     void settleOpset(graph::Node& node) const
     {
-        constexpr std::array<std::string_view, 4> kHelpers{"Concat", "Gather", "Identity", "Unsqueeze"};
-        const bool isHelper = node.domain.empty() && std::ranges::find(kHelpers, node.op) != kHelpers.end();
-        if (isHelper && node.opset == 13 && opset() > 13) {
+        constexpr std::int64_t kLeast = 13;
+        if (!node.domain.empty() || node.opset == opset() || node.opset < kLeast || opset() <= kLeast) {
+            return;
+        }
+        const ops::OperatorDeclaration* own = ops::find(node.domain, node.op, node.opset);
+        if (own != nullptr && own == ops::find(node.domain, node.op, opset())) {
             node.opset = opset();
         }
     }

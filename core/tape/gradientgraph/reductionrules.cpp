@@ -336,11 +336,45 @@ EmittedParts groupNormalization(EmitSite& site)
         site, {shape[0], groups, tensor::elementCount(shape) / std::max<std::int64_t>(1, shape[0] * groups)});
 }
 
+/// Sums over the windows of neighbouring channels as a matrix, or over the windows that read a channel.
+ValueId overNeighbours(EmitSite& site, ValueId value, bool isBack)
+{
+    const std::int64_t channels = site.shape(0)[1];
+    const std::int64_t size = site.integer("size", 1);
+    const std::int64_t before = isBack ? size / 2 : (size - 1) / 2;
+    const std::int64_t after = isBack ? (size - 1) / 2 : size / 2;
+    std::vector<double> band;
+    for (std::int64_t c = 0; c < channels; ++c) {
+        for (std::int64_t i = 0; i < channels; ++i) {
+            band.push_back(i >= c - before && i <= c + after ? 1 : 0);
+        }
+    }
+    return site.emit.alongAxis(value, site.shape(0), 1, band, channels);
+}
+
+/// With d = bias + alpha/size · Σ x² over the window: up·d^−β − 2·β·alpha/size · x · Σ up·x·d^(−β−1) over the windows
+/// that read x.
+EmittedParts localResponse(EmitSite& site)
+{
+    Emitter& emit = site.emit;
+    const ValueId x = site.operands[0];
+    const double factor = site.number("alpha", 1e-4) / static_cast<double>(site.integer("size", 1));
+    const double beta = site.number("beta", 0.75);
+    const ValueId squares = overNeighbours(site, emit.node("Mul", {x, x}), false);
+    const ValueId divisor =
+        emit.node("Add", {emit.node("Mul", {squares, emit.scalar(factor)}), emit.scalar(site.number("bias", 1))});
+    const ValueId own = emit.node("Mul", {site.up(), emit.node("Pow", {divisor, emit.scalar(-beta)})});
+    const ValueId shares = emit.node("Div", {emit.node("Mul", {own, x}), divisor});
+    const ValueId scaled = emit.node("Mul", {x, emit.scalar(2 * beta * factor)});
+    return {emit.node("Sub", {own, emit.node("Mul", {scaled, overNeighbours(site, shares, true)})})};
+}
+
 constexpr std::array kRules{
     EmitRule{"GlobalMaxPool", findsWinners, globalMax},
     EmitRule{"GroupNormalization", scalesChannels, groupNormalization},
     EmitRule{"InstanceNormalization", never, instanceNormalization},
     EmitRule{"RMSNormalization", never, rmsNormalization},
+    EmitRule{"LRN", never, localResponse},
     EmitRule{"ReduceL1", knownAxes, reduceAbsolute},
     EmitRule{"ReduceL2", knownAxes, reduceLength},
     EmitRule{"ReduceLogSum", knownAxes, reduceLogSum},

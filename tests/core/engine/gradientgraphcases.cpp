@@ -65,6 +65,10 @@ void addMore(Cases& all)
                        {"ReduceProd", {{2, 1, 3}}, {}, {{"axes", Ints{axis}}}}});
         all.back().second.scale = 0;
     }
+    for (const std::int64_t size : {1, 2, 3, 9}) { // even windows lean to one side
+        all.push_back({"LRN, size " + std::to_string(size),
+                       {"LRN", {{2, 5, 3, 2}}, {}, {{"size", size}, {"alpha", 0.7}, {"beta", 0.6}, {"bias", 1.5}}}});
+    }
     all.push_back({"GlobalMaxPool", {"GlobalMaxPool", {{2, 3, 4, 5}}, {}, {}}});
     all.push_back({"RMSNormalization", {"RMSNormalization", {{2, 3, 4}}, {drawn({4}, 1)}, {}, 1, 23}});
     all.push_back(
@@ -223,6 +227,20 @@ void addWindows(Cases& all)
     all.push_back({"CastLike", {"CastLike", {{2, 3}}, {Tensor::scalar(1.0F)}, {}}});
 }
 
+/// Exponents that are computed, of other types, and zeros on both sides.
+void addPowers(Cases& all)
+{
+    const std::vector<double> exponents{0, 2, -1};
+    const Tensor someZero = Tensor::of<double>({3}, exponents);
+    all.push_back({"Pow, exponent computed", {"Pow", {{4, 2, 3}, {2, 1}}, {}, {}}});
+    all.push_back({"Pow, base broadcast", {"Pow", {{2, 1}, {4, 2, 3}}, {}, {}}});
+    all.push_back({"Pow of zeros", {"Pow", {{2, 3}, {2, 3}}, {}, {}}});
+    all.back().second.scale = 0;
+    all.push_back({"Pow, zero among the exponents", {"Pow", {{2, 3}}, {someZero}, {}}});
+    all.push_back({"Pow, integer exponent", {"Pow", {{2, 3}}, {ints({3})}, {}}});
+    all.push_back({"Pow, old", {"Pow", {{2, 3}, {2, 3}}, {}, {}, 1, 9}});
+}
+
 } // namespace
 
 Cases gradientGraphCases()
@@ -241,6 +259,7 @@ Cases gradientGraphCases()
     }
     all.push_back({"Sum", {"Sum", {square, {3}, square}, {}, {}}});
     all.push_back({"Pow", {"Pow", {square}, {Tensor::scalar(2.5)}, {}}});
+    addPowers(all);
     all.push_back({"MatMul", {"MatMul", {{4, 2, 3}, {3, 5}}, {}, {}}});
     all.push_back({"Gemm",
                    {"Gemm",

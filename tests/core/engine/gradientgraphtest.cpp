@@ -185,6 +185,34 @@ private slots:
         QVERIFY(distance(result->outputs.back(), tape->gradients.front()) < 1e-9);
     }
 
+    /// The file leaves batch and steps open, so that only the inputs say what an LSTM comes to.
+    void anOperatorOfManyStepsIsWrittenOutForTheInputs()
+    {
+        const std::filesystem::path folder = RETRO_SOURCE_DIR "/samples/marked-step";
+        const auto loaded = engine::loadModel(folder / "marked-step.onnx", rewrite::noRewrites());
+        QVERIFY(loaded.ok());
+        engine::GradientRequest request;
+        const auto inputs = engine::resolveInputs({(folder / "early.npy").string()}, *(*loaded)->graph(), {}, {});
+        QVERIFY2(inputs.ok(), inputs.ok() ? "" : inputs.error().text().c_str());
+        request.inputs = {inputs->front().to(tensor::DType::Float64)};
+        request.precision = kDouble;
+        const auto gradient = engine::gradientGraph(*loaded, request, true);
+        QVERIFY2(gradient.ok(), gradient.ok() ? "" : gradient.error().text().c_str());
+        std::string fault;
+        const auto model = bound((*loaded)->graph(), request.inputs, fault);
+        QVERIFY2(model, fault.c_str());
+        const auto tape = engine::gradient(model, request);
+        QVERIFY2(tape.ok(), tape.ok() ? "" : tape.error().text().c_str());
+        std::vector<Tensor> given = request.inputs;
+        given.push_back(tape->target.start);
+        const auto again = bound(gradient->graph, given, fault);
+        QVERIFY2(again, fault.c_str());
+        const auto result = execute::forward(again, given, execute::SavePolicy::Nothing);
+        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        // Constants of a float graph are rounded to float.
+        QVERIFY(distance(result->outputs.back(), tape->gradients.front()) < 1e-6);
+    }
+
     void samplesGiveWhatTheTapeGives_data()
     {
         QTest::addColumn<QString>("name");
@@ -218,16 +246,16 @@ private slots:
 
     void anOperatorWithoutARuleIsNamed()
     {
-        const Case made{"LRN", {{1, 2, 3, 3}}, {}, {{"size", std::int64_t{3}}}};
+        const Case made{"LpNormalization", {{2, 3}}, {}, {}};
         std::string fault;
-        const auto model = bound(graphOf(made), {drawn({1, 2, 3, 3}, 1)}, fault);
+        const auto model = bound(graphOf(made), {drawn({2, 3}, 1)}, fault);
         QVERIFY2(model, fault.c_str());
         const std::vector<engine::NodeRules> rules = engine::gradientRules(*model);
         QCOMPARE(rules.size(), 1U);
         QVERIFY(rules[0].onTape.isApplicable && !rules[0].asGraph.isApplicable && !rules[0].asGraph.reason.empty());
         const auto refused = tape::gradientGraph(*model, model->graph().outputs().front(), true);
         QVERIFY(!refused.ok());
-        QVERIFY2(refused.error().text().find("node 'the one' (LRN)") != std::string::npos,
+        QVERIFY2(refused.error().text().find("node 'the one' (LpNormalization)") != std::string::npos,
                  refused.error().text().c_str());
     }
 
@@ -297,8 +325,7 @@ private slots:
         QTest::addColumn<int>("index");
         QTest::addColumn<QString>("words");
         QTest::newRow("bounds") << 0 << QStringLiteral("an opset before 11");
-        QTest::newRow("exponent of another type") << 1 << QStringLiteral("cast it in the model");
-        QTest::newRow("old operator set") << 2 << QStringLiteral("operator set 8: gradient graphs are written in");
+        QTest::newRow("old operator set") << 1 << QStringLiteral("operator set 8: gradient graphs are written in");
     }
 
     void whatARuleCannotDoIsSaid()
@@ -307,7 +334,6 @@ private slots:
         QFETCH(QString, words);
         const std::vector<Case> all{
             {"Slice", {{5, 6}}, {ints({0}), ints({5}), ints({0}), ints({2})}, {}, 1, 10},
-            {"Pow", {{5, 6}}, {ints({3})}, {}},
             {"Relu", {{5, 6}}, {}, {}, 1, 8},
         };
         std::string fault;
