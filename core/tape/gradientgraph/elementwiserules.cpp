@@ -40,6 +40,14 @@ EmittedParts relu(EmitSite& site)
     return {pick(site, isPositive(site, site.operands[0]), site.up(), site.emit.scalar(0))};
 }
 
+/// What lies within the threshold is 0 and gets nothing.
+EmittedParts shrink(EmitSite& site)
+{
+    const ValueId size = site.emit.node("Abs", {site.operands[0]});
+    const ValueId passes = site.emit.node("Greater", {size, site.emit.scalar(site.number("lambd", 0.5))});
+    return {pick(site, passes, site.up(), site.emit.scalar(0))};
+}
+
 EmittedParts leakyRelu(EmitSite& site)
 {
     const ValueId slope = site.emit.scalar(site.number("alpha", 0.01));
@@ -241,6 +249,7 @@ constexpr std::array kRules{
     EmitRule{"Pow", never, power},
     EmitRule{"Reciprocal", never, reciprocal},
     EmitRule{"Relu", never, relu},
+    EmitRule{"Shrink", never, shrink},
     EmitRule{"Sigmoid", never, sigmoid},
     EmitRule{"Sin", never, sine},
     EmitRule{"Softplus", never, softplus},

@@ -45,6 +45,8 @@ void addMore(Cases& all)
         all.back().second.shift = std::string(op) == "Acosh" ? 1.0 : -1.05;
         all.back().second.scale = std::string(op) == "Acosh" ? 1.0 : 0.9;
     }
+    all.push_back({"Shrink", {"Shrink", {{4, 5}}, {}, {{"lambd", 0.6}, {"bias", 0.2}}}});
+    all.back().second.shift = -1.1; // below, within and above
     all.push_back({"Gelu", {"Gelu", {square}, {}, {}, 1, 20}});
     all.push_back({"Gelu, tanh", {"Gelu", {square}, {}, {{"approximate", std::string("tanh")}}, 1, 20}});
     all.push_back({"Swish", {"Swish", {square}, {}, {{"alpha", 1.5}}, 1, 24}});
