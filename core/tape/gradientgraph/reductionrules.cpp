@@ -336,6 +336,27 @@ EmittedParts groupNormalization(EmitSite& site)
         site, {shape[0], groups, tensor::elementCount(shape) / std::max<std::int64_t>(1, shape[0] * groups)});
 }
 
+/// With n the norm of a line: up/n − s·Σ(up·x)/n², where s is sgn(x), or x/n for the 2-norm; a line of zeros gets
+/// nothing.
+EmittedParts unitNorm(EmitSite& site)
+{
+    constexpr std::int64_t kBool = 9; // TensorProto.DataType
+    Emitter& emit = site.emit;
+    const auto rank = static_cast<std::int64_t>(site.shape(0).size());
+    const std::int64_t axis = site.integer("axis", -1);
+    const Ints axes{axis < 0 ? axis + rank : axis};
+    const bool isFirst = site.integer("p", 2) == 1;
+    const ValueId x = site.operands[0];
+    const ValueId norm = emit.reduce(isFirst ? "ReduceL1" : "ReduceL2", x, axes);
+    const ValueId hasLength = emit.node("Cast", {norm}, {{"to", kBool}});
+    const ValueId divisor = emit.node("Where", {hasLength, norm, emit.scalar(1)});
+    const ValueId slope = isFirst ? emit.node("Sign", {x}) : emit.node("Div", {x, divisor});
+    const ValueId total = emit.reduce("ReduceSum", emit.node("Mul", {site.up(), x}), axes);
+    const ValueId along = emit.node("Mul", {slope, emit.node("Div", {total, divisor})});
+    const ValueId part = emit.node("Div", {emit.node("Sub", {site.up(), along}), divisor});
+    return {emit.node("Where", {hasLength, part, emit.scalar(0)})};
+}
+
 /// Sums over the windows of neighbouring channels as a matrix, or over the windows that read a channel.
 ValueId overNeighbours(EmitSite& site, ValueId value, bool isBack)
 {
@@ -375,6 +396,7 @@ constexpr std::array kRules{
     EmitRule{"InstanceNormalization", never, instanceNormalization},
     EmitRule{"RMSNormalization", never, rmsNormalization},
     EmitRule{"LRN", never, localResponse},
+    EmitRule{"LpNormalization", never, unitNorm},
     EmitRule{"ReduceL1", knownAxes, reduceAbsolute},
     EmitRule{"ReduceL2", knownAxes, reduceLength},
     EmitRule{"ReduceLogSum", knownAxes, reduceLogSum},

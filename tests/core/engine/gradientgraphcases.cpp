@@ -71,6 +71,13 @@ void addMore(Cases& all)
         all.push_back({"LRN, size " + std::to_string(size),
                        {"LRN", {{2, 5, 3, 2}}, {}, {{"size", size}, {"alpha", 0.7}, {"beta", 0.6}, {"bias", 1.5}}}});
     }
+    for (const std::int64_t p : {1, 2}) {
+        const Attributes norm{{"axis", std::int64_t{1}}, {"p", p}};
+        all.push_back({"LpNormalization, p " + std::to_string(p), {"LpNormalization", {{2, 5, 3}}, {}, norm}});
+        all.back().second.shift = -1.1;
+        all.push_back({"LpNormalization of zeros, p " + std::to_string(p), {"LpNormalization", {{2, 5}}, {}, norm}});
+        all.back().second.scale = 0;
+    }
     all.push_back({"GlobalMaxPool", {"GlobalMaxPool", {{2, 3, 4, 5}}, {}, {}}});
     all.push_back({"RMSNormalization", {"RMSNormalization", {{2, 3, 4}}, {drawn({4}, 1)}, {}, 1, 23}});
     all.push_back(
