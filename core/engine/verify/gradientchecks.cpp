@@ -55,17 +55,6 @@ Tensor oneAt(const Tensor& like, std::int64_t element)
     return onlyBetween(Tensor::full(tensor::DType::Float64, like.shape(), 1), element, element + 1);
 }
 
-/// "[0, 2]": where an element is, counted in row-major order.
-std::string placeText(const tensor::Shape& shape, std::int64_t element)
-{
-    std::string text;
-    for (std::size_t axis = shape.size(); axis-- > 0;) {
-        text = fmt::format("{}{}{}", element % shape[axis], text.empty() ? "" : ", ", text);
-        element /= shape[axis];
-    }
-    return "[" + text + "]";
-}
-
 class Directions
 {
 public:

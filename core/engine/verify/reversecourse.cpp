@@ -3,6 +3,8 @@
 
 #include "core/ops/algebra.h"
 
+#include <fmt/format.h>
+
 namespace retro::engine
 {
 
@@ -26,6 +28,16 @@ double sumOf(const Bundle& bundle)
 std::string nodeAt(const tape::ModelTape& made, Id id)
 {
     return made.nodeOf[id].isValid() ? made.model->graph().node(made.nodeOf[id]).name : made.nameOf(id);
+}
+
+std::string placeText(const tensor::Shape& shape, std::int64_t element)
+{
+    std::string text;
+    for (std::size_t axis = shape.size(); axis-- > 0;) {
+        text = fmt::format("{}{}{}", element % shape[axis], text.empty() ? "" : ", ", text);
+        element /= shape[axis];
+    }
+    return "[" + text + "]";
 }
 
 void CourseRecorder::onCell(Id id, const Bundle& /*upstream*/, const std::vector<tape::Contribution<Bundle>>& list)

@@ -64,4 +64,7 @@ private:
 /// The node of a cell by name; of a leaf the name of its value.
 [[nodiscard]] std::string nodeAt(const tape::ModelTape& made, tape::Id id);
 
+/// "[0, 2]": where an element is that is counted in row-major order.
+[[nodiscard]] std::string placeText(const tensor::Shape& shape, std::int64_t element);
+
 } // namespace retro::engine

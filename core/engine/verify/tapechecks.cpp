@@ -2,8 +2,8 @@
 #include "core/engine/verify/tapechecks.h"
 
 #include "core/base/cancel.h"
+#include "core/engine/verify/cellchecks.h"
 #include "core/engine/verify/smallertape.h"
-#include "core/execute/forward.h"
 #include "core/tape/recursion.h"
 
 #include <fmt/format.h>
@@ -58,27 +58,6 @@ private:
     const ModelTape& m_made;
 };
 
-Result<Counterexample> differingValue(const ModelTape& made, const std::stop_token& stop)
-{
-    std::vector<Tensor> inputs;
-    for (std::size_t i = 0; i < made.model->graph().inputs().size(); ++i) {
-        inputs.push_back(made.tape.cell(static_cast<Id>(i)).value.only());
-    }
-    RETRO_TRY(const execute::ForwardResult forward,
-              execute::forward(made.model, inputs, execute::SavePolicy::All, stop));
-    for (Id id = static_cast<Id>(made.tape.leafCount()); id < made.tape.size(); ++id) {
-        if (made.valueOf[id].isValid()) {
-            const Tensor other = forward.saved.anyValue(made.valueOf[id]);
-            if (other.isValid() && !made.tape.cell(id).value.only().bitEqual(other)) {
-                return Counterexample{fmt::format("{} differs; it is the first of {} cells, so its operands agree",
-                                                  made.nameOf(id), made.tape.size()),
-                                      nodeAt(made, id)};
-            }
-        }
-    }
-    return Counterexample();
-}
-
 /// The last slot that differs: the fewest rules ran before it.
 template <class Same>
 Counterexample differingSlot(const ModelTape& made, const std::vector<Bundle>& a, const std::vector<Bundle>& b,
@@ -101,6 +80,14 @@ std::vector<std::uint8_t> trackedIds(const ModelTape& made)
         tracked.push_back(made.tape.cell(id).isTracked ? 1 : 0);
     }
     return tracked;
+}
+
+/// A part that does not go to an earlier id.
+Result<Counterexample> wrongDirection(const ModelTape& made, Id from, const Tensor& start)
+{
+    Direction direction(made);
+    const auto dense = tape::denseLoop<Bundle>(made.tape, tape::oneSeed(made.tape, from, Bundle(start)), &direction);
+    return dense.ok() ? direction.wrong : Result<Counterexample>(dense.error().asError());
 }
 
 constexpr const char* kRecursion = "dense loop = recursion, slot by slot, bit for bit";
@@ -236,17 +223,10 @@ Result<PropertyResult> checkAppended(const ModelTape& made, Id target, const Ten
 Result<PropertyResults> checkTape(const ModelTape& made, Id target, const Tensor& start, const std::stop_token& stop,
                                   ReverseCourse* course)
 {
-    PropertyResults results;
-    const std::size_t leaves = made.tape.leafCount();
-    const std::size_t nodes = made.valueOf.size() - leaves; // as the graph was walked
-    results.push_back(judged("P1", "as many cells as leaves and nodes",
-                             {made.tape.size() == leaves + nodes ? "" : fmt::format("{} cells", made.tape.size())},
-                             fmt::format("{} leaves and {} nodes", leaves, nodes)));
-    RETRO_TRY(const Counterexample value, differingValue(made, stop));
-    results.push_back(judged("P2", "what a node may read is what a forward pass gives", value,
-                             "bit for bit with another forward pass"));
-    results.push_back(judged("P3", "the values of the tape are those of the forward pass, in its order", value,
-                             "bit for bit with another forward pass"));
+    RETRO_TRY(PropertyResults results, checkCells(made, stop));
+    if (!isSound(made)) {
+        return results;
+    }
     const std::vector<Bundle> seed = tape::oneSeed(made.tape, target, Bundle(start));
     Direction direction(made);
     const auto dense = tape::denseLoop<Bundle>(made.tape, seed, &direction);
@@ -254,8 +234,8 @@ Result<PropertyResults> checkTape(const ModelTape& made, Id target, const Tensor
     if (!dense.ok()) {
         return dense.error().asError();
     }
-    results.push_back(
-        judged("P4", "parts go to earlier ids only", direction.wrong, fmt::format("{} parts", direction.count)));
+    results.push_back(judged("P4", kDirection, withSmallest(made, target, direction.wrong, wrongDirection),
+                             fmt::format("{} parts", direction.count)));
     RETRO_TRY(results.emplace_back(), checkRecursion(made, target, seed, *dense, direction.course));
     if (course != nullptr && made.tape.size() <= kMostRecursion) {
         *course = direction.course.take();

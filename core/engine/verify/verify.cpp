@@ -3,6 +3,7 @@
 
 #include "core/base/cancel.h"
 #include "core/engine/stopwatch.h"
+#include "core/engine/verify/cellchecks.h"
 #include "core/engine/verify/enginechecks.h"
 #include "core/engine/verify/rewritechecks.h"
 #include "core/engine/verify/tapechecks.h"
@@ -62,6 +63,9 @@ Result<VerifyResult> checkAll(const LoadedModel& model, const VerifyRequest& req
     RETRO_TRY(const TargetTape own, subjectIn(model, request, request.precision, stop));
     result.cells = own.made.tape.size();
     RETRO_TRY(result.properties, checkTape(own.made, own.target, own.start, stop, &result.course));
+    if (!isSound(own.made)) {
+        return result; // nothing else can be said of it
+    }
     append(result.properties, checkWiring(own.made, own.target, request.seed));
     report("gradients in double");
     RETRO_TRY(const TargetTape wide, subjectIn(model, request, execute::Precision::Double, stop));

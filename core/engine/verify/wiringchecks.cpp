@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/verify/wiringchecks.h"
 
-#include "core/analysis/criticalsubgraph.h"
+#include "core/engine/verify/linearmaps.h"
 #include "core/engine/verify/reversecourse.h"
+#include "core/engine/verify/wayschecks.h"
 #include "core/tape/array/array.h"
-#include "core/tape/scalar/flag.h"
 #include "core/tape/scalar/modular.h"
 
 #include <fmt/format.h>
@@ -14,15 +14,12 @@
 #include <numeric>
 #include <queue>
 #include <random>
-#include <ranges>
 #include <utility>
 
 namespace retro::engine
 {
 
-using base::Result;
 using tape::Array;
-using tape::Flag;
 using tape::Id;
 using tape::ModelTape;
 using tape::Modular;
@@ -34,36 +31,6 @@ using Number = Array<Modular>;
 
 /// Other orders of the nodes that are tried; the first is another one wherever there is one.
 constexpr std::size_t kOrders = 3;
-
-/// Σ cᵢ·xᵢ and its transpose.
-template <class K>
-class LinearOperator final : public tape::Operator<Array<K>>
-{
-public:
-    explicit LinearOperator(std::vector<K> coefficients) : m_coefficients(std::move(coefficients)) {}
-
-    [[nodiscard]] Result<Array<K>> forward(tape::Operands<Array<K>> operands,
-                                           const tape::Payload<Array<K>>&) const override
-    {
-        K sum(0);
-        for (std::size_t i = 0; i < operands.size(); ++i) {
-            sum += m_coefficients[i] * operands[i]->data.front();
-        }
-        return tape::scalarArray(sum);
-    }
-    [[nodiscard]] Result<tape::Parts<Array<K>>> reverse(const tape::Site<Array<K>>&,
-                                                        const Array<K>& upstream) const override
-    {
-        tape::Parts<Array<K>> parts;
-        for (const K& coefficient : m_coefficients) {
-            parts.push_back(tape::scalarArray(coefficient * upstream.data.front()));
-        }
-        return parts;
-    }
-
-private:
-    std::vector<K> m_coefficients;
-};
 
 class Drawer
 {
@@ -92,26 +59,6 @@ private:
     std::mt19937_64 m_engine;
 };
 
-template <class K, class Coefficients>
-tape::NodeList<Array<K>> wired(const WiringCase& wiring, const Coefficients& coefficients)
-{
-    tape::NodeList<Array<K>> nodes;
-    for (const std::vector<Id>& parents : wiring.parents) {
-        nodes.push_back({std::make_shared<LinearOperator<K>>(coefficients(parents.size())), parents});
-    }
-    return nodes;
-}
-
-template <class K>
-tape::Tape<Array<K>> compiled(const tape::NodeList<Array<K>>& nodes, const std::vector<K>& leaves)
-{
-    std::vector<Array<K>> values;
-    for (const K& leaf : leaves) {
-        values.push_back(tape::scalarArray(leaf));
-    }
-    return tape::compile(nodes, std::move(values)).value(); // parents are those of a tape that exists
-}
-
 std::vector<Number> seedOf(std::size_t count, Drawer& drawer)
 {
     std::vector<Number> seed;
@@ -125,7 +72,7 @@ std::vector<Number> seedOf(std::size_t count, Drawer& drawer)
 tape::NodeList<Number> mapsOf(const WiringCase& wiring, const ChangedMap& change,
                               const std::function<std::vector<Modular>(std::size_t)>& coefficients)
 {
-    tape::NodeList<Number> nodes = wired<Modular>(wiring, coefficients);
+    tape::NodeList<Number> nodes = linearNodes<Modular>(wiring, coefficients);
     for (std::size_t i = 0; change && i < nodes.size(); ++i) {
         nodes[i].op = change(wiring.names[wiring.leaves + i], nodes[i].op);
     }
@@ -137,7 +84,7 @@ std::string wrongAdjoint(const WiringCase& wiring, std::uint64_t seed, const Cha
     Drawer drawer(seed);
     const auto nodes = mapsOf(wiring, change, [&](std::size_t count) { return drawer.numbers(count); });
     const std::vector<Modular> direction = drawer.numbers(wiring.leaves);
-    const auto tangents = compiled(nodes, direction); // of linear maps: the same maps
+    const auto tangents = compiledOver(nodes, direction); // of linear maps: the same maps
     const std::vector<Number> start = seedOf(wiring.size(), drawer);
     const std::vector<Number> arrived = tape::denseLoop<Number>(tangents, start).value();
     Modular left(0);
@@ -224,9 +171,9 @@ GivenNodes reordered(const GivenNodes& given, const std::vector<Id>& newId)
 std::string differsInOrder(const WiringCase& wiring, const GivenNodes& given, const std::vector<Id>& newId)
 {
     const GivenNodes moved = reordered(given, newId);
-    const auto own = compiled(given.nodes, given.values);
+    const auto own = compiledOver(given.nodes, given.values);
     const std::vector<Number> a = tape::denseLoop<Number>(own, given.start).value();
-    const auto other = compiled(moved.nodes, moved.values);
+    const auto other = compiledOver(moved.nodes, moved.values);
     const std::vector<Number> b = tape::denseLoop<Number>(other, moved.start).value();
     for (Id id = static_cast<Id>(a.size()); id-- > 0;) {
         const bool isValue = !(own.cell(id).value == other.cell(newId[id]).value);
@@ -294,7 +241,7 @@ std::string wrongTotal(const WiringCase& wiring, std::uint64_t seed, const Chang
 {
     Drawer drawer(seed);
     const auto nodes = mapsOf(wiring, change, [&](std::size_t count) { return drawer.shares(count); });
-    const auto tape = compiled(nodes, drawer.numbers(wiring.leaves));
+    const auto tape = compiledOver(nodes, drawer.numbers(wiring.leaves));
     const Modular start = drawer.number();
     const auto arrived =
         tape::denseLoop<Number>(tape, tape::oneSeed(tape, wiring.target, tape::scalarArray(start))).value();
@@ -310,7 +257,7 @@ std::string wrongLeaks(const WiringCase& wiring, std::uint64_t seed, const Chang
         leaks.expect(coefficients);
         return coefficients;
     });
-    const auto tape = compiled(nodes, drawer.numbers(wiring.leaves));
+    const auto tape = compiledOver(nodes, drawer.numbers(wiring.leaves));
     const Modular start = drawer.number();
     const auto arrived =
         tape::denseLoop<Number>(tape, tape::oneSeed(tape, wiring.target, tape::scalarArray(start)), &leaks).value();
@@ -320,80 +267,6 @@ std::string wrongLeaks(const WiringCase& wiring, std::uint64_t seed, const Chang
     }
     return sum == start ? "" : "the ledger does not close";
 }
-
-PropertyResult checkReach(const ModelTape& made, Id target)
-{
-    const auto nodes =
-        wired<Flag>(wiringOf(made, target), [](std::size_t count) { return std::vector<Flag>(count, Flag(1)); });
-    const auto tape = compiled(nodes, std::vector<Flag>(made.tape.leafCount(), Flag(1)));
-    const auto arrived =
-        tape::denseLoop<Array<Flag>>(tape, tape::oneSeed(tape, target, tape::scalarArray(Flag(1)))).value();
-    const analysis::Flow flow = analysis::flowOf(made.model->graph(), [](base::NodeId, std::size_t) { return true; });
-    const std::array<analysis::FlowName, 1> outputs{made.valueOf[target].value};
-    const analysis::CriticalSubgraph cone = analysis::criticalSubgraph(flow, outputs, {});
-    std::vector<std::uint8_t> inCone(made.model->graph().nodeCount(), 0);
-    std::ranges::for_each(cone.backwardCone, [&inCone](std::uint32_t id) { inCone[id] = 1; });
-    std::vector<std::uint8_t> isReached(inCone.size(), 0);
-    for (Id id = 0; id < tape.size(); ++id) {
-        if (made.nodeOf[id].isValid() && arrived[id].data.front().isSet) {
-            isReached[made.nodeOf[id].index()] = 1;
-        }
-    }
-    Counterexample wrong;
-    for (std::size_t node = inCone.size(); node-- > 0 && wrong.text.empty();) {
-        if (inCone[node] != isReached[node]) {
-            const std::string& name = made.model->graph().nodes()[node].name;
-            wrong = {fmt::format("only one of both reaches {}; behind it both reach the same", name), name};
-        }
-    }
-    return judged("P13", "over flags, a slot is set where its id reaches the seed", wrong,
-                  "against the backward cone of the graph");
-}
-
-/// Ways from the target back to every value, counted on the graph and not on the tape.
-std::vector<Modular> pathCounts(const graph::Graph& graph, base::ValueId target)
-{
-    std::vector<Modular> counts(graph.valueCount(), Modular(0));
-    counts[target.index()] = 1;
-    for (std::size_t node = graph.nodeCount(); node-- > 0;) {
-        const auto isThere = [](base::ValueId value) { return value.isValid(); };
-        Modular ways(0);
-        for (const base::ValueId output : graph.nodes()[node].outputs | std::views::filter(isThere)) {
-            ways += counts[output.index()];
-        }
-        for (const base::ValueId input : graph.nodes()[node].inputs | std::views::filter(isThere)) {
-            counts[input.index()] += ways;
-        }
-    }
-    return counts;
-}
-
-PropertyResult checkPaths(const ModelTape& made, Id target)
-{
-    const auto nodes = wired<Modular>(wiringOf(made, target),
-                                      [](std::size_t count) { return std::vector<Modular>(count, Modular(1)); });
-    const auto tape = compiled(nodes, std::vector<Modular>(made.tape.leafCount(), Modular(1)));
-    const auto arrived =
-        tape::denseLoop<Number>(tape, tape::oneSeed(tape, target, tape::scalarArray(Modular(1)))).value();
-    const graph::Graph& graph = made.model->graph();
-    const std::vector<Modular> counts = pathCounts(graph, made.valueOf[target]);
-    Counterexample wrong;
-    for (Id id = static_cast<Id>(tape.size()); id-- > 0 && wrong.text.empty();) {
-        const base::ValueId value = made.valueOf[id];
-        if (value.isValid() && !(arrived[id].data.front() == counts[value.index()])) {
-            wrong = {fmt::format("{} ways by the tape, {} by the graph, from {}", arrived[id].data.front().value(),
-                                 counts[value.index()].value(), made.nameOf(id)),
-                     made.nodeOf[id].isValid() ? graph.node(made.nodeOf[id]).name : made.nameOf(id)};
-        }
-    }
-    return judged("P14", "over counts, a slot holds the number of ways from its id to the seed", wrong,
-                  "modulo 2⁶¹ − 1, against ways counted on the graph");
-}
-
-} // namespace
-
-namespace
-{
 
 /// The node that makes a value of this name.
 std::string nodeNamed(const ModelTape& made, const std::string& value)
@@ -443,8 +316,7 @@ PropertyResults checkWiring(const ModelTape& made, Id target, std::uint64_t seed
         }
         results.push_back(judged(property.id, property.statement, found, property.compared));
     }
-    results.push_back(checkReach(made, target));
-    results.push_back(checkPaths(made, target));
+    std::ranges::move(checkWays(made, target), std::back_inserter(results));
     return results;
 }
 
