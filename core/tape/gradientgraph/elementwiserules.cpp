@@ -157,6 +157,23 @@ EmittedParts quotient(EmitSite& site)
     return parts;
 }
 
+/// x − y·trunc(x/y) of floating numbers (fmod).
+EmittedParts remainder(EmitSite& site)
+{
+    EmittedParts parts(2);
+    if (site.wants(0)) {
+        parts[0] = toOperand(site, site.up(), 0);
+    }
+    if (site.wants(1)) {
+        Emitter& emit = site.emit;
+        const ValueId ratio = emit.node("Div", {site.operands[0], site.operands[1]});
+        const ValueId whole = emit.node("Floor", {emit.node("Abs", {ratio})});
+        const ValueId times = emit.node("Mul", {emit.node("Sign", {ratio}), whole});
+        parts[1] = toOperand(site, emit.node("Neg", {emit.node("Mul", {site.up(), times})}), 1);
+    }
+    return parts;
+}
+
 constexpr std::int64_t kBool = 9; // TensorProto.DataType
 
 /// True where a is not 0, NaN included.
@@ -244,6 +261,7 @@ constexpr std::array kRules{
     EmitRule{"Identity", never, pass},
     EmitRule{"LeakyRelu", never, leakyRelu},
     EmitRule{"Log", never, logarithm},
+    EmitRule{"Mod", never, remainder},
     EmitRule{"Mul", never, product},
     EmitRule{"Neg", never, negate},
     EmitRule{"Pow", never, power},

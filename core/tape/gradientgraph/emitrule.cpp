@@ -61,7 +61,7 @@ std::string never(const EmitSite&) { return {}; }
 const EmitRule* findEmitRule(std::string_view op)
 {
     for (const auto& rules : std::array{elementWiseRules(), activationRules(), linearRules(), windowRules(),
-                                        resampleRules(), shapeRules(), indexRules(), reductionRules()}) {
+                                        resampleRules(), shapeRules(), indexRules(), selectRules(), reductionRules()}) {
         const auto at = std::ranges::find(rules, op, &EmitRule::op);
         if (at != rules.end()) {
             return &*at;

@@ -94,6 +94,7 @@ struct EmitRule
 [[nodiscard]] std::span<const EmitRule> windowRules();
 [[nodiscard]] std::span<const EmitRule> resampleRules();
 [[nodiscard]] std::span<const EmitRule> indexRules();
+[[nodiscard]] std::span<const EmitRule> selectRules();
 [[nodiscard]] std::span<const EmitRule> shapeRules();
 [[nodiscard]] std::span<const EmitRule> reductionRules();
 

@@ -15,6 +15,7 @@ namespace
 
 using Ints = std::vector<std::int64_t>;
 using tensor::Shape;
+using tensor::Tensor;
 
 /// Scatter operators add since operator set 16.
 constexpr std::int64_t kAdds = 16;
@@ -40,15 +41,31 @@ EmittedParts gatherElements(EmitSite& site)
             {}};
 }
 
-std::string plainGatherNd(const EmitSite& site)
+/// The places of GatherND as those of ScatterND, which knows no batch axes: with the place in each of them in front.
+ValueId wholePlaces(EmitSite& site)
 {
-    return site.integer("batch_dims", 0) != 0 ? "it has batch axes, which have no rule here" : canAdd(site);
+    const std::int64_t batch = site.integer("batch_dims", 0);
+    if (batch == 0) {
+        return site.operands[1];
+    }
+    Shape shape = site.shape(1);
+    shape.back() = batch;
+    const auto axes = static_cast<std::size_t>(batch);
+    Ints places(static_cast<std::size_t>(tensor::elementCount(shape)));
+    const Shape strides = tensor::rowMajorStrides(shape);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        const std::size_t axis = i % axes;
+        places[i] = static_cast<std::int64_t>(i) / strides[axis] % shape[axis];
+    }
+    return site.emit.node("Concat", {site.emit.constant(Tensor::of<std::int64_t>(shape, places)), site.operands[1]},
+                          {{"axis", std::int64_t{-1}}});
 }
 
 EmittedParts gatherNd(EmitSite& site)
 {
     const ValueId zeros = site.emit.filled(site.shape(0), 0);
-    return {site.emit.node("ScatterND", {zeros, site.operands[1], site.up()}, {{"reduction", std::string("add")}}), {}};
+    return {site.emit.node("ScatterND", {zeros, wholePlaces(site), site.up()}, {{"reduction", std::string("add")}}),
+            {}};
 }
 
 /// The places of ScatterND: its rows.
@@ -125,6 +142,32 @@ EmittedParts scatter(EmitSite& site)
     return parts;
 }
 
+/// GatherElements of constant places in operator sets that have not got it: one place of the flat array each.
+ValueId gatheredFlat(EmitSite& site)
+{
+    const Shape strides = tensor::rowMajorStrides(site.shape(0));
+    Ints flat;
+    for (const Ints& place : elementPlaces(site, *site.known(1))) {
+        flat.push_back(std::inner_product(place.begin(), place.end(), strides.begin(), std::int64_t{0}));
+    }
+    const ValueId places = site.emit.constant(Tensor::of<std::int64_t>(site.shape(2), flat));
+    return site.emit.node("Gather", {site.emit.reshape(site.up(), {-1}), places}, {{"axis", std::int64_t{0}}});
+}
+
+/// Of operator sets 9 and 10, where it is the only one that scatters.
+EmittedParts oldScatter(EmitSite& site)
+{
+    EmittedParts parts(3);
+    if (site.wants(0)) {
+        const ValueId none = site.emit.filled(site.shape(2), 0);
+        parts[0] = site.emit.node("Scatter", {site.up(), site.operands[1], none}, {{"axis", site.integer("axis", 0)}});
+    }
+    if (site.wants(2)) {
+        parts[2] = gatheredFlat(site);
+    }
+    return parts;
+}
+
 /// up has the repeats of each axis side by side.
 EmittedParts tile(EmitSite& site)
 {
@@ -151,16 +194,23 @@ EmittedParts triangle(EmitSite& site)
     return parts;
 }
 
-std::string depthFirst(const EmitSite& site)
+/// Mode CRD, which has no counterpart in the standard: channel × row × column within the block, in this order.
+ValueId columnsToDepth(EmitSite& site, std::int64_t block)
 {
-    return site.text("mode", "DCR") == "DCR"
-               ? ""
-               : "mode CRD has no counterpart in the standard; write it as Reshape and Transpose";
+    const Shape& shape = site.shape(0);
+    const Shape split{shape[0], shape[1] / (block * block), shape[2], block, shape[3], block};
+    const ValueId wide = site.emit.reshape(site.up(), split);
+    const ValueId moved = site.emit.node("Transpose", {wide}, {{"perm", Ints{0, 1, 3, 5, 2, 4}}});
+    return site.emit.reshape(moved, shape);
 }
 
 EmittedParts depthToSpace(EmitSite& site)
 {
-    return {site.emit.node("SpaceToDepth", {site.up()}, {{"blocksize", site.integer("blocksize", 1)}})};
+    const std::int64_t block = site.integer("blocksize", 1);
+    if (site.text("mode", "DCR") == "CRD") {
+        return {columnsToDepth(site, block)};
+    }
+    return {site.emit.node("SpaceToDepth", {site.up()}, {{"blocksize", block}})};
 }
 
 EmittedParts spaceToDepth(EmitSite& site)
@@ -236,10 +286,11 @@ EmittedParts einsum(EmitSite& site)
 
 constexpr std::array kRules{
     EmitRule{"CumSum", never, cumulativeSum},
-    EmitRule{"DepthToSpace", depthFirst, depthToSpace},
+    EmitRule{"DepthToSpace", never, depthToSpace},
     EmitRule{"Einsum", plainEinsum, einsum},
     EmitRule{"GatherElements", canAdd, gatherElements},
-    EmitRule{"GatherND", plainGatherNd, gatherNd},
+    EmitRule{"GatherND", canAdd, gatherNd},
+    EmitRule{"Scatter", plainScatter, oldScatter},
     EmitRule{"ScatterElements", plainScatter, scatter},
     EmitRule{"ScatterND", plainScatter, scatter},
     EmitRule{"SpaceToDepth", never, spaceToDepth},

@@ -322,25 +322,77 @@ EmittedParts instanceNormalization(EmitSite& site)
     return channelGroups(site, {shape[0], shape[1], tensor::elementCount({shape.begin() + 2, shape.end()})});
 }
 
-std::string scalesChannels(const EmitSite& site)
+/// Scale and shift are per group, as before operator set 21.
+EmittedParts scaledGroups(EmitSite& site, const tensor::Shape& groups)
 {
-    return site.node.opset < 21 ? "it scales groups as operator sets before 21 do; convert the model to a newer opset"
-                                : "";
+    Emitter& emit = site.emit;
+    const tensor::Shape perGroup{1, groups[1], 1};
+    EmittedParts parts(site.operands.size());
+    const ValueId up = emit.reshape(site.up(), groups);
+    const Standardised own = standardised(site, emit.reshape(site.operands[0], groups), {2}, true);
+    if (site.wants(0)) {
+        const ValueId scaled = emit.node("Mul", {up, emit.reshape(site.operands[1], perGroup)});
+        parts[0] = emit.reshape(standardBack(site, own, scaled, {2}, true), site.shape(0));
+    }
+    if (site.wants(1)) {
+        const ValueId along = emit.node("Mul", {up, own.unit});
+        parts[1] = emit.reshape(emit.sumTo(along, groups, perGroup), site.shape(1));
+    }
+    if (site.wants(2)) {
+        parts[2] = emit.reshape(emit.sumTo(up, groups, perGroup), site.shape(2));
+    }
+    return parts;
 }
 
 EmittedParts groupNormalization(EmitSite& site)
 {
     const tensor::Shape& shape = site.shape(0);
-    const std::int64_t groups = site.integer("num_groups", 1);
-    return channelGroups(
-        site, {shape[0], groups, tensor::elementCount(shape) / std::max<std::int64_t>(1, shape[0] * groups)});
+    const std::int64_t count = site.integer("num_groups", 1);
+    const tensor::Shape groups{shape[0], count,
+                               tensor::elementCount(shape) / std::max<std::int64_t>(1, shape[0] * count)};
+    return site.node.opset < 21 ? scaledGroups(site, groups) : channelGroups(site, groups);
+}
+
+constexpr std::int64_t kBool = 9; // TensorProto.DataType
+
+/// With c = x − mean, σ its deviation and d = σ + ε: (up − mean up)/d − c·mean(up·c)/(d²·σ); where σ is 0, so is c.
+EmittedParts meanVarianceNormalization(EmitSite& site)
+{
+    constexpr double kEpsilon = 1e-9; // fixed by the standard
+    Emitter& emit = site.emit;
+    const Ints axes = site.integers("axes", {0, 2, 3});
+    const auto mean = [&](ValueId value) { return emit.reduce("ReduceMean", value, axes); };
+    const auto centre = [&](ValueId value) { return emit.node("Sub", {value, mean(value)}); };
+    const ValueId centred = centre(site.operands[0]);
+    const ValueId deviation = emit.node("Sqrt", {mean(emit.node("Mul", {centred, centred}))});
+    const ValueId divisor = emit.node("Add", {deviation, emit.scalar(kEpsilon)});
+    const ValueId isSpread = emit.node("Cast", {deviation}, {{"to", kBool}});
+    const ValueId own = emit.node("Where", {isSpread, deviation, emit.scalar(1)});
+    const ValueId total = mean(emit.node("Mul", {site.up(), centred}));
+    const ValueId slope = emit.node("Div", {emit.node("Div", {total, divisor}), own});
+    const ValueId along = emit.node("Mul", {centred, slope});
+    return {emit.node("Div", {emit.node("Sub", {centre(site.up()), along}), divisor})};
+}
+
+/// up·sgn(x)·(|x|/y)^(p−1); a channel of zeros gets nothing.
+EmittedParts globalNorm(EmitSite& site)
+{
+    Emitter& emit = site.emit;
+    const ValueId y = site.outputs[0];
+    const ValueId x = site.operands[0];
+    const ValueId hasLength = emit.node("Cast", {y}, {{"to", kBool}});
+    const ValueId divisor = emit.node("Where", {hasLength, y, emit.scalar(1)});
+    const double p = static_cast<double>(site.integer("p", 2));
+    const ValueId share = emit.node("Div", {emit.node("Abs", {x}), divisor});
+    const ValueId size = emit.node("Pow", {share, emit.scalar(p - 1)});
+    const ValueId slope = emit.node("Mul", {emit.node("Sign", {x}), size});
+    return {emit.node("Mul", {slope, emit.node("Where", {hasLength, site.up(), emit.scalar(0)})})};
 }
 
 /// With n the norm of a line: up/n − s·Σ(up·x)/n², where s is sgn(x), or x/n for the 2-norm; a line of zeros gets
 /// nothing.
 EmittedParts unitNorm(EmitSite& site)
 {
-    constexpr std::int64_t kBool = 9; // TensorProto.DataType
     Emitter& emit = site.emit;
     const auto rank = static_cast<std::int64_t>(site.shape(0).size());
     const std::int64_t axis = site.integer("axis", -1);
@@ -391,12 +443,14 @@ EmittedParts localResponse(EmitSite& site)
 }
 
 constexpr std::array kRules{
+    EmitRule{"GlobalLpPool", never, globalNorm},
     EmitRule{"GlobalMaxPool", findsWinners, globalMax},
-    EmitRule{"GroupNormalization", scalesChannels, groupNormalization},
+    EmitRule{"GroupNormalization", never, groupNormalization},
     EmitRule{"InstanceNormalization", never, instanceNormalization},
     EmitRule{"RMSNormalization", never, rmsNormalization},
     EmitRule{"LRN", never, localResponse},
     EmitRule{"LpNormalization", never, unitNorm},
+    EmitRule{"MeanVarianceNormalization", never, meanVarianceNormalization},
     EmitRule{"ReduceL1", knownAxes, reduceAbsolute},
     EmitRule{"ReduceL2", knownAxes, reduceLength},
     EmitRule{"ReduceLogSum", knownAxes, reduceLogSum},
@@ -410,6 +464,7 @@ constexpr std::array kRules{
     EmitRule{"LogSoftmax", never, logSoftmax},
     EmitRule{"ReduceMean", knownAxes, reduceMean},
     EmitRule{"ReduceSum", knownAxes, reduceSum},
+    EmitRule{"SimplifiedLayerNormalization", never, rmsNormalization},
     EmitRule{"Softmax", never, softmax},
 };
 

@@ -164,6 +164,28 @@ EmittedParts pad(EmitSite& site)
     return parts;
 }
 
+/// What was cut off comes back as zeros, what was added is cut off.
+EmittedParts centreCropPad(EmitSite& site)
+{
+    const tensor::Shape& shape = site.shape(0);
+    const tensor::Shape& made = site.outputShape();
+    Ints axes(shape.size());
+    std::iota(axes.begin(), axes.end(), 0);
+    Ints starts;
+    Ints ends;
+    Ints before;
+    Ints after;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+        const std::int64_t added = std::max<std::int64_t>(made[axis] - shape[axis], 0);
+        const std::int64_t cut = std::max<std::int64_t>(shape[axis] - made[axis], 0);
+        starts.push_back(added / 2);
+        ends.push_back(made[axis] - (added - added / 2));
+        before.push_back(cut / 2);
+        after.push_back(cut - cut / 2);
+    }
+    return {padded(site, sliced(site, site.up(), starts, ends, axes), before, after), {}};
+}
+
 std::string placesAdd(const EmitSite& site)
 {
     const std::optional<Ints> index = site.known(1);
@@ -221,10 +243,12 @@ EmittedParts gather(EmitSite& site)
 EmittedParts expand(EmitSite& site) { return {site.emit.sumTo(site.up(), site.outputShape(), site.shape(0)), {}}; }
 
 constexpr std::array kRules{
-    EmitRule{"Gather", placesAdd, gather},   EmitRule{"Concat", never, concat},     EmitRule{"Expand", never, expand},
-    EmitRule{"Flatten", never, reshape},     EmitRule{"Pad", plainPad, pad},        EmitRule{"Reshape", never, reshape},
-    EmitRule{"Slice", plainSlice, slice},    EmitRule{"Split", never, split},       EmitRule{"Squeeze", never, reshape},
-    EmitRule{"Transpose", never, transpose}, EmitRule{"Unsqueeze", never, reshape},
+    EmitRule{"Gather", placesAdd, gather}, EmitRule{"Concat", never, concat},
+    EmitRule{"Expand", never, expand},     EmitRule{"Flatten", never, reshape},
+    EmitRule{"Pad", plainPad, pad},        EmitRule{"Reshape", never, reshape},
+    EmitRule{"Slice", plainSlice, slice},  EmitRule{"Split", never, split},
+    EmitRule{"Squeeze", never, reshape},   EmitRule{"Transpose", never, transpose},
+    EmitRule{"Unsqueeze", never, reshape}, EmitRule{"CenterCropPad", never, centreCropPad},
 };
 
 } // namespace

@@ -250,6 +250,97 @@ void addPowers(Cases& all)
     all.push_back({"Pow, old", {"Pow", {{2, 3}, {2, 3}}, {}, {}, 1, 9}});
 }
 
+/// What chooses elements or puts them in another order.
+void addSelections(Cases& all)
+{
+    using Ints = std::vector<std::int64_t>;
+    for (const std::int64_t isLargest : {1, 0}) {
+        const std::string name = isLargest != 0 ? "TopK" : "TopK, smallest";
+        const Attributes along{{"axis", std::int64_t{1}}, {"largest", isLargest}};
+        all.push_back({name, {"TopK", {{3, 5, 2}}, {ints({2})}, along}});
+        all.push_back({name + ", places at hand", {"TopK", {{3, 5, 2}}, {ints({2})}, along, 2}});
+        all.back().second.isOfFirst = true;
+    }
+    const std::vector<std::uint8_t> flags{1, 0, 0, 1, 1};
+    const Tensor chosen = Tensor::of<std::uint8_t>({5}, flags).to(tensor::DType::Bool);
+    for (const std::int64_t opset : {9, 17}) {
+        const std::string of = ", opset " + std::to_string(opset);
+        all.push_back({"Compress" + of, {"Compress", {{3, 6}}, {chosen}, {{"axis", std::int64_t{-1}}}, 1, opset}});
+        all.push_back({"Compress, flat" + of, {"Compress", {{3, 6}}, {chosen}, {}, 1, opset}});
+    }
+    all.push_back({"ReverseSequence", {"ReverseSequence", {{4, 3, 2}}, {ints({2, 4, 0})}, {}}});
+    all.push_back({"ReverseSequence, batch first",
+                   {"ReverseSequence",
+                    {{3, 4}},
+                    {ints({3, 1, 4})},
+                    {{"batch_axis", std::int64_t{0}}, {"time_axis", std::int64_t{1}}},
+                    1,
+                    10}});
+    for (const std::int64_t opset : {9, 10}) {
+        const Tensor places = ints({2, 0, 1, 0, 3, 4}).reshaped({2, 3});
+        const std::string of = ", opset " + std::to_string(opset);
+        all.push_back({"Scatter" + of, {"Scatter", {{5, 3}}, {places, drawn({2, 3}, 4)}, {}, 1, opset}});
+        all.push_back({"Scatter, updates" + of, {"Scatter", {{5, 3}, {2, 3}}, {places}, {}, 1, opset}});
+        all.back().second.order = {0, 2, 1};
+    }
+    all.push_back(
+        {"ScatterElements, updates", {"ScatterElements", {{5, 3}, {1, 2}}, {ints({4, -5}).reshaped({1, 2})}, {}}});
+    all.back().second.order = {0, 2, 1};
+    all.push_back({"ScatterND, updates", {"ScatterND", {{4, 3}, {2, 3}}, {ints({2, 0}).reshaped({2, 1})}, {}}});
+    all.back().second.order = {0, 2, 1};
+    all.push_back({"GatherND, batch axes",
+                   {"GatherND",
+                    {{2, 3, 4, 2}},
+                    {ints({1, -1, 1, 2, 0, 3, 2, 1, 0, 1, 0, 1}).reshaped({2, 3, 1, 2}).reshaped({2, 3, 2})},
+                    {{"batch_dims", std::int64_t{1}}}}});
+    all.push_back(
+        {"DepthToSpace, CRD",
+         {"DepthToSpace", {{2, 12, 2, 3}}, {}, {{"blocksize", std::int64_t{2}}, {"mode", std::string("CRD")}}}});
+    all.push_back({"CenterCropPad", {"CenterCropPad", {{5, 4, 3}}, {ints({2, 7, 3})}, {}, 1, 18}});
+    all.push_back(
+        {"CenterCropPad, some axes", {"CenterCropPad", {{5, 4, 6}}, {ints({9, 3})}, {{"axes", Ints{-3, 2}}}, 1, 18}});
+}
+
+/// What the standard has for a few models only.
+void addRare(Cases& all)
+{
+    using Ints = std::vector<std::int64_t>;
+    for (const std::int64_t isExclusive : {0, 1}) {
+        for (const std::int64_t isReverse : {0, 1}) {
+            const std::string how =
+                std::string(isExclusive != 0 ? ", exclusive" : "") + (isReverse != 0 ? ", reverse" : "");
+            const Attributes running{{"exclusive", isExclusive}, {"reverse", isReverse}};
+            const Case one{"CumProd", {{2, 4, 3}}, {Tensor::scalar<std::int64_t>(1)}, running, 1, 26};
+            all.push_back({"CumProd" + how, one});
+            all.push_back({"CumProd of zeros" + how, one});
+            all.back().second.scale = 0;
+        }
+    }
+    all.push_back({"Mod", {"Mod", {{4, 2, 3}, {2, 1}}, {}, {{"fmod", std::int64_t{1}}}}});
+    all.push_back({"Mod, negative", {"Mod", {{4, 3}, {4, 3}}, {}, {{"fmod", std::int64_t{1}}}}});
+    all.back().second.shift = -1.1;
+    all.push_back({"MeanVarianceNormalization", {"MeanVarianceNormalization", {{2, 3, 4, 5}}, {}, {}}});
+    all.push_back({"MeanVarianceNormalization, other axes",
+                   {"MeanVarianceNormalization", {{3, 4}}, {}, {{"axes", Ints{-1}}}, 1, 9}});
+    all.push_back({"MeanVarianceNormalization of one number", {"MeanVarianceNormalization", {{2, 3, 4, 5}}, {}, {}}});
+    all.back().second.scale = 0;
+    all.push_back({"SimplifiedLayerNormalization, all", {"SimplifiedLayerNormalization", {{2, 3, 4}, {4}}, {}, {}}});
+    for (const std::int64_t p : {1, 2, 3}) {
+        all.push_back({"GlobalLpPool, p " + std::to_string(p), {"GlobalLpPool", {{2, 3, 4, 2}}, {}, {{"p", p}}}});
+        all.back().second.shift = -1.1;
+    }
+    all.push_back({"GlobalLpPool of zeros", {"GlobalLpPool", {{2, 3, 4, 2}}, {}, {}}});
+    all.back().second.scale = 0;
+    all.push_back({"GroupNormalization, scale per group",
+                   {"GroupNormalization", {{2, 6, 3, 2}, {3}, {3}}, {}, {{"num_groups", std::int64_t{3}}}, 1, 18}});
+    const Attributes pairs{{"interleaved", std::int64_t{1}}, {"rotary_embedding_dim", std::int64_t{4}}};
+    const Tensor positions = ints({1, 4, 0, 2, 2, 3}).reshaped({2, 3});
+    all.push_back({"RotaryEmbedding",
+                   {"RotaryEmbedding", {{2, 2, 3, 4}}, {drawn({2, 3, 2}, 1), drawn({2, 3, 2}, 2)}, {}, 1, 23}});
+    all.push_back({"RotaryEmbedding, in pairs",
+                   {"RotaryEmbedding", {{2, 2, 3, 6}}, {drawn({5, 2}, 1), drawn({5, 2}, 2), positions}, pairs, 1, 23}});
+}
+
 } // namespace
 
 Cases gradientGraphCases()
@@ -316,6 +407,8 @@ Cases gradientGraphCases()
     addMore(all);
     addParameters(all);
     addWindows(all);
+    addSelections(all);
+    addRare(all);
     return all;
 }
 

@@ -40,10 +40,14 @@ std::shared_ptr<const graph::Graph> graphOf(const Case& made)
     for (std::size_t i = 0; i < made.constants.size(); ++i) {
         node.inputs.push_back(builder.addConstant("c" + std::to_string(i), made.constants[i]));
     }
+    const std::vector<ValueId> listed = node.inputs;
+    for (std::size_t slot = 0; slot < made.order.size(); ++slot) {
+        node.inputs[slot] = listed[made.order[slot]];
+    }
     for (std::size_t k = 0; k < made.outputs; ++k) {
         node.outputs.push_back(builder.addResult("y" + std::to_string(k)));
     }
-    const ValueId output = node.outputs.back();
+    const ValueId output = made.isOfFirst ? node.outputs.front() : node.outputs.back();
     builder.addNode(std::move(node));
     builder.addOutput(output);
     auto built = std::move(builder).build();
@@ -277,6 +281,37 @@ private slots:
         QCOMPARE(made->gradients, std::vector<std::string>{"x0_gradient"});
     }
 
+    /// Which rows are chosen is worked out from the input itself; the list is shorter than the axis, as long, and
+    /// longer.
+    void rowsThatAreChosenByWhatIsComputed()
+    {
+        for (const std::int64_t count : {3, 5, 7}) {
+            graph::GraphBuilder builder("chosen");
+            builder.setOpset("", 17);
+            const ValueId x = builder.addInput("x", tensor::DType::Float64, Shape{5, 2});
+            const ValueId score = builder.addInput("score", tensor::DType::Float64, Shape{count});
+            const ValueId level = builder.addConstant("level", Tensor::scalar(1.0));
+            const ValueId isAbove = builder.addResult("is above");
+            const ValueId y = builder.addResult("y");
+            builder.addNode({"Greater", "", {}, "compare", 17, {score, level}, {isAbove}, {}});
+            builder.addNode({"Compress", "", {}, "choose", 17, {x, isAbove}, {y}, {{"axis", std::int64_t{0}}}});
+            builder.addOutput(y);
+            auto built = std::move(builder).build();
+            QVERIFY(built.ok());
+            const auto graph = std::make_shared<const graph::Graph>(std::move(built).value());
+            const std::vector<double> scores{2, 0, 1.5, 0.5, 3, 0, 0.2};
+            const std::vector<Tensor> inputs{drawn({5, 2}, 1),
+                                             Tensor::of<double>({count}, std::span(scores).first(std::size_t(count)))};
+            std::string fault;
+            const auto model = bound(graph, inputs, fault);
+            QVERIFY2(model, fault.c_str());
+            for (const bool isJoined : {true, false}) {
+                const std::string off = difference(model, inputs, y, isJoined);
+                QVERIFY2(off.empty(), off.c_str());
+            }
+        }
+    }
+
     /// double → float → double: what the rule of the part in float makes is float.
     void constantsHaveTheTypeOfTheirPart()
     {
@@ -326,18 +361,26 @@ private slots:
         QTest::addColumn<QString>("words");
         QTest::newRow("bounds") << 0 << QStringLiteral("an opset before 11");
         QTest::newRow("old operator set") << 1 << QStringLiteral("operator set 8: gradient graphs are written in");
+        QTest::newRow("places") << 2 << QStringLiteral("ScatterElements of operator set 11");
+        QTest::newRow("repeated places") << 3 << QStringLiteral("an update may be written over");
     }
 
     void whatARuleCannotDoIsSaid()
     {
         QFETCH(int, index);
         QFETCH(QString, words);
-        const std::vector<Case> all{
+        std::vector<Case> all{
             {"Slice", {{5, 6}}, {ints({0}), ints({5}), ints({0}), ints({2})}, {}, 1, 10},
             {"Relu", {{5, 6}}, {}, {}, 1, 8},
+            {"TopK", {{5, 6}}, {ints({2})}, {}, 1, 10},
+            {"Scatter", {{5, 6}, {1, 3}}, {ints({1, 2, 1}).reshaped({1, 3})}, {{"axis", std::int64_t{1}}}, 1, 10},
         };
+        all.back().order = {0, 2, 1};
+        const Case& made = all[static_cast<std::size_t>(index)];
+        std::vector<Tensor> inputs;
+        std::ranges::transform(made.inputs, std::back_inserter(inputs), [](const Shape& s) { return drawn(s, 1); });
         std::string fault;
-        const auto model = bound(graphOf(all[static_cast<std::size_t>(index)]), {drawn({5, 6}, 1)}, fault);
+        const auto model = bound(graphOf(made), inputs, fault);
         QVERIFY2(model, fault.c_str());
         const auto refused = tape::gradientGraph(*model, model->graph().outputs().front(), true);
         QVERIFY(!refused.ok());
