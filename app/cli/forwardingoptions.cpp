@@ -48,16 +48,17 @@ std::vector<OperatorCost> byTime(const engine::ForwardedGradient& made)
 
 void sayProfile(const Context& context, const ForwardingOptions& options, const engine::ForwardedGradient& made)
 {
-    context.say(fmt::format("{:<32} {:<18} {:>10} {:>10} {:>10} {:>12} {:>11}", "operator", "", "forward ms",
-                            "reverse ms", "rebuild ms", "results", "MFLOP"));
+    context.say(fmt::format("{:<32} {:<18} {:>10} {:>10} {:>10} {:>12} {:>11} {:>11} {:>11}", "operator", "",
+                            "forward ms", "reverse ms", "rebuild ms", "results", "MFLOP", "reverse", "rebuild"));
     const graph::Graph& graph = made.gradient.model->graph();
     const std::vector<OperatorCost> costs = byTime(made);
     for (std::size_t i = 0; i < std::min(options.rows, costs.size()); ++i) {
         const OperatorCost& one = costs[i];
         const graph::Node& node = graph.node(one.node);
-        context.say(fmt::format("{:<32} {:<18} {:>10.3f} {:>10.3f} {:>10.3f} {:>12} {:>11.3f}", node.name, node.op,
-                                one.forwardSeconds * 1e3, one.reverseSeconds * 1e3, one.rebuildSeconds * 1e3,
-                                bytesOf(one.bytes), one.flops / 1e6));
+        context.say(fmt::format("{:<32} {:<18} {:>10.3f} {:>10.3f} {:>10.3f} {:>12} {:>11.3f} {:>11.3f} {:>11.3f}",
+                                node.name, node.op, one.forwardSeconds * 1e3, one.reverseSeconds * 1e3,
+                                one.rebuildSeconds * 1e3, bytesOf(one.bytes), one.flops / 1e6, one.reverseFlops / 1e6,
+                                one.rebuildFlops / 1e6));
     }
     if (options.rows < costs.size()) {
         context.say(fmt::format("… and {} more", costs.size() - options.rows));
@@ -76,6 +77,8 @@ ordered_json profileJson(const engine::ForwardedGradient& made)
                         {"rebuild_seconds", one.rebuildSeconds},
                         {"result_bytes", one.bytes},
                         {"flops", one.flops},
+                        {"reverse_flops", one.reverseFlops},
+                        {"rebuild_flops", one.rebuildFlops},
                         {"rebuilds", one.rebuilds}});
     }
     return list;

@@ -35,6 +35,7 @@ Tensor RecomputingStore::get(ValueId value) const
     std::unordered_map<std::size_t, Tensor> made;
     for (const NodeId node : nodesFor(value)) {
         ++m_runs[node];
+        m_flops += m_model->op(node).flops();
         const auto results = runNode(*m_model, node, [&](ValueId operand) {
             const auto found = made.find(operand.index());
             return found == made.end() ? m_kept.get(operand) : found->second;

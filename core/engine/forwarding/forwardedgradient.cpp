@@ -5,6 +5,7 @@
 #include "core/base/memoryaccount.h"
 #include "core/engine/binding.h"
 #include "core/engine/forwarding/forwardedvalues.h"
+#include "core/engine/forwarding/reverseflops.h"
 #include "core/engine/gradient/modelrules.h"
 #include "core/engine/stopwatch.h"
 #include "core/execute/forward.h"
@@ -99,7 +100,7 @@ private:
         }
         finishReading(id, readers);
         if (m_observer != nullptr) {
-            m_observer->onForward(id, cost.forwardSeconds, cost.bytes);
+            m_observer->onForward(cost);
         }
         return {};
     }
@@ -156,19 +157,22 @@ private:
             return {};
         }
         const Stopwatch fetching;
+        const double flopsBefore = m_values.rebuildFlops();
         const std::vector<Tensor> operands = read(id, node.inputs, false);
         std::vector<Tensor> outputs = read(id, node.outputs, true);
         outputs.resize(count);
         OperatorCost& cost = m_made.costs[id.index()];
         cost.rebuildSeconds = fetching.seconds();
+        cost.rebuildFlops = m_values.rebuildFlops() - flopsBefore;
         const Stopwatch watch;
         const std::vector<std::uint8_t> wanted = m_needs.wanted(id);
         RETRO_TRY(std::vector<Tensor> parts, m_rule({id, operands, outputs, upstream, wanted}));
         land(node, wanted, parts);
         cost.reverseSeconds = watch.seconds();
+        cost.reverseFlops = reverseFlops(m_model, id, wanted);
         ++m_made.gradient.visited;
         if (m_observer != nullptr) {
-            m_observer->onReverse(id, cost.reverseSeconds, cost.rebuildSeconds);
+            m_observer->onReverse(cost);
         }
         return {};
     }

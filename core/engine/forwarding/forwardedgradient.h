@@ -19,7 +19,9 @@ struct OperatorCost
     double forwardSeconds = 0;
     double reverseSeconds = 0;
     double rebuildSeconds = 0; ///< of values that its reverse rule asked for and that had to be computed again
-    double flops = 0;          ///< of one forward computation
+    double flops = 0;          ///< of one forward computation, as the operator counts them: multiply-add as two
+    double reverseFlops = 0;   ///< of its reverse rule, see reverseFlops()
+    double rebuildFlops = 0;   ///< of what was computed again for its reverse rule
     std::int64_t bytes = 0;    ///< of its results
     std::size_t rebuilds = 0;  ///< times that it was computed again
 };
@@ -29,12 +31,12 @@ class GradientObserver
 {
 public:
     virtual ~GradientObserver() = default;
-    /// A node's forward computation has ended.
-    virtual void onForward(base::NodeId /*node*/, double /*seconds*/, std::int64_t /*bytes*/) {}
+    /// A node's forward computation has ended: `cost` has its time, results and operations.
+    virtual void onForward(const OperatorCost& /*cost*/) {}
     /// It was decided how a value gets to the reverse rules.
     virtual void onForwarded(const ForwardDecision& /*decision*/) {}
-    /// A node's reverse rule has run; `rebuildSeconds` went into what it reads.
-    virtual void onReverse(base::NodeId /*node*/, double /*seconds*/, double /*rebuildSeconds*/) {}
+    /// A node's reverse rule has run: `cost` also has its time and operations, and those of what it reads.
+    virtual void onReverse(const OperatorCost& /*cost*/) {}
 };
 
 /// A gradient pass whose forward values came to the reverse rules as a plan says.

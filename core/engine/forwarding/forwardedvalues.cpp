@@ -106,6 +106,7 @@ void ForwardedValues::rebuild(std::size_t segment)
     std::map<ValueId, Tensor> made;
     for (const NodeId node : nodesToRebuild(segment)) {
         ++m_again[node];
+        m_againFlops += model.op(node).flops();
         const auto results = execute::runNode(model, node, [&](ValueId operand) {
             const auto found = made.find(operand);
             return found == made.end() ? m_store.get(operand) : found->second;

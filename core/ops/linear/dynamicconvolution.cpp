@@ -16,6 +16,12 @@ DynamicConvolution::DynamicConvolution(TensorType output, reference::Convolution
     : Operator(std::move(output)), m_shape(std::move(shape)), m_direction(direction), m_weight(std::move(weight))
 {}
 
+double DynamicConvolution::flops() const
+{
+    const std::int64_t perWindow = m_shape.groups * m_shape.filters * m_shape.channels * m_shape.taps();
+    return 2.0 * static_cast<double>(m_shape.batch * m_shape.windowCount()) * static_cast<double>(perWindow);
+}
+
 std::vector<Tensor> DynamicConvolution::forward(std::span<const Tensor> operands) const
 {
     const ConvolutionMap map(m_outputTypes[0], m_shape, m_direction, operands[1], {});

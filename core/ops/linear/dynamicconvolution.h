@@ -17,6 +17,7 @@ public:
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override;
     [[nodiscard]] Reads savedForGradient() const override { return {Reads::bit(0) | Reads::bit(1), 0}; }
+    [[nodiscard]] double flops() const override;
     /// By operand, weights or bias.
     [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor> operands,
                                   std::span<const Tensor> outputs, std::size_t slot) const override;

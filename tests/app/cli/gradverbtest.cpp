@@ -12,6 +12,8 @@
 #include <QFile>
 #include <QTemporaryDir>
 
+#include <algorithm>
+
 using namespace retro;
 using tests::Answer;
 using tests::cli;
@@ -69,7 +71,10 @@ private slots:
         const nlohmann::json answer = nlohmann::json::parse(packed.out.toStdString());
         QVERIFY(answer["forwarding"]["kept_bytes"].get<std::int64_t>() <
                 answer["forwarding"]["stored_bytes"].get<std::int64_t>());
-        QVERIFY(!answer["profile"].empty());
+        const auto conv = std::ranges::find_if(answer["profile"], [](const auto& one) { return one["flops"] > 0; });
+        QVERIFY(conv != answer["profile"].end());
+        QCOMPARE((*conv)["reverse_flops"].get<double>(), (*conv)["flops"].get<double>()); // of one factor
+        QCOMPARE((*conv)["rebuild_flops"].get<double>(), 0.0);
         expectEnd(gradOf({"--output-dir", path("none"), "--forward-value", "nowhere=store"}), 2, {"nowhere"});
         const Answer rules = cli(gradOf({"--rules"}));
         QVERIFY2(rules.code == 0 && rules.out.contains("linear map"), qPrintable(rules.out));

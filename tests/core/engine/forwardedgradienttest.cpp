@@ -8,6 +8,7 @@
 #include <QtTest>
 
 #include <limits>
+#include <map>
 
 using namespace retro::rewrite::testing;
 using namespace retro;
@@ -113,6 +114,27 @@ engine::ForwardingWish wishFor(ForwardStrategy strategy)
     wish.strategy = strategy;
     return wish;
 }
+
+/// Operations that an observer was told, by node.
+class Operations final : public engine::GradientObserver
+{
+public:
+    explicit Operations(const graph::Graph& graph) : m_graph(graph) {}
+    void onForward(const engine::OperatorCost& cost) override { forward[nameOf(cost)] = cost.flops; }
+    void onReverse(const engine::OperatorCost& cost) override
+    {
+        reverse[nameOf(cost)] = cost.reverseFlops;
+        again[nameOf(cost)] = cost.rebuildFlops;
+    }
+    std::map<std::string, double> forward;
+    std::map<std::string, double> reverse;
+    std::map<std::string, double> again;
+
+private:
+    [[nodiscard]] std::string nameOf(const engine::OperatorCost& cost) const { return m_graph.node(cost.node).name; }
+
+    const graph::Graph& m_graph;
+};
 
 } // namespace
 
@@ -238,12 +260,16 @@ private slots:
         class Counter final : public engine::GradientObserver
         {
         public:
-            void onForward(base::NodeId, double seconds, std::int64_t bytes) override
+            void onForward(const engine::OperatorCost& cost) override
             {
                 ++forward;
-                isSane = isSane && seconds >= 0 && bytes > 0;
+                isSane = isSane && cost.forwardSeconds >= 0 && cost.bytes > 0;
             }
-            void onReverse(base::NodeId, double, double) override { ++reverse; }
+            void onReverse(const engine::OperatorCost& cost) override
+            {
+                ++reverse;
+                isSane = isSane && cost.reverseSeconds >= 0 && cost.rebuildSeconds >= 0;
+            }
             void onForwarded(const ForwardDecision&) override { ++decisions; }
             int forward = 0;
             int reverse = 0;
@@ -258,6 +284,49 @@ private slots:
         QCOMPARE(counter.decisions, made->plan.decisions.size());
         QVERIFY(counter.isSane);
         QCOMPARE(made->costs.size(), model->graph().nodeCount());
+    }
+
+    /// By hand: a product of m × k by k × n takes 2·m·k·n operations, and as many again for each factor that gets a
+    /// part.
+    void anObserverSeesTheOperations()
+    {
+        Writer w;
+        const ValueId x = w.input("x", {3, 5});
+        const ValueId map = w.node("MatMul", "map", {x, w.constant("A", randomTensor({5, 7}, 1))});
+        w.output(w.node("MatMul", "square", {map, w.node("Transpose", "turn", {map})}));
+        const auto model = bound(w.finish(), execute::Precision::Float);
+        QVERIFY(model);
+        engine::GradientRequest request;
+        request.inputs = {randomTensor({3, 5}, 2)};
+        for (const auto strategy : {ForwardStrategy::Store, ForwardStrategy::Rebuild}) {
+            Operations seen(model->graph());
+            const auto made = engine::forwardedGradient(model, request, wishFor(strategy), {}, &seen);
+            QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+            QCOMPARE(seen.forward["map"], 2.0 * 3 * 5 * 7);
+            QCOMPARE(seen.reverse["map"], 2.0 * 3 * 5 * 7); // its weight is constant
+            QCOMPARE(seen.forward["square"], 2.0 * 3 * 7 * 3);
+            QCOMPARE(seen.reverse["square"], 2.0 * 2 * 3 * 7 * 3);
+            // The rule of the square reads both of its factors; nothing that is computed again is kept.
+            const bool isRebuilt = strategy == ForwardStrategy::Rebuild;
+            QCOMPARE(seen.again["square"], isRebuilt ? 2.0 * 2 * 3 * 5 * 7 : 0.0);
+            QCOMPARE(made->costs[0].rebuilds, isRebuilt ? 2U : 0U);
+        }
+    }
+
+    void aShiftIsNoFactor()
+    {
+        Writer w;
+        const ValueId x = w.input("x", {2, 3, 6, 6});
+        const ValueId weight = w.input("weight", {4, 3, 3, 3});
+        w.output(w.node("Conv", "conv", {x, weight, w.input("shift", {4})}));
+        const auto model = bound(w.finish(), execute::Precision::Float);
+        QVERIFY(model);
+        engine::GradientRequest request;
+        request.inputs = {randomTensor({2, 3, 6, 6}, 1), randomTensor({4, 3, 3, 3}, 2), randomTensor({4}, 3)};
+        const auto made = engine::forwardedGradient(model, request, {});
+        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        QCOMPARE(made->costs[0].flops, 2.0 * 2 * 4 * 3 * 9 * 4 * 4);
+        QCOMPARE(made->costs[0].reverseFlops, 2 * made->costs[0].flops);
     }
 
     void loopsGoBackFromCheckpointsWithTheSameBits()

@@ -312,6 +312,15 @@ private slots:
         QCOMPARE(c.op().savedForGradient().operands, 3U);
         QCOMPARE(c.op().flops(), 2.0 * 2 * 4 * 3 * 9 * 5 * 7);
     }
+
+    void computedWeightsTakeAsManyOperations()
+    {
+        OpCase c("Conv");
+        const auto numbers = [](const Shape& shape) { return Tensor::full(DType::Float64, shape, 0.5); };
+        c.operand(numbers({2, 3, 7, 8})).operand(numbers({4, 3, 3, 2}));
+        QVERIFY(c.bind());
+        QCOMPARE(c.op().flops(), 2.0 * 2 * 4 * 3 * 3 * 2 * 5 * 7);
+    }
 };
 
 QTEST_GUILESS_MAIN(ConvolutionTest)
