@@ -53,12 +53,23 @@ private:
     std::uint64_t m_state;
 };
 
+/// A small number over any scalar; of a dual number the tangent is drawn, too.
+template <class K>
+K smallNumber(SmallNumbers& numbers)
+{
+    K number = static_cast<K>(numbers.next());
+    if constexpr (requires { number.tangent; }) {
+        number.tangent = static_cast<decltype(number.tangent)>(numbers.next());
+    }
+    return number;
+}
+
 template <class K>
 tape::Array<K> smallArray(const tensor::Shape& shape, SmallNumbers& numbers)
 {
     tape::Array<K> array{shape, {}};
     for (std::int64_t i = 0; i < tensor::elementCount(shape); ++i) {
-        array.data.push_back(K(numbers.next()));
+        array.data.push_back(smallNumber<K>(numbers));
     }
     return array;
 }

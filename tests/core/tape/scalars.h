@@ -12,30 +12,34 @@
 namespace retro::tapetest
 {
 
-/// An interval whose ends are rounded outwards.
-struct Interval
+/// An interval whose ends are numbers of type T, rounded outwards: it holds the exact number, and what T makes of it.
+template <class T>
+struct IntervalOf
 {
-    double low = 0;
-    double high = 0;
+    T low = 0;
+    T high = 0;
 
-    Interval() = default;
-    Interval(std::int64_t value) : low(static_cast<double>(value)), high(low) {}
-    Interval(double l, double h) : low(l), high(h) {}
-    bool operator==(const Interval&) const = default;
-    [[nodiscard]] bool holds(double value) const { return low <= value && value <= high; }
+    IntervalOf() = default;
+    IntervalOf(std::int64_t value) : low(static_cast<T>(value)), high(low) {}
+    IntervalOf(T l, T h) : low(l), high(h) {}
+    bool operator==(const IntervalOf&) const = default;
+    [[nodiscard]] bool holds(T value) const { return low <= value && value <= high; }
+    [[nodiscard]] bool meets(const IntervalOf& other) const { return low <= other.high && other.low <= high; }
 
-    static Interval outward(double l, double h)
+    static IntervalOf outward(T l, T h)
     {
-        constexpr double kInfinity = std::numeric_limits<double>::infinity();
+        constexpr T kInfinity = std::numeric_limits<T>::infinity();
         return {std::nextafter(l, -kInfinity), std::nextafter(h, kInfinity)};
     }
-    friend Interval operator+(Interval a, Interval b) { return outward(a.low + b.low, a.high + b.high); }
-    friend Interval operator*(Interval a, Interval b)
+    friend IntervalOf operator+(IntervalOf a, IntervalOf b) { return outward(a.low + b.low, a.high + b.high); }
+    friend IntervalOf operator*(IntervalOf a, IntervalOf b)
     {
         const auto [l, h] = std::minmax({a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high});
         return outward(l, h);
     }
-    Interval& operator+=(Interval other) { return *this = *this + other; }
+    IntervalOf& operator+=(IntervalOf other) { return *this = *this + other; }
 };
+
+using Interval = IntervalOf<double>;
 
 } // namespace retro::tapetest
