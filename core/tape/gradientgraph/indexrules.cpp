@@ -69,11 +69,16 @@ EmittedParts gatherNd(EmitSite& site)
 }
 
 /// The places of ScatterND: its rows.
-std::vector<Ints> rowPlaces(const Ints& places, std::int64_t depth)
+std::vector<Ints> rowPlaces(const EmitSite& site, const Ints& places)
 {
+    const auto depth = site.shape(1).back();
     std::vector<Ints> rows;
     for (auto at = places.begin(); depth > 0 && at != places.end(); at += depth) {
-        rows.emplace_back(at, at + depth);
+        Ints row(at, at + depth);
+        for (std::size_t axis = 0; axis < row.size(); ++axis) {
+            row[axis] += row[axis] < 0 ? site.shape(0)[axis] : 0;
+        }
+        rows.push_back(std::move(row));
     }
     return rows;
 }
@@ -104,26 +109,37 @@ bool mayRepeat(const EmitSite& site, bool isNd)
     if (!places) {
         return true;
     }
-    const std::vector<Ints> all = isNd ? rowPlaces(*places, site.shape(1).back()) : elementPlaces(site, *places);
+    const std::vector<Ints> all = isNd ? rowPlaces(site, *places) : elementPlaces(site, *places);
     return std::set<Ints>(all.begin(), all.end()).size() != all.size();
 }
 
 std::string plainScatter(const EmitSite& site)
 {
     const std::string reduction = site.text("reduction", "none");
-    if (reduction != "none" && reduction != "add") {
-        return "it reduces by " + reduction + "; only plain and adding updates have a rule here";
-    }
-    const bool isUnclear = reduction == "none" && site.wants(2) && mayRepeat(site, site.node.op == "ScatterND");
-    return isUnclear ? "its places repeat or are computed, so that an update may be written over; only constant places "
-                       "without repeats have a rule here"
-                     : "";
+    return reduction == "none" || reduction == "add"
+               ? ""
+               : "it reduces by " + reduction + "; only plain and adding updates have a rule here";
+}
+
+/// What arrives where updates went, 0 for those that a later one wrote over: each writes its number, and finds it again
+/// if it stayed.
+ValueId ofThoseThatStay(EmitSite& site, std::string_view gather, ValueId gathered, const graph::Attributes& axis)
+{
+    Emitter& emit = site.emit;
+    Ints numbers(static_cast<std::size_t>(tensor::elementCount(site.shape(2))));
+    std::iota(numbers.begin(), numbers.end(), 1);
+    const ValueId own = emit.constant(Tensor::of<std::int64_t>(site.shape(2), numbers));
+    const ValueId none = emit.constant(Tensor::zeros(tensor::DType::Int64, site.shape(0)));
+    const ValueId written = emit.node(site.node.op, {none, site.operands[1], own}, axis);
+    const ValueId found = emit.node(gather, {written, site.operands[1]}, axis);
+    return emit.node("Where", {emit.node("Equal", {found, own}), gathered, emit.scalar(0)});
 }
 
 /// What was written over gets nothing; an update gets what arrives where it went.
 EmittedParts scatter(EmitSite& site)
 {
     const bool isNd = site.node.op == "ScatterND";
+    const bool adds = site.text("reduction", "none") == "add";
     graph::Attributes axis;
     if (!isNd) {
         axis["axis"] = site.integer("axis", 0);
@@ -131,15 +147,22 @@ EmittedParts scatter(EmitSite& site)
     EmittedParts parts(3);
     if (site.wants(0)) {
         const ValueId none = site.emit.filled(site.shape(2), 0);
-        const bool adds = site.text("reduction", "none") == "add";
-        parts[0] =
-            adds ? site.up()
-                 : site.emit.node(isNd ? "ScatterND" : "ScatterElements", {site.up(), site.operands[1], none}, axis);
+        parts[0] = adds ? site.up() : site.emit.node(site.node.op, {site.up(), site.operands[1], none}, axis);
     }
     if (site.wants(2)) {
-        parts[2] = site.emit.node(isNd ? "GatherND" : "GatherElements", {site.up(), site.operands[1]}, axis);
+        const std::string_view gather = isNd ? "GatherND" : "GatherElements";
+        const ValueId gathered = site.emit.node(gather, {site.up(), site.operands[1]}, axis);
+        parts[2] = adds || !mayRepeat(site, isNd) ? gathered : ofThoseThatStay(site, gather, gathered, axis);
     }
     return parts;
+}
+
+std::string oldPlaces(const EmitSite& site)
+{
+    return site.wants(2) && mayRepeat(site, false)
+               ? "its places repeat or are computed, so that an update may be written over; only constant places "
+                 "without repeats have a rule before operator set 11"
+               : "";
 }
 
 /// GatherElements of constant places in operator sets that have not got it: one place of the flat array each.
@@ -290,7 +313,7 @@ constexpr std::array kRules{
     EmitRule{"Einsum", plainEinsum, einsum},
     EmitRule{"GatherElements", canAdd, gatherElements},
     EmitRule{"GatherND", canAdd, gatherNd},
-    EmitRule{"Scatter", plainScatter, oldScatter},
+    EmitRule{"Scatter", oldPlaces, oldScatter},
     EmitRule{"ScatterElements", plainScatter, scatter},
     EmitRule{"ScatterND", plainScatter, scatter},
     EmitRule{"SpaceToDepth", never, spaceToDepth},

@@ -288,6 +288,15 @@ void addSelections(Cases& all)
     all.back().second.order = {0, 2, 1};
     all.push_back({"ScatterND, updates", {"ScatterND", {{4, 3}, {2, 3}}, {ints({2, 0}).reshaped({2, 1})}, {}}});
     all.back().second.order = {0, 2, 1};
+    all.push_back({"ScatterElements, updates written over",
+                   {"ScatterElements",
+                    {{5, 3}, {2, 3}},
+                    {ints({4, -1, 0, -1, 1, 0}).reshaped({2, 3})},
+                    {{"axis", std::int64_t{0}}}}});
+    all.back().second.order = {0, 2, 1};
+    all.push_back(
+        {"ScatterND, updates written over", {"ScatterND", {{4, 3}, {3, 3}}, {ints({2, 0, -2}).reshaped({3, 1})}, {}}});
+    all.back().second.order = {0, 2, 1};
     all.push_back({"GatherND, batch axes",
                    {"GatherND",
                     {{2, 3, 4, 2}},
