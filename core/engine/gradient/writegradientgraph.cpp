@@ -3,6 +3,7 @@
 
 #include "core/base/file.h"
 #include "core/engine/binding.h"
+#include "core/engine/gradient/graphdot.h"
 #include "core/formats/modelfile.h"
 #include "core/graph/graphbuilder.h"
 #include "core/rewrite/draft.h"
@@ -15,43 +16,6 @@ namespace retro::engine
 {
 
 using base::Result;
-
-namespace
-{
-
-std::string quoted(const std::string& text)
-{
-    std::string safe;
-    for (const char c : text) {
-        safe += c == '"' || c == '\\' ? fmt::format("\\{}", c) : std::string(1, c);
-    }
-    return "\"" + safe + "\"";
-}
-
-/// Nodes as boxes, inputs and outputs as ellipses, an edge per operand. Constants are left out.
-std::string toDot(const graph::Graph& graph)
-{
-    std::string text = "digraph gradient {\n  rankdir=TB;\n  node [shape=box];\n";
-    for (const graph::ValueId input : graph.inputs()) {
-        text += fmt::format("  {} [shape=ellipse];\n", quoted(graph.value(input).name));
-    }
-    for (const graph::Node& node : graph.nodes()) {
-        text += fmt::format("  {} [label={}];\n", quoted(node.name), quoted(node.op));
-        for (const graph::ValueId operand : node.inputs) {
-            if (operand.isValid() && graph.nodeOf(operand).isValid()) {
-                text += fmt::format("  {} -> {};\n", quoted(graph.labelOf(graph.nodeOf(operand))), quoted(node.name));
-            }
-        }
-    }
-    for (const graph::ValueId output : graph.outputs()) {
-        const std::string name = "output " + graph.value(output).name;
-        text += fmt::format("  {} [shape=ellipse];\n  {} -> {};\n", quoted(name),
-                            quoted(graph.labelOf(graph.nodeOf(output))), quoted(name));
-    }
-    return text + "}\n";
-}
-
-} // namespace
 
 namespace
 {
@@ -204,7 +168,7 @@ Result<WrittenGradientGraph> writeGradientGraph(const std::filesystem::path& fil
     made.gradient.graph = rewritten.graph;
     made.passes = std::move(rewritten.steps);
     if (ending == ".dot") {
-        RETRO_CHECK(base::writeFile(file, toDot(*made.gradient.graph)));
+        RETRO_CHECK(base::writeFile(file, dotOf(*made.gradient.graph)));
     } else {
         RETRO_CHECK(formats::writeModelFile(file, *made.gradient.graph));
     }

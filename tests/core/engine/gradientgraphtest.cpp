@@ -3,11 +3,13 @@
 #include <QtTest>
 
 #include "app/common/decodepicture.h"
+#include "core/engine/gradient/graphdot.h"
 #include "core/engine/gradient/modelrules.h"
 #include "core/engine/gradient/rules.h"
 #include "core/engine/gradient/writegradientgraph.h"
 #include "core/engine/inputs.h"
 #include "core/execute/forward.h"
+#include "core/formats/graphjson.h"
 #include "core/formats/onnx.h"
 #include "core/graph/graphbuilder.h"
 #include "core/ops/algebra.h"
@@ -75,9 +77,20 @@ double distance(const Tensor& a, const Tensor& b)
     return ops::algebra::sumAbsolute(ops::algebra::subtract(a.contiguous(), b.contiguous())) / size;
 }
 
-/// "" when the gradient graph of `target`, written as ONNX, read again and run, gives what the tape gives.
+/// A graph as it is read again from the text or bytes of a file.
+base::Result<std::shared_ptr<const graph::Graph>> readAgain(const graph::Graph& graph, bool isJson)
+{
+    if (isJson) {
+        return formats::parseGraphJson(formats::toGraphJson(graph), "gradient.json");
+    }
+    const auto bytes = formats::toOnnx(graph);
+    return bytes.ok() ? formats::parseOnnx(*bytes, "gradient.onnx") : bytes.error();
+}
+
+/// "" when the gradient graph of `target`, written as ONNX or graph JSON, read again and run, gives what the tape
+/// gives.
 std::string difference(const std::shared_ptr<const execute::BoundModel>& model, const std::vector<Tensor>& inputs,
-                       ValueId target, bool isJoined)
+                       ValueId target, bool isJoined, bool isJson = false)
 {
     const auto tape = tape::compileModel(model, inputs, engine::gradientRule(model));
     const Tensor seed = drawn(model->typeOf(target).shape, 9);
@@ -88,8 +101,7 @@ std::string difference(const std::shared_ptr<const execute::BoundModel>& model, 
     if (!arrived.ok() || !made.ok()) {
         return made.ok() ? arrived.error().message : made.error().text();
     }
-    const auto bytes = formats::toOnnx(*made->graph);
-    const auto read = bytes.ok() ? formats::parseOnnx(*bytes, "gradient.onnx") : bytes.error();
+    const auto read = readAgain(*made->graph, isJson);
     if (!read.ok()) {
         return read.error().text();
     }
@@ -243,9 +255,34 @@ private slots:
         const auto model = bound((*loaded)->graph(), wide, fault);
         QVERIFY2(model, fault.c_str());
         for (const bool isJoined : {true, false}) {
-            const std::string off = difference(model, wide, model->graph().outputs().front(), isJoined);
-            QVERIFY2(off.empty(), off.c_str());
+            for (const bool isJson : {true, false}) {
+                const std::string off = difference(model, wide, model->graph().outputs().front(), isJoined, isJson);
+                QVERIFY2(off.empty(), off.c_str());
+            }
         }
+    }
+
+    /// A node may be named like an input, and an output may be a constant.
+    void everyThingInDotHasItsOwnName()
+    {
+        graph::GraphBuilder builder("names");
+        builder.setOpset("", 17);
+        const ValueId x = builder.addInput("x", tensor::DType::Float64, Shape{2});
+        const ValueId kept = builder.addConstant("kept", drawn({2}, 1));
+        const ValueId y = builder.addResult("say \"y\" \\ z");
+        builder.addNode({"Add", "", "x", "", 17, {x, kept}, {y}, {}});
+        builder.addOutput(y);
+        builder.addOutput(kept);
+        auto built = std::move(builder).build();
+        QVERIFY(built.ok());
+        QCOMPARE(QString::fromStdString(engine::dotOf(*built)),
+                 QStringLiteral("digraph gradient {\n  rankdir=TB;\n  node [shape=box];\n"
+                                "  \"x\" [shape=ellipse];\n"
+                                "  \"x~\" [label=\"Add\"];\n"
+                                "  \"x\" -> \"x~\";\n"
+                                "  \"output say \\\"y\\\" \\\\ z\" [shape=ellipse];\n"
+                                "  \"x~\" -> \"output say \\\"y\\\" \\\\ z\";\n"
+                                "  \"output kept\" [shape=ellipse];\n}\n"));
     }
 
     void anOperatorWithoutARuleIsNamed()
