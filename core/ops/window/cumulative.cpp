@@ -57,7 +57,7 @@ void runLine(const Line& line, const T* in, T* out, bool isExclusive, bool isPro
 }
 
 /// Running sums or products of any number type.
-Tensor accumulated(const Tensor& x, std::size_t axis, Running running, bool isProduct)
+Tensor runningTotals(const Tensor& x, std::size_t axis, Running running, bool isProduct)
 {
     const DType computing = x.dtype() == DType::UInt64 ? DType::Int64 : computingType(x.dtype()); // the same bits
     const Tensor source = x.to(computing).contiguous();
@@ -80,13 +80,13 @@ public:
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
-        return {accumulated(operands[0], m_axis, m_running, false)};
+        return {runningTotals(operands[0], m_axis, m_running, false)};
     }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
     [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor>, std::span<const Tensor>,
                                   std::size_t) const override
     {
-        return accumulated(s[0], m_axis, {m_running.isExclusive, !m_running.isReverse}, false);
+        return runningTotals(s[0], m_axis, {m_running.isExclusive, !m_running.isReverse}, false);
     }
 
 private:
@@ -128,7 +128,7 @@ public:
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
-        return {accumulated(operands[0], m_axis, m_running, true)};
+        return {runningTotals(operands[0], m_axis, m_running, true)};
     }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::firstOperand(); }
     [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor> operands, std::span<const Tensor>,
