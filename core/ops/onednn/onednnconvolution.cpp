@@ -2,6 +2,7 @@
 #include "core/ops/onednn/onednnconvolution.h"
 
 #include "core/ops/onednn/onednncontext.h"
+#include "core/ops/onednn/phasedtranspose.h"
 
 #include <algorithm>
 #include <optional>
@@ -115,23 +116,6 @@ tensor::Tensor kernelsTurned(const float* weight, std::int64_t count, std::int64
     return std::move(buffer).freeze();
 }
 
-} // namespace
-
-struct PackedConvolution::State
-{
-    Direction direction;         ///< of the primitive
-    std::int64_t turnedTaps = 0; ///< of each kernel, where it is turned round before it is packed; else 0
-    memory::desc in;
-    memory::desc out;
-    dnnl::primitive primitive;
-    memory::desc plain;
-    memory::desc packed;
-    dnnl::reorder packing;
-};
-
-namespace
-{
-
 /// Weights [filter][channel][taps …] of the transposed map, seen as those of `turned`: the first two axes change
 /// places.
 memory::desc swappedWeights(const ConvolutionShape& turned)
@@ -148,36 +132,86 @@ memory::desc swappedWeights(const ConvolutionShape& turned)
 
 } // namespace
 
+struct PackedConvolution::State
+{
+    Direction direction; ///< of the primitive
+    memory::desc in;
+    memory::desc out;
+    dnnl::primitive primitive;
+    memory::desc plain;
+    memory::desc packed;
+    dnnl::reorder packing;
+    std::int64_t turnedTaps = 0;             ///< of each kernel, where it is turned round before it is packed; else 0
+    std::optional<PhasedTranspose> phased{}; ///< where the primitive computes its blocks
+
+    /// Null where the library has no implementation. `plain`: weights as pack() hands them over.
+    [[nodiscard]] static std::unique_ptr<State> ofForward(const ConvolutionShape& shape, const memory::desc& plain);
+    [[nodiscard]] static std::unique_ptr<State> ofBackward(const ConvolutionShape& shape);
+    /// Of the transposed map, whichever way it is computed.
+    [[nodiscard]] static std::unique_ptr<State> ofTransposed(const ConvolutionShape& shape);
+
+private:
+    [[nodiscard]] static dnnl::reorder reorder(const memory::desc& from, const memory::desc& to)
+    {
+        return dnnl::reorder(dnnl::reorder::primitive_desc(engine(), from, engine(), to));
+    }
+};
+
+std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofForward(const ConvolutionShape& shape,
+                                                                              const memory::desc& plain)
+{
+    const Description description(shape);
+    const auto forward = description.forward(dnnl::prop_kind::forward_inference);
+    if (!forward) {
+        return nullptr;
+    }
+    const memory::desc packed = forward.weights_desc();
+    return std::make_unique<State>(State{Direction::Forward, description.image, description.result,
+                                         dnnl::convolution_forward(forward), plain, packed, reorder(plain, packed)});
+}
+
+std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofBackward(const ConvolutionShape& shape)
+{
+    const Description description(shape);
+    const auto forward = description.forward(dnnl::prop_kind::forward_training);
+    if (!forward) {
+        return nullptr;
+    }
+    const auto backward = description.backward(forward);
+    if (!backward) {
+        return nullptr;
+    }
+    const memory::desc plain = description.plainWeights();
+    const memory::desc packed = backward.weights_desc();
+    return std::make_unique<State>(State{Direction::Transposed, description.result, description.image,
+                                         dnnl::convolution_backward_data(backward), plain, packed,
+                                         reorder(plain, packed)});
+}
+
+std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofTransposed(const ConvolutionShape& shape)
+{
+    if (auto phased = PhasedTranspose::of(shape)) {
+        const ConvolutionShape& blocks = phased->blocks();
+        if (auto state = ofForward(blocks, Description(blocks).plainWeights())) {
+            state->phased = std::move(phased);
+            return state;
+        }
+    }
+    if (const auto asForward = turned(shape)) {
+        auto state = ofForward(*asForward, swappedWeights(*asForward));
+        if (state) {
+            state->turnedTaps = shape.taps();
+        }
+        return state;
+    }
+    return ofBackward(shape);
+}
+
 PackedConvolution::PackedConvolution(const ConvolutionShape& shape, Direction direction)
 try {
     static_cast<void>(stream()); // the number of threads in force
-    const auto asForward = direction == Direction::Transposed ? turned(shape) : std::nullopt;
-    const Description description(asForward.value_or(shape));
-    const bool isForward = direction == Direction::Forward || asForward;
-    const auto forward =
-        description.forward(isForward ? dnnl::prop_kind::forward_inference : dnnl::prop_kind::forward_training);
-    if (!forward) {
-        return;
-    }
-    dnnl::primitive primitive;
-    memory::desc packedDesc;
-    if (isForward) {
-        primitive = dnnl::convolution_forward(forward);
-        packedDesc = forward.weights_desc();
-    } else {
-        const auto backward = description.backward(forward);
-        if (!backward) {
-            return;
-        }
-        primitive = dnnl::convolution_backward_data(backward);
-        packedDesc = backward.weights_desc();
-    }
-    const memory::desc plain = asForward ? swappedWeights(*asForward) : description.plainWeights();
-    const dnnl::reorder packing(dnnl::reorder::primitive_desc(engine(), plain, engine(), packedDesc));
-    const memory::desc& in = isForward ? description.image : description.result;
-    const memory::desc& out = isForward ? description.result : description.image;
-    m_state = std::make_unique<State>(State{isForward ? Direction::Forward : direction, asForward ? shape.taps() : 0,
-                                            in, out, std::move(primitive), plain, packedDesc, packing});
+    m_state = direction == Direction::Forward ? State::ofForward(shape, Description(shape).plainWeights())
+                                              : State::ofTransposed(shape);
 } catch (const dnnl::error&) {
     // Geometry that the library refuses, such as a transposed convolution that leaves a rim untouched: the reference
     // template computes it.
@@ -192,11 +226,14 @@ tensor::Tensor PackedConvolution::pack(const float* weight) const
     dnnl::stream& queue = stream();
     const auto count = static_cast<std::int64_t>(m_state->packed.get_size() / sizeof(float));
     tensor::TensorBuffer buffer(tensor::DType::Float32, {count});
-    tensor::Tensor turned;
-    if (m_state->turnedTaps > 0) {
+    tensor::Tensor changed;
+    if (m_state->phased) {
+        changed = m_state->phased->weights(weight);
+        weight = changed.data<float>();
+    } else if (m_state->turnedTaps > 0) {
         const auto plain = static_cast<std::int64_t>(m_state->plain.get_size() / sizeof(float));
-        turned = kernelsTurned(weight, plain, m_state->turnedTaps);
-        weight = turned.data<float>();
+        changed = kernelsTurned(weight, plain, m_state->turnedTaps);
+        weight = changed.data<float>();
     }
     m_state->packing.execute(queue, {{DNNL_ARG_FROM, readOnly(m_state->plain, weight)},
                                      {DNNL_ARG_TO, memory(m_state->packed, engine(), buffer.data<float>())}});
@@ -208,11 +245,21 @@ void PackedConvolution::run(const float* in, const tensor::Tensor& weights, floa
 {
     dnnl::stream& queue = stream();
     const bool isForward = m_state->direction == Direction::Forward;
+    float* const image = out;
+    std::optional<tensor::TensorBuffer> blocks;
+    if (m_state->phased) {
+        blocks.emplace(tensor::DType::Float32,
+                       tensor::Shape{static_cast<std::int64_t>(m_state->out.get_size() / sizeof(float))});
+        out = blocks->data<float>();
+    }
     m_state->primitive.execute(queue,
                                {{isForward ? DNNL_ARG_SRC : DNNL_ARG_DIFF_DST, readOnly(m_state->in, in)},
                                 {DNNL_ARG_WEIGHTS, readOnly(m_state->packed, weights.data<float>())},
                                 {isForward ? DNNL_ARG_DST : DNNL_ARG_DIFF_SRC, memory(m_state->out, engine(), out)}});
     queue.wait();
+    if (m_state->phased) {
+        m_state->phased->gather(out, image);
+    }
 }
 
 } // namespace retro::ops::onednn
