@@ -5,6 +5,7 @@
 #include "core/ops/algebraover.h"
 #include "core/ops/kernel/fewrows.h"
 #include "core/ops/kernel/matrixproduct.h"
+#include "core/ops/kernel/weightedrows.h"
 
 #include <optional>
 
@@ -38,6 +39,11 @@ Tensor MatrixMap::product(const Tensor& x, WeightVariant variant, bool isBackwar
 {
     const Tensor weight = m_weight.get(variant);
     const Tensor factor = isBackward ? swapped(weight) : weight;
+    if (isBackward && m_plan.isWeightOnRight) {
+        if (Tensor sum = weightedRows(x, factor); sum.isValid()) {
+            return sum;
+        }
+    }
     return m_plan.isWeightOnRight ? matrixProduct(x, factor) : matrixProduct(factor, x);
 }
 

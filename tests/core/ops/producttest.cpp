@@ -199,6 +199,42 @@ private slots:
         QCOMPARE(found.at(11 * 7), 0.0);
     }
 
+    /// Of one row, what is 0 is left out element by element; a NaN is not.
+    void zerosOfOneRowAreLeftOut()
+    {
+        const Shape zs{1, 256};
+        const auto gemm = [](DType dtype) {
+            OpCase c("Gemm");
+            c.with("transB", 1).operand(randomTensor({1, 300}, DType::Float64, 3).to(dtype));
+            c.constant(randomTensor({256, 300}, DType::Float64, 4).to(dtype));
+            return c;
+        };
+        OpCase wide = gemm(DType::Float64);
+        OpCase narrow = gemm(DType::Float32);
+        QVERIFY(wide.bind() && narrow.bind());
+        const Tensor full = randomTensor(zs, DType::Float64, 9);
+        for (const std::int64_t every : {1, 2, 3, 100, 256}) {
+            std::vector<double> some(256, 0);
+            for (std::int64_t i = 0; i < 256; i += every) {
+                some[static_cast<std::size_t>(i)] = full.at(i);
+            }
+            const Tensor s = doubles(zs, some);
+            for (const WeightVariant variant : allVariants()) {
+                const Tensor expected = wide.structure<LinearMap>().pullback(s, variant);
+                const Tensor found = narrow.structure<LinearMap>().pullback(s.to(DType::Float32), variant);
+                QCOMPARE(found.shape(), expected.shape());
+                QVERIFY(distance(found.to(DType::Float64), expected) < 1e-5);
+            }
+        }
+        std::vector<double> none(256, 0);
+        QVERIFY(narrow.structure<LinearMap>()
+                    .pullback(doubles(zs, none).to(DType::Float32), {})
+                    .bitEqual(Tensor::zeros(DType::Float32, {1, 300})));
+        none[77] = std::nan("");
+        const Tensor broken = narrow.structure<LinearMap>().pullback(doubles(zs, none).to(DType::Float32), {});
+        QVERIFY(std::isnan(broken.at(0)) && std::isnan(broken.at(299)));
+    }
+
     void weightVariantsByHand()
     {
         const Tensor w = doubles({2, 2}, {1, -2, -3, 4});
