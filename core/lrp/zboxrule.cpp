@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/lineardistribution.h"
 #include "core/lrp/ruleregistry.h"
+#include "core/ops/algebraover.h"
+#include "core/ops/samplewisemap.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -62,7 +64,7 @@ public:
 
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator& op, std::span<const std::uint8_t>) const override
     {
-        return readsOperandOf(as<ops::LinearMap>(op.structure()));
+        return {readsOperandOf(as<ops::LinearMap>(op.structure())).operands, ops::Reads::bit(0)}; // of the denominator
     }
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
@@ -70,14 +72,13 @@ public:
         const auto& map = as<ops::LinearMap>(context.op.structure());
         const Tensor& x = context.operands[map.operandSlot()];
         Balance balance(context);
-        // b − b⁺ − b⁻ = 0: the bias never enters.
-        const LinearDistribution distribution{map,
-                                              {{x, WeightVariant{}, 1},
-                                               {boundLike(x, m_low), {WeightPart::Positive, 0}, -1},
-                                               {boundLike(x, m_high), {WeightPart::Negative, 0}, -1}},
-                                              std::nullopt,
-                                              {m_stabiliser, BiasPolicy::Zero}};
-        Tensor part = distribute(distribution, context.relevance[0], balance);
+        // x·W − l·W⁺ − h·W⁻ with W = W⁺ + W⁻: two passes instead of three.
+        LinearDistribution distribution{map,
+                                        {{away(x, m_low), kPositive, 1}, {away(x, m_high), kNegative, 1}},
+                                        std::nullopt, // b − b⁺ − b⁻ = 0: the bias never enters
+                                        {m_stabiliser, BiasPolicy::Zero}};
+        distribution.own = denominator(context, map, x);
+        Tensor part = distribute(std::move(distribution), context.relevance[0], balance);
         return balance.close(onlySlot(context, map.operandSlot(), std::move(part)));
     }
 
@@ -87,17 +88,49 @@ private:
         return bounds.size() == 1 ? RuleParameter(bounds.front()) : RuleParameter(bounds);
     }
 
-    // In the shape of x: one number, or one per channel.
-    static Tensor boundLike(const Tensor& x, const std::vector<double>& bounds)
+    // x·W − l·W⁺ − h·W⁻, the first from the forward pass.
+    [[nodiscard]] Tensor denominator(const RuleContext& context, const ops::LinearMap& map, const Tensor& x) const
     {
-        if (bounds.size() == 1) {
-            return algebra::filledLike(x, bounds.front());
+        const Tensor& z = context.outputs[0];
+        Tensor sum = z.isValid() ? z : map.apply(x, {});
+        if (z.isValid() && map.hasBias()) {
+            sum = algebra::addBroadcast(sum, algebra::scale(map.bias({}), -1));
         }
-        tensor::Shape perChannel(x.rank(), 1);
-        perChannel[1] = x.shape()[1];
-        const Tensor column = Tensor::of<double>(std::move(perChannel), bounds).to(x.dtype());
-        return algebra::multiplyBroadcast(algebra::filledLike(x, 1), column);
+        sum = algebra::addScaledOver(std::move(sum), applyToBound(map, x, m_low, kPositive), -1);
+        return algebra::addScaledOver(std::move(sum), applyToBound(map, x, m_high, kNegative), -1);
     }
+
+    // A bound through the map; of one sample where the map does the same to all.
+    static Tensor applyToBound(const ops::LinearMap& map, const Tensor& x, const std::vector<double>& bounds,
+                               WeightVariant variant)
+    {
+        tensor::Shape shape = x.shape();
+        const auto* sampleWise = dynamic_cast<const ops::SampleWiseMap*>(&map);
+        if (sampleWise != nullptr && x.size() > 0) {
+            shape[0] = 1;
+        }
+        const Tensor bound = algebra::broadcastTo(asColumn(x, bounds), shape);
+        return sampleWise != nullptr ? sampleWise->applyToSamples(bound, variant) : map.apply(bound, variant);
+    }
+
+    // x minus the bound.
+    static Tensor away(const Tensor& x, const std::vector<double>& bounds)
+    {
+        return algebra::addBroadcast(x, algebra::scale(asColumn(x, bounds), -1));
+    }
+
+    // One number, or one per channel, in a shape that broadcasts to that of x.
+    static Tensor asColumn(const Tensor& x, const std::vector<double>& bounds)
+    {
+        tensor::Shape perChannel(x.rank(), 1);
+        if (bounds.size() > 1) {
+            perChannel[1] = x.shape()[1];
+        }
+        return Tensor::of<double>(std::move(perChannel), bounds).to(x.dtype());
+    }
+
+    static constexpr WeightVariant kPositive{WeightPart::Positive, 0};
+    static constexpr WeightVariant kNegative{WeightPart::Negative, 0};
 
     std::vector<double> m_low;
     std::vector<double> m_high;

@@ -28,10 +28,17 @@ double ConvolutionMap::flops() const
            static_cast<double>(m_shape.windowCount());
 }
 
-Shape ConvolutionMap::shapeAfter(Direction direction) const
+reference::ConvolutionShape ConvolutionMap::shapeOf(std::int64_t samples) const
+{
+    reference::ConvolutionShape shape = m_shape;
+    shape.batch = samples;
+    return shape;
+}
+
+Shape ConvolutionMap::shapeAfter(Direction direction, std::int64_t samples) const
 {
     const bool isForward = direction == Direction::Forward;
-    Shape shape{m_shape.batch, m_shape.groups * (isForward ? m_shape.filters : m_shape.channels)};
+    Shape shape{samples, m_shape.groups * (isForward ? m_shape.filters : m_shape.channels)};
     for (const reference::WindowAxis& axis : m_shape.axes) {
         shape.push_back(isForward ? axis.windows : axis.image);
     }
@@ -52,27 +59,28 @@ bool ConvolutionMap::keepsPacks() const
     return m_weight.isKept() && m_shape.batch * m_shape.windowCount() < kManyWindows;
 }
 
-const onednn::PackedConvolution& ConvolutionMap::way(Direction direction) const
+const onednn::PackedConvolution& ConvolutionMap::way(const WayKey& key) const
 {
-    return m_ways.get({direction, threads()}, [&] { return onednn::PackedConvolution(m_shape, direction); });
+    return m_ways.get(key, [&] { return onednn::PackedConvolution(shapeOf(key.samples), key.direction); });
 }
 
 /// Element by element in the library's order: variants have the bits that they have in any other order.
-Tensor ConvolutionMap::pack(WeightVariant variant, Direction direction) const
+Tensor ConvolutionMap::pack(WeightVariant variant, const onednn::PackedConvolution& way) const
 {
-    return variantOf(way(direction).pack(m_weight.make({}).data<float>()), variant);
+    return variantOf(way.pack(m_weight.make({}).data<float>()), variant);
 }
 
 Tensor ConvolutionMap::packed(const Tensor& t, WeightVariant variant, Direction direction) const
 {
-    const onednn::PackedConvolution& walk = way(direction);
+    const WayKey key{direction, t.shape()[0], threads()};
+    const onednn::PackedConvolution& walk = way(key);
     if (!walk.isValid()) {
         return {};
     }
-    const PackKey key{WeightVariants::canonical(variant), direction, threads()};
-    const Tensor weights =
-        keepsPacks() ? m_packs.get(key, [&] { return pack(variant, direction); }) : pack(variant, direction);
-    const Shape shape = shapeAfter(direction);
+    const Tensor weights = keepsPacks() ? m_packs.get(PackKey{WeightVariants::canonical(variant), key},
+                                                      [&] { return pack(variant, walk); })
+                                        : pack(variant, walk);
+    const Shape shape = shapeAfter(direction, key.samples);
     tensor::TensorBuffer buffer(t.dtype(), shape, tensor::channelsLastStrides(shape));
     const Tensor in = channelsLast(t);
     walk.run(in.data<float>(), weights, buffer.data<float>());
@@ -81,7 +89,7 @@ Tensor ConvolutionMap::packed(const Tensor& t, WeightVariant variant, Direction 
 
 Tensor ConvolutionMap::walk(const Tensor& t, WeightVariant variant, Direction direction) const
 {
-    const Shape shape = shapeAfter(direction);
+    const Shape shape = shapeAfter(direction, t.shape()[0]);
     if (t.size() == 0 || tensor::elementCount(shape) == 0 || tensor::elementCount(m_weight.shape()) == 0) {
         return Tensor::zeros(t.dtype(), shape);
     }
@@ -96,12 +104,13 @@ Tensor ConvolutionMap::walk(const Tensor& t, WeightVariant variant, Direction di
     const Tensor in = t.contiguous();
     const Tensor weight = m_weight.get(variant);
     tensor::TensorBuffer buffer(t.dtype(), shape);
+    const reference::ConvolutionShape walked = shapeOf(t.shape()[0]);
     visitFloat(t.dtype(), [&](auto zero) {
         using T = decltype(zero);
         if (direction == Direction::Forward) {
-            reference::convolve(m_shape, in.data<T>(), weight.data<T>(), buffer.data<T>());
+            reference::convolve(walked, in.data<T>(), weight.data<T>(), buffer.data<T>());
         } else {
-            reference::convolveTransposed(m_shape, in.data<T>(), weight.data<T>(), buffer.data<T>());
+            reference::convolveTransposed(walked, in.data<T>(), weight.data<T>(), buffer.data<T>());
         }
     });
     return std::move(buffer).freeze();
@@ -109,12 +118,13 @@ Tensor ConvolutionMap::walk(const Tensor& t, WeightVariant variant, Direction di
 
 Tensor ConvolutionMap::walkOnes(const Tensor& t, Direction direction) const
 {
-    const Shape shape = shapeAfter(direction);
+    const Shape shape = shapeAfter(direction, t.shape()[0]);
+    const reference::ConvolutionShape walked = shapeOf(t.shape()[0]);
     tensor::TensorBuffer buffer(t.dtype(), shape, tensor::channelsLastStrides(shape));
     const Tensor in = channelsLast(t);
     visitFloat(t.dtype(), [&](auto zero) {
         using T = decltype(zero);
-        const reference::BoxSums<T> sums(m_shape);
+        const reference::BoxSums<T> sums(walked);
         if (direction == Direction::Forward) {
             sums.convolve(in.data<T>(), buffer.data<T>());
         } else {
@@ -182,7 +192,7 @@ std::vector<Tensor> ConvolutionMap::pullbackAll(const Tensor& s, std::span<const
         std::ranges::transform(variants, std::back_inserter(key), WeightVariants::canonical);
         const Stack& stack = m_stacks.get({std::move(key), threads()}, [&] { return packSideBySide(variants); });
         if (stack.way.isValid()) {
-            Shape shape = shapeAfter(Direction::Transposed);
+            Shape shape = shapeAfter(Direction::Transposed, m_shape.batch);
             shape[1] *= count;
             tensor::TensorBuffer buffer(s.dtype(), shape, tensor::channelsLastStrides(shape));
             const Tensor in = channelsLast(s);
@@ -198,6 +208,11 @@ std::vector<Tensor> ConvolutionMap::pullbackAll(const Tensor& s, std::span<const
 }
 
 Tensor ConvolutionMap::apply(const Tensor& x, WeightVariant variant) const { return walk(x, variant, m_direction); }
+
+Tensor ConvolutionMap::applyToSamples(const Tensor& x, WeightVariant variant) const
+{
+    return walk(x, variant, m_direction);
+}
 
 Tensor ConvolutionMap::pullback(const Tensor& s, WeightVariant variant) const
 {

@@ -4,6 +4,7 @@
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/kernel/weightvariants.h"
 #include "core/ops/onednn/onednnconvolution.h"
+#include "core/ops/samplewisemap.h"
 #include "core/ops/stackedpullback.h"
 
 #include <utility>
@@ -12,7 +13,7 @@ namespace retro::ops
 {
 
 /// Conv and ConvTranspose with constant weights: the same convolution, walked the other way round.
-class ConvolutionMap final : public Operator<LinearMap>, public StackedPullback
+class ConvolutionMap final : public Operator<LinearMap>, public StackedPullback, public SampleWiseMap
 {
 public:
     /// `direction` is that of the operator: Forward for Conv, Transposed for ConvTranspose. `weight` (in the output's
@@ -29,30 +30,39 @@ public:
     [[nodiscard]] bool hasBias() const override { return m_bias.isValid(); }
     [[nodiscard]] Tensor bias(WeightVariant variant) const override { return m_bias.get(variant); }
     [[nodiscard]] Tensor apply(const Tensor& x, WeightVariant variant) const override;
+    [[nodiscard]] Tensor applyToSamples(const Tensor& x, WeightVariant variant) const override;
     [[nodiscard]] Tensor pullback(const Tensor& s, WeightVariant variant) const override;
     /// In one call for few input channels, of which the library computes sixteen at a time anyway.
     [[nodiscard]] std::vector<Tensor> pullbackAll(const Tensor& s,
                                                   std::span<const WeightVariant> variants) const override;
 
 private:
+    struct WayKey
+    {
+        onednn::Direction direction = onednn::Direction::Forward;
+        std::int64_t samples = 1;
+        int threads = 1;
+        auto operator<=>(const WayKey&) const = default;
+    };
     struct PackKey
     {
         WeightVariant variant;
-        onednn::Direction direction = onednn::Direction::Forward;
-        int threads = 1;
+        WayKey way;
         auto operator<=>(const PackKey&) const = default;
     };
 
+    /// The geometry for so many samples.
+    [[nodiscard]] reference::ConvolutionShape shapeOf(std::int64_t samples) const;
     /// Shape of what walk() gives in that direction.
-    [[nodiscard]] tensor::Shape shapeAfter(onednn::Direction direction) const;
+    [[nodiscard]] tensor::Shape shapeAfter(onednn::Direction direction, std::int64_t samples) const;
     /// The map without bias, by whichever path computes it.
     [[nodiscard]] Tensor walk(const Tensor& t, WeightVariant variant, onednn::Direction direction) const;
-    /// The library's walk of that direction.
-    [[nodiscard]] const onednn::PackedConvolution& way(onednn::Direction direction) const;
+    /// The library's walk.
+    [[nodiscard]] const onednn::PackedConvolution& way(const WayKey& key) const;
     /// False when packed weights are made for each use: because the variants are, or because a use takes so much longer
     /// that a copy of them is not worth its memory.
     [[nodiscard]] bool keepsPacks() const;
-    [[nodiscard]] Tensor pack(WeightVariant variant, onednn::Direction direction) const;
+    [[nodiscard]] Tensor pack(WeightVariant variant, const onednn::PackedConvolution& way) const;
     /// The map and its transpose with weights of 1: sums over boxes.
     [[nodiscard]] Tensor walkOnes(const Tensor& t, onednn::Direction direction) const;
     /// Weights of all variants side by side along the channels.
@@ -69,7 +79,7 @@ private:
     onednn::Direction m_direction;
     WeightVariants m_weight;
     WeightVariants m_bias;
-    PreparedCache<std::pair<onednn::Direction, int>, onednn::PackedConvolution> m_ways; // and threads
+    PreparedCache<WayKey, onednn::PackedConvolution> m_ways;
     PreparedCache<PackKey, Tensor> m_packs;
     PreparedCache<std::pair<std::vector<WeightVariant>, int>, Stack> m_stacks; // and threads
 };

@@ -3,6 +3,8 @@
 #include "tests/core/ops/opcase.h"
 
 #include "core/base/memoryaccount.h"
+#include "core/ops/onednn/phasedtranspose.h"
+#include "core/ops/samplewisemap.h"
 #include "core/ops/stackedpullback.h"
 
 #include <QtTest>
@@ -55,6 +57,14 @@ const std::vector<Geometry> kConvolutions{
     {"turned, padding over the kernel", {1, 2, 33, 31}, {3, 2, 3, 3}, 1, {}, {3, 3, 3, 3}},
     {"turned, one axis", {1, 3, 900}, {4, 3, 5}, 1, {}, {4, 0}},
     {"turned, three axes", {1, 2, 10, 11, 10}, {3, 2, 3, 1, 2}, 1, {}, {1, 0, 0, 1, 0, 1}},
+    // Strided, few channels: the transposed map is computed phase by phase.
+    {"phases of a stem", {2, 3, 23, 22}, {19, 3, 7, 7}, 1, {2, 2}, {3, 3, 3, 3}},
+    {"phases of patches", {2, 3, 16, 12}, {10, 3, 4, 4}, 1, {4, 4}},
+    {"phases without a tap", {1, 1, 17, 19}, {6, 1, 2, 3}, 1, {3, 5}, {1, 0, 0, 2}},
+    {"phases, begin beyond a block", {1, 2, 13, 14}, {5, 2, 7, 6}, 1, {2, 3}, {4, 5, 1, 0}},
+    {"phases, padding over the kernel", {1, 2, 9, 9}, {5, 2, 3, 3}, 1, {2, 2}, {5, 5, 5, 5}},
+    {"phases, one axis", {2, 1, 50}, {8, 1, 10}, 1, {4}, {3, 2}},
+    {"phases, three axes", {2, 2, 7, 8, 9}, {4, 2, 3, 4, 3}, 1, {2, 3, 2}, {1, 0, 1, 1, 2, 0}},
 };
 
 const std::vector<Geometry> kTransposed{
@@ -144,6 +154,27 @@ void compareStackedPullback(const char* op, const Geometry& g, DType dtype)
             const Tensor alone = map.pullback(s, variants[i]);
             QVERIFY2(dtype == DType::Float64 ? parts[i].bitEqual(alone) : distance(parts[i], alone) < 1e-5, g.name);
         }
+    }
+}
+
+/// One sample alone against the same sample among others.
+void compareSampleAlone(const char* op, const Geometry& g, DType dtype)
+{
+    OpCase c = caseOf(op, g, dtype);
+    QVERIFY2(c.bind(), g.name);
+    const LinearMap& map = c.structure<LinearMap>();
+    const auto* sampleWise = dynamic_cast<const retro::ops::SampleWiseMap*>(&map);
+    QVERIFY(sampleWise != nullptr);
+    Shape one = g.x;
+    one[0] = 1;
+    const Tensor x = randomTensor(one, DType::Float64, 6).to(dtype);
+    const Tensor everySample = retro::ops::algebra::broadcastTo(x, g.x).contiguous();
+    for (const WeightVariant variant : allVariants()) {
+        const Tensor alone = sampleWise->applyToSamples(x, variant);
+        const Tensor together = map.apply(everySample, variant);
+        QCOMPARE(alone.shape()[0], 1);
+        const Tensor repeated = retro::ops::algebra::broadcastTo(alone, together.shape());
+        QVERIFY2(distance(repeated, together) < (dtype == DType::Float32 ? 1e-5 : 1e-13), g.name);
     }
 }
 
@@ -269,6 +300,41 @@ private slots:
             for (const Geometry& g : kTransposed) {
                 compareStackedPullback("ConvTranspose", g, dtype);
             }
+        }
+    }
+
+    void oneSampleIsComputedAlone()
+    {
+        for (const DType dtype : {DType::Float32, DType::Float64}) {
+            for (const Geometry& g : kConvolutions) {
+                compareSampleAlone("Conv", g, dtype);
+            }
+            for (const Geometry& g : kTransposed) {
+                compareSampleAlone("ConvTranspose", g, dtype);
+            }
+        }
+    }
+
+    void phasesAreForStridesAndFewChannels()
+    {
+        using retro::ops::onednn::PhasedTranspose;
+        using retro::ops::reference::ConvolutionShape;
+        ConvolutionShape stem{8, 1, 3, 64, {{224, 112, 7, 2, 1, 3, 3}, {224, 112, 7, 2, 1, 3, 3}}};
+        const auto phased = PhasedTranspose::of(stem);
+        QVERIFY(phased.has_value());
+        QCOMPARE(phased->blocks().filters, 12);
+        QCOMPARE(phased->blocks().taps(), 16);
+        QCOMPARE(phased->blocks().axes[0].windows, 113);
+        ConvolutionShape many = stem;
+        many.channels = 64;
+        ConvolutionShape dense = stem;
+        dense.axes = {{224, 224, 7, 1, 1, 3, 3}, {224, 224, 7, 1, 1, 3, 3}};
+        ConvolutionShape dilated = stem;
+        dilated.axes = {{224, 109, 7, 2, 2, 3, 3}, {224, 109, 7, 2, 2, 3, 3}};
+        ConvolutionShape grouped = stem;
+        grouped.groups = 2;
+        for (const ConvolutionShape& other : {many, dense, dilated, grouped}) {
+            QVERIFY(!PhasedTranspose::of(other));
         }
     }
 
