@@ -307,11 +307,7 @@ Result<ForwardedGradient> forwardedGradient(const LoadedModel& model, const Grad
               bindModel(model, request.inputs, request.precision, nullptr, stop));
     const double seconds = watch.seconds();
     ForwardingWish whole = wish;
-    for (const graph::Node& node : model.graph()->nodes()) {
-        if (node.domain.empty() && (node.op == "Loop" || node.op == "Scan")) {
-            whole.loops.push_back(node.name);
-        }
-    }
+    std::ranges::move(loopsOf(*model.graph()), std::back_inserter(whole.loops));
     RETRO_TRY(ForwardedGradient made, forwardedGradient(std::move(bound), request, whole, stop, observer));
     made.gradient.secondsBind = seconds;
     return made;

@@ -30,7 +30,31 @@ std::optional<std::size_t> iterationOf(const std::string& node, const std::strin
     return error == std::errc() && at != end && *at == '/' ? std::optional(number) : std::nullopt;
 }
 
+void addLoops(const graph::Graph& graph, const std::string& prefix, std::vector<std::string>& loops)
+{
+    for (const graph::Node& node : graph.nodes()) {
+        if (!node.domain.empty()) {
+            continue;
+        }
+        if (node.op == "Loop" || node.op == "Scan") {
+            loops.push_back(prefix + node.name);
+        }
+        for (const auto& [name, attribute] : node.op == "If" ? node.attributes : graph::Attributes()) {
+            if (const auto* inner = std::get_if<graph::Subgraph>(&attribute)) {
+                addLoops(*inner->graph, prefix + node.name + "/", loops);
+            }
+        }
+    }
+}
+
 } // namespace
+
+std::vector<std::string> loopsOf(const graph::Graph& graph)
+{
+    std::vector<std::string> loops;
+    addLoops(graph, "", loops);
+    return loops;
+}
 
 LoopSegments::LoopSegments(const execute::BoundModel& model, std::span<const std::string> loops,
                            std::optional<std::size_t> every)

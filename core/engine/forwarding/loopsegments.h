@@ -23,6 +23,10 @@ struct LoopCheckpoints
     std::size_t every = 0; ///< iterations from one checkpoint to the next; 0 = the loop is kept whole
 };
 
+/// Names of the Loop and Scan nodes of a graph and of the branches of its If nodes, as they are called when they are
+/// written out: "choose/steps". Those inside another loop are left out: they belong to the iterations of that one.
+[[nodiscard]] std::vector<std::string> loopsOf(const graph::Graph& graph);
+
 /// The iterations of loops that were written out (execute::unroll), put together to segments: what a segment reads of
 /// earlier ones and of the graph around the loop is kept, and the rest of it is computed again at once when the reverse
 /// pass reaches it. A segment takes about as much memory as the checkpoints when it has √iterations.
