@@ -19,14 +19,22 @@ struct Contribution
 namespace detail
 {
 
+/// `cell` and `operand` are texts that name them.
 template <class V>
-Fault partShapeFault(const Tape<V>& tape, Id id, Id parent, const V& part)
+Fault partShapeFault(Id id, const std::string& cell, const std::string& operand, const V& part, const V& value)
 {
     using Traits = ValueTraits<V>;
     return {FaultKind::ContributionShape, id,
-            fmt::format("{}: its reverse rule gave operand {} a part of shape {} for a value of shape {}",
-                        cellText(id, tape.cell(id).node.name), cellText(parent, tape.cell(parent).node.name),
-                        Traits::shapeText(part), Traits::shapeText(tape.cell(parent).value))};
+            fmt::format("{}: its reverse rule gave operand {} a part of shape {} for a value of shape {}", cell,
+                        operand, Traits::shapeText(part), Traits::shapeText(value))};
+}
+
+template <class V>
+Fault partCountFault(Id id, const Node<V>& node, std::size_t parts)
+{
+    return {FaultKind::ContributionCount, id,
+            fmt::format("{}: its reverse rule gave {} parts for {} operands", cellText(id, node.name), parts,
+                        node.parents.size())};
 }
 
 /// Parts per slot → at most one entry per parent, ascending; parts of one parent are added in slot order.
@@ -41,7 +49,9 @@ Outcome<std::vector<Contribution<V>>> joined(const Tape<V>& tape, Id id, Parts<V
             continue;
         }
         if (!ValueTraits<V>::sameShape(*parts[slot], tape.cell(parents[slot]).value)) {
-            return partShapeFault(tape, id, parents[slot], *parts[slot]);
+            const Cell<V>& operand = tape.cell(parents[slot]);
+            return partShapeFault(id, cellText(id, tape.cell(id).node.name), cellText(parents[slot], operand.node.name),
+                                  *parts[slot], operand.value);
         }
         order.push_back(slot);
     }
@@ -89,9 +99,7 @@ template <class V>
         return Fault{FaultKind::RuleFailed, id, cellText(id, cell.node.name) + ": " + parts.error().text()};
     }
     if (parts->size() != cell.node.parents.size()) {
-        return Fault{FaultKind::ContributionCount, id,
-                     fmt::format("{}: its reverse rule gave {} parts for {} operands", cellText(id, cell.node.name),
-                                 parts->size(), cell.node.parents.size())};
+        return detail::partCountFault(id, cell.node, parts->size());
     }
     return detail::joined(tape, id, std::move(parts).value());
 }

@@ -22,14 +22,34 @@ public:
 template <class V>
 using Slots = std::vector<std::optional<V>>;
 
+namespace detail
+{
+
+/// A seed of `count` values, which are not as many as ids: names the first cell without a value, or the last cell.
+template <class V>
+Fault seedCountFault(const Tape<V>& tape, std::size_t count)
+{
+    std::string place;
+    if (count < tape.size()) {
+        const Id first = static_cast<Id>(count);
+        place = "; the first without one is " + cellText(first, tape.cell(first).node.name);
+    } else if (tape.size() > 0) {
+        const Id last = static_cast<Id>(tape.size() - 1);
+        place = "; the last is " + cellText(last, tape.cell(last).node.name);
+    }
+    return {FaultKind::SeedCount, static_cast<Id>(tape.size()),
+            fmt::format("the seed has {} values for {} ids{}; give one per id, zeros where nothing starts", count,
+                        tape.size(), place)};
+}
+
+} // namespace detail
+
 /// Refuses a seed that has not one value of the right shape per id. Faults: SeedCount, SeedShape.
 template <class V>
 [[nodiscard]] Outcome<std::monostate> checkSeed(const Tape<V>& tape, const std::vector<V>& seed)
 {
     if (seed.size() != tape.size()) {
-        return Fault{FaultKind::SeedCount, static_cast<Id>(tape.size()),
-                     fmt::format("the seed has {} values for {} ids; give one per id, zeros where nothing starts",
-                                 seed.size(), tape.size())};
+        return detail::seedCountFault(tape, seed.size());
     }
     for (Id id = 0; id < tape.size(); ++id) {
         if (!ValueTraits<V>::sameShape(seed[id], tape.cell(id).value)) {
@@ -80,8 +100,7 @@ template <class V>
                                              const Kept& kept = {})
 {
     if (accumulated.size() != tape.size()) {
-        return Fault{FaultKind::SeedCount, static_cast<Id>(tape.size()),
-                     fmt::format("the seed has {} accumulated for {} ids", accumulated.size(), tape.size())};
+        return detail::seedCountFault(tape, accumulated.size());
     }
     for (Id id = static_cast<Id>(tape.size()); id-- > 0;) {
         if (!accumulated[id] || !tape.cell(id).isTracked || tape.isLeaf(id)) {

@@ -70,13 +70,21 @@ Outcome<std::vector<std::optional<V>>> fullContribution(const Node<V>& node, std
         return Fault{FaultKind::RuleFailed, static_cast<Id>(id),
                      cellText(static_cast<Id>(id), node.name) + ": " + parts.error().text()};
     }
+    if (parts->size() != node.parents.size()) {
+        return partCountFault(static_cast<Id>(id), node, parts->size());
+    }
     std::vector<std::optional<V>> full(id);
     for (std::size_t slot = 0; slot < node.parents.size(); ++slot) {
-        std::optional<V>& sum = full[node.parents[slot]];
+        const Id parent = node.parents[slot];
         const std::optional<V>& part = (*parts)[slot];
-        if (part && wanted[slot] != 0) {
-            sum = sum ? ValueTraits<V>::add(*sum, *part) : *part;
+        if (!part || wanted[slot] == 0) {
+            continue;
         }
+        if (!ValueTraits<V>::sameShape(*part, about.context[parent])) {
+            return partShapeFault(static_cast<Id>(id), cellText(static_cast<Id>(id), node.name), cellText(parent, ""),
+                                  *part, about.context[parent]);
+        }
+        full[parent] = full[parent] ? ValueTraits<V>::add(*full[parent], *part) : *part;
     }
     return full;
 }
@@ -97,7 +105,7 @@ void addPointwise(std::vector<V>& seed, const std::vector<std::optional<V>>& ful
 
 /// Peels the last node: its upstream is the last entry of the seed, its full contribution is added pointwise to the
 /// rest, and the rest of the graph goes on with that. Returns one gradient per id. Quadratic in nodes; one level of
-/// recursion per node. Faults: RuleFailed.
+/// recursion per node. Faults: RuleFailed, ContributionCount, ContributionShape.
 template <class V>
 [[nodiscard]] Outcome<std::vector<V>> recursion(std::span<const Node<V>> nodes, const Definition<V>& about,
                                                 std::vector<V> seed)

@@ -38,6 +38,8 @@ public:
     [[nodiscard]] const Payload<V>& payload() const { return m_payload; }
     /// Takes a cell out of the reverse pass, or back into it.
     void setTracked(Id id, bool isTracked) { m_cells[id].isTracked = isTracked; }
+    /// What messages call a cell.
+    void setName(Id id, std::string name) { m_cells[id].node.name = std::move(name); }
     /// Puts another forward value into a leaf; the nodes keep theirs (see recompute()).
     void setLeaf(Id id, V value) { m_cells[id].value = std::move(value); }
     /// Puts the forward value of a node in place.

@@ -140,6 +140,9 @@ public:
             return tape.error().asError();
         }
         m_made.tape = std::move(tape).value();
+        for (Id id = 0; id < m_made.tape.leafCount(); ++id) {
+            m_made.tape.setName(id, m_made.nameOf(id));
+        }
         track();
         return std::move(m_made);
     }

@@ -179,6 +179,26 @@ private slots:
         }
     }
 
+    /// Through the model: cells are called what its nodes and inputs are called.
+    void whatIsRefusedNamesTheNodeOfTheModel()
+    {
+        const auto model = smallModel();
+        const auto failing = tapeOf(model, [](const tape::ModelSite&) -> base::Result<std::vector<Tensor>> {
+            return base::inputError("no rule today");
+        });
+        const Tensor ones = Tensor::full(tensor::DType::Float64, {3}, 1);
+        const auto failed = engine::checkTape(failing, 3, ones, {});
+        QVERIFY(!failed.ok());
+        QCOMPARE(QString::fromStdString(failed.error().message), QStringLiteral("'plus' (id 3): no rule today"));
+        const auto narrow = [](const Tensor&) { return Tensor::full(tensor::DType::Float64, {2}, 1); };
+        const auto odd = engine::checkTape(tapeOf(model, spoilt(model, "times", narrow)), 3, ones, {});
+        QVERIFY(!odd.ok());
+        QCOMPARE(
+            QString::fromStdString(odd.error().message),
+            QStringLiteral("'times' (id 1): its reverse rule gave operand 'x' (id 0) a part of shape 2 for a value "
+                           "of shape 3"));
+    }
+
     /// Two nodes and their readers: what is not reached is found, and at the node that reads the wrong thing alone.
     void aNodeThatReadsAnotherValueViolatesP13()
     {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tape/array/operators.h"
 #include "core/tape/loops.h"
+#include "core/tape/recursion.h"
 #include "core/tape/scalar/machine.h"
 
 #include <QtTest>
@@ -29,14 +30,9 @@ Node<V> ruled(std::vector<Id> parents, FunctionOperator<V>::Reverse reverse)
             std::move(parents), "odd"};
 }
 
-Fault faultOf(const Node<V>& last)
-{
-    const auto tape = compile<V>({last}, {scalar(2)});
-    const auto accumulated = denseLoop<V>(*tape, {scalar(0), scalar(1)});
-    return accumulated.ok() ? Fault{} : accumulated.error();
-}
-
 } // namespace
+
+Q_DECLARE_METATYPE(FunctionOperator<V>::Reverse)
 
 class TapeTest : public QObject
 {
@@ -88,33 +84,100 @@ private slots:
         QVERIFY(!(*accumulated)[1].has_value() && !(*accumulated)[2].has_value());
     }
 
-    void whatARuleDoesWrongNamesItsNode()
+    void aLaterOperandNamesItsNode()
     {
-        using Result = base::Result<Parts<V>>;
-        const Fault count = faultOf(ruled({0}, [](const Site<V>&, const V&) -> Result { return Parts<V>(); }));
-        QVERIFY(count.kind == FaultKind::ContributionCount);
-        const Fault shape = faultOf(
-            ruled({0}, [](const Site<V>&, const V&) -> Result { return Parts<V>{constantArray<double>({2}, 1)}; }));
-        QVERIFY(shape.kind == FaultKind::ContributionShape && shape.isShape());
-        const Fault failed = faultOf(
-            ruled({0}, [](const Site<V>&, const V&) -> Result { return base::inputError("no derivative here"); }));
-        QVERIFY(failed.kind == FaultKind::RuleFailed);
-        for (const Fault& fault : {count, shape, failed}) {
-            QVERIFY2(fault.message.find("'odd' (id 1)") != std::string::npos, fault.message.c_str());
-        }
+        const NodeList<V> nodes{node("mul", {0, 0}, "square"), node("add", {1, 3}, "early"), node("sum", {2}, "total")};
+        const QString expected = "'early' (id 2): operand 3 is not earlier than the node; list the nodes so that each "
+                                 "reads only what was made before it";
+        const auto tape = compile<V>(nodes, {scalar(1)});
+        QVERIFY(!tape.ok() && tape.error().kind == FaultKind::LaterParent);
+        QCOMPARE(tape.error().id, Id{2});
+        QCOMPARE(QString::fromStdString(tape.error().message), expected);
+        const auto values = evaluate<V>(nodes, {scalar(1)}, {});
+        QVERIFY(!values.ok() && values.error().kind == FaultKind::LaterParent);
+        QCOMPARE(QString::fromStdString(values.error().message), expected);
     }
 
-    void seedsThatDoNotFitAreRefused()
+    void whatARuleDoesWrongNamesItsNode_data()
+    {
+        using Result = base::Result<Parts<V>>;
+        QTest::addColumn<FunctionOperator<V>::Reverse>("rule");
+        QTest::addColumn<int>("kind");
+        QTest::addColumn<QString>("message");
+        QTest::newRow("part count") << FunctionOperator<V>::Reverse([](const Site<V>&, const V&) -> Result {
+            return Parts<V>();
+        }) << static_cast<int>(FaultKind::ContributionCount)
+                                    << "'odd' (id 2): its reverse rule gave 0 parts for 1 operands";
+        QTest::newRow("part shape") << FunctionOperator<V>::Reverse([](const Site<V>&, const V&) -> Result {
+            return Parts<V>{constantArray<double>({2}, 1)};
+        }) << static_cast<int>(FaultKind::ContributionShape)
+                                    << "'odd' (id 2): its reverse rule gave operand 'square' (id 1) a part of shape 2 "
+                                       "for a value of shape scalar";
+        QTest::newRow("failed rule") << FunctionOperator<V>::Reverse([](const Site<V>&, const V&) -> Result {
+            return base::inputError("no derivative here");
+        }) << static_cast<int>(FaultKind::RuleFailed)
+                                     << "'odd' (id 2): no derivative here";
+    }
+
+    /// The loops and the recursion refuse the same.
+    void whatARuleDoesWrongNamesItsNode()
+    {
+        QFETCH(FunctionOperator<V>::Reverse, rule);
+        QFETCH(int, kind);
+        QFETCH(QString, message);
+        const NodeList<V> nodes{node("mul", {0, 0}, "square"), ruled({1}, rule)};
+        const auto tape = compile<V>(nodes, {scalar(2)});
+        const std::vector<V> seed{scalar(0), scalar(0), scalar(1)};
+        Slots<V> reached(3);
+        reached[2] = scalar(1);
+        const std::vector<V> context{scalar(2), scalar(4), scalar(4)};
+        const Payload<V> none;
+        const Fault dense = denseLoop<V>(*tape, seed).error();
+        const Fault skipping = skippingLoop<V>(*tape, reached).error();
+        const Fault recursive = recursion<V>(nodes, {context, none}, seed).error();
+        for (const Fault& fault : {dense, skipping, recursive}) {
+            QCOMPARE(static_cast<int>(fault.kind), kind);
+            QCOMPARE(fault.id, Id{2});
+        }
+        QCOMPARE(dense.isShape(), kind == static_cast<int>(FaultKind::ContributionShape));
+        QCOMPARE(QString::fromStdString(dense.message), message);
+        QCOMPARE(QString::fromStdString(skipping.message), message);
+        // It knows no names but those of its nodes from the last on.
+        QCOMPARE(QString::fromStdString(recursive.message), message.replace("'square' (id 1)", "id 1"));
+        QCOMPARE(QString::fromStdString(dense.asError().message), QString::fromStdString(dense.message));
+    }
+
+    void aSeedOfAnotherCountNamesTheCell()
+    {
+        const auto tape = compile<V>({node("mul", {0, 0}, "square"), node("sum", {1}, "total")}, {scalar(1)});
+        const auto textOf = [](const auto& outcome) { return QString::fromStdString(outcome.error().message); };
+        const auto few = denseLoop<V>(*tape, {scalar(1)});
+        QVERIFY(!few.ok() && few.error().kind == FaultKind::SeedCount);
+        const QString missing = "the seed has 1 values for 3 ids; the first without one is 'square' (id 1); give one "
+                                "per id, zeros where nothing starts";
+        QCOMPARE(textOf(few), missing);
+        const auto many = denseLoop<V>(*tape, std::vector<V>(5, scalar(1)));
+        QVERIFY(!many.ok() && many.error().kind == FaultKind::SeedCount);
+        QCOMPARE(textOf(many), QStringLiteral("the seed has 5 values for 3 ids; the last is 'total' (id 2); give one "
+                                              "per id, zeros where nothing starts"));
+        const auto skipping = skippingLoop<V>(*tape, Slots<V>(1));
+        QVERIFY(!skipping.ok() && skipping.error().kind == FaultKind::SeedCount);
+        QCOMPARE(textOf(skipping), missing);
+    }
+
+    void aSeedOfAnotherShapeNamesTheCell()
     {
         const auto tape = compile<V>({node("sum", {0}, "total")}, {constantArray<double>({2}, 1)});
-        const auto few = denseLoop<V>(*tape, {scalar(1)});
-        QVERIFY(few.error().kind == FaultKind::SeedCount);
         const auto odd = denseLoop<V>(*tape, {constantArray<double>({2}, 0), constantArray<double>({1}, 1)});
-        QVERIFY(odd.error().kind == FaultKind::SeedShape);
-        QVERIFY(odd.error().message.find("'total' (id 1)") != std::string::npos);
-        Slots<V> accumulated(2);
-        accumulated[1] = constantArray<double>({1}, 1);
-        QVERIFY(skippingLoop<V>(*tape, accumulated).error().kind == FaultKind::UpstreamShape);
+        QVERIFY(!odd.ok() && odd.error().kind == FaultKind::SeedShape && odd.error().isShape());
+        QCOMPARE(QString::fromStdString(odd.error().message),
+                 QStringLiteral("the seed of 'total' (id 1) has shape 1, its value has scalar"));
+        Slots<V> reached(2);
+        reached[1] = constantArray<double>({1}, 1);
+        const auto upstream = skippingLoop<V>(*tape, reached);
+        QVERIFY(!upstream.ok() && upstream.error().kind == FaultKind::UpstreamShape);
+        QCOMPARE(QString::fromStdString(upstream.error().message),
+                 QStringLiteral("'total' (id 1): what arrived has shape 1, its value has scalar"));
     }
 
     void operandsThatDoNotFitNameTheNode()
