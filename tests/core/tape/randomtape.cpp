@@ -21,7 +21,8 @@ public:
 
     RandomTape read()
     {
-        static const std::vector<tensor::Shape> kShapes{{}, {2}, {2, 2}, {3}, {2, 3}, {1}, {0, 2}};
+        static const std::vector<tensor::Shape> kShapes{{},  {2},    {2, 2},    {3},       {2, 3},
+                                                        {1}, {0, 2}, {2, 1, 2}, {1, 3, 1}, {2, 0, 3}};
         const std::uint32_t leaves = 1 + draw(6);
         for (std::uint32_t i = 0; i < leaves; ++i) {
             m_made.leaves.push_back(kShapes[draw(static_cast<std::uint32_t>(kShapes.size()))]);
@@ -118,6 +119,11 @@ private:
 
     static tensor::Shape broadcastShape(const tensor::Shape& shape)
     {
+        if (shape.size() > 1) {
+            tensor::Shape wider = shape;
+            std::ranges::replace(wider, 1, 2);
+            return wider;
+        }
         return shape.empty() ? tensor::Shape{2, 2} : tensor::Shape{2, shape[0] == 1 ? 2 : shape[0]};
     }
 
