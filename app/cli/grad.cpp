@@ -3,6 +3,7 @@
 #include "app/cli/gradientrules.h"
 #include "app/cli/gradientverbs.h"
 #include "app/cli/planwishoptions.h"
+#include "app/cli/rewritetext.h"
 #include "core/base/file.h"
 #include "core/engine/gradient/critical.h"
 #include "core/engine/gradient/gradient.h"
@@ -16,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 namespace retro::app
@@ -37,8 +39,17 @@ struct GradOptions
     std::string runFile;
     std::string graphFile;
     bool isJoined = false;
+    bool isDiff = false;
     bool parameters = false;
     bool listsRules = false;
+
+    /// Folding is on for models anyhow; for a gradient graph, whose forward half would keep the weights that it reads
+    /// beside those that were folded, it is named.
+    [[nodiscard]] bool asksToFold() const
+    {
+        const auto isNamed = [](const std::string& name) { return name == "fold-constants" || name == "all"; };
+        return std::ranges::any_of(model.switchedOn, isNamed) && std::ranges::none_of(model.switchedOff, isNamed);
+    }
 };
 
 /// Gradients per graph input of `model`, from the tape or from a recorded run.
@@ -215,17 +226,13 @@ Result<void> writeGraph(const Context& context, const GradOptions& options, cons
                         const engine::GradientRequest& request)
 {
     RETRO_TRY(const engine::WrittenGradientGraph written,
-              engine::writeGradientGraph(options.graphFile, model, request, options.isJoined));
+              engine::writeGradientGraph(options.graphFile, model, request, {options.isJoined, options.asksToFold()}));
     const tape::GradientGraph& made = written.gradient;
     if (context.json) {
-        ordered_json passes = ordered_json::array();
-        for (const rewrite::RewriteStep& step : written.passes) {
-            passes.push_back({{"name", step.name}, {"what", step.text}});
-        }
         context.answer({{"file", options.graphFile},
                         {"nodes", made.graph->nodeCount()},
-                        {"nodes_before_passes", written.nodesBefore},
-                        {"passes", passes},
+                        {"nodes_before_passes", written.passes.before->nodeCount()},
+                        {"passes", rewritesJson(written.passes)},
                         {"seed", made.seed},
                         {"forwarded", made.forwarded},
                         {"gradients", made.gradients}});
@@ -233,9 +240,12 @@ Result<void> writeGraph(const Context& context, const GradOptions& options, cons
     }
     context.say(fmt::format("{}  {} nodes; input {} takes the gradient at the target, {} forward values are inputs",
                             options.graphFile, made.graph->nodeCount(), made.seed, made.forwarded.size()));
-    if (!written.passes.empty()) {
-        context.say(fmt::format("{} nodes before {} changes of passes; --json lists them", written.nodesBefore,
-                                written.passes.size()));
+    if (!written.passes.steps.empty()) {
+        context.say(fmt::format("{} nodes before {} changes of passes{}", written.passes.before->nodeCount(),
+                                written.passes.steps.size(), options.isDiff ? "" : "; --diff and --json list them"));
+    }
+    if (options.isDiff) {
+        sayRewrites(context, written.passes, true);
     }
     for (const std::string& gradient : made.gradients) {
         context.say("output " + gradient);
@@ -322,6 +332,7 @@ void addGrad(CLI::App& program, Context& context)
         "--rules", options->listsRules,
         "List the reverse rules of every node, by type and by name, and why one cannot be applied; runs nothing");
     verb->add_flag("--joint", options->isJoined, "With --graph-out: together with the forward graph");
+    verb->add_flag("--diff", options->isDiff, "With --graph-out: the nodes before and after each pass");
 }
 
 } // namespace retro::app

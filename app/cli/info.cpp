@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/context.h"
+#include "app/cli/rewritetext.h"
 #include "core/base/hash.h"
 #include "core/engine/symbolicshapes.h"
 #include "core/formats/modelfile.h"
@@ -95,11 +96,7 @@ ordered_json infoJson(const engine::LoadedModel& model)
     info["operators"] = operatorCounts(graph);
     info["parameters"] = parameterCount(graph);
     info["structural_hash"] = base::hex(graph::structuralHash(graph));
-    ordered_json rewrites = ordered_json::array();
-    for (const rewrite::RewriteStep& step : model.rewritten.steps) {
-        rewrites.push_back({{"rewrite", step.rewrite}, {"name", step.name}, {"what", step.text}});
-    }
-    info["rewrites"] = rewrites;
+    info["rewrites"] = rewritesJson(model.rewritten);
     info["no_rewrite"] = rewrite::switchedOff(model.rewritten.options);
     info["rewrite"] = rewrite::switchedOn(model.rewritten.options);
     info["nodes_after_rewrites"] = model.graph()->nodeCount();
@@ -124,7 +121,7 @@ void sayValues(const Context& context, const char* title, const graph::Graph& gr
     }
 }
 
-void sayInfo(const Context& context, const engine::LoadedModel& model, const ordered_json& info)
+void sayInfo(const Context& context, const engine::LoadedModel& model, const ordered_json& info, bool isDiff)
 {
     const graph::Graph& graph = *model.rewritten.before;
     context.say(fmt::format("{:<12} {}", "model", model.name));
@@ -138,9 +135,7 @@ void sayInfo(const Context& context, const engine::LoadedModel& model, const ord
         context.say(fmt::format("{:<12} {:>5} × {}", "", count, op));
     }
     context.say(fmt::format("{:<12} {}", "parameters", parameterCount(graph)));
-    for (const rewrite::RewriteStep& step : model.rewritten.steps) {
-        context.say(fmt::format("{:<12} {}: {}", "rewrite", step.rewrite, step.text));
-    }
+    sayRewrites(context, model.rewritten, isDiff);
     for (const std::string& name : rewrite::switchedOff(model.rewritten.options)) {
         context.say(fmt::format("{:<12} {}", "switched off", name));
     }
@@ -158,6 +153,7 @@ struct InfoOptions
     ModelOptions model;
     std::string graphOut;
     bool shapes = false;
+    bool diff = false;
 };
 
 /// The inferred shape of every value of the graph that runs.
@@ -186,7 +182,7 @@ base::Result<void> showInfo(const Context& context, const InfoOptions& options)
     }
     ordered_json info = infoJson(*model);
     if (!context.json) {
-        sayInfo(context, *model, info);
+        sayInfo(context, *model, info, options.diff);
     }
     if (options.shapes) {
         RETRO_CHECK(addShapes(context, *model, info));
@@ -207,6 +203,7 @@ void addInfo(CLI::App& program, Context& context)
                              [&context, options] { return showInfo(context, *options); });
     options->model.addModelTo(*verb);
     verb->add_flag("--shapes", options->shapes, "Also work out the shape of every value, with the inputs' symbols");
+    verb->add_flag("--diff", options->diff, "Also the nodes before and after each rewrite");
     verb->add_option("--graph-out", options->graphOut, "Also write the graph as read, as graph JSON (.json) or .onnx");
 }
 

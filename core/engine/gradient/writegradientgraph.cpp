@@ -108,19 +108,62 @@ Result<std::shared_ptr<const graph::Graph>> withShapes(const std::shared_ptr<con
     return std::make_shared<const graph::Graph>(std::move(shaped));
 }
 
-/// The model as its file says it, with operators of many steps written out for inputs of these shapes.
-Result<LoadedModelPointer> inStandardSteps(const LoadedModelPointer& model, const std::vector<tensor::Tensor>& inputs,
-                                           const std::stop_token& stop)
+/// A model in nodes that may have reverse rules, and why operators of many steps stayed whole.
+struct StandardSteps
+{
+    LoadedModelPointer model;
+    std::shared_ptr<const execute::BoundModel> bound;
+    std::vector<rewrite::RewriteStep> notes;
+};
+
+/// `graph`, with operators of many steps written out for inputs of these shapes.
+Result<StandardSteps> writtenOut(const LoadedModel& model, const std::shared_ptr<const graph::Graph>& graph,
+                                 const GradientRequest& request, const std::stop_token& stop)
 {
     rewrite::RewriteOptions options = rewrite::noRewrites();
     options.expandFunctions = true;
-    options.keepDigits = model->rewritten.options.keepDigits;
-    RETRO_TRY(const auto shaped, withShapes(model->rewritten.before, inputs, stop));
-    RETRO_TRY(const rewrite::Rewritten expanded, rewrite::rewrite(shaped, options, stop));
-    auto plain = std::make_shared<LoadedModel>(*model);
-    RETRO_TRY(const auto graph, withPlainProducts(expanded.graph));
-    plain->rewritten = {graph, graph, {}, {}, {}, rewrite::noRewrites()};
-    return LoadedModelPointer(std::move(plain));
+    options.keepDigits = model.rewritten.options.keepDigits;
+    RETRO_TRY(const auto shaped, withShapes(graph, request.inputs, stop));
+    RETRO_TRY(rewrite::Rewritten expanded, rewrite::rewrite(shaped, options, stop));
+    auto plain = std::make_shared<LoadedModel>(model);
+    RETRO_TRY(const auto products, withPlainProducts(expanded.graph));
+    plain->rewritten = {products, products, {}, {}, {}, rewrite::noRewrites()};
+    StandardSteps steps{plain, {}, std::move(expanded.steps)};
+    RETRO_TRY(steps.bound, bindModel(*plain, request.inputs, request.precision, nullptr, stop));
+    return steps;
+}
+
+bool hasControlFlow(const graph::Graph& graph)
+{
+    const auto isGraph = [](const auto& entry) { return std::holds_alternative<graph::Subgraph>(entry.second); };
+    return std::ranges::any_of(graph.nodes(),
+                               [&](const graph::Node& node) { return std::ranges::any_of(node.attributes, isGraph); });
+}
+
+/// The model as its file says it, in steps. What control flow hands on has a shape once that is written out, as binding
+/// does, and operators behind it or inside it can be written out then.
+Result<StandardSteps> inStandardSteps(const LoadedModelPointer& model, const GradientRequest& request,
+                                      const std::stop_token& stop)
+{
+    RETRO_TRY(StandardSteps steps, writtenOut(*model, model->rewritten.before, request, stop));
+    if (hasControlFlow(*steps.model->graph())) {
+        RETRO_TRY(steps, writtenOut(*model, steps.bound->sharedGraph(), request, stop));
+    }
+    return steps;
+}
+
+/// With why the operator could not be written out in steps that have reverse rules.
+base::Error explained(base::Error error, const StandardSteps& steps)
+{
+    for (const graph::Node& node : steps.bound->graph().nodes()) {
+        const std::string start = fmt::format("{} ({}) stays whole: ", node.name, node.op);
+        const auto isAbout = [&](const rewrite::RewriteStep& step) { return step.text.starts_with(start); };
+        const auto note = std::ranges::find_if(steps.notes, isAbout);
+        if (note != steps.notes.end() && error.where == fmt::format("node '{}' ({})", node.name, node.op)) {
+            error.message += "; it is not written out in steps either: " + note->text.substr(start.size());
+        }
+    }
+    return error;
 }
 
 } // namespace
@@ -128,46 +171,69 @@ Result<LoadedModelPointer> inStandardSteps(const LoadedModelPointer& model, cons
 Result<tape::GradientGraph> gradientGraph(const LoadedModelPointer& model, const GradientRequest& request,
                                           bool isJoined, const std::stop_token& stop)
 {
-    RETRO_TRY(const LoadedModelPointer plain, inStandardSteps(model, request.inputs, stop));
-    RETRO_TRY(const auto bound, bindModel(*plain, request.inputs, request.precision, nullptr, stop));
-    RETRO_TRY(const base::ValueId target, targetValue(request.target, bound->graph()));
-    return tape::gradientGraph(*bound, target, isJoined);
+    RETRO_TRY(const StandardSteps steps, inStandardSteps(model, request, stop));
+    RETRO_TRY(const base::ValueId target, targetValue(request.target, steps.bound->graph()));
+    Result<tape::GradientGraph> made = tape::gradientGraph(*steps.bound, target, isJoined);
+    return made.ok() ? std::move(made) : explained(made.error(), steps);
 }
 
 namespace
 {
 
-/// The optional rewrites that the model was loaded with, for the graph behind it.
-Result<rewrite::RewriteOptions> passesFor(const rewrite::RewriteOptions& asked, bool isOnnx)
+/// True where a constant that is computed would not have the type of its value: it is worked out wider than these.
+bool hasNarrowFloats(const graph::Graph& graph)
 {
-    rewrite::RewriteOptions passes = rewrite::noRewrites();
-    const std::vector<std::string> names = rewrite::switchedOn(asked);
-    RETRO_CHECK(rewrite::switchOn(passes, names));
-    passes.removeUnused = !names.empty();
-    if (passes.fuseElementwise && isOnnx) {
-        return base::usageError("ElementwiseChain is no operator of the standard; leave it out, or write .json",
-                                "--rewrite fuse-elementwise");
-    }
-    return passes;
+    return std::ranges::any_of(graph.values(),
+                               [](const graph::Value& value) { return tensor::isNarrowFloat(value.dtype); });
 }
 
 } // namespace
 
-Result<WrittenGradientGraph> writeGradientGraph(const std::filesystem::path& file, const LoadedModelPointer& model,
-                                                const GradientRequest& request, bool isJoined)
+rewrite::RewriteOptions passesBehind(const tape::GradientGraph& gradient, const rewrite::RewriteOptions& asked,
+                                     bool foldsConstants)
+{
+    rewrite::RewriteOptions passes = rewrite::noRewrites();
+    passes.keepDigits = false; // another runtime reads constants in the types of their values
+    bool hasAny = foldsConstants;
+    for (const rewrite::RewriteName& name : rewrite::rewriteNames()) {
+        if (rewrite::isOptional(name)) {
+            passes.*name.option = asked.*name.option;
+            hasAny = hasAny || asked.*name.option;
+        }
+    }
+    passes.foldConstants = foldsConstants && !hasNarrowFloats(*gradient.graph);
+    passes.removeUnused = hasAny && asked.removeUnused;
+    return passes;
+}
+
+namespace
+{
+
+Result<void> checkForm(const std::filesystem::path& file, const rewrite::RewriteOptions& asked)
 {
     const std::string ending = file.extension().string();
     if (ending != ".onnx" && ending != ".json" && ending != ".dot") {
         return base::usageError("a gradient graph is written as .onnx, .json or .dot", file.string());
     }
-    RETRO_TRY(const rewrite::RewriteOptions passes, passesFor(model->rewritten.options, ending == ".onnx"));
+    if (asked.fuseElementwise && ending == ".onnx") {
+        return base::usageError("ElementwiseChain is no operator of the standard; leave it out, or write .json",
+                                "--rewrite fuse-elementwise");
+    }
+    return {};
+}
+
+} // namespace
+
+Result<WrittenGradientGraph> writeGradientGraph(const std::filesystem::path& file, const LoadedModelPointer& model,
+                                                const GradientRequest& request, const GradientGraphForm& form)
+{
+    RETRO_CHECK(checkForm(file, model->rewritten.options));
     WrittenGradientGraph made;
-    RETRO_TRY(made.gradient, gradientGraph(model, request, isJoined));
-    made.nodesBefore = made.gradient.graph->nodeCount();
-    RETRO_TRY(rewrite::Rewritten rewritten, rewrite::rewrite(made.gradient.graph, passes));
-    made.gradient.graph = rewritten.graph;
-    made.passes = std::move(rewritten.steps);
-    if (ending == ".dot") {
+    RETRO_TRY(made.gradient, gradientGraph(model, request, form.isJoined));
+    RETRO_TRY(made.passes, rewrite::rewrite(made.gradient.graph, passesBehind(made.gradient, model->rewritten.options,
+                                                                              form.foldsConstants)));
+    made.gradient.graph = made.passes.graph;
+    if (file.extension() == ".dot") {
         RETRO_CHECK(base::writeFile(file, dotOf(*made.gradient.graph)));
     } else {
         RETRO_CHECK(formats::writeModelFile(file, *made.gradient.graph));

@@ -16,19 +16,30 @@ namespace retro::engine
                                                               const GradientRequest& request, bool isJoined,
                                                               const std::stop_token& stop = {});
 
-/// A gradient graph as it was written, and what passes made of it.
+/// A gradient graph as it was written, and what passes made of it: `gradient.graph` is `passes.graph`.
 struct WrittenGradientGraph
 {
     tape::GradientGraph gradient;
-    std::size_t nodesBefore = 0;
-    std::vector<rewrite::RewriteStep> passes;
+    rewrite::Rewritten passes;
 };
 
-/// Writes it as ONNX, graph JSON or DOT, as the ending says, behind the optional rewrites that the model was loaded
-/// with: the model itself is taken without. Errors: also Usage (another ending, a pass that leaves the standard with
-/// ONNX), Output.
+/// How a gradient graph is written.
+struct GradientGraphForm
+{
+    bool isJoined = false;       ///< together with the forward graph
+    bool foldsConstants = false; ///< where all floating numbers are float32 or float64
+};
+
+/// The passes behind a gradient graph: the optional rewrites that the model was loaded with, with them `remove-unused`
+/// unless it is switched off, and `fold-constants` where the form says so.
+[[nodiscard]] rewrite::RewriteOptions passesBehind(const tape::GradientGraph& gradient,
+                                                   const rewrite::RewriteOptions& asked, bool foldsConstants);
+
+/// Writes it as ONNX, graph JSON or DOT, as the ending says, behind passesBehind(); the model itself is taken without
+/// rewrites. Errors: also Usage (another ending, a pass that leaves the standard with ONNX), Output.
 [[nodiscard]] base::Result<WrittenGradientGraph> writeGradientGraph(const std::filesystem::path& file,
                                                                     const LoadedModelPointer& model,
-                                                                    const GradientRequest& request, bool isJoined);
+                                                                    const GradientRequest& request,
+                                                                    const GradientGraphForm& form);
 
 } // namespace retro::engine

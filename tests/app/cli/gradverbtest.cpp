@@ -244,6 +244,27 @@ private slots:
         QVERIFY2(far < 1e-5, qPrintable(QString::number(far)));
     }
 
+    void passesSayWhatStoodThereBeforeAndAfter()
+    {
+        const QStringList asked{"--graph-out",  path("passes.json"), "--joint",       "--rewrite",
+                                "merge-common", "--rewrite",         "fold-constants"};
+        const Answer written = cli(gradOf(asked + QStringList{"--json"}));
+        QVERIFY2(written.code == 0, qPrintable(written.err));
+        const nlohmann::json answer = nlohmann::json::parse(written.out.toStdString());
+        QVERIFY(answer["nodes"] < answer["nodes_before_passes"]);
+        QVERIFY(!answer["passes"].empty());
+        for (const nlohmann::json& pass : answer["passes"]) {
+            QVERIFY2(pass["name"] == "merge-common" || pass["name"] == "fold-constants", pass.dump().c_str());
+            QVERIFY2(!pass["before"].empty(), pass.dump().c_str());
+        }
+        const Answer said = cli(gradOf(asked + QStringList{"--diff"}));
+        const QString first = QString::fromStdString(answer["passes"][0]["before"][0].get<std::string>());
+        QVERIFY2(said.out.contains("− " + first + "\n"), qPrintable(said.out));
+        const Answer about = cli({"info", kSample + "clever-hans.onnx", "--diff"});
+        QVERIFY2(about.out.contains("− BatchNormalization /stem/input/norm/BatchNormalization\n"),
+                 qPrintable(about.out));
+    }
+
     void operatorsThatAGradientDoesNotVisitHaveAReason()
     {
         const Answer answer =

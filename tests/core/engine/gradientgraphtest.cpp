@@ -229,6 +229,75 @@ private slots:
         QVERIFY(distance(result->outputs.back(), tape->gradients.front()) < 1e-6);
     }
 
+    /// What an If hands on has a shape only when its branch is written out.
+    void anOperatorOfManyStepsBehindABranchIsWrittenOut()
+    {
+        graph::GraphBuilder inner("branch");
+        inner.setOpset("", 17);
+        const ValueId given = inner.addInput("given", tensor::DType::Float64, Shape{3, 1, 4});
+        const ValueId bent = inner.addResult("bent");
+        inner.addNode({"Tanh", "", "bend", "", 17, {given}, {bent}, {}});
+        inner.addOutput(bent);
+        const auto body = std::make_shared<const graph::Graph>(std::move(inner).build().value());
+        graph::GraphBuilder builder("branched");
+        builder.setOpset("", 17);
+        const ValueId x = builder.addInput("x", tensor::DType::Float64, Shape{3, 1, 4});
+        const bool isThen = true;
+        const ValueId is = builder.addConstant("is", Tensor::of<bool>({}, std::span<const bool>(&isThen, 1)));
+        const ValueId y = builder.addResult("y");
+        builder.addNode({"If",
+                         "",
+                         "choice",
+                         "",
+                         17,
+                         {is, x},
+                         {y},
+                         {{"then_branch", graph::Subgraph{body, 1}}, {"else_branch", graph::Subgraph{body, 1}}}});
+        const ValueId last = builder.addResult("last");
+        builder.addNode(
+            {"GRU",
+             "",
+             "steps",
+             "",
+             17,
+             {y, builder.addConstant("W", drawn({1, 15, 4}, 1)), builder.addConstant("R", drawn({1, 15, 5}, 2))},
+             {last},
+             {{"hidden_size", std::int64_t{5}}}});
+        builder.addOutput(last);
+        auto whole = std::make_shared<engine::LoadedModel>();
+        const auto graph = std::make_shared<const graph::Graph>(std::move(builder).build().value());
+        whole->rewritten = rewrite::rewrite(graph, rewrite::noRewrites()).value();
+        engine::GradientRequest request;
+        request.inputs = {drawn({3, 1, 4}, 5)};
+        request.precision = kDouble;
+        const auto gradient = engine::gradientGraph(whole, request, true);
+        QVERIFY2(gradient.ok(), gradient.ok() ? "" : gradient.error().text().c_str());
+        const auto tape = engine::gradient(*whole, request);
+        QVERIFY2(tape.ok(), tape.ok() ? "" : tape.error().text().c_str());
+        std::vector<Tensor> all = request.inputs;
+        all.push_back(tape->target.start);
+        std::string fault;
+        const auto again = bound(gradient->graph, all, fault);
+        QVERIFY2(again, fault.c_str());
+        const auto result = execute::forward(again, all, execute::SavePolicy::Nothing);
+        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        QVERIFY(distance(result->outputs.back(), tape->gradients.front()) < 1e-9);
+    }
+
+    void whyStepsAreNotWrittenOutIsSaid()
+    {
+        const Case made{"GRU", {{3, 1, 4}, {1, 15, 4}}, {drawn({1, 15, 5}, 2)}, {{"hidden_size", std::int64_t{5}}}};
+        auto whole = std::make_shared<engine::LoadedModel>();
+        whole->rewritten = rewrite::rewrite(graphOf(made), rewrite::noRewrites()).value();
+        engine::GradientRequest request;
+        request.inputs = {drawn({3, 1, 4}, 5), drawn({1, 15, 4}, 6)};
+        request.precision = kDouble;
+        const auto refused = engine::gradientGraph(whole, request, true);
+        QVERIFY(!refused.ok());
+        QVERIFY2(refused.error().text().find("GRU whose operand 1 is computed") != std::string::npos,
+                 refused.error().text().c_str());
+    }
+
     void samplesGiveWhatTheTapeGives_data()
     {
         QTest::addColumn<QString>("name");

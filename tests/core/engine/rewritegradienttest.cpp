@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every rewrite on graphs drawn by chance: P5 to P7 hold behind it, and the gradient is that of the graph before it.
+#include "core/engine/gradient/writegradientgraph.h"
 #include "core/engine/verify/rewritechecks.h"
 #include "tests/core/rewrite/graphs.h"
 
@@ -43,7 +44,7 @@ private:
 
     void add()
     {
-        switch (pick(5)) {
+        switch (pick(7)) {
         case 0:
             addChain();
             break;
@@ -55,6 +56,12 @@ private:
             break;
         case 3:
             addBranch();
+            break;
+        case 4:
+            addConstants();
+            break;
+        case 5:
+            m_writer.node("Exp", m_node + "_unread", {any()}); // nobody asks for it
             break;
         default:
             addFunction();
@@ -116,6 +123,16 @@ private:
         m_values.push_back(m_writer.node("If", m_node, {condition, any()}, std::move(branches)));
     }
 
+    void addConstants()
+    {
+        const ValueId level = m_writer.constant(m_node + "_a", randomTensor({1, 4}, 3, -0.5, 0.5));
+        const ValueId factor =
+            m_writer.node("Mul", m_node + "_b", {m_writer.node("Exp", m_node + "_e", {level}), level});
+        const ValueId shifted = m_writer.node("Add", m_node + "_shifted", {any(), factor});
+        const ValueId weight = m_writer.constant(m_node + "_w", randomTensor({4, 4}, 4, -0.5, 0.5));
+        m_values.push_back(m_writer.node("MatMul", m_node, {shifted, weight})); // backwards by the turned weight
+    }
+
     void addFunction()
     {
         const ValueId weight = m_writer.constant(m_node + "_w", randomTensor({1, 3, 4}, 7, -0.5, 0.5));
@@ -169,11 +186,70 @@ private slots:
                 ++checked[one.id];
             }
         }
-        for (const rewrite::RewriteName& name : rewrite::rewriteNames()) {
-            if (rewrite::isOptional(name)) {
-                QVERIFY2(checked[std::string(name.name)] > 0, std::string(name.name).c_str());
+        for (const char* name : {"expand-functions", "inline-branches", "fold-constants", "fuse-elementwise",
+                                 "merge-common", "remove-unused", "drop-overwritten"}) {
+            QVERIFY2(checked[name] > 0, name);
+        }
+    }
+
+    /// The passes behind a gradient graph, for any forward values that it may be given.
+    void everyPassKeepsTheGradientOfAGradientGraph()
+    {
+        std::map<std::string, int> checked;
+        for (unsigned seed = 1; seed <= 12; ++seed) {
+            auto model = std::make_shared<engine::LoadedModel>();
+            rewrite::RewriteOptions asked;
+            const std::vector<std::string> all{"all"};
+            QVERIFY(rewrite::switchOn(asked, all).ok());
+            model->rewritten = rewrite::rewrite(RandomGraph(seed).make(), rewrite::noRewrites()).value();
+            engine::GradientRequest request;
+            request.inputs = {randomTensor({2, 3, 4}, seed), randomTensor({2, 3, 4}, seed + 100)};
+            const auto made = engine::gradientGraph(model, request, false);
+            QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+            engine::LoadedModel gradient;
+            auto rewritten = rewrite::rewrite(made->graph, engine::passesBehind(*made, asked, true));
+            QVERIFY2(rewritten.ok(), rewritten.ok() ? "" : rewritten.error().text().c_str());
+            gradient.rewritten = std::move(*rewritten);
+            std::vector<Tensor> inputs;
+            for (const ValueId input : made->graph->inputs()) {
+                Shape shape;
+                for (const graph::Dimension& dimension : *made->graph->value(input).shape) {
+                    shape.push_back(*dimension.extent);
+                }
+                inputs.push_back(randomTensor(shape, seed + 200 + static_cast<unsigned>(inputs.size()), 0.2, 0.8));
+            }
+            const auto results = engine::checkRewrites(gradient, inputs, {}, seed, {});
+            QVERIFY2(results.ok(), results.ok() ? "" : results.error().text().c_str());
+            for (const engine::PropertyResult& one : *results) {
+                QVERIFY2(one.state == engine::PropertyState::Held,
+                         qPrintable(QStringLiteral("seed %1, %2: %3 (%4)")
+                                        .arg(seed)
+                                        .arg(QString::fromStdString(one.id), QString::fromStdString(one.detail),
+                                             QString::fromStdString(one.node))));
+                ++checked[one.id];
             }
         }
+        for (const char* name : {"fold-constants", "merge-common", "drop-overwritten"}) {
+            QVERIFY2(checked[name] > 0, name);
+        }
+    }
+
+    void passesAreSwitchedOneByOne()
+    {
+        tape::GradientGraph gradient;
+        Writer w;
+        const ValueId x = w.input("x", {2});
+        w.output(w.node("Exp", "e", {x}));
+        gradient.graph = w.finish();
+        const rewrite::RewriteOptions usual;
+        QCOMPARE(engine::passesBehind(gradient, usual, false).removeUnused, false); // written as it is
+        QCOMPARE(engine::passesBehind(gradient, usual, true).foldConstants, true);
+        rewrite::RewriteOptions one;
+        one.mergeCommon = true;
+        const rewrite::RewriteOptions merging = engine::passesBehind(gradient, one, false);
+        QVERIFY(merging.mergeCommon && merging.removeUnused && !merging.foldConstants && !merging.dropOverwritten);
+        one.removeUnused = false;
+        QVERIFY(!engine::passesBehind(gradient, one, false).removeUnused);
     }
 };
 
