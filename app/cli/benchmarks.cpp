@@ -231,13 +231,16 @@ Result<void> addTraversals(const BenchmarkRequest& request, Goals& goals)
     return {};
 }
 
-/// The chain runs with the others; networks are only made when they are asked for by name.
+/// One chain runs with the others; the rest, and networks, are only made when they are asked for by name.
 Result<void> addGradients(const BenchmarkRequest& request, Goals& goals)
 {
-    if (isWanted("gradient/chain100k", request.names)) {
-        RETRO_TRY(TimedBody body, chainBenchmark());
-        goals[body.name] = body.goal;
-        add(body.name, std::move(body.run), request.runs);
+    for (const std::string& name : gradientChains()) {
+        const bool isRun = request.names.empty() ? name == kTimedChain : isWanted(name, request.names);
+        if (isRun) {
+            RETRO_TRY(TimedBody body, chainBenchmark(name));
+            goals[body.name] = body.goal;
+            add(body.name, std::move(body.run), request.runs);
+        }
     }
     if (isWanted("gradient/operators/", request.names)) {
         RETRO_TRY(std::vector<TimedBody> bodies, overheadBenchmarks());
@@ -363,7 +366,8 @@ struct RelativeGoal
 
 constexpr std::array kRelativeGoals{RelativeGoal{"program/", "_compiled", "_first", 1 / kProgramGain},
                                     RelativeGoal{"traversal/resnet50/", "recorded", "explain", kRecordingFactor},
-                                    RelativeGoal{"gradient/operators/", "tape", "direct", kInterfaceFactor}};
+                                    RelativeGoal{"gradient/operators/", "tape", "direct", kInterfaceFactor},
+                                    RelativeGoal{"gradient/", "chain1m", "chain100k", kLinearFactor}};
 
 void setRelativeGoal(BenchmarkFigure& figure, const RelativeGoal& goal, const std::vector<BenchmarkFigure>& figures)
 {

@@ -10,6 +10,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <iterator>
+#include <string_view>
 
 namespace retro::app
 {
@@ -20,8 +23,15 @@ using tensor::Tensor;
 namespace
 {
 
-constexpr std::size_t kChain = 100'000;
-constexpr double kChainGoal = 0.5; // seconds
+struct Chain
+{
+    std::string_view name;
+    std::size_t nodes;
+    double goal = 0; ///< seconds
+};
+
+constexpr std::array kChains{Chain{"gradient/chain10k", 10'000}, Chain{"gradient/chain100k", 100'000, 0.5},
+                             Chain{"gradient/chain1m", 1'000'000}};
 
 /// x ← x · 1.0001, x ← x + 0.0001, in turns.
 Result<graph::Graph> chain(std::size_t nodes)
@@ -62,10 +72,21 @@ Result<TimedBody> bodyOf(std::string name, std::shared_ptr<const graph::Graph> g
 
 } // namespace
 
-Result<TimedBody> chainBenchmark()
+std::vector<std::string> gradientChains()
 {
-    RETRO_TRY(graph::Graph built, chain(kChain));
-    return bodyOf("gradient/chain100k", std::make_shared<const graph::Graph>(std::move(built)), {}, kChainGoal);
+    std::vector<std::string> names;
+    std::ranges::transform(kChains, std::back_inserter(names), [](const Chain& one) { return std::string(one.name); });
+    return names;
+}
+
+Result<TimedBody> chainBenchmark(const std::string& name)
+{
+    const auto at = std::ranges::find(kChains, name, &Chain::name);
+    if (at == kChains.end()) {
+        return base::usageError("there is no chain " + name);
+    }
+    RETRO_TRY(graph::Graph built, chain(at->nodes));
+    return bodyOf(name, std::make_shared<const graph::Graph>(std::move(built)), {}, at->goal);
 }
 
 namespace

@@ -9,9 +9,16 @@
 namespace retro::app
 {
 
-/// A chain of 100,000 scalar operators that is compiled to a tape and run back: "gradient/chain100k". It is bound
-/// before.
-[[nodiscard]] base::Result<TimedBody> chainBenchmark();
+/// A chain of scalar operators that is compiled to a tape and run back, by one of the names of gradientChains(). It is
+/// bound before.
+[[nodiscard]] base::Result<TimedBody> chainBenchmark(const std::string& name);
+
+/// "gradient/chain10k", "gradient/chain100k", "gradient/chain1m": as many operators.
+[[nodiscard]] std::vector<std::string> gradientChains();
+/// The chain that has a goal in seconds; it runs when nothing is named.
+inline constexpr const char* kTimedChain = "gradient/chain100k";
+/// Ten times the operators may take this many times as long: a fourth more for caches that they no longer fit in.
+inline constexpr double kLinearFactor = 12.5;
 
 /// What the interfaces cost: a chain of products of 512 × 512 elements as a tape with operators and reverse rules
 /// behind interfaces ("gradient/operators/tape"), and the same kernels called one after the other
