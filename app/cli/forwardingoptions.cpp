@@ -2,6 +2,7 @@
 #include "app/cli/forwardingoptions.h"
 
 #include "app/cli/planningoptions.h"
+#include "core/engine/forwarding/forwardingjson.h"
 
 #include <fmt/format.h>
 
@@ -86,15 +87,16 @@ ordered_json profileJson(const engine::ForwardedGradient& made)
 
 } // namespace
 
-void ForwardingOptions::addTo(CLI::App& verb)
+void ForwardingOptions::addChoicesTo(CLI::App& verb)
 {
     std::vector<std::string> names;
     for (const auto& [name, known] : strategies()) {
         names.push_back(name);
     }
-    verb.add_option("--forward", strategy,
-                    "How forward values get to the reverse rules: store, rebuild, compress (signs and winners where "
-                    "readers need no more), optimal (cheapest within --forward-budget)")
+    verb.add_option(
+            "--forward", strategy,
+            "How forward values get to the rules that read them: store, rebuild, compress (signs and winners where "
+            "readers need no more), optimal (cheapest within --forward-budget)")
         ->check(CLI::IsMember(names));
     verb.add_option("--forward-budget", budget, "Bytes of the modelled peak, for --forward optimal")
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 60));
@@ -103,6 +105,11 @@ void ForwardingOptions::addTo(CLI::App& verb)
     verb.add_option("--checkpoint-every", checkpointEvery,
                     "Loop and Scan keep what they carry every so many iterations and are computed again from there; "
                     "0: chosen, short loops are kept whole");
+}
+
+void ForwardingOptions::addTo(CLI::App& verb)
+{
+    addChoicesTo(verb);
     verb.add_flag("--profile", isProfiled, "Time, bytes and operations of every operator of the pass");
     verb.add_option("--profile-rows", rows,
                     "Operators to print, the most expensive first (default 12; --json has all)");
@@ -134,25 +141,25 @@ Result<engine::ForwardingWish> ForwardingOptions::wish() const
 namespace
 {
 
-void sayForms(const Context& context, const engine::ForwardedGradient& made)
+void sayForms(const Context& context, const engine::ForwardingDone& done)
 {
     std::map<ForwardForm, std::size_t> counts;
-    for (const ForwardDecision& one : made.plan.decisions) {
+    for (const ForwardDecision& one : done.plan.decisions) {
         ++counts[one.form];
     }
     std::string text;
     for (const auto& [form, count] : counts) {
         text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, engine::nameOf(form));
     }
-    context.say(fmt::format("{} forward values are needed: {}", made.plan.decisions.size(), text));
-    const std::int64_t saved = made.storedBytes - made.keptBytes;
-    context.say(fmt::format("kept {} of {}, {} saved; {} operators computed again", bytesOf(made.keptBytes),
-                            bytesOf(made.storedBytes), bytesOf(saved), made.rebuilds));
+    context.say(fmt::format("{} forward values are needed: {}", done.plan.decisions.size(), text));
+    const std::int64_t saved = done.storedBytes - done.keptBytes;
+    context.say(fmt::format("kept {} of {}, {} saved; {} operators computed again", bytesOf(done.keptBytes),
+                            bytesOf(done.storedBytes), bytesOf(saved), done.rebuilds()));
 }
 
-void sayLoops(const Context& context, const engine::ForwardedGradient& made)
+void sayLoops(const Context& context, const engine::ForwardingDone& done)
 {
-    for (const engine::LoopCheckpoints& loop : made.plan.segments.loops()) {
+    for (const engine::LoopCheckpoints& loop : done.plan.segments.loops()) {
         const std::string how =
             loop.every == 0 ? std::string("kept whole") : fmt::format("a checkpoint every {}", loop.every);
         context.say(fmt::format("{}: {} iterations, {}", loop.loop, loop.iterations, how));
@@ -160,12 +167,13 @@ void sayLoops(const Context& context, const engine::ForwardedGradient& made)
 }
 
 /// What is not as it was wished for.
-void sayFallbacks(const Context& context, std::size_t most, const engine::ForwardedGradient& made)
+void sayFallbacks(const Context& context, const engine::ForwardingDone& done, const graph::Graph& graph,
+                  std::size_t most)
 {
     std::size_t count = 0;
-    for (const ForwardDecision& one : made.plan.decisions) {
+    for (const ForwardDecision& one : done.plan.decisions) {
         if (one.isFallback && count++ < most) {
-            context.say(fmt::format("  {}: {}", made.gradient.model->graph().value(one.value).name, one.reason));
+            context.say(fmt::format("  {}: {}", graph.value(one.value).name, one.reason));
         }
     }
     if (count > most) {
@@ -175,15 +183,21 @@ void sayFallbacks(const Context& context, std::size_t most, const engine::Forwar
 
 } // namespace
 
+void sayForwarding(const Context& context, const engine::ForwardingDone& done, const graph::Graph& graph,
+                   std::size_t most)
+{
+    sayForms(context, done);
+    sayLoops(context, done);
+    if (done.plan.modelledPeak) {
+        context.say(fmt::format("modelled peak {}{}", bytesOf(*done.plan.modelledPeak),
+                                done.plan.isProven ? "" : " (the search ended at its limit)"));
+    }
+    sayFallbacks(context, done, graph, most);
+}
+
 void sayForwarding(const Context& context, const ForwardingOptions& options, const engine::ForwardedGradient& made)
 {
-    sayForms(context, made);
-    sayLoops(context, made);
-    if (made.plan.modelledPeak) {
-        context.say(fmt::format("modelled peak {}{}", bytesOf(*made.plan.modelledPeak),
-                                made.plan.isProven ? "" : " (the search ended at its limit)"));
-    }
-    sayFallbacks(context, options.rows, made);
+    sayForwarding(context, made.forwarding(), made.gradient.model->graph(), options.rows);
     if (options.isProfiled) {
         sayProfile(context, options, made);
     }
@@ -191,35 +205,13 @@ void sayForwarding(const Context& context, const ForwardingOptions& options, con
 
 ordered_json forwardingJson(const ForwardingOptions& options, const engine::ForwardedGradient& made)
 {
-    ordered_json values = ordered_json::array();
-    for (const ForwardDecision& one : made.plan.decisions) {
-        values.push_back({{"value", made.gradient.model->graph().value(one.value).name},
-                          {"form", engine::nameOf(one.form)},
-                          {"bytes", one.bytes},
-                          {"kept", one.kept},
-                          {"reason", one.reason},
-                          {"fallback", one.isFallback}});
-    }
-    ordered_json loops = ordered_json::array();
-    for (const engine::LoopCheckpoints& loop : made.plan.segments.loops()) {
-        loops.push_back({{"loop", loop.loop}, {"iterations", loop.iterations}, {"checkpoint_every", loop.every}});
-    }
-    ordered_json json{{"forwarding",
-                       {{"stored_bytes", made.storedBytes},
-                        {"kept_bytes", made.keptBytes},
-                        {"rebuilds", made.rebuilds},
-                        {"loops", loops},
-                        {"values", values}}},
+    ordered_json json{{"forwarding", engine::forwardingJson(made.forwarding(), made.gradient.model->graph())},
                       {"visited", made.gradient.visited},
                       {"seconds",
                        {{"bind", made.gradient.secondsBind},
                         {"forward", made.gradient.secondsForward},
                         {"reverse", made.gradient.secondsReverse}}},
                       {"peak_bytes", made.gradient.peakBytes}};
-    if (made.plan.modelledPeak) {
-        json["forwarding"]["modelled_peak"] = *made.plan.modelledPeak;
-        json["forwarding"]["proven"] = made.plan.isProven;
-    }
     if (options.isProfiled) {
         json["profile"] = profileJson(made);
     }

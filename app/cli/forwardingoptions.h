@@ -11,7 +11,7 @@
 namespace retro::app
 {
 
-/// How forward values get to the reverse rules of a gradient pass, and what is said about it.
+/// How forward values get to the rules that read them in a gradient or relevance pass, and what is said about it.
 struct ForwardingOptions
 {
     std::string strategy;
@@ -22,6 +22,8 @@ struct ForwardingOptions
     std::size_t rows = 12;
 
     void addTo(CLI::App& verb);
+    /// The same without the profile.
+    void addChoicesTo(CLI::App& verb);
     /// True when the pass is to go by a strategy or to be profiled.
     [[nodiscard]] bool isAsked() const
     {
@@ -31,7 +33,10 @@ struct ForwardingOptions
     [[nodiscard]] base::Result<engine::ForwardingWish> wish() const;
 };
 
-/// Decisions with their reasons, and the profile when it is asked for, for people.
+/// Decisions with their reasons, for people; `most` of those that are not as they were wished for.
+void sayForwarding(const Context& context, const engine::ForwardingDone& done, const graph::Graph& graph,
+                   std::size_t most);
+/// The same of a gradient pass, with the profile when it is asked for.
 void sayForwarding(const Context& context, const ForwardingOptions& options, const engine::ForwardedGradient& made);
 /// The same in full.
 [[nodiscard]] nlohmann::ordered_json forwardingJson(const ForwardingOptions& options,

@@ -5,6 +5,7 @@
 #include "app/cli/planwishoptions.h"
 #include "app/cli/rewritetext.h"
 #include "core/base/file.h"
+#include "core/engine/forwarding/forwardingjson.h"
 #include "core/engine/gradient/critical.h"
 #include "core/engine/gradient/gradient.h"
 #include "core/engine/gradient/parameters.h"
@@ -145,8 +146,11 @@ Result<Gradients> planned(const Context& context, const engine::LoadedModel& mod
 Result<Gradients> recorded(const Context& context, const engine::LoadedModel& model,
                            const engine::GradientRequest& request, const GradOptions& options)
 {
-    RETRO_TRY(engine::ExplainResult result,
-              engine::explain(model, questionOf(model, request, options), {}, context.progress()));
+    engine::ExplainRequest question = questionOf(model, request, options);
+    if (options.forwarding.isAsked()) {
+        RETRO_TRY(question.forwarding, options.forwarding.wish());
+    }
+    RETRO_TRY(engine::ExplainResult result, engine::explain(model, question, {}, context.progress()));
     RETRO_CHECK(trace::writeRun(options.runFile, *result.run));
     Gradients made{result.model,
                    std::move(result.target),
@@ -156,6 +160,10 @@ Result<Gradients> recorded(const Context& context, const engine::LoadedModel& mo
                     {"run", options.runFile},
                     {"peak_bytes", result.peakBytes}}};
     const graph::Graph& graph = result.model->graph();
+    if (result.forwarding) {
+        made.facts["forwarding"] = engine::forwardingJson(*result.forwarding, graph);
+        sayForwarding(context, *result.forwarding, graph, options.forwarding.rows);
+    }
     for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
         const ops::TensorType& type = result.model->typeOf(graph.inputs()[i]);
         tensor::Tensor gradient = result.relevance[graph.inputs()[i].index()];
@@ -175,7 +183,7 @@ Result<Gradients> compute(const Context& context, const engine::LoadedModel& mod
     if (options.plan.isAsked()) {
         return planned(context, model, request, options);
     }
-    if (options.forwarding.isAsked()) {
+    if (options.forwarding.isAsked() && options.runFile.empty()) {
         return forwarded(context, model, request, options);
     }
     return options.runFile.empty() ? fromTape(context, model, request) : recorded(context, model, request, options);
@@ -187,10 +195,13 @@ Result<void> checkOptions(const GradOptions& options)
     if (options.plan.isAsked() && !options.graphFile.empty()) {
         return base::usageError("--graph-out runs nothing; leave --plan, --budget and --strategy out");
     }
-    const bool isOther = options.plan.isAsked() || !options.graphFile.empty() || !options.runFile.empty();
-    if (options.forwarding.isAsked() && isOther) {
-        return base::usageError("--forward and --profile are of a plain gradient pass; leave --plan, --budget, "
-                                "--strategy, --run and --graph-out out");
+    if (options.forwarding.isAsked() && (options.plan.isAsked() || !options.graphFile.empty())) {
+        return base::usageError("--forward and --profile are of a pass without a plan; leave --plan, --budget, "
+                                "--strategy and --graph-out out");
+    }
+    if (options.forwarding.isProfiled && !options.runFile.empty()) {
+        return base::usageError(
+            "--profile takes the time of a pass that nobody watches; leave --run out, or --profile");
     }
     return {};
 }

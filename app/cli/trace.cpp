@@ -29,6 +29,7 @@ struct TraceOptions
     std::optional<std::uint64_t> at;
     std::string why;
     bool program = false;
+    bool forwarding = false;
 };
 
 ordered_json eventJson(const trace::Run& run, std::uint64_t step)
@@ -138,9 +139,40 @@ Result<void> showProgram(const Context& context, const trace::Run& run, const st
     return {};
 }
 
+/// How each forward value got to the rules that read it.
+Result<void> showForwarding(const Context& context, const trace::Run& run, const std::string& file)
+{
+    if (run.facts.forwarded.empty()) {
+        return base::inputError("the run does not say how forward values were forwarded; record it with --forward",
+                                file);
+    }
+    ordered_json all = ordered_json::array();
+    for (const trace::ForwardedValue& one : run.facts.forwarded) {
+        const std::string& name = run.graph->value(one.value).name;
+        if (context.json) {
+            all.push_back({{"value", name},
+                           {"form", trace::nameOf(one.form)},
+                           {"bytes", one.bytes},
+                           {"kept", one.kept},
+                           {"reason", one.reason},
+                           {"fallback", one.isFallback}});
+            continue;
+        }
+        context.say(fmt::format("{:<32} {:<9} {:>12} of {:>12} B  {}{}", name, trace::nameOf(one.form), one.kept,
+                                one.bytes, one.isFallback ? "not as wished for: " : "", one.reason));
+    }
+    if (context.json) {
+        context.answer(all);
+    }
+    return {};
+}
+
 Result<void> showTrace(const Context& context, const TraceOptions& options)
 {
     RETRO_TRY(const std::shared_ptr<const trace::Run> run, trace::readRun(options.file));
+    if (options.forwarding) {
+        return showForwarding(context, *run, options.file);
+    }
     if (options.program) {
         return showProgram(context, *run, options.file);
     }
@@ -179,6 +211,8 @@ void addTrace(CLI::App& program, Context& context)
                      "Say why this node has not been visited (at --at, else just before its first visit)");
     verb->add_flag("--program", options->program,
                    "Show the compiled program, derived from the run's events (docs/program.md)");
+    verb->add_flag("--forwarding", options->forwarding,
+                   "Show how each forward value got to the rules that read it: form, bytes, why it is not as wished");
 }
 
 } // namespace retro::app

@@ -6,6 +6,8 @@
 #include "core/base/memoryaccount.h"
 #include "core/engine/binding.h"
 #include "core/engine/course.h"
+#include "core/engine/forwarding/forwardedpass.h"
+#include "core/engine/forwarding/forwardingsink.h"
 #include "core/engine/inputrelevance.h"
 #include "core/engine/launchsink.h"
 #include "core/engine/ledgersink.h"
@@ -78,6 +80,9 @@ public:
                 return wholePass(); // has what its words are made of
             }
             RETRO_CHECK(isFinite);
+        }
+        if (m_forwarded) {
+            m_result.forwarding = forwardingDone(*m_forwarded);
         }
         takeCheckpoints();
         if (m_result.composite.timesInput) {
@@ -179,7 +184,7 @@ private:
     [[nodiscard]] bool keepsPass() const
     {
         return m_request.keepsPass && m_cache != nullptr && m_request.engine == EngineKind::Promise &&
-               m_request.save != execute::SavePolicy::Plan;
+               m_request.save != execute::SavePolicy::Plan && !m_request.forwarding;
     }
 
     // The forward pass of the explanation before, when it is of the same inputs; else one is made.
@@ -199,6 +204,9 @@ private:
             RETRO_TRY(m_forward, m_inputPass->forward(m_result.model, inputs, m_targets, m_stop, forwardProgress));
             return {};
         }
+        if (m_request.forwarding) {
+            return forwardChosen(inputs, alsoKept, forwardProgress);
+        }
         RETRO_TRY(const auto plan, savePlan(m_request, m_policy, m_targets, m_result));
         RETRO_TRY(m_forward, execute::forward(m_result.model, inputs, plan, m_stop, forwardProgress, alsoKept));
         if (keepsPass()) {
@@ -207,6 +215,15 @@ private:
                 LastPass{m_result.model, std::move(inputs), m_policy, alsoKept, {}, {}, *m_forward, lrp::PassMemory()});
             m_last = m_cache->lastPass().get();
         }
+        return {};
+    }
+
+    Result<void> forwardChosen(const std::vector<tensor::Tensor>& inputs, const std::vector<base::ValueId>& alsoKept,
+                               const execute::Progress& progress)
+    {
+        RETRO_TRY(const lrp::TraversalGraph graph, traversalGraph());
+        RETRO_TRY(m_forwarded, forwardedStore(m_model, *m_prepared, graph, *m_request.forwarding, m_targets, alsoKept));
+        RETRO_TRY(m_forward, forwardInForms(m_forwarded, inputs, m_stop, progress));
         return {};
     }
 
@@ -257,7 +274,8 @@ private:
     [[nodiscard]] bool usesPrograms() const
     {
         return m_cache != nullptr && m_request.engine != EngineKind::Oracle && !keepsPass() &&
-               m_request.save != execute::SavePolicy::Plan; // a course is not known by what a plan keeps
+               m_request.save != execute::SavePolicy::Plan && // a course is not known by what a plan keeps
+               !m_request.forwarding;
     }
 
     /// What is known of the course that this pass will take: before the forward pass, which can keep what the program
@@ -472,7 +490,12 @@ private:
 
     Result<void> runPromise(const lrp::TraversalGraph& graph, event::Sink& to)
     {
-        SavingSink sink(to, *m_forward, m_result);
+        SavingSink saving(to, *m_forward, m_result);
+        std::optional<ForwardingSink> forwarding;
+        if (m_forwarded) {
+            forwarding.emplace(saving, *m_forwarded, !m_request.keepValues);
+        }
+        event::Sink& sink = forwarding ? static_cast<event::Sink&>(*forwarding) : saving;
         const auto held = std::make_shared<lrp::TensorArithmetic>(m_forward->saved, *m_prepared->rules, graph, sink,
                                                                   true, m_last != nullptr ? &m_last->memory : nullptr);
         lrp::TensorArithmetic& arithmetic = *held;
@@ -526,24 +549,11 @@ private:
         if (!m_recorded) {
             return;
         }
-        const graph::Graph& graph = m_result.model->graph();
-        m_recorded->graph = m_result.model->sharedGraph();
         m_recorded->rules = m_result.rules;
-        m_recorded->values.resize(graph.valueCount());
-        for (std::size_t i = 0; i < graph.valueCount(); ++i) {
-            m_recorded->shapes.push_back(m_result.model->typeOf(base::ValueId(i)).shape);
-            if (m_request.keepValues) {
-                m_recorded->values[i] = m_forward->saved.anyValue(base::ValueId(i));
-            }
-        }
-        const auto inputs = inPrecision(m_request.inputs, m_request.precision);
-        for (std::size_t i = 0; i < inputs.size(); ++i) {
-            m_recorded->values[graph.inputs()[i].index()] = inputs[i];
-        }
-        for (std::size_t i = 0; i < m_result.outputs.size(); ++i) {
-            m_recorded->values[graph.outputs()[i].index()] = m_result.outputs[i];
-        }
-        fillFacts(m_recorded->facts, {m_model, m_request, m_result, std::string(nameOf(m_policy))});
+        fillValues(*m_recorded, {*m_result.model, m_request.keepValues ? &m_forward->saved : nullptr,
+                                 inPrecision(m_request.inputs, m_request.precision), m_result.outputs});
+        const std::string_view save = m_forwarded ? kForwardedSaving : nameOf(m_policy);
+        fillFacts(m_recorded->facts, {m_model, m_request, m_result, std::string(save)});
         m_result.run = std::move(m_recorded);
     }
 
@@ -560,9 +570,10 @@ private:
     std::shared_ptr<lrp::ProgramRunner> m_runner;                 // its program, when there is one already
     std::optional<InputPass> m_inputPass;                         // when its relevance is all that is wanted
     std::optional<execute::ForwardResult> m_forward;
-    LastPass* m_last = nullptr;           // what this pass reuses and adds to; null when nothing is kept
-    std::vector<base::ValueId> m_targets; // each once
-    std::vector<tensor::Tensor> m_starts; // of each
+    std::shared_ptr<ForwardedStore> m_forwarded; // its values, of a request that says how they are forwarded
+    LastPass* m_last = nullptr;                  // what this pass reuses and adds to; null when nothing is kept
+    std::vector<base::ValueId> m_targets;        // each once
+    std::vector<tensor::Tensor> m_starts;        // of each
     std::vector<base::ValueId> m_checkpoints;
     std::vector<event::Event> m_snapshots;
     std::shared_ptr<trace::Run> m_recorded;

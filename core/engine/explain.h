@@ -3,6 +3,7 @@
 
 #include "core/base/result.h"
 #include "core/engine/checkpoints.h"
+#include "core/engine/forwarding/forwarding.h"
 #include "core/engine/loadmodel.h"
 #include "core/engine/pictureinput.h"
 #include "core/engine/target.h"
@@ -55,6 +56,18 @@ struct PlanSaving
     std::map<base::NodeId, std::size_t> recomputed; ///< nodes that ran again for what carries no relevance: how often
 };
 
+/// How the forward values of a pass came to the rules that read them.
+struct ForwardingDone
+{
+    ForwardingPlan plan;                         ///< with what was kept; an alias names whose memory it is
+    std::int64_t storedBytes = 0;                ///< that storing every value by itself would have kept
+    std::int64_t keptBytes = 0;                  ///< that were kept between forward and reverse
+    std::map<base::NodeId, std::size_t> rebuilt; ///< nodes that were computed again: how often
+
+    /// Computations of nodes beyond those of the forward pass.
+    [[nodiscard]] std::size_t rebuilds() const;
+};
+
 /// A relevance pass to make.
 struct ExplainRequest
 {
@@ -70,6 +83,10 @@ struct ExplainRequest
     EngineKind engine = EngineKind::Promise;
     execute::SavePolicy save = execute::SavePolicy::Autograd;
     KeptByPlan keptByPlan; ///< for SavePolicy::Plan
+    /// How forward values get to the rules that read them, in place of a saving policy: each rule gets what it reads,
+    /// so there are no promises (promise engine only; not with inputsOnly). None = as `save` says. Loops of the model
+    /// are added.
+    std::optional<ForwardingWish> forwarding;
     execute::Precision precision = execute::Precision::Float;
     /// Record events, ledger and tensors into ExplainResult::run (promise engine only).
     bool record = false;
@@ -126,9 +143,10 @@ struct ExplainResult
     std::shared_ptr<const trace::Run> run; ///< when recorded
     /// When the relevance comes from a program; `counts` are then those of the pass that it was made from.
     std::shared_ptr<const program::Program> program;
-    bool programReused = false;           ///< it was made for an earlier input
-    double secondsProgram = 0;            ///< making and checking it
-    std::optional<PlanSaving> planSaving; ///< under SavePolicy::Plan
+    bool programReused = false;               ///< it was made for an earlier input
+    double secondsProgram = 0;                ///< making and checking it
+    std::optional<PlanSaving> planSaving;     ///< under SavePolicy::Plan
+    std::optional<ForwardingDone> forwarding; ///< of a request with a wish for it
 };
 
 /// Binds, runs forward, and carries relevance from the target to the inputs. Errors: Input (shapes, unsupported

@@ -85,6 +85,7 @@ Result<OracleCheck> checkAgainstOracle(const LoadedModel& model, ExplainRequest 
 {
     request.engine = EngineKind::Oracle;
     request.save = execute::SavePolicy::All; // whatever a plan kept
+    request.forwarding.reset();
     request.record = false;
     request.keepValues = false;
     request.checkpoints.clear();

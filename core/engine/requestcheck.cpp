@@ -12,8 +12,36 @@ namespace retro::engine
 
 using base::Result;
 
+namespace
+{
+
+Result<void> checkForwarding(const ExplainRequest& request)
+{
+    if (!request.forwarding) {
+        return {};
+    }
+    if (request.engine != EngineKind::Promise) {
+        return base::usageError("forward values come in chosen forms to the engine promise alone; leave --engine out",
+                                "--forward");
+    }
+    if (request.save != execute::SavePolicy::Autograd || request.keptByPlan) {
+        return base::usageError("how forward values get to the rules that read them says what is saved; leave --save, "
+                                "--plan, --budget and --strategy out",
+                                "--forward");
+    }
+    if (request.inputsOnly) {
+        return base::usageError("with the relevance of the inputs alone, forward values are let go on the way as it "
+                                "is; leave --inputs-only out",
+                                "--forward");
+    }
+    return {};
+}
+
+} // namespace
+
 Result<void> checkRequest(const ExplainRequest& request)
 {
+    RETRO_CHECK(checkForwarding(request));
     if (request.record && request.engine != EngineKind::Promise) {
         const char* engine = request.engine == EngineKind::Oracle ? "the oracle" : "a compiled program";
         return base::usageError(

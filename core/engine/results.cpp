@@ -3,6 +3,8 @@
 
 #include "core/base/file.h"
 #include "core/base/hash.h"
+#include "core/engine/forwarding/forwardedpass.h"
+#include "core/engine/forwarding/forwardingjson.h"
 #include "core/engine/lutdecisions.h"
 #include "core/graph/graphbuilder.h"
 #include "core/ops/algebra.h"
@@ -269,7 +271,10 @@ ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request
     if (result.program) {
         summary["program"] = programJson(result);
     }
-    summary["save"] = execute::nameOf(request.save);
+    summary["save"] = result.forwarding ? kForwardedSaving : execute::nameOf(request.save);
+    if (result.forwarding) {
+        summary["forwarding"] = forwardingJson(*result.forwarding, result.model->graph());
+    }
     if (result.planSaving) {
         summary["plan_saving"] = savingJson(*result.planSaving, result.model->graph());
     }

@@ -7,6 +7,55 @@
 namespace retro::engine
 {
 
+void fillValues(trace::Run& run, const ValueSources& from)
+{
+    const graph::Graph& graph = from.model.graph();
+    run.graph = from.model.sharedGraph();
+    run.values.resize(graph.valueCount());
+    for (std::size_t i = 0; i < graph.valueCount(); ++i) {
+        run.shapes.push_back(from.model.typeOf(base::ValueId(i)).shape);
+        if (from.saved != nullptr) {
+            run.values[i] = from.saved->anyValue(base::ValueId(i));
+        }
+    }
+    for (std::size_t i = 0; i < from.inputs.size(); ++i) {
+        run.values[graph.inputs()[i].index()] = from.inputs[i];
+    }
+    for (std::size_t i = 0; i < from.outputs.size(); ++i) {
+        run.values[graph.outputs()[i].index()] = from.outputs[i];
+    }
+}
+
+namespace
+{
+
+trace::ForwardedForm formOf(ForwardForm form)
+{
+    switch (form) {
+    case ForwardForm::Rebuild:
+        return trace::ForwardedForm::Rebuild;
+    case ForwardForm::Alias:
+        return trace::ForwardedForm::Alias;
+    case ForwardForm::Compress:
+        return trace::ForwardedForm::Compress;
+    case ForwardForm::Store:
+        break;
+    }
+    return trace::ForwardedForm::Store;
+}
+
+void fillForwarding(trace::RunFacts& facts, const ForwardingDone& done)
+{
+    for (const ForwardDecision& one : done.plan.decisions) {
+        facts.forwarded.push_back({one.value, formOf(one.form), one.bytes, one.kept, one.isFallback, one.reason});
+    }
+    facts.numbers["forward_stored_bytes"] = static_cast<double>(done.storedBytes);
+    facts.numbers["forward_kept_bytes"] = static_cast<double>(done.keptBytes);
+    facts.numbers["forward_rebuilds"] = static_cast<double>(done.rebuilds());
+}
+
+} // namespace
+
 void fillFacts(trace::RunFacts& facts, const FactSources& from)
 {
     const auto& [model, request, result, save] = from;
@@ -32,6 +81,9 @@ void fillFacts(trace::RunFacts& facts, const FactSources& from)
     if (result.planSaving && result.planSaving->search) {
         facts.planTries = result.planSaving->search->tries;
         facts.numbers["plan_search_events_left_out"] = static_cast<double>(result.planSaving->search->leftOut);
+    }
+    if (result.forwarding) {
+        fillForwarding(facts, *result.forwarding);
     }
     facts.input = inputFacts(model.card ? &*model.card : nullptr, request);
     if (model.card) {

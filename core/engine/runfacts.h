@@ -4,7 +4,9 @@
 #include "core/engine/explain.h"
 #include "core/trace/run.h"
 
+#include <span>
 #include <string>
+#include <vector>
 
 namespace retro::engine
 {
@@ -17,6 +19,18 @@ struct FactSources
     const ExplainResult& result;
     std::string save; ///< the saving policy of the forward pass, in words
 };
+
+/// What the graph, shapes and forward values of a recorded run are taken from.
+struct ValueSources
+{
+    const execute::BoundModel& model;
+    const execute::SavedValues* saved;  ///< what was kept goes into the run, too; null = inputs and outputs alone
+    std::vector<tensor::Tensor> inputs; ///< in the precision of the run
+    std::span<const tensor::Tensor> outputs;
+};
+
+/// Fills in the graph, the shape of every value, and forward values.
+void fillValues(trace::Run& run, const ValueSources& from);
 
 /// Fills in what was explained, how, and what the model's card says of it.
 void fillFacts(trace::RunFacts& facts, const FactSources& from);

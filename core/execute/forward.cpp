@@ -212,4 +212,12 @@ base::Result<ForwardResult> forwardInto(std::shared_ptr<ValueStore> store,
                kept);
 }
 
+base::Result<ForwardResult> forwardInto(std::shared_ptr<ValueStore> store,
+                                        const std::shared_ptr<const BoundModel>& model, std::span<const Tensor> inputs,
+                                        std::shared_ptr<const SavePlan> plan, std::stop_token stop,
+                                        const Progress& progress, std::span<const ValueId> alsoKept)
+{
+    return run(model, inputs, std::move(plan), store, stop, progress, alsoKept);
+}
+
 } // namespace retro::execute

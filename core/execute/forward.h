@@ -48,4 +48,11 @@ struct ForwardResult
                                                       std::span<const Tensor> inputs, std::span<const ValueId> kept,
                                                       std::stop_token stop = {}, const Progress& progress = {});
 
+/// The same for a plan of what is saved: the store is put what `plan` keeps and what `alsoKept` names, and is asked for
+/// what nodes may read by it.
+[[nodiscard]] base::Result<ForwardResult>
+forwardInto(std::shared_ptr<ValueStore> store, const std::shared_ptr<const BoundModel>& model,
+            std::span<const Tensor> inputs, std::shared_ptr<const SavePlan> plan, std::stop_token stop = {},
+            const Progress& progress = {}, std::span<const ValueId> alsoKept = {});
+
 } // namespace retro::execute

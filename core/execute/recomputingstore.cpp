@@ -36,6 +36,9 @@ Tensor RecomputingStore::get(ValueId value) const
     for (const NodeId node : nodesFor(value)) {
         ++m_runs[node];
         m_flops += m_model->op(node).flops();
+        if (m_onRun) {
+            m_onRun(node);
+        }
         const auto results = runNode(*m_model, node, [&](ValueId operand) {
             const auto found = made.find(operand.index());
             return found == made.end() ? m_kept.get(operand) : found->second;

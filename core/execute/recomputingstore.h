@@ -3,6 +3,7 @@
 
 #include "core/execute/savedvalues.h"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
@@ -15,8 +16,9 @@ namespace retro::execute
 class RecomputingStore final : public ValueStore
 {
 public:
-    explicit RecomputingStore(std::shared_ptr<const BoundModel> model)
-        : m_model(std::move(model)), m_kept(m_model->graph().valueCount())
+    /// `onRun` is told of each node that is run again, in the order of the runs.
+    explicit RecomputingStore(std::shared_ptr<const BoundModel> model, std::function<void(NodeId)> onRun = {})
+        : m_model(std::move(model)), m_kept(m_model->graph().valueCount()), m_onRun(std::move(onRun))
     {}
 
     void put(ValueId value, Tensor tensor) override { m_kept.put(value, std::move(tensor)); }
@@ -33,6 +35,7 @@ private:
 
     std::shared_ptr<const BoundModel> m_model;
     MemoryValueStore m_kept;
+    std::function<void(NodeId)> m_onRun;
     mutable std::map<NodeId, std::size_t> m_runs; // asking for a value says how it was come by
     mutable double m_flops = 0;
 };

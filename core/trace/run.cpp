@@ -2,9 +2,26 @@
 #include "core/trace/run.h"
 
 #include <algorithm>
+#include <array>
 
 namespace retro::trace
 {
+
+namespace
+{
+
+constexpr std::array<std::string_view, 4> kForwardedForms{"store", "rebuild", "alias", "compress"};
+
+} // namespace
+
+std::string_view nameOf(ForwardedForm form) { return kForwardedForms[static_cast<std::size_t>(form)]; }
+
+std::optional<ForwardedForm> forwardedForm(std::string_view name)
+{
+    const auto* const at = std::ranges::find(kForwardedForms, name);
+    return at == kForwardedForms.end() ? std::nullopt
+                                       : std::optional(static_cast<ForwardedForm>(at - kForwardedForms.begin()));
+}
 
 std::uint32_t Run::visitOf(std::uint64_t step) const
 {

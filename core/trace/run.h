@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace retro::trace
@@ -64,6 +65,30 @@ struct InputFacts
     bool operator==(const InputFacts&) const = default;
 };
 
+/// How a forward value got to the rules that read it.
+enum class ForwardedForm : std::uint8_t {
+    Store,   ///< kept as it is
+    Rebuild, ///< computed again from what was kept
+    Alias,   ///< it lies in the memory of another value that was kept
+    Compress ///< the signs and winners that its readers look at
+};
+/// "store", "rebuild", "alias", "compress".
+[[nodiscard]] std::string_view nameOf(ForwardedForm form);
+/// The form of that name; nothing for other texts.
+[[nodiscard]] std::optional<ForwardedForm> forwardedForm(std::string_view name);
+
+/// What became of a forward value between the forward pass and the rules that read it.
+struct ForwardedValue
+{
+    ValueId value;
+    ForwardedForm form = ForwardedForm::Store;
+    std::int64_t bytes = 0;  ///< of the value
+    std::int64_t kept = 0;   ///< that it took between the passes
+    bool isFallback = false; ///< not as wished for; the reason says why
+    std::string reason;      ///< of an alias, whose memory it is
+    bool operator==(const ForwardedValue&) const = default;
+};
+
 /// What was explained, in words and numbers.
 struct RunFacts
 {
@@ -83,7 +108,9 @@ struct RunFacts
     std::string scores;                    ///< what the card says of the outputs' meaning; may be empty
     std::vector<std::string> planTries;    ///< planners in the order of their Candidate events; may be empty
     std::vector<std::string> planTiers;    ///< by the numbers in Move and Fetch events; may be empty
-    std::optional<InputFacts> input;       ///< none: nobody knows (files before version 3)
+    std::vector<ForwardedValue>
+        forwarded;                   ///< of a pass whose forward values came in chosen forms, by value; else empty
+    std::optional<InputFacts> input; ///< none: nobody knows (files before version 3)
 };
 
 /// A place in a run that a person wants to find again.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/forwarding/compressible.h"
+#include "core/engine/forwarding/forwardedstorage.h"
 #include "core/engine/forwarding/forwarding.h"
-
-#include "core/analysis/liveness.h"
 
 #include <fmt/format.h>
 
@@ -21,10 +20,11 @@ namespace
 
 /// Partial choices after which the search for the cheapest set stops proving: each costs a walk over the graph.
 constexpr std::size_t kSearchLimit = 20'000;
+constexpr double kComputing = 1; ///< of an operator, beside its operations: what moves data only is not free
 constexpr std::size_t kMostListed = 8;
 
 /// Why a value cannot be computed again; empty = it can.
-std::string whyOnce(const GradientNeeds& needs, ValueId value)
+std::string whyOnce(const ForwardNeeds& needs, ValueId value)
 {
     constexpr std::array<std::string_view, 6> kRandom{"Bernoulli",     "Multinomial",      "RandomNormal",
                                                       "RandomUniform", "RandomNormalLike", "RandomUniformLike"};
@@ -34,83 +34,10 @@ std::string whyOnce(const GradientNeeds& needs, ValueId value)
     return isRandom ? fmt::format("{} {} draws random numbers and runs once", node.op, node.name) : std::string();
 }
 
-/// Numbers the values for analysis: inputs first, then results in the order of the nodes.
-class StorageWriter
-{
-public:
-    explicit StorageWriter(const GradientNeeds& needs)
-        : m_needs(needs), m_graph(needs.model().graph()), m_numbers(m_graph.valueCount(), kNowhere)
-    {
-        for (const ValueId input : m_graph.inputs()) {
-            add(input);
-            problem.leafSizes.push_back(bytesOf(input));
-        }
-        for (std::size_t i = 0; i < m_graph.nodeCount(); ++i) {
-            addNode(NodeId(i));
-        }
-        for (std::size_t v = 0; v < m_numbers.size(); ++v) {
-            for (const RuleRead& read : m_numbers[v] == kNowhere ? std::span<const RuleRead>() : readsOf(v)) {
-                addRead(read.node, m_numbers[v]);
-            }
-        }
-        problem.output = m_numbers[needs.target().index()];
-    }
-
-    analysis::StorageProblem problem;
-    std::vector<ValueId> values; ///< by number
-
-private:
-    static constexpr std::uint32_t kNowhere = ~0U;
-
-    [[nodiscard]] std::span<const RuleRead> readsOf(std::size_t v) const { return m_needs.readsOf(ValueId(v)); }
-    [[nodiscard]] std::int64_t bytesOf(ValueId value) const
-    {
-        const ops::TensorType& type = m_needs.model().typeOf(value);
-        return tensor::elementCount(type.shape) * static_cast<std::int64_t>(tensor::sizeOf(type.dtype));
-    }
-    void add(ValueId value)
-    {
-        m_numbers[value.index()] = static_cast<std::uint32_t>(values.size());
-        values.push_back(value);
-    }
-    void addNode(NodeId id)
-    {
-        const graph::Node& node = m_graph.node(id);
-        std::vector<std::uint32_t> operands;
-        for (const ValueId operand : node.inputs) {
-            if (operand.isValid() && m_numbers[operand.index()] != kNowhere) {
-                operands.push_back(m_numbers[operand.index()]);
-            }
-        }
-        double cost = m_needs.model().op(id).flops();
-        for (const ValueId output : node.outputs) {
-            if (output.isValid() && !m_needs.model().isConstant(output)) {
-                add(output);
-                problem.nodes.push_back({operands, {}, bytesOf(output), cost + 1});
-                cost = 0; // it is computed once for all its results
-            }
-        }
-    }
-    /// The rule of a node counts with its first result.
-    void addRead(NodeId id, std::uint32_t number)
-    {
-        for (const ValueId output : m_graph.node(id).outputs) {
-            if (output.isValid() && m_numbers[output.index()] != kNowhere) {
-                problem.nodes[m_numbers[output.index()] - problem.leafSizes.size()].backwardReads.push_back(number);
-                return;
-            }
-        }
-    }
-
-    const GradientNeeds& m_needs;
-    const graph::Graph& m_graph;
-    std::vector<std::uint32_t> m_numbers;
-};
-
 class Chooser
 {
 public:
-    Chooser(const GradientNeeds& needs, const ForwardingWish& wish) : m_needs(needs), m_wish(wish) {}
+    Chooser(const ForwardNeeds& needs, const ForwardingWish& wish) : m_needs(needs), m_wish(wish) {}
 
     Result<ForwardingPlan> choose()
     {
@@ -189,7 +116,11 @@ private:
         if (!m_wish.budget) {
             return base::usageError("the cheapest choice needs a budget: --forward-budget BYTES");
         }
-        const StorageWriter written(m_needs);
+        if (m_needs.targets().size() > 1) {
+            return base::usageError("the cheapest choice is worked out for a pass that starts at one value; choose "
+                                    "another strategy, or one target");
+        }
+        const ForwardedStorage written = forwardedStorage(m_needs, kComputing);
         const analysis::StorageChoice choice = analysis::chooseStorage(written.problem, *m_wish.budget, kSearchLimit);
         if (!choice.isFeasible) {
             const std::int64_t all = analysis::liveness(written.problem, {}).peak;
@@ -260,7 +191,7 @@ private:
         return decision;
     }
 
-    const GradientNeeds& m_needs;
+    const ForwardNeeds& m_needs;
     const ForwardingWish& m_wish;
     ForwardingPlan m_plan;
     std::vector<ValueId> m_rebuilt;
@@ -274,7 +205,7 @@ std::string_view nameOf(ForwardForm form)
     return kNames[static_cast<std::size_t>(form)];
 }
 
-Result<ForwardingPlan> chooseForwarding(const GradientNeeds& needs, const ForwardingWish& wish)
+Result<ForwardingPlan> chooseForwarding(const ForwardNeeds& needs, const ForwardingWish& wish)
 {
     return Chooser(needs, wish).choose();
 }

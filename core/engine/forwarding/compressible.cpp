@@ -8,34 +8,12 @@
 namespace retro::engine
 {
 
-using base::NodeId;
 using tensor::Tensor;
 
-namespace
-{
-
-const ops::Structure& structureOf(const GradientNeeds& needs, NodeId node)
-{
-    return needs.model().op(node).structure();
-}
-
-bool isPooling(const GradientNeeds& needs, const RuleRead& read)
-{
-    return !read.isOutput && structureOf(needs, read.node).kind() == ops::StructureKind::MaxPool;
-}
-
-bool readsSigns(const GradientNeeds& needs, const RuleRead& read)
-{
-    const auto* map = dynamic_cast<const ops::ElementWise*>(&structureOf(needs, read.node));
-    return map != nullptr && map->isRelu() && map->derivativeReadsOutput() && read.isOutput;
-}
-
-} // namespace
-
-std::string whyNotCompressed(const GradientNeeds& needs, base::ValueId value)
+std::string whyNotCompressed(const ForwardNeeds& needs, base::ValueId value)
 {
     for (const RuleRead& read : needs.readsOf(value)) {
-        if (!isPooling(needs, read) && !readsSigns(needs, read)) {
+        if (read.detail == ReadDetail::Whole) {
             const graph::Node& node = needs.model().graph().node(read.node);
             return fmt::format("stored: the reverse rule of {} {} reads all of it", node.op, node.name);
         }
@@ -43,15 +21,16 @@ std::string whyNotCompressed(const GradientNeeds& needs, base::ValueId value)
     return {};
 }
 
-PackedSigns compress(const GradientNeeds& needs, base::ValueId value, const Tensor& data)
+PackedSigns compress(const ForwardNeeds& needs, base::ValueId value, const Tensor& data)
 {
     std::optional<Tensor> won;
     for (const RuleRead& read : needs.readsOf(value)) {
-        if (!isPooling(needs, read)) {
+        if (read.detail != ReadDetail::Winners) {
             continue;
         }
-        const ops::TensorType& type = needs.model().op(read.node).outputTypes().front();
-        const auto& pool = static_cast<const ops::MaxPool&>(structureOf(needs, read.node));
+        const ops::BoundOperator& op = needs.model().op(read.node);
+        const ops::TensorType& type = op.outputTypes().front();
+        const auto& pool = static_cast<const ops::MaxPool&>(op.structure());
         const Tensor own = pool.route(Tensor::full(type.dtype, type.shape, 1), data);
         won = won ? ops::algebra::add(*won, own) : own;
     }

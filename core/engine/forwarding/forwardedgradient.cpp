@@ -5,6 +5,7 @@
 #include "core/base/memoryaccount.h"
 #include "core/engine/binding.h"
 #include "core/engine/forwarding/forwardedvalues.h"
+#include "core/engine/forwarding/gradientneeds.h"
 #include "core/engine/forwarding/reverseflops.h"
 #include "core/engine/gradient/modelrules.h"
 #include "core/engine/stopwatch.h"
@@ -273,6 +274,17 @@ private:
 
 } // namespace
 
+ForwardingDone ForwardedGradient::forwarding() const
+{
+    ForwardingDone done{plan, storedBytes, keptBytes, {}};
+    for (const OperatorCost& cost : costs) {
+        if (cost.rebuilds > 0) {
+            done.rebuilt[cost.node] = cost.rebuilds;
+        }
+    }
+    return done;
+}
+
 Result<ForwardedGradient> forwardedGradient(std::shared_ptr<const execute::BoundModel> model,
                                             const GradientRequest& request, const ForwardingWish& wish,
                                             const std::stop_token& stop, GradientObserver* observer)
@@ -307,7 +319,7 @@ Result<ForwardedGradient> forwardedGradient(const LoadedModel& model, const Grad
               bindModel(model, request.inputs, request.precision, nullptr, stop));
     const double seconds = watch.seconds();
     ForwardingWish whole = wish;
-    std::ranges::move(loopsOf(*model.graph()), std::back_inserter(whole.loops));
+    whole.loops = loopsOf(*model.graph());
     RETRO_TRY(ForwardedGradient made, forwardedGradient(std::move(bound), request, whole, stop, observer));
     made.gradient.secondsBind = seconds;
     return made;

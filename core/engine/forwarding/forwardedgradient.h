@@ -48,6 +48,9 @@ struct ForwardedGradient
     std::int64_t keptBytes = 0;      ///< that were kept between forward and reverse
     std::size_t rebuilds = 0;        ///< nodes that were computed again, each time counted
     std::vector<OperatorCost> costs; ///< per node
+
+    /// What became of the forward values, as relevance passes say it.
+    [[nodiscard]] ForwardingDone forwarding() const;
 };
 
 /// As gradient(): the same rules, the same sums in the same order, other memory. Errors: as gradient(),

@@ -16,8 +16,9 @@ using base::NodeId;
 using base::ValueId;
 using tensor::Tensor;
 
-ForwardedValues::ForwardedValues(const GradientNeeds& needs, const ForwardingPlan& plan)
-    : m_needs(needs), m_plan(plan), m_store(needs.sharedModel())
+ForwardedValues::ForwardedValues(const ForwardNeeds& needs, const ForwardingPlan& plan,
+                                 std::function<void(NodeId)> onRebuild)
+    : m_needs(needs), m_plan(plan), m_onRebuild(std::move(onRebuild)), m_store(needs.sharedModel(), m_onRebuild)
 {
     for (std::size_t i = 0; i < m_plan.decisions.size(); ++i) {
         m_at[m_plan.decisions[i].value] = i;
@@ -107,6 +108,9 @@ void ForwardedValues::rebuild(std::size_t segment)
     for (const NodeId node : nodesToRebuild(segment)) {
         ++m_again[node];
         m_againFlops += model.op(node).flops();
+        if (m_onRebuild) {
+            m_onRebuild(node);
+        }
         const auto results = execute::runNode(model, node, [&](ValueId operand) {
             const auto found = made.find(operand);
             return found == made.end() ? m_store.get(operand) : found->second;

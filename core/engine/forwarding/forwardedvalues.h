@@ -5,6 +5,7 @@
 #include "core/engine/forwarding/forwarding.h"
 #include "core/execute/recomputingstore.h"
 
+#include <functional>
 #include <map>
 #include <set>
 
@@ -15,8 +16,10 @@ namespace retro::engine
 class ForwardedValues
 {
 public:
-    /// `needs` must outlive it.
-    ForwardedValues(const GradientNeeds& needs, const ForwardingPlan& plan);
+    /// `needs` must outlive it. `onRebuild` is told of each node that is computed again, in the order in which they
+    /// are.
+    ForwardedValues(const ForwardNeeds& needs, const ForwardingPlan& plan,
+                    std::function<void(base::NodeId)> onRebuild = {});
 
     /// A graph input.
     void putInput(base::ValueId value, const tensor::Tensor& data);
@@ -25,11 +28,14 @@ public:
     /// The value as its readers may see it; computed again where it was not kept, one of a loop with all of its
     /// segment. Invalid for data that an operator refuses.
     [[nodiscard]] tensor::Tensor get(base::ValueId value);
+    /// The value where it is kept as it is; invalid where it is not.
+    [[nodiscard]] tensor::Tensor kept(base::ValueId value) const { return m_store.kept(value); }
     /// No rule will read it any more.
     void forget(base::ValueId value);
 
     /// The decisions, with what each form took and whose memory an alias is.
     [[nodiscard]] ForwardingPlan takePlan() { return std::move(m_plan); }
+    [[nodiscard]] const ForwardingPlan& plan() const { return m_plan; }
     /// Nodes that were computed again, with how often.
     [[nodiscard]] std::map<base::NodeId, std::size_t> rebuilds() const;
     /// What computing again took so far, multiply-add counted as two.
@@ -42,8 +48,9 @@ private:
                      std::map<base::ValueId, tensor::Tensor>& made);
     [[nodiscard]] std::vector<base::NodeId> nodesToRebuild(std::size_t segment) const;
 
-    const GradientNeeds& m_needs;
+    const ForwardNeeds& m_needs;
     ForwardingPlan m_plan;
+    std::function<void(base::NodeId)> m_onRebuild;
     std::map<base::ValueId, std::size_t> m_at; ///< position in the plan
     std::map<base::ValueId, PackedSigns> m_packed;
     std::map<const tensor::Storage*, base::ValueId> m_owners; ///< of memory that is kept

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/engine/forwarding/gradientneeds.h"
+#include "core/engine/forwarding/forwardneeds.h"
 #include "core/engine/forwarding/loopsegments.h"
 
 #include <cstdint>
@@ -68,8 +68,8 @@ struct ForwardingPlan
 };
 
 /// Chooses. Values that are drawn at random are stored, whatever is wished. Errors (Usage): a choice for a value that
-/// no reverse rule reads (lists some that can be chosen), Optimal without a budget; (Engine): no choice fits the
-/// budget.
-[[nodiscard]] base::Result<ForwardingPlan> chooseForwarding(const GradientNeeds& needs, const ForwardingWish& wish);
+/// no reverse rule reads (lists some that can be chosen), Optimal without a budget or from several targets; (Engine):
+/// no choice fits the budget.
+[[nodiscard]] base::Result<ForwardingPlan> chooseForwarding(const ForwardNeeds& needs, const ForwardingWish& wish);
 
 } // namespace retro::engine

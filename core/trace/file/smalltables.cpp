@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/trace/file/forwardedrows.h"
 #include "core/trace/file/inputrows.h"
 #include "core/trace/file/records.h"
 #include "core/trace/file/runtables.h"
@@ -60,6 +61,9 @@ public:
         RETRO_CHECK(addAll("label", m_facts.labels));
         RETRO_CHECK(addAll("plan_try", m_facts.planTries));
         RETRO_CHECK(addAll("plan_tier", m_facts.planTiers));
+        for (const ForwardedValue& value : m_facts.forwarded) {
+            RETRO_CHECK(add("forwarded", fmt::format("{}", value.value.value), forwardedText(value)));
+        }
         if (m_facts.input) {
             for (const InputRow& row : inputRows(*m_facts.input)) {
                 RETRO_CHECK(add("input", row.item, row.text));
@@ -115,7 +119,7 @@ private:
         std::string_view name;
         bool (FactReader::*set)(const std::string& item, const std::string& text);
     };
-    static const std::array<Setter, 8> kSetters;
+    static const std::array<Setter, 9> kSetters;
 
     bool setTargetValue(const std::string&, const std::string& text)
     {
@@ -145,6 +149,16 @@ private:
         m_facts.planTiers.push_back(text);
         return true;
     }
+    /// Ascending, so that none comes twice.
+    bool addForwarded(const std::string& item, const std::string& text)
+    {
+        ForwardedValue value;
+        const bool isValue = parse(item, value.value.value) && value.value.index() < m_valueCount;
+        const bool isNext = m_facts.forwarded.empty() || m_facts.forwarded.back().value < value.value;
+        const bool isGood = isValue && isNext && readForwarded(text, value);
+        m_facts.forwarded.push_back(std::move(value));
+        return isGood;
+    }
     bool setInput(const std::string& item, const std::string& text)
     {
         if (!m_facts.input) {
@@ -157,13 +171,14 @@ private:
     std::size_t m_valueCount;
 };
 
-const std::array<FactReader::Setter, 8> FactReader::kSetters{{{"target_value", &FactReader::setTargetValue},
+const std::array<FactReader::Setter, 9> FactReader::kSetters{{{"target_value", &FactReader::setTargetValue},
                                                               {"target_index", &FactReader::addTargetIndex},
                                                               {"target_logit", &FactReader::addTargetLogit},
                                                               {"number", &FactReader::setNumber},
                                                               {"label", &FactReader::addLabel},
                                                               {"plan_try", &FactReader::addPlanTry},
                                                               {"plan_tier", &FactReader::addPlanTier},
+                                                              {"forwarded", &FactReader::addForwarded},
                                                               {"input", &FactReader::setInput}}};
 
 Result<void> writeRules(Database& database, const Run& run, RowCounts& counts)

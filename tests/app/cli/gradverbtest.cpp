@@ -96,6 +96,29 @@ private slots:
         QVERIFY2(rules.code == 0 && rules.out.contains("linear map"), qPrintable(rules.out));
     }
 
+    void aRecordedPassSaysHowValuesWereForwarded()
+    {
+        QCOMPARE(cli(gradOf({"--output-dir", path("run"), "--run", path("plain.retro")})).code, 0);
+        const Answer made = cli(gradOf({"--output-dir", path("rebuilt"), "--run", path("rebuilt.retro"), "--forward",
+                                        "rebuild", "--forward-value", "/stem/relu/Relu_output_0=compress", "--json"}));
+        QVERIFY2(made.code == 0, qPrintable(made.err));
+        const auto a = tensor::readNpy(path("run/image.npy").toStdString());
+        const auto b = tensor::readNpy(path("rebuilt/image.npy").toStdString());
+        QVERIFY(a.ok() && b.ok() && a->bitEqual(*b));
+        const nlohmann::json forwarding = nlohmann::json::parse(made.out.toStdString())["forwarding"];
+        const Answer said = cli({"trace", path("rebuilt.retro"), "--forwarding", "--json"});
+        QVERIFY2(said.code == 0, qPrintable(said.err));
+        QCOMPARE(nlohmann::json::parse(said.out.toStdString()), forwarding["values"]);
+        QCOMPARE(forwarding["values"][0]["form"], nlohmann::json("compress"));
+        QCOMPARE(forwarding["values"][1]["form"], nlohmann::json("rebuild"));
+        const Answer events = cli({"trace", path("rebuilt.retro")});
+        QCOMPARE(events.out.count(" recompute "), forwarding["rebuilds"].get<int>());
+        QVERIFY(events.out.contains("in-edge 1 of 1"));
+        expectEnd({"trace", path("plain.retro"), "--forwarding"}, 3, {"--forward"});
+        expectEnd(gradOf({"--output-dir", path("none"), "--run", path("none.retro"), "--profile"}), 2, {"--profile"});
+        expectEnd(gradOf({"--output-dir", path("none"), "--forward", "store", "--budget", "50%"}), 2, {"--budget"});
+    }
+
     void aPassByAPlanHasTheSameBits()
     {
         const QString model = QStringLiteral(RETRO_SOURCE_DIR "/samples/silent-groups/silent-groups.onnx");

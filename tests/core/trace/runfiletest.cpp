@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Run files: what is written comes back, and errors that a stranger understands.
 #include "core/trace/runfile.h"
+#include "core/trace/file/forwardedrows.h"
 
 #include "core/base/file.h"
 #include "core/trace/timeline.h"
@@ -112,6 +113,63 @@ private slots:
         QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
         const auto isLaunch = [](const Event& event) { return event.kind == retro::event::EventKind::Launch; };
         QVERIFY(std::ranges::any_of((*read)->events, isLaunch) && Timeline::open(*read).ok());
+    }
+
+    /// version7.retro: what `plan --run` wrote of the graph chain-48 by the strategy revolve, when version 7 was made.
+    void theFileOfVersion7Opens()
+    {
+        const auto read = readRun(RETRO_SOURCE_DIR "/tests/data/runs/version7.retro");
+        QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
+        const auto isCandidate = [](const Event& event) { return event.kind == retro::event::EventKind::Candidate; };
+        QVERIFY(std::ranges::any_of((*read)->events, isCandidate) && Timeline::open(*read).ok());
+        QVERIFY((*read)->facts.forwarded.empty());
+    }
+
+    void howValuesWereForwardedComesBack()
+    {
+        Run run = *sampleRun();
+        run.facts.forwarded = {
+            {ValueId(std::size_t{0}), ForwardedForm::Alias, 48, 0, false, "e_out"},
+            {ValueId(std::size_t{1}), ForwardedForm::Store, 512, 512, true, "stored: a rule reads all of it"},
+            {ValueId(std::size_t{2}), ForwardedForm::Compress, 4096, 130, false, ""}};
+        const auto done = writeRun(file("forwarded.retro"), run);
+        QVERIFY2(done.ok(), done ? "" : done.error().text().c_str());
+        const auto read = readRun(file("forwarded.retro"));
+        QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
+        QVERIFY((*read)->facts.forwarded == run.facts.forwarded);
+    }
+
+    void aTextThatIsNoForwardedValueIsRefused_data()
+    {
+        QTest::addColumn<QString>("text");
+        QTest::addColumn<bool>("isGood");
+        QTest::newRow("good") << "store 48 48 0 why it is so" << true;
+        QTest::newRow("form") << "kept 48 48 0 why" << false;
+        QTest::newRow("bytes") << "store many 48 0 why" << false;
+        QTest::newRow("negative") << "store 48 -1 0 why" << false;
+        QTest::newRow("fallback") << "store 48 48 2 why" << false;
+        QTest::newRow("short") << "store 48" << false;
+    }
+    void aTextThatIsNoForwardedValueIsRefused()
+    {
+        QFETCH(QString, text);
+        QFETCH(bool, isGood);
+        ForwardedValue value;
+        QCOMPARE(retro::trace::file::readForwarded(text.toStdString(), value), isGood);
+    }
+
+    void forwardedValuesAreThoseOfTheGraphEachOnce()
+    {
+        const auto isReadWith = [this](std::initializer_list<std::size_t> values) {
+            Run run = *sampleRun();
+            for (const std::size_t value : values) {
+                run.facts.forwarded.push_back({ValueId(value), ForwardedForm::Store, 48, 48, false, "why"});
+            }
+            return writeRun(file("values.retro"), run).ok() && readRun(file("values.retro")).ok();
+        };
+        QVERIFY(isReadWith({0, 1}));
+        QVERIFY(!isReadWith({9999}));
+        QVERIFY(!isReadWith({1, 1}));
     }
 
     void whatAPlanIsComesBack()
@@ -273,7 +331,7 @@ private slots:
         QTest::newRow("other database") << "other.retro"
                                         << "not a run file";
         QTest::newRow("newer") << "newer.retro"
-                               << "format version 8, which a newer Retrograde wrote";
+                               << "format version 9, which a newer Retrograde wrote";
         QTest::newRow("unfinished") << "zero.retro"
                                     << "not a run file";
         QTest::newRow("notes in a file of version 1") << "mixed.retro"
@@ -296,7 +354,7 @@ private slots:
         }
         fs::remove(file("other.retro"));
         execute(file("other.retro"), "CREATE TABLE t(a)");
-        execute(file("newer.retro"), "PRAGMA user_version = 8");
+        execute(file("newer.retro"), "PRAGMA user_version = 9");
         execute(file("mixed.retro"), "PRAGMA user_version = 1");
         execute(file("zero.retro"), "PRAGMA user_version = 0");
         execute(file("trigger.retro"), "CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM events; END");

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/forwarding/forwardedpass.h"
+
+#include "core/engine/forwarding/relevanceneeds.h"
+
+namespace retro::engine
+{
+
+using base::Result;
+
+Result<std::shared_ptr<ForwardedStore>> forwardedStore(const LoadedModel& model, const Prepared& prepared,
+                                                       const lrp::TraversalGraph& graph, const ForwardingWish& wish,
+                                                       const std::vector<base::ValueId>& targets,
+                                                       std::span<const base::ValueId> alsoKept)
+{
+    const auto needs = std::make_shared<const RelevanceNeeds>(prepared.model, *prepared.rules, graph, targets);
+    ForwardingWish whole = wish;
+    whole.loops = loopsOf(*model.graph());
+    RETRO_TRY(const ForwardingPlan plan, chooseForwarding(*needs, whole));
+    return std::make_shared<ForwardedStore>(needs, plan, alsoKept);
+}
+
+Result<execute::ForwardResult> forwardInForms(const std::shared_ptr<ForwardedStore>& store,
+                                              std::span<const tensor::Tensor> inputs, const std::stop_token& stop,
+                                              const execute::Progress& progress)
+{
+    const std::shared_ptr<const execute::BoundModel>& model = store->needs().sharedModel();
+    // Every node may read everything, so that nothing is searched for by promises; what is read is what rules ask for.
+    auto everything = std::make_shared<const execute::SavePlan>(*model, execute::SavePolicy::All);
+    return execute::forwardInto(store, model, inputs, std::move(everything), stop, progress);
+}
+
+std::size_t ForwardingDone::rebuilds() const
+{
+    std::size_t all = 0;
+    for (const auto& [node, times] : rebuilt) {
+        all += times;
+    }
+    return all;
+}
+
+ForwardingDone forwardingDone(const ForwardedStore& store)
+{
+    ForwardingDone done{store.plan(), 0, 0, store.rebuilds()};
+    for (const ForwardDecision& decision : done.plan.decisions) {
+        done.storedBytes += decision.bytes;
+        done.keptBytes += decision.kept;
+    }
+    return done;
+}
+
+} // namespace retro::engine

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recorded passes whose forward values come to the rules in chosen forms: the bits of a pass that stores them all, what
+// became of each value, and every operator that is computed again as an event.
+#include "core/engine/forwarding/forwardedgradient.h"
+#include "core/event/planevent.h"
+#include "core/trace/runfile.h"
+#include "core/trace/timeline.h"
+#include "tests/core/engine/samplequestion.h"
+#include "tests/core/rewrite/graphs.h"
+
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include <algorithm>
+#include <map>
+
+using namespace retro::rewrite::testing;
+using namespace retro;
+using engine::ForwardForm;
+using engine::ForwardStrategy;
+using event::EventKind;
+
+namespace
+{
+
+using Question = tests::SampleQuestion<engine::ExplainRequest>;
+using Ints = std::vector<std::int64_t>;
+
+Question sampleQuestion(const char* sample, const char* composite)
+{
+    Question question = tests::questionOf<engine::ExplainRequest>(sample);
+    question.request.composite = composite;
+    if (std::string(composite) == "gradient") {
+        question.request.start.kind = engine::StartKind::One;
+    }
+    return question;
+}
+
+engine::ForwardingWish wishOf(ForwardStrategy strategy)
+{
+    engine::ForwardingWish wish;
+    wish.strategy = strategy;
+    return wish;
+}
+
+std::size_t countOf(const trace::Run& run, EventKind kind)
+{
+    return static_cast<std::size_t>(std::ranges::count(run.events, kind, &event::Event::kind));
+}
+
+/// First value whose relevance is another; empty when none is.
+std::string differenceOf(const engine::ExplainResult& a, const engine::ExplainResult& b)
+{
+    for (std::size_t i = 0; i < a.relevance.size(); ++i) {
+        const bool isSame = a.relevance[i].isValid() == b.relevance[i].isValid() &&
+                            (!a.relevance[i].isValid() || a.relevance[i].bitEqual(b.relevance[i]));
+        if (!isSame) {
+            return a.model->graph().value(base::ValueId(i)).name;
+        }
+    }
+    return {};
+}
+
+/// "relu1_out store, pool1_out rebuild", in the order of the values.
+std::string formsOf(const engine::ForwardingPlan& plan, const graph::Graph& graph)
+{
+    std::string text;
+    for (const engine::ForwardDecision& one : plan.decisions) {
+        text += graph.value(one.value).name + " " + std::string(engine::nameOf(one.form)) +
+                (one.isFallback ? " (" + one.reason + "), " : ", ");
+    }
+    return text;
+}
+
+engine::LoadedModel modelOf(SharedGraph graph)
+{
+    engine::LoadedModel model;
+    model.rewritten = rewrite::rewrite(std::move(graph), rewrite::noRewrites()).value();
+    return model;
+}
+
+/// y = (r·r)·w with r a view of exp(x), and a ReLU: an alias, a fallback and something to compress.
+engine::LoadedModel smallModel()
+{
+    Writer w;
+    const ValueId x = w.input("x", {2, 64});
+    const ValueId e = w.node("Exp", "e", {x});
+    const ValueId r = w.node("Reshape", "r", {e, w.constant("to", Tensor::of<std::int64_t>({2}, Ints{4, 32}))});
+    const ValueId squared = w.node("Mul", "squared", {r, r});
+    const ValueId bent =
+        w.node("Relu", "bent", {w.node("Sub", "less", {squared, w.constant("c", randomTensor({32}, 4))})});
+    w.output(w.node("MatMul", "scores", {bent, w.constant("w", randomTensor({32, 3}, 5))}));
+    return modelOf(w.finish());
+}
+
+engine::ExplainRequest smallRequest()
+{
+    engine::ExplainRequest request;
+    request.inputs = {randomTensor({2, 64}, 1)};
+    request.composite = "gradient";
+    request.start.kind = engine::StartKind::One;
+    request.record = request.keepValues = true;
+    return request;
+}
+
+const trace::ForwardedValue* factOf(const trace::Run& run, const std::string& name)
+{
+    const auto value = run.graph->findValue(name);
+    const auto at = std::ranges::find_if(
+        run.facts.forwarded, [&](const trace::ForwardedValue& one) { return value && one.value == *value; });
+    return at == run.facts.forwarded.end() ? nullptr : &*at;
+}
+
+} // namespace
+
+class RecordedForwardingTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void theRunHasTheBitsOfOneThatStoresAll_data()
+    {
+        QTest::addColumn<QString>("sample");
+        QTest::addColumn<QString>("composite");
+        for (const char* sample :
+             {"clever-hans/clever-hans", "one-segment/one-segment", "silent-groups/silent-groups"}) {
+            for (const char* composite : {"gradient", "auto", "epsilon_alpha2_beta1", "guided_backprop"}) {
+                QTest::addRow("%s %s", sample, composite) << QString(sample) << QString(composite);
+            }
+        }
+    }
+    void theRunHasTheBitsOfOneThatStoresAll()
+    {
+        QFETCH(QString, sample);
+        QFETCH(QString, composite);
+        Question question = sampleQuestion(qPrintable(sample), qPrintable(composite));
+        QVERIFY(question.model);
+        question.request.record = true;
+        const auto plain = engine::explain(*question.model, question.request);
+        QVERIFY2(plain.ok(), plain.ok() ? "" : plain.error().text().c_str());
+        for (const auto strategy : {ForwardStrategy::Store, ForwardStrategy::Rebuild, ForwardStrategy::Compress}) {
+            question.request.forwarding = wishOf(strategy);
+            const auto made = engine::explain(*question.model, question.request);
+            QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+            QCOMPARE(differenceOf(*plain, *made), std::string());
+            QCOMPARE(made->counts.promises, 0U);
+            QVERIFY(made->forwarding);
+            QCOMPARE(countOf(*made->run, EventKind::Recompute), made->forwarding->rebuilds());
+            QCOMPARE(made->forwarding->rebuilds() > 0, strategy == ForwardStrategy::Rebuild);
+            QCOMPARE(made->forwarding->keptBytes == 0, strategy == ForwardStrategy::Rebuild);
+            QCOMPARE(countOf(*made->run, EventKind::Land), countOf(*plain->run, EventKind::Land));
+            QCOMPARE(made->run->facts.save, std::string("forwarded"));
+            const auto timeline = trace::Timeline::open(made->run);
+            QVERIFY2(timeline.ok(), timeline.ok() ? "" : timeline.error().text().c_str());
+        }
+    }
+
+    void aGradientIsForwardedAsWithoutARun_data()
+    {
+        QTest::addColumn<QString>("sample");
+        for (const char* sample : {"clever-hans/clever-hans", "one-segment/one-segment", "silent-groups/silent-groups",
+                                   "marked-step/marked-step"}) {
+            QTest::newRow(sample) << QString(sample);
+        }
+    }
+    void aGradientIsForwardedAsWithoutARun()
+    {
+        QFETCH(QString, sample);
+        Question question = sampleQuestion(qPrintable(sample), "gradient");
+        QVERIFY(question.model);
+        for (const auto strategy : {ForwardStrategy::Store, ForwardStrategy::Rebuild, ForwardStrategy::Compress}) {
+            question.request.forwarding = wishOf(strategy);
+            const auto run = engine::explain(*question.model, question.request);
+            const auto pass = engine::forwardedGradient(
+                *question.model, {question.request.inputs, {}, execute::Precision::Float}, wishOf(strategy));
+            QVERIFY2(run.ok() && pass.ok(), run.ok() ? "" : run.error().text().c_str());
+            const graph::Graph& graph = pass->gradient.model->graph();
+            QCOMPARE(formsOf(run->forwarding->plan, run->model->graph()), formsOf(pass->plan, graph));
+            QCOMPARE(run->forwarding->keptBytes, pass->keptBytes);
+            QCOMPARE(run->forwarding->rebuilds(), pass->rebuilds);
+        }
+    }
+
+    void theRunSaysWhatBecameOfEachValue()
+    {
+        engine::ExplainRequest request = smallRequest();
+        request.forwarding = wishOf(ForwardStrategy::Compress);
+        request.forwarding->choices["e_out"] = ForwardForm::Rebuild;
+        const auto made = engine::explain(smallModel(), request);
+        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        const trace::Run& run = *made->run;
+        const trace::ForwardedValue* bent = factOf(run, "bent_out");
+        QVERIFY(bent != nullptr && bent->form == trace::ForwardedForm::Compress && !bent->isFallback);
+        QVERIFY(bent->kept < bent->bytes / 8);
+        const trace::ForwardedValue* chosen = factOf(run, "e_out");
+        QVERIFY(chosen != nullptr && chosen->form == trace::ForwardedForm::Rebuild && chosen->kept == 0);
+        const trace::ForwardedValue* whole = factOf(run, "r_out");
+        QVERIFY(whole != nullptr && whole->form == trace::ForwardedForm::Store && whole->isFallback);
+        QCOMPARE(whole->reason, std::string("stored: the reverse rule of Mul squared reads all of it"));
+        QVERIFY(factOf(run, "less_out") == nullptr);
+        // The operator that is computed again is an event, in the visit of the node whose rule asks for its result.
+        const auto again = std::ranges::find(run.events, EventKind::Recompute, &event::Event::kind);
+        QVERIFY(again != run.events.end());
+        QCOMPARE(run.graph->node(base::NodeId(again->node)).name, std::string("e"));
+        const std::uint64_t at = run.visitStart[again->visit];
+        QCOMPARE(run.graph->node(base::NodeId(run.events[at].node)).name, std::string("e"));
+    }
+
+    void anAliasNamesWhoseMemoryItIs()
+    {
+        engine::ExplainRequest request = smallRequest();
+        request.forwarding = wishOf(ForwardStrategy::Store);
+        const auto made = engine::explain(smallModel(), request);
+        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        const trace::ForwardedValue* alias = factOf(*made->run, "r_out");
+        QVERIFY(alias != nullptr && alias->form == trace::ForwardedForm::Alias);
+        QCOMPARE(alias->reason, std::string("e_out"));
+        QCOMPARE(alias->kept, 0);
+        QVERIFY(made->run->values[made->run->graph->findValue("e_out")->index()].isValid()); // for inspection
+    }
+
+    void itsFileKeepsIt()
+    {
+        engine::ExplainRequest request = smallRequest();
+        request.forwarding = wishOf(ForwardStrategy::Compress);
+        const auto made = engine::explain(smallModel(), request);
+        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        const QTemporaryDir folder;
+        const std::string file = folder.filePath("run.retro").toStdString();
+        QVERIFY(trace::writeRun(file, *made->run).ok());
+        const auto read = trace::readRun(file);
+        QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
+        QVERIFY(!(*read)->facts.forwarded.empty());
+        QVERIFY((*read)->facts.forwarded == made->run->facts.forwarded);
+        QCOMPARE((*read)->facts.numbers.at("forward_kept_bytes"), static_cast<double>(made->forwarding->keptBytes));
+    }
+
+    void anIntermediateTargetHasItsScore()
+    {
+        engine::ExplainRequest request = smallRequest();
+        request.target = {engine::TargetRequest::Kind::Value, 0, "squared_out", {1, 2}};
+        request.forwarding = wishOf(ForwardStrategy::Rebuild);
+        const auto made = engine::explain(smallModel(), request);
+        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        request.forwarding.reset();
+        const auto plain = engine::explain(smallModel(), request);
+        QVERIFY(plain.ok());
+        QCOMPARE(made->target.logit, plain->target.logit);
+        QCOMPARE(differenceOf(*plain, *made), std::string());
+    }
+
+    void withoutARunValuesAreLetGo()
+    {
+        engine::ExplainRequest request = smallRequest();
+        request.record = request.keepValues = false;
+        request.forwarding = wishOf(ForwardStrategy::Store);
+        engine::ExplainRequest plain = request;
+        plain.forwarding.reset();
+        const engine::LoadedModel model = smallModel();
+        const auto made = engine::explain(model, request);
+        const auto other = engine::explain(model, plain);
+        QVERIFY(made.ok() && other.ok());
+        QCOMPARE(differenceOf(*other, *made), std::string());
+    }
+
+    void relevanceRulesReadWholeValues()
+    {
+        engine::ExplainRequest request = smallRequest();
+        request.composite = "epsilon";
+        request.forwarding = wishOf(ForwardStrategy::Compress);
+        const auto made = engine::explain(smallModel(), request);
+        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        const trace::ForwardedValue* bent = factOf(*made->run, "bent_out"); // the operand of a linear map
+        QVERIFY(bent != nullptr && bent->form == trace::ForwardedForm::Store && bent->isFallback);
+        QVERIFY2(bent->reason.find("MatMul scores") != std::string::npos, bent->reason.c_str());
+    }
+
+    void whatDoesNotGoTogetherIsRefused()
+    {
+        const engine::LoadedModel model = smallModel();
+        const auto codeOf = [&](const engine::ExplainRequest& request) {
+            const auto made = engine::explain(model, request);
+            return made.ok() ? std::string("done") : made.error().text();
+        };
+        engine::ExplainRequest request = smallRequest();
+        request.record = request.keepValues = false;
+        request.forwarding = wishOf(ForwardStrategy::Rebuild);
+        engine::ExplainRequest other = request;
+        other.engine = engine::EngineKind::Oracle;
+        QVERIFY(codeOf(other).find("engine promise") != std::string::npos);
+        other = request;
+        other.save = execute::SavePolicy::All;
+        QVERIFY(codeOf(other).find("--save") != std::string::npos);
+        other = request;
+        other.inputsOnly = true;
+        QVERIFY(codeOf(other).find("--inputs-only") != std::string::npos);
+        other = request;
+        other.forwarding->choices["less_out"] = ForwardForm::Rebuild;
+        QVERIFY(codeOf(other).find("no reverse rule reads") != std::string::npos);
+        other = request;
+        other.forwarding = wishOf(ForwardStrategy::Optimal);
+        other.forwarding->budget = 1 << 20;
+        other.alsoTargets.push_back({engine::TargetRequest::Kind::Value, 0, "squared_out", {}});
+        QVERIFY(codeOf(other).find("starts at one value") != std::string::npos);
+        other.alsoTargets.clear();
+        QCOMPARE(codeOf(other), std::string("done"));
+    }
+
+    void anOptionalOperandThatIsAbsentIsPassedOver()
+    {
+        Writer w;
+        const ValueId x = w.input("x", {2, 4});
+        w.output(w.node(
+            "Clip", "y",
+            {w.node("Exp", "e", {x}), ValueId(), w.constant("most", Tensor::of<float>({}, std::vector<float>{2}))}));
+        engine::GradientRequest request;
+        request.inputs = {randomTensor({2, 4}, 1)};
+        const auto made = engine::forwardedGradient(modelOf(w.finish()), request, wishOf(ForwardStrategy::Rebuild));
+        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        QCOMPARE(made->gradient.gradients.size(), std::size_t{1});
+    }
+
+    void loopsComeFromTheirCheckpoints()
+    {
+        const engine::LoadedModel model = loop(20);
+        engine::ExplainRequest request = smallRequest();
+        request.inputs = {randomTensor({1, 4}, 2), randomTensor({20, 1, 4}, 3)};
+        const auto plain = engine::explain(model, request);
+        QVERIFY2(plain.ok(), plain.ok() ? "" : plain.error().text().c_str());
+        request.forwarding = wishOf(ForwardStrategy::Store);
+        request.forwarding->checkpointEvery = 5;
+        const auto made = engine::explain(model, request);
+        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        QCOMPARE(differenceOf(*plain, *made), std::string());
+        QCOMPARE(made->forwarding->plan.segments.loops().size(), std::size_t{1});
+        QVERIFY(made->forwarding->rebuilds() > 0);
+        QCOMPARE(countOf(*made->run, EventKind::Recompute), made->forwarding->rebuilds());
+        const bool isCheckpoint = std::ranges::any_of(made->run->facts.forwarded, [](const trace::ForwardedValue& one) {
+            return one.reason.starts_with("checkpoint before iteration");
+        });
+        QVERIFY(isCheckpoint);
+    }
+
+private:
+    /// h ← tanh(h·W + x_t) · h + h, over `count` rounds.
+    static engine::LoadedModel loop(std::int64_t count)
+    {
+        Writer inner;
+        const ValueId h = inner.input("h", {1, 4});
+        const ValueId x = inner.input("xt", {1, 4});
+        const ValueId product = inner.node("MatMul", "product", {h, inner.constant("W", randomTensor({4, 4}, 1))});
+        const ValueId bent = inner.node("Tanh", "bend", {inner.node("Add", "plus", {product, x})});
+        inner.output(inner.node("Add", "next", {inner.node("Mul", "gate", {bent, h}), h}));
+        Writer w;
+        const ValueId state = w.node("Exp", "start", {w.input("first", {1, 4})});
+        const ValueId whole = w.node("Tanh", "signal", {w.input("sequence", {count, 1, 4})});
+        w.output(w.node("Scan", "steps", {state, whole},
+                        {{"body", graph::Subgraph{inner.finish(), 0}}, {"num_scan_inputs", std::int64_t{1}}}));
+        return modelOf(w.finish());
+    }
+};
+
+QTEST_GUILESS_MAIN(RecordedForwardingTest)
+#include "recordedforwardingtest.moc"
