@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/batch.h"
+#include "app/cli/forwardingoptions.h"
 #include "app/cli/planningoptions.h"
 #include "app/cli/planwishoptions.h"
 #include "app/common/decodepicture.h"
@@ -63,6 +64,7 @@ struct ExplainOptions
     bool inputsOnly = false;
     bool isBatch = false; ///< one input of many
     PlanWishOptions plan;
+    ForwardingOptions forwarding;
 };
 
 engine::EngineKind engineOf(const std::string& name)
@@ -103,6 +105,9 @@ Result<engine::ExplainRequest> questionOf(const Context& context, const ExplainO
         wish.isRecorded = !options.runFile.empty();
         request.save = execute::SavePolicy::Plan;
         request.keptByPlan = engine::keptBy(std::move(wish));
+    }
+    if (options.forwarding.isAsked()) {
+        RETRO_TRY(request.forwarding, options.forwarding.wish());
     }
     request.precision = context.runPrecision();
     request.checkpoints = options.checkpoints;
@@ -213,7 +218,8 @@ void saySaving(const Context& context, const engine::ExplainResult& result)
                     saving.recomputed.size()));
 }
 
-void sayResult(const Context& context, const engine::LoadedModel& model, const engine::ExplainResult& result)
+void sayResult(const Context& context, const engine::LoadedModel& model, const engine::ExplainResult& result,
+               std::size_t rows)
 {
     sayTarget(context, model, result, result.target);
     for (const engine::ResolvedTarget& target : result.alsoTargets) {
@@ -230,6 +236,9 @@ void sayResult(const Context& context, const engine::LoadedModel& model, const e
                             result.counts.normal, result.counts.search, result.counts.fulfilment,
                             result.counts.promises));
     saySaving(context, result);
+    if (result.forwarding) {
+        sayForwarding(context, *result.forwarding, result.model->graph(), rows);
+    }
     sayAmounts(context, result);
     context.say(fmt::format("seconds      load {:.3f}, bind {:.3f}, forward {:.3f}, relevance {:.3f}", model.seconds,
                             result.secondsBind, result.secondsForward, result.secondsRelevance));
@@ -292,7 +301,7 @@ Result<engine::ExplainResult> explainInto(const Context& context, const ExplainO
         RETRO_CHECK(writeImage(options, model, request, result));
     }
     if (!options.isBatch && !context.json) {
-        sayResult(context, model, result);
+        sayResult(context, model, result, options.forwarding.rows);
         sayCheckpoints(context, result);
         sayOpened(context, opened);
     }
@@ -515,6 +524,7 @@ void addExplain(CLI::App& program, Context& context)
     verb->add_option("--save", options->save, "inputs (default: what each gradient reads) or all")
         ->check(CLI::IsMember({"inputs", "all"}));
     options->plan.addTo(*verb);
+    options->forwarding.addChoicesTo(*verb);
     verb->add_option("--output-dir", options->outputFolder, "Folder for the results; made when it is missing");
     verb->add_option("--jobs", options->jobs, "Processes that share the inputs of a folder or @list.txt")
         ->check(CLI::Range(1, 1024));

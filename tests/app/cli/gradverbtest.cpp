@@ -119,6 +119,28 @@ private slots:
         expectEnd(gradOf({"--output-dir", path("none"), "--forward", "store", "--budget", "50%"}), 2, {"--budget"});
     }
 
+    void explanationsForwardValuesInChosenForms()
+    {
+        const QStringList question{"explain", kSample + "clever-hans.onnx", "--input", kSample + "jug.png", "--json"};
+        QCOMPARE(cli(question + QStringList{"--output-dir", path("explained")}).code, 0);
+        for (const char* form : {"store", "rebuild", "compress"}) {
+            const Answer made = cli(question + QStringList{"--output-dir", path(form), "--forward", form});
+            QVERIFY2(made.code == 0, qPrintable(made.err));
+            const nlohmann::json summary = nlohmann::json::parse(made.out.toStdString());
+            QCOMPARE(summary["save"], nlohmann::json("forwarded"));
+            QCOMPARE(summary["promises"], nlohmann::json(0));
+            QCOMPARE(summary["forwarding"]["rebuilds"].get<int>() > 0, QByteArray(form) == "rebuild");
+            const auto a = tensor::readNpy(path("explained/relevance/image.npy").toStdString());
+            const auto b = tensor::readNpy(path(QString(form) + "/relevance/image.npy").toStdString());
+            QVERIFY(a.ok() && b.ok() && a->bitEqual(*b));
+        }
+        for (const QStringList& other : {QStringList{"--save", "all"}, QStringList{"--budget", "50%"},
+                                         QStringList{"--inputs-only"}, QStringList{"--engine", "oracle"}}) {
+            expectEnd(question + QStringList{"--output-dir", path("none"), "--forward", "store"} + other, 2,
+                      {"--forward"});
+        }
+    }
+
     void aPassByAPlanHasTheSameBits()
     {
         const QString model = QStringLiteral(RETRO_SOURCE_DIR "/samples/silent-groups/silent-groups.onnx");
