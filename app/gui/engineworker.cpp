@@ -491,6 +491,7 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
     }
     request.record = true;
     request.keepValues = true;
+    request.forwarding = job.forwarding;
     request.keepsPass = !job.isLive; // another rule then computes what lies below it alone
     RETRO_TRY(engine::ExplainResult answer,
               job.isLive ? explainerOf(job.model).explain(request, token)
@@ -520,6 +521,7 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
     if (job.isChoice && !isEmbedded(*job.model)) {
         emit choicesSaved(saveChoices(job, *job.model));
     }
+    request.forwarding.reset(); // other rules read other values
     return runComparisons(job, request, token, done->input.isPicture);
 }
 

@@ -47,6 +47,18 @@ engine::PictureOptions ExplainJob::options() const
     return preparation ? *preparation : engine::pictureOptions(model && model->card ? &*model->card : nullptr);
 }
 
+ExplainJob ExplainJob::gradientBy(engine::ForwardingWish wish) const
+{
+    ExplainJob job = *this;
+    job.composite = "gradient";
+    job.start = "one";
+    job.checkpoints.clear();
+    job.plan.reset();
+    job.forwarding = std::move(wish);
+    job.isLive = job.isChoice = false;
+    return job;
+}
+
 std::string ExplainJob::compositeOrUsual() const
 {
     if (!composite.empty()) {

@@ -55,12 +55,16 @@ struct ExplainJob
     std::vector<std::string> opened;
     /// A plan by which the gradient of the target is to be computed; null = relevance as asked.
     std::shared_ptr<const schedule::Plan> plan;
+    /// How forward values get to the rules of the gradient of the target; none = as the run saves them.
+    std::optional<engine::ForwardingWish> forwarding;
     /// Asked while the user paints: the window shows no stages for it.
     bool isLive = false;
     /// The person chose something else and pressed Run: it is written into the card beside the model.
     bool isChoice = false;
 
     [[nodiscard]] engine::PictureOptions options() const;
+    /// The same input and target, but the gradient from one, forward values as `wish` says.
+    [[nodiscard]] ExplainJob gradientBy(engine::ForwardingWish wish) const;
     /// The composite; without one the card's, else "auto".
     [[nodiscard]] std::string compositeOrUsual() const;
     /// The target of a model that was just opened: what was asked, else the card's, a label as its number.

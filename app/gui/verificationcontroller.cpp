@@ -83,6 +83,7 @@ VerificationController::VerificationController(views::ActionRegistry& actions, E
       m_diffJobs(new views::JobRunner(this)), m_storageJobs(new views::JobRunner(this))
 {
     connect(&view, &views::VerificationView::reachRequested, this, &VerificationController::askReach);
+    connect(&view, &views::VerificationView::gradientRequested, this, &VerificationController::askGradient);
     connect(&actions.at(QStringLiteral("run.verify")), &QAction::triggered, this, &VerificationController::ask);
     connect(&view, &views::VerificationView::verifyRequested, this, &VerificationController::ask);
     connectPages(actions);
@@ -194,18 +195,32 @@ void VerificationController::takeStorage(const ExplainDone& done)
                           tr("What a gradient keeps follows from the model. Open one, choose an input, press Run."));
         return;
     }
-    if (m_stored == done.bound->sharedGraph()) {
+    const base::ValueId target = done.run.run->facts.targetValue;
+    if (m_stored == done.bound->sharedGraph() && m_storedTarget == target) {
         return;
     }
     m_stored = done.bound->sharedGraph();
+    m_storedTarget = target;
     m_view.setStorage(nullptr, tr("Working out what a gradient keeps …"));
-    const base::ValueId target = done.run.run->facts.targetValue;
     m_storageJobs->start([this, bound = done.bound, target](const std::stop_token&) -> views::JobRunner::Delivery {
-        const base::Result<views::StorageFacts> facts = storageFacts(*bound, target);
+        const base::Result<views::StorageFacts> facts = storageFacts(bound, target);
         auto shared = facts.ok() ? std::make_shared<const views::StorageFacts>(*facts) : nullptr;
         const QString refusal = facts.ok() ? QString() : QString::fromStdString(facts.error().text());
         return [this, shared, refusal] { m_view.setStorage(shared, refusal); };
     });
+}
+
+/// The marks are what `grad --forward-value` says.
+void VerificationController::askGradient(const std::vector<base::ValueId>& rebuilt)
+{
+    if (!m_run || !m_stored) {
+        return; // the page has marks for a run of a model alone
+    }
+    engine::ForwardingWish wish;
+    for (const base::ValueId value : rebuilt) {
+        wish.choices[m_stored->value(value).name] = engine::ForwardForm::Rebuild;
+    }
+    emit gradientWanted(m_job.gradientBy(std::move(wish)));
 }
 
 void VerificationController::askReach(base::ValueId from, base::ValueId to)

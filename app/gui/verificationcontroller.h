@@ -45,6 +45,8 @@ signals:
     void viewWanted();
     /// How it came out, or why it cannot be asked, in a sentence.
     void said(const QString& sentence);
+    /// The gradient of what is on screen is to be run, its forward values as they are marked.
+    void gradientWanted(const retro::app::ExplainJob& job);
     /// Something does not hold.
     void violated(const QString& sentence);
 
@@ -57,6 +59,7 @@ private:
     void takeReach(const ExplainDone& done);
     void takeRewrites(const ExplainDone& done);
     void takeStorage(const ExplainDone& done);
+    void askGradient(const std::vector<base::ValueId>& rebuilt);
     void askReach(base::ValueId from, base::ValueId to);
     void showReach(views::GradientReachPointer reach, const QString& refusal);
 
@@ -67,6 +70,7 @@ private:
     views::JobRunner* m_diffJobs = nullptr;
     views::JobRunner* m_storageJobs = nullptr;
     std::shared_ptr<const graph::Graph> m_stored;       ///< whose choices the view has
+    base::ValueId m_storedTarget;                       ///< of which
     std::shared_ptr<const graph::Graph> m_compared;     ///< whose rewrites the view has
     std::shared_ptr<const execute::BoundModel> m_bound; ///< that ran; null: nobody knows what a gradient visits
     base::ValueId m_target;

@@ -110,6 +110,7 @@ void MainWindow::connectVerification()
     m_verification =
         new VerificationController(m_actions, m_engine, m_engineSpace->verification(), m_engineSpace->graph(), this);
     connect(m_verification, &VerificationController::asked, this, &MainWindow::takeAsked);
+    connect(m_verification, &VerificationController::gradientWanted, this, &MainWindow::post);
     connect(m_verification, &VerificationController::viewWanted, this, [this] {
         showWorkspace(QStringLiteral("engine"));
         m_engineSpace->showVerification();

@@ -22,7 +22,8 @@ struct PageWords
 [[nodiscard]] std::string exportSheet(TableFormat format, const PageWords& words, const PictureTexts& run,
                                       const FactSheet& sheet, const std::function<QString(base::NodeId)>& labelOf);
 
-/// The tensors that a gradient reads: value, bytes, cost, store or rebuild, node.
+/// The tensors that a gradient reads: value, bytes, cost, mark (store or rebuild), what the run on screen did (form,
+/// bytes kept, whether that is a fallback, reason; empty where it does not say), node.
 [[nodiscard]] std::string exportStorage(TableFormat format, const PictureTexts& run, const StorageModel& items,
                                         const std::function<QString(base::NodeId)>& labelOf);
 

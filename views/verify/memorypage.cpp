@@ -10,6 +10,7 @@
 
 #include <QHBoxLayout>
 #include <QHeaderView>
+#include <QLabel>
 #include <QTableView>
 #include <QToolButton>
 #include <QVBoxLayout>
@@ -27,23 +28,42 @@ MemoryPage::MemoryPage(QWidget* parent)
     left->setSpacing(0);
     makeTable();
     left->addWidget(m_table, 1);
-    auto* buttons = new QHBoxLayout;
-    buttons->setContentsMargins(fonts::px(8), fonts::px(4), fonts::px(8), fonts::px(4));
-    buttons->setSpacing(fonts::px(8));
-    const auto add = [&](const QString& text, const QString& tip, bool isStored) {
-        auto* button = new QToolButton(this);
+    m_detail = new QLabel(this);
+    m_detail->setFont(fonts::label());
+    m_detail->setWordWrap(true);
+    m_detail->setTextFormat(Qt::PlainText);
+    m_detail->setContentsMargins(fonts::px(8), fonts::px(4), fonts::px(8), fonts::px(4));
+    left->addWidget(m_detail);
+    makeButtons();
+    left->addWidget(m_buttons);
+    row->addLayout(left, 3);
+    row->addWidget(m_curve, 2);
+    connect(m_items, &StorageModel::choiceChanged, this, &MemoryPage::follow);
+    showColumns();
+}
+
+void MemoryPage::makeButtons()
+{
+    m_buttons = new QWidget(this);
+    auto* row = new QHBoxLayout(m_buttons);
+    row->setContentsMargins(fonts::px(8), fonts::px(4), fonts::px(8), fonts::px(4));
+    row->setSpacing(fonts::px(8));
+    const auto add = [&](const QString& text, const QString& tip) {
+        auto* button = new QToolButton(m_buttons);
         button->setText(text);
         button->setToolTip(tip);
-        buttons->addWidget(button);
-        connect(button, &QToolButton::clicked, this, [this, isStored] { markAll(isStored); });
+        row->addWidget(button);
+        return button;
     };
-    add(tr("Store all"), tr("Keep every tensor until the gradient has read it"), true);
-    add(tr("Rebuild all"), tr("Keep none: every one is computed again where the gradient reads it"), false);
-    buttons->addStretch(1);
-    left->addLayout(buttons);
-    row->addLayout(left, 1);
-    row->addWidget(m_curve, 1);
-    connect(m_items, &StorageModel::choiceChanged, this, &MemoryPage::follow);
+    connect(add(tr("Store all"), tr("Keep every tensor until the gradient has read it")), &QToolButton::clicked, this,
+            [this] { markAll(true); });
+    connect(add(tr("Rebuild all"), tr("Keep none: every one is computed again where the gradient reads it")),
+            &QToolButton::clicked, this, [this] { markAll(false); });
+    row->addStretch(1);
+    QToolButton* run = add(tr("Run the gradient"), tr("Run the gradient of the target with these marks; what became of "
+                                                      "each tensor then stands beside its mark"));
+    run->setObjectName(QStringLiteral("run"));
+    connect(run, &QToolButton::clicked, this, &MemoryPage::askGradient);
 }
 
 void MemoryPage::makeTable()
@@ -57,8 +77,12 @@ void MemoryPage::makeTable()
     QHeaderView* header = m_table->horizontalHeader();
     header->setMinimumSectionSize(fonts::px(40));
     header->setSectionResizeMode(StorageModel::NameColumn, QHeaderView::Stretch);
-    header->resizeSection(StorageModel::BytesColumn, fonts::px(76));
-    header->resizeSection(StorageModel::CostColumn, fonts::px(76));
+    header->setSectionResizeMode(StorageModel::ReasonColumn, QHeaderView::Stretch);
+    header->resizeSection(StorageModel::CostColumn, fonts::px(56));
+    for (const int column : {StorageModel::BytesColumn, StorageModel::KeptColumn}) {
+        header->resizeSection(column, fonts::px(76));
+    }
+    header->resizeSection(StorageModel::FormColumn, fonts::px(60));
     connect(m_table, &QTableView::activated, this, [this] { choose(true); });
     connect(m_table->selectionModel(), &QItemSelectionModel::currentChanged, this, [this] { choose(false); });
 }
@@ -68,6 +92,90 @@ void MemoryPage::setFacts(StorageFactsPointer facts)
     m_facts = std::move(facts);
     m_message.clear();
     m_items->setFacts(m_facts);
+    showColumns();
+}
+
+void MemoryPage::setForwarded(std::vector<ForwardedTensor> forwarded)
+{
+    m_items->setForwarded(std::move(forwarded));
+    showColumns();
+}
+
+bool MemoryPage::isFilled() const { return m_facts || !m_items->forwarded().empty(); }
+
+/// What nobody knows takes no room.
+void MemoryPage::showColumns()
+{
+    const bool hasRun = !m_items->forwarded().empty();
+    for (const int column : {StorageModel::FormColumn, StorageModel::KeptColumn, StorageModel::ReasonColumn}) {
+        m_table->setColumnHidden(column, !hasRun);
+    }
+    m_table->setColumnHidden(StorageModel::CostColumn, !m_facts);
+    auto& row = static_cast<QHBoxLayout&>(*layout());
+    row.setStretch(0, hasRun ? 2 : 3); // against the curve
+    row.setStretch(1, hasRun ? 1 : 2);
+    m_buttons->setVisible(m_facts != nullptr);
+    m_curve->setVisible(m_facts != nullptr);
+    showDetail();
+}
+
+/// The row that is chosen; else the first that is not as wished for, or −1.
+int MemoryPage::detailRow() const
+{
+    if (m_table->currentIndex().isValid()) {
+        return m_table->currentIndex().row();
+    }
+    for (int row = 0; row < m_items->rowCount(); ++row) {
+        const ForwardedTensor* run = m_items->forwardedAt(row);
+        if (run != nullptr && run->what.isFallback) {
+            return row;
+        }
+    }
+    return -1;
+}
+
+QString MemoryPage::detail() const { return m_detail->text(); }
+
+void MemoryPage::showDetail()
+{
+    const bool hasRun = !m_items->forwarded().empty();
+    m_detail->setVisible(hasRun);
+    const int row = hasRun ? detailRow() : -1;
+    QStringList lines;
+    if (hasRun) {
+        lines << runMessage() + QLatin1Char('.');
+    }
+    if (row >= 0 && m_items->forwardedAt(row) != nullptr) {
+        lines << m_items->sentenceAt(row) + QLatin1Char('.');
+    }
+    m_detail->setText(lines.join(QLatin1Char(' ')));
+}
+
+QString MemoryPage::runMessage() const
+{
+    std::int64_t bytes = 0;
+    std::int64_t kept = 0;
+    int fallbacks = 0;
+    for (const ForwardedTensor& one : m_items->forwarded()) {
+        bytes += one.what.bytes;
+        kept += one.what.kept;
+        fallbacks += one.what.isFallback ? 1 : 0;
+    }
+    const QString text = tr("This run kept %1 of %2").arg(bytesText(kept), bytesText(bytes));
+    return fallbacks == 0 ? text : tr("%1, %2 not as wished for").arg(text).arg(fallbacks);
+}
+
+QString MemoryPage::message() const { return !m_facts && !m_items->forwarded().empty() ? runMessage() : m_message; }
+
+void MemoryPage::askGradient()
+{
+    std::vector<base::ValueId> rebuilt;
+    for (const StorageTensor& tensor : m_facts->tensors) {
+        if (m_items->rebuilt().contains(tensor.id)) {
+            rebuilt.push_back(tensor.value);
+        }
+    }
+    emit gradientRequested(rebuilt);
 }
 
 void MemoryPage::markAll(bool isStored)
@@ -107,8 +215,9 @@ void MemoryPage::follow()
 
 void MemoryPage::choose(bool isActivated)
 {
+    showDetail();
     const QModelIndex index = m_table->currentIndex();
-    const base::NodeId node = index.isValid() && m_facts ? m_items->at(index.row()).node : base::NodeId();
+    const base::NodeId node = index.isValid() ? m_items->nodeAt(index.row()) : base::NodeId();
     if (isActivated) {
         emit nodeActivated(node);
     } else {

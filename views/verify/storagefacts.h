@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/base/ids.h"
+#include "core/trace/run.h"
 
 #include <QString>
 
@@ -31,9 +31,18 @@ struct StorageTensor
 {
     std::uint32_t id = 0; ///< for follow()
     QString name;
-    base::NodeId node; ///< that makes it, of the run's graph; may be invalid
+    base::NodeId node;   ///< that makes it, of the run's graph; may be invalid
+    base::ValueId value; ///< of the run's graph
     std::int64_t bytes = 0;
     double cost = 0; ///< of computing it once
+};
+
+/// How a forward value got to the rules that read it, in the run on screen.
+struct ForwardedTensor
+{
+    trace::ForwardedValue what;
+    QString name;
+    base::NodeId node; ///< that makes it
 };
 
 /// A forward and a gradient pass of the model on screen as memory sees it. Immutable; made by the window.

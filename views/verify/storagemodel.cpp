@@ -4,19 +4,64 @@
 #include "views/common/fonts.h"
 #include "views/common/numbertext.h"
 #include "views/common/tablecell.h"
+#include "views/common/theme.h"
+
+#include <QBrush>
+#include <QCoreApplication>
 
 #include <array>
+#include <map>
 
 namespace retro::views
 {
+
+QString wordOf(trace::ForwardedForm form)
+{
+    constexpr std::array kWords{QT_TRANSLATE_NOOP("retro::views::StorageModel", "stored"),
+                                QT_TRANSLATE_NOOP("retro::views::StorageModel", "rebuilt"),
+                                QT_TRANSLATE_NOOP("retro::views::StorageModel", "alias"),
+                                QT_TRANSLATE_NOOP("retro::views::StorageModel", "packed")};
+    return QCoreApplication::translate("retro::views::StorageModel", kWords[static_cast<std::size_t>(form)]);
+}
 
 void StorageModel::setFacts(StorageFactsPointer facts)
 {
     beginResetModel();
     m_facts = std::move(facts);
     m_rebuilt.clear();
+    makeRows();
     endResetModel();
     emit choiceChanged();
+}
+
+void StorageModel::setForwarded(std::vector<ForwardedTensor> forwarded)
+{
+    if (forwarded.empty() && m_forwarded.empty()) {
+        return;
+    }
+    beginResetModel();
+    m_forwarded = std::move(forwarded);
+    makeRows();
+    endResetModel();
+}
+
+/// What can be marked, in its order, then what the run alone knows (checkpoints of loops).
+void StorageModel::makeRows()
+{
+    m_rows.clear();
+    std::map<base::ValueId, std::size_t> rowOf;
+    for (std::size_t i = 0; m_facts && i < m_facts->tensors.size(); ++i) {
+        rowOf[m_facts->tensors[i].value] = m_rows.size();
+        m_rows.push_back({i, kNone});
+    }
+    for (std::size_t i = 0; i < m_forwarded.size(); ++i) {
+        const auto at = rowOf.find(m_forwarded[i].what.value);
+        if (at != rowOf.end()) {
+            m_rows[at->second].forwarded = i;
+        } else {
+            m_rows.push_back({kNone, i});
+        }
+    }
 }
 
 void StorageModel::setRebuilt(std::set<std::uint32_t> rebuilt)
@@ -28,29 +73,106 @@ void StorageModel::setRebuilt(std::set<std::uint32_t> rebuilt)
     emit choiceChanged();
 }
 
+const StorageTensor* StorageModel::tensorAt(int row) const
+{
+    const std::size_t at = m_rows[static_cast<std::size_t>(row)].tensor;
+    return at == kNone ? nullptr : &m_facts->tensors[at];
+}
+
+const ForwardedTensor* StorageModel::forwardedAt(int row) const
+{
+    const std::size_t at = m_rows[static_cast<std::size_t>(row)].forwarded;
+    return at == kNone ? nullptr : &m_forwarded[at];
+}
+
+base::NodeId StorageModel::nodeAt(int row) const
+{
+    const StorageTensor* tensor = tensorAt(row);
+    return tensor != nullptr ? tensor->node : forwardedAt(row)->node;
+}
+
+QString StorageModel::nameAt(int row) const
+{
+    const StorageTensor* tensor = tensorAt(row);
+    return tensor != nullptr ? tensor->name : forwardedAt(row)->name;
+}
+
+std::int64_t StorageModel::bytesAt(int row) const
+{
+    const StorageTensor* tensor = tensorAt(row);
+    return tensor != nullptr ? tensor->bytes : forwardedAt(row)->what.bytes;
+}
+
 int StorageModel::rowCount(const QModelIndex& parent) const
 {
-    return parent.isValid() || !m_facts ? 0 : static_cast<int>(m_facts->tensors.size());
+    return parent.isValid() ? 0 : static_cast<int>(m_rows.size());
 }
 
 int StorageModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
 
-QString StorageModel::textOf(const StorageTensor& tensor, int column)
+QString StorageModel::textOf(int row, int column) const
 {
+    const StorageTensor* tensor = tensorAt(row);
+    const ForwardedTensor* run = forwardedAt(row);
     switch (column) {
     case NameColumn:
-        return tensor.name;
+        return nameAt(row);
     case BytesColumn:
-        return bytesText(tensor.bytes);
+        return bytesText(bytesAt(row));
+    case CostColumn:
+        return tensor != nullptr ? valueText(tensor->cost, 3) : QString();
+    case FormColumn:
+        return run != nullptr ? wordOf(run->what.form) : QString();
+    case KeptColumn:
+        return run != nullptr ? bytesText(run->what.kept) : QString();
     default:
-        return valueText(tensor.cost, 3);
+        return run != nullptr ? QString::fromStdString(run->what.reason) : QString();
     }
 }
 
-QString StorageModel::tipOf(const StorageTensor& tensor) const
+QString StorageModel::sentenceAt(int row) const
 {
-    return m_rebuilt.contains(tensor.id) ? tr("%1: rebuilt where the gradient reads it").arg(tensor.name)
-                                         : tr("%1: stored until the gradient has read it").arg(tensor.name);
+    const ForwardedTensor* run = forwardedAt(row);
+    if (run == nullptr) {
+        return {};
+    }
+    const QString reason = QString::fromStdString(run->what.reason);
+    if (run->what.isFallback) {
+        return tr("%1 is not as wished for: %2").arg(nameAt(row), reason);
+    }
+    return run->what.form == trace::ForwardedForm::Alias
+               ? tr("%1 lies in the memory of %2").arg(nameAt(row), reason)
+               : tr("%1 is %2: %3").arg(nameAt(row), wordOf(run->what.form), reason);
+}
+
+QString StorageModel::tipOf(int row) const
+{
+    QStringList lines;
+    if (const StorageTensor* tensor = tensorAt(row)) {
+        lines << (m_rebuilt.contains(tensor->id) ? tr("%1: rebuilt where the gradient reads it").arg(tensor->name)
+                                                 : tr("%1: stored until the gradient has read it").arg(tensor->name));
+    }
+    if (const QString sentence = sentenceAt(row); !sentence.isEmpty()) {
+        lines << tr("The run on screen: %1").arg(sentence);
+    }
+    return lines.join(QLatin1Char('\n'));
+}
+
+/// What is not as wished for stands out.
+QVariant StorageModel::brushOf(const QModelIndex& index) const
+{
+    const ForwardedTensor* run = forwardedAt(index.row());
+    const bool isOfRun = index.column() >= FormColumn;
+    return isOfRun && run != nullptr && run->what.isFallback ? QVariant(QBrush(theme()[Role::SearchText])) : QVariant();
+}
+
+QVariant StorageModel::markOf(const QModelIndex& index) const
+{
+    const StorageTensor* tensor = tensorAt(index.row());
+    if (index.column() != NameColumn || tensor == nullptr) {
+        return {};
+    }
+    return m_rebuilt.contains(tensor->id) ? Qt::Unchecked : Qt::Checked;
 }
 
 QVariant StorageModel::data(const QModelIndex& index, int role) const
@@ -58,19 +180,20 @@ QVariant StorageModel::data(const QModelIndex& index, int role) const
     if (!index.isValid() || index.row() >= rowCount()) {
         return {};
     }
-    const StorageTensor& tensor = at(index.row());
-    const bool isName = index.column() == NameColumn;
+    const bool isFigure = index.column() == BytesColumn || index.column() == CostColumn || index.column() == KeptColumn;
     switch (role) {
     case Qt::DisplayRole:
-        return textOf(tensor, index.column());
+        return textOf(index.row(), index.column());
     case Qt::CheckStateRole:
-        return isName ? QVariant(m_rebuilt.contains(tensor.id) ? Qt::Unchecked : Qt::Checked) : QVariant();
+        return markOf(index);
     case Qt::ToolTipRole:
-        return tipOf(tensor);
+        return tipOf(index.row());
+    case Qt::ForegroundRole:
+        return brushOf(index);
     case Qt::TextAlignmentRole:
-        return cellAlignment(!isName);
+        return cellAlignment(isFigure);
     case Qt::FontRole:
-        return cellFont(!isName);
+        return cellFont(isFigure);
     default:
         return {};
     }
@@ -78,10 +201,10 @@ QVariant StorageModel::data(const QModelIndex& index, int role) const
 
 bool StorageModel::setData(const QModelIndex& index, const QVariant& value, int role)
 {
-    if (!index.isValid() || role != Qt::CheckStateRole || index.column() != NameColumn) {
+    if (!index.isValid() || role != Qt::CheckStateRole || !markOf(index).isValid()) {
         return false;
     }
-    const std::uint32_t tensor = at(index.row()).id;
+    const std::uint32_t tensor = tensorAt(index.row())->id;
     if (value.toInt() == Qt::Checked) {
         m_rebuilt.erase(tensor);
     } else {
@@ -95,23 +218,26 @@ bool StorageModel::setData(const QModelIndex& index, const QVariant& value, int 
 Qt::ItemFlags StorageModel::flags(const QModelIndex& index) const
 {
     const Qt::ItemFlags plain = QAbstractTableModel::flags(index);
-    return index.isValid() && index.column() == NameColumn ? plain | Qt::ItemIsUserCheckable : plain;
+    return index.isValid() && markOf(index).isValid() ? plain | Qt::ItemIsUserCheckable : plain;
 }
 
 QVariant StorageModel::headerData(int section, Qt::Orientation orientation, int role) const
 {
-    constexpr std::array kTitles{QT_TR_NOOP("Stored (☑), else rebuilt"), QT_TR_NOOP("Size"), QT_TR_NOOP("Cost")};
+    constexpr std::array kTitles{QT_TR_NOOP("Stored (☑)"), QT_TR_NOOP("Size"), QT_TR_NOOP("Cost"),
+                                 QT_TR_NOOP("This run"),   QT_TR_NOOP("Kept"), QT_TR_NOOP("Why")};
     if (orientation != Qt::Horizontal || section < 0 || section >= ColumnCount) {
         return {};
     }
     switch (role) {
     case Qt::TextAlignmentRole:
-        return cellAlignment(section != NameColumn);
+        return cellAlignment(section == BytesColumn || section == CostColumn || section == KeptColumn);
     case Qt::ToolTipRole:
-        return section == CostColumn && m_facts ? QVariant(tr("Of computing it once, in %1").arg(m_facts->costUnit))
-                                                : QVariant();
+        return section == NameColumn && m_facts   ? QVariant(tr("Without a mark: rebuilt where the gradient reads it"))
+               : section == CostColumn && m_facts ? QVariant(tr("Of computing it once, in %1").arg(m_facts->costUnit))
+               : section == KeptColumn ? QVariant(tr("What it took in memory between the passes of the run on screen"))
+                                       : QVariant();
     case Qt::DisplayRole:
-        return tr(kTitles[static_cast<std::size_t>(section)]);
+        return section == NameColumn && !m_facts ? tr("Tensor") : tr(kTitles[static_cast<std::size_t>(section)]);
     default:
         return {};
     }

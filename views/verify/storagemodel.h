@@ -5,25 +5,40 @@
 
 #include <QAbstractTableModel>
 
+#include <vector>
+
 namespace retro::views
 {
 
-/// The tensors that a gradient reads, each marked as stored (checked) or rebuilt.
+/// The tensors that a gradient reads, each marked as stored (checked) or rebuilt, and what became of each in the run on
+/// screen, where that run says so. A tensor that only the run knows has no mark.
 class StorageModel final : public QAbstractTableModel
 {
     Q_OBJECT
 
 public:
-    enum Column { NameColumn, BytesColumn, CostColumn, ColumnCount };
+    enum Column { NameColumn, BytesColumn, CostColumn, FormColumn, KeptColumn, ReasonColumn, ColumnCount };
 
     using QAbstractTableModel::QAbstractTableModel;
 
-    /// Everything is stored at first. Null empties it.
+    /// Everything is stored at first. Null empties it of marks.
     void setFacts(StorageFactsPointer facts);
+    /// What the run on screen did; empty = it does not say.
+    void setForwarded(std::vector<ForwardedTensor> forwarded);
+    [[nodiscard]] const std::vector<ForwardedTensor>& forwarded() const { return m_forwarded; }
     /// Tensors that are rebuilt, by their ids.
     [[nodiscard]] const std::set<std::uint32_t>& rebuilt() const { return m_rebuilt; }
     void setRebuilt(std::set<std::uint32_t> rebuilt);
-    [[nodiscard]] const StorageTensor& at(int row) const { return m_facts->tensors[static_cast<std::size_t>(row)]; }
+    /// What can be marked; null where the row is of the run alone.
+    [[nodiscard]] const StorageTensor* tensorAt(int row) const;
+    /// What the run did; null where it does not say.
+    [[nodiscard]] const ForwardedTensor* forwardedAt(int row) const;
+    /// That makes the tensor of a row; may be invalid.
+    [[nodiscard]] base::NodeId nodeAt(int row) const;
+    [[nodiscard]] QString nameAt(int row) const;
+    [[nodiscard]] std::int64_t bytesAt(int row) const;
+    /// What the run did with the tensor of a row, in a sentence; empty where it does not say.
+    [[nodiscard]] QString sentenceAt(int row) const;
 
     [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
     [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
@@ -37,11 +52,26 @@ signals:
     void choiceChanged();
 
 private:
-    [[nodiscard]] QString tipOf(const StorageTensor& tensor) const;
-    [[nodiscard]] static QString textOf(const StorageTensor& tensor, int column);
+    static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+    struct Row
+    {
+        std::size_t tensor = kNone;    ///< place in the facts
+        std::size_t forwarded = kNone; ///< place in what the run did
+    };
+
+    void makeRows();
+    [[nodiscard]] QVariant markOf(const QModelIndex& index) const;
+    [[nodiscard]] QString tipOf(int row) const;
+    [[nodiscard]] QString textOf(int row, int column) const;
+    [[nodiscard]] QVariant brushOf(const QModelIndex& index) const;
 
     StorageFactsPointer m_facts;
+    std::vector<ForwardedTensor> m_forwarded;
+    std::vector<Row> m_rows;
     std::set<std::uint32_t> m_rebuilt;
 };
+
+/// "stored", "rebuilt", "alias", "packed": what a table says of a form.
+[[nodiscard]] QString wordOf(trace::ForwardedForm form);
 
 } // namespace retro::views

@@ -65,6 +65,7 @@ VerificationView::VerificationView(RunModel& model, Cursor& cursor, Selection& s
     connect(m_memory, &MemoryPage::messageChanged, this, &VerificationView::showMemory);
     connect(m_memory, &MemoryPage::nodeChosen, this, &VerificationView::selectNode);
     connect(m_memory, &MemoryPage::nodeActivated, this, &VerificationView::goTo);
+    connect(m_memory, &MemoryPage::gradientRequested, this, &VerificationView::gradientRequested);
     column->addWidget(m_stack, 1);
     setBody(body);
     connect(m_state, &EmptyState::activated, this, &VerificationView::verifyRequested);
@@ -255,12 +256,24 @@ void VerificationView::setStorage(StorageFactsPointer facts, const QString& refu
     }
 }
 
+/// What the run on screen did with its forward values.
+void VerificationView::fillForwarded()
+{
+    const trace::Run& run = model().run();
+    std::vector<ForwardedTensor> forwarded;
+    for (const trace::ForwardedValue& one : run.facts.forwarded) {
+        forwarded.push_back(
+            {one, QString::fromStdString(run.graph->value(one.value).name), run.graph->nodeOf(one.value)});
+    }
+    m_memory->setForwarded(std::move(forwarded));
+}
+
 void VerificationView::showMemory()
 {
     if (m_page != Page::Memory) {
         return;
     }
-    const bool isThere = m_memory->facts() != nullptr;
+    const bool isThere = m_memory->isFilled();
     m_summary->setRole(Role::Text2);
     m_summary->setText(isThere ? m_memory->message() : QString());
     if (!isThere) {
@@ -419,6 +432,9 @@ void VerificationView::refresh(Changes changes)
         m_factTable->viewport()->update();
     }
     const trace::Run& run = model().run();
+    if (changes.testFlag(Change::Run)) {
+        fillForwarded();
+    }
     if (run.graph != m_filledFor || run.facts.targetValue != m_filledTarget) {
         fillReachRow(); // what was chosen stays while only the input changes
     }
@@ -525,7 +541,7 @@ QString VerificationView::labelOf(base::NodeId node) const
 
 base::Result<void> VerificationView::exportMemory(const std::filesystem::path& path, TableFormat format) const
 {
-    if (!m_memory->facts()) {
+    if (!m_memory->isFilled()) {
         return base::usageError(m_storageRefusal.toStdString(), path.string());
     }
     const PictureTexts run = runTexts(model().run(), model().position());

@@ -10,6 +10,7 @@
 #include "views/verify/storagefacts.h"
 
 #include <functional>
+#include <vector>
 
 class QComboBox;
 class QStackedWidget;
@@ -89,6 +90,8 @@ signals:
     /// What a gradient visits is asked for between an input (invalid: every floating one) and a value (invalid: the
     /// one that the run explains).
     void reachRequested(retro::base::ValueId from, retro::base::ValueId to);
+    /// The gradient is to be run with these values of the run's graph rebuilt and all others stored.
+    void gradientRequested(const std::vector<retro::base::ValueId>& rebuilt);
 
 protected:
     void refresh(Changes changes) override;
@@ -115,6 +118,7 @@ private:
     [[nodiscard]] base::Result<void> exportFacts(const std::filesystem::path& path, TableFormat format) const;
     [[nodiscard]] base::Result<void> exportProperties(const std::filesystem::path& path, TableFormat format) const;
     void showMemory();
+    void fillForwarded();
     void sizeFactColumns();
     void goToFact(int row);
     void selectNode(base::NodeId node);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verifying the model and input on screen, in the window: asked by the action, shown in its dock, stopped, refused.
+#include <QToolButton>
 #include <QtTest>
 
 #include "app/gui/mainwindow.h"
@@ -132,7 +133,7 @@ private slots:
         const std::vector<std::int64_t> all = memory.curve().now().bytes;
         std::set<std::uint32_t> every;
         for (int row = 0; row < memory.items().rowCount(); ++row) {
-            every.insert(memory.items().at(row).id);
+            every.insert(memory.items().tensorAt(row)->id);
         }
         QVERIFY(!every.empty());
         memory.items().setRebuilt(every);
@@ -140,6 +141,35 @@ private slots:
         stage.window.open(kSamples + "silent-groups/one-group.onnx"); // another model object: everything is stored
         QVERIFY(stage.settles());
         QTRY_VERIFY_WITH_TIMEOUT(memory.curve().now().bytes == all, kPatience);
+    }
+
+    void theGradientRunsByTheMarks()
+    {
+        Stage stage;
+        QVERIFY(stage.settles());
+        stage.window.actions().at(QStringLiteral("run.verify.storage")).trigger();
+        stage.window.flush();
+        views::MemoryPage& memory = stage.view().memory();
+        const views::StorageModel& items = memory.items();
+        QTRY_VERIFY_WITH_TIMEOUT(!memory.curve().now().bytes.empty(), kPatience);
+        QVERIFY(items.rowCount() > 1 && items.forwarded().empty());
+        memory.items().setRebuilt({items.tensorAt(0)->id});
+        memory.findChild<QToolButton*>(QStringLiteral("run"))->click();
+        QVERIFY(stage.settles());
+        const trace::Run& run = stage.window.model().run();
+        QCOMPARE(run.facts.composite, std::string("gradient"));
+        QCOMPARE(run.facts.save, std::string("forwarded"));
+        QVERIFY(std::ranges::any_of(run.events,
+                                    [](const event::Event& one) { return one.kind == event::EventKind::Recompute; }));
+        // The marks are still there, and what the run did stands beside each.
+        QCOMPARE(items.rebuilt(), std::set<std::uint32_t>{items.tensorAt(0)->id});
+        QCOMPARE(items.forwarded().size(), static_cast<std::size_t>(items.rowCount()));
+        for (int row = 0; row < items.rowCount(); ++row) {
+            QVERIFY(items.tensorAt(row) != nullptr && items.forwardedAt(row) != nullptr);
+            const bool isRebuilt = items.forwardedAt(row)->what.form == trace::ForwardedForm::Rebuild;
+            QCOMPARE(isRebuilt, row == 0);
+        }
+        QVERIFY(memory.detail().startsWith("This run kept"));
     }
 
     void theGraphShowsWhatWasFound()

@@ -5,6 +5,7 @@
 #include "core/base/file.h"
 #include "tests/views/support/grabs.h"
 #include "tests/views/support/tinyrun.h"
+#include "views/common/numbertext.h"
 #include "views/verify/factmodel.h"
 #include "views/verify/memorypage.h"
 #include "views/verify/nodesheets.h"
@@ -55,7 +56,7 @@ StorageFactsPointer makeStorage()
 {
     StorageFacts facts;
     for (std::uint32_t i = 0; i < 3; ++i) {
-        facts.tensors.push_back({i + 5, QStringLiteral("v%1").arg(i), base::NodeId(i), 2048, 10});
+        facts.tensors.push_back({i + 5, QStringLiteral("v%1").arg(i), base::NodeId(i), base::ValueId(i + 1), 2048, 10});
     }
     facts.costUnit = "FLOP";
     facts.follow = [](const std::set<std::uint32_t>& rebuilt) {
@@ -65,6 +66,23 @@ StorageFactsPointer makeStorage()
         return track;
     };
     return std::make_shared<const StorageFacts>(std::move(facts));
+}
+
+/// The tiny run as one whose forward values came in chosen forms: those of makeStorage(), and one that it lacks.
+void showForwardedRun(tests::ViewContext& context)
+{
+    RunHandle handle = tests::makeTinyRun();
+    auto run = std::make_shared<trace::Run>(*handle.run);
+    using trace::ForwardedForm;
+    const auto value = [](std::uint32_t id) { return base::ValueId(id); };
+    run->facts.forwarded = {
+        {value(1), ForwardedForm::Compress, 2048, 64, false, "its readers look at signs and winners alone"},
+        {value(2), ForwardedForm::Store, 2048, 2048, true, "stored: the reverse rule of Mul squared reads all of it"},
+        {value(3), ForwardedForm::Rebuild, 2048, 0, false, "chosen"},
+        {value(4), ForwardedForm::Store, 512, 512, false, "checkpoint before iteration 4 of steps"}};
+    handle.run = run;
+    handle.timeline = std::make_shared<trace::Timeline>(trace::Timeline::open(run).value());
+    context.model.setRun(std::move(handle), tests::makeTinyInput());
 }
 
 struct Stage
@@ -219,7 +237,9 @@ private slots:
         const QString reach = written(Page::Reach);
         QVERIFY2(reach.contains("the outputs do not depend on it"), qPrintable(reach));
         const QString memory = written(Page::Memory);
-        QVERIFY2(memory.contains("value,bytes,cost,form,node") && memory.contains("v1,2048,10"), qPrintable(memory));
+        QVERIFY2(memory.contains("value,bytes,cost,mark,form,kept,fallback,reason,node") &&
+                     memory.contains("v1,2048,10,store,"),
+                 qPrintable(memory));
         const QString invariants = written(Page::Invariants);
         QVERIFY2(invariants.contains("verdict,statement,so_far,node"), qPrintable(invariants));
         stage.view.setStorage(nullptr, "Open a model first.");
@@ -252,7 +272,7 @@ private slots:
         QTest::keyClick(table, Qt::Key_Space); // and stored again
         QTRY_COMPARE_WITH_TIMEOUT(page.curve().now().bytes, all.bytes, kPatience);
         const QList<QToolButton*> buttons = page.findChildren<QToolButton*>();
-        QTest::mouseClick(buttons.back(), Qt::LeftButton); // rebuild all
+        QTest::mouseClick(buttons.at(1), Qt::LeftButton); // rebuild all
         QCOMPARE(page.items().rebuilt().size(), std::size_t{3});
         const StorageTrack none = facts->follow(page.items().rebuilt());
         QTRY_COMPARE_WITH_TIMEOUT(page.curve().now().bytes, none.bytes, kPatience);
@@ -262,10 +282,97 @@ private slots:
         QCOMPARE(page.items().rowCount(), 0);
     }
 
+    void whatTheRunDidStandsBesideTheMarks()
+    {
+        Stage stage(VerificationView::Page::Memory);
+        stage.view.setStorage(makeStorage());
+        MemoryPage& page = stage.view.memory();
+        const StorageModel& items = page.items();
+        const QAbstractItemModelTester tester(&page.items(), QAbstractItemModelTester::FailureReportingMode::QtTest);
+        const auto* table = page.findChild<QTableView*>();
+        QVERIFY(table->isColumnHidden(StorageModel::ReasonColumn)); // nobody knows
+        showForwardedRun(stage.context);
+        stage.view.flush();
+        QVERIFY(!table->isColumnHidden(StorageModel::ReasonColumn));
+        const auto text = [&](int row, int column) { return items.index(row, column).data().toString(); };
+        QCOMPARE(items.rowCount(), 4);
+        QCOMPARE(text(0, StorageModel::FormColumn), QStringLiteral("packed"));
+        QCOMPARE(text(1, StorageModel::FormColumn), QStringLiteral("stored"));
+        QCOMPARE(text(1, StorageModel::ReasonColumn),
+                 QStringLiteral("stored: the reverse rule of Mul squared reads all of it"));
+        QCOMPARE(text(2, StorageModel::FormColumn), QStringLiteral("rebuilt"));
+        QCOMPARE(text(3, StorageModel::ReasonColumn), QStringLiteral("checkpoint before iteration 4 of steps"));
+        const auto brush = [&](int row) {
+            return items.index(row, StorageModel::ReasonColumn).data(Qt::ForegroundRole);
+        };
+        QVERIFY(brush(1).isValid() && !brush(0).isValid()); // not as wished for
+        QVERIFY(items.index(0, 0).data(Qt::CheckStateRole).isValid());
+        QVERIFY(!items.index(3, 0).data(Qt::CheckStateRole).isValid()); // only the run knows it
+        QTRY_VERIFY_WITH_TIMEOUT(stage.view.message().contains("0 of 3 rebuilt"), kPatience);
+        const QString kept =
+            QStringLiteral("This run kept %1 of %2, 1 not as wished for.").arg(bytesText(2624), bytesText(6656));
+        QCOMPARE(page.detail(), kept + QStringLiteral(" v1 is not as wished for: stored: the reverse rule of Mul "
+                                                      "squared reads all of it."));
+        page.findChild<QTableView*>()->setCurrentIndex(items.index(0, 0));
+        QCOMPARE(page.detail(), kept + QStringLiteral(" v0 is packed: its readers look at signs and winners alone."));
+        const QTemporaryDir folder;
+        const std::filesystem::path file = folder.filePath("page.csv").toStdString();
+        QVERIFY(stage.view.exportTo(file).ok());
+        const QString csv = QString::fromStdString(base::readTextFile(file, 1 << 20).value());
+        QVERIFY2(csv.contains("v1,2048,10,store,store,2048,yes,stored: the reverse rule"), qPrintable(csv));
+        stage.context.showTinyRun(); // a run that does not say
+        stage.view.flush();
+        QCOMPARE(items.rowCount(), 3);
+        QVERIFY(table->isColumnHidden(StorageModel::ReasonColumn));
+    }
+
+    void aRecordedRunShowsWhatItDid()
+    {
+        Stage stage(VerificationView::Page::Memory);
+        stage.view.setStorage(nullptr, "Open a model first.");
+        QVERIFY(stage.says("Open a model first."));
+        showForwardedRun(stage.context);
+        stage.view.flush();
+        MemoryPage& page = stage.view.memory();
+        QVERIFY(page.isVisible() && !stage.says("Open a model first."));
+        QVERIFY(!page.curve().isVisible() && page.findChild<QToolButton*>(QStringLiteral("run")) != nullptr);
+        QVERIFY(!page.findChild<QToolButton*>(QStringLiteral("run"))->isVisible()); // there is no model to run
+        QCOMPARE(page.items().rowCount(), 4);
+        QVERIFY(stage.view.message().startsWith("This run kept"));
+        QCOMPARE(page.items().nameAt(0),
+                 QString::fromStdString(stage.context.model.graph().value(base::ValueId(std::uint32_t{1})).name));
+        stage.view.showPage(VerificationView::Page::Properties);
+        stage.view.showPage(VerificationView::Page::Memory);
+        QVERIFY(page.isVisible());
+        const QTemporaryDir folder;
+        QVERIFY(stage.view.exportTo(folder.filePath("page.json").toStdString()).ok());
+    }
+
+    void theGradientIsAskedForByTheMarks()
+    {
+        Stage stage(VerificationView::Page::Memory);
+        stage.view.setStorage(makeStorage());
+        std::vector<std::vector<base::ValueId>> asked;
+        connect(&stage.view, &VerificationView::gradientRequested, this,
+                [&](const std::vector<base::ValueId>& rebuilt) { asked.push_back(rebuilt); });
+        auto* run = stage.view.memory().findChild<QToolButton*>(QStringLiteral("run"));
+        QVERIFY(run != nullptr && run->isVisible());
+        QTest::mouseClick(run, Qt::LeftButton);
+        stage.view.memory().items().setRebuilt({5, 7});
+        QTest::mouseClick(run, Qt::LeftButton);
+        const base::ValueId first(std::uint32_t{1});
+        const base::ValueId third(std::uint32_t{3});
+        QCOMPARE(asked.size(), std::size_t{2});
+        QVERIFY(asked[0].empty());
+        QVERIFY((asked[1] == std::vector<base::ValueId>{first, third}));
+    }
+
     void bothThemes()
     {
         Stage stage(VerificationView::Page::Memory);
         stage.view.setStorage(makeStorage());
+        showForwardedRun(stage.context);
+        stage.view.flush();
         QTRY_VERIFY_WITH_TIMEOUT(!stage.view.memory().curve().now().bytes.empty(), kPatience);
         for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark}) {
             QVERIFY(tests::colorCount(tests::grab(stage.view, {760, 300}, kind, QStringLiteral("store-or-rebuild"))) >
