@@ -105,6 +105,30 @@ ValueId Emitter::alongAxis(ValueId value, const Shape& shape, std::size_t axis, 
     return reshape(node("MatMul", {factors, reshape(value, folded)}), made);
 }
 
+ValueId Emitter::slice(ValueId value, const std::vector<std::int64_t>& starts, const std::vector<std::int64_t>& ends,
+                       const std::vector<std::int64_t>& axes, const std::vector<std::int64_t>& steps)
+{
+    if (m_opset < 10) {
+        return node("Slice", {value}, {{"starts", starts}, {"ends", ends}, {"axes", axes}});
+    }
+    std::vector<ValueId> inputs{value, ints(starts), ints(ends), ints(axes)};
+    if (!steps.empty()) {
+        inputs.push_back(ints(steps));
+    }
+    return node("Slice", std::move(inputs));
+}
+
+ValueId Emitter::pad(ValueId value, std::vector<std::int64_t> before, const std::vector<std::int64_t>& after)
+{
+    before.insert(before.end(), after.begin(), after.end());
+    return m_opset < 11 ? node("Pad", {value}, {{"pads", before}}) : node("Pad", {value, ints(before)});
+}
+
+ValueId Emitter::scatter(ValueId data, ValueId places, ValueId updates, std::int64_t axis)
+{
+    return node(m_opset < 11 ? "Scatter" : "ScatterElements", {data, places, updates}, {{"axis", axis}});
+}
+
 ValueId Emitter::swapLast(ValueId value, std::size_t rank)
 {
     std::vector<std::int64_t> order(rank);

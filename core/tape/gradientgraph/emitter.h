@@ -49,6 +49,13 @@ public:
     /// The matrix (row-major, rows × extent of the axis) times every line of `value` along one axis.
     ValueId alongAxis(ValueId value, const tensor::Shape& shape, std::size_t axis, const std::vector<double>& matrix,
                       std::int64_t rows);
+    /// From `starts` up to `ends` along `axes`; `steps` (1 where there are none) need operator set 10.
+    ValueId slice(ValueId value, const std::vector<std::int64_t>& starts, const std::vector<std::int64_t>& ends,
+                  const std::vector<std::int64_t>& axes, const std::vector<std::int64_t>& steps = {});
+    /// Zeros around a value, so many at the start and at the end of each axis.
+    ValueId pad(ValueId value, std::vector<std::int64_t> before, const std::vector<std::int64_t>& after);
+    /// ScatterElements along an axis, without a reduction.
+    ValueId scatter(ValueId data, ValueId places, ValueId updates, std::int64_t axis);
     /// Swaps the last two axes of a value of this rank.
     ValueId swapLast(ValueId value, std::size_t rank);
 

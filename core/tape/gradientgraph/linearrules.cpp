@@ -53,10 +53,14 @@ EmittedParts matMul(EmitSite& site)
     return parts;
 }
 
-/// α · op(a)·op(b), transposed as asked.
+/// α · op(a)·op(b), transposed as asked. Before operator set 11 the third operand had to be there.
 ValueId gemmOf(EmitSite& site, ValueId a, ValueId b, bool transposeA, bool transposeB)
 {
-    return site.emit.node("Gemm", {a, b},
+    std::vector<ValueId> inputs{a, b};
+    if (site.emit.opset() < 11) {
+        inputs.push_back(site.emit.scalar(0));
+    }
+    return site.emit.node("Gemm", std::move(inputs),
                           {{"alpha", site.number("alpha", 1)},
                            {"transA", std::int64_t{transposeA}},
                            {"transB", std::int64_t{transposeB}}});

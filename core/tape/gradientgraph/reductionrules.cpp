@@ -154,12 +154,6 @@ EmittedParts reduceLogSumExp(EmitSite& site)
     return {site.emit.node("Mul", {site.emit.node("Exp", {over}), widened(site, site.up())}), {}};
 }
 
-std::string findsWinners(const EmitSite& site)
-{
-    return site.emit.opset() < 11 ? "it needs ScatterElements of operator set 11; convert the model to a newer opset"
-                                  : knownAxes(site);
-}
-
 /// The first winner of each row takes all; `axes` are put behind the others and made one row.
 ValueId toWinners(EmitSite& site, Ints axes, std::string_view choose)
 {
@@ -191,8 +185,7 @@ ValueId toWinners(EmitSite& site, Ints axes, std::string_view choose)
     const std::int64_t last = static_cast<std::int64_t>(rows.size()) - 1;
     const ValueId x = emit.reshape(emit.node("Transpose", {site.operands[0]}, {{"perm", order}}), rows);
     const ValueId winners = emit.node(choose, {x}, {{"axis", last}, {"keepdims", std::int64_t{1}}});
-    const ValueId spread =
-        emit.node("ScatterElements", {emit.filled(rows, 0), winners, emit.reshape(site.up(), one)}, {{"axis", last}});
+    const ValueId spread = emit.scatter(emit.filled(rows, 0), winners, emit.reshape(site.up(), one), last);
     return emit.node("Transpose", {emit.reshape(spread, moved)}, {{"perm", back}});
 }
 
@@ -444,7 +437,7 @@ EmittedParts localResponse(EmitSite& site)
 
 constexpr std::array kRules{
     EmitRule{"GlobalLpPool", never, globalNorm},
-    EmitRule{"GlobalMaxPool", findsWinners, globalMax},
+    EmitRule{"GlobalMaxPool", never, globalMax},
     EmitRule{"GroupNormalization", never, groupNormalization},
     EmitRule{"InstanceNormalization", never, instanceNormalization},
     EmitRule{"RMSNormalization", never, rmsNormalization},
@@ -455,8 +448,8 @@ constexpr std::array kRules{
     EmitRule{"ReduceL2", knownAxes, reduceLength},
     EmitRule{"ReduceLogSum", knownAxes, reduceLogSum},
     EmitRule{"ReduceLogSumExp", knownAxes, reduceLogSumExp},
-    EmitRule{"ReduceMax", findsWinners, reduceMax},
-    EmitRule{"ReduceMin", findsWinners, reduceMin},
+    EmitRule{"ReduceMax", knownAxes, reduceMax},
+    EmitRule{"ReduceMin", knownAxes, reduceMin},
     EmitRule{"ReduceProd", comparesFloats, reduceProduct},
     EmitRule{"ReduceSumSquare", knownAxes, reduceSquares},
     EmitRule{"GlobalAveragePool", never, globalAverage},

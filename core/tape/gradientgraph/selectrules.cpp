@@ -20,10 +20,11 @@ std::size_t axisWithin(std::int64_t axis, const Shape& shape)
     return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(shape.size()) : axis);
 }
 
-std::string putsElements(const EmitSite& site)
+std::string hasPlaces(const EmitSite& site)
 {
-    return site.emit.opset() < 11 ? "it needs ScatterElements of operator set 11; convert the model to a newer opset"
-                                  : "";
+    const bool isNamed = site.node.outputs.size() > 1 && site.node.outputs[1].isValid();
+    return isNamed || site.emit.opset() >= 10 ? ""
+                                              : "nothing says where its elements were; give its second result a name";
 }
 
 /// What arrives goes to where the elements were, no two of them at one place; where nobody reads the places of the
@@ -35,12 +36,15 @@ EmittedParts largest(EmitSite& site)
     ValueId places = site.outputs.size() > 1 ? site.outputs[1] : ValueId();
     if (!places.isValid()) {
         const std::int64_t count = site.outputShape()[axisWithin(axis, site.shape(0))];
-        const graph::Attributes attributes{
-            {"axis", axis}, {"largest", site.integer("largest", 1)}, {"sorted", site.integer("sorted", 1)}};
+        graph::Attributes attributes{{"axis", axis}};
+        if (emit.opset() >= 11) {
+            attributes["largest"] = site.integer("largest", 1);
+            attributes["sorted"] = site.integer("sorted", 1);
+        }
         places = emit.node("TopK", {site.operands[0], emit.ints({count})}, attributes, 2)[1];
     }
     EmittedParts parts(site.operands.size());
-    parts[0] = emit.node("ScatterElements", {emit.filled(site.shape(0), 0), places, site.up()}, {{"axis", axis}});
+    parts[0] = emit.scatter(emit.filled(site.shape(0), 0), places, site.up(), axis);
     return parts;
 }
 
@@ -79,7 +83,7 @@ ValueId placesAmongChosen(EmitSite& site, std::int64_t extent, std::int64_t coun
         chosen = emit.node("Concat", {chosen, emit.ints(Ints(static_cast<std::size_t>(extent - given), 0))},
                            {{"axis", std::int64_t{0}}});
     } else if (given > extent) {
-        chosen = emit.node("Slice", {chosen, emit.ints({0}), emit.ints({extent})});
+        chosen = emit.slice(chosen, {0}, {extent}, {0});
     }
     const ValueId until = emit.node("CumSum", {chosen, emit.constant(Tensor::scalar<std::int64_t>(0))});
     const ValueId place = emit.node("Sub", {until, emit.ints({1})});
@@ -170,7 +174,7 @@ constexpr std::array kRules{
     EmitRule{"CumProd", knowsAxis, runningProduct},
     EmitRule{"ReverseSequence", never, reversedSequence},
     EmitRule{"RotaryEmbedding", rotatesAlone, rotatedBack},
-    EmitRule{"TopK", putsElements, largest},
+    EmitRule{"TopK", hasPlaces, largest},
 };
 
 } // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tape/gradientgraph/emitrule.h"
+#include "core/tape/gradientgraph/floattypes.h"
 
 #include <algorithm>
 #include <array>
@@ -41,7 +42,7 @@ std::size_t axisOf(std::int64_t axis, std::size_t rank)
 
 ValueId sliced(EmitSite& site, ValueId value, const Ints& starts, const Ints& ends, const Ints& axes)
 {
-    return site.emit.node("Slice", {value, site.emit.ints(starts), site.emit.ints(ends), site.emit.ints(axes)});
+    return site.emit.slice(value, starts, ends, axes);
 }
 
 EmittedParts concat(EmitSite& site)
@@ -62,8 +63,7 @@ EmittedParts concat(EmitSite& site)
 /// `value` with zeros around it, so many at the start and at the end of each axis.
 ValueId padded(EmitSite& site, ValueId value, Ints before, const Ints& after)
 {
-    before.insert(before.end(), after.begin(), after.end());
-    return site.emit.node("Pad", {value, site.emit.ints(before)});
+    return site.emit.pad(value, std::move(before), after);
 }
 
 /// Parts of all outputs side by side; zeros for those at which nothing arrived.
@@ -78,14 +78,13 @@ EmittedParts split(EmitSite& site)
     return parts;
 }
 
+/// Bounds are operands from operator set 10 on.
 std::string plainSlice(const EmitSite& site)
 {
     const bool isKnown =
         site.known(1) && site.known(2) && (!site.has(3) || site.known(3)) && (!site.has(4) || site.known(4));
-    return site.emit.opset() >= 11 && isKnown
-               ? ""
-               : "its bounds are not known before the run, or it is of an opset before 11; export it with constant "
-                 "bounds";
+    return site.node.opset < 10 || isKnown ? ""
+                                           : "its bounds are not known before the run; export it with constant bounds";
 }
 
 /// Elements that a step passed over come back as zeros, a line that ran backwards is turned round; `shape` and `start`
@@ -100,8 +99,7 @@ ValueId withoutSteps(EmitSite& site, ValueId value, tensor::Shape& shape, std::s
     }
     if (step < 0) {
         constexpr std::int64_t kBeforeAll = std::numeric_limits<std::int64_t>::min();
-        value = site.emit.node("Slice", {value, site.emit.ints({-1}), site.emit.ints({kBeforeAll}),
-                                         site.emit.ints({at}), site.emit.ints({-1})});
+        value = site.emit.slice(value, {-1}, {kBeforeAll}, {at}, {-1});
         start += (count - 1) * step;
         step = -step;
     }
@@ -119,10 +117,11 @@ ValueId withoutSteps(EmitSite& site, ValueId value, tensor::Shape& shape, std::s
 EmittedParts slice(EmitSite& site)
 {
     const tensor::Shape& shape = site.shape(0);
-    const Ints starts = *site.known(1);
+    const bool isOld = site.node.opset < 10;
+    const Ints starts = isOld ? site.integers("starts", {}) : *site.known(1);
     Ints axes(starts.size());
     std::iota(axes.begin(), axes.end(), 0);
-    axes = site.known(3).value_or(axes);
+    axes = isOld ? site.integers("axes", axes) : site.known(3).value_or(axes);
     const Ints steps = site.known(4).value_or(Ints(starts.size(), 1));
     Ints before(shape.size(), 0);
     Ints after(shape.size(), 0);
@@ -140,9 +139,15 @@ EmittedParts slice(EmitSite& site)
     return parts;
 }
 
+/// Widths are an operand from operator set 11 on.
+std::optional<Ints> widthsOf(const EmitSite& site)
+{
+    return site.node.opset < 11 ? site.integers("pads", {}) : site.known(1);
+}
+
 std::string plainPad(const EmitSite& site)
 {
-    const std::optional<Ints> pads = site.known(1);
+    const std::optional<Ints> pads = widthsOf(site);
     const bool isPlain = pads && !site.has(3) && site.text("mode", "constant") == "constant" &&
                          std::ranges::all_of(*pads, [](std::int64_t pad) { return pad >= 0; });
     return isPlain ? "" : "only constant padding by known widths of all axes has a rule here";
@@ -151,7 +156,7 @@ std::string plainPad(const EmitSite& site)
 EmittedParts pad(EmitSite& site)
 {
     const tensor::Shape& shape = site.shape(0);
-    Ints starts = *site.known(1);
+    Ints starts = *widthsOf(site);
     starts.resize(shape.size());
     Ints ends = starts;
     Ints axes(shape.size());
@@ -186,14 +191,24 @@ EmittedParts centreCropPad(EmitSite& site)
     return {padded(site, sliced(site, site.up(), starts, ends, axes), before, after), {}};
 }
 
-std::string placesAdd(const EmitSite& site)
+/// Scatter operators add since operator set 16.
+constexpr std::int64_t kScatterAdds = 16;
+
+/// What arrives at each place, summed by a product: places × extent flags, turned. `arrived` has the places in front.
+ValueId summedByFlags(EmitSite& site, ValueId arrived, std::int64_t extent)
 {
-    const std::optional<Ints> index = site.known(1);
-    const bool isOne = index && index->size() == 1 && site.emit.opset() >= 11;
-    return isOne || site.emit.opset() >= 16 ? ""
-                                            : "it reads several places, or places that are computed, which needs "
-                                              "ScatterND that adds, of operator set "
-                                              "16; convert the model to it";
+    constexpr std::int64_t kInt64 = 7; // TensorProto.DataType
+    Emitter& emit = site.emit;
+    const std::int64_t count = tensor::elementCount(site.shape(1));
+    const std::int64_t rest = count == 0 ? 0 : tensor::elementCount(site.outputShape()) / count;
+    const ValueId given = emit.reshape(emit.node("Cast", {site.operands[1]}, {{"to", kInt64}}), {count, 1});
+    const ValueId isFromTheEnd = emit.node("Less", {given, emit.ints({0})});
+    const ValueId places = emit.node("Where", {isFromTheEnd, emit.node("Add", {given, emit.ints({extent})}), given});
+    Ints all(static_cast<std::size_t>(extent));
+    std::iota(all.begin(), all.end(), 0);
+    const ValueId flags = emit.node("Equal", {places, emit.ints(all)});
+    const ValueId factors = emit.node("Cast", {flags}, {{"to", onnxNumber(emit.floatType())}});
+    return emit.node("MatMul", {emit.swapLast(factors, 2), emit.reshape(arrived, {count, rest})});
 }
 
 /// One constant place: zeros around it.
@@ -209,7 +224,7 @@ EmittedParts gatherOne(EmitSite& site, std::size_t axis)
     return {padded(site, site.emit.reshape(site.up(), kept), std::move(before), after), {}};
 }
 
-/// The axis goes to the front, where ScatterND adds up what arrives at each place, and back.
+/// The axis goes to the front, where ScatterND (or a product) adds up what arrives at each place, and back.
 EmittedParts gather(EmitSite& site)
 {
     const tensor::Shape& shape = site.shape(0);
@@ -230,10 +245,14 @@ EmittedParts gather(EmitSite& site)
     Ints back(shape.size());
     std::iota(back.begin(), back.end(), 0);
     std::rotate(back.begin(), back.begin() + 1, back.begin() + static_cast<std::ptrdiff_t>(axis) + 1);
-    tensor::Shape deep = places;
-    deep.push_back(1);
     Emitter& emit = site.emit;
     const ValueId arrived = emit.node("Transpose", {site.up()}, {{"perm", order}});
+    if (emit.opset() < kScatterAdds) {
+        const ValueId sums = emit.reshape(summedByFlags(site, arrived, shape[axis]), front);
+        return {emit.node("Transpose", {sums}, {{"perm", back}}), {}};
+    }
+    tensor::Shape deep = places;
+    deep.push_back(1);
     const ValueId summed =
         emit.node("ScatterND", {emit.filled(front, 0), emit.reshape(site.operands[1], deep), arrived},
                   {{"reduction", std::string("add")}});
@@ -243,7 +262,7 @@ EmittedParts gather(EmitSite& site)
 EmittedParts expand(EmitSite& site) { return {site.emit.sumTo(site.up(), site.outputShape(), site.shape(0)), {}}; }
 
 constexpr std::array kRules{
-    EmitRule{"Gather", placesAdd, gather}, EmitRule{"Concat", never, concat},
+    EmitRule{"Gather", never, gather},     EmitRule{"Concat", never, concat},
     EmitRule{"Expand", never, expand},     EmitRule{"Flatten", never, reshape},
     EmitRule{"Pad", plainPad, pad},        EmitRule{"Reshape", never, reshape},
     EmitRule{"Slice", plainSlice, slice},  EmitRule{"Split", never, split},

@@ -123,8 +123,7 @@ ValueId WindowGeometry::correlation(Emitter& emit, ValueId pixels, const Shape& 
     const ValueId sorted = emit.node("Transpose", {all}, {{"perm", orderOf({1, 0}, rank)}});
     WindowInts spatial(axes());
     std::iota(spatial.begin(), spatial.end(), 2);
-    return emit.node("Slice",
-                     {sorted, emit.ints(WindowInts(axes(), 0)), emit.ints(kernel), emit.ints(spatial)}); // remainders
+    return emit.slice(sorted, WindowInts(axes(), 0), kernel, spatial); // remainders
 }
 
 } // namespace retro::tape

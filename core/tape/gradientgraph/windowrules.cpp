@@ -2,6 +2,7 @@
 // Operators with windows: convolutions and pooling.
 #include "core/tape/gradientgraph/windowgeometry.h"
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 
@@ -14,15 +15,6 @@ namespace
 using WindowExtents = std::vector<std::int64_t>;
 
 WindowExtents kernelOf(const tensor::Shape& weight) { return {weight.begin() + 2, weight.end()}; }
-
-/// Slices with operands are of operator set 10.
-std::string slicesWeights(const EmitSite& site)
-{
-    return site.wants(1) && site.emit.opset() < 10
-               ? "the gradient of its weight is cut to size by Slice of operator set 10; convert the model to a newer "
-                 "opset"
-               : "";
-}
 
 /// Σ over all axes but the channels.
 ValueId overChannels(EmitSite& site)
@@ -58,7 +50,7 @@ std::string plainTransposed(const EmitSite& site)
     if (hasShape || automatic.starts_with("SAME")) {
         return "it states its output shape or pads automatically; export the model with pads";
     }
-    return slicesWeights(site);
+    return {};
 }
 
 EmittedParts transposedConvolution(EmitSite& site)
@@ -72,9 +64,8 @@ EmittedParts transposedConvolution(EmitSite& site)
         WindowExtents spatial(geometry.axes());
         std::iota(spatial.begin(), spatial.end(), 2);
         const bool isExact = geometry.windows == geometry.windowsThatFit();
-        parts[0] = isExact ? whole
-                           : site.emit.node("Slice", {whole, site.emit.ints(WindowExtents(geometry.axes(), 0)),
-                                                      site.emit.ints(geometry.windows), site.emit.ints(spatial)});
+        parts[0] =
+            isExact ? whole : site.emit.slice(whole, WindowExtents(geometry.axes(), 0), geometry.windows, spatial);
     }
     if (site.wants(1)) {
         parts[1] =
@@ -127,19 +118,69 @@ EmittedParts normPool(EmitSite& site)
     return {emit.node("Mul", {sums, emit.node("Mul", {emit.node("Sign", {x}), size})})};
 }
 
-std::string hasScatterAdd(const EmitSite& site)
+/// Along each axis every how manieth window stands clear of the one before.
+WindowExtents apartOf(const WindowGeometry& geometry)
 {
-    if (site.emit.opset() < 16) {
-        return "its rule adds by ScatterElements, which needs opset 16; convert the model to a newer opset";
+    WindowExtents apart;
+    for (std::size_t i = 0; i < geometry.axes(); ++i) {
+        const std::int64_t reach = (geometry.kernel[i] - 1) * geometry.dilations[i] + 1;
+        apart.push_back((reach + geometry.strides[i] - 1) / geometry.strides[i]);
     }
-    return site.integer("storage_order", 0) != 0 ? "it counts its indices by columns; export it with storage_order 0"
-                                                 : "";
+    return apart;
+}
+
+std::string countsByRows(const EmitSite& site)
+{
+    if (site.integer("storage_order", 0) != 0) {
+        return "it counts its indices by columns; export it with storage_order 0";
+    }
+    const WindowGeometry geometry(site, site.integers("kernel_shape", {}), site.shape(0), site.outputShape());
+    const bool overlaps = std::ranges::any_of(apartOf(geometry), [](std::int64_t every) { return every > 1; });
+    return overlaps && site.emit.opset() < 10 ? "its windows overlap, which needs Slice in steps, of operator set 10; "
+                                                "convert the model to a newer opset"
+                                              : "";
+}
+
+/// Puts what arrives at the winners' places. Windows of one call never overlap, so no place is written twice.
+ValueId putAtWinners(EmitSite& site, ValueId places, ValueId arrived)
+{
+    const ValueId zeros = site.emit.filled({tensor::elementCount(site.shape(0))}, 0);
+    return site.emit.scatter(zeros, site.emit.reshape(places, {-1}), site.emit.reshape(arrived, {-1}), 0);
+}
+
+/// Before scatter operators could add: windows that stand clear of each other at a time, and the sum.
+ValueId addAtWinners(EmitSite& site, ValueId places)
+{
+    const WindowGeometry geometry(site, site.integers("kernel_shape", {}), site.shape(0), site.outputShape());
+    const WindowExtents apart = apartOf(geometry);
+    WindowExtents spatial(geometry.axes());
+    std::iota(spatial.begin(), spatial.end(), 2);
+    WindowExtents start(geometry.axes(), 0);
+    ValueId sum;
+    for (std::size_t axis = 0; axis < start.size();) {
+        const bool isWhole = std::ranges::all_of(apart, [](std::int64_t every) { return every == 1; });
+        const auto some = [&](ValueId value) {
+            return isWhole ? value : site.emit.slice(value, start, geometry.windows, spatial, apart);
+        };
+        const ValueId part = putAtWinners(site, some(places), some(site.up()));
+        sum = sum.isValid() ? site.emit.node("Add", {sum, part}) : part;
+        for (axis = 0; axis < start.size(); ++axis) { // the next start, axis 0 fastest
+            if (++start[axis] < std::min(apart[axis], geometry.windows[axis])) {
+                break;
+            }
+            start[axis] = 0;
+        }
+    }
+    return sum;
 }
 
 /// The winners' places come from another MaxPool; what arrived is added there.
 EmittedParts maxPool(EmitSite& site)
 {
     const std::vector<ValueId> pooled = site.emit.node("MaxPool", {site.operands[0]}, site.node.attributes, 2);
+    if (site.emit.opset() < 16) {
+        return {site.emit.reshape(addAtWinners(site, pooled[1]), site.shape(0))};
+    }
     const tensor::Shape flat{tensor::elementCount(site.shape(0))};
     const ValueId zeros = site.emit.filled(flat, 0);
     const ValueId sum = site.emit.node("ScatterElements",
@@ -150,10 +191,10 @@ EmittedParts maxPool(EmitSite& site)
 
 constexpr std::array kRules{
     EmitRule{"AveragePool", never, averagePool},
-    EmitRule{"Conv", slicesWeights, convolution},
+    EmitRule{"Conv", never, convolution},
     EmitRule{"ConvTranspose", plainTransposed, transposedConvolution},
     EmitRule{"LpPool", hasSign, normPool},
-    EmitRule{"MaxPool", hasScatterAdd, maxPool},
+    EmitRule{"MaxPool", countsByRows, maxPool},
 };
 
 } // namespace

@@ -350,6 +350,46 @@ void addRare(Cases& all)
                    {"RotaryEmbedding", {{2, 2, 3, 6}}, {drawn({5, 2}, 1), drawn({5, 2}, 2), positions}, pairs, 1, 23}});
 }
 
+/// In operator sets whose operators have another form, or cannot add where they scatter.
+void addOlder(Cases& all)
+{
+    using Ints = std::vector<std::int64_t>;
+    const Shape image{2, 3, 7, 6};
+    for (const std::int64_t opset : {9, 10, 11, 13, 15}) {
+        const std::string of = ", opset " + std::to_string(opset);
+        all.push_back({"Concat" + of, {"Concat", {{2, 3}, {2, 1}}, {}, {{"axis", std::int64_t{1}}}, 1, opset}});
+        all.push_back({"Gemm" + of, {"Gemm", {{2, 3}, {3, 4}, {4}}, {}, {{"alpha", 0.5}}, 1, opset}});
+        all.push_back({"Conv, weight" + of, {"Conv", {image, {4, 3, 3, 2}}, {}, {{"strides", Ints{2, 2}}}, 1, opset}});
+        all.push_back({"MaxPool apart" + of,
+                       {"MaxPool", {image}, {}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 3}}}, 1, opset}});
+        all.push_back({"GlobalMaxPool" + of, {"GlobalMaxPool", {image}, {}, {}, 1, opset}});
+        all.push_back({"ReduceMax" + of, {"ReduceMax", {{2, 3, 4}}, {}, {{"axes", Ints{0, 2}}}, 1, opset}});
+        for (const std::vector<std::int64_t>& places : {Ints{3}, Ints{1, 4, 1, 0}}) {
+            const std::string count = ", " + std::to_string(places.size()) + " places";
+            all.push_back({"Gather" + count + of,
+                           {"Gather", {{2, 5, 3}}, {ints(places)}, {{"axis", std::int64_t{1}}}, 1, opset}});
+        }
+        if (opset > 9) {
+            const Attributes overlapping{
+                {"kernel_shape", Ints{3, 3}}, {"strides", Ints{2, 1}}, {"pads", Ints{1, 1, 1, 1}}};
+            all.push_back({"MaxPool" + of, {"MaxPool", {image}, {}, overlapping, 1, opset}});
+            all.push_back({"TopK, places at hand" + of, {"TopK", {{3, 5}}, {ints({2})}, {}, 2, opset}});
+            all.back().second.isOfFirst = true;
+            all.push_back({"TopK" + of, {"TopK", {{3, 5}}, {ints({2})}, {}, 1, opset}});
+        }
+    }
+    all.push_back({"Gather from the end", {"Gather", {{5, 3}}, {ints({-1, 2, -5, -1})}, {}, 1, 13}});
+    all.push_back({"MaxPool, dilated, in a line",
+                   {"MaxPool", {{1, 2, 11}}, {}, {{"kernel_shape", Ints{3}}, {"dilations", Ints{2}}}, 1, 12}});
+    all.push_back(
+        {"Slice by attributes",
+         {"Slice", {{5, 6}}, {}, {{"starts", Ints{-4, 1}}, {"ends", Ints{100, -1}}, {"axes", Ints{0, 1}}}, 1, 9}});
+    all.push_back({"Slice by attributes, all axes",
+                   {"Slice", {{5, 6}}, {}, {{"starts", Ints{1, 2}}, {"ends", Ints{3, 6}}}, 1, 9}});
+    all.push_back({"Slice, opset 10", {"Slice", {{5, 6}}, {ints({0}), ints({5}), ints({0}), ints({2})}, {}, 1, 10}});
+    all.push_back({"Pad by attributes", {"Pad", {{2, 3}}, {}, {{"pads", Ints{1, 0, 0, 2}}}, 1, 9}});
+}
+
 } // namespace
 
 Cases gradientGraphCases()
@@ -418,6 +458,7 @@ Cases gradientGraphCases()
     addWindows(all);
     addSelections(all);
     addRare(all);
+    addOlder(all);
     return all;
 }
 
