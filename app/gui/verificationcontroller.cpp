@@ -210,13 +210,14 @@ void VerificationController::takeStorage(const ExplainDone& done)
     });
 }
 
-/// The marks are what `grad --forward-value` says.
-void VerificationController::askGradient(const std::vector<base::ValueId>& rebuilt)
+/// The marks are what `grad --forward-value` says, packing is what `--forward compress` does.
+void VerificationController::askGradient(const std::vector<base::ValueId>& rebuilt, bool isPacked)
 {
     if (!m_run || !m_stored) {
         return; // the page has marks for a run of a model alone
     }
     engine::ForwardingWish wish;
+    wish.strategy = isPacked ? engine::ForwardStrategy::Compress : engine::ForwardStrategy::Store;
     for (const base::ValueId value : rebuilt) {
         wish.choices[m_stored->value(value).name] = engine::ForwardForm::Rebuild;
     }

@@ -59,7 +59,7 @@ private:
     void takeReach(const ExplainDone& done);
     void takeRewrites(const ExplainDone& done);
     void takeStorage(const ExplainDone& done);
-    void askGradient(const std::vector<base::ValueId>& rebuilt);
+    void askGradient(const std::vector<base::ValueId>& rebuilt, bool isPacked);
     void askReach(base::ValueId from, base::ValueId to);
     void showReach(views::GradientReachPointer reach, const QString& refusal);
 

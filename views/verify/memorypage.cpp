@@ -8,6 +8,7 @@
 #include "views/verify/storagecurve.h"
 #include "views/verify/storagemodel.h"
 
+#include <QCheckBox>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
@@ -60,6 +61,11 @@ void MemoryPage::makeButtons()
     connect(add(tr("Rebuild all"), tr("Keep none: every one is computed again where the gradient reads it")),
             &QToolButton::clicked, this, [this] { markAll(false); });
     row->addStretch(1);
+    m_pack = new QCheckBox(tr("Pack"), m_buttons);
+    m_pack->setToolTip(
+        tr("When the gradient is run, pack what is stored to signs and winners where its readers look at "
+           "no more; where they do, the reason is told"));
+    row->addWidget(m_pack);
     QToolButton* run = add(tr("Run the gradient"), tr("Run the gradient of the target with these marks; what became of "
                                                       "each tensor then stands beside its mark"));
     run->setObjectName(QStringLiteral("run"));
@@ -175,7 +181,7 @@ void MemoryPage::askGradient()
             rebuilt.push_back(tensor.value);
         }
     }
-    emit gradientRequested(rebuilt);
+    emit gradientRequested(rebuilt, m_pack->isChecked());
 }
 
 void MemoryPage::markAll(bool isStored)

@@ -5,6 +5,7 @@
 
 #include <QWidget>
 
+class QCheckBox;
 class QLabel;
 class QTableView;
 
@@ -45,8 +46,9 @@ signals:
     void messageChanged();
     void nodeChosen(retro::base::NodeId node);
     void nodeActivated(retro::base::NodeId node);
-    /// The gradient is to be run with these values rebuilt and all others stored.
-    void gradientRequested(const std::vector<retro::base::ValueId>& rebuilt);
+    /// The gradient is to be run with these values rebuilt and all others stored; `isPacked`: as signs and winners
+    /// where their readers look at no more.
+    void gradientRequested(const std::vector<retro::base::ValueId>& rebuilt, bool isPacked);
 
 private:
     void makeButtons();
@@ -66,6 +68,7 @@ private:
     StorageCurve* m_curve = nullptr;
     QLabel* m_detail = nullptr;
     QWidget* m_buttons = nullptr;
+    QCheckBox* m_pack = nullptr;
     JobRunner* m_jobs = nullptr;
     QString m_message;
 };

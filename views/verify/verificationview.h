@@ -90,8 +90,9 @@ signals:
     /// What a gradient visits is asked for between an input (invalid: every floating one) and a value (invalid: the
     /// one that the run explains).
     void reachRequested(retro::base::ValueId from, retro::base::ValueId to);
-    /// The gradient is to be run with these values of the run's graph rebuilt and all others stored.
-    void gradientRequested(const std::vector<retro::base::ValueId>& rebuilt);
+    /// The gradient is to be run with these values of the run's graph rebuilt and all others stored, packed where their
+    /// readers allow it if `isPacked`.
+    void gradientRequested(const std::vector<retro::base::ValueId>& rebuilt, bool isPacked);
 
 protected:
     void refresh(Changes changes) override;

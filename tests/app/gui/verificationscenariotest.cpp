@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verifying the model and input on screen, in the window: asked by the action, shown in its dock, stopped, refused.
-#include <QToolButton>
 #include <QtTest>
 
 #include "app/gui/mainwindow.h"
@@ -14,10 +13,12 @@
 #include "views/verify/storagemodel.h"
 #include "views/verify/verificationview.h"
 
+#include <QCheckBox>
 #include <QDockWidget>
 #include <QStatusBar>
 #include <QTableView>
 #include <QTemporaryDir>
+#include <QToolButton>
 
 using namespace retro;
 
@@ -170,6 +171,15 @@ private slots:
             QCOMPARE(isRebuilt, row == 0);
         }
         QVERIFY(memory.detail().startsWith("This run kept"));
+        // Packed where the rules look at signs and winners alone; elsewhere the reason is told.
+        memory.findChild<QCheckBox*>()->setChecked(true);
+        memory.findChild<QToolButton*>(QStringLiteral("run"))->click();
+        QVERIFY(stage.settles());
+        const auto isPacked = [](const views::ForwardedTensor& one) {
+            return one.what.form == trace::ForwardedForm::Compress;
+        };
+        QVERIFY(std::ranges::any_of(items.forwarded(), isPacked));
+        QCOMPARE(items.forwardedAt(0)->what.form, trace::ForwardedForm::Rebuild);
     }
 
     void theGraphShowsWhatWasFound()

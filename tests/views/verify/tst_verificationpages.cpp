@@ -14,6 +14,7 @@
 #include "views/verify/verificationview.h"
 
 #include <QAbstractItemModelTester>
+#include <QCheckBox>
 #include <QComboBox>
 #include <QLabel>
 #include <QTableView>
@@ -353,16 +354,22 @@ private slots:
         Stage stage(VerificationView::Page::Memory);
         stage.view.setStorage(makeStorage());
         std::vector<std::vector<base::ValueId>> asked;
+        std::vector<bool> packed;
         connect(&stage.view, &VerificationView::gradientRequested, this,
-                [&](const std::vector<base::ValueId>& rebuilt) { asked.push_back(rebuilt); });
+                [&](const std::vector<base::ValueId>& rebuilt, bool isPacked) {
+                    asked.push_back(rebuilt);
+                    packed.push_back(isPacked);
+                });
         auto* run = stage.view.memory().findChild<QToolButton*>(QStringLiteral("run"));
         QVERIFY(run != nullptr && run->isVisible());
         QTest::mouseClick(run, Qt::LeftButton);
         stage.view.memory().items().setRebuilt({5, 7});
+        stage.view.memory().findChild<QCheckBox*>()->setChecked(true);
         QTest::mouseClick(run, Qt::LeftButton);
         const base::ValueId first(std::uint32_t{1});
         const base::ValueId third(std::uint32_t{3});
         QCOMPARE(asked.size(), std::size_t{2});
+        QVERIFY((packed == std::vector<bool>{false, true}));
         QVERIFY(asked[0].empty());
         QVERIFY((asked[1] == std::vector<base::ValueId>{first, third}));
     }
