@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tape/gradientgraph/gradientgraph.h"
 
-#include "core/ops/registry.h"
 #include "core/tape/gradientgraph/emitrule.h"
 #include "core/tape/gradientgraph/floattypes.h"
+#include "core/tape/gradientgraph/olderform.h"
 
 #include <fmt/format.h>
 
@@ -122,28 +122,13 @@ private:
             }
         }
         for (graph::Node node : m_graph.nodes()) {
+            settleOpset(node, opset(), m_model);
             node.inputs = copies(node.inputs);
             node.outputs = copies(node.outputs);
-            settleOpset(node);
             m_builder.addNode(std::move(node));
         }
         for (const ValueId output : m_graph.outputs()) {
             m_builder.addOutput(m_copy[output.index()]);
-        }
-    }
-
-    /// Control flow and operators of many steps are written out with nodes of one operator set, as it happens another
-    /// than the model's. From 13 on (axes are operands; Reshape may allow zeros from 14 on) an operator that has one
-    /// declaration in both means the same.
-    void settleOpset(graph::Node& node) const
-    {
-        constexpr std::int64_t kLeast = 13;
-        if (!node.domain.empty() || node.opset == opset() || node.opset < kLeast || opset() <= kLeast) {
-            return;
-        }
-        const ops::OperatorDeclaration* own = ops::find(node.domain, node.op, node.opset);
-        if (own != nullptr && own == ops::find(node.domain, node.op, opset())) {
-            node.opset = opset();
         }
     }
 

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/tape/gradientgraph/olderform.h"
+
+#include "core/ops/registry.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace retro::tape
+{
+
+namespace
+{
+
+/// Axes are operands from here on.
+constexpr std::int64_t kNewForms = 13;
+
+/// The operator set since which an operator has meant the same.
+struct Unchanged
+{
+    std::string_view op;
+    std::int64_t since;
+};
+
+constexpr std::array kUnchanged{Unchanged{"Add", 7},       Unchanged{"Cast", 9},
+                                Unchanged{"Concat", 4},    Unchanged{"Div", 7},
+                                Unchanged{"Elu", 6},       Unchanged{"Exp", 6},
+                                Unchanged{"Gemm", 11},     Unchanged{"HardSigmoid", 6},
+                                Unchanged{"Identity", 1},  Unchanged{"LeakyRelu", 6},
+                                Unchanged{"Less", 9},      Unchanged{"MatMul", 9},
+                                Unchanged{"Mul", 7},       Unchanged{"Neg", 6},
+                                Unchanged{"Relu", 6},      Unchanged{"Sigmoid", 6},
+                                Unchanged{"Softplus", 1},  Unchanged{"Softsign", 1},
+                                Unchanged{"Sqrt", 6},      Unchanged{"Sub", 7},
+                                Unchanged{"Tanh", 6},      Unchanged{"ThresholdedRelu", 10},
+                                Unchanged{"Transpose", 1}, Unchanged{"Where", 9}};
+
+std::optional<std::vector<double>> constantOf(const execute::BoundModel& model, const graph::Node& node,
+                                              std::size_t slot)
+{
+    if (slot >= node.inputs.size() || !node.inputs[slot].isValid() || !model.isConstant(node.inputs[slot])) {
+        return std::nullopt;
+    }
+    const tensor::Tensor data = model.constant(node.inputs[slot]).contiguous();
+    std::vector<double> values;
+    for (std::int64_t i = 0; i < data.size(); ++i) {
+        values.push_back(data.at(i));
+    }
+    return values;
+}
+
+/// A Reshape may allow zeros from operator set 14 on; where its shape has none, that says nothing.
+bool settleReshape(graph::Node& node, const execute::BoundModel& model)
+{
+    const auto shape = constantOf(model, node, 1);
+    if (!shape || std::ranges::find(*shape, 0.0) != shape->end()) {
+        return false;
+    }
+    node.attributes.erase("allowzero");
+    return true;
+}
+
+/// Its sizes are an operand from operator set 13 on.
+bool settleSplit(graph::Node& node, const execute::BoundModel& model)
+{
+    const auto sizes = constantOf(model, node, 1);
+    if (!sizes) {
+        return false;
+    }
+    node.attributes["split"] = std::vector<std::int64_t>(sizes->begin(), sizes->end());
+    node.inputs.resize(1);
+    return true;
+}
+
+/// Its bounds are operands from operator set 11 on.
+bool settleClip(graph::Node& node, const execute::BoundModel& model)
+{
+    constexpr std::array kBounds{"min", "max"};
+    for (std::size_t slot = 1; slot < node.inputs.size(); ++slot) {
+        const auto bound = constantOf(model, node, slot);
+        if (node.inputs[slot].isValid() && !(bound && bound->size() == 1)) {
+            return false;
+        }
+        if (bound) {
+            node.attributes[kBounds.at(slot - 1)] = bound->front();
+        }
+    }
+    node.inputs.resize(1);
+    return true;
+}
+
+bool isUnchanged(const graph::Node& node, std::int64_t opset)
+{
+    const auto at = std::ranges::find(kUnchanged, node.op, &Unchanged::op);
+    const bool isWholeGemm = node.op == "Gemm" && node.inputs.size() == 3; // its third operand could not be left out
+    return at != kUnchanged.end() && (opset >= at->since || isWholeGemm);
+}
+
+/// True when the node has become one of an operator set before 14.
+bool becomesOlder(graph::Node& node, std::int64_t opset, const execute::BoundModel& model)
+{
+    if (node.op == "Reshape") {
+        return settleReshape(node, model);
+    }
+    if (node.op == "Split") {
+        return opset >= kNewForms ? !node.attributes.contains("num_outputs") : settleSplit(node, model);
+    }
+    if (node.op == "Clip") {
+        return opset >= 11 || settleClip(node, model);
+    }
+    return isUnchanged(node, opset);
+}
+
+} // namespace
+
+void settleOpset(graph::Node& node, std::int64_t opset, const execute::BoundModel& model)
+{
+    if (!node.domain.empty() || node.opset == opset || node.opset < kNewForms) {
+        return;
+    }
+    if (opset <= kNewForms) {
+        node.opset = becomesOlder(node, opset, model) ? opset : node.opset;
+        return;
+    }
+    const ops::OperatorDeclaration* own = ops::find(node.domain, node.op, node.opset);
+    if (own != nullptr && own == ops::find(node.domain, node.op, opset)) {
+        node.opset = opset;
+    }
+}
+
+} // namespace retro::tape
