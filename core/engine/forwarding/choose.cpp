@@ -126,8 +126,8 @@ private:
             const std::int64_t all = analysis::liveness(written.problem, {}).peak;
             return base::Error{base::ErrorCode::Engine,
                                fmt::format("no choice of what to rebuild was found within {} bytes; with everything "
-                                           "stored the peak is {} bytes. `grad --budget` plans step by step and needs "
-                                           "less",
+                                           "stored the peak is {} bytes. --budget in place of --forward plans step by "
+                                           "step and needs less",
                                            *m_wish.budget, all),
                                {}};
         }

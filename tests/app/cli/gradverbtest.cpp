@@ -134,6 +134,8 @@ private slots:
             const auto b = tensor::readNpy(path(QString(form) + "/relevance/image.npy").toStdString());
             QVERIFY(a.ok() && b.ok() && a->bitEqual(*b));
         }
+        expectEnd(question + QStringList{"--output-dir", path("none"), "--forward", "optimal", "--forward-budget", "1"},
+                  4, {"--budget in place of --forward"});
         for (const QStringList& other : {QStringList{"--save", "all"}, QStringList{"--budget", "50%"},
                                          QStringList{"--inputs-only"}, QStringList{"--engine", "oracle"}}) {
             expectEnd(question + QStringList{"--output-dir", path("none"), "--forward", "store"} + other, 2,
