@@ -60,8 +60,9 @@ std::string never(const EmitSite&) { return {}; }
 
 const EmitRule* findEmitRule(std::string_view op)
 {
-    for (const auto& rules : std::array{elementWiseRules(), activationRules(), linearRules(), windowRules(),
-                                        resampleRules(), shapeRules(), indexRules(), selectRules(), reductionRules()}) {
+    for (const auto& rules :
+         std::array{elementWiseRules(), activationRules(), linearRules(), windowRules(), resampleRules(), shapeRules(),
+                    padRules(), indexRules(), selectRules(), reductionRules()}) {
         const auto at = std::ranges::find(rules, op, &EmitRule::op);
         if (at != rules.end()) {
             return &*at;

@@ -96,6 +96,7 @@ struct EmitRule
 [[nodiscard]] std::span<const EmitRule> indexRules();
 [[nodiscard]] std::span<const EmitRule> selectRules();
 [[nodiscard]] std::span<const EmitRule> shapeRules();
+[[nodiscard]] std::span<const EmitRule> padRules();
 [[nodiscard]] std::span<const EmitRule> reductionRules();
 
 /// The rule of an operator; null when there is none.

@@ -139,36 +139,6 @@ EmittedParts slice(EmitSite& site)
     return parts;
 }
 
-/// Widths are an operand from operator set 11 on.
-std::optional<Ints> widthsOf(const EmitSite& site)
-{
-    return site.node.opset < 11 ? site.integers("pads", {}) : site.known(1);
-}
-
-std::string plainPad(const EmitSite& site)
-{
-    const std::optional<Ints> pads = widthsOf(site);
-    const bool isPlain = pads && !site.has(3) && site.text("mode", "constant") == "constant" &&
-                         std::ranges::all_of(*pads, [](std::int64_t pad) { return pad >= 0; });
-    return isPlain ? "" : "only constant padding by known widths of all axes has a rule here";
-}
-
-EmittedParts pad(EmitSite& site)
-{
-    const tensor::Shape& shape = site.shape(0);
-    Ints starts = *widthsOf(site);
-    starts.resize(shape.size());
-    Ints ends = starts;
-    Ints axes(shape.size());
-    std::iota(axes.begin(), axes.end(), 0);
-    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-        ends[axis] += shape[axis];
-    }
-    EmittedParts parts(site.operands.size());
-    parts[0] = sliced(site, site.up(), starts, ends, axes);
-    return parts;
-}
-
 /// What was cut off comes back as zeros, what was added is cut off.
 EmittedParts centreCropPad(EmitSite& site)
 {
@@ -262,12 +232,17 @@ EmittedParts gather(EmitSite& site)
 EmittedParts expand(EmitSite& site) { return {site.emit.sumTo(site.up(), site.outputShape(), site.shape(0)), {}}; }
 
 constexpr std::array kRules{
-    EmitRule{"Gather", never, gather},     EmitRule{"Concat", never, concat},
-    EmitRule{"Expand", never, expand},     EmitRule{"Flatten", never, reshape},
-    EmitRule{"Pad", plainPad, pad},        EmitRule{"Reshape", never, reshape},
-    EmitRule{"Slice", plainSlice, slice},  EmitRule{"Split", never, split},
-    EmitRule{"Squeeze", never, reshape},   EmitRule{"Transpose", never, transpose},
-    EmitRule{"Unsqueeze", never, reshape}, EmitRule{"CenterCropPad", never, centreCropPad},
+    EmitRule{"Gather", never, gather},
+    EmitRule{"Concat", never, concat},
+    EmitRule{"Expand", never, expand},
+    EmitRule{"Flatten", never, reshape},
+    EmitRule{"Reshape", never, reshape},
+    EmitRule{"Slice", plainSlice, slice},
+    EmitRule{"Split", never, split},
+    EmitRule{"Squeeze", never, reshape},
+    EmitRule{"Transpose", never, transpose},
+    EmitRule{"Unsqueeze", never, reshape},
+    EmitRule{"CenterCropPad", never, centreCropPad},
 };
 
 } // namespace

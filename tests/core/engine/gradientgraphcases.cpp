@@ -387,6 +387,19 @@ void addOlder(Cases& all)
     all.push_back({"Slice by attributes, all axes",
                    {"Slice", {{5, 6}}, {}, {{"starts", Ints{1, 2}}, {"ends", Ints{3, 6}}}, 1, 9}});
     all.push_back({"Slice, opset 10", {"Slice", {{5, 6}}, {ints({0}), ints({5}), ints({0}), ints({2})}, {}, 1, 10}});
+    for (const char* mode : {"constant", "edge", "reflect", "wrap"}) {
+        const Attributes how{{"mode", std::string(mode)}};
+        const std::string name = std::string("Pad, ") + mode;
+        all.push_back({name, {"Pad", {{2, 3, 5}}, {ints({0, 2, 1, 0, 1, 7})}, how, 1, 19}});
+        all.push_back({name + ", cut off", {"Pad", {{2, 3, 5}}, {ints({0, 2, -1, 1, -1, 3})}, how, 1, 19}});
+        all.push_back({name + ", some axes",
+                       {"Pad", {{2, 3, 5}}, {ints({2, 1, 0, 3}), Tensor::scalar(0.5), ints({-1, 0})}, how, 1, 19}});
+    }
+    all.push_back({"Pad, value computed", {"Pad", {{2, 3}, {}}, {ints({1, 0, 0, 2})}, {}}});
+    all.back().second.order = {0, 2, 1};
+    all.push_back(
+        {"Pad by attributes, reflect",
+         {"Pad", {{1, 2, 4}}, {}, {{"pads", Ints{0, 0, 2, 0, 0, 3}}, {"mode", std::string("reflect")}}, 1, 9}});
     all.push_back({"Pad by attributes", {"Pad", {{2, 3}}, {}, {{"pads", Ints{1, 0, 0, 2}}}, 1, 9}});
 }
 

@@ -521,7 +521,7 @@ private slots:
     {
         QTest::addColumn<int>("index");
         QTest::addColumn<QString>("words");
-        QTest::newRow("padding") << 0 << QStringLiteral("only constant padding");
+        QTest::newRow("reduction") << 0 << QStringLiteral("it reduces by mul");
         QTest::newRow("old operator set") << 1 << QStringLiteral("operator set 8: gradient graphs are written in");
         QTest::newRow("overlapping windows") << 2 << QStringLiteral("Slice in steps, of operator set 10");
         QTest::newRow("repeated places") << 3 << QStringLiteral("an update may be written over");
@@ -532,7 +532,10 @@ private slots:
         QFETCH(int, index);
         QFETCH(QString, words);
         std::vector<Case> all{
-            {"Pad", {{5, 6}}, {ints({1, 1, 1, 1})}, {{"mode", std::string("edge")}}},
+            {"ScatterND",
+             {{5, 6}},
+             {ints({1}).reshaped({1, 1}), drawn({1, 6}, 2)},
+             {{"reduction", std::string("mul")}}},
             {"Relu", {{5, 6}}, {}, {}, 1, 8},
             {"MaxPool", {{1, 1, 5, 6}}, {}, {{"kernel_shape", std::vector<std::int64_t>{3, 3}}}, 1, 9},
             {"Scatter", {{5, 6}, {1, 3}}, {ints({1, 2, 1}).reshaped({1, 3})}, {{"axis", std::int64_t{1}}}, 1, 10},
