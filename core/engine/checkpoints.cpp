@@ -63,4 +63,21 @@ checkpointValues(std::span<const std::string> names, const execute::BoundModel& 
     return values;
 }
 
+std::vector<TakenCheckpoint> takenCheckpoints(std::span<const base::ValueId> values,
+                                              std::span<const event::Event> snapshots,
+                                              std::span<const tensor::Tensor> relevance, const graph::Graph& graph)
+{
+    std::vector<TakenCheckpoint> all;
+    for (const base::ValueId value : values) {
+        TakenCheckpoint taken{value, std::nullopt, relevance[value.index()]};
+        for (const event::Event& snapshot : snapshots) {
+            if (snapshot.node == graph.nodeOf(value).value && snapshot.slot == graph.value(value).producerOutput) {
+                taken.visit = snapshot.visit;
+            }
+        }
+        all.push_back(std::move(taken));
+    }
+    return all;
+}
+
 } // namespace retro::engine

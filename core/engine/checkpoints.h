@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/base/result.h"
+#include "core/event/event.h"
 #include "core/execute/boundmodel.h"
 #include "core/lrp/traversalgraph.h"
 
@@ -29,5 +30,12 @@ struct TakenCheckpoint
 
 /// The outputs of nodes that these values are.
 [[nodiscard]] std::vector<lrp::NodeOutput> outputsOf(std::span<const base::ValueId> values, const graph::Graph& graph);
+
+/// The checkpoints of a pass that has ended, in the order of `values`. The visits are those of the snapshot events,
+/// which come in another order; `relevance` by ValueId.
+[[nodiscard]] std::vector<TakenCheckpoint> takenCheckpoints(std::span<const base::ValueId> values,
+                                                            std::span<const event::Event> snapshots,
+                                                            std::span<const tensor::Tensor> relevance,
+                                                            const graph::Graph& graph);
 
 } // namespace retro::engine

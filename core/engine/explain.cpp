@@ -84,7 +84,8 @@ public:
         if (m_forwarded) {
             m_result.forwarding = forwardingDone(*m_forwarded);
         }
-        takeCheckpoints();
+        m_result.checkpoints =
+            takenCheckpoints(m_checkpoints, m_snapshots, m_result.relevance, m_result.model->graph());
         if (m_result.composite.timesInput) {
             multiplyByInputs(m_request, m_result);
         }
@@ -254,21 +255,6 @@ private:
                                     "--stop-at-checkpoints");
         }
         return {};
-    }
-
-    // The visits are those of the snapshots, which come in another order than the checkpoints.
-    void takeCheckpoints()
-    {
-        const graph::Graph& graph = m_result.model->graph();
-        for (const base::ValueId value : m_checkpoints) {
-            TakenCheckpoint taken{value, std::nullopt, m_result.relevance[value.index()]};
-            for (const event::Event& snapshot : m_snapshots) {
-                if (snapshot.node == graph.nodeOf(value).value && snapshot.slot == graph.value(value).producerOutput) {
-                    taken.visit = snapshot.visit;
-                }
-            }
-            m_result.checkpoints.push_back(std::move(taken));
-        }
     }
 
     [[nodiscard]] bool usesPrograms() const
