@@ -231,8 +231,8 @@ Result<void> addTraversals(const BenchmarkRequest& request, Goals& goals)
     return {};
 }
 
-/// One chain runs with the others; the rest, and networks, are only made when they are asked for by name.
-Result<void> addGradients(const BenchmarkRequest& request, Goals& goals)
+/// One chain runs with the others, the rest when they are named.
+Result<void> addChains(const BenchmarkRequest& request, Goals& goals)
 {
     for (const std::string& name : gradientChains()) {
         const bool isRun = request.names.empty() ? name == kTimedChain : isWanted(name, request.names);
@@ -242,6 +242,13 @@ Result<void> addGradients(const BenchmarkRequest& request, Goals& goals)
             add(body.name, std::move(body.run), request.runs);
         }
     }
+    return {};
+}
+
+/// Networks are only made when they are asked for by name.
+Result<void> addGradients(const BenchmarkRequest& request, Goals& goals)
+{
+    RETRO_CHECK(addChains(request, goals));
     if (isWanted("gradient/operators/", request.names)) {
         RETRO_TRY(std::vector<TimedBody> bodies, overheadBenchmarks());
         for (TimedBody& body : bodies) {

@@ -154,9 +154,9 @@ private:
         return copy;
     }
 
-    Result<void> reverse(NodeId id, Emitter& emit)
+    /// What a rule is given, but for the forward values.
+    [[nodiscard]] EmitValues valuesOf(const graph::Node& node) const
     {
-        const graph::Node& node = m_graph.node(id);
         EmitValues values;
         for (const ValueId output : node.outputs) {
             values.upstream.push_back(output.isValid() ? m_sum[output.index()] : ValueId());
@@ -165,6 +165,13 @@ private:
             values.wanted.push_back(isTracked(operand) ? 1 : 0);
             values.types.push_back(operand.isValid() ? m_types[operand.index()] : tensor::DType::Float32);
         }
+        return values;
+    }
+
+    Result<void> reverse(NodeId id, Emitter& emit)
+    {
+        const graph::Node& node = m_graph.node(id);
+        EmitValues values = valuesOf(node);
         const bool arrives = std::ranges::any_of(values.upstream, &ValueId::isValid);
         const bool isWanted = std::ranges::find(values.wanted, 1) != values.wanted.end();
         if (!arrives || !isWanted || m_model.op(id).structure().kind() == ops::StructureKind::NoRelevance) {

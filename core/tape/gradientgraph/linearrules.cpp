@@ -18,6 +18,19 @@ tensor::Shape asMatrix(const tensor::Shape& shape, bool isLeft)
     return isLeft ? tensor::Shape{1, shape[0]} : tensor::Shape{shape[0], 1};
 }
 
+/// Of the product of both as matrices.
+tensor::Shape productShape(const EmitSite& site)
+{
+    tensor::Shape made = site.outputShape();
+    if (site.shape(0).size() < 2) {
+        made.insert(made.end() - (site.shape(1).size() < 2 ? 0 : 1), 1);
+    }
+    if (site.shape(1).size() < 2) {
+        made.push_back(1);
+    }
+    return made;
+}
+
 EmittedParts matMul(EmitSite& site)
 {
     EmittedParts parts(2);
@@ -26,13 +39,7 @@ EmittedParts matMul(EmitSite& site)
     const auto wide = [&site](std::size_t slot, const tensor::Shape& shape) {
         return shape == site.shape(slot) ? site.operands[slot] : site.emit.reshape(site.operands[slot], shape);
     };
-    tensor::Shape made = site.outputShape();
-    if (site.shape(0).size() < 2) {
-        made.insert(made.end() - (site.shape(1).size() < 2 ? 0 : 1), 1);
-    }
-    if (site.shape(1).size() < 2) {
-        made.push_back(1);
-    }
+    const tensor::Shape made = productShape(site);
     const ValueId up = made == site.outputShape() ? site.up() : site.emit.reshape(site.up(), made);
     const auto narrow = [&site](ValueId part, const tensor::Shape& from, const tensor::Shape& to, std::size_t slot) {
         const ValueId sum = site.emit.sumTo(part, from, to);

@@ -59,6 +59,18 @@ ValueId WindowGeometry::spreadBack(Emitter& emit, ValueId value, ValueId weight,
     return emit.node("ConvTranspose", {value, weight}, std::move(all));
 }
 
+std::int64_t WindowGeometry::countOf(std::size_t axis, std::int64_t window, bool withPadding) const
+{
+    const std::int64_t first = withPadding ? -pads[axis] : 0;
+    const std::int64_t end = image[axis] + (withPadding ? pads[axis + axes()] : 0);
+    std::int64_t count = 0;
+    for (std::int64_t k = 0; k < kernel[axis]; ++k) {
+        const std::int64_t at = window * strides[axis] - pads[axis] + k * dilations[axis];
+        count += at >= first && at < end ? 1 : 0;
+    }
+    return count;
+}
+
 Tensor WindowGeometry::counts(tensor::DType type, bool withPadding) const
 {
     std::vector<double> all{1};
@@ -66,13 +78,7 @@ Tensor WindowGeometry::counts(tensor::DType type, bool withPadding) const
         std::vector<double> longer;
         for (const double before : all) {
             for (std::int64_t o = 0; o < windows[i]; ++o) {
-                std::int64_t count = 0;
-                for (std::int64_t k = 0; k < kernel[i]; ++k) {
-                    const std::int64_t at = o * strides[i] - pads[i] + k * dilations[i];
-                    const bool isCounted = withPadding ? at < image[i] + pads[i + axes()] : at >= 0 && at < image[i];
-                    count += isCounted ? 1 : 0;
-                }
-                longer.push_back(before * static_cast<double>(count));
+                longer.push_back(before * static_cast<double>(countOf(i, o, withPadding)));
             }
         }
         all = std::move(longer);

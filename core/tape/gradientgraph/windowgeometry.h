@@ -32,6 +32,8 @@ struct WindowGeometry
     /// `value` per window, spread over what each window covers and weighted: an image again. `weight` has the shape of
     /// that of the convolution.
     [[nodiscard]] ValueId spreadBack(Emitter& emit, ValueId value, ValueId weight, std::int64_t group) const;
+    /// How many taps of a window lie within the image, or within its padding, along one axis.
+    [[nodiscard]] std::int64_t countOf(std::size_t axis, std::int64_t window, bool withPadding) const;
     /// Per window how many elements an average divides by: those of the image, or with its padding. The shape is
     /// 1 × 1 × windows.
     [[nodiscard]] tensor::Tensor counts(tensor::DType type, bool withPadding) const;

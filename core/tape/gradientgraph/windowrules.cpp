@@ -148,6 +148,18 @@ ValueId putAtWinners(EmitSite& site, ValueId places, ValueId arrived)
     return site.emit.scatter(zeros, site.emit.reshape(places, {-1}), site.emit.reshape(arrived, {-1}), 0);
 }
 
+/// The next start, axis 0 fastest; false behind the last one.
+bool moveOn(WindowExtents& start, const WindowExtents& apart, const WindowExtents& windows)
+{
+    for (std::size_t axis = 0; axis < start.size(); ++axis) {
+        if (++start[axis] < std::min(apart[axis], windows[axis])) {
+            return true;
+        }
+        start[axis] = 0;
+    }
+    return false;
+}
+
 /// Before scatter operators could add: windows that stand clear of each other at a time, and the sum.
 ValueId addAtWinners(EmitSite& site, ValueId places)
 {
@@ -156,21 +168,15 @@ ValueId addAtWinners(EmitSite& site, ValueId places)
     WindowExtents spatial(geometry.axes());
     std::iota(spatial.begin(), spatial.end(), 2);
     WindowExtents start(geometry.axes(), 0);
+    const bool isWhole = std::ranges::all_of(apart, [](std::int64_t every) { return every == 1; });
     ValueId sum;
-    for (std::size_t axis = 0; axis < start.size();) {
-        const bool isWhole = std::ranges::all_of(apart, [](std::int64_t every) { return every == 1; });
+    do {
         const auto some = [&](ValueId value) {
             return isWhole ? value : site.emit.slice(value, start, geometry.windows, spatial, apart);
         };
         const ValueId part = putAtWinners(site, some(places), some(site.up()));
         sum = sum.isValid() ? site.emit.node("Add", {sum, part}) : part;
-        for (axis = 0; axis < start.size(); ++axis) { // the next start, axis 0 fastest
-            if (++start[axis] < std::min(apart[axis], geometry.windows[axis])) {
-                break;
-            }
-            start[axis] = 0;
-        }
-    }
+    } while (moveOn(start, apart, geometry.windows));
     return sum;
 }
 
