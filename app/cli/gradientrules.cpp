@@ -15,7 +15,13 @@ using nlohmann::ordered_json;
 namespace
 {
 
-std::string answer(const tape::Applicable& rule) { return rule.isApplicable ? "yes" : "no: " + rule.reason; }
+std::string answer(const NodeRules& rules)
+{
+    if (!rules.asGraph.isApplicable) {
+        return "no: " + rules.asGraph.reason;
+    }
+    return rules.isInSteps ? "yes, in steps" : "yes";
+}
 
 ordered_json toJson(const tape::Applicable& rule)
 {
@@ -43,9 +49,10 @@ base::Result<void> listGradientRules(const Context& context, const engine::Loade
                            {"operator", node.op},
                            {"type", rules.type},
                            {"on_tape", toJson(rules.onTape)},
-                           {"as_graph", toJson(rules.asGraph)}});
+                           {"as_graph", toJson(rules.asGraph)},
+                           {"in_steps", rules.isInSteps}});
         } else if (rules.passesGradient) {
-            context.say(fmt::format("{:<32} {:<22} {:<20} {}", node.name, node.op, rules.type, answer(rules.asGraph)));
+            context.say(fmt::format("{:<32} {:<22} {:<20} {}", node.name, node.op, rules.type, answer(rules)));
         } else {
             context.say(fmt::format("{:<32} {:<22} {:<20} {}", node.name, node.op, "–", rules.onTape.reason));
         }

@@ -18,6 +18,7 @@ struct NodeRules
     bool passesGradient = true; ///< false: none of its operands carries one, or the operator stops it
     tape::Applicable onTape;    ///< the rule by type
     tape::Applicable asGraph;   ///< the rule by the operator's name, as nodes of the standard
+    bool isInSteps = false;     ///< that of its steps: the operator has none, but is written out
 };
 
 /// Per node of a bound model, in order.

@@ -3,10 +3,18 @@
 
 #include "core/tape/gradientgraph/emitrule.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace retro::tape
 {
+
+bool isGradientOpset(const execute::BoundModel& model)
+{
+    const auto opset = model.graph().opsets().find("");
+    return opset == model.graph().opsets().end() || opset->second >= kLeastGradientOpset;
+}
 
 Applicable canBeWritten(const execute::BoundModel& model, graph::NodeId id)
 {
@@ -24,6 +32,12 @@ Applicable canBeWritten(const execute::BoundModel& model, graph::NodeId id)
                                std::ranges::find(site.wanted, 1) == site.wanted.end();
     if (passesNothing) {
         return {true, {}};
+    }
+    if (!isGradientOpset(model)) {
+        return {false,
+                fmt::format("gradient graphs are written in operator set {} or later; convert the model to a newer "
+                            "opset",
+                            kLeastGradientOpset)};
     }
     const EmitRule* rule = node.domain.empty() ? findEmitRule(node.op) : nullptr;
     if (rule == nullptr) {

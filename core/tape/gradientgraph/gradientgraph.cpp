@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tape/gradientgraph/gradientgraph.h"
 
+#include "core/tape/gradientgraph/applicable.h"
 #include "core/tape/gradientgraph/emitrule.h"
 #include "core/tape/gradientgraph/floattypes.h"
 #include "core/tape/gradientgraph/olderform.h"
@@ -71,17 +72,15 @@ private:
         return at == m_graph.opsets().end() ? 0 : at->second;
     }
 
-    /// The rules write Where, Expand and sums that broadcast, which older operator sets have not.
     [[nodiscard]] Result<void> checkOpset() const
     {
-        constexpr std::int64_t kLeast = 9;
-        if (opset() >= kLeast || m_graph.opsets().empty()) {
+        if (isGradientOpset(m_model)) {
             return {};
         }
         return base::inputError(
             fmt::format("gradient graphs are written in operator set {} or later; convert the model "
                         "to a newer opset",
-                        kLeast),
+                        kLeastGradientOpset),
             fmt::format("operator set {}", opset()));
     }
 

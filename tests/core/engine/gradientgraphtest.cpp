@@ -425,6 +425,28 @@ private slots:
                  refused.error().text().c_str());
     }
 
+    void whatIsWrittenOutHasTheRulesOfItsSteps()
+    {
+        const Attributes hidden{{"hidden_size", std::int64_t{5}}};
+        const Tensor w = drawn({1, 15, 4}, 1);
+        const Tensor r = drawn({1, 15, 5}, 2);
+        const auto rulesFor = [](const Case& made, const std::vector<Tensor>& inputs) {
+            std::string fault;
+            const auto model = bound(graphOf(made), inputs, fault);
+            return model ? engine::gradientRules(*model).front() : engine::NodeRules();
+        };
+        const engine::NodeRules written = rulesFor({"GRU", {{3, 1, 4}}, {w, r}, hidden}, {drawn({3, 1, 4}, 5)});
+        QVERIFY(written.asGraph.isApplicable && written.isInSteps);
+        const engine::NodeRules computed =
+            rulesFor({"GRU", {{3, 1, 4}, {1, 15, 4}}, {r}, hidden}, {drawn({3, 1, 4}, 5), w});
+        QVERIFY2(computed.asGraph.reason.find("GRU whose operand 1 is computed") != std::string::npos,
+                 computed.asGraph.reason.c_str());
+        const engine::NodeRules old = rulesFor({"GRU", {{3, 1, 4}}, {w, r}, hidden, 1, 7}, {drawn({3, 1, 4}, 5)});
+        QVERIFY2(old.asGraph.reason.starts_with("gradient graphs are written in operator set 9"),
+                 old.asGraph.reason.c_str());
+        QVERIFY(!old.asGraph.isApplicable && !old.isInSteps);
+    }
+
     void anExampleOfATypeGetsNothing()
     {
         const std::vector<Tensor> inputs{drawn({2, 3}, 1), drawn({2, 3}, 2)};
