@@ -62,7 +62,7 @@ const EmitRule* findEmitRule(std::string_view op)
 {
     for (const auto& rules :
          std::array{elementWiseRules(), activationRules(), linearRules(), windowRules(), resampleRules(), shapeRules(),
-                    padRules(), indexRules(), selectRules(), reductionRules()}) {
+                    padRules(), einsumRules(), indexRules(), selectRules(), reductionRules()}) {
         const auto at = std::ranges::find(rules, op, &EmitRule::op);
         if (at != rules.end()) {
             return &*at;

@@ -97,6 +97,7 @@ struct EmitRule
 [[nodiscard]] std::span<const EmitRule> selectRules();
 [[nodiscard]] std::span<const EmitRule> shapeRules();
 [[nodiscard]] std::span<const EmitRule> padRules();
+[[nodiscard]] std::span<const EmitRule> einsumRules();
 [[nodiscard]] std::span<const EmitRule> reductionRules();
 
 /// The rule of an operator; null when there is none.

@@ -249,68 +249,9 @@ EmittedParts cumulativeSum(EmitSite& site)
             {}};
 }
 
-/// "ab,bc->ac" → {"ab", "bc", "ac"}; empty where the form is another.
-std::vector<std::string> termsOf(const EmitSite& site)
-{
-    std::string equation = site.text("equation", "");
-    std::erase(equation, ' ');
-    const std::size_t arrow = equation.find("->");
-    const bool isPlain = arrow != std::string::npos && equation.find('.') == std::string::npos;
-    std::vector<std::string> terms;
-    for (std::size_t at = 0; isPlain && at <= arrow;) {
-        const std::size_t end = std::min(equation.find(',', at), arrow);
-        terms.push_back(equation.substr(at, end - at));
-        at = end + 1;
-    }
-    if (isPlain) {
-        terms.push_back(equation.substr(arrow + 2));
-    }
-    return terms;
-}
-
-/// Each letter of an operand once, and in another term as well.
-std::string plainEinsum(const EmitSite& site)
-{
-    const std::vector<std::string> terms = termsOf(site);
-    bool isPlain = terms.size() == site.node.inputs.size() + 1;
-    for (std::size_t slot = 0; isPlain && slot + 1 < terms.size(); ++slot) {
-        for (const char letter : terms[slot]) {
-            const auto others = std::ranges::count_if(
-                terms, [&](const std::string& term) { return term.find(letter) != std::string::npos; });
-            isPlain = isPlain && others > 1 && std::ranges::count(terms[slot], letter) == 1;
-        }
-    }
-    return isPlain ? ""
-                   : "only equations with an arrow, without dots, and without letters that stand twice in a term or in "
-                     "one term alone have a rule here";
-}
-
-/// The result takes the place of the operand.
-EmittedParts einsum(EmitSite& site)
-{
-    const std::vector<std::string> terms = termsOf(site);
-    EmittedParts parts(site.operands.size());
-    for (std::size_t slot = 0; slot < parts.size(); ++slot) {
-        if (!site.wants(slot)) {
-            continue;
-        }
-        std::string equation = terms.back();
-        std::vector<ValueId> inputs{site.up()};
-        for (std::size_t other = 0; other < parts.size(); ++other) {
-            if (other != slot) {
-                equation += "," + terms[other];
-                inputs.push_back(site.operands[other]);
-            }
-        }
-        parts[slot] = site.emit.node("Einsum", std::move(inputs), {{"equation", equation + "->" + terms[slot]}});
-    }
-    return parts;
-}
-
 constexpr std::array kRules{
     EmitRule{"CumSum", never, cumulativeSum},
     EmitRule{"DepthToSpace", never, depthToSpace},
-    EmitRule{"Einsum", plainEinsum, einsum},
     EmitRule{"GatherElements", canAdd, gatherElements},
     EmitRule{"GatherND", canAdd, gatherNd},
     EmitRule{"Scatter", oldPlaces, oldScatter},

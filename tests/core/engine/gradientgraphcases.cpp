@@ -107,6 +107,19 @@ void addMore(Cases& all)
     all.push_back({"Einsum", {"Einsum", {{2, 3, 4}, {2, 4, 5}}, {}, {{"equation", std::string("bij, bjk -> bik")}}}});
     all.push_back(
         {"Einsum, moved", {"Einsum", {{2, 3}, {3, 4}, {4, 2}}, {}, {{"equation", std::string("ab,bc,ca->ac")}}}});
+    const auto addEquation = [&all](const char* equation, const std::vector<Shape>& shapes) {
+        all.push_back(
+            {std::string("Einsum ") + equation, {"Einsum", shapes, {}, {{"equation", std::string(equation)}}}});
+    };
+    addEquation("...ij,...jk->...ik", {{2, 5, 3, 4}, {2, 5, 4, 2}});
+    addEquation("...ij,jk->...ik", {{2, 5, 3, 4}, {4, 2}});
+    addEquation("i...,...j->j...i", {{3, 2, 5}, {2, 5, 4}});
+    addEquation("b...,...->b", {{3, 2, 5}, {5}}); // the second has fewer axes behind its dots
+    addEquation("ij->j", {{3, 4}});
+    addEquation("ij,jk->k", {{3, 4}, {4, 2}});
+    addEquation("ij->", {{3, 4}});
+    addEquation("bA,bB", {{3, 4}, {3, 2}});
+    addEquation("ij,ji", {{3, 4}, {4, 3}});
     const std::vector<float> factors{1, 1, 2, 3};
     const Tensor scales = Tensor::of<float>({4}, factors);
     all.push_back({"Resize",

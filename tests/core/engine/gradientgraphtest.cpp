@@ -546,6 +546,7 @@ private slots:
         QTest::newRow("reduction") << 0 << QStringLiteral("it reduces by mul");
         QTest::newRow("old operator set") << 1 << QStringLiteral("operator set 8: gradient graphs are written in");
         QTest::newRow("overlapping windows") << 2 << QStringLiteral("Slice in steps, of operator set 10");
+        QTest::newRow("diagonal") << 4 << QStringLiteral("a letter stands twice in one term");
         QTest::newRow("repeated places") << 3 << QStringLiteral("an update may be written over");
     }
 
@@ -563,6 +564,7 @@ private slots:
             {"Scatter", {{5, 6}, {1, 3}}, {ints({1, 2, 1}).reshaped({1, 3})}, {{"axis", std::int64_t{1}}}, 1, 10},
         };
         all.back().order = {0, 2, 1};
+        all.push_back({"Einsum", {{3, 3}}, {}, {{"equation", std::string("ii->i")}}});
         const Case& made = all[static_cast<std::size_t>(index)];
         std::vector<Tensor> inputs;
         std::ranges::transform(made.inputs, std::back_inserter(inputs), [](const Shape& s) { return drawn(s, 1); });
