@@ -100,7 +100,7 @@ private:
     {
         std::vector<Tensor> inputs;
         for (const std::size_t slot : m_operands) {
-            inputs.push_back(context.operands[slot]);
+            inputs.push_back(context.operands[slot].contiguous()); // once, not in every product that reads it
         }
         return inputs;
     }

@@ -89,11 +89,6 @@ private:
         return balance.close(onlySlot(context, map.operandSlot(), std::move(part)));
     }
 
-    [[nodiscard]] static Tensor sharedPart(Tensor whole, double share)
-    {
-        return share == 1 ? std::move(whole) : algebra::scale(whole, share);
-    }
-
     [[nodiscard]] std::vector<Tensor> applyToBilinear(const RuleContext& context) const
     {
         const auto& product = as<ops::Bilinear>(context.op.structure());
@@ -110,7 +105,7 @@ private:
         for (std::size_t slot = 0; slot < 2; ++slot) {
             if (context.tracked[slot] != 0) {
                 parts[slot] =
-                    sharedPart(algebra::multiplyOver(product.pullback(s, a, b, slot), context.operands[slot]), share);
+                    algebra::multiplyScaledOver(product.pullback(s, a, b, slot), context.operands[slot], share);
             }
         }
         if (balance.isWanted()) {

@@ -87,7 +87,7 @@ Tensor ofLogSoftmax(const RuleContext& context)
 {
     const Tensor& r = context.relevance[0];
     const Tensor total = as<ops::Softmax>(context.op.structure()).sumOverAxis(r);
-    return algebra::subtract(r, algebra::multiply(algebra::exponential(context.outputs[0]), total));
+    return algebra::subtract(r, algebra::multiplyBroadcast(algebra::exponential(context.outputs[0]), total));
 }
 
 // dp_j/dx_i = p_j·(δ_ij − p_i).
@@ -99,7 +99,7 @@ Tensor ofSoftmax(const RuleContext& context)
     const Tensor& p = context.outputs[0];
     const Tensor weighted = algebra::multiply(context.relevance[0], p);
     const Tensor total = as<ops::Softmax>(context.op.structure()).sumOverAxis(weighted);
-    return algebra::subtract(weighted, algebra::multiply(p, total));
+    return algebra::subtract(weighted, algebra::multiplyBroadcast(p, total));
 }
 
 } // namespace

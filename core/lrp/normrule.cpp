@@ -3,10 +3,12 @@
 #include "core/lrp/gradientparts.h"
 #include "core/lrp/lineardistribution.h"
 #include "core/lrp/ruleregistry.h"
+#include "core/ops/algebraover.h"
 #include "core/ops/stabiliseddivision.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -54,27 +56,44 @@ public:
             return applyToFunction(context);
         }
         Balance balance(context);
-        std::vector<Tensor> z = context.op.forward(context.operands);
+        Tensor z =
+            context.outputs[0].isValid() ? context.outputs[0] : std::move(context.op.forward(context.operands).front());
         algebra::DivisionAmounts amounts;
-        const Tensor s = algebra::stabilisedDivision(context.relevance[0], {std::move(z.front())}, m_stabiliser,
-                                                     balance.isWanted() ? &amounts : nullptr);
+        Tensor s = algebra::stabilisedDivision(context.relevance[0], {std::move(z)}, m_stabiliser,
+                                               balance.isWanted() ? &amounts : nullptr);
         balance.bookDivision(amounts);
         // x·Jᵀs: the gradient of the same function, with s in the place of the relevance.
         RuleContext divided = context;
         divided.relevance = std::span(&s, 1);
-        const bool isSum = context.op.structure().kind() == StructureKind::SumOfOperands;
+        if (context.op.structure().kind() == StructureKind::SumOfOperands && balance.isWanted()) {
+            bookConstants(context, divided, balance);
+        }
         std::vector<Tensor> parts(context.tracked.size());
+        const auto last = std::ranges::find_if(context.tracked.rbegin(), context.tracked.rend(),
+                                               [](std::uint8_t isTracked) { return isTracked != 0; });
+        const auto lastSlot = static_cast<std::size_t>(context.tracked.rend() - last) - 1;
         for (std::size_t slot = 0; slot < parts.size(); ++slot) {
             if (context.tracked[slot] != 0) {
-                parts[slot] = algebra::multiply(gradientPart(divided, slot), context.operands[slot]);
-            } else if (isSum && balance.isWanted()) {
-                balance.book(event::Cause::Constant, constantShare(context, divided, slot));
+                Tensor gradient = gradientPart(divided, slot);
+                if (slot == lastSlot) {
+                    s = {}; // nobody reads it again: where the gradient is s itself, the part takes its memory
+                }
+                parts[slot] = algebra::multiplyOver(std::move(gradient), context.operands[slot]);
             }
         }
         return balance.close(std::move(parts));
     }
 
 private:
+    static void bookConstants(const RuleContext& context, const RuleContext& divided, Balance& balance)
+    {
+        for (std::size_t slot = 0; slot < context.tracked.size(); ++slot) {
+            if (context.tracked[slot] == 0) {
+                balance.book(event::Cause::Constant, constantShare(context, divided, slot));
+            }
+        }
+    }
+
     // What a constant operand of a sum takes. An infinite element (a mask) takes all that arrives there, the limit of
     // its share.
     static double constantShare(const RuleContext& context, const RuleContext& divided, std::size_t slot)

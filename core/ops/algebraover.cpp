@@ -27,6 +27,18 @@ Tensor multiplyOver(Tensor a, const Tensor& b)
     });
 }
 
+Tensor multiplyScaledOver(Tensor a, const Tensor& b, double factor)
+{
+    if (factor == 1) {
+        return multiplyOver(std::move(a), b);
+    }
+    return visitFloat(a.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        const T f = static_cast<T>(factor);
+        return mapOver<T>(std::move(a), b, [f](T x, T y) { return static_cast<T>(static_cast<T>(x * y) * f); });
+    });
+}
+
 Tensor addScaledOver(Tensor a, const Tensor& b, double factor)
 {
     return visitFloat(a.dtype(), [&](auto zero) {

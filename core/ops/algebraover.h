@@ -13,6 +13,8 @@ namespace retro::ops::algebra
 
 [[nodiscard]] tensor::Tensor addOver(tensor::Tensor a, const tensor::Tensor& b);
 [[nodiscard]] tensor::Tensor multiplyOver(tensor::Tensor a, const tensor::Tensor& b);
+/// a·b·factor; the factor 1 costs nothing.
+[[nodiscard]] tensor::Tensor multiplyScaledOver(tensor::Tensor a, const tensor::Tensor& b, double factor);
 /// a + factor·b.
 [[nodiscard]] tensor::Tensor addScaledOver(tensor::Tensor a, const tensor::Tensor& b, double factor);
 /// own + γ·p and own + γ·(own − p), of equal shapes: both sums of weights with a positive and with a negative part

@@ -190,7 +190,7 @@ class Softmax : public Structure
 {
 public:
     [[nodiscard]] StructureKind kind() const final { return StructureKind::Softmax; }
-    /// Σ over the softmax axis, repeated back to the operand's shape.
+    /// Σ over the softmax axis (or the flattened tail), whose extents become 1.
     [[nodiscard]] virtual Tensor sumOverAxis(const Tensor& t) const = 0;
     /// True for LogSoftmax, whose result is the logarithm of the probabilities.
     [[nodiscard]] virtual bool isLogarithm() const { return false; }

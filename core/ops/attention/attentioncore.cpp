@@ -3,9 +3,9 @@
 
 #include "core/ops/algebra.h"
 #include "core/ops/kernel/elementloop.h"
+#include "core/ops/kernel/exponentialrow.h"
 #include "core/ops/kernel/filled.h"
 #include "core/ops/kernel/matrixproduct.h"
-#include "core/ops/kernel/vectormath.h"
 #include "core/ops/reference/sum.h"
 
 #include <array>
@@ -53,17 +53,12 @@ void maskRow(const AttentionForm& form, std::int64_t last, T* row)
 template <class T>
 void maskedSoftmaxRow(const T* logits, std::int64_t count, T* p)
 {
-    T largest = -std::numeric_limits<T>::infinity();
-    for (std::int64_t j = 0; j < count; ++j) {
-        largest = std::max(largest, logits[j]);
-    }
+    const T largest = largestOf(logits, count);
     if (largest == -std::numeric_limits<T>::infinity()) {
         std::fill(p, p + count, T{0});
         return;
     }
-    for (std::int64_t j = 0; j < count; ++j) {
-        p[j] = fastExp(logits[j] - largest);
-    }
+    exponentials(logits, largest, p, count);
     const T factor = 1 / reference::pairwiseSum<T>(p, count);
     for (std::int64_t j = 0; j < count; ++j) {
         p[j] *= factor;

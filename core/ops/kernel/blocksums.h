@@ -10,11 +10,11 @@ namespace retro::ops
 {
 
 /// Elements that are summed in lanes.
-inline constexpr std::int64_t kSumBlock = 256;
+inline constexpr std::int64_t kSumBlock = 1024;
 /// Elements of one task: sums do not depend on the number of threads.
-inline constexpr std::int64_t kSumChunk = 64 * kSumBlock;
+inline constexpr std::int64_t kSumChunk = 16 * kSumBlock;
 
-// Sums over short blocks in double, in eight lanes that are added pairwise at the end, with the widest registers that
+// Sums over short blocks in double, in sixteen lanes that are added pairwise at the end, with the widest registers that
 // the processor has. Longer sums are made of these, so that their order depends on the length alone.
 
 [[nodiscard]] double blockSum(const float* a, std::int64_t count);

@@ -90,17 +90,25 @@ public:
 
     [[nodiscard]] Tensor apply(const Tensor& a, const Tensor& b) const override
     {
-        return matrixProduct(a.reshaped(m_shapes.a), b.reshaped(m_shapes.b)).reshaped(m_shapes.output);
+        return matrixProduct(inner(a, m_shapes.a), inner(b, m_shapes.b)).reshaped(m_shapes.output);
     }
     [[nodiscard]] Tensor pullback(const Tensor& s, const Tensor& a, const Tensor& b, std::size_t slot) const override
     {
-        const Tensor inner = s.reshaped(m_shapes.z);
-        const Tensor full = slot == 0 ? matrixProduct(inner, swapped(b.reshaped(m_shapes.b)))
-                                      : matrixProduct(swapped(a.reshaped(m_shapes.a)), inner);
+        const Tensor upstream = inner(s, m_shapes.z);
+        const Tensor full = slot == 0 ? matrixProduct(upstream, swapped(inner(b, m_shapes.b)))
+                                      : matrixProduct(swapped(inner(a, m_shapes.a)), upstream);
         return algebra::reduceTo(full, slot == 0 ? m_shapes.a : m_shapes.b).reshaped(m_outer[slot]);
     }
 
 private:
+    /// As it is multiplied. A batch that has that shape already stays as it lies: a product reads transposed matrices,
+    /// and reshaping would copy them. A single one is made row-major, so that a transposed weight has the same bits
+    /// whether it was folded or not.
+    static Tensor inner(const Tensor& t, const Shape& shape)
+    {
+        return t.rank() > 2 && t.shape() == shape ? t : t.reshaped(shape);
+    }
+
     std::array<Shape, 2> m_outer;
     Shapes m_shapes;
 };

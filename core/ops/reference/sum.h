@@ -8,12 +8,15 @@
 namespace retro::ops::reference
 {
 
+inline constexpr std::int64_t kPairwiseBlock = 128; ///< elements that are summed in lanes
+inline constexpr std::int64_t kPairwiseLanes = 8;
+
 /// Σ f(v[i]) in A, pairwise over blocks: the order depends on n alone, the error grows with log n.
 template <class A, class T, class F>
 A pairwiseSum(const T* v, std::int64_t n, const F& f)
 {
-    constexpr std::int64_t kBlock = 128;
-    constexpr std::int64_t kLanes = 8;
+    constexpr std::int64_t kBlock = kPairwiseBlock;
+    constexpr std::int64_t kLanes = kPairwiseLanes;
     if (n > kBlock) {
         const std::int64_t half = (n / 2 + kBlock - 1) / kBlock * kBlock;
         return pairwiseSum<A>(v, half, f) + pairwiseSum<A>(v + half, n - half, f);

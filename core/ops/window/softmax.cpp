@@ -4,15 +4,14 @@
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
 #include "core/ops/kernel/axisreduction.h"
+#include "core/ops/kernel/exponentialrow.h"
 #include "core/ops/kernel/vectormath.h"
 #include "core/ops/kernel/visitnumber.h"
-#include "core/ops/kernel/wideregisters.h"
 #include "core/ops/reference/sum.h"
 #include "core/ops/threads.h"
 
 #include <array>
 #include <cmath>
-#include <limits>
 
 namespace retro::ops
 {
@@ -22,54 +21,11 @@ namespace
 
 using tensor::Shape;
 
-/// The largest element; NaN is passed over. Lanes stand beside each other, so that no element waits for the one before.
-template <class T>
-inline T largestInline(const T* x, std::int64_t length)
-{
-    constexpr std::int64_t kBesides = 32;
-    std::array<T, kBesides> lanes;
-    lanes.fill(-std::numeric_limits<T>::infinity());
-    const std::int64_t whole = length - length % kBesides;
-    for (std::int64_t i = 0; i < whole; i += kBesides) {
-        for (std::int64_t lane = 0; lane < kBesides; ++lane) {
-            T& largest = lanes[static_cast<std::size_t>(lane)];
-            largest = largest < x[i + lane] ? x[i + lane] : largest;
-        }
-    }
-    T largest = -std::numeric_limits<T>::infinity();
-    for (const T lane : lanes) {
-        largest = std::max(largest, lane);
-    }
-    for (std::int64_t i = whole; i < length; ++i) {
-        largest = std::max(largest, x[i]);
-    }
-    return largest;
-}
-
-/// y = exp(x − max x).
-template <class T>
-inline void exponentialsInline(const T* x, T* y, std::int64_t length)
-{
-    const T largest = largestInline(x, length);
-    for (std::int64_t i = 0; i < length; ++i) {
-        y[i] = fastExp(x[i] - largest);
-    }
-}
-
-RETRO_WIDE_REGISTERS void exponentials(const float* x, float* y, std::int64_t length)
-{
-    exponentialsInline(x, y, length);
-}
-RETRO_WIDE_REGISTERS void exponentials(const double* x, double* y, std::int64_t length)
-{
-    exponentialsInline(x, y, length);
-}
-
 /// One row: exp(x − max x), divided by its sum.
 template <class T>
 void softmaxRow(const T* x, T* y, std::int64_t length)
 {
-    exponentials(x, y, length);
+    exponentials(x, largestOf(x, length), y, length);
     const T sum = reference::pairwiseSum<T>(y, length);
     for (std::int64_t i = 0; i < length; ++i) {
         y[i] /= sum;
@@ -80,10 +36,7 @@ void softmaxRow(const T* x, T* y, std::int64_t length)
 template <class T>
 void logSoftmaxRow(const T* x, T* y, std::int64_t length)
 {
-    T largest = -std::numeric_limits<T>::infinity();
-    for (std::int64_t i = 0; i < length; ++i) {
-        largest = std::max(largest, x[i]);
-    }
+    const T largest = largestOf(x, length);
     const T logarithm = std::log(reference::pairwiseSum<T>(x, length, [largest](T v) { return fastExp(v - largest); }));
     for (std::int64_t i = 0; i < length; ++i) {
         y[i] = x[i] - largest - logarithm;
@@ -167,10 +120,7 @@ public:
         return {m_rows.map(operands[0], f)};
     }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::firstOutput(); }
-    [[nodiscard]] Tensor sumOverAxis(const Tensor& t) const override
-    {
-        return algebra::broadcastTo(sumOverAxes(t, m_rows.axes()), t.shape());
-    }
+    [[nodiscard]] Tensor sumOverAxis(const Tensor& t) const override { return sumOverAxes(t, m_rows.axes()); }
     [[nodiscard]] bool isLogarithm() const override { return m_isLogarithm; }
 
 private:

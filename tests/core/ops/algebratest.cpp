@@ -132,6 +132,25 @@ private slots:
         QVERIFY(algebra::reduceTo(a, {9, 1}).bitEqual(reduced));
     }
 
+    // Rows in front are added up where they lie; in another order they are brought together first.
+    void sumsOverRowsInFrontHaveTheBitsOfOtherSums()
+    {
+        for (const std::int64_t rows : {1, 7, 8, 128, 129, 700}) {
+            for (const std::int64_t columns : {64, 255, 600}) {
+                for (const DType dtype : {DType::Float32, DType::Float64}) {
+                    const Tensor a = randomTensor({rows, columns}, dtype);
+                    const Tensor reduced = algebra::reduceTo(a, {columns});
+                    QVERIFY(algebra::reduceTo(inOtherOrder(a), {columns}).bitEqual(reduced));
+                    const Tensor split = a.reshaped({1, rows, 1, columns, 1});
+                    QVERIFY(algebra::reduceTo(split, {columns, 1}).bitEqual(reduced.reshaped({columns, 1})));
+                }
+            }
+        }
+        const Tensor a = randomTensor({5, 3, 40, 4}, DType::Float32);
+        const Tensor inside = algebra::reduceTo(a, {5, 1, 40, 4}); // the rows are not in front
+        QVERIFY(algebra::reduceTo(inOtherOrder(a), {5, 1, 40, 4}).bitEqual(inside));
+    }
+
     void longRowsAreCutAndStayWhole()
     {
         const Tensor a = randomTensor({100'003}, DType::Float32);

@@ -75,7 +75,7 @@ private slots:
         OpCase c("Softmax", 11);
         QVERIFY(c.operand(x).bind());
         const auto& softmax = c.structure<retro::ops::Softmax>();
-        QCOMPARE(q(textOf(softmax.sumOverAxis(doubles({1, 2, 2}, {1, 2, 3, 4})))), "[1 × 2 × 2] 10 10 10 10");
+        QCOMPARE(q(textOf(softmax.sumOverAxis(doubles({1, 2, 2}, {1, 2, 3, 4})))), "[1 × 1 × 1] 10");
         QCOMPARE(c.op().savedForGradient().outputs, 1U);
     }
 
@@ -83,7 +83,7 @@ private slots:
     {
         OpCase c("Softmax");
         QVERIFY(c.with("axis", std::int64_t{0}).operand(kX).bind());
-        QCOMPARE(q(textOf(c.structure<retro::ops::Softmax>().sumOverAxis(kX))), "[2 × 3] 5 7 9 5 7 9");
+        QCOMPARE(q(textOf(c.structure<retro::ops::Softmax>().sumOverAxis(kX))), "[1 × 3] 5 7 9");
     }
 };
 

@@ -7,6 +7,8 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <vector>
 
 using retro::tensor::DType;
 using retro::tensor::Tensor;
@@ -17,7 +19,7 @@ namespace
 {
 
 constexpr std::int64_t kRows = 37;
-constexpr std::int64_t kColumns = 1001; // more than a block, and no multiple of it
+constexpr std::int64_t kColumns = 2003; // more than a block, and no multiple of it
 
 template <class T, class F>
 Tensor made(const F& valueAt)
@@ -73,6 +75,26 @@ private slots:
     {
         check<double>();
         check<float>();
+    }
+
+    void oneTotalPerRowIsTheTotalOfEachElement()
+    {
+        const Tensor x = made<double>(logitAt);
+        const Tensor p = made<double>([](std::int64_t) { return 0.5; });
+        const Tensor r = made<double>([](std::int64_t i) { return std::cos(static_cast<double>(i)); });
+        std::vector<double> totals(kRows);
+        std::iota(totals.begin(), totals.end(), 1.0);
+        const Tensor perRow = Tensor::of<double>({kRows, 1}, totals);
+        const Tensor all = algebra::broadcastTo(perRow, x.shape());
+        const algebra::SoftmaxShare few = algebra::softmaxShare(x, p, r, perRow, true);
+        const algebra::SoftmaxShare many = algebra::softmaxShare(x, p, r, all, true);
+        QVERIFY(few.part.bitEqual(many.part));
+        QCOMPARE(few.masked, many.masked);
+        totals.resize(kColumns, 2.0);
+        const Tensor perColumn = Tensor::of<double>({1, kColumns}, totals);
+        const Tensor repeated = algebra::broadcastTo(perColumn, x.shape());
+        QVERIFY(algebra::softmaxShare(x, p, r, perColumn, true)
+                    .part.bitEqual(algebra::softmaxShare(x, p, r, repeated, true).part));
     }
 
     void transposedOperandsAreTheSameNumbers()
