@@ -30,19 +30,26 @@ std::optional<std::size_t> iterationOf(const std::string& node, const std::strin
     return error == std::errc() && at != end && *at == '/' ? std::optional(number) : std::nullopt;
 }
 
+void addLoops(const graph::Graph& graph, const std::string& prefix, std::vector<std::string>& loops);
+
+/// Loops in the branches of an If.
+void addLoopsOfBranches(const graph::Node& node, const std::string& prefix, std::vector<std::string>& loops)
+{
+    for (const auto& [name, attribute] : node.attributes) {
+        if (const auto* inner = std::get_if<graph::Subgraph>(&attribute)) {
+            addLoops(*inner->graph, prefix + node.name + "/", loops);
+        }
+    }
+}
+
 void addLoops(const graph::Graph& graph, const std::string& prefix, std::vector<std::string>& loops)
 {
     for (const graph::Node& node : graph.nodes()) {
-        if (!node.domain.empty()) {
-            continue;
-        }
-        if (node.op == "Loop" || node.op == "Scan") {
+        const bool isStandard = node.domain.empty();
+        if (isStandard && (node.op == "Loop" || node.op == "Scan")) {
             loops.push_back(prefix + node.name);
-        }
-        for (const auto& [name, attribute] : node.op == "If" ? node.attributes : graph::Attributes()) {
-            if (const auto* inner = std::get_if<graph::Subgraph>(&attribute)) {
-                addLoops(*inner->graph, prefix + node.name + "/", loops);
-            }
+        } else if (isStandard && node.op == "If") {
+            addLoopsOfBranches(node, prefix, loops);
         }
     }
 }

@@ -19,6 +19,7 @@ class LinearMap final : public tape::Operator<tape::Array<K>>
 public:
     explicit LinearMap(std::vector<K> coefficients) : m_coefficients(std::move(coefficients)) {}
 
+    /// One number, from one number of each operand.
     [[nodiscard]] base::Result<tape::Array<K>> forward(tape::Operands<tape::Array<K>> operands,
                                                        const tape::Payload<tape::Array<K>>&) const override
     {
@@ -28,6 +29,7 @@ public:
         }
         return tape::scalarArray(sum);
     }
+    /// cᵢ times the one number that arrived, for each operand.
     [[nodiscard]] base::Result<tape::Parts<tape::Array<K>>> reverse(const tape::Site<tape::Array<K>>&,
                                                                     const tape::Array<K>& upstream) const override
     {
