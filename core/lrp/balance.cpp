@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cmath>
 #include <memory>
 
@@ -34,18 +35,36 @@ struct KnownSums
     }
 };
 
+/// Of the last few tensors.
+class SumsMemory
+{
+public:
+    [[nodiscard]] const algebra::SumAndMagnitude* find(const Tensor& tensor) const
+    {
+        const auto found = std::ranges::find_if(m_known, [&](const KnownSums& each) { return each.isOf(tensor); });
+        return found == m_known.end() ? nullptr : &found->sums;
+    }
+    void keep(const Tensor& tensor, const algebra::SumAndMagnitude& sums)
+    {
+        m_known[m_oldest] = {tensor.storage(), tensor.offset(), tensor.shape(), tensor.strides(), sums};
+        m_oldest = (m_oldest + 1) % m_known.size();
+    }
+
+private:
+    std::array<KnownSums, 16> m_known;
+    std::size_t m_oldest = 0;
+};
+
+thread_local SumsMemory sumsMemory;
+
 algebra::SumAndMagnitude knownSums(const Tensor& tensor)
 {
-    thread_local std::array<KnownSums, 16> known;
-    thread_local std::size_t oldest = 0;
-    const auto found = std::ranges::find_if(known, [&](const KnownSums& each) { return each.isOf(tensor); });
-    if (found != known.end()) {
-        return found->sums;
+    if (const algebra::SumAndMagnitude* found = sumsMemory.find(tensor)) {
+        return *found;
     }
-    KnownSums& place = known[oldest];
-    oldest = (oldest + 1) % known.size();
-    place = {tensor.storage(), tensor.offset(), tensor.shape(), tensor.strides(), algebra::sumAndMagnitude(tensor)};
-    return place.sums;
+    const algebra::SumAndMagnitude sums = algebra::sumAndMagnitude(tensor);
+    sumsMemory.keep(tensor, sums);
+    return sums;
 }
 
 } // namespace
@@ -127,6 +146,18 @@ std::vector<Tensor> Balance::close(std::vector<Tensor> parts)
         m_ledger->causes[cause] += m_row.causes[cause];
     }
     return parts;
+}
+
+std::vector<Tensor> Balance::closeRearranged(std::vector<Tensor> parts)
+{
+    const auto part = std::ranges::find_if(parts, [](const Tensor& each) { return each.isValid(); });
+    if (isWanted() && part != parts.end() && m_arrived.isValid()) {
+        assert(part->size() == m_arrived.size());
+        m_part = *part;
+        m_sumOfPart = m_sumOfArrived;
+        sumsMemory.keep(*part, {m_sumOfArrived, m_row.magnitude});
+    }
+    return close(std::move(parts));
 }
 
 std::vector<Tensor> Balance::closeAs(event::Cause cause, std::vector<Tensor> parts)

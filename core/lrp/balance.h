@@ -35,6 +35,8 @@ public:
     [[nodiscard]] std::vector<Tensor> close(std::vector<Tensor> parts);
     /// As close(), for rules that lose relevance in one way only: a rest beyond rounding belongs to `cause`.
     [[nodiscard]] std::vector<Tensor> closeAs(event::Cause cause, std::vector<Tensor> parts);
+    /// As close(), for the one part that has the elements of the one tensor that arrived, in whatever order.
+    [[nodiscard]] std::vector<Tensor> closeRearranged(std::vector<Tensor> parts);
 
 private:
     [[nodiscard]] double sumOf(const Tensor& part);

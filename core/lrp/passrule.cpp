@@ -109,6 +109,9 @@ private:
                 parts[slot] = carriedBack(context, slot);
             }
         }
+        if (as<ops::ShapeMap>(context.op.structure()).isRearrangement()) {
+            return balance.closeRearranged(std::move(parts));
+        }
         if (ops::isMasking(context.op.structure())) {
             return balance.closeAs(event::Cause::Mask, std::move(parts));
         }

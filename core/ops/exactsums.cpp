@@ -2,6 +2,7 @@
 #include "core/ops/exactsums.h"
 
 #include "core/ops/kernel/visitnumber.h"
+#include "core/ops/kernel/wideregisters.h"
 
 #include <array>
 #include <numeric>
@@ -33,7 +34,7 @@ ExactSum sumOf(const T* data, std::int64_t count)
 
 /// What one addition lost: of floats their difference in double, which holds it.
 template <class T>
-double lostOf(T a, T b, T sum)
+[[gnu::always_inline]] inline double lostOf(T a, T b, T sum)
 {
     if constexpr (std::is_same_v<T, double>) {
         return ExactSum::lost(a, b);
@@ -43,7 +44,7 @@ double lostOf(T a, T b, T sum)
 }
 
 template <class T>
-double lostOf(const T* a, const T* b, const T* sum, std::int64_t count)
+[[gnu::always_inline]] inline double lostInline(const T* a, const T* b, const T* sum, std::int64_t count)
 {
     std::array<double, 8> lost{}; // of errors, which are small: their own rounding does not count
     std::int64_t i = 0;
@@ -56,6 +57,15 @@ double lostOf(const T* a, const T* b, const T* sum, std::int64_t count)
         lost[0] += lostOf(a[i], b[i], sum[i]);
     }
     return std::accumulate(lost.begin(), lost.end(), 0.0);
+}
+
+RETRO_WIDE_REGISTERS double lostOf(const float* a, const float* b, const float* sum, std::int64_t count)
+{
+    return lostInline(a, b, sum, count);
+}
+RETRO_WIDE_REGISTERS double lostOf(const double* a, const double* b, const double* sum, std::int64_t count)
+{
+    return lostInline(a, b, sum, count);
 }
 
 } // namespace

@@ -129,6 +129,9 @@ public:
     }
     /// True when operands decide at run time which elements move.
     [[nodiscard]] virtual bool isSteered() const { return false; }
+    /// True when every element of the one operand goes to one place of the one result, and none is left out: what
+    /// arrived is handed on in full, in another order.
+    [[nodiscard]] virtual bool isRearrangement() const { return false; }
     /// −1 for Neg, else +1: what a gradient multiplies by.
     [[nodiscard]] virtual double sign() const { return 1; }
 };

@@ -27,6 +27,7 @@ public:
         return {operands[0].reshaped(m_outputTypes[0].shape)};
     }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
+    [[nodiscard]] bool isRearrangement() const override { return true; }
     [[nodiscard]] Tensor carryBack(std::span<const Tensor> perOutput, std::size_t) const override
     {
         return perOutput[0].isValid() ? perOutput[0].reshaped(m_operand)

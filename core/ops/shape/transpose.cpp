@@ -35,6 +35,7 @@ public:
         return {operands[0].permuted(m_order)};
     }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
+    [[nodiscard]] bool isRearrangement() const override { return true; }
     [[nodiscard]] Tensor carryBack(std::span<const Tensor> perOutput, std::size_t) const override
     {
         return perOutput[0].isValid() ? perOutput[0].permuted(m_inverse)
