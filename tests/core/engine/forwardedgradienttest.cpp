@@ -3,7 +3,7 @@
 #include "core/engine/forwarding/forwardedgradient.h"
 #include "core/engine/binding.h"
 #include "core/engine/forwarding/packedsigns.h"
-#include "tests/core/rewrite/graphs.h"
+#include "tests/core/engine/loopmodel.h"
 
 #include <QtTest>
 
@@ -77,28 +77,6 @@ QString textOf(const engine::ForwardedGradient& made, const std::string& name)
         }
     }
     return QStringLiteral("not forwarded");
-}
-
-/// h ← tanh(h·W + x_t) · h + h, over `count` rounds.
-engine::LoadedModel loopOf(std::int64_t count)
-{
-    Writer inner;
-    const ValueId h = inner.input("h", {1, 4});
-    const ValueId x = inner.input("xt", {1, 4});
-    const ValueId product = inner.node("MatMul", "product", {h, inner.constant("W", randomTensor({4, 4}, 1))});
-    const ValueId bent = inner.node("Tanh", "bend", {inner.node("Add", "plus", {product, x})});
-    inner.output(inner.node("Add", "next", {inner.node("Mul", "gate", {bent, h}), h}));
-    Writer w;
-    const ValueId first = w.input("first", {1, 4});
-    const ValueId sequence = w.input("sequence", {count, 1, 4});
-    const ValueId state = w.node("Exp", "start", {first});
-    const ValueId whole = w.node("Tanh", "signal", {sequence});
-    const ValueId last = w.node("Scan", "steps", {state, whole},
-                                {{"body", graph::Subgraph{inner.finish(), 0}}, {"num_scan_inputs", std::int64_t{1}}});
-    w.output(w.node("Sigmoid", "score", {last}));
-    engine::LoadedModel model;
-    model.rewritten = rewrite::rewrite(w.finish(), rewrite::noRewrites()).value();
-    return model;
 }
 
 engine::GradientRequest loopRequest(std::int64_t count)
@@ -332,7 +310,7 @@ private slots:
     void loopsGoBackFromCheckpointsWithTheSameBits()
     {
         constexpr std::int64_t kCount = 37;
-        const engine::LoadedModel model = loopOf(kCount);
+        const engine::LoadedModel model = tests::loopModel(kCount, true);
         const engine::GradientRequest request = loopRequest(kCount);
         const auto tape = engine::gradient(model, request);
         QVERIFY2(tape.ok(), tape.ok() ? "" : tape.error().text().c_str());
@@ -362,11 +340,11 @@ private slots:
     {
         engine::ForwardingWish wish;
         wish.checkpointEvery = 0;
-        const auto made = engine::forwardedGradient(loopOf(5), loopRequest(5), wish);
+        const auto made = engine::forwardedGradient(tests::loopModel(5, true), loopRequest(5), wish);
         QVERIFY(made.ok());
         QCOMPARE(made->plan.segments.loops().front().every, 0U);
         QCOMPARE(made->rebuilds, 0U);
-        const auto tape = engine::gradient(loopOf(5), loopRequest(5));
+        const auto tape = engine::gradient(tests::loopModel(5, true), loopRequest(5));
         QVERIFY(tape.ok() && made->gradient.gradients[1].bitEqual(tape->gradients[1]));
     }
 

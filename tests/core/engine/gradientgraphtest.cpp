@@ -79,6 +79,26 @@ double distance(const Tensor& a, const Tensor& b)
     return ops::algebra::sumAbsolute(ops::algebra::subtract(a.contiguous(), b.contiguous())) / size;
 }
 
+/// "" when the joined graph that `written` is gives, for what `tape` was asked, its first gradient to within
+/// `tolerance`.
+QString apart(const engine::GradientRequest& request, const engine::GradientResult& tape,
+              const std::shared_ptr<const graph::Graph>& written, double tolerance)
+{
+    std::vector<Tensor> given = request.inputs;
+    given.push_back(tape.target.start);
+    std::string fault;
+    const auto again = bound(written, given, fault);
+    if (!again) {
+        return QString::fromStdString(fault);
+    }
+    const auto result = execute::forward(again, given, execute::SavePolicy::Nothing);
+    if (!result.ok()) {
+        return QString::fromStdString(result.error().text());
+    }
+    const double off = distance(result->outputs.back(), tape.gradients.front());
+    return off < tolerance ? QString() : QStringLiteral("%1 apart").arg(off);
+}
+
 /// A graph as it is read again from the text or bytes of a file.
 base::Result<std::shared_ptr<const graph::Graph>> readAgain(const graph::Graph& graph, bool isJson)
 {
@@ -248,13 +268,8 @@ private slots:
         QVERIFY2(model, fault.c_str());
         const auto tape = engine::gradient(model, request);
         QVERIFY2(tape.ok(), tape.ok() ? "" : tape.error().text().c_str());
-        std::vector<Tensor> given = request.inputs;
-        given.push_back(tape->target.start);
-        const auto again = bound(*read, given, fault);
-        QVERIFY2(again, fault.c_str());
-        const auto result = execute::forward(again, given, execute::SavePolicy::Nothing);
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
-        QVERIFY(distance(result->outputs.back(), tape->gradients.front()) < 1e-9);
+        const QString off = apart(request, *tape, *read, 1e-9);
+        QVERIFY2(off.isEmpty(), qPrintable(off));
     }
 
     /// The file leaves batch and steps open, so that only the inputs say what an LSTM comes to.
@@ -275,14 +290,9 @@ private slots:
         QVERIFY2(model, fault.c_str());
         const auto tape = engine::gradient(model, request);
         QVERIFY2(tape.ok(), tape.ok() ? "" : tape.error().text().c_str());
-        std::vector<Tensor> given = request.inputs;
-        given.push_back(tape->target.start);
-        const auto again = bound(gradient->graph, given, fault);
-        QVERIFY2(again, fault.c_str());
-        const auto result = execute::forward(again, given, execute::SavePolicy::Nothing);
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
         // Constants of a float graph are rounded to float.
-        QVERIFY(distance(result->outputs.back(), tape->gradients.front()) < 1e-6);
+        const QString off = apart(request, *tape, gradient->graph, 1e-6);
+        QVERIFY2(off.isEmpty(), qPrintable(off));
     }
 
     /// What an If hands on has a shape only when its branch is written out.
@@ -330,14 +340,8 @@ private slots:
         QVERIFY2(gradient.ok(), gradient.ok() ? "" : gradient.error().text().c_str());
         const auto tape = engine::gradient(*whole, request);
         QVERIFY2(tape.ok(), tape.ok() ? "" : tape.error().text().c_str());
-        std::vector<Tensor> all = request.inputs;
-        all.push_back(tape->target.start);
-        std::string fault;
-        const auto again = bound(gradient->graph, all, fault);
-        QVERIFY2(again, fault.c_str());
-        const auto result = execute::forward(again, all, execute::SavePolicy::Nothing);
-        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
-        QVERIFY(distance(result->outputs.back(), tape->gradients.front()) < 1e-9);
+        const QString off = apart(request, *tape, gradient->graph, 1e-9);
+        QVERIFY2(off.isEmpty(), qPrintable(off));
     }
 
     void whyStepsAreNotWrittenOutIsSaid()

@@ -7,6 +7,7 @@
 #include "core/engine/plan/plannedrelevance.h"
 #include "core/engine/plan/plannedsaving.h"
 #include "core/engine/results.h"
+#include "tests/core/engine/samerelevance.h"
 #include "tests/core/engine/samplequestion.h"
 
 #include <nlohmann/json.hpp>
@@ -31,19 +32,6 @@ Question tokenQuestion()
     const auto inputs = engine::resolveInputs({path}, *question.model->graph(), {}, {});
     question.request.inputs = inputs.ok() ? *inputs : std::vector<Tensor>();
     return question;
-}
-
-/// First value whose relevance is another; empty when none is.
-std::string difference(const engine::ExplainResult& a, const engine::ExplainResult& b)
-{
-    for (std::size_t i = 0; i < a.relevance.size(); ++i) {
-        const bool isSame = a.relevance[i].isValid() == b.relevance[i].isValid() &&
-                            (!a.relevance[i].isValid() || a.relevance[i].bitEqual(b.relevance[i]));
-        if (!isSame) {
-            return a.model->graph().value(base::ValueId(i)).name;
-        }
-    }
-    return {};
 }
 
 void addSamples()
@@ -82,7 +70,7 @@ private slots:
                 continue; // needs more than store-all: no plan of that strategy
             }
             QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
-            QCOMPARE(difference(*expected, *made), std::string());
+            QCOMPARE(tests::differenceOf(*expected, *made), std::string());
             QVERIFY(made->planSaving);
             keptBytes[strategy] = made->planSaving->keptBytes;
             const nlohmann::ordered_json summary = engine::summaryJson(*question.model, question.request, *made);
@@ -145,7 +133,7 @@ private slots:
         question.request.keptByPlan = engine::keptBy(wish);
         const auto made = engine::explain(*question.model, question.request);
         QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
-        QCOMPARE(difference(*expected, *made), std::string());
+        QCOMPARE(tests::differenceOf(*expected, *made), std::string());
         QVERIFY(made->planSaving);
     }
 

@@ -5,8 +5,9 @@
 #include "core/event/planevent.h"
 #include "core/trace/runfile.h"
 #include "core/trace/timeline.h"
+#include "tests/core/engine/loopmodel.h"
+#include "tests/core/engine/samerelevance.h"
 #include "tests/core/engine/samplequestion.h"
-#include "tests/core/rewrite/graphs.h"
 
 #include <QTemporaryDir>
 #include <QtTest>
@@ -48,19 +49,6 @@ std::size_t countOf(const trace::Run& run, EventKind kind)
     return static_cast<std::size_t>(std::ranges::count(run.events, kind, &event::Event::kind));
 }
 
-/// First value whose relevance is another; empty when none is.
-std::string differenceOf(const engine::ExplainResult& a, const engine::ExplainResult& b)
-{
-    for (std::size_t i = 0; i < a.relevance.size(); ++i) {
-        const bool isSame = a.relevance[i].isValid() == b.relevance[i].isValid() &&
-                            (!a.relevance[i].isValid() || a.relevance[i].bitEqual(b.relevance[i]));
-        if (!isSame) {
-            return a.model->graph().value(base::ValueId(i)).name;
-        }
-    }
-    return {};
-}
-
 /// "relu1_out store, pool1_out rebuild", in the order of the values.
 std::string formsOf(const engine::ForwardingPlan& plan, const graph::Graph& graph)
 {
@@ -70,13 +58,6 @@ std::string formsOf(const engine::ForwardingPlan& plan, const graph::Graph& grap
                 (one.isFallback ? " (" + one.reason + "), " : ", ");
     }
     return text;
-}
-
-engine::LoadedModel modelOf(SharedGraph graph)
-{
-    engine::LoadedModel model;
-    model.rewritten = rewrite::rewrite(std::move(graph), rewrite::noRewrites()).value();
-    return model;
 }
 
 /// y = (r·r)·w with r a view of exp(x), and a ReLU: an alias, a fallback and something to compress.
@@ -90,7 +71,7 @@ engine::LoadedModel smallModel()
     const ValueId bent =
         w.node("Relu", "bent", {w.node("Sub", "less", {squared, w.constant("c", randomTensor({32}, 4))})});
     w.output(w.node("MatMul", "scores", {bent, w.constant("w", randomTensor({32, 3}, 5))}));
-    return modelOf(w.finish());
+    return tests::modelOf(w.finish());
 }
 
 engine::ExplainRequest smallRequest()
@@ -142,7 +123,7 @@ private slots:
             question.request.forwarding = wishOf(strategy);
             const auto made = engine::explain(*question.model, question.request);
             QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
-            QCOMPARE(differenceOf(*plain, *made), std::string());
+            QCOMPARE(tests::differenceOf(*plain, *made), std::string());
             QCOMPARE(made->counts.promises, 0U);
             QVERIFY(made->forwarding);
             QCOMPARE(countOf(*made->run, EventKind::Recompute), made->forwarding->rebuilds());
@@ -246,7 +227,7 @@ private slots:
         const auto plain = engine::explain(smallModel(), request);
         QVERIFY(plain.ok());
         QCOMPARE(made->target.logit, plain->target.logit);
-        QCOMPARE(differenceOf(*plain, *made), std::string());
+        QCOMPARE(tests::differenceOf(*plain, *made), std::string());
     }
 
     void withoutARunValuesAreLetGo()
@@ -258,7 +239,7 @@ private slots:
             value = w.node("Tanh", "bend" + std::to_string(i), {value}); // its rule reads its result
         }
         w.output(value);
-        const engine::LoadedModel model = modelOf(w.finish());
+        const engine::LoadedModel model = tests::modelOf(w.finish());
         engine::ExplainRequest request = smallRequest();
         request.inputs = {randomTensor({64, 64}, 1)};
         request.target = {engine::TargetRequest::Kind::Value, 0, "bend23_out", {}};
@@ -328,14 +309,15 @@ private slots:
             {w.node("Exp", "e", {x}), ValueId(), w.constant("most", Tensor::of<float>({}, std::vector<float>{2}))}));
         engine::GradientRequest request;
         request.inputs = {randomTensor({2, 4}, 1)};
-        const auto made = engine::forwardedGradient(modelOf(w.finish()), request, wishOf(ForwardStrategy::Rebuild));
+        const auto made =
+            engine::forwardedGradient(tests::modelOf(w.finish()), request, wishOf(ForwardStrategy::Rebuild));
         QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
         QCOMPARE(made->gradient.gradients.size(), std::size_t{1});
     }
 
     void loopsComeFromTheirCheckpoints()
     {
-        const engine::LoadedModel model = loop(20);
+        const engine::LoadedModel model = tests::loopModel(20, false);
         engine::ExplainRequest request = smallRequest();
         request.inputs = {randomTensor({1, 4}, 2), randomTensor({20, 1, 4}, 3)};
         const auto plain = engine::explain(model, request);
@@ -344,7 +326,7 @@ private slots:
         request.forwarding->checkpointEvery = 5;
         const auto made = engine::explain(model, request);
         QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
-        QCOMPARE(differenceOf(*plain, *made), std::string());
+        QCOMPARE(tests::differenceOf(*plain, *made), std::string());
         QCOMPARE(made->forwarding->plan.segments.loops().size(), std::size_t{1});
         QVERIFY(made->forwarding->rebuilds() > 0);
         QCOMPARE(countOf(*made->run, EventKind::Recompute), made->forwarding->rebuilds());
@@ -352,24 +334,6 @@ private slots:
             return one.reason.starts_with("checkpoint before iteration");
         });
         QVERIFY(isCheckpoint);
-    }
-
-private:
-    /// h ← tanh(h·W + x_t) · h + h, over `count` rounds.
-    static engine::LoadedModel loop(std::int64_t count)
-    {
-        Writer inner;
-        const ValueId h = inner.input("h", {1, 4});
-        const ValueId x = inner.input("xt", {1, 4});
-        const ValueId product = inner.node("MatMul", "product", {h, inner.constant("W", randomTensor({4, 4}, 1))});
-        const ValueId bent = inner.node("Tanh", "bend", {inner.node("Add", "plus", {product, x})});
-        inner.output(inner.node("Add", "next", {inner.node("Mul", "gate", {bent, h}), h}));
-        Writer w;
-        const ValueId state = w.node("Exp", "start", {w.input("first", {1, 4})});
-        const ValueId whole = w.node("Tanh", "signal", {w.input("sequence", {count, 1, 4})});
-        w.output(w.node("Scan", "steps", {state, whole},
-                        {{"body", graph::Subgraph{inner.finish(), 0}}, {"num_scan_inputs", std::int64_t{1}}}));
-        return modelOf(w.finish());
     }
 };
 
