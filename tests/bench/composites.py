@@ -3,11 +3,12 @@
 """Compares every composite that zennit has by a name of its own with ours: one small network with BatchNorm, a residual
 sum, max and average pooling, both sides in float64.
 
-    tests/bench/composites.py [--cli build/release/bin/retrograde-cli] [--tolerance 1e-9]
+    tests/bench/composites.py [--cli build/release/bin/retrograde-cli] [--tolerance 1e-9] [--write tests/data/peers/zennit]
 
 Prints the largest deviation of the input's relevance per composite, relative to its largest element, and fails beyond the
 tolerance. Needs zennit 0.5.1 over PyTorch and python3-onnx; see relevance.py for how to get them. Where zennit is missing
-it says "peer missing" and fails nothing.
+it says "peer missing" and fails nothing. --write keeps network, input and the peer's relevance of the input in a folder,
+where peercompositestest finds them.
 """
 import argparse
 import os
@@ -73,8 +74,8 @@ def of_peer(torch, zennit, model, make, x):
         return torch.autograd.grad(output, data, grad_outputs=start)[0].numpy()
 
 
-def of_ours(options, numpy, folder, composite):
-    out = os.path.join(folder, "out")
+def of_ours(options, numpy, folder, temporary, composite):
+    out = os.path.join(temporary, "out")
     subprocess.run([options.cli, "explain", os.path.join(folder, "net.onnx"), "--input", os.path.join(folder, "x.npy"),
                     "--target", "2", "--start", "logit", "--composite", composite, "--precision", "double", "--output-dir", out],
                    check=True, stdout=subprocess.DEVNULL)
@@ -85,6 +86,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cli", default="build/release/bin/retrograde-cli")
     parser.add_argument("--tolerance", type=float, default=1e-9)
+    parser.add_argument("--write", metavar="FOLDER")
     options = parser.parse_args()
     try:
         import numpy
@@ -102,16 +104,20 @@ def main():
     model = network(torch, zennit)
     x = torch.randn(2, 3, 16, 16, dtype=torch.float64).clamp(-4, 4)
     wrong = 0
-    with tempfile.TemporaryDirectory() as folder:
+    peers = {}
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.write or temporary
         numpy.save(os.path.join(folder, "x.npy"), x.numpy())
         model[2].is_exported = True
         torch.onnx.export(model, x, os.path.join(folder, "net.onnx"), opset_version=13, input_names=["x"])
         model[2].is_exported = False
         for name, make in composites(zennit, torch).items():
-            peer = of_peer(torch, zennit, model, make, x)
-            deviation = abs(peer - of_ours(options, numpy, folder, name)).max() / abs(peer).max()
+            peer = peers[name] = of_peer(torch, zennit, model, make, x)
+            deviation = abs(peer - of_ours(options, numpy, folder, temporary, name)).max() / abs(peer).max()
             wrong += not deviation <= options.tolerance
             print(f"{name:34} {deviation:9.2e}{'' if deviation <= options.tolerance else '  WRONG'}", flush=True)
+    if options.write and not wrong:
+        numpy.savez(os.path.join(options.write, "relevance.npz"), **peers)
     return 1 if wrong else 0
 
 
