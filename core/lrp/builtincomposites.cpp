@@ -88,17 +88,17 @@ Entries gradientMap() { return {{Matcher{}, gradientRule()}}; }
 struct Shared
 {
     LinearOptions epsilon;
-    LinearOptions others; // epsilon 1e-6, the same bias policy
+    LinearOptions others; // an epsilon that nobody sets, the same bias policy
     RulePointer first;    // null: the first weight layer is nothing special
 };
 
 constexpr std::array<std::string_view, 4> kFirstNames{"none", "flat", "w-square", "z-box"};
 enum class First : std::uint8_t { None, Flat, WSquare, ZBox };
 
-RulePointer boxRule(ParameterReader& reader)
+RulePointer boxRule(ParameterReader& reader, const Stabiliser& stabiliser)
 {
     auto [low, high] = readBox(reader);
-    return zBoxRule(std::move(low), std::move(high));
+    return zBoxRule(std::move(low), std::move(high), stabiliser);
 }
 
 RulePointer firstRule(ParameterReader& reader, First fallback, const LinearOptions& options)
@@ -107,23 +107,32 @@ RulePointer firstRule(ParameterReader& reader, First fallback, const LinearOptio
     case First::None:
         return nullptr;
     case First::Flat:
-        return flatRule();
+        return flatRule(options.stabiliser);
     case First::WSquare:
         return wSquareRule(options);
     case First::ZBox:
-        return boxRule(reader);
+        return boxRule(reader, options.stabiliser);
     }
     return nullptr;
 }
 
-Shared readShared(ParameterReader& reader, First fallback, double epsilon = 1e-6)
+// Numbers of a composite's own where nobody gives others: epsilon of the rule epsilon, and of every other rule.
+struct Epsilons
+{
+    double own = 1e-6;
+    double others = 1e-6;
+};
+
+Shared readShared(ParameterReader& reader, First fallback, const Epsilons& epsilons = {})
 {
     Shared shared;
-    shared.epsilon = reader.linearOptions(epsilon);
+    shared.epsilon = reader.linearOptions(epsilons.own);
     if (reader.flag("zero_bias", false)) {
         shared.epsilon.bias = BiasPolicy::Zero;
+        shared.epsilon.biasFactor = 1;
     }
-    shared.others.bias = shared.epsilon.bias;
+    shared.others = shared.epsilon;
+    shared.others.stabiliser = {StabiliserKind::Add, epsilons.others, true};
     shared.first = firstRule(reader, fallback, shared.others);
     return shared;
 }
@@ -164,11 +173,11 @@ Composite alphaComposite(ParameterReader& reader, First fallback)
 Composite epsilonAlpha2Beta1(ParameterReader& reader) { return alphaComposite(reader, First::None); }
 Composite epsilonAlpha2Beta1Flat(ParameterReader& reader) { return alphaComposite(reader, First::Flat); }
 
-// The presets of iNNvestigate: both denominators of alpha-beta have the whole bias, dense layers a large epsilon.
+// The presets of iNNvestigate: both denominators of alpha-beta have the whole bias, dense layers a large epsilon; its
+// other rules guard against denominators of exactly 0 alone.
 Composite preset(ParameterReader& reader, double beta, First fallback)
 {
-    constexpr double kEpsilon = 0.1;
-    const Shared shared = readShared(reader, fallback, kEpsilon);
+    const Shared shared = readShared(reader, fallback, {0.1, 0});
     return layered(shared, {}, alphaBetaRule(1 + beta, beta, shared.others, BiasParts::Both));
 }
 Composite presetA(ParameterReader& reader) { return preset(reader, 0, First::None); }
@@ -188,6 +197,7 @@ Composite excitationBackprop(ParameterReader& reader)
     LinearOptions options = reader.linearOptions(1e-6);
     if (reader.flag("zero_bias", false)) {
         options.bias = BiasPolicy::Zero;
+        options.biasFactor = 1;
     }
     Composite composite;
     composite.entries = {entry(StructureKind::LinearMap, zPlusRule(options)),
@@ -210,11 +220,11 @@ Composite guidedBackprop(ParameterReader&) { return reluComposite(guidedBackprop
 Composite deconvNet(ParameterReader&) { return reluComposite(deconvNetRule()); }
 Composite betaSmooth(ParameterReader& reader) { return reluComposite(betaSmoothRule(reader.number("beta", 10))); }
 
-RulePointer dynamicSoftmax(ParameterReader& reader)
+RulePointer dynamicSoftmax(ParameterReader& reader, const Stabiliser& stabiliser)
 {
     static constexpr std::array<std::string_view, 3> kNames{"identity", "attn", "attn_tril"};
     const std::size_t choice = reader.choice("softmax", kNames, 0);
-    return choice == 0 ? passRule() : softmaxTaylorRule(choice == 2);
+    return choice == 0 ? passRule() : softmaxTaylorRule(choice == 2, stabiliser);
 }
 
 Composite dynamic(ParameterReader& reader)
@@ -235,7 +245,7 @@ Composite dynamic(ParameterReader& reader)
                          entry(StructureKind::MaxPool, winnerRule()),
                          entry(StructureKind::ElementWise, passRule()),
                          entry(StructureKind::Normalisation, passRule()),
-                         entry(StructureKind::Softmax, dynamicSoftmax(reader)),
+                         entry(StructureKind::Softmax, dynamicSoftmax(reader, options.stabiliser)),
                          entry(StructureKind::ShapeMap, passRule()),
                          entry(StructureKind::Differentiable, normRule()),
                          entry(StructureKind::SelfNormalisation, passRule()),
@@ -289,6 +299,7 @@ LinearOptions readEpsilonOptions(ParameterReader& reader)
     LinearOptions options = reader.linearOptions(1e-6);
     if (reader.flag("zero_bias", false)) {
         options.bias = BiasPolicy::Zero;
+        options.biasFactor = 1;
     }
     return options;
 }
@@ -318,7 +329,8 @@ Composite attnLrp(ParameterReader& reader)
         return attnLrpAsGradient();
     }
     const LinearOptions epsilon = readEpsilonOptions(reader);
-    return transformerComposite(reader, {epsilon, {}, epsilonRule(epsilon), softmaxTaylorRule()});
+    return transformerComposite(reader,
+                                {epsilon, {}, epsilonRule(epsilon), softmaxTaylorRule(false, epsilon.stabiliser)});
 }
 
 // Gates from the surest to the least sure: of two activations, the bounded one gates the other.

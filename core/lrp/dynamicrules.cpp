@@ -152,14 +152,19 @@ Tensor lowerTriangle(const Tensor& like)
 class SoftmaxTaylorRule final : public Rule
 {
 public:
-    explicit SoftmaxTaylorRule(bool causal) : m_causal(causal) {}
+    SoftmaxTaylorRule(bool causal, const Stabiliser& stabiliser) : m_causal(causal), m_stabiliser(stabiliser) {}
 
     [[nodiscard]] std::string_view name() const override { return "softmax-taylor"; }
     [[nodiscard]] std::string text() const override
     {
         return m_causal ? "softmax-taylor, lower triangle" : "softmax-taylor";
     }
-    [[nodiscard]] RuleParameters parameters() const override { return {{"causal", m_causal}}; }
+    [[nodiscard]] RuleParameters parameters() const override
+    {
+        RuleParameters result{{"causal", m_causal}};
+        write(m_stabiliser, result);
+        return result;
+    }
 
     [[nodiscard]] bool accepts(const ops::Structure& structure) const override
     {
@@ -173,13 +178,14 @@ public:
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
     {
-        const Tensor& r = context.relevance[0];
         const auto& softmax = as<ops::Softmax>(context.op.structure());
-        const Tensor& y = context.outputs[0];
         const Tensor& x = context.operands[0];
         Balance balance(context);
-        algebra::SoftmaxShare share = algebra::softmaxShare(x, softmax.isLogarithm() ? algebra::exponential(y) : y, r,
-                                                            softmax.sumOverAxis(r), balance.isWanted());
+        algebra::SoftmaxShare share =
+            softmax.isLogarithm()
+                ? throughLogarithm(context, softmax, balance)
+                : algebra::softmaxShare(x, context.outputs[0], context.relevance[0],
+                                        softmax.sumOverAxis(context.relevance[0]), balance.isWanted());
         // What arrived at masked logits, and what the others would get that the triangle hides.
         balance.book(event::Cause::Mask, share.masked);
         if (m_causal) {
@@ -190,17 +196,43 @@ public:
     }
 
 private:
+    // y = ln p: its expansion at x shares g = R/y among the logits as that of p shares R/p·p. A masked y is −∞ or
+    // nearly so, and no logit answers for it.
+    [[nodiscard]] algebra::SoftmaxShare throughLogarithm(const RuleContext& context, const ops::Softmax& softmax,
+                                                         Balance& balance) const
+    {
+        const Tensor& x = context.operands[0];
+        const Tensor& y = context.outputs[0];
+        const Tensor shown = algebra::add(x, algebra::filledLike(x, algebra::kMaskedLogit));
+        const Tensor r = algebra::keepWherePositive(context.relevance[0], shown);
+        const Tensor d = algebra::keepWherePositive(y, shown);
+        const Tensor g = algebra::stabilisedQuotient(r, d, m_stabiliser);
+        balance.bookDivision(r, g, d);
+        algebra::SoftmaxShare share =
+            algebra::softmaxShare(x, algebra::exponential(y), g, softmax.sumOverAxis(g), false);
+        share.masked = balance.isWanted() ? algebra::sum(context.relevance[0]) - algebra::sum(r) : 0;
+        return share;
+    }
+
     bool m_causal;
+    Stabiliser m_stabiliser; // of the logarithm alone: probabilities are not divided by
 };
 
 } // namespace
 
 RulePointer absRatioRule(double epsilon) { return std::make_shared<const AbsRatioRule>(epsilon); }
 
-RulePointer softmaxTaylorRule(bool causal) { return std::make_shared<const SoftmaxTaylorRule>(causal); }
+RulePointer softmaxTaylorRule(bool causal, const Stabiliser& stabiliser)
+{
+    return std::make_shared<const SoftmaxTaylorRule>(causal, stabiliser);
+}
 
 RulePointer readAbsRatio(ParameterReader& reader) { return absRatioRule(reader.number("epsilon", 1e-11)); }
 
-RulePointer readSoftmaxTaylor(ParameterReader& reader) { return softmaxTaylorRule(reader.flag("causal", false)); }
+RulePointer readSoftmaxTaylor(ParameterReader& reader)
+{
+    const bool isCausal = reader.flag("causal", false);
+    return softmaxTaylorRule(isCausal, reader.stabiliser({}));
+}
 
 } // namespace retro::lrp

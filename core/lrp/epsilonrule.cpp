@@ -123,13 +123,22 @@ private:
         const bool withShift = m_options.bias != BiasPolicy::Zero;
         const Tensor y = withShift ? algebra::addBroadcast(own, affine.shift()) : own;
         const Tensor s = algebra::stabilisedQuotient(context.relevance[0], y, m_options.stabiliser);
-        // One input per unit: spreading gives it everything.
-        const bool all = m_options.bias == BiasPolicy::Spread;
-        if (balance.isWanted() && !all) {
-            const double shared = balance.bookDivision(context.relevance[0], s, y);
-            balance.book(event::Cause::Bias, shared - algebra::dot(s, own));
+        const double absorbed = m_options.bias == BiasPolicy::Spread ? 1 - m_options.biasFactor : 1;
+        if (balance.isWanted() && absorbed > 0) {
+            const double shared = balance.bookDivision(context.relevance[0], s, y, absorbed);
+            balance.book(event::Cause::Bias, absorbed * (shared - algebra::dot(s, own)));
         }
-        return balance.close(onlySlot(context, 0, all ? context.relevance[0] : algebra::multiply(s, own)));
+        return balance.close(
+            onlySlot(context, 0, throughAffine(context.relevance[0], algebra::multiply(s, own), absorbed)));
+    }
+
+    // One input per unit: spreading gives it everything.
+    static Tensor throughAffine(const Tensor& relevance, Tensor share, double absorbed)
+    {
+        if (absorbed == 1) {
+            return share;
+        }
+        return absorbed == 0 ? relevance : algebra::addScaled(share, algebra::subtract(relevance, share), 1 - absorbed);
     }
 
     LinearOptions m_options;

@@ -59,22 +59,51 @@ Tensor pullBack(const LinearDistribution& d, const Tensor& s)
     return sum;
 }
 
-// Hands `rest` (shape of z) to all inputs of each unit in equal parts; books what has no input to go to.
-Tensor spreadEqually(const LinearDistribution& d, const Tensor& rest, const Tensor& s, Balance& balance, double factor)
+// What bias and stabiliser keep back of the relevance of each unit, where there are inputs to hand it to.
+struct KeptBack
 {
-    const WeightVariant ones{WeightPart::Ones, 0};
-    const Tensor inputs = d.map.apply(algebra::filledLike(d.terms.front().input, 1), ones);
+    Tensor rest;
+    Tensor inputs; // of each unit, as a count
+};
+
+KeptBack keptBack(const LinearDistribution& d, const Tensor& rest, const Tensor& s, Balance& balance, double factor)
+{
+    KeptBack kept{{}, d.map.apply(algebra::filledLike(d.terms.front().input, 1), {WeightPart::Ones, 0})};
     // s is 0 where nothing arrived or where 0/0 was met: there is nothing to spread then.
-    const Tensor spread = algebra::keepWherePositive(algebra::keepWherePositive(rest, algebra::absolute(s)), inputs);
+    kept.rest = algebra::keepWherePositive(algebra::keepWherePositive(rest, algebra::absolute(s)), kept.inputs);
     if (balance.isWanted()) {
-        balance.book(event::Cause::ZeroDenominator, factor * algebra::sum(algebra::subtract(rest, spread)));
+        balance.book(event::Cause::ZeroDenominator, factor * algebra::sum(algebra::subtract(rest, kept.rest)));
     }
-    return d.map.pullback(algebra::stabilisedQuotient(spread, inputs, kUnstabilised), ones);
+    return kept;
+}
+
+// Books the part of what was kept back that is not spread.
+void bookAbsorbed(const LinearDistribution& d, const KeptBack& kept, const Tensor& s, Balance& balance, double factor)
+{
+    const double part = factor * (1 - d.options.biasFactor);
+    if (!balance.isWanted() || part == 0) {
+        return;
+    }
+    double bias = 0;
+    if (d.bias && d.map.hasBias()) {
+        const Tensor everywhere = algebra::addBroadcast(algebra::filledLike(s, 0), d.map.bias(*d.bias));
+        bias = algebra::dot(s, algebra::keepWherePositive(everywhere, kept.inputs));
+    }
+    balance.book(event::Cause::Bias, part * bias);
+    balance.book(event::Cause::Stabiliser, part * (algebra::sum(kept.rest) - bias));
+}
+
+// Hands that part of it which is spread to all inputs of each unit in equal parts.
+Tensor spreadEqually(const LinearDistribution& d, const KeptBack& kept)
+{
+    const double factor = d.options.biasFactor;
+    const Tensor each = algebra::stabilisedQuotient(kept.rest, kept.inputs, kUnstabilised);
+    return d.map.pullback(factor == 1 ? each : algebra::scale(each, factor), {WeightPart::Ones, 0});
 }
 
 Tensor ownOf(LinearDistribution& d) { return d.own.isValid() ? std::move(d.own) : sumOfTerms(d); }
 
-/// Σ R as it was, whatever bias and stabiliser are.
+/// Σ R as it was when all is spread, whatever bias and stabiliser are.
 Tensor distributeSpreading(LinearDistribution& d, const Tensor& relevance, Balance& balance, double factor)
 {
     const Tensor own = ownOf(d);
@@ -83,7 +112,9 @@ Tensor distributeSpreading(LinearDistribution& d, const Tensor& relevance, Balan
     const Tensor s = algebra::stabilisedQuotient(relevance, denominator, d.options.stabiliser);
     const Tensor shares = pullBack(d, s);
     const Tensor rest = algebra::subtract(relevance, algebra::multiply(s, own));
-    return algebra::add(shares, spreadEqually(d, rest, s, balance, factor));
+    const KeptBack kept = keptBack(d, rest, s, balance, factor);
+    bookAbsorbed(d, kept, s, balance, factor);
+    return algebra::add(shares, spreadEqually(d, kept));
 }
 
 algebra::Denominator denominatorOf(LinearDistribution& d)

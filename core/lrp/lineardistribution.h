@@ -42,9 +42,9 @@ struct LinearDistribution
 };
 
 /// D = Σ_k sign_k · x_k·W_k + b′, s = R / stab(D), R_in = Σ_k sign_k · x_k · (s·W_kᵀ). Under BiasPolicy::Zero, b′ is
-/// left out; under Spread, what b′ and the stabiliser keep back, R − s·(D − b′), is handed to the N inputs of each unit
-/// in equal parts, which conserves exactly. `relevance` has the shape of z, the result that of x. Losses are booked
-/// times `factor`.
+/// left out; under Spread, of what b′ and the stabiliser keep back, R − s·(D − b′), the bias factor is handed to the N
+/// inputs of each unit in equal parts, which conserves exactly when it is 1. `relevance` has the shape of z, the result
+/// that of x. Losses are booked times `factor`.
 [[nodiscard]] Tensor distribute(LinearDistribution distribution, const Tensor& relevance, Balance& balance,
                                 double factor = 1);
 

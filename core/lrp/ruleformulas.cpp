@@ -35,7 +35,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 28> kFormula
     {"guided-backprop", "R_in = R⁺ where x > 0"},
     {"beta-smooth", "R_in = R·sigmoid(βx)"},
     {"abs-ratio", "R_i = R·|x_i| / (Σ|x| + ε)"},
-    {"softmax-taylor", "R_in = x·(R − p·ΣR)"},
+    {"softmax-taylor", "R_in = x·(g − p·Σg), g = R; of ln p, g = R/stab(ln p)"},
     {"detached-deviation", "g = R/stab(y)·w/σ; R_in = x·(g − mean(g))"},
     {"signal-take-all", "R_in = R for the signal, 0 for its gate"},
     {"decomposed", "the rules of its parts"},

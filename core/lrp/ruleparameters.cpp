@@ -143,6 +143,10 @@ LinearOptions ParameterReader::linearOptions(double epsilon)
     LinearOptions options;
     options.stabiliser = stabiliser({StabiliserKind::Add, epsilon, true});
     options.bias = static_cast<BiasPolicy>(choice("bias", kBiasNames, 0));
+    options.biasFactor = number("bias_factor", 1, {0, 1});
+    if (options.biasFactor != 1 && options.bias != BiasPolicy::Spread) {
+        fail("bias_factor", "goes with bias=spread: it is the part of the bias that is spread");
+    }
     return options;
 }
 
@@ -172,6 +176,7 @@ void write(const LinearOptions& options, RuleParameters& parameters)
 {
     write(options.stabiliser, parameters);
     parameters["bias"] = std::string(kBiasNames[static_cast<std::size_t>(options.bias)]);
+    parameters["bias_factor"] = options.biasFactor;
 }
 
 std::string textOf(const Stabiliser& stabiliser)
@@ -185,10 +190,11 @@ std::string textOf(const Stabiliser& stabiliser)
 
 std::string textOf(const LinearOptions& options)
 {
-    const std::string text = textOf(options.stabiliser);
-    return options.bias == BiasPolicy::Absorb
-               ? text
-               : fmt::format("{}, bias {}", text, kBiasNames[static_cast<std::size_t>(options.bias)]);
+    std::string text = textOf(options.stabiliser);
+    if (options.bias != BiasPolicy::Absorb) {
+        text += fmt::format(", bias {}", kBiasNames[static_cast<std::size_t>(options.bias)]);
+    }
+    return options.biasFactor == 1 ? text : fmt::format("{} {}", text, options.biasFactor);
 }
 
 } // namespace retro::lrp

@@ -21,7 +21,8 @@ using ops::algebra::StabiliserKind;
 enum class BiasPolicy : std::uint8_t {
     Absorb, ///< the bias is part of the denominator and takes its share away
     Zero,   ///< the bias is left out of the denominator
-    Spread  ///< the bias is part of the denominator; its share (and the stabiliser's) goes equally to all inputs
+    Spread  ///< the bias is part of the denominator; of its share (and the stabiliser's) `biasFactor` goes equally to
+            ///< all inputs
 };
 
 /// Switches that every rule with a linear denominator has.
@@ -29,6 +30,7 @@ struct LinearOptions
 {
     Stabiliser stabiliser;
     BiasPolicy bias = BiasPolicy::Absorb;
+    double biasFactor = 1; ///< under Spread, 0 to 1: what is not spread is absorbed (Arras et al. 2017)
     bool operator==(const LinearOptions&) const = default;
 };
 
@@ -54,7 +56,7 @@ public:
     /// Position of the text in `options`; `fallback` when it is not given.
     [[nodiscard]] std::size_t choice(std::string_view name, std::span<const std::string_view> options,
                                      std::size_t fallback);
-    /// "bias", "stabiliser", "epsilon", "signed".
+    /// "bias", "bias_factor", "stabiliser", "epsilon", "signed".
     [[nodiscard]] LinearOptions linearOptions(double epsilon);
     /// "stabiliser", "epsilon", "signed".
     [[nodiscard]] Stabiliser stabiliser(Stabiliser fallback);

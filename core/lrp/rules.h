@@ -114,8 +114,9 @@ inline constexpr std::string_view kTimesEmbedding = ", times embedding";
 /// |1/b| for a divisor; a single tracked operand takes all. Reduction: the same over the elements that were summed.
 [[nodiscard]] RulePointer absRatioRule(double epsilon = 1e-11);
 /// Softmax p of x: R_i = x_i·(R_i − p_i·ΣR), the Taylor expansion at x with its bias left out; x of masked elements
-/// (below −1e30) counts as 0. `causal` keeps only the lower triangle of the last two axes.
-[[nodiscard]] RulePointer softmaxTaylorRule(bool causal = false);
+/// (below −1e30) counts as 0. Of ln p: R_i = x_i·(g_i − p_i·Σg) with g = R/stab(ln p). `causal` keeps only the lower
+/// triangle of the last two axes.
+[[nodiscard]] RulePointer softmaxTaylorRule(bool causal = false, const Stabiliser& stabiliser = {});
 
 /// Self-normalisation with its deviation held constant: g = R/stab(y)·scale/deviation, R_in = x·(g − mean(g)); the bias
 /// absorbs its share. One without a mean (RMSNormalization, LRN) passes R on.

@@ -18,8 +18,6 @@ namespace retro::ops::algebra
 namespace
 {
 
-constexpr double kMasked = 1e30;
-
 template <class T>
 struct Operands
 {
@@ -42,7 +40,7 @@ template <class T>
     for (std::int64_t i = 0; i < count; ++i) {
         const T weight = p[i] > T{0} ? p[i] : T{0};
         const T rest = r[i] - weight * total[i];
-        const bool isShown = x[i] + static_cast<T>(kMasked) > T{0};
+        const bool isShown = x[i] + static_cast<T>(kMaskedLogit) > T{0};
         part[i] = (isShown ? x[i] : T{0}) * rest;
         hidden[i] = isShown ? T{0} : rest;
     }

@@ -6,6 +6,9 @@
 namespace retro::ops::algebra
 {
 
+/// Logits of −kMaskedLogit and less are masked out: −∞, or the large finite numbers that exporters put there.
+inline constexpr double kMaskedLogit = 1e30;
+
 /// What a softmax hands to its logits.
 struct SoftmaxShare
 {
@@ -15,8 +18,7 @@ struct SoftmaxShare
 
 /// x ⊙ (r − p ⊙ total) in one walk: the softmax rule of AttnLRP (specification of the rules, section 1.4), with `total`
 /// the sum of r over the softmax axis, broadcastable to r's shape. The others have one shape, all four one type, float
-/// or double. Logits of −1e30 and less are masked out: −∞, or the large finite numbers that exporters put there;
-/// probabilities that are not above 0, NaN among them, count as 0. `masked` is made when it is wanted.
+/// or double. Probabilities that are not above 0, NaN among them, count as 0. `masked` is made when it is wanted.
 [[nodiscard]] SoftmaxShare softmaxShare(const Tensor& logits, const Tensor& probabilities, const Tensor& r,
                                         const Tensor& total, bool wantsMasked);
 

@@ -165,6 +165,8 @@ private slots:
         QTest::newRow("epsilon_plus") << plus << plus << e << pass;
         QTest::newRow("epsilon_plus:zero_bias=1,first=w-square")
             << "w-square, epsilon 1e-06, bias zero" << plus + ", bias zero" << e + ", bias zero" << pass;
+        QTest::newRow("epsilon_plus:bias=spread,bias_factor=0.5")
+            << plus + ", bias spread 0.5" << plus + ", bias spread 0.5" << e + ", bias spread 0.5" << pass;
         QTest::newRow("epsilon_plus:bias=spread")
             << plus + ", bias spread" << plus + ", bias spread" << e + ", bias spread" << pass;
         QTest::newRow("epsilon_alpha2_beta1") << two << two << e << pass;
@@ -173,12 +175,13 @@ private slots:
         QTest::newRow("epsilon_gamma_box:low=-2,high=1.5,gamma=1,epsilon=0.5") << "z-box -2 to 1.5, epsilon 1e-06"
                                                                                << "gamma 1, epsilon 1e-06"
                                                                                << "epsilon 0.5" << pass;
-        const QString one = QStringLiteral("alpha-beta 1 0, epsilon 1e-06, whole bias in each part");
-        const QString both = QStringLiteral("alpha-beta 2 1, epsilon 1e-06, whole bias in each part");
+        const QString one = QStringLiteral("alpha-beta 1 0, epsilon 0, whole bias in each part");
+        const QString both = QStringLiteral("alpha-beta 2 1, epsilon 0, whole bias in each part");
+        const QString exact = QStringLiteral("flat, epsilon 0"); // iNNvestigate guards exact zeros alone
         QTest::newRow("preset_a") << one << one << "epsilon 0.1" << pass;
-        QTest::newRow("preset_a_flat:epsilon=0.01") << flat << one << "epsilon 0.01" << pass;
+        QTest::newRow("preset_a_flat:epsilon=0.01") << exact << one << "epsilon 0.01" << pass;
         QTest::newRow("preset_b") << both << both << "epsilon 0.1" << pass;
-        QTest::newRow("preset_b_flat") << flat << both << "epsilon 0.1" << pass;
+        QTest::newRow("preset_b_flat") << exact << both << "epsilon 0.1" << pass;
         QTest::newRow("excitation_backprop") << plus << plus << plus << gradient;
         QTest::newRow("guided_backprop") << gradient << gradient << gradient << "guided-backprop";
         QTest::newRow("deconvnet") << gradient << gradient << gradient << "deconvnet";
@@ -272,8 +275,8 @@ private slots:
         QTest::addColumn<QString>("message");
         QTest::newRow("epsilonplus") << "there is no composite \"epsilonplus\"; built in are epsilon, epsilon_plus";
         QTest::newRow("attnlrp:first=flat")
-            << "known are bias, epsilon, form, gamma_conv, gamma_linear, signed, stabiliser";
-        QTest::newRow("epsilon:gamma=1") << "known are bias, epsilon, first, signed, stabiliser, zero_bias";
+            << "known are bias, bias_factor, epsilon, form, gamma_conv, gamma_linear, signed, stabiliser";
+        QTest::newRow("epsilon:gamma=1") << "known are bias, bias_factor, epsilon, first, signed, stabiliser, zero_bias";
         QTest::newRow("epsilon_plus:low=1") << "there is no such parameter";
         QTest::newRow("epsilon:epsilon=-1") << "must be a number of at least 0, not -1";
         QTest::newRow("epsilon:epsilon=abc") << "epsilon: must be a number of at least 0, not \"abc\"";

@@ -214,6 +214,39 @@ private slots:
         }
     }
 
+    // R_i = Σ_j (x_i·w_ij + f·(b_j + e·sgn z_j)/N)·R_j/stab(z_j), as Arras et al. write it down.
+    void partOfTheBiasIsSpread()
+    {
+        LinearOptions options;
+        options.bias = BiasPolicy::Spread;
+        options.stabiliser.epsilon = 0.125;
+        const Layer layer = mixedLayer(42);
+        const auto inputs = static_cast<double>(layer.x.size());
+        for (const double factor : {0.0, 0.3, 1.0}) {
+            options.biasFactor = factor;
+            std::vector<double> expected(layer.x.size());
+            double lost = 0;
+            for (std::size_t j = 0; j < layer.outputs(); ++j) {
+                const double stab = stabilised(layer.z(j), 0.125);
+                const double extra = layer.b[j] + stab - layer.z(j);
+                for (std::size_t i = 0; i < layer.x.size(); ++i) {
+                    expected[i] += (layer.x[i] * layer.weight(i, j) + factor * extra / inputs) * layer.r[j] / stab;
+                }
+                lost += (1 - factor) * layer.b[j] * layer.r[j] / stab;
+            }
+            OneNode node = nodeOf(layer);
+            QVERIFY(distance(applied(node, lrp::epsilonRule(options), layer), expected) < 1e-12);
+            QVERIFY(std::abs(node.lost(Cause::Bias) - lost) < 1e-12);
+        }
+        LinearOptions absorbing = options;
+        absorbing.bias = BiasPolicy::Absorb;
+        options.biasFactor = 0;
+        OneNode node = nodeOf(layer);
+        const std::vector<double> none = applied(node, lrp::epsilonRule(options), layer);
+        QVERIFY(distance(none, applied(node, lrp::epsilonRule(absorbing), layer)) < 1e-12);
+        QVERIFY(!lrp::makeRule("epsilon", {{"bias_factor", 0.5}}).ok());
+    }
+
     void biasAndStabiliserAreBooked()
     {
         // x·w = 2, b = 2, e = 1: 0.4 to the input, 0.4 to the bias, 0.2 to the stabiliser.

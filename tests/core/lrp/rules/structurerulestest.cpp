@@ -287,6 +287,41 @@ private slots:
         QVERIFY(std::abs(finite.lost(Cause::Mask) - all[1]) < 1e-14);
     }
 
+    void softmaxTaylorOfALogarithm()
+    {
+        const Values x{0.5, -1.25, 1, 2, -3, 0.75};
+        const Values r{3, 1, -2, 5, 0.5, 1.5};
+        OneNode node("LogSoftmax", {{doubles({2, 3}, x)}});
+        for (const double e : {0.0, 1e-6, 0.25}) {
+            Values expected(6);
+            for (std::size_t i = 0; i < 6; ++i) {
+                // x_i·Σ_j (R_j/stab(f_j))·(δ_ij − p_i), f = ln p, by the definition
+                const std::size_t row = i / 3 * 3;
+                const double norm = std::exp(x[row]) + std::exp(x[row + 1]) + std::exp(x[row + 2]);
+                for (std::size_t j = row; j < row + 3; ++j) {
+                    const double f = x[j] - std::log(norm);
+                    const double slope = (i == j ? 1 : 0) - std::exp(x[i]) / norm;
+                    expected[i] += x[i] * r[j] / (f - e) * slope;
+                }
+            }
+            const Values found =
+                valuesOf(node.apply(lrp::softmaxTaylorRule(false, exactly(e)), {doubles({2, 3}, r)})[0]);
+            QVERIFY(distance(found, expected) < 1e-12);
+        }
+    }
+
+    void softmaxTaylorOfAMaskedLogarithm()
+    {
+        // ln p of the logit of −∞ is −∞: what arrives there is booked, and the others share as if it were not there.
+        OneNode masked("LogSoftmax", {{doubles({3}, {0.5, -std::numeric_limits<double>::infinity(), 2})}});
+        OneNode plain("LogSoftmax", {{doubles({2}, {0.5, 2})}});
+        const lrp::RulePointer rule = lrp::softmaxTaylorRule(false, exactly(0));
+        const Values found = valuesOf(masked.apply(rule, {doubles({3}, {3, 7, 5})})[0]);
+        const Values without = valuesOf(plain.apply(rule, {doubles({2}, {3, 5})})[0]);
+        QVERIFY(distance(found, {without[0], 0, without[1]}) < 1e-14);
+        QCOMPARE(masked.lost(Cause::Mask), 7.0);
+    }
+
     void stop()
     {
         OneNode node("Add", {{doubles({2}, {1, 2})}, {doubles({1}, {3})}});
