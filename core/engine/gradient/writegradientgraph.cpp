@@ -4,9 +4,9 @@
 #include "core/base/file.h"
 #include "core/engine/binding.h"
 #include "core/engine/gradient/graphdot.h"
+#include "core/engine/gradient/standardnodes.h"
 #include "core/formats/modelfile.h"
 #include "core/graph/graphbuilder.h"
-#include "core/rewrite/draft.h"
 
 #include <fmt/format.h>
 
@@ -19,27 +19,6 @@ using base::Result;
 
 namespace
 {
-
-/// Products that relevance takes for gates are plain products to a gradient, and to other runtimes.
-Result<std::shared_ptr<const graph::Graph>> withPlainProducts(std::shared_ptr<const graph::Graph> graph)
-{
-    const auto isGate = [](const graph::Node& node) { return node.domain == "retrograde" && node.op == "Gate"; };
-    if (std::ranges::none_of(graph->nodes(), isGate)) {
-        return graph;
-    }
-    rewrite::Draft draft(*graph);
-    for (std::size_t i = 0; i < graph->nodeCount(); ++i) {
-        graph::Node node = graph->node(base::NodeId(i));
-        if (isGate(node)) {
-            node.domain.clear();
-            node.op = "Mul";
-            node.opset = 13;
-            draft.replaceNode(base::NodeId(i), std::move(node));
-        }
-    }
-    RETRO_TRY(graph::Graph plain, draft.build());
-    return std::make_shared<const graph::Graph>(std::move(plain));
-}
 
 /// Copies a graph value by value and node by node, its inputs with the shapes of the data.
 class ShapedCopy
@@ -126,8 +105,8 @@ Result<StandardSteps> writtenOut(const LoadedModel& model, const std::shared_ptr
     RETRO_TRY(const auto shaped, withShapes(graph, request.inputs, stop));
     RETRO_TRY(rewrite::Rewritten expanded, rewrite::rewrite(shaped, options, stop));
     auto plain = std::make_shared<LoadedModel>(model);
-    RETRO_TRY(const auto products, withPlainProducts(expanded.graph));
-    plain->rewritten = {products, products, {}, {}, {}, rewrite::noRewrites()};
+    RETRO_TRY(const auto standard, withStandardNodes(expanded.graph));
+    plain->rewritten = {standard, standard, {}, {}, {}, rewrite::noRewrites()};
     StandardSteps steps{plain, {}, std::move(expanded.steps)};
     RETRO_TRY(steps.bound, bindModel(*plain, request.inputs, request.precision, nullptr, stop));
     return steps;

@@ -127,8 +127,22 @@ private:
             m_builder.addNode(std::move(node));
         }
         for (const ValueId output : m_graph.outputs()) {
+            if (m_graph.value(output).kind == graph::ValueKind::Result) { // ONNX wants to know what comes out
+                const tensor::DType dtype = m_model.typeOf(output).dtype;
+                m_builder.declare(m_copy[output.index()], tensor::isFloating(dtype) ? m_types[output.index()] : dtype,
+                                  shapeOf(output));
+            }
             m_builder.addOutput(m_copy[output.index()]);
         }
+    }
+
+    [[nodiscard]] std::vector<graph::Dimension> shapeOf(ValueId value) const
+    {
+        std::vector<graph::Dimension> dimensions;
+        for (const std::int64_t extent : m_model.typeOf(value).shape) {
+            dimensions.push_back({extent, {}});
+        }
+        return dimensions;
     }
 
     std::vector<ValueId> copies(const std::vector<ValueId>& values) const
@@ -234,12 +248,7 @@ private:
             }
             const std::string name = unused(m_graph.value(input).name + "_gradient");
             const ValueId output = m_builder.addResult(name);
-            const tensor::Shape& shape = m_model.typeOf(input).shape;
-            std::vector<graph::Dimension> dimensions;
-            for (const std::int64_t extent : shape) {
-                dimensions.push_back({extent, {}});
-            }
-            m_builder.declare(output, m_types[input.index()], std::move(dimensions));
+            m_builder.declare(output, m_types[input.index()], shapeOf(input));
             emit.named("Identity", {sum}, output);
             m_builder.addOutput(output);
             m_made.gradients.push_back(name);

@@ -15,8 +15,12 @@ namespace retro::tape
 namespace
 {
 
+using graph::ValueId;
+
 /// Axes are operands from here on.
 constexpr std::int64_t kNewForms = 13;
+/// Axes and places may be counted from the end from here on.
+constexpr std::int64_t kAnyAxis = 11;
 
 /// The operator set since which an operator has meant the same.
 struct Unchanged
@@ -25,18 +29,33 @@ struct Unchanged
     std::int64_t since;
 };
 
-constexpr std::array kUnchanged{Unchanged{"Add", 7},       Unchanged{"Cast", 9},
-                                Unchanged{"Concat", 4},    Unchanged{"Div", 7},
-                                Unchanged{"Elu", 6},       Unchanged{"Exp", 6},
-                                Unchanged{"Gemm", 11},     Unchanged{"HardSigmoid", 6},
-                                Unchanged{"Identity", 1},  Unchanged{"LeakyRelu", 6},
-                                Unchanged{"Less", 9},      Unchanged{"MatMul", 9},
-                                Unchanged{"Mul", 7},       Unchanged{"Neg", 6},
-                                Unchanged{"Relu", 6},      Unchanged{"Sigmoid", 6},
-                                Unchanged{"Softplus", 1},  Unchanged{"Softsign", 1},
-                                Unchanged{"Sqrt", 6},      Unchanged{"Sub", 7},
-                                Unchanged{"Tanh", 6},      Unchanged{"ThresholdedRelu", 10},
-                                Unchanged{"Transpose", 1}, Unchanged{"Where", 9}};
+constexpr std::array kUnchanged{Unchanged{"Add", 7},
+                                Unchanged{"And", 7},
+                                Unchanged{"Cast", 9},
+                                Unchanged{"Expand", 8},
+                                Unchanged{"IsInf", 10},
+                                Unchanged{"Not", 1},
+                                Unchanged{"Div", 7},
+                                Unchanged{"Elu", 6},
+                                Unchanged{"Exp", 6},
+                                Unchanged{"Gemm", 11},
+                                Unchanged{"HardSigmoid", 6},
+                                Unchanged{"Identity", 1},
+                                Unchanged{"LeakyRelu", 6},
+                                Unchanged{"Less", 9},
+                                Unchanged{"MatMul", 9},
+                                Unchanged{"Mul", 7},
+                                Unchanged{"Neg", 6},
+                                Unchanged{"Relu", 6},
+                                Unchanged{"Sigmoid", 6},
+                                Unchanged{"Softplus", 1},
+                                Unchanged{"Softsign", 1},
+                                Unchanged{"Sqrt", 6},
+                                Unchanged{"Sub", 7},
+                                Unchanged{"Tanh", 6},
+                                Unchanged{"ThresholdedRelu", 10},
+                                Unchanged{"Transpose", 1},
+                                Unchanged{"Where", 9}};
 
 std::optional<std::vector<double>> constantOf(const execute::BoundModel& model, const graph::Node& node,
                                               std::size_t slot)
@@ -53,7 +72,7 @@ std::optional<std::vector<double>> constantOf(const execute::BoundModel& model, 
 }
 
 /// A Reshape may allow zeros from operator set 14 on; where its shape has none, that says nothing.
-bool settleReshape(graph::Node& node, const execute::BoundModel& model)
+bool settleReshape(graph::Node& node, std::int64_t /*opset*/, const execute::BoundModel& model)
 {
     const auto shape = constantOf(model, node, 1);
     if (!shape || std::ranges::find(*shape, 0.0) != shape->end()) {
@@ -64,8 +83,11 @@ bool settleReshape(graph::Node& node, const execute::BoundModel& model)
 }
 
 /// Its sizes are an operand from operator set 13 on.
-bool settleSplit(graph::Node& node, const execute::BoundModel& model)
+bool settleSplit(graph::Node& node, std::int64_t opset, const execute::BoundModel& model)
 {
+    if (opset >= kNewForms) {
+        return !node.attributes.contains("num_outputs");
+    }
     const auto sizes = constantOf(model, node, 1);
     if (!sizes) {
         return false;
@@ -76,8 +98,11 @@ bool settleSplit(graph::Node& node, const execute::BoundModel& model)
 }
 
 /// Its bounds are operands from operator set 11 on.
-bool settleClip(graph::Node& node, const execute::BoundModel& model)
+bool settleClip(graph::Node& node, std::int64_t opset, const execute::BoundModel& model)
 {
+    if (opset >= kAnyAxis) {
+        return true;
+    }
     constexpr std::array kBounds{"min", "max"};
     for (std::size_t slot = 1; slot < node.inputs.size(); ++slot) {
         const auto bound = constantOf(model, node, slot);
@@ -92,6 +117,79 @@ bool settleClip(graph::Node& node, const execute::BoundModel& model)
     return true;
 }
 
+std::int64_t rankOf(const execute::BoundModel& model, ValueId value)
+{
+    return static_cast<std::int64_t>(model.typeOf(value).shape.size());
+}
+
+/// The axes of Squeeze and Unsqueeze are an operand from operator set 13 on; before 11 none is counted from the end.
+bool settleAxes(graph::Node& node, std::int64_t opset, const execute::BoundModel& model)
+{
+    if (opset >= kNewForms || node.inputs.size() < 2) {
+        return true;
+    }
+    const auto given = constantOf(model, node, 1);
+    if (!given) {
+        return false;
+    }
+    const std::int64_t rank = rankOf(model, node.op == "Squeeze" ? node.inputs.front() : node.outputs.front());
+    std::vector<std::int64_t> axes(given->begin(), given->end());
+    std::ranges::for_each(axes, [rank](std::int64_t& axis) { axis += axis < 0 ? rank : 0; });
+    node.attributes["axes"] = std::move(axes);
+    node.inputs.resize(1);
+    return true;
+}
+
+/// The axis of Concat; before operator set 11 it is not counted from the end.
+bool settleConcat(graph::Node& node, std::int64_t opset, const execute::BoundModel& model)
+{
+    const auto axis = node.attributes.find("axis");
+    auto* given = axis == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&axis->second);
+    if (given != nullptr && *given < 0 && opset < kAnyAxis) {
+        *given += rankOf(model, node.outputs.front());
+    }
+    return true;
+}
+
+/// Its places may be counted from the end from operator set 11 on.
+bool settleGather(graph::Node& node, std::int64_t opset, const execute::BoundModel& model)
+{
+    if (opset >= kAnyAxis) {
+        return true;
+    }
+    const auto places = constantOf(model, node, 1);
+    return places && std::ranges::all_of(*places, [](double place) { return place >= 0; });
+}
+
+/// Before operator set 13 the axes from `axis` on were one; the last axis by itself means the same.
+bool settleSoftmax(graph::Node& node, std::int64_t opset, const execute::BoundModel& model)
+{
+    if (opset >= kNewForms) {
+        return true;
+    }
+    const auto at = node.attributes.find("axis");
+    const auto* given = at == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&at->second);
+    const std::int64_t rank = rankOf(model, node.inputs.front());
+    const std::int64_t axis = given == nullptr ? -1 : *given;
+    if (axis != -1 && axis != rank - 1) {
+        return false;
+    }
+    node.attributes["axis"] = rank - 1;
+    return true;
+}
+
+/// An operator that has another form in some operator set before 14, and how a node takes it; false where it cannot.
+struct Settled
+{
+    std::string_view op;
+    bool (*settle)(graph::Node&, std::int64_t opset, const execute::BoundModel&);
+};
+
+constexpr std::array kSettled{Settled{"Clip", settleClip},       Settled{"Concat", settleConcat},
+                              Settled{"Gather", settleGather},   Settled{"Reshape", settleReshape},
+                              Settled{"Softmax", settleSoftmax}, Settled{"Split", settleSplit},
+                              Settled{"Squeeze", settleAxes},    Settled{"Unsqueeze", settleAxes}};
+
 bool isUnchanged(const graph::Node& node, std::int64_t opset)
 {
     const auto at = std::ranges::find(kUnchanged, node.op, &Unchanged::op);
@@ -102,16 +200,8 @@ bool isUnchanged(const graph::Node& node, std::int64_t opset)
 /// True when the node has become one of an operator set before 14.
 bool becomesOlder(graph::Node& node, std::int64_t opset, const execute::BoundModel& model)
 {
-    if (node.op == "Reshape") {
-        return settleReshape(node, model);
-    }
-    if (node.op == "Split") {
-        return opset >= kNewForms ? !node.attributes.contains("num_outputs") : settleSplit(node, model);
-    }
-    if (node.op == "Clip") {
-        return opset >= 11 || settleClip(node, model);
-    }
-    return isUnchanged(node, opset);
+    const auto at = std::ranges::find(kSettled, node.op, &Settled::op);
+    return at == kSettled.end() ? isUnchanged(node, opset) : at->settle(node, opset, model);
 }
 
 } // namespace

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is written out of control flow and of operators of many steps has the form of the model's operator set.
+#include "core/engine/gradient/writegradientgraph.h"
+#include "core/execute/forward.h"
+#include "core/formats/onnx.h"
+#include "core/graph/graphbuilder.h"
+#include "core/ops/algebra.h"
+#include "tests/core/engine/gradientgraphcases.h"
+
+#include <QtTest>
+
+using namespace retro;
+using namespace retro::tests;
+using graph::Attributes;
+using graph::ValueId;
+using SharedGraph = std::shared_ptr<const graph::Graph>;
+
+namespace
+{
+
+constexpr auto kDouble = execute::Precision::Double;
+
+/// A graph that is written node by node, all of one operator set.
+class Sketch
+{
+public:
+    explicit Sketch(std::int64_t opset) : m_opset(opset)
+    {
+        m_builder.setOpset("", opset);
+        m_builder.setOpset("com.microsoft", 1);
+    }
+    ValueId input(const std::string& name, const Shape& shape, tensor::DType type = tensor::DType::Float64)
+    {
+        return m_builder.addInput(name, type, shape);
+    }
+    ValueId constant(const std::string& name, Tensor data) { return m_builder.addConstant(name, std::move(data)); }
+    std::vector<ValueId> nodes(const std::string& op, std::vector<ValueId> inputs, Attributes attributes,
+                               std::size_t outputs, const std::string& domain = {})
+    {
+        const std::string name = op + std::to_string(m_count++);
+        std::vector<ValueId> made;
+        for (std::size_t k = 0; k < outputs; ++k) {
+            made.push_back(m_builder.addResult(name + "_" + std::to_string(k)));
+        }
+        m_builder.addNode(
+            {op, domain, name, "", domain.empty() ? m_opset : 1, std::move(inputs), made, std::move(attributes)});
+        return made;
+    }
+    ValueId node(const std::string& op, std::vector<ValueId> inputs, Attributes attributes = {},
+                 const std::string& domain = {})
+    {
+        return nodes(op, std::move(inputs), std::move(attributes), 1, domain).front();
+    }
+    void output(ValueId value) { m_builder.addOutput(value); }
+    SharedGraph finish() { return std::make_shared<const graph::Graph>(std::move(m_builder).build().value()); }
+
+private:
+    std::int64_t m_opset;
+    graph::GraphBuilder m_builder{"sketch"};
+    int m_count = 0;
+};
+
+/// Running products; each is collected along `axis`, from the last where it is reversed.
+SharedGraph scanned(std::int64_t opset, std::int64_t axis, std::int64_t isReversed)
+{
+    Sketch inner(opset);
+    const ValueId state = inner.input("state", {2, 3});
+    const ValueId slice = inner.input("slice", {2, 3});
+    const ValueId next = inner.node("Mul", {state, slice});
+    inner.output(next);
+    inner.output(inner.node("Tanh", {next}));
+    Sketch outer(opset);
+    const ValueId first = outer.input("first", {2, 3});
+    const ValueId sequence = outer.input("sequence", {2, 4, 3});
+    Attributes attributes{{"body", graph::Subgraph{inner.finish(), 0}},
+                          {"num_scan_inputs", std::int64_t{1}},
+                          {"scan_input_axes", std::vector<std::int64_t>{1}},
+                          {"scan_output_axes", std::vector<std::int64_t>{axis}},
+                          {"scan_output_directions", std::vector<std::int64_t>{isReversed}}};
+    const auto made = outer.nodes("Scan", {first, sequence}, std::move(attributes), 2);
+    outer.output(outer.node("Mul", {made[1], made[1]}));
+    return outer.finish();
+}
+
+/// Three rounds of x ← tanh(x) · x, all of them kept.
+SharedGraph looped(std::int64_t opset)
+{
+    Sketch inner(opset);
+    inner.input("round", {}, tensor::DType::Int64);
+    const ValueId goesOn = inner.input("goes on", {}, tensor::DType::Bool);
+    const ValueId x = inner.input("x in", {2, 3});
+    inner.output(inner.node("Identity", {goesOn}));
+    const ValueId next = inner.node("Mul", {inner.node("Tanh", {x}), x});
+    inner.output(next);
+    inner.output(next);
+    Sketch outer(opset);
+    const ValueId x0 = outer.input("x", {2, 3});
+    const ValueId count = outer.constant("count", Tensor::scalar<std::int64_t>(3));
+    const auto made = outer.nodes("Loop", {count, outer.constant("yes", Tensor::scalar(true)), x0},
+                                  {{"body", graph::Subgraph{inner.finish(), 0}}}, 2);
+    outer.output(outer.node("Mul", {made[1], made[1]}));
+    return outer.finish();
+}
+
+engine::GradientRequest requestFor(const graph::Graph& graph)
+{
+    engine::GradientRequest request;
+    for (const ValueId input : graph.inputs()) {
+        Shape shape;
+        for (const graph::Dimension& dimension : *graph.value(input).shape) {
+            shape.push_back(*dimension.extent);
+        }
+        request.inputs.push_back(drawn(shape, static_cast<std::uint32_t>(request.inputs.size())));
+    }
+    request.precision = kDouble;
+    return request;
+}
+
+/// "" when the gradient graph of `graph`, joined, can be written as ONNX of its operator set and gives, read again and
+/// run, what the tape gives.
+QString wrongOf(const SharedGraph& graph)
+{
+    auto model = std::make_shared<engine::LoadedModel>();
+    model->rewritten = rewrite::rewrite(graph, rewrite::noRewrites()).value();
+    engine::GradientRequest request = requestFor(*graph);
+    const auto tape = engine::gradient(*model, request);
+    const auto made = engine::gradientGraph(model, request, true);
+    if (!tape.ok() || !made.ok()) {
+        return QString::fromStdString(tape.ok() ? made.error().text() : tape.error().text());
+    }
+    const auto bytes = formats::toOnnx(*made->graph);
+    if (!bytes.ok()) {
+        return QString::fromStdString(bytes.error().text());
+    }
+    const auto read = formats::parseOnnx(*bytes, "gradient.onnx");
+    if (!read.ok()) {
+        return QString::fromStdString(read.error().text());
+    }
+    std::vector<Tensor> given = request.inputs;
+    given.push_back(tape->target.start);
+    std::vector<ops::TensorType> types;
+    for (const Tensor& input : given) {
+        types.push_back({input.dtype(), input.shape()});
+    }
+    const auto bound = execute::BoundModel::bind(*read, types, kDouble, given);
+    if (!bound.ok()) {
+        return QString::fromStdString(bound.error().text());
+    }
+    const auto result = execute::forward(*bound, given, execute::SavePolicy::Nothing);
+    if (!result.ok()) {
+        return QString::fromStdString(result.error().text());
+    }
+    const std::size_t before = graph->outputs().size();
+    for (std::size_t i = 0; i < tape->gradients.size(); ++i) {
+        const Tensor& expected = tape->gradients[i];
+        const Tensor off = ops::algebra::subtract(result->outputs.at(before + i).contiguous(), expected.contiguous());
+        const double size = ops::algebra::sumAbsolute(expected);
+        if (size == 0 || !(ops::algebra::sumAbsolute(off) <= 1e-9 * size)) {
+            return QStringLiteral("gradient %1 is off by %2").arg(i).arg(ops::algebra::sumAbsolute(off));
+        }
+    }
+    return {};
+}
+
+constexpr std::array<std::int64_t, 10> kOpsets{9, 10, 11, 12, 13, 14, 16, 17, 18, 20};
+
+} // namespace
+
+class GradientGraphOpsetTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void roundsAreStackedInTheFormOfTheModel_data()
+    {
+        QTest::addColumn<int>("opset");
+        QTest::addColumn<int>("axis");
+        QTest::addColumn<bool>("isReversed");
+        for (const std::int64_t opset : kOpsets) {
+            QTest::addRow("Loop, opset %d", int(opset)) << int(opset) << -9 << false;
+            QTest::addRow("Scan, opset %d", int(opset)) << int(opset) << 0 << false;
+            QTest::addRow("Scan backwards along 2, opset %d", int(opset)) << int(opset) << 2 << true;
+            if (opset >= 11) {
+                QTest::addRow("Scan along -2, opset %d", int(opset)) << int(opset) << -2 << false;
+            }
+        }
+    }
+
+    void roundsAreStackedInTheFormOfTheModel()
+    {
+        QFETCH(int, opset);
+        QFETCH(int, axis);
+        QFETCH(bool, isReversed);
+        const QString wrong = wrongOf(axis == -9 ? looped(opset) : scanned(opset, axis, isReversed ? 1 : 0));
+        QVERIFY2(wrong.isEmpty(), qPrintable(wrong));
+    }
+
+    void fusedOperatorsAreWrittenOutInTheFormOfTheModel_data()
+    {
+        QTest::addColumn<QString>("op");
+        QTest::addColumn<int>("opset");
+        for (const char* op : {"Attention", "Attention, masked", "SkipLayerNormalization",
+                               "SkipSimplifiedLayerNormalization", "BiasGelu", "FastGelu"}) {
+            for (const std::int64_t opset : kOpsets) {
+                QTest::addRow("%s, opset %d", op, int(opset)) << QString::fromLatin1(op) << int(opset);
+            }
+        }
+    }
+
+    void fusedOperatorsAreWrittenOutInTheFormOfTheModel()
+    {
+        QFETCH(QString, op);
+        QFETCH(int, opset);
+        Sketch sketch(opset);
+        const ValueId x = sketch.input("x", {2, 3, 8});
+        std::vector<ValueId> inputs{x};
+        Attributes attributes;
+        if (op.startsWith("Attention")) {
+            inputs.push_back(sketch.constant("W", drawn({8, 24}, 1)));
+            inputs.push_back(sketch.constant("b", drawn({24}, 2)));
+            attributes["num_heads"] = std::int64_t{2};
+            if (op.endsWith("masked")) {
+                attributes["unidirectional"] = std::int64_t{1};
+                const std::vector<std::int32_t> seen{3, 2};
+                inputs.push_back(sketch.constant("seen", Tensor::of<std::int32_t>({2}, seen)));
+            }
+        } else if (op.startsWith("Skip")) {
+            inputs.push_back(sketch.input("skip", {2, 3, 8}));
+            inputs.push_back(sketch.constant("gamma", drawn({8}, 1)));
+        } else {
+            inputs.push_back(sketch.constant("bias", drawn({8}, 1)));
+        }
+        const ValueId y =
+            sketch.node(op.section(',', 0, 0).toStdString(), inputs, std::move(attributes), "com.microsoft");
+        sketch.output(sketch.node("Mul", {y, y}));
+        const QString wrong = wrongOf(sketch.finish());
+        QVERIFY2(wrong.isEmpty(), qPrintable(wrong));
+    }
+};
+
+QTEST_APPLESS_MAIN(GradientGraphOpsetTest)
+#include "gradientgraphopsettest.moc"
