@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/decomposedrule.h"
 
+#include "core/execute/constantvalue.h"
 #include "core/execute/forward.h"
 #include "core/lrp/balance.h"
 #include "core/lrp/oracle.h"
@@ -151,7 +152,9 @@ std::vector<rewrite::BodyOperand> operandsOf(const BoundModel& model, NodeId id)
             operands.push_back({{}, {}, false, false});
             continue;
         }
-        operands.push_back({model.typeOf(input), model.constant(input), true, !model.isTracked(input)});
+        const bool isTracked = model.isTracked(input); // then it depends on an input
+        operands.push_back({model.typeOf(input), isTracked ? tensor::Tensor() : execute::constantValue(model, input),
+                            true, !isTracked});
     }
     return operands;
 }

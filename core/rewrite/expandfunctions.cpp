@@ -65,12 +65,26 @@ private:
         return m_types;
     }
 
+    /// The data of a constant, or of what depends on constants alone; invalid for others.
+    [[nodiscard]] tensor::Tensor constantOf(ValueId value)
+    {
+        if (m_draft.isConstant(value)) {
+            return m_draft.value(value).constant;
+        }
+        if (!m_folded) {
+            m_folded.emplace(m_draft.before());
+            std::vector<RewriteStep> steps;
+            foldConstants(*m_folded, steps);
+        }
+        const bool isOld = value.index() < m_draft.before().valueCount();
+        return isOld && m_folded->isConstant(value) ? m_folded->value(value).constant : tensor::Tensor();
+    }
+
     /// What is computed of constants is rounded once, so the body gets all their digits.
-    [[nodiscard]] BodyOperand operandOf(ValueId value, const ops::TensorType& type) const
+    [[nodiscard]] BodyOperand operandOf(ValueId value, const ops::TensorType& type)
     {
         BodyOperand operand{type, {}, true, false};
-        if (m_draft.isConstant(value)) {
-            const tensor::Tensor& data = m_draft.value(value).constant;
+        if (const tensor::Tensor data = constantOf(value); data.isValid()) {
             operand.constant = tensor::isFloating(data.dtype()) ? data.to(tensor::DType::Float64) : data;
         }
         return operand;
@@ -173,6 +187,7 @@ private:
 
     Draft& m_draft;
     Types m_types;
+    std::optional<Draft> m_folded; ///< the graph before, with what depends on constants alone computed
     bool m_isInferred = false;
 };
 

@@ -28,10 +28,14 @@ struct Pass
 };
 
 /// Before all others, so that they find plain nodes.
-constexpr std::array kOpening{
+constexpr std::array kInlining{
     Pass{{"inline-branches", "If with a constant condition → the nodes of the branch that it takes",
           &RewriteOptions::inlineBranches},
          inlineBranches},
+};
+
+/// By itself, as it asks what shapes the nodes of inlined branches have.
+constexpr std::array kOpening{
     Pass{{"expand-functions", "an operator that does many steps in one → its steps", &RewriteOptions::expandFunctions},
          expandFunctions},
 };
@@ -75,7 +79,7 @@ constexpr std::array kClosing{
           &RewriteOptions::dropOverwritten},
          dropOverwritten},
 };
-constexpr std::array<std::span<const Pass>, 3> kStages{kOpening, kPasses, kClosing};
+constexpr std::array<std::span<const Pass>, 4> kStages{kInlining, kOpening, kPasses, kClosing};
 
 /// Applies a pass; its steps carry its name.
 void applyPass(const Pass& pass, Draft& draft, std::vector<RewriteStep>& steps)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/gradient/rules.h"
 
+#include "core/execute/constantvalue.h"
 #include "core/rewrite/body/functionbody.h"
 
 #include <algorithm>
@@ -40,7 +41,9 @@ void askSteps(const execute::BoundModel& model, const graph::Node& node, NodeRul
         operands[slot].isGiven = value.isValid();
         if (value.isValid()) {
             operands[slot].type = model.typeOf(value);
-            operands[slot].constant = model.isConstant(value) ? model.constant(value) : tensor::Tensor();
+            if (!model.isTracked(value)) { // else it depends on an input
+                operands[slot].constant = execute::constantValue(model, value);
+            }
         }
     }
     const base::Result<rewrite::FunctionBody> body = rewrite::functionBody(node, operands);

@@ -193,6 +193,40 @@ private slots:
         }
     }
 
+    /// Its weights are those of the graph around the branch, turned inside it.
+    void whatABranchBringsIsWrittenOut()
+    {
+        Writer inner;
+        const ValueId given = inner.input("given", {3, 1, 4});
+        const ValueId weights = inner.input("weights", {1, 4, 5});
+        const ValueId states = inner.input("states", {1, 5, 5});
+        const ValueId turned =
+            inner.node("Transpose", "turn", {weights}, {{"perm", std::vector<std::int64_t>{0, 2, 1}}});
+        inner.output(inner.node("RNN", "steps", {given, turned, states}, {{"hidden_size", std::int64_t{5}}}));
+        const retro::graph::Subgraph branch{inner.finish(), 3};
+        Writer w;
+        const ValueId x = w.input("x", {3, 1, 4});
+        const bool isThen = true;
+        const ValueId condition = w.constant("is", Tensor::of<bool>({}, std::span<const bool>(&isThen, 1)));
+        w.output(w.node(
+            "If", "gate",
+            {condition, x, w.constant("W", randomTensor({1, 4, 5}, 1)), w.constant("R", randomTensor({1, 5, 5}, 2))},
+            {{"then_branch", branch}, {"else_branch", branch}}));
+        const SharedGraph graph = w.finish();
+        RewriteOptions options = only(&RewriteOptions::inlineBranches);
+        options.expandFunctions = true;
+        const auto result = retro::rewrite::rewrite(graph, options);
+        QVERIFY(result.ok());
+        const auto isWhole = [](const retro::graph::Node& node) { return node.op == "RNN" || node.op == "If"; };
+        QVERIFY2(std::ranges::none_of(result->graph->nodes(), isWhole), qPrintable(textOf(*result)));
+        const Rewritten inlined = with(graph, &RewriteOptions::inlineBranches);
+        const std::vector<Tensor> input{randomTensor({3, 1, 4}, 3)};
+        const std::vector<Tensor> expected = evaluate(inlined.graph, input, Precision::Double);
+        const std::vector<Tensor> made = evaluate(result->graph, input, Precision::Double);
+        QCOMPARE(made.size(), 1U);
+        QVERIFY(deviation(made[0], expected.at(0)) < 1e-12);
+    }
+
     void operatorsOfManyStepsAreWrittenOut()
     {
         Writer w;
