@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/tape/contributions.h"
+#include "core/tape/seed.h"
 
 namespace retro::tape
 {
@@ -17,50 +18,6 @@ public:
     /// When the part of cell `id` for `parent` was added to the slot of that one.
     virtual void onSlot(Id /*id*/, Id /*parent*/, const V& /*slot*/) {}
 };
-
-/// One slot per id; a slot is empty where nothing arrived.
-template <class V>
-using Slots = std::vector<std::optional<V>>;
-
-namespace detail
-{
-
-/// A seed of `count` values, which are not as many as ids: names the first cell without a value, or the last cell.
-template <class V>
-Fault seedCountFault(const Tape<V>& tape, std::size_t count)
-{
-    std::string place;
-    if (count < tape.size()) {
-        const Id first = static_cast<Id>(count);
-        place = "; the first without one is " + cellText(first, tape.cell(first).node.name);
-    } else if (tape.size() > 0) {
-        const Id last = static_cast<Id>(tape.size() - 1);
-        place = "; the last is " + cellText(last, tape.cell(last).node.name);
-    }
-    return {FaultKind::SeedCount, static_cast<Id>(tape.size()),
-            fmt::format("the seed has {} values for {} ids{}; give one per id, zeros where nothing starts", count,
-                        tape.size(), place)};
-}
-
-} // namespace detail
-
-/// Refuses a seed that has not one value of the right shape per id. Faults: SeedCount, SeedShape.
-template <class V>
-[[nodiscard]] Outcome<std::monostate> checkSeed(const Tape<V>& tape, const std::vector<V>& seed)
-{
-    if (seed.size() != tape.size()) {
-        return detail::seedCountFault(tape, seed.size());
-    }
-    for (Id id = 0; id < tape.size(); ++id) {
-        if (!ValueTraits<V>::sameShape(seed[id], tape.cell(id).value)) {
-            return Fault{FaultKind::SeedShape, id,
-                         fmt::format("the seed of {} has shape {}, its value has {}",
-                                     cellText(id, tape.cell(id).node.name), ValueTraits<V>::shapeText(seed[id]),
-                                     ValueTraits<V>::shapeText(tape.cell(id).value))};
-        }
-    }
-    return std::monostate();
-}
 
 /// The dense reverse loop: slots start as the seed, ids are visited in strictly decreasing order, every rule of a
 /// tracked cell runs, and each part is added on the right of what its slot holds. So slot p holds its seed, then the
@@ -94,14 +51,12 @@ using Kept = std::vector<std::uint8_t>;
 
 /// The loop that a user runs: only slots that something reached take part. `accumulated` start as the seed, empty =
 /// none. Slots that `kept` does not name are emptied as soon as their rule has run. Equals the dense loop where every
-/// rule maps a zero upstream to zeros (empty = zero). Faults: SeedCount, UpstreamShape, and those of contributionsOf().
+/// rule maps a zero upstream to zeros (empty = zero). Faults: SeedCount, SeedShape, and those of contributionsOf().
 template <class V>
 [[nodiscard]] Outcome<Slots<V>> skippingLoop(const Tape<V>& tape, Slots<V> accumulated, Watcher<V>* watcher = nullptr,
                                              const Kept& kept = {})
 {
-    if (accumulated.size() != tape.size()) {
-        return detail::seedCountFault(tape, accumulated.size());
-    }
+    RETRO_CHECK(checkSlots(tape, accumulated));
     for (Id id = static_cast<Id>(tape.size()); id-- > 0;) {
         if (!accumulated[id] || !tape.cell(id).isTracked || tape.isLeaf(id)) {
             continue;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/tape/contributions.h"
+#include "core/tape/seed.h"
 
 #include <functional>
 
@@ -101,14 +102,32 @@ void addPointwise(std::vector<V>& seed, const std::vector<std::optional<V>>& ful
     }
 }
 
-} // namespace detail
-
-/// Peels the last node: its upstream is the last entry of the seed, its full contribution is added pointwise to the
-/// rest, and the rest of the graph goes on with that. Returns one gradient per id. Quadratic in nodes; one level of
-/// recursion per node. Faults: RuleFailed, ContributionCount, ContributionShape.
+/// The name of the cell `id`; leaves have none here.
 template <class V>
-[[nodiscard]] Outcome<std::vector<V>> recursion(std::span<const Node<V>> nodes, const Definition<V>& about,
-                                                std::vector<V> seed)
+std::string cellTextIn(std::span<const Node<V>> nodes, std::size_t leafCount, Id id)
+{
+    return cellText(id, id < leafCount ? std::string() : nodes[id - leafCount].name);
+}
+
+/// Refuses nodes that read what is not earlier, and seeds that do not fit the context.
+template <class V>
+Outcome<std::monostate> checkStart(std::span<const Node<V>> nodes, const Definition<V>& about,
+                                   const std::vector<V>& seed)
+{
+    assert(nodes.size() <= about.context.size());
+    assert(about.tracked.empty() || about.tracked.size() == about.context.size());
+    const std::size_t leafCount = about.context.size() - nodes.size();
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        RETRO_CHECK(checkParents(nodes[i], static_cast<Id>(leafCount + i)));
+    }
+    return checkSeeds(
+        seed, about.context.size(), [&about](Id id) -> const V& { return about.context[id]; },
+        [nodes, leafCount](Id id) { return cellTextIn(nodes, leafCount, id); });
+}
+
+/// recursion() of what checkStart() let pass.
+template <class V>
+Outcome<std::vector<V>> peeled(std::span<const Node<V>> nodes, const Definition<V>& about, std::vector<V> seed)
 {
     if (nodes.empty()) {
         return seed;
@@ -116,15 +135,28 @@ template <class V>
     V last = std::move(seed.back());
     seed.pop_back();
     if (about.isTracked(seed.size())) {
-        RETRO_TRY(const auto full, detail::fullContribution(nodes.back(), seed.size(), about, last));
-        detail::addPointwise(seed, full, about.zeros);
+        RETRO_TRY(const auto full, fullContribution(nodes.back(), seed.size(), about, last));
+        addPointwise(seed, full, about.zeros);
     }
     if (about.onPeeled) {
         about.onPeeled(static_cast<Id>(seed.size()), seed);
     }
-    RETRO_TRY(std::vector<V> all, recursion(nodes.first(nodes.size() - 1), about, std::move(seed)));
+    RETRO_TRY(std::vector<V> all, peeled(nodes.first(nodes.size() - 1), about, std::move(seed)));
     all.push_back(std::move(last));
     return all;
+}
+
+} // namespace detail
+
+/// Peels the last node: its upstream is the last entry of the seed, its full contribution is added pointwise to the
+/// rest, and the rest of the graph goes on with that. Returns one gradient per id. Quadratic in nodes; one level of
+/// recursion per node. Faults: LaterParent, SeedCount, SeedShape, RuleFailed, ContributionCount, ContributionShape.
+template <class V>
+[[nodiscard]] Outcome<std::vector<V>> recursion(std::span<const Node<V>> nodes, const Definition<V>& about,
+                                                std::vector<V> seed)
+{
+    RETRO_CHECK(detail::checkStart(nodes, about, seed));
+    return detail::peeled(nodes, about, std::move(seed));
 }
 
 } // namespace retro::tape

@@ -147,37 +147,103 @@ private slots:
         QCOMPARE(QString::fromStdString(dense.asError().message), QString::fromStdString(dense.message));
     }
 
-    void aSeedOfAnotherCountNamesTheCell()
+    void aSeedOfAnotherCountNamesTheCell_data()
     {
-        const auto tape = compile<V>({node("mul", {0, 0}, "square"), node("sum", {1}, "total")}, {scalar(1)});
-        const auto textOf = [](const auto& outcome) { return QString::fromStdString(outcome.error().message); };
-        const auto few = denseLoop<V>(*tape, {scalar(1)});
-        QVERIFY(!few.ok() && few.error().kind == FaultKind::SeedCount);
-        const QString missing = "the seed has 1 values for 3 ids; the first without one is 'square' (id 1); give one "
-                                "per id, zeros where nothing starts";
-        QCOMPARE(textOf(few), missing);
-        const auto many = denseLoop<V>(*tape, std::vector<V>(5, scalar(1)));
-        QVERIFY(!many.ok() && many.error().kind == FaultKind::SeedCount);
-        QCOMPARE(textOf(many), QStringLiteral("the seed has 5 values for 3 ids; the last is 'total' (id 2); give one "
-                                              "per id, zeros where nothing starts"));
-        const auto skipping = skippingLoop<V>(*tape, Slots<V>(1));
-        QVERIFY(!skipping.ok() && skipping.error().kind == FaultKind::SeedCount);
-        QCOMPARE(textOf(skipping), missing);
+        QTest::addColumn<int>("count");
+        QTest::addColumn<QString>("place");
+        QTest::newRow("none") << 0 << QStringLiteral("the first without one is id 0");
+        QTest::newRow("too few") << 1 << QStringLiteral("the first without one is 'square' (id 1)");
+        QTest::newRow("one too few") << 2 << QStringLiteral("the first without one is 'total' (id 2)");
+        QTest::newRow("too many") << 5 << QStringLiteral("the last is 'total' (id 2)");
     }
 
+    /// Both loops and the recursion.
+    void aSeedOfAnotherCountNamesTheCell()
+    {
+        QFETCH(int, count);
+        QFETCH(QString, place);
+        const NodeList<V> nodes{node("mul", {0, 0}, "square"), node("sum", {1}, "total")};
+        const auto tape = compile<V>(nodes, {scalar(1)});
+        const auto given = static_cast<std::size_t>(count);
+        const std::vector<V> context(3, scalar(1));
+        const Payload<V> none;
+        const std::vector<V> seed(given, scalar(1));
+        const QString expected =
+            QStringLiteral("the seed has %1 values for 3 ids; %2; give one per id, zeros where nothing starts")
+                .arg(QString::number(count), place);
+        const Fault dense = denseLoop<V>(*tape, seed).error();
+        const Fault skipping = skippingLoop<V>(*tape, Slots<V>(given)).error();
+        const Fault recursive = recursion<V>(nodes, {context, none}, seed).error();
+        for (const Fault& fault : {dense, skipping, recursive}) {
+            QVERIFY(fault.kind == FaultKind::SeedCount);
+            QCOMPARE(fault.id, Id{3});
+            QCOMPARE(QString::fromStdString(fault.message), expected);
+        }
+    }
+
+    void aSeedOfAnotherShapeNamesTheCell_data()
+    {
+        QTest::addColumn<int>("at");
+        QTest::addColumn<int>("extent");
+        QTest::addColumn<QString>("message");
+        const auto row = [](const char* name, int at, int extent, const char* cell, const char* shape) {
+            QTest::newRow(name) << at << extent
+                                << QStringLiteral("the seed of %1 has shape %2, its value has %3")
+                                       .arg(QLatin1String(cell), QString::number(extent), QLatin1String(shape));
+        };
+        row("shorter leaf", 0, 1, "id 0", "4");
+        row("longer leaf", 0, 7, "id 0", "4");
+        row("leaf that nothing reaches", 1, 7, "id 1", "4");
+        row("longer node between", 2, 700, "'square' (id 2)", "4");
+        row("empty node between", 2, 0, "'square' (id 2)", "4");
+        row("last node", 3, 1, "'total' (id 3)", "scalar");
+    }
+
+    /// Both loops and the recursion, whether a part arrives before the rule of the cell runs, or no rule runs at all.
     void aSeedOfAnotherShapeNamesTheCell()
     {
+        QFETCH(int, at);
+        QFETCH(int, extent);
+        QFETCH(QString, message);
+        const V four = constantArray<double>({4}, 1);
+        const NodeList<V> nodes{node("mul", {0, 0}, "square"), node("sum", {2}, "total")};
+        const auto tape = compile<V>(nodes, {four, four});
+        const auto place = static_cast<std::size_t>(at);
+        Slots<V> given(4);
+        given[3] = scalar(1);
+        given[place] = constantArray<double>({extent}, 1);
+        std::vector<V> seed{four, four, four, scalar(1)};
+        seed[place] = *given[place];
+        const std::vector<V> context{four, four, four, scalar(4)};
+        const Payload<V> none;
+        const Fault dense = denseLoop<V>(*tape, seed).error();
+        const Fault skipping = skippingLoop<V>(*tape, given).error();
+        const Fault recursive = recursion<V>(nodes, {context, none}, seed).error();
+        for (const Fault& fault : {dense, skipping, recursive}) {
+            QVERIFY(fault.kind == FaultKind::SeedShape && fault.isShape());
+            QCOMPARE(fault.id, static_cast<Id>(at));
+            QCOMPARE(QString::fromStdString(fault.message), message);
+        }
+    }
+
+    /// What arrives at a rule that is asked by itself.
+    void anUpstreamOfAnotherShapeNamesTheNode()
+    {
         const auto tape = compile<V>({node("sum", {0}, "total")}, {constantArray<double>({2}, 1)});
-        const auto odd = denseLoop<V>(*tape, {constantArray<double>({2}, 0), constantArray<double>({1}, 1)});
-        QVERIFY(!odd.ok() && odd.error().kind == FaultKind::SeedShape && odd.error().isShape());
-        QCOMPARE(QString::fromStdString(odd.error().message),
-                 QStringLiteral("the seed of 'total' (id 1) has shape 1, its value has scalar"));
-        Slots<V> reached(2);
-        reached[1] = constantArray<double>({1}, 1);
-        const auto upstream = skippingLoop<V>(*tape, reached);
-        QVERIFY(!upstream.ok() && upstream.error().kind == FaultKind::UpstreamShape);
-        QCOMPARE(QString::fromStdString(upstream.error().message),
+        const auto parts = contributionsOf<V>(*tape, 1, constantArray<double>({1}, 1));
+        QVERIFY(!parts.ok() && parts.error().kind == FaultKind::UpstreamShape);
+        QCOMPARE(QString::fromStdString(parts.error().message),
                  QStringLiteral("'total' (id 1): what arrived has shape 1, its value has scalar"));
+    }
+
+    void theRecursionRefusesALaterOperand()
+    {
+        const NodeList<V> nodes{node("mul", {0, 2}, "early"), node("sum", {1}, "total")};
+        const std::vector<V> context(3, scalar(1));
+        const Payload<V> none;
+        const auto recursed = recursion<V>(nodes, {context, none}, context);
+        QVERIFY(!recursed.ok() && recursed.error().kind == FaultKind::LaterParent);
+        QCOMPARE(recursed.error().id, Id{1});
     }
 
     void operandsThatDoNotFitNameTheNode()
