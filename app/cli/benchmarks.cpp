@@ -231,6 +231,16 @@ Result<void> addTraversals(const BenchmarkRequest& request, Goals& goals)
     return {};
 }
 
+Result<void> addRewrites(const BenchmarkRequest& request, Goals& goals)
+{
+    if (isWanted(kRewrittenChain, request.names)) {
+        RETRO_TRY(TimedBody body, rewriteBenchmark());
+        goals[body.name] = body.goal;
+        add(body.name, std::move(body.run), request.runs);
+    }
+    return {};
+}
+
 /// One chain runs with the others, the rest when they are named.
 Result<void> addChains(const BenchmarkRequest& request, Goals& goals)
 {
@@ -443,6 +453,7 @@ Result<void> addAll(const BenchmarkRequest& request, Goals& goals)
     }
     goals[kOpening] = kOpeningGoal;
     RETRO_CHECK(addTraversals(request, goals));
+    RETRO_CHECK(addRewrites(request, goals));
     RETRO_CHECK(addGradients(request, goals));
     if (wanted("lut/")) {
         addLuts(request.runs, goals);

@@ -33,6 +33,9 @@ struct Chain
 constexpr std::array kChains{Chain{"gradient/chain10k", 10'000}, Chain{"gradient/chain100k", 100'000, 0.5},
                              Chain{"gradient/chain1m", 1'000'000}};
 
+/// Seconds, of all rewrites together. A pass that looks through the whole chain at each node takes minutes.
+constexpr double kRewriteGoal = 1;
+
 /// x ← x · 1.0001, x ← x + 0.0001, in turns.
 Result<graph::Graph> chain(std::size_t nodes)
 {
@@ -87,6 +90,13 @@ Result<TimedBody> chainBenchmark(const std::string& name)
     }
     RETRO_TRY(graph::Graph built, chain(at->nodes));
     return bodyOf(name, std::make_shared<const graph::Graph>(std::move(built)), {}, at->goal);
+}
+
+Result<TimedBody> rewriteBenchmark()
+{
+    RETRO_TRY(graph::Graph built, chain(100'000));
+    const auto graph = std::make_shared<const graph::Graph>(std::move(built));
+    return TimedBody{kRewrittenChain, [graph] { return rewrite::rewrite(graph, {}).ok(); }, kRewriteGoal};
 }
 
 namespace

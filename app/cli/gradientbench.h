@@ -20,6 +20,10 @@ inline constexpr const char* kTimedChain = "gradient/chain100k";
 /// Ten times the operators may take this many times as long: a fourth more for caches that they no longer fit in.
 inline constexpr double kLinearFactor = 12.5;
 
+/// The rewrites that are on by default, on a chain of 100,000 scalar operators.
+[[nodiscard]] base::Result<TimedBody> rewriteBenchmark();
+inline constexpr const char* kRewrittenChain = "rewrite/chain100k";
+
 /// What the interfaces cost: a chain of products of 512 × 512 elements as a tape with operators and reverse rules
 /// behind interfaces ("gradient/operators/tape"), and the same kernels called one after the other
 /// ("gradient/operators/direct").

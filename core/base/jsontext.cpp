@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
 #include <vector>
 
 namespace retro::base
@@ -49,8 +48,9 @@ private:
 
 } // namespace
 
-/// Follows the parser's events: how deep they go, whether a key stands twice, and where one wanted field begins.
-class JsonText::Builder
+/// Makes the values of the parser's events, and follows how deep they go, whether a key stands twice, and where one
+/// wanted field begins. (The library's own way to do both looks through a whole list each time an element of it ends.)
+class JsonText::Builder final : public nlohmann::json_sax<json>
 {
 public:
     /// `wanted` may be empty: no field is looked for.
@@ -58,14 +58,43 @@ public:
         : m_text(text), m_furthest(text.data()), m_wanted(std::move(wanted))
     {}
 
-    json parse()
+    /// False for bad syntax, or a number that no double can hold.
+    bool parse()
     {
         const CountingIterator begin(m_text.data(), &m_furthest);
         const CountingIterator end(m_text.data() + m_text.size(), &m_furthest);
-        return json::parse(begin, end, [this](int, json::parse_event_t event, json& parsed) {
-            follow(event, parsed);
-            return true;
-        });
+        return json::sax_parse(begin, end, this);
+    }
+    /// What was parsed.
+    [[nodiscard]] json takeRoot() { return std::move(m_root); }
+
+    bool null() override { return addValue(nullptr); }
+    bool boolean(bool value) override { return addValue(value); }
+    bool number_integer(number_integer_t value) override { return addValue(value); }
+    bool number_unsigned(number_unsigned_t value) override { return addValue(value); }
+    bool number_float(number_float_t value, const string_t& /*text*/) override { return addValue(value); }
+    bool string(string_t& value) override { return addValue(std::move(value)); }
+    bool binary(binary_t& /*value*/) override { return false; } // not in text
+    bool start_object(std::size_t /*elements*/) override { return open(json::object()); }
+    bool start_array(std::size_t /*elements*/) override { return open(json::array()); }
+    bool end_object() override { return close(); }
+    bool end_array() override { return close(); }
+    bool key(string_t& name) override
+    {
+        Frame& frame = m_frames.back();
+        const auto [at, isNew] = frame.value->get_ref<json::object_t&>().emplace(name, nullptr);
+        frame.member = &at->second;
+        frame.key = name;
+        if (!isNew && m_duplicate.empty()) {
+            m_duplicate = path();
+        }
+        note();
+        return true;
+    }
+    bool parse_error(std::size_t /*position*/, const std::string& /*token*/,
+                     const nlohmann::detail::exception& /*error*/) override
+    {
+        return false;
     }
 
     /// Line that the parser has reached: that of the last character it took.
@@ -82,51 +111,48 @@ public:
 private:
     struct Frame
     {
-        bool isList = false;
-        std::size_t next = 0;       // position after the element of a list that began last
-        std::string key;            // of the member of an object that began last
-        std::set<std::string> keys; // of an object
+        json* value = nullptr;  // the list or object
+        std::size_t next = 0;   // position after the element of a list that began last
+        std::string key;        // of the member of an object that began last
+        json* member = nullptr; // its value
     };
 
-    void follow(json::parse_event_t event, const json& parsed)
+    /// Puts a value where the parser is; where it lies then.
+    json* put(json value)
     {
-        switch (event) {
-        case json::parse_event_t::object_start:
-        case json::parse_event_t::array_start:
-            beginElement();
-            m_frames.push_back({event == json::parse_event_t::array_start, 0, {}, {}});
-            m_depth = std::max(m_depth, m_frames.size());
-            break;
-        case json::parse_event_t::object_end:
-        case json::parse_event_t::array_end:
-            m_frames.pop_back();
-            break;
-        case json::parse_event_t::key:
-            beginMember(parsed.get_ref<const std::string&>());
-            break;
-        case json::parse_event_t::value:
-            beginElement();
-            break;
+        if (m_frames.empty()) {
+            m_root = std::move(value);
+            return &m_root;
         }
-    }
-
-    /// Members of objects were noted at their key.
-    void beginElement()
-    {
-        if (!m_frames.empty() && m_frames.back().isList) {
-            ++m_frames.back().next;
-            note();
-        }
-    }
-
-    void beginMember(const std::string& key)
-    {
         Frame& frame = m_frames.back();
-        frame.key = key;
-        if (!frame.keys.insert(key).second && m_duplicate.empty()) {
-            m_duplicate = path();
+        if (!frame.value->is_array()) {
+            *frame.member = std::move(value);
+            return frame.member;
         }
-        note();
+        frame.value->push_back(std::move(value));
+        ++frame.next;
+        note(); // members of objects were noted at their key
+        return &frame.value->back();
+    }
+
+    bool addValue(json value)
+    {
+        put(std::move(value));
+        return true;
+    }
+
+    bool open(json value)
+    {
+        json* const place = put(std::move(value));
+        m_frames.push_back({place, 0, {}, nullptr});
+        m_depth = std::max(m_depth, m_frames.size());
+        return true;
+    }
+
+    bool close()
+    {
+        m_frames.pop_back();
+        return true;
     }
 
     void note()
@@ -141,7 +167,7 @@ private:
     {
         std::string text;
         for (const Frame& frame : m_frames) {
-            if (frame.isList) {
+            if (frame.value->is_array()) {
                 text += fmt::format("[{}]", frame.next - 1);
             } else {
                 text += (text.empty() ? "" : ".") + frame.key;
@@ -151,6 +177,7 @@ private:
     }
 
     const std::string& m_text;
+    json m_root;
     const char* m_furthest;
     std::string m_wanted;
     std::size_t m_wantedLine = 0;
@@ -168,12 +195,11 @@ Result<JsonText> JsonText::parse(std::string text, const std::string& where, Jso
     result.m_where = where;
     result.m_text = std::move(text);
     Builder builder(result.m_text, {});
-    try {
-        result.m_root = builder.parse();
-    } catch (const json::exception&) { // bad syntax, or a number that no double can hold
+    if (!builder.parse()) {
         return inputError("this is not valid JSON; look for a missing comma, quote or bracket",
                           fmt::format("{}, line {}", where, builder.line()));
     }
+    result.m_root = builder.takeRoot();
     if (builder.depth() > limits.depth) {
         return inputError(
             fmt::format("brackets are nested {} deep; at most {} are read", builder.depth(), limits.depth), where);

@@ -18,6 +18,16 @@ using tensor::DType;
 namespace
 {
 
+/// Chains that mean something to a rewrite have fewer than 16 nodes. A value behind more is read as it is, which is as
+/// true: so every root costs a bounded time, however long the chain before it.
+constexpr std::size_t kMostMembers = 24;
+
+bool isMultiplicative(std::string_view op)
+{
+    static constexpr std::array<std::string_view, 6> kOps{"Mul", "Div", "Neg", "Reciprocal", "Sqrt", "Pow"};
+    return std::ranges::find(kOps, op) != kOps.end();
+}
+
 bool isInteger(double number) { return number == std::floor(number); }
 
 void multiplyBy(Product& product, const Power& power)
@@ -134,7 +144,7 @@ std::optional<double> Pattern::scalar(ValueId value)
         return std::nullopt;
     }
     m_tolerance = std::max(m_tolerance, roundingOf(constant.dtype));
-    return constant.constant.to(DType::Float64).at(0);
+    return constant.constant.at(0);
 }
 
 Product Pattern::product(ValueId value)
@@ -142,13 +152,10 @@ Product Pattern::product(ValueId value)
     if (const std::optional<double> number = scalar(value)) {
         return {*number, {}, true};
     }
-    static constexpr std::array kMultiplicative{"Mul", "Div", "Neg", "Reciprocal", "Sqrt", "Pow"};
-    for (const char* op : kMultiplicative) {
-        const Node* node = makerOf(value);
-        if (node != nullptr && node->op == op && isReadOnce(value)) {
-            addMember(m_draft->value(value).producer);
-            return productOf(*node);
-        }
+    const Node* node = m_members.size() < kMostMembers && isReadOnce(value) ? makerOf(value) : nullptr;
+    if (node != nullptr && isMultiplicative(node->op)) {
+        addMember(m_draft->value(value).producer);
+        return productOf(*node);
     }
     return {1, {{value, 1}}, true};
 }

@@ -65,7 +65,8 @@ public:
     const graph::Node* soleMaker(ValueId value, std::string_view op);
     /// The number, when the value is a constant of one element (and at most one axis).
     [[nodiscard]] std::optional<double> scalar(ValueId value);
-    /// A value as a product; looks through nodes whose values are read once.
+    /// A value as a product; looks through nodes whose values are read once, up to a bounded number of members: what is
+    /// behind more is a factor of its own.
     [[nodiscard]] Product product(ValueId value);
     /// A value that is the sum of a scalar constant and something.
     [[nodiscard]] std::optional<Shifted> shifted(ValueId value);
