@@ -4,6 +4,7 @@
 #include "app/cli/ownprocesses.h"
 #include "core/base/csvfield.h"
 #include "core/base/file.h"
+#include "core/engine/question.h"
 
 #include <fmt/format.h>
 
@@ -28,21 +29,10 @@ constexpr std::uint64_t kMostSummaryBytes = 64ULL << 20U;
 ordered_json completeSummary(const BatchPlan& plan, const engine::BatchItem& item)
 {
     const fs::path path = plan.folder / item.stem / "summary.json";
-    std::error_code ec;
-    const fs::file_time_type written = fs::last_write_time(path, ec);
-    if (ec) {
-        return nullptr;
-    }
-    for (const fs::path& source : {plan.model, item.file}) {
-        const fs::file_time_type changed = fs::last_write_time(source, ec);
-        if (!ec && changed > written) {
-            return nullptr;
-        }
-    }
     const Result<std::string> text = base::readTextFile(path, kMostSummaryBytes);
     ordered_json summary = text ? ordered_json::parse(*text, nullptr, false) : ordered_json();
-    const bool isAnswer = summary.is_object() && summary.value("question", "") == plan.question;
-    return isAnswer ? summary : ordered_json();
+    const engine::Question asked{plan.question, engine::sourceStamps(item.sources, plan.graph)};
+    return engine::answers(summary, asked) ? summary : ordered_json();
 }
 
 /// The entries `key` of all samples, one after the other.
@@ -106,6 +96,15 @@ Result<std::size_t> writeIndex(const BatchPlan& plan, const Failures& failures)
     return complete;
 }
 
+std::size_t ofShard(const BatchPlan& plan)
+{
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < plan.items.size(); ++i) {
+        count += plan.shard.has(i) ? 1 : 0;
+    }
+    return count;
+}
+
 std::vector<std::size_t> openItems(const BatchPlan& plan)
 {
     std::vector<std::size_t> open;
@@ -160,6 +159,7 @@ Result<void> explainBatch(const Context& context, const BatchPlan& plan,
 {
     RETRO_CHECK(base::makeFolder(plan.folder));
     const std::vector<std::size_t> open = openItems(plan);
+    const std::size_t skipped = ofShard(plan) - open.size();
     Failures failures;
     if (plan.jobs > 1 && open.size() > 1) {
         RETRO_TRY(failures, explainInJobs(context, plan, open));
@@ -168,11 +168,13 @@ Result<void> explainBatch(const Context& context, const BatchPlan& plan,
     }
     RETRO_TRY(const std::size_t complete, writeIndex(plan, failures));
     const std::size_t explained = open.size() - failures.size();
-    context.say(fmt::format("batch        {} explained now, {} of {} complete, {} failed", explained, complete,
-                            plan.items.size(), failures.size()));
+    context.say(fmt::format("batch        {} explained now, {} {} there already, {} of {} complete, {} failed",
+                            explained, skipped, skipped == 1 ? "was" : "were", complete, plan.items.size(),
+                            failures.size()));
     if (context.json) {
         context.answer({{"inputs", plan.items.size()},
                         {"explained", explained},
+                        {"skipped", skipped},
                         {"complete", complete},
                         {"failed", failures.size()},
                         {"index", (plan.folder / "index.csv").string()}});

@@ -19,13 +19,13 @@ struct BatchPlan
     engine::Shard shard;
     int jobs = 1;
     std::filesystem::path folder; ///< results of an item go to folder/stem
-    std::filesystem::path model;
-    std::string question; ///< summary.json of an item that is complete has this one (engine::questionOf)
+    std::string question;         ///< summary.json of an item that is complete has this one
+    const graph::Graph& graph;    ///< whose inputs the items are for
 };
 
 /// Explains every item of the shard that is not complete yet, then writes folder/index.csv over all complete items and
-/// those that failed here. An item is complete when its summary.json is there, answers this question, and is newer than
-/// model and input. With several jobs, as many processes of this program share the items. A failing item does not stop
+/// those that failed here. An item is complete when its summary.json is there and answers this question, from the files
+/// as they are now. With several jobs, as many processes of this program share the items. A failing item does not stop
 /// the others. Errors: those of writing; Input when items failed.
 [[nodiscard]] base::Result<void>
 explainBatch(const Context& context, const BatchPlan& plan,

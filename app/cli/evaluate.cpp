@@ -6,6 +6,7 @@
 #include "core/base/csvfield.h"
 #include "core/base/file.h"
 #include "core/engine/batch.h"
+#include "core/engine/question.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -49,6 +50,7 @@ Result<engine::ExplainRequest> questionOf(const Context& context, const Evaluate
     const std::string fallback = model.card && !model.card->composite.empty() ? model.card->composite : "auto";
     request.composite = options.composite.empty() ? fallback : options.composite;
     request.precision = context.runPrecision();
+    request.preparation = options.model.pictureOptions(model);
     return request;
 }
 
@@ -61,24 +63,22 @@ engine::EvaluationOptions measuresOf(const EvaluateOptions& options, const engin
     return result;
 }
 
-/// The result of an input that was evaluated before; null when there is none for this question, or model or input are
-/// newer.
-ordered_json earlier(const fs::path& folder, const std::string& question, std::initializer_list<fs::path> sources)
+/// The question that a result answers, its inputs as they are before they are read.
+Result<engine::Question> askedOf(const Context& context, const EvaluateOptions& options,
+                                 const engine::LoadedModel& model, const std::vector<std::string>& inputs)
 {
-    std::error_code error;
-    const fs::file_time_type written = fs::last_write_time(folder / "evaluation.json", error);
-    if (error) {
-        return nullptr;
-    }
-    for (const fs::path& source : sources) {
-        const fs::file_time_type changed = fs::last_write_time(source, error);
-        if (!error && changed > written) {
-            return nullptr;
-        }
-    }
+    RETRO_TRY(const engine::ExplainRequest request, questionOf(context, options, model));
+    const std::string hash = engine::questionOf(model, request, measuresOf(options, model));
+    return engine::Question{engine::questionWith(hash, std::span(&options.plot, 1)),
+                            engine::sourceStamps(inputs, *model.graph())};
+}
+
+/// The result of an input that was evaluated before; null when there is none for this question.
+ordered_json earlier(const fs::path& folder, const engine::Question& asked)
+{
     const Result<std::string> text = base::readTextFile(folder / "evaluation.json", kMostResultBytes);
     ordered_json json = text ? ordered_json::parse(*text, nullptr, false) : ordered_json();
-    return json.is_object() && json.value("question", "") == question ? json : ordered_json();
+    return engine::answers(json, asked) ? json : ordered_json();
 }
 
 void sayEvaluation(const Context& context, const engine::Evaluation& evaluation)
@@ -106,14 +106,17 @@ Result<ordered_json> evaluateInto(const Context& context, const EvaluateOptions&
                                   const engine::LoadedModelPointer& model, const ModelOptions& inputs,
                                   const fs::path& folder)
 {
+    RETRO_TRY(const engine::Question asked, askedOf(context, options, *model, inputs.inputs));
     RETRO_TRY(engine::ExplainRequest request, questionOf(context, options, *model));
     RETRO_TRY(request.inputs, inputs.resolve(*model));
     const engine::EvaluationOptions measures = measuresOf(options, *model);
     RETRO_TRY(const engine::Evaluation evaluation, engine::evaluate(model, request, measures, {}, context.progress()));
     RETRO_CHECK(base::makeFolder(folder));
+    RETRO_CHECK(engine::withdraw(folder / "evaluation.json"));
     RETRO_CHECK(base::writeFile(folder / "curves.csv", engine::curvesCsv(evaluation)));
     RETRO_CHECK(writeCurves(folder / ("curves." + options.plot), evaluation));
-    ordered_json json{{"question", engine::questionOf(*model, request, measures)}};
+    ordered_json json;
+    engine::addQuestion(asked, json);
     json.update(engine::toJson(evaluation));
     RETRO_CHECK(base::writeFile(folder / "evaluation.json", json.dump(2) + "\n"));
     if (!context.json) {
@@ -140,16 +143,17 @@ std::string rowsOf(const std::string& stem, const ordered_json& result)
 Result<void> evaluateMany(const Context& context, const EvaluateOptions& options,
                           const engine::LoadedModelPointer& model, const std::vector<engine::BatchItem>& items)
 {
-    RETRO_TRY(const engine::ExplainRequest question, questionOf(context, options, *model));
-    const std::string key = engine::questionOf(*model, question, measuresOf(options, *model));
     const fs::path folder = options.outputFolder;
     RETRO_CHECK(base::makeFolder(folder));
     std::string index = "name,target,method,area_between,area_most_first,area_least_first,area_random,"
                         "cosine_to_other\n";
     std::vector<std::string> failed;
+    std::size_t skipped = 0;
     for (std::size_t i = 0; i < items.size(); ++i) {
         const engine::BatchItem& item = items[i];
-        ordered_json json = earlier(folder / item.stem, key, {model->path, item.file});
+        RETRO_TRY(const engine::Question asked, askedOf(context, options, *model, item.sources));
+        ordered_json json = earlier(folder / item.stem, asked);
+        skipped += json.is_null() ? 0 : 1;
         if (json.is_null()) {
             ModelOptions inputs = options.model;
             inputs.inputs = item.sources;
@@ -165,8 +169,15 @@ Result<void> evaluateMany(const Context& context, const EvaluateOptions& options
         index += rowsOf(item.stem, json);
         RETRO_CHECK(base::writeFile(folder / "index.csv", index)); // what is there is of use when this is stopped
     }
+    const std::size_t evaluated = items.size() - skipped - failed.size();
+    context.say(fmt::format("batch        {} evaluated now, {} {} there already, {} failed", evaluated, skipped,
+                            skipped == 1 ? "was" : "were", failed.size()));
     if (context.json) {
-        context.answer({{"inputs", items.size()}, {"failed", failed}, {"index", (folder / "index.csv").string()}});
+        context.answer({{"inputs", items.size()},
+                        {"evaluated", evaluated},
+                        {"skipped", skipped},
+                        {"failed", failed},
+                        {"index", (folder / "index.csv").string()}});
     }
     return failed.empty() ? Result<void>()
                           : base::inputError(fmt::format("{} of {} inputs could not be evaluated; the others are done",

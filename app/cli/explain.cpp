@@ -116,7 +116,33 @@ Result<engine::ExplainRequest> questionOf(const Context& context, const ExplainO
     request.record = !options.runFile.empty();
     request.keepValues = request.record;
     request.inputsOnly = options.inputsOnly;
+    request.sources = options.model.inputs;
+    request.preparation = options.model.pictureOptions(model);
     return request;
+}
+
+/// What is asked for beside the relevance: files, and what a plan is to do.
+std::vector<std::string> wishesOf(const ExplainOptions& options)
+{
+    const auto nameOf = [](const std::string& file) { return std::filesystem::path(file).filename().string(); };
+    std::vector<std::string> words{
+        nameOf(options.runFile),          nameOf(options.image),       options.colormap, options.lutPath,
+        options.overlay ? "overlay" : "", std::to_string(options.bits)};
+    words.insert(words.end(), options.open.begin(), options.open.end());
+    if (options.plan.isAsked()) {
+        const std::vector<std::string> plan = options.plan.words();
+        words.insert(words.end(), plan.begin(), plan.end());
+    }
+    return words;
+}
+
+/// The question that the results answer, with its inputs as they are before they are read.
+Result<engine::Question> askedOf(const Context& context, const ExplainOptions& options,
+                                 const engine::LoadedModel& model)
+{
+    RETRO_TRY(const engine::ExplainRequest request, questionOf(context, options, model));
+    return engine::Question{engine::questionWith(engine::questionOf(model, request), wishesOf(options)),
+                            engine::sourceStamps(options.model.inputs, *model.graph())};
 }
 
 Result<engine::ExplainRequest> requestOf(const Context& context, const ExplainOptions& options,
@@ -124,8 +150,6 @@ Result<engine::ExplainRequest> requestOf(const Context& context, const ExplainOp
 {
     RETRO_TRY(engine::ExplainRequest request, questionOf(context, options, model));
     RETRO_TRY(request.inputs, options.model.resolve(model));
-    request.sources = options.model.inputs;
-    request.preparation = options.model.pictureOptions(model);
     if (request.engine == engine::EngineKind::Promise && !request.inputsOnly && engine::hasLutLayer(*model.graph())) {
         request.record = request.keepValues = true; // what decided in its tables follows from the run
     }
@@ -286,20 +310,24 @@ Result<void> writeImage(const ExplainOptions& options, const engine::LoadedModel
     return writeHeatmap(options.image, job);
 }
 
-/// Explains one input and writes all that was asked for.
+/// Explains one input and writes all that was asked for; the summary comes last and says that all is there.
 Result<engine::ExplainResult> explainInto(const Context& context, const ExplainOptions& options,
                                           const engine::LoadedModel& model, const engine::ExplainRequest& request,
+                                          const engine::Question& asked,
                                           const std::function<Result<engine::ExplainResult>()>& explain)
 {
     RETRO_TRY(engine::ExplainResult result, explain());
     RETRO_TRY(const std::vector<engine::OpenedFused> opened, engine::openFused(model, request, result, options.open));
-    RETRO_CHECK(engine::writeExplanation(options.outputFolder, model, request, result, opened));
+    const std::filesystem::path folder = options.outputFolder;
+    RETRO_CHECK(base::makeFolder(folder));
+    RETRO_CHECK(engine::withdraw(folder / "summary.json"));
     if (!options.runFile.empty()) {
         RETRO_CHECK(trace::writeRun(options.runFile, *result.run));
     }
     if (!options.image.empty()) {
         RETRO_CHECK(writeImage(options, model, request, result));
     }
+    RETRO_CHECK(engine::writeExplanation(folder, model, request, result, opened, asked));
     if (!options.isBatch && !context.json) {
         sayResult(context, model, result, options.forwarding.rows);
         sayCheckpoints(context, result);
@@ -327,17 +355,18 @@ ExplainOptions optionsFor(const ExplainOptions& options, const engine::BatchItem
 Result<void> explainMany(const Context& context, const ExplainOptions& options, const engine::LoadedModelPointer& model,
                          std::vector<engine::BatchItem> items)
 {
-    BatchPlan plan{std::move(items), {}, options.jobs, options.outputFolder, model->path, {}};
+    BatchPlan plan{std::move(items), {}, options.jobs, options.outputFolder, {}, *model->graph()};
     if (!options.shard.empty()) {
         RETRO_TRY(plan.shard, engine::parseShard(options.shard));
     }
-    RETRO_TRY(const engine::ExplainRequest question, questionOf(context, options, *model));
-    plan.question = engine::questionOf(*model, question);
+    RETRO_TRY(const engine::Question question, askedOf(context, options, *model));
+    plan.question = question.hash;
     engine::Explainer explainer(model);
     return explainBatch(context, plan, [&](const engine::BatchItem& item) -> Result<void> {
         const ExplainOptions own = optionsFor(options, item);
+        RETRO_TRY(const engine::Question asked, askedOf(context, own, *model));
         RETRO_TRY(const engine::ExplainRequest request, requestOf(context, own, *model));
-        RETRO_CHECK(explainInto(context, own, *model, request,
+        RETRO_CHECK(explainInto(context, own, *model, request, asked,
                                 [&] { return explainer.explain(request, {}, context.progress()); }));
         return {};
     });
@@ -413,12 +442,14 @@ Result<nlohmann::ordered_json> askOracle(Context& context, const engine::LoadedM
 /// The oracle by a plan: relevance goes to its files as it is made, so that it is not held in memory.
 Result<void> explainByPlan(Context& context, const ExplainOptions& options, const engine::LoadedModel& model)
 {
+    RETRO_TRY(const engine::Question asked, askedOf(context, options, model));
     RETRO_TRY(engine::ExplainRequest request, requestOf(context, options, model));
     RETRO_TRY(engine::PlanWish wish, options.plan.checked());
     wish.isRecorded = !options.runFile.empty();
     request.record = false; // the plan's steps are, not a traversal
     const std::filesystem::path folder = std::filesystem::path(options.outputFolder) / "relevance";
     RETRO_CHECK(base::makeFolder(folder));
+    RETRO_CHECK(engine::withdraw(folder.parent_path() / "summary.json"));
     std::vector<std::string> names;
     const auto write = [&](const execute::BoundModel& bound, base::ValueId value, const tensor::Tensor& relevance) {
         if (names.empty()) {
@@ -428,11 +459,11 @@ Result<void> explainByPlan(Context& context, const ExplainOptions& options, cons
     };
     RETRO_TRY(engine::PlannedRelevance made, engine::plannedRelevance(model, request, wish, {}, write));
     runtime::fitSeconds(made.run);
-    RETRO_TRY(const engine::ExplainResult result, explainInto(context, options, model, request, [&] {
+    RETRO_TRY(const engine::ExplainResult result, explainInto(context, options, model, request, asked, [&] {
                   return Result<engine::ExplainResult>(std::move(made.result));
               }));
     if (context.json) {
-        nlohmann::ordered_json summary = engine::summaryJson(model, request, result);
+        nlohmann::ordered_json summary = engine::summaryJson(model, request, result, asked);
         summary["plan"] = planRunJson(*made.program, made.chosen, made.run, options.plan.rows);
         context.answer(summary);
     } else {
@@ -444,11 +475,12 @@ Result<void> explainByPlan(Context& context, const ExplainOptions& options, cons
 /// One input by one engine, and the oracle beside it where that is asked.
 Result<void> explainOne(Context& context, const ExplainOptions& options, const engine::LoadedModel& model)
 {
+    RETRO_TRY(const engine::Question asked, askedOf(context, options, model));
     RETRO_TRY(const engine::ExplainRequest request, requestOf(context, options, model));
-    RETRO_TRY(const engine::ExplainResult result, explainInto(context, options, model, request, [&] {
+    RETRO_TRY(const engine::ExplainResult result, explainInto(context, options, model, request, asked, [&] {
                   return engine::explain(model, request, {}, context.progress());
               }));
-    nlohmann::ordered_json summary = engine::summaryJson(model, request, result);
+    nlohmann::ordered_json summary = engine::summaryJson(model, request, result, asked);
     if (options.checksOracle) {
         RETRO_TRY(summary["oracle"], askOracle(context, model, request, result));
     }

@@ -2,8 +2,10 @@
 #include "app/cli/planwishoptions.h"
 
 #include "app/cli/planningoptions.h"
+#include "core/base/file.h"
 #include "core/runtime/profile.h"
 #include "core/schedule/budget.h"
+#include "core/schedule/planjson.h"
 
 #include <fmt/format.h>
 
@@ -70,6 +72,21 @@ void PlanWishOptions::addTo(CLI::App& verb)
             "states them)")
         ->check(CLI::PositiveNumber);
     verb.add_option("--plan-rows", rows, "Steps of the plan to print, predicted against measured (default none)");
+}
+
+std::vector<std::string> PlanWishOptions::words() const
+{
+    const base::Result<std::string> plan =
+        file.empty() ? base::Result<std::string>(std::string()) : base::readTextFile(file, schedule::kMaxPlanBytes);
+    return {"plan",
+            file,
+            plan.ok() ? *plan : std::string(), // the pass says what is wrong with the file
+            wish.budget,
+            wish.strategy,
+            wish.order,
+            std::to_string(wish.seconds),
+            m_tier,
+            fmt::format("{}", m_secondsPerCost)};
 }
 
 base::Result<engine::PlanWish> PlanWishOptions::checked() const

@@ -6,6 +6,7 @@
 #include "core/runtime/planrun.h"
 
 #include <string>
+#include <vector>
 
 namespace retro::app
 {
@@ -20,6 +21,8 @@ struct PlanWishOptions
     void addTo(CLI::App& verb);
     /// True when the pass is to run by a plan.
     [[nodiscard]] bool isAsked() const { return !file.empty() || !wish.budget.empty() || m_strategy->count() > 0; }
+    /// All that is wished for, the plan's text included: equal words ask for the same.
+    [[nodiscard]] std::vector<std::string> words() const;
     /// The wish. Errors (Usage): a plan and a strategy at once.
     [[nodiscard]] base::Result<engine::PlanWish> checked() const;
 

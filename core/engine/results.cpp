@@ -6,7 +6,6 @@
 #include "core/engine/forwarding/forwardedpass.h"
 #include "core/engine/forwarding/forwardingjson.h"
 #include "core/engine/lutdecisions.h"
-#include "core/graph/graphbuilder.h"
 #include "core/ops/algebra.h"
 #include "core/tensor/npy.h"
 #include "core/trace/gradientrun.h"
@@ -190,46 +189,6 @@ std::vector<std::string> fileNames(const graph::Graph& graph)
 namespace
 {
 
-void addTarget(base::Hasher& hash, const TargetRequest& target)
-{
-    hash.number(static_cast<std::uint64_t>(target.kind));
-    hash.number(static_cast<std::uint64_t>(target.classIndex));
-    hash.text(target.value);
-    hash.number(target.index.size());
-    for (const std::int64_t index : target.index) {
-        hash.number(static_cast<std::uint64_t>(index));
-    }
-}
-
-} // namespace
-
-std::string questionOf(const LoadedModel& model, const ExplainRequest& request)
-{
-    base::Hasher hash;
-    hash.text(model.name);
-    hash.number(graph::structuralHash(*model.graph()));
-    for (const std::string& rewrite : rewrite::switchedOff(model.rewritten.options)) {
-        hash.text(rewrite);
-    }
-    addTarget(hash, request.target);
-    for (const TargetRequest& target : request.alsoTargets) {
-        addTarget(hash, target);
-    }
-    for (const std::string& checkpoint : request.checkpoints) {
-        hash.text(checkpoint);
-    }
-    hash.number(request.stopAtCheckpoints ? 1 : 0);
-    hash.text(nameOf(request.start));
-    hash.text(request.composite);
-    hash.text(nameOf(request.engine));
-    hash.number(static_cast<std::uint64_t>(request.save));
-    hash.number(static_cast<std::uint64_t>(request.precision));
-    return base::hex(hash.digest());
-}
-
-namespace
-{
-
 ordered_json savingJson(const PlanSaving& saving, const graph::Graph& graph)
 {
     ordered_json json{{"kept", ordered_json::array()}, {"kept_bytes", saving.keptBytes}};
@@ -249,12 +208,13 @@ ordered_json savingJson(const PlanSaving& saving, const graph::Graph& graph)
 
 } // namespace
 
-ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request, const ExplainResult& result)
+ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request, const ExplainResult& result,
+                         const Question& asked)
 {
     ordered_json summary;
     summary["format"] = "retrograde-summary/1";
     summary["model"] = model.name;
-    summary["question"] = questionOf(model, request);
+    addQuestion(asked.hash.empty() ? Question{questionOf(model, request), asked.sources} : asked, summary);
     summary["target"] = targetJson(model, result);
     summary["start"] = nameOf(request.start);
     summary["composite"] = result.composite.name;
@@ -310,10 +270,11 @@ ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request
 
 base::Result<void> writeExplanation(const std::filesystem::path& folder, const LoadedModel& model,
                                     const ExplainRequest& request, const ExplainResult& result,
-                                    const std::vector<OpenedFused>& opened)
+                                    const std::vector<OpenedFused>& opened, const Question& asked)
 {
     const std::filesystem::path relevance = folder / "relevance";
     RETRO_CHECK(base::makeFolder(relevance));
+    RETRO_CHECK(withdraw(folder / "summary.json"));
     const std::vector<std::string> names = fileNames(result.model->graph());
     for (std::size_t i = 0; i < result.relevance.size(); ++i) {
         if (result.relevance[i].isValid()) {
@@ -324,7 +285,7 @@ base::Result<void> writeExplanation(const std::filesystem::path& folder, const L
     if (result.run && hasLutLayer(*result.run->graph)) {
         RETRO_CHECK(writeLutMaps(folder / "lut", *result.run, names));
     }
-    ordered_json summary = summaryJson(model, request, result);
+    ordered_json summary = summaryJson(model, request, result, asked);
     if (!opened.empty()) {
         RETRO_TRY(summary["opened"], writeOpened(folder, opened));
     }

@@ -2,7 +2,7 @@
 #include "core/engine/evaluate/evaluation.h"
 
 #include "core/base/hash.h"
-#include "core/engine/results.h"
+#include "core/engine/question.h"
 #include "core/engine/stopwatch.h"
 
 #include <fmt/format.h>
@@ -145,6 +145,7 @@ std::string questionOf(const LoadedModel& model, const ExplainRequest& question,
 {
     base::Hasher hash;
     hash.text(questionOf(model, question));
+    hash.number(options.methods.size());
     for (const std::string& method : options.methods) {
         hash.text(method);
     }
