@@ -21,6 +21,7 @@
 #include "core/engine/stopwatch.h"
 #include "core/execute/control/unroll.h"
 #include "core/execute/forward.h"
+#include "core/lrp/gradientorder.h"
 #include "core/lrp/tensorarithmetic.h"
 #include "core/ops/algebra.h"
 #include "core/trace/recorder.h"
@@ -337,7 +338,8 @@ private:
     /// The graph from all targets; finds the checkpoints in it.
     Result<lrp::TraversalGraph> traversalGraph()
     {
-        RETRO_TRY(lrp::TraversalGraph graph, lrp::TraversalGraph::build(*m_result.model, m_targets));
+        RETRO_TRY(lrp::TraversalGraph graph,
+                  lrp::TraversalGraph::build(*m_result.model, m_targets, lrp::edgeOrder(*m_prepared->rules)));
         m_result.nodes = graph.postOrder().size();
         RETRO_CHECK(findCheckpoints(graph));
         return graph;

@@ -58,7 +58,7 @@ enum class EventKind : std::uint8_t {
     Dequeue,
     /// A part landed in in-edge `slot` of `node`: the tensor `handle`, or, when `promise` is valid, its branch. other =
     /// node it came from, branch2 = operand slot there, extra = number of in-edges of `node`. Delta: slot filled, parts
-    /// missing at the node −1.
+    /// missing at the node −1. flag = 1: it is first added to the part of the same sender before it (isJoined).
     Land,
     /// The part in in-edge `slot` of `node` was taken (consumed or handed to a promise). Fields as in Land. Delta: slot
     /// emptied.
@@ -128,8 +128,8 @@ enum class EventKind : std::uint8_t {
     /// Output `slot` of `node`, or its gradient, was made for the first time: the tensor `handle` is in memory as value
     /// `other`.
     Compute,
-    /// The same once more. extra = 1: it was needed for a moment only and is not in memory afterwards (a traversal that
-    /// computes what a plan dropped); then no delta but the count.
+    /// The same once more. extra = 1: whoever asked for it (a rule, a promise, the segment of a loop) holds it and lets
+    /// it go after use; then no delta but the count.
     Recompute,
     /// Value `other`, the tensor `handle`, left memory. Bit 1 of flag: to a tier, whose copy has ended.
     Free,

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/oracle.h"
 
+#include "core/lrp/partsum.h"
 #include "core/lrp/ruleapplication.h"
-#include "core/ops/algebra.h"
-#include "core/ops/exactsums.h"
 
 #include <algorithm>
 #include <iterator>
@@ -20,18 +19,19 @@ namespace
 // gets what rounding took.
 std::vector<Tensor> arrivedAt(const TraversalGraph& graph, NodeId node, std::vector<Tensor>& parts, double* lost)
 {
-    std::vector<Tensor> relevance(graph.outputCount(node));
     const std::span<const InEdge> inEdges = graph.inEdges(node);
+    std::vector<std::vector<Tensor>> gathered(graph.outputCount(node));
+    std::vector<std::vector<std::uint8_t>> joined(gathered.size());
     for (std::size_t i = 0; i < inEdges.size(); ++i) {
-        Tensor& sum = relevance[inEdges[i].output];
-        Tensor part = std::exchange(parts[graph.firstInEdge(node) + i], Tensor());
-        if (!sum.isValid()) {
-            sum = std::move(part);
-            continue;
-        }
-        const Tensor before = std::exchange(sum, ops::algebra::add(sum, part));
+        gathered[inEdges[i].output].push_back(std::exchange(parts[graph.firstInEdge(node) + i], Tensor()));
+        joined[inEdges[i].output].push_back(inEdges[i].isJoined ? 1 : 0);
+    }
+    std::vector<Tensor> relevance(gathered.size());
+    for (std::size_t k = 0; k < gathered.size(); ++k) {
+        PartSum sum = sumOf(std::move(gathered[k]), joined[k], lost != nullptr);
+        relevance[k] = std::move(sum.total);
         if (lost != nullptr) {
-            *lost += ops::algebra::lostInSum(before, part, sum);
+            *lost += sum.lost;
         }
     }
     return relevance;

@@ -16,8 +16,8 @@ namespace retro::lrp
 using RelevanceTable = std::vector<std::vector<Tensor>>;
 
 /// The specification side of the engine: nodes in decreasing post-order index, every value at hand (saved under policy
-/// All), parts summed in in-edge order, one rule application per node; no stacks, no promises. `starts` per root, in
-/// the shape of its output. Errors: Cancelled.
+/// All), parts summed in in-edge order (sumOf), one rule application per node; no stacks, no promises. `starts` per
+/// root, in the shape of its output. Errors: Cancelled.
 [[nodiscard]] base::Result<RelevanceTable> oracle(const execute::SavedValues& everything, const RuleAssignment& rules,
                                                   const TraversalGraph& graph, std::span<const Tensor> starts,
                                                   std::stop_token stop = {},

@@ -50,10 +50,12 @@ void PassMemory::keep(NodeId node, Applied applied)
     }
 }
 
-const PassMemory::Added* PassMemory::find(NodeId node, std::uint32_t k, std::span<const Tensor> parts) const
+const PassMemory::Added* PassMemory::find(NodeId node, std::uint32_t k, const Summands& summands) const
 {
     const auto at = m_sums.find({node, k});
-    return at != m_sums.end() && areSame(at->second.parts, parts) ? &at->second : nullptr;
+    const bool isHere = at != m_sums.end() && areSame(at->second.summands.parts, summands.parts) &&
+                        at->second.summands.joined == summands.joined;
+    return isHere ? &at->second : nullptr;
 }
 
 void PassMemory::keep(NodeId node, std::uint32_t k, Added added)

@@ -34,10 +34,16 @@ public:
         std::vector<Tensor> shares;  ///< per operand slot
         event::LedgerEntry row;
     };
+    /// Parts in the order in which they are added.
+    struct Summands
+    {
+        std::vector<Tensor> parts;
+        std::vector<std::uint8_t> joined; ///< per part: 1 where it is first added to the one before; may be empty
+    };
     /// What a sum of parts gave.
     struct Added
     {
-        std::vector<Tensor> parts;
+        Summands summands;
         Tensor total;
         double lost = 0; ///< to rounding
     };
@@ -48,7 +54,7 @@ public:
     [[nodiscard]] const Applied* find(NodeId node, const RulePointer& rule, std::span<const Tensor> arrived);
     void keep(NodeId node, Applied applied);
     /// The same parts of output `k` of a node; null when there are none.
-    [[nodiscard]] const Added* find(NodeId node, std::uint32_t k, std::span<const Tensor> parts) const;
+    [[nodiscard]] const Added* find(NodeId node, std::uint32_t k, const Summands& summands) const;
     void keep(NodeId node, std::uint32_t k, Added added);
     /// A forward value that was computed again; invalid when it was not.
     [[nodiscard]] Tensor value(ValueId id) const;

@@ -17,7 +17,7 @@ namespace
 constexpr std::array<std::string_view, 3> kBiasNames{"absorb", "zero", "spread"};
 constexpr std::array<std::string_view, 3> kStabiliserNames{"add", "clip", "rms"};
 
-std::string textOf(const RuleParameter& value)
+std::string valueText(const RuleParameter& value)
 {
     if (const bool* flag = std::get_if<bool>(&value)) {
         return *flag ? "true" : "false";
@@ -69,7 +69,7 @@ double ParameterReader::number(std::string_view name, double fallback, Range ran
     if (number == nullptr || !(*number >= range.low && *number <= range.high)) {
         const std::string bounds = range.high == Range{}.high ? fmt::format("of at least {}", range.low)
                                                               : fmt::format("from {} to {}", range.low, range.high);
-        fail(name, fmt::format("must be a number {}, not {}", bounds, textOf(*value)));
+        fail(name, fmt::format("must be a number {}, not {}", bounds, valueText(*value)));
         return fallback;
     }
     return *number;
@@ -107,7 +107,7 @@ bool ParameterReader::flag(std::string_view name, bool fallback)
     }
     const std::optional<bool> flag = asFlag(*value);
     if (!flag) {
-        fail(name, fmt::format("must be true or false (or 1 or 0), not {}", textOf(*value)));
+        fail(name, fmt::format("must be true or false (or 1 or 0), not {}", valueText(*value)));
     }
     return flag.value_or(fallback);
 }
@@ -122,7 +122,7 @@ std::size_t ParameterReader::choice(std::string_view name, std::span<const std::
     const std::string* text = std::get_if<std::string>(value);
     const auto found = text == nullptr ? options.end() : std::find(options.begin(), options.end(), *text);
     if (found == options.end()) {
-        fail(name, fmt::format("must be one of {}, not {}", fmt::join(options, ", "), textOf(*value)));
+        fail(name, fmt::format("must be one of {}, not {}", fmt::join(options, ", "), valueText(*value)));
         return fallback;
     }
     return static_cast<std::size_t>(found - options.begin());

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/tensorarithmetic.h"
 
-#include "core/ops/algebra.h"
-#include "core/ops/exactsums.h"
+#include "core/lrp/partsum.h"
 
 #include <algorithm>
 #include <cassert>
@@ -69,18 +68,19 @@ HandleId TensorArithmetic::sum(NodeId node, std::uint32_t k, std::span<const Han
 
 PassMemory::Added TensorArithmetic::add(NodeId node, std::uint32_t k, std::vector<Tensor> parts) const
 {
-    const PassMemory::Added* known = m_memory != nullptr ? m_memory->find(node, k, parts) : nullptr;
+    std::vector<std::uint8_t> joined = joinedParts(m_graph, node, k);
+    const PassMemory::Added* known = m_memory != nullptr ? m_memory->find(node, k, {parts, joined}) : nullptr;
     if (known != nullptr) {
         return *known;
     }
-    PassMemory::Added added{{}, parts.front(), 0};
-    for (const Tensor& part : std::span(parts).subspan(1)) {
-        Tensor sum = ops::algebra::add(added.total, part);
-        added.lost += m_audit ? ops::algebra::lostInSum(added.total, part, sum) : 0;
-        added.total = std::move(sum);
-    }
+    PassMemory::Added added;
     if (m_memory != nullptr) {
-        added.parts = std::move(parts);
+        added.summands = {parts, joined};
+    }
+    PartSum sum = sumOf(std::move(parts), joined, m_audit);
+    added.total = std::move(sum.total);
+    added.lost = sum.lost;
+    if (m_memory != nullptr) {
         m_memory->keep(node, k, added);
     }
     return added;

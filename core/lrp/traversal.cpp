@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/traversal.h"
 
+#include "core/event/partevent.h"
 #include "core/lrp/traversal/traversalstate.h"
 #include "core/lrp/traversal/view.h"
 
@@ -201,6 +202,7 @@ event::Event Traversal::Implementation::partEvent(EventKind kind, NodeId node, s
     event.branch2 = inEdges[slot].consumerSlot;
     event.handle = landed.tensor.value;
     event.extra = static_cast<std::int64_t>(inEdges.size());
+    event.flag = inEdges[slot].isJoined ? event::kJoined : std::uint8_t{0};
     return event;
 }
 

@@ -86,7 +86,8 @@ base::Result<TraversalGraph> TraversalGraph::build(const execute::BoundModel& mo
     return build(model, {&target, 1});
 }
 
-base::Result<TraversalGraph> TraversalGraph::build(const execute::BoundModel& model, std::span<const ValueId> targets)
+base::Result<TraversalGraph> TraversalGraph::build(const execute::BoundModel& model, std::span<const ValueId> targets,
+                                                   EdgeOrder order)
 {
     std::vector<NodeOutput> roots;
     for (const ValueId target : targets) {
@@ -103,7 +104,7 @@ base::Result<TraversalGraph> TraversalGraph::build(const execute::BoundModel& mo
         }
         roots.push_back(root);
     }
-    return walk(adjacencyOf(model), roots);
+    return walk(adjacencyOf(model), roots, order);
 }
 
 TraversalGraph TraversalGraph::walk(Adjacency adjacency, NodeId root, std::uint32_t rootOutput)
@@ -112,7 +113,7 @@ TraversalGraph TraversalGraph::walk(Adjacency adjacency, NodeId root, std::uint3
     return walk(std::move(adjacency), {&only, 1});
 }
 
-TraversalGraph TraversalGraph::walk(Adjacency adjacency, std::span<const NodeOutput> roots)
+TraversalGraph TraversalGraph::walk(Adjacency adjacency, std::span<const NodeOutput> roots, EdgeOrder order)
 {
     TraversalGraph graph;
     for (const NodeOutput& root : roots) {
@@ -121,6 +122,9 @@ TraversalGraph TraversalGraph::walk(Adjacency adjacency, std::span<const NodeOut
     graph.m_topo.assign(adjacency.slotEnd.size(), kUnreached);
     graph.m_adjacency = std::move(adjacency);
     graph.number();
+    if (order == EdgeOrder::Tape) {
+        graph.orderAsTape();
+    }
     return graph;
 }
 
@@ -178,6 +182,53 @@ void TraversalGraph::collectInEdges(const std::vector<std::uint32_t>& inEdgeCoun
             if (slots[i].child.isValid()) {
                 m_inEdges[firstInEdge(slots[i].child) + slots[i].inEdge] = {node, i, slots[i].output};
             }
+        }
+    }
+}
+
+void TraversalGraph::orderAsTape()
+{
+    for (const NodeId node : m_postOrder) {
+        orderAsTape(node);
+    }
+    renumber();
+}
+
+/// Starts stay first, in the order of the roots (specification of the tape, section 1.5). Uses of one value by one
+/// consumer lie side by side then, but for uses of other outputs between them (I8).
+void TraversalGraph::orderAsTape(NodeId node)
+{
+    const std::span<InEdge> edges{m_inEdges.data() + firstInEdge(node), inEdges(node).size()};
+    const auto isBefore = [](const InEdge& a, const InEdge& b) {
+        if (!a.consumer.isValid() || !b.consumer.isValid()) {
+            return !a.consumer.isValid() && b.consumer.isValid();
+        }
+        return a.consumer != b.consumer ? b.consumer < a.consumer : a.consumerSlot < b.consumerSlot;
+    };
+    std::ranges::stable_sort(edges, isBefore);
+    for (std::size_t i = 1; i < edges.size(); ++i) {
+        InEdge& edge = edges[i];
+        for (std::size_t other = i; !edge.isJoined && other-- > 0 && edges[other].consumer == edge.consumer;) {
+            edge.isJoined = edge.consumer.isValid() && edges[other].output == edge.output;
+        }
+    }
+}
+
+/// Child slots and roots learn the new numbers of their in-edges.
+void TraversalGraph::renumber()
+{
+    for (const NodeId node : m_postOrder) {
+        auto root = m_roots.begin();
+        for (std::uint32_t i = 0; i < inEdges(node).size(); ++i) {
+            const InEdge& edge = inEdges(node)[i];
+            if (edge.consumer.isValid()) {
+                const auto first =
+                    static_cast<std::size_t>(children(edge.consumer).data() - m_adjacency.childSlots.data());
+                m_adjacency.childSlots[first + edge.consumerSlot].inEdge = i;
+                continue;
+            }
+            root = std::find_if(root, m_roots.end(), [&](const Root& one) { return one.node == node; });
+            (root++)->inEdge = i;
         }
     }
 }

@@ -28,6 +28,13 @@ struct InEdge
     NodeId consumer; ///< invalid for the virtual edge of a root
     std::uint32_t consumerSlot = 0;
     std::uint32_t output = 0;
+    bool isJoined = false; ///< its part is first added to that of the in-edge of the same output before it
+};
+
+/// How the in-edges of a node are numbered, which is the order in which their parts are added.
+enum class EdgeOrder : std::uint8_t {
+    Met, ///< as a depth-first walk from the roots meets them
+    Tape ///< as a tape adds: starts, then consumers from the last to the first, those of one value joined in slot order
 };
 
 /// An output of a node.
@@ -58,9 +65,8 @@ struct Adjacency
 };
 
 /// The graph as the traversal sees it (specification of the traversal, section 1.1): nodes that the target depends on
-/// and that pass relevance, inputs as leaves, child slots with gaps for untracked operands, in-edges in the order in
-/// which a depth-first walk from the roots meets them, post-order indices. Built with an explicit stack: depth is
-/// bounded by memory alone.
+/// and that pass relevance, inputs as leaves, child slots with gaps for untracked operands, in-edges in the chosen
+/// order, post-order indices. Built with an explicit stack: depth is bounded by memory alone.
 class TraversalGraph
 {
 public:
@@ -69,12 +75,13 @@ public:
     [[nodiscard]] static base::Result<TraversalGraph> build(const execute::BoundModel& model, ValueId target);
     /// Several explained values, at least one and each once: each gets a virtual edge of its own, also one that another
     /// one depends on. Errors as above, and Usage: a value is named twice.
-    [[nodiscard]] static base::Result<TraversalGraph> build(const execute::BoundModel& model,
-                                                            std::span<const ValueId> targets);
+    [[nodiscard]] static base::Result<TraversalGraph>
+    build(const execute::BoundModel& model, std::span<const ValueId> targets, EdgeOrder order = EdgeOrder::Met);
     /// The same walk over plain adjacency, from output `rootOutput` of `root`. Children must form no cycle.
     [[nodiscard]] static TraversalGraph walk(Adjacency adjacency, NodeId root, std::uint32_t rootOutput);
     /// The same walk from each of these in turn; at least one.
-    [[nodiscard]] static TraversalGraph walk(Adjacency adjacency, std::span<const NodeOutput> roots);
+    [[nodiscard]] static TraversalGraph walk(Adjacency adjacency, std::span<const NodeOutput> roots,
+                                             EdgeOrder order = EdgeOrder::Met);
 
     /// Where relevance starts, in the order of the targets.
     [[nodiscard]] std::span<const Root> roots() const { return m_roots; }
@@ -89,7 +96,7 @@ public:
         const std::uint32_t begin = node.index() == 0 ? 0 : m_adjacency.slotEnd[node.index() - 1];
         return {m_adjacency.childSlots.data() + begin, m_adjacency.slotEnd[node.index()] - begin};
     }
-    /// In the order in which the walk met them; the virtual edge of the first root is its first.
+    /// In the order in which their parts are added; the virtual edge of the first root is its first.
     [[nodiscard]] std::span<const InEdge> inEdges(NodeId node) const
     {
         return {m_inEdges.data() + firstInEdge(node), m_firstInEdge[node.index() + 1] - firstInEdge(node)};
@@ -113,6 +120,9 @@ private:
     void number();
     void walkFrom(NodeId root, std::vector<std::uint32_t>& inEdgeCounts);
     void collectInEdges(const std::vector<std::uint32_t>& inEdgeCounts);
+    void orderAsTape();
+    void orderAsTape(NodeId node);
+    void renumber();
 
     std::vector<Root> m_roots;
     Adjacency m_adjacency;

@@ -236,6 +236,7 @@ private:
             }
             if (edges[i].output == output) {
                 parts.push_back(m_parts[node.index()][i]);
+                m_program.buffers[parts.back().index()].isJoined = edges[i].isJoined;
             }
         }
         if (parts.size() < 2) {

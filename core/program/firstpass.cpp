@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/program/firstpass.h"
 
+#include "core/event/partevent.h"
+
 #include <algorithm>
 
 namespace retro::program
@@ -106,7 +108,8 @@ bool FirstPass::takeNode(const Event& event)
         return false;
     }
     if (event.kind == EventKind::Land) {
-        m_landed.push_back({NodeId(event.node), NodeId(event.other), event.slot, event.branch2});
+        m_landed.push_back(
+            {NodeId(event.node), NodeId(event.other), event.slot, event.branch2, event::isJoined(event)});
         return true;
     }
     NodeNotes& notes = m_notes[event.node];

@@ -42,6 +42,7 @@ struct LandedPart
     NodeId consumer; ///< invalid: the start relevance
     std::uint32_t inEdge = 0;
     std::uint32_t slot = 0;
+    bool isJoined = false; ///< first added to the part before it
 };
 
 /// What a program is made from, picked out of the events of a traversal in their order.

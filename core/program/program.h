@@ -32,6 +32,7 @@ enum class Opcode : std::uint8_t {
     Forward,  ///< forward outputs of `node` from the values of its operands (the op_result of a promise)
     Start,    ///< start relevance `item`, which goes to an output of `node`
     Sum,      ///< relevance of output `item` of `node`: the sum of what its readers sent, in in-edge order
+              ///< (Buffer::isJoined)
     Rule,     ///< the relevance rule of `node`
     Snapshot  ///< the LRP checkpoint `node` keeps its relevance
 };
@@ -71,6 +72,7 @@ struct Buffer
     std::uint32_t item = 0;
     InstructionIndex madeBy = 0;
     InstructionIndex lastUse = kNever; ///< kNever: nobody reads it
+    bool isJoined = false;             ///< a part that its sum first adds to the part before it
     bool isResult = false;             ///< the whole relevance of a node's output, a result of the run: kept to the end
 };
 

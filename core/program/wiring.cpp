@@ -69,7 +69,7 @@ bool Wiring::land(const LandedPart& part, const graph::Graph& graph)
     }
     slots[part.slot] = {part.child, part.inEdge};
     const std::uint32_t output = isOwn ? graph.value(operand).producerOutput : 0;
-    return put(part.child, part.inEdge, {part.consumer, part.slot, output, true});
+    return put(part.child, part.inEdge, {part.consumer, part.slot, output, true, part.isJoined});
 }
 
 bool Wiring::put(NodeId child, std::uint32_t inEdge, const WiredEdge& edge)

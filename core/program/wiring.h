@@ -34,6 +34,7 @@ struct WiredEdge
     std::uint32_t slot = 0;
     std::uint32_t output = 0;
     bool isThere = false;
+    bool isJoined = false; ///< its part is first added to that of the edge before it
 };
 
 /// The part of the graph that relevance went through, as the parts that landed tell it: slots, in-edges in their order,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/trace/describe.h"
 
+#include "core/event/partevent.h"
 #include "core/event/planevent.h"
 #include "core/trace/lutlaunch.h"
 
@@ -86,8 +87,9 @@ std::string dequeueText(const Words& w) { return w.node() + " leaves the promise
 std::string landText(const Words& w)
 {
     const std::string from = w.event.other == NodeId::kInvalid ? "" : " from " + nodeText(w.run, NodeId(w.event.other));
-    return fmt::format("{}{} lands at {}, in-edge {} of {}{}", w.part(), from, w.node(), w.event.slot + 1,
-                       w.event.extra, w.isBranch() ? std::string() : w.tensor());
+    return fmt::format("{}{} lands at {}, in-edge {} of {}{}{}", w.part(), from, w.node(), w.event.slot + 1,
+                       w.event.extra, event::isJoined(w.event) ? ", first added to the use before it" : "",
+                       w.isBranch() ? std::string() : w.tensor());
 }
 
 std::string takeText(const Words& w)
@@ -230,7 +232,7 @@ std::string computeText(const Words& w) { return fmt::format("{} is computed{}",
 
 std::string recomputeText(const Words& w)
 {
-    return fmt::format("{} is computed again{}{}", valueText(w), w.event.extra == 1 ? " for the moment" : "",
+    return fmt::format("{} is computed again{}{}", valueText(w), w.event.extra == 1 ? ", to be let go after use" : "",
                        w.tensor());
 }
 

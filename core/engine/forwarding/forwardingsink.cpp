@@ -29,7 +29,7 @@ void ForwardingSink::onEvent(const event::Event& event)
     }
 }
 
-/// It is in memory for a moment: the rule that asked for it holds it.
+/// The rule that asked for it holds it, or the segment of its loop; it is let go after use.
 void ForwardingSink::tellRebuild(NodeId node)
 {
     const auto outputs = m_store.needs().model().graph().outputsOf(node);

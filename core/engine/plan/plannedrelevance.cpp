@@ -9,6 +9,7 @@
 #include "core/engine/requestcheck.h"
 #include "core/engine/runfacts.h"
 #include "core/engine/stopwatch.h"
+#include "core/lrp/gradientorder.h"
 #include "core/ops/algebra.h"
 
 #include <algorithm>
@@ -169,7 +170,8 @@ Result<PlannedRelevance> plannedRelevance(const LoadedModel& model, const Explai
     result.writtenOut = prepared->writtenOut;
     RETRO_CHECK(checkTimesInput(result.composite, result.rules, *result.model));
     RETRO_TRY(Starts starts, Starts::find(request, result.model->graph()));
-    RETRO_TRY(const lrp::TraversalGraph graph, lrp::TraversalGraph::build(*result.model, starts.targets()));
+    RETRO_TRY(const lrp::TraversalGraph graph,
+              lrp::TraversalGraph::build(*result.model, starts.targets(), lrp::edgeOrder(*prepared->rules)));
     result.nodes = graph.postOrder().size();
     RETRO_TRY(runtime::JointProgram program,
               jointProgram(result.model, starts.targets(), analysis::JointKind::Relevance, wish));

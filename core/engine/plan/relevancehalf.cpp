@@ -64,7 +64,12 @@ runtime::ReverseHalf relevanceHalf(const std::shared_ptr<const execute::BoundMod
         const graph::Value& made = model->graph().value(value);
         const std::uint32_t output = made.producer.isValid() ? made.producerOutput : 0;
         for (const lrp::InEdge& edge : graph.inEdges(node)) {
-            if (edge.output == output) { // the virtual edge of a root has no consumer: it stands for what starts there
+            if (edge.output != output) {
+                continue;
+            }
+            if (edge.isJoined) {
+                groups.back().push_back({edge.consumer, edge.consumerSlot});
+            } else { // the virtual edge of a root has no consumer: it stands for what starts there
                 groups.push_back({{edge.consumer, edge.consumerSlot}});
             }
         }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/program/programrunner.h"
 
-#include "core/ops/algebra.h"
-#include "core/ops/exactsums.h"
+#include "core/lrp/partsum.h"
 
 #include <algorithm>
 #include <cassert>
@@ -409,17 +408,16 @@ void ProgramRunner::computeValue(const Step& step, const execute::SavedValues& s
 
 void ProgramRunner::sumParts(const Step& step, std::vector<event::LedgerEntry>* ledger)
 {
-    Tensor total = m_buffers[step.operands.front().id];
-    double lost = 0;
-    for (std::size_t i = 1; i < step.operands.size(); ++i) {
-        const Tensor& part = m_buffers[step.operands[i].id];
-        Tensor sum = ops::algebra::add(total, part);
-        lost += ledger == nullptr ? 0 : ops::algebra::lostInSum(total, part, sum);
-        total = std::move(sum);
+    std::vector<Tensor> parts;
+    std::vector<std::uint8_t> joined;
+    for (const Source& part : step.operands) {
+        parts.push_back(m_buffers[part.id]);
+        joined.push_back(m_program->buffers[part.id].isJoined ? 1 : 0);
     }
-    m_buffers[m_program->writesOf(instruction(step)).front().index()] = std::move(total);
+    PartSum sum = sumOf(std::move(parts), joined, ledger != nullptr);
+    m_buffers[m_program->writesOf(instruction(step)).front().index()] = std::move(sum.total);
     if (ledger != nullptr) {
-        bookSum(step, lost);
+        bookSum(step, sum.lost);
     }
     note(instruction(step));
 }

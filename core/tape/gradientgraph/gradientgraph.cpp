@@ -231,10 +231,20 @@ private:
         return rule;
     }
 
+    /// Parts for an operand that occurs twice are added first, in operand order, as on the tape.
     void land(const graph::Node& node, const EmitResult& result, Emitter& emit)
     {
+        std::vector<std::pair<ValueId, ValueId>> joined; // operand and its whole part, as they come
         for (const auto& [slot, part] : result.wrote) {
-            ValueId& sum = m_sum[node.inputs[slot].index()];
+            const auto same = std::ranges::find(joined, node.inputs[slot], &std::pair<ValueId, ValueId>::first);
+            if (same == joined.end()) {
+                joined.emplace_back(node.inputs[slot], part);
+            } else {
+                same->second = emit.node("Add", {same->second, part});
+            }
+        }
+        for (const auto& [operand, part] : joined) {
+            ValueId& sum = m_sum[operand.index()];
             sum = sum.isValid() ? emit.node("Add", {sum, part}) : part;
         }
     }
