@@ -51,6 +51,15 @@ struct GradOptions
         const auto isNamed = [](const std::string& name) { return name == "fold-constants" || name == "all"; };
         return std::ranges::any_of(model.switchedOn, isNamed) && std::ranges::none_of(model.switchedOff, isNamed);
     }
+
+    /// Operators of many steps are written out unless somebody says otherwise, here or in the card.
+    [[nodiscard]] bool keepsFunctions(const engine::LoadedModel& loaded) const
+    {
+        const auto isNamed = [](const std::string& name) { return name == "expand-functions" || name == "all"; };
+        const bool isOffInCard = loaded.card && std::ranges::any_of(loaded.card->noRewrite, isNamed);
+        return std::ranges::any_of(model.switchedOff, isNamed) ||
+               (isOffInCard && std::ranges::none_of(model.switchedOn, isNamed));
+    }
 };
 
 /// Gradients per graph input of `model`, from the tape or from a recorded run.
@@ -233,17 +242,59 @@ Result<ordered_json> write(const Context& context, const GradOptions& options, c
     return files;
 }
 
+/// What was done to the model first, and behind the gradient graph.
+ordered_json passesJson(const engine::WrittenGradientGraph& written)
+{
+    ordered_json passes = ordered_json::array();
+    for (const rewrite::Rewritten& stage : written.stages) {
+        for (ordered_json& pass : rewritesJson(stage)) {
+            passes.push_back(std::move(pass));
+        }
+    }
+    for (ordered_json& pass : rewritesJson(written.passes)) {
+        passes.push_back(std::move(pass));
+    }
+    return passes;
+}
+
+void sayPasses(const Context& context, const GradOptions& options, const engine::WrittenGradientGraph& written,
+               const graph::Graph& model)
+{
+    const char* more = options.isDiff ? "" : "; --diff and --json list them";
+    if (!written.stages.empty()) {
+        std::size_t count = 0;
+        for (const rewrite::Rewritten& stage : written.stages) {
+            count += stage.steps.size();
+        }
+        context.say(fmt::format("the model's {} nodes became {} in steps by {} changes{}", model.nodeCount(),
+                                written.stages.back().graph->nodeCount(), count, more));
+    }
+    if (!written.passes.steps.empty()) {
+        context.say(fmt::format("{} nodes before {} changes of passes{}", written.passes.before->nodeCount(),
+                                written.passes.steps.size(), more));
+    }
+    if (options.isDiff) {
+        std::ranges::for_each(written.stages, [&](const auto& stage) { sayRewrites(context, stage, true); });
+        sayRewrites(context, written.passes, true);
+    }
+}
+
 Result<void> writeGraph(const Context& context, const GradOptions& options, const engine::LoadedModelPointer& model,
                         const engine::GradientRequest& request)
 {
     RETRO_TRY(const engine::WrittenGradientGraph written,
-              engine::writeGradientGraph(options.graphFile, model, request, {options.isJoined, options.asksToFold()}));
+              engine::writeGradientGraph(options.graphFile, model, request,
+                                         {options.isJoined, options.asksToFold(), options.keepsFunctions(*model)}));
     const tape::GradientGraph& made = written.gradient;
+    const graph::Graph& read = *model->rewritten.before;
     if (context.json) {
+        const graph::Graph& inSteps = written.stages.empty() ? read : *written.stages.back().graph;
         context.answer({{"file", options.graphFile},
                         {"nodes", made.graph->nodeCount()},
                         {"nodes_before_passes", written.passes.before->nodeCount()},
-                        {"passes", rewritesJson(written.passes)},
+                        {"nodes_of_model", read.nodeCount()},
+                        {"nodes_of_model_in_steps", inSteps.nodeCount()},
+                        {"passes", passesJson(written)},
                         {"seed", made.seed},
                         {"forwarded", made.forwarded},
                         {"gradients", made.gradients}});
@@ -251,13 +302,7 @@ Result<void> writeGraph(const Context& context, const GradOptions& options, cons
     }
     context.say(fmt::format("{}  {} nodes; input {} takes the gradient at the target, {} forward values are inputs",
                             options.graphFile, made.graph->nodeCount(), made.seed, made.forwarded.size()));
-    if (!written.passes.steps.empty()) {
-        context.say(fmt::format("{} nodes before {} changes of passes{}", written.passes.before->nodeCount(),
-                                written.passes.steps.size(), options.isDiff ? "" : "; --diff and --json list them"));
-    }
-    if (options.isDiff) {
-        sayRewrites(context, written.passes, true);
-    }
+    sayPasses(context, options, written, read);
     for (const std::string& gradient : made.gradients) {
         context.say("output " + gradient);
     }

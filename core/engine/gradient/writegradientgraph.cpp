@@ -4,7 +4,9 @@
 #include "core/base/file.h"
 #include "core/engine/binding.h"
 #include "core/engine/gradient/graphdot.h"
+#include "core/engine/gradient/stages.h"
 #include "core/engine/gradient/standardnodes.h"
+#include "core/execute/control/unroll.h"
 #include "core/formats/modelfile.h"
 #include "core/graph/graphbuilder.h"
 
@@ -87,62 +89,91 @@ Result<std::shared_ptr<const graph::Graph>> withShapes(const std::shared_ptr<con
     return std::make_shared<const graph::Graph>(std::move(shaped));
 }
 
-/// A model in nodes that may have reverse rules, and why operators of many steps stayed whole.
+/// A model in nodes that may have reverse rules, what made them, and why operators of many steps stayed whole.
 struct StandardSteps
 {
     LoadedModelPointer model;
     std::shared_ptr<const execute::BoundModel> bound;
+    std::vector<rewrite::Rewritten> stages;
     std::vector<rewrite::RewriteStep> notes;
 };
 
-/// `graph`, with operators of many steps written out for inputs of these shapes.
-Result<StandardSteps> writtenOut(const LoadedModel& model, const std::shared_ptr<const graph::Graph>& graph,
-                                 const GradientRequest& request, const std::stop_token& stop)
+/// Takes a stage that has changed something; what it left as it was is told apart.
+void addStage(StandardSteps& steps, rewrite::Rewritten stage)
+{
+    const auto isNote = [](const rewrite::RewriteStep& step) { return step.isNote; };
+    std::ranges::copy_if(stage.steps, std::back_inserter(steps.notes), isNote);
+    std::erase_if(stage.steps, isNote);
+    if (!stage.steps.empty()) {
+        steps.stages.push_back(std::move(stage));
+    }
+}
+
+/// `graph`, with operators of many steps written out for inputs of these shapes unless they are kept.
+Result<void> writeOut(StandardSteps& steps, const LoadedModel& model, const std::shared_ptr<const graph::Graph>& graph,
+                      const GradientRequest& request, bool keepsFunctions, const std::stop_token& stop)
 {
     rewrite::RewriteOptions options = rewrite::noRewrites();
-    options.expandFunctions = true;
+    options.expandFunctions = !keepsFunctions;
     options.keepDigits = model.rewritten.options.keepDigits;
     RETRO_TRY(const auto shaped, withShapes(graph, request.inputs, stop));
     RETRO_TRY(rewrite::Rewritten expanded, rewrite::rewrite(shaped, options, stop));
     auto plain = std::make_shared<LoadedModel>(model);
     RETRO_TRY(const auto standard, withStandardNodes(expanded.graph));
     plain->rewritten = {standard, standard, {}, {}, {}, rewrite::noRewrites()};
-    StandardSteps steps{plain, {}, std::move(expanded.steps)};
-    RETRO_TRY(steps.bound, bindModel(*plain, request.inputs, request.precision, nullptr, stop));
-    return steps;
-}
-
-bool hasControlFlow(const graph::Graph& graph)
-{
-    const auto isGraph = [](const auto& entry) { return std::holds_alternative<graph::Subgraph>(entry.second); };
-    return std::ranges::any_of(graph.nodes(),
-                               [&](const graph::Node& node) { return std::ranges::any_of(node.attributes, isGraph); });
+    steps.model = plain;
+    steps.notes.clear(); // those of the graph with control flow, which this one replaces
+    rewrite::Rewritten replaced = standardStage(expanded.graph, standard);
+    addStage(steps, std::move(expanded));
+    addStage(steps, std::move(replaced));
+    std::vector<std::string> written;
+    RETRO_TRY(steps.bound, bindModel(*plain, request.inputs, request.precision, &written, stop));
+    addStage(steps, writeOutStage(standard, steps.bound->sharedGraph(), written));
+    return {};
 }
 
 /// The model as its file says it, in steps. What control flow hands on has a shape once that is written out, as binding
 /// does, and operators behind it or inside it can be written out then.
 Result<StandardSteps> inStandardSteps(const LoadedModelPointer& model, const GradientRequest& request,
-                                      const std::stop_token& stop)
+                                      bool keepsFunctions, const std::stop_token& stop)
 {
-    RETRO_TRY(StandardSteps steps, writtenOut(*model, model->rewritten.before, request, stop));
-    if (hasControlFlow(*steps.model->graph())) {
-        RETRO_TRY(steps, writtenOut(*model, steps.bound->sharedGraph(), request, stop));
+    StandardSteps steps;
+    RETRO_CHECK(writeOut(steps, *model, model->rewritten.before, request, keepsFunctions, stop));
+    if (execute::hasControlFlow(*steps.model->graph())) {
+        const std::shared_ptr<const graph::Graph> flat = steps.bound->sharedGraph();
+        RETRO_CHECK(writeOut(steps, *model, flat, request, keepsFunctions, stop));
     }
     return steps;
 }
 
-/// With why the operator could not be written out in steps that have reverse rules.
-base::Error explained(base::Error error, const StandardSteps& steps)
+/// With why the operator was not written out in steps that have reverse rules.
+base::Error explained(base::Error error, const StandardSteps& steps, bool keepsFunctions)
 {
-    for (const graph::Node& node : steps.bound->graph().nodes()) {
+    const graph::Graph& graph = steps.bound->graph();
+    for (std::size_t i = 0; i < graph.nodeCount(); ++i) {
+        const graph::Node& node = graph.node(base::NodeId(i));
+        if (error.where != fmt::format("node '{}' ({})", node.name, node.op)) {
+            continue;
+        }
         const std::string start = fmt::format("{} ({}) stays whole: ", node.name, node.op);
         const auto isAbout = [&](const rewrite::RewriteStep& step) { return step.text.starts_with(start); };
         const auto note = std::ranges::find_if(steps.notes, isAbout);
-        if (note != steps.notes.end() && error.where == fmt::format("node '{}' ({})", node.name, node.op)) {
+        const bool hasSteps = steps.bound->op(base::NodeId(i)).structure().kind() == ops::StructureKind::Composed;
+        if (note != steps.notes.end()) {
             error.message += "; it is not written out in steps either: " + note->text.substr(start.size());
+        } else if (keepsFunctions && hasSteps) {
+            error.message += "; it is not written out in steps either: expand-functions is switched off; leave it on";
         }
     }
     return error;
+}
+
+Result<tape::GradientGraph> gradientGraphOf(const StandardSteps& steps, const GradientRequest& request,
+                                            const GradientGraphForm& form)
+{
+    RETRO_TRY(const base::ValueId target, targetValue(request.target, steps.bound->graph()));
+    Result<tape::GradientGraph> made = tape::gradientGraph(*steps.bound, target, form.isJoined);
+    return made.ok() ? std::move(made) : explained(made.error(), steps, form.keepsFunctions);
 }
 
 } // namespace
@@ -150,10 +181,8 @@ base::Error explained(base::Error error, const StandardSteps& steps)
 Result<tape::GradientGraph> gradientGraph(const LoadedModelPointer& model, const GradientRequest& request,
                                           bool isJoined, const std::stop_token& stop)
 {
-    RETRO_TRY(const StandardSteps steps, inStandardSteps(model, request, stop));
-    RETRO_TRY(const base::ValueId target, targetValue(request.target, steps.bound->graph()));
-    Result<tape::GradientGraph> made = tape::gradientGraph(*steps.bound, target, isJoined);
-    return made.ok() ? std::move(made) : explained(made.error(), steps);
+    RETRO_TRY(const StandardSteps steps, inStandardSteps(model, request, false, stop));
+    return gradientGraphOf(steps, request, {isJoined, false, false});
 }
 
 namespace
@@ -208,7 +237,9 @@ Result<WrittenGradientGraph> writeGradientGraph(const std::filesystem::path& fil
 {
     RETRO_CHECK(checkForm(file, model->rewritten.options));
     WrittenGradientGraph made;
-    RETRO_TRY(made.gradient, gradientGraph(model, request, form.isJoined));
+    RETRO_TRY(StandardSteps steps, inStandardSteps(model, request, form.keepsFunctions, {}));
+    RETRO_TRY(made.gradient, gradientGraphOf(steps, request, form));
+    made.stages = std::move(steps.stages);
     RETRO_TRY(made.passes, rewrite::rewrite(made.gradient.graph, passesBehind(made.gradient, model->rewritten.options,
                                                                               form.foldsConstants)));
     made.gradient.graph = made.passes.graph;

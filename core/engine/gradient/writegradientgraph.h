@@ -5,6 +5,7 @@
 #include "core/tape/gradientgraph/gradientgraph.h"
 
 #include <filesystem>
+#include <vector>
 
 namespace retro::engine
 {
@@ -16,10 +17,14 @@ namespace retro::engine
                                                               const GradientRequest& request, bool isJoined,
                                                               const std::stop_token& stop = {});
 
-/// A gradient graph as it was written, and what passes made of it: `gradient.graph` is `passes.graph`.
+/// A gradient graph as it was written, what was done to the model first, and what passes made of it: `gradient.graph`
+/// is `passes.graph`.
 struct WrittenGradientGraph
 {
     tape::GradientGraph gradient;
+    /// The model in steps that have reverse rules: operators written out (`expand-functions`), nodes that other
+    /// runtimes have not (`standard-nodes`), If, Loop and Scan as they ran (`write-out`). One per graph that this made.
+    std::vector<rewrite::Rewritten> stages;
     rewrite::Rewritten passes;
 };
 
@@ -28,6 +33,7 @@ struct GradientGraphForm
 {
     bool isJoined = false;       ///< together with the forward graph
     bool foldsConstants = false; ///< where all floating numbers are float32 or float64
+    bool keepsFunctions = false; ///< operators of many steps stay whole, so that a gradient through one is refused
 };
 
 /// The passes behind a gradient graph: the optional rewrites that the model was loaded with, with them `remove-unused`
@@ -36,7 +42,7 @@ struct GradientGraphForm
                                                    const rewrite::RewriteOptions& asked, bool foldsConstants);
 
 /// Writes it as ONNX, graph JSON or DOT, as the ending says, behind passesBehind(); the model itself is taken without
-/// rewrites. Errors: also Usage (another ending, a pass that leaves the standard with ONNX), Output.
+/// rewrites but for the stages. Errors: also Usage (another ending, a pass that leaves the standard with ONNX), Output.
 [[nodiscard]] base::Result<WrittenGradientGraph> writeGradientGraph(const std::filesystem::path& file,
                                                                     const LoadedModelPointer& model,
                                                                     const GradientRequest& request,

@@ -291,6 +291,25 @@ private slots:
         QVERIFY2(far < 1e-5, qPrintable(QString::number(far)));
     }
 
+    void whatWasWrittenOutFirstIsAPassOfItsOwn()
+    {
+        const QString steps = QStringLiteral(RETRO_SOURCE_DIR "/samples/marked-step/");
+        const QStringList asked{"grad",        steps + "marked-step.onnx", "--input", steps + "early.npy",
+                                "--graph-out", path("written out.onnx"),   "--joint"};
+        const Answer written = cli(asked + QStringList{"--json"});
+        QVERIFY2(written.code == 0, qPrintable(written.err));
+        const nlohmann::json answer = nlohmann::json::parse(written.out.toStdString());
+        const nlohmann::json& first = answer["passes"].at(0);
+        QCOMPARE(first["name"].get<std::string>(), std::string("expand-functions"));
+        QCOMPARE(first["before"][0].get<std::string>(), std::string("LSTM /lstm/LSTM"));
+        QVERIFY(first["after"].size() > 100);
+        QCOMPARE(answer["nodes_of_model_in_steps"].get<std::size_t>() + 1,
+                 answer["nodes_of_model"].get<std::size_t>() + first["after"].size());
+        QVERIFY(cli(asked + QStringList{"--diff"}).out.contains("LSTM /lstm/LSTM"));
+        expectEnd(asked + QStringList{"--no-rewrite", "expand-functions"}, 3,
+                  {"/lstm/LSTM", "expand-functions is switched off"});
+    }
+
     void passesSayWhatStoodThereBeforeAndAfter()
     {
         const QStringList asked{"--graph-out",  path("passes.json"), "--joint",       "--rewrite",

@@ -241,6 +241,25 @@ private slots:
         QVERIFY2(wrong.isEmpty(), qPrintable(wrong));
     }
 
+    void whatRoundsBecameIsAStage()
+    {
+        auto model = std::make_shared<engine::LoadedModel>();
+        model->rewritten = rewrite::rewrite(looped(17), rewrite::noRewrites()).value();
+        QTemporaryDir folder;
+        const std::filesystem::path file = folder.filePath("gradient.onnx").toStdString();
+        const auto made = engine::writeGradientGraph(file, model, requestFor(*model->graph()), {true, false, false});
+        QVERIFY2(made.ok(), made.ok() ? "" : made.error().text().c_str());
+        QCOMPARE(made->stages.size(), 1U);
+        QCOMPARE(made->stages[0].steps.size(), 1U);
+        const rewrite::RewriteStep& step = made->stages[0].steps[0];
+        QCOMPARE(step.name, std::string_view("write-out"));
+        QCOMPARE(step.removed, std::vector<std::string>{"Loop0"});
+        QCOMPARE(QString::fromStdString(step.text), QStringLiteral("Loop Loop0 as it ran, 3 times → 15 nodes"));
+        for (const std::string& name : step.added) {
+            QVERIFY2(made->stages[0].graph->findNode(name), name.c_str());
+        }
+    }
+
     void fusedOperatorsAreWrittenOutInTheFormOfTheModel_data()
     {
         QTest::addColumn<QString>("op");
