@@ -7,11 +7,13 @@
 #include "core/base/file.h"
 #include "core/engine/batch.h"
 #include "core/engine/question.h"
+#include "core/tensor/npy.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <memory>
+#include <optional>
 
 namespace retro::app
 {
@@ -36,6 +38,9 @@ struct EvaluateOptions
     std::string replacement = "mean";
     std::string outputFolder;
     std::string plot = "svg";
+    std::string other;       ///< class; empty = the runner-up
+    std::string channelAxis; ///< empty = as layout, card or graph say
+    std::optional<std::int64_t> mask;
     engine::EvaluationOptions evaluation;
 };
 
@@ -54,12 +59,36 @@ Result<engine::ExplainRequest> questionOf(const Context& context, const Evaluate
     return request;
 }
 
-engine::EvaluationOptions measuresOf(const EvaluateOptions& options, const engine::LoadedModel& model)
+/// Where the channels are by what a person says; unknown leaves it to the graph.
+engine::ChannelAxis channelsOf(const EvaluateOptions& options, const engine::LoadedModel& model)
+{
+    using enum engine::ChannelAxis;
+    if (!options.channelAxis.empty()) {
+        return options.channelAxis == "none" ? None : (options.channelAxis == "last" ? Last : First);
+    }
+    if (options.model.layout == "NCHW") {
+        return First;
+    }
+    // A card that says nothing has the layout NCHW: that one is no statement.
+    const std::string layout = options.model.layout.empty() && model.card ? model.card->layout : options.model.layout;
+    return layout == "NHWC" || layout == "NTC" ? Last : Unknown;
+}
+
+Result<engine::EvaluationOptions> measuresOf(const EvaluateOptions& options, const engine::LoadedModel& model)
 {
     engine::EvaluationOptions result = options.evaluation;
-    result.units.isChannelsLast = model.card && model.card->layout == "NHWC";
+    result.units.channels = channelsOf(options, model);
     result.units.replacement = options.replacement == "zero" ? engine::Replacement::Zero : engine::Replacement::Mean;
+    result.units.mask = options.mask;
     result.flipping.seed = result.attribution.seed;
+    if (!options.other.empty()) {
+        const std::vector<std::string> labels = model.card ? model.card->labels : std::vector<std::string>();
+        RETRO_TRY(const engine::TargetRequest other, engine::parseTarget(options.other, labels));
+        if (other.kind != engine::TargetRequest::Kind::Class) {
+            return base::usageError("it takes the index or the label of a class", "--other " + options.other);
+        }
+        result.other = other.classIndex;
+    }
     return result;
 }
 
@@ -68,7 +97,8 @@ Result<engine::Question> askedOf(const Context& context, const EvaluateOptions& 
                                  const engine::LoadedModel& model, const std::vector<std::string>& inputs)
 {
     RETRO_TRY(const engine::ExplainRequest request, questionOf(context, options, model));
-    const std::string hash = engine::questionOf(model, request, measuresOf(options, model));
+    RETRO_TRY(const engine::EvaluationOptions measures, measuresOf(options, model));
+    const std::string hash = engine::questionOf(model, request, measures);
     return engine::Question{engine::questionWith(hash, std::span(&options.plot, 1)),
                             engine::sourceStamps(inputs, *model.graph())};
 }
@@ -83,7 +113,13 @@ ordered_json earlier(const fs::path& folder, const engine::Question& asked)
 
 void sayEvaluation(const Context& context, const engine::Evaluation& evaluation)
 {
-    context.say(fmt::format("target       {}; {}", evaluation.target, evaluation.units));
+    context.say(fmt::format("input        {}; {}", evaluation.input, evaluation.units));
+    if (!evaluation.held.empty()) {
+        context.say(fmt::format("held         {}: nothing is removed there (--flip chooses the input)",
+                                fmt::join(evaluation.held, ", ")));
+    }
+    context.say(fmt::format("target       {}{}", evaluation.target,
+                            evaluation.otherClass ? fmt::format("; compared with {}", *evaluation.otherClass) : ""));
     context.say(fmt::format("{:<22} {:>13} {:>11} {:>11} {:>11} {:>10}", "method", "area between", "most first",
                             "least first", "to other", "seconds"));
     for (const engine::MethodMeasures& method : evaluation.methods) {
@@ -101,7 +137,22 @@ void sayEvaluation(const Context& context, const engine::Evaluation& evaluation)
     context.say(fmt::format("{:<22} {:>13} {:>11.5g}", "random", "0", evaluation.random.area));
 }
 
-/// Evaluates one input into a folder; evaluation.json comes last and says that all is there.
+/// Tables, picture and the attribution of each method; evaluation.json comes last and says that all is there.
+Result<void> writeEvaluation(const fs::path& folder, const std::string& plot, const engine::Evaluation& evaluation,
+                             const ordered_json& json)
+{
+    RETRO_CHECK(base::makeFolder(folder / "attributions"));
+    RETRO_CHECK(engine::withdraw(folder / "evaluation.json"));
+    RETRO_CHECK(base::writeFile(folder / "curves.csv", engine::curvesCsv(evaluation)));
+    RETRO_CHECK(base::writeFile(folder / "measures.csv", engine::measuresCsv(evaluation)));
+    for (const engine::MethodMeasures& method : evaluation.methods) {
+        RETRO_CHECK(tensor::writeNpy(folder / "attributions" / (method.method + ".npy"), method.attribution));
+    }
+    RETRO_CHECK(writeCurves(folder / ("curves." + plot), evaluation));
+    return base::writeFile(folder / "evaluation.json", json.dump(2) + "\n");
+}
+
+/// Evaluates one input into a folder.
 Result<ordered_json> evaluateInto(const Context& context, const EvaluateOptions& options,
                                   const engine::LoadedModelPointer& model, const ModelOptions& inputs,
                                   const fs::path& folder)
@@ -109,16 +160,12 @@ Result<ordered_json> evaluateInto(const Context& context, const EvaluateOptions&
     RETRO_TRY(const engine::Question asked, askedOf(context, options, *model, inputs.inputs));
     RETRO_TRY(engine::ExplainRequest request, questionOf(context, options, *model));
     RETRO_TRY(request.inputs, inputs.resolve(*model));
-    const engine::EvaluationOptions measures = measuresOf(options, *model);
+    RETRO_TRY(const engine::EvaluationOptions measures, measuresOf(options, *model));
     RETRO_TRY(const engine::Evaluation evaluation, engine::evaluate(model, request, measures, {}, context.progress()));
-    RETRO_CHECK(base::makeFolder(folder));
-    RETRO_CHECK(engine::withdraw(folder / "evaluation.json"));
-    RETRO_CHECK(base::writeFile(folder / "curves.csv", engine::curvesCsv(evaluation)));
-    RETRO_CHECK(writeCurves(folder / ("curves." + options.plot), evaluation));
     ordered_json json;
     engine::addQuestion(asked, json);
     json.update(engine::toJson(evaluation));
-    RETRO_CHECK(base::writeFile(folder / "evaluation.json", json.dump(2) + "\n"));
+    RETRO_CHECK(writeEvaluation(folder, options.plot, evaluation, json));
     if (!context.json) {
         sayEvaluation(context, evaluation);
     }
@@ -131,11 +178,11 @@ std::string rowsOf(const std::string& stem, const ordered_json& result)
     std::string rows;
     for (const ordered_json& method : result.value("methods", ordered_json::array())) {
         const ordered_json other = method.value("cosine_to_other", ordered_json());
-        rows +=
-            fmt::format("{},{},{},{},{},{},{},{}\n", base::csvField(stem), base::csvField(result.value("target", "")),
-                        method.value("method", ""), method.value("area_between", 0.0),
-                        method["most_first"].value("area", 0.0), method["least_first"].value("area", 0.0),
-                        result["random"].value("area", 0.0), other.is_null() ? std::string() : other.dump());
+        rows += fmt::format("{},{},{},{},{},{},{},{},complete\n", base::csvField(stem),
+                            base::csvField(result.value("target", "")), method.value("method", ""),
+                            method.value("area_between", 0.0), method["most_first"].value("area", 0.0),
+                            method["least_first"].value("area", 0.0), result["random"].value("area", 0.0),
+                            other.is_null() ? std::string() : other.dump());
     }
     return rows;
 }
@@ -146,7 +193,7 @@ Result<void> evaluateMany(const Context& context, const EvaluateOptions& options
     const fs::path folder = options.outputFolder;
     RETRO_CHECK(base::makeFolder(folder));
     std::string index = "name,target,method,area_between,area_most_first,area_least_first,area_random,"
-                        "cosine_to_other\n";
+                        "cosine_to_other,status\n";
     std::vector<std::string> failed;
     std::size_t skipped = 0;
     for (std::size_t i = 0; i < items.size(); ++i) {
@@ -161,6 +208,9 @@ Result<void> evaluateMany(const Context& context, const EvaluateOptions& options
             if (!done) {
                 fmt::print(stderr, "retrograde-cli: {}: {}\n", item.stem, done.error().text());
                 failed.push_back(item.stem);
+                index += fmt::format("{},,,,,,,,{}\n", base::csvField(item.stem),
+                                     base::csvField("failed: " + done.error().text()));
+                RETRO_CHECK(base::writeFile(folder / "index.csv", index));
                 continue;
             }
             json = std::move(done).value();
@@ -207,10 +257,22 @@ void addMeasures(CLI::App& verb, EvaluateOptions& options)
                     fmt::format("Methods to evaluate (default lrp input_x_gradient): {}",
                                 fmt::join(engine::attributionNames(), ", ")))
         ->allow_extra_args(false);
+    verb.add_option(
+        "--other", options.other,
+        "Class, by index or label, whose attribution is compared with the target's (default: the runner-up)");
+    verb.add_option("--flip", evaluation.input,
+                    "Input whose parts are removed (default: the first of numbers that carries relevance)");
+    verb.add_option(
+            "--channel-axis", options.channelAxis,
+            "Where the input's channels are: first, last, or none to remove single elements (default: as layout, "
+            "card or graph say)")
+        ->check(CLI::IsMember({"first", "last", "none"}));
+    verb.add_option("--mask-id", options.mask, "Of an input of tokens: the token that takes the place of removed ones");
     verb.add_option("--steps", evaluation.flipping.steps, "Points of the curves (default 20)")
         ->check(CLI::Range(1, 100'000));
     verb.add_option("--patch", evaluation.units.patch,
-                    "Side of the squares that pictures are cut into (default: a sixteenth of the shorter side)")
+                    "Side of the squares of a picture (default: a sixteenth of its shorter side) or cubes of a volume "
+                    "(of its longest side), steps of a series at once (default 1)")
         ->check(CLI::Range(0, 100'000));
     verb.add_option("--replace", options.replacement,
                     "What replaces removed parts: mean (default, per channel) or zero")

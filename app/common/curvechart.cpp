@@ -14,6 +14,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 namespace retro::app
 {
@@ -35,6 +37,7 @@ constexpr double kBottom = 52;
 constexpr double kRight = 20;
 constexpr double kLeastWidth = 640; ///< title and legend stand beside each other's ends
 constexpr double kTicks = 4;        ///< about so many
+constexpr double kRowGap = 58;      ///< title, legend and labels above the second row
 
 QString words(const char* text) { return QCoreApplication::translate("retro::app", text); }
 
@@ -65,6 +68,31 @@ Scale scaleOf(const Evaluation& evaluation)
     const double margin = scale.high > scale.low ? 0.05 * (scale.high - scale.low) : 1;
     return {scale.low - margin, scale.high + margin};
 }
+
+bool hasStages(const Evaluation& evaluation)
+{
+    return std::ranges::any_of(evaluation.methods, [](const MethodMeasures& one) { return !one.stages.empty(); });
+}
+
+/// Correlations, a little apart from the edges.
+constexpr Scale kCorrelations{-1.1, 1.1};
+
+/// How alike the attributions are after each stage; first comes the model as it is.
+struct Randomised
+{
+    std::vector<double> shuffled{0}; ///< share of the layers
+    std::vector<double> cosine{1};
+    std::vector<double> spearman{1};
+
+    explicit Randomised(const std::vector<engine::RandomisationStage>& stages)
+    {
+        for (const engine::RandomisationStage& stage : stages) {
+            shuffled.push_back(static_cast<double>(stage.layers) / static_cast<double>(stages.back().layers));
+            cosine.push_back(stage.similarity.cosine);
+            spearman.push_back(stage.similarity.spearman);
+        }
+    }
+};
 
 /// 1, 2 or 5 times a power of ten, at least `step`.
 double niceStep(double step)
@@ -101,6 +129,7 @@ public:
     }
 
     [[nodiscard]] const QRectF& box() const { return m_box; }
+    [[nodiscard]] const Scale& scale() const { return m_scale; }
 
 private:
     QRectF m_box;
@@ -121,13 +150,18 @@ public:
         m_painter.setRenderHint(QPainter::Antialiasing);
         m_painter.fillRect(QRectF(QPointF(), size), m_theme[Role::Base]);
         text({kLeft, 24}, Qt::AlignLeft, views::fonts::content(QFont::DemiBold), Role::Text, title());
-        paintLegend();
+        paintLegend(46, {{pen(Role::Accent), words("most relevant first")},
+                         {pen(Role::Ink), words("least relevant first")},
+                         {pen(Role::Text3, Qt::DashLine), words("random order")}});
+        const QString units = words("removed, of %1").arg(QString::fromStdString(m_evaluation.units));
         for (std::size_t i = 0; i < m_evaluation.methods.size(); ++i) {
-            const double left = kLeft + static_cast<double>(i) * (kPanelWidth + kGap);
             const MethodMeasures& method = m_evaluation.methods[i];
-            const Panel panel({left, kTop, kPanelWidth, kPanelHeight}, m_scale, method.curves.removed);
-            paintGrid(panel, i == 0);
+            const Panel panel(boxOf(i, kTop), m_scale, method.curves.removed);
+            paintGrid(panel, i == 0, units);
             paintCurves(panel, method);
+        }
+        if (hasStages(m_evaluation)) {
+            paintRandomisation(kTop + kPanelHeight + kBottom);
         }
     }
 
@@ -153,25 +187,55 @@ private:
         return QPen(m_theme[role], 1.6, style, Qt::RoundCap, Qt::RoundJoin);
     }
 
-    void paintLegend()
+    [[nodiscard]] static QRectF boxOf(std::size_t method, double top)
     {
-        double x = kLeft;
-        const auto entry = [&](const QPen& line, const QString& name) {
-            m_painter.setPen(line);
-            m_painter.drawLine(QPointF(x, 42), QPointF(x + 22, 42));
-            text({x + 28, 46}, Qt::AlignLeft, views::fonts::label(), Role::Text2, name);
-            x += 28 + views::fonts::widthOf(views::fonts::label(), name) + 20;
-        };
-        entry(pen(Role::Accent), words("most relevant first"));
-        entry(pen(Role::Ink), words("least relevant first"));
-        entry(pen(Role::Text3, Qt::DashLine), words("random order"));
+        return {kLeft + static_cast<double>(method) * (kPanelWidth + kGap), top, kPanelWidth, kPanelHeight};
     }
 
-    void paintGrid(const Panel& panel, bool hasFigures)
+    void paintLegend(double baseline, const std::vector<std::pair<QPen, QString>>& entries)
+    {
+        double x = kLeft;
+        for (const auto& [line, name] : entries) {
+            m_painter.setPen(line);
+            m_painter.drawLine(QPointF(x, baseline - 4), QPointF(x + 22, baseline - 4));
+            text({x + 28, baseline}, Qt::AlignLeft, views::fonts::label(), Role::Text2, name);
+            x += 28 + views::fonts::widthOf(views::fonts::label(), name) + 20;
+        }
+    }
+
+    /// The second row: how alike the attributions stay.
+    void paintRandomisation(double top)
+    {
+        text({kLeft, top + 8}, Qt::AlignLeft, views::fonts::content(QFont::DemiBold), Role::Text,
+             words("Likeness to the attribution of the model as it is"));
+        paintLegend(top + 30, {{pen(Role::Accent), words("cosine")}, {pen(Role::Ink), words("rank correlation")}});
+        for (std::size_t i = 0; i < m_evaluation.methods.size(); ++i) {
+            const Randomised randomised(m_evaluation.methods[i].stages);
+            const Panel panel(boxOf(i, top + kRowGap), kCorrelations, randomised.shuffled);
+            paintGrid(panel, i == 0, words("layers shuffled, from the output"));
+            m_painter.setBrush(Qt::NoBrush);
+            m_painter.setPen(pen(Role::Ink));
+            m_painter.drawPolyline(panel.line(randomised.spearman));
+            m_painter.setPen(pen(Role::Accent));
+            m_painter.drawPolyline(panel.line(randomised.cosine));
+            paintLabel(panel, m_evaluation.methods[i], words("at the end %1").arg(randomised.cosine.back(), 0, 'g', 3));
+        }
+    }
+
+    void paintLabel(const Panel& panel, const MethodMeasures& method, const QString& figure)
+    {
+        const double baseline = panel.box().top() - 10;
+        text({panel.box().left(), baseline}, Qt::AlignLeft, views::fonts::label(QFont::DemiBold), Role::Text,
+             QString::fromStdString(method.method).replace('_', ' '));
+        text({panel.box().right(), baseline}, Qt::AlignRight, views::fonts::smallNumbers(), Role::Text2, figure);
+    }
+
+    void paintGrid(const Panel& panel, bool hasFigures, const QString& axis)
     {
         const QRectF& box = panel.box();
-        const double step = niceStep((m_scale.high - m_scale.low) / kTicks);
-        for (double i = std::ceil(m_scale.low / step); i * step <= m_scale.high; ++i) {
+        const Scale& scale = panel.scale();
+        const double step = niceStep((scale.high - scale.low) / kTicks);
+        for (double i = std::ceil(scale.low / step); i * step <= scale.high; ++i) {
             const double score = i * step + 0.0; // no negative zero
             m_painter.setPen(QPen(m_theme[Role::Grid], 1));
             m_painter.drawLine(QPointF(box.left(), panel.y(score)), QPointF(box.right(), panel.y(score)));
@@ -185,8 +249,7 @@ private:
             text({box.left() + box.width() * i / 2, box.bottom() + 16}, kAlignments[static_cast<std::size_t>(i)],
                  views::fonts::smallNumbers(), Role::Text3, QStringLiteral("%1 %").arg(50 * i));
         }
-        text({box.center().x(), box.bottom() + 34}, Qt::AlignHCenter, views::fonts::label(), Role::Text2,
-             words("removed, of %1").arg(QString::fromStdString(m_evaluation.units)));
+        text({box.center().x(), box.bottom() + 34}, Qt::AlignHCenter, views::fonts::label(), Role::Text2, axis);
     }
 
     void paintCurves(const Panel& panel, const MethodMeasures& method)
@@ -207,10 +270,7 @@ private:
         m_painter.drawPolyline(least);
         m_painter.setPen(pen(Role::Accent));
         m_painter.drawPolyline(most);
-        text({panel.box().left(), kTop - 10}, Qt::AlignLeft, views::fonts::label(QFont::DemiBold), Role::Text,
-             QString::fromStdString(method.method).replace('_', ' '));
-        text({panel.box().right(), kTop - 10}, Qt::AlignRight, views::fonts::smallNumbers(), Role::Text2,
-             words("area between %1").arg(method.curves.between(), 0, 'g', 4));
+        paintLabel(panel, method, words("area between %1").arg(method.curves.between(), 0, 'g', 4));
     }
 
     QPainter& m_painter;
@@ -226,7 +286,8 @@ base::Result<void> writeCurves(const std::filesystem::path& path, const Evaluati
     ensureGuiApplication();
     const auto count = static_cast<double>(std::max<std::size_t>(1, evaluation.methods.size()));
     const double width = kLeft + count * kPanelWidth + (count - 1) * kGap + kRight;
-    const QSizeF size(std::max(width, kLeastWidth), kTop + kPanelHeight + kBottom);
+    const double rows = kPanelHeight + kBottom + (hasStages(evaluation) ? kRowGap + kPanelHeight + kBottom : 0);
+    const QSizeF size(std::max(width, kLeastWidth), kTop + rows);
     const views::PictureTexts texts{{"model", evaluation.model},
                                     {"target", evaluation.target},
                                     {"rules", evaluation.composite},

@@ -26,6 +26,8 @@ public:
     virtual ~Attribution() = default;
     /// "lrp", "integrated_gradients", …
     [[nodiscard]] virtual std::string_view name() const = 0;
+    /// False when it needs inputs between tokens, or near them, which there are none of.
+    [[nodiscard]] virtual bool takesTokens() const { return true; }
     /// In the shape of the subject's input. Errors: those of its passes.
     [[nodiscard]] virtual base::Result<tensor::Tensor> attribute(const Subject& subject, const Units& units) const = 0;
 };
@@ -34,7 +36,7 @@ using AttributionPointer = std::shared_ptr<const Attribution>;
 
 /// The relevance of the subject's composite.
 [[nodiscard]] AttributionPointer lrpAttribution();
-/// x · gradient.
+/// x · gradient; of tokens, embedding · gradient summed over each embedding.
 [[nodiscard]] AttributionPointer inputTimesGradient();
 /// (x − 0) · the mean gradient on the way from 0 to x (Sundararajan et al. 2017), by the midpoint rule.
 [[nodiscard]] AttributionPointer integratedGradients(int steps);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/evaluate/evaluation.h"
 
+#include "core/base/csvfield.h"
 #include "core/base/hash.h"
 #include "core/engine/question.h"
 #include "core/engine/stopwatch.h"
@@ -23,9 +24,9 @@ class Evaluator
 {
 public:
     Evaluator(const LoadedModelPointer& model, const Subject& subject, const EvaluationOptions& options,
-              const NamedProgress& progress)
-        : m_model(model), m_subject(subject), m_options(options), m_progress(progress),
-          m_units(subject.input(), options.units)
+              const UnitOptions& units, std::optional<std::int64_t> other, const NamedProgress& progress)
+        : m_model(model), m_subject(subject), m_options(options), m_progress(progress), m_units(subject.input(), units),
+          m_other(other)
     {}
 
     [[nodiscard]] const Units& units() const { return m_units; }
@@ -45,16 +46,22 @@ public:
         RETRO_TRY(const Tensor original, method->attribute(m_subject, m_units));
         measures.seconds = watch.seconds();
         RETRO_TRY(measures.curves, flip(m_subject, m_units, original, m_options.flipping, as(name + ": flipping")));
-        if (const std::optional<std::int64_t> other = m_subject.runnerUp()) {
-            RETRO_TRY(const Tensor relevance, method->attribute(m_subject.withClass(*other), m_units));
+        if (m_other && !(name == "lrp" && startsAtNoClass())) {
+            RETRO_TRY(const Tensor relevance, method->attribute(m_subject.withClass(*m_other), m_units));
             measures.cosineToOther = similarity(original, relevance).cosine;
         }
         RETRO_TRY(measures.stages, randomiseTopDown(*m_model, m_subject, m_units, *method, original, m_options.stages,
                                                     m_options.attribution.seed, as(name + ": randomisation")));
+        measures.attribution = original;
         return measures;
     }
 
 private:
+    [[nodiscard]] bool startsAtNoClass() const
+    {
+        return m_subject.start() == StartKind::All || m_subject.start() == StartKind::Given;
+    }
+
     void report(const std::string& what, std::size_t done, std::size_t total) const
     {
         if (m_progress) {
@@ -72,7 +79,40 @@ private:
     const EvaluationOptions& m_options;
     const NamedProgress& m_progress;
     Units m_units;
+    std::optional<std::int64_t> m_other; // class
 };
+
+/// The class that the target is compared with; nothing when there is none, or it is the target itself.
+Result<std::optional<std::int64_t>> otherOf(const Subject& subject, const EvaluationOptions& options)
+{
+    if (!options.other) {
+        return subject.runnerUp();
+    }
+    const std::string where = fmt::format("--other {}", *options.other);
+    const std::optional<std::int64_t> target = subject.classIndex();
+    if (!target) {
+        return base::usageError("it is a class to compare with, and the target is none; name a class as --target",
+                                where);
+    }
+    if (*options.other < 0 || *options.other >= subject.classCount()) {
+        return base::usageError(fmt::format("the classes are 0 to {}", subject.classCount() - 1), where);
+    }
+    return *options.other == *target ? std::optional<std::int64_t>() : options.other;
+}
+
+Result<void> checkMethods(const Subject& subject, const EvaluationOptions& options)
+{
+    for (const std::string& name : options.methods) {
+        RETRO_TRY(const AttributionPointer method, makeAttribution(name, options.attribution));
+        if (subject.isOfTokens() && !method->takesTokens()) {
+            return base::usageError(fmt::format("{} looks at inputs between or near this one, and there is nothing "
+                                                "between tokens; take lrp, input_x_gradient or occlusion",
+                                                name),
+                                    fmt::format("input \"{}\"", subject.inputName()));
+        }
+    }
+    return {};
+}
 
 ordered_json curveJson(const Curve& curve) { return {{"scores", curve.scores}, {"area", curve.area}}; }
 
@@ -123,14 +163,19 @@ Result<Evaluation> evaluate(const LoadedModelPointer& model, const ExplainReques
         RETRO_TRY(const AttributionPointer method, makeAttribution(name, options.attribution));
         static_cast<void>(method);
     }
-    RETRO_TRY(const Subject subject, Subject::make(model, question, std::move(stop)));
-    const Evaluator evaluator(model, subject, options, progress);
+    RETRO_TRY(const Subject subject, Subject::make(model, question, std::move(stop), options.input));
+    RETRO_CHECK(checkMethods(subject, options));
+    RETRO_TRY(const UnitOptions units,
+              decideUnits(options.units, *model->rewritten.before, subject.inputName(), subject.input()));
+    RETRO_TRY(const std::optional<std::int64_t> other, otherOf(subject, options));
+    const Evaluator evaluator(model, subject, options, units, other, progress);
     Evaluation evaluation{model->name,
                           subject.inputName(),
+                          subject.heldInputs(),
                           subject.targetText(),
                           subject.composite(),
                           evaluator.units().text(),
-                          subject.runnerUp(),
+                          other,
                           {},
                           {}};
     RETRO_TRY(evaluation.random, evaluator.random());
@@ -152,8 +197,12 @@ std::string questionOf(const LoadedModel& model, const ExplainRequest& question,
     const AttributionOptions& a = options.attribution;
     const UnitOptions& u = options.units;
     const FlippingOptions& f = options.flipping;
-    hash.text(fmt::format("{} {} {} {} {} {} {} {} {} {}", a.integrationSteps, a.noiseSamples, a.noise, a.seed, u.patch,
-                          u.isChannelsLast, static_cast<int>(u.replacement), f.steps, f.randomOrders, options.stages));
+    hash.text(fmt::format("{} {} {} {} {} {} {} {} {} {} {}", a.integrationSteps, a.noiseSamples, a.noise, a.seed,
+                          u.patch, static_cast<int>(u.channels), static_cast<int>(u.replacement), f.steps,
+                          f.randomOrders, f.seed, options.stages));
+    hash.text(options.input);
+    hash.text(u.mask ? std::to_string(*u.mask) : std::string());
+    hash.text(options.other ? std::to_string(*options.other) : std::string());
     return base::hex(hash.digest());
 }
 
@@ -163,11 +212,9 @@ ordered_json toJson(const Evaluation& evaluation)
     for (const MethodMeasures& measures : evaluation.methods) {
         methods.push_back(methodJson(measures));
     }
-    ordered_json json{{"model", evaluation.model},
-                      {"input", evaluation.input},
-                      {"target", evaluation.target},
-                      {"composite", evaluation.composite},
-                      {"units", evaluation.units}};
+    ordered_json json{{"model", evaluation.model},         {"input", evaluation.input},
+                      {"held_inputs", evaluation.held},    {"target", evaluation.target},
+                      {"composite", evaluation.composite}, {"units", evaluation.units}};
     if (evaluation.otherClass) {
         json["other_class"] = *evaluation.otherClass;
     }
@@ -187,6 +234,31 @@ std::string curvesCsv(const Evaluation& evaluation)
     for (const MethodMeasures& measures : evaluation.methods) {
         table += rowsOf(measures.method, "most_first", measures.curves.removed, measures.curves.mostFirst.scores);
         table += rowsOf(measures.method, "least_first", measures.curves.removed, measures.curves.leastFirst.scores);
+    }
+    return table;
+}
+
+std::string measuresCsv(const Evaluation& evaluation)
+{
+    std::string table = "method,measure,layer,layers,value\n";
+    const auto add = [&table](const std::string& method, const char* measure, double value) {
+        table += fmt::format("{},{},,,{}\n", method, measure, value);
+    };
+    add("random", "area", evaluation.random.area);
+    for (const MethodMeasures& measures : evaluation.methods) {
+        add(measures.method, "area_between", measures.curves.between());
+        add(measures.method, "area_most_first", measures.curves.mostFirst.area);
+        add(measures.method, "area_least_first", measures.curves.leastFirst.area);
+        if (measures.cosineToOther) {
+            add(measures.method, "cosine_to_other", *measures.cosineToOther);
+        }
+        for (const RandomisationStage& stage : measures.stages) {
+            const std::string layer = base::csvField(stage.layer);
+            table += fmt::format("{},randomisation_cosine,{},{},{}\n", measures.method, layer, stage.layers,
+                                 stage.similarity.cosine);
+            table += fmt::format("{},randomisation_spearman,{},{},{}\n", measures.method, layer, stage.layers,
+                                 stage.similarity.spearman);
+        }
     }
     return table;
 }

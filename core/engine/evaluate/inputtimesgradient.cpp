@@ -13,6 +13,9 @@ public:
     [[nodiscard]] std::string_view name() const override { return "input_x_gradient"; }
     [[nodiscard]] base::Result<tensor::Tensor> attribute(const Subject& subject, const Units&) const override
     {
+        if (subject.isOfTokens()) {
+            return subject.embeddingTimesGradient();
+        }
         return subject.relevance(subject.input(), "gradient_x_input", StartKind::One);
     }
 };

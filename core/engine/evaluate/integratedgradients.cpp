@@ -16,6 +16,7 @@ public:
     explicit IntegratedGradients(int steps) : m_steps(steps) {}
 
     [[nodiscard]] std::string_view name() const override { return "integrated_gradients"; }
+    [[nodiscard]] bool takesTokens() const override { return false; }
 
     [[nodiscard]] base::Result<tensor::Tensor> attribute(const Subject& subject, const Units&) const override
     {

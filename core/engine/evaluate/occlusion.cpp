@@ -27,7 +27,8 @@ public:
                 values[static_cast<std::size_t>(element)] = (whole - without) / static_cast<double>(members.size());
             }
         }
-        return Tensor::of<double>(subject.input().shape(), values).to(subject.input().dtype());
+        const Tensor result = Tensor::of<double>(subject.input().shape(), values);
+        return subject.isOfTokens() ? result : result.to(subject.input().dtype());
     }
 };
 

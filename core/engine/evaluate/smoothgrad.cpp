@@ -21,6 +21,7 @@ public:
     SmoothGrad(int samples, double noise, std::uint64_t seed) : m_samples(samples), m_noise(noise), m_seed(seed) {}
 
     [[nodiscard]] std::string_view name() const override { return "smoothgrad"; }
+    [[nodiscard]] bool takesTokens() const override { return false; }
 
     [[nodiscard]] base::Result<Tensor> attribute(const Subject& subject, const Units&) const override
     {

@@ -15,7 +15,56 @@ using base::Result;
 using base::ValueId;
 using tensor::Tensor;
 
-Result<Subject> Subject::make(const LoadedModelPointer& model, const ExplainRequest& question, std::stop_token stop)
+namespace
+{
+
+/// Where tokens become their embeddings.
+struct Lookup
+{
+    ValueId table;
+    ValueId rows;
+};
+
+/// A node that looks rows up in a table of numbers, by what it reads in slot 1.
+std::optional<Lookup> lookupBy(const graph::Graph& graph, const graph::Use& use)
+{
+    const graph::Node& node = graph.node(use.node);
+    const auto axis = node.attributes.find("axis");
+    const auto* number = axis == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&axis->second);
+    if (node.op != "Gather" || use.slot != 1 || (number != nullptr && *number != 0)) {
+        return std::nullopt;
+    }
+    const Tensor& table = graph.value(node.inputs.front()).constant;
+    const bool isTable = table.isValid() && table.rank() == 2 && tensor::isFloating(table.dtype());
+    return isTable ? std::optional(Lookup{node.inputs.front(), node.outputs.front()}) : std::nullopt;
+}
+
+/// The one table that an input is looked up in; nothing when there is none, or relevance also reaches another reader
+/// (it does not reach one that looks at the input's shape).
+std::optional<Lookup> lookupOf(const ExplainResult& result, ValueId input)
+{
+    const graph::Graph& graph = result.model->graph();
+    std::optional<Lookup> found;
+    for (const graph::Use& use : graph.uses(input)) {
+        const auto& outputs = graph.node(use.node).outputs;
+        const bool isReached = std::ranges::any_of(
+            outputs, [&](ValueId output) { return output.isValid() && result.relevance[output.index()].isValid(); });
+        if (!isReached) {
+            continue;
+        }
+        const std::optional<Lookup> one = lookupBy(graph, use);
+        if (!one || found) {
+            return std::nullopt;
+        }
+        found = one;
+    }
+    return found;
+}
+
+} // namespace
+
+Result<Subject> Subject::make(const LoadedModelPointer& model, const ExplainRequest& question, std::stop_token stop,
+                              const std::string& input)
 {
     Subject subject;
     subject.m_stop = std::move(stop);
@@ -28,7 +77,7 @@ Result<Subject> Subject::make(const LoadedModelPointer& model, const ExplainRequ
         return base::usageError("evaluate takes one --target; the curves are of one score", "--target");
     }
     RETRO_TRY(subject.m_model, bindModel(*model, question.inputs, question.precision, nullptr, subject.m_stop));
-    RETRO_CHECK(subject.chooseInput());
+    RETRO_CHECK(subject.chooseInput(input));
     RETRO_TRY(const ExplainResult result, subject.m_explainer->explain(subject.m_question, subject.m_stop));
     subject.m_value = result.target.value;
     if (question.target.kind == TargetRequest::Kind::Argmax) {
@@ -39,36 +88,46 @@ Result<Subject> Subject::make(const LoadedModelPointer& model, const ExplainRequ
     return subject;
 }
 
-Result<void> Subject::chooseInput()
+Result<std::size_t> Subject::positionOf(const std::string& wanted) const
 {
     const graph::Graph& graph = m_model->graph();
-    std::string tokens;
+    std::optional<std::size_t> tokens;
     for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
         const ValueId value = graph.inputs()[i];
-        if (!m_model->isTracked(value)) {
+        if (!m_model->isTracked(value) || (!wanted.empty() && graph.value(value).name != wanted)) {
             continue;
         }
-        if (!tensor::isFloating(m_model->typeOf(value).dtype)) {
-            tokens = graph.value(value).name;
-            continue;
+        if (!wanted.empty() || tensor::isFloating(m_model->typeOf(value).dtype)) {
+            return i;
         }
-        m_at = i;
-        m_inputName = graph.value(value).name;
-        m_input = inPrecision(m_question.inputs, m_question.precision)[i].contiguous();
-        if (m_input.rank() > 1 && m_input.shape()[0] != 1) {
-            return base::inputError(fmt::format("it has {} samples; evaluate takes one at a time: save each in a file "
-                                                "of its own and give the folder",
-                                                m_input.shape()[0]),
-                                    fmt::format("input \"{}\"", m_inputName));
+        tokens = tokens ? tokens : std::optional(i);
+    }
+    if (tokens) {
+        return *tokens;
+    }
+    return wanted.empty()
+               ? Result<std::size_t>(base::inputError("no input carries relevance", graph.name()))
+               : Result<std::size_t>(base::usageError("no input of that name carries relevance", "--flip " + wanted));
+}
+
+Result<void> Subject::chooseInput(const std::string& wanted)
+{
+    const graph::Graph& graph = m_model->graph();
+    RETRO_TRY(m_at, positionOf(wanted));
+    m_inputName = graph.value(graph.inputs()[m_at]).name;
+    m_input = inPrecision(m_question.inputs, m_question.precision)[m_at].contiguous();
+    if (m_input.rank() > 1 && m_input.shape()[0] != 1) {
+        return base::inputError(fmt::format("it has {} samples; evaluate takes one at a time: save each in a file of "
+                                            "its own and give the folder",
+                                            m_input.shape()[0]),
+                                fmt::format("input \"{}\"", m_inputName));
+    }
+    for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+        if (i != m_at && m_model->isTracked(graph.inputs()[i])) {
+            m_held.push_back(graph.value(graph.inputs()[i]).name);
         }
-        return {};
     }
-    if (!tokens.empty()) {
-        return base::inputError("its elements are tokens, which cannot be half removed or interpolated; evaluate works "
-                                "on inputs of numbers",
-                                fmt::format("input \"{}\"", tokens));
-    }
-    return base::inputError("no input carries relevance", graph.name());
+    return {};
 }
 
 std::optional<std::int64_t> Subject::classIndex() const
@@ -94,6 +153,7 @@ void Subject::findRunnerUp(const ExplainResult& result)
 {
     const std::optional<std::int64_t> chosen = classIndex();
     const Tensor& output = result.outputs.front();
+    m_classCount = output.size();
     for (std::int64_t i = 0; chosen && i < output.size(); ++i) {
         if (i != *chosen && (!m_runnerUp || output.at(i) > output.at(*m_runnerUp))) {
             m_runnerUp = i;
@@ -121,7 +181,7 @@ Result<double> Subject::score(const Tensor& input) const
     return target.logit.front();
 }
 
-Result<Tensor> Subject::relevance(const Tensor& input, const std::string& composite, StartKind start) const
+ExplainRequest Subject::requestFor(const Tensor& input, const std::string& composite, StartKind start) const
 {
     ExplainRequest request = m_question;
     request.inputs = inputsWith(input);
@@ -129,13 +189,44 @@ Result<Tensor> Subject::relevance(const Tensor& input, const std::string& compos
     if (start != StartKind::Given) {
         request.start = {start, {}};
     }
-    RETRO_TRY(const ExplainResult result, m_explainer->explain(request, m_stop));
+    return request;
+}
+
+Result<Tensor> Subject::relevance(const Tensor& input, const std::string& composite, StartKind start) const
+{
+    RETRO_TRY(const ExplainResult result, m_explainer->explain(requestFor(input, composite, start), m_stop));
     const Tensor& relevance = result.relevance[result.model->graph().inputs()[m_at].index()];
     if (!relevance.isValid()) {
         return base::inputError(fmt::format("no relevance reaches it from {}", targetText()),
                                 fmt::format("input \"{}\"", m_inputName));
     }
     return relevance.contiguous();
+}
+
+Result<Tensor> Subject::embeddingTimesGradient() const
+{
+    ExplainRequest request = requestFor(m_input, "gradient", StartKind::One);
+    request.inputsOnly = false;
+    RETRO_TRY(const ExplainResult result, m_explainer->explain(request, m_stop));
+    const std::optional<Lookup> lookup = lookupOf(result, result.model->graph().inputs()[m_at]);
+    const Tensor found = lookup ? result.relevance[lookup->rows.index()] : Tensor();
+    if (!found.isValid()) {
+        return base::usageError("input_x_gradient of tokens needs one table of embeddings that they are looked up in; "
+                                "leave the method out, or use lrp or occlusion",
+                                fmt::format("input \"{}\"", m_inputName));
+    }
+    const Tensor gradient = found.contiguous();
+    const Tensor& table = result.model->graph().value(lookup->table).constant;
+    const std::int64_t width = table.shape()[1];
+    std::vector<double> sums(static_cast<std::size_t>(m_input.size()), 0);
+    for (std::int64_t i = 0; i < m_input.size(); ++i) {
+        const auto token = static_cast<std::int64_t>(m_input.at(i));
+        const std::int64_t row = token < 0 ? token + table.shape()[0] : token;
+        for (std::int64_t k = 0; k < width; ++k) {
+            sums[static_cast<std::size_t>(i)] += table.at(row * width + k) * gradient.at(i * width + k);
+        }
+    }
+    return Tensor::of<double>(m_input.shape(), sums);
 }
 
 Subject Subject::withClass(std::int64_t index) const

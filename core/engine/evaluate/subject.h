@@ -17,14 +17,18 @@ namespace retro::engine
 class Subject
 {
 public:
-    /// Chooses input and target: the first input of the model that carries relevance and holds numbers; the target that
-    /// the question resolves to at its inputs. Errors: those of explain(); Input (tokens, more than one sample).
+    /// Chooses input and target: the input named, else the first one of the model that carries relevance and holds
+    /// numbers, else the first one of tokens that does; the target that the question resolves to at its inputs. Errors:
+    /// those of explain(); Usage (no such input, one that carries no relevance); Input (more than one sample).
     [[nodiscard]] static base::Result<Subject> make(const LoadedModelPointer& model, const ExplainRequest& question,
-                                                    std::stop_token stop = {});
+                                                    std::stop_token stop = {}, const std::string& input = {});
 
     /// The evaluated input, in the question's precision.
     [[nodiscard]] const tensor::Tensor& input() const { return m_input; }
     [[nodiscard]] const std::string& inputName() const { return m_inputName; }
+    /// The other inputs that carry relevance: they stay as they are.
+    [[nodiscard]] const std::vector<std::string>& heldInputs() const { return m_held; }
+    [[nodiscard]] bool isOfTokens() const { return !tensor::isFloating(m_input.dtype()); }
     /// The composite that the question asks for.
     [[nodiscard]] const std::string& composite() const { return m_question.composite; }
     [[nodiscard]] execute::Precision precision() const { return m_question.precision; }
@@ -33,6 +37,8 @@ public:
     [[nodiscard]] std::string targetText() const;
     /// The class; nothing when the target is no class.
     [[nodiscard]] std::optional<std::int64_t> classIndex() const;
+    /// How many elements the output has that classes are numbered by.
+    [[nodiscard]] std::int64_t classCount() const { return m_classCount; }
     /// The best class but the target's; nothing when the target is no class, or the only one.
     [[nodiscard]] std::optional<std::int64_t> runnerUp() const { return m_runnerUp; }
 
@@ -42,6 +48,10 @@ public:
     [[nodiscard]] base::Result<tensor::Tensor> relevance(const tensor::Tensor& input, const std::string& composite,
                                                          StartKind start) const;
 
+    /// Of tokens: Σ over the embedding of each of embedding · gradient there, in the shape of the input. Errors
+    /// (Usage): the input is not looked up in one table.
+    [[nodiscard]] base::Result<tensor::Tensor> embeddingTimesGradient() const;
+
     /// The same model and input with another class as target.
     [[nodiscard]] Subject withClass(std::int64_t index) const;
     /// The same input and target in another model with the same inputs and outputs (other weights).
@@ -49,7 +59,10 @@ public:
 
 private:
     Subject() = default;
-    [[nodiscard]] base::Result<void> chooseInput();
+    [[nodiscard]] base::Result<void> chooseInput(const std::string& wanted);
+    [[nodiscard]] base::Result<std::size_t> positionOf(const std::string& wanted) const;
+    [[nodiscard]] ExplainRequest requestFor(const tensor::Tensor& input, const std::string& composite,
+                                            StartKind start) const;
     [[nodiscard]] std::vector<tensor::Tensor> inputsWith(const tensor::Tensor& input) const;
     void findRunnerUp(const ExplainResult& result);
 
@@ -60,6 +73,8 @@ private:
     std::size_t m_at = 0;      // of the evaluated input
     std::string m_inputName;
     tensor::Tensor m_input;
+    std::vector<std::string> m_held;
+    std::int64_t m_classCount = 0;
     std::optional<std::int64_t> m_runnerUp;
     std::stop_token m_stop;
 };

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/base/result.h"
+#include "core/engine/evaluate/channelaxis.h"
 #include "core/tensor/tensor.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,13 +22,23 @@ enum class Replacement : std::uint8_t {
 /// How an input is cut into what is removed at once.
 struct UnitOptions
 {
-    int patch = 0; ///< side of the squares of a picture; 0: a sixteenth of its shorter side, at least 1
-    bool isChannelsLast = false;
+    /// Side of the squares of a picture (0: a sixteenth of its shorter side), of the cubes of a volume (0: a sixteenth
+    /// of its longest side), length of the runs of a series (0: one step); at least 1.
+    int patch = 0;
+    /// Unknown: of a series the last axis, else axis 1.
+    ChannelAxis channels = ChannelAxis::Unknown;
     Replacement replacement = Replacement::Mean;
+    std::optional<std::int64_t> mask; ///< the token that takes the place of removed ones; before `replacement`
 };
 
-/// The units of an input: patches of a picture (rank 4), with all its channels; steps of a series (rank 3), with all
-/// its channels; else single elements.
+/// The options with what they leave open decided by what the graph says of its input `name`. Errors (Usage): neither
+/// says where the channels of a series are; a form that is not cut; a patch of what has none; tokens without a mask,
+/// and the other way round.
+[[nodiscard]] base::Result<UnitOptions> decideUnits(UnitOptions options, const graph::Graph& graph,
+                                                    const std::string& name, const tensor::Tensor& input);
+
+/// The units of an input, with all channels: patches of a picture (rank 4), cubes of a volume (rank 5), steps of a
+/// series (rank 3); else single elements.
 class Units
 {
 public:
@@ -45,10 +58,9 @@ public:
     [[nodiscard]] const std::string& text() const { return m_text; }
 
 private:
-    void cutPicture(const tensor::Shape& shape, const UnitOptions& options);
-    void cutSeries(const tensor::Shape& shape);
-    void cutElements(std::int64_t size);
-    void findReplacements(const tensor::Tensor& input, Replacement replacement);
+    void cutGrid(const tensor::Shape& shape, const UnitOptions& options);
+    void cutElements(const tensor::Tensor& input);
+    void findReplacements(const tensor::Tensor& input, const UnitOptions& options);
 
     std::vector<std::vector<std::int64_t>> m_members; // by unit
     std::vector<std::int64_t> m_channel;              // by element

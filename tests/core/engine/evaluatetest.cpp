@@ -165,7 +165,7 @@ private slots:
         const Tensor input = Tensor::of<double>(shape, values);
         engine::UnitOptions options;
         options.patch = 3;
-        options.isChannelsLast = isChannelsLast;
+        options.channels = isChannelsLast ? engine::ChannelAxis::Last : engine::ChannelAxis::First;
         const Units units(input, options);
         QCOMPARE(units.count(), std::size_t{6});
         std::vector<int> seen(70, 0);
@@ -248,6 +248,37 @@ private slots:
         const QString csv = QString::fromStdString(engine::curvesCsv(*result));
         QCOMPARE(csv.count('\n'), 1 + 4 * 5);
         QVERIFY(csv.contains("lrp,least_first,0,6\n"));
+        const QString measures = QString::fromStdString(engine::measuresCsv(*result));
+        QCOMPARE(measures.count('\n'), 1 + 1 + 2 * (3 + 1 + 2 * 2));
+        QVERIFY(measures.startsWith("method,measure,layer,layers,value\nrandom,area,,,"));
+        QVERIFY(measures.contains("\nocclusion,cosine_to_other,,,-0.0574"));
+        QVERIFY(measures.contains("\nlrp,randomisation_cosine,second,1,"));
+        QVERIFY(isClose(valuesOf(result->methods[1].attribution), {2, 2, 2}));
+    }
+
+    // Of three classes the runner-up of the first is the third; the second is asked for.
+    void anotherClassIsChosen()
+    {
+        const auto model = linear({3, 0, 2, 0, 1, 0, 0, 0, 0}, 3, 3);
+        engine::EvaluationOptions options;
+        options.methods = {"lrp"};
+        const auto runnerUp = engine::evaluate(model, question({1, 1, 1}), options);
+        QVERIFY2(runnerUp.ok(), runnerUp.ok() ? "" : runnerUp.error().text().c_str());
+        QCOMPARE(runnerUp->otherClass, std::optional<std::int64_t>(2));
+        QVERIFY(std::abs(*runnerUp->methods[0].cosineToOther - 1) < 1e-9);
+        options.other = 1;
+        const auto chosen = engine::evaluate(model, question({1, 1, 1}), options);
+        QCOMPARE(chosen->otherClass, std::optional<std::int64_t>(1));
+        QVERIFY(std::abs(*chosen->methods[0].cosineToOther) < 1e-9);
+        options.other = 0; // the target itself: there is nothing to compare
+        const auto itself = engine::evaluate(model, question({1, 1, 1}), options);
+        QVERIFY(itself.ok() && !itself->otherClass && !itself->methods[0].cosineToOther);
+        options.other = 3;
+        QVERIFY(engine::evaluate(model, question({1, 1, 1}), options).error().code == base::ErrorCode::Usage);
+        options.other = 1;
+        engine::ExplainRequest all = question({1, 1, 1});
+        all.start.kind = engine::StartKind::All; // the same relevance whatever the class
+        QVERIFY(!engine::evaluate(model, all, options)->methods[0].cosineToOther);
     }
 
     void refusals()
@@ -272,6 +303,15 @@ private slots:
         options.flipping.steps = 7;
         QVERIFY(engine::questionOf(*m_model, question(kInput), options) != first);
         QVERIFY(engine::questionOf(*m_model, question({1, 1, 1}), {}) == first); // data do not count
+        options = {};
+        options.units.channels = engine::ChannelAxis::First;
+        QVERIFY(engine::questionOf(*m_model, question(kInput), options) != first);
+        options = {};
+        options.other = 1;
+        QVERIFY(engine::questionOf(*m_model, question(kInput), options) != first);
+        options = {};
+        options.input = "x";
+        QVERIFY(engine::questionOf(*m_model, question(kInput), options) != first);
     }
 
 private:
