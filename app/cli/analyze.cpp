@@ -4,6 +4,7 @@
 #include "core/analysis/report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -27,7 +28,34 @@ struct AnalyzeOptions
     PlanningOptions planning;
     analysis::Machine machine;
     std::size_t rows = 12;
+    std::vector<std::string> from; ///< inputs that the critical subgraph starts at; none: every one
 };
+
+/// The inputs that the critical subgraph starts at.
+Result<std::vector<analysis::FlowName>> startsOf(const OpGraph& graph, const AnalyzeOptions& options)
+{
+    std::vector<analysis::FlowName> all = analysis::differentiableInputs(graph);
+    if (options.from.empty()) {
+        return all;
+    }
+    std::vector<std::string> known;
+    std::vector<analysis::FlowName> chosen;
+    for (const analysis::FlowName input : all) {
+        known.push_back(graph.value(input).name);
+        if (std::ranges::find(options.from, known.back()) != options.from.end()) {
+            chosen.push_back(input);
+        }
+    }
+    for (const std::string& name : options.from) {
+        if (std::ranges::find(known, name) == known.end()) {
+            return base::usageError(
+                fmt::format("the graph has no differentiable input of this name; it has {}",
+                            known.empty() ? "none at all" : fmt::format("{}", fmt::join(known, ", "))),
+                "--from " + name);
+        }
+    }
+    return chosen;
+}
 
 ordered_json ordersJson(const Report& report)
 {
@@ -122,18 +150,23 @@ ordered_json jointJson(const Report& report)
             {"floor", {{"bytes", report.joint->floor.bytes}, {"node", report.joint->floorAt}}}};
 }
 
-ordered_json criticalJson(const OpGraph& graph)
+ordered_json criticalJson(const OpGraph& graph, std::span<const analysis::FlowName> from)
 {
-    const analysis::CriticalSubgraph found = analysis::criticalSubgraph(graph);
+    const analysis::CriticalSubgraph found = analysis::criticalSubgraph(graph, from);
+    ordered_json inputs = ordered_json::array();
+    for (const analysis::FlowName input : from) {
+        inputs.push_back(graph.value(input).name);
+    }
     ordered_json leftOut = ordered_json::array();
     for (std::size_t i = 0; i < found.skipped.size(); ++i) {
         const analysis::Op& op = graph.op(found.skipped[i]);
         leftOut.push_back({{"node", op.name}, {"op", op.type}, {"reason", analysis::textOf(found.reasons[i])}});
     }
-    return {{"operators", found.critical.size()}, {"left_out", leftOut}};
+    return {{"from", inputs}, {"operators", found.critical.size()}, {"left_out", leftOut}};
 }
 
-ordered_json reportJson(const analysis::PlanningGraph& planning, const Report& report, const AnalyzeOptions& options)
+ordered_json reportJson(const analysis::PlanningGraph& planning, const Report& report, const AnalyzeOptions& options,
+                        std::span<const analysis::FlowName> from)
 {
     const OpGraph& graph = planning.graph;
     ordered_json path = ordered_json::array();
@@ -154,7 +187,7 @@ ordered_json reportJson(const analysis::PlanningGraph& planning, const Report& r
     result["height_compressible"] = compressibilityJson(report.compressibility);
     result["height_compressible_legacy"] = compressibilityJson(report.legacy);
     result["joint"] = jointJson(report);
-    result["critical_subgraph"] = criticalJson(graph);
+    result["critical_subgraph"] = criticalJson(graph, from);
     result["machine"] = {{"flops_per_second", options.machine.flopsPerSecond},
                          {"bytes_per_second", options.machine.bytesPerSecond},
                          {"balance", options.machine.balance()}};
@@ -216,9 +249,9 @@ void sayJoint(const Context& context, const Report& report, const AnalyzeOptions
 }
 
 /// What a gradient of all outputs visits, and how many operators are left out for each reason.
-void sayCritical(const Context& context, const OpGraph& graph)
+void sayCritical(const Context& context, const OpGraph& graph, std::span<const analysis::FlowName> from)
 {
-    const analysis::CriticalSubgraph found = analysis::criticalSubgraph(graph);
+    const analysis::CriticalSubgraph found = analysis::criticalSubgraph(graph, from);
     context.say(fmt::format("critical subgraph: {} of {} operators", found.critical.size(),
                             found.critical.size() + found.skipped.size()));
     std::map<analysis::LeftOut, std::size_t> counts;
@@ -250,7 +283,7 @@ void sayNodes(const Context& context, const OpGraph& graph, const Report& report
 }
 
 void sayReport(const Context& context, const analysis::PlanningGraph& planning, const Report& report,
-               const AnalyzeOptions& options)
+               const AnalyzeOptions& options, std::span<const analysis::FlowName> from)
 {
     const OpGraph& graph = planning.graph;
     context.say(fmt::format("{} operators, {} values of {}, constants {}", graph.size(), graph.values().size(),
@@ -265,7 +298,7 @@ void sayReport(const Context& context, const analysis::PlanningGraph& planning, 
                             bytesText(report.summary.tail)));
     sayCompressibility(context, report.compressibility);
     sayJoint(context, report, options);
-    sayCritical(context, graph);
+    sayCritical(context, graph, from);
     context.say("");
     context.say(
         fmt::format("on {:g} FLOP/s and {:g} B/s: work {:.6f} s, depth {:.6f} s, {} operators on the critical path",
@@ -277,12 +310,13 @@ void sayReport(const Context& context, const analysis::PlanningGraph& planning, 
 Result<void> analyzeGraph(const Context& context, const AnalyzeOptions& options)
 {
     RETRO_TRY(const analysis::PlanningGraph planning, options.planning.load());
+    RETRO_TRY(const std::vector<analysis::FlowName> from, startsOf(planning.graph, options));
     RETRO_TRY(const Report report,
               analysis::makeReport(planning.graph, options.machine, options.planning.joint(planning.unit)));
     if (context.json) {
-        context.answer(reportJson(planning, report, options));
+        context.answer(reportJson(planning, report, options, from));
     } else {
-        sayReport(context, planning, report, options);
+        sayReport(context, planning, report, options, from);
     }
     return {};
 }
@@ -301,6 +335,9 @@ void addAnalyze(CLI::App& program, Context& context)
         ->check(CLI::PositiveNumber);
     verb->add_option("--bytes-per-second", options->machine.bytesPerSecond, "Of its memory")
         ->check(CLI::PositiveNumber);
+    verb->add_option("--from", options->from,
+                     "Input that the critical subgraph starts at, again for more (default: every one)")
+        ->allow_extra_args(false);
     verb->add_option("--rows", options->rows, "Rows of the table of nodes (default 12)");
 }
 

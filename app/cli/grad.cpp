@@ -6,6 +6,7 @@
 #include "app/cli/rewritetext.h"
 #include "core/base/file.h"
 #include "core/engine/forwarding/forwardingjson.h"
+#include "core/engine/gradient/choseninputs.h"
 #include "core/engine/gradient/critical.h"
 #include "core/engine/gradient/gradient.h"
 #include "core/engine/gradient/parameters.h"
@@ -19,6 +20,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 
 namespace retro::app
@@ -39,6 +41,7 @@ struct GradOptions
     std::string outputFolder;
     std::string runFile;
     std::string graphFile;
+    std::vector<std::string> from; ///< inputs that get gradients; none: every one
     bool isJoined = false;
     bool isDiff = false;
     bool parameters = false;
@@ -68,7 +71,8 @@ struct Gradients
     std::shared_ptr<const execute::BoundModel> model;
     engine::ResolvedTarget target;
     std::vector<tensor::Tensor> byInput;
-    ordered_json facts; ///< of the pass, for --json
+    ordered_json facts;                   ///< of the pass, for --json
+    std::vector<base::ValueId> from = {}; ///< the inputs that were asked for
 };
 
 Result<engine::TargetRequest> targetOf(const engine::LoadedModel& model, const std::string& text)
@@ -186,8 +190,8 @@ Result<Gradients> recorded(const Context& context, const engine::LoadedModel& mo
     return made;
 }
 
-Result<Gradients> compute(const Context& context, const engine::LoadedModel& model,
-                          const engine::GradientRequest& request, const GradOptions& options)
+Result<Gradients> computeAll(const Context& context, const engine::LoadedModel& model,
+                             const engine::GradientRequest& request, const GradOptions& options)
 {
     if (options.plan.isAsked()) {
         return planned(context, model, request, options);
@@ -196,6 +200,21 @@ Result<Gradients> compute(const Context& context, const engine::LoadedModel& mod
         return forwarded(context, model, request, options);
     }
     return options.runFile.empty() ? fromTape(context, model, request) : recorded(context, model, request, options);
+}
+
+/// Those of the inputs that were asked for.
+Result<Gradients> compute(const Context& context, const engine::LoadedModel& model,
+                          const engine::GradientRequest& request, const GradOptions& options)
+{
+    RETRO_TRY(Gradients made, computeAll(context, model, request, options));
+    const graph::Graph& graph = made.model->graph();
+    RETRO_TRY(made.from, engine::chosenInputs(graph, request.from));
+    for (std::size_t i = 0; i < made.byInput.size(); ++i) {
+        if (std::ranges::find(made.from, graph.inputs()[i]) == made.from.end()) {
+            made.byInput[i] = {};
+        }
+    }
+    return made;
 }
 
 /// What cannot be asked for together.
@@ -319,6 +338,17 @@ ordered_json criticalJson(const engine::CriticalNodes& found)
     return {{"operators", found.critical}, {"left_out", leftOut}};
 }
 
+void sayLeftOut(const Context& context, const engine::CriticalNodes& found)
+{
+    std::map<analysis::LeftOut, std::size_t> counts;
+    for (const engine::LeftOutNode& one : found.leftOut) {
+        ++counts[one.reason];
+    }
+    for (const auto& [reason, count] : counts) {
+        context.say(fmt::format("  {:>6} left out: {}", count, analysis::textOf(reason)));
+    }
+}
+
 /// As `plan` takes it.
 Result<engine::LoadedModelPointer> loadFor(const GradOptions& options)
 {
@@ -337,7 +367,8 @@ Result<void> gradModel(const Context& context, const GradOptions& options)
         inputs = std::move(opened.inputs);
     }
     RETRO_TRY(const engine::TargetRequest target, targetOf(*model, options.target));
-    const engine::GradientRequest request{std::move(inputs), target, context.runPrecision()};
+    RETRO_CHECK(engine::chosenInputs(*model->graph(), options.from));
+    const engine::GradientRequest request{std::move(inputs), target, context.runPrecision(), options.from};
     if (options.listsRules) {
         return listGradientRules(context, *model, request);
     }
@@ -350,8 +381,11 @@ Result<void> gradModel(const Context& context, const GradOptions& options)
     }
     RETRO_TRY(const Gradients gradients, compute(context, *model, request, options));
     RETRO_TRY(const ordered_json files, write(context, options, gradients));
-    const engine::CriticalNodes found = engine::criticalNodes(*gradients.model, gradients.target.value);
+    const engine::CriticalNodes found = engine::criticalNodes(*gradients.model, gradients.target.value, gradients.from);
     context.say(fmt::format("visited {} of {} operators", found.critical, found.critical + found.leftOut.size()));
+    if (!options.from.empty()) {
+        sayLeftOut(context, found);
+    }
     if (context.json) {
         ordered_json answer{{"target",
                              {{"output", gradients.model->graph().value(gradients.target.value).name},
@@ -375,6 +409,9 @@ void addGrad(CLI::App& program, Context& context)
                 [&context, options] { return gradModel(context, *options); });
     options->model.addTo(*verb);
     verb->add_option("--target", options->target, "argmax (default), a class index, or VALUE[:i,j,…]");
+    verb->add_option("--from", options->from,
+                     "Floating input that gets a gradient, again for more (default: every one)")
+        ->allow_extra_args(false);
     verb->add_flag("--parameters", options->parameters,
                    "Also the gradients of all floating initializers; the model runs without rewrites then");
     verb->add_option("--run", options->runFile,

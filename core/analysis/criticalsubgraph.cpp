@@ -394,21 +394,31 @@ Flow flowOf(const OpGraph& graph)
     return flow;
 }
 
-CriticalSubgraph criticalSubgraph(const OpGraph& graph)
+std::vector<FlowName> differentiableInputs(const OpGraph& graph)
 {
-    std::vector<FlowName> outputs;
     std::vector<FlowName> inputs;
     for (OpValueId id = 0; id < graph.values().size(); ++id) {
         const OpValue& value = graph.value(id);
         const bool isInput = value.producer != kNone && graph.op(value.producer).phase == Phase::Source;
-        if (value.isDifferentiable && value.isOutput) {
-            outputs.push_back(id);
-        }
         if (value.isDifferentiable && isInput) {
             inputs.push_back(id);
         }
     }
+    return inputs;
+}
+
+CriticalSubgraph criticalSubgraph(const OpGraph& graph, std::span<const FlowName> inputs)
+{
+    std::vector<FlowName> outputs;
+    for (OpValueId id = 0; id < graph.values().size(); ++id) {
+        const OpValue& value = graph.value(id);
+        if (value.isDifferentiable && value.isOutput) {
+            outputs.push_back(id);
+        }
+    }
     return criticalSubgraph(flowOf(graph), outputs, inputs);
 }
+
+CriticalSubgraph criticalSubgraph(const OpGraph& graph) { return criticalSubgraph(graph, differentiableInputs(graph)); }
 
 } // namespace retro::analysis

@@ -4,11 +4,15 @@
 #include "core/base/cancel.h"
 #include "core/base/memoryaccount.h"
 #include "core/engine/binding.h"
+#include "core/engine/gradient/choseninputs.h"
 #include "core/engine/gradient/modelrules.h"
 #include "core/engine/stopwatch.h"
+#include "core/execute/reachedvalues.h"
 #include "core/ops/algebra.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace retro::engine
 {
@@ -51,17 +55,37 @@ tape::Kept keptInputs(const tape::ModelTape& made)
     return kept;
 }
 
-void takeGradients(const tape::ModelTape& made, tape::Slots<Bundle> arrived, GradientResult& result)
+void takeGradients(const tape::ModelTape& made, tape::Slots<Bundle> arrived, std::span<const base::ValueId> chosen,
+                   GradientResult& result)
 {
     for (std::size_t i = 0; i < made.model->graph().inputs().size(); ++i) {
         const Tensor& value = made.tape.cell(static_cast<Id>(i)).value.only();
         Tensor gradient;
+        if (std::ranges::find(chosen, made.model->graph().inputs()[i]) == chosen.end()) {
+            result.gradients.emplace_back();
+            continue;
+        }
         if (arrived[i]) {
             gradient = arrived[i]->only();
         } else if (tensor::isFloating(value.dtype())) {
             gradient = Tensor::zeros(value.dtype(), value.shape());
         }
         result.gradients.push_back(std::move(gradient));
+    }
+}
+
+/// Takes what no chosen input reaches out of the reverse pass.
+void keepReached(tape::ModelTape& made, const std::vector<bool>& isReached)
+{
+    const graph::Graph& graph = made.model->graph();
+    const auto reached = [&isReached](base::ValueId value) { return value.isValid() && isReached[value.index()]; };
+    for (Id id = 0; id < made.tape.size(); ++id) {
+        const bool stays = made.valueOf[id].isValid()
+                               ? reached(made.valueOf[id])
+                               : std::ranges::any_of(graph.node(made.nodeOf[id]).outputs, reached);
+        if (!stays) {
+            made.tape.setTracked(id, false);
+        }
     }
 }
 
@@ -103,13 +127,17 @@ Result<GradientResult> gradient(std::shared_ptr<const execute::BoundModel> model
               resolveTarget(request.target, {StartKind::One, {}}, target, made.tape.cell(id).value.only()));
     tape::Slots<Bundle> seed(made.tape.size());
     seed[id] = Bundle(result.target.start);
+    RETRO_TRY(const std::vector<base::ValueId> chosen, chosenInputs(graph, request.from));
+    if (!request.from.empty()) {
+        keepReached(made, execute::reachedValues(*result.model, chosen));
+    }
     Visits visits(progress, made.tape.size());
     auto arrived = tape::skippingLoop<Bundle>(made.tape, std::move(seed), &visits, keptInputs(made));
     RETRO_CHECK(base::checkStop(stop));
     if (!arrived.ok()) {
         return arrived.error().asError();
     }
-    takeGradients(made, std::move(arrived).value(), result);
+    takeGradients(made, std::move(arrived).value(), chosen, result);
     result.cells = made.tape.size();
     result.visited = visits.count;
     result.secondsReverse = reverse.seconds();

@@ -19,6 +19,8 @@ struct GradientRequest
     std::vector<tensor::Tensor> inputs; ///< per graph input, in order
     TargetRequest target;
     execute::Precision precision = execute::Precision::Float;
+    /// Names of the floating inputs that get gradients (with openParameters(), also initializers); none: every one.
+    std::vector<std::string> from = {};
 };
 
 /// What a gradient pass gives.
@@ -27,9 +29,10 @@ struct GradientResult
     std::shared_ptr<const execute::BoundModel> model;
     std::vector<tensor::Tensor> outputs; ///< per graph output
     ResolvedTarget target;
-    std::vector<tensor::Tensor> gradients; ///< per graph input; invalid for those that are not floating
-    std::size_t cells = 0;                 ///< of the tape
-    std::size_t visited = 0;               ///< rules that ran
+    /// Per graph input; invalid for those that are not floating, or not asked for.
+    std::vector<tensor::Tensor> gradients;
+    std::size_t cells = 0;   ///< of the tape
+    std::size_t visited = 0; ///< rules that ran
     double secondsBind = 0;
     double secondsForward = 0;
     double secondsReverse = 0;
@@ -38,7 +41,8 @@ struct GradientResult
 
 /// Gradient of the target (the chosen element, per sample; the sum of a whole value) with respect to every floating
 /// graph input: the model is compiled to a tape and the skipping loop runs over it. An input that the target does not
-/// depend on gets zeros. Errors: Input, Usage (target), Cancelled.
+/// depend on gets zeros. Rules of operators that no input that is asked for reaches do not run. Errors: Input, Usage
+/// (target, from), Cancelled.
 [[nodiscard]] base::Result<GradientResult> gradient(const LoadedModel& model, const GradientRequest& request,
                                                     std::stop_token stop = {}, const StageProgress& progress = {});
 

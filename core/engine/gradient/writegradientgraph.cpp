@@ -3,6 +3,7 @@
 
 #include "core/base/file.h"
 #include "core/engine/binding.h"
+#include "core/engine/gradient/choseninputs.h"
 #include "core/engine/gradient/graphdot.h"
 #include "core/engine/gradient/stages.h"
 #include "core/engine/gradient/standardnodes.h"
@@ -172,7 +173,8 @@ Result<tape::GradientGraph> gradientGraphOf(const StandardSteps& steps, const Gr
                                             const GradientGraphForm& form)
 {
     RETRO_TRY(const base::ValueId target, targetValue(request.target, steps.bound->graph()));
-    Result<tape::GradientGraph> made = tape::gradientGraph(*steps.bound, target, form.isJoined);
+    RETRO_TRY(const std::vector<base::ValueId> from, chosenInputs(steps.bound->graph(), request.from));
+    Result<tape::GradientGraph> made = tape::gradientGraph(*steps.bound, target, form.isJoined, from);
     return made.ok() ? std::move(made) : explained(made.error(), steps, form.keepsFunctions);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tape/gradientgraph/gradientgraph.h"
 
+#include "core/execute/reachedvalues.h"
 #include "core/tape/gradientgraph/applicable.h"
 #include "core/tape/gradientgraph/emitrule.h"
 #include "core/tape/gradientgraph/floattypes.h"
@@ -27,17 +28,19 @@ class Writer
 {
 public:
     /// `read`: forward values that rules read, when that is known; others are no inputs then.
-    Writer(const execute::BoundModel& model, ValueId target, bool isJoined, const Names* read = nullptr)
+    Writer(const execute::BoundModel& model, ValueId target, bool isJoined, std::span<const ValueId> from,
+           const Names* read = nullptr)
         : m_model(model), m_graph(model.graph()), m_target(target), m_isJoined(isJoined), m_read(read),
           m_builder(m_graph.name() + "-gradient"), m_types(floatTypes(m_graph)), m_copy(m_graph.valueCount()),
-          m_sum(m_graph.valueCount())
+          m_sum(m_graph.valueCount()),
+          m_isReached(execute::reachedValues(model, from.empty() ? m_graph.inputs() : from))
     {}
 
     Result<GradientGraph> write()
     {
         if (!isTracked(m_target)) {
-            return base::usageError(fmt::format("the target \"{}\" does not depend on a floating input by operators "
-                                                "that pass a gradient; choose another target",
+            return base::usageError(fmt::format("the target \"{}\" does not depend on a floating input that gets a "
+                                                "gradient, by operators that pass one; choose another target",
                                                 m_graph.value(m_target).name));
         }
         RETRO_CHECK(checkOpset());
@@ -61,10 +64,7 @@ public:
     }
 
 private:
-    [[nodiscard]] bool isTracked(ValueId value) const
-    {
-        return value.isValid() && m_model.isTracked(value) && tensor::isFloating(m_model.typeOf(value).dtype);
-    }
+    [[nodiscard]] bool isTracked(ValueId value) const { return value.isValid() && m_isReached[value.index()]; }
 
     [[nodiscard]] std::int64_t opset() const
     {
@@ -274,6 +274,7 @@ private:
     std::vector<tensor::DType> m_types; ///< by old value, as another runtime has them
     std::vector<ValueId> m_copy;        ///< by old value
     std::vector<ValueId> m_sum;         ///< gradient that arrived so far, by old value
+    std::vector<bool> m_isReached;      ///< from an input that gets a gradient, by old value
     GradientGraph m_made;
 };
 
@@ -296,14 +297,15 @@ Names namesRead(const graph::Graph& graph)
 
 } // namespace
 
-Result<GradientGraph> gradientGraph(const execute::BoundModel& model, ValueId target, bool isJoined)
+Result<GradientGraph> gradientGraph(const execute::BoundModel& model, ValueId target, bool isJoined,
+                                    std::span<const ValueId> from)
 {
-    RETRO_TRY(GradientGraph made, Writer(model, target, isJoined).write());
+    RETRO_TRY(GradientGraph made, Writer(model, target, isJoined, from).write());
     if (isJoined) {
         return made;
     }
     const Names read = namesRead(*made.graph);
-    return Writer(model, target, false, &read).write();
+    return Writer(model, target, false, from, &read).write();
 }
 
 } // namespace retro::tape

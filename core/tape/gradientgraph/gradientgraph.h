@@ -4,6 +4,7 @@
 #include "core/execute/boundmodel.h"
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,10 @@ struct GradientGraph
 
 /// The gradient of `target` with respect to every floating input that it depends on. Joined, the graph has the inputs
 /// and outputs of the model as well and computes both; alone, it takes the forward values that its rules read as inputs
-/// of their names. Shapes are those of the bound model. Errors (Input): an operator without a rule, or one whose rule
-/// cannot be applied (by node, with the reason and what to do); Usage: a target that depends on no floating input.
+/// of their names. `from`: the inputs that get a gradient; none: every one. Shapes are those of the bound model. Errors
+/// (Input): an operator without a rule, or one whose rule cannot be applied (by node, with the reason and what to do);
+/// Usage: a target that depends on no floating input.
 [[nodiscard]] base::Result<GradientGraph> gradientGraph(const execute::BoundModel& model, graph::ValueId target,
-                                                        bool isJoined);
+                                                        bool isJoined, std::span<const graph::ValueId> from = {});
 
 } // namespace retro::tape

@@ -291,6 +291,27 @@ private slots:
         QVERIFY2(far < 1e-5, qPrintable(QString::number(far)));
     }
 
+    void inputsAreChosenByName()
+    {
+        const Answer answer = cli(gradOf({"--output-dir", path("chosen"), "--from", "image", "--json"}));
+        QVERIFY2(answer.code == 0, qPrintable(answer.err));
+        QVERIFY(QFile::exists(path("chosen/image.npy")));
+        const QStringList both{"--output-dir", path("weights"), "--parameters", "--from"};
+        const Answer weights = cli(gradOf(both + QStringList{"nowhere"}));
+        QVERIFY2(weights.code == 2 && weights.err.contains("--from nowhere"), qPrintable(weights.err));
+        const Answer one = cli(gradOf(both + QStringList{"image", "--json"}));
+        QVERIFY2(one.code == 0, qPrintable(one.err));
+        const nlohmann::json facts = nlohmann::json::parse(one.out.toStdString());
+        QCOMPARE(facts["gradients"].size(), 1U);
+        QVERIFY(facts["critical"]["operators"].get<std::size_t>() > 0);
+        expectEnd({"analyze", kSample + "clever-hans.onnx", "--from", "nowhere"}, 2, {"--from nowhere", "image"});
+        const Answer analysis = cli({"analyze", kSample + "clever-hans.onnx", "--from", "image", "--json"});
+        QVERIFY2(analysis.code == 0, qPrintable(analysis.err));
+        const nlohmann::json found = nlohmann::json::parse(analysis.out.toStdString())["critical_subgraph"];
+        QCOMPARE(found["from"].dump(), std::string("[\"image\"]"));
+        QVERIFY(found["operators"].get<std::size_t>() > 0);
+    }
+
     void whatWasWrittenOutFirstIsAPassOfItsOwn()
     {
         const QString steps = QStringLiteral(RETRO_SOURCE_DIR "/samples/marked-step/");

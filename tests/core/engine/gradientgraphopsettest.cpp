@@ -241,6 +241,59 @@ private slots:
         QVERIFY2(wrong.isEmpty(), qPrintable(wrong));
     }
 
+    void onlyChosenInputsGetGradients()
+    {
+        auto model = std::make_shared<engine::LoadedModel>();
+        model->rewritten = rewrite::rewrite(scanned(17, 0, 0), rewrite::noRewrites()).value();
+        engine::GradientRequest request = requestFor(*model->graph());
+        const auto all = engine::gradient(*model, request);
+        request.from = {"sequence"};
+        const auto chosen = engine::gradient(*model, request);
+        QVERIFY(all.ok() && chosen.ok());
+        QVERIFY(!chosen->gradients.at(0).isValid());
+        const Tensor off = ops::algebra::subtract(chosen->gradients.at(1), all->gradients.at(1));
+        QCOMPARE(ops::algebra::sumAbsolute(off), 0.0);
+        QVERIFY(ops::algebra::sumAbsolute(all->gradients.at(1)) > 0);
+        const auto graph = engine::gradientGraph(model, request, true);
+        QVERIFY2(graph.ok(), graph.ok() ? "" : graph.error().text().c_str());
+        QCOMPARE(graph->gradients, std::vector<std::string>{"sequence_gradient"});
+        request.from = {"nowhere"};
+        const auto refused = engine::gradient(*model, request);
+        QVERIFY(!refused.ok());
+        QVERIFY2(refused.error().text().find("first, sequence") != std::string::npos, refused.error().text().c_str());
+    }
+
+    /// Rules on the way to other inputs do not run, and an input that the target does not depend on gets zeros.
+    void whatNoChosenInputReachesIsNotVisited()
+    {
+        Sketch sketch(17);
+        const ValueId a = sketch.input("a", {2});
+        const ValueId b = sketch.input("b", {2});
+        sketch.input("c", {2});
+        const ValueId far = sketch.node("Exp", {sketch.node("Tanh", {b})});
+        sketch.output(sketch.node("Mul", {sketch.node("Sin", {a}), far}));
+        auto model = std::make_shared<engine::LoadedModel>();
+        model->rewritten = rewrite::rewrite(sketch.finish(), rewrite::noRewrites()).value();
+        engine::GradientRequest request = requestFor(*model->graph());
+        const auto visits = [&](std::vector<std::string> from) {
+            request.from = std::move(from);
+            const auto made = engine::gradient(*model, request);
+            return made.ok() ? made->visited : std::size_t{99};
+        };
+        QCOMPARE(visits({}), 4U);
+        QCOMPARE(visits({"a"}), 2U);
+        QCOMPARE(visits({"b"}), 3U);
+        QCOMPARE(visits({"c"}), 0U);
+        const auto zeros = engine::gradient(*model, request);
+        QVERIFY(zeros.ok() && zeros->gradients.at(2).isValid() && !zeros->gradients.at(0).isValid());
+        QCOMPARE(ops::algebra::sumAbsolute(zeros->gradients.at(2)), 0.0);
+        request.from = {"a"};
+        const auto alone = engine::gradientGraph(model, request, false);
+        QVERIFY(alone.ok());
+        const auto isOfB = [](const graph::Node& node) { return node.op == "Tanh" || node.op == "Exp"; };
+        QVERIFY(std::ranges::none_of(alone->graph->nodes(), isOfB));
+    }
+
     void whatRoundsBecameIsAStage()
     {
         auto model = std::make_shared<engine::LoadedModel>();
