@@ -99,7 +99,7 @@ ordered_json auditJson(const trace::Run& run, const trace::LedgerSummary& summar
                          {"causes", causesJson(node.causes)},
                          {"unexplained", node.unexplained}});
     }
-    return {{"conserved", !trace::carriesGradient(run.rules)},
+    return {{"conserved", !trace::carriesGradient(run)},
             {"worst", verdictJson(run, verdictOf(summary))},
             {"start", summary.start},
             {"leaves", summary.leaves},
@@ -164,7 +164,7 @@ Result<void> audit(const Context& context, const AuditOptions& options)
     const trace::LedgerSummary summary = trace::summarise(*run);
     if (context.json) {
         context.answer(auditJson(*run, summary));
-    } else if (trace::carriesGradient(run->rules)) {
+    } else if (trace::carriesGradient(*run)) {
         sayGradient(context, *run, summary, options.most);
     } else {
         sayAudit(context, *run, summary, options.most);

@@ -12,12 +12,12 @@
 #include "core/engine/plan/plannedrelevance.h"
 #include "core/engine/plan/plannedsaving.h"
 #include "core/engine/results.h"
+#include "core/engine/runfacts.h"
 #include "core/engine/tokenwords.h"
 #include "core/lrp/ruleoverride.h"
 #include "core/ops/algebra.h"
 #include "core/runtime/profile.h"
 #include "core/tensor/npy.h"
-#include "core/trace/gradientrun.h"
 #include "core/trace/runfile.h"
 #include "views/common/runtexts.h"
 
@@ -195,7 +195,7 @@ std::string labelOf(const engine::LoadedModel& model, std::int64_t index)
 
 void sayAmounts(const Context& context, const engine::ExplainResult& result)
 {
-    if (trace::carriesGradient(result.rules)) {
+    if (engine::carriesGradient(result)) {
         context.say(fmt::format(
             "gradient     {:.6g} at the target; {} sums to {:.6g}. A gradient is not conserved", result.relevanceStart,
             result.composite.timesInput ? "input × gradient" : "at the inputs", result.relevanceInputs));

@@ -23,7 +23,7 @@ class RunFigures
 public:
     RunFigures() = default;
     explicit RunFigures(const trace::Run& run)
-        : m_summary(trace::summarise(run)), m_isConserved(!trace::carriesGradient(run.rules))
+        : m_summary(trace::summarise(run)), m_isConserved(!trace::carriesGradient(run))
     {}
     [[nodiscard]] RelevanceNow at(const trace::RunState& state) const;
 

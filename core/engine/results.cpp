@@ -6,9 +6,9 @@
 #include "core/engine/forwarding/forwardedpass.h"
 #include "core/engine/forwarding/forwardingjson.h"
 #include "core/engine/lutdecisions.h"
+#include "core/engine/runfacts.h"
 #include "core/ops/algebra.h"
 #include "core/tensor/npy.h"
-#include "core/trace/gradientrun.h"
 
 #include <nlohmann/json.hpp>
 
@@ -248,7 +248,7 @@ ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request
         {"ntm", result.counts.normal}, {"ptm", result.counts.search}, {"pfm", result.counts.fulfilment}};
     summary["relevance_start"] = result.relevanceStart;
     summary["relevance_inputs"] = result.relevanceInputs;
-    summary["conserved"] = !trace::carriesGradient(result.rules);
+    summary["conserved"] = !carriesGradient(result);
     summary["causes"] = causeTotals(result.ledger);
     if (result.run && hasLutLayer(*result.run->graph)) {
         summary["lut"] = lutDecisionsJson(lutDecisions(*result.run));

@@ -3,6 +3,7 @@
 
 #include "core/engine/inputfacts.h"
 #include "core/engine/plan/planevents.h"
+#include "core/trace/gradientrun.h"
 
 namespace retro::engine
 {
@@ -56,6 +57,11 @@ void fillForwarding(trace::RunFacts& facts, const ForwardingDone& done)
 
 } // namespace
 
+bool carriesGradient(const ExplainResult& result)
+{
+    return result.composite.dividesStart || trace::carriesGradient(result.rules);
+}
+
 void fillFacts(trace::RunFacts& facts, const FactSources& from)
 {
     const auto& [model, request, result, save] = from;
@@ -75,6 +81,7 @@ void fillFacts(trace::RunFacts& facts, const FactSources& from)
                      {"seconds_forward", result.secondsForward},
                      {"seconds_relevance", result.secondsRelevance},
                      {"peak_bytes", static_cast<double>(result.peakBytes)}};
+    facts.numbers[trace::kGradientNumber] = carriesGradient(result) ? 1 : 0;
     if (result.composite.timesInput) {
         facts.numbers["times_input"] = 1; // relevance of an input is to be read as gradient × input
     }

@@ -32,6 +32,9 @@ struct ValueSources
 /// Fills in the graph, the shape of every value, and forward values.
 void fillValues(trace::Run& run, const ValueSources& from);
 
+/// True when what flowed in a pass is a gradient, of which nothing is conserved.
+[[nodiscard]] bool carriesGradient(const ExplainResult& result);
+
 /// Fills in what was explained, how, and what the model's card says of it.
 void fillFacts(trace::RunFacts& facts, const FactSources& from);
 

@@ -2,17 +2,44 @@
 #include "core/trace/gradientrun.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 namespace retro::trace
 {
 
+namespace
+{
+
+bool tells(const NodeRule& rule)
+{
+    return !rule.rule.empty() && (rule.structure == "linear map" || rule.structure == "bilinear");
+}
+
+/// Of those composites that carry gradients.
+bool isOfGradients(const NodeRule& rule)
+{
+    constexpr std::array<std::string_view, 4> kNames{"gradient", "guided-backprop", "deconvnet", "beta-smooth"};
+    return std::ranges::any_of(kNames, [&](std::string_view name) { return rule.rule.starts_with(name); });
+}
+
+} // namespace
+
 bool carriesGradient(std::span<const NodeRule> rules)
 {
-    const auto counts = [](const NodeRule& rule) {
-        return !rule.rule.empty() && (rule.structure == "linear map" || rule.structure == "bilinear");
-    };
-    const auto isGradient = [&](const NodeRule& rule) { return !counts(rule) || rule.rule.starts_with("gradient"); };
-    return std::any_of(rules.begin(), rules.end(), counts) && std::all_of(rules.begin(), rules.end(), isGradient);
+    if (std::ranges::any_of(rules, tells)) {
+        return std::ranges::all_of(
+            rules, [](const NodeRule& rule) { return !tells(rule) || rule.rule.starts_with("gradient"); });
+    }
+    const auto isApplied = [](const NodeRule& rule) { return !rule.rule.empty(); };
+    return std::ranges::any_of(rules, isApplied) &&
+           std::ranges::all_of(rules, [&](const NodeRule& rule) { return !isApplied(rule) || isOfGradients(rule); });
+}
+
+bool carriesGradient(const Run& run)
+{
+    const auto told = run.facts.numbers.find(kGradientNumber);
+    return told == run.facts.numbers.end() ? carriesGradient(run.rules) : told->second != 0;
 }
 
 } // namespace retro::trace

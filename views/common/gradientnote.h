@@ -11,7 +11,7 @@ namespace retro::views
 /// Whether what flows in a run is a gradient (RunDerived makes it once per run).
 struct GradientNote
 {
-    explicit GradientNote(const trace::Run& run) : isGradient(trace::carriesGradient(run.rules)) {}
+    explicit GradientNote(const trace::Run& run) : isGradient(trace::carriesGradient(run)) {}
     bool isGradient = false;
 };
 

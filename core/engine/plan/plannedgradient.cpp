@@ -144,6 +144,7 @@ Result<PlannedGradient> recordedPlannedGradient(const LoadedModel& model, const 
     made.gradient.secondsBind = seconds;
     ExplainResult told; // what facts are taken from
     told.composite = prepared->composite;
+    told.rules = prepared->words;
     told.target = made.gradient.target;
     told.relevanceStart = ops::algebra::sum(told.target.start);
     for (const Tensor& gradient : made.gradient.gradients) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/verify/enginechecks.h"
 
-#include "core/trace/gradientrun.h"
+#include "core/engine/runfacts.h"
 
 #include <fmt/format.h>
 
@@ -53,7 +53,7 @@ Result<PropertyResult> checkAgainst(const LoadedModel& model, ExplainRequest req
 PropertyResult checkLedger(const ExplainResult& oracle, execute::Precision precision)
 {
     constexpr const char* kStatement = "what started = what reached the inputs + what the ledger books";
-    if (trace::carriesGradient(oracle.rules)) {
+    if (carriesGradient(oracle)) {
         return {"conservation", kStatement, PropertyState::NotApplicable, "a gradient is not conserved"};
     }
     double booked = 0;

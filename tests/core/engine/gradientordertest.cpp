@@ -5,12 +5,16 @@
 #include "core/engine/gradient/gradient.h"
 #include "core/engine/gradient/writegradientgraph.h"
 #include "core/engine/plan/plannedrelevance.h"
+#include "core/engine/runfacts.h"
 #include "core/event/partevent.h"
 #include "core/ops/algebra.h"
 #include "core/trace/describe.h"
+#include "core/trace/gradientrun.h"
+#include "core/trace/runfile.h"
 #include "tests/core/engine/loopmodel.h"
 #include "tests/core/engine/randomgraph.h"
 
+#include <QTemporaryDir>
 #include <QtTest>
 
 #include <map>
@@ -166,6 +170,31 @@ private slots:
         const std::string text =
             trace::describe(*run->run, static_cast<std::uint64_t>(joined - run->run->events.begin()));
         QVERIFY2(text.find("first added to") != std::string::npos, text.c_str());
+    }
+
+    /// A graph of element-wise operators has no linear map to tell by.
+    void aFanIsAGradientThatIsNotConserved()
+    {
+        engine::ExplainRequest question = questionOf({randomTensor({4, 16}, 1)});
+        question.record = true;
+        const engine::LoadedModel model = fanModel();
+        for (const char* composite : {"gradient", "gradient_x_input", "guided_backprop", "epsilon"}) {
+            question.composite = composite;
+            const auto result = engine::explain(model, question);
+            QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+            const bool isGradient = composite != std::string("epsilon");
+            QCOMPARE(engine::carriesGradient(*result), isGradient);
+            QCOMPARE(result->run->facts.numbers.at(trace::kGradientNumber), isGradient ? 1.0 : 0.0);
+            QTemporaryDir folder;
+            const std::string file = folder.filePath("fan.retro").toStdString();
+            QVERIFY(trace::writeRun(file, *result->run).ok());
+            const auto again = trace::readRun(file);
+            QVERIFY2(again.ok(), again.ok() ? "" : again.error().text().c_str());
+            QCOMPARE(trace::carriesGradient(**again), isGradient);
+            trace::Run older = **again;
+            older.facts.numbers.erase(trace::kGradientNumber);
+            QCOMPARE(trace::carriesGradient(older), isGradient);
+        }
     }
 
     /// Another rule on one node makes it a relevance pass, in the order of the walk.

@@ -3,6 +3,7 @@
 // became of each value, and every operator that is computed again as an event.
 #include "core/engine/forwarding/forwardedgradient.h"
 #include "core/event/planevent.h"
+#include "core/trace/describe.h"
 #include "core/trace/runfile.h"
 #include "core/trace/timeline.h"
 #include "tests/core/engine/loopmodel.h"
@@ -183,6 +184,8 @@ private slots:
         const auto again = std::ranges::find(run.events, EventKind::Recompute, &event::Event::kind);
         QVERIFY(again != run.events.end());
         QCOMPARE(run.graph->node(base::NodeId(again->node)).name, std::string("e"));
+        const auto step = static_cast<std::uint64_t>(again - run.events.begin());
+        QCOMPARE(trace::describe(run, step), std::string("e_out is computed again, to be let go after use"));
         const std::uint64_t at = run.visitStart[again->visit];
         QCOMPARE(run.graph->node(base::NodeId(run.events[at].node)).name, std::string("e"));
     }

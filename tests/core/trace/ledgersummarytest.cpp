@@ -69,8 +69,26 @@ private slots:
         QVERIFY(carriesGradient(std::vector{conv, relu, none}));
         QVERIFY(!carriesGradient(std::vector{conv, epsilon}));
         QVERIFY(!carriesGradient(std::vector{conv, product}));
-        QVERIFY(!carriesGradient(std::vector{relu, none})); // nothing to tell by
-        QVERIFY(!carriesGradient({}));
+        const NodeRule pass{"pass", "any node", "element-wise"};
+        const NodeRule times{"gradient", "everything", "product"};
+        QVERIFY(carriesGradient(std::vector{relu, none}));
+        QVERIFY(carriesGradient(std::vector{times, relu}));
+        QVERIFY(!carriesGradient(std::vector{times, pass}));
+        QVERIFY(!carriesGradient(std::vector{none})); // nothing to tell by
+        QVERIFY(!carriesGradient(std::vector<NodeRule>()));
+    }
+
+    /// What the facts say goes before what the rules look like; older runs do not say it.
+    void aGradientIsKnownByItsFacts()
+    {
+        Run run;
+        run.rules = {{"gradient", "everything", "product"}};
+        QVERIFY(carriesGradient(run));
+        run.facts.numbers[kGradientNumber] = 0;
+        QVERIFY(!carriesGradient(run));
+        run.rules = {{"secant", "everything", "element-wise"}};
+        run.facts.numbers[kGradientNumber] = 1;
+        QVERIFY(carriesGradient(run));
     }
 
     void everythingThatWentInComesOutSomewhere()
