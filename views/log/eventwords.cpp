@@ -4,6 +4,7 @@
 #include "views/common/numbertext.h"
 #include "views/common/viewcontext.h"
 
+#include "core/event/partevent.h"
 #include "core/event/planevent.h"
 #include "core/trace/lutlaunch.h"
 
@@ -77,7 +78,8 @@ QString dequeueWords(const Words&) { return logText("from the promise queue"); }
 QString landWords(const Words& w)
 {
     const QString from = w.e.other == base::NodeId::kInvalid ? QString() : logText(" from %1").arg(w.node(w.e.other));
-    return w.part() + from + (w.isBranch() ? QString() : w.sum());
+    const QString joined = event::isJoined(w.e) ? logText(", first added to the use before it") : QString();
+    return w.part() + from + joined + (w.isBranch() ? QString() : w.sum());
 }
 QString takeWords(const Words& w) { return logText("takes %1").arg(w.part()); }
 QString newPromiseWords(const Words& w)
@@ -195,7 +197,8 @@ QString computeWords(const Words& w) { return logText("%1 is computed%2").arg(pl
 
 QString recomputeWords(const Words& w)
 {
-    return (w.e.extra == 1 ? logText("%1 is computed again for the moment%2") : logText("%1 is computed again%2"))
+    return (w.e.extra == 1 ? logText("%1 is computed again, to be let go after use%2")
+                           : logText("%1 is computed again%2"))
         .arg(plannedWords(w), w.sum());
 }
 

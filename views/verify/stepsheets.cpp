@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/verify/stepsheets.h"
 
+#include "core/event/partevent.h"
 #include "core/trace/nodesteps.h"
 #include "views/common/numbertext.h"
-#include "views/verify/propertywords.h"
-#include "views/verify/stepchecks.h"
 #include "views/verify/verificationtranslation.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <map>
 
 namespace retro::views
@@ -18,65 +15,6 @@ namespace retro::views
 namespace
 {
 
-struct InvariantWords
-{
-    Invariant invariant;
-    const char* says;
-    const char* checked; ///< what is counted
-    const char* breach;  ///< %1 = node, %2 = where it came from
-};
-
-constexpr std::array kInvariantWords{
-    InvariantWords{
-        Invariant::Earlier,
-        QT_TRANSLATE_NOOP("retro::views::VerificationView", "Contributions go only to earlier nodes"),
-        QT_TRANSLATE_NOOP("retro::views::VerificationView", "%1 parts have landed"),
-        QT_TRANSLATE_NOOP("retro::views::VerificationView", "a part of %2 landed at %1, which is not earlier")},
-    InvariantWords{Invariant::OncePerPlace,
-                   QT_TRANSLATE_NOOP("retro::views::VerificationView", "Each use of a value gives one part"),
-                   QT_TRANSLATE_NOOP("retro::views::VerificationView", "%1 parts have landed"),
-                   QT_TRANSLATE_NOOP("retro::views::VerificationView", "%1 got a second part from %2 in one place")},
-    InvariantWords{Invariant::Final,
-                   QT_TRANSLATE_NOOP("retro::views::VerificationView", "Nothing lands where the rule has run"),
-                   QT_TRANSLATE_NOOP("retro::views::VerificationView", "%1 parts have landed"),
-                   QT_TRANSLATE_NOOP("retro::views::VerificationView", "a part of %2 landed at %1 after its rule")},
-    InvariantWords{Invariant::OneRule,
-                   QT_TRANSLATE_NOOP("retro::views::VerificationView", "The rule of a node runs once"),
-                   QT_TRANSLATE_NOOP("retro::views::VerificationView", "%1 rules have run"),
-                   QT_TRANSLATE_NOOP("retro::views::VerificationView", "the rule of %1 ran twice")},
-    InvariantWords{Invariant::KnownOnce,
-                   QT_TRANSLATE_NOOP("retro::views::VerificationView", "What arrived at a value is known once"),
-                   QT_TRANSLATE_NOOP("retro::views::VerificationView", "%1 values are known in full"),
-                   QT_TRANSLATE_NOOP("retro::views::VerificationView", "%1 was known twice")},
-    InvariantWords{Invariant::Balance,
-                   QT_TRANSLATE_NOOP("retro::views::VerificationView", "The books of every rule balance"),
-                   QT_TRANSLATE_NOOP("retro::views::VerificationView", "%1 rules are booked"),
-                   QT_TRANSLATE_NOOP("retro::views::VerificationView", "%1 leaves relevance unexplained")}};
-
-FactRow rowOf(const RunModel& model, const StepChecks& checks, const InvariantWords& words)
-{
-    const std::uint64_t now = model.position();
-    const StepChecks::Breach* breach = checks.firstBreach(words.invariant, now);
-    Verdict verdict = breach == nullptr ? Verdict::Held : Verdict::Violated;
-    QString detail =
-        verificationText(words.checked).arg(countText(static_cast<std::int64_t>(checks.checked(words.invariant, now))));
-    FactRow row;
-    if (!checks.isKnown(words.invariant)) {
-        verdict = Verdict::NotApplicable;
-        detail = verificationText("a gradient is not conserved, or the run has no ledger");
-    } else if (breach != nullptr) {
-        detail = verificationText(words.breach).replace(QStringLiteral("%1"), model.label(breach->node));
-        detail.replace(QStringLiteral("%2"), breach->other.isValid() ? model.label(breach->other) : QString());
-        row.node = breach->node;
-        row.position = breach->step + 1;
-    }
-    row.role = roleOf(verdict);
-    row.isStrong = verdict == Verdict::Violated;
-    row.cells = {signOf(verdict) + QStringLiteral("  ") + wordOf(verdict), verificationText(words.says), detail};
-    row.tip = row.cells.mid(1).join(QLatin1Char('\n'));
-    return row;
-}
-
 /// What lands in one in-edge of a node.
 struct Part
 {
@@ -84,6 +22,26 @@ struct Part
     base::NodeId from;
     base::HandleId handle;
     base::PromiseId promise;
+    bool isJoined = false; ///< first added to the part before it
+};
+
+/// Parts as they are added: those that are joined first, then their sum to the rest. Unknown from the first part on
+/// that is.
+struct Adding
+{
+    std::optional<double> before = 0.0;
+    std::optional<double> group = 0.0;
+
+    void add(const std::optional<double>& part, bool isJoined)
+    {
+        before = isJoined ? before : total();
+        group = isJoined ? plus(group, part) : part;
+    }
+    [[nodiscard]] std::optional<double> total() const { return plus(before, group); }
+    static std::optional<double> plus(const std::optional<double>& a, const std::optional<double>& b)
+    {
+        return a && b ? std::optional(*a + *b) : std::nullopt;
+    }
 };
 
 /// By in-edge; a part that a promise stood for gives way to its tensor.
@@ -94,7 +52,7 @@ std::map<std::uint32_t, Part> partsOf(const RunModel& model, base::NodeId node)
         const trace::Event& e = model.run().events[step];
         const bool isPromise = e.promise != base::PromiseId::kInvalid;
         parts[e.slot] = {step, base::NodeId(e.other), isPromise ? base::HandleId() : base::HandleId(e.handle),
-                         isPromise ? base::PromiseId(e.promise) : base::PromiseId()};
+                         isPromise ? base::PromiseId(e.promise) : base::PromiseId(), event::isJoined(e)};
     }
     return parts;
 }
@@ -113,18 +71,23 @@ QString nameOf(const RunModel& model, base::NodeId node)
 
 QString figure(const std::optional<double>& number) { return number ? valueText(*number) : QStringLiteral("–"); }
 
-FactRow partRow(const RunModel& model, std::uint32_t slot, const Part& part, std::optional<double>& soFar)
+/// `isOpen`: the next part is joined with it first, so there is no sum so far.
+FactRow partRow(const RunModel& model, std::uint32_t slot, const Part& part, Adding& adding, bool isOpen)
 {
     const bool hasLanded = part.step < model.position();
     const std::optional<double> sum = hasLanded ? sumOf(model, part.handle) : std::nullopt;
-    soFar = sum && soFar ? std::optional(*soFar + *sum) : std::nullopt;
+    adding.add(sum, part.isJoined);
+    QString from = nameOf(model, part.from);
+    if (part.isJoined) {
+        from += verificationText(", first added to place %1").arg(slot);
+    }
     QString when = verificationText("visit %1").arg(countText(std::int64_t{model.run().visitOf(part.step)} + 1));
     if (part.promise.isValid()) {
         when += verificationText(", as promise P%1").arg(part.promise.index());
     }
     FactRow row;
-    row.cells = {QString::number(slot + 1), nameOf(model, part.from),
-                 hasLanded ? when : verificationText("comes at %1").arg(when), figure(sum), figure(soFar)};
+    row.cells = {QString::number(slot + 1), from, hasLanded ? when : verificationText("comes at %1").arg(when),
+                 figure(sum), isOpen ? QString() : figure(adding.total())};
     row.role = hasLanded ? Role::Text : Role::Text3;
     row.node = part.from.index() < model.graph().runNodeCount() ? part.from : base::NodeId();
     row.position = part.step + 1;
@@ -132,24 +95,6 @@ FactRow partRow(const RunModel& model, std::uint32_t slot, const Part& part, std
 }
 
 } // namespace
-
-FactSheet invariantsSheet(const RunModel& model)
-{
-    FactSheet sheet;
-    sheet.columns = {{verificationText("Verdict"), 118},
-                     {verificationText("What must hold at this step"), 258},
-                     {verificationText("So far"), 0}};
-    const auto checks = model.derived<StepChecks>();
-    std::size_t violated = 0;
-    for (const InvariantWords& words : kInvariantWords) {
-        sheet.rows.push_back(rowOf(model, *checks, words));
-        violated += sheet.rows.back().isStrong ? 1 : 0;
-    }
-    sheet.message = violated == 0 ? verificationText("Nothing is broken up to this step")
-                                  : verificationText("%1 broken; a double click goes to the first step").arg(violated);
-    sheet.role = violated == 0 ? Role::Text2 : Role::AlarmText;
-    return sheet;
-}
 
 FactSheet additionSheet(const RunModel& model, base::NodeId node)
 {
@@ -164,12 +109,16 @@ FactSheet additionSheet(const RunModel& model, base::NodeId node)
             verificationText("Select a node or an input: its parts appear here in the order in which they are added.");
         return sheet;
     }
-    std::optional<double> soFar = 0.0;
+    Adding adding;
     std::size_t landed = 0;
-    for (const auto& [slot, part] : partsOf(model, node)) {
-        sheet.rows.push_back(partRow(model, slot, part, soFar));
-        landed += part.step < model.position() ? 1 : 0;
+    const std::map<std::uint32_t, Part> parts = partsOf(model, node);
+    for (auto at = parts.begin(); at != parts.end(); ++at) {
+        const auto next = std::next(at);
+        sheet.rows.push_back(
+            partRow(model, at->first, at->second, adding, next != parts.end() && next->second.isJoined));
+        landed += at->second.step < model.position() ? 1 : 0;
     }
+    const std::optional<double> soFar = adding.total();
     if (sheet.rows.empty()) {
         sheet.empty = verificationText("Nothing lands at %1 in this run.").arg(model.label(node));
         return sheet;

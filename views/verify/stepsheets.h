@@ -8,8 +8,9 @@
 namespace retro::views
 {
 
-/// What holds at the cursor: every invariant with how often it was checked so far, and the first step that breaks it.
-[[nodiscard]] FactSheet invariantsSheet(const RunModel& model);
+/// What holds at the cursor: every invariant with how often it was checked so far, and the first step that breaks it;
+/// then what only Verify can check, with what it found when `verification` is not null.
+[[nodiscard]] FactSheet invariantsSheet(const RunModel& model, const VerificationPointer& verification);
 
 /// The parts of a node (or input) in the order in which they are added, with the sum so far, what has landed at the
 /// cursor and what is still to come. `node` may be invalid: then the sheet asks for one.

@@ -492,7 +492,7 @@ FactSheet VerificationView::sheetOf(Page page) const
     case Page::Invariants:
         break;
     }
-    return invariantsSheet(model());
+    return invariantsSheet(model(), m_verification);
 }
 
 namespace

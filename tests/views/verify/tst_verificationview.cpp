@@ -215,8 +215,8 @@ private slots:
         context.showTinyRun();
         for (std::uint64_t at = 0; at <= context.model.run().eventCount(); ++at) {
             context.cursor.moveTo(at);
-            const FactSheet sheet = invariantsSheet(context.model);
-            QCOMPARE(sheet.rows.size(), kInvariants);
+            const FactSheet sheet = invariantsSheet(context.model, nullptr);
+            QCOMPARE(sheet.rows.size(), kInvariants + 3); // and what Verify checks
             QVERIFY2(sheet.role == Role::Text2, qPrintable(linesOf(sheet).join("\n")));
         }
         const StepChecks checks(context.model.run());
@@ -226,6 +226,24 @@ private slots:
         QCOMPARE(checks.checked(Invariant::Earlier, 0), std::uint64_t{0});
         const RunHandle gradient = tests::makeTinyGradientRun();
         QVERIFY(!StepChecks(*gradient.run).isKnown(Invariant::Balance));
+    }
+
+    void whatVerifyFoundStandsBesideWhatTheStepsSay()
+    {
+        tests::ViewContext context;
+        context.showTinyRun();
+        context.cursor.moveTo(context.model.run().eventCount());
+        const FactSheet before = invariantsSheet(context.model, nullptr);
+        QVERIFY2(before.rows.at(kInvariants).cells.at(2).contains("Verify checks it"),
+                 qPrintable(linesOf(before).join("\n")));
+        const FactSheet after = invariantsSheet(context.model, makeVerification());
+        QCOMPARE(after.rows.at(kInvariants).cells,
+                 (QStringList{QString::fromUtf8("✓  held"), "The tape has one cell per leaf and per node",
+                              "by Verify: 27 leaves and 29 nodes"}));
+        QCOMPARE(after.rows.at(kInvariants + 1).cells.at(2), QStringLiteral("by Verify: the tape has 4,000 cells"));
+        QVERIFY(after.rows.at(kInvariants + 2).cells.at(2).contains("Verify checks it")); // P6 was not among them
+        QVERIFY2(linesOf(after).join("\n").contains("most writes into one slot: 2, at "),
+                 qPrintable(linesOf(after).join("\n")));
     }
 
     void aBreachIsNamedFromItsStepOn()
@@ -264,7 +282,7 @@ private slots:
         QVERIFY2(stage.view.message().startsWith("1 broken"), qPrintable(stage.view.message()));
         auto* table = stage.view.findChild<QTableView*>(QStringLiteral("facts"));
         QVERIFY(table->isVisible());
-        table->setCurrentIndex(stage.view.facts().index(5, 0));
+        table->setCurrentIndex(stage.view.facts().index(static_cast<int>(Invariant::Balance), 0));
         QTest::keyClick(table, Qt::Key_Return);
         QCOMPARE(stage.context.selection.node(), std::optional(nodeOf(tests::kFc)));
         const std::uint64_t at = stage.context.cursor.position();
@@ -297,6 +315,30 @@ private slots:
         stage.context.selection.selectNode(nodeOf(tests::kImage));
         stage.view.flush();
         QCOMPARE(stage.view.facts().rowCount(), 1);
+    }
+
+    void usesOfOneReaderAreJoinedFirst()
+    {
+        Stage stage(false);
+        stage.context.model.setRun(changedRun([](trace::Run& run) {
+                                       for (trace::Event& e : run.events) {
+                                           const bool isSecond = e.node == tests::kRelu1 && e.slot == 1;
+                                           e.flag = isSecond && e.kind == event::EventKind::Land ? 1 : e.flag;
+                                       }
+                                   }),
+                                   tests::makeTinyInput());
+        stage.context.cursor.moveTo(stage.context.model.run().eventCount());
+        const FactSheet sheet = additionSheet(stage.context.model, nodeOf(tests::kRelu1));
+        QCOMPARE(sheet.rows.size(), std::size_t{2});
+        QCOMPARE(sheet.rows[0].cells.at(4), QString()); // no sum so far: the next part comes to this one first
+        QVERIFY2(sheet.rows[1].cells.at(1).endsWith("first added to place 1"), qPrintable(linesOf(sheet).join("\n")));
+        const FactSheet apart = [] {
+            tests::ViewContext plain;
+            plain.showTinyRun();
+            return additionSheet(plain.model, nodeOf(tests::kRelu1));
+        }();
+        QCOMPARE(sheet.rows[1].cells.at(4), apart.rows[1].cells.at(4));
+        QVERIFY(!apart.rows[0].cells.at(4).isEmpty());
     }
 
     void loopAndRecursionAtTheCursor()
@@ -360,8 +402,12 @@ private slots:
         Stage stage;
         stage.view.setVerification(makeVerification());
         for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark}) {
+            stage.view.showPage(VerificationView::Page::Properties);
             const QImage image = tests::grab(stage.view, {760, 300}, kind, QStringLiteral("verification"));
             QVERIFY(tests::colorCount(image) > 8);
+            stage.view.showPage(VerificationView::Page::Invariants);
+            const QImage atStep = tests::grab(stage.view, {860, 480}, kind, QStringLiteral("verification-at-step"));
+            QVERIFY(tests::colorCount(atStep) > 8);
         }
     }
 };
