@@ -59,12 +59,18 @@ Result<engine::ExplainRequest> questionOf(const Context& context, const Evaluate
     return request;
 }
 
+engine::ChannelAxis axisNamed(const std::string& name)
+{
+    using enum engine::ChannelAxis;
+    return name == "none" ? None : (name == "last" ? Last : First);
+}
+
 /// Where the channels are by what a person says; unknown leaves it to the graph.
 engine::ChannelAxis channelsOf(const EvaluateOptions& options, const engine::LoadedModel& model)
 {
     using enum engine::ChannelAxis;
     if (!options.channelAxis.empty()) {
-        return options.channelAxis == "none" ? None : (options.channelAxis == "last" ? Last : First);
+        return axisNamed(options.channelAxis);
     }
     if (options.model.layout == "NCHW") {
         return First;
@@ -187,6 +193,21 @@ std::string rowsOf(const std::string& stem, const ordered_json& result)
     return rows;
 }
 
+void sayBatch(const Context& context, std::size_t inputs, std::size_t skipped, const std::vector<std::string>& failed,
+              const fs::path& index)
+{
+    const std::size_t evaluated = inputs - skipped - failed.size();
+    context.say(fmt::format("batch        {} evaluated now, {} {} there already, {} failed", evaluated, skipped,
+                            skipped == 1 ? "was" : "were", failed.size()));
+    if (context.json) {
+        context.answer({{"inputs", inputs},
+                        {"evaluated", evaluated},
+                        {"skipped", skipped},
+                        {"failed", failed},
+                        {"index", index.string()}});
+    }
+}
+
 Result<void> evaluateMany(const Context& context, const EvaluateOptions& options,
                           const engine::LoadedModelPointer& model, const std::vector<engine::BatchItem>& items)
 {
@@ -219,16 +240,7 @@ Result<void> evaluateMany(const Context& context, const EvaluateOptions& options
         index += rowsOf(item.stem, json);
         RETRO_CHECK(base::writeFile(folder / "index.csv", index)); // what is there is of use when this is stopped
     }
-    const std::size_t evaluated = items.size() - skipped - failed.size();
-    context.say(fmt::format("batch        {} evaluated now, {} {} there already, {} failed", evaluated, skipped,
-                            skipped == 1 ? "was" : "were", failed.size()));
-    if (context.json) {
-        context.answer({{"inputs", items.size()},
-                        {"evaluated", evaluated},
-                        {"skipped", skipped},
-                        {"failed", failed},
-                        {"index", (folder / "index.csv").string()}});
-    }
+    sayBatch(context, items.size(), skipped, failed, folder / "index.csv");
     return failed.empty() ? Result<void>()
                           : base::inputError(fmt::format("{} of {} inputs could not be evaluated; the others are done",
                                                          failed.size(), items.size()),

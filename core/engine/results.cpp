@@ -206,6 +206,22 @@ ordered_json savingJson(const PlanSaving& saving, const graph::Graph& graph)
     return json;
 }
 
+void addRewrites(const LoadedModel& model, const ExplainResult& result, ordered_json& summary)
+{
+    for (const rewrite::RewriteStep& step : model.rewritten.steps) {
+        summary["rewrites"].push_back({{"rewrite", step.rewrite}, {"what", step.text}});
+    }
+    for (const std::string& step : result.writtenOut) {
+        summary["rewrites"].push_back({{"rewrite", "write out"}, {"what", step}});
+    }
+}
+
+/// The question that was asked; without one, that of the request at present.
+Question orOf(const LoadedModel& model, const ExplainRequest& request, const Question& asked)
+{
+    return asked.hash.empty() ? Question{questionOf(model, request), asked.sources} : asked;
+}
+
 } // namespace
 
 ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request, const ExplainResult& result,
@@ -214,19 +230,14 @@ ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request
     ordered_json summary;
     summary["format"] = "retrograde-summary/1";
     summary["model"] = model.name;
-    addQuestion(asked.hash.empty() ? Question{questionOf(model, request), asked.sources} : asked, summary);
+    addQuestion(orOf(model, request, asked), summary);
     summary["target"] = targetJson(model, result);
     summary["start"] = nameOf(request.start);
     summary["composite"] = result.composite.name;
     if (!result.composite.reason.empty()) {
         summary["composite_reason"] = result.composite.reason;
     }
-    for (const rewrite::RewriteStep& step : model.rewritten.steps) {
-        summary["rewrites"].push_back({{"rewrite", step.rewrite}, {"what", step.text}});
-    }
-    for (const std::string& step : result.writtenOut) {
-        summary["rewrites"].push_back({{"rewrite", "write out"}, {"what", step}});
-    }
+    addRewrites(model, result, summary);
     summary["engine"] = nameOf(request.engine);
     if (result.program) {
         summary["program"] = programJson(result);

@@ -90,23 +90,19 @@ Result<Subject> Subject::make(const LoadedModelPointer& model, const ExplainRequ
 
 Result<std::size_t> Subject::positionOf(const std::string& wanted) const
 {
-    const graph::Graph& graph = m_model->graph();
-    std::optional<std::size_t> tokens;
-    for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
-        const ValueId value = graph.inputs()[i];
-        if (!m_model->isTracked(value) || (!wanted.empty() && graph.value(value).name != wanted)) {
-            continue;
-        }
-        if (!wanted.empty() || tensor::isFloating(m_model->typeOf(value).dtype)) {
-            return i;
-        }
-        tokens = tokens ? tokens : std::optional(i);
-    }
-    if (tokens) {
-        return *tokens;
+    const auto inputs = m_model->graph().inputs();
+    const auto first = [&](const auto& fits) {
+        return std::ranges::find_if(inputs, [&](ValueId input) { return m_model->isTracked(input) && fits(input); });
+    };
+    const auto isWanted = [&](ValueId input) { return wanted.empty() || m_model->graph().value(input).name == wanted; };
+    auto found =
+        first([&](ValueId input) { return isWanted(input) && tensor::isFloating(m_model->typeOf(input).dtype); });
+    found = found == inputs.end() ? first(isWanted) : found;
+    if (found != inputs.end()) {
+        return static_cast<std::size_t>(found - inputs.begin());
     }
     return wanted.empty()
-               ? Result<std::size_t>(base::inputError("no input carries relevance", graph.name()))
+               ? Result<std::size_t>(base::inputError("no input carries relevance", m_model->graph().name()))
                : Result<std::size_t>(base::usageError("no input of that name carries relevance", "--flip " + wanted));
 }
 
