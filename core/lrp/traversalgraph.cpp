@@ -186,6 +186,22 @@ void TraversalGraph::collectInEdges(const std::vector<std::uint32_t>& inEdgeCoun
     }
 }
 
+namespace
+{
+
+/// Uses of one output by one consumer after the first, of edges that are ordered by consumer.
+void markJoined(std::span<InEdge> edges)
+{
+    for (std::size_t i = 1; i < edges.size(); ++i) {
+        InEdge& edge = edges[i];
+        for (std::size_t other = i; !edge.isJoined && other-- > 0 && edges[other].consumer == edge.consumer;) {
+            edge.isJoined = edge.consumer.isValid() && edges[other].output == edge.output;
+        }
+    }
+}
+
+} // namespace
+
 void TraversalGraph::orderAsTape()
 {
     for (const NodeId node : m_postOrder) {
@@ -206,12 +222,7 @@ void TraversalGraph::orderAsTape(NodeId node)
         return a.consumer != b.consumer ? b.consumer < a.consumer : a.consumerSlot < b.consumerSlot;
     };
     std::ranges::stable_sort(edges, isBefore);
-    for (std::size_t i = 1; i < edges.size(); ++i) {
-        InEdge& edge = edges[i];
-        for (std::size_t other = i; !edge.isJoined && other-- > 0 && edges[other].consumer == edge.consumer;) {
-            edge.isJoined = edge.consumer.isValid() && edges[other].output == edge.output;
-        }
-    }
+    markJoined(edges);
 }
 
 /// Child slots and roots learn the new numbers of their in-edges.

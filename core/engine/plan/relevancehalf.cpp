@@ -49,6 +49,23 @@ private:
     std::vector<bool> m_isBooked;
 };
 
+/// What lands at an output, in the order in which it is added. The virtual edge of a root has no consumer: it stands
+/// for what starts there.
+runtime::PartGroups partsAt(const lrp::TraversalGraph& graph, const lrp::NodeOutput& place)
+{
+    runtime::PartGroups groups;
+    for (const lrp::InEdge& edge : graph.inEdges(place.node)) {
+        if (edge.output != place.output) {
+            continue;
+        }
+        if (!edge.isJoined) {
+            groups.emplace_back();
+        }
+        groups.back().push_back({edge.consumer, edge.consumerSlot});
+    }
+    return groups;
+}
+
 } // namespace
 
 runtime::ReverseHalf relevanceHalf(const std::shared_ptr<const execute::BoundModel>& model,
@@ -59,21 +76,8 @@ runtime::ReverseHalf relevanceHalf(const std::shared_ptr<const execute::BoundMod
     const auto rule = std::make_shared<BookedRule>(model, std::move(rules), ledger);
     half.rule = [rule](const tape::ModelSite& site) { return (*rule)(site); };
     half.partsOf = [model, &graph](base::ValueId value) {
-        runtime::PartGroups groups;
-        const base::NodeId node = model->graph().nodeOf(value);
         const graph::Value& made = model->graph().value(value);
-        const std::uint32_t output = made.producer.isValid() ? made.producerOutput : 0;
-        for (const lrp::InEdge& edge : graph.inEdges(node)) {
-            if (edge.output != output) {
-                continue;
-            }
-            if (edge.isJoined) {
-                groups.back().push_back({edge.consumer, edge.consumerSlot});
-            } else { // the virtual edge of a root has no consumer: it stands for what starts there
-                groups.push_back({{edge.consumer, edge.consumerSlot}});
-            }
-        }
-        return groups;
+        return partsAt(graph, {model->graph().nodeOf(value), made.producer.isValid() ? made.producerOutput : 0});
     };
     half.wantedOf = [&graph](base::NodeId node) { return lrp::trackedSlots(graph, node); };
     half.startAt = std::move(startOf);

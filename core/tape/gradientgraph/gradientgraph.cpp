@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace retro::tape
 {

@@ -234,6 +234,25 @@ private slots:
         }
     }
 
+    /// By a program that was made ahead of the pass.
+    void theInputsAloneHaveTheBitsOfTheTape()
+    {
+        const engine::LoadedModel model = fanModel();
+        engine::Explainer explainer(std::make_shared<const engine::LoadedModel>(model));
+        for (unsigned seed = 1; seed <= 3; ++seed) {
+            engine::ExplainRequest question = questionOf({randomTensor({4, 16}, seed)});
+            question.inputsOnly = true;
+            engine::GradientRequest request;
+            request.inputs = question.inputs;
+            request.target = question.target;
+            const auto tape = engine::gradient(model, request);
+            QVERIFY2(tape.ok(), tape.ok() ? "" : tape.error().text().c_str());
+            const auto run = explainer.explain(question);
+            QVERIFY2(run.ok(), run.ok() ? "" : run.error().text().c_str());
+            QCOMPARE(otherBits(*tape, *run), QString());
+        }
+    }
+
     void randomGraphsHaveTheBitsOfTheTape()
     {
         for (unsigned seed = 1; seed <= 24; ++seed) {
