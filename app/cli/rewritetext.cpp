@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace retro::app
 {
 
@@ -11,15 +13,29 @@ using nlohmann::ordered_json;
 namespace
 {
 
-/// "Conv stem/conv" per name; the name alone for a node inside another one, or that a later rewrite took away again.
-std::vector<std::string> withOperators(const graph::Graph& graph, const std::vector<std::string>& names)
+/// "Conv stem/conv" per name, as the first of the graphs that has it says; the name alone for a node inside another
+/// one, or that a later rewrite took away again.
+std::vector<std::string> withOperators(const std::vector<const graph::Graph*>& graphs,
+                                       const std::vector<std::string>& names)
 {
     std::vector<std::string> texts;
     for (const std::string& name : names) {
-        const auto node = graph.findNode(name);
-        texts.push_back(node ? fmt::format("{} {}", graph.node(*node).op, name) : name);
+        const auto at =
+            std::ranges::find_if(graphs, [&](const graph::Graph* g) { return g->findNode(name).has_value(); });
+        texts.push_back(at == graphs.end() ? name : fmt::format("{} {}", (*at)->node(*(*at)->findNode(name)).op, name));
     }
     return texts;
+}
+
+std::vector<std::string> nodesBefore(const rewrite::Rewritten& rewritten, const rewrite::RewriteStep& step)
+{
+    return withOperators({rewritten.before.get()}, step.removed);
+}
+
+/// What a step made may be gone behind a later one; what reading a file made is there before all of them.
+std::vector<std::string> nodesAfter(const rewrite::Rewritten& rewritten, const rewrite::RewriteStep& step)
+{
+    return withOperators({rewritten.graph.get(), rewritten.before.get()}, step.added);
 }
 
 } // namespace
@@ -31,8 +47,8 @@ ordered_json rewritesJson(const rewrite::Rewritten& rewritten)
         list.push_back({{"rewrite", step.rewrite},
                         {"name", step.name},
                         {"what", step.text},
-                        {"before", withOperators(*rewritten.before, step.removed)},
-                        {"after", withOperators(*rewritten.graph, step.added)}});
+                        {"before", nodesBefore(rewritten, step)},
+                        {"after", nodesAfter(rewritten, step)}});
     }
     return list;
 }
@@ -44,10 +60,10 @@ void sayRewrites(const Context& context, const rewrite::Rewritten& rewritten, bo
         if (!isDiff) {
             continue;
         }
-        for (const std::string& node : withOperators(*rewritten.before, step.removed)) {
+        for (const std::string& node : nodesBefore(rewritten, step)) {
             context.say(fmt::format("{:<12} − {}", "", node));
         }
-        for (const std::string& node : withOperators(*rewritten.graph, step.added)) {
+        for (const std::string& node : nodesAfter(rewritten, step)) {
             context.say(fmt::format("{:<12} + {}", "", node));
         }
     }

@@ -5,11 +5,20 @@
 #include "core/formats/modelfile.h"
 #include "core/formats/onnx.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
 namespace retro::engine
 {
 
 namespace
 {
+
+/// What steps of functions that were written out as a file was read are named. They cannot be switched off: nothing
+/// else knows what a call does.
+constexpr std::string_view kInlineFunctions = "inline-functions";
 
 /// A rewrite that the card names and nobody knows is a fault of the card.
 base::Result<void> chooseByCard(const std::optional<formats::ModelCard>& card, rewrite::RewriteOptions& rewrites)
@@ -24,7 +33,45 @@ base::Result<void> chooseByCard(const std::optional<formats::ModelCard>& card, r
     return known ? known : base::inputError(known.error().message, "field 'no_rewrite' of the model card");
 }
 
-base::Result<LoadedModelPointer> finish(std::shared_ptr<const graph::Graph> graph, const std::filesystem::path& path,
+/// A graph as it was read, and the functions of the file that were written out in it.
+struct ReadModel
+{
+    std::shared_ptr<const graph::Graph> graph;
+    std::vector<formats::InlinedFunction> inlined;
+};
+
+/// As steps in front of those of the rewrites. There is no graph before them: nothing can be said of a call but by what
+/// its function does.
+std::vector<rewrite::RewriteStep> inliningSteps(const ReadModel& read)
+{
+    std::vector<rewrite::RewriteStep> steps;
+    for (const formats::InlinedFunction& function : read.inlined) {
+        rewrite::RewriteStep step;
+        step.rewrite = "inline functions";
+        step.name = kInlineFunctions;
+        step.removed = function.calls;
+        for (const std::string& name : function.values) {
+            const auto value = read.graph->findValue(name);
+            const base::NodeId node = value ? read.graph->nodeOf(*value) : base::NodeId();
+            if (node.isValid() && !read.graph->isInput(node)) { // a Constant became one
+                step.added.push_back(read.graph->node(node).name);
+            }
+        }
+        step.text = fmt::format("{}, called {}, is written out in the file's graph", function.name,
+                                function.calls.size() == 1 ? "once" : fmt::format("{} times", function.calls.size()));
+        steps.push_back(std::move(step));
+    }
+    return steps;
+}
+
+/// Puts steps of reading in front of the others.
+void putInFront(std::vector<rewrite::RewriteStep> steps, rewrite::Rewritten& rewritten)
+{
+    rewritten.steps.insert(rewritten.steps.begin(), std::make_move_iterator(steps.begin()),
+                           std::make_move_iterator(steps.end()));
+}
+
+base::Result<LoadedModelPointer> finish(const ReadModel& read, const std::filesystem::path& path,
                                         std::optional<formats::ModelCard> card, rewrite::RewriteOptions rewrites,
                                         const std::stop_token& stop, const Stopwatch& watch)
 {
@@ -36,11 +83,12 @@ base::Result<LoadedModelPointer> finish(std::shared_ptr<const graph::Graph> grap
     model->name = path.filename().string();
     model->card = std::move(card);
     rewrites.keepDigits = false;
-    auto rewritten = rewrite::rewrite(std::move(graph), rewrites, stop);
+    auto rewritten = rewrite::rewrite(read.graph, rewrites, stop);
     if (!rewritten) {
         return base::within(std::move(rewritten).error(), path.string());
     }
     model->rewritten = std::move(rewritten).value();
+    putInFront(inliningSteps(read), model->rewritten);
     model->seconds = watch.seconds();
     return LoadedModelPointer(std::move(model));
 }
@@ -51,9 +99,10 @@ base::Result<LoadedModelPointer> loadModel(const std::filesystem::path& path, co
                                            const std::stop_token& stop)
 {
     const Stopwatch watch;
-    RETRO_TRY(std::shared_ptr<const graph::Graph> graph, formats::readModelFile(path, stop));
+    ReadModel read;
+    RETRO_TRY(read.graph, formats::readModelFile(path, stop, &read.inlined));
     RETRO_TRY(std::optional<formats::ModelCard> card, formats::cardOf(path));
-    return finish(std::move(graph), path, std::move(card), rewrites, stop, watch);
+    return finish(read, path, std::move(card), rewrites, stop, watch);
 }
 
 base::Result<LoadedModelPointer> parseModel(std::span<const std::byte> data, const std::filesystem::path& path,
@@ -61,12 +110,13 @@ base::Result<LoadedModelPointer> parseModel(std::span<const std::byte> data, con
                                             const std::stop_token& stop)
 {
     const Stopwatch watch;
-    RETRO_TRY(std::shared_ptr<const graph::Graph> graph, formats::parseOnnx(data, path.string(), {}, stop));
+    ReadModel read;
+    RETRO_TRY(read.graph, formats::parseOnnx(data, path.string(), {}, stop, &read.inlined));
     std::optional<formats::ModelCard> parsed;
     if (!card.empty()) {
         RETRO_TRY(parsed, formats::parseCard(card, path.string()));
     }
-    return finish(std::move(graph), path, std::move(parsed), rewrites, stop, watch);
+    return finish(read, path, std::move(parsed), rewrites, stop, watch);
 }
 
 base::Result<LoadedModelPointer> withRewrites(const LoadedModelPointer& model, const rewrite::RewriteOptions& rewrites,
@@ -83,6 +133,10 @@ base::Result<LoadedModelPointer> withRewrites(const LoadedModelPointer& model, c
     }
     auto changed = std::make_shared<LoadedModel>(*model);
     changed->rewritten = std::move(rewritten).value();
+    std::vector<rewrite::RewriteStep> read;
+    std::ranges::copy_if(model->rewritten.steps, std::back_inserter(read),
+                         [](const rewrite::RewriteStep& step) { return step.name == kInlineFunctions; });
+    putInFront(std::move(read), changed->rewritten);
     return LoadedModelPointer(std::move(changed));
 }
 

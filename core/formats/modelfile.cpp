@@ -10,8 +10,8 @@ namespace retro::formats
 
 using base::Result;
 
-Result<std::shared_ptr<const graph::Graph>> readModelFile(const std::filesystem::path& path,
-                                                          const std::stop_token& stop)
+Result<std::shared_ptr<const graph::Graph>>
+readModelFile(const std::filesystem::path& path, const std::stop_token& stop, std::vector<InlinedFunction>* inlined)
 {
     if (path.extension() == ".dot" || path.extension() == ".gv") {
         return base::inputError(
@@ -19,7 +19,7 @@ Result<std::shared_ptr<const graph::Graph>> readModelFile(const std::filesystem:
             "GRAPH.dot > GRAPH.json",
             path.string());
     }
-    return path.extension() == ".json" ? readGraphJson(path) : readOnnx(path, stop);
+    return path.extension() == ".json" ? readGraphJson(path) : readOnnx(path, stop, inlined);
 }
 
 Result<void> writeModelFile(const std::filesystem::path& path, const graph::Graph& graph)

@@ -84,9 +84,9 @@ Result<ModelProto*> decodeModel(std::span<const std::byte> data, Arena& arena, c
 }
 
 Result<std::shared_ptr<const graph::Graph>> import(ModelProto& model, const std::filesystem::path& folder,
-                                                   const std::stop_token& stop)
+                                                   const std::stop_token& stop, std::vector<InlinedFunction>* inlined)
 {
-    RETRO_TRY(graph::Graph graph, importModel(model, folder, stop));
+    RETRO_TRY(graph::Graph graph, importModel(model, folder, stop, inlined));
     return std::make_shared<const graph::Graph>(std::move(graph));
 }
 
@@ -100,14 +100,16 @@ Result<T> in(const std::string& where, Result<T> result)
 } // namespace
 
 Result<std::shared_ptr<const graph::Graph>> parseOnnx(std::span<const std::byte> data, const std::string& where,
-                                                      const std::filesystem::path& folder, const std::stop_token& stop)
+                                                      const std::filesystem::path& folder, const std::stop_token& stop,
+                                                      std::vector<InlinedFunction>* inlined)
 {
     MessageRoom room(stop);
     const Result<ModelProto*> model = decodeModel(data, room.arena(), stop);
-    return model.ok() ? in(where, import(**model, folder, stop)) : base::within(model.error(), where);
+    return model.ok() ? in(where, import(**model, folder, stop, inlined)) : base::within(model.error(), where);
 }
 
-Result<std::shared_ptr<const graph::Graph>> readOnnx(const std::filesystem::path& path, const std::stop_token& stop)
+Result<std::shared_ptr<const graph::Graph>> readOnnx(const std::filesystem::path& path, const std::stop_token& stop,
+                                                     std::vector<InlinedFunction>* inlined)
 {
     Result<std::vector<std::byte>> data = base::readFile(path, kMaxOnnxBytes);
     if (!data) {
@@ -120,7 +122,7 @@ Result<std::shared_ptr<const graph::Graph>> readOnnx(const std::filesystem::path
         return model.error();
     }
     *data = {}; // the message holds a copy: give the bytes back before tensors are made
-    return in(path.string(), import(**model, path.parent_path(), stop));
+    return in(path.string(), import(**model, path.parent_path(), stop, inlined));
 }
 
 Result<tensor::Tensor> readTensorProto(const std::filesystem::path& path)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/base/result.h"
+#include "core/formats/inlinedfunction.h"
 #include "core/graph/graph.h"
 
 #include <cstddef>
@@ -21,14 +22,15 @@ inline constexpr std::uint64_t kMaxOnnxBytes = 2ULL << 30;
 /// names, scopes (from node metadata or from '/'-separated names) and declared shapes are kept. Errors (Input) name
 /// file, node and field: not protobuf, truncated (with the byte), no graph, unknown element type, external data outside
 /// the model's folder, nested graphs (refused by operator name).
-/// A requested stop ends the reading with Cancelled.
-[[nodiscard]] base::Result<std::shared_ptr<const graph::Graph>> readOnnx(const std::filesystem::path& path,
-                                                                         const std::stop_token& stop = {});
+/// A requested stop ends the reading with Cancelled. `inlined` takes the functions of
+/// the model that were written out.
+[[nodiscard]] base::Result<std::shared_ptr<const graph::Graph>>
+readOnnx(const std::filesystem::path& path, const std::stop_token& stop = {},
+         std::vector<InlinedFunction>* inlined = nullptr);
 /// As readOnnx, from memory; `where` is used in messages, `folder` holds external data.
-[[nodiscard]] base::Result<std::shared_ptr<const graph::Graph>> parseOnnx(std::span<const std::byte> data,
-                                                                          const std::string& where,
-                                                                          const std::filesystem::path& folder = {},
-                                                                          const std::stop_token& stop = {});
+[[nodiscard]] base::Result<std::shared_ptr<const graph::Graph>>
+parseOnnx(std::span<const std::byte> data, const std::string& where, const std::filesystem::path& folder = {},
+          const std::stop_token& stop = {}, std::vector<InlinedFunction>* inlined = nullptr);
 /// The graph as an ONNX model (IR version 8 or newer).
 [[nodiscard]] base::Result<std::vector<std::byte>> toOnnx(const graph::Graph& graph);
 /// An ONNX TensorProto file (`.pb`).

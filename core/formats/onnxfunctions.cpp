@@ -43,7 +43,9 @@ const AttributeProto* findAttribute(const Attributes& attributes, const std::str
 class Inliner
 {
 public:
-    Inliner(ModelProto& model, const std::stop_token& stop) : m_model(model), m_stop(stop) {}
+    Inliner(ModelProto& model, const std::stop_token& stop, std::vector<InlinedFunction>* inlined)
+        : m_model(model), m_stop(stop), m_inlined(inlined)
+    {}
 
     Result<void> run()
     {
@@ -109,12 +111,36 @@ private:
                 continue;
             }
             RETRO_TRY(Nodes body, bodyOf(node, *function, depth));
+            note(node, body, depth);
             for (NodeProto& inner : body) {
                 expanded.Add(std::move(inner));
             }
         }
         nodes.Swap(&expanded);
         return {};
+    }
+
+    /// What became of a call that no function makes.
+    void note(const NodeProto& call, const Nodes& body, int depth)
+    {
+        if (m_inlined == nullptr || depth > 0) {
+            return;
+        }
+        const std::string domain = plainDomain(call.domain());
+        const std::string name = fmt::format("{}{}{}{}{}", domain, domain.empty() ? "" : "::", call.op_type(),
+                                             call.overload().empty() ? "" : ":", call.overload());
+        auto at = std::ranges::find(*m_inlined, name, &InlinedFunction::name);
+        if (at == m_inlined->end()) {
+            at = m_inlined->insert(at, {name, {}, {}});
+        }
+        at->calls.push_back(labelOf(call));
+        for (const NodeProto& node : body) {
+            const auto made =
+                std::ranges::find_if(node.output(), [](const std::string& output) { return !output.empty(); });
+            if (made != node.output().end()) {
+                at->values.push_back(*made);
+            }
+        }
     }
 
     Result<Nodes> bodyOf(const NodeProto& call, const FunctionProto& function, int depth)
@@ -265,10 +291,14 @@ private:
     std::map<Key, const FunctionProto*> m_functions;
     std::unordered_set<std::string> m_taken;
     std::size_t m_nodes = 0;
+    std::vector<InlinedFunction>* m_inlined;
 };
 
 } // namespace
 
-Result<void> inlineFunctions(ModelProto& model, const std::stop_token& stop) { return Inliner(model, stop).run(); }
+Result<void> inlineFunctions(ModelProto& model, const std::stop_token& stop, std::vector<InlinedFunction>* inlined)
+{
+    return Inliner(model, stop, inlined).run();
+}
 
 } // namespace retro::formats

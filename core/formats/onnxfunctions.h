@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/base/result.h"
+#include "core/formats/inlinedfunction.h"
 
 #include <stop_token>
 
@@ -21,6 +22,9 @@ inline constexpr int kMaxFunctionDepth = 64;
 /// they say theirs; each node keeps the operator-set version that its function imports. Errors (Input), naming the
 /// node: functions that call themselves or deeper than kMaxFunctionDepth, more than graph::kMaxNodes nodes in all,
 /// names that are not UTF-8. Cancelled after a requested stop.
-[[nodiscard]] base::Result<void> inlineFunctions(onnxschema::ModelProto& model, const std::stop_token& stop);
+/// `inlined` takes the functions that were called from the graph or a graph inside its nodes; those that functions call
+/// belong to these.
+[[nodiscard]] base::Result<void> inlineFunctions(onnxschema::ModelProto& model, const std::stop_token& stop,
+                                                 std::vector<InlinedFunction>* inlined = nullptr);
 
 } // namespace retro::formats

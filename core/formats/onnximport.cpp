@@ -370,14 +370,15 @@ Result<Opsets> readOpsets(const ModelProto& model)
 
 } // namespace
 
-Result<graph::Graph> importModel(ModelProto& model, const std::filesystem::path& folder, const std::stop_token& stop)
+Result<graph::Graph> importModel(ModelProto& model, const std::filesystem::path& folder, const std::stop_token& stop,
+                                 std::vector<InlinedFunction>* inlined)
 {
     if (model.training_info_size() > 0) {
         return inputError("the model carries training graphs, which are not supported; export it for inference",
                           "field 'training_info'");
     }
     RETRO_TRY(Opsets opsets, readOpsets(model));
-    RETRO_CHECK(inlineFunctions(model, stop));
+    RETRO_CHECK(inlineFunctions(model, stop, inlined));
     const ModelContext context{folder, stop, std::move(opsets)};
     return GraphReader(*model.mutable_graph(), context).read();
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/base/result.h"
+#include "core/formats/inlinedfunction.h"
 #include "core/graph/graph.h"
 
 #include <filesystem>
@@ -17,8 +18,9 @@ namespace retro::formats
 
 /// The graph of a decoded model. Tensor data is taken out of `model` piece by piece, so that a large model is not held
 /// twice. Values are numbered: inputs, initializers, Constant nodes, results in node order. Errors (Input) name the
-/// node, value or field; Cancelled after a requested stop.
+/// node, value or field; Cancelled after a requested stop. `inlined` takes the functions that were written out.
 [[nodiscard]] base::Result<graph::Graph> importModel(onnxschema::ModelProto& model, const std::filesystem::path& folder,
-                                                     const std::stop_token& stop);
+                                                     const std::stop_token& stop,
+                                                     std::vector<InlinedFunction>* inlined = nullptr);
 
 } // namespace retro::formats

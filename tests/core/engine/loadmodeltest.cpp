@@ -5,6 +5,7 @@
 #include "core/engine/explain.h"
 #include "core/formats/onnx.h"
 #include "core/graph/graphbuilder.h"
+#include "tests/core/formats/onnxsamples.h"
 
 #include <QTemporaryDir>
 #include <QtTest>
@@ -128,6 +129,44 @@ private slots:
         for (const char* word : {"layer.onnx", "no_rewrite", "fuse-all", "fuse-linear"}) {
             QVERIFY2(model.error().text().find(word) != std::string::npos, model.error().text().c_str());
         }
+    }
+
+    /// Two calls of a function, and a node of its own; the step stays when rewrites are switched.
+    void functionsOfTheFileAreAStepInFront()
+    {
+        onnxschema::ModelProto file = formats::samples::smallModel();
+        file.mutable_graph()->clear_node();
+        onnxschema::FunctionProto& twice = *file.add_functions();
+        twice.set_domain("local");
+        twice.set_name("Bend");
+        twice.add_input("in");
+        twice.add_output("out");
+        twice.add_opset_import()->set_version(17);
+        for (const auto& [op, from, to] : {std::array{"Tanh", "in", "middle"}, std::array{"Exp", "middle", "out"}}) {
+            onnxschema::NodeProto& node = *twice.add_node();
+            node.set_op_type(op);
+            node.add_input(std::string(from));
+            node.add_output(std::string(to));
+        }
+        formats::samples::addNode(file, "Bend", "first", {"x"}, {"m"}).set_domain("local");
+        formats::samples::addNode(file, "Identity", "between", {"m"}, {"n"});
+        formats::samples::addNode(file, "Bend", "second", {"n"}, {"y"}).set_domain("local");
+        const auto model = engine::parseModel(formats::samples::bytesOf(file), "m.onnx", {}, {});
+        QVERIFY2(model.ok(), model.ok() ? "" : model.error().text().c_str());
+        const auto again = engine::withRewrites(*model, rewrite::noRewrites());
+        QVERIFY(again.ok());
+        for (const engine::LoadedModelPointer& one : {*model, *again}) {
+            const rewrite::RewriteStep& step = one->rewritten.steps.at(0);
+            QCOMPARE(step.name, std::string_view("inline-functions"));
+            QCOMPARE(step.removed, (std::vector<std::string>{"first", "second"}));
+            QCOMPARE(step.added.size(), 4U);
+            for (const std::string& name : step.added) {
+                QVERIFY2(one->rewritten.before->findNode(name), name.c_str());
+            }
+            QVERIFY2(step.text.starts_with("local::Bend, called 2 times"), step.text.c_str());
+        }
+        QCOMPARE((*model)->rewritten.steps.size(), 3U); // the Identity went, and what nobody reads
+        QCOMPARE((*again)->rewritten.steps.size(), 1U);
     }
 
     void rewritesAreSwitchedThereAndBack()

@@ -133,6 +133,16 @@ private slots:
         QVERIFY(first.outputs[0] == second.inputs[0]);
     }
 
+    void functionsThatWereWrittenOutAreTold()
+    {
+        std::vector<retro::formats::InlinedFunction> inlined;
+        QVERIFY(retro::formats::parseOnnx(bytesOf(modelWithFunctions()), "m.onnx", {}, {}, &inlined).ok());
+        QCOMPARE(inlined.size(), 1U); // Leak is only called by Twice
+        QCOMPARE(inlined[0].name, std::string("local::Twice"));
+        QCOMPARE(inlined[0].calls, std::vector<std::string>{"/head/twice"});
+        QCOMPARE(inlined[0].values, (std::vector<std::string>{"/head/twice/middle", "y"}));
+    }
+
     void overloadsAreTold()
     {
         ModelProto model = modelWithFunctions();
