@@ -92,8 +92,9 @@ public:
         return true;
     }
     bool parse_error(std::size_t /*position*/, const std::string& /*token*/,
-                     const nlohmann::detail::exception& /*error*/) override
+                     const nlohmann::detail::exception& error) override
     {
+        m_isOutOfRange = dynamic_cast<const json::out_of_range*>(&error) != nullptr;
         return false;
     }
 
@@ -103,6 +104,8 @@ public:
         const char* last = m_furthest == m_text.data() ? m_furthest : m_furthest - 1;
         return 1 + static_cast<std::size_t>(std::count(m_text.data(), last, '\n'));
     }
+    /// True when what stopped the parser is a number that no double can hold.
+    [[nodiscard]] bool isOutOfRange() const { return m_isOutOfRange; }
     [[nodiscard]] std::size_t depth() const { return m_depth; }
     [[nodiscard]] const std::string& duplicate() const { return m_duplicate; }
     /// Line of the wanted field; 0 when it was not there.
@@ -182,6 +185,7 @@ private:
     std::string m_wanted;
     std::size_t m_wantedLine = 0;
     std::size_t m_depth = 0;
+    bool m_isOutOfRange = false;
     std::string m_duplicate;
     std::vector<Frame> m_frames;
 };
@@ -196,7 +200,9 @@ Result<JsonText> JsonText::parse(std::string text, const std::string& where, Jso
     result.m_text = std::move(text);
     Builder builder(result.m_text, {});
     if (!builder.parse()) {
-        return inputError("this is not valid JSON; look for a missing comma, quote or bracket",
+        return inputError(builder.isOutOfRange()
+                              ? "a number here is out of range: no double holds it; the largest is about 1.8e308"
+                              : "this is not valid JSON; look for a missing comma, quote or bracket",
                           fmt::format("{}, line {}", where, builder.line()));
     }
     result.m_root = builder.takeRoot();

@@ -3,6 +3,7 @@
 #include "core/lrp/composite.h"
 #include "core/lrp/jsontext.h"
 #include "core/lrp/rules.h"
+#include "core/ops/structure.h"
 
 #include <QDirIterator>
 #include <QFile>
@@ -48,6 +49,34 @@ QString replaced(const char* before, const char* after)
     const QString text = QString::fromUtf8(kExample);
     const QString result = QString(text).replace(QLatin1String(before), QLatin1String(after));
     return result == text ? QString() : result;
+}
+
+QStringList listed(const nlohmann::json& names)
+{
+    QStringList list;
+    for (const auto& name : names) {
+        list << QString::fromStdString(name.get<std::string>());
+    }
+    list.sort();
+    return list;
+}
+
+QStringList fieldsOf(const nlohmann::json& schema)
+{
+    QStringList list;
+    for (const auto& [field, value] : schema["properties"].items()) {
+        list << QString::fromStdString(field);
+    }
+    list.sort();
+    return list;
+}
+
+/// What an error says that it knows, sorted.
+QStringList knownIn(const QString& error)
+{
+    QStringList list = error.section(QLatin1String("known are "), 1).split(QLatin1String(", "));
+    list.sort();
+    return list;
 }
 
 QString pageOf(const char* path)
@@ -173,11 +202,8 @@ private slots:
             rules.emplace_back(name);
         }
         QVERIFY(parts["rule"]["properties"]["name"]["enum"].get<std::vector<std::string>>() == rules);
-        for (const auto& name : parts["match"]["properties"]["structure"]["enum"]) {
-            const QString structure = QString::fromStdString(name.get<std::string>());
-            const QString text = QString::fromUtf8(kExample).replace(QLatin1String("linear map"), structure);
-            QCOMPARE(errorOf(text), QString());
-        }
+        QCOMPARE(listed(parts["match"]["properties"]["structure"]["enum"]),
+                 knownIn(errorOf(replaced("linear map", "linear mop"))));
         const auto written =
             nlohmann::json::parse(lrp::toJson(*lrp::parseComposite(std::string(kExample), "mine.json")));
         for (const auto& [field, value] : written.items()) {
@@ -189,10 +215,30 @@ private slots:
                 QVERIFY2(parts["match"]["properties"].contains(field), field.c_str());
             }
         }
-        const QString unknown = errorOf(replaced("\"scope\"", "\"scoop\""));
-        for (const auto& [field, value] : parts["match"]["properties"].items()) {
-            QVERIFY2(unknown.contains(QString::fromStdString(field)), qPrintable(unknown));
+        QCOMPARE(fieldsOf(schema), knownIn(errorOf(replaced("\"entries\"", "\"entrees\""))));
+        QCOMPARE(fieldsOf(parts["entry"]),
+                 knownIn(errorOf(replaced("{ \"rule\": { \"name\": \"gradient\" } }",
+                                          "{ \"rule\": { \"name\": \"gradient\" }, \"matsch\": {} }"))));
+        QCOMPARE(fieldsOf(parts["match"]), knownIn(errorOf(replaced("\"scope\"", "\"scoop\""))));
+        QCOMPARE(fieldsOf(parts["rule"]),
+                 knownIn(errorOf(replaced("{ \"name\": \"gradient\" }", "{ \"name\": \"gradient\", \"parms\": {} }"))));
+    }
+
+    // What is saved of a built-in composite, with every structure among its matchers, is within the schema.
+    void everyStructureIsWritten()
+    {
+        const auto schema = nlohmann::json::parse(pageOf("formats/composite.schema.json").toStdString());
+        QStringList structures;
+        for (int kind = 0; kind < static_cast<int>(ops::StructureKind::NoRelevance); ++kind) {
+            lrp::Composite composite{"one", {}, {}};
+            lrp::Matcher matcher;
+            matcher.structure = static_cast<ops::StructureKind>(kind);
+            composite.entries.push_back({matcher, *lrp::makeRule("stop", {})});
+            const auto written = nlohmann::json::parse(lrp::toJson(composite));
+            structures << QString::fromStdString(written["entries"][0]["match"]["structure"].get<std::string>());
         }
+        structures.sort();
+        QCOMPARE(listed(schema["$defs"]["match"]["properties"]["structure"]["enum"]), structures);
     }
 
     void errors_data()
@@ -204,7 +250,7 @@ private slots:
         QTest::newRow("end") << QString::fromUtf8(kExample).left(60) << "mine.json, line 4: this is not valid JSON";
         QTest::newRow("empty") << QString() + " "
                                << "mine.json, line 1: this is not valid JSON";
-        QTest::newRow("huge number") << replaced("0.1", "1e999") << "mine.json, line 11: this is not valid JSON";
+        QTest::newRow("huge number") << replaced("0.1", "1e999") << "mine.json, line 11: a number here is out of range";
         QTest::newRow("list") << "[]"
                               << "mine.json, line 1: an object { … } is needed here";
         QTest::newRow("format") << replaced("composite/1", "composite/2")
