@@ -30,7 +30,8 @@ std::vector<RuleChoice> ruleChoices(const execute::BoundModel& model, base::Node
         const bool fits =
             rule.ok() && (*rule)->accepts(model.op(node).structure()) && (*rule)->misfit(model.op(node), types).empty();
         if (fits) {
-            choices.push_back({std::string(name), std::string(lrp::formulaOf((*rule)->text())), (*rule)->parameters()});
+            const std::string_view structure = ops::nameOf(model.op(node).structure().kind());
+            choices.push_back({std::string(name), lrp::formulaOf((*rule)->text(), structure), (*rule)->parameters()});
         }
     }
     return choices;
