@@ -9,6 +9,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace retro::tensor
 {
@@ -21,5 +22,18 @@ using NamedTensors = std::map<std::string, Tensor, std::less<>>;
 [[nodiscard]] base::Result<NamedTensors> readNpz(const std::filesystem::path& path);
 /// As readNpz, from memory; `where` is used in messages.
 [[nodiscard]] base::Result<NamedTensors> parseNpz(std::span<const std::byte> data, const std::string& where);
+
+/// What an archive holds, whatever lies beside the numbers.
+struct NpzContents
+{
+    NamedTensors tensors;             ///< the arrays of numbers; may be empty
+    std::vector<std::string> skipped; ///< files that are none, each with the reason: "notes.npy: …"
+};
+
+/// As readNpz, but what is no array of numbers (texts, objects, files of another kind) is listed and passed over.
+/// Damaged files remain an error.
+[[nodiscard]] base::Result<NpzContents> readNpzNumbers(const std::filesystem::path& path);
+/// As readNpzNumbers, from memory; `where` is used in messages.
+[[nodiscard]] base::Result<NpzContents> parseNpzNumbers(std::span<const std::byte> data, const std::string& where);
 
 } // namespace retro::tensor

@@ -90,6 +90,20 @@ private slots:
         QVERIFY2(problem.contains(message), qPrintable(problem));
     }
 
+    // Texts and files that are no arrays are passed over where that is asked for; damage is not.
+    void otherThanNumbers()
+    {
+        const auto contents = tensor::parseNpzNumbers(fileOf("zennit.npz"), "z.npz");
+        QVERIFY2(contents.ok(), contents.ok() ? "" : contents.error().text().c_str());
+        QCOMPARE(contents->tensors.size(), std::size_t{3});
+        QCOMPARE(contents->skipped.size(), std::size_t{2});
+        QVERIFY(contents->skipped[0].starts_with("notes.npy: "));
+        QCOMPARE(contents->skipped[1], std::string("readme.txt: it is no array (.npy)"));
+        QVERIFY(problemOf(fileOf("zennit.npz")).contains("notes.npy"));
+        const Bytes damaged = changed("stored.npz", kEntry, 16, 0);
+        QVERIFY(!tensor::parseNpzNumbers(damaged, "z.npz").ok());
+    }
+
     void everyTruncationIsTold()
     {
         const Bytes whole = fileOf("deflated.npz");
