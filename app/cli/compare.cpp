@@ -4,6 +4,7 @@
 #include "app/cli/context.h"
 #include "core/base/csvfield.h"
 #include "core/base/file.h"
+#include "core/engine/runrules.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -29,7 +30,20 @@ struct CompareOptions
     double tolerance = 1e-5;
     std::size_t most = 20;
     std::string csv;
+    std::string rulesB;
 };
+
+constexpr std::size_t kMostNames = 5;
+constexpr std::size_t kMostNodes = 8;
+
+/// "a, b, c and 4 more".
+std::string someOf(const std::vector<std::string>& names)
+{
+    const std::size_t shown = std::min(names.size(), kMostNames);
+    std::string text =
+        fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+    return names.size() > shown ? fmt::format("{} and {} more", text, names.size() - shown) : text;
+}
 
 /// What is not finite is null, as JSON has no word for it.
 ordered_json valueJson(const ValueDifference& value)
@@ -41,6 +55,9 @@ ordered_json valueJson(const ValueDifference& value)
                       {"a", value.a},           {"b", value.b}};
     if (!value.fault.empty()) {
         json["fault"] = value.fault;
+    }
+    if (!value.note.empty()) {
+        json["note"] = value.note;
     }
     return json;
 }
@@ -56,7 +73,12 @@ ordered_json partingJson(const engine::Parting& parting)
                          {"formula_a", node.formulaA},
                          {"formula_b", node.formulaB}});
     }
-    return {{"at_start", parting.isStart}, {"value", valueJson(parting.value)}, {"nodes", nodes}};
+    return {{"at_start", parting.isStart},
+            {"value", valueJson(parting.value)},
+            {"narrowed", parting.isNarrowed},
+            {"agreeing", parting.agreeing},
+            {"start_not_compared", !parting.unknownStart.empty()},
+            {"nodes", nodes}};
 }
 
 ordered_json toJson(const Comparison& comparison)
@@ -72,7 +94,11 @@ ordered_json toJson(const Comparison& comparison)
             {"parting", comparison.parting ? partingJson(*comparison.parting) : ordered_json()},
             {"values", values},
             {"only_a", comparison.onlyA},
-            {"only_b", comparison.onlyB}};
+            {"only_b", comparison.onlyB},
+            {"not_matched_a", comparison.unmatchedA},
+            {"not_matched_b", comparison.unmatchedB},
+            {"skipped_a", comparison.skippedA},
+            {"skipped_b", comparison.skippedB}};
 }
 
 std::string toCsv(const Comparison& comparison)
@@ -97,11 +123,46 @@ void sayNode(const Context& context, const engine::PartingNode& node)
     side("B", node.ruleB, node.formulaB);
 }
 
+// Between what and what the nodes lie, where that is not one node.
+std::string placeText(const engine::Parting& parting)
+{
+    if (parting.nodes.empty()) {
+        return "no node on the way to where relevance starts is known to hand on to it";
+    }
+    if (parting.isNarrowed) {
+        return parting.nodes.size() == 1
+                   ? std::string()
+                   : fmt::format("handed on by one or more of {} nodes, whose own relevance agrees",
+                                 parting.nodes.size());
+    }
+    std::vector<std::string> above = parting.agreeing;
+    if (!parting.unknownStart.empty()) {
+        above.push_back(
+            fmt::format("{} (where relevance starts: not compared, so it may differ, too)", parting.unknownStart));
+    }
+    return fmt::format("between {} and {}: {} nodes, not narrowed: values between them are not on both sides",
+                       someOf(above), parting.value.name, parting.nodes.size());
+}
+
+void sayNodes(const Context& context, const engine::Parting& parting)
+{
+    if (const std::string place = parting.isStart ? std::string() : placeText(parting); !place.empty()) {
+        context.say("  " + place);
+    }
+    for (std::size_t i = 0; i < std::min(kMostNodes, parting.nodes.size()); ++i) {
+        sayNode(context, parting.nodes[i]);
+    }
+    if (parting.nodes.size() > kMostNodes) {
+        context.say(fmt::format("  … and {} more nodes; --json gives all", parting.nodes.size() - kMostNodes));
+    }
+}
+
 void sayParting(const Context& context, const Comparison& comparison)
 {
     if (!comparison.parting) {
-        context.say(fmt::format("They agree in {} values, within {:g} of the largest number of each.",
-                                comparison.values.size(), comparison.tolerance));
+        context.say(fmt::format("They agree in {} value{}, within {:g} of the largest number of each.",
+                                comparison.values.size(), comparison.values.size() == 1 ? "" : "s",
+                                comparison.tolerance));
         return;
     }
     const engine::Parting& parting = *comparison.parting;
@@ -113,9 +174,28 @@ void sayParting(const Context& context, const Comparison& comparison)
             : value.fault;
     context.say(fmt::format("They part at the relevance of {}{}: {}", value.name,
                             parting.isStart ? ", where it starts" : "", numbers));
-    for (const engine::PartingNode& node : parting.nodes) {
-        sayNode(context, node);
+    sayNodes(context, parting);
+}
+
+// What of the sides took no part, and what was made to fit.
+void sayRest(const Context& context, const Comparison& comparison)
+{
+    const auto list = [&](const char* what, const std::vector<std::string>& names) {
+        if (!names.empty()) {
+            context.say(fmt::format("{}: {}", what, someOf(names)));
+        }
+    };
+    list("of A, no value of the model has the name", comparison.unmatchedA);
+    list("of B, no value of the model has the name", comparison.unmatchedB);
+    list("of A, passed over", comparison.skippedA);
+    list("of B, passed over", comparison.skippedB);
+    std::vector<std::string> notes;
+    for (const ValueDifference& value : comparison.values) {
+        if (!value.note.empty()) {
+            notes.push_back(fmt::format("{} ({})", value.name, value.note));
+        }
     }
+    list("without the batch axis", notes);
 }
 
 void sayValues(const Context& context, const Comparison& comparison, std::size_t most)
@@ -139,12 +219,33 @@ void sayValues(const Context& context, const Comparison& comparison, std::size_t
     };
     only("A", comparison.onlyA);
     only("B", comparison.onlyB);
+    sayRest(context, comparison);
+}
+
+/// The rules that the other tool was set to go with its tensors.
+Result<void> giveRules(const engine::ComparedSide& a, engine::ComparedSide& b, const std::string& composite)
+{
+    if (composite.empty()) {
+        return {};
+    }
+    if (b.run || !a.run) {
+        return base::usageError("these are the rules of arrays of another tool: give the run first and the arrays "
+                                "(.npz) second; a run knows its own rules",
+                                "--rules-b");
+    }
+    auto rules = engine::rulesFor(*a.run, composite);
+    if (!rules) {
+        return base::within(std::move(rules).error(), "--rules-b");
+    }
+    b.rules = std::move(rules).value();
+    return {};
 }
 
 Result<void> compareFiles(const Context& context, const CompareOptions& options)
 {
     RETRO_TRY(const engine::ComparedSide a, engine::readCompared(options.a));
-    RETRO_TRY(const engine::ComparedSide b, engine::readCompared(options.b));
+    RETRO_TRY(engine::ComparedSide b, engine::readCompared(options.b));
+    RETRO_CHECK(giveRules(a, b, options.rulesB));
     RETRO_TRY(const Comparison comparison, engine::compare(a, b, options.tolerance));
     if (!options.csv.empty()) {
         RETRO_CHECK(base::writeFile(options.csv, toCsv(comparison)));
@@ -175,6 +276,9 @@ void addCompare(CLI::App& program, Context& context)
     verb->add_option("--tolerance", options->tolerance,
                      "Largest difference, relative to the largest number of a value, that agrees (default 1e-5)")
         ->check(CLI::NonNegativeNumber);
+    verb->add_option("--rules-b", options->rulesB,
+                     "Composite that the tool of an .npz B was set to, as for explain: its rules and formulas stand "
+                     "beside those of A");
     verb->add_option("--most", options->most, "Values to list (default 20)");
     verb->add_option("--csv", options->csv, "Also write all values as a table");
 }

@@ -2,18 +2,20 @@
 #include "core/engine/compare.h"
 
 #include "core/base/cancel.h"
-#include "core/engine/results.h"
+#include "core/engine/comparedvalues.h"
+#include "core/engine/parting.h"
 #include "core/graph/graphbuilder.h"
-#include "core/lrp/ruleformulas.h"
 #include "core/ops/algebra.h"
 #include "core/trace/runfile.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
+#include <optional>
+#include <tuple>
 
 namespace retro::engine
 {
@@ -62,65 +64,6 @@ std::vector<Tensor> finalRelevance(const trace::Run& run)
 namespace
 {
 
-/// The relevance of one side, asked for by the values of the leading graph.
-class Side
-{
-public:
-    Side(const ComparedSide& side, const graph::Graph& leading, bool byPosition)
-        : m_side(side), m_leading(leading), m_byPosition(byPosition)
-    {
-        if (side.run) {
-            m_relevance = finalRelevance(*side.run);
-        } else {
-            m_fileNames = fileNames(leading);
-        }
-    }
-
-    [[nodiscard]] Tensor of(ValueId value) const
-    {
-        if (!m_side.run) {
-            const auto exact = m_side.tensors.find(m_leading.value(value).name);
-            const auto found = exact != m_side.tensors.end() ? exact : m_side.tensors.find(m_fileNames[value.index()]);
-            return found == m_side.tensors.end() ? Tensor() : found->second;
-        }
-        if (m_byPosition) {
-            return m_relevance[value.index()];
-        }
-        const auto own = m_side.run->graph->findValue(m_leading.value(value).name);
-        return own ? m_relevance[own->index()] : Tensor();
-    }
-
-    /// The rule of a node of the leading graph; empty when this side does not know it.
-    [[nodiscard]] std::string rule(NodeId node) const
-    {
-        if (!m_side.run) {
-            return {};
-        }
-        const std::optional<NodeId> own = m_byPosition ? std::optional(node) : byOutput(node);
-        return own && own->index() < m_side.run->rules.size() ? m_side.run->rules[own->index()].rule : std::string();
-    }
-
-private:
-    // The node that makes the value of the same name.
-    [[nodiscard]] std::optional<NodeId> byOutput(NodeId node) const
-    {
-        for (const ValueId output : m_leading.node(node).outputs) {
-            const auto own = output.isValid() ? m_side.run->graph->findValue(m_leading.value(output).name)
-                                              : std::optional<ValueId>();
-            if (own && !m_side.run->graph->isInput(m_side.run->graph->nodeOf(*own))) {
-                return m_side.run->graph->nodeOf(*own);
-            }
-        }
-        return std::nullopt;
-    }
-
-    const ComparedSide& m_side;
-    const graph::Graph& m_leading;
-    bool m_byPosition;
-    std::vector<Tensor> m_relevance;      // by ValueId of the side's own graph
-    std::vector<std::string> m_fileNames; // by ValueId of the leading graph
-};
-
 std::vector<std::int64_t> indexOf(std::int64_t flat, const tensor::Shape& shape)
 {
     std::vector<std::int64_t> index(shape.size());
@@ -167,13 +110,42 @@ void findLargest(const Tensor& a, const Tensor& b, ValueDifference& difference)
     }
 }
 
+// The tensor with an axis of 1 in front, when that is all that keeps it from the other's shape: a batch of one that the
+// other tool left out.
+std::optional<Tensor> withBatchAxis(const Tensor& tensor, const Tensor& other)
+{
+    tensor::Shape shape = tensor.shape();
+    shape.insert(shape.begin(), 1);
+    return shape == other.shape() ? std::optional(tensor.contiguous().reshaped(shape)) : std::nullopt;
+}
+
+std::string addBatchAxis(Tensor& a, Tensor& b)
+{
+    for (const auto& [side, tensor, other] : {std::tuple("A", &a, &b), std::tuple("B", &b, &a)}) {
+        if (std::optional<Tensor> whole = withBatchAxis(*tensor, *other)) {
+            std::string note = fmt::format("{} gives {}: compared as {}", side, tensor::toText(tensor->shape()),
+                                           tensor::toText(whole->shape()));
+            *tensor = std::move(*whole);
+            return note;
+        }
+    }
+    return {};
+}
+
+std::string shapeFault(const Tensor& a, const Tensor& b)
+{
+    return fmt::format("shapes differ: {} and {}{}", tensor::toText(a.shape()), tensor::toText(b.shape()),
+                       a.size() == b.size() ? ", of as many elements: one side needs a transpose or a reshape" : "");
+}
+
 ValueDifference differenceOf(ValueId value, const std::string& name, const Tensor& first, const Tensor& second)
 {
-    const Tensor a = first.to(tensor::DType::Float64);
-    const Tensor b = second.to(tensor::DType::Float64);
+    Tensor a = first.to(tensor::DType::Float64);
+    Tensor b = second.to(tensor::DType::Float64);
     ValueDifference difference;
     difference.value = value;
     difference.name = name;
+    difference.note = addBatchAxis(a, b);
     difference.sumA = ops::algebra::sum(a);
     difference.sumB = ops::algebra::sum(b);
     if (a.shape() == b.shape()) {
@@ -183,8 +155,7 @@ ValueDifference differenceOf(ValueId value, const std::string& name, const Tenso
         difference.largest = std::numeric_limits<double>::infinity();
         difference.scale = 1;
         difference.cosine = 0;
-        difference.fault =
-            fmt::format("shapes differ: {} and {}", tensor::toText(a.shape()), tensor::toText(b.shape()));
+        difference.fault = shapeFault(a, b);
     }
     return difference;
 }
@@ -208,7 +179,7 @@ std::vector<ValueId> passOrder(const graph::Graph& graph)
 class Comparer
 {
 public:
-    Comparer(const graph::Graph& graph, const Side& a, const Side& b, Comparison& result)
+    Comparer(const graph::Graph& graph, const ComparedValues& a, const ComparedValues& b, Comparison& result)
         : m_graph(graph), m_a(a), m_b(b), m_result(result), m_isCompared(graph.valueCount(), false)
     {}
 
@@ -221,7 +192,8 @@ public:
         if (m_result.values.empty()) {
             return base::inputError("the two have no value with relevance in common; values are matched by name: the "
                                     "arrays of an .npz carry the names of the model's values (retrograde-cli info "
-                                    "MODEL --shapes lists them)");
+                                    "MODEL --shapes lists them)" +
+                                    strangers());
         }
         return {};
     }
@@ -236,7 +208,7 @@ private:
             ValueDifference difference = differenceOf(value, name, a, b);
             m_isCompared[value.index()] = true;
             if (!m_result.parting && !(difference.relative() <= m_result.tolerance)) {
-                m_result.parting = partingAt(difference);
+                m_result.parting = PartingSearch(m_graph, m_a, m_b).from(difference, m_isCompared);
             }
             m_result.values.push_back(std::move(difference));
         } else if (a.isValid()) {
@@ -246,35 +218,22 @@ private:
         }
     }
 
-    // Everything above agrees, so it was one of the consumers whose relevance both sides have.
-    [[nodiscard]] Parting partingAt(const ValueDifference& difference) const
+    // Some arrays that are no value of the model.
+    [[nodiscard]] std::string strangers() const
     {
-        Parting parting{difference, true, {}};
-        for (std::size_t i = 0; i < m_graph.nodeCount(); ++i) {
-            const graph::Node& node = m_graph.node(NodeId(i));
-            const bool reads = std::ranges::find(node.inputs, difference.value) != node.inputs.end();
-            const bool isKnown = std::ranges::any_of(
-                node.outputs, [&](ValueId output) { return output.isValid() && m_isCompared[output.index()]; });
-            if (reads && isKnown) {
-                parting.nodes.push_back(partingNode(NodeId(i)));
-            }
-        }
-        parting.isStart = parting.nodes.empty();
-        std::ranges::stable_partition(parting.nodes, [](const PartingNode& node) { return node.ruleA != node.ruleB; });
-        return parting;
-    }
-
-    [[nodiscard]] PartingNode partingNode(NodeId id) const
-    {
-        PartingNode node{id, m_graph.labelOf(id), std::string(m_graph.opOf(id)), m_a.rule(id), m_b.rule(id), {}, {}};
-        node.formulaA = lrp::formulaOf(node.ruleA);
-        node.formulaB = lrp::formulaOf(node.ruleB);
-        return node;
+        constexpr std::size_t kShown = 3;
+        std::vector<std::string> names = m_result.unmatchedA;
+        names.insert(names.end(), m_result.unmatchedB.begin(), m_result.unmatchedB.end());
+        const std::size_t more = names.size() > kShown ? names.size() - kShown : 0;
+        names.resize(names.size() - more);
+        return names.empty() ? std::string()
+                             : fmt::format("; no value has the name {}{}", fmt::join(names, ", "),
+                                           more > 0 ? fmt::format(" and {} more", more) : "");
     }
 
     const graph::Graph& m_graph;
-    const Side& m_a;
-    const Side& m_b;
+    const ComparedValues& m_a;
+    const ComparedValues& m_b;
     Comparison& m_result;
     std::vector<bool> m_isCompared; // by ValueId
 };
@@ -309,6 +268,28 @@ std::vector<std::string> differentFacts(const trace::Run& a, const trace::Run& b
     return facts;
 }
 
+// Floating-point arrays; the others are listed.
+Result<void> readArrays(const std::filesystem::path& path, ComparedSide& side)
+{
+    RETRO_TRY(tensor::NpzContents contents, tensor::readNpzNumbers(path));
+    side.skipped = std::move(contents.skipped);
+    for (auto& [name, tensor] : contents.tensors) {
+        if (tensor::isFloating(tensor.dtype())) {
+            side.tensors.emplace(name, std::move(tensor));
+        } else {
+            side.skipped.push_back(
+                fmt::format("{}: it is {}; relevance is floating point", name, tensor::nameOf(tensor.dtype())));
+        }
+    }
+    if (side.tensors.empty()) {
+        return base::inputError("there is no floating-point array in it; save relevance with numpy.savez(file, "
+                                "**{name: array})" +
+                                    (side.skipped.empty() ? std::string() : "; passed over: " + side.skipped.front()),
+                                path.string());
+    }
+    return {};
+}
+
 } // namespace
 
 Result<ComparedSide> readCompared(const std::filesystem::path& path)
@@ -316,14 +297,7 @@ Result<ComparedSide> readCompared(const std::filesystem::path& path)
     ComparedSide side;
     side.name = path.filename().string();
     if (path.extension() == ".npz") {
-        RETRO_TRY(side.tensors, tensor::readNpz(path));
-        for (const auto& [name, tensor] : side.tensors) {
-            if (!tensor::isFloating(tensor.dtype())) {
-                return base::inputError(fmt::format("the array \"{}\" is {}; relevance is floating point", name,
-                                                    tensor::nameOf(tensor.dtype())),
-                                        path.string());
-            }
-        }
+        RETRO_CHECK(readArrays(path, side));
         return side;
     }
     if (path.extension() != ".retro") {
@@ -347,8 +321,12 @@ Result<Comparison> compare(const ComparedSide& a, const ComparedSide& b, double 
     if (a.run && b.run) {
         result.differentFacts = differentFacts(*a.run, *b.run);
     }
-    const Side first(a, graph, result.sameStructure);
-    const Side second(b, graph, result.sameStructure);
+    const ComparedValues first(a, graph, result.sameStructure);
+    const ComparedValues second(b, graph, result.sameStructure);
+    result.unmatchedA = first.unmatched();
+    result.unmatchedB = second.unmatched();
+    result.skippedA = a.skipped;
+    result.skippedB = b.skipped;
     RETRO_CHECK(Comparer(graph, first, second, result).run(stop));
     return result;
 }

@@ -21,9 +21,14 @@ struct ComparedSide
     std::string name;                      ///< file name, for people
     std::shared_ptr<const trace::Run> run; ///< null for tensors alone
     tensor::NamedTensors tensors;          ///< relevance by value name, when there is no run
+    std::vector<std::string> skipped = {}; ///< what the file holds besides arrays that can be relevance, with reasons
+    /// Of tensors: the rules that the other tool was set to, by NodeId of the run that they are compared with; empty
+    /// when nobody knows.
+    std::vector<trace::NodeRule> rules = {};
 };
 
-/// Reads a `.retro` run or an `.npz` of arrays by value name. Errors: Input, Usage (another ending).
+/// Reads a `.retro` run or an `.npz` of arrays by value name; what is no floating-point array is listed and passed
+/// over. Errors: Input, Usage (another ending).
 [[nodiscard]] base::Result<ComparedSide> readCompared(const std::filesystem::path& path);
 
 /// Relevance of every value of a run at its end, by ValueId; invalid where none arrived or it is no longer kept. For
@@ -44,11 +49,12 @@ struct ValueDifference
     double a = 0;                    ///< there
     double b = 0;
     std::string fault; ///< shapes that differ, in words; else empty
+    std::string note;  ///< how the sides were made comparable, in words; else empty
     /// largest / scale; 0 when both are zero everywhere.
     [[nodiscard]] double relative() const { return largest == 0 ? 0 : largest / scale; }
 };
 
-/// A node that handed on what the sides do not agree on.
+/// A node that may have handed on what the sides do not agree on.
 struct PartingNode
 {
     base::NodeId node;
@@ -64,9 +70,14 @@ struct PartingNode
 struct Parting
 {
     ValueDifference value;
-    bool isStart = false; ///< the sides already start there differently
-    std::vector<PartingNode>
-        nodes; ///< consumers of the value whose own relevance agrees; those whose rules differ first
+    bool isStart = false; ///< relevance starts there, and already differs
+    /// Every node between the value and the nearest values on the way to the target that agree; those whose rules
+    /// differ first, else from the target on.
+    std::vector<PartingNode> nodes;
+    std::vector<std::string> agreeing; ///< those nearest values, from the target on
+    bool isNarrowed = true; ///< all nodes hand on directly what agrees; false: values between them are not compared
+    /// Where relevance starts, when the way to it meets no value that agrees: the start may differ, too. Else empty.
+    std::string unknownStart;
 };
 
 /// What the sides have in common and where they part.
@@ -77,6 +88,10 @@ struct Comparison
     std::vector<ValueDifference> values; ///< on both sides, from the target to the inputs
     std::vector<std::string> onlyA;      ///< values with relevance on one side alone
     std::vector<std::string> onlyB;
+    std::vector<std::string> unmatchedA; ///< arrays of a side of tensors whose name no value of the model has
+    std::vector<std::string> unmatchedB;
+    std::vector<std::string> skippedA; ///< ComparedSide::skipped
+    std::vector<std::string> skippedB;
     std::optional<Parting> parting;          ///< nothing: they agree
     std::vector<std::string> differentFacts; ///< of two runs: "composite: epsilon ↔ epsilon_plus"
 };

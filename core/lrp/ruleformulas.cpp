@@ -116,22 +116,29 @@ std::string flatFormula(const FormulaWords&) { return "D = number of inputs; R_i
 
 std::string wSquareFormula(const FormulaWords& words) { return weightFormula(words, "ΣW²", "b²", "s·(W²)ᵀ", "ΣW²"); }
 
-std::string gradientFormula(const FormulaWords& words)
+// Which part of its gradient an operand gets.
+std::string_view gradientShare(const FormulaWords& words)
 {
     const std::string_view share = words.after(", share ");
-    const bool isProduct = words.is(StructureKind::Bilinear) || words.is(StructureKind::Product);
-    const std::string_view relevance =
-        words.has(kTimesEmbedding) ? "Jᵀ·R, of tokens Σ e·R over their embedding e" : "Jᵀ·R";
-    if (share == "equal" && (isProduct || words.structure.empty())) {
-        return fmt::format("R_in = {}, divided by the number of operands that carry relevance", relevance);
+    if (words.is(StructureKind::Differentiable)) {
+        return share == "equal" ? ", times the operand's share" : "";
     }
-    if (share == "equal" && words.is(StructureKind::Differentiable)) {
-        return fmt::format("R_in = {}, times the operand's share", relevance);
+    const bool isProduct =
+        words.is(StructureKind::Bilinear) || words.is(StructureKind::Product) || words.structure.empty();
+    if (!isProduct || share.empty()) {
+        return "";
     }
-    if ((share == "first" || share == "second") && (isProduct || words.structure.empty())) {
-        return fmt::format("R_in = {} for the {} operand of a product, 0 for the other", relevance, share);
+    if (share == "equal") {
+        return ", divided by the number of operands that carry relevance";
     }
-    return fmt::format("R_in = {}", relevance);
+    return share == "first" ? " for the first operand of a product, 0 for the other"
+                            : " for the second operand of a product, 0 for the other";
+}
+
+std::string gradientFormula(const FormulaWords& words)
+{
+    return fmt::format("R_in = Jᵀ·R{}{}", words.has(kTimesEmbedding) ? ", of tokens Σ e·R over their embedding e" : "",
+                       gradientShare(words));
 }
 
 std::string secantFormula(const FormulaWords& words)

@@ -3,6 +3,7 @@
 #include "core/engine/compare.h"
 #include "core/base/file.h"
 #include "core/engine/explain.h"
+#include "core/engine/runrules.h"
 #include "core/formats/onnx.h"
 #include "core/graph/graphbuilder.h"
 #include "core/ops/algebra.h"
@@ -52,7 +53,8 @@ engine::LoadedModelPointer small(const std::string& prefix = {}, unsigned seed =
 engine::ComparedSide runOf(const engine::LoadedModel& model, const std::string& composite, std::int64_t target = 0)
 {
     engine::ExplainRequest request;
-    request.inputs = {drawn({1, 2, 4, 4}, 7)};
+    const bool isPicture = model.graph()->findValue("W").has_value();
+    request.inputs = {drawn(isPicture ? tensor::Shape{1, 2, 4, 4} : tensor::Shape{1, 40}, 7)};
     request.composite = composite;
     request.target.kind = engine::TargetRequest::Kind::Class;
     request.target.classIndex = target;
@@ -62,6 +64,38 @@ engine::ComparedSide runOf(const engine::LoadedModel& model, const std::string& 
         qFatal("%s", result.error().text().c_str());
     }
     return {composite, result->run, {}};
+}
+
+/// y = act(x·P + x·Q)·V, whose matrices are too large for a run file.
+engine::LoadedModelPointer twoBranches()
+{
+    constexpr std::int64_t kWidth = 40;
+    graph::GraphBuilder builder("branches");
+    builder.setOpset("", 18);
+    const auto node = [&](const char* op, const std::string& name, std::vector<base::ValueId> inputs) {
+        const base::ValueId result = builder.addResult(name + "_out");
+        builder.addNode({op, "", name, "", 18, std::move(inputs), {result}, {}});
+        return result;
+    };
+    const auto weight = [&](const char* name, unsigned seed) {
+        return builder.addConstant(name, drawn({kWidth, kWidth}, seed));
+    };
+    const base::ValueId x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, kWidth});
+    const base::ValueId p = node("MatMul", "p", {x, weight("P", 5)});
+    const base::ValueId q = node("MatMul", "q", {x, weight("Q", 8)});
+    const base::ValueId act = node("Relu", "act", {node("Add", "join", {p, q})});
+    builder.addOutput(node("MatMul", "fc", {act, weight("V", 2)}));
+    auto model = engine::parseModel(formats::toOnnx(std::move(builder).build().value()).value(), "branches.onnx", {});
+    return model.ok() ? *model : nullptr;
+}
+
+std::vector<std::string> namesOf(const engine::Parting& parting)
+{
+    std::vector<std::string> names;
+    for (const engine::PartingNode& node : parting.nodes) {
+        names.push_back(node.name);
+    }
+    return names;
 }
 
 /// Relevance of a run by value name, as another tool would leave it.
@@ -153,12 +187,105 @@ private slots:
         QCOMPARE(other->onlyA, std::vector<std::string>{"flat_out"});
     }
 
+    // Only one of two branches has another rule, and the other tool does not give what it hands on: neither branch is
+    // named alone.
+    void aValueThatIsMissingNamesNobodyAlone()
+    {
+        const auto model = twoBranches();
+        QVERIFY(model != nullptr);
+        const engine::ComparedSide ours = runOf(*model, "epsilon");
+        const engine::ComparedSide changed = runOf(*model, "epsilon | name:q=z-plus");
+        const auto runs = engine::compare(ours, changed);
+        QVERIFY(runs->parting && runs->parting->isNarrowed);
+        QCOMPARE(runs->parting->nodes.front().name, std::string("q"));
+        engine::ComparedSide theirs = tensorsOf(changed);
+        theirs.tensors.erase("q_out");
+        const auto sparse = engine::compare(ours, theirs);
+        QVERIFY(sparse->parting && !sparse->parting->isStart && !sparse->parting->isNarrowed);
+        QCOMPARE(sparse->parting->value.name, std::string("x"));
+        QCOMPARE(namesOf(*sparse->parting), (std::vector<std::string>{"join", "q", "p"}));
+        QCOMPARE(sparse->parting->agreeing, (std::vector<std::string>{"join_out", "p_out"}));
+        QVERIFY(sparse->parting->unknownStart.empty());
+    }
+
+    // The export of most tools: the input's relevance, with or without the output's.
+    void onlyTheInputIsGiven()
+    {
+        const auto model = twoBranches();
+        const engine::ComparedSide ours = runOf(*model, "epsilon");
+        engine::ComparedSide theirs = tensorsOf(runOf(*model, "epsilon | name:q=z-plus"));
+        const tensor::NamedTensors all = theirs.tensors;
+        theirs.tensors = {{"x", all.at("x")}, {"fc_out", all.at("fc_out")}};
+        auto result = engine::compare(ours, theirs);
+        QVERIFY(result->parting && !result->parting->isStart && !result->parting->isNarrowed);
+        QCOMPARE(namesOf(*result->parting), (std::vector<std::string>{"fc", "act", "join", "q", "p"}));
+        QCOMPARE(result->parting->agreeing, std::vector<std::string>{"fc_out"});
+        QVERIFY(result->parting->unknownStart.empty());
+        QVERIFY(!result->parting->nodes.front().formulaA.empty());
+        theirs.tensors.erase("fc_out");
+        result = engine::compare(ours, theirs);
+        QVERIFY(result->parting && !result->parting->isStart && !result->parting->isNarrowed);
+        QCOMPARE(result->parting->nodes.size(), std::size_t{5});
+        QCOMPARE(result->parting->unknownStart, std::string("fc_out"));
+        QVERIFY(result->parting->agreeing.empty());
+    }
+
+    // The rules that the other tool was set to come from a composite, on the graph of a run without weights.
+    void rulesOfAnotherTool()
+    {
+        QTemporaryDir folder;
+        const std::filesystem::path path = (folder.path() + "/a.retro").toStdString();
+        const auto model = twoBranches();
+        QVERIFY(trace::writeRun(path, *runOf(*model, "epsilon").run).ok());
+        const auto ours = engine::readCompared(path);
+        QVERIFY(ours.ok());
+        const auto rules = engine::rulesFor(*ours->run, "epsilon | name:q=z-plus");
+        QVERIFY2(rules.ok(), rules.ok() ? "" : rules.error().text().c_str());
+        engine::ComparedSide theirs = tensorsOf(runOf(*model, "epsilon | name:q=z-plus"));
+        theirs.rules = *rules;
+        const auto result = engine::compare(*ours, theirs);
+        QVERIFY(result->parting && result->parting->isNarrowed);
+        const engine::PartingNode& node = result->parting->nodes.front();
+        QCOMPARE(node.name, std::string("q"));
+        QCOMPARE(node.ruleB, std::string("z-plus, epsilon 1e-06"));
+        QVERIFY(node.formulaA.find("D = xW") != std::string::npos);
+        QVERIFY(node.formulaB.find("x⁺W⁺") != std::string::npos);
+        QCOMPARE(engine::rulesFor(*ours->run, "no such").error().code, base::ErrorCode::Usage);
+    }
+
+    // What stands for nothing in the model, and what is no relevance, is told.
+    void strangeArraysAreListed()
+    {
+        const engine::ComparedSide ours = runOf(*m_model, "epsilon");
+        engine::ComparedSide theirs = tensorsOf(ours);
+        theirs.tensors.emplace("layer4.relu", drawn({1}, 1));
+        theirs.skipped = {"notes.npy: a text"};
+        const auto result = engine::compare(ours, theirs);
+        QVERIFY(!result->parting);
+        QCOMPARE(result->unmatchedB, std::vector<std::string>{"layer4.relu"});
+        QCOMPARE(result->skippedB, theirs.skipped);
+        QVERIFY(result->unmatchedA.empty() && result->skippedA.empty());
+    }
+
+    // A tool that drops the batch of one.
+    void aMissingBatchAxisIsAdded()
+    {
+        const engine::ComparedSide ours = runOf(*m_model, "epsilon");
+        engine::ComparedSide theirs = tensorsOf(ours);
+        theirs.tensors["x"] = theirs.tensors["x"].reshaped({2, 4, 4});
+        const auto result = engine::compare(theirs, ours, 0);
+        QVERIFY(!result->parting);
+        QCOMPARE(result->values.back().name, std::string("x"));
+        QCOMPARE(result->values.back().note, std::string("A gives 2 × 4 × 4: compared as 1 × 2 × 4 × 4"));
+        QVERIFY(result->values.front().note.empty());
+    }
+
     // A value that the other tool gives in another shape, and one that is not a number there.
     void shapesAndNumbersThatDiffer()
     {
         const engine::ComparedSide ours = runOf(*m_model, "epsilon");
         engine::ComparedSide theirs = tensorsOf(ours);
-        theirs.tensors["x"] = theirs.tensors["x"].reshaped({2, 4, 4});
+        theirs.tensors["x"] = theirs.tensors["x"].reshaped({8, 4});
         auto result = engine::compare(ours, theirs);
         QCOMPARE(result->parting->value.fault.substr(0, 13), std::string("shapes differ"));
         theirs = tensorsOf(ours);
@@ -175,6 +302,7 @@ private slots:
         engine::ComparedSide strange{"s.npz", nullptr, {{"nothing", drawn({1}, 1)}}};
         const auto nothing = engine::compare(ours, strange);
         QVERIFY(!nothing.ok() && nothing.error().text().find("in common") != std::string::npos);
+        QVERIFY(nothing.error().text().find("no value has the name nothing") != std::string::npos);
         QVERIFY(engine::readCompared("a.txt").error().code == base::ErrorCode::Usage);
     }
 
@@ -190,6 +318,12 @@ private slots:
         const auto arrays = engine::readCompared(RETRO_SOURCE_DIR "/tests/data/npz/stored.npz");
         QVERIFY2(arrays.ok(), arrays.ok() ? "" : arrays.error().text().c_str());
         QCOMPARE(arrays->tensors.size(), std::size_t{2});
+        QVERIFY(arrays->skipped.empty());
+        const auto mixed = engine::readCompared(RETRO_SOURCE_DIR "/tests/data/npz/zennit.npz");
+        QVERIFY2(mixed.ok(), mixed.ok() ? "" : mixed.error().text().c_str());
+        QCOMPARE(mixed->tensors.size(), std::size_t{2});
+        QCOMPARE(mixed->skipped.size(), std::size_t{3});
+        QVERIFY(mixed->skipped.back().find("labels: it is int64") != std::string::npos);
     }
 
 private:
