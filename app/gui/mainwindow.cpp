@@ -172,6 +172,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent), m_model(m_cursor)
     m_otherRuns = new OtherRunReader(m_actions, *this);
     connect(m_otherRuns, &OtherRunReader::failed, this, &MainWindow::showProblem);
     connect(m_otherRuns, &OtherRunReader::said, this, &MainWindow::say);
+    connect(m_otherRuns, &OtherRunReader::arraysChosen, m_difference, &RunDifference::compareWith);
     connect(&m_model, &views::RunModel::stateChanged, this, &MainWindow::showStatus);
     m_tours = new TourHost(*this);
     resize(views::fonts::px(1600), views::fonts::px(1000));
@@ -334,17 +335,6 @@ void MainWindow::post(ExplainJob job)
     }
     setBusy(true);
     m_generation = m_engine.post(std::move(job));
-}
-
-void MainWindow::open(const QString& path, const QStringList& inputs, const QString& composite)
-{
-    ExplainJob job;
-    job.path = path;
-    for (const QString& input : inputs) {
-        job.inputs.push_back(input.toStdString());
-    }
-    job.composite = composite.toStdString();
-    post(std::move(job));
 }
 
 void MainWindow::openPassingThrough()

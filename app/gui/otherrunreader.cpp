@@ -28,7 +28,9 @@ constexpr std::array kOtherRunActions{
                           "Keep the heatmap of this run on the right of a line, whatever is run next on the left"),
         "pin", ""},
     ActionSpec{"view.otherrun", QT_TRANSLATE_NOOP("retro::views::actions", "Compare &with a run file…"),
-               QT_TRANSLATE_NOOP("retro::views::actions", "Show the heatmap of a recorded run on the right of a line"),
+               QT_TRANSLATE_NOOP("retro::views::actions",
+                                 "Show the heatmap of a recorded run on the right of a line, or "
+                                 "where this run parts from the arrays of another tool (.npz)"),
                "open", ""},
     ActionSpec{"view.aloneagain", QT_TRANSLATE_NOOP("retro::views::actions", "Show this run &alone"),
                QT_TRANSLATE_NOOP("retro::views::actions", "Take the other run out of the heatmap"), "close", ""},
@@ -74,7 +76,7 @@ QList<views::HeatmapView*> OtherRunReader::heatmaps() const { return m_window.fi
 void OtherRunReader::choose(const QList<views::HeatmapView*>& views)
 {
     const QString path = QFileDialog::getOpenFileName(&m_window, tr("Compare with another run"), {},
-                                                      tr("Runs (*.retro);;All files (*)"));
+                                                      tr("Runs and arrays (*.retro *.npz);;All files (*)"));
     if (!path.isEmpty()) {
         read(views, path);
     }
@@ -82,6 +84,10 @@ void OtherRunReader::choose(const QList<views::HeatmapView*>& views)
 
 void OtherRunReader::read(const QList<views::HeatmapView*>& views, const QString& path)
 {
+    if (path.endsWith(QLatin1String(".npz"), Qt::CaseInsensitive)) {
+        emit arraysChosen(path);
+        return;
+    }
     const QList<QPointer<views::HeatmapView>> targets(views.begin(), views.end());
     m_jobs.start([this, path, targets](const std::stop_token& stop) {
         auto handle = std::make_shared<base::Result<views::RunHandle>>(readHandle(path, stop));

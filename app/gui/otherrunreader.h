@@ -29,12 +29,15 @@ class OtherRunReader final : public QObject
 public:
     OtherRunReader(views::ActionRegistry& actions, QWidget& window);
 
-    /// Reads a run file and hands it to the views, or says what is wrong with it.
+    /// Reads a run file and hands it to the views, or says what is wrong with it. Arrays of another tool (.npz) are no
+    /// run that a heatmap could show: they are passed on.
     void read(const QList<views::HeatmapView*>& views, const QString& path);
 
 signals:
     void failed(const retro::base::Error& error);
     void said(const QString& sentence);
+    /// A file of arrays by value name was chosen.
+    void arraysChosen(const QString& path);
 
 private:
     [[nodiscard]] QList<views::HeatmapView*> heatmaps() const;

@@ -4,6 +4,7 @@
 #include "core/base/file.h"
 #include "core/engine/rulechoices.h"
 #include "core/lrp/parametertext.h"
+#include "core/lrp/ruleformulas.h"
 #include "core/lrp/ruleoverride.h"
 #include "views/run/ruledialog.h"
 #include "views/run/runpanel.h"
@@ -88,6 +89,12 @@ QString problemOf(const QString& override)
     return entry ? QString() : QString::fromStdString(entry.error().message);
 }
 
+QString formulaOfOverride(const QString& override, std::string_view structure)
+{
+    const auto entry = lrp::parseOverride(override.toStdString());
+    return entry ? QString::fromStdString(lrp::formulaOf(entry->rule->text(), structure)) : QString();
+}
+
 std::string matcherOf(const std::string& override)
 {
     const auto entry = lrp::parseOverride(override);
@@ -137,6 +144,9 @@ views::RuleQuestion RuleController::questionOf(base::NodeId node) const
         question.current = isIt ? option.name : question.current;
     }
     question.problemOf = problemOf;
+    question.formulaOf = [structure = rule.structure](const QString& override) {
+        return formulaOfOverride(override, structure);
+    };
     return question;
 }
 

@@ -11,6 +11,7 @@
 #include <QTableWidget>
 #include <QVBoxLayout>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -49,6 +50,70 @@ QString nodeText(const engine::PartingNode& node)
         ruleLine(RunDifference::tr("here"), node.ruleA, node.formulaA),
         ruleLine(RunDifference::tr("there"), node.ruleB, node.formulaB)}
         .join(QLatin1Char('\n'));
+}
+
+/// "a, b and 4 more".
+QString someOf(const std::vector<std::string>& names)
+{
+    constexpr std::size_t kMostNames = 4;
+    QStringList shown;
+    for (std::size_t i = 0; i < std::min(names.size(), kMostNames); ++i) {
+        shown << QString::fromStdString(names[i]);
+    }
+    const QString text = shown.join(QLatin1String(", "));
+    return names.size() > kMostNames ? RunDifference::tr("%1 and %2 more").arg(text).arg(names.size() - kMostNames)
+                                     : text;
+}
+
+/// Between what and what the nodes lie, where values between them are not on both sides.
+QString placeText(const engine::Parting& parting)
+{
+    std::vector<std::string> above = parting.agreeing;
+    if (!parting.unknownStart.empty()) {
+        above.push_back(RunDifference::tr("%1, where relevance starts and may differ, too,")
+                            .arg(QString::fromStdString(parting.unknownStart))
+                            .toStdString());
+    }
+    return RunDifference::tr("Between %1 and %2 lie %3 nodes, not narrowed: values between them are not on both sides.")
+        .arg(someOf(above), QString::fromStdString(parting.value.name))
+        .arg(parting.nodes.size());
+}
+
+void addNodes(const engine::Parting& parting, QStringList& lines)
+{
+    constexpr std::size_t kMostNodes = 4; // the table stays in sight
+    if (!parting.isNarrowed) {
+        lines << placeText(parting);
+    }
+    for (std::size_t i = 0; i < std::min(parting.nodes.size(), kMostNodes); ++i) {
+        const QString text = nodeText(parting.nodes[i]);
+        const bool isAlone = parting.isNarrowed && parting.nodes.size() == 1;
+        lines << (isAlone ? RunDifference::tr("It was handed on by %1").arg(text)
+                          : RunDifference::tr("It may have been handed on by %1").arg(text));
+    }
+    if (parting.nodes.size() > kMostNodes) {
+        lines << RunDifference::tr("… or by one of %1 more nodes").arg(parting.nodes.size() - kMostNodes);
+    }
+}
+
+// What of the arrays took no part, and what was made to fit.
+void addRest(const Comparison& comparison, QStringList& lines)
+{
+    if (!comparison.unmatchedB.empty()) {
+        lines << RunDifference::tr("No value has the name %1").arg(someOf(comparison.unmatchedB));
+    }
+    if (!comparison.skippedB.empty()) {
+        lines << RunDifference::tr("Passed over: %1").arg(someOf(comparison.skippedB));
+    }
+    std::vector<std::string> widened;
+    for (const ValueDifference& value : comparison.values) {
+        if (!value.note.empty()) {
+            widened.push_back(value.name);
+        }
+    }
+    if (!widened.empty()) {
+        lines << RunDifference::tr("Without the batch axis: %1").arg(someOf(widened));
+    }
 }
 
 QTableWidgetItem* cell(const QString& words, bool isNumber)
@@ -90,6 +155,7 @@ QString partingText(const Comparison& comparison)
     }
     if (!comparison.parting) {
         lines << RunDifference::tr("The runs agree in %1 values.").arg(comparison.values.size());
+        addRest(comparison, lines);
         return lines.join(QLatin1Char('\n'));
     }
     const engine::Parting& parting = *comparison.parting;
@@ -98,9 +164,8 @@ QString partingText(const Comparison& comparison)
                   ? RunDifference::tr("They part at %1, where relevance starts: here %2, there %3.")
                   : RunDifference::tr("They part at the relevance of %1: here %2, there %3 where it differs most."))
                  .arg(QString::fromStdString(value.name), valueText(value.a), valueText(value.b));
-    for (const engine::PartingNode& node : parting.nodes) {
-        lines << RunDifference::tr("It was handed on by %1").arg(nodeText(node));
-    }
+    addNodes(parting, lines);
+    addRest(comparison, lines);
     return lines.join(QLatin1Char('\n'));
 }
 
@@ -178,15 +243,17 @@ RunDifference::RunDifference(views::ActionRegistry& actions, views::RunModel& mo
 {
     connect(&actions.at(QStringLiteral("view.rundifference")), &QAction::triggered, this, &RunDifference::show);
     connect(&model, &views::RunModel::runChanged, this, [this] {
-        if (m_dialog && m_other() && m_model.hasRun() && !m_model.run().events.empty()) {
+        if (m_dialog && (m_other() || !m_path.isEmpty()) && hasRun()) {
             compute();
         }
     });
 }
 
+bool RunDifference::hasRun() const { return m_model.hasRun() && !m_model.run().events.empty(); }
+
 void RunDifference::show()
 {
-    if (!m_model.hasRun() || m_model.run().events.empty()) {
+    if (!hasRun()) {
         emit said(tr("Run the model first: two runs are compared."));
         return;
     }
@@ -194,6 +261,26 @@ void RunDifference::show()
         emit said(tr("There is no other run. Hold this one, then run with another rule, target or input."));
         return;
     }
+    m_path.clear();
+    m_arrays.reset();
+    openDialog();
+    compute();
+}
+
+void RunDifference::compareWith(const QString& path)
+{
+    if (!hasRun()) {
+        emit said(tr("Open a model and run it first: arrays (.npz) are compared with a run."));
+        return;
+    }
+    m_path = path;
+    m_arrays.reset();
+    openDialog();
+    compute();
+}
+
+void RunDifference::openDialog()
+{
     if (!m_dialog) {
         m_dialog = new RunDifferenceDialog(&m_window);
         connect(m_dialog, &RunDifferenceDialog::valueChosen, this, [this](base::ValueId value) {
@@ -204,21 +291,25 @@ void RunDifference::show()
     }
     m_dialog->show();
     m_dialog->raise();
-    compute();
 }
 
 void RunDifference::compute()
 {
     m_dialog->showWaiting();
+    start({m_path.isEmpty() ? m_other() : nullptr, m_arrays, m_path});
+}
+
+void RunDifference::start(const Comparand& there)
+{
     const engine::ComparedSide here{"here", m_model.handleOfItsOwn().run, {}};
-    const engine::ComparedSide there{"there", m_other(), {}};
     m_jobs.start([this, here, there](const std::stop_token& stop) {
-        auto compared =
-            std::make_shared<base::Result<Comparison>>(engine::compare(here, there, kPartingTolerance, stop));
-        return views::JobRunner::Delivery([this, compared] {
+        auto arrays = std::make_shared<ArraysPointer>(there.arrays);
+        auto compared = std::make_shared<base::Result<Comparison>>(compareSides(here, there, *arrays, stop));
+        return views::JobRunner::Delivery([this, compared, arrays, path = there.path] {
             if (!m_dialog) {
                 return;
             }
+            m_arrays = path == m_path ? *arrays : m_arrays;
             if (compared->ok()) {
                 m_dialog->showComparison(**compared);
             } else {
@@ -226,6 +317,19 @@ void RunDifference::compute()
             }
         });
     });
+}
+
+base::Result<Comparison> RunDifference::compareSides(const engine::ComparedSide& here, const Comparand& there,
+                                                     ArraysPointer& arrays, const std::stop_token& stop)
+{
+    if (there.run) {
+        return engine::compare(here, {"there", there.run, {}}, kPartingTolerance, stop);
+    }
+    if (!arrays) {
+        RETRO_TRY(engine::ComparedSide read, engine::readCompared(there.path.toStdString()));
+        arrays = std::make_shared<const engine::ComparedSide>(std::move(read));
+    }
+    return engine::compare(here, *arrays, kPartingTolerance, stop);
 }
 
 } // namespace retro::app

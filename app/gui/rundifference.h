@@ -57,19 +57,39 @@ public:
 
     /// Opens the dialog, or says why there is nothing to compare.
     void show();
+    /// Compares with arrays by value name that another tool left (.npz), read off the GUI thread; while the dialog is
+    /// open, every new run is compared with them. Says why when there is no run.
+    void compareWith(const QString& path);
     [[nodiscard]] bool isComputing() const { return m_jobs.isRunning(); }
 
 signals:
     void said(const QString& sentence);
 
 private:
+    using ArraysPointer = std::shared_ptr<const engine::ComparedSide>;
+    /// What is compared with: reads the file unless that was done.
+    struct Comparand
+    {
+        std::shared_ptr<const trace::Run> run; ///< null for arrays
+        ArraysPointer arrays;                  ///< null before they are read
+        QString path;
+    };
+
+    [[nodiscard]] bool hasRun() const;
+    void openDialog();
     void compute();
+    void start(const Comparand& there);
+    [[nodiscard]] static base::Result<engine::Comparison> compareSides(const engine::ComparedSide& here,
+                                                                       const Comparand& there, ArraysPointer& arrays,
+                                                                       const std::stop_token& stop);
 
     views::RunModel& m_model;
     views::Selection& m_selection;
     OtherRun m_other;
     QWidget& m_window;
     QPointer<RunDifferenceDialog> m_dialog;
+    QString m_path;         ///< of the arrays that the open dialog compares with; empty: it compares with a run
+    ArraysPointer m_arrays; ///< once they are read
     views::JobRunner m_jobs;
 };
 

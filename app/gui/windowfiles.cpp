@@ -2,6 +2,7 @@
 // Files of the main window: dialogs, dropping, saving and exporting.
 #include "app/common/report.h"
 #include "app/gui/mainwindow.h"
+#include "app/gui/otherrunreader.h"
 #include "app/gui/shell/bookmarks.h"
 #include "app/gui/shell/problemscontroller.h"
 #include "app/gui/shell/shell.h"
@@ -26,6 +27,9 @@ bool isModelFile(const QString& path)
     return ending == QLatin1String("onnx") || ending == QLatin1String("json") || ending == QLatin1String("retro");
 }
 
+/// Arrays by value name: no model, but what a run is compared with.
+bool isArrays(const QString& path) { return QFileInfo(path).suffix().toLower() == QLatin1String("npz"); }
+
 /// The one local file of a drag, else empty.
 QString fileOf(const QMimeData& data)
 {
@@ -42,6 +46,21 @@ void MainWindow::chooseModel()
     if (!path.isEmpty()) {
         open(path);
     }
+}
+
+void MainWindow::open(const QString& path, const QStringList& inputs, const QString& composite)
+{
+    if (isArrays(path)) {
+        m_otherRuns->read({}, path);
+        return;
+    }
+    ExplainJob job;
+    job.path = path;
+    for (const QString& input : inputs) {
+        job.inputs.push_back(input.toStdString());
+    }
+    job.composite = composite.toStdString();
+    post(std::move(job));
 }
 
 void MainWindow::chooseInput()
@@ -116,7 +135,7 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event)
 void MainWindow::dropEvent(QDropEvent* event)
 {
     const QString path = fileOf(*event->mimeData());
-    if (isModelFile(path)) {
+    if (isModelFile(path) || isArrays(path)) {
         open(path);
     } else if (m_loaded) {
         explainInput(path);

@@ -56,7 +56,7 @@ constexpr std::array<OtherFormat, 10> kOthers{
      {"<html", 0, "this is a web page, not a model; the download link led to a page: download the file itself"},
      {"PK\x03\x04", 0,
       "this is a zip archive (PyTorch .pt and .pth files are), not an ONNX model; unpack it, or export the model with "
-      "torch.onnx.export"},
+      "torch.onnx.export; relevance of another tool (.npz) is compared with a run"},
      {"\x80\x02", 0, "this is a Python pickle, not an ONNX model; export the model with torch.onnx.export"},
      {"\x89HDF", 0, "this is an HDF5 file (Keras .h5), not an ONNX model; convert it with tf2onnx"},
      {"TFL3", 4, "this is a TensorFlow Lite file, not an ONNX model; convert it with tf2onnx"},

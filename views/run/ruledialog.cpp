@@ -137,8 +137,6 @@ void RuleDialog::showRule()
     delete m_fields;
     m_fields = fields;
     m_fields->setVisible(!m_values.empty());
-    m_formula->setText(chosen != nullptr ? chosen->formula : QString());
-    m_formula->setVisible(!m_formula->text().isEmpty());
     showText();
     adjustSize();
 }
@@ -168,6 +166,16 @@ void RuleDialog::showText()
     m_problem->setText(problem);
     m_problem->setVisible(!problem.isEmpty());
     m_run->setEnabled(problem.isEmpty() && rule() != nullptr && m_reach->count() > 0);
+    showFormula(problem.isEmpty());
+}
+
+// With the parameters as they stand; while they cannot be read, that of the rule as it usually is.
+void RuleDialog::showFormula(bool isReadable)
+{
+    const RuleOption* chosen = rule();
+    const QString usual = chosen != nullptr ? chosen->formula : QString();
+    m_formula->setText(chosen != nullptr && isReadable && m_question.formulaOf ? m_question.formulaOf(text()) : usual);
+    m_formula->setVisible(!m_formula->text().isEmpty());
 }
 
 void RuleDialog::applyColors()

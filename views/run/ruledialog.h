@@ -34,6 +34,7 @@ private:
     void fillBoxes();
     void showRule();
     void showText();
+    void showFormula(bool isReadable);
     void applyColors();
     [[nodiscard]] const RuleOption* rule() const;
 

@@ -35,6 +35,9 @@ struct RuleQuestion
     std::vector<RuleOption> rules = {};
     /// What is wrong with `MATCHER=RULE:key=value,…`; empty = nothing.
     std::function<QString(const QString&)> problemOf = {};
+    /// The formula of a readable `MATCHER=RULE:key=value,…` at the node; empty = none is written down. Not there: that
+    /// of the option stays.
+    std::function<QString(const QString&)> formulaOf = {};
 };
 
 } // namespace retro::views

@@ -4,6 +4,7 @@
 #include <QtTest>
 
 #include "app/gui/mainwindow.h"
+#include "app/gui/otherrunreader.h"
 #include "app/gui/rulecontroller.h"
 #include "app/gui/rundifference.h"
 #include "app/gui/workspaces.h"
@@ -29,6 +30,7 @@
 #include <QTemporaryDir>
 #include <QToolButton>
 
+#include <algorithm>
 #include <memory>
 
 using namespace retro;
@@ -289,6 +291,58 @@ private slots:
         QVERIFY(stage.settles());
         QVERIFY(stage.ruleOf(node).startsWith(QLatin1String("z-plus")));
         QVERIFY(stage.panel().question().overrides.isEmpty());
+    }
+
+    // Relevance that another tool left by value name is compared with the run on screen, and again with the next one.
+    void theRunIsComparedWithArrays()
+    {
+        Stage stage(QStringLiteral(RETRO_SOURCE_DIR "/tests/data/golden/lrp/dwconv/"));
+        const QString file = QStringLiteral(RETRO_SOURCE_DIR "/tests/data/npz/zennit.npz");
+        QVERIFY(stage.settles());
+        stage.window.open(file);
+        auto* dialog = stage.window.findChild<app::RunDifferenceDialog*>();
+        QVERIFY(dialog != nullptr);
+        const auto& label = *dialog->findChild<QLabel*>();
+        QTRY_VERIFY_WITH_TIMEOUT(label.text().contains(QLatin1String("The runs agree in 1 values")), kPatience);
+        QVERIFY2(label.text().contains(QLatin1String("No value has the name features.0")), qPrintable(label.text()));
+        QVERIFY2(label.text().contains(QLatin1String("Without the batch axis: input")), qPrintable(label.text()));
+        stage.window.rules().put(QStringLiteral("op:Conv=gamma:gamma=0.5"));
+        QVERIFY(stage.settles());
+        QTRY_VERIFY_WITH_TIMEOUT(label.text().contains(QLatin1String("They part at the relevance of input")),
+                                 kPatience);
+        QVERIFY2(label.text().contains(QLatin1String("not narrowed")), qPrintable(label.text()));
+        QVERIFY2(!label.text().contains(QLatin1String("It was handed on by")), qPrintable(label.text()));
+        keepPicture(*dialog, QStringLiteral("rundifference-arrays"));
+        stage.window.otherRuns().read({}, QStringLiteral("/nowhere/a.npz"));
+        QTRY_VERIFY_WITH_TIMEOUT(label.text().contains(QLatin1String("/nowhere/a.npz")), kPatience);
+    }
+
+    // The formula in the dialog is that of the parameters that stand there.
+    void theFormulaFollowsTheParameters()
+    {
+        Stage stage;
+        QVERIFY(stage.settles());
+        stage.window.selection().selectNode(stage.node("Conv"));
+        QTest::keyClick(&stage.window, Qt::Key_U, Qt::ControlModifier);
+        views::RuleDialog* dialog = stage.dialog();
+        QVERIFY(dialog != nullptr);
+        boxOf(*dialog, "Rule").setCurrentText(QStringLiteral("gamma"));
+        const auto labels = dialog->findChildren<QLabel*>();
+        const auto formula = std::ranges::find_if(
+            labels, [](const QLabel* label) { return label->accessibleName() == QLatin1String("Formula"); });
+        QVERIFY(formula != labels.end());
+        const QString split = (*formula)->text();
+        QVERIFY2(split.contains(QLatin1String("where z < 0")), qPrintable(split));
+        auto* form = dialog->findChild<QLineEdit*>(QStringLiteral("form"));
+        QVERIFY(form != nullptr);
+        form->setText(QStringLiteral("original"));
+        QVERIFY2(!(*formula)->text().contains(QLatin1String("where z < 0")), qPrintable((*formula)->text()));
+        form->setText(QStringLiteral("nonsense"));
+        QCOMPARE((*formula)->text(), split);
+        form->setText(QStringLiteral("split"));
+        dialog->findChild<QLineEdit*>(QStringLiteral("bias"))->setText(QStringLiteral("zero"));
+        QVERIFY2(!(*formula)->text().contains(QLatin1String("γb")), qPrintable((*formula)->text()));
+        dialog->reject();
     }
 
     // Where the run with the other rule and the one before part: value by value, with both rules.
