@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
+#include <utility>
 
 namespace retro::app
 {
@@ -55,42 +57,78 @@ ordered_json toJson(const engine::VerifyResult& result)
     }
     ordered_json nodes = ordered_json::array();
     for (const engine::NodeGradient& one : result.nodes) {
-        nodes.push_back({{"node", one.node}, {"operator", one.op}, {"kink", one.isKink}});
-        nodes.back()["error"] = one.error ? ordered_json(*one.error) : ordered_json();
+        nodes.push_back(
+            {{"node", one.node}, {"operator", one.op}, {"state", engine::nameOf(one.state())}, {"kink", one.isKink}});
+        nodes.back()["error"] = one.error && std::isfinite(*one.error) ? ordered_json(*one.error) : ordered_json();
         if (!one.note.empty()) {
             nodes.back()["note"] = one.note;
         }
     }
     ordered_json ulps = ordered_json::array();
     for (const engine::UlpDistance& one : result.ulps) {
-        ulps.push_back({{"value", one.value}, {"node", one.node}, {"ulp", one.most}, {"relative", one.relative}});
+        ulps.push_back({{"value", one.value},
+                        {"node", one.node},
+                        {"ulp", one.most},
+                        {"relative", one.relative},
+                        {"overflows", one.overflows}});
     }
     return {{"cells", result.cells},      {"violated", result.isViolated()}, {"properties", properties},
             {"gradient_per_node", nodes}, {"float_from_double", ulps},       {"seconds", result.seconds}};
+}
+
+/// Nodes whose difference is not finite, by name.
+void saySingular(const Context& context, const engine::VerifyResult& result, std::size_t most)
+{
+    std::vector<engine::NodeGradient> nodes = result.nodes;
+    std::erase_if(nodes, [](const engine::NodeGradient& one) { return !one.isSingular; });
+    nodes.resize(std::min(nodes.size(), most));
+    for (const engine::NodeGradient& one : nodes) {
+        context.say(fmt::format("  {:<44} {:<20} singular: {}", one.node, one.op, one.note));
+    }
+}
+
+std::string errorText(const engine::NodeGradient& node)
+{
+    if (node.state() == engine::GradientState::NotFinite) {
+        return std::string(engine::nameOf(node.state()));
+    }
+    return fmt::format("{:.2e}{}", *node.error, node.isKink ? "  kink" : "");
 }
 
 void sayNodes(const Context& context, const engine::VerifyResult& result, std::size_t most)
 {
     std::vector<engine::NodeGradient> nodes = result.nodes;
     std::erase_if(nodes, [](const engine::NodeGradient& one) { return !one.error; });
-    std::ranges::sort(nodes, [](const auto& a, const auto& b) { return *a.error > *b.error; });
+    std::ranges::stable_sort(nodes, [](const auto& a, const auto& b) { return *a.error > *b.error; });
     nodes.resize(std::min(nodes.size(), most));
     context.say("reverse rules farthest from a central difference, in double");
     for (const engine::NodeGradient& one : nodes) {
-        context.say(fmt::format("  {:<44} {:<20} {:.2e}{}", one.node, one.op, *one.error, one.isKink ? "  kink" : ""));
+        context.say(fmt::format("  {:<44} {:<20} {}", one.node, one.op, errorText(one)));
     }
+    saySingular(context, result, most);
+}
+
+std::string distanceText(const engine::UlpDistance& one)
+{
+    const std::string rest = fmt::format("{:.2e} of the largest, up to {} ulp", one.relative, one.most);
+    return one.overflows == 0
+               ? rest
+               : fmt::format("overflow: {} not finite in float or double alone; of the rest {}",
+                             one.overflows == 1 ? "1 element is" : fmt::format("{} elements are", one.overflows), rest);
 }
 
 void sayUlps(const Context& context, const engine::VerifyResult& result, std::size_t most)
 {
     std::vector<engine::UlpDistance> ulps = result.ulps;
-    std::ranges::sort(ulps, [](const auto& a, const auto& b) { return a.relative > b.relative; });
+    std::ranges::stable_sort(ulps, [](const auto& a, const auto& b) {
+        return std::pair(a.overflows, a.relative) > std::pair(b.overflows, b.relative);
+    });
     ulps.resize(std::min(ulps.size(), most));
     if (!ulps.empty()) {
         context.say("values where float is farthest from double");
     }
     for (const engine::UlpDistance& one : ulps) {
-        context.say(fmt::format("  {:<44} {:.2e} of the largest, up to {} ulp", one.value, one.relative, one.most));
+        context.say(fmt::format("  {:<44} {}", one.value, distanceText(one)));
     }
 }
 
@@ -130,8 +168,9 @@ void addVerify(CLI::App& program, Context& context)
     verb->add_option("--shadow", options->shadow,
                      "double (default): how far every float value is from a run in double; none: do not ask")
         ->check(CLI::IsMember({"double", "none"}));
-    verb->add_option("--seed", options->seed, "Of what is drawn by chance (default 1)");
-    verb->add_option("--worst", options->worst, "How many nodes and values to print (default 5)");
+    verb->add_option("--seed", options->seed, "Of what is drawn by chance (default 1)")->check(CLI::NonNegativeNumber);
+    verb->add_option("--worst", options->worst, "How many nodes and values to print (default 5)")
+        ->check(CLI::NonNegativeNumber);
 }
 
 } // namespace retro::app

@@ -49,6 +49,7 @@ public:
         if (views::CheckedNode* entry = entryOf(gradient.node)) {
             entry->error = gradient.error;
             entry->isKink = gradient.isKink;
+            entry->isSingular = gradient.isSingular;
             entry->note = QString::fromStdString(gradient.note);
         }
     }
@@ -58,6 +59,7 @@ public:
         if (views::CheckedNode* entry = entryOf(distance.node)) {
             entry->ulps = std::max(entry->ulps.value_or(0), distance.most);
             entry->relative = std::max(entry->relative, distance.relative);
+            entry->overflows = entry->overflows || distance.overflows > 0;
         }
     }
     [[nodiscard]] std::vector<views::CheckedNode> take() const

@@ -104,4 +104,13 @@ base::Result<void> checkFinite(const FinishedRelevance& pass)
     return {};
 }
 
+base::Error withoutAdvice(base::Error error)
+{
+    const std::string advice = fmt::format("; {}", kAdvice);
+    if (error.message.ends_with(advice)) {
+        error.message.resize(error.message.size() - advice.size());
+    }
+    return error;
+}
+
 } // namespace retro::engine

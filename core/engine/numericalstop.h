@@ -25,4 +25,7 @@ struct FinishedRelevance
 /// one look at each row of the ledger when all is well.
 [[nodiscard]] base::Result<void> checkFinite(const FinishedRelevance& pass);
 
+/// The same error without its advice to go on, for callers that cannot.
+[[nodiscard]] base::Error withoutAdvice(base::Error error);
+
 } // namespace retro::engine

@@ -31,7 +31,8 @@ struct CheckedProperty
 struct CheckedNode
 {
     base::NodeId node;
-    /// Its reverse rule against a central difference, relative; none where it was not checked.
+    /// Its reverse rule against a central difference, relative; infinite where the rule gives what is not finite; none
+    /// where it was not checked.
     std::optional<double> error;
     bool isKink = false; ///< the function bends here: the error says nothing
     QString note;        ///< why it was not checked; may be empty
@@ -39,6 +40,8 @@ struct CheckedNode
     /// largest value; none where there are no floating values.
     std::optional<std::uint64_t> ulps;
     double relative = 0;
+    bool isSingular = false; ///< it has no finite slope here: there is nothing to compare with
+    bool overflows = false;  ///< an element is not finite in float or in double alone
 };
 
 /// A slot of the tape after a step of the reverse pass: in the loop, and in the recursion that defines it.

@@ -17,8 +17,11 @@ using layout::Index;
 namespace
 {
 
-// Classes of both: four that grow, a kink, and what was not checked.
+// Classes of both: four that grow, a kink (in float against double: an overflow), no finite slope, and what was not
+// checked.
 constexpr std::size_t kKink = 4;
+constexpr std::size_t kOverflow = 4;
+constexpr std::size_t kSingular = 5;
 constexpr std::size_t kNot = 7;
 // By reach: class 0 is in the gradient, then the reasons in their order.
 constexpr std::size_t kReasons = 1;
@@ -46,8 +49,14 @@ Grade gradeOf(ColourBy by, const CheckedNode* node)
     if (node == nullptr) {
         return {};
     }
+    if (by == ColourBy::Ulp && node->overflows) {
+        return {kOverflow, std::numeric_limits<double>::infinity()};
+    }
     if (by == ColourBy::Ulp) {
         return node->ulps ? Grade{classOf(kUlps, *node->ulps), static_cast<double>(*node->ulps)} : Grade();
+    }
+    if (node->isSingular) {
+        return {kSingular, std::numeric_limits<double>::quiet_NaN()};
     }
     if (!node->error) {
         return {};
@@ -55,10 +64,16 @@ Grade gradeOf(ColourBy by, const CheckedNode* node)
     return {node->isKink ? kKink : classOf(kErrors, *node->error), *node->error};
 }
 
-/// A kink says nothing about its rule, so any error is worse than it; NaN is worse than any error.
-bool isWorse(const Grade& a, const Grade& b)
+/// A kink or a pole says nothing about its rule, so any error is worse than it; an overflow, whose figure is infinite,
+/// is worse than any distance.
+bool isWorse(ColourBy by, const Grade& a, const Grade& b)
 {
-    const auto rank = [](const Grade& one) { return one.which == kNot ? -2 : one.which == kKink ? -1 : 0; };
+    const auto rank = [by](const Grade& one) {
+        if (one.which == kNot) {
+            return -2;
+        }
+        return by == ColourBy::Check && (one.which == kKink || one.which == kSingular) ? -1 : 0;
+    };
     return rank(a) != rank(b) ? rank(a) > rank(b) : !(a.figure <= b.figure);
 }
 
@@ -71,7 +86,8 @@ void grade(const GraphScene& scene, const Verification* verification, Colouring&
         const Grade grade = gradeOf(out.by, &node);
         const bool isThere = node.node.index() < scene.visible.visibleOf.size();
         const Index box = isThere ? scene.visible.visibleOf[node.node.index()] : layout::kNone;
-        if (box != layout::kNone && grade.which != kNot && isWorse(grade, worst[static_cast<std::size_t>(box)])) {
+        if (box != layout::kNone && grade.which != kNot &&
+            isWorse(out.by, grade, worst[static_cast<std::size_t>(box)])) {
             worst[static_cast<std::size_t>(box)] = grade;
         }
     }
@@ -125,14 +141,14 @@ void colourByChecks(const GraphScene& scene, const GraphChecks& checks, Colourin
                                                                  graphText("up to 1e−3"),
                                                                  graphText("over 1e−3"),
                                                                  graphText("at a kink"),
-                                                                 {},
+                                                                 graphText("singular"),
                                                                  {},
                                                                  nothing}
                                           : std::vector<QString>{graphText("up to 1 ulp"),
                                                                  graphText("2 – 16 ulp"),
                                                                  graphText("17 – 1,024 ulp"),
                                                                  graphText("over 1,024 ulp"),
-                                                                 {},
+                                                                 graphText("overflow"),
                                                                  {},
                                                                  {},
                                                                  nothing};
@@ -145,7 +161,11 @@ QColor checkColor(ColourBy by, std::size_t which, const Theme& theme)
     if (which < kShares.size()) {
         return blended(theme[Role::AlarmLine], theme[Role::Grid], kShares[which]);
     }
-    return theme[by == ColourBy::Check && which == kKink ? Role::SearchLine : Role::Base];
+    const bool isApart = (by == ColourBy::Check && which == kKink) || (by == ColourBy::Ulp && which == kOverflow);
+    if (by == ColourBy::Check && which == kSingular) {
+        return theme[Role::Strong];
+    }
+    return theme[isApart ? Role::SearchLine : Role::Base];
 }
 
 QString checkText(const Colouring& colouring, Index box)
@@ -159,24 +179,46 @@ QString checkText(const Colouring& colouring, Index box)
         return {};
     }
     if (colouring.by == ColourBy::Ulp) {
-        return countText(static_cast<std::int64_t>(figure));
+        return which == kOverflow ? graphText("overflow") : countText(static_cast<std::int64_t>(figure));
+    }
+    if (which == kSingular) {
+        return graphText("singular");
     }
     return which == kKink ? graphText("kink") : valueText(figure, 2);
 }
 
+namespace
+{
+
+QString ruleTip(const CheckedNode& node)
+{
+    if (node.isSingular) {
+        return graphText("\nits reverse rule: no finite slope to compare with (singular)");
+    }
+    if (!node.error) {
+        return {};
+    }
+    return graphText(node.isKink ? "\nits reverse rule: %1 from a difference, at a kink"
+                                 : "\nits reverse rule: %1 from a difference")
+        .arg(valueText(*node.error, 2));
+}
+
+QString distanceTip(const CheckedNode& node)
+{
+    if (node.overflows) {
+        return graphText("\nfloat from double: overflow, not finite in one of the two alone");
+    }
+    return node.ulps ? graphText("\nfloat from double: %1 ulp, %2 of the largest value")
+                           .arg(countText(static_cast<std::int64_t>(*node.ulps)), valueText(node.relative, 2))
+                     : QString();
+}
+
+} // namespace
+
 QString checkTip(const GraphChecks& checks, base::NodeId node)
 {
-    QString text;
     const CheckedNode* found = checks.verification ? checks.verification->find(node) : nullptr;
-    if (found != nullptr && found->error) {
-        text += graphText(found->isKink ? "\nits reverse rule: %1 from a difference, at a kink"
-                                        : "\nits reverse rule: %1 from a difference")
-                    .arg(valueText(*found->error, 2));
-    }
-    if (found != nullptr && found->ulps) {
-        text += graphText("\nfloat from double: %1 ulp, %2 of the largest value")
-                    .arg(countText(static_cast<std::int64_t>(*found->ulps)), valueText(found->relative, 2));
-    }
+    const QString text = found != nullptr ? ruleTip(*found) + distanceTip(*found) : QString();
     const LeftOutFact* leftOut = checks.reach ? checks.reach->find(node) : nullptr;
     return leftOut == nullptr ? text
                               : text + QLatin1Char('\n') + graphText("no gradient: %1").arg(wordOf(leftOut->why));

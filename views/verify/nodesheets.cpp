@@ -26,22 +26,35 @@ bool isWorse(const CheckedNode* a, const CheckedNode* b)
     if (counts(*a) && *a->error != *b->error) {
         return !(*a->error <= *b->error) && *b->error == *b->error;
     }
+    if (a->overflows != b->overflows) {
+        return a->overflows;
+    }
     return a->relative != b->relative ? a->relative > b->relative : a->node.index() < b->node.index();
 }
 
 QString errorText(const CheckedNode& node)
 {
+    if (node.isSingular) {
+        return verificationText("singular");
+    }
     if (!node.error) {
         return QStringLiteral("–");
     }
     return node.isKink ? verificationText("kink") : valueText(*node.error, 2);
 }
 
+QString ulpText(const CheckedNode& node)
+{
+    if (!node.ulps) {
+        return QStringLiteral("–");
+    }
+    return node.overflows ? verificationText("overflow") : countText(static_cast<std::int64_t>(*node.ulps));
+}
+
 FactRow rowOf(const RunModel& model, const CheckedNode& node)
 {
     FactRow row;
-    row.cells = {model.label(node.node), model.op(node.node), errorText(node),
-                 node.ulps ? countText(static_cast<std::int64_t>(*node.ulps)) : QStringLiteral("–"),
+    row.cells = {model.label(node.node), model.op(node.node), errorText(node), ulpText(node),
                  node.ulps ? valueText(node.relative, 2) : QStringLiteral("–")};
     row.node = node.node;
     row.tip = node.note; // why it was not checked

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/verify/enginechecks.h"
 
+#include "core/engine/numericalstop.h"
 #include "core/engine/runfacts.h"
 
 #include <fmt/format.h>
@@ -35,26 +36,44 @@ Counterexample differingRelevance(const ExplainResult& a, const ExplainResult& b
     return {};
 }
 
+std::string statementOf(const char* id)
+{
+    return fmt::format("{} = oracle, relevance of every value, bit for bit", id);
+}
+
+constexpr const char* kPromise = "promise";
+constexpr const char* kSaved = "everything saved";
+constexpr const char* kCompiled = "compiled";
+constexpr const char* kConservation = "conservation";
+constexpr const char* kConserved = "what started = what reached the inputs + what the ledger books";
+
+/// Refusals make a property not applicable; that the question is none, or that a person stopped it, does not.
+bool endsAll(const base::Error& error)
+{
+    return error.code == base::ErrorCode::Cancelled || error.code == base::ErrorCode::Usage;
+}
+
+PropertyResult refused(const char* id, std::string statement, const base::Error& error)
+{
+    return {id, std::move(statement), PropertyState::NotApplicable, withoutAdvice(error).text()};
+}
+
 Result<PropertyResult> checkAgainst(const LoadedModel& model, ExplainRequest request, const ExplainResult& oracle,
                                     const char* id, const std::stop_token& stop)
 {
-    const std::string statement = fmt::format("{} = oracle, relevance of every value, bit for bit", id);
     const Result<ExplainResult> result = explain(model, request, stop);
     if (!result.ok()) {
-        if (result.error().code == base::ErrorCode::Cancelled) {
-            return result.error();
-        }
-        return PropertyResult{id, statement, PropertyState::NotApplicable, result.error().text()};
+        return endsAll(result.error()) ? Result<PropertyResult>(result.error())
+                                       : refused(id, statementOf(id), result.error());
     }
-    return judged(id, statement, differingRelevance(oracle, *result),
+    return judged(id, statementOf(id), differingRelevance(oracle, *result),
                   fmt::format("composite {}, {} visits", result->composite.name, result->counts.visits));
 }
 
 PropertyResult checkLedger(const ExplainResult& oracle, execute::Precision precision)
 {
-    constexpr const char* kStatement = "what started = what reached the inputs + what the ledger books";
     if (carriesGradient(oracle)) {
-        return {"conservation", kStatement, PropertyState::NotApplicable, "a gradient is not conserved"};
+        return {kConservation, kConserved, PropertyState::NotApplicable, "a gradient is not conserved"};
     }
     double booked = 0;
     double size = std::abs(oracle.relevanceStart);
@@ -66,7 +85,18 @@ PropertyResult checkLedger(const ExplainResult& oracle, execute::Precision preci
     const std::string text = fmt::format("{:.6g} started, {:.6g} reached the inputs, {:.6g} booked; {:.3g} is missing",
                                          oracle.relevanceStart, oracle.relevanceInputs, booked, missing);
     const bool isClosed = std::abs(missing) <= ledgerTolerance(precision) * size;
-    return judged("conservation", kStatement, {isClosed ? "" : text}, text);
+    return judged(kConservation, kConserved, {isClosed ? "" : text}, text);
+}
+
+/// Nothing to compare with: every property, with the reason.
+PropertyResults withoutOracle(const base::Error& error)
+{
+    PropertyResults results;
+    for (const char* id : {kPromise, kSaved, kCompiled}) {
+        results.push_back(refused(id, statementOf(id), error));
+    }
+    results.push_back(refused(kConservation, kConserved, error));
+    return results;
 }
 
 } // namespace
@@ -76,15 +106,19 @@ Result<PropertyResults> checkEngines(const LoadedModel& model, const ExplainRequ
 {
     ExplainRequest question = request;
     question.engine = EngineKind::Oracle;
-    RETRO_TRY(const ExplainResult oracle, explain(model, question, stop));
+    const Result<ExplainResult> answered = explain(model, question, stop);
+    if (!answered.ok()) {
+        return endsAll(answered.error()) ? Result<PropertyResults>(answered.error()) : withoutOracle(answered.error());
+    }
+    const ExplainResult& oracle = *answered;
     PropertyResults results;
     question.engine = EngineKind::Promise;
-    RETRO_TRY(results.emplace_back(), checkAgainst(model, question, oracle, "promise", stop));
+    RETRO_TRY(results.emplace_back(), checkAgainst(model, question, oracle, kPromise, stop));
     question.save = execute::SavePolicy::All;
-    RETRO_TRY(results.emplace_back(), checkAgainst(model, question, oracle, "everything saved", stop));
+    RETRO_TRY(results.emplace_back(), checkAgainst(model, question, oracle, kSaved, stop));
     question.save = request.save;
     question.engine = EngineKind::Compiled;
-    RETRO_TRY(results.emplace_back(), checkAgainst(model, question, oracle, "compiled", stop));
+    RETRO_TRY(results.emplace_back(), checkAgainst(model, question, oracle, kCompiled, stop));
     results.push_back(checkLedger(oracle, request.precision));
     return results;
 }

@@ -72,6 +72,24 @@ class CheckColouringTest : public QObject
 private slots:
     void initTestCase() { tests::installLook(); }
 
+    void whatIsNotFiniteHasAWordOfItsOwn()
+    {
+        const RunHandle handle = tests::makeTinyRun();
+        const auto scene = sceneOf(handle, false);
+        Verification made;
+        made.nodes = {{nodeOf(tests::kConv1), {}, false, "its difference is not finite", 1, 1e-8, true, false},
+                      {nodeOf(tests::kConv2), 2e-9, false, {}, 3, 1e-8, false, true}};
+        const GraphChecks checks{std::make_shared<const Verification>(std::move(made)), nullptr};
+        const auto rules = makeColouring(ColourBy::Check, *scene, nullptr, checks);
+        QCOMPARE(textOf(*scene, *rules, tests::kConv1), QStringLiteral("singular (5)"));
+        QCOMPARE(textOf(*scene, *rules, tests::kConv2), valueText(2e-9, 2) + " (0)");
+        const auto distances = makeColouring(ColourBy::Ulp, *scene, nullptr, checks);
+        QCOMPARE(textOf(*scene, *distances, tests::kConv1), countText(1) + " (0)");
+        QCOMPARE(textOf(*scene, *distances, tests::kConv2), QStringLiteral("overflow (4)"));
+        QVERIFY(checkTip(checks, nodeOf(tests::kConv1)).contains("singular"));
+        QVERIFY(checkTip(checks, nodeOf(tests::kConv2)).contains("overflow"));
+    }
+
     void reverseRulesByTheirError()
     {
         const RunHandle handle = tests::makeTinyRun();

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/engine/verify/gradientchecks.h"
+#include "core/engine/verify/probing.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace retro::engine
+{
+
+/// One node of a tape in double moved along drawn directions of its tracked operands: its reverse rule against a
+/// central difference. Borrows the tape.
+class NodeProbe
+{
+public:
+    NodeProbe(const tape::ModelTape& made, tape::Id id, probing::Directions& directions);
+
+    /// False where no operand carries a gradient.
+    [[nodiscard]] bool moves() const;
+    /// Error, kink and singularity into `result`. Errors: what the operator or its rule refuses.
+    [[nodiscard]] base::Result<void> measure(NodeGradient& result);
+    /// The fewest elements that arrive and move while the rule stays wrong, as a text; empty where it is not wrong.
+    /// Errors as measure().
+    [[nodiscard]] base::Result<std::string> smallestCase();
+
+private:
+    using Range = std::pair<std::int64_t, std::int64_t>;
+
+    void joinRepeated();
+    [[nodiscard]] bool isRepeated(std::size_t i) const;
+    [[nodiscard]] base::Result<tape::Bundle> at(double step) const;
+    [[nodiscard]] std::pair<double, double> along(const std::vector<tape::Contribution<tape::Bundle>>& parts) const;
+    [[nodiscard]] base::Result<bool> isWrong();
+    [[nodiscard]] base::Result<bool> staysWrong(tensor::Tensor& place, tensor::Tensor other);
+    [[nodiscard]] base::Result<std::string> narrowed(tensor::Tensor& place);
+    [[nodiscard]] base::Result<Range> halved(tensor::Tensor& place);
+
+    const tape::ModelTape& m_made;
+    tape::Id m_id;
+    const tape::Cell<tape::Bundle>& m_cell;
+    std::pair<double, double> m_answers; ///< of the rule and of the difference, as measured last
+    tape::Bundle m_upstream;
+    std::vector<tensor::Tensor> m_directions;
+    double m_step = 1e-6;
+};
+
+} // namespace retro::engine
