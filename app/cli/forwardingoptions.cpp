@@ -104,19 +104,24 @@ void ForwardingOptions::addChoicesTo(CLI::App& verb)
         ->allow_extra_args(false);
     verb.add_option("--checkpoint-every", checkpointEvery,
                     "Loop and Scan keep what they carry every so many iterations and are computed again from there; "
-                    "0: chosen, short loops are kept whole");
+                    "0: chosen, short loops are kept whole")
+        ->check(CLI::NonNegativeNumber);
 }
 
 void ForwardingOptions::addTo(CLI::App& verb)
 {
     addChoicesTo(verb);
     verb.add_flag("--profile", isProfiled, "Time, bytes and operations of every operator of the pass");
-    verb.add_option("--profile-rows", rows,
-                    "Operators to print, the most expensive first (default 12; --json has all)");
+    verb.add_option("--profile-rows", rows, "Operators to print, the most expensive first (default 12; --json has all)")
+        ->check(CLI::NonNegativeNumber);
 }
 
 Result<engine::ForwardingWish> ForwardingOptions::wish() const
 {
+    if (budget > 0 && strategy != "optimal") {
+        return base::usageError("only --forward optimal keeps within a budget; add it, or leave the budget out",
+                                "--forward-budget");
+    }
     engine::ForwardingWish wish;
     wish.strategy = strategy.empty() ? ForwardStrategy::Store : strategies().at(strategy);
     if (budget > 0) {

@@ -27,9 +27,9 @@ struct ForwardingOptions
     /// True when the pass is to go by a strategy or to be profiled.
     [[nodiscard]] bool isAsked() const
     {
-        return !strategy.empty() || !choices.empty() || checkpointEvery || isProfiled;
+        return !strategy.empty() || budget > 0 || !choices.empty() || checkpointEvery || isProfiled;
     }
-    /// Errors: Usage (a choice that is no NAME=FORM).
+    /// Errors: Usage (a choice that is no NAME=FORM, a budget without the strategy that keeps it).
     [[nodiscard]] base::Result<engine::ForwardingWish> wish() const;
 };
 

@@ -217,9 +217,26 @@ Result<Gradients> compute(const Context& context, const engine::LoadedModel& mod
     return made;
 }
 
+/// What is of --graph-out, and what does not go with it.
+Result<void> checkGraphOptions(const GradOptions& options)
+{
+    if (options.graphFile.empty()) {
+        return options.isJoined || options.isDiff
+                   ? base::usageError("--joint and --diff are about a gradient graph; name its file by --graph-out, or "
+                                      "leave them out")
+                   : Result<void>();
+    }
+    if (!options.runFile.empty()) {
+        return base::usageError("--graph-out runs nothing that could be recorded; leave one of --graph-out and --run "
+                                "out");
+    }
+    return {};
+}
+
 /// What cannot be asked for together.
 Result<void> checkOptions(const GradOptions& options)
 {
+    RETRO_CHECK(checkGraphOptions(options));
     if (options.plan.isAsked() && !options.graphFile.empty()) {
         return base::usageError("--graph-out runs nothing; leave --plan, --budget and --strategy out");
     }

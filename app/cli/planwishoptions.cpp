@@ -71,7 +71,8 @@ void PlanWishOptions::addTo(CLI::App& verb)
             "With --tier: seconds of one unit of cost (a floating-point operation; a millisecond where the graph "
             "states them)")
         ->check(CLI::PositiveNumber);
-    verb.add_option("--plan-rows", rows, "Steps of the plan to print, predicted against measured (default none)");
+    verb.add_option("--plan-rows", rows, "Steps of the plan to print, predicted against measured (default none)")
+        ->check(CLI::NonNegativeNumber);
 }
 
 std::vector<std::string> PlanWishOptions::words() const

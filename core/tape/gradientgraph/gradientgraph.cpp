@@ -60,6 +60,9 @@ public:
             RETRO_CHECK(reverse(NodeId(i), emit));
         }
         addOutputs(emit);
+        if (const std::string why = whyEmpty(); !why.empty()) {
+            return base::usageError(why);
+        }
         RETRO_TRY(graph::Graph built, std::move(m_builder).build());
         m_made.graph = std::make_shared<const graph::Graph>(std::move(built));
         return std::move(m_made);
@@ -249,6 +252,19 @@ private:
             ValueId& sum = m_sum[operand.index()];
             sum = sum.isValid() ? emit.node("Add", {sum, part}) : part;
         }
+    }
+
+    /// A graph that gives no gradient is none: why there is none; empty where there is one.
+    [[nodiscard]] std::string whyEmpty() const
+    {
+        if (!m_made.gradients.empty()) {
+            return {};
+        }
+        const bool hasFloating =
+            std::ranges::any_of(m_graph.inputs(), [this](ValueId input) { return isTracked(input); });
+        return hasFloating ? "no gradient reaches a floating input of the model; choose another target"
+                           : "the model has no floating input that could get a gradient; --parameters asks for the "
+                             "gradients of its initializers";
     }
 
     void addOutputs(Emitter& emit)

@@ -380,6 +380,52 @@ private slots:
         QCOMPARE(QFile::exists(path("steps.onnx")), written.code == 0); // nothing is left of a refusal
     }
 
+    /// Nothing that was asked for is left out without a word.
+    void whatHasNoEffectIsRefused_data()
+    {
+        QTest::addColumn<QStringList>("more");
+        QTest::addColumn<QString>("word");
+        const QStringList folder{"--output-dir", path("refused")};
+        QTest::newRow("joint alone") << folder + QStringList{"--joint"} << "--graph-out";
+        QTest::newRow("diff alone") << folder + QStringList{"--diff"} << "--graph-out";
+        QTest::newRow("run of a graph") << QStringList{"--graph-out", path("r.onnx"), "--run", path("r.retro")}
+                                        << "--run";
+        QTest::newRow("budget alone") << folder + QStringList{"--forward-budget", "100000"} << "optimal";
+        QTest::newRow("budget of another strategy")
+            << folder + QStringList{"--forward", "rebuild", "--forward-budget", "100000"} << "optimal";
+        QTest::newRow("checkpoints") << folder + QStringList{"--checkpoint-every", "-2"} << "--checkpoint-every";
+        QTest::newRow("rows of a profile")
+            << folder + QStringList{"--profile", "--profile-rows", "-1"} << "--profile-rows";
+    }
+
+    void whatHasNoEffectIsRefused()
+    {
+        QFETCH(QStringList, more);
+        QFETCH(QString, word);
+        expectEnd(gradOf(more), 2, {word});
+        QVERIFY(!QFile::exists(path("refused")) && !QFile::exists(path("r.onnx")) && !QFile::exists(path("r.retro")));
+    }
+
+    void verifyRefusesNegativeNumbers()
+    {
+        const QStringList question{"verify", kSample + "clever-hans.onnx", "--input", kSample + "jug.png"};
+        expectEnd(question + QStringList{"--seed", "-1"}, 2, {"--seed"});
+        expectEnd(question + QStringList{"--worst", "-1"}, 2, {"--worst"});
+    }
+
+    /// A model of integer inputs alone.
+    void aGradientGraphWithoutGradientsIsRefused()
+    {
+        const QString words = QStringLiteral(RETRO_SOURCE_DIR "/samples/planted-word/");
+        for (const QStringList& how : {QStringList{}, QStringList{"--joint"}}) {
+            expectEnd(QStringList{"grad", words + "planted-word.onnx", "--input", words + "bad.npy", "--graph-out",
+                                  path("words.onnx")} +
+                          how,
+                      2, {"--parameters"});
+            QVERIFY(!QFile::exists(path("words.onnx")));
+        }
+    }
+
     void verifyTellsEveryProperty()
     {
         const Answer answer = cli({"verify", kSample + "clever-hans.onnx", "--input", kSample + "jug.png", "--json"});
