@@ -72,7 +72,7 @@ private:
     void step()
     {
         const Id a = operand();
-        switch (draw(8)) {
+        switch (draw(9)) {
         case 0:
         case 1:
             return addSum(a);
@@ -85,6 +85,8 @@ private:
             return add({"sum", {a}, 1, {}, {}}, m_degrees[a]);
         case 6:
             return addMatrix(a);
+        case 7:
+            return addPayload(a);
         default:
             return addMove(a);
         }
@@ -102,6 +104,12 @@ private:
         if (m_degrees[a] + m_degrees[b] <= kHighestDegree) {
             add({"mul", {a, b}, 1, m_made.shapeOf(a), {}}, m_degrees[a] + m_degrees[b]);
         }
+    }
+
+    void addPayload(Id a)
+    {
+        const std::string& key = kPayloadKeys[draw(static_cast<std::uint32_t>(kPayloadKeys.size()))];
+        add({"payload_scale", {a}, 1, m_made.shapeOf(a), {}, key}, m_degrees[a]);
     }
 
     void addMatrix(Id a)

@@ -22,6 +22,7 @@ struct RandomTape
         std::int64_t factor = 1;
         tensor::Shape shape; ///< of its value
         std::vector<std::int64_t> index;
+        std::string key = {}; ///< of its payload
     };
     std::vector<tensor::Shape> leaves;
     std::vector<Step> steps;
@@ -33,8 +34,11 @@ struct RandomTape
     }
 };
 
+/// Keys that steps of a random graph read of the payload.
+inline const std::vector<std::string> kPayloadKeys{"p0", "p1", "p2"};
+
 /// Reads a graph out of any list of numbers: a shorter list or smaller numbers make a smaller graph, so that a failing
-/// one shrinks. Operators of polynomials only, of degree at most 8. Extents of 0 occur.
+/// one shrinks. Operators of polynomials only, of degree at most 8; some read the payload. Extents of 0 occur.
 RandomTape randomTape(const std::vector<std::uint32_t>& choices);
 
 /// A stream of small numbers that follows from a seed, for leaves and seeds of a pass.
@@ -84,12 +88,24 @@ std::vector<tape::Array<K>> leavesOf(const RandomTape& random, SmallNumbers& num
     return leaves;
 }
 
+/// One scalar per key.
+template <class K>
+tape::Payload<tape::Array<K>> payloadOf(SmallNumbers& numbers)
+{
+    tape::Payload<tape::Array<K>> payload;
+    for (const std::string& key : kPayloadKeys) {
+        payload.emplace(key, tape::scalarArray(smallNumber<K>(numbers)));
+    }
+    return payload;
+}
+
 template <class K>
 tape::NodeList<tape::Array<K>> nodesOf(const RandomTape& random)
 {
     tape::NodeList<tape::Array<K>> nodes;
     for (const RandomTape::Step& step : random.steps) {
-        auto op = tape::makeArrayOperator<K>({step.op, K(step.factor), step.shape, step.index}, step.parents.size());
+        auto op = tape::makeArrayOperator<K>({step.op, K(step.factor), step.shape, step.index, step.key},
+                                             step.parents.size());
         if (!op.ok()) {
             throw std::runtime_error(op.error().text());
         }

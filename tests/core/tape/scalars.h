@@ -42,4 +42,7 @@ struct IntervalOf
 
 using Interval = IntervalOf<double>;
 
+/// Whole numbers modulo 2⁶⁴: counts, which may grow beyond what a word holds without that being an error.
+using Count = std::uint64_t;
+
 } // namespace retro::tapetest

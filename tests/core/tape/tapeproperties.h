@@ -55,7 +55,7 @@ bool sameBits(const std::vector<Array<K>>& a, const std::vector<Array<K>>& b)
     });
 }
 
-/// The graph that `choices` make, its leaves and one seed per id.
+/// The graph that `choices` make, its leaves, one seed per id and the payload.
 template <class K>
 struct Made
 {
@@ -69,6 +69,7 @@ struct Made
         SmallNumbers numbers(start);
         leaves = leavesOf<K>(random, numbers);
         seed = seedOf<K>(random, numbers);
+        payload = payloadOf<K>(numbers);
     }
     [[nodiscard]] tape::Tape<Array<K>> tape() const { return taken(tape::compile(nodes, leaves, payload)); }
     [[nodiscard]] std::vector<Array<K>> context() const

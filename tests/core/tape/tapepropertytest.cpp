@@ -118,8 +118,11 @@ Pairings<K> pairingsOf(const Choices& choices, std::uint32_t start, std::size_t 
             moving.back().data.push_back({made.leaves[leaf].data[i], direction[leaf].data[i]});
         }
     }
-    const Payload<Array<Dual<K>>> none;
-    const auto tangents = taken(evaluate<Array<Dual<K>>>(nodesOf<Dual<K>>(random), moving, none));
+    Payload<Array<Dual<K>>> still; // a payload is never differentiated
+    for (const auto& [key, value] : made.payload) {
+        still.emplace(key, scalarArray(Dual<K>{value.data.front(), K(0)}));
+    }
+    const auto tangents = taken(evaluate<Array<Dual<K>>>(nodesOf<Dual<K>>(random), moving, still));
     const auto accumulated = taken(denseLoop<Array<K>>(made.tape(), made.seed));
     Pairings<K> both;
     for (std::size_t id = 0; id < tangents.size(); ++id) {
@@ -245,6 +248,9 @@ private slots:
     void compileInModular() { compileAgreesWithEvaluation<Modular>(); }
     void compileInRational() { compileAgreesWithEvaluation<Rational>(); }
     void compileInDual() { compileAgreesWithEvaluation<DualNumber>(); }
+    void compileInFlags() { compileAgreesWithEvaluation<Flag>(); }
+    void compileInCounts() { compileAgreesWithEvaluation<Count>(); }
+    void compileInInterval() { compileAgreesWithEvaluation<Interval>(); }
 
     void loopInFloat() { loopIsRecursion<float>(); }
     void loopInDouble() { loopIsRecursion<double>(); }
@@ -252,12 +258,17 @@ private slots:
     void loopInRational() { loopIsRecursion<Rational>(); }
     void loopInDual() { loopIsRecursion<DualNumber>(); }
     void loopInInterval() { loopIsRecursion<Interval>(); }
+    void loopInFlags() { loopIsRecursion<Flag>(); }
+    void loopInCounts() { loopIsRecursion<Count>(); }
 
+    // Not over intervals, which grow when zero is added, nor over symbols, whose zero is no zero of their sum.
     void skipInFloat() { skippingIsDense<float>(); }
     void skipInDouble() { skippingIsDense<double>(); }
     void skipInModular() { skippingIsDense<Modular>(); }
     void skipInRational() { skippingIsDense<Rational>(); }
     void skipInDual() { skippingIsDense<DualNumber>(); }
+    void skipInFlags() { skippingIsDense<Flag>(); }
+    void skipInCounts() { skippingIsDense<Count>(); }
 
     void adjointInFloat() { gradientIsAdjointButForRounding<float>(kAdjoint, kMostNodes); }
     void adjointInDouble() { gradientIsAdjointButForRounding<double>(kAdjoint, kMostNodes); }
@@ -271,21 +282,26 @@ private slots:
     void eachOperatorInRational() { gradientIsAdjoint<Rational>(kEachOperator, 1); }
     void eachOperatorInDual() { gradientIsAdjoint<DualNumber>(kEachOperator, 1); }
 
+    // Not over intervals and symbols, as for P6.
     void appendInFloat() { appendedCellLeavesOldSlots<float>(); }
     void appendInDouble() { appendedCellLeavesOldSlots<double>(); }
     void appendInModular() { appendedCellLeavesOldSlots<Modular>(); }
     void appendInRational() { appendedCellLeavesOldSlots<Rational>(); }
     void appendInDual() { appendedCellLeavesOldSlots<DualNumber>(); }
+    void appendInFlags() { appendedCellLeavesOldSlots<Flag>(); }
+    void appendInCounts() { appendedCellLeavesOldSlots<Count>(); }
 
     // Not over float and double: parts are added in another order there, and rounded in another way.
     void permuteInModular() { orderDoesNotMatter<Modular>(); }
     void permuteInRational() { orderDoesNotMatter<Rational>(); }
     void permuteInDual() { orderDoesNotMatter<DualNumber>(); }
+    void permuteInFlags() { orderDoesNotMatter<Flag>(); }
+    void permuteInCounts() { orderDoesNotMatter<Count>(); }
 
     // The text of a sum is its order of addition.
     void loopAndRecursionAddInTheSameOrder()
     {
-        QVERIFY(holds("P5 over symbols", [](const Choices& choices, std::uint32_t) {
+        QVERIFY(holds("P1 to P5 over symbols", [](const Choices& choices, std::uint32_t) {
             RandomTape random = randomTape(choices);
             random.steps.resize(std::min<std::size_t>(random.steps.size(), 12));
             NodeList<Array<Symbol>> nodes;
@@ -301,8 +317,30 @@ private slots:
             const std::vector<Array<Symbol>> leaves(random.leaves.size(), scalarArray(Symbol("x")));
             const Payload<Array<Symbol>> none;
             const auto context = taken(evaluate<Array<Symbol>>(nodes, leaves, none));
-            const auto dense = taken(denseLoop<Array<Symbol>>(taken(compile(nodes, leaves)), seed));
+            const Tape<Array<Symbol>> tape = taken(compile(nodes, leaves));
+            RC_ASSERT(valuesOf(tape) == context);
+            Direction<Symbol> direction;
+            const auto dense = taken(denseLoop<Array<Symbol>>(tape, seed, &direction));
+            RC_ASSERT(direction.wrong == 0);
             RC_ASSERT(dense == taken(recursion<Array<Symbol>>(nodes, {context, none, Zeros::LeftOut}, seed)));
+        }));
+    }
+
+    /// The graphs above hold steps of both variants, and what a step of the payload hands back follows it.
+    void aPayloadThatIsMissingIsNamed()
+    {
+        QVERIFY(holds("a payload is read by key", [](const Choices& choices, std::uint32_t start) {
+            const RandomTape random = randomTape(choices);
+            const Made<Modular> made(random, start);
+            const auto reads = std::ranges::find(random.steps, "payload_scale", &RandomTape::Step::op);
+            const auto tape = compile(made.nodes, made.leaves);
+            RC_ASSERT(tape.ok() == (reads == random.steps.end()));
+            if (!tape.ok()) {
+                RC_ASSERT(tape.error().kind == FaultKind::ForwardFailed);
+                RC_ASSERT(tape.error().id ==
+                          random.leaves.size() + static_cast<std::size_t>(reads - random.steps.begin()));
+                RC_ASSERT(tape.error().message.find(reads->key) != std::string::npos);
+            }
         }));
     }
 
@@ -330,7 +368,7 @@ private slots:
             const std::size_t at = start % made.nodes.size();
             const auto own = static_cast<Id>(made.leaves.size() + at);
             made.nodes[at].parents.back() = own + start % 3;
-            const auto tape = compile(made.nodes, made.leaves);
+            const auto tape = compile(made.nodes, made.leaves, made.payload);
             RC_ASSERT(!tape.ok());
             RC_ASSERT(tape.error().kind == FaultKind::LaterParent && tape.error().id == own);
         }));
