@@ -86,8 +86,13 @@ void OtherRunReader::read(const QList<views::HeatmapView*>& views, const QString
 {
     if (path.endsWith(QLatin1String(".npz"), Qt::CaseInsensitive)) {
         emit arraysChosen(path);
-        return;
+    } else {
+        readRun(views, path);
     }
+}
+
+void OtherRunReader::readRun(const QList<views::HeatmapView*>& views, const QString& path)
+{
     const QList<QPointer<views::HeatmapView>> targets(views.begin(), views.end());
     m_jobs.start([this, path, targets](const std::stop_token& stop) {
         auto handle = std::make_shared<base::Result<views::RunHandle>>(readHandle(path, stop));

@@ -41,6 +41,7 @@ signals:
 
 private:
     [[nodiscard]] QList<views::HeatmapView*> heatmaps() const;
+    void readRun(const QList<views::HeatmapView*>& views, const QString& path);
     void sayProblem(const QList<QPointer<views::HeatmapView>>& views);
     void choose(const QList<views::HeatmapView*>& views);
 
