@@ -27,6 +27,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 
 namespace retro::app
 {
@@ -63,6 +64,7 @@ struct ExplainOptions
     bool checksOracle = false;
     bool inputsOnly = false;
     bool isBatch = false; ///< one input of many
+    bool isFirst = false; ///< the first of them
     PlanWishOptions plan;
     ForwardingOptions forwarding;
 };
@@ -156,11 +158,21 @@ Result<engine::ExplainRequest> requestOf(const Context& context, const ExplainOp
     return request;
 }
 
+/// Also with --quiet: what was asked for is not what is done.
+void warn(const std::vector<std::string>& sentences)
+{
+    for (const std::string& sentence : sentences) {
+        fmt::print(stderr, "retrograde-cli: warning: {}\n", sentence);
+    }
+}
+
 Result<void> showRules(const Context& context, const ExplainOptions& options, const engine::LoadedModel& model,
                        const engine::ExplainRequest& request)
 {
     lrp::Composite composite;
-    RETRO_TRY(const std::vector<engine::RuleLine> lines, engine::listRules(model, request, &composite));
+    std::vector<std::string> unused;
+    RETRO_TRY(const std::vector<engine::RuleLine> lines, engine::listRules(model, request, &composite, {}, &unused));
+    warn(unused);
     if (!options.compositeFile.empty()) {
         RETRO_CHECK(base::writeFile(options.compositeFile, lrp::toJson(composite)));
     }
@@ -173,7 +185,8 @@ Result<void> showRules(const Context& context, const ExplainOptions& options, co
             nodes.push_back(
                 {{"node", line.name}, {"operator", line.op}, {"rule", line.rule}, {"matcher", line.matcher}});
         }
-        context.answer({{"composite", composite.name}, {"reason", composite.reason}, {"nodes", nodes}});
+        context.answer(
+            {{"composite", composite.name}, {"reason", composite.reason}, {"nodes", nodes}, {"warnings", unused}});
         return {};
     }
     context.say(
@@ -317,6 +330,9 @@ Result<engine::ExplainResult> explainInto(const Context& context, const ExplainO
                                           const std::function<Result<engine::ExplainResult>()>& explain)
 {
     RETRO_TRY(engine::ExplainResult result, explain());
+    if (!options.isBatch || options.isFirst) {
+        warn(result.warnings);
+    }
     RETRO_TRY(const std::vector<engine::OpenedFused> opened, engine::openFused(model, request, result, options.open));
     const std::filesystem::path folder = options.outputFolder;
     RETRO_CHECK(base::makeFolder(folder));
@@ -362,8 +378,10 @@ Result<void> explainMany(const Context& context, const ExplainOptions& options, 
     RETRO_TRY(const engine::Question question, askedOf(context, options, *model));
     plan.question = question.hash;
     engine::Explainer explainer(model);
+    bool isFirst = true;
     return explainBatch(context, plan, [&](const engine::BatchItem& item) -> Result<void> {
-        const ExplainOptions own = optionsFor(options, item);
+        ExplainOptions own = optionsFor(options, item);
+        own.isFirst = std::exchange(isFirst, false);
         RETRO_TRY(const engine::Question asked, askedOf(context, own, *model));
         RETRO_TRY(const engine::ExplainRequest request, requestOf(context, own, *model));
         RETRO_CHECK(explainInto(context, own, *model, request, asked,

@@ -504,6 +504,8 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
     done->model = job.model;
     done->composite = job.composite = request.composite;
     done->bound = result.model;
+    done->assigned = result.assigned;
+    done->warnings = result.warnings;
     done->rulesApplied = result.rulesApplied;
     done->rulesReused = result.rulesReused;
     done->inputs = job.inputs;

@@ -109,7 +109,9 @@ struct ExplainDone
     views::RunHandle run;
     views::InputInfo input;
     std::string composite;
-    std::shared_ptr<const execute::BoundModel> bound; ///< that ran; null for recorded runs
+    std::shared_ptr<const execute::BoundModel> bound;    ///< that ran; null for recorded runs
+    std::shared_ptr<const lrp::RuleAssignment> assigned; ///< rules of its nodes; null where none are known
+    std::vector<std::string> warnings;                   ///< what the engine says of the question
     std::size_t rulesApplied = 0;
     std::size_t rulesReused = 0; ///< of the run before
     std::vector<std::string> inputs;

@@ -449,7 +449,7 @@ void MainWindow::takeResult(const ExplainDone& result)
     }
     m_planLink->take(result);
     m_rules->take(result);
-    m_shell->problems().takeRun();
+    m_shell->problems().takeRun(result.warnings);
     views::RunPanel& panel = m_explain->runPanel();
     if (!result.model) {
         showRecorded(result);

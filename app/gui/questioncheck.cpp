@@ -97,13 +97,15 @@ views::QuestionCheck checkQuestion(ExplainJob job, const std::stop_token& stop)
     request.composite = job.compositeOrUsual();
     const auto target = engine::parseTarget(job.target);
     const auto value = target ? engine::targetValue(*target, *job.model->graph()) : target.error();
-    const auto rules = engine::listRules(*job.model, request, nullptr, stop);
+    lrp::Composite composite;
+    const auto rules = engine::listRules(*job.model, request, &composite, stop);
     if (!value) {
         check.problem = QString::fromStdString(value.error().text());
     } else if (!rules) {
         check.problem = QString::fromStdString(rules.error().text());
     } else {
         check.rules = rulesText(*rules);
+        check.reason = QString::fromStdString(composite.reason);
     }
     return check;
 }

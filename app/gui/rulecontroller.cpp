@@ -11,6 +11,7 @@
 
 #include <QFileDialog>
 
+#include <algorithm>
 #include <array>
 
 namespace retro::app
@@ -68,15 +69,38 @@ std::vector<views::RuleReach> reachesOf(const execute::BoundModel& model, base::
     return reaches;
 }
 
+QString valueText(const std::string& key, const lrp::RuleParameter& value)
+{
+    const std::string whole = lrp::textOf(lrp::RuleParameters{{key, value}});
+    return QString::fromStdString(whole.substr(key.size() + 1));
+}
+
+/// The node's own numbers in the fields of its rule; those that the rule has beside the usual ones behind them.
+void takePresent(const lrp::Rule& rule, views::RuleOption& option)
+{
+    const lrp::RuleParameters own = rule.parameters();
+    for (const auto& [key, usual] : option.parameters) {
+        const auto at = own.find(key.toStdString());
+        option.present.push_back(at == own.end() ? usual : valueText(at->first, at->second));
+    }
+    for (const auto& [key, value] : own) {
+        const QString name = QString::fromStdString(key);
+        const bool isUsual =
+            std::ranges::any_of(option.parameters, [&name](const auto& one) { return one.first == name; });
+        if (!isUsual) {
+            option.parameters.emplace_back(name, QString());
+            option.present.push_back(valueText(key, value));
+        }
+    }
+}
+
 std::vector<views::RuleOption> optionsOf(const execute::BoundModel& model, base::NodeId node)
 {
     std::vector<views::RuleOption> options;
     for (const engine::RuleChoice& choice : engine::ruleChoices(model, node)) {
         views::RuleOption option{QString::fromStdString(choice.name), QString::fromStdString(choice.formula)};
         for (const auto& [key, value] : choice.parameters) {
-            const std::string whole = lrp::textOf(lrp::RuleParameters{{key, value}});
-            option.parameters.emplace_back(QString::fromStdString(key),
-                                           QString::fromStdString(whole.substr(key.size() + 1)));
+            option.parameters.emplace_back(QString::fromStdString(key), valueText(key, value));
         }
         options.push_back(std::move(option));
     }
@@ -119,7 +143,11 @@ RuleController::RuleController(views::ActionRegistry& actions, views::RunModel& 
     });
 }
 
-void RuleController::take(const ExplainDone& done) { m_bound = done.model ? done.bound : nullptr; }
+void RuleController::take(const ExplainDone& done)
+{
+    m_bound = done.model ? done.bound : nullptr;
+    m_assigned = done.model ? done.assigned : nullptr;
+}
 
 views::RuleQuestion RuleController::questionOf(base::NodeId node) const
 {
@@ -142,6 +170,14 @@ views::RuleQuestion RuleController::questionOf(base::NodeId node) const
         // The longest name that the text begins with: "z-plus" and not "z".
         const bool isIt = question.now.startsWith(option.name) && option.name.size() > question.current.size();
         question.current = isIt ? option.name : question.current;
+    }
+    const lrp::Rule* own =
+        m_assigned && node.index() < m_assigned->size() ? (*m_assigned)[node.index()].rule.get() : nullptr;
+    const auto present = std::ranges::find_if(question.rules, [own](const views::RuleOption& option) {
+        return own != nullptr && option.name == QString::fromUtf8(own->name());
+    });
+    if (present != question.rules.end()) {
+        takePresent(*own, *present);
     }
     question.problemOf = problemOf;
     question.formulaOf = [structure = rule.structure](const QString& override) {

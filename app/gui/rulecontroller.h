@@ -57,7 +57,8 @@ private:
     views::Selection& m_selection;
     views::RunPanel& m_panel;
     QWidget& m_window;
-    std::shared_ptr<const execute::BoundModel> m_bound; ///< of the run on screen
+    std::shared_ptr<const execute::BoundModel> m_bound;    ///< of the run on screen
+    std::shared_ptr<const lrp::RuleAssignment> m_assigned; // rules of its nodes; null where none are known
 };
 
 /// The base of a composite and the rules put before it, into a question; and back into one text.

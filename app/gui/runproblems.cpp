@@ -4,7 +4,10 @@
 #include "app/gui/shell/problemscontroller.h"
 #include "core/ops/registry.h"
 #include "core/trace/ledgersummary.h"
+#include "core/trace/wrongnumber.h"
 #include "views/common/numbertext.h"
+
+#include <fmt/format.h>
 
 #include <cmath>
 
@@ -39,12 +42,6 @@ std::optional<Problem> problemOf(const trace::NodeBalance& balance)
 {
     Problem problem{Severity::Warning, ProblemOrigin::Run};
     problem.node = balance.node;
-    if (!std::isfinite(balance.arrived) || !std::isfinite(balance.handedOn)) {
-        problem.severity = Severity::Error;
-        problem.what = ProblemsController::tr("Relevance is not a finite number here.");
-        problem.remedy = ProblemsController::tr("Look at the values of this layer; a larger epsilon often helps.");
-        return problem;
-    }
     if (unexplainedShare(balance) <= kUnexplained) {
         return std::nullopt;
     }
@@ -52,6 +49,48 @@ std::optional<Problem> problemOf(const trace::NodeBalance& balance)
                        .arg(views::fixedText(unexplainedShare(balance) * 100, 4));
     problem.remedy = ProblemsController::tr("Compare the rule of this layer in the inspector with what it should be.");
     return problem;
+}
+
+bool isFinite(const trace::NodeBalance& balance)
+{
+    return std::isfinite(balance.magnitude) && std::isfinite(balance.handedOn);
+}
+
+/// Where it began first, then every node that it passed.
+std::vector<Problem> wrongNumbers(const trace::Run& run, const std::vector<trace::NodeBalance>& balances)
+{
+    std::vector<Problem> problems;
+    if (trace::firstWrongRow(run.ledger) == nullptr) {
+        return problems;
+    }
+    const trace::PassNumbers numbers = trace::numbersOf(run);
+    const std::optional<trace::WrongNumber> first = trace::firstWrongNumber(numbers);
+    if (first) {
+        problems.push_back(
+            {Severity::Error, ProblemOrigin::Run,
+             QString::fromStdString(fmt::format("{}: {}", first->where, first->text)),
+             ProblemsController::tr("Here it began. The run went on past it, so that it can be stepped to: "
+                                    "run to NaN. Look at the input and the weights; another rule or a "
+                                    "larger epsilon often helps."),
+             first->node});
+    }
+    std::size_t left = 0;
+    for (const trace::NodeBalance& balance : balances) {
+        if (isFinite(balance) || (first && balance.node == first->node)) {
+            continue;
+        }
+        if (problems.size() == kMost) {
+            ++left;
+            continue;
+        }
+        problems.push_back({Severity::Error, ProblemOrigin::Run,
+                            QString::fromStdString(trace::wrongNumbersAt(numbers, balance.node)),
+                            ProblemsController::tr("It came from a node before; the first of these problems says where "
+                                                   "it began."),
+                            balance.node});
+    }
+    addRest(problems, left, ProblemOrigin::Run);
+    return problems;
 }
 
 std::size_t openPromises(const trace::Run& run)
@@ -120,11 +159,13 @@ std::vector<Problem> problemsOf(const engine::LoadedModel& model)
 
 std::vector<Problem> problemsOf(const trace::Run& run)
 {
-    std::vector<Problem> problems;
+    const std::vector<trace::NodeBalance> balances = trace::summarise(run).nodes;
+    std::vector<Problem> problems = wrongNumbers(run, balances);
+    const std::size_t most = problems.size() + kMost;
     std::size_t left = 0;
-    for (const trace::NodeBalance& balance : trace::summarise(run).nodes) {
-        auto problem = problemOf(balance);
-        if (problem && problems.size() < kMost) {
+    for (const trace::NodeBalance& balance : balances) {
+        auto problem = isFinite(balance) ? problemOf(balance) : std::nullopt;
+        if (problem && problems.size() < most) {
             problems.push_back(std::move(*problem));
         } else if (problem) {
             ++left;

@@ -76,7 +76,7 @@ public:
         RETRO_CHECK(base::checkStop(m_stop));
         RETRO_CHECK(runEngine());
         if (!m_request.goesOnWhenNotFinite) {
-            const auto isFinite = checkFinite({m_forward->saved, m_result.rules, m_result.relevance, m_result.ledger});
+            const auto isFinite = checkFinite({forwardPass(), m_result.relevance, m_result.ledger});
             if (!isFinite && m_inputPass) {
                 return wholePass(); // has what its words are made of
             }
@@ -89,6 +89,9 @@ public:
             takenCheckpoints(m_checkpoints, m_snapshots, m_result.relevance, m_result.model->graph());
         if (m_result.composite.timesInput) {
             multiplyByInputs(m_request, m_result);
+            if (!m_request.goesOnWhenNotFinite) {
+                RETRO_CHECK(checkProducts(forwardPass(), m_result.relevance));
+            }
         }
         dropUnwanted(m_request, m_result);
         m_result.relevanceInputs = relevanceOfInputs(m_result);
@@ -115,6 +118,8 @@ private:
         }
     }
 
+    [[nodiscard]] ForwardPass forwardPass() const { return {m_result.model, m_inputs, m_result.rules, m_stop}; }
+
     Result<void> bind()
     {
         const Stopwatch watch;
@@ -123,6 +128,8 @@ private:
         m_result.model = m_prepared->model;
         m_result.composite = m_prepared->composite;
         m_result.rules = m_prepared->words;
+        m_result.assigned = m_prepared->rules;
+        m_result.warnings = m_prepared->unused;
         m_result.writtenOut = m_prepared->writtenOut;
         RETRO_CHECK(checkTimesInput(m_result.composite, m_result.rules, *m_result.model));
         m_result.secondsBind = watch.seconds();
@@ -169,8 +176,12 @@ private:
         m_result.secondsForward = watch.seconds();
         for (std::size_t i = 0; i < values.size(); ++i) {
             const tensor::Tensor known = m_forward->value(values[i]);
-            RETRO_TRY(ResolvedTarget target, resolveTarget(targetsOf(m_request)[i], m_request.start, values[i], known));
+            RETRO_TRY(ResolvedTarget target,
+                      resolveTargetOf(forwardPass(), targetsOf(m_request)[i], m_request.start, values[i], known));
             addStart(target);
+            if (std::string hint = targetHint(*m_result.model, target); !hint.empty()) {
+                m_result.warnings.push_back(std::move(hint));
+            }
             (i == 0 ? m_result.target : m_result.alsoTargets.emplace_back()) = std::move(target);
         }
         if (m_result.composite.dividesStart) {
@@ -192,7 +203,7 @@ private:
     // The forward pass of the explanation before, when it is of the same inputs; else one is made.
     Result<void> forwardWith(const std::vector<base::ValueId>& alsoKept)
     {
-        std::vector<tensor::Tensor> inputs = inPrecision(m_request.inputs, m_request.precision);
+        std::vector<tensor::Tensor> inputs = m_inputs = inPrecision(m_request.inputs, m_request.precision);
         if (keepsPass()) {
             m_last = m_cache->lastPass().get();
             m_result.forwardReused = m_last != nullptr && m_last->isOf(m_result.model, inputs, m_policy, alsoKept);
@@ -552,6 +563,7 @@ private:
     ExplainResult m_result;
     ProgramCache* m_cache; // null: nothing is kept
     std::shared_ptr<const Prepared> m_prepared;
+    std::vector<tensor::Tensor> m_inputs;                         // in the run's precision
     execute::SavePolicy m_policy = execute::SavePolicy::Autograd; // of the forward pass
     std::uint64_t m_key = 0;                                      // of the course, where programs are used
     std::shared_ptr<const Course> m_course;                       // what is known of it

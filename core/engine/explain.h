@@ -123,8 +123,10 @@ struct ExplainResult
     ResolvedTarget target;
     std::vector<ResolvedTarget> alsoTargets; ///< as asked
     lrp::Composite composite;
-    std::vector<std::string> writtenOut;   ///< what If, Loop and Scan became: "Loop 'steps': 12 times"
-    std::vector<trace::NodeRule> rules;    ///< by NodeId
+    std::vector<std::string> writtenOut;                 ///< what If, Loop and Scan became: "Loop 'steps': 12 times"
+    std::vector<trace::NodeRule> rules;                  ///< by NodeId
+    std::shared_ptr<const lrp::RuleAssignment> assigned; ///< the same, to be asked
+    std::vector<std::string> warnings;     ///< for people: rules that change nothing, a target behind a softmax
     std::vector<tensor::Tensor> relevance; ///< by ValueId; invalid where nothing arrived, or was not asked for
     std::vector<TakenCheckpoint> checkpoints;
     bool stoppedEarly = false; ///< at the checkpoints: relevance is known of what was visited before alone
@@ -195,10 +197,15 @@ struct RuleLine
     std::string rule; ///< "-" for nodes that pass no relevance
     std::string matcher;
 };
-/// The rule that every node would get, without running anything; `chosen` takes the composite. Errors as explain();
-/// Cancelled after a requested stop.
+/// The rule that every node would get, without running anything; `chosen` takes the composite, `unused` what
+/// lrp::unusedEntries() says. Errors as explain(); Cancelled after a requested stop.
 [[nodiscard]] base::Result<std::vector<RuleLine>> listRules(const LoadedModel& model, const ExplainRequest& request,
                                                             lrp::Composite* chosen = nullptr,
-                                                            const std::stop_token& stop = {});
+                                                            const std::stop_token& stop = {},
+                                                            std::vector<std::string>* unused = nullptr);
+
+/// What a person who explains this target should know: it is the result of a softmax, whose operand is the one to
+/// explain. Empty when there is nothing to say.
+[[nodiscard]] std::string targetHint(const execute::BoundModel& model, const ResolvedTarget& target);
 
 } // namespace retro::engine

@@ -56,7 +56,10 @@ Result<void> fill(Prepared& made, const LoadedModel& model, const ExplainRequest
         RETRO_TRY(made.model, bindModel(model, request.inputs, request.precision, &made.writtenOut, stop));
     }
     RETRO_TRY(made.composite, resolveComposite(request.composite, *made.model));
-    RETRO_TRY(lrp::RuleAssignment rules, lrp::assignRules(made.composite, *made.model, model.rewritten.fused, stop));
+    lrp::EntryUse use;
+    RETRO_TRY(lrp::RuleAssignment rules,
+              lrp::assignRules(made.composite, *made.model, model.rewritten.fused, stop, &use));
+    made.unused = lrp::unusedEntries(made.composite, use);
     RETRO_CHECK(base::checkStop(stop));
     made.words = inWords(rules, *made.model);
     made.rules = std::make_shared<const lrp::RuleAssignment>(std::move(rules));

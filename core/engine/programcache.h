@@ -26,6 +26,7 @@ struct Prepared
     std::shared_ptr<const lrp::RuleAssignment> rules;
     std::vector<trace::NodeRule> words;  ///< by NodeId: the rules in words
     std::vector<std::string> writtenOut; ///< what If, Loop and Scan became
+    std::vector<std::string> unused;     ///< lrp::unusedEntries()
     bool hasCheckpoints = false;         ///< the model has checkpoint operators
 };
 

@@ -237,6 +237,9 @@ ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request
     if (!result.composite.reason.empty()) {
         summary["composite_reason"] = result.composite.reason;
     }
+    if (!result.warnings.empty()) {
+        summary["warnings"] = result.warnings;
+    }
     addRewrites(model, result, summary);
     summary["engine"] = nameOf(request.engine);
     if (result.program) {

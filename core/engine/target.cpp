@@ -89,10 +89,10 @@ Result<std::int64_t> largest(const tensor::Tensor& plain, std::int64_t sample, s
     const std::int64_t best = ops::visitFloat(
         plain.dtype(), [&](auto zero) { return largestOf(plain.data<decltype(zero)>() + sample * length, length); });
     if (best < 0) {
-        return inputError(
-            "the output has no finite value, so no class can be chosen; look at the input and at the first node that "
-            "gives NaN or infinity",
-            fmt::format("sample {}", sample));
+        return base::engineError("the output has no finite score, so argmax can choose no class; look at the input and "
+                                 "the weights. Going on "
+                                 "needs a class that is named with --target",
+                                 fmt::format("sample {}", sample));
     }
     return best;
 }

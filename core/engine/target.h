@@ -62,7 +62,8 @@ struct ResolvedTarget
 
 /// Chooses the target in `value` (the forward result) and builds the start relevance: the chosen element holds its own
 /// value (Logit) or 1 (One); All = the whole value; Contrastive = 1 at the target and −1/N at the other elements of a
-/// sample of N; Given = a file. Errors: Usage (index out of range), Input (file of another shape, no finite maximum).
+/// sample of N; Given = a file. Errors: Usage (index out of range), Input (file of another shape), Engine (no finite
+/// score that argmax could choose).
 [[nodiscard]] base::Result<ResolvedTarget> resolveTarget(const TargetRequest& request, const StartRequest& start,
                                                          base::ValueId value, const tensor::Tensor& forward);
 

@@ -5,6 +5,7 @@
 #include "core/lrp/decomposedrule.h"
 #include "core/lrp/operandorigin.h"
 #include "core/lrp/rules.h"
+#include "core/ops/registry.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -95,8 +96,9 @@ NodeId firstWeightOf(const Matcher& matcher, const BoundModel& model)
 class Assigner
 {
 public:
-    Assigner(const Composite& composite, const BoundModel& model, std::span<const rewrite::FusedNode> fused)
-        : m_composite(composite), m_model(model), m_fused(fused)
+    Assigner(const Composite& composite, const BoundModel& model, std::span<const rewrite::FusedNode> fused,
+             EntryUse* use)
+        : m_composite(composite), m_model(model), m_fused(fused), m_use(use)
     {
         for (const CompositeEntry& entry : composite.entries) {
             m_firstWeights.push_back(entry.matcher.firstWeight ? firstWeightOf(entry.matcher, model) : NodeId());
@@ -106,6 +108,7 @@ public:
     [[nodiscard]] base::Result<AssignedRule> assign(NodeId id) const
     {
         const CompositeEntry* entry = find(id);
+        bookUse(id, entry);
         if (entry == nullptr) {
             return base::inputError(
                 fmt::format("no entry of the composite \"{}\" matches this node; add one with one of the rules {}",
@@ -126,7 +129,7 @@ public:
         if (!isDecomposed(*entry->rule)) {
             return AssignedRule{entry->rule, entry->matcher.text()};
         }
-        base::Result<RulePointer> rule = bindDecomposed(m_composite, m_model, id, membersOf(id));
+        base::Result<RulePointer> rule = bindDecomposed(m_composite, m_model, id, membersOf(id), m_use);
         return rule.ok() ? AssignedRule{std::move(rule).value(), entry->matcher.text()} : refused(rule.error(), id);
     }
 
@@ -159,15 +162,37 @@ private:
         return base::within(std::move(error), fmt::format("inside {}", placeOf(id)));
     }
 
+    [[nodiscard]] bool matches(std::size_t i, NodeId id) const
+    {
+        const Matcher& matcher = m_composite.entries[i].matcher;
+        return matcher.firstWeight ? m_firstWeights[i] == id : matchesFields(matcher, m_model, id);
+    }
+
     [[nodiscard]] const CompositeEntry* find(NodeId id) const
     {
         for (std::size_t i = 0; i < m_composite.entries.size(); ++i) {
-            const CompositeEntry& entry = m_composite.entries[i];
-            if (entry.matcher.firstWeight ? m_firstWeights[i] == id : matchesFields(entry.matcher, m_model, id)) {
-                return &entry;
+            if (matches(i, id)) {
+                return &m_composite.entries[i];
             }
         }
         return nullptr;
+    }
+
+    void bookUse(NodeId id, const CompositeEntry* chosen) const
+    {
+        if (m_use == nullptr) {
+            return;
+        }
+        if (chosen != nullptr && chosen->origin != EntryOrigin::Builtin) {
+            m_use->chosen.insert(chosen->written);
+        }
+        for (std::size_t i = 0; i < m_composite.entries.size(); ++i) {
+            const CompositeEntry& entry = m_composite.entries[i];
+            const bool isAsked = entry.origin != EntryOrigin::Builtin && !m_use->matched.contains(entry.written);
+            if (isAsked && matches(i, id)) {
+                m_use->matched.insert(entry.written);
+            }
+        }
     }
 
     [[nodiscard]] std::string rulesFor(NodeId id) const
@@ -191,6 +216,7 @@ private:
     const Composite& m_composite;
     const BoundModel& m_model;
     std::span<const rewrite::FusedNode> m_fused;
+    EntryUse* m_use;
     std::vector<NodeId> m_firstWeights; // per entry
 };
 
@@ -222,6 +248,23 @@ std::string originText(const Matcher& matcher)
 
 } // namespace
 
+namespace
+{
+
+bool isOperator(const std::string& name)
+{
+    return std::ranges::any_of(ops::declarations(), [&name](const auto& one) { return one.op == name; });
+}
+
+// By a structure, of operators that exist.
+bool isForAnyModel(const Matcher& matcher)
+{
+    return matcher.nameGlob.empty() && matcher.scope.empty() && matcher.structure &&
+           std::ranges::all_of(matcher.ops, isOperator) && std::ranges::all_of(matcher.operandFrom, isOperator);
+}
+
+} // namespace
+
 std::string Matcher::text() const
 {
     std::vector<std::string> parts;
@@ -246,9 +289,10 @@ std::string Matcher::text() const
 }
 
 base::Result<RuleAssignment> assignRules(const Composite& composite, const BoundModel& model,
-                                         std::span<const rewrite::FusedNode> fused, const std::stop_token& stop)
+                                         std::span<const rewrite::FusedNode> fused, const std::stop_token& stop,
+                                         EntryUse* use)
 {
-    const Assigner assigner(composite, model, fused);
+    const Assigner assigner(composite, model, fused, use);
     RuleAssignment assignment(model.graph().nodeCount());
     std::optional<base::Error> first;
     std::vector<std::string> others;
@@ -272,6 +316,26 @@ base::Result<RuleAssignment> assignRules(const Composite& composite, const Bound
         return *std::move(first);
     }
     return assignment;
+}
+
+std::vector<std::string> unusedEntries(const Composite& composite, const EntryUse& use)
+{
+    std::vector<std::string> sentences;
+    for (const CompositeEntry& entry : composite.entries) {
+        const bool isOverride = entry.origin == EntryOrigin::Override;
+        const bool isMissing = entry.origin != EntryOrigin::Builtin && !use.matched.contains(entry.written) &&
+                               (isOverride || !isForAnyModel(entry.matcher));
+        const bool isShadowed = isOverride && !isMissing && !use.chosen.contains(entry.written);
+        if (isMissing) {
+            sentences.push_back(
+                fmt::format("{} ({}, rule {}) matches no node that relevance passes, and changes nothing",
+                            entry.written, entry.matcher.text(), entry.rule->text()));
+        } else if (isShadowed) {
+            sentences.push_back(
+                fmt::format("{} changes nothing: every node that it matches has a rule from before it", entry.written));
+        }
+    }
+    return sentences;
 }
 
 } // namespace retro::lrp

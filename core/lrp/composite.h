@@ -7,6 +7,7 @@
 #include "core/rewrite/rewrite.h"
 
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -30,11 +31,27 @@ struct Matcher
     [[nodiscard]] std::string text() const;
 };
 
+/// Who wrote an entry of a composite.
+enum class EntryOrigin : std::uint8_t {
+    Builtin,
+    File,    ///< a composite file
+    Override ///< a rule that was put before a composite
+};
+
 /// One line of a composite.
 struct CompositeEntry
 {
     Matcher matcher;
     RulePointer rule;
+    EntryOrigin origin = EntryOrigin::Builtin;
+    std::string written{}; ///< what a person calls it: the text of a rule, the place in a file; unique in a composite
+};
+
+/// Which of the entries that people wrote are good for something, by CompositeEntry::written.
+struct EntryUse
+{
+    std::set<std::string> matched; ///< a node that passes relevance
+    std::set<std::string> chosen;  ///< for a node: no entry before it matched
 };
 
 /// An ordered list of (matcher → rule); the first match wins.
@@ -75,9 +92,14 @@ using RuleAssignment = std::vector<AssignedRule>;
 /// Gives each node that passes relevance its rule. Nodes that get the rule "decomposed" are taken apart: those of
 /// `fused` into their members, others by their function bodies. Errors (Input): a node that no entry matches, a rule
 /// that is not defined for the node's structure, or a node that cannot be taken apart; the message names node, operator
-/// and rule and says what to add. Stops between nodes (Cancelled).
+/// and rule and says what to add. Stops between nodes (Cancelled). `use` (may be null) takes what became of the entries
+/// that people wrote, inside nodes that were taken apart as well.
 [[nodiscard]] base::Result<RuleAssignment> assignRules(const Composite& composite, const execute::BoundModel& model,
                                                        std::span<const rewrite::FusedNode> fused = {},
-                                                       const std::stop_token& stop = {});
+                                                       const std::stop_token& stop = {}, EntryUse* use = nullptr);
+
+/// A sentence for each rule that was put before the composite and changes nothing, and for each entry of a file that
+/// matches nothing. An entry of a file for a structure of known operators is for any model and may match nothing here.
+[[nodiscard]] std::vector<std::string> unusedEntries(const Composite& composite, const EntryUse& use);
 
 } // namespace retro::lrp

@@ -57,6 +57,8 @@ public:
         }
         for (std::size_t i = 0; i < entries->size(); ++i) {
             RETRO_TRY(CompositeEntry entry, readEntry((*entries)[i], fmt::format("entries[{}]", i)));
+            entry.origin = EntryOrigin::File;
+            entry.written = fmt::format("entries[{}] of the composite file", i);
             composite.entries.push_back(std::move(entry));
         }
         return composite;

@@ -182,7 +182,7 @@ base::Result<rewrite::FunctionBody> bodyOfMembers(const BoundModel& model, NodeI
 }
 
 base::Result<RulePointer> bindBody(const Composite& composite, const BoundModel& model, NodeId id,
-                                   rewrite::FunctionBody body)
+                                   rewrite::FunctionBody body, EntryUse* use)
 {
     std::vector<ops::TensorType> types;
     for (const std::size_t slot : body.operands) {
@@ -191,7 +191,7 @@ base::Result<RulePointer> bindBody(const Composite& composite, const BoundModel&
     RETRO_TRY(const auto bound, BoundModel::bind(body.graph, types, model.precision()));
     Composite inner = composite;
     std::erase_if(inner.entries, [](const CompositeEntry& entry) { return entry.matcher.firstWeight; });
-    RETRO_TRY(RuleAssignment rules, assignRules(inner, *bound));
+    RETRO_TRY(RuleAssignment rules, assignRules(inner, *bound, {}, {}, use));
     std::vector<BodyResult> results;
     for (std::size_t i = 0; i < body.results.size(); ++i) {
         const ValueId output = body.graph->outputs()[i];
@@ -224,10 +224,10 @@ bool isSameRule(const Rule& a, const Rule& b)
 bool isDecomposed(const Rule& rule) { return rule.name() == "decomposed"; }
 
 base::Result<RulePointer> bindDecomposed(const Composite& composite, const BoundModel& model, NodeId id,
-                                         const graph::Graph* members)
+                                         const graph::Graph* members, EntryUse* use)
 {
     RETRO_TRY(rewrite::FunctionBody body, members != nullptr ? bodyOfMembers(model, id, *members) : bodyOf(model, id));
-    return bindBody(composite, model, id, std::move(body));
+    return bindBody(composite, model, id, std::move(body), use);
 }
 
 RulePointer decomposedRule() { return std::make_shared<const DecomposedRule>(); }

@@ -22,8 +22,9 @@ namespace retro::lrp
 /// (rewrite::functionBody). The parts run forward on the operands, and relevance is carried back through them by the
 /// oracle, each by the rule that the composite gives it (entries for the first layer do not apply inside). Operands
 /// that carry no relevance outside carry none inside. Errors (Input): the operator cannot be taken apart, a part
-/// without a rule; the message says what to do.
+/// without a rule; the message says what to do. `use` as for assignRules().
 [[nodiscard]] base::Result<RulePointer> bindDecomposed(const Composite& composite, const execute::BoundModel& model,
-                                                       execute::NodeId id, const graph::Graph* members);
+                                                       execute::NodeId id, const graph::Graph* members,
+                                                       EntryUse* use = nullptr);
 
 } // namespace retro::lrp

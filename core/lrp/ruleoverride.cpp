@@ -275,6 +275,8 @@ Result<Composite> withOverrides(Composite composite, std::span<const std::string
     std::vector<CompositeEntry> entries;
     for (const std::string& one : overrides) {
         RETRO_TRY(CompositeEntry entry, parseOverride(one));
+        entry.origin = EntryOrigin::Override;
+        entry.written = fmt::format("the rule '{}'", one);
         entries.push_back(std::move(entry));
     }
     composite.entries.insert(composite.entries.begin(), std::make_move_iterator(entries.begin()),

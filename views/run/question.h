@@ -87,6 +87,7 @@ struct QuestionCheck
 {
     InputPreview preview;
     QString rules;   ///< "z-plus 12 · epsilon 1"
+    QString reason;  ///< why "auto" chose these rules; empty where a person chose
     QString problem; ///< what is refused, by name; empty = it can run
 };
 

@@ -124,10 +124,10 @@ void RuleDialog::showRule()
     const RuleOption* chosen = rule();
     for (std::size_t i = 0; chosen != nullptr && i < chosen->parameters.size(); ++i) {
         const auto& [key, usual] = chosen->parameters[i];
-        auto* value = new QLineEdit(usual, fields);
+        auto* value = new QLineEdit(i < chosen->present.size() ? chosen->present[i] : usual, fields);
         value->setObjectName(key);
         value->setAccessibleName(key);
-        value->setToolTip(tr("Usually %1").arg(usual));
+        value->setToolTip(usual.isEmpty() ? tr("Usually not given") : tr("Usually %1").arg(usual));
         value->setFont(fonts::numbers());
         form->addRow(key, value);
         m_values.push_back(value);

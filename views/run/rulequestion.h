@@ -16,6 +16,8 @@ struct RuleOption
     QString name;    ///< "gamma"
     QString formula; ///< "R_in = …"; may be empty
     std::vector<std::pair<QString, QString>> parameters = {};
+    /// What they are at this node, in the same order, when it has the rule already; else empty: as usual.
+    std::vector<QString> present = {};
 };
 
 /// Which nodes a changed rule is for.

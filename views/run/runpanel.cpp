@@ -69,6 +69,10 @@ RunPanel::RunPanel(QWidget* parent) : QWidget(parent)
     m_applies = new ElidedLabel({}, Role::Text3, fonts::label(), content);
     m_applies->setAccessibleName(tr("Which rules the layers follow"));
     column->addWidget(m_applies);
+    m_reason = new ElidedLabel({}, Role::Text3, fonts::label(), content);
+    m_reason->setAccessibleName(tr("Why these rules"));
+    m_reason->hide();
+    column->addWidget(m_reason);
     m_overrides = new OverrideFields(content);
     column->addWidget(m_overrides);
     connect(m_overrides, &OverrideFields::changed, this, [this] {

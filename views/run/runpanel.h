@@ -147,6 +147,7 @@ private:
     CheckpointFields* m_checkpoints = nullptr;
     QLineEdit* m_value = nullptr;
     QLabel* m_applies = nullptr;
+    QLabel* m_reason = nullptr;
     QLabel* m_note = nullptr;
     QCheckBox* m_follow = nullptr;
     QString m_modelName;    ///< whose choices are kept when it is set again

@@ -216,6 +216,9 @@ void RunPanel::setCheck(const QuestionCheck& check)
     m_applies->setText(check.rules);
     m_applies->setToolTip(tr("Rules and how many nodes follow them: %1").arg(check.rules));
     m_applies->setVisible(!check.rules.isEmpty());
+    m_reason->setText(check.reason);
+    m_reason->setToolTip(check.reason);
+    m_reason->setVisible(!check.reason.isEmpty());
     showRunButton();
 }
 

@@ -161,10 +161,14 @@ void ProblemsController::takeModel(std::vector<Problem> problems)
     m_list.replace(ProblemOrigin::Model, std::move(problems));
 }
 
-void ProblemsController::takeRun()
+void ProblemsController::takeRun(const std::vector<std::string>& warnings)
 {
+    std::vector<Problem> problems = m_model.derived<RunProblems>()->all;
+    for (const std::string& warning : warnings) {
+        problems.push_back({Severity::Warning, ProblemOrigin::Run, QString::fromStdString(warning)});
+    }
     m_list.clear(ProblemOrigin::Job);
-    m_list.replace(ProblemOrigin::Run, m_model.derived<RunProblems>()->all);
+    m_list.replace(ProblemOrigin::Run, std::move(problems));
 }
 
 } // namespace retro::app

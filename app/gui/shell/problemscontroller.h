@@ -57,8 +57,8 @@ public:
     void addError(views::ProblemOrigin origin, const QString& what, const QString& remedy);
     /// Another model was read; what was said of the one before goes.
     void takeModel(std::vector<views::Problem> problems);
-    /// Another run is shown: errors of jobs before go.
-    void takeRun();
+    /// Another run is shown: errors of jobs before go. `warnings` are of the question that led to it.
+    void takeRun(const std::vector<std::string>& warnings);
     /// Nothing is open any more.
     void clear();
 

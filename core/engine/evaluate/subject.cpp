@@ -2,6 +2,7 @@
 #include "core/engine/evaluate/subject.h"
 
 #include "core/engine/binding.h"
+#include "core/engine/numericalstop.h"
 #include "core/execute/forward.h"
 
 #include <fmt/format.h>
@@ -166,14 +167,15 @@ std::vector<Tensor> Subject::inputsWith(const Tensor& input) const
 
 Result<double> Subject::score(const Tensor& input) const
 {
+    const std::vector<Tensor> inputs = inPrecision(inputsWith(input), m_question.precision);
     RETRO_TRY(const execute::ForwardResult result,
-              execute::forward(m_model, inPrecision(inputsWith(input), m_question.precision),
-                               execute::SavePolicy::Nothing, m_stop, {}, std::span(&m_value, 1)));
+              execute::forward(m_model, inputs, execute::SavePolicy::Nothing, m_stop, {}, std::span(&m_value, 1)));
     const auto outputs = m_model->graph().outputs();
     const auto at = std::ranges::find(outputs, m_value);
     const Tensor known = at != outputs.end() ? result.outputs[static_cast<std::size_t>(at - outputs.begin())]
                                              : result.saved.anyValue(m_value);
-    RETRO_TRY(const ResolvedTarget target, resolveTarget(m_question.target, {StartKind::Logit, {}}, m_value, known));
+    RETRO_TRY(const ResolvedTarget target, resolveTargetOf({m_model, inputs, {}, m_stop}, m_question.target,
+                                                           {StartKind::Logit, {}}, m_value, known));
     return target.logit.front();
 }
 

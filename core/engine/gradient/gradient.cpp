@@ -6,6 +6,7 @@
 #include "core/engine/binding.h"
 #include "core/engine/gradient/choseninputs.h"
 #include "core/engine/gradient/modelrules.h"
+#include "core/engine/numericalstop.h"
 #include "core/engine/stopwatch.h"
 #include "core/execute/reachedvalues.h"
 #include "core/ops/algebra.h"
@@ -112,8 +113,8 @@ Result<GradientResult> gradient(std::shared_ptr<const execute::BoundModel> model
         progress("forward", 0, 1);
     }
     Stopwatch forward;
-    RETRO_TRY(tape::ModelTape made, tape::compileModel(result.model, inPrecision(request.inputs, request.precision),
-                                                       gradientRule(result.model), stop));
+    const std::vector<Tensor> inputs = inPrecision(request.inputs, request.precision);
+    RETRO_TRY(tape::ModelTape made, tape::compileModel(result.model, inputs, gradientRule(result.model), stop));
     for (const base::ValueId output : graph.outputs()) {
         const Id cell = made.idOf[output.index()]; // an initializer that nothing reads has none
         result.outputs.push_back(cell == tape::ModelTape::kNowhere ? result.model->constant(output)
@@ -123,8 +124,8 @@ Result<GradientResult> gradient(std::shared_ptr<const execute::BoundModel> model
     const Stopwatch reverse;
     RETRO_TRY(const base::ValueId target, targetValue(request.target, graph));
     RETRO_TRY(const Id id, targetCell(made, target));
-    RETRO_TRY(result.target,
-              resolveTarget(request.target, {StartKind::One, {}}, target, made.tape.cell(id).value.only()));
+    RETRO_TRY(result.target, resolveTargetOf({result.model, inputs, {}, stop}, request.target, {StartKind::One, {}},
+                                             target, made.tape.cell(id).value.only()));
     tape::Slots<Bundle> seed(made.tape.size());
     seed[id] = Bundle(result.target.start);
     RETRO_TRY(const std::vector<base::ValueId> chosen, chosenInputs(graph, request.from));

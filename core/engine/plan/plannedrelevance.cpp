@@ -11,6 +11,9 @@
 #include "core/engine/stopwatch.h"
 #include "core/lrp/gradientorder.h"
 #include "core/ops/algebra.h"
+#include "core/trace/wrongnumber.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -68,8 +71,10 @@ private:
         const graph::Graph& graph = m_result.model->graph();
         const graph::Value& value = graph.value(made.value);
         if (!m_request.goesOnWhenNotFinite && !std::isfinite(ops::algebra::sum(made.tensor))) {
-            return base::engineError("its relevance is no finite number; explain without a plan to see where that "
-                                     "began, or go on with --go-on",
+            const std::string element = trace::wrongElementOf(made.tensor);
+            return base::engineError(fmt::format("its relevance is {}; explain without a plan to see where that began, "
+                                                 "or go on with --go-on",
+                                                 element.empty() ? "too large to be summed" : element),
                                      value.name);
         }
         const bool isCheckpoint = std::ranges::find(m_request.checkpoints, value.name) != m_request.checkpoints.end();
@@ -167,6 +172,8 @@ Result<PlannedRelevance> plannedRelevance(const LoadedModel& model, const Explai
     result.model = prepared->model;
     result.composite = prepared->composite;
     result.rules = prepared->words;
+    result.assigned = prepared->rules;
+    result.warnings = prepared->unused;
     result.writtenOut = prepared->writtenOut;
     RETRO_CHECK(checkTimesInput(result.composite, result.rules, *result.model));
     RETRO_TRY(Starts starts, Starts::find(request, result.model->graph()));

@@ -5,6 +5,7 @@
 #include "core/engine/binding.h"
 #include "core/engine/gradient/gradient.h"
 #include "core/engine/gradient/modelrules.h"
+#include "core/engine/numericalstop.h"
 
 namespace retro::engine
 {
@@ -31,12 +32,12 @@ Result<TargetTape> targetTape(const LoadedModel& model, const std::vector<tensor
                               const TargetRequest& target, execute::Precision precision, const std::stop_token& stop)
 {
     RETRO_TRY(const auto bound, bindModel(model, inputs, precision, nullptr, stop));
-    RETRO_TRY(ModelTape made,
-              tape::compileModel(bound, inPrecision(inputs, precision), stoppable(gradientRule(bound), stop), stop));
+    const std::vector<tensor::Tensor> own = inPrecision(inputs, precision);
+    RETRO_TRY(ModelTape made, tape::compileModel(bound, own, stoppable(gradientRule(bound), stop), stop));
     RETRO_TRY(const base::ValueId value, targetValue(target, bound->graph()));
     RETRO_TRY(const Id id, targetCell(made, value));
-    RETRO_TRY(const ResolvedTarget resolved,
-              resolveTarget(target, {StartKind::One, {}}, value, made.tape.cell(id).value.only()));
+    RETRO_TRY(const ResolvedTarget resolved, resolveTargetOf({bound, own, {}, stop}, target, {StartKind::One, {}},
+                                                             value, made.tape.cell(id).value.only()));
     return TargetTape{std::move(made), id, resolved.start};
 }
 

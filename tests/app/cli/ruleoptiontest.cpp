@@ -4,6 +4,9 @@
 
 #include <QtTest>
 
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
 #include <QRegularExpression>
 #include <QTemporaryDir>
 
@@ -45,6 +48,26 @@ private slots:
         QVERIFY(inputsOf("without", {"--composite", "epsilon"}) != byOption);
         expectEnd(question + QStringList{"--rules", "--rule", "op:Conv"}, 2, {"write MATCHER=RULE"});
         expectEnd(question + QStringList{"--rules", "--rule", "op:Conv=gamma:gam=1"}, 2, {"gam"});
+    }
+
+    // Neither a spelling mistake nor a rule that comes too late is passed over in silence.
+    void rulesThatChangeNothingAreNamed()
+    {
+        const QString model = QStringLiteral(RETRO_SOURCE_DIR "/tests/data/golden/lrp/cnn/");
+        const QStringList question{"explain", model + "model.onnx", "--input", model + "input.npy"};
+        const QStringList rules{"--rule", "op:Convv=flat", "--rule", "scope:nowhere=stop"};
+        const Answer listed = cli(question + rules + QStringList{"--rules"});
+        QCOMPARE(listed.code, 0);
+        QVERIFY2(QString(listed.err).contains("warning: the rule 'op:Convv=flat'"), qPrintable(listed.err));
+        QVERIFY2(QString(listed.err).contains("'scope:nowhere=stop'"), qPrintable(listed.err));
+        const Answer ran = cli(question + rules + QStringList{"--json", "--output-dir", path("unused")});
+        QCOMPARE(ran.code, 0);
+        QVERIFY2(QString(ran.err).contains("warning: the rule 'op:Convv=flat'"), qPrintable(ran.err));
+        const QJsonObject summary = QJsonDocument::fromJson(ran.out.toUtf8()).object();
+        QCOMPARE(summary.value("warnings").toArray().size(), 2);
+        const Answer plain = cli(question + QStringList{"--rule", "op:Conv=flat", "--output-dir", path("used")});
+        QCOMPARE(plain.code, 0);
+        QVERIFY2(!QString(plain.err).contains("warning"), qPrintable(plain.err));
     }
 };
 

@@ -7,6 +7,8 @@
 #include "app/gui/otherrunreader.h"
 #include "app/gui/rulecontroller.h"
 #include "app/gui/rundifference.h"
+#include "app/gui/shell/problemscontroller.h"
+#include "app/gui/shell/shell.h"
 #include "app/gui/workspaces.h"
 #include "core/engine/explain.h"
 #include "core/lrp/composite.h"
@@ -393,6 +395,47 @@ private slots:
         const auto saved = stage.window.rules().saveComposite(file);
         QVERIFY2(saved.ok(), saved.ok() ? "" : saved.error().text().c_str());
         QVERIFY(stage.isWholePass(qPrintable(file)));
+    }
+
+    // The dialog has the numbers of the node, not those that its rule usually has, and leaves them as they are.
+    void theDialogHasTheNodesOwnNumbers()
+    {
+        Stage stage;
+        QVERIFY(stage.settles());
+        stage.window.rules().put(QStringLiteral("op:Conv=gamma:gamma=0.5,bias=zero,filter=0.9"));
+        QVERIFY(stage.settles());
+        stage.window.rules().change(stage.node("Conv"));
+        views::RuleDialog* dialog = stage.dialog();
+        QVERIFY(dialog != nullptr);
+        QCOMPARE(boxOf(*dialog, "Rule").currentText(), QStringLiteral("gamma"));
+        const auto field = [dialog](const char* name) {
+            const auto* found = dialog->findChild<QLineEdit*>(QLatin1String(name));
+            return found == nullptr ? QString() : found->text();
+        };
+        QCOMPARE(field("gamma"), QStringLiteral("0.5"));
+        QCOMPARE(field("bias"), QStringLiteral("zero"));
+        QCOMPARE(field("filter"), QStringLiteral("0.9"));
+        QVERIFY2(dialog->text().endsWith(QLatin1String("=gamma:bias=zero,gamma=0.5,filter=0.9")),
+                 qPrintable(dialog->text()));
+        boxOf(*dialog, "Rule").setCurrentText(QStringLiteral("epsilon")); // another rule begins as usual
+        QCOMPARE(field("bias"), QStringLiteral("absorb"));
+        dialog->reject();
+    }
+
+    void aRuleThatMatchesNothingIsAProblem()
+    {
+        Stage stage;
+        QVERIFY(stage.settles());
+        QVERIFY(stage.window.shell().problems().list().all().empty());
+        stage.window.rules().put(QStringLiteral("op:Convv=flat"));
+        QVERIFY(stage.settles());
+        const std::vector<views::Problem> problems = stage.window.shell().problems().list().all();
+        QCOMPARE(problems.size(), std::size_t(1));
+        QVERIFY(problems.front().severity == views::Severity::Warning);
+        QVERIFY2(problems.front().what.contains(QLatin1String("op:Convv=flat")), qPrintable(problems.front().what));
+        stage.window.actions().at(QStringLiteral("run.resetrules")).trigger();
+        QVERIFY(stage.settles());
+        QVERIFY(stage.window.shell().problems().list().all().empty());
     }
 
     // What cannot be changed says so, and nothing runs.

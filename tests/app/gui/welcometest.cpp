@@ -60,6 +60,19 @@ QStringList problems(app::MainWindow& window)
     return found;
 }
 
+/// The relevance of a value becomes NaN.
+void spoilRelevance(trace::Run& run, base::ValueId value)
+{
+    const base::NodeId node = run.graph->nodeOf(value);
+    for (const trace::Event& event : run.events) {
+        if (event.kind == event::EventKind::Relevance && base::NodeId(event.node) == node) {
+            tensor::Tensor& relevance = run.tensors[base::HandleId(event.handle).index()];
+            relevance =
+                tensor::Tensor::full(relevance.dtype(), relevance.shape(), std::numeric_limits<double>::quiet_NaN());
+        }
+    }
+}
+
 } // namespace
 
 class WelcomeTest : public QObject
@@ -196,8 +209,26 @@ private slots:
         const auto found = app::problemsOf(*run);
         QCOMPARE(found.size(), before + 1);
         QVERIFY(found.front().node.isValid());
-        run->ledger.front().arrived = std::numeric_limits<double>::quiet_NaN();
-        QVERIFY(app::problemsOf(*run).front().severity == views::Severity::Error);
+    }
+
+    void aNumberThatIsNotFiniteIsAProblem()
+    {
+        const auto handle = tests::makeTinyRun();
+        auto run = std::make_shared<trace::Run>(*handle.run);
+        event::LedgerEntry& row = run->ledger.front();
+        row.handedOn = std::numeric_limits<double>::quiet_NaN();
+        const base::NodeId node(row.node);
+        const base::ValueId operand = run->graph->node(node).inputs.front();
+        spoilRelevance(*run, operand);
+        const views::Problem first = app::problemsOf(*run).front();
+        QVERIFY(first.severity == views::Severity::Error);
+        QVERIFY(first.node == node);
+        const QString rule = QString::fromStdString(run->rules[node.index()].rule);
+        QVERIFY2(!rule.isEmpty() && first.what.contains(QStringLiteral("rule ") + rule), qPrintable(first.what));
+        const QString name = QString::fromStdString(run->graph->value(operand).name);
+        QVERIFY2(first.what.contains(name) && first.what.contains(QStringLiteral("is nan at [0")),
+                 qPrintable(first.what));
+        QVERIFY(first.remedy.contains(QStringLiteral("run to NaN")));
     }
 
     void closingStopsTheJob()

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Relevance that is no number ends the pass and says where it began.
+#include "core/engine/evaluate/subject.h"
 #include "core/engine/explain.h"
+#include "core/engine/verify/targettape.h"
 #include "core/formats/onnx.h"
 #include "core/graph/graphbuilder.h"
+#include "core/trace/wrongnumber.h"
 
 #include <QtTest>
 
@@ -17,9 +20,10 @@ namespace
 {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-/// y = relu(x)·W of two inputs.
-engine::LoadedModelPointer smallModel()
+/// y = relu(x)·W of two inputs; and with `first`, of relu(x·first).
+engine::LoadedModelPointer smallModel(const std::vector<double>& first = {})
 {
     graph::GraphBuilder builder("small");
     builder.setOpset("", 18);
@@ -32,7 +36,8 @@ engine::LoadedModelPointer smallModel()
         return builder.addConstant(name, Tensor::of<double>(shape, values).to(tensor::DType::Float32));
     };
     const base::ValueId x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 2});
-    builder.addOutput(node("MatMul", "second", {node("Relu", "act", {x}), constant("W", {2, 1}, {1, 1})}));
+    const base::ValueId hidden = first.empty() ? x : node("MatMul", "first", {x, constant("V", {2, 2}, first)});
+    builder.addOutput(node("MatMul", "second", {node("Relu", "act", {hidden}), constant("W", {2, 1}, {1, 1})}));
     auto model = engine::parseModel(formats::toOnnx(std::move(builder).build().value()).value(), "small.onnx", {});
     return model.ok() ? *model : nullptr;
 }
@@ -86,6 +91,7 @@ private slots:
             QVERIFY2(error.contains("nan at [0, 1] (1 of 2 elements is not finite); in the forward pass already "
                                     "\"act_out\" is inf at [0, 1]"),
                      qPrintable(error));
+            QVERIFY2(error.contains("it began at input \"x\": its value is inf at [0, 1]"), qPrintable(error));
             QVERIFY2(error.contains("--go-on"), qPrintable(error));
         }
     }
@@ -105,8 +111,79 @@ private slots:
         engine::ExplainRequest request = question({1, kInfinity});
         request.start.kind = engine::StartKind::All;
         const QString error = errorOf(*m_model, request);
-        QVERIFY2(error.startsWith("node \"second\" (MatMul): the relevance that arrives is not finite"),
+        QVERIFY2(error.startsWith("input \"x\": its value is inf at [0, 1] (1 of 2 elements is not finite); relevance "
+                                  "starts at \"second_out\""),
                  qPrintable(error));
+    }
+
+    // Not the last node, at which relevance starts, but the one that made the number out of finite ones.
+    void theFirstNodeOfTheForwardPass()
+    {
+        const auto model = smallModel({1, 2, kNan, 4});
+        engine::ExplainRequest request = question({1, 1});
+        request.start.kind = engine::StartKind::Logit;
+        for (const auto kind : {engine::TargetRequest::Kind::Class, engine::TargetRequest::Kind::Argmax}) {
+            request.target.kind = kind;
+            const QString error = errorOf(*model, request);
+            QVERIFY2(error.startsWith("node \"first\" (MatMul, rule lrp-0): the forward value \"first_out\" is nan at "
+                                      "[0, 0] (1 of 2 elements is not finite); its constant operand \"V\" is nan at "
+                                      "[1, 0]"),
+                     qPrintable(error));
+            const bool isArgmax = kind == engine::TargetRequest::Kind::Argmax;
+            QVERIFY2(error.contains(isArgmax ? "argmax can choose no class" : "--go-on"), qPrintable(error));
+        }
+        request.goesOnWhenNotFinite = true; // there is no largest of scores that are no numbers
+        QVERIFY(errorOf(*model, request).contains("named with --target"));
+        request.target.kind = engine::TargetRequest::Kind::Class;
+        QVERIFY(engine::explain(*model, request).ok());
+    }
+
+    void evaluationNamesItToo()
+    {
+        const auto model = smallModel({1, 2, kNan, 4});
+        const auto subject = engine::Subject::make(model, question({1, 1}), {});
+        QVERIFY(!subject.ok());
+        QVERIFY2(subject.error().text().find("node \"first\"") != std::string::npos, subject.error().text().c_str());
+    }
+
+    void verificationNamesItToo()
+    {
+        const auto model = smallModel({1, 2, kNan, 4});
+        const auto tape = engine::targetTape(*model, question({1, 1}).inputs, {}, execute::Precision::Double, {});
+        QVERIFY(!tape.ok());
+        QVERIFY2(tape.error().text().starts_with("node \"first\" (MatMul): the forward value"),
+                 tape.error().text().c_str());
+    }
+
+    // 0·∞, behind every rule: x is cut off by the activation, but multiplies its gradient.
+    void theProductWithTheInput()
+    {
+        engine::ExplainRequest request = question({1, -kInfinity});
+        for (const char* composite : {"gradient_x_input", "attnlrp:form=gradient_x_input"}) {
+            request.composite = composite;
+            const QString error = errorOf(*m_model, request);
+            QVERIFY2(error.startsWith("input \"x\": input times gradient is nan at [0, 1] (1 of 2 elements is not "
+                                      "finite); the input is -inf at [0, 1]"),
+                     qPrintable(error));
+        }
+        request.goesOnWhenNotFinite = true;
+        const auto result = engine::explain(*m_model, request);
+        QVERIFY(result.ok() && std::isnan(result->relevance[result->model->graph().inputs()[0].index()].at(1)));
+    }
+
+    void aRecordedRunSaysTheSame()
+    {
+        engine::ExplainRequest request = question({1, kInfinity});
+        request.goesOnWhenNotFinite = request.record = request.keepValues = true;
+        const auto result = engine::explain(*m_model, request);
+        QVERIFY(result.ok());
+        const auto wrong = trace::firstWrongNumber(trace::numbersOf(*result->run));
+        QVERIFY(wrong.has_value());
+        QCOMPARE(QString::fromStdString(wrong->where), QStringLiteral("node \"second\" (MatMul, rule lrp-0)"));
+        QVERIFY2(wrong->text.starts_with("the relevance of \"act_out\" is ") &&
+                     wrong->text.find("it began at input \"x\"") != std::string::npos,
+                 wrong->text.c_str());
+        QVERIFY(result->run->graph->labelOf(wrong->node) == "second");
     }
 
     void theUserMayGoOn()

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <QtTest>
 
+#include "core/engine/explain.h"
 #include "core/engine/target.h"
+#include "core/graph/graphbuilder.h"
 
 using namespace retro;
 using engine::StartKind;
@@ -94,6 +96,38 @@ private slots:
         QVERIFY(!tooMany.ok());
         const Tensor broken = Tensor::full(tensor::DType::Float64, {1, 3}, std::nan(""));
         QVERIFY(!engine::resolveTarget({}, {}, base::ValueId(std::uint32_t{0}), broken).ok());
+    }
+
+    void aProbabilityHasAHint()
+    {
+        graph::GraphBuilder builder("small");
+        builder.setOpset("", 18);
+        const auto node = [&](const char* op, const char* name, std::vector<base::ValueId> inputs) {
+            const base::ValueId result = builder.addResult(std::string(name) + "_out");
+            builder.addNode({op, "", name, "", 18, std::move(inputs), {result}, {}});
+            return result;
+        };
+        const base::ValueId x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 2});
+        const base::ValueId logits = node("Relu", "logits", {x});
+        const base::ValueId end = node("Flatten", "end", {node("Softmax", "prob", {logits})});
+        const base::ValueId logarithm = node("LogSoftmax", "log", {logits});
+        builder.addOutput(end);
+        builder.addOutput(logarithm);
+        const std::vector<ops::TensorType> types{{tensor::DType::Float32, {1, 2}}};
+        const auto model = execute::BoundModel::bind(
+            std::make_shared<const graph::Graph>(std::move(builder).build().value()), types, execute::Precision::Float);
+        QVERIFY(model.ok());
+        engine::ResolvedTarget target;
+        target.value = end;
+        target.index = {1};
+        const std::string hint = engine::targetHint(**model, target);
+        QVERIFY2(hint.find("--target 'logits_out:0,1'") != std::string::npos, hint.c_str());
+        target.index = {1, 0};
+        QVERIFY(engine::targetHint(**model, target).find("'logits_out[:i,j,…]'") != std::string::npos);
+        for (const base::ValueId value : {logits, logarithm, x}) {
+            target.value = value;
+            QVERIFY(engine::targetHint(**model, target).empty());
+        }
     }
 };
 

@@ -3,6 +3,7 @@
 #include "core/lrp/composite.h"
 #include "core/execute/boundmodel.h"
 #include "core/graph/graphbuilder.h"
+#include "core/lrp/ruleoverride.h"
 #include "core/lrp/rules.h"
 
 #include <QTest>
@@ -225,6 +226,57 @@ private slots:
         QVERIFY(QString::fromStdString(plain->reason).contains("no convolutions"));
     }
 
+    // What a person wrote and what comes to nothing is said; of built-in entries nothing is.
+    void entriesThatChangeNothing()
+    {
+        const Bound model = convolutional();
+        QStringList found;
+        const auto unusedIn = [&model, &found](const Composite& composite) {
+            lrp::EntryUse use;
+            QVERIFY2(lrp::assignRules(composite, *model, {}, {}, &use).ok(), "no rules");
+            QStringList sentences;
+            for (const std::string& sentence : lrp::unusedEntries(composite, use)) {
+                sentences << QString::fromStdString(sentence);
+            }
+            found = sentences;
+        };
+        unusedIn(*lrp::builtinComposite("cp_lrp", *model));
+        QVERIFY(found.isEmpty());
+        const std::vector<std::string> overrides{"op:Convv=flat", "scope:nowhere=stop", "op:Conv=flat",
+                                                 "name:stem=z-plus", "op:MaxPool=winner-take-all"};
+        unusedIn(*lrp::withOverrides(*lrp::builtinComposite("epsilon_plus", *model), overrides));
+        QCOMPARE(found.size(), 4);
+        QVERIFY2(found[0].startsWith(QStringLiteral("the rule 'op:Convv=flat' (op Convv, rule flat")) &&
+                     found[0].contains(QStringLiteral("matches no node")),
+                 qPrintable(found[0]));
+        QVERIFY(found[1].contains(QStringLiteral("scope:nowhere")));
+        QVERIFY2(found[2].startsWith(QStringLiteral("the rule 'name:stem=z-plus' changes nothing: every node")),
+                 qPrintable(found[2]));
+        QVERIFY(found[3].contains(QStringLiteral("op:MaxPool")));
+    }
+
+    // A file's general entries, by the structure of operators that exist, may come to nothing in one model.
+    void entriesOfAFileThatMatchNothing()
+    {
+        Matcher typo;
+        typo.ops = {"Convv"};
+        typo.structure = ops::StructureKind::LinearMap;
+        Matcher general;
+        general.structure = ops::StructureKind::TableLookup;
+        Matcher scope;
+        scope.scope = "decoder";
+        Composite written = only({{typo, lrp::flatRule()}, {general, lrp::lutRule()}, {scope, lrp::stopRule()}});
+        written.entries.push_back({Matcher{}, lrp::gradientRule()});
+        const auto read = lrp::parseComposite(lrp::toJson(written), "mine.json");
+        QVERIFY(read.ok());
+        lrp::EntryUse use;
+        QVERIFY(lrp::assignRules(*read, *convolutional(), {}, {}, &use).ok());
+        const std::vector<std::string> unused = lrp::unusedEntries(*read, use);
+        QCOMPARE(unused.size(), std::size_t(2));
+        QVERIFY2(unused[0].starts_with("entries[0] of the composite file (op Convv"), unused[0].c_str());
+        QVERIFY2(unused[1].starts_with("entries[2] of the composite file (scope decoder"), unused[1].c_str());
+    }
+
     void theBoxIsForConvolutionsOnly()
     {
         const QStringList lines = table("epsilon_gamma_box", perceptron());
@@ -276,7 +328,8 @@ private slots:
         QTest::newRow("epsilonplus") << "there is no composite \"epsilonplus\"; built in are epsilon, epsilon_plus";
         QTest::newRow("attnlrp:first=flat")
             << "known are bias, bias_factor, epsilon, form, gamma_conv, gamma_linear, signed, stabiliser";
-        QTest::newRow("epsilon:gamma=1") << "known are bias, bias_factor, epsilon, first, signed, stabiliser, zero_bias";
+        QTest::newRow("epsilon:gamma=1")
+            << "known are bias, bias_factor, epsilon, first, signed, stabiliser, zero_bias";
         QTest::newRow("epsilon_plus:low=1") << "there is no such parameter";
         QTest::newRow("epsilon:epsilon=-1") << "must be a number of at least 0, not -1";
         QTest::newRow("epsilon:epsilon=abc") << "epsilon: must be a number of at least 0, not \"abc\"";

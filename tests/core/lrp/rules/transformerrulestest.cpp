@@ -206,7 +206,9 @@ private slots:
         QCOMPARE(small.ruleOf("cp_lrp", "p"), std::string("stop"));
         QCOMPARE(small.ruleOf("cp_lrp", "gate"), std::string("signal-take-all, operand 0, epsilon 1e-06"));
         QCOMPARE(small.ruleOf("attnlrp:gamma_linear=0.1", "head"), std::string("gamma 0.1, epsilon 1e-06"));
-        QCOMPARE(lrp::builtinComposite("auto", *small.model)->name, std::string("attnlrp"));
+        const lrp::Composite chosen = lrp::builtinComposite("auto", *small.model).value();
+        QCOMPARE(chosen.name, std::string("attnlrp"));
+        QVERIFY(chosen.reason.find("the model has attention") != std::string::npos);
     }
 
     void tokensOfATransformer()
