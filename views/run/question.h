@@ -86,9 +86,9 @@ struct InputPreview
 struct QuestionCheck
 {
     InputPreview preview;
-    QString rules;   ///< "z-plus 12 · epsilon 1"
-    QString reason;  ///< why "auto" chose these rules; empty where a person chose
-    QString problem; ///< what is refused, by name; empty = it can run
+    QString rules;       ///< "z-plus 12 · epsilon 1"
+    QString problem;     ///< what is refused, by name; empty = it can run
+    QString reason = {}; ///< why "auto" chose these rules; empty where a person chose
 };
 
 /// A small heatmap of another composite for the present input.

@@ -24,6 +24,9 @@ using graph::NodeId;
 namespace
 {
 
+constexpr const char* kNoFloatingInput = "the model has no floating input that could get a gradient; --parameters asks "
+                                         "for the gradients of its initializers";
+
 using Names = std::set<std::string, std::less<>>;
 
 class Writer
@@ -40,6 +43,9 @@ public:
 
     Result<GradientGraph> write()
     {
+        if (!hasFloatingInput()) {
+            return base::usageError(kNoFloatingInput);
+        }
         if (!isTracked(m_target)) {
             return base::usageError(fmt::format("the target \"{}\" does not depend on a floating input that gets a "
                                                 "gradient, by operators that pass one; choose another target",
@@ -254,17 +260,19 @@ private:
         }
     }
 
+    [[nodiscard]] bool hasFloatingInput() const
+    {
+        return std::ranges::any_of(m_graph.inputs(), [this](ValueId input) { return isTracked(input); });
+    }
+
     /// A graph that gives no gradient is none: why there is none; empty where there is one.
     [[nodiscard]] std::string whyEmpty() const
     {
         if (!m_made.gradients.empty()) {
             return {};
         }
-        const bool hasFloating =
-            std::ranges::any_of(m_graph.inputs(), [this](ValueId input) { return isTracked(input); });
-        return hasFloating ? "no gradient reaches a floating input of the model; choose another target"
-                           : "the model has no floating input that could get a gradient; --parameters asks for the "
-                             "gradients of its initializers";
+        return hasFloatingInput() ? "no gradient reaches a floating input of the model; choose another target"
+                                  : kNoFloatingInput;
     }
 
     void addOutputs(Emitter& emit)

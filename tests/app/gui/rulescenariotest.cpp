@@ -438,6 +438,26 @@ private slots:
         QVERIFY(stage.window.shell().problems().list().all().empty());
     }
 
+    void autoSaysWhy()
+    {
+        Stage stage;
+        QVERIFY(stage.settles());
+        const auto reason = [&stage]() -> const QLabel* {
+            for (const QLabel* label : stage.panel().findChildren<QLabel*>()) {
+                if (label->accessibleName() == QLatin1String("Why these rules")) {
+                    return label;
+                }
+            }
+            return nullptr;
+        };
+        QVERIFY(reason() != nullptr && reason()->isHidden()); // a person chose
+        stage.window.open(stage.folder.filePath(QStringLiteral("model.onnx")),
+                          {stage.folder.filePath(QStringLiteral("input.npy"))}, QStringLiteral("auto"));
+        QVERIFY(stage.settles());
+        QTRY_VERIFY_WITH_TIMEOUT(!reason()->isHidden(), kPatience);
+        QVERIFY2(reason()->toolTip().contains(QLatin1String("convolution")), qPrintable(reason()->toolTip()));
+    }
+
     // What cannot be changed says so, and nothing runs.
     void refusals()
     {

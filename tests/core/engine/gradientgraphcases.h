@@ -31,10 +31,10 @@ struct Case
     Attributes attributes;
     std::size_t outputs = 1;
     std::int64_t opset = 17;
-    double shift = 0;               ///< of what is drawn for the inputs
-    double scale = 1;               ///< of what is drawn and shifted
-    bool isOfFirst = false;         ///< the target is the first result, not the last
-    std::vector<std::size_t> order; ///< which input or constant stands where; as they are listed where empty
+    double shift = 0;                    ///< of what is drawn for the inputs
+    double scale = 1;                    ///< of what is drawn and shifted
+    bool isOfFirst = false;              ///< the target is the first result, not the last
+    std::vector<std::size_t> order = {}; ///< which input or constant stands where; as they are listed where empty
 };
 
 using Cases = std::vector<std::pair<std::string, Case>>;
