@@ -27,11 +27,8 @@
 #include "core/trace/recorder.h"
 #include "core/trace/runprogram.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <iterator>
-#include <map>
 
 namespace retro::engine
 {
@@ -125,13 +122,7 @@ private:
         const Stopwatch watch;
         report("bind", 0, 1);
         RETRO_TRY(m_prepared, prepare(m_model, m_request, m_cache, m_stop));
-        m_result.model = m_prepared->model;
-        m_result.composite = m_prepared->composite;
-        m_result.rules = m_prepared->words;
-        m_result.assigned = m_prepared->rules;
-        m_result.warnings = m_prepared->unused;
-        m_result.writtenOut = m_prepared->writtenOut;
-        RETRO_CHECK(checkTimesInput(m_result.composite, m_result.rules, *m_result.model));
+        RETRO_CHECK(takeRules(*m_prepared, m_result));
         m_result.secondsBind = watch.seconds();
         return {};
     }
@@ -549,8 +540,8 @@ private:
             return;
         }
         m_recorded->rules = m_result.rules;
-        fillValues(*m_recorded, {*m_result.model, m_request.keepValues ? &m_forward->saved : nullptr,
-                                 inPrecision(m_request.inputs, m_request.precision), m_result.outputs});
+        fillValues(*m_recorded,
+                   {*m_result.model, m_request.keepValues ? &m_forward->saved : nullptr, m_inputs, m_result.outputs});
         const std::string_view save = m_forwarded ? kForwardedSaving : nameOf(m_policy);
         fillFacts(m_recorded->facts, {m_model, m_request, m_result, std::string(save)});
         m_result.run = std::move(m_recorded);

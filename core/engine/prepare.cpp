@@ -5,6 +5,7 @@
 #include "core/base/file.h"
 #include "core/base/leftovers.h"
 #include "core/engine/binding.h"
+#include "core/engine/requestcheck.h"
 #include "core/execute/control/unroll.h"
 #include "core/lrp/ruleoverride.h"
 
@@ -88,6 +89,17 @@ Result<std::shared_ptr<const Prepared>> prepare(const LoadedModel& model, const 
         cache->keep(wanted, made, execute::hasControlFlow(*model.graph()));
     }
     return std::shared_ptr<const Prepared>(std::move(made));
+}
+
+Result<void> takeRules(const Prepared& prepared, ExplainResult& result)
+{
+    result.model = prepared.model;
+    result.composite = prepared.composite;
+    result.rules = prepared.words;
+    result.assigned = prepared.rules;
+    result.warnings = prepared.unused;
+    result.writtenOut = prepared.writtenOut;
+    return checkTimesInput(result.composite, result.rules, *result.model);
 }
 
 } // namespace retro::engine

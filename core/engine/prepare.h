@@ -18,4 +18,7 @@ inline constexpr std::uint64_t kMaxCompositeFileBytes = 16ULL << 20;
 [[nodiscard]] base::Result<std::shared_ptr<const Prepared>>
 prepare(const LoadedModel& model, const ExplainRequest& request, ProgramCache* cache, const std::stop_token& stop);
 
+/// Writes model, composite, rules and what is to be told of them into a result. Errors (Usage): as checkTimesInput().
+[[nodiscard]] base::Result<void> takeRules(const Prepared& prepared, ExplainResult& result);
+
 } // namespace retro::engine

@@ -169,13 +169,7 @@ Result<PlannedRelevance> plannedRelevance(const LoadedModel& model, const Explai
     RETRO_TRY(const std::shared_ptr<const Prepared> prepared, prepare(model, request, nullptr, options.stop));
     PlannedRelevance made;
     ExplainResult& result = made.result;
-    result.model = prepared->model;
-    result.composite = prepared->composite;
-    result.rules = prepared->words;
-    result.assigned = prepared->rules;
-    result.warnings = prepared->unused;
-    result.writtenOut = prepared->writtenOut;
-    RETRO_CHECK(checkTimesInput(result.composite, result.rules, *result.model));
+    RETRO_CHECK(takeRules(*prepared, result));
     RETRO_TRY(Starts starts, Starts::find(request, result.model->graph()));
     RETRO_TRY(const lrp::TraversalGraph graph,
               lrp::TraversalGraph::build(*result.model, starts.targets(), lrp::edgeOrder(*prepared->rules)));

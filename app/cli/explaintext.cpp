@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/explaintext.h"
+
+#include "app/cli/forwardingoptions.h"
+#include "app/cli/planningoptions.h"
+#include "core/engine/lutdecisions.h"
+#include "core/engine/runfacts.h"
+#include "core/ops/algebra.h"
+
+#include <fmt/format.h>
+
+namespace retro::app
+{
+
+std::string labelOf(const engine::LoadedModel& model, std::int64_t index)
+{
+    if (model.card && index >= 0 && static_cast<std::size_t>(index) < model.card->labels.size()) {
+        return fmt::format("{} ({})", index, model.card->labels[static_cast<std::size_t>(index)]);
+    }
+    return index < 0 ? "the whole value" : std::to_string(index);
+}
+
+namespace
+{
+
+void sayAmounts(const Context& context, const engine::ExplainResult& result)
+{
+    if (engine::carriesGradient(result)) {
+        context.say(fmt::format(
+            "gradient     {:.6g} at the target; {} sums to {:.6g}. A gradient is not conserved", result.relevanceStart,
+            result.composite.timesInput ? "input × gradient" : "at the inputs", result.relevanceInputs));
+        return;
+    }
+    context.say(fmt::format("relevance    {:.6g} started, {:.6g} reached the inputs", result.relevanceStart,
+                            result.relevanceInputs));
+    for (const auto& [cause, amount] : engine::causeTotals(result.ledger)) {
+        context.say(fmt::format("  {:<18} {:+.6g}", cause, 0.0 - amount));
+    }
+}
+
+void sayTarget(const Context& context, const engine::LoadedModel& model, const engine::ExplainResult& result,
+               const engine::ResolvedTarget& target)
+{
+    for (std::size_t i = 0; i < target.index.size(); ++i) {
+        context.say(fmt::format("target       {} of {}, score {:.6g}", labelOf(model, target.index[i]),
+                                result.model->graph().value(target.value).name, target.logit[i]));
+    }
+}
+
+/// What a plan kept, and how the rest was come by.
+void saySaving(const Context& context, const engine::ExplainResult& result)
+{
+    if (!result.planSaving) {
+        return;
+    }
+    const engine::PlanSaving& saving = *result.planSaving;
+    context.say(
+        fmt::format("saved        by the plan: {} values, {}; {} others brought by promises, {} nodes ran again",
+                    saving.kept.size(), bytesText(static_cast<std::uint64_t>(saving.keptBytes)), saving.promised.size(),
+                    saving.recomputed.size()));
+}
+
+} // namespace
+
+void sayCheckpoints(const Context& context, const engine::ExplainResult& result)
+{
+    for (const engine::TakenCheckpoint& checkpoint : result.checkpoints) {
+        const std::string when = checkpoint.visit ? fmt::format(", at visit {}", *checkpoint.visit) : std::string();
+        context.say(fmt::format("checkpoint   {}: {:+.6g}{}", result.model->graph().value(checkpoint.value).name,
+                                ops::algebra::sum(checkpoint.relevance), when));
+    }
+    if (result.stoppedEarly) {
+        context.say("stopped      all checkpoints are taken; relevance of what comes after them is not known");
+    }
+}
+
+void sayResult(const Context& context, const engine::LoadedModel& model, const engine::ExplainResult& result,
+               std::size_t rows)
+{
+    sayTarget(context, model, result, result.target);
+    for (const engine::ResolvedTarget& target : result.alsoTargets) {
+        sayTarget(context, model, result, target);
+    }
+    if (result.run) {
+        for (const engine::LutDecision& one : engine::lutDecisions(*result.run)) {
+            context.say(fmt::format("decided      {}, sample {}: {}", one.node, one.sample, one.text()));
+        }
+    }
+    context.say(fmt::format("composite    {}{}", result.composite.name,
+                            result.composite.reason.empty() ? "" : " (" + result.composite.reason + ")"));
+    context.say(fmt::format("visits       {} ({} normal, {} search, {} fulfilment), {} promises", result.counts.visits,
+                            result.counts.normal, result.counts.search, result.counts.fulfilment,
+                            result.counts.promises));
+    saySaving(context, result);
+    if (result.forwarding) {
+        sayForwarding(context, *result.forwarding, result.model->graph(), rows);
+    }
+    sayAmounts(context, result);
+    context.say(fmt::format("seconds      load {:.3f}, bind {:.3f}, forward {:.3f}, relevance {:.3f}", model.seconds,
+                            result.secondsBind, result.secondsForward, result.secondsRelevance));
+}
+
+void sayOpened(const Context& context, const std::vector<engine::OpenedFused>& opened)
+{
+    for (const engine::OpenedFused& one : opened) {
+        context.say(fmt::format("inside {}", one.node));
+        for (const lrp::OpenedValue& value : one.opened.values) {
+            if (value.relevance.isValid()) {
+                context.say(fmt::format("  {:<40} {:+.6g}{}", value.name, ops::algebra::sum(value.relevance),
+                                        value.isOperand ? "  (operand)" : ""));
+            }
+        }
+    }
+}
+
+} // namespace retro::app

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "app/cli/context.h"
+#include "core/engine/explain.h"
+#include "core/engine/openfused.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace retro::app
+{
+
+/// "243 (bull mastiff)" by the labels of the model's card, "243" without; "the whole value" below 0.
+[[nodiscard]] std::string labelOf(const engine::LoadedModel& model, std::int64_t index);
+
+/// Says what arrived at the checkpoints, and whether the pass ended there.
+void sayCheckpoints(const Context& context, const engine::ExplainResult& result);
+
+/// Says what an explanation came to: targets, decisions, composite, visits, savings, sums and seconds. `rows` of what
+/// was forwarded.
+void sayResult(const Context& context, const engine::LoadedModel& model, const engine::ExplainResult& result,
+               std::size_t rows);
+
+/// Says where relevance went inside the fused nodes that were opened.
+void sayOpened(const Context& context, const std::vector<engine::OpenedFused>& opened);
+
+} // namespace retro::app
