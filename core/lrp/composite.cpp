@@ -4,6 +4,7 @@
 #include "core/base/cancel.h"
 #include "core/lrp/decomposedrule.h"
 #include "core/lrp/operandorigin.h"
+#include "core/lrp/ruleapplication.h"
 #include "core/lrp/rules.h"
 #include "core/ops/registry.h"
 
@@ -121,7 +122,7 @@ public:
                                                 entry->rule->name(), entry->matcher.text(), rulesFor(id)),
                                     placeOf(id));
         }
-        if (const std::string misfit = entry->rule->misfit(m_model.op(id), typesOf(id)); !misfit.empty()) {
+        if (const std::string misfit = misfitOf(*entry->rule, id); !misfit.empty()) {
             return base::inputError(fmt::format("the rule \"{}\" (chosen by \"{}\") {}", entry->rule->name(),
                                                 entry->matcher.text(), misfit),
                                     placeOf(id));
@@ -134,14 +135,7 @@ public:
     }
 
 private:
-    [[nodiscard]] std::vector<ops::TensorType> typesOf(NodeId id) const
-    {
-        std::vector<ops::TensorType> types;
-        for (const execute::ValueId input : m_model.graph().node(id).inputs) {
-            types.push_back(input.isValid() ? m_model.typeOf(input) : ops::TensorType{});
-        }
-        return types;
-    }
+    [[nodiscard]] std::string misfitOf(const Rule& rule, NodeId id) const { return lrp::misfitOf(rule, m_model, id); }
 
     // The members of a node that a rewrite made; null for others.
     [[nodiscard]] const graph::Graph* membersOf(NodeId id) const
@@ -200,7 +194,7 @@ private:
         std::vector<std::string_view> names;
         for (const std::string_view name : ruleNames()) {
             const base::Result<RulePointer> rule = makeRule(name, {});
-            if (rule.ok() && (*rule)->accepts(m_model.op(id).structure())) {
+            if (rule.ok() && (*rule)->accepts(m_model.op(id).structure()) && misfitOf(**rule, id).empty()) {
                 names.push_back(name);
             }
         }

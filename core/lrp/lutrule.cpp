@@ -64,7 +64,8 @@ public:
         return structure.kind() == ops::StructureKind::TableLookup;
     }
 
-    [[nodiscard]] std::string misfit(const ops::BoundOperator& op, std::span<const ops::TensorType>) const override
+    [[nodiscard]] std::string misfit(const ops::BoundOperator& op, std::span<const ops::TensorType>,
+                                     std::span<const std::uint8_t>) const override
     {
         const std::uint32_t bits = as<TableLookup>(op.structure()).layerShape().rowBits();
         return m_share == TableShare::Shapley && bits > lut::kMaxShapleyBits

@@ -21,8 +21,8 @@ using ops::StructureKind;
 namespace
 {
 
-/// The epsilon rule on functions without parameters: a sum of operands, a reduction, an average pooling, and whatever
-/// is known by its reverse rule alone.
+/// The epsilon rule on functions without parameters: a sum of operands, a reduction, an average pooling, an
+/// element-wise function, and whatever is known by its reverse rule alone.
 class NormRule final : public Rule
 {
 public:
@@ -41,8 +41,16 @@ public:
 
     [[nodiscard]] bool accepts(const ops::Structure& structure) const override
     {
-        return structure.kind() == StructureKind::SumOfOperands || structure.kind() == StructureKind::Reduction ||
-               structure.kind() == StructureKind::AveragePool || structure.kind() == StructureKind::Differentiable;
+        switch (structure.kind()) {
+        case StructureKind::SumOfOperands:
+        case StructureKind::Reduction:
+        case StructureKind::AveragePool:
+        case StructureKind::ElementWise:
+        case StructureKind::Differentiable:
+            return true;
+        default:
+            return false;
+        }
     }
 
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator&, std::span<const std::uint8_t>) const override
@@ -54,6 +62,9 @@ public:
     {
         if (context.op.structure().kind() == StructureKind::Differentiable) {
             return applyToFunction(context);
+        }
+        if (context.op.structure().kind() == StructureKind::ElementWise) {
+            return applyToElements(context);
         }
         Balance balance(context);
         Tensor z =
@@ -109,6 +120,22 @@ private:
             share += std::isinf(operand.at(i)) ? arrived.at(i) : s.at(i) * operand.at(i);
         }
         return share;
+    }
+
+    // x·f'(x)·R / stab(f(x)), element by element: as much as arrived only where f(c·x) = c·f(x).
+    [[nodiscard]] std::vector<Tensor> applyToElements(const RuleContext& context) const
+    {
+        Balance balance(context);
+        const std::vector<Tensor> z = context.op.forward(context.operands);
+        algebra::DivisionAmounts amounts;
+        const Tensor s = algebra::stabilisedDivision(context.relevance[0], {z[0]}, m_stabiliser,
+                                                     balance.isWanted() ? &amounts : nullptr);
+        balance.bookDivision(amounts);
+        RuleContext divided = context;
+        divided.relevance = std::span(&s, 1);
+        divided.outputs = z;
+        return balance.closeAs(event::Cause::Gradient,
+                               {algebra::multiplyOver(gradientPart(divided, 0), context.operands[0])});
     }
 
     // share · x ⊙ Jᵀ(R / stab(z)) over all outputs that relevance arrived at.

@@ -5,8 +5,11 @@
 #include "core/lrp/ruleregistry.h"
 #include "core/ops/lookup.h"
 #include "core/ops/masking.h"
+#include "core/ops/resample/axisresampling.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace retro::lrp
 {
@@ -43,6 +46,18 @@ double carriedToUntracked(const RuleContext& context)
     return amount;
 }
 
+// Of a constant and what is computed, the latter takes all.
+bool isCombination(const ops::Structure& structure)
+{
+    return structure.kind() == StructureKind::SumOfOperands || structure.kind() == StructureKind::Product;
+}
+
+bool isResampling(const ops::Structure& structure)
+{
+    return structure.kind() == StructureKind::Differentiable &&
+           dynamic_cast<const ops::ResamplesAxes*>(&structure) != nullptr;
+}
+
 class PassRule final : public Rule
 {
 public:
@@ -58,15 +73,24 @@ public:
         case StructureKind::ShapeMap:
         case StructureKind::Quotient:
         case StructureKind::LinearMap:
+        case StructureKind::SumOfOperands:
+        case StructureKind::Product:
             return true;
         default:
-            return false;
+            return isResampling(structure);
         }
     }
 
-    [[nodiscard]] std::string misfit(const ops::BoundOperator& op,
-                                     std::span<const ops::TensorType> operands) const override
+    [[nodiscard]] std::string misfit(const ops::BoundOperator& op, std::span<const ops::TensorType> operands,
+                                     std::span<const std::uint8_t> tracked) const override
     {
+        if (isCombination(op.structure())) {
+            const auto takers = std::ranges::count_if(tracked, [](std::uint8_t isTracked) { return isTracked != 0; });
+            return takers < 2 ? std::string()
+                              : fmt::format("passes relevance on to the one computed operand, but {} operands are "
+                                            "computed; choose another rule",
+                                            takers);
+        }
         if (op.structure().kind() != StructureKind::LinearMap) {
             return {};
         }
@@ -94,12 +118,30 @@ public:
             const std::size_t slot = as<ops::LinearMap>(context.op.structure()).operandSlot();
             return Balance(context).close(onlySlot(context, slot, context.relevance[0]));
         }
+        case StructureKind::SumOfOperands:
+        case StructureKind::Product:
+            return applyToCombination(context);
+        case StructureKind::Differentiable:
+            // By the weights alone, whatever the elements; what lies outside the operand came from nowhere.
+            return Balance(context).closeAs(event::Cause::Unread, onlySlot(context, 0, gradientPart(context, 0)));
         default:
             return Balance(context).close(onlySlot(context, 0, context.relevance[0]));
         }
     }
 
 private:
+    static std::vector<Tensor> applyToCombination(const RuleContext& context)
+    {
+        Balance balance(context);
+        std::vector<Tensor> parts(context.tracked.size());
+        for (std::size_t slot = 0; slot < parts.size(); ++slot) {
+            if (context.tracked[slot] != 0) {
+                parts[slot] = algebra::reduceTo(context.relevance[0], context.operandTypes[slot].shape);
+            }
+        }
+        return balance.close(std::move(parts));
+    }
+
     static std::vector<Tensor> applyToShapeMap(const RuleContext& context)
     {
         Balance balance(context);

@@ -18,7 +18,7 @@ namespace algebra = ops::algebra;
 namespace
 {
 
-/// A max pooling taken for a sum over its window (specification of the rules, section 1.8).
+/// A maximum of a window taken for a sum over it (specification of the rules, section 1.8).
 class ProportionalRule final : public Rule
 {
 public:

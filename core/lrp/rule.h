@@ -55,13 +55,14 @@ public:
     [[nodiscard]] virtual RuleParameters parameters() const { return {}; }
     /// True when the rule is defined for this operator's structure.
     [[nodiscard]] virtual bool accepts(const ops::Structure& structure) const = 0;
-    /// What is wrong with this node beyond its structure (shapes that the parameters do not fit); empty when nothing
-    /// is. `operands` per operand slot.
-    [[nodiscard]] virtual std::string misfit(const ops::BoundOperator& op,
-                                             std::span<const ops::TensorType> operands) const
+    /// What is wrong with this node beyond its structure (shapes that the parameters do not fit, computed operands that
+    /// are too many); empty when nothing is. `operands` and `tracked` per operand slot.
+    [[nodiscard]] virtual std::string misfit(const ops::BoundOperator& op, std::span<const ops::TensorType> operands,
+                                             std::span<const std::uint8_t> tracked) const
     {
         (void)op;
         (void)operands;
+        (void)tracked;
         return {};
     }
     /// Which operands and outputs apply() reads, given which operands are tracked.

@@ -97,6 +97,17 @@ void closeRow(std::span<const Tensor> relevance, std::span<const Tensor> parts, 
 
 } // namespace
 
+std::string misfitOf(const Rule& rule, const execute::BoundModel& model, NodeId node)
+{
+    std::vector<ops::TensorType> types;
+    std::vector<std::uint8_t> tracked;
+    for (const execute::ValueId input : model.graph().node(node).inputs) {
+        types.push_back(input.isValid() ? model.typeOf(input) : ops::TensorType{});
+        tracked.push_back(input.isValid() && model.isTracked(input) ? 1 : 0);
+    }
+    return rule.misfit(model.op(node), types, tracked);
+}
+
 RuleSite ruleSite(const execute::BoundModel& model, NodeId node, RulePointer rule, std::vector<std::uint8_t> tracked)
 {
     RuleSite site{std::move(rule), std::move(tracked), {}, {}};

@@ -7,6 +7,7 @@
 
 #include <map>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace retro::lrp
@@ -51,6 +52,9 @@ private:
 
 /// The consumer of the last in-edge that has one; invalid when none has.
 [[nodiscard]] NodeId lastReader(std::span<const InEdge> edges);
+
+/// Rule::misfit() of a rule at a node; operands count as tracked where anything computed from a float input does.
+[[nodiscard]] std::string misfitOf(const Rule& rule, const execute::BoundModel& model, NodeId node);
 
 /// Applies the rule of a site; otherwise as below.
 [[nodiscard]] std::vector<Tensor> applyRule(const execute::BoundModel& model, NodeId node, const RuleSite& site,

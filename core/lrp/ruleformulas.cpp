@@ -157,6 +157,12 @@ std::string passFormula(const FormulaWords& words)
     if (words.is(StructureKind::ShapeMap)) {
         return "R_in = R, each element where it came from";
     }
+    if (words.is(StructureKind::SumOfOperands) || words.is(StructureKind::Product)) {
+        return "R_in = R for the one operand that is computed";
+    }
+    if (words.is(StructureKind::Differentiable)) {
+        return "R_in = Wᵀ·R, W the weights of the resampling";
+    }
     return words.is(StructureKind::Quotient) ? "R_a = R, R_b = 0; R_b = R where a carries no relevance" : "R_in = R";
 }
 
@@ -169,6 +175,9 @@ std::string normFormula(const FormulaWords& words)
     }
     if (words.is(StructureKind::Differentiable)) {
         return "z = f(x); R_k = share of operand k · x_k·Jᵀ(R/stab(z))";
+    }
+    if (words.is(StructureKind::ElementWise)) {
+        return "z = f(x); R_in = x·f'(x)·R/stab(z)";
     }
     return "z = f(x); R_in = x·Jᵀ(R/stab(z))";
 }
@@ -220,7 +229,7 @@ std::string fixedFormula(const FormulaWords&)
 }
 
 constexpr char kUniformFormula[] = "R_in = R in equal parts";
-constexpr char kWinnerFormula[] = "R_in = R at the first maximum";
+constexpr char kWinnerFormula[] = "R_in = R at the first maximum"; // of TopK: where each result comes from
 constexpr char kProportionalFormula[] = "R_in = x·ΣR/stab(Σx) over windows";
 constexpr char kSoftmaxWeightedFormula[] = "R_in = ΣR·softmax(βx) over windows";
 constexpr char kDeconvNetFormula[] = "R_in = R⁺";

@@ -13,7 +13,7 @@ namespace retro::lrp
 namespace
 {
 
-/// A max pooling taken for the soft maximum of its window (specification of the rules, section 1.8).
+/// A maximum of a window taken for the soft maximum of it (specification of the rules, section 1.8).
 class SoftmaxWeightedRule final : public Rule
 {
 public:

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/balance.h"
+#include "core/lrp/gradientparts.h"
 #include "core/lrp/lineardistribution.h"
 #include "core/lrp/ruleregistry.h"
+#include "core/ops/windowsums.h"
 
 namespace retro::lrp
 {
@@ -16,7 +18,7 @@ public:
 
     [[nodiscard]] bool accepts(const ops::Structure& structure) const override
     {
-        return structure.kind() == ops::StructureKind::MaxPool;
+        return structure.kind() == ops::StructureKind::MaxPool || ops::windowsOf(structure) != nullptr;
     }
 
     [[nodiscard]] ops::Reads reads(const ops::BoundOperator&, std::span<const std::uint8_t>) const override
@@ -26,8 +28,11 @@ public:
 
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
     {
-        const auto& pool = as<ops::MaxPool>(context.op.structure());
-        Tensor part = pool.route(context.relevance[0], context.operands[0]);
+        const ops::Structure& structure = context.op.structure();
+        // TopK is a map of elements that its operand steers: its winners are where they come from.
+        Tensor part = structure.kind() == ops::StructureKind::MaxPool
+                          ? as<ops::MaxPool>(structure).route(context.relevance[0], context.operands[0])
+                          : carriedBack(context, 0);
         return Balance(context).close(onlySlot(context, 0, std::move(part)));
     }
 };

@@ -46,8 +46,8 @@ public:
         return structure.kind() == ops::StructureKind::LinearMap;
     }
 
-    [[nodiscard]] std::string misfit(const ops::BoundOperator& op,
-                                     std::span<const ops::TensorType> operands) const override
+    [[nodiscard]] std::string misfit(const ops::BoundOperator& op, std::span<const ops::TensorType> operands,
+                                     std::span<const std::uint8_t>) const override
     {
         const tensor::Shape& shape = operands[as<ops::LinearMap>(op.structure()).operandSlot()].shape;
         for (const std::vector<double>* bounds : {&m_low, &m_high}) {

@@ -7,7 +7,8 @@
 namespace retro::ops
 {
 
-/// A pooling that can also sum over its windows, and hand back to what they read.
+/// An operator that gives the winners of windows, and can also sum over its windows and hand back to what they read:
+/// MaxPool and GlobalMaxPool, ReduceMax and ReduceMin (a window is what is reduced), TopK (each result has its line).
 class WindowSums
 {
 public:
@@ -16,16 +17,17 @@ public:
     [[nodiscard]] virtual tensor::Tensor sumWindows(const tensor::Tensor& x) const = 0;
     /// The transposed map: each element gets s of every window that reads it, in the shape of the operand.
     [[nodiscard]] virtual tensor::Tensor spreadWindows(const tensor::Tensor& s) const = 0;
-    /// s of each window shared among what it reads of x by softmax(beta·x) over the window, in the shape of the
-    /// operand.
+    /// s of each window shared among what it reads of x by softmax(beta·x) over the window, by softmax(−beta·x) where
+    /// the smallest wins, in the shape of the operand.
     [[nodiscard]] virtual tensor::Tensor shareBySoftmax(const tensor::Tensor& s, const tensor::Tensor& x,
                                                         double beta) const = 0;
 };
 
-/// The windows of a max pooling that has them; null for all else.
+/// The windows of an operator that has them; null for all else.
 [[nodiscard]] inline const WindowSums* windowsOf(const Structure& structure)
 {
-    return structure.kind() == StructureKind::MaxPool ? dynamic_cast<const WindowSums*>(&structure) : nullptr;
+    const bool mayHave = structure.kind() == StructureKind::MaxPool || structure.kind() == StructureKind::ShapeMap;
+    return mayHave ? dynamic_cast<const WindowSums*>(&structure) : nullptr;
 }
 
 } // namespace retro::ops

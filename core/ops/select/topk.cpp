@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/ops/algebra.h"
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
 #include "core/ops/kernel/elementmap.h"
 #include "core/ops/select/order.h"
+#include "core/ops/window/rowwindows.h"
+#include "core/ops/windowsums.h"
 
 #include <fmt/format.h>
 
@@ -19,13 +22,14 @@ namespace
 using tensor::DType;
 using tensor::Shape;
 
-/// The k largest (or smallest) elements along an axis and where they were; of equal ones the first come first.
-class TopK final : public Operator<ShapeMap>
+/// The k largest (or smallest) elements along an axis and where they were; of equal ones the first come first. Each
+/// of them has the whole line for its window.
+class TopK final : public Operator<ShapeMap>, public WindowSums
 {
 public:
     TopK(std::vector<TensorType> outputs, Shape operand, std::size_t axis, std::array<bool, 2> largestSorted)
-        : Operator(std::move(outputs)), m_operand(std::move(operand)), m_axis(axis), m_isLargest(largestSorted[0]),
-          m_isSorted(largestSorted[1])
+        : Operator(std::move(outputs)), m_operand(std::move(operand)), m_axis(axis),
+          m_lines(m_operand, {axis}, largestSorted[0]), m_isLargest(largestSorted[0]), m_isSorted(largestSorted[1])
     {}
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
@@ -49,8 +53,20 @@ public:
         }
         return scatterSum(perOutput[0], positions(places(operands[0])), m_operand);
     }
+    [[nodiscard]] Tensor sumWindows(const Tensor& x) const override
+    {
+        return algebra::broadcastTo(m_lines.sum(x), m_outputTypes[0].shape).contiguous();
+    }
+    [[nodiscard]] Tensor spreadWindows(const Tensor& s) const override { return m_lines.spread(ofLines(s)); }
+    [[nodiscard]] Tensor shareBySoftmax(const Tensor& s, const Tensor& x, double beta) const override
+    {
+        return m_lines.shareBySoftmax(ofLines(s), x, beta);
+    }
 
 private:
+    /// What all results of a line have together.
+    [[nodiscard]] Tensor ofLines(const Tensor& s) const { return algebra::reduceTo(s, m_lines.reduced()); }
+
     /// Index along the axis of each result element, row-major.
     [[nodiscard]] ElementMap places(const Tensor& x) const
     {
@@ -107,6 +123,7 @@ private:
 
     Shape m_operand;
     std::size_t m_axis;
+    RowWindows m_lines;
     bool m_isLargest;
     bool m_isSorted;
 };

@@ -7,6 +7,8 @@
 #include "core/ops/kernel/visitnumber.h"
 #include "core/ops/reference/sum.h"
 #include "core/ops/window/reducebind.h"
+#include "core/ops/window/rowwindows.h"
+#include "core/ops/windowsums.h"
 
 #include <array>
 #include <cmath>
@@ -230,11 +232,12 @@ private:
 };
 
 /// ReduceMax, ReduceMin: the winner of each row.
-class ExtremeReduction final : public Operator<MaxPool>
+class ExtremeReduction final : public Operator<MaxPool>, public WindowSums
 {
 public:
-    ExtremeReduction(TensorType output, ReductionRows rows, bool isMax)
-        : Operator(std::move(output)), m_rows(std::move(rows)),
+    /// `axes` ascending.
+    ExtremeReduction(TensorType output, const Shape& operand, const std::vector<std::size_t>& axes, bool isMax)
+        : Operator(std::move(output)), m_rows(operand, axes), m_windows(operand, axes, isMax),
           m_reducer(isMax ? rowReducer<ExtremeOf<true>>() : rowReducer<ExtremeOf<false>>())
     {}
 
@@ -247,9 +250,19 @@ public:
     {
         return m_rows.gradient(s, x, m_rows.reduced(x, m_reducer, m_outputTypes[0].shape), m_reducer);
     }
+    [[nodiscard]] Tensor sumWindows(const Tensor& x) const override
+    {
+        return m_windows.sum(x).reshaped(m_outputTypes[0].shape);
+    }
+    [[nodiscard]] Tensor spreadWindows(const Tensor& s) const override { return m_windows.spread(s); }
+    [[nodiscard]] Tensor shareBySoftmax(const Tensor& s, const Tensor& x, double beta) const override
+    {
+        return m_windows.shareBySoftmax(s, x, beta);
+    }
 
 private:
     ReductionRows m_rows;
+    RowWindows m_windows;
     RowReducer m_reducer;
 };
 
@@ -279,11 +292,11 @@ BoundResult bindExtreme(const BindContext& context)
     RETRO_TRY(ReducePlan plan, reducePlan(context, kAxesOperandSince));
     RETRO_CHECK(expectNumber(context, context.node.opset >= 20));
     const TensorType& operand = firstType(context);
-    ReductionRows rows(operand.shape, plan.axes);
-    if (rows.length() == 0 && !tensor::isFloating(operand.dtype) && tensor::elementCount(plan.result) > 0) {
+    const bool isEmpty = ReductionRows(operand.shape, plan.axes).length() == 0;
+    if (isEmpty && !tensor::isFloating(operand.dtype) && tensor::elementCount(plan.result) > 0) {
         return context.error("the extreme of no elements is defined for floats only");
     }
-    return bound<ExtremeReduction>(TensorType{operand.dtype, std::move(plan.result)}, std::move(rows), isMax);
+    return bound<ExtremeReduction>(TensorType{operand.dtype, std::move(plan.result)}, operand.shape, plan.axes, isMax);
 }
 
 } // namespace

@@ -415,7 +415,7 @@ private slots:
             wrong.first().contains("node \"act\" (Relu, element-wise): the rule \"z-plus\" (chosen by \"op Relu\") "
                                    "is not defined for this structure"),
             qPrintable(wrong.first()));
-        QVERIFY(wrong.first().contains("gradient, secant, pass, stop, deconvnet"));
+        QVERIFY(wrong.first().contains("gradient, secant, pass, stop, norm, deconvnet"));
         const QStringList missing = table(only({{relu, lrp::passRule()}}), convolutional());
         QVERIFY2(missing.first().contains("node \"stem\" (Conv, linear map): no entry of the composite \"test\""),
                  qPrintable(missing.first()));
@@ -423,6 +423,23 @@ private slots:
                  qPrintable(missing.first())); // all, not the first alone
         QVERIFY2(missing.first().contains("\"head\"") || missing.first().contains(" more"),
                  qPrintable(missing.first()));
+    }
+
+    // The skip connection is refused by name and told other rules; a constant that is added is passed over.
+    void passNeedsOneComputedOperand()
+    {
+        Matcher sum;
+        sum.ops = {"Add"};
+        const Composite passed = only({{sum, lrp::passRule()}, {Matcher{}, lrp::gradientRule()}});
+        const QString refused = table(passed, convolutional()).first();
+        QVERIFY2(
+            refused.contains("node \"skip\" (Add, sum of operands): the rule \"pass\" (chosen by \"op Add\") passes "
+                             "relevance on to the one computed operand, but 2 operands are computed"),
+            qPrintable(refused));
+        Chain chain;
+        const graph::ValueId x = chain.input({1, 4});
+        const Bound shifted = chain.finish(chain.add("Add", "shift", {x, chain.constant({4})}), {1, 4});
+        QCOMPARE(ruleOf(table(passed, shifted), QStringLiteral("shift")), QStringLiteral("pass"));
     }
 };
 

@@ -233,7 +233,7 @@ private slots:
         const Numbers n = drawn(1);
         const OneNode fits = nodeOf(n);
         const auto rule = lrp::lutRule({}, TableShare::Shapley);
-        QVERIFY(rule->misfit(fits.op(), {}).empty());
+        QVERIFY(rule->misfit(fits.op(), {}, {}).empty());
         std::vector<std::int64_t> anchors;
         for (int k = 0; k < 11; ++k) {
             anchors.insert(anchors.end(), {0, 1});
@@ -243,7 +243,7 @@ private slots:
                              {Tensor::of<std::int64_t>({1, 11, 2}, anchors), true},
                              {Tensor::zeros(DType::Float64, {1, 2048, 1}), true}},
                             {}, execute::Precision::Double, 1, "ai.retrograde");
-        QVERIFY(rule->misfit(large.op(), {}).find("at most 10 bits") != std::string::npos);
+        QVERIFY(rule->misfit(large.op(), {}, {}).find("at most 10 bits") != std::string::npos);
     }
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules for structures without weights, by their formulas; the gradient rule by finite differences.
+#include "core/lrp/ruleapplication.h"
 #include "tests/core/lrp/rules/rulefixture.h"
 
 #include <QTest>
@@ -388,6 +389,122 @@ private slots:
         checkGradient(OneNode("AveragePool", {{noise({1, 2, 4}, 1)}}, pairs), 2);
         checkGradient(OneNode("MaxPool", {{noise({1, 2, 4}, 1)}}, pairs), 2);
         checkGradient(OneNode("GlobalAveragePool", {{noise({1, 2, 3, 3}, 1)}}), 2);
+    }
+
+    void winnersOfRows()
+    {
+        const Tensor x = doubles({2, 2}, {1, 3, 2, 2});
+        const Tensor r = doubles({2}, {4, 8});
+        OneNode largest("ReduceMax", {{x}}, axes({1}, 0));
+        QCOMPARE(valuesOf(largest.apply(lrp::winnerRule(), {r})[0]), (Values{0, 4, 8, 0}));
+        QCOMPARE(valuesOf(largest.apply(lrp::proportionalRule(exactly(0)), {r})[0]), (Values{1, 3, 4, 4}));
+        checkSoftmaxWeighted(largest, r, {4 / (1 + std::exp(2.0)), 4 / (1 + std::exp(-2.0)), 4, 4});
+        // The smallest wins: the weights are those of the negated elements.
+        const Tensor one = doubles({1, 1}, {8});
+        OneNode smallest("ReduceMin", {{x}}, axes({0, 1}, 1));
+        QCOMPARE(valuesOf(smallest.apply(lrp::winnerRule(), {one})[0]), (Values{8, 0, 0, 0}));
+        QCOMPARE(valuesOf(smallest.apply(lrp::proportionalRule(exactly(0)), {one})[0]), (Values{1, 3, 2, 2}));
+        const double sum = 1 + std::exp(-2.0) + 2 * std::exp(-1.0);
+        checkSoftmaxWeighted(smallest, one,
+                             {8 / sum, 8 * std::exp(-2.0) / sum, 8 * std::exp(-1.0) / sum, 8 * std::exp(-1.0) / sum});
+        const RulePointer sharp = lrp::makeRule("softmax-weighted", {{"beta", 1e300}}).value();
+        QCOMPARE(valuesOf(smallest.apply(sharp, {one})[0]), (Values{8, 0, 0, 0}));
+    }
+
+    // Each result has the line for its window.
+    void winnersOfLines()
+    {
+        const auto count = [](std::int64_t k) {
+            return Operand{Tensor::of<std::int64_t>({1}, std::array<std::int64_t, 1>{k}), true};
+        };
+        OneNode largest("TopK", {{doubles({2, 3}, {1, 3, 2, 4, 4, 0})}, count(2)}, {}, execute::Precision::Double, 2);
+        const std::vector<Tensor> r{doubles({2, 2}, {4, 2, 6, 2}), Tensor()};
+        QCOMPARE(valuesOf(largest.apply(lrp::winnerRule(), r)[0]), (Values{0, 4, 2, 6, 2, 0}));
+        QCOMPARE(valuesOf(largest.apply(lrp::passRule(), r)[0]), (Values{0, 4, 2, 6, 2, 0}));
+        QCOMPARE(valuesOf(largest.apply(lrp::proportionalRule(exactly(0)), r)[0]), (Values{1, 3, 2, 4, 4, 0}));
+        const RulePointer soft = lrp::makeRule("softmax-weighted", {}).value();
+        const double a = std::exp(-2.0) + 1 + std::exp(-1.0);
+        const double b = 2 + std::exp(-4.0);
+        const Values shared{6 * std::exp(-2.0) / a, 6 / a, 6 * std::exp(-1.0) / a, 8 / b, 8 / b,
+                            8 * std::exp(-4.0) / b};
+        QVERIFY(distance(valuesOf(largest.apply(soft, r)[0]), shared) < 1e-12);
+        OneNode smallest("TopK", {{doubles({3, 1}, {1, 3, 2})}, count(1)},
+                         {{"axis", std::int64_t{0}}, {"largest", std::int64_t{0}}}, execute::Precision::Double, 2);
+        const std::vector<Tensor> one{doubles({1, 1}, {6}), Tensor()};
+        QCOMPARE(valuesOf(smallest.apply(lrp::winnerRule(), one)[0]), (Values{6, 0, 0}));
+        QVERIFY(distance(valuesOf(smallest.apply(soft, one)[0]),
+                         {6 / a, 6 * std::exp(-2.0) / a, 6 * std::exp(-1.0) / a}) < 1e-12);
+        OneNode none("TopK", {{doubles({3}, {1, 3, 2})}, count(0)}, {}, execute::Precision::Double, 2);
+        const std::vector<Tensor> nothing{doubles({0}, {}), Tensor()};
+        QCOMPARE(valuesOf(none.apply(soft, nothing)[0]), (Values{0, 0, 0}));
+        QCOMPARE(valuesOf(none.apply(lrp::proportionalRule(exactly(0)), nothing)[0]), (Values{0, 0, 0}));
+    }
+
+    // Of a constant and what is computed, the latter takes all; of two computed operands neither may.
+    void passOverConstants()
+    {
+        const Tensor x = doubles({2, 2}, {1, -2, 3, 4});
+        const Tensor r = doubles({2, 2}, {5, 6, 7, 8});
+        for (const char* op : {"Add", "Sub", "Mul"}) {
+            OneNode after(op, {{x}, {doubles({2}, {0.5, 3}), true}});
+            QCOMPARE(valuesOf(after.apply(lrp::passRule(), {r})[0]), (Values{5, 6, 7, 8}));
+            OneNode before(op, {{doubles({2, 2}, {1, 2, 3, 4}), true}, {doubles({2}, {0.5, 3})}});
+            QCOMPARE(valuesOf(before.apply(lrp::passRule(), {r})[1]), (Values{12, 14}));
+            const OneNode both(op, {{x}, {x}});
+            const std::string misfit = lrp::misfitOf(*lrp::passRule(), both.model(), graph::NodeId(std::size_t{0}));
+            QVERIFY2(misfit.find("2 operands are computed; choose another rule") != std::string::npos, misfit.c_str());
+        }
+    }
+
+    void passOverAResampling()
+    {
+        const auto resized = [](const char* mode, std::int64_t extent, graph::Attributes attributes,
+                                const Tensor& roi) {
+            attributes["mode"] = std::string(mode);
+            const std::array<std::int64_t, 3> sizes{1, 1, extent};
+            return OneNode("Resize",
+                           {{doubles({1, 1, 2}, {3, -1})},
+                            {roi, true},
+                            {Tensor::of<float>({0}, std::vector<float>()), true},
+                            {Tensor::of<std::int64_t>({3}, sizes), true}},
+                           std::move(attributes));
+        };
+        const Tensor noRegion = Tensor::of<float>({0}, std::vector<float>());
+        const Tensor r = doubles({1, 1, 4}, {1, 2, 3, 4});
+        OneNode nearest = resized("nearest", 4, {}, noRegion);
+        QCOMPARE(valuesOf(nearest.apply(lrp::passRule(), {r})[0]), (Values{3, 7}));
+        // Elements of the result lie at −¼, ¼, ¾ and 1¼ of the operand.
+        OneNode linear = resized("linear", 4, {}, noRegion);
+        QVERIFY(distance(valuesOf(linear.apply(lrp::passRule(), {r})[0]), {1 + 0.75 * 2 + 0.25 * 3, 4.25 + 0.5}) <
+                1e-12);
+        QCOMPARE(linear.lost(Cause::Unread), 0.0);
+        // The third element reads at 1½ times the extent, outside.
+        OneNode cropped = resized("linear", 3, {{"coordinate_transformation_mode", std::string("tf_crop_and_resize")}},
+                                  Tensor::of<float>({6}, std::array<float, 6>{0, 0, 0, 1, 1, 2}));
+        QCOMPARE(valuesOf(cropped.apply(lrp::passRule(), {doubles({1, 1, 3}, {1, 2, 4})})[0]), (Values{1, 2}));
+        QCOMPARE(cropped.lost(Cause::Unread), 4.0);
+    }
+
+    // x·f'(x)·R/f(x).
+    void normOnElementWise()
+    {
+        const Tensor r = doubles({2}, {2, 6});
+        OneNode root("Sqrt", {{doubles({2}, {4, 9})}});
+        QVERIFY(distance(valuesOf(root.apply(lrp::normRule(exactly(0)), {r})[0]), {1, 3}) < 1e-12);
+        QVERIFY(std::abs(root.lost(Cause::Gradient) - 4) < 1e-12);
+        OneNode power("Exp", {{doubles({2}, {0.5, -1})}});
+        QVERIFY(distance(valuesOf(power.apply(lrp::normRule(exactly(0)), {r})[0]), {1, -6}) < 1e-12);
+        OneNode logarithm("Log", {{doubles({2}, {std::exp(1.0), std::exp(2.0)})}});
+        QVERIFY(distance(valuesOf(logarithm.apply(lrp::normRule(exactly(0)), {r})[0]), {2, 3}) < 1e-12);
+        OneNode inverse("Reciprocal", {{doubles({2}, {4, -8})}});
+        QVERIFY(distance(valuesOf(inverse.apply(lrp::normRule(exactly(0)), {r})[0]), {-2, -6}) < 1e-12);
+        OneNode relu("Relu", {{doubles({2}, {3, -1})}});
+        QCOMPARE(valuesOf(relu.apply(lrp::normRule(exactly(0)), {r})[0]), (Values{2, 0}));
+        QCOMPARE(relu.lost(Cause::ZeroDenominator), 6.0);
+        OneNode curve("Sigmoid", {{doubles({2}, {0.3, -2})}});
+        const auto slope = [](double x) { return x * (1 - 1 / (1 + std::exp(-x))); };
+        QVERIFY(distance(valuesOf(curve.apply(lrp::normRule(exactly(0)), {r})[0]), {2 * slope(0.3), 6 * slope(-2)}) <
+                1e-12);
     }
 
     void whatFallsOnPaddingIsUnread()
