@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/context.h"
+#include "core/ops/structure.h"
 #include "core/trace/gradientrun.h"
 #include "core/trace/ledgersummary.h"
 #include "core/trace/runfile.h"
@@ -88,6 +89,47 @@ ordered_json verdictJson(const trace::Run& run, const std::optional<Verdict>& ve
             {"share", verdict->share}};
 }
 
+/// Why what a node hands on is so much larger than what arrived.
+std::string_view reasonOf(const trace::Run& run, base::NodeId node)
+{
+    const std::string_view structure =
+        node.index() < run.rules.size() ? std::string_view(run.rules[node.index()].structure) : std::string_view();
+    return structure == ops::nameOf(ops::StructureKind::SumOfOperands) ? "its operands cancel"
+                                                                       : "what it divides by is small";
+}
+
+/// Nodes at which the magnitude grows, which no sum shows: what is handed on with opposite signs still adds up.
+void sayGrowth(const Context& context, const trace::Run& run, const std::vector<trace::NodeBalance>& grown,
+               std::size_t most)
+{
+    if (grown.empty()) {
+        return;
+    }
+    context.say("");
+    context.say(fmt::format("{:<36} {:<20} {:>13} {:>13} {:>13}  {}", "node, largest growth first", "operator",
+                            "Σ|R| arrived", "handed on", "grows", "because"));
+    for (const trace::NodeBalance& node : std::span(grown).first(std::min(most, grown.size()))) {
+        context.say(fmt::format("{:<36} {:<20} {:>13.6g} {:>13.6g} {:>11.4g} ×  {}", run.graph->labelOf(node.node),
+                                run.graph->opOf(node.node), node.magnitude, node.magnitudeHandedOn, node.growth(),
+                                reasonOf(run, node.node)));
+    }
+}
+
+ordered_json growthJson(const trace::Run& run, const std::vector<trace::NodeBalance>& grown)
+{
+    ordered_json nodes = ordered_json::array();
+    for (const trace::NodeBalance& node : grown) {
+        nodes.push_back({{"node", run.graph->labelOf(node.node)},
+                         {"operator", run.graph->opOf(node.node)},
+                         {"rule", ruleOf(run, node.node)},
+                         {"magnitude_arrived", node.magnitude},
+                         {"magnitude_handed_on", node.magnitudeHandedOn},
+                         {"factor", node.growth()},
+                         {"reason", reasonOf(run, node.node)}});
+    }
+    return nodes;
+}
+
 ordered_json auditJson(const trace::Run& run, const trace::LedgerSummary& summary)
 {
     ordered_json nodes = ordered_json::array();
@@ -106,7 +148,9 @@ ordered_json auditJson(const trace::Run& run, const trace::LedgerSummary& summar
             {"causes", causesJson(summary.causes)},
             {"unexplained", summary.unexplained},
             {"rest", summary.rest},
-            {"nodes", nodes}};
+            {"nodes", nodes},
+            {"growth", trace::carriesGradient(run) ? ordered_json::array()
+                                                   : growthJson(run, trace::largestGrowth(summary.nodes))}};
 }
 
 /// Nothing of a gradient is conserved: no shares, no causes, but how large it is at each node.
@@ -168,6 +212,7 @@ Result<void> audit(const Context& context, const AuditOptions& options)
         sayGradient(context, *run, summary, options.most);
     } else {
         sayAudit(context, *run, summary, options.most);
+        sayGrowth(context, *run, trace::largestGrowth(summary.nodes), options.most);
     }
     return {};
 }

@@ -195,6 +195,7 @@ struct LedgerEntry
     double handedOn = 0;
     double magnitude = 0; ///< Σ|r| that arrived: the scale of rounding
     std::array<double, kCauseCount> causes{};
+    double magnitudeHandedOn = 0; ///< Σ|r| that was handed on; 0 where nobody knows
 
     [[nodiscard]] double unexplained() const
     {

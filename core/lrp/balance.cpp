@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/balance.h"
 
-#include "core/ops/algebrasums.h"
-
 #include <algorithm>
 #include <array>
 #include <cassert>
@@ -81,27 +79,27 @@ Balance::Balance(const RuleContext& context) : m_ledger(context.ledger)
             m_row.magnitude += sums.magnitude;
             m_tolerance = roundingOf(relevance.dtype());
             m_arrived = relevance;
-            m_sumOfArrived = sums.sum;
+            m_sumsOfArrived = sums;
         }
     }
     m_tolerance *= m_row.magnitude;
 }
 
 // What is passed on as it came has been summed already, and closeAs() sums what close() sums again.
-double Balance::sumOf(const Tensor& part)
+const algebra::SumAndMagnitude& Balance::sumsOf(const Tensor& part)
 {
     const auto isSame = [&part](const Tensor& known) {
         return known.isValid() && known.storage() == part.storage() && known.offset() == part.offset() &&
                known.shape() == part.shape() && known.strides() == part.strides();
     };
     if (isSame(m_arrived)) {
-        return m_sumOfArrived;
+        return m_sumsOfArrived;
     }
     if (!isSame(m_part)) {
         m_part = part;
-        m_sumOfPart = knownSums(part).sum;
+        m_sumsOfPart = knownSums(part);
     }
-    return m_sumOfPart;
+    return m_sumsOfPart;
 }
 
 void Balance::book(event::Cause cause, double amount) { m_row.causes[static_cast<std::size_t>(cause)] += amount; }
@@ -132,7 +130,9 @@ std::vector<Tensor> Balance::close(std::vector<Tensor> parts)
     }
     for (const Tensor& part : parts) {
         if (part.isValid()) {
-            m_row.handedOn += sumOf(part);
+            const algebra::SumAndMagnitude& sums = sumsOf(part);
+            m_row.handedOn += sums.sum;
+            m_row.magnitudeHandedOn += sums.magnitude;
         }
     }
     const double rest = m_row.unexplained();
@@ -142,6 +142,7 @@ std::vector<Tensor> Balance::close(std::vector<Tensor> parts)
     m_ledger->arrived += m_row.arrived;
     m_ledger->handedOn += m_row.handedOn;
     m_ledger->magnitude += m_row.magnitude;
+    m_ledger->magnitudeHandedOn += m_row.magnitudeHandedOn;
     for (std::size_t cause = 0; cause < event::kCauseCount; ++cause) {
         m_ledger->causes[cause] += m_row.causes[cause];
     }
@@ -154,8 +155,8 @@ std::vector<Tensor> Balance::closeRearranged(std::vector<Tensor> parts)
     if (isWanted() && part != parts.end() && m_arrived.isValid()) {
         assert(part->size() == m_arrived.size());
         m_part = *part;
-        m_sumOfPart = m_sumOfArrived;
-        sumsMemory.keep(*part, {m_sumOfArrived, m_row.magnitude});
+        m_sumsOfPart = m_sumsOfArrived;
+        sumsMemory.keep(*part, m_sumsOfArrived);
     }
     return close(std::move(parts));
 }
@@ -165,7 +166,7 @@ std::vector<Tensor> Balance::closeAs(event::Cause cause, std::vector<Tensor> par
     if (isWanted()) {
         double rest = m_row.unexplained();
         for (const Tensor& part : parts) {
-            rest -= part.isValid() ? sumOf(part) : 0;
+            rest -= part.isValid() ? sumsOf(part).sum : 0;
         }
         if (std::abs(rest) > m_tolerance) {
             book(cause, rest);

@@ -3,6 +3,7 @@
 
 #include "core/lrp/rule.h"
 #include "core/ops/algebra.h"
+#include "core/ops/algebrasums.h"
 #include "core/ops/stabiliseddivision.h"
 
 #include <vector>
@@ -39,15 +40,15 @@ public:
     [[nodiscard]] std::vector<Tensor> closeRearranged(std::vector<Tensor> parts);
 
 private:
-    [[nodiscard]] double sumOf(const Tensor& part);
+    [[nodiscard]] const ops::algebra::SumAndMagnitude& sumsOf(const Tensor& part);
 
     event::LedgerEntry* m_ledger;
     event::LedgerEntry m_row; // of this application alone
     double m_tolerance = 0;   // absolute
-    Tensor m_arrived;         // the last one that arrived, and its sum
-    double m_sumOfArrived = 0;
+    Tensor m_arrived;         // the last one that arrived, and its sums
+    ops::algebra::SumAndMagnitude m_sumsOfArrived;
     Tensor m_part; // the last part that was summed
-    double m_sumOfPart = 0;
+    ops::algebra::SumAndMagnitude m_sumsOfPart;
 };
 
 /// `tensor` for one slot of the node, zeros for the other tracked ones.

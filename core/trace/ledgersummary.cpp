@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <iterator>
 #include <limits>
 #include <numeric>
 
@@ -27,6 +29,7 @@ void add(NodeBalance& balance, const LedgerEntry& entry)
     balance.arrived += entry.arrived;
     balance.handedOn += entry.handedOn;
     balance.magnitude += entry.magnitude;
+    balance.magnitudeHandedOn += entry.magnitudeHandedOn;
     for (std::size_t i = 0; i < entry.causes.size(); ++i) {
         balance.causes[i] += entry.causes[i];
     }
@@ -89,6 +92,17 @@ std::optional<Cause> NodeBalance::largestCause() const
     return *largest == 0 ? std::nullopt : std::optional(static_cast<Cause>(largest - causes.begin()));
 }
 
+double NodeBalance::growth() const { return magnitude > 0 ? magnitudeHandedOn / magnitude : 0; }
+
+std::vector<NodeBalance> largestGrowth(const std::vector<NodeBalance>& nodes, double least)
+{
+    std::vector<NodeBalance> grown;
+    std::ranges::copy_if(nodes, std::back_inserter(grown),
+                         [least](const NodeBalance& balance) { return balance.growth() >= least; });
+    std::ranges::stable_sort(grown, std::ranges::greater(), &NodeBalance::growth);
+    return grown;
+}
+
 std::vector<NodeBalance> balancesOf(const Run& run, std::uint32_t first, std::uint32_t last)
 {
     std::vector<NodeBalance> balances(run.graph->runNodeCount());
@@ -120,15 +134,15 @@ LedgerSummary summarise(const Run& run)
 
 std::string ledgerCsv(const Run& run, const LedgerSummary& summary)
 {
-    std::string csv = "node,operator,rows,arrived,handed on,magnitude";
+    std::string csv = "node,operator,rows,arrived,handed on,magnitude,magnitude handed on";
     for (std::size_t i = 0; i < event::kCauseCount; ++i) {
         csv += fmt::format(",{}", nameOf(static_cast<Cause>(i)));
     }
     csv += ",unexplained\n";
     for (const NodeBalance& balance : summary.nodes) {
-        csv += fmt::format("{},{},{},{},{},{}", base::csvField(run.graph->labelOf(balance.node)),
+        csv += fmt::format("{},{},{},{},{},{},{}", base::csvField(run.graph->labelOf(balance.node)),
                            base::csvField(run.graph->opOf(balance.node)), balance.rows, balance.arrived,
-                           balance.handedOn, balance.magnitude);
+                           balance.handedOn, balance.magnitude, balance.magnitudeHandedOn);
         for (const double amount : balance.causes) {
             csv += fmt::format(",{}", amount);
         }

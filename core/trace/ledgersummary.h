@@ -22,7 +22,8 @@ struct NodeBalance
     std::uint32_t rows = 0;
     double arrived = 0;
     double handedOn = 0;
-    double magnitude = 0; ///< Σ|r| that arrived
+    double magnitude = 0;         ///< Σ|r| that arrived
+    double magnitudeHandedOn = 0; ///< Σ|r| that was handed on; 0 in runs of files before version 9
     CauseAmounts causes{};
     double unexplained = 0; ///< arrived − handedOn − Σ causes
 
@@ -30,6 +31,9 @@ struct NodeBalance
     [[nodiscard]] double turnover() const;
     /// The cause with the largest amount; nothing when all are zero.
     [[nodiscard]] std::optional<event::Cause> largestCause() const;
+    /// How many times larger what is handed on is than what arrived, by magnitude: large where operands cancel, or a
+    /// denominator is small. 0 where nothing arrived or nobody knows.
+    [[nodiscard]] double growth() const;
 };
 
 /// Balance after one more row of the ledger: start = leaves + in flight + Σ lost so far.
@@ -62,8 +66,16 @@ struct LedgerSummary
 /// exist are left out.
 [[nodiscard]] std::vector<NodeBalance> balancesOf(const Run& run, std::uint32_t first, std::uint32_t last);
 
-/// CSV, one line per node, worst first: node, operator, rows, arrived, handed on, magnitude, one column per cause,
-/// unexplained. Shortest digits that read back as the same numbers; names quoted where needed.
+/// From which growth on a node is pointed out.
+inline constexpr double kLargeGrowth = 10;
+
+/// The balances whose growth is at least `least`, largest first; equals in the order of `nodes`.
+[[nodiscard]] std::vector<NodeBalance> largestGrowth(const std::vector<NodeBalance>& nodes,
+                                                     double least = kLargeGrowth);
+
+/// CSV, one line per node, worst first: node, operator, rows, arrived, handed on, magnitude (of what arrived),
+/// magnitude handed on, one column per cause, unexplained. Shortest digits that read back as the same numbers; names
+/// quoted where needed.
 [[nodiscard]] std::string ledgerCsv(const Run& run, const LedgerSummary& summary);
 
 } // namespace retro::trace

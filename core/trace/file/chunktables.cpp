@@ -108,10 +108,9 @@ Result<void> writeChunks(Database& database, const Run& run, TensorPool& pool, R
 Result<void> readChunks(Database& database, std::int64_t version, const RowCounts& counts,
                         const std::vector<Tensor>& tensors, Run& run)
 {
-    const std::size_t causes = version < 2 ? kCausesOfVersion1 : event::kCauseCount;
     RETRO_CHECK(readHandles(database, counts, tensors, run));
     RETRO_CHECK(readTable(database, kLedger, counts[positionOf(kLedger)], [&](ByteReader& from) {
-        run.ledger.push_back(getLedgerEntry(from, causes));
+        run.ledger.push_back(getLedgerEntry(from, version));
         return wrongEntry(run.ledger.back(), run);
     }));
     EventCheck check(run);

@@ -54,9 +54,10 @@ void put(ByteWriter& to, const event::LedgerEntry& entry)
     for (const double amount : entry.causes) {
         to.put(amount);
     }
+    to.put(entry.magnitudeHandedOn);
 }
 
-event::LedgerEntry getLedgerEntry(ByteReader& from, std::size_t causes)
+event::LedgerEntry getLedgerEntry(ByteReader& from, std::int64_t version)
 {
     event::LedgerEntry entry;
     entry.node = from.get<std::uint32_t>();
@@ -64,9 +65,11 @@ event::LedgerEntry getLedgerEntry(ByteReader& from, std::size_t causes)
     entry.arrived = from.get<double>();
     entry.handedOn = from.get<double>();
     entry.magnitude = from.get<double>();
+    const std::size_t causes = version < 2 ? kCausesOfVersion1 : event::kCauseCount;
     for (double& amount : std::span(entry.causes).first(causes)) {
         amount = from.get<double>();
     }
+    entry.magnitudeHandedOn = version < kMagnitudesSince ? 0 : from.get<double>();
     return entry;
 }
 

@@ -16,9 +16,11 @@ namespace retro::trace::file
 inline constexpr std::size_t kChunkRecords = 4096;
 /// Bytes of one record.
 inline constexpr std::size_t kEventBytes = 48;
-inline constexpr std::size_t kLedgerBytes = 24 + 8 + 8 * event::kCauseCount;
+inline constexpr std::size_t kLedgerBytes = 24 + 8 + 8 * event::kCauseCount + 8;
 /// Causes that ledger rows of version 1 have: the first ones.
 inline constexpr std::size_t kCausesOfVersion1 = 9;
+/// The first version whose ledger rows have the magnitude that was handed on.
+inline constexpr std::int64_t kMagnitudesSince = 9;
 
 /// A handle as the file has it: what is known of it, and its row in `tensors` (or kNoTensor).
 struct HandleRecord
@@ -35,8 +37,8 @@ void put(ByteWriter& to, const Event& event);
 
 /// A ledger row: kLedgerBytes.
 void put(ByteWriter& to, const event::LedgerEntry& entry);
-/// Reads a ledger row that has this many causes; the others are 0. Its fields may be anything.
-[[nodiscard]] event::LedgerEntry getLedgerEntry(ByteReader& from, std::size_t causes);
+/// Reads a ledger row of a file of this version; what it has not is 0. Its fields may be anything.
+[[nodiscard]] event::LedgerEntry getLedgerEntry(ByteReader& from, std::int64_t version);
 
 /// A handle: type, shape, bytes, sum, row of its tensor.
 void put(ByteWriter& to, const HandleRecord& handle);

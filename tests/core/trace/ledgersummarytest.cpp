@@ -132,6 +132,21 @@ private slots:
         QCOMPARE(summary.running.size(), std::size_t{3});
     }
 
+    void growthIsThatOfTheMagnitude()
+    {
+        auto run = leakyRun();
+        run->ledger[0].magnitudeHandedOn = 50; // of 10, though the sum is 9
+        run->ledger[1].magnitudeHandedOn = 180;
+        const std::vector<NodeBalance> nodes = summarise(*run).nodes;
+        const std::vector<NodeBalance> grown = largestGrowth(nodes, 5);
+        QCOMPARE(grown.size(), std::size_t{2});
+        QCOMPARE(run->graph->labelOf(grown[0].node), std::string("h"));
+        QCOMPARE(grown[0].growth(), 20.0);
+        QCOMPARE(grown[1].growth(), 5.0);
+        QCOMPARE(largestGrowth(nodes).size(), std::size_t{1});
+        QVERIFY(largestGrowth(summarise(*leakyRun()).nodes).empty()); // nobody knows
+    }
+
     void theBalanceRuns()
     {
         const LedgerSummary summary = summarise(*leakyRun());
@@ -154,11 +169,13 @@ private slots:
     void theTableIsCsv()
     {
         auto run = leakyRun();
-        QCOMPARE(ledgerCsv(*run, summarise(*run)),
-                 std::string("node,operator,rows,arrived,handed on,magnitude,bias,stabiliser,zero denominator,constant "
-                             "operand,duplicate,unread,gradient,filter,rounding,clipped sign,mask,unexplained\n"
-                             "h,Relu,1,9,6.25,9,2.5,0,0,0,0,0,0,0,0,0,0,0.25\n"
-                             "y,Relu,1,10,9,10,0,1,0,0,0,0,0,0,0,0,0,0\n"));
+        QCOMPARE(
+            ledgerCsv(*run, summarise(*run)),
+            std::string(
+                "node,operator,rows,arrived,handed on,magnitude,magnitude handed on,bias,stabiliser,zero "
+                "denominator,constant operand,duplicate,unread,gradient,filter,rounding,clipped sign,mask,unexplained\n"
+                "h,Relu,1,9,6.25,9,0,2.5,0,0,0,0,0,0,0,0,0,0,0.25\n"
+                "y,Relu,1,10,9,10,0,0,1,0,0,0,0,0,0,0,0,0,0\n"));
         run->graph = graphOf({"x"}, {{"a \"b\", c", "Relu", {"x"}}, {"y", "Relu", {"x"}}});
         QVERIFY(ledgerCsv(*run, summarise(*run)).find("\n\"a \"\"b\"\", c\",Relu,1,9,") != std::string::npos);
     }

@@ -125,6 +125,29 @@ private slots:
         QVERIFY((*read)->facts.forwarded.empty());
     }
 
+    /// version8.retro: what `explain --run --forward compress` wrote of the sample marked-step by the composite
+    /// epsilon, when version 8 was made.
+    void theFileOfVersion8Opens()
+    {
+        const auto read = readRun(RETRO_SOURCE_DIR "/tests/data/runs/version8.retro");
+        QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
+        QVERIFY(!(*read)->facts.forwarded.empty() && Timeline::open(*read).ok());
+        QVERIFY((*read)->ledger.size() > 1 && (*read)->ledger[0].magnitude > 0);
+        for (const retro::event::LedgerEntry& row : (*read)->ledger) {
+            QCOMPARE(row.magnitudeHandedOn, 0.0); // nobody knew
+        }
+    }
+
+    void theMagnitudeThatWasHandedOnComesBack()
+    {
+        Run run = *sampleRun();
+        run.ledger[1].magnitudeHandedOn = 2.5;
+        QCOMPARE(written("magnitude.retro", run), std::string());
+        const auto read = readRun(file("magnitude.retro"));
+        QVERIFY2(read.ok(), read ? "" : read.error().text().c_str());
+        QCOMPARE(difference(run, **read), std::string());
+    }
+
     void howValuesWereForwardedComesBack()
     {
         Run run = *sampleRun();
@@ -331,7 +354,7 @@ private slots:
         QTest::newRow("other database") << "other.retro"
                                         << "not a run file";
         QTest::newRow("newer") << "newer.retro"
-                               << "format version 9, which a newer Retrograde wrote";
+                               << "format version 10, which a newer Retrograde wrote";
         QTest::newRow("unfinished") << "zero.retro"
                                     << "not a run file";
         QTest::newRow("notes in a file of version 1") << "mixed.retro"
@@ -354,7 +377,7 @@ private slots:
         }
         fs::remove(file("other.retro"));
         execute(file("other.retro"), "CREATE TABLE t(a)");
-        execute(file("newer.retro"), "PRAGMA user_version = 9");
+        execute(file("newer.retro"), "PRAGMA user_version = 10");
         execute(file("mixed.retro"), "PRAGMA user_version = 1");
         execute(file("zero.retro"), "PRAGMA user_version = 0");
         execute(file("trigger.retro"), "CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM events; END");
