@@ -6,6 +6,10 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <string>
+#include <vector>
+
 namespace retro::engine
 {
 
@@ -22,18 +26,50 @@ base::Error errorOf(const trace::WrongNumber& wrong, const std::string& advice)
     return {base::ErrorCode::Engine, fmt::format("{}; {}", wrong.text, advice), wrong.where};
 }
 
-base::Result<execute::ForwardResult> allValues(const ForwardPass& forward)
+/// Looks at every value of a forward pass as it is made and keeps the words on those that are not finite, but no value:
+/// the search must not need more memory than the pass that went wrong.
+class WrongValues final : public execute::ValueStore
 {
-    return execute::forward(forward.model, forward.inputs, execute::SavePolicy::All, forward.stop);
+public:
+    void put(ValueId value, Tensor tensor) override
+    {
+        if (std::string element = trace::wrongElementOf(tensor); !element.empty()) {
+            m_elements[value] = std::move(element);
+        }
+    }
+    [[nodiscard]] Tensor get(ValueId) const override { return {}; }
+    [[nodiscard]] std::string of(ValueId value) const
+    {
+        const auto found = m_elements.find(value);
+        return found == m_elements.end() ? std::string() : found->second;
+    }
+
+private:
+    std::map<ValueId, std::string> m_elements;
+};
+
+base::Result<std::shared_ptr<const WrongValues>> wrongValues(const ForwardPass& forward)
+{
+    const graph::Graph& graph = forward.model->graph();
+    std::vector<ValueId> all;
+    for (std::size_t i = 0; i < graph.valueCount(); ++i) {
+        all.emplace_back(i);
+    }
+    auto wrong = std::make_shared<WrongValues>();
+    RETRO_CHECK(execute::forwardInto(wrong, forward.model, forward.inputs, all, forward.stop));
+    return std::shared_ptr<const WrongValues>(std::move(wrong));
 }
 
-trace::PassNumbers numbersOf(const ForwardPass& forward, const execute::ForwardResult& values)
+trace::PassNumbers numbersOf(const ForwardPass& forward, std::shared_ptr<const WrongValues> wrong)
 {
-    return {forward.model->graph(),
+    const execute::BoundModel& model = *forward.model;
+    return {model.graph(),
             forward.rules,
             {},
-            [](ValueId) { return Tensor(); },
-            [&values](ValueId value) { return values.saved.anyValue(value); }};
+            [](ValueId) { return std::string(); },
+            [&model, wrong = std::move(wrong)](ValueId value) {
+                return model.isConstant(value) ? trace::wrongElementOf(model.constant(value)) : wrong->of(value);
+            }};
 }
 
 } // namespace
@@ -43,11 +79,12 @@ base::Result<void> checkFinite(const FinishedRelevance& pass)
     if (trace::firstWrongRow(pass.ledger) == nullptr) {
         return {};
     }
-    RETRO_TRY(const execute::ForwardResult values, allValues(pass.forward));
-    trace::PassNumbers numbers = numbersOf(pass.forward, values);
+    RETRO_TRY(auto wrongOnes, wrongValues(pass.forward));
+    trace::PassNumbers numbers = numbersOf(pass.forward, std::move(wrongOnes));
     numbers.ledger = pass.ledger;
     numbers.relevance = [&pass](ValueId value) {
-        return value.index() < pass.relevance.size() ? pass.relevance[value.index()] : Tensor();
+        return value.index() < pass.relevance.size() ? trace::wrongElementOf(pass.relevance[value.index()])
+                                                     : std::string();
     };
     if (const auto wrong = trace::firstWrongNumber(numbers)) {
         return errorOf(*wrong, fmt::format("look at the input and the weights, choose another rule or a larger epsilon "
@@ -94,8 +131,8 @@ base::Result<ResolvedTarget> resolveTargetOf(const ForwardPass& forward, const T
     if (target || target.error().code != base::ErrorCode::Engine) {
         return target;
     }
-    RETRO_TRY(const execute::ForwardResult values, allValues(forward));
-    if (const auto origin = trace::originOf(numbersOf(forward, values), value)) {
+    RETRO_TRY(auto wrongOnes, wrongValues(forward));
+    if (const auto origin = trace::originOf(numbersOf(forward, std::move(wrongOnes)), value)) {
         return errorOf(*origin, target.error().message);
     }
     return target;

@@ -34,7 +34,8 @@ struct FinishedRelevance
 /// Errors (Engine): relevance is NaN or infinite somewhere. The message names the first node in the order of the pass
 /// whose rule made it so, the rule, the value, the element and its number, and where the forward pass had gone wrong
 /// before; where relevance started like that, the input or the first node that the forward pass went wrong at. Costs
-/// one look at each row of the ledger when all is well; else a forward pass that keeps everything.
+/// one look at each row of the ledger when all is well; else a forward pass, which keeps no value longer than its last
+/// reader.
 [[nodiscard]] base::Result<void> checkFinite(const FinishedRelevance& pass);
 
 /// The same error without its advice to go on, for callers that cannot.

@@ -62,7 +62,7 @@ private:
         if (m_seen.contains(value)) {
             return true;
         }
-        if (!isWrong(m_pass.forward(value))) {
+        if (m_pass.forward(value).empty()) {
             return false;
         }
         m_seen.insert(value);
@@ -120,7 +120,7 @@ std::string placeOf(const PassNumbers& pass, NodeId node)
 WrongNumber describe(const PassNumbers& pass, ValueId value)
 {
     const graph::Graph& graph = pass.graph;
-    const std::string element = wrongElementOf(pass.forward(value));
+    const std::string element = pass.forward(value);
     const NodeId node = graph.nodeOf(value);
     if (!node.isValid()) {
         return {node, fmt::format("value \"{}\"", graph.value(value).name), fmt::format("the constant is {}", element)};
@@ -131,7 +131,7 @@ WrongNumber describe(const PassNumbers& pass, ValueId value)
     std::string text = fmt::format("the forward value \"{}\" is {}", graph.value(value).name, element);
     for (const ValueId operand : graph.node(node).inputs) {
         const bool isConstant = operand.isValid() && !graph.nodeOf(operand).isValid();
-        const std::string own = isConstant ? wrongElementOf(pass.forward(operand)) : std::string();
+        const std::string own = isConstant ? pass.forward(operand) : std::string();
         if (!own.empty()) {
             text += fmt::format("; its constant operand \"{}\" is {}", graph.value(operand).name, own);
         }
@@ -139,11 +139,11 @@ WrongNumber describe(const PassNumbers& pass, ValueId value)
     return {node, placeOf(pass, node), std::move(text)};
 }
 
-/// The first of a node's operands that `tensorOf` gives a wrong number for: its name and the number.
-std::string wrongOperand(const graph::Graph& graph, NodeId node, const TensorOf& tensorOf)
+/// The first of a node's operands that `elementOf` gives a wrong number for: its name and the number.
+std::string wrongOperand(const graph::Graph& graph, NodeId node, const WrongElementOf& elementOf)
 {
     for (const ValueId operand : graph.isInput(node) ? std::vector<ValueId>() : graph.node(node).inputs) {
-        const std::string element = operand.isValid() ? wrongElementOf(tensorOf(operand)) : std::string();
+        const std::string element = operand.isValid() ? elementOf(operand) : std::string();
         if (!element.empty()) {
             return fmt::format("\"{}\" is {}", graph.value(operand).name, element);
         }
@@ -154,7 +154,7 @@ std::string wrongOperand(const graph::Graph& graph, NodeId node, const TensorOf&
 std::string wrongResult(const PassNumbers& pass, NodeId node)
 {
     for (const ValueId output : pass.graph.outputsOf(node)) {
-        const std::string element = output.isValid() ? wrongElementOf(pass.relevance(output)) : std::string();
+        const std::string element = output.isValid() ? pass.relevance(output) : std::string();
         if (!element.empty()) {
             return fmt::format("\"{}\" is {}", pass.graph.value(output).name, element);
         }
@@ -220,13 +220,14 @@ PassNumbers numbersOf(const Run& run)
             final[outputs[event.slot].index()] = HandleId(event.handle);
         }
     }
-    const auto relevance = [&run, final = std::move(final)](ValueId value) -> Tensor {
+    const auto relevance = [&run, final = std::move(final)](ValueId value) {
         const HandleId handle = final[value.index()];
-        return handle.isValid() && handle.index() < run.tensors.size() ? run.tensors[handle.index()] : Tensor();
+        const bool isKept = handle.isValid() && handle.index() < run.tensors.size();
+        return isKept ? wrongElementOf(run.tensors[handle.index()]) : std::string();
     };
-    const auto forward = [&run](ValueId value) -> Tensor {
+    const auto forward = [&run](ValueId value) {
         const bool isKept = value.index() < run.values.size() && run.values[value.index()].isValid();
-        return isKept ? run.values[value.index()] : run.graph->value(value).constant;
+        return wrongElementOf(isKept ? run.values[value.index()] : run.graph->value(value).constant);
     };
     return {*run.graph, run.rules, run.ledger, relevance, forward};
 }

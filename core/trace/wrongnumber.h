@@ -11,8 +11,8 @@
 namespace retro::trace
 {
 
-/// The tensor of a value; invalid when nobody knows it.
-using TensorOf = std::function<Tensor(ValueId)>;
+/// wrongElementOf() of the tensor of a value; empty also when nobody knows the tensor.
+using WrongElementOf = std::function<std::string(ValueId)>;
 
 /// Where a number stopped being finite, in words.
 struct WrongNumber
@@ -28,8 +28,8 @@ struct PassNumbers
     const graph::Graph& graph;
     std::span<const NodeRule> rules;            ///< by NodeId
     std::span<const event::LedgerEntry> ledger; ///< in the order of the pass
-    TensorOf relevance;                         ///< of the whole pass
-    TensorOf forward;                           ///< of results, inputs and constants
+    WrongElementOf relevance;                   ///< of the whole pass
+    WrongElementOf forward;                     ///< of results, inputs and constants
 };
 
 /// The numbers of a run, as far as it kept them. The run must outlive them.

@@ -3,6 +3,7 @@
 
 #include "core/engine/binding.h"
 #include "core/engine/inputrelevance.h"
+#include "core/engine/numericalstop.h"
 #include "core/engine/plan/planrecorder.h"
 #include "core/engine/plan/relevancehalf.h"
 #include "core/engine/prepare.h"
@@ -11,7 +12,6 @@
 #include "core/engine/stopwatch.h"
 #include "core/lrp/gradientorder.h"
 #include "core/ops/algebra.h"
-#include "core/trace/wrongnumber.h"
 
 #include <fmt/format.h>
 
@@ -42,6 +42,7 @@ public:
     }
 
     std::optional<base::Error> error;
+    bool isWrongNumber = false; ///< why it stopped
 
     void take(const runtime::Made& made)
     {
@@ -71,11 +72,9 @@ private:
         const graph::Graph& graph = m_result.model->graph();
         const graph::Value& value = graph.value(made.value);
         if (!m_request.goesOnWhenNotFinite && !std::isfinite(ops::algebra::sum(made.tensor))) {
-            const std::string element = trace::wrongElementOf(made.tensor);
-            return base::engineError(fmt::format("its relevance is {}; explain without a plan to see where that began, "
-                                                 "or go on with --go-on",
-                                                 element.empty() ? "too large to be summed" : element),
-                                     value.name);
+            isWrongNumber = true;
+            m_result.relevance[made.value.index()] = made.tensor; // for the words
+            return base::engineError("its relevance is too large to be summed; go on with --go-on", value.name);
         }
         const bool isCheckpoint = std::ranges::find(m_request.checkpoints, value.name) != m_request.checkpoints.end();
         if (isCheckpoint) {
@@ -126,14 +125,14 @@ public:
     [[nodiscard]] const std::vector<base::ValueId>& targets() const { return m_targets; }
 
     /// What starts at a value: of several targets in it, their sum in the order of the request.
-    Result<Tensor> at(base::ValueId value, const Tensor& forward)
+    Result<Tensor> at(const ForwardPass& pass, base::ValueId value, const Tensor& forward)
     {
         Tensor sum;
         for (std::size_t i = 0; i < m_requests.size(); ++i) {
             if (m_values[i] != value) {
                 continue;
             }
-            RETRO_TRY(m_resolved[i], resolveTarget(m_requests[i], m_start, value, forward));
+            RETRO_TRY(m_resolved[i], resolveTargetOf(pass, m_requests[i], m_start, value, forward));
             sum = sum.isValid() ? ops::algebra::add(sum, m_resolved[i].start) : m_resolved[i].start;
         }
         return sum;
@@ -180,8 +179,10 @@ Result<PlannedRelevance> plannedRelevance(const LoadedModel& model, const Explai
     RETRO_TRY(made.chosen, choosePlan(*made.program, wish, options.stop));
     result.secondsBind = bindWatch.seconds();
 
+    const std::vector<Tensor> inputs = inPrecision(request.inputs, request.precision);
+    const ForwardPass pass{result.model, inputs, result.rules, options.stop};
     const auto startOf = [&](base::ValueId target, const Tensor& forward) -> Result<Tensor> {
-        RETRO_TRY(const Tensor start, starts.at(target, forward));
+        RETRO_TRY(const Tensor start, starts.at(pass, target, forward));
         return result.composite.dividesStart ? dividedStart(start, forward, result.model->graph().value(target).name)
                                              : Result<Tensor>(start);
     };
@@ -196,8 +197,10 @@ Result<PlannedRelevance> plannedRelevance(const LoadedModel& model, const Explai
         recorder.emplace(*made.program, made.chosen, &result.ledger);
         recorder->listen(options);
     }
-    const std::vector<Tensor> inputs = inPrecision(request.inputs, request.precision);
     Result<runtime::PlanRun> run = runtime::runPlan(*made.program, made.chosen.plan, inputs, half, options);
+    if (taker.isWrongNumber) {
+        RETRO_CHECK(checkFinite({pass, result.relevance, result.ledger}));
+    }
     if (taker.error) {
         return *taker.error;
     }
@@ -208,6 +211,9 @@ Result<PlannedRelevance> plannedRelevance(const LoadedModel& model, const Explai
     starts.tell(result);
     if (result.composite.timesInput) {
         multiplyByInputs(request, result);
+        if (!request.goesOnWhenNotFinite) {
+            RETRO_CHECK(checkProducts(pass, result.relevance));
+        }
     }
     result.relevanceInputs = relevanceOfInputs(result);
     result.counts.visits = result.counts.normal = static_cast<std::uint32_t>(result.nodes);

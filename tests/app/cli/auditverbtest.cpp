@@ -61,6 +61,8 @@ private slots:
             builder.addConstant("c", tensor::Tensor::full(tensor::DType::Float32, tensor::Shape{2}, 1.01));
         builder.addOutput(node("Sub", "difference", {node("Mul", "larger", {x, factor}), x}));
         const auto bytes = formats::toOnnx(std::move(builder).build().value());
+        const tensor::Tensor ones = tensor::Tensor::full(tensor::DType::Float32, tensor::Shape{1, 2}, 1);
+        QVERIFY(tensor::writeNpy(path("ones.npy").toStdString(), ones).ok());
         QVERIFY(bytes.ok() && base::writeFile(path("difference.onnx").toStdString(), *bytes).ok());
         const Answer explained =
             cli({"explain", path("difference.onnx"), "--input", path("ones.npy"), "--target", "0", "--composite",

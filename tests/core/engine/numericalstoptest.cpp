@@ -2,6 +2,7 @@
 // Relevance that is no number ends the pass and says where it began.
 #include "core/engine/evaluate/subject.h"
 #include "core/engine/explain.h"
+#include "core/engine/plan/plannedrelevance.h"
 #include "core/engine/verify/targettape.h"
 #include "core/formats/onnx.h"
 #include "core/graph/graphbuilder.h"
@@ -169,6 +170,31 @@ private slots:
         request.goesOnWhenNotFinite = true;
         const auto result = engine::explain(*m_model, request);
         QVERIFY(result.ok() && std::isnan(result->relevance[result->model->graph().inputs()[0].index()].at(1)));
+    }
+
+    // Within the plan's memory: the values that the words are of are not kept for them.
+    void aPlanSaysTheSame()
+    {
+        engine::PlanWish wish;
+        wish.strategy = "recompute_all";
+        engine::ExplainRequest overflow = question({1e-310, 0});
+        engine::ExplainRequest infinite = question({1, kInfinity});
+        engine::ExplainRequest started = infinite;
+        started.start.kind = engine::StartKind::All;
+        engine::ExplainRequest product = question({1, -kInfinity});
+        product.composite = "gradient_x_input";
+        for (const engine::ExplainRequest& request : {overflow, infinite, started, product}) {
+            const QString expected = errorOf(*m_model, request);
+            const auto planned = engine::plannedRelevance(*m_model, request, wish);
+            QVERIFY(!planned.ok() && !expected.isEmpty());
+            QCOMPARE(QString::fromStdString(planned.error().text()), expected);
+        }
+        const auto wrong = smallModel({1, 2, kNan, 4});
+        engine::ExplainRequest chosen = question({1, 1});
+        chosen.target.kind = engine::TargetRequest::Kind::Argmax;
+        const auto planned = engine::plannedRelevance(*wrong, chosen, wish);
+        QVERIFY(!planned.ok());
+        QCOMPARE(QString::fromStdString(planned.error().text()), errorOf(*wrong, chosen));
     }
 
     void aRecordedRunSaysTheSame()

@@ -475,8 +475,8 @@ private slots:
         QCOMPARE(valuesOf(nearest.apply(lrp::passRule(), {r})[0]), (Values{3, 7}));
         // Elements of the result lie at −¼, ¼, ¾ and 1¼ of the operand.
         OneNode linear = resized("linear", 4, {}, noRegion);
-        QVERIFY(distance(valuesOf(linear.apply(lrp::passRule(), {r})[0]), {1 + 0.75 * 2 + 0.25 * 3, 4.25 + 0.5}) <
-                1e-12);
+        QVERIFY(distance(valuesOf(linear.apply(lrp::passRule(), {r})[0]),
+                         {1 + 0.75 * 2 + 0.25 * 3, 0.25 * 2 + 0.75 * 3 + 4}) < 1e-12);
         QCOMPARE(linear.lost(Cause::Unread), 0.0);
         // The third element reads at 1½ times the extent, outside.
         OneNode cropped = resized("linear", 3, {{"coordinate_transformation_mode", std::string("tf_crop_and_resize")}},
