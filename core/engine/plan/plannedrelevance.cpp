@@ -12,11 +12,13 @@
 #include "core/engine/stopwatch.h"
 #include "core/lrp/gradientorder.h"
 #include "core/ops/algebra.h"
+#include "core/trace/wrongnumber.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 namespace retro::engine
@@ -42,7 +44,7 @@ public:
     }
 
     std::optional<base::Error> error;
-    bool isWrongNumber = false; ///< why it stopped
+    base::ValueId wrong; ///< whose relevance is not finite, where that stopped the run
 
     void take(const runtime::Made& made)
     {
@@ -72,7 +74,7 @@ private:
         const graph::Graph& graph = m_result.model->graph();
         const graph::Value& value = graph.value(made.value);
         if (!m_request.goesOnWhenNotFinite && !std::isfinite(ops::algebra::sum(made.tensor))) {
-            isWrongNumber = true;
+            wrong = made.value;
             m_result.relevance[made.value.index()] = made.tensor; // for the words
             return base::engineError("its relevance is too large to be summed; go on with --go-on", value.name);
         }
@@ -198,7 +200,11 @@ Result<PlannedRelevance> plannedRelevance(const LoadedModel& model, const Explai
         recorder->listen(options);
     }
     Result<runtime::PlanRun> run = runtime::runPlan(*made.program, made.chosen.plan, inputs, half, options);
-    if (taker.isWrongNumber) {
+    if (taker.wrong.isValid()) {
+        if (trace::firstWrongRow(result.ledger) == nullptr) { // it started so: no rule had its turn
+            const base::NodeId at = result.model->graph().nodeOf(taker.wrong);
+            result.ledger.push_back({.node = at.value, .magnitude = std::numeric_limits<double>::quiet_NaN()});
+        }
         RETRO_CHECK(checkFinite({pass, result.relevance, result.ledger}));
     }
     if (taker.error) {
