@@ -91,7 +91,7 @@ private:
         }
         const Tensor onPositive = algebra::keepWherePositive(relevance, z);
         const Tensor onNegative = algebra::keepWhereNegative(relevance, z);
-        if (balance.isWanted()) {
+        if (balance.isWanted() && support.onZero) {
             const Tensor onZero = algebra::subtract(algebra::subtract(relevance, onPositive), onNegative);
             balance.book(event::Cause::ZeroDenominator, algebra::sum(onZero));
         }
