@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -89,13 +91,29 @@ ordered_json verdictJson(const trace::Run& run, const std::optional<Verdict>& ve
             {"share", verdict->share}};
 }
 
-/// Why what a node hands on is so much larger than what arrived.
+/// Rules that divide by a sum of terms with signs.
+bool dividesBySum(const std::string& rule)
+{
+    constexpr std::array<std::string_view, 5> kRules{"lrp-0", "epsilon", "gamma", "z-box", "norm"};
+    return std::ranges::any_of(kRules, [&rule](std::string_view name) { return rule.starts_with(name); });
+}
+
+/// Why what a node hands on is so much larger than what arrived; empty where that is not known.
 std::string_view reasonOf(const trace::Run& run, base::NodeId node)
 {
-    const std::string_view structure =
-        node.index() < run.rules.size() ? std::string_view(run.rules[node.index()].structure) : std::string_view();
-    return structure == ops::nameOf(ops::StructureKind::SumOfOperands) ? "its operands cancel"
-                                                                       : "what it divides by is small";
+    using ops::StructureKind;
+    if (node.index() >= run.rules.size() || !dividesBySum(run.rules[node.index()].rule)) {
+        return {};
+    }
+    const std::string_view structure = run.rules[node.index()].structure;
+    if (structure == ops::nameOf(StructureKind::SumOfOperands)) {
+        return "its operands cancel";
+    }
+    constexpr std::array kSums{StructureKind::LinearMap, StructureKind::Bilinear, StructureKind::Reduction,
+                               StructureKind::AveragePool, StructureKind::Normalisation};
+    const bool isSum =
+        std::ranges::any_of(kSums, [&structure](StructureKind kind) { return structure == ops::nameOf(kind); });
+    return isSum ? "the terms of its sums cancel" : "";
 }
 
 /// Nodes at which the magnitude grows, which no sum shows: what is handed on with opposite signs still adds up.

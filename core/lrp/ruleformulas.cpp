@@ -166,6 +166,13 @@ std::string passFormula(const FormulaWords& words)
     return words.is(StructureKind::Quotient) ? "R_a = R, R_b = 0; R_b = R where a carries no relevance" : "R_in = R";
 }
 
+// TopK maps elements; it has no first maximum but all that it gives.
+std::string winnerFormula(const FormulaWords& words)
+{
+    return words.is(StructureKind::ShapeMap) ? "R_in = R, each element where it came from"
+                                             : "R_in = R at the first maximum";
+}
+
 std::string stopFormula(const FormulaWords&) { return "R_in = 0"; }
 
 std::string normFormula(const FormulaWords& words)
@@ -229,9 +236,8 @@ std::string fixedFormula(const FormulaWords&)
 }
 
 constexpr char kUniformFormula[] = "R_in = R in equal parts";
-constexpr char kWinnerFormula[] = "R_in = R at the first maximum"; // of TopK: where each result comes from
 constexpr char kProportionalFormula[] = "R_in = x·ΣR/stab(Σx) over windows";
-constexpr char kSoftmaxWeightedFormula[] = "R_in = ΣR·softmax(βx) over windows";
+constexpr char kSoftmaxWeightedFormula[] = "R_in = ΣR·softmax(βx) over windows, −β where the smallest wins";
 constexpr char kDeconvNetFormula[] = "R_in = R⁺";
 constexpr char kGuidedFormula[] = "R_in = R⁺ where x > 0";
 constexpr char kBetaSmoothFormula[] = "R_in = R·sigmoid(βx)";
@@ -259,7 +265,7 @@ constexpr std::array kRuleFormulas{
     RuleFormula{"stop", stopFormula},
     RuleFormula{"norm", normFormula},
     RuleFormula{"uniform", fixedFormula<kUniformFormula>},
-    RuleFormula{"winner-take-all", fixedFormula<kWinnerFormula>},
+    RuleFormula{"winner-take-all", winnerFormula},
     RuleFormula{"proportional", fixedFormula<kProportionalFormula>},
     RuleFormula{"softmax-weighted", fixedFormula<kSoftmaxWeightedFormula>},
     RuleFormula{"deconvnet", fixedFormula<kDeconvNetFormula>},

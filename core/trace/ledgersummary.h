@@ -31,8 +31,8 @@ struct NodeBalance
     [[nodiscard]] double turnover() const;
     /// The cause with the largest amount; nothing when all are zero.
     [[nodiscard]] std::optional<event::Cause> largestCause() const;
-    /// How many times larger what is handed on is than what arrived, by magnitude: large where operands cancel, or a
-    /// denominator is small. 0 where nothing arrived or nobody knows.
+    /// How many times larger what is handed on is than what arrived, by magnitude: large where operands or the terms of
+    /// a sum cancel. 0 where nothing arrived or nobody knows.
     [[nodiscard]] double growth() const;
 };
 

@@ -14,8 +14,6 @@
 #include "core/ops/algebra.h"
 #include "core/trace/wrongnumber.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>

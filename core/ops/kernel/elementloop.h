@@ -47,10 +47,6 @@ public:
         const std::int64_t pieces = (length + kPiece - 1) / kPiece;
         const std::int64_t grain = std::max<std::int64_t>(4 * kPiece / std::max<std::int64_t>(length, 1), 4);
         parallelFor(m_rows * pieces, grain, [&](std::int64_t begin, std::int64_t end) {
-            if (pieces == 1) {
-                runRows<N>(begin, end, f);
-                return;
-            }
             for (std::int64_t task = begin; task < end; ++task) {
                 const std::int64_t first = task % pieces * kPiece;
                 f(offsetsOf<N>(task / pieces, first), std::min(kPiece, length - first));
@@ -59,28 +55,6 @@ public:
     }
 
 private:
-    /// Whole rows one after the other: a row is often as short as the channels are many, so its offsets are those of
-    /// the row before and a stride, as long as the next axis lasts.
-    template <std::size_t N, class F>
-    void runRows(std::int64_t begin, std::int64_t end, const F& f) const
-    {
-        const std::size_t next = m_extents.size() < 2 ? 0 : m_extents.size() - 2;
-        const std::int64_t extent = m_extents.size() < 2 ? 1 : m_extents[next];
-        std::int64_t index = begin % extent;
-        std::array<std::int64_t, N> offsets = offsetsOf<N>(begin, 0);
-        for (std::int64_t row = begin; row < end; ++row) {
-            f(offsets, m_extents.back());
-            if (++index == extent) {
-                index = 0;
-                offsets = offsetsOf<N>(row + 1, 0);
-                continue;
-            }
-            for (std::size_t p = 0; p < N; ++p) {
-                offsets[p] += m_strides[p][next];
-            }
-        }
-    }
-
     template <std::size_t N>
     [[nodiscard]] std::array<std::int64_t, N> offsetsOf(std::int64_t row, std::int64_t first) const
     {

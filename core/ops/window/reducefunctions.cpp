@@ -235,20 +235,20 @@ private:
 class ExtremeReduction final : public Operator<MaxPool>, public WindowSums
 {
 public:
-    /// `axes` ascending.
-    ExtremeReduction(TensorType output, const Shape& operand, const std::vector<std::size_t>& axes, bool isMax)
-        : Operator(std::move(output)), m_rows(operand, axes), m_windows(operand, axes, isMax),
+    ExtremeReduction(TensorType output, RowWindows windows, bool isMax)
+        : Operator(std::move(output)), m_windows(std::move(windows)),
           m_reducer(isMax ? rowReducer<ExtremeOf<true>>() : rowReducer<ExtremeOf<false>>())
     {}
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
-        return {m_rows.reduced(operands[0], m_reducer, m_outputTypes[0].shape)};
+        return {m_windows.rows().reduced(operands[0], m_reducer, m_outputTypes[0].shape)};
     }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::firstOperand(); }
     [[nodiscard]] Tensor route(const Tensor& s, const Tensor& x) const override
     {
-        return m_rows.gradient(s, x, m_rows.reduced(x, m_reducer, m_outputTypes[0].shape), m_reducer);
+        return m_windows.rows().gradient(s, x, m_windows.rows().reduced(x, m_reducer, m_outputTypes[0].shape),
+                                         m_reducer);
     }
     [[nodiscard]] Tensor sumWindows(const Tensor& x) const override
     {
@@ -261,7 +261,6 @@ public:
     }
 
 private:
-    ReductionRows m_rows;
     RowWindows m_windows;
     RowReducer m_reducer;
 };
@@ -292,11 +291,11 @@ BoundResult bindExtreme(const BindContext& context)
     RETRO_TRY(ReducePlan plan, reducePlan(context, kAxesOperandSince));
     RETRO_CHECK(expectNumber(context, context.node.opset >= 20));
     const TensorType& operand = firstType(context);
-    const bool isEmpty = ReductionRows(operand.shape, plan.axes).length() == 0;
-    if (isEmpty && !tensor::isFloating(operand.dtype) && tensor::elementCount(plan.result) > 0) {
+    RowWindows windows(operand.shape, plan.axes, isMax);
+    if (windows.rows().length() == 0 && !tensor::isFloating(operand.dtype) && tensor::elementCount(plan.result) > 0) {
         return context.error("the extreme of no elements is defined for floats only");
     }
-    return bound<ExtremeReduction>(TensorType{operand.dtype, std::move(plan.result)}, operand.shape, plan.axes, isMax);
+    return bound<ExtremeReduction>(TensorType{operand.dtype, std::move(plan.result)}, std::move(windows), isMax);
 }
 
 } // namespace

@@ -49,8 +49,6 @@ struct SoftmaxShare
 constexpr RowReducer kRowSum{
     .f32 = reduceRow<RowSum, float>,
     .f64 = reduceRow<RowSum, double>,
-    .i64 = reduceRow<RowSum, std::int64_t>,
-    .u64 = reduceRow<RowSum, std::uint64_t>,
 };
 constexpr RowReducer kSoftmaxShare{
     .gradient32 = gradientRow<SoftmaxShare, float>,

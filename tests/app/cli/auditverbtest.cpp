@@ -13,6 +13,7 @@
 
 #include <QTemporaryDir>
 
+#include <array>
 #include <cmath>
 
 using namespace retro;
@@ -46,8 +47,9 @@ private slots:
         QVERIFY(std::abs(worst["share"].get<double>() - 0.218) < 0.001);
     }
 
-    // y = 1.01·x − x: what arrives is handed on 201-fold, with opposite signs, and no sum shows it.
-    void auditNamesWhereOperandsCancel()
+    // d = 1.01·x − x and y = d₀ − 0.99·d₁: what arrives is handed on 201- and 199-fold, with opposite signs, and no sum
+    // shows it.
+    void auditNamesWhereRelevanceGrows()
     {
         graph::GraphBuilder builder("difference");
         builder.setOpset("", 18);
@@ -59,23 +61,28 @@ private slots:
         const base::ValueId x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 2});
         const base::ValueId factor =
             builder.addConstant("c", tensor::Tensor::full(tensor::DType::Float32, tensor::Shape{2}, 1.01));
-        builder.addOutput(node("Sub", "difference", {node("Mul", "larger", {x, factor}), x}));
+        const base::ValueId weights = builder.addConstant(
+            "W", tensor::Tensor::of<double>(tensor::Shape{2, 1}, std::array{1.0, -0.99}).to(tensor::DType::Float32));
+        const base::ValueId difference = node("Sub", "difference", {node("Mul", "larger", {x, factor}), x});
+        builder.addOutput(node("MatMul", "layer", {difference, weights}));
         const auto bytes = formats::toOnnx(std::move(builder).build().value());
         const tensor::Tensor ones = tensor::Tensor::full(tensor::DType::Float32, tensor::Shape{1, 2}, 1);
         QVERIFY(tensor::writeNpy(path("ones.npy").toStdString(), ones).ok());
         QVERIFY(bytes.ok() && base::writeFile(path("difference.onnx").toStdString(), *bytes).ok());
         const Answer explained =
             cli({"explain", path("difference.onnx"), "--input", path("ones.npy"), "--target", "0", "--composite",
-                 "epsilon", "--output-dir", path("grown"), "--run", path("grown.retro")});
+                 "epsilon:epsilon=0", "--output-dir", path("grown"), "--run", path("grown.retro")});
         QVERIFY2(explained.code == 0, qPrintable(explained.err));
         const QString audit = cli({"audit", path("grown.retro")}).out;
         QVERIFY2(audit.contains("node, largest growth first"), qPrintable(audit));
-        QVERIFY2(audit.trimmed().section('\n', -1).startsWith("difference ") && audit.contains("its operands cancel"),
-                 qPrintable(audit));
+        QVERIFY2(audit.trimmed().section('\n', -2, -2).startsWith("difference "), qPrintable(audit));
         const Answer json = cli({"audit", path("grown.retro"), "--json"});
         const auto growth = nlohmann::json::parse(QString(json.out).toStdString())["growth"];
-        QCOMPARE(growth.size(), std::size_t{1});
+        QCOMPARE(growth.size(), std::size_t{2});
         QVERIFY(std::abs(growth[0]["factor"].get<double>() - 201) < 0.1);
+        QCOMPARE(growth[0]["reason"].get<std::string>(), std::string("its operands cancel"));
+        QVERIFY(std::abs(growth[1]["factor"].get<double>() - 199) < 0.1);
+        QCOMPARE(growth[1]["reason"].get<std::string>(), std::string("the terms of its sums cancel"));
     }
 };
 

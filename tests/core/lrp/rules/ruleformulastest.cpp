@@ -65,6 +65,8 @@ private slots:
             "z = ab; R_a = a·(s·bᵀ), R_b = 0, s = R/stab(z)");
         add("the second", formula("signal-take-all", "signal=1", "bilinear"),
             "z = ab; R_b = b·(aᵀ·s), R_a = 0, s = R/stab(z)");
+        add("winner", formula("winner-take-all", "", "max pool"), "R_in = R at the first maximum");
+        add("winners", formula("winner-take-all", "", "shape map"), "R_in = R, each element where it came from");
         add("signal", formula("signal-take-all", "", "product"), "R_in = R for the signal, 0 for its gate");
     }
     void exactly()
