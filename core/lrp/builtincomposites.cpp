@@ -41,11 +41,12 @@ CompositeEntry convolutions(RulePointer rule)
     return result;
 }
 
-CompositeEntry first(std::vector<std::string> operators, RulePointer rule)
+CompositeEntry first(std::vector<std::string> operators, std::string input, RulePointer rule)
 {
     Matcher matcher;
     matcher.ops = std::move(operators);
     matcher.firstWeight = true;
+    matcher.firstFrom = std::move(input);
     return {std::move(matcher), std::move(rule)};
 }
 
@@ -88,8 +89,9 @@ Entries gradientMap() { return {{Matcher{}, gradientRule()}}; }
 struct Shared
 {
     LinearOptions epsilon;
-    LinearOptions others; // an epsilon that nobody sets, the same bias policy
-    RulePointer first;    // null: the first weight layer is nothing special
+    LinearOptions others;  // an epsilon that nobody sets, the same bias policy
+    RulePointer first;     // null: the first weight layer is nothing special
+    std::string firstFrom; // the input that the first layer is looked for from; any when empty
 };
 
 constexpr std::array<std::string_view, 4> kFirstNames{"none", "flat", "w-square", "z-box"};
@@ -134,6 +136,10 @@ Shared readShared(ParameterReader& reader, First fallback, const Epsilons& epsil
     shared.others = shared.epsilon;
     shared.others.stabiliser = {StabiliserKind::Add, epsilons.others, true};
     shared.first = firstRule(reader, fallback, shared.others);
+    shared.firstFrom = reader.text("first_from");
+    if (shared.first == nullptr && !shared.firstFrom.empty()) {
+        reader.fail("first_from", "goes with a rule for the first layer: first=flat, w-square or z-box");
+    }
     return shared;
 }
 
@@ -141,7 +147,7 @@ Composite layered(const Shared& shared, std::vector<std::string> firstOperators,
 {
     Composite composite;
     if (shared.first != nullptr) {
-        composite.entries.push_back(first(std::move(firstOperators), shared.first));
+        composite.entries.push_back(first(std::move(firstOperators), shared.firstFrom, shared.first));
     }
     composite.entries.push_back(convolutions(std::move(convolution)));
     composite.entries.push_back(entry(StructureKind::LinearMap, epsilonRule(shared.epsilon)));

@@ -3,6 +3,7 @@
 
 #include "core/base/cancel.h"
 #include "core/lrp/decomposedrule.h"
+#include "core/lrp/firstweight.h"
 #include "core/lrp/operandorigin.h"
 #include "core/lrp/ruleapplication.h"
 #include "core/lrp/rules.h"
@@ -61,7 +62,7 @@ bool passesRelevance(const BoundModel& model, NodeId id)
                        [&model](execute::ValueId output) { return output.isValid() && model.isTracked(output); });
 }
 
-// All fields but firstWeight.
+// All fields but firstWeight and firstFrom.
 bool matchesFields(const Matcher& matcher, const BoundModel& model, NodeId id)
 {
     const graph::Node& node = model.graph().node(id);
@@ -81,16 +82,29 @@ bool matchesFields(const Matcher& matcher, const BoundModel& model, NodeId id)
 }
 
 // The node that a firstWeight matcher stands for; invalid when there is none.
-NodeId firstWeightOf(const Matcher& matcher, const BoundModel& model)
+base::Result<NodeId> firstWeightOf(const Matcher& matcher, const BoundModel& model)
 {
+    RETRO_TRY(const std::vector<bool> isBelow, nodesBelowInput(model, matcher.firstFrom));
     for (std::size_t i = 0; i < model.graph().nodeCount(); ++i) {
         const NodeId id{i};
-        if (passesRelevance(model, id) && model.op(id).structure().kind() == StructureKind::LinearMap &&
+        if (isBelow[i] && passesRelevance(model, id) && model.op(id).structure().kind() == StructureKind::LinearMap &&
             matchesFields(matcher, model, id)) {
             return id;
         }
     }
-    return {};
+    return NodeId();
+}
+
+// Per entry: the node of a firstWeight matcher; invalid for others.
+base::Result<std::vector<NodeId>> firstWeightsOf(const Composite& composite, const BoundModel& model)
+{
+    std::vector<NodeId> nodes(composite.entries.size());
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        if (composite.entries[i].matcher.firstWeight) {
+            RETRO_TRY(nodes[i], firstWeightOf(composite.entries[i].matcher, model));
+        }
+    }
+    return nodes;
 }
 
 /// The entries of a composite, ready to be asked node by node.
@@ -98,13 +112,9 @@ class Assigner
 {
 public:
     Assigner(const Composite& composite, const BoundModel& model, std::span<const rewrite::FusedNode> fused,
-             EntryUse* use)
-        : m_composite(composite), m_model(model), m_fused(fused), m_use(use)
-    {
-        for (const CompositeEntry& entry : composite.entries) {
-            m_firstWeights.push_back(entry.matcher.firstWeight ? firstWeightOf(entry.matcher, model) : NodeId());
-        }
-    }
+             std::vector<NodeId> firstWeights, EntryUse* use)
+        : m_composite(composite), m_model(model), m_fused(fused), m_use(use), m_firstWeights(std::move(firstWeights))
+    {}
 
     [[nodiscard]] base::Result<AssignedRule> assign(NodeId id) const
     {
@@ -253,7 +263,7 @@ bool isOperator(const std::string& name)
 // By a structure, of operators that exist.
 bool isForAnyModel(const Matcher& matcher)
 {
-    return matcher.nameGlob.empty() && matcher.scope.empty() && matcher.structure &&
+    return matcher.nameGlob.empty() && matcher.scope.empty() && matcher.firstFrom.empty() && matcher.structure &&
            std::ranges::all_of(matcher.ops, isOperator) && std::ranges::all_of(matcher.operandFrom, isOperator);
 }
 
@@ -263,7 +273,8 @@ std::string Matcher::text() const
 {
     std::vector<std::string> parts;
     if (firstWeight) {
-        parts.push_back(ops.empty() ? "first linear map" : fmt::format("first {}", fmt::join(ops, ", ")));
+        parts.push_back((ops.empty() ? "first linear map" : fmt::format("first {}", fmt::join(ops, ", "))) +
+                        (firstFrom.empty() ? "" : fmt::format(" from input \"{}\"", firstFrom)));
     } else if (!ops.empty()) {
         parts.push_back(fmt::format("op {}", fmt::join(ops, ", ")));
     }
@@ -286,7 +297,8 @@ base::Result<RuleAssignment> assignRules(const Composite& composite, const Bound
                                          std::span<const rewrite::FusedNode> fused, const std::stop_token& stop,
                                          EntryUse* use)
 {
-    const Assigner assigner(composite, model, fused, use);
+    RETRO_TRY(std::vector<NodeId> firstWeights, firstWeightsOf(composite, model));
+    const Assigner assigner(composite, model, fused, std::move(firstWeights), use);
     RuleAssignment assignment(model.graph().nodeCount());
     std::optional<base::Error> first;
     std::vector<std::string> others;

@@ -27,7 +27,9 @@ struct Matcher
     std::vector<std::string> operandFrom;
     std::optional<std::size_t> operand; ///< the slot that operandFrom is about; any when not given
     bool firstWeight = false; ///< the first linear map (of `ops`, when given) on the path from an input, in node order
-    /// For people: "op Conv", "first Conv", "structure sum of operands", "operand 0 from Softmax".
+    std::string firstFrom;    ///< with firstWeight: the path from the graph input of this name; from any when empty
+    /// For people: "op Conv", "first Conv", "first Conv from input \"depth\"", "structure sum of operands", "operand 0
+    /// from Softmax".
     [[nodiscard]] std::string text() const;
 };
 
@@ -89,7 +91,8 @@ using RuleAssignment = std::vector<AssignedRule>;
 /// JSON text of a composite; parseComposite reads it back.
 [[nodiscard]] std::string toJson(const Composite& composite);
 
-/// Gives each node that passes relevance its rule. Nodes that get the rule "decomposed" are taken apart: those of
+/// Gives each node that passes relevance its rule. Errors (Usage): a matcher for the first layer from an input that the
+/// model does not have. Nodes that get the rule "decomposed" are taken apart: those of
 /// `fused` into their members, others by their function bodies. Errors (Input): a node that no entry matches, a rule
 /// that is not defined for the node's structure, or a node that cannot be taken apart; the message names node, operator
 /// and rule and says what to add. Stops between nodes (Cancelled). `use` (may be null) takes what became of the entries

@@ -156,8 +156,24 @@ private:
         RETRO_TRY(matcher.structure, structureOf(structure, path));
         RETRO_TRY(matcher.nameGlob, readText(value, path, "name", {}));
         RETRO_TRY(matcher.scope, readText(value, path, "scope", {}));
-        RETRO_TRY(matcher.firstWeight, readFlag(value, path, "first"));
+        RETRO_CHECK(readFirst(value, path, matcher));
         return matcher;
+    }
+
+    // true, or the name of an input.
+    [[nodiscard]] base::Result<void> readFirst(const json& value, const std::string& path, Matcher& matcher) const
+    {
+        const auto found = value.find("first");
+        if (found == value.end()) {
+            return {};
+        }
+        const bool isName = found->is_string() && !found->get_ref<const std::string&>().empty();
+        if (!isName && !found->is_boolean()) {
+            return m_text.error(path + ".first", "true, false or the name of an input is needed here");
+        }
+        matcher.firstWeight = isName || found->get<bool>();
+        matcher.firstFrom = isName ? found->get<std::string>() : std::string();
+        return {};
     }
 
     [[nodiscard]] base::Result<std::optional<std::size_t>> readSlot(const json& value, const std::string& path) const
@@ -288,7 +304,7 @@ ordered_json matcherToJson(const Matcher& matcher)
         result["operand"] = *matcher.operand;
     }
     if (matcher.firstWeight) {
-        result["first"] = true;
+        result["first"] = matcher.firstFrom.empty() ? ordered_json(true) : ordered_json(matcher.firstFrom);
     }
     return result;
 }

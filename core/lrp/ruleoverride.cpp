@@ -24,8 +24,8 @@ namespace
 
 constexpr std::size_t kMostOperand = 1023;
 constexpr std::string_view kHow =
-    "write MATCHER=RULE or MATCHER=RULE:key=value,… with name:, op:, structure:, scope:, from:, operand: or first, "
-    "joined with &";
+    "write MATCHER=RULE or MATCHER=RULE:key=value,… with name:, op:, structure:, scope:, from:, operand:, first "
+    "or first:INPUT, joined with &";
 
 std::string_view trimmed(std::string_view text)
 {
@@ -140,6 +140,9 @@ Result<void> takeField(std::string_view key, std::string_view value, Matcher& ma
         matcher.nameGlob = unquoted(value);
     } else if (key == "scope") {
         matcher.scope = unquoted(value);
+    } else if (key == "first") {
+        matcher.firstWeight = true;
+        matcher.firstFrom = unquoted(value);
     } else if (key == "op") {
         matcher.ops = listOf(value);
     } else if (key == "from") {
@@ -210,7 +213,7 @@ std::string matcherText(const Matcher& matcher)
 {
     std::vector<std::string> parts;
     if (matcher.firstWeight) {
-        parts.emplace_back("first");
+        parts.push_back(matcher.firstFrom.empty() ? "first" : "first:" + quoted(matcher.firstFrom));
     }
     if (!matcher.ops.empty()) {
         parts.push_back(listText("op", matcher.ops));

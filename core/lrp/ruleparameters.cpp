@@ -128,6 +128,22 @@ std::size_t ParameterReader::choice(std::string_view name, std::span<const std::
     return static_cast<std::size_t>(found - options.begin());
 }
 
+std::string ParameterReader::text(std::string_view name)
+{
+    const RuleParameter* value = find(name);
+    if (value == nullptr) {
+        return {};
+    }
+    if (const std::string* text = std::get_if<std::string>(value); text != nullptr && !text->empty()) {
+        return *text;
+    }
+    if (const double* number = std::get_if<double>(value)) { // values may be called 0, 1, …
+        return fmt::format("{}", *number);
+    }
+    fail(name, fmt::format("must be a name, not {}", valueText(*value)));
+    return {};
+}
+
 Stabiliser ParameterReader::stabiliser(Stabiliser fallback)
 {
     Stabiliser result;

@@ -56,6 +56,8 @@ public:
     /// Position of the text in `options`; `fallback` when it is not given.
     [[nodiscard]] std::size_t choice(std::string_view name, std::span<const std::string_view> options,
                                      std::size_t fallback);
+    /// A text that is not empty, an empty one when it is not given; a number is taken as it would be written.
+    [[nodiscard]] std::string text(std::string_view name);
     /// "bias", "bias_factor", "stabiliser", "epsilon", "signed".
     [[nodiscard]] LinearOptions linearOptions(double epsilon);
     /// "stabiliser", "epsilon", "signed".

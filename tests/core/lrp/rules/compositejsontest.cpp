@@ -241,12 +241,27 @@ private slots:
         QCOMPARE(listed(schema["$defs"]["match"]["properties"]["structure"]["enum"]), structures);
     }
 
+    void theFirstLayerOfAnInputGoesRound()
+    {
+        const auto composite =
+            lrp::parseComposite(replaced("\"first\": true", "\"first\": \"depth\"").toStdString(), "mine.json");
+        QVERIFY2(composite.ok(), composite.ok() ? "" : composite.error().text().c_str());
+        const auto again = lrp::parseComposite(lrp::toJson(*composite), "written.json");
+        QVERIFY(again.ok());
+        for (const lrp::Composite& one : {*composite, *again}) {
+            QCOMPARE(QString::fromStdString(one.entries[0].matcher.text()),
+                     QStringLiteral("first Conv, ConvTranspose from input \"depth\""));
+        }
+    }
+
     void errors_data()
     {
         QTest::addColumn<QString>("text");
         QTest::addColumn<QString>("message");
         QTest::newRow("syntax") << replaced("\"first\": true }", "\"first\": }")
                                 << "mine.json, line 6: this is not valid";
+        QTest::newRow("first") << replaced("\"first\": true", "\"first\": 1")
+                               << "field entries[0].match.first: true, false or the name of an input is needed here";
         QTest::newRow("end") << QString::fromUtf8(kExample).left(60) << "mine.json, line 4: this is not valid JSON";
         QTest::newRow("empty") << QString() + " "
                                << "mine.json, line 1: this is not valid JSON";

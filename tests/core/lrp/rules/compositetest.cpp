@@ -28,7 +28,10 @@ class Chain
 {
 public:
     Chain() { m_builder.setOpset("", 13); }
-    graph::ValueId input(const Shape& shape) { return m_builder.addInput("x", DType::Float32, shape); }
+    graph::ValueId input(const Shape& shape, const std::string& name = "x")
+    {
+        return m_builder.addInput(name, DType::Float32, shape);
+    }
     graph::ValueId constant(const Shape& shape)
     {
         return m_builder.addConstant("w" + QByteArray::number(m_count++).toStdString(),
@@ -41,11 +44,11 @@ public:
         m_builder.addNode({op, "", name, scope, 13, std::move(inputs), {result}, {}});
         return result;
     }
-    Bound finish(graph::ValueId output, const Shape& input)
+    Bound finish(graph::ValueId output, const Shape& input, std::size_t inputCount = 1)
     {
         m_builder.addOutput(output);
         auto built = std::move(m_builder).build();
-        const std::vector<ops::TensorType> types{{DType::Float32, input}};
+        const std::vector<ops::TensorType> types(inputCount, {DType::Float32, input});
         auto bound = execute::BoundModel::bind(std::make_shared<const graph::Graph>(std::move(built).value()), types,
                                                execute::Precision::Float);
         if (!bound.ok()) {
@@ -72,6 +75,19 @@ Bound convolutional()
     const graph::ValueId flat = chain.add("Flatten", "flat", {pooled});
     const graph::ValueId logits = chain.add("Gemm", "head", {flat, chain.constant({2, 3})}, "classifier");
     return chain.finish(chain.add("Softmax", "prob", {logits}), {1, 2, 4, 4});
+}
+
+// Conv of "image", Conv of "depth", Add, Conv.
+Bound twoStems()
+{
+    Chain chain;
+    const Shape shape{1, 2, 4, 4};
+    const graph::ValueId image = chain.input(shape, "image");
+    const graph::ValueId depth = chain.input(shape, "depth");
+    const graph::ValueId one = chain.add("Conv", "image stem", {image, chain.constant({2, 2, 1, 1})});
+    const graph::ValueId other = chain.add("Conv", "depth stem", {depth, chain.constant({2, 2, 1, 1})});
+    const graph::ValueId sum = chain.add("Add", "sum", {one, other});
+    return chain.finish(chain.add("Conv", "block", {sum, chain.constant({2, 2, 1, 1})}), shape, 2);
 }
 
 Bound perceptron()
@@ -329,7 +345,9 @@ private slots:
         QTest::newRow("attnlrp:first=flat")
             << "known are bias, bias_factor, epsilon, form, gamma_conv, gamma_linear, signed, stabiliser";
         QTest::newRow("epsilon:gamma=1")
-            << "known are bias, bias_factor, epsilon, first, signed, stabiliser, zero_bias";
+            << "known are bias, bias_factor, epsilon, first, first_from, signed, stabiliser, zero_bias";
+        QTest::newRow("epsilon:first_from=x") << "first_from: goes with a rule for the first layer";
+        QTest::newRow("epsilon:first=flat,first_from=1/2") << "must be a name, not";
         QTest::newRow("epsilon_plus:low=1") << "there is no such parameter";
         QTest::newRow("epsilon:epsilon=-1") << "must be a number of at least 0, not -1";
         QTest::newRow("epsilon:epsilon=abc") << "epsilon: must be a number of at least 0, not \"abc\"";
@@ -403,6 +421,26 @@ private slots:
             table(only({{inner, lrp::stopRule()}, {Matcher{}, lrp::gradientRule()}}), convolutional());
         QCOMPARE(ruleOf(lines, QStringLiteral("stem")), QStringLiteral("gradient"));
         QCOMPARE(ruleOf(lines, QStringLiteral("block")), QStringLiteral("stop"));
+    }
+
+    // Two stems, in node order: of "image", then of "depth".
+    void firstFromOneInputOfSeveral()
+    {
+        const Bound model = twoStems();
+        const auto stemsOf = [&model](const char* specification) {
+            const QStringList lines = table(specification, model);
+            return lines.filter("stem");
+        };
+        QCOMPARE(stemsOf("epsilon_plus_flat"),
+                 QStringList({"image stem: flat, epsilon 1e-06 <first linear map>",
+                              "depth stem: z-plus, epsilon 1e-06 <op Conv, ConvTranspose and structure linear map>"}));
+        QCOMPARE(stemsOf("epsilon_plus_flat:first_from=depth"),
+                 QStringList({"image stem: z-plus, epsilon 1e-06 <op Conv, ConvTranspose and structure linear map>",
+                              "depth stem: flat, epsilon 1e-06 <first linear map from input \"depth\">"}));
+        const QString unknown = table("epsilon_plus_flat:first_from=deep", model).first();
+        QVERIFY2(
+            unknown.contains("the input \"deep\", which the model does not have; its inputs are \"image\", \"depth\""),
+            qPrintable(unknown));
     }
 
     void rulesAreRefusedByName()

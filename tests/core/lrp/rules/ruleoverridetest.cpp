@@ -44,6 +44,12 @@ private slots:
         QCOMPARE(text(gate->matcher.text()), QStringLiteral("structure bilinear and operand 0 from Softmax"));
         const auto box = lrp::parseOverride("first=z-box:low=-2/-1/-1.5,high=3");
         QVERIFY2(box.ok(), box.ok() ? "" : box.error().text().c_str());
+        const auto chosen = lrp::parseOverride("first:\"depth 0\"&op:Conv=flat");
+        QVERIFY2(chosen.ok(), chosen.ok() ? "" : chosen.error().text().c_str());
+        QCOMPARE(text(chosen->matcher.text()), QStringLiteral("first Conv from input \"depth 0\""));
+        const std::string again = lrp::overrideText(chosen->matcher, chosen->rule->name(), chosen->rule->parameters());
+        QVERIFY2(again.starts_with("first:\"depth 0\"&op:Conv=flat"), again.c_str());
+        QVERIFY(!lrp::parseOverride("first:=flat").ok());
     }
 
     // What is written is read back, whatever a node is called.
