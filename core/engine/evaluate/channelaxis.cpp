@@ -19,8 +19,10 @@ using base::ValueId;
 using graph::Graph;
 using graph::Node;
 
-/// The axis of the input that each axis of a value is; −1 for an axis that was added.
+/// The axis of the input that each axis of a value is; kAdded or kMixed for those that are none.
 using Axes = std::vector<std::int64_t>;
+constexpr std::int64_t kAdded = -1;
+constexpr std::int64_t kMixed = -2; ///< features that a layer made of the input's channels
 
 template <std::size_t N>
 bool isOneOf(const std::array<std::string_view, N>& names, const std::string& op)
@@ -147,7 +149,7 @@ std::optional<Axes> unsqueezed(const Graph& graph, const Node& node, Axes axes)
     const std::optional<Axes> named = namedAxes(graph, node);
     const std::optional<Axes> added = fromFront(named, axes.size() + (named ? named->size() : 0));
     for (const std::int64_t axis : added.value_or(Axes())) {
-        axes.insert(axes.begin() + axis, -1);
+        axes.insert(axes.begin() + axis, kAdded);
     }
     return added ? std::optional(axes) : std::nullopt;
 }
@@ -200,6 +202,27 @@ std::optional<std::size_t> channelsOf(const Graph& graph, const graph::Use& use,
     return isOneOf(kChannelsLast, node.op) ? std::optional(rank - 1) : std::nullopt;
 }
 
+constexpr std::array<std::string_view, 3> kRecurrent{"RNN", "LSTM", "GRU"};
+
+/// The position of the samples in what a recurrent layer reads; nothing of other nodes.
+std::optional<std::size_t> samplesOf(const Graph& graph, const graph::Use& use)
+{
+    const Node& node = graph.node(use.node);
+    if (!isOneOf(kRecurrent, node.op) || use.slot != 0) {
+        return std::nullopt;
+    }
+    const auto layout = node.attributes.find("layout");
+    const auto* number = layout == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&layout->second);
+    return number != nullptr && *number == 1 ? 0 : 1;
+}
+
+/// True where time and samples are in the result what they are in the first operand: a dense layer, a normalisation.
+bool keepsAllButLast(const graph::Use& use, const Node& node)
+{
+    return use.slot == 0 && (node.op == "MatMul" || node.op == "LayerNormalization" ||
+                             node.op == "SimplifiedLayerNormalization" || node.op == "RMSNormalization");
+}
+
 ChannelAxis nameOf(std::int64_t axis, std::size_t rank)
 {
     if (axis == 1) {
@@ -226,19 +249,40 @@ public:
         }
     }
 
-    [[nodiscard]] ChannelAxis found() const { return m_found.size() == 1 ? *m_found.begin() : ChannelAxis::Unknown; }
+    [[nodiscard]] InputAxes found() const
+    {
+        const bool isOfOne = m_samples.size() == 1 && *m_samples.begin() >= 0;
+        return {m_channels.size() == 1 ? *m_channels.begin() : ChannelAxis::Unknown,
+                isOfOne ? static_cast<std::size_t>(*m_samples.begin()) : 0};
+    }
 
 private:
     void visit(const graph::Use& use, const Axes& axes)
     {
+        const Node& node = m_graph.node(use.node);
+        if (const auto at = samplesOf(m_graph, use); at && *at < axes.size()) {
+            m_samples.insert(axes[*at]);
+        }
         if (const auto at = channelsOf(m_graph, use, axes.size())) {
-            m_found.insert(nameOf(axes[*at], m_rank));
+            if (axes[*at] != kMixed) { // a layer before this one has said it
+                m_channels.insert(nameOf(axes[*at], m_rank));
+            }
+            if (keepsAllButLast(use, node)) {
+                Axes behind = axes;
+                behind.back() = kMixed;
+                open(node, behind);
+            }
             return;
         }
-        const Node& node = m_graph.node(use.node);
-        const std::optional<Axes> behind = axesBehind(m_graph, node, axes);
-        if (behind && m_seen.insert(node.outputs.front()).second) {
-            m_open.emplace_back(node.outputs.front(), *behind);
+        if (const std::optional<Axes> behind = axesBehind(m_graph, node, axes)) {
+            open(node, *behind);
+        }
+    }
+
+    void open(const Node& node, const Axes& axes)
+    {
+        if (m_seen.insert(node.outputs.front()).second) {
+            m_open.emplace_back(node.outputs.front(), axes);
         }
     }
 
@@ -246,12 +290,13 @@ private:
     std::size_t m_rank;
     std::vector<std::pair<ValueId, Axes>> m_open;
     std::set<ValueId> m_seen;
-    std::set<ChannelAxis> m_found;
+    std::set<ChannelAxis> m_channels;
+    std::set<std::int64_t> m_samples;
 };
 
 } // namespace
 
-ChannelAxis channelAxisOf(const Graph& graph, ValueId input, std::size_t rank)
+InputAxes inputAxesOf(const Graph& graph, ValueId input, std::size_t rank)
 {
     Axes axes(rank);
     std::iota(axes.begin(), axes.end(), std::int64_t{0});

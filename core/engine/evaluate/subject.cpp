@@ -2,12 +2,14 @@
 #include "core/engine/evaluate/subject.h"
 
 #include "core/engine/binding.h"
+#include "core/engine/evaluate/channelaxis.h"
 #include "core/engine/numericalstop.h"
 #include "core/execute/forward.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace retro::engine
 {
@@ -78,9 +80,16 @@ Result<Subject> Subject::make(const LoadedModelPointer& model, const ExplainRequ
         return base::usageError("evaluate takes one --target; the curves are of one score", "--target");
     }
     RETRO_TRY(subject.m_model, bindModel(*model, question.inputs, question.precision, nullptr, subject.m_stop));
-    RETRO_CHECK(subject.chooseInput(input));
+    RETRO_CHECK(subject.chooseInput(*model, input));
     RETRO_TRY(const ExplainResult result, subject.m_explainer->explain(subject.m_question, subject.m_stop));
     subject.m_value = result.target.value;
+    if (question.target.kind != TargetRequest::Kind::Value && result.target.index.size() > 1) {
+        return base::inputError(
+            fmt::format(
+                "the target has {} rows, and each has a class of its own; choose one element with --target {}:i,j,…",
+                result.target.index.size(), subject.m_model->graph().value(subject.m_value).name),
+            "--target");
+    }
     if (question.target.kind == TargetRequest::Kind::Argmax) {
         subject.m_question.target.kind = TargetRequest::Kind::Class;
         subject.m_question.target.classIndex = result.target.index.front();
@@ -107,18 +116,28 @@ Result<std::size_t> Subject::positionOf(const std::string& wanted) const
                : Result<std::size_t>(base::usageError("no input of that name carries relevance", "--flip " + wanted));
 }
 
-Result<void> Subject::chooseInput(const std::string& wanted)
+Result<void> Subject::checkSamples(const LoadedModel& model) const
+{
+    const graph::Graph& before = *model.rewritten.before;
+    const auto value = before.findValue(m_inputName);
+    const std::size_t axis = value ? inputAxesOf(before, *value, m_input.rank()).samples : 0;
+    if (m_input.rank() < 2 || m_input.shape()[axis] == 1) {
+        return {};
+    }
+    return base::inputError(
+        fmt::format("it has {} samples (axis {}); evaluate takes one at a time: save each in a file of its own and "
+                    "give the folder",
+                    m_input.shape()[axis], axis),
+        fmt::format("input \"{}\"", m_inputName));
+}
+
+Result<void> Subject::chooseInput(const LoadedModel& model, const std::string& wanted)
 {
     const graph::Graph& graph = m_model->graph();
     RETRO_TRY(m_at, positionOf(wanted));
     m_inputName = graph.value(graph.inputs()[m_at]).name;
     m_input = inPrecision(m_question.inputs, m_question.precision)[m_at].contiguous();
-    if (m_input.rank() > 1 && m_input.shape()[0] != 1) {
-        return base::inputError(fmt::format("it has {} samples; evaluate takes one at a time: save each in a file of "
-                                            "its own and give the folder",
-                                            m_input.shape()[0]),
-                                fmt::format("input \"{}\"", m_inputName));
-    }
+    RETRO_CHECK(checkSamples(model));
     for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
         if (i != m_at && m_model->isTracked(graph.inputs()[i])) {
             m_held.push_back(graph.value(graph.inputs()[i]).name);
@@ -176,7 +195,7 @@ Result<double> Subject::score(const Tensor& input) const
                                              : result.saved.anyValue(m_value);
     RETRO_TRY(const ResolvedTarget target, resolveTargetOf({m_model, inputs, {}, m_stop}, m_question.target,
                                                            {StartKind::Logit, {}}, m_value, known));
-    return target.logit.front();
+    return std::accumulate(target.logit.begin(), target.logit.end(), 0.0); // an element lies in one row, a value in all
 }
 
 ExplainRequest Subject::requestFor(const Tensor& input, const std::string& composite, StartKind start) const

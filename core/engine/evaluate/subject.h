@@ -19,7 +19,8 @@ class Subject
 public:
     /// Chooses input and target: the input named, else the first one of the model that carries relevance and holds
     /// numbers, else the first one of tokens that does; the target that the question resolves to at its inputs. Errors:
-    /// those of explain(); Usage (no such input, one that carries no relevance); Input (more than one sample).
+    /// those of explain(); Usage (no such input, one that carries no relevance); Input (more than one sample, in the
+    /// input or in the target).
     [[nodiscard]] static base::Result<Subject> make(const LoadedModelPointer& model, const ExplainRequest& question,
                                                     std::stop_token stop = {}, const std::string& input = {});
 
@@ -59,7 +60,8 @@ public:
 
 private:
     Subject() = default;
-    [[nodiscard]] base::Result<void> chooseInput(const std::string& wanted);
+    [[nodiscard]] base::Result<void> chooseInput(const LoadedModel& model, const std::string& wanted);
+    [[nodiscard]] base::Result<void> checkSamples(const LoadedModel& model) const;
     [[nodiscard]] base::Result<std::size_t> positionOf(const std::string& wanted) const;
     [[nodiscard]] ExplainRequest requestFor(const tensor::Tensor& input, const std::string& composite,
                                             StartKind start) const;

@@ -111,8 +111,10 @@ Result<UnitOptions> decideUnits(UnitOptions options, const graph::Graph& graph, 
     }
     const std::size_t rank = input.rank();
     const auto value = graph.findValue(name);
-    if (options.channels == ChannelAxis::Unknown && rank >= kSeries && value) {
-        options.channels = channelAxisOf(graph, *value, rank);
+    if (rank >= kSeries && value) {
+        const InputAxes axes = inputAxesOf(graph, *value, rank);
+        options.channels = options.channels == ChannelAxis::Unknown ? axes.channels : options.channels;
+        options.samples = options.channels == ChannelAxis::Last ? axes.samples : 0;
     }
     RETRO_CHECK(checkForm(options, rank, where));
     return options;
@@ -121,7 +123,10 @@ Result<UnitOptions> decideUnits(UnitOptions options, const graph::Graph& graph, 
 Units::Units(const Tensor& input, const UnitOptions& options)
 {
     if (isGrid(input.rank(), options)) {
-        cutGrid(input.shape(), options);
+        Shape shape = input.shape(); // an axis of extent 1 moves no element
+        std::rotate(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(options.samples),
+                    shape.begin() + static_cast<std::ptrdiff_t>(options.samples) + 1);
+        cutGrid(shape, options);
     } else {
         cutElements(input);
     }

@@ -27,6 +27,7 @@ struct UnitOptions
     int patch = 0;
     /// Unknown: of a series the last axis, else axis 1.
     ChannelAxis channels = ChannelAxis::Unknown;
+    std::size_t samples = 0; ///< the axis of the samples, of extent 1
     Replacement replacement = Replacement::Mean;
     std::optional<std::int64_t> mask; ///< the token that takes the place of removed ones; before `replacement`
 };

@@ -71,7 +71,7 @@ engine::LoadedModelPointer loaded(const graph::Graph& graph)
 
 ChannelAxis axisOf(const graph::Graph& graph, std::size_t rank)
 {
-    return engine::channelAxisOf(graph, graph.inputs().front(), rank);
+    return engine::inputAxesOf(graph, graph.inputs().front(), rank).channels;
 }
 
 /// What the input [1, 2, 5] of a graph is, whose one way is made by `way`.
@@ -82,6 +82,40 @@ ChannelAxis axisOfSeries(const Way& way)
     const ValueId x = written.input("x", DType::Float32, {1, 2, 5});
     const ValueId last = way(written, x);
     return axisOf(written.graphTo({last}), 3);
+}
+
+/// The axis of the samples of an input [7, 2, 5] that a recurrent layer reads, whose operand is made by `way`.
+template <class Way>
+std::size_t samplesBefore(const Way& way, const graph::Attributes& attributes = {})
+{
+    Written written;
+    const ValueId read = way(written, written.input("x", DType::Float32, {7, 2, 5}));
+    const ValueId w = written.numbers({1, 1, 5}, Values(5, 1));
+    const graph::Graph graph =
+        written.graphTo({written.node("GRU", {read, w, written.numbers({1, 1, 1}, {1})}, attributes)});
+    return engine::inputAxesOf(graph, graph.inputs().front(), 3).samples;
+}
+
+/// Scores of the last step of a recurrent layer over `samples` series of 5 steps (T × N × C).
+engine::LoadedModelPointer overTime(std::int64_t samples)
+{
+    Written written;
+    const ValueId x = written.input("x", DType::Float32, {5, samples, 2});
+    const ValueId w = written.numbers({1, 3, 2}, {1, -1, 0.5, 2, 0.25, 1});
+    const ValueId r = written.numbers({1, 3, 3}, {0.5, 0, 0, 0, 0.5, 0, 0, 0, 0.5});
+    const ValueId states = written.node("RNN", {x, w, r}); // 5 × 1 × N × 3
+    const ValueId last = written.node("Gather", {states, written.ints({4})}, {{"axis", std::int64_t{0}}});
+    const ValueId flat = written.node("Reshape", {last, written.ints({samples, 3})});
+    return loaded(written.graphTo({written.node("MatMul", {flat, written.numbers({3, 2}, {1, 0, 2, -1, 1, 1})})}));
+}
+
+/// One score per row of [2, 2].
+engine::LoadedModelPointer rowwise()
+{
+    Written written;
+    const ValueId x = written.input("x", DType::Float32, {1, 4});
+    const ValueId rows = written.node("Reshape", {x, written.ints({2, 2})});
+    return loaded(written.graphTo({written.node("MatMul", {rows, written.numbers({2, 2}, {1, 0, 0, 2})})}));
 }
 
 Tensor zeros(const tensor::Shape& shape) { return Tensor::zeros(DType::Float32, shape); }
@@ -167,6 +201,66 @@ private slots:
         options->patch = 0;
         options->channels = ChannelAxis::None;
         QCOMPARE(Units(zeros({1, 2, 50}), *options).text(), std::string("100 elements"));
+    }
+
+    void recurrentLayersSayWhereSamplesAre()
+    {
+        const auto asItIs = [](Written&, ValueId x) { return x; };
+        const auto turned = [](Written& w, ValueId x) { return w.node("Transpose", {x}, {{"perm", Ints{1, 0, 2}}}); };
+        const auto behindALayer = [](Written& w, ValueId x) {
+            const ValueId features = w.node("MatMul", {x, w.numbers({5, 5}, Values(25, 1))});
+            return w.node("Relu", {features});
+        };
+        QCOMPARE(samplesBefore(asItIs), std::size_t{1});
+        QCOMPARE(samplesBefore(asItIs, {{"layout", std::int64_t{1}}}), std::size_t{0});
+        QCOMPARE(samplesBefore(turned), std::size_t{0});
+        QCOMPARE(samplesBefore(behindALayer), std::size_t{1});
+        Written behind;
+        const graph::Graph graph = behind.graphTo({behindALayer(behind, behind.input("x", DType::Float32, {7, 2, 5}))});
+        QCOMPARE(engine::inputAxesOf(graph, graph.inputs().front(), 3).samples, std::size_t{0}); // nothing says it
+    }
+
+    void aSeriesMayHaveTimeFirst()
+    {
+        engine::ExplainRequest question;
+        question.inputs = {Tensor::of<double>({5, 1, 2}, Values{1, 2, 3, 4, 5, 6, 7, 8, 9, 10})};
+        question.composite = "epsilon";
+        engine::EvaluationOptions options;
+        options.methods = {"lrp", "occlusion"};
+        const auto result = engine::evaluate(overTime(1), question, options);
+        QVERIFY2(result.ok(), result.ok() ? "" : result.error().text().c_str());
+        QCOMPARE(result->units, std::string("5 steps"));
+        const Units units(question.inputs.front(),
+                          *engine::decideUnits({}, *overTime(1)->rewritten.before, "x", question.inputs.front()));
+        QVERIFY(units.members(3) == (Ints{6, 7}));
+        QCOMPARE(units.replacement(6), 5.0); // the mean of the channel
+        question.inputs = {zeros({5, 2, 2})};
+        const auto refused = engine::evaluate(overTime(2), question, options);
+        QVERIFY(!refused.ok());
+        QVERIFY2(refused.error().text().find("it has 2 samples (axis 1)") != std::string::npos,
+                 refused.error().text().c_str());
+    }
+
+    // The score of an element, or of a whole value, is not that of the first row.
+    void aTargetMayLieInAnyRow()
+    {
+        const engine::LoadedModelPointer model = rowwise();
+        QVERIFY(model != nullptr);
+        const std::string output = model->graph()->value(model->graph()->outputs().front()).name;
+        engine::ExplainRequest question;
+        question.inputs = {Tensor::of<double>({1, 4}, Values{1, 2, 3, 4})};
+        question.precision = execute::Precision::Double;
+        const auto scoreOf = [&](const std::string& target) {
+            question.target = engine::parseTarget(target).value();
+            const auto subject = engine::Subject::make(model, question);
+            return subject.ok() ? subject->score(subject->input()) : base::Result<double>(subject.error());
+        };
+        QCOMPARE(scoreOf(output + ":1,1").value(), 8.0);
+        QCOMPARE(scoreOf(output).value(), 1 + 4 + 3 + 8.0);
+        const auto refused = scoreOf("argmax");
+        QVERIFY(!refused.ok());
+        QVERIFY2(refused.error().text().find("the target has 2 rows") != std::string::npos,
+                 refused.error().text().c_str());
     }
 
     void volumesAreCutIntoCubes_data()
