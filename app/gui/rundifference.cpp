@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gui/rundifference.h"
 
+#include "core/engine/runrules.h"
+#include "core/lrp/composite.h"
 #include "views/common/fonts.h"
 #include "views/common/numbertext.h"
 
+#include <QComboBox>
+#include <QCompleter>
 #include <QCoreApplication>
+#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
+#include <QLineEdit>
 #include <QStringList>
 #include <QTableWidget>
 #include <QVBoxLayout>
@@ -183,6 +189,8 @@ RunDifferenceDialog::RunDifferenceDialog(QWidget* parent) : QDialog(parent)
     m_summary->setAccessibleName(tr("Where the runs part"));
     m_summary->setTextInteractionFlags(Qt::TextSelectableByMouse);
     column->addWidget(m_summary);
+    makeRulesField();
+    column->addWidget(m_rulesRow);
     m_table = new QTableWidget(0, 6, this);
     m_table->setHorizontalHeaderLabels(
         {tr("Value, from the target"), tr("Σ here"), tr("Σ there"), tr("Largest diff."), tr("Relative"), tr("Cosine")});
@@ -203,6 +211,52 @@ RunDifferenceDialog::RunDifferenceDialog(QWidget* parent) : QDialog(parent)
         }
     });
 }
+
+void RunDifferenceDialog::makeRulesField()
+{
+    m_rulesRow = new QWidget(this);
+    auto* row = new QHBoxLayout(m_rulesRow);
+    row->setContentsMargins(0, 0, 0, 0);
+    row->setSpacing(px(8));
+    auto* words = new QLabel(tr("&Rules of the other tool"), m_rulesRow);
+    m_rules = new QComboBox(m_rulesRow);
+    m_rules->setEditable(true);
+    m_rules->setInsertPolicy(QComboBox::NoInsert);
+    m_rules->completer()->setCompletionMode(QCompleter::PopupCompletion);
+    for (const std::string& name : lrp::builtinNames()) {
+        m_rules->addItem(QString::fromStdString(name));
+    }
+    m_rules->setCurrentIndex(-1);
+    m_rules->lineEdit()->setPlaceholderText(tr("not known"));
+    m_rules->setToolTip(tr("The composite that the arrays were made with, a name with parameters or a composite file: "
+                           "its rules and formulas stand beside those of the run"));
+    m_rules->setAccessibleName(tr("Rules of the other tool"));
+    words->setBuddy(m_rules);
+    row->addWidget(words);
+    row->addWidget(m_rules, 1);
+    m_rulesRow->hide();
+    connect(m_rules, &QComboBox::activated, this, &RunDifferenceDialog::takeRules);
+    connect(m_rules->lineEdit(), &QLineEdit::editingFinished, this, &RunDifferenceDialog::takeRules);
+}
+
+void RunDifferenceDialog::takeRules()
+{
+    const QString composite = m_rules->currentText().trimmed();
+    if (composite != m_takenRules) { // Enter and a choice from the list are said twice
+        m_takenRules = composite;
+        emit rulesChosen(composite);
+    }
+}
+
+void RunDifferenceDialog::askForRules(const QString& composite)
+{
+    m_takenRules = composite;
+    m_rules->setCurrentIndex(m_rules->findText(composite));
+    m_rules->setEditText(composite);
+    m_rulesRow->show();
+}
+
+void RunDifferenceDialog::hideRules() { m_rulesRow->hide(); }
 
 void RunDifferenceDialog::showWaiting()
 {
@@ -264,6 +318,7 @@ void RunDifference::show()
     m_path.clear();
     m_arrays.reset();
     openDialog();
+    m_dialog->hideRules();
     compute();
 }
 
@@ -276,6 +331,7 @@ void RunDifference::compareWith(const QString& path)
     m_path = path;
     m_arrays.reset();
     openDialog();
+    m_dialog->askForRules(m_composite); // arrays are written again and again by the same tool
     compute();
 }
 
@@ -288,6 +344,12 @@ void RunDifference::openDialog()
                 m_selection.selectNode(m_model.graph().nodeOf(value));
             }
         });
+        connect(m_dialog, &RunDifferenceDialog::rulesChosen, this, [this](const QString& composite) {
+            m_composite = composite;
+            if (hasRun() && !m_path.isEmpty()) {
+                compute();
+            }
+        });
     }
     m_dialog->show();
     m_dialog->raise();
@@ -296,7 +358,7 @@ void RunDifference::openDialog()
 void RunDifference::compute()
 {
     m_dialog->showWaiting();
-    start({m_path.isEmpty() ? m_other() : nullptr, m_arrays, m_path});
+    start({m_path.isEmpty() ? m_other() : nullptr, m_arrays, m_path, m_composite});
 }
 
 void RunDifference::start(const Comparand& there)
@@ -329,7 +391,16 @@ base::Result<Comparison> RunDifference::compareSides(const engine::ComparedSide&
         RETRO_TRY(engine::ComparedSide read, engine::readCompared(there.path.toStdString()));
         arrays = std::make_shared<const engine::ComparedSide>(std::move(read));
     }
-    return engine::compare(here, *arrays, kPartingTolerance, stop);
+    if (there.composite.isEmpty()) {
+        return engine::compare(here, *arrays, kPartingTolerance, stop);
+    }
+    engine::ComparedSide withRules = *arrays;
+    auto rules = engine::rulesFor(*here.run, there.composite.toStdString(), stop);
+    if (!rules) {
+        return base::within(std::move(rules).error(), RunDifference::tr("rules of the other tool").toStdString());
+    }
+    withRules.rules = std::move(rules).value();
+    return engine::compare(here, withRules, kPartingTolerance, stop);
 }
 
 } // namespace retro::app

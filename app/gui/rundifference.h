@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 
+class QComboBox;
 class QLabel;
 class QTableWidget;
 
@@ -29,13 +30,25 @@ public:
     void showWaiting();
     void showComparison(const engine::Comparison& comparison);
     void showError(const QString& what);
+    /// Shows the field for the rules that the other tool was set to, with this text; for arrays alone: a run knows its
+    /// own.
+    void askForRules(const QString& composite);
+    void hideRules();
 
 signals:
+    /// A composite (a name with parameters, or a file) was chosen for the other side; empty = its rules are not known.
+    void rulesChosen(const QString& composite);
     /// A row was chosen: the value is one of this run's graph.
     void valueChosen(retro::base::ValueId value);
 
 private:
+    void makeRulesField();
+    void takeRules();
+
     QLabel* m_summary = nullptr;
+    QWidget* m_rulesRow = nullptr;
+    QComboBox* m_rules = nullptr;
+    QString m_takenRules; ///< what rulesChosen() said last
     QTableWidget* m_table = nullptr;
 };
 
@@ -73,6 +86,7 @@ private:
         std::shared_ptr<const trace::Run> run; ///< null for arrays
         ArraysPointer arrays;                  ///< null before they are read
         QString path;
+        QString composite; ///< that the arrays were made with; empty = not known
     };
 
     [[nodiscard]] bool hasRun() const;
@@ -90,6 +104,7 @@ private:
     QPointer<RunDifferenceDialog> m_dialog;
     QString m_path;         ///< of the arrays that the open dialog compares with; empty: it compares with a run
     ArraysPointer m_arrays; ///< once they are read
+    QString m_composite;    ///< the rules of the arrays; empty = not known
     views::JobRunner m_jobs;
 };
 

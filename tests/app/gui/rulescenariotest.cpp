@@ -115,7 +115,7 @@ struct Stage
     }
 };
 
-QComboBox& boxOf(views::RuleDialog& dialog, const char* name)
+QComboBox& boxOf(QWidget& dialog, const char* name)
 {
     for (QComboBox* box : dialog.findChildren<QComboBox*>()) {
         if (box->accessibleName() == QLatin1String(name)) {
@@ -314,7 +314,19 @@ private slots:
                                  kPatience);
         QVERIFY2(label.text().contains(QLatin1String("not narrowed")), qPrintable(label.text()));
         QVERIFY2(!label.text().contains(QLatin1String("It was handed on by")), qPrintable(label.text()));
+        // The rules that the other tool was set to stand beside ours.
+        QVERIFY2(label.text().contains(QLatin1String("there: rule not known")), qPrintable(label.text()));
+        auto& rules = boxOf(*dialog, "Rules of the other tool");
+        QVERIFY(rules.isVisible());
+        rules.lineEdit()->setText(QStringLiteral("epsilon_plus"));
+        QTest::keyClick(rules.lineEdit(), Qt::Key_Return);
+        QTRY_VERIFY_WITH_TIMEOUT(label.text().contains(QLatin1String("there: z-plus")), kPatience);
+        QVERIFY2(label.text().contains(QLatin1String("here: gamma 0.5")), qPrintable(label.text()));
         keepPicture(*dialog, QStringLiteral("rundifference-arrays"));
+        rules.lineEdit()->setText(QStringLiteral("epsilon_pluss"));
+        QTest::keyClick(rules.lineEdit(), Qt::Key_Return);
+        QTRY_VERIFY_WITH_TIMEOUT(label.text().contains(QLatin1String("there is no composite \"epsilon_pluss\"")),
+                                 kPatience);
         stage.window.otherRuns().read({}, QStringLiteral("/nowhere/a.npz"));
         QTRY_VERIFY_WITH_TIMEOUT(label.text().contains(QLatin1String("/nowhere/a.npz")), kPatience);
     }
