@@ -37,9 +37,23 @@ public:
         return *slot;
     }
 
+    /// A copy of the object for `key`, which is kept from the second time on that it is asked for: a single pass uses
+    /// each once, and keeps nothing.
+    template <class Make>
+    [[nodiscard]] Prepared getKeptFromSecond(const Key& key, const Make& make) const
+    {
+        {
+            const std::lock_guard lock(m_mutex);
+            if (m_prepared.try_emplace(key).second) {
+                return make();
+            }
+        }
+        return get(key, make);
+    }
+
 private:
     mutable std::mutex m_mutex;
-    mutable std::map<Key, std::unique_ptr<const Prepared>> m_prepared;
+    mutable std::map<Key, std::unique_ptr<const Prepared>> m_prepared; // null: asked for, and not kept
 };
 
 /// Variants of one constant tensor, in the type of the run. Each is made once and kept; those of a float16 or bfloat16

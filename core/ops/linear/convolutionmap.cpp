@@ -52,11 +52,20 @@ namespace
 /// at most a twentieth from four times as many on.
 constexpr std::int64_t kManyWindows = 196;
 
+/// Samples from which on a pass holds so much more than the weights that their packed copies count for little.
+constexpr std::int64_t kManySamples = 4;
+
 } // namespace
 
-bool ConvolutionMap::keepsPacks() const
+ConvolutionMap::PackKeeping ConvolutionMap::packKeeping() const
 {
-    return m_weight.isKept() && m_shape.batch * m_shape.windowCount() < kManyWindows;
+    if (!m_weight.isKept()) {
+        return PackKeeping::Never;
+    }
+    if (m_shape.batch * m_shape.windowCount() < kManyWindows) {
+        return PackKeeping::Always;
+    }
+    return m_shape.batch >= kManySamples ? PackKeeping::FromSecondUse : PackKeeping::Never;
 }
 
 const onednn::PackedConvolution& ConvolutionMap::way(const WayKey& key) const
@@ -70,6 +79,22 @@ Tensor ConvolutionMap::pack(WeightVariant variant, const onednn::PackedConvoluti
     return variantOf(way.pack(m_weight.make({}).data<float>()), variant);
 }
 
+Tensor ConvolutionMap::packedWeights(WeightVariant variant, const WayKey& key,
+                                     const onednn::PackedConvolution& way) const
+{
+    const PackKey whole{WeightVariants::canonical(variant), key};
+    const auto make = [&] { return pack(variant, way); };
+    switch (packKeeping()) {
+    case PackKeeping::Always:
+        return m_packs.get(whole, make);
+    case PackKeeping::FromSecondUse:
+        return m_packs.getKeptFromSecond(whole, make);
+    case PackKeeping::Never:
+        break;
+    }
+    return make();
+}
+
 Tensor ConvolutionMap::packed(const Tensor& t, WeightVariant variant, Direction direction) const
 {
     const WayKey key{direction, t.shape()[0], threads()};
@@ -77,9 +102,7 @@ Tensor ConvolutionMap::packed(const Tensor& t, WeightVariant variant, Direction 
     if (!walk.isValid()) {
         return {};
     }
-    const Tensor weights = keepsPacks() ? m_packs.get(PackKey{WeightVariants::canonical(variant), key},
-                                                      [&] { return pack(variant, walk); })
-                                        : pack(variant, walk);
+    const Tensor weights = packedWeights(variant, key, walk);
     const Shape shape = shapeAfter(direction, key.samples);
     tensor::TensorBuffer buffer(t.dtype(), shape, tensor::channelsLastStrides(shape));
     const Tensor in = channelsLast(t);

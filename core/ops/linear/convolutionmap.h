@@ -59,9 +59,14 @@ private:
     [[nodiscard]] Tensor walk(const Tensor& t, WeightVariant variant, onednn::Direction direction) const;
     /// The library's walk.
     [[nodiscard]] const onednn::PackedConvolution& way(const WayKey& key) const;
-    /// False when packed weights are made for each use: because the variants are, or because a use takes so much longer
-    /// that a copy of them is not worth its memory.
-    [[nodiscard]] bool keepsPacks() const;
+    enum class PackKeeping : std::uint8_t {
+        Never, ///< because the variants are not, or a use takes so much longer that a copy is not worth its memory
+        FromSecondUse, ///< by passes that are run again, where the activations of many samples take far more memory
+        Always
+    };
+    [[nodiscard]] PackKeeping packKeeping() const;
+    [[nodiscard]] Tensor packedWeights(WeightVariant variant, const WayKey& key,
+                                       const onednn::PackedConvolution& way) const;
     [[nodiscard]] Tensor pack(WeightVariant variant, const onednn::PackedConvolution& way) const;
     /// The map and its transpose with weights of 1: sums over boxes.
     [[nodiscard]] Tensor walkOnes(const Tensor& t, onednn::Direction direction) const;
