@@ -2,12 +2,12 @@
 #include "core/lrp/lineardistribution.h"
 #include "core/lrp/ruleregistry.h"
 #include "core/ops/algebraover.h"
+#include "core/ops/gammadivision.h"
 #include "core/ops/signsupport.h"
 
 #include <fmt/format.h>
 
 #include <array>
-#include <tuple>
 #include <utility>
 
 namespace retro::lrp
@@ -86,25 +86,25 @@ private:
         const Tensor& relevance = context.relevance[0];
         const Tensor& z = context.outputs[0];
         const algebra::SignSupport support = algebra::signSupport(relevance, z);
-        if (!support.onNegative && !support.onZero) { // as behind a ReLU: the second branch costs nothing
-            return distribute(branch(map, x, up(), down()), relevance, balance);
+        LinearDistribution forPositive = branch(map, x, up(), down());
+        if (support == algebra::SignSupport::Positive) { // as behind a ReLU: the second branch costs nothing
+            return distribute(std::move(forPositive), relevance, balance);
+        }
+        const bool hasNegative = support == algebra::SignSupport::Negative;
+        if (hasNegative && forPositive.terms.size() == 1 && m_options.linear.bias != BiasPolicy::Spread) {
+            return fromResult(map, x, context, balance);
         }
         const Tensor onPositive = algebra::keepWherePositive(relevance, z);
         const Tensor onNegative = algebra::keepWhereNegative(relevance, z);
-        if (balance.isWanted() && support.onZero) {
+        if (balance.isWanted()) {
             const Tensor onZero = algebra::subtract(algebra::subtract(relevance, onPositive), onNegative);
             balance.book(event::Cause::ZeroDenominator, algebra::sum(onZero));
         }
-        LinearDistribution forPositive = branch(map, x, up(), down());
-        if (!support.onNegative) {
-            return distribute(std::move(forPositive), onPositive, balance);
-        }
-        LinearDistribution forNegative = branch(map, x, down(), up());
-        if (forPositive.terms.size() == 1) {
-            fillFromResult(map, x, z, forPositive, forNegative);
-        }
         Tensor part = distribute(std::move(forPositive), onPositive, balance);
-        return algebra::addOver(std::move(part), distribute(std::move(forNegative), onNegative, balance));
+        if (!hasNegative) {
+            return part;
+        }
+        return algebra::addOver(std::move(part), distribute(branch(map, x, down(), up()), onNegative, balance));
     }
 
     [[nodiscard]] LinearDistribution branch(const ops::LinearMap& map, const Tensor& x, WeightVariant onPositive,
@@ -113,14 +113,27 @@ private:
         return {map, signSplit(x, onPositive, onNegative), biasOf(onPositive), m_options.linear};
     }
 
-    /// Of an x that is nowhere negative one pass gives both denominators: with p = x·W⁺ and z − b = x·W they are
-    /// x·W + γ·p and x·W + γ·(x·W − p). Each is used where z has the sign of its second term, so nothing cancels.
-    void fillFromResult(const ops::LinearMap& map, const Tensor& x, const Tensor& z, LinearDistribution& forPositive,
-                        LinearDistribution& forNegative) const
+    /// Of an x that is nowhere negative one pass, x·W⁺, gives both denominators, since x·W is known. What both branches
+    /// hand on is multiplied by x at once.
+    [[nodiscard]] Tensor fromResult(const ops::LinearMap& map, const Tensor& x, const RuleContext& context,
+                                    Balance& balance) const
     {
-        Tensor own = map.hasBias() ? algebra::subtract(z, map.bias({})) : z;
-        std::tie(forPositive.own, forNegative.own) =
-            algebra::gammaSumsOver(std::move(own), map.apply(x, {WeightPart::Positive, 0}), m_gamma);
+        algebra::GammaDenominators denominators{context.outputs[0], map.apply(x, {WeightPart::Positive, 0}), m_gamma};
+        if (map.hasBias()) {
+            const bool isIn = m_options.linear.bias != BiasPolicy::Zero;
+            denominators.bias = map.bias({});
+            denominators.up = isIn ? map.bias(biasOf(up())) : Tensor();
+            denominators.down = isIn ? map.bias(biasOf(down())) : Tensor();
+        }
+        algebra::GammaQuotients s = algebra::gammaDivision(context.relevance[0], std::move(denominators),
+                                                           m_options.linear.stabiliser, balance.isWanted());
+        balance.book(event::Cause::ZeroDenominator, s.atZero);
+        balance.bookDivision(s.positive);
+        balance.bookDivision(s.negative);
+        Tensor share = map.pullback(s.onPositive, up());
+        share = algebra::addOver(std::move(share), map.pullback(s.onNegative, down()));
+        const Tensor in = algebra::laidOutAs(x, share);
+        return algebra::multiplyOver(std::move(share), in);
     }
 
     double m_gamma;

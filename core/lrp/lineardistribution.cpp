@@ -53,7 +53,9 @@ Tensor pullBack(const LinearDistribution& d, const Tensor& s)
     Tensor sum;
     for (std::size_t k = 0; k < shares.size(); ++k) {
         const LinearTerm& term = d.terms[k];
-        Tensor part = algebra::multiplyOver(std::move(shares[k]), term.input);
+        // Element by element, the product of two orders takes longer than turning one of them round first.
+        const Tensor x = algebra::laidOutAs(term.input, shares[k]);
+        Tensor part = algebra::multiplyOver(std::move(shares[k]), x);
         sum = sum.isValid() ? algebra::addScaledOver(std::move(sum), part, term.sign) : signedTerm(part, term.sign);
     }
     return sum;
@@ -119,6 +121,9 @@ Tensor distributeSpreading(LinearDistribution& d, const Tensor& relevance, Balan
 
 algebra::Denominator denominatorOf(LinearDistribution& d)
 {
+    if (d.shift.isValid()) {
+        return {std::move(d.own), d.shift, false};
+    }
     const bool withBias = d.bias && d.map.hasBias() && d.options.bias != BiasPolicy::Zero;
     Tensor bias = withBias ? d.map.bias(*d.bias) : Tensor();
     return d.result.isValid() ? algebra::Denominator{std::move(d.result), std::move(bias), true}
@@ -136,6 +141,7 @@ Tensor distribute(LinearDistribution distribution, const Tensor& relevance, Bala
     const Tensor s =
         algebra::stabilisedDivision(relevance, denominatorOf(distribution), distribution.options.stabiliser,
                                     balance.isWanted() ? &amounts : nullptr);
+    amounts.bias = distribution.shift.isValid() ? 0 : amounts.bias;
     balance.bookDivision(amounts, factor);
     return pullBack(distribution, s);
 }

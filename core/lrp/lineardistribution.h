@@ -37,8 +37,10 @@ struct LinearDistribution
     /// Σ_k sign_k · x_k·W_k + b′ when the forward pass has it (the plain map under BiasPolicy::Absorb); invalid: it is
     /// computed.
     Tensor result{};
-    /// Σ_k sign_k · x_k·W_k when it is known; invalid: it is computed.
+    /// Σ_k sign_k · x_k·W_k when it is known, but for what `shift` adds; invalid: it is computed.
     Tensor own{};
+    /// Added to `own` in the denominator, broadcastable to it; invalid: nothing. It is no bias, and goes without one.
+    Tensor shift{};
 };
 
 /// D = Σ_k sign_k · x_k·W_k + b′, s = R / stab(D), R_in = Σ_k sign_k · x_k · (s·W_kᵀ). Under BiasPolicy::Zero, b′ is

@@ -77,7 +77,8 @@ public:
                                         {{away(x, m_low), kPositive, 1}, {away(x, m_high), kNegative, 1}},
                                         std::nullopt, // b − b⁺ − b⁻ = 0: the bias never enters
                                         {m_stabiliser, BiasPolicy::Zero}};
-        distribution.own = denominator(context, map, x);
+        distribution.own = context.outputs[0].isValid() ? context.outputs[0] : map.apply(x, {});
+        distribution.shift = shift(map, x, context.outputs[0].isValid());
         Tensor part = distribute(std::move(distribution), context.relevance[0], balance);
         return balance.close(onlySlot(context, map.operandSlot(), std::move(part)));
     }
@@ -88,16 +89,12 @@ private:
         return bounds.size() == 1 ? RuleParameter(bounds.front()) : RuleParameter(bounds);
     }
 
-    // x·W − l·W⁺ − h·W⁻, the first from the forward pass.
-    [[nodiscard]] Tensor denominator(const RuleContext& context, const ops::LinearMap& map, const Tensor& x) const
+    // −l·W⁺ − h·W⁻, less the bias where the forward pass has added it: the same for all samples of a convolution.
+    [[nodiscard]] Tensor shift(const ops::LinearMap& map, const Tensor& x, bool isBiasIn) const
     {
-        const Tensor& z = context.outputs[0];
-        Tensor sum = z.isValid() ? z : map.apply(x, {});
-        if (z.isValid() && map.hasBias()) {
-            sum = algebra::addBroadcast(sum, algebra::scale(map.bias({}), -1));
-        }
-        sum = algebra::addScaledOver(std::move(sum), applyToBound(map, x, m_low, kPositive), -1);
-        return algebra::addScaledOver(std::move(sum), applyToBound(map, x, m_high, kNegative), -1);
+        Tensor sum = algebra::scale(applyToBound(map, x, m_low, kPositive), -1);
+        sum = algebra::addScaledOver(std::move(sum), applyToBound(map, x, m_high, kNegative), -1);
+        return isBiasIn && map.hasBias() ? algebra::addScaledOver(std::move(sum), map.bias({}), -1) : sum;
     }
 
     // A bound through the map; of one sample where the map does the same to all.

@@ -208,6 +208,11 @@ Tensor reduceTo(const Tensor& a, const tensor::Shape& shape)
     return sumOverAxes(a, repeatedAxes(a.shape(), shape)).reshaped(shape);
 }
 
+Tensor laidOutAs(const Tensor& a, const Tensor& like)
+{
+    return like.isDense() && like.shape() == a.shape() ? withStrides(a, like.strides()) : a;
+}
+
 Tensor filledLike(const Tensor& like, double value)
 {
     return unary(like, [value](auto x) { return static_cast<decltype(x)>(value); });

@@ -58,6 +58,8 @@ struct Stabiliser
 [[nodiscard]] Tensor broadcastTo(const Tensor& a, const tensor::Shape& shape);
 /// Sum over the axes along which `shape` was broadcast to a's shape: undoes broadcastTo for relevance and gradients.
 [[nodiscard]] Tensor reduceTo(const Tensor& a, const tensor::Shape& shape);
+/// a with the strides of `like`, a dense tensor of its shape; a itself where it has them or `like` is another.
+[[nodiscard]] Tensor laidOutAs(const Tensor& a, const Tensor& like);
 /// Zeros / ones / constant in the type, shape and strides of `like`.
 [[nodiscard]] Tensor filledLike(const Tensor& like, double value);
 

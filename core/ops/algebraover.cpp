@@ -4,8 +4,6 @@
 #include "core/ops/kernel/mapover.h"
 #include "core/ops/kernel/visitnumber.h"
 
-#include <utility>
-
 namespace retro::ops::algebra
 {
 
@@ -45,17 +43,6 @@ Tensor addScaledOver(Tensor a, const Tensor& b, double factor)
         using T = decltype(zero);
         const T f = static_cast<T>(factor);
         return mapOver<T>(std::move(a), b, [f](T x, T y) { return static_cast<T>(x + f * y); });
-    });
-}
-
-std::pair<Tensor, Tensor> gammaSumsOver(Tensor own, Tensor p, double gamma)
-{
-    return visitFloat(own.dtype(), [&](auto zero) {
-        using T = decltype(zero);
-        const T g = static_cast<T>(gamma);
-        return mapBothOver<T>(
-            std::move(own), std::move(p), [g](T x, T y) { return static_cast<T>(x + g * y); },
-            [g](T x, T y) { return static_cast<T>(x + g * static_cast<T>(x - y)); });
     });
 }
 

@@ -3,8 +3,6 @@
 
 #include "core/tensor/tensor.h"
 
-#include <utility>
-
 namespace retro::ops::algebra
 {
 
@@ -17,9 +15,5 @@ namespace retro::ops::algebra
 [[nodiscard]] tensor::Tensor multiplyScaledOver(tensor::Tensor a, const tensor::Tensor& b, double factor);
 /// a + factor·b.
 [[nodiscard]] tensor::Tensor addScaledOver(tensor::Tensor a, const tensor::Tensor& b, double factor);
-/// own + γ·p and own + γ·(own − p), of equal shapes: both sums of weights with a positive and with a negative part
-/// scaled by 1 + γ, where `own` is the sum with the plain weights and `p` that with their positive part.
-[[nodiscard]] std::pair<tensor::Tensor, tensor::Tensor> gammaSumsOver(tensor::Tensor own, tensor::Tensor p,
-                                                                      double gamma);
 
 } // namespace retro::ops::algebra

@@ -3,6 +3,9 @@
 
 #include "core/ops/kernel/elementloop.h"
 #include "core/ops/kernel/visitnumber.h"
+#include "core/ops/kernel/wideregisters.h"
+
+#include <algorithm>
 
 namespace retro::ops::algebra
 {
@@ -12,8 +15,10 @@ using tensor::Tensor;
 namespace
 {
 
+constexpr std::int64_t kBlock = 4096;
+
 template <class T>
-SignSupport supportOf(const T* value, const T* sign, std::int64_t count)
+[[gnu::always_inline]] inline SignSupport supportInline(const T* value, const T* sign, std::int64_t count)
 {
     int onNegative = 0;
     int onZero = 0;
@@ -24,7 +29,28 @@ SignSupport supportOf(const T* value, const T* sign, std::int64_t count)
         onNegative |= isThere & isNegative;
         onZero |= isThere & (1 - (isNegative | isPositive));
     }
-    return {onNegative != 0, onZero != 0};
+    const SignSupport elsewhere = onZero != 0 ? SignSupport::Zero : SignSupport::Positive;
+    return onNegative != 0 ? SignSupport::Negative : elsewhere;
+}
+
+RETRO_WIDE_REGISTERS SignSupport blockSupport(const float* value, const float* sign, std::int64_t count)
+{
+    return supportInline(value, sign, count);
+}
+
+RETRO_WIDE_REGISTERS SignSupport blockSupport(const double* value, const double* sign, std::int64_t count)
+{
+    return supportInline(value, sign, count);
+}
+
+template <class T>
+SignSupport supportOf(const T* value, const T* sign, std::int64_t count)
+{
+    SignSupport support = SignSupport::Positive;
+    for (std::int64_t at = 0; at < count && support != SignSupport::Negative; at += kBlock) {
+        support = std::max(support, blockSupport(value + at, sign + at, std::min(kBlock, count - at)));
+    }
+    return support;
 }
 
 } // namespace

@@ -66,27 +66,4 @@ template <class T, class F>
     return a;
 }
 
-/// (f(x, y), g(x, y)) of the elements x of a and y of b, equally shaped: f's in a's memory and g's in b's where nobody
-/// else holds them and both are laid out alike, else in new tensors.
-template <class T, class F, class G>
-[[nodiscard]] std::pair<tensor::Tensor, tensor::Tensor> mapBothOver(tensor::Tensor a, tensor::Tensor b, const F& f,
-                                                                    const G& g)
-{
-    T* const first = a.strides() == b.strides() ? writable<T>(a) : nullptr;
-    T* const second = first != nullptr ? writable<T>(b) : nullptr;
-    if (second == nullptr) {
-        return {mapElements<T>(a, b, a.shape(), f), mapElements<T>(a, b, a.shape(), g)};
-    }
-    constexpr std::int64_t kPiece = 16384;
-    parallelFor(a.size(), kPiece, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i) {
-            const T x = first[i];
-            const T y = second[i];
-            first[i] = f(x, y);
-            second[i] = g(x, y);
-        }
-    });
-    return {std::move(a), std::move(b)};
-}
-
 } // namespace retro::ops

@@ -162,26 +162,6 @@ namespace
 
 constexpr std::int64_t kTogether = 16; // input channels that the library computes at once
 
-/// The channels of `t` (channels-last) in `count` tensors of equally many.
-std::vector<Tensor> channelGroups(const Tensor& t, std::size_t count)
-{
-    Shape shape = t.shape();
-    const std::int64_t all = shape[1];
-    shape[1] = all / static_cast<std::int64_t>(count);
-    const std::int64_t positions = t.size() / all;
-    std::vector<Tensor> parts;
-    for (std::size_t i = 0; i < count; ++i) {
-        tensor::TensorBuffer buffer(t.dtype(), shape, tensor::channelsLastStrides(shape));
-        const float* from = t.data<float>() + static_cast<std::int64_t>(i) * shape[1];
-        float* to = buffer.data<float>();
-        for (std::int64_t position = 0; position < positions; ++position, from += all) {
-            to = std::copy(from, from + shape[1], to);
-        }
-        parts.push_back(std::move(buffer).freeze());
-    }
-    return parts;
-}
-
 } // namespace
 
 ConvolutionMap::Stack ConvolutionMap::packSideBySide(std::span<const WeightVariant> variants) const
@@ -204,6 +184,23 @@ ConvolutionMap::Stack ConvolutionMap::packSideBySide(std::span<const WeightVaria
     return {std::move(walk), std::move(packed)};
 }
 
+std::vector<Tensor> ConvolutionMap::pulledBackApart(const Tensor& s, const Stack& stack, std::size_t count) const
+{
+    const Shape shape = shapeAfter(Direction::Transposed, m_shape.batch);
+    std::vector<tensor::TensorBuffer> buffers;
+    std::vector<float*> outs;
+    for (std::size_t k = 0; k < count; ++k) {
+        outs.push_back(buffers.emplace_back(s.dtype(), shape, tensor::channelsLastStrides(shape)).data<float>());
+    }
+    const Tensor in = channelsLast(s);
+    stack.way.runApart(in.data<float>(), stack.weights, outs);
+    std::vector<Tensor> parts;
+    for (tensor::TensorBuffer& buffer : buffers) {
+        parts.push_back(std::move(buffer).freeze());
+    }
+    return parts;
+}
+
 std::vector<Tensor> ConvolutionMap::pullbackAll(const Tensor& s, std::span<const WeightVariant> variants) const
 {
     const auto count = static_cast<std::int64_t>(variants.size());
@@ -215,12 +212,7 @@ std::vector<Tensor> ConvolutionMap::pullbackAll(const Tensor& s, std::span<const
         std::ranges::transform(variants, std::back_inserter(key), WeightVariants::canonical);
         const Stack& stack = m_stacks.get({std::move(key), threads()}, [&] { return packSideBySide(variants); });
         if (stack.way.isValid()) {
-            Shape shape = shapeAfter(Direction::Transposed, m_shape.batch);
-            shape[1] *= count;
-            tensor::TensorBuffer buffer(s.dtype(), shape, tensor::channelsLastStrides(shape));
-            const Tensor in = channelsLast(s);
-            stack.way.run(in.data<float>(), stack.weights, buffer.data<float>());
-            return channelGroups(std::move(buffer).freeze(), variants.size());
+            return pulledBackApart(s, stack, variants.size());
         }
     }
     std::vector<Tensor> parts;

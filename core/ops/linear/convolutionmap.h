@@ -77,6 +77,7 @@ private:
         Tensor weights; // invalid when there is no way
     };
     [[nodiscard]] Stack packSideBySide(std::span<const WeightVariant> variants) const;
+    [[nodiscard]] std::vector<Tensor> pulledBackApart(const Tensor& s, const Stack& stack, std::size_t count) const;
     /// Through oneDNN; invalid when it has no implementation for this geometry.
     [[nodiscard]] Tensor packed(const Tensor& t, WeightVariant variant, onednn::Direction direction) const;
 

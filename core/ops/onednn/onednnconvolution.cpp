@@ -130,6 +130,20 @@ memory::desc swappedWeights(const ConvolutionShape& turned)
     return {kernel, kFloat, strides};
 }
 
+/// The channels of `all` (channels-last) in equal parts.
+void channelsApart(std::span<const float> all, std::int64_t channels, std::span<float* const> parts)
+{
+    const std::int64_t length = channels / static_cast<std::int64_t>(parts.size());
+    const std::int64_t positions = static_cast<std::int64_t>(all.size()) / channels;
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+        const float* from = all.data() + static_cast<std::int64_t>(k) * length;
+        float* to = parts[k];
+        for (std::int64_t position = 0; position < positions; ++position, from += channels) {
+            to = std::copy_n(from, length, to);
+        }
+    }
+}
+
 } // namespace
 
 struct PackedConvolution::State
@@ -241,24 +255,35 @@ tensor::Tensor PackedConvolution::pack(const float* weight) const
     return std::move(buffer).freeze();
 }
 
-void PackedConvolution::run(const float* in, const tensor::Tensor& weights, float* out) const
+void PackedConvolution::execute(const float* in, const tensor::Tensor& weights, float* out) const
 {
     dnnl::stream& queue = stream();
     const bool isForward = m_state->direction == Direction::Forward;
-    float* const image = out;
-    std::optional<tensor::TensorBuffer> blocks;
-    if (m_state->phased) {
-        blocks.emplace(tensor::DType::Float32,
-                       tensor::Shape{static_cast<std::int64_t>(m_state->out.get_size() / sizeof(float))});
-        out = blocks->data<float>();
-    }
     m_state->primitive.execute(queue,
                                {{isForward ? DNNL_ARG_SRC : DNNL_ARG_DIFF_DST, readOnly(m_state->in, in)},
                                 {DNNL_ARG_WEIGHTS, readOnly(m_state->packed, weights.data<float>())},
                                 {isForward ? DNNL_ARG_DST : DNNL_ARG_DIFF_SRC, memory(m_state->out, engine(), out)}});
     queue.wait();
+}
+
+void PackedConvolution::run(const float* in, const tensor::Tensor& weights, float* out) const
+{
     if (m_state->phased) {
-        m_state->phased->gather(out, image);
+        runApart(in, weights, {&out, 1});
+    } else {
+        execute(in, weights, out);
+    }
+}
+
+void PackedConvolution::runApart(const float* in, const tensor::Tensor& weights, std::span<float* const> outs) const
+{
+    tensor::TensorBuffer buffer(tensor::DType::Float32,
+                                {static_cast<std::int64_t>(m_state->out.get_size() / sizeof(float))});
+    execute(in, weights, buffer.data<float>());
+    if (m_state->phased) {
+        m_state->phased->gather(buffer.data<float>(), outs);
+    } else {
+        channelsApart(buffer.span<float>(), m_state->out.dims()[1], outs);
     }
 }
 

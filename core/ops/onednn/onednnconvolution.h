@@ -5,6 +5,7 @@
 #include "core/tensor/tensor.h"
 
 #include <memory>
+#include <span>
 
 namespace retro::ops::onednn
 {
@@ -27,9 +28,12 @@ public:
     [[nodiscard]] tensor::Tensor pack(const float* weight) const;
     /// Forward: image in, result out; Transposed: result in, image out. `weights` come from pack().
     void run(const float* in, const tensor::Tensor& weights, float* out) const;
+    /// As run(), into as many images or results as `outs` has, each with an equal part of the channels.
+    void runApart(const float* in, const tensor::Tensor& weights, std::span<float* const> outs) const;
 
 private:
     struct State;
+    void execute(const float* in, const tensor::Tensor& weights, float* out) const;
     std::unique_ptr<State> m_state;
 };
 

@@ -4,6 +4,7 @@
 #include "core/ops/threads.h"
 
 #include <algorithm>
+#include <type_traits>
 
 namespace retro::ops::onednn
 {
@@ -102,7 +103,7 @@ tensor::Tensor PhasedTranspose::weights(const float* weight) const
     return std::move(buffer).freeze();
 }
 
-void PhasedTranspose::gather(const float* blocks, float* image) const
+void PhasedTranspose::gather(const float* blocks, std::span<float* const> images) const
 {
     const auto axes = reference::threeAxes(m_shape.axes);
     const auto blockAxes = reference::threeAxes(m_blocks.axes);
@@ -113,7 +114,7 @@ void PhasedTranspose::gather(const float* blocks, float* image) const
     const auto phaseOf = [&](std::size_t axis, std::int64_t i) {
         return (i + axes[axis].padBegin) % axes[axis].stride;
     };
-    const std::int64_t rowLength = axes[2].image * channels;
+    const std::int64_t part = channels / static_cast<std::int64_t>(images.size());
     const auto gatherRow = [&](std::int64_t row) {
         const std::int64_t sample = row / axes[1].image / axes[0].image;
         const std::int64_t i0 = row / axes[1].image % axes[0].image;
@@ -121,11 +122,21 @@ void PhasedTranspose::gather(const float* blocks, float* image) const
         const std::int64_t blockRow =
             (sample * blockAxes[0].windows + blockOf(0, i0)) * blockAxes[1].windows + blockOf(1, i1);
         const std::int64_t phaseRow = phaseOf(0, i0) * axes[1].stride + phaseOf(1, i1);
-        float* to = image + row * rowLength;
-        for (std::int64_t i2 = 0; i2 < axes[2].image; ++i2) {
-            const std::int64_t at = (blockRow * blockAxes[2].windows + blockOf(2, i2)) * m_phases +
-                                    phaseRow * axes[2].stride + phaseOf(2, i2);
-            to = std::copy_n(blocks + at * channels, channels, to);
+        const auto copyPart = [&](const float* from, float* to, const auto length) {
+            for (std::int64_t i2 = 0; i2 < axes[2].image; ++i2) {
+                const std::int64_t at = (blockRow * blockAxes[2].windows + blockOf(2, i2)) * m_phases +
+                                        phaseRow * axes[2].stride + phaseOf(2, i2);
+                to = std::copy_n(from + at * channels, +length, to);
+            }
+        };
+        for (std::size_t k = 0; k < images.size(); ++k) {
+            const float* const from = blocks + static_cast<std::int64_t>(k) * part;
+            float* const to = images[k] + row * axes[2].image * part;
+            if (part == 3) { // of a picture: a length that is known costs no call
+                copyPart(from, to, std::integral_constant<std::int64_t, 3>());
+            } else {
+                copyPart(from, to, part);
+            }
         }
     };
     parallelFor(m_shape.batch * axes[0].image * axes[1].image, kRowsPerThread,

@@ -5,6 +5,7 @@
 #include "core/tensor/tensor.h"
 
 #include <optional>
+#include <span>
 
 namespace retro::ops::onednn
 {
@@ -27,8 +28,9 @@ public:
     [[nodiscard]] const reference::ConvolutionShape& blocks() const { return m_blocks; }
     /// Row-major weights [filter][channel][tap] of the map as those of blocks(), float.
     [[nodiscard]] tensor::Tensor weights(const float* weight) const;
-    /// From blocks() in channels-last order to the image in channels-last order.
-    void gather(const float* blocks, float* image) const;
+    /// From blocks() in channels-last order to the image in channels-last order: to several images, its channels in
+    /// equal parts.
+    void gather(const float* blocks, std::span<float* const> images) const;
 
 private:
     explicit PhasedTranspose(const reference::ConvolutionShape& shape);

@@ -4,6 +4,8 @@
 
 #include "core/ops/algebra.h"
 #include "core/ops/algebraover.h"
+#include "core/ops/gammadivision.h"
+#include "core/ops/signsupport.h"
 #include "core/ops/stabiliseddivision.h"
 
 #include <QtTest>
@@ -55,12 +57,12 @@ private slots:
         QTest::addColumn<int>("kind");
         QTest::addColumn<bool>("isSigned");
         QTest::addColumn<bool>("isChannelsLast");
-        QTest::addColumn<int>("bias"); // 0 none, 1 per channel, 2 one number, 3 of the whole shape
+        QTest::addColumn<int>("bias"); // 0 none, 1 per channel, 2 one number, 3 of the whole shape, 4 one sample
         QTest::addColumn<bool>("isBiasIn");
         for (const int kind : {0, 1, 2}) {
             for (const bool isSigned : {true, false}) {
                 for (const bool isChannelsLast : {true, false}) {
-                    for (const int bias : {0, 1, 2, 3}) {
+                    for (const int bias : {0, 1, 2, 3, 4}) {
                         for (const bool isIn : {false, true}) {
                             QTest::addRow("%d %d %d %d %d", kind, isSigned, isChannelsLast, bias, isIn)
                                 << kind << isSigned << isChannelsLast << bias << isIn;
@@ -80,11 +82,13 @@ private slots:
         QFETCH(bool, isBiasIn);
         const Stabiliser stabiliser{static_cast<StabiliserKind>(kind), 0.01, isSigned};
         const Shape shape{2, 5, 40, 51}; // more than one task
-        const std::array<Shape, 4> biasShapes{Shape{}, Shape{1, 5, 1, 1}, Shape{1}, shape};
+        const std::array<Shape, 5> biasShapes{Shape{}, Shape{1, 5, 1, 1}, Shape{1}, shape, Shape{1, 5, 40, 51}};
         for (const DType type : {DType::Float32, DType::Float64}) {
             const Tensor r = numbers(type, shape, 3);
             const Tensor base = numbers(type, shape, 5, isChannelsLast);
-            const Tensor b = bias == 0 ? Tensor() : numbers(type, biasShapes[static_cast<std::size_t>(bias)], 7);
+            const Tensor b =
+                bias == 0 ? Tensor()
+                          : numbers(type, biasShapes[static_cast<std::size_t>(bias)], 7, isChannelsLast && bias == 4);
             const Tensor d = b.isValid() && !isBiasIn ? algebra::addBroadcast(base, b) : base;
             const Tensor expected = algebra::stabilisedQuotient(r, d, stabiliser);
             DivisionAmounts amounts;
@@ -130,26 +134,71 @@ private slots:
         QCOMPARE(static_cast<const void*>(held.rawData()), place);
     }
 
-    /// Both in the memory of what was given away; in new memory where somebody holds it or the layouts differ.
-    void bothGammaSumsAreTheBitsOfTheSteps()
+    void bothGammaQuotientsAreTheBitsOfTheSteps_data()
     {
-        for (const DType type : {DType::Float32, DType::Float64}) {
+        QTest::addColumn<int>("kind");
+        QTest::addColumn<bool>("isSameLayout");
+        QTest::addColumn<int>("biases"); // 0 none, 1 b alone, 2 all
+        for (const int kind : {0, 1, 2}) {
             for (const bool isSameLayout : {true, false}) {
-                const Shape shape{2, 3, 5, 7};
-                Tensor own = numbers(type, shape, 1, true);
-                Tensor p = numbers(type, shape, 5, isSameLayout);
-                const Tensor up = algebra::addScaled(own, p, 0.3);
-                const Tensor down = algebra::addScaled(own, algebra::subtract(own, p), 0.3);
-                const Tensor ownCopy = numbers(type, shape, 1, true);
-                const auto held = algebra::gammaSumsOver(own, p, 0.3);
-                QVERIFY(held.first.bitEqual(up) && held.second.bitEqual(down));
-                QVERIFY(own.bitEqual(ownCopy));
-                const void* const place = own.rawData();
-                const auto given = algebra::gammaSumsOver(std::move(own), std::move(p), 0.3);
-                QVERIFY(given.first.bitEqual(up) && given.second.bitEqual(down));
-                QCOMPARE(static_cast<const void*>(given.first.rawData()) == place, isSameLayout);
+                for (const int biases : {0, 1, 2}) {
+                    QTest::addRow("%d %d %d", kind, isSameLayout, biases) << kind << isSameLayout << biases;
+                }
             }
         }
+    }
+
+    void bothGammaQuotientsAreTheBitsOfTheSteps()
+    {
+        QFETCH(int, kind);
+        QFETCH(bool, isSameLayout);
+        QFETCH(int, biases);
+        const Stabiliser stabiliser{static_cast<StabiliserKind>(kind), 0.01, true};
+        const Shape shape{2, 5, 40, 51}; // more than one task
+        for (const DType type : {DType::Float32, DType::Float64}) {
+            const Tensor z = numbers(type, shape, 1, true);
+            const Tensor r = numbers(type, shape, 2, isSameLayout);
+            Tensor p = numbers(type, shape, 5, isSameLayout);
+            const auto biasOf = [&](int least, int seed) {
+                return biases < least ? Tensor() : numbers(type, {1, 5, 1, 1}, seed);
+            };
+            const algebra::GammaDenominators given{z, p, 0.3, biasOf(1, 7), biasOf(2, 8), biasOf(2, 9)};
+            const Tensor own = biases > 0 ? algebra::addBroadcast(z, algebra::scale(given.bias, -1)) : z;
+            const auto quotient = [&](const Tensor& part, const Tensor& sum, const Tensor& bias,
+                                      DivisionAmounts& amounts) {
+                return algebra::stabilisedDivision(part, {sum, bias, false}, stabiliser, &amounts);
+            };
+            DivisionAmounts up;
+            DivisionAmounts down;
+            const Tensor onPositive =
+                quotient(algebra::keepWherePositive(r, z), algebra::addScaled(own, p, 0.3), given.up, up);
+            const Tensor onNegative =
+                quotient(algebra::keepWhereNegative(r, z), algebra::addScaled(own, algebra::subtract(own, p), 0.3),
+                         given.down, down);
+            const Tensor copy = algebra::scale(p, 1);
+            const algebra::GammaQuotients made = algebra::gammaDivision(r, given, stabiliser, true);
+            QVERIFY(p.bitEqual(copy)); // somebody holds it
+            QVERIFY(made.onPositive.bitEqual(onPositive) && made.onNegative.bitEqual(onNegative));
+            const double scale = algebra::sumAbsolute(r);
+            for (const auto& [amounts, expected] : {std::pair(made.positive, up), std::pair(made.negative, down)}) {
+                QVERIFY(isNear(amounts.sums.dividend, expected.sums.dividend, scale));
+                QVERIFY(isNear(amounts.sums.overZero, expected.sums.overZero, scale));
+                QVERIFY(isNear(amounts.sums.product, expected.sums.product, scale));
+                QVERIFY(isNear(amounts.bias, expected.bias, scale));
+            }
+            const double zeros = algebra::sum(r) - up.sums.dividend - down.sums.dividend;
+            QVERIFY(zeros != 0 && isNear(made.atZero, zeros, scale));
+        }
+    }
+
+    void supportBySign()
+    {
+        const Tensor gate = doubles({5}, {1, 0, -1, NAN, 2});
+        using Support = algebra::SignSupport;
+        QCOMPARE(algebra::signSupport(doubles({5}, {1, 0, 0, 0, 2}), gate), Support::Positive);
+        QCOMPARE(algebra::signSupport(doubles({5}, {1, 3, 0, 0, 2}), gate), Support::Zero);
+        QCOMPARE(algebra::signSupport(doubles({5}, {0, 0, 0, 3, 0}), gate), Support::Zero);
+        QCOMPARE(algebra::signSupport(doubles({5}, {1, 3, 4, 0, 2}), gate), Support::Negative);
     }
 
     void emptyTensors()
