@@ -101,13 +101,10 @@ private:
     static Tensor applyToBound(const ops::LinearMap& map, const Tensor& x, const std::vector<double>& bounds,
                                WeightVariant variant)
     {
-        tensor::Shape shape = x.shape();
         const auto* sampleWise = dynamic_cast<const ops::SampleWiseMap*>(&map);
-        if (sampleWise != nullptr && x.size() > 0) {
-            shape[0] = 1;
-        }
-        const Tensor bound = algebra::broadcastTo(asColumn(x, bounds), shape);
-        return sampleWise != nullptr ? sampleWise->applyToSamples(bound, variant) : map.apply(bound, variant);
+        return sampleWise != nullptr && x.size() > 0
+                   ? sampleWise->applyToConstant(bounds, variant)
+                   : map.apply(algebra::broadcastTo(asColumn(x, bounds), x.shape()), variant);
     }
 
     // x minus the bound.

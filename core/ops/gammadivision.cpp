@@ -96,7 +96,7 @@ struct GammaDivision
     {
         const auto fill = [&](const BiasRow<T>& row, Elements<T>& to) {
             if (row.data != nullptr) {
-                row.fill(to.data(), at, block.count);
+                row.fillBlock(to.data(), at, block.count);
             }
         };
         fill(bias, block.bias);

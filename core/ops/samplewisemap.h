@@ -3,6 +3,8 @@
 
 #include "core/ops/structure.h"
 
+#include <span>
+
 namespace retro::ops
 {
 
@@ -12,8 +14,9 @@ class SampleWiseMap
 {
 public:
     virtual ~SampleWiseMap() = default;
-    /// LinearMap::apply(x, variant) for an `x` of another number of samples than the operand; not 0.
-    [[nodiscard]] virtual Tensor applyToSamples(const Tensor& x, WeightVariant variant) const = 0;
+    /// LinearMap::apply(x, variant) for one sample that is `perChannel` everywhere: one number, or one for each entry
+    /// of its axis 1. The last answer of each variant is kept, since bounds are asked for in every pass.
+    [[nodiscard]] virtual Tensor applyToConstant(std::span<const double> perChannel, WeightVariant variant) const = 0;
 };
 
 } // namespace retro::ops

@@ -42,14 +42,11 @@ struct Division
     {
         const bool adds = bias.data != nullptr && !isBiasIn;
         if (adds || (bias.data != nullptr && wantsBias)) {
-            bias.fill(block.bias.data(), at, block.count);
+            bias.fillBlock(block.bias.data(), at, block.count);
         }
         block.d = base + at;
         if (adds) {
-            for (std::int64_t i = 0; i < block.count; ++i) {
-                const auto to = static_cast<std::size_t>(i);
-                block.sums[to] = base[at + i] + block.bias[to];
-            }
+            blockAdd(base + at, block.bias.data(), block.sums.data(), block.count);
         } else if (s == base) { // which is about to be written over
             std::copy(block.d, block.d + block.count, block.sums.begin());
         }

@@ -75,6 +75,14 @@ template <class T>
 }
 
 template <class T>
+[[gnu::always_inline]] inline void addInline(const T* a, const T* b, T* sum, std::int64_t count)
+{
+    for (std::int64_t i = 0; i < count; ++i) {
+        sum[i] = a[i] + b[i];
+    }
+}
+
+template <class T>
 [[gnu::always_inline]] inline bool hasZeroOrInfinityInline(const T* a, std::int64_t count)
 {
     int found = 0;
@@ -132,6 +140,15 @@ RETRO_WIDE_REGISTERS algebra::SumAndMagnitude blockMagnitude(const float* a, std
 RETRO_WIDE_REGISTERS algebra::SumAndMagnitude blockMagnitude(const double* a, std::int64_t count)
 {
     return magnitudeInline(a, count);
+}
+
+RETRO_WIDE_REGISTERS void blockAdd(const float* a, const float* b, float* sum, std::int64_t count)
+{
+    addInline(a, b, sum, count);
+}
+RETRO_WIDE_REGISTERS void blockAdd(const double* a, const double* b, double* sum, std::int64_t count)
+{
+    addInline(a, b, sum, count);
 }
 
 RETRO_WIDE_REGISTERS bool blockHasZeroOrInfinity(const float* a, std::int64_t count)

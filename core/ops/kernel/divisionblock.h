@@ -41,6 +41,15 @@ struct BiasRow
             std::fill(to, to + count, *from);
         }
     }
+    /// True when every block of kSumBlock elements has the same biases.
+    [[nodiscard]] bool isSameInBlocks() const { return extent == 1 || (stride == 1 && kSumBlock % extent == 0); }
+    /// The biases of the block at i, `to` having those of the one before it in the chunk.
+    void fillBlock(T* to, std::int64_t i, std::int64_t count) const
+    {
+        if (i % kSumChunk == 0 || !isSameInBlocks()) {
+            fill(to, i, count);
+        }
+    }
     /// The biases of `count` elements from i on.
     void fill(T* to, std::int64_t i, std::int64_t count) const
     {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/linear/convolutionmap.h"
 
+#include "core/ops/algebra.h"
 #include "core/ops/algebraover.h"
 #include "core/ops/kernel/elementloop.h"
 #include "core/ops/kernel/visitnumber.h"
@@ -224,9 +225,22 @@ std::vector<Tensor> ConvolutionMap::pullbackAll(const Tensor& s, std::span<const
 
 Tensor ConvolutionMap::apply(const Tensor& x, WeightVariant variant) const { return walk(x, variant, m_direction); }
 
-Tensor ConvolutionMap::applyToSamples(const Tensor& x, WeightVariant variant) const
+Tensor ConvolutionMap::applyToConstant(std::span<const double> perChannel, WeightVariant variant) const
 {
-    return walk(x, variant, m_direction);
+    const std::lock_guard lock(m_constantsMutex);
+    OfConstant& kept = m_constants[WeightVariants::canonical(variant)];
+    if (kept.threads == threads() && std::ranges::equal(kept.perChannel, perChannel)) {
+        return kept.result;
+    }
+    const Shape shape = shapeAfter(m_direction == Direction::Forward ? Direction::Transposed : Direction::Forward, 1);
+    Shape column(shape.size(), 1);
+    column[1] = static_cast<std::int64_t>(perChannel.size());
+    const Tensor values = Tensor::of<double>(std::move(column), perChannel).to(m_outputTypes[0].dtype);
+    Tensor result = walk(algebra::broadcastTo(values, shape), variant, m_direction);
+    if (m_weight.isKept()) {
+        kept = {{perChannel.begin(), perChannel.end()}, threads(), result};
+    }
+    return result;
 }
 
 Tensor ConvolutionMap::pullback(const Tensor& s, WeightVariant variant) const

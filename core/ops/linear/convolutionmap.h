@@ -7,6 +7,8 @@
 #include "core/ops/samplewisemap.h"
 #include "core/ops/stackedpullback.h"
 
+#include <map>
+#include <mutex>
 #include <utility>
 
 namespace retro::ops
@@ -30,7 +32,7 @@ public:
     [[nodiscard]] bool hasBias() const override { return m_bias.isValid(); }
     [[nodiscard]] Tensor bias(WeightVariant variant) const override { return m_bias.get(variant); }
     [[nodiscard]] Tensor apply(const Tensor& x, WeightVariant variant) const override;
-    [[nodiscard]] Tensor applyToSamples(const Tensor& x, WeightVariant variant) const override;
+    [[nodiscard]] Tensor applyToConstant(std::span<const double> perChannel, WeightVariant variant) const override;
     [[nodiscard]] Tensor pullback(const Tensor& s, WeightVariant variant) const override;
     /// In one call for few input channels, of which the library computes sixteen at a time anyway.
     [[nodiscard]] std::vector<Tensor> pullbackAll(const Tensor& s,
@@ -88,6 +90,14 @@ private:
     PreparedCache<WayKey, onednn::PackedConvolution> m_ways;
     PreparedCache<PackKey, Tensor> m_packs;
     PreparedCache<std::pair<std::vector<WeightVariant>, int>, Stack> m_stacks; // and threads
+    struct OfConstant
+    {
+        std::vector<double> perChannel;
+        int threads = 0; // 0: none yet
+        Tensor result;
+    };
+    mutable std::mutex m_constantsMutex;
+    mutable std::map<WeightVariant, OfConstant> m_constants;
 };
 
 } // namespace retro::ops

@@ -157,24 +157,29 @@ void compareStackedPullback(const char* op, const Geometry& g, DType dtype)
     }
 }
 
-/// One sample alone against the same sample among others.
-void compareSampleAlone(const char* op, const Geometry& g, DType dtype)
+/// The map of numbers that are the same everywhere against that of a whole batch of them; asked again, and with others.
+void compareConstantSample(const char* op, const Geometry& g, DType dtype)
 {
     OpCase c = caseOf(op, g, dtype);
     QVERIFY2(c.bind(), g.name);
     const LinearMap& map = c.structure<LinearMap>();
     const auto* sampleWise = dynamic_cast<const retro::ops::SampleWiseMap*>(&map);
     QVERIFY(sampleWise != nullptr);
-    Shape one = g.x;
-    one[0] = 1;
-    const Tensor x = randomTensor(one, DType::Float64, 6).to(dtype);
-    const Tensor everySample = retro::ops::algebra::broadcastTo(x, g.x).contiguous();
-    for (const WeightVariant variant : allVariants()) {
-        const Tensor alone = sampleWise->applyToSamples(x, variant);
-        const Tensor together = map.apply(everySample, variant);
-        QCOMPARE(alone.shape()[0], 1);
-        const Tensor repeated = retro::ops::algebra::broadcastTo(alone, together.shape());
-        QVERIFY2(distance(repeated, together) < (dtype == DType::Float32 ? 1e-5 : 1e-13), g.name);
+    for (const std::int64_t count : {g.x[1], std::int64_t{1}, g.x[1]}) {
+        Shape column(g.x.size(), 1);
+        column[1] = count;
+        const Tensor values = randomTensor(column, DType::Float64, 6).to(dtype);
+        const Tensor everywhere = retro::ops::algebra::broadcastTo(values, g.x).contiguous();
+        const Tensor inDouble = values.to(DType::Float64);
+        const std::span<const double> perChannel(inDouble.data<double>(), static_cast<std::size_t>(count));
+        for (const WeightVariant variant : allVariants()) {
+            const Tensor alone = sampleWise->applyToConstant(perChannel, variant);
+            QVERIFY(alone.bitEqual(sampleWise->applyToConstant(perChannel, variant)));
+            const Tensor together = map.apply(everywhere, variant);
+            QCOMPARE(alone.shape()[0], 1);
+            const Tensor repeated = retro::ops::algebra::broadcastTo(alone, together.shape());
+            QVERIFY2(distance(repeated, together) < (dtype == DType::Float32 ? 1e-5 : 1e-13), g.name);
+        }
     }
 }
 
@@ -307,10 +312,10 @@ private slots:
     {
         for (const DType dtype : {DType::Float32, DType::Float64}) {
             for (const Geometry& g : kConvolutions) {
-                compareSampleAlone("Conv", g, dtype);
+                compareConstantSample("Conv", g, dtype);
             }
             for (const Geometry& g : kTransposed) {
-                compareSampleAlone("ConvTranspose", g, dtype);
+                compareConstantSample("ConvTranspose", g, dtype);
             }
         }
     }
