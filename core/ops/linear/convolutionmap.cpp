@@ -71,7 +71,8 @@ ConvolutionMap::PackKeeping ConvolutionMap::packKeeping() const
 
 const onednn::PackedConvolution& ConvolutionMap::way(const WayKey& key) const
 {
-    return m_ways.get(key, [&] { return onednn::PackedConvolution(shapeOf(key.samples), key.direction); });
+    return m_ways.get(key,
+                      [&] { return onednn::PackedConvolution(shapeOf(key.samples), key.direction, key.addsBias); });
 }
 
 /// Element by element in the library's order: variants have the bits that they have in any other order.
@@ -96,9 +97,9 @@ Tensor ConvolutionMap::packedWeights(WeightVariant variant, const WayKey& key,
     return make();
 }
 
-Tensor ConvolutionMap::packed(const Tensor& t, WeightVariant variant, Direction direction) const
+Tensor ConvolutionMap::packed(const Tensor& t, WeightVariant variant, Direction direction, const float* bias) const
 {
-    const WayKey key{direction, t.shape()[0], threads()};
+    const WayKey key{direction, t.shape()[0], threads(), bias != nullptr};
     const onednn::PackedConvolution& walk = way(key);
     if (!walk.isValid()) {
         return {};
@@ -107,7 +108,7 @@ Tensor ConvolutionMap::packed(const Tensor& t, WeightVariant variant, Direction 
     const Shape shape = shapeAfter(direction, key.samples);
     tensor::TensorBuffer buffer(t.dtype(), shape, tensor::channelsLastStrides(shape));
     const Tensor in = channelsLast(t);
-    walk.run(in.data<float>(), weights, buffer.data<float>());
+    walk.run(in.data<float>(), weights, buffer.data<float>(), bias);
     return std::move(buffer).freeze();
 }
 
@@ -248,8 +249,21 @@ Tensor ConvolutionMap::pullback(const Tensor& s, WeightVariant variant) const
     return walk(s, variant, m_direction == Direction::Forward ? Direction::Transposed : Direction::Forward);
 }
 
+Tensor ConvolutionMap::forwardWithBias(const Tensor& x) const
+{
+    const bool isForOne = m_direction == Direction::Forward && hasBias() && x.dtype() == tensor::DType::Float32 &&
+                          x.size() > 0 && tensor::elementCount(m_outputTypes[0].shape) > 0 &&
+                          tensor::elementCount(m_weight.shape()) > 0;
+    const Tensor bias = isForOne ? m_bias.get({}).contiguous() : Tensor();
+    return isForOne && bias.size() == m_shape.groups * m_shape.filters ? packed(x, {}, m_direction, bias.data<float>())
+                                                                       : Tensor();
+}
+
 std::vector<Tensor> ConvolutionMap::forward(std::span<const Tensor> operands) const
 {
+    if (Tensor whole = forwardWithBias(operands[0]); whole.isValid()) {
+        return {std::move(whole)};
+    }
     Tensor z = apply(operands[0], {});
     return {hasBias() ? algebra::addOver(std::move(z), m_bias.get({})) : z};
 }

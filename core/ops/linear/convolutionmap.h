@@ -44,6 +44,7 @@ private:
         onednn::Direction direction = onednn::Direction::Forward;
         std::int64_t samples = 1;
         int threads = 1;
+        bool addsBias = false;
         auto operator<=>(const WayKey&) const = default;
     };
     struct PackKey
@@ -80,8 +81,12 @@ private:
     };
     [[nodiscard]] Stack packSideBySide(std::span<const WeightVariant> variants) const;
     [[nodiscard]] std::vector<Tensor> pulledBackApart(const Tensor& s, const Stack& stack, std::size_t count) const;
-    /// Through oneDNN; invalid when it has no implementation for this geometry.
-    [[nodiscard]] Tensor packed(const Tensor& t, WeightVariant variant, onednn::Direction direction) const;
+    /// Through oneDNN; invalid when it has no implementation for this geometry. `bias`: of Forward alone, one number
+    /// per channel of the result that is added to it; null: none.
+    [[nodiscard]] Tensor packed(const Tensor& t, WeightVariant variant, onednn::Direction direction,
+                                const float* bias = nullptr) const;
+    /// The operator in one call of the library; invalid where that does not exist.
+    [[nodiscard]] Tensor forwardWithBias(const Tensor& x) const;
 
     reference::ConvolutionShape m_shape;
     onednn::Direction m_direction;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 namespace retro::ops::onednn
@@ -65,6 +66,14 @@ struct Description
             plain[i - 1] = plain[i] * kernel[i];
         }
         return {kernel, kFloat, plain};
+    }
+    [[nodiscard]] memory::desc bias() const { return {{result.dims()[1]}, kFloat, memory::format_tag::x}; }
+    [[nodiscard]] dnnl::convolution_forward::primitive_desc forwardWithBias() const
+    {
+        const dnnl::convolution_forward::desc desc(dnnl::prop_kind::forward_inference,
+                                                   dnnl::algorithm::convolution_direct, image, packedWeights(), bias(),
+                                                   result, strides, dilations, padBegins, padEnds);
+        return {desc, engine(), true};
     }
     [[nodiscard]] dnnl::convolution_forward::primitive_desc forward(dnnl::prop_kind kind) const
     {
@@ -157,9 +166,11 @@ struct PackedConvolution::State
     dnnl::reorder packing;
     std::int64_t turnedTaps = 0;             ///< of each kernel, where it is turned round before it is packed; else 0
     std::optional<PhasedTranspose> phased{}; ///< where the primitive computes its blocks
+    memory::desc bias{};                     ///< where the primitive adds one
 
     /// Null where the library has no implementation. `plain`: weights as pack() hands them over.
-    [[nodiscard]] static std::unique_ptr<State> ofForward(const ConvolutionShape& shape, const memory::desc& plain);
+    [[nodiscard]] static std::unique_ptr<State> ofForward(const ConvolutionShape& shape, const memory::desc& plain,
+                                                          bool addsBias = false);
     [[nodiscard]] static std::unique_ptr<State> ofBackward(const ConvolutionShape& shape);
     /// Of the transposed map, whichever way it is computed.
     [[nodiscard]] static std::unique_ptr<State> ofTransposed(const ConvolutionShape& shape);
@@ -172,16 +183,20 @@ private:
 };
 
 std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofForward(const ConvolutionShape& shape,
-                                                                              const memory::desc& plain)
+                                                                              const memory::desc& plain, bool addsBias)
 {
     const Description description(shape);
-    const auto forward = description.forward(dnnl::prop_kind::forward_inference);
+    const auto forward =
+        addsBias ? description.forwardWithBias() : description.forward(dnnl::prop_kind::forward_inference);
     if (!forward) {
         return nullptr;
     }
     const memory::desc packed = forward.weights_desc();
-    return std::make_unique<State>(State{Direction::Forward, description.image, description.result,
-                                         dnnl::convolution_forward(forward), plain, packed, reorder(plain, packed)});
+    auto state =
+        std::make_unique<State>(State{Direction::Forward, description.image, description.result,
+                                      dnnl::convolution_forward(forward), plain, packed, reorder(plain, packed)});
+    state->bias = addsBias ? description.bias() : memory::desc();
+    return state;
 }
 
 std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofBackward(const ConvolutionShape& shape)
@@ -221,10 +236,10 @@ std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofTransposed
     return ofBackward(shape);
 }
 
-PackedConvolution::PackedConvolution(const ConvolutionShape& shape, Direction direction)
+PackedConvolution::PackedConvolution(const ConvolutionShape& shape, Direction direction, bool addsBias)
 try {
     static_cast<void>(stream()); // the number of threads in force
-    m_state = direction == Direction::Forward ? State::ofForward(shape, Description(shape).plainWeights())
+    m_state = direction == Direction::Forward ? State::ofForward(shape, Description(shape).plainWeights(), addsBias)
                                               : State::ofTransposed(shape);
 } catch (const dnnl::error&) {
     // Geometry that the library refuses, such as a transposed convolution that leaves a rim untouched: the reference
@@ -255,23 +270,27 @@ tensor::Tensor PackedConvolution::pack(const float* weight) const
     return std::move(buffer).freeze();
 }
 
-void PackedConvolution::execute(const float* in, const tensor::Tensor& weights, float* out) const
+void PackedConvolution::execute(const float* in, const tensor::Tensor& weights, float* out, const float* bias) const
 {
     dnnl::stream& queue = stream();
     const bool isForward = m_state->direction == Direction::Forward;
-    m_state->primitive.execute(queue,
-                               {{isForward ? DNNL_ARG_SRC : DNNL_ARG_DIFF_DST, readOnly(m_state->in, in)},
-                                {DNNL_ARG_WEIGHTS, readOnly(m_state->packed, weights.data<float>())},
-                                {isForward ? DNNL_ARG_DST : DNNL_ARG_DIFF_SRC, memory(m_state->out, engine(), out)}});
+    std::unordered_map<int, memory> arguments{
+        {isForward ? DNNL_ARG_SRC : DNNL_ARG_DIFF_DST, readOnly(m_state->in, in)},
+        {DNNL_ARG_WEIGHTS, readOnly(m_state->packed, weights.data<float>())},
+        {isForward ? DNNL_ARG_DST : DNNL_ARG_DIFF_SRC, memory(m_state->out, engine(), out)}};
+    if (bias != nullptr) {
+        arguments.emplace(DNNL_ARG_BIAS, readOnly(m_state->bias, bias));
+    }
+    m_state->primitive.execute(queue, arguments);
     queue.wait();
 }
 
-void PackedConvolution::run(const float* in, const tensor::Tensor& weights, float* out) const
+void PackedConvolution::run(const float* in, const tensor::Tensor& weights, float* out, const float* bias) const
 {
     if (m_state->phased) {
         runApart(in, weights, {&out, 1});
     } else {
-        execute(in, weights, out);
+        execute(in, weights, out, bias);
     }
 }
 
