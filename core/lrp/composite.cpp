@@ -244,6 +244,13 @@ std::string othersText(std::span<const std::string> others)
 namespace
 {
 
+std::string firstText(const Matcher& matcher)
+{
+    const std::string which =
+        matcher.ops.empty() ? "first linear map" : fmt::format("first {}", fmt::join(matcher.ops, ", "));
+    return matcher.firstFrom.empty() ? which : fmt::format("{} from input \"{}\"", which, matcher.firstFrom);
+}
+
 std::string originText(const Matcher& matcher)
 {
     const std::string which = matcher.operand ? fmt::format("operand {}", *matcher.operand) : std::string("an operand");
@@ -273,8 +280,7 @@ std::string Matcher::text() const
 {
     std::vector<std::string> parts;
     if (firstWeight) {
-        parts.push_back((ops.empty() ? "first linear map" : fmt::format("first {}", fmt::join(ops, ", "))) +
-                        (firstFrom.empty() ? "" : fmt::format(" from input \"{}\"", firstFrom)));
+        parts.push_back(firstText(*this));
     } else if (!ops.empty()) {
         parts.push_back(fmt::format("op {}", fmt::join(ops, ", ")));
     }

@@ -112,6 +112,16 @@ struct GammaDivision
                                       down.data != nullptr ? block.down.data() : nullptr, block.count);
     }
 
+    [[nodiscard]] double sumAtZero(std::int64_t begin, std::int64_t end) const
+    {
+        double sum = 0;
+        for (std::int64_t i = begin; i < end; ++i) {
+            const bool hasSign = z[i] > T{0} || z[i] < T{0};
+            sum += hasSign ? 0 : static_cast<double>(r[i]);
+        }
+        return sum;
+    }
+
     [[nodiscard]] GammaAmounts chunk(std::int64_t begin, std::int64_t end) const
     {
         GammaBlock<T> block;
@@ -120,10 +130,7 @@ struct GammaDivision
             block.count = std::min(kSumBlock, end - at);
             load(block, at);
             if (fillBlock(r + at, z + at, p + at, gamma, block) && wantsAmounts) {
-                for (std::int64_t i = 0; i < block.count; ++i) {
-                    const bool hasSign = z[at + i] > T{0} || z[at + i] < T{0};
-                    amounts.atZero += hasSign ? 0 : static_cast<double>(r[at + i]);
-                }
+                amounts.atZero += sumAtZero(at, at + block.count);
             }
             blockQuotient(block.positiveShare.data(), block.positive.data(), stabiliser, onPositive + at, block.count);
             blockQuotient(block.negativeShare.data(), block.negative.data(), stabiliser, onNegative + at, block.count);

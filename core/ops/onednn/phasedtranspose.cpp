@@ -4,7 +4,9 @@
 #include "core/ops/threads.h"
 
 #include <algorithm>
+#include <array>
 #include <type_traits>
+#include <vector>
 
 namespace retro::ops::onednn
 {
@@ -42,6 +44,45 @@ std::int64_t tapOf(const WindowAxis& axis, std::int64_t blockTaps, std::int64_t 
     return tap < axis.kernel ? tap : -1;
 }
 
+using ThreeAxes = std::array<WindowAxis, 3>;
+
+/// Which tap of the map each tap of the blocks is, for one phase; −1: none.
+std::vector<std::int64_t> tapsOf(const ThreeAxes& axes, const ThreeAxes& blocks,
+                                 const std::array<std::int64_t, 3>& phase)
+{
+    std::vector<std::int64_t> taps;
+    for (std::int64_t a = 0; a < blocks[0].kernel; ++a) {
+        const std::int64_t at0 = tapOf(axes[0], blocks[0].kernel, phase[0], a);
+        for (std::int64_t b = 0; b < blocks[1].kernel; ++b) {
+            const std::int64_t at1 = tapOf(axes[1], blocks[1].kernel, phase[1], b);
+            for (std::int64_t c = 0; c < blocks[2].kernel; ++c) {
+                const std::int64_t at2 = tapOf(axes[2], blocks[2].kernel, phase[2], c);
+                const bool exists = std::min({at0, at1, at2}) >= 0;
+                taps.push_back(exists ? (at0 * axes[1].kernel + at1) * axes[2].kernel + at2 : -1);
+            }
+        }
+    }
+    return taps;
+}
+
+template <class Length>
+void copyEach(const float* from, std::span<const std::int64_t> places, Length length, float* to)
+{
+    for (const std::int64_t place : places) {
+        to = std::copy_n(from + place, std::int64_t{length}, to);
+    }
+}
+
+/// `length` numbers from each place, one after the other.
+void copyPixels(const float* from, std::span<const std::int64_t> places, std::int64_t length, float* to)
+{
+    if (length == 3) { // of a picture: a length that is known costs no call
+        copyEach(from, places, std::integral_constant<std::int64_t, 3>(), to);
+    } else {
+        copyEach(from, places, length, to);
+    }
+}
+
 } // namespace
 
 PhasedTranspose::PhasedTranspose(const ConvolutionShape& shape)
@@ -76,28 +117,15 @@ tensor::Tensor PhasedTranspose::weights(const float* weight) const
     const std::int64_t taps = m_shape.taps();
     tensor::TensorBuffer buffer(tensor::DType::Float32, {m_blocks.filters * m_blocks.channels * m_blocks.taps()});
     float* to = buffer.data<float>();
-    // Calls f(tap of the map, or −1) for every tap of the blocks.
-    const auto forEachTap = [&](const std::array<std::int64_t, 3>& phase, const auto& f) {
-        for (std::int64_t a = 0; a < blockAxes[0].kernel; ++a) {
-            const std::int64_t at0 = tapOf(axes[0], blockAxes[0].kernel, phase[0], a);
-            for (std::int64_t b = 0; b < blockAxes[1].kernel; ++b) {
-                const std::int64_t at1 = tapOf(axes[1], blockAxes[1].kernel, phase[1], b);
-                for (std::int64_t c = 0; c < blockAxes[2].kernel; ++c) {
-                    const std::int64_t at2 = tapOf(axes[2], blockAxes[2].kernel, phase[2], c);
-                    const bool exists = at0 >= 0 && at1 >= 0 && at2 >= 0;
-                    f(exists ? (at0 * axes[1].kernel + at1) * axes[2].kernel + at2 : -1);
-                }
-            }
-        }
-    };
     for (std::int64_t block = 0; block < m_blocks.filters; ++block) {
         const std::int64_t channel = block % m_shape.channels;
         const std::int64_t phase = block / m_shape.channels;
         const std::array<std::int64_t, 3> phases{phase / axes[2].stride / axes[1].stride,
                                                  phase / axes[2].stride % axes[1].stride, phase % axes[2].stride};
+        const std::vector<std::int64_t> met = tapsOf(axes, blockAxes, phases);
         for (std::int64_t filter = 0; filter < m_shape.filters; ++filter) {
             const float* const from = weight + (filter * m_shape.channels + channel) * taps;
-            forEachTap(phases, [&](std::int64_t tap) { *to++ = tap < 0 ? 0 : from[tap]; });
+            to = std::ranges::transform(met, to, [from](std::int64_t tap) { return tap < 0 ? 0 : from[tap]; }).out;
         }
     }
     return std::move(buffer).freeze();
@@ -115,6 +143,10 @@ void PhasedTranspose::gather(const float* blocks, std::span<float* const> images
         return (i + axes[axis].padBegin) % axes[axis].stride;
     };
     const std::int64_t part = channels / static_cast<std::int64_t>(images.size());
+    std::vector<std::int64_t> columns; // where the pixels of a row lie, in its blocks
+    for (std::int64_t i2 = 0; i2 < axes[2].image; ++i2) {
+        columns.push_back((blockOf(2, i2) * m_phases + phaseOf(2, i2)) * channels);
+    }
     const auto gatherRow = [&](std::int64_t row) {
         const std::int64_t sample = row / axes[1].image / axes[0].image;
         const std::int64_t i0 = row / axes[1].image % axes[0].image;
@@ -122,21 +154,11 @@ void PhasedTranspose::gather(const float* blocks, std::span<float* const> images
         const std::int64_t blockRow =
             (sample * blockAxes[0].windows + blockOf(0, i0)) * blockAxes[1].windows + blockOf(1, i1);
         const std::int64_t phaseRow = phaseOf(0, i0) * axes[1].stride + phaseOf(1, i1);
-        const auto copyPart = [&](const float* from, float* to, const auto length) {
-            for (std::int64_t i2 = 0; i2 < axes[2].image; ++i2) {
-                const std::int64_t at = (blockRow * blockAxes[2].windows + blockOf(2, i2)) * m_phases +
-                                        phaseRow * axes[2].stride + phaseOf(2, i2);
-                to = std::copy_n(from + at * channels, +length, to);
-            }
-        };
+        const float* const rowBlocks =
+            blocks + (blockRow * blockAxes[2].windows * m_phases + phaseRow * axes[2].stride) * channels;
         for (std::size_t k = 0; k < images.size(); ++k) {
-            const float* const from = blocks + static_cast<std::int64_t>(k) * part;
-            float* const to = images[k] + row * axes[2].image * part;
-            if (part == 3) { // of a picture: a length that is known costs no call
-                copyPart(from, to, std::integral_constant<std::int64_t, 3>());
-            } else {
-                copyPart(from, to, part);
-            }
+            copyPixels(rowBlocks + static_cast<std::int64_t>(k) * part, columns, part,
+                       images[k] + row * axes[2].image * part);
         }
     };
     parallelFor(m_shape.batch * axes[0].image * axes[1].image, kRowsPerThread,
