@@ -35,6 +35,30 @@ memory::desc channelsLast(const memory::dims& dims)
     return {dims, kFloat, kTags[dims.size() - 3]};
 }
 
+/// How the library reads images and results while it computes.
+enum class ActivationLayout : std::uint8_t {
+    ChannelsLast,
+    InEights ///< planes of eight channels each
+};
+
+memory::desc laidOut(const memory::dims& dims, ActivationLayout layout)
+{
+    using Tag = memory::format_tag;
+    constexpr std::array kTags{Tag::nCw8c, Tag::nChw8c, Tag::nCdhw8c};
+    return layout == ActivationLayout::ChannelsLast ? channelsLast(dims) : memory::desc(dims, kFloat, kTags[dims.size() - 3]);
+}
+
+/// Channels-last wherever the registers are of 512 bits. With those of 256 the library's kernels of several taps walk
+/// through memory in strides of all channels, of which few at powers of two fit a cache: they lose a third to a half of
+/// their speed to that in channels-last order, far more than putting image and result in another order takes.
+ActivationLayout bestLayout(const ConvolutionShape& shape)
+{
+    constexpr auto kWide = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
+    static const bool isWide = (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & kWide) == kWide;
+    const bool fitsEights = shape.groups == 1 && shape.channels % 8 == 0 && shape.filters % 8 == 0;
+    return !isWide && fitsEights && shape.taps() > 1 ? ActivationLayout::InEights : ActivationLayout::ChannelsLast;
+}
+
 struct Description
 {
     memory::desc image;
@@ -45,9 +69,9 @@ struct Description
     memory::dims padBegins;
     memory::dims padEnds;
 
-    explicit Description(const ConvolutionShape& shape)
-        : image(channelsLast(dimsOf({shape.batch, shape.groups * shape.channels}, shape, &WindowAxis::image))),
-          result(channelsLast(dimsOf({shape.batch, shape.groups * shape.filters}, shape, &WindowAxis::windows))),
+    explicit Description(const ConvolutionShape& shape, ActivationLayout layout = ActivationLayout::ChannelsLast)
+        : image(laidOut(dimsOf({shape.batch, shape.groups * shape.channels}, shape, &WindowAxis::image), layout)),
+          result(laidOut(dimsOf({shape.batch, shape.groups * shape.filters}, shape, &WindowAxis::windows), layout)),
           kernel(shape.groups == 1 ? dimsOf({shape.filters, shape.channels}, shape, &WindowAxis::kernel)
                                    : dimsOf({shape.groups, shape.filters, shape.channels}, shape, &WindowAxis::kernel)),
           strides(dimsOf({}, shape, &WindowAxis::stride)), dilations(dimsOf({}, shape, &WindowAxis::dilation)),
@@ -158,8 +182,8 @@ void channelsApart(std::span<const float> all, std::int64_t channels, std::span<
 struct PackedConvolution::State
 {
     Direction direction; ///< of the primitive
-    memory::desc in;
-    memory::desc out;
+    memory::desc in;     ///< as the primitive reads it
+    memory::desc out;    ///< as it writes it
     dnnl::primitive primitive;
     memory::desc plain;
     memory::desc packed;
@@ -168,10 +192,23 @@ struct PackedConvolution::State
     std::optional<PhasedTranspose> phased{}; ///< where the primitive computes its blocks
     memory::desc bias{};                     ///< where the primitive adds one
 
+    /// What is between channels-last order and the layout of the primitive, where that is another one.
+    struct Relayout
+    {
+        memory::desc in;
+        memory::desc out;
+        dnnl::reorder before;
+        dnnl::reorder after;
+    };
+    std::optional<Relayout> relayout{};
+
     /// Null where the library has no implementation. `plain`: weights as pack() hands them over.
     [[nodiscard]] static std::unique_ptr<State> ofForward(const ConvolutionShape& shape, const memory::desc& plain,
                                                           bool addsBias = false);
     [[nodiscard]] static std::unique_ptr<State> ofBackward(const ConvolutionShape& shape);
+    [[nodiscard]] static std::unique_ptr<State> ofForward(const ConvolutionShape& shape, const memory::desc& plain,
+                                                          bool addsBias, ActivationLayout layout);
+    [[nodiscard]] static std::unique_ptr<State> ofBackward(const ConvolutionShape& shape, ActivationLayout layout);
     /// Of the transposed map, whichever way it is computed.
     [[nodiscard]] static std::unique_ptr<State> ofTransposed(const ConvolutionShape& shape);
 
@@ -180,28 +217,57 @@ private:
     {
         return dnnl::reorder(dnnl::reorder::primitive_desc(engine(), from, engine(), to));
     }
+    /// Finds the way from and to channels-last order.
+    [[nodiscard]] static std::unique_ptr<State> relaidOut(State state);
 };
+
+std::unique_ptr<PackedConvolution::State> PackedConvolution::State::relaidOut(State state)
+{
+    const memory::desc in = channelsLast(state.in.dims());
+    const memory::desc out = channelsLast(state.out.dims());
+    if (state.in != in) {
+        state.relayout = Relayout{in, out, reorder(in, state.in), reorder(state.out, out)};
+    }
+    return std::make_unique<State>(std::move(state));
+}
 
 std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofForward(const ConvolutionShape& shape,
                                                                               const memory::desc& plain, bool addsBias)
 {
-    const Description description(shape);
+    const ActivationLayout best = bestLayout(shape);
+    auto state = ofForward(shape, plain, addsBias, best);
+    return state || best == ActivationLayout::ChannelsLast ? std::move(state)
+                                                 : ofForward(shape, plain, addsBias, ActivationLayout::ChannelsLast);
+}
+
+std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofBackward(const ConvolutionShape& shape)
+{
+    const ActivationLayout best = bestLayout(shape);
+    auto state = ofBackward(shape, best);
+    return state || best == ActivationLayout::ChannelsLast ? std::move(state) : ofBackward(shape, ActivationLayout::ChannelsLast);
+}
+
+std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofForward(const ConvolutionShape& shape,
+                                                                              const memory::desc& plain, bool addsBias,
+                                                                              ActivationLayout layout)
+{
+    const Description description(shape, layout);
     const auto forward =
         addsBias ? description.forwardWithBias() : description.forward(dnnl::prop_kind::forward_inference);
     if (!forward) {
         return nullptr;
     }
     const memory::desc packed = forward.weights_desc();
-    auto state =
-        std::make_unique<State>(State{Direction::Forward, description.image, description.result,
-                                      dnnl::convolution_forward(forward), plain, packed, reorder(plain, packed)});
+    auto state = relaidOut({Direction::Forward, description.image, description.result,
+                            dnnl::convolution_forward(forward), plain, packed, reorder(plain, packed)});
     state->bias = addsBias ? description.bias() : memory::desc();
     return state;
 }
 
-std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofBackward(const ConvolutionShape& shape)
+std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofBackward(const ConvolutionShape& shape,
+                                                                               ActivationLayout layout)
 {
-    const Description description(shape);
+    const Description description(shape, layout);
     const auto forward = description.forward(dnnl::prop_kind::forward_training);
     if (!forward) {
         return nullptr;
@@ -212,9 +278,8 @@ std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofBackward(c
     }
     const memory::desc plain = description.plainWeights();
     const memory::desc packed = backward.weights_desc();
-    return std::make_unique<State>(State{Direction::Transposed, description.result, description.image,
-                                         dnnl::convolution_backward_data(backward), plain, packed,
-                                         reorder(plain, packed)});
+    return relaidOut({Direction::Transposed, description.result, description.image,
+                      dnnl::convolution_backward_data(backward), plain, packed, reorder(plain, packed)});
 }
 
 std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofTransposed(const ConvolutionShape& shape)
@@ -270,7 +335,37 @@ tensor::Tensor PackedConvolution::pack(const float* weight) const
     return std::move(buffer).freeze();
 }
 
+namespace
+{
+
+tensor::TensorBuffer bufferFor(const memory::desc& desc)
+{
+    return {tensor::DType::Float32, {static_cast<std::int64_t>(desc.get_size() / sizeof(float))}};
+}
+
+} // namespace
+
 void PackedConvolution::execute(const float* in, const tensor::Tensor& weights, float* out, const float* bias) const
+{
+    if (!m_state->relayout) {
+        compute(in, weights, out, bias);
+        return;
+    }
+    const State::Relayout& relayout = *m_state->relayout;
+    dnnl::stream& queue = stream();
+    tensor::TensorBuffer result = bufferFor(m_state->out);
+    {
+        tensor::TensorBuffer image = bufferFor(m_state->in);
+        relayout.before.execute(queue, {{DNNL_ARG_FROM, readOnly(relayout.in, in)},
+                                        {DNNL_ARG_TO, memory(m_state->in, engine(), image.data<float>())}});
+        compute(image.data<float>(), weights, result.data<float>(), bias);
+    }
+    relayout.after.execute(queue, {{DNNL_ARG_FROM, readOnly(m_state->out, result.data<float>())},
+                                   {DNNL_ARG_TO, memory(relayout.out, engine(), out)}});
+    queue.wait();
+}
+
+void PackedConvolution::compute(const float* in, const tensor::Tensor& weights, float* out, const float* bias) const
 {
     dnnl::stream& queue = stream();
     const bool isForward = m_state->direction == Direction::Forward;
@@ -296,8 +391,7 @@ void PackedConvolution::run(const float* in, const tensor::Tensor& weights, floa
 
 void PackedConvolution::runApart(const float* in, const tensor::Tensor& weights, std::span<float* const> outs) const
 {
-    tensor::TensorBuffer buffer(tensor::DType::Float32,
-                                {static_cast<std::int64_t>(m_state->out.get_size() / sizeof(float))});
+    tensor::TensorBuffer buffer = bufferFor(m_state->out);
     execute(in, weights, buffer.data<float>());
     if (m_state->phased) {
         m_state->phased->gather(buffer.data<float>(), outs);

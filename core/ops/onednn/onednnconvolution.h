@@ -14,7 +14,7 @@ namespace retro::ops::onednn
 enum class Direction : std::uint8_t { Forward, Transposed };
 
 /// One geometry of a convolution in the library, with weights in the library's own layout; image and result are dense
-/// in channels-last order.
+/// in channels-last order, and are put into another one for the time of the call where that is faster.
 class PackedConvolution
 {
 public:
@@ -36,6 +36,8 @@ public:
 private:
     struct State;
     void execute(const float* in, const tensor::Tensor& weights, float* out, const float* bias = nullptr) const;
+    /// The library's call, in its own layout.
+    void compute(const float* in, const tensor::Tensor& weights, float* out, const float* bias) const;
     std::unique_ptr<State> m_state;
 };
 
