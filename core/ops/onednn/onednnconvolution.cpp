@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/onednn/onednnconvolution.h"
 
-#include "core/ops/onednn/onednncontext.h"
+#include "core/ops/onednn/convolutiondescription.h"
+#include "core/ops/onednn/convolutionslabs.h"
 #include "core/ops/onednn/phasedtranspose.h"
+#include "core/ops/onednn/planesofeight.h"
 
 #include <algorithm>
 #include <optional>
@@ -19,111 +21,20 @@ using dnnl::memory;
 using reference::ConvolutionShape;
 using reference::WindowAxis;
 
-/// `leading` extents, then one extent per spatial axis.
-memory::dims dimsOf(memory::dims leading, const ConvolutionShape& shape, std::int64_t WindowAxis::*extent)
-{
-    for (const WindowAxis& axis : shape.axes) {
-        leading.push_back(axis.*extent);
-    }
-    return leading;
-}
-
-memory::desc channelsLast(const memory::dims& dims)
-{
-    using Tag = memory::format_tag;
-    constexpr std::array kTags{Tag::nwc, Tag::nhwc, Tag::ndhwc};
-    return {dims, kFloat, kTags[dims.size() - 3]};
-}
-
-/// How the library reads images and results while it computes.
-enum class ActivationLayout : std::uint8_t {
-    ChannelsLast,
-    InEights ///< planes of eight channels each
-};
-
-memory::desc laidOut(const memory::dims& dims, ActivationLayout layout)
-{
-    using Tag = memory::format_tag;
-    constexpr std::array kTags{Tag::nCw8c, Tag::nChw8c, Tag::nCdhw8c};
-    return layout == ActivationLayout::ChannelsLast ? channelsLast(dims) : memory::desc(dims, kFloat, kTags[dims.size() - 3]);
-}
-
-/// Channels-last wherever the registers are of 512 bits. With those of 256 the library's kernels of several taps walk
-/// through memory in strides of all channels, of which few at powers of two fit a cache: they lose a third to a half of
-/// their speed to that in channels-last order, far more than putting image and result in another order takes.
-ActivationLayout bestLayout(const ConvolutionShape& shape)
-{
-    constexpr auto kWide = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
-    static const bool isWide = (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & kWide) == kWide;
-    const bool fitsEights = shape.groups == 1 && shape.channels % 8 == 0 && shape.filters % 8 == 0;
-    return !isWide && fitsEights && shape.taps() > 1 ? ActivationLayout::InEights : ActivationLayout::ChannelsLast;
-}
-
-struct Description
-{
-    memory::desc image;
-    memory::desc result;
-    memory::dims kernel; // with the group axis in front when there are several
-    memory::dims strides;
-    memory::dims dilations;
-    memory::dims padBegins;
-    memory::dims padEnds;
-
-    explicit Description(const ConvolutionShape& shape, ActivationLayout layout = ActivationLayout::ChannelsLast)
-        : image(laidOut(dimsOf({shape.batch, shape.groups * shape.channels}, shape, &WindowAxis::image), layout)),
-          result(laidOut(dimsOf({shape.batch, shape.groups * shape.filters}, shape, &WindowAxis::windows), layout)),
-          kernel(shape.groups == 1 ? dimsOf({shape.filters, shape.channels}, shape, &WindowAxis::kernel)
-                                   : dimsOf({shape.groups, shape.filters, shape.channels}, shape, &WindowAxis::kernel)),
-          strides(dimsOf({}, shape, &WindowAxis::stride)), dilations(dimsOf({}, shape, &WindowAxis::dilation)),
-          padBegins(dimsOf({}, shape, &WindowAxis::padBegin)), padEnds(dimsOf({}, shape, &WindowAxis::padEnd))
-    {
-        for (auto& dilation : dilations) {
-            --dilation; // the library counts the gaps
-        }
-    }
-
-    [[nodiscard]] memory::desc packedWeights() const { return {kernel, kFloat, memory::format_tag::any}; }
-    [[nodiscard]] memory::desc plainWeights() const
-    {
-        memory::dims plain(kernel.size(), 1);
-        for (std::size_t i = kernel.size(); i-- > 1;) {
-            plain[i - 1] = plain[i] * kernel[i];
-        }
-        return {kernel, kFloat, plain};
-    }
-    [[nodiscard]] memory::desc bias() const { return {{result.dims()[1]}, kFloat, memory::format_tag::x}; }
-    [[nodiscard]] dnnl::convolution_forward::primitive_desc forwardWithBias() const
-    {
-        const dnnl::convolution_forward::desc desc(dnnl::prop_kind::forward_inference,
-                                                   dnnl::algorithm::convolution_direct, image, packedWeights(), bias(),
-                                                   result, strides, dilations, padBegins, padEnds);
-        return {desc, engine(), true};
-    }
-    [[nodiscard]] dnnl::convolution_forward::primitive_desc forward(dnnl::prop_kind kind) const
-    {
-        const dnnl::convolution_forward::desc desc(kind, dnnl::algorithm::convolution_direct, image, packedWeights(),
-                                                   result, strides, dilations, padBegins, padEnds);
-        return {desc, engine(), true};
-    }
-    [[nodiscard]] dnnl::convolution_backward_data::primitive_desc
-    backward(const dnnl::convolution_forward::primitive_desc& hint) const
-    {
-        const dnnl::convolution_backward_data::desc desc(dnnl::algorithm::convolution_direct, image, packedWeights(),
-                                                         result, strides, dilations, padBegins, padEnds);
-        return {desc, engine(), hint, true};
-    }
-};
-
 /// Windows from which on a transposed map of stride 1 is computed as a convolution. The library's own loses half of its
 /// speed on 28 × 28 positions of 512 channels and some on larger images; on smaller ones it is as fast and needs no
-/// turned weights.
+/// turned weights. In planes of eight channels it does not lose much on any: there the larger images alone are worth
+/// it, which are computed in parts.
 constexpr std::int64_t kManyWindows = 784;
+constexpr std::int64_t kManyWindowsInEights = 3136;
 
 /// The transposed map of a convolution of stride 1 as a convolution: channels and filters change places, and each
 /// kernel is turned round. None where that is no gain or does not exist.
 std::optional<ConvolutionShape> turned(const ConvolutionShape& shape)
 {
-    if (shape.groups != 1 || shape.taps() == 1 || shape.windowCount() < kManyWindows) {
+    const bool isInEights = bestLayout(shape) == ActivationLayout::InEights;
+    const std::int64_t many = isInEights ? kManyWindowsInEights : kManyWindows;
+    if (shape.groups != 1 || shape.taps() == 1 || shape.windowCount() < many) {
         return std::nullopt;
     }
     ConvolutionShape result = shape;
@@ -181,34 +92,36 @@ void channelsApart(std::span<const float> all, std::int64_t channels, std::span<
 
 struct PackedConvolution::State
 {
-    Direction direction; ///< of the primitive
-    memory::desc in;     ///< as the primitive reads it
-    memory::desc out;    ///< as it writes it
-    dnnl::primitive primitive;
+    /// One call of the library.
+    struct Call
+    {
+        memory::desc in;
+        memory::desc out;
+        dnnl::primitive primitive;
+    };
+    /// What one call computes of the whole.
+    struct Piece
+    {
+        std::size_t call = 0;
+        std::int64_t inAt = 0; ///< first number in channels-last order
+        std::int64_t outAt = 0;
+    };
+
+    Direction direction; ///< of the calls
+    std::vector<Call> calls;
+    memory::desc out; ///< of all pieces, in channels-last order
     memory::desc plain;
     memory::desc packed;
     dnnl::reorder packing;
     std::int64_t turnedTaps = 0;             ///< of each kernel, where it is turned round before it is packed; else 0
-    std::optional<PhasedTranspose> phased{}; ///< where the primitive computes its blocks
-    memory::desc bias{};                     ///< where the primitive adds one
-
-    /// What is between channels-last order and the layout of the primitive, where that is another one.
-    struct Relayout
-    {
-        memory::desc in;
-        memory::desc out;
-        dnnl::reorder before;
-        dnnl::reorder after;
-    };
-    std::optional<Relayout> relayout{};
+    std::optional<PhasedTranspose> phased{}; ///< where the calls compute its blocks
+    memory::desc bias{};                     ///< where the calls add one
+    std::vector<Piece> pieces{};             ///< in planes of eight channels, one after the other; none: the one call
 
     /// Null where the library has no implementation. `plain`: weights as pack() hands them over.
     [[nodiscard]] static std::unique_ptr<State> ofForward(const ConvolutionShape& shape, const memory::desc& plain,
                                                           bool addsBias = false);
     [[nodiscard]] static std::unique_ptr<State> ofBackward(const ConvolutionShape& shape);
-    [[nodiscard]] static std::unique_ptr<State> ofForward(const ConvolutionShape& shape, const memory::desc& plain,
-                                                          bool addsBias, ActivationLayout layout);
-    [[nodiscard]] static std::unique_ptr<State> ofBackward(const ConvolutionShape& shape, ActivationLayout layout);
     /// Of the transposed map, whichever way it is computed.
     [[nodiscard]] static std::unique_ptr<State> ofTransposed(const ConvolutionShape& shape);
 
@@ -217,57 +130,87 @@ private:
     {
         return dnnl::reorder(dnnl::reorder::primitive_desc(engine(), from, engine(), to));
     }
-    /// Finds the way from and to channels-last order.
-    [[nodiscard]] static std::unique_ptr<State> relaidOut(State state);
+    [[nodiscard]] static std::unique_ptr<State> ofForward(const ConvolutionShape& shape, const memory::desc& plain,
+                                                          bool addsBias, ActivationLayout layout);
+    [[nodiscard]] static std::unique_ptr<State> inSlabs(const ConvolutionShape& shape, const memory::desc& plain,
+                                                        bool addsBias);
+    [[nodiscard]] static std::unique_ptr<State> ofBackward(const ConvolutionShape& shape, ActivationLayout layout);
 };
-
-std::unique_ptr<PackedConvolution::State> PackedConvolution::State::relaidOut(State state)
-{
-    const memory::desc in = channelsLast(state.in.dims());
-    const memory::desc out = channelsLast(state.out.dims());
-    if (state.in != in) {
-        state.relayout = Relayout{in, out, reorder(in, state.in), reorder(state.out, out)};
-    }
-    return std::make_unique<State>(std::move(state));
-}
 
 std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofForward(const ConvolutionShape& shape,
                                                                               const memory::desc& plain, bool addsBias)
 {
-    const ActivationLayout best = bestLayout(shape);
-    auto state = ofForward(shape, plain, addsBias, best);
-    return state || best == ActivationLayout::ChannelsLast ? std::move(state)
-                                                 : ofForward(shape, plain, addsBias, ActivationLayout::ChannelsLast);
+    if (bestLayout(shape) == ActivationLayout::InEights) {
+        if (auto state = inSlabs(shape, plain, addsBias)) {
+            return state;
+        }
+    }
+    return ofForward(shape, plain, addsBias, ActivationLayout::ChannelsLast);
 }
 
 std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofBackward(const ConvolutionShape& shape)
 {
-    const ActivationLayout best = bestLayout(shape);
-    auto state = ofBackward(shape, best);
-    return state || best == ActivationLayout::ChannelsLast ? std::move(state) : ofBackward(shape, ActivationLayout::ChannelsLast);
+    if (bestLayout(shape) == ActivationLayout::InEights) {
+        if (auto state = ofBackward(shape, ActivationLayout::InEights)) {
+            state->pieces = {{}};
+            return state;
+        }
+    }
+    return ofBackward(shape, ActivationLayout::ChannelsLast);
 }
 
 std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofForward(const ConvolutionShape& shape,
                                                                               const memory::desc& plain, bool addsBias,
                                                                               ActivationLayout layout)
 {
-    const Description description(shape, layout);
+    const ConvolutionDescription description(shape, layout);
     const auto forward =
         addsBias ? description.forwardWithBias() : description.forward(dnnl::prop_kind::forward_inference);
     if (!forward) {
         return nullptr;
     }
     const memory::desc packed = forward.weights_desc();
-    auto state = relaidOut({Direction::Forward, description.image, description.result,
-                            dnnl::convolution_forward(forward), plain, packed, reorder(plain, packed)});
+    auto state =
+        std::make_unique<State>(State{Direction::Forward,
+                                      {{description.image, description.result, dnnl::convolution_forward(forward)}},
+                                      ConvolutionDescription(shape).result,
+                                      plain,
+                                      packed,
+                                      reorder(plain, packed)});
     state->bias = addsBias ? description.bias() : memory::desc();
     return state;
+}
+
+std::unique_ptr<PackedConvolution::State> PackedConvolution::State::inSlabs(const ConvolutionShape& shape,
+                                                                            const memory::desc& plain, bool addsBias)
+{
+    std::unique_ptr<State> whole;
+    std::vector<ConvolutionShape> shapes; // of the calls
+    for (const ConvolutionSlab& slab : slabsOf(shape)) {
+        const auto known = std::ranges::find(shapes, slab.shape);
+        const Piece piece{static_cast<std::size_t>(known - shapes.begin()), slab.imageAt, slab.resultAt};
+        if (known == shapes.end()) {
+            auto state = ofForward(slab.shape, plain, addsBias, ActivationLayout::InEights);
+            if (!state || (whole && state->packed != whole->packed)) {
+                return nullptr;
+            }
+            shapes.push_back(slab.shape);
+            if (whole) {
+                whole->calls.push_back(std::move(state->calls.front()));
+            } else {
+                whole = std::move(state);
+            }
+        }
+        whole->pieces.push_back(piece);
+    }
+    whole->out = ConvolutionDescription(shape).result;
+    return whole;
 }
 
 std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofBackward(const ConvolutionShape& shape,
                                                                                ActivationLayout layout)
 {
-    const Description description(shape, layout);
+    const ConvolutionDescription description(shape, layout);
     const auto forward = description.forward(dnnl::prop_kind::forward_training);
     if (!forward) {
         return nullptr;
@@ -278,15 +221,20 @@ std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofBackward(c
     }
     const memory::desc plain = description.plainWeights();
     const memory::desc packed = backward.weights_desc();
-    return relaidOut({Direction::Transposed, description.result, description.image,
-                      dnnl::convolution_backward_data(backward), plain, packed, reorder(plain, packed)});
+    return std::make_unique<State>(
+        State{Direction::Transposed,
+              {{description.result, description.image, dnnl::convolution_backward_data(backward)}},
+              ConvolutionDescription(shape).image,
+              plain,
+              packed,
+              reorder(plain, packed)});
 }
 
 std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofTransposed(const ConvolutionShape& shape)
 {
     if (auto phased = PhasedTranspose::of(shape)) {
         const ConvolutionShape& blocks = phased->blocks();
-        if (auto state = ofForward(blocks, Description(blocks).plainWeights())) {
+        if (auto state = ofForward(blocks, ConvolutionDescription(blocks).plainWeights())) {
             state->phased = std::move(phased);
             return state;
         }
@@ -304,8 +252,9 @@ std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofTransposed
 PackedConvolution::PackedConvolution(const ConvolutionShape& shape, Direction direction, bool addsBias)
 try {
     static_cast<void>(stream()); // the number of threads in force
-    m_state = direction == Direction::Forward ? State::ofForward(shape, Description(shape).plainWeights(), addsBias)
-                                              : State::ofTransposed(shape);
+    m_state = direction == Direction::Forward
+                  ? State::ofForward(shape, ConvolutionDescription(shape).plainWeights(), addsBias)
+                  : State::ofTransposed(shape);
 } catch (const dnnl::error&) {
     // Geometry that the library refuses, such as a transposed convolution that leaves a rim untouched: the reference
     // template computes it.
@@ -338,45 +287,59 @@ tensor::Tensor PackedConvolution::pack(const float* weight) const
 namespace
 {
 
-tensor::TensorBuffer bufferFor(const memory::desc& desc)
+tensor::TensorBuffer bufferFor(std::size_t bytes)
 {
-    return {tensor::DType::Float32, {static_cast<std::int64_t>(desc.get_size() / sizeof(float))}};
+    return {tensor::DType::Float32, {static_cast<std::int64_t>(bytes / sizeof(float))}};
+}
+
+EightsExtents extentsOf(const memory::desc& desc)
+{
+    const memory::dims dims = desc.dims();
+    EightsExtents extents{dims[0], dims[1], 1};
+    for (std::size_t axis = 2; axis < dims.size(); ++axis) {
+        extents.positions *= dims[axis];
+    }
+    return extents;
 }
 
 } // namespace
 
 void PackedConvolution::execute(const float* in, const tensor::Tensor& weights, float* out, const float* bias) const
 {
-    if (!m_state->relayout) {
-        compute(in, weights, out, bias);
+    if (m_state->pieces.empty()) {
+        compute(0, in, weights, out, bias);
         return;
     }
-    const State::Relayout& relayout = *m_state->relayout;
-    dnnl::stream& queue = stream();
-    tensor::TensorBuffer result = bufferFor(m_state->out);
-    {
-        tensor::TensorBuffer image = bufferFor(m_state->in);
-        relayout.before.execute(queue, {{DNNL_ARG_FROM, readOnly(relayout.in, in)},
-                                        {DNNL_ARG_TO, memory(m_state->in, engine(), image.data<float>())}});
-        compute(image.data<float>(), weights, result.data<float>(), bias);
+    std::size_t inBytes = 0;
+    std::size_t outBytes = 0;
+    for (const State::Call& call : m_state->calls) {
+        inBytes = std::max(inBytes, call.in.get_size());
+        outBytes = std::max(outBytes, call.out.get_size());
     }
-    relayout.after.execute(queue, {{DNNL_ARG_FROM, readOnly(m_state->out, result.data<float>())},
-                                   {DNNL_ARG_TO, memory(relayout.out, engine(), out)}});
-    queue.wait();
+    tensor::TensorBuffer read = bufferFor(inBytes);
+    tensor::TensorBuffer written = bufferFor(outBytes);
+    for (const State::Piece& piece : m_state->pieces) {
+        const State::Call& call = m_state->calls[piece.call];
+        intoPlanesOfEight(in + piece.inAt, extentsOf(call.in), read.data<float>());
+        compute(piece.call, read.data<float>(), weights, written.data<float>(), bias);
+        outOfPlanesOfEight(written.data<float>(), extentsOf(call.out), out + piece.outAt);
+    }
 }
 
-void PackedConvolution::compute(const float* in, const tensor::Tensor& weights, float* out, const float* bias) const
+void PackedConvolution::compute(std::size_t index, const float* in, const tensor::Tensor& weights, float* out,
+                                const float* bias) const
 {
     dnnl::stream& queue = stream();
+    const State::Call& call = m_state->calls[index];
     const bool isForward = m_state->direction == Direction::Forward;
     std::unordered_map<int, memory> arguments{
-        {isForward ? DNNL_ARG_SRC : DNNL_ARG_DIFF_DST, readOnly(m_state->in, in)},
+        {isForward ? DNNL_ARG_SRC : DNNL_ARG_DIFF_DST, readOnly(call.in, in)},
         {DNNL_ARG_WEIGHTS, readOnly(m_state->packed, weights.data<float>())},
-        {isForward ? DNNL_ARG_DST : DNNL_ARG_DIFF_SRC, memory(m_state->out, engine(), out)}};
+        {isForward ? DNNL_ARG_DST : DNNL_ARG_DIFF_SRC, memory(call.out, engine(), out)}};
     if (bias != nullptr) {
         arguments.emplace(DNNL_ARG_BIAS, readOnly(m_state->bias, bias));
     }
-    m_state->primitive.execute(queue, arguments);
+    call.primitive.execute(queue, arguments);
     queue.wait();
 }
 
@@ -391,7 +354,7 @@ void PackedConvolution::run(const float* in, const tensor::Tensor& weights, floa
 
 void PackedConvolution::runApart(const float* in, const tensor::Tensor& weights, std::span<float* const> outs) const
 {
-    tensor::TensorBuffer buffer = bufferFor(m_state->out);
+    tensor::TensorBuffer buffer = bufferFor(m_state->out.get_size());
     execute(in, weights, buffer.data<float>());
     if (m_state->phased) {
         m_state->phased->gather(buffer.data<float>(), outs);

@@ -36,8 +36,8 @@ public:
 private:
     struct State;
     void execute(const float* in, const tensor::Tensor& weights, float* out, const float* bias = nullptr) const;
-    /// The library's call, in its own layout.
-    void compute(const float* in, const tensor::Tensor& weights, float* out, const float* bias) const;
+    /// One of the library's calls, in its own layout.
+    void compute(std::size_t call, const float* in, const tensor::Tensor& weights, float* out, const float* bias) const;
     std::unique_ptr<State> m_state;
 };
 

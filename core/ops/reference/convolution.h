@@ -16,6 +16,7 @@ struct ConvolutionShape
     std::int64_t channels = 1; ///< of the image, per group
     std::int64_t filters = 1;  ///< of the result, per group
     std::vector<WindowAxis> axes;
+    bool operator==(const ConvolutionShape&) const = default;
 
     /// Product of one extent over the axes.
     [[nodiscard]] std::int64_t product(std::int64_t WindowAxis::*extent) const

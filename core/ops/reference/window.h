@@ -19,6 +19,7 @@ struct WindowAxis
     std::int64_t dilation = 1;
     std::int64_t padBegin = 0;
     std::int64_t padEnd = 0;
+    bool operator==(const WindowAxis&) const = default;
 
     /// Positions that one window spans.
     [[nodiscard]] std::int64_t span() const { return (kernel - 1) * dilation + 1; }
