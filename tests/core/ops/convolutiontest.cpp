@@ -3,6 +3,7 @@
 #include "tests/core/ops/opcase.h"
 
 #include "core/base/memoryaccount.h"
+#include "core/ops/onednn/convolutionslabs.h"
 #include "core/ops/onednn/phasedtranspose.h"
 #include "core/ops/samplewisemap.h"
 #include "core/ops/stackedpullback.h"
@@ -67,6 +68,19 @@ const std::vector<Geometry> kConvolutions{
     {"phases, three axes", {2, 2, 7, 8, 9}, {4, 2, 3, 4, 3}, 1, {2, 3, 2}, {1, 0, 1, 1, 2, 0}},
 };
 
+// Whole planes of eight channels, which narrow registers compute in; those beyond some 400,000 numbers in slabs.
+const std::vector<Geometry> kInEights{
+    {"planes of eight", {2, 8, 9, 7}, {16, 8, 3, 3}, 1, {}, {1, 1, 1, 1}},
+    {"planes of eight, strides", {3, 16, 9, 8}, {8, 16, 3, 2}, 1, {2, 1}, {0, 1, 2, 1}},
+    {"planes of eight, one axis", {2, 8, 40}, {8, 8, 5}, 1, {2}, {2, 2}},
+    {"planes of eight, three axes", {1, 8, 4, 5, 6}, {8, 8, 2, 3, 3}, 1, {}, {1, 0, 1, 0, 1, 1}},
+    {"samples together", {5, 8, 90, 90}, {8, 8, 3, 3}, 1, {}, {1, 1, 1, 1}},
+    {"slabs", {2, 8, 171, 170}, {8, 8, 3, 3}, 1, {}, {1, 1, 1, 1}},
+    {"slabs, uneven, dilated", {1, 8, 260, 200}, {8, 8, 3, 2}, 1, {2, 1}, {3, 1, 0, 2}, {2, 1}},
+    {"slabs, padding over the kernel", {1, 8, 170, 170}, {8, 8, 2, 2}, 1, {}, {3, 3, 3, 3}},
+    {"slabs, one axis", {1, 8, 30000}, {8, 8, 5}, 1, {3}, {2, 1}},
+};
+
 const std::vector<Geometry> kTransposed{
     {"2x2 stride 2", {1, 4, 3, 3}, {4, 3, 2, 2}, 1, {2, 2}},
     {"3x3 padded", {2, 3, 5, 4}, {3, 5, 3, 3}, 1, {2, 1}, {1, 1, 1, 1}},
@@ -102,14 +116,15 @@ OpCase caseOf(const char* op, const Geometry& g, DType dtype, bool withBias = tr
     return c;
 }
 
-void compareFloatWithReference(const char* op, const Geometry& g)
+void compareFloatWithReference(const char* op, const Geometry& g,
+                               const std::vector<WeightVariant>& variants = allVariants())
 {
     OpCase wide = caseOf(op, g, DType::Float64);
     OpCase narrow = caseOf(op, g, DType::Float32);
     QVERIFY2(wide.bind() && narrow.bind(), (g.name + (": " + wide.error())).c_str());
     QVERIFY2(distance(narrow.forward()[0].to(DType::Float64), wide.forward()[0]) < 1e-5, g.name);
     const Tensor s = randomTensor(wide.op().outputTypes()[0].shape, DType::Float64, 9);
-    for (const WeightVariant variant : allVariants()) {
+    for (const WeightVariant variant : variants) {
         const LinearMap& reference = wide.structure<LinearMap>();
         const LinearMap& fast = narrow.structure<LinearMap>();
         const Tensor applied = fast.apply(narrow.operands()[0], variant);
@@ -246,9 +261,39 @@ private slots:
         for (const Geometry& g : kConvolutions) {
             compareFloatWithReference("Conv", g);
         }
+        for (const Geometry& g : kInEights) {
+            compareFloatWithReference("Conv", g, {{WeightPart::Positive, 0}});
+        }
         for (const Geometry& g : kTransposed) {
             compareFloatWithReference("ConvTranspose", g);
         }
+    }
+
+    void slabsAreTheWhole()
+    {
+        using retro::ops::onednn::slabsOf;
+        using retro::ops::reference::ConvolutionShape;
+        const ConvolutionShape shape{2, 1, 64, 64, {{224, 112, 3, 2, 1, 1, 0}, {224, 224, 3, 1, 1, 1, 1}}};
+        const auto slabs = slabsOf(shape);
+        QVERIFY(slabs.size() > 2);
+        std::int64_t resultAt = 0;
+        for (const auto& slab : slabs) {
+            const auto& axis = slab.shape.axes[0];
+            QCOMPARE(slab.resultAt, resultAt); // one after the other, and nothing twice
+            const std::int64_t firstWindow = resultAt / (64 * 224) % 112;
+            const std::int64_t firstRow = slab.imageAt / (64 * 224) % 224;
+            QCOMPARE(firstRow - axis.padBegin, 2 * firstWindow - 1); // reads what the whole reads
+            QCOMPARE((axis.image + axis.padBegin + axis.padEnd - axis.span()) / 2 + 1, axis.windows);
+            QVERIFY(slab.shape.channels * slab.shape.imageSize() + slab.shape.filters * slab.shape.windowCount() <
+                    500000);
+            resultAt += slab.shape.batch * 64 * slab.shape.windowCount();
+        }
+        QCOMPARE(resultAt, 2 * 64 * shape.windowCount());
+        ConvolutionShape heavy = shape;
+        heavy.channels = heavy.filters = 512;
+        QCOMPARE(slabsOf(heavy).size(), std::size_t(1));
+        const ConvolutionShape small{64, 1, 64, 64, {{14, 14, 3, 1, 1, 1, 1}, {14, 14, 3, 1, 1, 1, 1}}};
+        QCOMPARE(slabsOf(small).size(), std::size_t(4)); // of 16 samples each
     }
 
     void onesCountTheTapsInsideTheImage()
