@@ -4,6 +4,7 @@
 #include "core/ops/algebra.h"
 #include "core/ops/algebraover.h"
 #include "core/ops/kernel/elementloop.h"
+#include "core/ops/kernel/sparsetransposed.h"
 #include "core/ops/kernel/visitnumber.h"
 #include "core/ops/reference/boxsums.h"
 
@@ -81,20 +82,43 @@ Tensor ConvolutionMap::pack(WeightVariant variant, const onednn::PackedConvoluti
     return variantOf(way.pack(m_weight.make({}).data<float>()), variant);
 }
 
-Tensor ConvolutionMap::packedWeights(WeightVariant variant, const WayKey& key,
-                                     const onednn::PackedConvolution& way) const
+template <class Key, class Make>
+Tensor ConvolutionMap::kept(const PreparedCache<Key, Tensor>& cache, const Key& key, const Make& make) const
 {
-    const PackKey whole{WeightVariants::canonical(variant), key};
-    const auto make = [&] { return pack(variant, way); };
     switch (packKeeping()) {
     case PackKeeping::Always:
-        return m_packs.get(whole, make);
+        return cache.get(key, make);
     case PackKeeping::FromSecondUse:
-        return m_packs.getKeptFromSecond(whole, make);
+        return cache.getKeptFromSecond(key, make);
     case PackKeeping::Never:
         break;
     }
     return make();
+}
+
+Tensor ConvolutionMap::packedWeights(WeightVariant variant, const WayKey& key,
+                                     const onednn::PackedConvolution& way) const
+{
+    return kept(m_packs, PackKey{WeightVariants::canonical(variant), key}, [&] { return pack(variant, way); });
+}
+
+Tensor ConvolutionMap::transposedSparse(const Tensor& t, WeightVariant variant) const
+{
+    const reference::ConvolutionShape shape = shapeOf(t.shape()[0]);
+    if (!SparseTransposed::fits(shape)) {
+        return {};
+    }
+    const SparseTransposed sparse(shape);
+    const Tensor in = channelsLast(t);
+    if (!sparse.isWorthIt(in.data<float>())) {
+        return {};
+    }
+    const Tensor weights = kept(m_sparsePacks, WeightVariants::canonical(variant),
+                                [&] { return variantOf(sparse.pack(m_weight.make({}).data<float>()), variant); });
+    const Shape image = shapeAfter(Direction::Transposed, t.shape()[0]);
+    tensor::TensorBuffer buffer(t.dtype(), image, tensor::channelsLastStrides(image));
+    sparse.run(in.data<float>(), weights, buffer.data<float>());
+    return std::move(buffer).freeze();
 }
 
 Tensor ConvolutionMap::packed(const Tensor& t, WeightVariant variant, Direction direction, const float* bias) const
@@ -122,6 +146,10 @@ Tensor ConvolutionMap::walk(const Tensor& t, WeightVariant variant, Direction di
         return walkOnes(t, direction);
     }
     if (t.dtype() == tensor::DType::Float32) {
+        if (Tensor sparse = direction == Direction::Transposed ? transposedSparse(t, variant) : Tensor();
+            sparse.isValid()) {
+            return sparse;
+        }
         if (Tensor result = packed(t, variant, direction); result.isValid()) {
             return result;
         }

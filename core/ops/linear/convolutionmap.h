@@ -71,6 +71,9 @@ private:
     [[nodiscard]] Tensor packedWeights(WeightVariant variant, const WayKey& key,
                                        const onednn::PackedConvolution& way) const;
     [[nodiscard]] Tensor pack(WeightVariant variant, const onednn::PackedConvolution& way) const;
+    /// The object for `key`: from the cache, or made each time.
+    template <class Key, class Make>
+    [[nodiscard]] Tensor kept(const PreparedCache<Key, Tensor>& cache, const Key& key, const Make& make) const;
     /// The map and its transpose with weights of 1: sums over boxes.
     [[nodiscard]] Tensor walkOnes(const Tensor& t, onednn::Direction direction) const;
     /// Weights of all variants side by side along the channels.
@@ -85,6 +88,8 @@ private:
     /// per channel of the result that is added to it; null: none.
     [[nodiscard]] Tensor packed(const Tensor& t, WeightVariant variant, onednn::Direction direction,
                                 const float* bias = nullptr) const;
+    /// The transposed map of what is 0 almost everywhere; invalid where it is not, or where that is no gain.
+    [[nodiscard]] Tensor transposedSparse(const Tensor& t, WeightVariant variant) const;
     /// The operator in one call of the library; invalid where that does not exist.
     [[nodiscard]] Tensor forwardWithBias(const Tensor& x) const;
 
@@ -94,6 +99,7 @@ private:
     WeightVariants m_bias;
     PreparedCache<WayKey, onednn::PackedConvolution> m_ways;
     PreparedCache<PackKey, Tensor> m_packs;
+    PreparedCache<WeightVariant, Tensor> m_sparsePacks;
     PreparedCache<std::pair<std::vector<WeightVariant>, int>, Stack> m_stacks; // and threads
     struct OfConstant
     {

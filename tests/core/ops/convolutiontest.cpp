@@ -3,12 +3,16 @@
 #include "tests/core/ops/opcase.h"
 
 #include "core/base/memoryaccount.h"
+#include "core/ops/kernel/sparsetransposed.h"
 #include "core/ops/onednn/convolutionslabs.h"
 #include "core/ops/onednn/phasedtranspose.h"
 #include "core/ops/samplewisemap.h"
 #include "core/ops/stackedpullback.h"
 
 #include <QtTest>
+
+#include <cmath>
+#include <limits>
 
 using namespace retro::tests;
 using retro::ops::LinearMap;
@@ -81,6 +85,17 @@ const std::vector<Geometry> kInEights{
     {"slabs, one axis", {1, 8, 30000}, {8, 8, 5}, 1, {3}, {2, 1}},
 };
 
+// Whole halves of the columns that lists are summed in.
+const std::vector<Geometry> kSparse{
+    {"sparse, 3x3", {2, 64, 20, 24}, {40, 64, 3, 3}, 1, {}, {1, 1, 1, 1}},
+    {"sparse, half of the columns", {1, 96, 14, 15}, {33, 96, 3, 2}, 1, {}, {0, 1, 2, 0}},
+    {"sparse, many filters", {1, 64, 8, 8}, {257, 64, 3, 3}, 1, {}, {1, 1, 1, 1}},
+    {"sparse, strides and dilation", {2, 32, 31, 30}, {64, 32, 3, 4}, 1, {2, 3}, {3, 1, 2, 5}, {2, 3}},
+    {"sparse, padding over the kernel", {1, 64, 15, 15}, {32, 64, 2, 2}, 1, {}, {3, 4, 3, 2}},
+    {"sparse, stride leaves a rest", {1, 64, 30, 31}, {64, 64, 3, 3}, 1, {4, 4}},
+    {"sparse, one axis", {2, 64, 300}, {32, 64, 5}, 1, {2}, {1, 2}},
+};
+
 const std::vector<Geometry> kTransposed{
     {"2x2 stride 2", {1, 4, 3, 3}, {4, 3, 2, 2}, 1, {2, 2}},
     {"3x3 padded", {2, 3, 5, 4}, {3, 5, 3, 3}, 1, {2, 1}, {1, 1, 1, 1}},
@@ -132,6 +147,31 @@ void compareFloatWithReference(const char* op, const Geometry& g,
         QVERIFY2(distance(applied.to(DType::Float64), reference.apply(wide.operands()[0], variant)) < 1e-5, g.name);
         QVERIFY2(distance(pulled.to(DType::Float64), reference.pullback(s, variant)) < 1e-5, g.name);
         QVERIFY2(adjointGap(reference, wide.operands()[0], s, variant) < 1e-13, g.name);
+    }
+}
+
+/// Three elements of four and the whole first sample, row and filter are 0.
+Tensor sparseTensor(const Shape& shape)
+{
+    const Tensor dense = randomTensor(shape, DType::Float64, 5);
+    std::vector<double> values;
+    for (std::int64_t i = 0; i < dense.size(); ++i) {
+        values.push_back(i % 4 == i / 7 % 4 && i > 64 ? dense.at(i) : 0);
+    }
+    return Tensor::of<double>(shape, values);
+}
+
+/// What is pulled back of a result that is 0 almost everywhere, of the whole and by lists, against the reference.
+void compareSparse(const Geometry& g)
+{
+    OpCase wide = caseOf("Conv", g, DType::Float64);
+    OpCase narrow = caseOf("Conv", g, DType::Float32);
+    QVERIFY2(wide.bind() && narrow.bind(), (g.name + (": " + wide.error())).c_str());
+    const Tensor s = sparseTensor(wide.op().outputTypes()[0].shape);
+    for (const WeightVariant variant : allVariants()) {
+        const Tensor pulled = narrow.structure<LinearMap>().pullback(s.to(DType::Float32), variant);
+        const Tensor expected = wide.structure<LinearMap>().pullback(s, variant);
+        QVERIFY2(distance(pulled.to(DType::Float64), expected) < 1e-5, g.name);
     }
 }
 
@@ -266,6 +306,48 @@ private slots:
         }
         for (const Geometry& g : kTransposed) {
             compareFloatWithReference("ConvTranspose", g);
+        }
+    }
+
+    void mostlyZeroIsPulledBackByLists()
+    {
+        for (const Geometry& g : kSparse) {
+            compareSparse(g);
+        }
+    }
+
+    // What the lists sum is seen by itself: whether the map takes this way depends on how much is 0.
+    void listsAreForFewNumbers()
+    {
+        using retro::ops::SparseTransposed;
+        using retro::ops::reference::ConvolutionShape;
+        const ConvolutionShape shape{1, 1, 64, 64, {{16, 16, 3, 1, 1, 1, 1}, {16, 16, 3, 1, 1, 1, 1}}};
+        QVERIFY(SparseTransposed::fits(shape));
+        const SparseTransposed sparse(shape);
+        std::vector<float> result(16 * 16 * 64, 0.0F);
+        for (std::size_t i = 0; i < result.size(); i += 4) {
+            result[i] = 1;
+        }
+        QVERIFY(sparse.isWorthIt(result.data()));
+        const std::vector<float> weight(64 * 64 * 9, 1.0F);
+        std::vector<float> image(16 * 16 * 64, 7.0F);
+        sparse.run(result.data(), sparse.pack(weight.data()), image.data());
+        QCOMPARE(image[(5 * 16 + 5) * 64], 9.0F * 16); // nine taps of sixteen filters
+        QCOMPARE(image[0], 4.0F * 16);
+        result[3] = std::numeric_limits<float>::quiet_NaN(); // is not 0
+        sparse.run(result.data(), sparse.pack(weight.data()), image.data());
+        QVERIFY(std::isnan(image[0]));
+        QVERIFY(!sparse.isWorthIt(std::vector<float>(result.size(), 1.0F).data()));
+        ConvolutionShape grouped = shape;
+        grouped.groups = 2;
+        ConvolutionShape narrow = shape;
+        narrow.channels = 48;
+        ConvolutionShape deep = shape;
+        deep.axes.push_back(shape.axes[0]);
+        ConvolutionShape small = shape;
+        small.axes = {{4, 4, 3, 1, 1, 1, 1}, {4, 4, 3, 1, 1, 1, 1}};
+        for (const ConvolutionShape& other : {grouped, narrow, deep, small}) {
+            QVERIFY(!SparseTransposed::fits(other));
         }
     }
 
