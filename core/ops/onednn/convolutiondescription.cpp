@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/onednn/convolutiondescription.h"
 
+#include "core/ops/onednn/onednncontext.h"
+
 #include <array>
 
 namespace retro::ops::onednn
@@ -20,10 +22,9 @@ memory::dims dimsOf(memory::dims leading, const ConvolutionShape& shape, std::in
 
 ActivationLayout bestLayout(const ConvolutionShape& shape)
 {
-    constexpr auto kWide = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
-    static const bool isWide = (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & kWide) == kWide;
     const bool fitsEights = shape.groups == 1 && shape.channels % 8 == 0 && shape.filters % 8 == 0;
-    return !isWide && fitsEights && shape.taps() > 1 ? ActivationLayout::InEights : ActivationLayout::ChannelsLast;
+    return !hasWideRegisters() && fitsEights && shape.taps() > 1 ? ActivationLayout::InEights
+                                                                 : ActivationLayout::ChannelsLast;
 }
 
 namespace

@@ -12,6 +12,13 @@ const dnnl::engine& engine()
     return processor;
 }
 
+bool hasWideRegisters()
+{
+    constexpr auto kWide = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
+    static const bool isWide = (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & kWide) == kWide;
+    return isWide;
+}
+
 dnnl::stream& stream()
 {
     thread_local dnnl::stream own(engine());

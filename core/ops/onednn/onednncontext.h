@@ -12,6 +12,8 @@ inline constexpr auto kFloat = dnnl::memory::data_type::f32;
 [[nodiscard]] const dnnl::engine& engine();
 /// The calling thread's stream. Also hands OpenMP the number of threads in force.
 [[nodiscard]] dnnl::stream& stream();
+/// Whether the library computes with registers of 512 bits here; what it does well and badly differs without them.
+[[nodiscard]] bool hasWideRegisters();
 /// A view of memory that the library only reads.
 [[nodiscard]] inline dnnl::memory readOnly(const dnnl::memory::desc& desc, const void* data)
 {

@@ -2,6 +2,8 @@
 #include "core/ops/onednn/onednnmatrix.h"
 
 #include "core/ops/onednn/onednncontext.h"
+#include "core/ops/onednn/panelproduct.h"
+#include "core/ops/onednn/sgemm.h"
 #include "core/ops/threads.h"
 
 namespace retro::ops::onednn
@@ -22,31 +24,16 @@ memory::desc descOf(std::int64_t count, const MatrixBatch& batch)
             {isOne ? m.rows * m.columns : batch.stride, m.rowStride, m.columnStride}};
 }
 
-/// How the library's BLAS interface takes a matrix: as it lies in memory, or turned. None when neither axis is dense.
-struct Layout
-{
-    char turn = 'N';
-    std::int64_t leading = 0;
-
-    explicit Layout(const MatrixView<float>& m)
-        : turn(m.columnStride == 1 ? 'N' : 'T'), leading(m.columnStride == 1 ? m.rowStride : m.columnStride)
-    {}
-};
-
-bool isDenseAlongAnAxis(const MatrixView<float>& m) { return m.columnStride == 1 || m.rowStride == 1; }
-
-/// One product through the BLAS interface, which packs blocks of both factors as it goes: as fast as weights that were
-/// packed beforehand, without a second copy of them.
 bool multiplyOne(const MatrixView<float>& a, const MatrixView<float>& b, float* c)
 {
     if (!isDenseAlongAnAxis(a) || !isDenseAlongAnAxis(b)) {
         return false;
     }
+    if (wantsPanels(a, b)) {
+        return multiplyInPanels(a, b, c);
+    }
     applyThreadsFor(a.rows * b.columns * a.columns);
-    const Layout left(a);
-    const Layout right(b);
-    return dnnl_sgemm(left.turn, right.turn, a.rows, b.columns, a.columns, 1, a.data, left.leading, b.data,
-                      right.leading, 0, c, b.columns) == dnnl_success;
+    return sgemm(a, b, 0, c, b.columns);
 }
 
 } // namespace

@@ -40,6 +40,8 @@ const std::vector<Shapes> kShapes{
     {"constant matrix, batch on the right", {5, 7}, {2, 3, 7, 4}, true},
     {"constant batch on the left", {3, 5, 7}, {7, 4}, true},
     {"odd extents", {33, 130}, {130, 65}},
+    {"rows 2 KiB apart", {40, 130}, {130, 512}},
+    {"rows 2 KiB apart, deeper than a panel", {33, 1030}, {1030, 512}},
 };
 
 OpCase matMul(const Shapes& shapes, DType dtype, bool isLinear)
