@@ -44,6 +44,35 @@ std::int64_t countNonzero(const float* from, std::int64_t count)
     return nonzero;
 }
 
+/// Extents of one filter's weights for a group of channels, row-major.
+struct FilterPart
+{
+    std::int64_t channels = 0;
+    std::int64_t taps = 0;
+};
+
+/// Writes channels × taps as taps × channels, taps `stride` elements apart.
+void turnTaps(const float* from, const FilterPart& part, std::int64_t stride, float* to)
+{
+    for (std::int64_t channel = 0; channel < part.channels; ++channel) {
+        for (std::int64_t tap = 0; tap < part.taps; ++tap) {
+            to[tap * stride + channel] = *from++;
+        }
+    }
+}
+
+/// Lists which of `filters` numbers are not 0, with the place of each one's weights, `together` apart. Returns how
+/// many; one entry behind them may have been written too.
+std::size_t listNonzero(const float* from, std::int64_t filters, std::int64_t together, WeightedEntry* to)
+{
+    std::size_t count = 0;
+    for (std::int64_t filter = 0; filter < filters; ++filter) {
+        to[count] = {from[filter], static_cast<std::uint32_t>(filter * together)};
+        count += from[filter] != 0 ? 1U : 0U;
+    }
+    return count;
+}
+
 } // namespace
 
 /// What is not 0 of a result, position by position.
@@ -88,13 +117,8 @@ tensor::Tensor SparseTransposed::pack(const float* weight) const
     parallelFor(m_shape.channels / m_together, 1, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t group = begin; group < end; ++group) {
             for (std::int64_t filter = 0; filter < filters; ++filter) {
-                const float* from = weight + (filter * m_shape.channels + group * m_together) * taps;
-                float* const to = packed + (group * taps * filters + filter) * m_together;
-                for (std::int64_t channel = 0; channel < m_together; ++channel) {
-                    for (std::int64_t tap = 0; tap < taps; ++tap) {
-                        to[tap * filters * m_together + channel] = *from++;
-                    }
-                }
+                turnTaps(weight + (filter * m_shape.channels + group * m_together) * taps, {m_together, taps},
+                         filters * m_together, packed + (group * taps * filters + filter) * m_together);
             }
         }
     });
@@ -120,12 +144,7 @@ SparseTransposed::Lists SparseTransposed::listsOf(const float* result) const
     parallelFor(positions, m_columns.windows, [&](std::int64_t begin, std::int64_t end) {
         std::vector<WeightedEntry> row(static_cast<std::size_t>(filters) + 1); // the last is written over each time
         for (std::int64_t position = begin; position < end; ++position) {
-            const float* const from = result + position * filters;
-            std::size_t count = 0;
-            for (std::int64_t filter = 0; filter < filters; ++filter) {
-                row[count] = {from[filter], static_cast<std::uint32_t>(filter * m_together)};
-                count += from[filter] != 0 ? 1U : 0U;
-            }
+            const std::size_t count = listNonzero(result + position * filters, filters, m_together, row.data());
             std::copy_n(row.begin(), count, lists.entries.begin() + starts[position]);
         }
     });
