@@ -26,34 +26,40 @@ struct Lists
     std::int64_t step;
 };
 
-/// The sums stay in `registers` registers while a list is walked.
+/// One list, which is not empty. The sums stay in `registers` registers while it is walked.
+template <class Vector, std::size_t registers>
+[[gnu::always_inline]] inline void addList(const WeightedEntry* entry, const WeightedEntry* end, const float* weights,
+                                           float* out)
+{
+    auto* const place = reinterpret_cast<Vector*>(out);
+    std::array<Vector, registers> sums;
+#pragma GCC unroll 8
+    for (std::size_t k = 0; k < registers; ++k) {
+        sums[k] = place[k];
+    }
+    for (; entry != end; ++entry) {
+        const auto* const row = reinterpret_cast<const Vector*>(weights + entry->row);
+        const float value = entry->value;
+#pragma GCC unroll 8
+        for (std::size_t k = 0; k < registers; ++k) {
+            sums[k] += value * row[k];
+        }
+    }
+#pragma GCC unroll 8
+    for (std::size_t k = 0; k < registers; ++k) {
+        place[k] = sums[k];
+    }
+}
+
 template <class Vector, std::size_t registers>
 [[gnu::always_inline]] inline void addLists(const Lists& lists)
 {
     float* out = lists.out;
     for (std::int64_t i = 0; i < lists.count; ++i, out += lists.step) {
-        const WeightedEntry* entry = lists.entries + lists.starts[i];
+        const WeightedEntry* const begin = lists.entries + lists.starts[i];
         const WeightedEntry* const end = lists.entries + lists.starts[i + 1];
-        if (entry == end) {
-            continue;
-        }
-        auto* const place = reinterpret_cast<Vector*>(out);
-        std::array<Vector, registers> sums;
-#pragma GCC unroll 8
-        for (std::size_t k = 0; k < registers; ++k) {
-            sums[k] = place[k];
-        }
-        for (; entry != end; ++entry) {
-            const auto* const row = reinterpret_cast<const Vector*>(lists.weights + entry->row);
-            const float value = entry->value;
-#pragma GCC unroll 8
-            for (std::size_t k = 0; k < registers; ++k) {
-                sums[k] += value * row[k];
-            }
-        }
-#pragma GCC unroll 8
-        for (std::size_t k = 0; k < registers; ++k) {
-            place[k] = sums[k];
+        if (begin != end) {
+            addList<Vector, registers>(begin, end, lists.weights, out);
         }
     }
 }

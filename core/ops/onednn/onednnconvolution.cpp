@@ -132,6 +132,8 @@ private:
     }
     [[nodiscard]] static std::unique_ptr<State> ofForward(const ConvolutionShape& shape, const memory::desc& plain,
                                                           bool addsBias, ActivationLayout layout);
+    /// `next`'s call behind those of `whole`, if there are any. None when their weights are packed differently.
+    [[nodiscard]] static std::unique_ptr<State> joined(std::unique_ptr<State> whole, std::unique_ptr<State> next);
     [[nodiscard]] static std::unique_ptr<State> inSlabs(const ConvolutionShape& shape, const memory::desc& plain,
                                                         bool addsBias);
     [[nodiscard]] static std::unique_ptr<State> ofBackward(const ConvolutionShape& shape, ActivationLayout layout);
@@ -181,6 +183,19 @@ std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofForward(co
     return state;
 }
 
+std::unique_ptr<PackedConvolution::State> PackedConvolution::State::joined(std::unique_ptr<State> whole,
+                                                                           std::unique_ptr<State> next)
+{
+    if (!next || !whole) {
+        return next;
+    }
+    if (next->packed != whole->packed) {
+        return nullptr;
+    }
+    whole->calls.push_back(std::move(next->calls.front()));
+    return whole;
+}
+
 std::unique_ptr<PackedConvolution::State> PackedConvolution::State::inSlabs(const ConvolutionShape& shape,
                                                                             const memory::desc& plain, bool addsBias)
 {
@@ -190,16 +205,11 @@ std::unique_ptr<PackedConvolution::State> PackedConvolution::State::inSlabs(cons
         const auto known = std::ranges::find(shapes, slab.shape);
         const Piece piece{static_cast<std::size_t>(known - shapes.begin()), slab.imageAt, slab.resultAt};
         if (known == shapes.end()) {
-            auto state = ofForward(slab.shape, plain, addsBias, ActivationLayout::InEights);
-            if (!state || (whole && state->packed != whole->packed)) {
+            whole = joined(std::move(whole), ofForward(slab.shape, plain, addsBias, ActivationLayout::InEights));
+            if (!whole) {
                 return nullptr;
             }
             shapes.push_back(slab.shape);
-            if (whole) {
-                whole->calls.push_back(std::move(state->calls.front()));
-            } else {
-                whole = std::move(state);
-            }
         }
         whole->pieces.push_back(piece);
     }
