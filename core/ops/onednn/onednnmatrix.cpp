@@ -24,6 +24,7 @@ memory::desc descOf(std::int64_t count, const MatrixBatch& batch)
             {isOne ? m.rows * m.columns : batch.stride, m.rowStride, m.columnStride}};
 }
 
+/// One product through the BLAS interface. False when it cannot take these strides or refused.
 bool multiplyOne(const MatrixView<float>& a, const MatrixView<float>& b, float* c)
 {
     if (!isDenseAlongAnAxis(a) || !isDenseAlongAnAxis(b)) {

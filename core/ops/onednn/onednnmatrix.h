@@ -14,7 +14,7 @@ struct MatrixBatch
 };
 
 /// c[i] = a[i]·b[i] for i < count; c dense and row-major. No extent may be 0. False when the library has no
-/// implementation for these strides (nothing was written).
+/// implementation for these strides; c then holds nothing of use.
 [[nodiscard]] bool multiply(std::int64_t count, const MatrixBatch& a, const MatrixBatch& b, float* c);
 
 } // namespace retro::ops::onednn

@@ -18,7 +18,7 @@ namespace
 using reference::MatrixView;
 
 constexpr std::int64_t kFewestRows = 32;      // with fewer, the copy costs what it saves
-constexpr std::int64_t kMostRows = 263;       // with more, the library copies b itself
+constexpr std::int64_t kMostRows = 540;       // with more, the library copies b itself, however narrow it is
 constexpr std::int64_t kBadStride = 512;      // floats in 2 KiB
 constexpr std::int64_t kWidth = 256;          // columns of a panel
 constexpr std::int64_t kStride = kWidth + 16; // a line of the cache more: successive rows fall on other lines
