@@ -40,10 +40,11 @@ std::optional<FewRows> FewRows::of(const Tensor& t)
     if (rows < 2) {
         return std::nullopt;
     }
+    const std::int64_t most = rows - std::max<std::int64_t>(rows / 8, 1);
     return visitFloat(dense.dtype(), [&](auto zero) -> std::optional<FewRows> {
         using T = decltype(zero);
-        std::vector<std::int64_t> places = placesOf(dense.data<T>(), rows, length, rows / 2);
-        if (std::ssize(places) > rows / 2) {
+        std::vector<std::int64_t> places = placesOf(dense.data<T>(), rows, length, most);
+        if (std::ssize(places) > most) {
             return std::nullopt;
         }
         TensorBuffer buffer(dense.dtype(), {std::ssize(places), length});

@@ -5,6 +5,7 @@
 #include "core/ops/onednn/convolutionslabs.h"
 #include "core/ops/onednn/phasedtranspose.h"
 #include "core/ops/onednn/planesofeight.h"
+#include "core/ops/onednn/samplesbeside.h"
 
 #include <algorithm>
 #include <optional>
@@ -74,6 +75,33 @@ memory::desc swappedWeights(const ConvolutionShape& turned)
     return {kernel, kFloat, strides};
 }
 
+/// What the library is told of a convolution in one layout, and what its planes of eight channels hold.
+struct InLayout
+{
+    std::optional<SamplesBeside> beside;
+    ConvolutionDescription description;
+    EightsExtents image;
+    EightsExtents result;
+
+    InLayout(const ConvolutionShape& shape, ActivationLayout layout, bool isTransposed)
+        : beside(layout == ActivationLayout::InEights ? samplesBeside(shape, isTransposed) : std::nullopt),
+          description(beside ? beside->shape : shape, layout),
+          image(extentsOf(shape, &WindowAxis::image, shape.channels, beside ? beside->imageStep : 0)),
+          result(extentsOf(shape, &WindowAxis::windows, shape.filters, beside ? beside->windowStep : 0))
+    {}
+
+private:
+    [[nodiscard]] static EightsExtents extentsOf(const ConvolutionShape& shape, std::int64_t WindowAxis::*extent,
+                                                 std::int64_t channels, std::int64_t step)
+    {
+        EightsExtents extents{shape.batch, channels, 1, shape.axes.back().*extent, step};
+        for (std::size_t i = 0; i + 1 < shape.axes.size(); ++i) {
+            extents.rows *= shape.axes[i].*extent;
+        }
+        return extents;
+    }
+};
+
 /// The channels of `all` (channels-last) in equal parts.
 void channelsApart(std::span<const float> all, std::int64_t channels, std::span<float* const> parts)
 {
@@ -98,6 +126,8 @@ struct PackedConvolution::State
         memory::desc in;
         memory::desc out;
         dnnl::primitive primitive;
+        EightsExtents inExtents{}; ///< where it computes in planes of eight channels
+        EightsExtents outExtents{};
     };
     /// What one call computes of the whole.
     struct Piece
@@ -165,20 +195,21 @@ std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofForward(co
                                                                               const memory::desc& plain, bool addsBias,
                                                                               ActivationLayout layout)
 {
-    const ConvolutionDescription description(shape, layout);
+    const InLayout computed(shape, layout, false);
+    const ConvolutionDescription& description = computed.description;
     const auto forward =
         addsBias ? description.forwardWithBias() : description.forward(dnnl::prop_kind::forward_inference);
     if (!forward) {
         return nullptr;
     }
     const memory::desc packed = forward.weights_desc();
-    auto state =
-        std::make_unique<State>(State{Direction::Forward,
-                                      {{description.image, description.result, dnnl::convolution_forward(forward)}},
-                                      ConvolutionDescription(shape).result,
-                                      plain,
-                                      packed,
-                                      reorder(plain, packed)});
+    auto state = std::make_unique<State>(State{
+        Direction::Forward,
+        {{description.image, description.result, dnnl::convolution_forward(forward), computed.image, computed.result}},
+        ConvolutionDescription(shape).result,
+        plain,
+        packed,
+        reorder(plain, packed)});
     state->bias = addsBias ? description.bias() : memory::desc();
     return state;
 }
@@ -220,7 +251,8 @@ std::unique_ptr<PackedConvolution::State> PackedConvolution::State::inSlabs(cons
 std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofBackward(const ConvolutionShape& shape,
                                                                                ActivationLayout layout)
 {
-    const ConvolutionDescription description(shape, layout);
+    const InLayout computed(shape, layout, true);
+    const ConvolutionDescription& description = computed.description;
     const auto forward = description.forward(dnnl::prop_kind::forward_training);
     if (!forward) {
         return nullptr;
@@ -231,13 +263,13 @@ std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofBackward(c
     }
     const memory::desc plain = description.plainWeights();
     const memory::desc packed = backward.weights_desc();
-    return std::make_unique<State>(
-        State{Direction::Transposed,
-              {{description.result, description.image, dnnl::convolution_backward_data(backward)}},
-              ConvolutionDescription(shape).image,
-              plain,
-              packed,
-              reorder(plain, packed)});
+    return std::make_unique<State>(State{Direction::Transposed,
+                                         {{description.result, description.image,
+                                           dnnl::convolution_backward_data(backward), computed.result, computed.image}},
+                                         ConvolutionDescription(shape).image,
+                                         plain,
+                                         packed,
+                                         reorder(plain, packed)});
 }
 
 std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofTransposed(const ConvolutionShape& shape)
@@ -302,16 +334,6 @@ tensor::TensorBuffer bufferFor(std::size_t bytes)
     return {tensor::DType::Float32, {static_cast<std::int64_t>(bytes / sizeof(float))}};
 }
 
-EightsExtents extentsOf(const memory::desc& desc)
-{
-    const memory::dims dims = desc.dims();
-    EightsExtents extents{dims[0], dims[1], 1};
-    for (std::size_t axis = 2; axis < dims.size(); ++axis) {
-        extents.positions *= dims[axis];
-    }
-    return extents;
-}
-
 } // namespace
 
 void PackedConvolution::execute(const float* in, const tensor::Tensor& weights, float* out, const float* bias) const
@@ -330,9 +352,9 @@ void PackedConvolution::execute(const float* in, const tensor::Tensor& weights, 
     tensor::TensorBuffer written = bufferFor(outBytes);
     for (const State::Piece& piece : m_state->pieces) {
         const State::Call& call = m_state->calls[piece.call];
-        intoPlanesOfEight(in + piece.inAt, extentsOf(call.in), read.data<float>());
+        intoPlanesOfEight(in + piece.inAt, call.inExtents, read.data<float>());
         compute(piece.call, read.data<float>(), weights, written.data<float>(), bias);
-        outOfPlanesOfEight(written.data<float>(), extentsOf(call.out), out + piece.outAt);
+        outOfPlanesOfEight(written.data<float>(), call.outExtents, out + piece.outAt);
     }
 }
 

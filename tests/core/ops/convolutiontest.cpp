@@ -6,6 +6,7 @@
 #include "core/ops/kernel/sparsetransposed.h"
 #include "core/ops/onednn/convolutionslabs.h"
 #include "core/ops/onednn/phasedtranspose.h"
+#include "core/ops/onednn/samplesbeside.h"
 #include "core/ops/samplewisemap.h"
 #include "core/ops/stackedpullback.h"
 
@@ -79,6 +80,11 @@ const std::vector<Geometry> kInEights{
     {"planes of eight, one axis", {2, 8, 40}, {8, 8, 5}, 1, {2}, {2, 2}},
     {"planes of eight, three axes", {1, 8, 4, 5, 6}, {8, 8, 2, 3, 3}, 1, {}, {1, 0, 1, 0, 1, 1}},
     {"samples together", {5, 8, 90, 90}, {8, 8, 3, 3}, 1, {}, {1, 1, 1, 1}},
+    {"samples beside each other", {8, 8, 7, 7}, {16, 8, 3, 3}, 1, {}, {1, 1, 1, 1}},
+    {"samples beside each other, strides", {6, 16, 14, 14}, {8, 16, 3, 3}, 1, {2, 2}, {1, 1, 1, 1}},
+    {"samples beside each other, uneven, dilated", {7, 8, 5, 4}, {8, 8, 2, 3}, 1, {1, 1}, {0, 3, 1, 1}, {1, 2}},
+    {"samples beside each other, one axis", {9, 8, 10}, {8, 8, 5}, 1, {3}, {2, 2}},
+    {"samples beside each other, three axes", {4, 8, 2, 3, 4}, {8, 8, 2, 2, 3}, 1, {}, {1, 0, 1, 0, 1, 1}},
     {"slabs", {2, 8, 171, 170}, {8, 8, 3, 3}, 1, {}, {1, 1, 1, 1}},
     {"slabs, uneven, dilated", {1, 8, 260, 200}, {8, 8, 3, 2}, 1, {2, 1}, {3, 1, 0, 2}, {2, 1}},
     {"slabs, padding over the kernel", {1, 8, 170, 170}, {8, 8, 2, 2}, 1, {}, {3, 3, 3, 3}},
@@ -376,6 +382,29 @@ private slots:
         QCOMPARE(slabsOf(heavy).size(), std::size_t(1));
         const ConvolutionShape small{64, 1, 64, 64, {{14, 14, 3, 1, 1, 1, 1}, {14, 14, 3, 1, 1, 1, 1}}};
         QCOMPARE(slabsOf(small).size(), std::size_t(4)); // of 16 samples each
+    }
+
+    void samplesAreLaidBesideEachOther()
+    {
+        using retro::ops::onednn::samplesBeside;
+        using retro::ops::reference::ConvolutionShape;
+        const ConvolutionShape sevens{8, 1, 64, 32, {{7, 7, 3, 1, 1, 1, 1}, {7, 7, 3, 1, 1, 1, 1}}};
+        const auto beside = samplesBeside(sevens, false);
+        QVERIFY(beside && samplesBeside(sevens, true));
+        QCOMPARE(beside->shape.batch, 1);
+        QVERIFY(beside->shape.axes[0] == sevens.axes[0]);
+        QCOMPARE(beside->shape.axes[1].image, 7 * 8 + 7);
+        QCOMPARE(beside->shape.axes[1].windows, 7 * 8 + 7);
+        const ConvolutionShape strided{8, 1, 64, 32, {{14, 7, 3, 2, 1, 1, 0}, {14, 7, 3, 2, 1, 1, 0}}};
+        const auto wide = samplesBeside(strided, false);
+        QVERIFY(wide && !samplesBeside(strided, true));
+        QCOMPARE(wide->imageStep, 16);
+        QCOMPARE(wide->windowStep, 8);
+        // Nothing is saved by one sample, by rows that are whole steps, and little by long ones.
+        for (const auto& [batch, columns] : {std::pair{1, 7}, std::pair{8, 6}, std::pair{8, 14}, std::pair{8, 28}}) {
+            const retro::ops::reference::WindowAxis axis{columns, columns, 3, 1, 1, 1, 1};
+            QVERIFY(!samplesBeside({batch, 1, 64, 64, {axis, axis}}, false));
+        }
     }
 
     void onesCountTheTapsInsideTheImage()

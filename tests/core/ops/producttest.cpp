@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // MatMul and Gemm: values, linear maps with every weight variant, bilinear products, float against the reference.
+#include "core/ops/kernel/fewrows.h"
 #include "tests/core/ops/opcase.h"
 
 #include <QtTest>
 
 #include <cmath>
+#include <numeric>
 
 using namespace retro::tests;
 using retro::ops::Bilinear;
+using retro::ops::FewRows;
 using retro::ops::LinearMap;
 using retro::ops::WeightPart;
 using retro::ops::WeightVariant;
@@ -179,7 +182,9 @@ private slots:
         const auto& map = c.structure<LinearMap>();
         const Tensor full = randomTensor({2, 3, 5, 4}, DType::Float64, 9);
         const Tensor whole = map.pullback(full, {});
-        for (const std::vector<std::int64_t>& rows : {std::vector<std::int64_t>{}, {0}, {29}, {3, 4, 17}}) {
+        std::vector<std::int64_t> most(27); // of 30: as many as are packed
+        std::iota(most.begin(), most.end(), 2);
+        for (const std::vector<std::int64_t>& rows : {std::vector<std::int64_t>{}, {0}, {29}, {3, 4, 17}, most}) {
             std::vector<double> few(120, 0);
             std::vector<double> expected(210, 0);
             for (const std::int64_t row : rows) {
@@ -199,6 +204,19 @@ private slots:
         const Tensor found = map.pullback(doubles({2, 3, 5, 4}, broken), {});
         QVERIFY(std::isnan(found.at(12 * 7)));
         QCOMPARE(found.at(11 * 7), 0.0);
+    }
+
+    /// An eighth of the rows must be 0, or copying the others costs more than it saves.
+    void fewRowsAreSevenEighthsAtMost()
+    {
+        std::vector<double> numbers(32, 1);
+        QVERIFY(!FewRows::of(doubles({16, 2}, numbers)));
+        numbers[6] = numbers[7] = 0;
+        QVERIFY(!FewRows::of(doubles({16, 2}, numbers))); // one row of sixteen
+        numbers[30] = numbers[31] = numbers[0] = 0;       // another one, and half of a third
+        const auto few = FewRows::of(doubles({16, 2}, numbers));
+        QVERIFY(few);
+        QCOMPARE(few->packed().shape(), (Shape{14, 2}));
     }
 
     /// Of one row, what is 0 is left out element by element; a NaN is not.
