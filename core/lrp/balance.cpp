@@ -67,7 +67,7 @@ algebra::SumAndMagnitude knownSums(const Tensor& tensor)
 
 } // namespace
 
-Balance::Balance(const RuleContext& context) : m_ledger(context.ledger)
+Balance::Balance(const RuleContext& context) : m_ledger(context.ledger), m_parameters(context.parameters)
 {
     if (m_ledger == nullptr) {
         return;

@@ -15,8 +15,8 @@ namespace retro::lrp
 inline constexpr double kRoundingFloat = 1e-6;
 inline constexpr double kRoundingDouble = 1e-12;
 
-/// Fills the ledger row of one application of a rule, when the caller wants one. Lives as long as the application;
-/// never changes what the rule computes.
+/// Fills the ledger row of one application of a rule, when the caller wants one, and knows who is told what parameters
+/// carried. Lives as long as the application; never changes what the rule computes.
 class Balance
 {
 public:
@@ -24,6 +24,8 @@ public:
 
     /// False: amounts need not be computed.
     [[nodiscard]] bool isWanted() const { return m_ledger != nullptr; }
+    /// Null: nobody asks what parameters carried.
+    [[nodiscard]] ParameterSink* parameters() const { return m_parameters; }
     void book(event::Cause cause, double amount);
     /// Books what a stabilised division s = r / stab(d) keeps back, times `factor`: r where d is exactly 0 as zero
     /// denominator, the rest of Σr − Σs·d as stabiliser. Returns Σs·d (0 when no row is wanted).
@@ -43,6 +45,7 @@ private:
     [[nodiscard]] const ops::algebra::SumAndMagnitude& sumsOf(const Tensor& part);
 
     event::LedgerEntry* m_ledger;
+    ParameterSink* m_parameters;
     event::LedgerEntry m_row; // of this application alone
     double m_tolerance = 0;   // absolute
     Tensor m_arrived;         // the last one that arrived, and its sums

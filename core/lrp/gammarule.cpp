@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/lineardistribution.h"
+#include "core/lrp/parametersink.h"
 #include "core/lrp/ruleregistry.h"
 #include "core/ops/algebraover.h"
 #include "core/ops/gammadivision.h"
@@ -130,10 +131,25 @@ private:
         balance.book(event::Cause::ZeroDenominator, s.atZero);
         balance.bookDivision(s.positive);
         balance.bookDivision(s.negative);
+        tellParameters(x, s, balance);
         Tensor share = map.pullback(s.onPositive, up());
         share = algebra::addOver(std::move(share), map.pullback(s.onNegative, down()));
         const Tensor in = algebra::laidOutAs(x, share);
         return algebra::multiplyOver(std::move(share), in);
+    }
+
+    void tellParameters(const Tensor& x, const algebra::GammaQuotients& s, const Balance& balance) const
+    {
+        ParameterSink* const sink = balance.parameters();
+        if (sink == nullptr) {
+            return;
+        }
+        sink->throughWeights(x, up(), s.onPositive, 1);
+        sink->throughWeights(x, down(), s.onNegative, 1);
+        if (m_options.linear.bias != BiasPolicy::Zero) {
+            sink->throughBias(biasOf(up()), s.onPositive, 1);
+            sink->throughBias(biasOf(down()), s.onNegative, 1);
+        }
     }
 
     double m_gamma;

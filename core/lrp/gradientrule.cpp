@@ -2,6 +2,7 @@
 #include "core/lrp/balance.h"
 #include "core/lrp/gradientparts.h"
 #include "core/lrp/lineardistribution.h"
+#include "core/lrp/parametersink.h"
 #include "core/lrp/ruleregistry.h"
 #include "core/ops/lookup.h"
 
@@ -72,6 +73,9 @@ public:
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
     {
         Balance balance(context);
+        if (balance.parameters() != nullptr) {
+            balance.parameters()->gradient(context.relevance[0]);
+        }
         const bool isProduct = m_options.timesEmbedding && isEmbedding(context.op);
         return balance.closeAs(event::Cause::Gradient, isProduct ? ofProducts(context) : partsOf(context));
     }

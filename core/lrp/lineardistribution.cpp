@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/lineardistribution.h"
 
+#include "core/lrp/parametersink.h"
 #include "core/ops/algebraover.h"
 #include "core/ops/stabiliseddivision.h"
 #include "core/ops/stackedpullback.h"
@@ -96,11 +97,31 @@ void bookAbsorbed(const LinearDistribution& d, const KeptBack& kept, const Tenso
 }
 
 // Hands that part of it which is spread to all inputs of each unit in equal parts.
-Tensor spreadEqually(const LinearDistribution& d, const KeptBack& kept)
+Tensor spreadEqually(const LinearDistribution& d, const KeptBack& kept, double factorOfRule, const Balance& balance)
 {
     const double factor = d.options.biasFactor;
     const Tensor each = algebra::stabilisedQuotient(kept.rest, kept.inputs, kUnstabilised);
+    if (balance.parameters() != nullptr) {
+        const Tensor ones = algebra::filledLike(d.terms.front().input, 1);
+        balance.parameters()->throughWeights(ones, {WeightPart::Ones, 0}, each, factorOfRule * factor);
+    }
     return d.map.pullback(factor == 1 ? each : algebra::scale(each, factor), {WeightPart::Ones, 0});
+}
+
+// Tells what weights and bias carried: the bias that part of what it took which is not spread.
+void tellParameters(const LinearDistribution& d, const Tensor& s, double factor, const Balance& balance)
+{
+    ParameterSink* const sink = balance.parameters();
+    if (sink == nullptr) {
+        return;
+    }
+    for (const LinearTerm& term : d.terms) {
+        sink->throughWeights(term.input, term.weight, s, factor * term.sign);
+    }
+    const double absorbed = d.options.bias == BiasPolicy::Spread ? 1 - d.options.biasFactor : 1;
+    if (d.bias && d.map.hasBias() && d.options.bias != BiasPolicy::Zero && !d.shift.isValid()) {
+        sink->throughBias(*d.bias, s, factor * absorbed);
+    }
 }
 
 Tensor ownOf(LinearDistribution& d) { return d.own.isValid() ? std::move(d.own) : sumOfTerms(d); }
@@ -116,7 +137,8 @@ Tensor distributeSpreading(LinearDistribution& d, const Tensor& relevance, Balan
     const Tensor rest = algebra::subtract(relevance, algebra::multiply(s, own));
     const KeptBack kept = keptBack(d, rest, s, balance, factor);
     bookAbsorbed(d, kept, s, balance, factor);
-    return algebra::add(shares, spreadEqually(d, kept));
+    tellParameters(d, s, factor, balance);
+    return algebra::add(shares, spreadEqually(d, kept, factor, balance));
 }
 
 algebra::Denominator denominatorOf(LinearDistribution& d)
@@ -143,6 +165,7 @@ Tensor distribute(LinearDistribution distribution, const Tensor& relevance, Bala
                                     balance.isWanted() ? &amounts : nullptr);
     amounts.bias = distribution.shift.isValid() ? 0 : amounts.bias;
     balance.bookDivision(amounts, factor);
+    tellParameters(distribution, s, factor, balance);
     return pullBack(distribution, s);
 }
 

@@ -18,6 +18,8 @@ namespace retro::lrp
 
 using tensor::Tensor;
 
+class ParameterSink;
+
 /// What a rule may look at when it is applied to one node. Tensors that the rule did not ask for with reads() may be
 /// invalid.
 struct RuleContext
@@ -35,6 +37,8 @@ struct RuleContext
     std::span<const ops::TensorType> operandTypes;
     /// Amounts lost or gained are added to these causes, when the caller wants them (may be null: then skip the sums).
     event::LedgerEntry* ledger = nullptr;
+    /// Is told how relevance went through constant operands, when the caller wants that (may be null).
+    ParameterSink* parameters = nullptr;
 };
 
 /// Parameters of a rule by name, as composite files write them. A list is a number per channel.

@@ -2,6 +2,7 @@
 // Rules that AttnLRP and CP-LRP have beside the ones for the other networks (specification of the rules, section 1.4).
 #include "core/lrp/balance.h"
 #include "core/lrp/lineardistribution.h"
+#include "core/lrp/parametersink.h"
 #include "core/lrp/ruleregistry.h"
 #include "core/ops/algebraover.h"
 #include "core/ops/detachable.h"
@@ -64,6 +65,9 @@ public:
         const Tensor s =
             algebra::stabilisedDivision(r, {std::move(y)}, m_stabiliser, balance.isWanted() ? &amounts : nullptr);
         balance.bookDivision(amounts);
+        if (balance.parameters() != nullptr) {
+            balance.parameters()->throughOperands(s);
+        }
         Tensor part = algebra::multiplyOver(norm->detachedPullback(s, context.operands), context.operands[0]);
         return balance.closeAs(event::Cause::Bias, onlySlot(context, 0, std::move(part)));
     }

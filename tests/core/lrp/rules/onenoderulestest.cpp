@@ -249,6 +249,20 @@ double largest(const std::vector<double>& values)
     return result;
 }
 
+// Sums over everything but the second axis.
+std::vector<double> perChannel(const std::vector<double>& values, const Shape& shape)
+{
+    std::size_t inner = 1;
+    for (std::size_t axis = 2; axis < shape.size(); ++axis) {
+        inner *= static_cast<std::size_t>(shape[axis]);
+    }
+    std::vector<double> sums(static_cast<std::size_t>(shape[1]), 0);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        sums[i / inner % sums.size()] += values[i];
+    }
+    return sums;
+}
+
 } // namespace
 
 class OneNodeRulesTest : public QObject
@@ -284,6 +298,49 @@ private slots:
                     fmt::format("{}, {}: off by {}", layer.name, one.name, distance(got, expected));
                 QVERIFY2(distance(got, expected) <= 1e-10 * std::max(1.0, largest(expected)), text.c_str());
             }
+        }
+    }
+
+    void weightsAndBiasCarryTheirTerms_data() { formula_data(); }
+    void weightsAndBiasCarryTheirTerms()
+    {
+        QFETCH(int, policy);
+        QFETCH(int, stabiliser);
+        const auto [name, how] = stabilisers()[static_cast<std::size_t>(stabiliser)];
+        const std::vector<Case> cases = casesFor({how, static_cast<BiasPolicy>(policy)}, name);
+        for (Layer& layer : layers(7, policy == 0)) {
+            const Tensor r = noise(layer.node.forward()[0].shape(), 99);
+            for (const Case& one : cases) {
+                const std::vector<double> w = writtenWeights(layer.written, valuesOf(r), one.halves, one.options);
+                const std::vector<lrp::ParameterShare> shares = layer.node.parameters(one.rule, {r});
+                const std::string text = layer.name + ", " + one.name;
+                QVERIFY2(shares.size() + 1 == layer.node.operands().size(), text.c_str());
+                const Tensor& weights = shares[0].relevance;
+                QVERIFY2(weights.isValid() && weights.shape() == layer.node.operands()[1].shape(), text.c_str());
+                QVERIFY2(distance(valuesOf(weights), w) <= 1e-10 * std::max(1.0, largest(w)), text.c_str());
+                if (shares.size() > 1) {
+                    const std::vector<double> b =
+                        perChannel(writtenBias(layer.written, valuesOf(r), one.halves, one.options), r.shape());
+                    QVERIFY2(distance(valuesOf(shares[1].relevance), b) <= 1e-10 * std::max(1.0, largest(b)),
+                             text.c_str());
+                }
+            }
+        }
+    }
+
+    void gradientsOfWeightsAndBias()
+    {
+        for (Layer& layer : layers(3)) {
+            const Tensor r = noise(layer.node.forward()[0].shape(), 98);
+            const std::vector<lrp::ParameterShare> shares = layer.node.parameters(lrp::gradientRule(), {r});
+            std::vector<double> expected(static_cast<std::size_t>(layer.node.operands()[1].size()), 0);
+            for (const Tap& tap : layer.written.taps) {
+                expected[tap.parameter] += layer.written.x[tap.input] * r.at(static_cast<std::int64_t>(tap.output));
+            }
+            QVERIFY2(distance(valuesOf(shares[0].relevance), expected) <= 1e-12, layer.name.c_str());
+            QVERIFY2(shares.size() == 1 ||
+                         distance(valuesOf(shares[1].relevance), perChannel(valuesOf(r), r.shape())) <= 1e-12,
+                     layer.name.c_str());
         }
     }
 

@@ -50,12 +50,13 @@ OneNode::OneNode(std::string op, std::vector<Operand> operands, graph::Attribute
                  execute::Precision precision, std::size_t outputCount, std::string domain)
 {
     graph::GraphBuilder builder("one node");
-    builder.setOpset("", 13);
+    const std::int64_t opset = op == "LayerNormalization" ? 17 : 13; // which is where it begins
+    builder.setOpset("", opset);
     builder.setOpset("ai.retrograde", 1);
     graph::Node node;
     node.op = std::move(op);
     node.name = "node";
-    node.opset = domain.empty() ? 13 : 1;
+    node.opset = domain.empty() ? opset : 1;
     node.domain = std::move(domain);
     node.attributes = std::move(attributes);
     std::vector<ops::TensorType> types;
@@ -127,6 +128,27 @@ std::vector<Tensor> OneNode::apply(const lrp::RulePointer& rule, const std::vect
         QTest::qFail(text.c_str(), __FILE__, __LINE__);
     }
     return parts;
+}
+
+std::vector<lrp::ParameterShare> OneNode::parameters(const lrp::RulePointer& rule,
+                                                     const std::vector<Tensor>& relevance) const
+{
+    const graph::NodeId node(std::size_t{0});
+    const lrp::RuleSite site = lrp::ruleSite(*m_model, node, rule, m_tracked);
+    const ops::Reads reads = lrp::readsForParameters(*m_model, node, site);
+    const std::vector<graph::ValueId>& inputs = m_model->graph().node(node).inputs;
+    lrp::NodeValues values{m_operands, forward()};
+    for (std::size_t slot = 0; slot < m_operands.size(); ++slot) {
+        if (!reads.operand(slot) && !m_model->isConstant(inputs[slot])) {
+            values.operands[slot] = {};
+        }
+    }
+    std::vector<Tensor> typed;
+    for (std::size_t k = 0; k < values.outputs.size(); ++k) {
+        typed.push_back(relevance[k].isValid() ? relevance[k].to(values.outputs[k].dtype()) : Tensor());
+        values.outputs[k] = reads.output(k) ? values.outputs[k] : Tensor();
+    }
+    return lrp::parameterShares(*m_model, node, site, typed, values);
 }
 
 } // namespace retro::tests

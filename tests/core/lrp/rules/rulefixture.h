@@ -3,6 +3,7 @@
 
 #include "core/execute/boundmodel.h"
 #include "core/graph/graphbuilder.h"
+#include "core/lrp/parameterrelevance.h"
 #include "core/lrp/rules.h"
 
 #include <functional>
@@ -53,6 +54,9 @@ public:
     /// Applies the rule with only those operands and outputs at hand that it asked for, and checks the ledger: it
     /// closes, and being asked for it changes no bit.
     [[nodiscard]] std::vector<Tensor> apply(const lrp::RulePointer& rule, const std::vector<Tensor>& relevance);
+    /// What the constant operands carried (lrp::parameterShares()), with only those values at hand that it asked for.
+    [[nodiscard]] std::vector<lrp::ParameterShare> parameters(const lrp::RulePointer& rule,
+                                                              const std::vector<Tensor>& relevance) const;
     /// Ledger row of the last application.
     [[nodiscard]] const event::LedgerEntry& ledger() const { return m_ledger; }
     [[nodiscard]] double lost(event::Cause cause) const { return m_ledger.causes[static_cast<std::size_t>(cause)]; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/core/lrp/rules/writtenlayer.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
@@ -47,7 +48,7 @@ public:
         }
     }
 
-    void addTo(std::vector<double>& result, const std::vector<double>& r) const
+    void addTo(std::vector<double>& result, const std::vector<double>& r, std::size_t Tap::*place) const
     {
         const std::vector<double> quotients = this->quotients(r);
         const std::vector<double> z = m_layer.z();
@@ -56,7 +57,15 @@ public:
             const double share = m_half.term(m_layer.x[tap.input], tap.weight) * quotients[o];
             const double kept = m_half.relevance(z[o], r[o]) - m_own[o] * quotients[o];
             const bool spreads = m_options.bias == BiasPolicy::Spread && quotients[o] != 0;
-            result[tap.input] += m_half.factor * (share + (spreads ? kept / m_count[o] : 0));
+            result[tap.*place] += m_half.factor * (share + (spreads ? kept / m_count[o] : 0));
+        }
+    }
+
+    void addBiasTo(std::vector<double>& result, const std::vector<double>& r) const
+    {
+        const std::vector<double> quotients = this->quotients(r);
+        for (std::size_t o = 0; o < result.size(); ++o) {
+            result[o] += m_half.factor * m_half.bias(m_layer.b[o]) * quotients[o];
         }
     }
 
@@ -165,19 +174,19 @@ private:
                 if (const std::optional<Place> other = tapPlace(m_shape, at, tap, wide)) {
                     const std::size_t in = m_shape.isTransposed ? flat(at, m_in) : flat(*other, m_in);
                     const std::size_t out = m_shape.isTransposed ? flat(*other, m_out) : flat(at, m_out);
-                    addForAll(i, in, o, out, weights[row * kernelSize + flat(tap, m_kernel)], taps);
+                    addForAll(i, in, o, out, weights, row * kernelSize + flat(tap, m_kernel), taps);
                 }
             }
         }
     }
 
-    void addForAll(std::size_t i, std::size_t in, std::size_t o, std::size_t out, double weight,
-                   std::vector<Tap>& taps) const
+    void addForAll(std::size_t i, std::size_t in, std::size_t o, std::size_t out, const std::vector<double>& weights,
+                   std::size_t parameter, std::vector<Tap>& taps) const
     {
         const std::size_t inSize = m_in[0] * m_in[1] * m_in[2];
         for (std::size_t n = 0; n < m_shape.batch; ++n) {
-            taps.push_back(
-                {(n * m_shape.inChannels + i) * inSize + in, (n * m_shape.outChannels + o) * outSize() + out, weight});
+            taps.push_back({(n * m_shape.inChannels + i) * inSize + in, (n * m_shape.outChannels + o) * outSize() + out,
+                            weights[parameter], parameter});
         }
     }
 
@@ -203,7 +212,33 @@ std::vector<double> written(const WrittenLayer& layer, const std::vector<double>
 {
     std::vector<double> result(layer.x.size(), 0);
     for (const WrittenHalf& half : halves) {
-        HalfSum(layer, half, options).addTo(result, r);
+        HalfSum(layer, half, options).addTo(result, r, &Tap::input);
+    }
+    return result;
+}
+
+std::vector<double> writtenWeights(const WrittenLayer& layer, const std::vector<double>& r,
+                                   const std::vector<WrittenHalf>& halves, const lrp::LinearOptions& options)
+{
+    std::size_t count = 0;
+    for (const Tap& tap : layer.taps) {
+        count = std::max(count, tap.parameter + 1);
+    }
+    std::vector<double> result(count, 0);
+    for (const WrittenHalf& half : halves) {
+        HalfSum(layer, half, options).addTo(result, r, &Tap::parameter);
+    }
+    return result;
+}
+
+std::vector<double> writtenBias(const WrittenLayer& layer, const std::vector<double>& r,
+                                const std::vector<WrittenHalf>& halves, const lrp::LinearOptions& options)
+{
+    std::vector<double> result(layer.b.size(), 0);
+    for (const WrittenHalf& half : halves) {
+        if (options.bias == BiasPolicy::Absorb) {
+            HalfSum(layer, half, options).addBiasTo(result, r);
+        }
     }
     return result;
 }

@@ -17,6 +17,7 @@ struct Tap
     std::size_t input;
     std::size_t output;
     double weight;
+    std::size_t parameter; ///< flat index of the weight in its tensor
 };
 
 /// z_o = Σ over the taps of o of x·w + b_o; flat indices over all samples, which follow each other.
@@ -43,6 +44,17 @@ struct WrittenHalf
 /// rules has them (sections 1.1 and 1.2).
 [[nodiscard]] std::vector<double> written(const WrittenLayer& layer, const std::vector<double>& r,
                                           const std::vector<WrittenHalf>& halves, const lrp::LinearOptions& options);
+
+/// The same taken apart by weights: each gets what its taps hand on, in both senses of the policy Spread.
+[[nodiscard]] std::vector<double> writtenWeights(const WrittenLayer& layer, const std::vector<double>& r,
+                                                 const std::vector<WrittenHalf>& halves,
+                                                 const lrp::LinearOptions& options);
+
+/// Σ_halves factor · bias·r_o / stab(D) per output under the policy Absorb; zeros under the others, where nothing is
+/// left to a bias.
+[[nodiscard]] std::vector<double> writtenBias(const WrittenLayer& layer, const std::vector<double>& r,
+                                              const std::vector<WrittenHalf>& halves,
+                                              const lrp::LinearOptions& options);
 
 /// A convolution of up to three axes; those that are missing have extent 1.
 struct ConvolutionShape
