@@ -62,6 +62,7 @@ struct ExplainOptions
     bool goesOn = false; ///< past numbers that are not finite
     bool checksOracle = false;
     bool inputsOnly = false;
+    bool parameters = false;
     bool isBatch = false; ///< one input of many
     bool isFirst = false; ///< the first of them
     PlanWishOptions plan;
@@ -117,6 +118,7 @@ Result<engine::ExplainRequest> questionOf(const Context& context, const ExplainO
     request.record = !options.runFile.empty();
     request.keepValues = request.record;
     request.inputsOnly = options.inputsOnly;
+    request.parameters = options.parameters;
     request.sources = options.model.inputs;
     request.preparation = options.model.pictureOptions(model);
     return request;
@@ -130,6 +132,9 @@ std::vector<std::string> wishesOf(const ExplainOptions& options)
         nameOf(options.runFile),          nameOf(options.image),       options.colormap, options.lutPath,
         options.overlay ? "overlay" : "", std::to_string(options.bits)};
     words.insert(words.end(), options.open.begin(), options.open.end());
+    if (options.parameters) {
+        words.emplace_back("parameters");
+    }
     if (options.plan.isAsked()) {
         const std::vector<std::string> plan = options.plan.words();
         words.insert(words.end(), plan.begin(), plan.end());
@@ -249,6 +254,7 @@ Result<engine::ExplainResult> explainInto(const Context& context, const ExplainO
     RETRO_CHECK(engine::writeExplanation(folder, model, request, result, opened, asked));
     if (!options.isBatch && !context.json) {
         sayResult(context, model, result, options.forwarding.rows);
+        sayParameters(context, result);
         sayCheckpoints(context, result);
         sayOpened(context, opened);
     }
@@ -317,10 +323,11 @@ Result<void> checkPlanOptions(const ExplainOptions& options, bool isBatch)
         return base::usageError("what a plan keeps is for --engine promise, and a whole pass by a plan for --engine "
                                 "oracle; leave --save and --engine compiled out, or --plan, --budget and --strategy");
     }
-    const bool isMore = isBatch || options.checksOracle || !options.open.empty();
+    const bool isMore = isBatch || options.checksOracle || options.parameters || !options.open.empty();
     if (options.engine == "oracle" && isMore) {
-        return base::usageError("the oracle by a plan is of one input, opens no fused nodes and is not checked against "
-                                "itself; leave --open and --check-oracle out, or use --engine promise");
+        return base::usageError("the oracle by a plan is of one input, opens no fused nodes, keeps no relevance for "
+                                "parameters and is not checked against itself; leave --open, --parameters and "
+                                "--check-oracle out, or use --engine promise");
     }
     return {};
 }
@@ -502,6 +509,8 @@ void addExplain(CLI::App& program, Context& context)
                    "Also run the oracle, which saves every value, and compare all relevance bit for bit");
     verb->add_flag("--inputs-only", options->inputsOnly,
                    "Only the relevance of the inputs, in less memory: everything else is let go on the way");
+    verb->add_flag("--parameters", options->parameters,
+                   "Also the relevance of weights, biases and other constants: DIR/relevance/<initializer>.npy");
     verb->add_flag("--overlay", options->overlay, "Draw the heatmap over the input picture");
     verb->add_flag("--rules", options->rules,
                    "Print node by node which rule it gets and which matcher chose it; runs nothing");

@@ -62,6 +62,17 @@ void saySaving(const Context& context, const engine::ExplainResult& result)
 
 } // namespace
 
+void sayParameters(const Context& context, const engine::ExplainResult& result)
+{
+    const auto isSaid = [](const engine::ParameterRelevance& each) { return each.relevance.isValid(); };
+    const auto said = std::ranges::count_if(result.parameters, isSaid);
+    const auto others = std::ssize(result.parameters) - said;
+    if (!result.parameters.empty()) {
+        context.say(fmt::format("parameters   {} of {} have relevance{}", said, result.parameters.size(),
+                                others == 0 ? "" : "; summary.json says why the others have none"));
+    }
+}
+
 void sayCheckpoints(const Context& context, const engine::ExplainResult& result)
 {
     for (const engine::TakenCheckpoint& checkpoint : result.checkpoints) {

@@ -16,6 +16,9 @@ namespace retro::app
 /// "243 (bull mastiff)" by the labels of the model's card, "243" without; "the whole value" below 0.
 [[nodiscard]] std::string labelOf(const engine::LoadedModel& model, std::int64_t index);
 
+/// Says how many parameters have relevance, where that was asked for.
+void sayParameters(const Context& context, const engine::ExplainResult& result);
+
 /// Says what arrived at the checkpoints, and whether the pass ended there.
 void sayCheckpoints(const Context& context, const engine::ExplainResult& result);
 

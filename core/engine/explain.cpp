@@ -79,6 +79,7 @@ public:
             }
             RETRO_CHECK(isFinite);
         }
+        RETRO_CHECK(takeParameters());
         if (m_forwarded) {
             m_result.forwarding = forwardingDone(*m_forwarded);
         }
@@ -334,6 +335,21 @@ private:
                                m_course->fault + "; use --engine promise, and please report this with the model",
                                "compiled program"};
         }
+        return {};
+    }
+
+    Result<void> takeParameters()
+    {
+        if (!m_request.parameters) {
+            return {};
+        }
+        RETRO_TRY(const lrp::TraversalGraph graph,
+                  lrp::TraversalGraph::build(*m_result.model, m_targets, lrp::edgeOrder(*m_prepared->rules)));
+        const bool keptAll = m_policy != execute::SavePolicy::Plan && !m_forwarded;
+        RETRO_TRY(m_result.parameters,
+                  parameterRelevance({m_result.model, *m_prepared->rules, graph, m_result.relevance, m_inputs,
+                                      keptAll ? &m_forward->saved : nullptr, m_result.composite.timesInput,
+                                      m_request.goesOnWhenNotFinite, m_stop}));
         return {};
     }
 

@@ -5,6 +5,7 @@
 #include "core/engine/checkpoints.h"
 #include "core/engine/forwarding/forwarding.h"
 #include "core/engine/loadmodel.h"
+#include "core/engine/parameterrelevance.h"
 #include "core/engine/pictureinput.h"
 #include "core/engine/target.h"
 #include "core/execute/savedvalues.h"
@@ -104,6 +105,9 @@ struct ExplainRequest
     /// way, forward values too, and no first pass is made (engine promise; not with what keeps more: a recorded run,
     /// checkpoints, keepsPass, a plan). Same bits, less memory.
     bool inputsOnly = false;
+    /// Also the relevance of weights, biases and other floating constants (parameterrelevance.h), once the pass is
+    /// done. Not with inputsOnly or stopAtCheckpoints.
+    bool parameters = false;
     /// Relevance that is no finite number does not end the pass with an error (Engine) that names where it began.
     bool goesOnWhenNotFinite = false;
     /// Where the inputs came from, as --input says it, for the recorded run.
@@ -126,8 +130,9 @@ struct ExplainResult
     std::vector<std::string> writtenOut;                 ///< what If, Loop and Scan became: "Loop 'steps': 12 times"
     std::vector<trace::NodeRule> rules;                  ///< by NodeId
     std::shared_ptr<const lrp::RuleAssignment> assigned; ///< the same, to be asked
-    std::vector<std::string> warnings;     ///< for people: rules that change nothing, a target behind a softmax
-    std::vector<tensor::Tensor> relevance; ///< by ValueId; invalid where nothing arrived, or was not asked for
+    std::vector<std::string> warnings;          ///< for people: rules that change nothing, a target behind a softmax
+    std::vector<tensor::Tensor> relevance;      ///< by ValueId; invalid where nothing arrived, or was not asked for
+    std::vector<ParameterRelevance> parameters; ///< where they were asked for, by ValueId
     std::vector<TakenCheckpoint> checkpoints;
     bool stoppedEarly = false; ///< at the checkpoints: relevance is known of what was visited before alone
     std::vector<event::LedgerEntry> ledger;

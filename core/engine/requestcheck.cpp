@@ -50,6 +50,11 @@ Result<void> checkRequest(const ExplainRequest& request)
     if (request.save == execute::SavePolicy::Plan && (!request.keptByPlan || request.engine != EngineKind::Promise)) {
         return base::usageError("what a plan keeps is for the engine promise, and a plan is needed for it");
     }
+    if (request.parameters && (request.inputsOnly || request.stopAtCheckpoints)) {
+        return base::usageError("what parameters carried follows from a whole pass; leave --inputs-only and "
+                                "--stop-at-checkpoints out",
+                                "--parameters");
+    }
     if (request.stopAtCheckpoints && request.engine == EngineKind::Oracle) {
         return base::usageError("the oracle makes no visits and cannot stop at checkpoints; use --engine promise",
                                 "--stop-at-checkpoints");

@@ -82,6 +82,39 @@ ordered_json checkpointsJson(const ExplainResult& result)
     return all;
 }
 
+std::string parameterFile(const std::vector<std::string>& names, const ParameterRelevance& parameter)
+{
+    return "relevance/" + names[parameter.value.index()] + ".npy";
+}
+
+ordered_json parametersJson(const ExplainResult& result)
+{
+    const std::vector<std::string> names = fileNames(result.model->graph());
+    ordered_json all = ordered_json::array();
+    for (const ParameterRelevance& parameter : result.parameters) {
+        ordered_json json{{"parameter", result.model->graph().value(parameter.value).name}};
+        if (parameter.relevance.isValid()) {
+            json["relevance"] = ops::algebra::sum(parameter.relevance);
+            json["file"] = parameterFile(names, parameter);
+        } else {
+            json["reasons"] = parameter.reasons;
+        }
+        all.push_back(std::move(json));
+    }
+    return all;
+}
+
+base::Result<void> writeParameters(const std::filesystem::path& folder, const ExplainResult& result,
+                                   const std::vector<std::string>& names)
+{
+    for (const ParameterRelevance& parameter : result.parameters) {
+        if (parameter.relevance.isValid()) {
+            RETRO_CHECK(tensor::writeNpy(folder / parameterFile(names, parameter), parameter.relevance));
+        }
+    }
+    return {};
+}
+
 base::Result<void> writeCheckpoints(const std::filesystem::path& folder, const ExplainResult& result)
 {
     if (result.checkpoints.empty()) {
@@ -267,6 +300,9 @@ ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request
     if (result.run && hasLutLayer(*result.run->graph)) {
         summary["lut"] = lutDecisionsJson(lutDecisions(*result.run));
     }
+    if (request.parameters) {
+        summary["parameters"] = parametersJson(result);
+    }
     if (!result.checkpoints.empty()) {
         summary["checkpoints"] = checkpointsJson(result);
         summary["stopped_early"] = result.stoppedEarly;
@@ -295,6 +331,7 @@ base::Result<void> writeExplanation(const std::filesystem::path& folder, const L
             RETRO_CHECK(tensor::writeNpy(relevance / (names[i] + ".npy"), result.relevance[i]));
         }
     }
+    RETRO_CHECK(writeParameters(folder, result, names));
     RETRO_CHECK(writeCheckpoints(folder, result));
     if (result.run && hasLutLayer(*result.run->graph)) {
         RETRO_CHECK(writeLutMaps(folder / "lut", *result.run, names));

@@ -23,7 +23,8 @@ namespace retro::engine
 [[nodiscard]] nlohmann::ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request,
                                                  const ExplainResult& result, const Question& asked = {});
 
-/// Writes `folder`/relevance/<value>.npy for every value that relevance reached, `folder`/opened/<node>/<value>.npy for
+/// Writes `folder`/relevance/<value>.npy for every value that relevance reached, and for the
+/// parameters that got some where they were asked for, `folder`/opened/<node>/<value>.npy for
 /// the values of opened nodes, `folder`/checkpoints/<value>.npy for the snapshots, then `folder`/summary.json. Errors:
 /// Output.
 [[nodiscard]] base::Result<void> writeExplanation(const std::filesystem::path& folder, const LoadedModel& model,

@@ -514,6 +514,30 @@ private slots:
             {"--inputs-only", "--run"});
     }
 
+    void explainsParameters()
+    {
+        const QString model = QStringLiteral(RETRO_SOURCE_DIR "/samples/silent-groups/silent-groups.onnx");
+        const QString picture = QStringLiteral(RETRO_SOURCE_DIR "/samples/silent-groups/ring.png");
+        const QStringList call{"explain",          model,         "--input", picture, "--output-dir",
+                               path("parameters"), "--parameters"};
+        const Answer answer = cli(call);
+        QCOMPARE(answer.code, 0);
+        QVERIFY2(answer.out.contains("parameters   7 of 7"), qPrintable(answer.out));
+        QFile file(path("parameters/summary.json"));
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        const auto summary = nlohmann::json::parse(file.readAll().toStdString());
+        QCOMPARE(summary.at("parameters").size(), std::size_t{7});
+        for (const auto& one : summary.at("parameters")) {
+            const QString name = QString::fromStdString(one.at("file").get<std::string>());
+            QVERIFY2(QFile::exists(path("parameters/" + name)), qPrintable(name));
+            QVERIFY(one.at("relevance").is_number() && one.at("parameter").is_string());
+        }
+        for (const char* other : {"--inputs-only", "--stop-at-checkpoints"}) {
+            expectEnd(call + QStringList{other}, 2, {"--parameters"});
+        }
+        expectEnd(call + QStringList{"--engine", "oracle", "--budget", "60%"}, 2, {"--parameters"});
+    }
+
     void lutCases()
     {
         const QString folder = QStringLiteral(RETRO_SOURCE_DIR "/tests/data/golden/lut/");
