@@ -65,8 +65,9 @@ public:
         const auto& map = as<ops::LinearMap>(context.op.structure());
         const Tensor& x = context.operands[map.operandSlot()];
         Balance balance(context);
-        const LinearDistribution activating{map, signSplit(x, kPositive, kNegative), bias(kPositive), m_options};
-        Tensor part = distribute(activating, context.relevance[0], balance, m_alpha);
+        LinearDistribution activating{map, signSplit(x, kPositive, kNegative), bias(kPositive), m_options};
+        activating.isWhole = m_alpha == 1 && m_beta == 0;
+        Tensor part = distribute(std::move(activating), context.relevance[0], balance, m_alpha);
         if (m_alpha != 1) {
             part = algebra::scale(part, m_alpha);
         }
@@ -123,9 +124,10 @@ public:
     {
         const auto& map = as<ops::LinearMap>(context.op.structure());
         Balance balance(context);
-        const LinearDistribution distribution{
+        LinearDistribution distribution{
             map, {{context.operands[map.operandSlot()], kPositive, 1}}, WeightVariant{}, m_options};
-        Tensor part = distribute(distribution, context.relevance[0], balance);
+        distribution.isWhole = true;
+        Tensor part = distribute(std::move(distribution), context.relevance[0], balance);
         return balance.close(onlySlot(context, map.operandSlot(), std::move(part)));
     }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/balance.h"
 
+#include "core/ops/algebraover.h"
+
 #include <algorithm>
 #include <array>
 #include <cassert>
@@ -121,6 +123,16 @@ void Balance::bookDivision(const algebra::DivisionAmounts& amounts, double facto
     book(event::Cause::ZeroDenominator, factor * sums.overZero);
     book(event::Cause::Stabiliser, factor * (sums.dividend - sums.overZero - sums.product));
     book(event::Cause::Bias, factor * amounts.bias);
+}
+
+Tensor Balance::product(Tensor a, const Tensor& b)
+{
+    if (!isWanted()) {
+        return algebra::multiplyOver(std::move(a), b);
+    }
+    algebra::SummedTensor product = algebra::multiplyAndSum(std::move(a), b);
+    sumsMemory.keep(product.tensor, product.sums);
+    return std::move(product.tensor);
 }
 
 std::vector<Tensor> Balance::close(std::vector<Tensor> parts)

@@ -33,6 +33,10 @@ public:
     /// The same of a division whose amounts are known already, and what the bias took.
     void bookDivision(const ops::algebra::DivisionAmounts& amounts, double factor = 1);
 
+    /// a·b in a's memory, for a part that is handed on as it is: its sums are taken on the way. Nothing may be written
+    /// over the product before close().
+    [[nodiscard]] Tensor product(Tensor a, const Tensor& b);
+
     /// Books the relevance that is handed on and, when the row then closes within rounding, the rest as rounding.
     /// Returns `parts`.
     [[nodiscard]] std::vector<Tensor> close(std::vector<Tensor> parts);

@@ -80,12 +80,13 @@ private:
     {
         const auto& map = as<ops::LinearMap>(context.op.structure());
         Balance balance(context);
-        const LinearDistribution distribution{map,
-                                              {{context.operands[map.operandSlot()], WeightVariant{}, 1}},
-                                              WeightVariant{},
-                                              m_options,
-                                              m_options.bias == BiasPolicy::Absorb ? context.outputs[0] : Tensor()};
-        Tensor part = distribute(distribution, context.relevance[0], balance);
+        LinearDistribution distribution{map,
+                                        {{context.operands[map.operandSlot()], WeightVariant{}, 1}},
+                                        WeightVariant{},
+                                        m_options,
+                                        m_options.bias == BiasPolicy::Absorb ? context.outputs[0] : Tensor()};
+        distribution.isWhole = true;
+        Tensor part = distribute(std::move(distribution), context.relevance[0], balance);
         return balance.close(onlySlot(context, map.operandSlot(), std::move(part)));
     }
 

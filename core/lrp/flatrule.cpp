@@ -31,9 +31,10 @@ public:
         const auto& map = as<ops::LinearMap>(context.op.structure());
         const ops::TensorType& type = context.operandTypes[map.operandSlot()];
         Balance balance(context);
-        const LinearDistribution distribution{
+        LinearDistribution distribution{
             map, {{Tensor::full(type.dtype, type.shape, 1), m_weight, 1}}, m_weight, m_options};
-        Tensor part = distribute(distribution, context.relevance[0], balance);
+        distribution.isWhole = true;
+        Tensor part = distribute(std::move(distribution), context.relevance[0], balance);
         return balance.close(onlySlot(context, map.operandSlot(), std::move(part)));
     }
 

@@ -89,6 +89,7 @@ private:
         const algebra::SignSupport support = algebra::signSupport(relevance, z);
         LinearDistribution forPositive = branch(map, x, up(), down());
         if (support == algebra::SignSupport::Positive) { // as behind a ReLU: the second branch costs nothing
+            forPositive.isWhole = true;
             return distribute(std::move(forPositive), relevance, balance);
         }
         const bool hasNegative = support == algebra::SignSupport::Negative;
@@ -135,7 +136,7 @@ private:
         Tensor share = map.pullback(s.onPositive, up());
         share = algebra::addOver(std::move(share), map.pullback(s.onNegative, down()));
         const Tensor in = algebra::laidOutAs(x, share);
-        return algebra::multiplyOver(std::move(share), in);
+        return balance.product(std::move(share), in);
     }
 
     void tellParameters(const Tensor& x, const algebra::GammaQuotients& s, const Balance& balance) const

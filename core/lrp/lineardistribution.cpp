@@ -48,9 +48,13 @@ std::vector<Tensor> pulledBack(const LinearDistribution& d, const Tensor& s)
 }
 
 // Σ_k sign_k · x_k · (s·W_kᵀ).
-Tensor pullBack(const LinearDistribution& d, const Tensor& s)
+Tensor pullBack(const LinearDistribution& d, const Tensor& s, Balance& balance)
 {
     std::vector<Tensor> shares = pulledBack(d, s);
+    if (d.isWhole && d.options.bias != BiasPolicy::Spread && shares.size() == 1 && d.terms.front().sign == 1) {
+        const Tensor x = algebra::laidOutAs(d.terms.front().input, shares.front());
+        return balance.product(std::move(shares.front()), x);
+    }
     Tensor sum;
     for (std::size_t k = 0; k < shares.size(); ++k) {
         const LinearTerm& term = d.terms[k];
@@ -133,7 +137,7 @@ Tensor distributeSpreading(LinearDistribution& d, const Tensor& relevance, Balan
     const bool withBias = d.bias && d.map.hasBias();
     const Tensor denominator = withBias ? algebra::addBroadcast(own, d.map.bias(*d.bias)) : own;
     const Tensor s = algebra::stabilisedQuotient(relevance, denominator, d.options.stabiliser);
-    const Tensor shares = pullBack(d, s);
+    const Tensor shares = pullBack(d, s, balance);
     const Tensor rest = algebra::subtract(relevance, algebra::multiply(s, own));
     const KeptBack kept = keptBack(d, rest, s, balance, factor);
     bookAbsorbed(d, kept, s, balance, factor);
@@ -166,7 +170,7 @@ Tensor distribute(LinearDistribution distribution, const Tensor& relevance, Bala
     amounts.bias = distribution.shift.isValid() ? 0 : amounts.bias;
     balance.bookDivision(amounts, factor);
     tellParameters(distribution, s, factor, balance);
-    return pullBack(distribution, s);
+    return pullBack(distribution, s, balance);
 }
 
 std::vector<LinearTerm> signSplit(const Tensor& x, WeightVariant forPositive, WeightVariant forNegative)

@@ -41,6 +41,8 @@ struct LinearDistribution
     Tensor own{};
     /// Added to `own` in the denominator, broadcastable to it; invalid: nothing. It is no bias, and goes without one.
     Tensor shift{};
+    /// What distribute() returns is handed on as it is: nothing is added to it or written over it.
+    bool isWhole = false;
 };
 
 /// D = Σ_k sign_k · x_k·W_k + b′, s = R / stab(D), R_in = Σ_k sign_k · x_k · (s·W_kᵀ). Under BiasPolicy::Zero, b′ is

@@ -89,7 +89,7 @@ public:
                 if (slot == lastSlot) {
                     s = {}; // nobody reads it again: where the gradient is s itself, the part takes its memory
                 }
-                parts[slot] = algebra::multiplyOver(std::move(gradient), context.operands[slot]);
+                parts[slot] = balance.product(std::move(gradient), context.operands[slot]);
             }
         }
         return balance.close(std::move(parts));

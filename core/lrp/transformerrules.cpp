@@ -68,7 +68,7 @@ public:
         if (balance.parameters() != nullptr) {
             balance.parameters()->throughOperands(s);
         }
-        Tensor part = algebra::multiplyOver(norm->detachedPullback(s, context.operands), context.operands[0]);
+        Tensor part = balance.product(norm->detachedPullback(s, context.operands), context.operands[0]);
         return balance.closeAs(event::Cause::Bias, onlySlot(context, 0, std::move(part)));
     }
 

@@ -2,12 +2,17 @@
 #include "core/ops/algebrasums.h"
 
 #include "core/ops/algebra.h"
+#include "core/ops/algebraover.h"
 #include "core/ops/kernel/blocksums.h"
+#include "core/ops/kernel/mapover.h"
 #include "core/ops/kernel/visitnumber.h"
+#include "core/ops/threads.h"
 
 #include <array>
 #include <cassert>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 namespace retro::ops::algebra
 {
@@ -80,16 +85,17 @@ double pairwiseDot(const T* a, const T* b, std::int64_t length)
     return blockDot(a, b, length);
 }
 
-template <class T>
-SumAndMagnitude pairwiseMagnitude(const T* a, std::int64_t length)
+// `block(begin, length)` gives the sums of a block.
+template <class Block>
+SumAndMagnitude pairwiseMagnitude(std::int64_t begin, std::int64_t length, const Block& block)
 {
     if (length > kSumBlock) {
         const std::int64_t half = length / 2;
-        const SumAndMagnitude left = pairwiseMagnitude(a, half);
-        const SumAndMagnitude right = pairwiseMagnitude(a + half, length - half);
+        const SumAndMagnitude left = pairwiseMagnitude(begin, half, block);
+        const SumAndMagnitude right = pairwiseMagnitude(begin + half, length - half, block);
         return {left.sum + right.sum, left.magnitude + right.magnitude};
     }
-    return blockMagnitude(a, length);
+    return block(begin, length);
 }
 
 // Summed as it lies in memory: bringing channels-last tensors into row-major order takes longer than the sum.
@@ -102,8 +108,44 @@ SumAndMagnitude sumAndMagnitude(const Tensor& a)
     const Tensor plain = dense(a);
     return visitFloat(a.dtype(), [&](auto zero) {
         using T = decltype(zero);
-        return pairwiseMagnitude(plain.data<T>(), plain.size());
+        const T* const data = plain.data<T>();
+        return pairwiseMagnitude(0, plain.size(), [data](std::int64_t begin, std::int64_t length) {
+            return blockMagnitude(data + begin, length);
+        });
     });
+}
+
+namespace
+{
+
+// On one thread; null where a's memory cannot be written over, or b does not lie as it does.
+template <class T>
+std::optional<SumAndMagnitude> multipliedInPlace(Tensor& a, const Tensor& b)
+{
+    T* const out = writable<T>(a);
+    if (out == nullptr || a.shape() != b.shape() || a.strides() != b.strides()) {
+        return std::nullopt;
+    }
+    const T* const in = b.data<T>();
+    return pairwiseMagnitude(0, a.size(), [out, in](std::int64_t begin, std::int64_t length) {
+        blockMultiply(out + begin, in + begin, length);
+        return blockMagnitude(out + begin, length);
+    });
+}
+
+} // namespace
+
+SummedTensor multiplyAndSum(Tensor a, const Tensor& b)
+{
+    if (threads() == 1) {
+        const auto sums = visitFloat(a.dtype(), [&](auto zero) { return multipliedInPlace<decltype(zero)>(a, b); });
+        if (sums) {
+            return {std::move(a), *sums};
+        }
+    }
+    Tensor product = multiplyOver(std::move(a), b); // several threads gain more by multiplying together
+    const SumAndMagnitude sums = sumAndMagnitude(product);
+    return {std::move(product), sums};
 }
 
 double sum(const Tensor& a) { return sumAndMagnitude(a).sum; }

@@ -15,4 +15,14 @@ struct SumAndMagnitude
 /// Both sums of a floating tensor.
 [[nodiscard]] SumAndMagnitude sumAndMagnitude(const tensor::Tensor& a);
 
+/// A tensor and its sums.
+struct SummedTensor
+{
+    tensor::Tensor tensor;
+    SumAndMagnitude sums;
+};
+/// a·b as multiplyOver() of algebraover.h gives it and its sums as sumAndMagnitude() gives them, bit for bit, while the
+/// products are in a cache.
+[[nodiscard]] SummedTensor multiplyAndSum(tensor::Tensor a, const tensor::Tensor& b);
+
 } // namespace retro::ops::algebra

@@ -83,6 +83,14 @@ template <class T>
 }
 
 template <class T>
+[[gnu::always_inline]] inline void multiplyInline(T* a, const T* b, std::int64_t count)
+{
+    for (std::int64_t i = 0; i < count; ++i) {
+        a[i] *= b[i];
+    }
+}
+
+template <class T>
 [[gnu::always_inline]] inline bool hasZeroOrInfinityInline(const T* a, std::int64_t count)
 {
     int found = 0;
@@ -141,6 +149,9 @@ RETRO_WIDE_REGISTERS algebra::SumAndMagnitude blockMagnitude(const double* a, st
 {
     return magnitudeInline(a, count);
 }
+
+RETRO_WIDE_REGISTERS void blockMultiply(float* a, const float* b, std::int64_t count) { multiplyInline(a, b, count); }
+RETRO_WIDE_REGISTERS void blockMultiply(double* a, const double* b, std::int64_t count) { multiplyInline(a, b, count); }
 
 RETRO_WIDE_REGISTERS void blockAdd(const float* a, const float* b, float* sum, std::int64_t count)
 {

@@ -24,6 +24,10 @@ inline constexpr std::int64_t kSumChunk = 16 * kSumBlock;
 [[nodiscard]] algebra::SumAndMagnitude blockMagnitude(const float* a, std::int64_t count);
 [[nodiscard]] algebra::SumAndMagnitude blockMagnitude(const double* a, std::int64_t count);
 
+/// a = a·b.
+void blockMultiply(float* a, const float* b, std::int64_t count);
+void blockMultiply(double* a, const double* b, std::int64_t count);
+
 /// sum = a + b.
 void blockAdd(const float* a, const float* b, float* sum, std::int64_t count);
 void blockAdd(const double* a, const double* b, double* sum, std::int64_t count);

@@ -4,9 +4,11 @@
 
 #include "core/ops/algebra.h"
 #include "core/ops/algebraover.h"
+#include "core/ops/algebrasums.h"
 #include "core/ops/gammadivision.h"
 #include "core/ops/signsupport.h"
 #include "core/ops/stabiliseddivision.h"
+#include "core/ops/threads.h"
 
 #include <QtTest>
 
@@ -132,6 +134,41 @@ private slots:
         QCOMPARE(static_cast<const void*>(sum.rawData()), onlyPlace);
         QVERIFY(sum.bitEqual(doubles({3}, {2, 4, 7})));
         QCOMPARE(static_cast<const void*>(held.rawData()), place);
+    }
+
+    // A product with its sums: the bits of the two steps, in whatever layout, and never over what somebody else holds.
+    void productsAndTheirSums_data()
+    {
+        QTest::addColumn<bool>("isDouble");
+        QTest::addColumn<bool>("isSameLayout");
+        QTest::addColumn<bool>("isHeld");
+        for (int i = 0; i < 8; ++i) {
+            QTest::addRow("%d", i) << ((i & 1) != 0) << ((i & 2) != 0) << ((i & 4) != 0);
+        }
+    }
+    void productsAndTheirSums()
+    {
+        QFETCH(bool, isDouble);
+        QFETCH(bool, isSameLayout);
+        QFETCH(bool, isHeld);
+        const Shape shape{2, 7, 31, 33}; // sums of several blocks of uneven length
+        const auto make = [&](int seed, bool isChannelsLast) {
+            return isDouble ? numbersOf<double>(shape, seed, isChannelsLast)
+                            : numbersOf<float>(shape, seed, isChannelsLast);
+        };
+        const Tensor b = make(5, isSameLayout);
+        const Tensor expected = algebra::multiply(make(3, true), b);
+        for (const int threads : {1, 2}) {
+            retro::ops::setThreads(threads);
+            Tensor a = make(3, true);
+            const Tensor held = isHeld ? a : Tensor();
+            const algebra::SummedTensor found = algebra::multiplyAndSum(std::move(a), b);
+            QVERIFY(found.tensor.bitEqual(expected));
+            const algebra::SumAndMagnitude sums = algebra::sumAndMagnitude(found.tensor);
+            QCOMPARE(found.sums.sum, sums.sum);
+            QCOMPARE(found.sums.magnitude, sums.magnitude);
+            QVERIFY(!isHeld || held.bitEqual(make(3, true)));
+        }
     }
 
     void bothGammaQuotientsAreTheBitsOfTheSteps_data()
