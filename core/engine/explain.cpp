@@ -343,11 +343,9 @@ private:
         if (!m_request.parameters) {
             return {};
         }
-        RETRO_TRY(const lrp::TraversalGraph graph,
-                  lrp::TraversalGraph::build(*m_result.model, m_targets, lrp::edgeOrder(*m_prepared->rules)));
         const bool keptAll = m_policy != execute::SavePolicy::Plan && !m_forwarded;
         RETRO_TRY(m_result.parameters,
-                  parameterRelevance({m_result.model, *m_prepared->rules, graph, m_result.relevance, m_inputs,
+                  parameterRelevance({m_result.model, *m_prepared->rules, m_targets, m_result.relevance, m_inputs,
                                       keptAll ? &m_forward->saved : nullptr, m_result.composite.timesInput,
                                       m_request.goesOnWhenNotFinite, m_stop}));
         return {};
@@ -419,7 +417,7 @@ private:
             RETRO_TRY(const lrp::RelevanceTable table,
                       m_runner->run(m_forward->saved, m_starts, m_stop, &m_result.ledger, progress,
                                     m_request.record ? &made : nullptr));
-            takeTable(table);
+            takeTable(table, m_result);
         }
         m_result.program = m_course->program;
         m_result.programReused = true;
@@ -441,21 +439,11 @@ private:
         }
     }
 
-    void takeTable(const lrp::RelevanceTable& table)
-    {
-        m_result.relevance.resize(m_result.model->graph().valueCount());
-        for (std::size_t i = 0; i < table.size(); ++i) {
-            for (std::size_t k = 0; k < table[i].size(); ++k) {
-                keep(base::NodeId(i), k, table[i][k]);
-            }
-        }
-    }
-
     Result<void> runOracle(const lrp::TraversalGraph& graph)
     {
         RETRO_TRY(const lrp::RelevanceTable table,
                   lrp::oracle(m_forward->saved, *m_prepared->rules, graph, m_starts, m_stop, &m_result.ledger));
-        takeTable(table);
+        takeTable(table, m_result);
         m_result.counts.visits = m_result.counts.normal = static_cast<std::uint32_t>(graph.postOrder().size());
         m_result.counts.visitsMax = 1;
         return {};
@@ -536,17 +524,9 @@ private:
             for (std::uint32_t k = 0; k < graph.outputCount(node); ++k) {
                 const base::HandleId handle = traversal.relevance(node, k);
                 if (handle.isValid()) {
-                    keep(node, k, arithmetic.tensor(handle));
+                    keepRelevance(node, k, arithmetic.tensor(handle), m_result);
                 }
             }
-        }
-    }
-
-    void keep(base::NodeId node, std::size_t k, const tensor::Tensor& relevance)
-    {
-        const auto outputs = m_result.model->graph().outputsOf(node);
-        if (k < outputs.size() && outputs[k].isValid()) {
-            m_result.relevance[outputs[k].index()] = relevance;
         }
     }
 

@@ -47,6 +47,24 @@ base::Result<void> InputPass::run(const execute::SavedValues& saved, std::span<c
     return {};
 }
 
+void keepRelevance(base::NodeId node, std::size_t k, const Tensor& relevance, ExplainResult& result)
+{
+    const auto outputs = result.model->graph().outputsOf(node);
+    if (k < outputs.size() && outputs[k].isValid()) {
+        result.relevance[outputs[k].index()] = relevance;
+    }
+}
+
+void takeTable(const lrp::RelevanceTable& table, ExplainResult& result)
+{
+    result.relevance.resize(result.model->graph().valueCount());
+    for (std::size_t i = 0; i < table.size(); ++i) {
+        for (std::size_t k = 0; k < table[i].size(); ++k) {
+            keepRelevance(base::NodeId(i), k, table[i][k], result);
+        }
+    }
+}
+
 void dropUnwanted(const ExplainRequest& request, ExplainResult& result)
 {
     const graph::Graph& graph = result.model->graph();

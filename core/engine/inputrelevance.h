@@ -39,6 +39,12 @@ private:
     std::shared_ptr<execute::ReleasingStore> m_store;
 };
 
+/// Keeps what arrived at output `k` of a node, where that is a value of the graph; relevance has an entry per value.
+void keepRelevance(base::NodeId node, std::size_t k, const tensor::Tensor& relevance, ExplainResult& result);
+
+/// Takes the relevance of a whole pass, by node and output.
+void takeTable(const lrp::RelevanceTable& table, ExplainResult& result);
+
 /// Lets go the relevance of what is no graph input where that is all that is wanted, and no run has it.
 void dropUnwanted(const ExplainRequest& request, ExplainResult& result);
 

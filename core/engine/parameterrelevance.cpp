@@ -2,7 +2,9 @@
 #include "core/engine/parameterrelevance.h"
 
 #include "core/base/cancel.h"
+#include "core/lrp/gradientorder.h"
 #include "core/lrp/parameterrelevance.h"
+#include "core/lrp/traversalgraph.h"
 #include "core/ops/algebra.h"
 #include "core/trace/wrongnumber.h"
 
@@ -35,11 +37,12 @@ struct Reader
 class Parameters
 {
 public:
-    explicit Parameters(const ParameterQuestion& question) : m_question(question), m_graph(question.model->graph())
+    Parameters(const ParameterQuestion& question, const lrp::TraversalGraph& reached)
+        : m_question(question), m_graph(question.model->graph())
     {
-        for (const NodeId node : question.graph.postOrder()) {
+        for (const NodeId node : reached.postOrder()) {
             if (!m_graph.isInput(node)) {
-                addReader(node);
+                addReader(node, reached);
             }
         }
     }
@@ -61,7 +64,7 @@ public:
     }
 
 private:
-    void addReader(NodeId node)
+    void addReader(NodeId node, const lrp::TraversalGraph& reached)
     {
         const lrp::AssignedRule& assigned = m_question.rules[node.index()];
         if (!assigned.rule || lrp::parameterSlots(*m_question.model, node).empty()) {
@@ -73,7 +76,7 @@ private:
         }
         if (std::ranges::any_of(relevance, [](const Tensor& each) { return each.isValid(); })) {
             m_readers.push_back(
-                {node, lrp::ruleSite(*m_question.model, node, assigned.rule, lrp::trackedSlots(m_question.graph, node)),
+                {node, lrp::ruleSite(*m_question.model, node, assigned.rule, lrp::trackedSlots(reached, node)),
                  std::move(relevance)});
         }
     }
@@ -104,20 +107,25 @@ private:
         return values;
     }
 
-    /// Takes what was kept; the rest comes from a forward pass.
-    Result<void> findValues()
+    /// Takes the values that were kept.
+    [[nodiscard]] std::set<ValueId> takeKept()
     {
         std::set<ValueId> missing;
         for (const Reader& reader : m_readers) {
             for (const ValueId value : valuesOf(reader)) {
-                Tensor kept = m_question.saved != nullptr ? m_question.saved->anyValue(value) : Tensor();
-                if (kept.isValid()) {
-                    m_values[value] = std::move(kept);
-                } else {
+                m_values[value] = m_question.saved != nullptr ? m_question.saved->anyValue(value) : Tensor();
+                if (!m_values[value].isValid()) {
                     missing.insert(value);
                 }
             }
         }
+        return missing;
+    }
+
+    /// What was not kept comes from a forward pass.
+    Result<void> findValues()
+    {
+        const std::set<ValueId> missing = takeKept();
         if (missing.empty()) {
             return {};
         }
@@ -204,7 +212,9 @@ private:
 
 Result<std::vector<ParameterRelevance>> parameterRelevance(const ParameterQuestion& question)
 {
-    return Parameters(question).find();
+    RETRO_TRY(const lrp::TraversalGraph graph,
+              lrp::TraversalGraph::build(*question.model, question.targets, lrp::edgeOrder(question.rules)));
+    return Parameters(question, graph).find();
 }
 
 } // namespace retro::engine

@@ -4,7 +4,6 @@
 #include "core/base/result.h"
 #include "core/execute/forward.h"
 #include "core/lrp/composite.h"
-#include "core/lrp/traversalgraph.h"
 
 #include <memory>
 #include <span>
@@ -28,7 +27,7 @@ struct ParameterQuestion
 {
     const std::shared_ptr<const execute::BoundModel>& model;
     const lrp::RuleAssignment& rules;
-    const lrp::TraversalGraph& graph;
+    std::span<const base::ValueId> targets;    ///< where relevance started, each once
     std::span<const tensor::Tensor> relevance; ///< by ValueId; invalid where nothing arrived
     std::span<const tensor::Tensor> inputs;    ///< in the model's precision
     const execute::SavedValues* saved;         ///< what a forward pass kept; null = it is made again

@@ -37,11 +37,22 @@ Result<void> checkForwarding(const ExplainRequest& request)
     return {};
 }
 
+Result<void> checkParameters(const ExplainRequest& request)
+{
+    if (request.parameters && (request.inputsOnly || request.stopAtCheckpoints)) {
+        return base::usageError("what parameters carried follows from a whole pass; leave --inputs-only and "
+                                "--stop-at-checkpoints out",
+                                "--parameters");
+    }
+    return {};
+}
+
 } // namespace
 
 Result<void> checkRequest(const ExplainRequest& request)
 {
     RETRO_CHECK(checkForwarding(request));
+    RETRO_CHECK(checkParameters(request));
     if (request.record && request.engine != EngineKind::Promise) {
         const char* engine = request.engine == EngineKind::Oracle ? "the oracle" : "a compiled program";
         return base::usageError(
@@ -49,11 +60,6 @@ Result<void> checkRequest(const ExplainRequest& request)
     }
     if (request.save == execute::SavePolicy::Plan && (!request.keptByPlan || request.engine != EngineKind::Promise)) {
         return base::usageError("what a plan keeps is for the engine promise, and a plan is needed for it");
-    }
-    if (request.parameters && (request.inputsOnly || request.stopAtCheckpoints)) {
-        return base::usageError("what parameters carried follows from a whole pass; leave --inputs-only and "
-                                "--stop-at-checkpoints out",
-                                "--parameters");
     }
     if (request.stopAtCheckpoints && request.engine == EngineKind::Oracle) {
         return base::usageError("the oracle makes no visits and cannot stop at checkpoints; use --engine promise",

@@ -249,6 +249,18 @@ void addRewrites(const LoadedModel& model, const ExplainResult& result, ordered_
     }
 }
 
+/// Parameters and checkpoints.
+void addAskedFor(const ExplainRequest& request, const ExplainResult& result, ordered_json& summary)
+{
+    if (request.parameters) {
+        summary["parameters"] = parametersJson(result);
+    }
+    if (!result.checkpoints.empty()) {
+        summary["checkpoints"] = checkpointsJson(result);
+        summary["stopped_early"] = result.stoppedEarly;
+    }
+}
+
 /// The question that was asked; without one, that of the request at present.
 Question orOf(const LoadedModel& model, const ExplainRequest& request, const Question& asked)
 {
@@ -300,13 +312,7 @@ ordered_json summaryJson(const LoadedModel& model, const ExplainRequest& request
     if (result.run && hasLutLayer(*result.run->graph)) {
         summary["lut"] = lutDecisionsJson(lutDecisions(*result.run));
     }
-    if (request.parameters) {
-        summary["parameters"] = parametersJson(result);
-    }
-    if (!result.checkpoints.empty()) {
-        summary["checkpoints"] = checkpointsJson(result);
-        summary["stopped_early"] = result.stoppedEarly;
-    }
+    addAskedFor(request, result, summary);
     summary["seconds"] = {{"load", model.seconds},
                           {"bind", result.secondsBind},
                           {"forward", result.secondsForward},

@@ -79,23 +79,29 @@ public:
         if (context.op.structure().kind() == StructureKind::SumOfOperands && balance.isWanted()) {
             bookConstants(context, divided, balance);
         }
-        std::vector<Tensor> parts(context.tracked.size());
-        const auto last = std::ranges::find_if(context.tracked.rbegin(), context.tracked.rend(),
+        return balance.close(partsOf(divided, s, balance));
+    }
+
+private:
+    // Each operand times its gradient by s, which `divided` has as what arrived.
+    static std::vector<Tensor> partsOf(const RuleContext& divided, Tensor& s, Balance& balance)
+    {
+        std::vector<Tensor> parts(divided.tracked.size());
+        const auto last = std::ranges::find_if(divided.tracked.rbegin(), divided.tracked.rend(),
                                                [](std::uint8_t isTracked) { return isTracked != 0; });
-        const auto lastSlot = static_cast<std::size_t>(context.tracked.rend() - last) - 1;
+        const auto lastSlot = static_cast<std::size_t>(divided.tracked.rend() - last) - 1;
         for (std::size_t slot = 0; slot < parts.size(); ++slot) {
-            if (context.tracked[slot] != 0) {
+            if (divided.tracked[slot] != 0) {
                 Tensor gradient = gradientPart(divided, slot);
                 if (slot == lastSlot) {
                     s = {}; // nobody reads it again: where the gradient is s itself, the part takes its memory
                 }
-                parts[slot] = balance.product(std::move(gradient), context.operands[slot]);
+                parts[slot] = balance.product(std::move(gradient), divided.operands[slot]);
             }
         }
-        return balance.close(std::move(parts));
+        return parts;
     }
 
-private:
     static void bookConstants(const RuleContext& context, const RuleContext& divided, Balance& balance)
     {
         for (std::size_t slot = 0; slot < context.tracked.size(); ++slot) {
