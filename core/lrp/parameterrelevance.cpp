@@ -59,21 +59,24 @@ bool isKnownByReverseRule(StructureKind kind)
            kind == StructureKind::Composed;
 }
 
+/// What the rule gives to one operand as if it alone were computed: with others, a rule may share.
+Tensor partOf(const Site& site, std::size_t slot)
+{
+    std::vector<std::uint8_t> tracked(site.rule.tracked.size(), 0);
+    tracked[slot] = 1;
+    return site.rule.rule->apply(site.context(tracked))[slot];
+}
+
 /// As the rule gives an operand that is computed.
 std::vector<ParameterShare> asComputed(const Site& site, std::span<const std::size_t> slots)
 {
-    std::vector<std::uint8_t> tracked = site.rule.tracked;
-    std::vector<ParameterShare> shares;
-    for (const std::size_t slot : slots) {
-        tracked[slot] = algebra::allFinite(site.values.operands[slot]) ? 1 : 0;
-    }
-    const std::vector<Tensor> parts = site.rule.rule->apply(site.context(tracked));
     const bool isProduct = site.rule.rule->text().ends_with(kTimesEmbedding) &&
                            ops::isTokenSlot(site.op().structure(), ops::Lookup::kIndices);
+    std::vector<ParameterShare> shares;
     for (const std::size_t slot : slots) {
-        shares.push_back(tracked[slot] != 0
-                             ? ParameterShare{slot, parts[slot], {}, isProduct}
-                             : ParameterShare{slot, {}, "it has elements that are not finite, as a mask has"});
+        const bool isFinite = algebra::allFinite(site.values.operands[slot]);
+        shares.push_back(isFinite ? ParameterShare{slot, partOf(site, slot), {}, isProduct}
+                                  : ParameterShare{slot, {}, "it has elements that are not finite, as a mask has"});
     }
     return shares;
 }

@@ -87,6 +87,22 @@ private slots:
         QVERIFY(isClose(ofWeights, ops::algebra::dot(r, unbiased.forward()[0])));
     }
 
+    void layersOfEinsum()
+    {
+        const lrp::RulePointer rule = lrp::alphaBetaRule(2, 1, {kExact, BiasPolicy::Absorb});
+        for (const bool isLeft : {false, true}) {
+            const Operand x{noise({2, 3, 4}, 1)};
+            const Operand w{noise({5, 4}, 2), true};
+            OneNode node("Einsum", {isLeft ? w : x, isLeft ? x : w},
+                         {{"equation", std::string(isLeft ? "od,bsd->bso" : "bsd,od->bso")}});
+            const Tensor r = noise(node.forward()[0].shape(), 3);
+            const auto shares = node.parameters(rule, {r});
+            QVERIFY2(shares[0].relevance.isValid(), shares[0].reason.c_str());
+            QCOMPARE(shares[0].relevance.shape(), (Shape{5, 4}));
+            QVERIFY(isClose(total(shares[0].relevance), total(node.apply(rule, {r})[isLeft ? 1 : 0])));
+        }
+    }
+
     // MatMul and Add that became one layer; batches; a product with the weights on the left.
     void layersOfMatMul()
     {
@@ -135,6 +151,11 @@ private slots:
         const Tensor r = doubles({2, 2}, {2, 4, 8, 12});
         QCOMPARE(valuesOf(node.parameters(lrp::passRule(), {r})[0].relevance), (std::vector<double>{10, 16}));
         QCOMPARE(valuesOf(node.parameters(lrp::gradientRule(), {r})[0].relevance),
+                 (std::vector<double>{2 + 24, 8 + 48}));
+        // A rule that shares between computed operands has only one of them here.
+        lrp::GradientOptions equal;
+        equal.share = lrp::GradientShare::Equal;
+        QCOMPARE(valuesOf(node.parameters(lrp::gradientRule(equal), {r})[0].relevance),
                  (std::vector<double>{2 + 24, 8 + 48}));
         const OneNode repeated("Mul", {{doubles({1}, {3})}, {doubles({2}, {5, -1}), true}});
         const ParameterShare none = repeated.parameters(lrp::passRule(), {doubles({2}, {1, 1})})[0];
@@ -192,6 +213,32 @@ private slots:
         const auto passed = layer.parameters(lrp::passRule(), {r});
         QVERIFY(isClose(total(passed[0].relevance), total(r)));
         QVERIFY2(passed[1].reason.find("LayerNormalization") != std::string::npos, passed[1].reason.c_str());
+    }
+
+    // What a shape map puts between or beside the elements that it moves.
+    void constantsOfShapeMaps()
+    {
+        using Longs = std::vector<std::int64_t>;
+        const auto longs = [](const Longs& values) {
+            return Tensor::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values);
+        };
+        const OneNode concat("Concat", {{doubles({2}, {1, 2})}, {doubles({1}, {3}), true}},
+                             {{"axis", std::int64_t{0}}});
+        const OneNode pad("Pad", {{doubles({2}, {1, 2})}, {longs({1, 2}), true}, {doubles({}, {7}), true}});
+        const OneNode where("Where",
+                            {{Tensor::of<std::uint8_t>({3}, std::vector<std::uint8_t>{1, 0, 0}).to(DType::Bool)},
+                             {doubles({3}, {1, 2, 3})},
+                             {doubles({1}, {5}), true}});
+        const OneNode dropout("Dropout", {{doubles({2}, {1, 2})}, {doubles({}, {0.5}), true}});
+        for (const auto& rule : {lrp::passRule(), lrp::gradientRule()}) {
+            QCOMPARE(valuesOf(concat.parameters(rule, {doubles({3}, {1, 2, 4})})[0].relevance), std::vector<double>{4});
+            QCOMPARE(valuesOf(pad.parameters(rule, {doubles({5}, {1, 2, 4, 8, 16})})[0].relevance),
+                     std::vector<double>{1 + 8 + 16});
+            QCOMPARE(valuesOf(where.parameters(rule, {doubles({3}, {1, 2, 4})})[0].relevance), std::vector<double>{6});
+            for (const ParameterShare& ratio : dropout.parameters(rule, {doubles({2}, {1, 2})})) {
+                QVERIFY2(ratio.relevance.isValid() ? total(ratio.relevance) == 0 : !ratio.reason.empty(), "Dropout");
+            }
+        }
     }
 
     void othersAreRefusedByName()
