@@ -47,6 +47,20 @@ Result<void> checkParameters(const ExplainRequest& request)
     return {};
 }
 
+Result<void> checkSaving(const ExplainRequest& request)
+{
+    if (request.save == execute::SavePolicy::Nothing) {
+        return base::usageError(
+            "rules read values of the forward pass, and nothing is to be saved of it; save autograd, "
+            "all or what a plan keeps",
+            "--save");
+    }
+    if (request.save == execute::SavePolicy::Plan && (!request.keptByPlan || request.engine != EngineKind::Promise)) {
+        return base::usageError("what a plan keeps is for the engine promise, and a plan is needed for it");
+    }
+    return {};
+}
+
 } // namespace
 
 Result<void> checkRequest(const ExplainRequest& request)
@@ -58,9 +72,7 @@ Result<void> checkRequest(const ExplainRequest& request)
         return base::usageError(
             fmt::format("{} makes no events, so there is nothing to record; use --engine promise with --run", engine));
     }
-    if (request.save == execute::SavePolicy::Plan && (!request.keptByPlan || request.engine != EngineKind::Promise)) {
-        return base::usageError("what a plan keeps is for the engine promise, and a plan is needed for it");
-    }
+    RETRO_CHECK(checkSaving(request));
     if (request.stopAtCheckpoints && request.engine == EngineKind::Oracle) {
         return base::usageError("the oracle makes no visits and cannot stop at checkpoints; use --engine promise",
                                 "--stop-at-checkpoints");

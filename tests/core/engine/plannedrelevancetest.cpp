@@ -28,7 +28,7 @@ Question questionOf(const char* sample) { return tests::questionOf<engine::Expla
 Question tokenQuestion()
 {
     Question question = questionOf("planted-word/planted-word");
-    const std::string path = std::string(RETRO_SOURCE_DIR) + "/samples/planted-word/good.npy";
+    const std::string path = RETRO_SOURCE_DIR "/samples/planted-word/good.npy";
     const auto inputs = engine::resolveInputs({path}, *question.model->graph(), {}, {});
     question.request.inputs = inputs.ok() ? *inputs : std::vector<Tensor>();
     return question;
@@ -142,6 +142,20 @@ private slots:
         Question none = questionOf("clever-hans/clever-hans");
         none.request.save = execute::SavePolicy::Plan;
         QVERIFY(!engine::explain(*none.model, none.request).ok());
+    }
+
+    void rulesNeedSomethingSaved()
+    {
+        Question none = questionOf("clever-hans/clever-hans");
+        none.request.save = execute::SavePolicy::Nothing;
+        for (const engine::EngineKind kind :
+             {engine::EngineKind::Promise, engine::EngineKind::Oracle, engine::EngineKind::Compiled}) {
+            none.request.engine = kind;
+            const auto made = engine::explain(*none.model, none.request);
+            QVERIFY(!made.ok());
+            QCOMPARE(made.error().code, base::ErrorCode::Usage);
+            QVERIFY(made.error().text().find("nothing is to be saved") != std::string::npos);
+        }
     }
 
 private:
