@@ -17,6 +17,15 @@ Tensor addOver(Tensor a, const Tensor& b)
     });
 }
 
+Tensor scaleOver(Tensor a, double factor)
+{
+    return visitFloat(a.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        const T f = static_cast<T>(factor);
+        return mapOver<T>(std::move(a), [f](T x) { return static_cast<T>(x * f); });
+    });
+}
+
 Tensor multiplyOver(Tensor a, const Tensor& b)
 {
     return visitFloat(a.dtype(), [&](auto zero) {

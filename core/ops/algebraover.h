@@ -10,6 +10,7 @@ namespace retro::ops::algebra
 // away: the result takes its memory unless somebody else holds it. b broadcasts to a's shape.
 
 [[nodiscard]] tensor::Tensor addOver(tensor::Tensor a, const tensor::Tensor& b);
+[[nodiscard]] tensor::Tensor scaleOver(tensor::Tensor a, double factor);
 [[nodiscard]] tensor::Tensor multiplyOver(tensor::Tensor a, const tensor::Tensor& b);
 /// a·b·factor; the factor 1 costs nothing.
 [[nodiscard]] tensor::Tensor multiplyScaledOver(tensor::Tensor a, const tensor::Tensor& b, double factor);

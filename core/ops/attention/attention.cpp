@@ -35,6 +35,7 @@ struct AttentionSetting
     AttentionForm form;
     bool isFlat = false; ///< operands of rank 3, heads side by side
     Scores kept = Scores::Raw;
+    bool wantsScores = false;    ///< the node has the output for them
     std::vector<Shape> operands; ///< per slot
 };
 
@@ -50,6 +51,10 @@ public:
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
         const Parts parts = partsOf(operands);
+        if (!m_setting.wantsScores) {
+            const Tensor y = attended(m_setting.form, parts.q, parts.k, parts.v, parts.mask);
+            return {m_setting.isFlat ? joinHeads(y) : y, parts.k.contiguous(), parts.v.contiguous(), Tensor()};
+        }
         const AttentionValues values = attend(m_setting.form, parts.q, parts.k, parts.v, parts.mask);
         return {m_setting.isFlat ? joinHeads(values.y) : values.y, parts.k.contiguous(), parts.v.contiguous(),
                 keptOf(values)};
@@ -324,7 +329,8 @@ BoundResult bindAttention(const BindContext& context)
         context.operandTypes[AttentionSlot::kLengths].shape != Shape{form.batch}) {
         return context.error(fmt::format("nonpad_kv_seqlen must have the shape [{}]", form.batch));
     }
-    AttentionSetting setting{form, firstType(context).shape.size() == 3, static_cast<Scores>(mode), {}};
+    const bool wantsScores = context.node.outputs.size() > 3 && context.node.outputs[3].isValid();
+    AttentionSetting setting{form, firstType(context).shape.size() == 3, static_cast<Scores>(mode), wantsScores, {}};
     for (const TensorType& type : context.operandTypes) {
         setting.operands.push_back(type.shape);
     }

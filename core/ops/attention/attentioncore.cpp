@@ -2,9 +2,11 @@
 #include "core/ops/attention/attentioncore.h"
 
 #include "core/ops/algebra.h"
+#include "core/ops/algebraover.h"
 #include "core/ops/kernel/elementloop.h"
 #include "core/ops/kernel/exponentialrow.h"
 #include "core/ops/kernel/filled.h"
+#include "core/ops/kernel/mapover.h"
 #include "core/ops/kernel/matrixproduct.h"
 #include "core/ops/reference/sum.h"
 
@@ -74,9 +76,10 @@ Tensor capped(const Tensor& scores, double cap)
     });
 }
 
-Tensor biased(const AttentionForm& form, const Tensor& scores, const AttentionMask& mask)
+Tensor biased(const AttentionForm& form, Tensor scores, const AttentionMask& mask)
 {
-    const Tensor sum = (mask.bias.isValid() ? algebra::addBroadcast(scores, mask.bias) : scores).contiguous();
+    const Tensor sum =
+        (mask.bias.isValid() ? algebra::addOver(std::move(scores), mask.bias) : std::move(scores)).contiguous();
     if (!form.isCausal && mask.lengths.empty()) {
         return sum;
     }
@@ -90,17 +93,26 @@ Tensor biased(const AttentionForm& form, const Tensor& scores, const AttentionMa
     });
 }
 
-Tensor softmaxOfRows(const Tensor& logits, std::int64_t width)
+// In the memory of the logits, which are row-major, when nobody else holds it.
+Tensor softmaxOfRows(Tensor logits, std::int64_t width)
 {
-    return filled(logits.dtype(), logits.shape(), [&](auto* p) {
-        const auto* in = elements(logits, p);
-        parallelFor(width == 0 ? 0 : logits.size() / width, 16384 / std::max<std::int64_t>(width, 1),
+    const auto run = [width, size = logits.size()](const auto* in, auto* p) {
+        parallelFor(width == 0 ? 0 : size / width, 16384 / std::max<std::int64_t>(width, 1),
                     [&](std::int64_t begin, std::int64_t end) {
                         for (std::int64_t row = begin; row < end; ++row) {
                             maskedSoftmaxRow(in + row * width, width, p + row * width);
                         }
                     });
+    };
+    const bool isOwn = visitFloat(logits.dtype(), [&](auto zero) {
+        auto* const p = writable<decltype(zero)>(logits);
+        if (p != nullptr) {
+            run(p, p);
+        }
+        return p != nullptr;
     });
+    return isOwn ? std::move(logits)
+                 : filled(logits.dtype(), logits.shape(), [&](auto* p) { run(elements(logits, p), p); });
 }
 
 void addTo(Tensor& sum, const Tensor& t)
@@ -141,17 +153,40 @@ Tensor capBack(const Tensor& y, const Tensor& g, double cap)
 
 } // namespace
 
+namespace
+{
+
+Tensor rawScores(const AttentionForm& form, const Tensor& q, const Tensor& k)
+{
+    return algebra::scaleOver(matrixProduct(grouped(form, q), swapped(k)), form.scale)
+        .contiguous()
+        .reshaped(form.scoreShape());
+}
+
+Tensor mixed(const AttentionForm& form, const Tensor& probabilities, const Tensor& v)
+{
+    return matrixProduct(grouped(form, probabilities), v)
+        .reshaped({form.batch, form.heads, form.queries, form.valueWidth});
+}
+
+} // namespace
+
+Tensor attended(const AttentionForm& form, const Tensor& q, const Tensor& k, const Tensor& v, const AttentionMask& mask)
+{
+    Tensor scores = rawScores(form, q, k);
+    scores = form.softcap > 0 ? capped(scores, form.softcap) : std::move(scores);
+    return mixed(form, softmaxOfRows(biased(form, std::move(scores), mask), form.keys), v);
+}
+
 AttentionValues attend(const AttentionForm& form, const Tensor& q, const Tensor& k, const Tensor& v,
                        const AttentionMask& mask)
 {
     AttentionValues values;
-    const Tensor products = matrixProduct(grouped(form, q), swapped(k));
-    values.raw = algebra::scale(products, form.scale).contiguous().reshaped(form.scoreShape());
+    values.raw = rawScores(form, q, k);
     values.capped = form.softcap > 0 ? capped(values.raw, form.softcap) : values.raw;
     values.biased = biased(form, values.capped, mask);
     values.probabilities = softmaxOfRows(values.biased, form.keys);
-    values.y = matrixProduct(grouped(form, values.probabilities), v)
-                   .reshaped({form.batch, form.heads, form.queries, form.valueWidth});
+    values.y = mixed(form, values.probabilities, v);
     return values;
 }
 

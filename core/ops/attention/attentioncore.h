@@ -46,6 +46,9 @@ struct AttentionMask
 /// q: batch × heads × queries × width; k, v: batch × keyHeads × keys × ….
 [[nodiscard]] AttentionValues attend(const AttentionForm& form, const Tensor& q, const Tensor& k, const Tensor& v,
                                      const AttentionMask& mask);
+/// y alone: each step may write over what the one before it made.
+[[nodiscard]] Tensor attended(const AttentionForm& form, const Tensor& q, const Tensor& k, const Tensor& v,
+                              const AttentionMask& mask);
 
 /// Gradients that arrive, each may be invalid: at y and at the four kinds of scores.
 struct AttentionArriving

@@ -47,7 +47,7 @@ public:
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
         const Parts parts = partsOf(operands);
-        return {joinHeads(attend(m_setting.form, parts.q, parts.k, parts.v, parts.mask).y)};
+        return {joinHeads(attended(m_setting.form, parts.q, parts.k, parts.v, parts.mask))};
     }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::allOperands(); }
     [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor> operands, std::span<const Tensor>,

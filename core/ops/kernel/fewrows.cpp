@@ -66,12 +66,15 @@ Tensor FewRows::spread(const Tensor& rows, const Shape& shape) const
     visitFloat(dense.dtype(), [&](auto zero) {
         using T = decltype(zero);
         const std::span<T> all = buffer.span<T>();
-        std::fill(all.begin(), all.end(), T{0});
         const T* from = dense.data<T>();
+        auto end = all.begin(); // of what has been written
         for (const std::int64_t place : m_places) {
-            std::copy(from, from + length, all.begin() + place * length);
+            const auto row = all.begin() + place * length;
+            std::fill(end, row, T{0});
+            end = std::copy(from, from + length, row);
             from += length;
         }
+        std::fill(end, all.end(), T{0});
     });
     return std::move(buffer).freeze();
 }
