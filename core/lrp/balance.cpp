@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/balance.h"
 
+#include "core/lrp/knownsums.h"
 #include "core/ops/algebraover.h"
 
 #include <algorithm>
-#include <array>
 #include <cassert>
 #include <cmath>
-#include <memory>
+#include <optional>
 
 namespace retro::lrp
 {
@@ -18,54 +18,6 @@ namespace
 {
 
 double roundingOf(tensor::DType dtype) { return dtype == tensor::DType::Float64 ? kRoundingDouble : kRoundingFloat; }
-
-/// The sums of a tensor. What one rule hands on is what a later one gets, often the next.
-struct KnownSums
-{
-    std::weak_ptr<const tensor::Storage> storage; // holds the identity, not the memory
-    std::int64_t offset = 0;
-    tensor::Shape shape;
-    tensor::Shape strides;
-    algebra::SumAndMagnitude sums;
-
-    [[nodiscard]] bool isOf(const Tensor& tensor) const
-    {
-        const bool isSame = !storage.owner_before(tensor.storage()) && !tensor.storage().owner_before(storage);
-        return isSame && offset == tensor.offset() && shape == tensor.shape() && strides == tensor.strides();
-    }
-};
-
-/// Of the last few tensors.
-class SumsMemory
-{
-public:
-    [[nodiscard]] const algebra::SumAndMagnitude* find(const Tensor& tensor) const
-    {
-        const auto found = std::ranges::find_if(m_known, [&](const KnownSums& each) { return each.isOf(tensor); });
-        return found == m_known.end() ? nullptr : &found->sums;
-    }
-    void keep(const Tensor& tensor, const algebra::SumAndMagnitude& sums)
-    {
-        m_known[m_oldest] = {tensor.storage(), tensor.offset(), tensor.shape(), tensor.strides(), sums};
-        m_oldest = (m_oldest + 1) % m_known.size();
-    }
-
-private:
-    std::array<KnownSums, 16> m_known;
-    std::size_t m_oldest = 0;
-};
-
-thread_local SumsMemory sumsMemory;
-
-algebra::SumAndMagnitude knownSums(const Tensor& tensor)
-{
-    if (const algebra::SumAndMagnitude* found = sumsMemory.find(tensor)) {
-        return *found;
-    }
-    const algebra::SumAndMagnitude sums = algebra::sumAndMagnitude(tensor);
-    sumsMemory.keep(tensor, sums);
-    return sums;
-}
 
 } // namespace
 
@@ -125,13 +77,24 @@ void Balance::bookDivision(const algebra::DivisionAmounts& amounts, double facto
     book(event::Cause::Bias, factor * amounts.bias);
 }
 
-Tensor Balance::product(Tensor a, const Tensor& b)
+Tensor Balance::quotient(const Tensor& r, algebra::Denominator d, const algebra::Stabiliser& stabiliser,
+                         algebra::DivisionAmounts& amounts) const
 {
     if (!isWanted()) {
-        return algebra::multiplyOver(std::move(a), b);
+        return algebra::stabilisedDivision(r, std::move(d), stabiliser, nullptr);
     }
-    algebra::SummedTensor product = algebra::multiplyAndSum(std::move(a), b);
-    sumsMemory.keep(product.tensor, product.sums);
+    const auto known = rememberedSums(r);
+    return algebra::stabilisedDivision(r, std::move(d), stabiliser, &amounts,
+                                       known ? std::optional(known->sum) : std::nullopt);
+}
+
+Tensor Balance::product(Tensor a, const Tensor& b, double factor)
+{
+    if (!isWanted()) {
+        return algebra::multiplyScaledOver(std::move(a), b, factor);
+    }
+    algebra::SummedTensor product = algebra::multiplyAndSum(std::move(a), b, factor);
+    keepSums(product.tensor, product.sums);
     return std::move(product.tensor);
 }
 
@@ -168,7 +131,7 @@ std::vector<Tensor> Balance::closeRearranged(std::vector<Tensor> parts)
         assert(part->size() == m_arrived.size());
         m_part = *part;
         m_sumsOfPart = m_sumsOfArrived;
-        sumsMemory.keep(*part, m_sumsOfArrived);
+        keepSums(*part, m_sumsOfArrived);
     }
     return close(std::move(parts));
 }

@@ -33,9 +33,15 @@ public:
     /// The same of a division whose amounts are known already, and what the bias took.
     void bookDivision(const ops::algebra::DivisionAmounts& amounts, double factor = 1);
 
-    /// a·b in a's memory, for a part that is handed on as it is: its sums are taken on the way. Nothing may be written
-    /// over the product before close().
-    [[nodiscard]] Tensor product(Tensor a, const Tensor& b);
+    /// s = r / stab(d) by stabilisedDivision(). Where a row is wanted, `amounts` gets what it did; Σ r is not taken
+    /// again where it is known.
+    [[nodiscard]] Tensor quotient(const Tensor& r, ops::algebra::Denominator d,
+                                  const ops::algebra::Stabiliser& stabiliser,
+                                  ops::algebra::DivisionAmounts& amounts) const;
+
+    /// a·b·factor in a's memory, for a part that is handed on as it is: its sums are taken on the way. Nothing may be
+    /// written over the product before close().
+    [[nodiscard]] Tensor product(Tensor a, const Tensor& b, double factor = 1);
 
     /// Books the relevance that is handed on and, when the row then closes within rounding, the rest as rounding.
     /// Returns `parts`.

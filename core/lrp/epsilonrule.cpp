@@ -100,13 +100,11 @@ private:
         Balance balance(context);
         const Tensor z = context.outputs[0].isValid() ? context.outputs[0] : product.apply(a, b);
         algebra::DivisionAmounts amounts;
-        const Tensor s = algebra::stabilisedDivision(context.relevance[0], {z}, m_options.stabiliser,
-                                                     balance.isWanted() ? &amounts : nullptr);
+        const Tensor s = balance.quotient(context.relevance[0], {z}, m_options.stabiliser, amounts);
         std::vector<Tensor> parts(context.tracked.size());
         for (std::size_t slot = 0; slot < 2; ++slot) {
             if (context.tracked[slot] != 0) {
-                parts[slot] =
-                    algebra::multiplyScaledOver(product.pullback(s, a, b, slot), context.operands[slot], share);
+                parts[slot] = balance.product(product.pullback(s, a, b, slot), context.operands[slot], share);
             }
         }
         if (balance.isWanted()) {

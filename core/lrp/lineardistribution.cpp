@@ -164,9 +164,7 @@ Tensor distribute(LinearDistribution distribution, const Tensor& relevance, Bala
         return distributeSpreading(distribution, relevance, balance, factor);
     }
     algebra::DivisionAmounts amounts;
-    const Tensor s =
-        algebra::stabilisedDivision(relevance, denominatorOf(distribution), distribution.options.stabiliser,
-                                    balance.isWanted() ? &amounts : nullptr);
+    const Tensor s = balance.quotient(relevance, denominatorOf(distribution), distribution.options.stabiliser, amounts);
     amounts.bias = distribution.shift.isValid() ? 0 : amounts.bias;
     balance.bookDivision(amounts, factor);
     tellParameters(distribution, s, factor, balance);

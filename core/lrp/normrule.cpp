@@ -70,8 +70,7 @@ public:
         Tensor z =
             context.outputs[0].isValid() ? context.outputs[0] : std::move(context.op.forward(context.operands).front());
         algebra::DivisionAmounts amounts;
-        Tensor s = algebra::stabilisedDivision(context.relevance[0], {std::move(z)}, m_stabiliser,
-                                               balance.isWanted() ? &amounts : nullptr);
+        Tensor s = balance.quotient(context.relevance[0], {std::move(z)}, m_stabiliser, amounts);
         balance.bookDivision(amounts);
         // x·Jᵀs: the gradient of the same function, with s in the place of the relevance.
         RuleContext divided = context;
@@ -134,8 +133,7 @@ private:
         Balance balance(context);
         const std::vector<Tensor> z = context.op.forward(context.operands);
         algebra::DivisionAmounts amounts;
-        const Tensor s = algebra::stabilisedDivision(context.relevance[0], {z[0]}, m_stabiliser,
-                                                     balance.isWanted() ? &amounts : nullptr);
+        const Tensor s = balance.quotient(context.relevance[0], {z[0]}, m_stabiliser, amounts);
         balance.bookDivision(amounts);
         RuleContext divided = context;
         divided.relevance = std::span(&s, 1);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/partsum.h"
 
+#include "core/lrp/knownsums.h"
 #include "core/ops/algebra.h"
-#include "core/ops/exactsums.h"
+#include "core/ops/algebrasums.h"
 
 #include <algorithm>
 #include <utility>
@@ -27,9 +28,14 @@ public:
             sum = std::move(part);
             return;
         }
-        Tensor whole = ops::algebra::add(sum, part);
-        lost += m_countsLost ? ops::algebra::lostInSum(sum, part, whole) : 0;
-        sum = std::move(whole);
+        if (!m_countsLost) {
+            sum = ops::algebra::add(sum, part);
+            return;
+        }
+        ops::algebra::SummedAddition made = ops::algebra::addAndSum(sum, part);
+        keepSums(made.tensor, made.sums); // for the row of whoever gets it
+        lost += made.lost;
+        sum = std::move(made.tensor);
     }
 
 private:

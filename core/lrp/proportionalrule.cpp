@@ -54,8 +54,7 @@ public:
         const Tensor& x = context.operands[0];
         Balance balance(context);
         algebra::DivisionAmounts amounts;
-        const Tensor s = algebra::stabilisedDivision(context.relevance[0], {windows.sumWindows(x)}, m_stabiliser,
-                                                     balance.isWanted() ? &amounts : nullptr);
+        const Tensor s = balance.quotient(context.relevance[0], {windows.sumWindows(x)}, m_stabiliser, amounts);
         balance.bookDivision(amounts);
         Tensor part = algebra::multiplyOver(windows.spreadWindows(s), x);
         return balance.close(onlySlot(context, 0, std::move(part)));

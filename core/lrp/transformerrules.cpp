@@ -62,8 +62,7 @@ public:
         const Tensor& known = context.outputs[0];
         Tensor y = known.isValid() ? known : context.op.forward(context.operands).front();
         algebra::DivisionAmounts amounts;
-        const Tensor s =
-            algebra::stabilisedDivision(r, {std::move(y)}, m_stabiliser, balance.isWanted() ? &amounts : nullptr);
+        const Tensor s = balance.quotient(r, {std::move(y)}, m_stabiliser, amounts);
         balance.bookDivision(amounts);
         if (balance.parameters() != nullptr) {
             balance.parameters()->throughOperands(s);

@@ -74,26 +74,28 @@ DivisionSums pairwiseSums(const T* r, const T* s, const T* d, std::int64_t lengt
     return pairwiseSums(r, s, d, half) + pairwiseSums(r + half, s + half, d + half, length - half);
 }
 
-// As pairwiseSum of the reference, over the products of two arrays.
-template <class T>
-double pairwiseDot(const T* a, const T* b, std::int64_t length)
+SumAndMagnitude operator+(const SumAndMagnitude& a, const SumAndMagnitude& b)
 {
-    if (length > kSumBlock) {
-        const std::int64_t half = length / 2;
-        return pairwiseDot(a, b, half) + pairwiseDot(a + half, b + half, length - half);
-    }
-    return blockDot(a, b, length);
+    return {a.sum + b.sum, a.magnitude + b.magnitude};
 }
+
+/// Of a block of an addition.
+struct AdditionSums
+{
+    SumAndMagnitude sums;
+    double lost = 0;
+};
+
+AdditionSums operator+(const AdditionSums& a, const AdditionSums& b) { return {a.sums + b.sums, a.lost + b.lost}; }
 
 // `block(begin, length)` gives the sums of a block.
 template <class Block>
-SumAndMagnitude pairwiseMagnitude(std::int64_t begin, std::int64_t length, const Block& block)
+auto pairwise(std::int64_t begin, std::int64_t length, const Block& block) -> decltype(block(begin, length))
 {
     if (length > kSumBlock) {
         const std::int64_t half = length / 2;
-        const SumAndMagnitude left = pairwiseMagnitude(begin, half, block);
-        const SumAndMagnitude right = pairwiseMagnitude(begin + half, length - half, block);
-        return {left.sum + right.sum, left.magnitude + right.magnitude};
+        const auto left = pairwise(begin, half, block);
+        return left + pairwise(begin + half, length - half, block);
     }
     return block(begin, length);
 }
@@ -109,7 +111,7 @@ SumAndMagnitude sumAndMagnitude(const Tensor& a)
     return visitFloat(a.dtype(), [&](auto zero) {
         using T = decltype(zero);
         const T* const data = plain.data<T>();
-        return pairwiseMagnitude(0, plain.size(), [data](std::int64_t begin, std::int64_t length) {
+        return pairwise(0, plain.size(), [data](std::int64_t begin, std::int64_t length) {
             return blockMagnitude(data + begin, length);
         });
     });
@@ -120,32 +122,83 @@ namespace
 
 // On one thread; null where a's memory cannot be written over, or b does not lie as it does.
 template <class T>
-std::optional<SumAndMagnitude> multipliedInPlace(Tensor& a, const Tensor& b)
+std::optional<SumAndMagnitude> multipliedInPlace(Tensor& a, const Tensor& b, double factor)
 {
     T* const out = writable<T>(a);
     if (out == nullptr || a.shape() != b.shape() || a.strides() != b.strides()) {
         return std::nullopt;
     }
     const T* const in = b.data<T>();
-    return pairwiseMagnitude(0, a.size(), [out, in](std::int64_t begin, std::int64_t length) {
-        blockMultiply(out + begin, in + begin, length);
+    const T f = static_cast<T>(factor);
+    return pairwise(0, a.size(), [out, in, f](std::int64_t begin, std::int64_t length) {
+        blockMultiply(out + begin, in + begin, f, length);
         return blockMagnitude(out + begin, length);
     });
 }
 
 } // namespace
 
-SummedTensor multiplyAndSum(Tensor a, const Tensor& b)
+SummedTensor multiplyAndSum(Tensor a, const Tensor& b, double factor)
 {
     if (threads() == 1) {
-        const auto sums = visitFloat(a.dtype(), [&](auto zero) { return multipliedInPlace<decltype(zero)>(a, b); });
+        const auto sums =
+            visitFloat(a.dtype(), [&](auto zero) { return multipliedInPlace<decltype(zero)>(a, b, factor); });
         if (sums) {
             return {std::move(a), *sums};
         }
     }
-    Tensor product = multiplyOver(std::move(a), b); // several threads gain more by multiplying together
+    Tensor product = multiplyScaledOver(std::move(a), b, factor); // several threads gain more by multiplying together
     const SumAndMagnitude sums = sumAndMagnitude(product);
     return {std::move(product), sums};
+}
+
+double lostInSum(const Tensor& a, const Tensor& b, const Tensor& sum)
+{
+    const bool share = a.isDense() && a.strides() == b.strides() && a.strides() == sum.strides();
+    const Tensor left = share ? a : a.contiguous();
+    const Tensor right = share ? b : b.contiguous();
+    const Tensor total = share ? sum : sum.contiguous();
+    return visitFloat(a.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        const T* const x = left.data<T>();
+        const T* const y = right.data<T>();
+        const T* const z = total.data<T>();
+        return pairwise(0, left.size(), [x, y, z](std::int64_t begin, std::int64_t length) {
+            return blockLost(x + begin, y + begin, z + begin, length);
+        });
+    });
+}
+
+namespace
+{
+
+// On one thread, of dense tensors that lie alike.
+template <class T>
+SummedAddition addedAndSummed(const Tensor& a, const Tensor& b)
+{
+    const T* const x = a.data<T>();
+    const T* const y = b.data<T>();
+    tensor::TensorBuffer buffer(a.dtype(), a.shape(), a.strides());
+    T* const out = buffer.data<T>();
+    const AdditionSums made = pairwise(0, a.size(), [=](std::int64_t begin, std::int64_t length) {
+        blockAdd(x + begin, y + begin, out + begin, length);
+        return AdditionSums{blockMagnitude(out + begin, length), blockLost(x + begin, y + begin, out + begin, length)};
+    });
+    return {std::move(buffer).freeze(), made.sums, made.lost};
+}
+
+} // namespace
+
+SummedAddition addAndSum(const Tensor& a, const Tensor& b)
+{
+    assert(a.dtype() == b.dtype() && a.shape() == b.shape());
+    if (threads() == 1 && a.isDense() && a.strides() == b.strides()) {
+        return visitFloat(a.dtype(), [&](auto zero) { return addedAndSummed<decltype(zero)>(a, b); });
+    }
+    Tensor whole = add(a, b); // several threads gain more by adding together
+    const SumAndMagnitude sums = sumAndMagnitude(whole);
+    const double lost = lostInSum(a, b, whole);
+    return {std::move(whole), sums, lost};
 }
 
 double sum(const Tensor& a) { return sumAndMagnitude(a).sum; }
@@ -160,7 +213,11 @@ double dot(const Tensor& a, const Tensor& b)
     const Tensor right = share ? b : b.contiguous();
     return visitFloat(a.dtype(), [&](auto zero) {
         using T = decltype(zero);
-        return pairwiseDot(left.data<T>(), right.data<T>(), left.size());
+        const T* const x = left.data<T>();
+        const T* const y = right.data<T>();
+        return pairwise(0, left.size(), [x, y](std::int64_t begin, std::int64_t length) {
+            return blockDot(x + begin, y + begin, length); // as pairwiseSum of the reference, over products
+        });
     });
 }
 

@@ -33,6 +33,8 @@ struct GammaBlock
     Elements<T> negativeShare{};
     Elements<T> positive{}; ///< first denominators
     Elements<T> negative{};
+    bool isPositiveSpecial = false; ///< one of them is 0 or infinite
+    bool isNegativeSpecial = false;
     std::int64_t count = 0;
 };
 
@@ -106,10 +108,12 @@ struct GammaDivision
 
     void sum(const GammaBlock<T>& block, std::int64_t at, GammaAmounts& amounts) const
     {
-        amounts.positive += amountsOf(block.positiveShare.data(), onPositive + at, block.positive.data(),
-                                      up.data != nullptr ? block.up.data() : nullptr, block.count);
-        amounts.negative += amountsOf(block.negativeShare.data(), onNegative + at, block.negative.data(),
-                                      down.data != nullptr ? block.down.data() : nullptr, block.count);
+        amounts.positive += amountsOf(DividedBlock<T>{
+            block.positiveShare.data(), onPositive + at, block.positive.data(),
+            up.data != nullptr ? block.up.data() : nullptr, block.count, block.isPositiveSpecial, true});
+        amounts.negative += amountsOf(DividedBlock<T>{
+            block.negativeShare.data(), onNegative + at, block.negative.data(),
+            down.data != nullptr ? block.down.data() : nullptr, block.count, block.isNegativeSpecial, true});
     }
 
     [[nodiscard]] double sumAtZero(std::int64_t begin, std::int64_t end) const
@@ -132,8 +136,10 @@ struct GammaDivision
             if (fillBlock(r + at, z + at, p + at, gamma, block) && wantsAmounts) {
                 amounts.atZero += sumAtZero(at, at + block.count);
             }
-            blockQuotient(block.positiveShare.data(), block.positive.data(), stabiliser, onPositive + at, block.count);
-            blockQuotient(block.negativeShare.data(), block.negative.data(), stabiliser, onNegative + at, block.count);
+            block.isPositiveSpecial = blockQuotient(block.positiveShare.data(), block.positive.data(), stabiliser,
+                                                    onPositive + at, block.count);
+            block.isNegativeSpecial = blockQuotient(block.negativeShare.data(), block.negative.data(), stabiliser,
+                                                    onNegative + at, block.count);
             if (wantsAmounts) {
                 sum(block, at, amounts);
             }

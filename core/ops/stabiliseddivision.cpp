@@ -16,6 +16,8 @@ namespace retro::ops::algebra
 namespace
 {
 
+enum class DivisionSumsWanted : std::uint8_t { None, AllButDividend, All };
+
 /// A few elements on their way from base and bias to the quotient.
 template <class T>
 struct Block
@@ -37,6 +39,7 @@ struct Division
     BiasRow<T> bias;
     bool isBiasIn;
     const Stabiliser& stabiliser;
+    DivisionSumsWanted sums;
 
     void load(Block<T>& block, std::int64_t at, bool wantsBias) const
     {
@@ -53,29 +56,31 @@ struct Division
         block.d = adds || s == base ? block.sums.data() : block.d;
     }
 
-    [[nodiscard]] DivisionAmounts chunk(std::int64_t begin, std::int64_t end, bool sums) const
+    [[nodiscard]] DivisionAmounts chunk(std::int64_t begin, std::int64_t end) const
     {
         Block<T> block;
         DivisionAmounts amounts;
         for (std::int64_t at = begin; at < end; at += block.count) {
             block.count = std::min(kSumBlock, end - at);
-            load(block, at, sums);
+            load(block, at, sums != DivisionSumsWanted::None);
             const T* const x = r + at;
             T* const out = s + at;
-            blockQuotient(x, block.d, stabiliser, out, block.count);
-            if (sums) {
-                amounts += amountsOf(x, out, block.d, bias.data != nullptr ? block.bias.data() : nullptr, block.count);
+            const bool isSpecial = blockQuotient(x, block.d, stabiliser, out, block.count);
+            if (sums != DivisionSumsWanted::None) {
+                amounts +=
+                    amountsOf(DividedBlock<T>{x, out, block.d, bias.data != nullptr ? block.bias.data() : nullptr,
+                                              block.count, isSpecial, sums == DivisionSumsWanted::All});
             }
         }
         return amounts;
     }
 
-    [[nodiscard]] DivisionAmounts run(bool sums) const
+    [[nodiscard]] DivisionAmounts run() const
     {
         std::vector<DivisionAmounts> parts(static_cast<std::size_t>((size + kSumChunk - 1) / kSumChunk));
         parallelFor(static_cast<std::int64_t>(parts.size()), 4, [&](std::int64_t first, std::int64_t last) {
             for (std::int64_t i = first; i < last; ++i) {
-                parts[static_cast<std::size_t>(i)] = chunk(i * kSumChunk, std::min(size, (i + 1) * kSumChunk), sums);
+                parts[static_cast<std::size_t>(i)] = chunk(i * kSumChunk, std::min(size, (i + 1) * kSumChunk));
             }
         });
         return sumPairwise(parts.data(), parts.size());
@@ -104,7 +109,7 @@ Tensor divideInSteps(const Tensor& r, const Denominator& denominator, const Stab
 
 template <class T>
 Tensor divideAtOnce(const Tensor& r, Denominator denominator, const BiasRow<T>& bias, const Stabiliser& stabiliser,
-                    DivisionAmounts* amounts)
+                    DivisionAmounts* amounts, std::optional<double> sumOfDividend)
 {
     Tensor& base = denominator.base;
     const Tensor dividend = withStrides(r, base.strides());
@@ -116,11 +121,14 @@ Tensor divideAtOnce(const Tensor& r, Denominator denominator, const BiasRow<T>& 
         buffer.emplace(base.dtype(), shape, strides);
         out = buffer->template data<T>();
     }
+    using enum DivisionSumsWanted;
+    const auto sums = amounts == nullptr ? None : sumOfDividend ? AllButDividend : All;
     const Division<T> division{dividend.data<T>(),   base.data<T>(), out, base.size(), bias,
-                               denominator.isBiasIn, stabiliser};
-    const DivisionAmounts made = division.run(amounts != nullptr);
+                               denominator.isBiasIn, stabiliser,     sums};
+    const DivisionAmounts made = division.run();
     if (amounts != nullptr) {
         *amounts = made;
+        amounts->sums.dividend = sumOfDividend.value_or(made.sums.dividend);
     }
     return buffer ? std::move(*buffer).freeze() : std::move(base);
 }
@@ -128,7 +136,7 @@ Tensor divideAtOnce(const Tensor& r, Denominator denominator, const BiasRow<T>& 
 } // namespace
 
 Tensor stabilisedDivision(const Tensor& r, Denominator denominator, const Stabiliser& stabiliser,
-                          DivisionAmounts* amounts)
+                          DivisionAmounts* amounts, std::optional<double> dividend)
 {
     assert(r.shape() == denominator.base.shape());
     if (!isDividedHere(denominator, stabiliser)) {
@@ -140,7 +148,7 @@ Tensor stabilisedDivision(const Tensor& r, Denominator denominator, const Stabil
             denominator.bias.isValid() ? rowOf<T>(denominator.bias, denominator.base) : BiasRow<T>();
         return denominator.bias.isValid() && bias.data == nullptr
                    ? divideInSteps(r, denominator, stabiliser, amounts)
-                   : divideAtOnce(r, std::move(denominator), bias, stabiliser, amounts);
+                   : divideAtOnce(r, std::move(denominator), bias, stabiliser, amounts, dividend);
     });
 }
 

@@ -3,6 +3,8 @@
 
 #include "core/ops/algebra.h"
 
+#include <optional>
+
 namespace retro::ops::algebra
 {
 
@@ -22,8 +24,9 @@ struct DivisionAmounts
 };
 
 /// s = r / stab(d) as stabilisedQuotient(r, d, stabiliser) gives it, bit for bit, in one walk with the sums that a
-/// ledger wants (`amounts` may be null: then none are made). `r` has the shape of base; s lies as base does.
+/// ledger wants (`amounts` may be null: then none are made). `r` has the shape of base; s lies as base does. `dividend`
+/// is Σ r, for whoever has it already.
 [[nodiscard]] Tensor stabilisedDivision(const Tensor& r, Denominator denominator, const Stabiliser& stabiliser,
-                                        DivisionAmounts* amounts);
+                                        DivisionAmounts* amounts, std::optional<double> dividend = std::nullopt);
 
 } // namespace retro::ops::algebra

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/kernel/blocksums.h"
 
+#include "core/base/exactsum.h"
 #include "core/ops/kernel/stabilise.h"
 #include "core/ops/kernel/wideregisters.h"
 
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 namespace retro::ops
 {
@@ -82,49 +84,85 @@ template <class T>
     }
 }
 
+/// What one addition lost: of floats their difference in double, which holds it.
 template <class T>
-[[gnu::always_inline]] inline void multiplyInline(T* a, const T* b, std::int64_t count)
+[[gnu::always_inline]] inline double lostOf(T a, T b, T sum)
 {
-    for (std::int64_t i = 0; i < count; ++i) {
-        a[i] *= b[i];
+    if constexpr (std::is_same_v<T, double>) {
+        return base::ExactSum::lost(a, b);
+    } else {
+        return static_cast<double>(a) + static_cast<double>(b) - static_cast<double>(sum);
     }
 }
 
 template <class T>
-[[gnu::always_inline]] inline bool hasZeroOrInfinityInline(const T* a, std::int64_t count)
+[[gnu::always_inline]] inline double lostInline(const T* a, const T* b, const T* sum, std::int64_t count)
 {
-    int found = 0;
-    for (std::int64_t i = 0; i < count; ++i) {
-        found |= (a[i] == T{0}) | (std::abs(a[i]) > std::numeric_limits<T>::max()) ? 1 : 0;
+    double lanes[kLanes]{}; // of errors, which are small: their own rounding does not count
+    std::int64_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) {
+        for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+            lanes[lane] += lostOf(a[i + lane], b[i + lane], sum[i + lane]);
+        }
     }
-    return found != 0;
+    for (std::int64_t lane = 0; i < count; ++i, ++lane) {
+        lanes[lane] += lostOf(a[i], b[i], sum[i]);
+    }
+    return total(lanes);
+}
+
+template <class T>
+[[gnu::always_inline]] inline void multiplyInline(T* a, const T* b, T factor, std::int64_t count)
+{
+    if (factor == T{1}) {
+        for (std::int64_t i = 0; i < count; ++i) {
+            a[i] *= b[i];
+        }
+        return;
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+        a[i] = a[i] * b[i] * factor;
+    }
+}
+
+template <class T>
+[[gnu::always_inline]] inline int isZeroOrInfinity(T value)
+{
+    return (value == T{0}) | (std::abs(value) > std::numeric_limits<T>::max()) ? 1 : 0;
 }
 
 /// By d moved towards its own sign, what nearly everybody uses: written out, so that each width inlines it.
 template <class T>
-[[gnu::always_inline]] inline void quotientByMoved(const T* r, const T* d, T e, T* s, std::int64_t count)
+[[gnu::always_inline]] inline bool quotientByMoved(const T* r, const T* d, T e, T* s, std::int64_t count)
 {
+    int found = 0;
     for (std::int64_t i = 0; i < count; ++i) {
         const T moved = d[i] + (d[i] >= T{0} ? e : -e);
         const T q = r[i] / moved;
+        found |= isZeroOrInfinity(d[i]); // before it may be written over
         s[i] = moved == T{0} ? T{0} : q;
     }
+    return found != 0;
 }
 
 template <class T>
-[[gnu::always_inline]] inline void quotientInline(const T* r, const T* d, const algebra::Stabiliser& stabiliser, T* s,
+[[gnu::always_inline]] inline bool quotientInline(const T* r, const T* d, const algebra::Stabiliser& stabiliser, T* s,
                                                   std::int64_t count)
 {
     const T e = static_cast<T>(stabiliser.epsilon);
     if (stabiliser.kind == algebra::StabiliserKind::Add && stabiliser.isSigned) {
-        quotientByMoved(r, d, e, s, count);
-        return;
+        return quotientByMoved(r, d, e, s, count);
+    }
+    int found = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+        found |= isZeroOrInfinity(d[i]);
     }
     visitStabiliser<T>(stabiliser, [&](auto stabilised) {
         for (std::int64_t i = 0; i < count; ++i) {
             s[i] = quotient(r[i], stabilised(d[i], e));
         }
     });
+    return found != 0;
 }
 
 } // namespace
@@ -150,8 +188,23 @@ RETRO_WIDE_REGISTERS algebra::SumAndMagnitude blockMagnitude(const double* a, st
     return magnitudeInline(a, count);
 }
 
-RETRO_WIDE_REGISTERS void blockMultiply(float* a, const float* b, std::int64_t count) { multiplyInline(a, b, count); }
-RETRO_WIDE_REGISTERS void blockMultiply(double* a, const double* b, std::int64_t count) { multiplyInline(a, b, count); }
+RETRO_WIDE_REGISTERS double blockLost(const float* a, const float* b, const float* sum, std::int64_t count)
+{
+    return lostInline(a, b, sum, count);
+}
+RETRO_WIDE_REGISTERS double blockLost(const double* a, const double* b, const double* sum, std::int64_t count)
+{
+    return lostInline(a, b, sum, count);
+}
+
+RETRO_WIDE_REGISTERS void blockMultiply(float* a, const float* b, float factor, std::int64_t count)
+{
+    multiplyInline(a, b, factor, count);
+}
+RETRO_WIDE_REGISTERS void blockMultiply(double* a, const double* b, double factor, std::int64_t count)
+{
+    multiplyInline(a, b, factor, count);
+}
 
 RETRO_WIDE_REGISTERS void blockAdd(const float* a, const float* b, float* sum, std::int64_t count)
 {
@@ -162,24 +215,15 @@ RETRO_WIDE_REGISTERS void blockAdd(const double* a, const double* b, double* sum
     addInline(a, b, sum, count);
 }
 
-RETRO_WIDE_REGISTERS bool blockHasZeroOrInfinity(const float* a, std::int64_t count)
-{
-    return hasZeroOrInfinityInline(a, count);
-}
-RETRO_WIDE_REGISTERS bool blockHasZeroOrInfinity(const double* a, std::int64_t count)
-{
-    return hasZeroOrInfinityInline(a, count);
-}
-
-RETRO_WIDE_REGISTERS void blockQuotient(const float* r, const float* d, const algebra::Stabiliser& stabiliser, float* s,
+RETRO_WIDE_REGISTERS bool blockQuotient(const float* r, const float* d, const algebra::Stabiliser& stabiliser, float* s,
                                         std::int64_t count)
 {
-    quotientInline(r, d, stabiliser, s, count);
+    return quotientInline(r, d, stabiliser, s, count);
 }
-RETRO_WIDE_REGISTERS void blockQuotient(const double* r, const double* d, const algebra::Stabiliser& stabiliser,
+RETRO_WIDE_REGISTERS bool blockQuotient(const double* r, const double* d, const algebra::Stabiliser& stabiliser,
                                         double* s, std::int64_t count)
 {
-    quotientInline(r, d, stabiliser, s, count);
+    return quotientInline(r, d, stabiliser, s, count);
 }
 
 } // namespace retro::ops

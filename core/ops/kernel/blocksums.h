@@ -24,21 +24,22 @@ inline constexpr std::int64_t kSumChunk = 16 * kSumBlock;
 [[nodiscard]] algebra::SumAndMagnitude blockMagnitude(const float* a, std::int64_t count);
 [[nodiscard]] algebra::SumAndMagnitude blockMagnitude(const double* a, std::int64_t count);
 
-/// a = a·b.
-void blockMultiply(float* a, const float* b, std::int64_t count);
-void blockMultiply(double* a, const double* b, std::int64_t count);
+/// Σ (a + b − sum), each element exact: what the additions lost.
+[[nodiscard]] double blockLost(const float* a, const float* b, const float* sum, std::int64_t count);
+[[nodiscard]] double blockLost(const double* a, const double* b, const double* sum, std::int64_t count);
+
+/// a = a·b·factor, rounded after each product.
+void blockMultiply(float* a, const float* b, float factor, std::int64_t count);
+void blockMultiply(double* a, const double* b, double factor, std::int64_t count);
 
 /// sum = a + b.
 void blockAdd(const float* a, const float* b, float* sum, std::int64_t count);
 void blockAdd(const double* a, const double* b, double* sum, std::int64_t count);
 
-/// True when an element is 0 or infinite.
-[[nodiscard]] bool blockHasZeroOrInfinity(const float* a, std::int64_t count);
-[[nodiscard]] bool blockHasZeroOrInfinity(const double* a, std::int64_t count);
-
-/// s = r / stab(d), 0 where stab(d) is 0; a stabiliser of a constant step. s may be d.
-void blockQuotient(const float* r, const float* d, const algebra::Stabiliser& stabiliser, float* s, std::int64_t count);
-void blockQuotient(const double* r, const double* d, const algebra::Stabiliser& stabiliser, double* s,
+/// s = r / stab(d), 0 where stab(d) is 0; a stabiliser of a constant step. s may be d. True when an element of d is 0
+/// or infinite.
+bool blockQuotient(const float* r, const float* d, const algebra::Stabiliser& stabiliser, float* s, std::int64_t count);
+bool blockQuotient(const double* r, const double* d, const algebra::Stabiliser& stabiliser, double* s,
                    std::int64_t count);
 
 } // namespace retro::ops

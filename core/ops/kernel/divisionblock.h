@@ -103,18 +103,30 @@ void countSpecial(const T* r, const T* s, const T* d, std::int64_t count, Divisi
     }
 }
 
-/// Of a block; `bias` may be null.
+/// A block that was divided: s = r / stab(d).
 template <class T>
-DivisionAmounts amountsOf(const T* r, const T* s, const T* d, const T* bias, std::int64_t count)
+struct DividedBlock
+{
+    const T* r;
+    const T* s;
+    const T* d;
+    const T* bias; ///< null: none
+    std::int64_t count;
+    bool isSpecial;     ///< a denominator is 0 or infinite
+    bool wantsDividend; ///< else Σ r is left 0
+};
+
+template <class T>
+DivisionAmounts amountsOf(const DividedBlock<T>& block)
 {
     DivisionAmounts amounts;
-    amounts.sums.dividend = blockSum(r, count);
-    if (blockHasZeroOrInfinity(d, count)) {
-        countSpecial(r, s, d, count, amounts.sums);
+    amounts.sums.dividend = block.wantsDividend ? blockSum(block.r, block.count) : 0;
+    if (block.isSpecial) {
+        countSpecial(block.r, block.s, block.d, block.count, amounts.sums);
     } else {
-        amounts.sums.product = blockDot(s, d, count);
+        amounts.sums.product = blockDot(block.s, block.d, block.count);
     }
-    amounts.bias = bias != nullptr ? blockDot(s, bias, count) : 0;
+    amounts.bias = block.bias != nullptr ? blockDot(block.s, block.bias, block.count) : 0;
     return amounts;
 }
 

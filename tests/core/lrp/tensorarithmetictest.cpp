@@ -3,6 +3,8 @@
 
 #include "core/base/memoryaccount.h"
 #include "core/execute/forward.h"
+#include "core/lrp/knownsums.h"
+#include "core/lrp/partsum.h"
 #include "core/lrp/traversal/view.h"
 #include "tests/core/lrp/eventlog.h"
 #include "tests/core/lrp/randomgraph.h"
@@ -158,6 +160,7 @@ private slots:
     void tensorsDieWithTheirLastReference();
     void constantsCannotBeExplained();
     void oracleCanBeStopped();
+    void sumsOfPartsAreRemembered();
     void broadcastUnderSearch();
     void constantsUnderSearch();
     void threeOutputsOfWhichOneIsRead();
@@ -396,6 +399,32 @@ void TensorArithmeticTest::nothingIsKeptBeyondLiveness()
                                                                  .arg(held)));
         }
     }
+}
+
+// Of a sum of parts that is counted, the ledger's sums are at hand without another walk, and they are those of the
+// tensor.
+void TensorArithmeticTest::sumsOfPartsAreRemembered()
+{
+    using retro::tensor::DType;
+    using retro::tensor::Tensor;
+    const auto parts = [] {
+        return std::vector{Tensor::full(DType::Float32, {3, 700}, 0.1), Tensor::full(DType::Float32, {3, 700}, 1e-4),
+                           Tensor::full(DType::Float32, {3, 700}, -7)};
+    };
+    const retro::lrp::PartSum counted = retro::lrp::sumOf(parts(), {}, true);
+    const auto found = retro::lrp::rememberedSums(counted.total);
+    QVERIFY(found.has_value());
+    const auto expected = retro::ops::algebra::sumAndMagnitude(counted.total);
+    QCOMPARE(found->sum, expected.sum);
+    QCOMPARE(found->magnitude, expected.magnitude);
+    const double each = static_cast<double>(0.1F) + static_cast<double>(1e-4F) - 7;
+    QVERIFY(std::abs(counted.lost - (3 * 700 * each - expected.sum)) <= 1e-9);
+    QVERIFY(counted.lost != 0);
+    const retro::lrp::PartSum plain = retro::lrp::sumOf(parts(), {}, false);
+    QVERIFY(plain.total.bitEqual(counted.total));
+    QCOMPARE(plain.lost, 0.0);
+    QVERIFY(!retro::lrp::rememberedSums(plain.total).has_value());
+    QVERIFY(!retro::lrp::rememberedSums(counted.total.reshaped({2100})).has_value()); // seen in another shape
 }
 
 // Promise engine, policy All and oracle agree in every bit of every relevance.

@@ -5,6 +5,7 @@
 #include "core/ops/algebra.h"
 #include "core/ops/algebraover.h"
 #include "core/ops/algebrasums.h"
+#include "core/ops/exactsums.h"
 #include "core/ops/gammadivision.h"
 #include "core/ops/signsupport.h"
 #include "core/ops/stabiliseddivision.h"
@@ -104,7 +105,27 @@ private slots:
             const double ofBias = b.isValid() ? algebra::dot(expected, algebra::broadcastTo(b, shape)) : 0;
             QVERIFY(isNear(amounts.bias, ofBias, scale));
             QVERIFY(algebra::stabilisedDivision(r, {base, b, isBiasIn}, stabiliser, nullptr).bitEqual(expected));
+            DivisionAmounts others;
+            const Tensor again = algebra::stabilisedDivision(r, {base, b, isBiasIn}, stabiliser, &others,
+                                                             algebra::sum(r)); // which is known before
+            QVERIFY(again.bitEqual(expected));
+            QVERIFY(isNear(others.sums.dividend, sums.dividend, scale));
+            QCOMPARE(others.sums.overZero, amounts.sums.overZero);
+            QCOMPARE(others.sums.product, amounts.sums.product);
+            QCOMPARE(others.bias, amounts.bias);
         }
+    }
+
+    void theSumOfTheDividendIsTakenOnlyOnce()
+    {
+        DivisionAmounts amounts;
+        const Tensor r = doubles({2}, {1, 2});
+        const Tensor s =
+            algebra::stabilisedDivision(r, {doubles({2}, {2, 4})}, {StabiliserKind::Add, 0, true}, &amounts,
+                                        12.5); // said, not summed
+        QVERIFY(s.bitEqual(doubles({2}, {0.5, 0.5})));
+        QCOMPARE(amounts.sums.dividend, 12.5);
+        QCOMPARE(amounts.sums.product, 3.0);
     }
 
     void bookKeepsWhatIsDividedByInfinity()
@@ -142,8 +163,9 @@ private slots:
         QTest::addColumn<bool>("isDouble");
         QTest::addColumn<bool>("isSameLayout");
         QTest::addColumn<bool>("isHeld");
-        for (int i = 0; i < 8; ++i) {
-            QTest::addRow("%d", i) << ((i & 1) != 0) << ((i & 2) != 0) << ((i & 4) != 0);
+        QTest::addColumn<double>("factor");
+        for (int i = 0; i < 16; ++i) {
+            QTest::addRow("%d", i) << ((i & 1) != 0) << ((i & 2) != 0) << ((i & 4) != 0) << ((i & 8) != 0 ? 0.3 : 1.0);
         }
     }
     void productsAndTheirSums()
@@ -151,23 +173,59 @@ private slots:
         QFETCH(bool, isDouble);
         QFETCH(bool, isSameLayout);
         QFETCH(bool, isHeld);
+        QFETCH(double, factor);
         const Shape shape{2, 7, 31, 33}; // sums of several blocks of uneven length
         const auto make = [&](int seed, bool isChannelsLast) {
             return isDouble ? numbersOf<double>(shape, seed, isChannelsLast)
                             : numbersOf<float>(shape, seed, isChannelsLast);
         };
         const Tensor b = make(5, isSameLayout);
-        const Tensor expected = algebra::multiply(make(3, true), b);
+        const Tensor expected = algebra::multiplyScaledOver(make(3, true), b, factor);
         for (const int threads : {1, 2}) {
             retro::ops::setThreads(threads);
             Tensor a = make(3, true);
             const Tensor held = isHeld ? a : Tensor();
-            const algebra::SummedTensor found = algebra::multiplyAndSum(std::move(a), b);
+            const algebra::SummedTensor found = algebra::multiplyAndSum(std::move(a), b, factor);
             QVERIFY(found.tensor.bitEqual(expected));
             const algebra::SumAndMagnitude sums = algebra::sumAndMagnitude(found.tensor);
             QCOMPARE(found.sums.sum, sums.sum);
             QCOMPARE(found.sums.magnitude, sums.magnitude);
             QVERIFY(!isHeld || held.bitEqual(make(3, true)));
+        }
+    }
+
+    void additionsTheirSumsAndWhatTheyLost_data()
+    {
+        QTest::addColumn<bool>("isDouble");
+        QTest::addColumn<bool>("isSameLayout");
+        for (int i = 0; i < 4; ++i) {
+            QTest::addRow("%d", i) << ((i & 1) != 0) << ((i & 2) != 0);
+        }
+    }
+
+    void additionsTheirSumsAndWhatTheyLost()
+    {
+        QFETCH(bool, isDouble);
+        QFETCH(bool, isSameLayout);
+        const DType type = isDouble ? DType::Float64 : DType::Float32;
+        const Shape shape{2, 7, 31, 33};
+        const Tensor a = numbers(type, shape, 3, true);
+        const Tensor b = algebra::scale(numbers(type, shape, 5, isSameLayout), 1e-3);
+        const Tensor expected = algebra::add(a, b);
+        retro::base::ExactSum exact = algebra::exactSum(a);
+        exact.add(algebra::exactSum(b));
+        exact.subtract(algebra::exactSum(expected));
+        const double lost = algebra::lostInSum(a, b, expected);
+        QVERIFY(lost != 0);
+        QVERIFY(std::abs(lost - exact.value()) <= 1e-9 * std::abs(lost));
+        for (const int threads : {1, 2}) {
+            retro::ops::setThreads(threads);
+            const algebra::SummedAddition found = algebra::addAndSum(a, b);
+            QVERIFY(found.tensor.bitEqual(expected));
+            const algebra::SumAndMagnitude sums = algebra::sumAndMagnitude(found.tensor);
+            QCOMPARE(found.sums.sum, sums.sum);
+            QCOMPARE(found.sums.magnitude, sums.magnitude);
+            QVERIFY(std::abs(found.lost - lost) <= 1e-12 * std::abs(lost)); // b's order may be another one
         }
     }
 

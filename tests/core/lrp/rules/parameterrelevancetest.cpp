@@ -131,7 +131,7 @@ private slots:
         const Tensor r = doubles({2, 2}, {2, 4, 8, 12}); // z = (2, 4, 4, 6): s = (1, 1, 2, 2)
         const auto shares = node.parameters(lrp::normRule(kExact), {r});
         QCOMPARE(valuesOf(shares[0].relevance), (std::vector<double>{3, 6}));
-        node.apply(lrp::normRule(kExact), {r});
+        static_cast<void>(node.apply(lrp::normRule(kExact), {r})); // for its ledger
         QCOMPARE(node.lost(event::Cause::Constant), 9.0);
         QCOMPARE(valuesOf(node.parameters(lrp::gradientRule(), {r})[0].relevance), (std::vector<double>{10, 16}));
         const ParameterShare passed = node.parameters(lrp::passRule(), {r})[0];
