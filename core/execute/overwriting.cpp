@@ -32,6 +32,33 @@ std::optional<std::size_t> markedSlot(const graph::Node& node)
     return read.ec == std::errc() && slot < node.inputs.size() ? std::optional(slot) : std::nullopt;
 }
 
+/// What a node reads in every block, and which operands go by blocks.
+struct BlockOperands
+{
+    std::vector<TensorType> types;
+    std::vector<Tensor> constants;
+    std::vector<bool> isSplit;
+};
+
+/// Nothing when an operand neither lies as the result does nor is one constant element.
+std::optional<BlockOperands> blockOperands(const BoundModel& model, const graph::Node& node, const TensorType& made)
+{
+    BlockOperands all;
+    for (const ValueId operand : node.inputs) {
+        const bool isGiven = operand.isValid();
+        const TensorType type = isGiven ? model.typeOf(operand) : TensorType();
+        const bool isSplit = isGiven && type.shape == made.shape;
+        const bool isOne = isGiven && model.isConstant(operand) && tensor::elementCount(type.shape) == 1;
+        if (isGiven && !isSplit && !isOne) {
+            return std::nullopt;
+        }
+        all.types.push_back(type);
+        all.constants.push_back(isGiven && !isSplit ? model.constant(operand) : Tensor());
+        all.isSplit.push_back(isSplit);
+    }
+    return all;
+}
+
 /// `count` elements from `begin` on, in memory order.
 Tensor blockOf(const Tensor& x, std::int64_t begin, std::int64_t count)
 {
@@ -59,30 +86,21 @@ std::optional<Overwriting::Marked> Overwriting::bound(const BoundModel& model, N
     if (model.typeOf(node.inputs[slot]) != made) {
         return std::nullopt;
     }
-    Marked marked;
-    marked.slot = slot;
-    std::vector<TensorType> types(node.inputs.size());
-    std::vector<Tensor> constants(node.inputs.size());
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-        const ValueId operand = node.inputs[i];
-        marked.isSplit.push_back(operand.isValid() && model.typeOf(operand).shape == made.shape);
-        if (!operand.isValid()) {
-            continue;
-        }
-        types[i] = model.typeOf(operand);
-        if (!marked.isSplit[i] && (!model.isConstant(operand) || tensor::elementCount(types[i].shape) != 1)) {
-            return std::nullopt;
-        }
-        constants[i] = marked.isSplit[i] ? Tensor() : model.constant(operand);
+    std::optional<BlockOperands> all = blockOperands(model, node, made);
+    if (!all) {
+        return std::nullopt;
     }
     const auto bind = [&](std::int64_t count) -> Operator {
-        for (std::size_t i = 0; i < types.size(); ++i) {
-            types[i].shape = marked.isSplit[i] ? tensor::Shape{count} : types[i].shape;
+        for (std::size_t i = 0; i < all->types.size(); ++i) {
+            all->types[i].shape = all->isSplit[i] ? tensor::Shape{count} : all->types[i].shape;
         }
-        auto op = ops::bind({model.graph(), id, node, types, constants, dtypeOf(model.precision())});
+        auto op = ops::bind({model.graph(), id, node, all->types, all->constants, dtypeOf(model.precision())});
         const bool isFlat = op.ok() && (*op)->outputTypes() == std::vector{TensorType{made.dtype, {count}}};
         return isFlat ? std::move(*op) : nullptr;
     };
+    Marked marked;
+    marked.slot = slot;
+    marked.isSplit = all->isSplit;
     marked.whole = bind(kBlock);
     marked.rest = bind(tensor::elementCount(made.shape) % kBlock);
     return marked.whole && marked.rest ? std::optional(std::move(marked)) : std::nullopt;
@@ -97,17 +115,30 @@ std::optional<Tensor> Overwriting::run(NodeId node, std::vector<Tensor>& operand
     const Marked& marked = at->second;
     const Tensor own = std::move(operands[marked.slot]);
     operands[marked.slot] = {};
-    const bool fits = own.isDense() && own.storage().use_count() == 1;
-    for (std::size_t i = 0; fits && i < operands.size(); ++i) {
-        if (i != marked.slot && marked.isSplit[i] && operands[i].strides() != own.strides()) {
-            operands[marked.slot] = own;
-            return std::nullopt;
-        }
-    }
-    if (!fits) {
+    if (!isAlone(marked, own, operands)) {
         operands[marked.slot] = own;
         return std::nullopt;
     }
+    runInBlocks(marked, own, operands);
+    return own;
+}
+
+/// True when nobody else holds the memory of `own`, and what goes by blocks beside it lies as it does.
+bool Overwriting::isAlone(const Marked& marked, const Tensor& own, const std::vector<Tensor>& operands)
+{
+    if (!own.isDense() || own.storage().use_count() != 1) {
+        return false;
+    }
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+        if (i != marked.slot && marked.isSplit[i] && operands[i].strides() != own.strides()) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void Overwriting::runInBlocks(const Marked& marked, const Tensor& own, const std::vector<Tensor>& operands)
+{
     // Nobody else holds this memory, so nobody sees it change.
     auto* memory = const_cast<tensor::Storage*>(own.storage().get())->data();
     const std::size_t width = tensor::sizeOf(own.dtype());
@@ -122,7 +153,6 @@ std::optional<Tensor> Overwriting::run(NodeId node, std::vector<Tensor>& operand
         std::memcpy(memory + static_cast<std::size_t>(own.offset() + begin) * width, result.rawData(),
                     static_cast<std::size_t>(count) * width);
     }
-    return own;
 }
 
 } // namespace retro::execute

@@ -36,6 +36,8 @@ private:
     };
 
     static std::optional<Marked> bound(const BoundModel& model, NodeId node, std::size_t slot);
+    static bool isAlone(const Marked& marked, const Tensor& own, const std::vector<Tensor>& operands);
+    static void runInBlocks(const Marked& marked, const Tensor& own, const std::vector<Tensor>& operands);
 
     std::map<NodeId, Marked> m_marked;
 };

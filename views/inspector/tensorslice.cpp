@@ -116,17 +116,29 @@ std::string sliceCsv(const tensor::Tensor& tensor, const TensorSlice& slice, Ten
     return text;
 }
 
+namespace
+{
+
+/// As Python with NumPy under the name np reads it.
+std::string numpyNumber(double v)
+{
+    if (std::isfinite(v)) {
+        return fmt::format("{}", v);
+    }
+    const char* infinity = v > 0 ? "np.inf" : "-np.inf";
+    return std::isnan(v) ? "np.nan" : infinity;
+}
+
+} // namespace
+
 std::string sliceNumpy(const tensor::Tensor& tensor, const TensorSlice& slice, TensorSlice::Cell first,
                        TensorSlice::Cell last)
 {
-    const auto number = [](double v) {
-        return std::isfinite(v) ? fmt::format("{}", v) : std::isnan(v) ? "np.nan" : v > 0 ? "np.inf" : "-np.inf";
-    };
     std::string text = "np.array([";
     for (std::int64_t row = first.row; row <= last.row; ++row) {
         text += row == first.row ? "[" : ",\n          [";
         for (std::int64_t column = first.column; column <= last.column; ++column) {
-            text += (column == first.column ? "" : ", ") + number(tensor.at(slice.elementAt(row, column)));
+            text += (column == first.column ? "" : ", ") + numpyNumber(tensor.at(slice.elementAt(row, column)));
         }
         text += ']';
     }

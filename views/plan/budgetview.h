@@ -5,6 +5,7 @@
 #include "views/plan/planmodel.h"
 
 class QComboBox;
+class QGridLayout;
 class QLabel;
 class QPushButton;
 

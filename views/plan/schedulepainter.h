@@ -3,6 +3,8 @@
 
 #include "views/plan/schedulefigure.h"
 
+#include <QPolygonF>
+
 class QPainter;
 
 namespace retro::views

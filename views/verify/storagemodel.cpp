@@ -221,6 +221,18 @@ Qt::ItemFlags StorageModel::flags(const QModelIndex& index) const
     return index.isValid() && markOf(index).isValid() ? plain | Qt::ItemIsUserCheckable : plain;
 }
 
+QVariant StorageModel::tipOfColumn(int column) const
+{
+    if (column == KeptColumn) {
+        return tr("What it took in memory between the passes of the run on screen");
+    }
+    if (column == NameColumn && m_facts) {
+        return tr("Without a mark: rebuilt where the gradient reads it");
+    }
+    return column == CostColumn && m_facts ? QVariant(tr("Of computing it once, in %1").arg(m_facts->costUnit))
+                                           : QVariant();
+}
+
 QVariant StorageModel::headerData(int section, Qt::Orientation orientation, int role) const
 {
     constexpr std::array kTitles{QT_TR_NOOP("Stored (☑)"), QT_TR_NOOP("Size"), QT_TR_NOOP("Cost"),
@@ -232,10 +244,7 @@ QVariant StorageModel::headerData(int section, Qt::Orientation orientation, int 
     case Qt::TextAlignmentRole:
         return cellAlignment(section == BytesColumn || section == CostColumn || section == KeptColumn);
     case Qt::ToolTipRole:
-        return section == NameColumn && m_facts   ? QVariant(tr("Without a mark: rebuilt where the gradient reads it"))
-               : section == CostColumn && m_facts ? QVariant(tr("Of computing it once, in %1").arg(m_facts->costUnit))
-               : section == KeptColumn ? QVariant(tr("What it took in memory between the passes of the run on screen"))
-                                       : QVariant();
+        return tipOfColumn(section);
     case Qt::DisplayRole:
         return section == NameColumn && !m_facts ? tr("Tensor") : tr(kTitles[static_cast<std::size_t>(section)]);
     default:

@@ -62,6 +62,7 @@ private:
     void makeRows();
     [[nodiscard]] QVariant markOf(const QModelIndex& index) const;
     [[nodiscard]] QString tipOf(int row) const;
+    [[nodiscard]] QVariant tipOfColumn(int column) const;
     [[nodiscard]] QString textOf(int row, int column) const;
     [[nodiscard]] QVariant brushOf(const QModelIndex& index) const;
 

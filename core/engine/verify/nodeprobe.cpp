@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/verify/nodeprobe.h"
 
+#include "core/engine/verify/reversecourse.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -3,6 +3,7 @@
 
 #include "core/base/cancel.h"
 #include "core/engine/verify/probing.h"
+#include "core/engine/verify/reversecourse.h"
 #include "core/engine/verify/smallertape.h"
 #include "core/ops/algebra.h"
 

@@ -58,19 +58,7 @@ public:
             return algebra::reduceTo(gradient, {1, channels, 1, 1}).contiguous().reshaped({channels});
         }
         const std::vector<Tensor> own = contiguousSlots(operands, 5);
-        return accumulated(gradient.dtype(), m_operands[slot], [&](auto* r) {
-            for (std::int64_t n = 0; n < m_grid.batch; ++n) {
-                if (slot == DeformSlot::kWeight) {
-                    addWeights(columnsOf(own, n, r), elements(gradient, r), n, r);
-                } else {
-                    const DeformOperand by = slot == DeformSlot::kImage  ? DeformOperand::Image
-                                             : slot == DeformSlot::kMask ? DeformOperand::Mask
-                                                                         : DeformOperand::Offsets;
-                    const auto columns = columnGradient(own, elements(gradient, r), n);
-                    m_sampler.addBack(dataOf(own, r), n, columns.data(), by, r);
-                }
-            }
-        });
+        return slot == DeformSlot::kWeight ? weightGradient(gradient, own) : sampleGradient(gradient, own, slot);
     }
     [[nodiscard]] double flops() const override
     {
@@ -78,6 +66,28 @@ public:
     }
 
 private:
+    [[nodiscard]] Tensor weightGradient(const Tensor& gradient, const std::vector<Tensor>& own) const
+    {
+        return accumulated(gradient.dtype(), m_operands[DeformSlot::kWeight], [&](auto* r) {
+            for (std::int64_t n = 0; n < m_grid.batch; ++n) {
+                addWeights(columnsOf(own, n, r), elements(gradient, r), n, r);
+            }
+        });
+    }
+
+    /// By the image, the mask or the offsets.
+    [[nodiscard]] Tensor sampleGradient(const Tensor& gradient, const std::vector<Tensor>& own, std::size_t slot) const
+    {
+        const DeformOperand other = slot == DeformSlot::kMask ? DeformOperand::Mask : DeformOperand::Offsets;
+        const DeformOperand by = slot == DeformSlot::kImage ? DeformOperand::Image : other;
+        return accumulated(gradient.dtype(), m_operands[slot], [&](auto* r) {
+            for (std::int64_t n = 0; n < m_grid.batch; ++n) {
+                const auto columns = columnGradient(own, elements(gradient, r), n);
+                m_sampler.addBack(dataOf(own, r), n, columns.data(), by, r);
+            }
+        });
+    }
+
     /// Rows of the column matrix of one group.
     [[nodiscard]] std::int64_t depth() const { return m_grid.channels / m_groups * m_grid.taps(); }
 
