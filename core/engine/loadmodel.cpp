@@ -40,6 +40,20 @@ struct ReadModel
     std::vector<formats::InlinedFunction> inlined;
 };
 
+/// What is in the file's graph for a call now.
+std::vector<std::string> nodesWrittenOut(const ReadModel& read, const formats::InlinedFunction& function)
+{
+    std::vector<std::string> names;
+    for (const std::string& name : function.values) {
+        const auto value = read.graph->findValue(name);
+        const base::NodeId node = value ? read.graph->nodeOf(*value) : base::NodeId();
+        if (node.isValid() && !read.graph->isInput(node)) { // a Constant became one
+            names.push_back(read.graph->node(node).name);
+        }
+    }
+    return names;
+}
+
 /// As steps in front of those of the rewrites. There is no graph before them: nothing can be said of a call but by what
 /// its function does.
 std::vector<rewrite::RewriteStep> inliningSteps(const ReadModel& read)
@@ -50,13 +64,7 @@ std::vector<rewrite::RewriteStep> inliningSteps(const ReadModel& read)
         step.rewrite = "inline functions";
         step.name = kInlineFunctions;
         step.removed = function.calls;
-        for (const std::string& name : function.values) {
-            const auto value = read.graph->findValue(name);
-            const base::NodeId node = value ? read.graph->nodeOf(*value) : base::NodeId();
-            if (node.isValid() && !read.graph->isInput(node)) { // a Constant became one
-                step.added.push_back(read.graph->node(node).name);
-            }
-        }
+        step.added = nodesWrittenOut(read, function);
         step.text = fmt::format("{}, called {}, is written out in the file's graph", function.name,
                                 function.calls.size() == 1 ? "once" : fmt::format("{} times", function.calls.size()));
         steps.push_back(std::move(step));

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <utility>
 
 namespace retro::execute
 {
@@ -32,31 +33,42 @@ std::optional<std::size_t> markedSlot(const graph::Node& node)
     return read.ec == std::errc() && slot < node.inputs.size() ? std::optional(slot) : std::nullopt;
 }
 
-/// What a node reads in every block, and which operands go by blocks.
-struct BlockOperands
+/// How a node reads an operand block by block.
+struct BlockOperand
+{
+    TensorType type;
+    Tensor constant;      ///< one element that every block reads
+    bool isSplit = false; ///< goes by blocks
+};
+
+/// Nothing when the operand neither lies as the result does nor is one constant element.
+std::optional<BlockOperand> blockOperand(const BoundModel& model, ValueId operand, const TensorType& made)
+{
+    if (!operand.isValid()) {
+        return BlockOperand();
+    }
+    const TensorType type = model.typeOf(operand);
+    if (type.shape == made.shape) {
+        return BlockOperand{type, {}, true};
+    }
+    const bool isOne = model.isConstant(operand) && tensor::elementCount(type.shape) == 1;
+    return isOne ? std::optional(BlockOperand{type, model.constant(operand), false}) : std::nullopt;
+}
+
+/// The node over `count` elements; null when it does not give as many.
+std::unique_ptr<ops::BoundOperator> boundToBlock(const BoundModel& model, NodeId id,
+                                                 const std::vector<BlockOperand>& operands, std::int64_t count)
 {
     std::vector<TensorType> types;
     std::vector<Tensor> constants;
-    std::vector<bool> isSplit;
-};
-
-/// Nothing when an operand neither lies as the result does nor is one constant element.
-std::optional<BlockOperands> blockOperands(const BoundModel& model, const graph::Node& node, const TensorType& made)
-{
-    BlockOperands all;
-    for (const ValueId operand : node.inputs) {
-        const bool isGiven = operand.isValid();
-        const TensorType type = isGiven ? model.typeOf(operand) : TensorType();
-        const bool isSplit = isGiven && type.shape == made.shape;
-        const bool isOne = isGiven && model.isConstant(operand) && tensor::elementCount(type.shape) == 1;
-        if (isGiven && !isSplit && !isOne) {
-            return std::nullopt;
-        }
-        all.types.push_back(type);
-        all.constants.push_back(isGiven && !isSplit ? model.constant(operand) : Tensor());
-        all.isSplit.push_back(isSplit);
+    for (const BlockOperand& operand : operands) {
+        types.push_back({operand.type.dtype, operand.isSplit ? tensor::Shape{count} : operand.type.shape});
+        constants.push_back(operand.constant);
     }
-    return all;
+    auto op = ops::bind({model.graph(), id, model.graph().node(id), types, constants, dtypeOf(model.precision())});
+    const tensor::DType made = model.op(id).outputTypes().front().dtype;
+    const bool isFlat = op.ok() && (*op)->outputTypes() == std::vector{TensorType{made, {count}}};
+    return isFlat ? std::move(*op) : nullptr;
 }
 
 /// `count` elements from `begin` on, in memory order.
@@ -86,23 +98,19 @@ std::optional<Overwriting::Marked> Overwriting::bound(const BoundModel& model, N
     if (model.typeOf(node.inputs[slot]) != made) {
         return std::nullopt;
     }
-    std::optional<BlockOperands> all = blockOperands(model, node, made);
-    if (!all) {
-        return std::nullopt;
-    }
-    const auto bind = [&](std::int64_t count) -> Operator {
-        for (std::size_t i = 0; i < all->types.size(); ++i) {
-            all->types[i].shape = all->isSplit[i] ? tensor::Shape{count} : all->types[i].shape;
-        }
-        auto op = ops::bind({model.graph(), id, node, all->types, all->constants, dtypeOf(model.precision())});
-        const bool isFlat = op.ok() && (*op)->outputTypes() == std::vector{TensorType{made.dtype, {count}}};
-        return isFlat ? std::move(*op) : nullptr;
-    };
     Marked marked;
     marked.slot = slot;
-    marked.isSplit = all->isSplit;
-    marked.whole = bind(kBlock);
-    marked.rest = bind(tensor::elementCount(made.shape) % kBlock);
+    std::vector<BlockOperand> operands;
+    for (const ValueId input : node.inputs) {
+        const std::optional<BlockOperand> operand = blockOperand(model, input, made);
+        if (!operand) {
+            return std::nullopt;
+        }
+        marked.isSplit.push_back(operand->isSplit);
+        operands.push_back(*operand);
+    }
+    marked.whole = boundToBlock(model, id, operands, kBlock);
+    marked.rest = boundToBlock(model, id, operands, tensor::elementCount(made.shape) % kBlock);
     return marked.whole && marked.rest ? std::optional(std::move(marked)) : std::nullopt;
 }
 
@@ -113,43 +121,48 @@ std::optional<Tensor> Overwriting::run(NodeId node, std::vector<Tensor>& operand
         return std::nullopt;
     }
     const Marked& marked = at->second;
-    const Tensor own = std::move(operands[marked.slot]);
-    operands[marked.slot] = {};
-    if (!isAlone(marked, own, operands)) {
-        operands[marked.slot] = own;
+    if (!isAlone(marked, operands)) {
         return std::nullopt;
     }
-    runInBlocks(marked, own, operands);
-    return own;
+    runInBlocks(marked, operands);
+    return std::exchange(operands[marked.slot], Tensor());
 }
 
-/// True when nobody else holds the memory of `own`, and what goes by blocks beside it lies as it does.
-bool Overwriting::isAlone(const Marked& marked, const Tensor& own, const std::vector<Tensor>& operands)
+/// True when nobody else holds the memory of the marked operand, and what goes by blocks beside it lies as it does.
+bool Overwriting::isAlone(const Marked& marked, const std::vector<Tensor>& operands)
 {
+    const Tensor& own = operands[marked.slot];
     if (!own.isDense() || own.storage().use_count() != 1) {
         return false;
     }
     for (std::size_t i = 0; i < operands.size(); ++i) {
-        if (i != marked.slot && marked.isSplit[i] && operands[i].strides() != own.strides()) {
+        if (marked.isSplit[i] && operands[i].strides() != own.strides()) {
             return false;
         }
     }
     return true;
 }
 
-void Overwriting::runInBlocks(const Marked& marked, const Tensor& own, const std::vector<Tensor>& operands)
+std::vector<Tensor> Overwriting::block(const Marked& marked, const std::vector<Tensor>& operands, std::int64_t begin,
+                                       std::int64_t count)
 {
+    std::vector<Tensor> blocks;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+        blocks.push_back(marked.isSplit[i] ? blockOf(operands[i], begin, count) : operands[i]);
+    }
+    return blocks;
+}
+
+void Overwriting::runInBlocks(const Marked& marked, const std::vector<Tensor>& operands)
+{
+    const Tensor& own = operands[marked.slot];
     // Nobody else holds this memory, so nobody sees it change.
     auto* memory = const_cast<tensor::Storage*>(own.storage().get())->data();
     const std::size_t width = tensor::sizeOf(own.dtype());
     for (std::int64_t begin = 0; begin < own.size(); begin += kBlock) {
         const std::int64_t count = std::min(kBlock, own.size() - begin);
-        std::vector<Tensor> blocks;
-        for (std::size_t i = 0; i < operands.size(); ++i) {
-            const Tensor& operand = i == marked.slot ? own : operands[i];
-            blocks.push_back(marked.isSplit[i] ? blockOf(operand, begin, count) : operand);
-        }
-        const Tensor result = (count == kBlock ? marked.whole : marked.rest)->forward(blocks).front().contiguous();
+        const Operator& op = count == kBlock ? marked.whole : marked.rest;
+        const Tensor result = op->forward(block(marked, operands, begin, count)).front().contiguous();
         std::memcpy(memory + static_cast<std::size_t>(own.offset() + begin) * width, result.rawData(),
                     static_cast<std::size_t>(count) * width);
     }

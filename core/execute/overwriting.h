@@ -36,8 +36,10 @@ private:
     };
 
     static std::optional<Marked> bound(const BoundModel& model, NodeId node, std::size_t slot);
-    static bool isAlone(const Marked& marked, const Tensor& own, const std::vector<Tensor>& operands);
-    static void runInBlocks(const Marked& marked, const Tensor& own, const std::vector<Tensor>& operands);
+    static bool isAlone(const Marked& marked, const std::vector<Tensor>& operands);
+    static std::vector<Tensor> block(const Marked& marked, const std::vector<Tensor>& operands, std::int64_t begin,
+                                     std::int64_t count);
+    static void runInBlocks(const Marked& marked, const std::vector<Tensor>& operands);
 
     std::map<NodeId, Marked> m_marked;
 };

@@ -210,7 +210,11 @@ WrongNumber arrivedFirst(const PassNumbers& pass, NodeId node)
 
 } // namespace
 
-PassNumbers numbersOf(const Run& run)
+namespace
+{
+
+/// The relevance that each value had in the end.
+std::vector<HandleId> finalRelevance(const Run& run)
 {
     std::vector<HandleId> final(run.graph->values().size());
     for (const Event& event : run.events) {
@@ -220,7 +224,14 @@ PassNumbers numbersOf(const Run& run)
             final[outputs[event.slot].index()] = HandleId(event.handle);
         }
     }
-    const auto relevance = [&run, final = std::move(final)](ValueId value) {
+    return final;
+}
+
+} // namespace
+
+PassNumbers numbersOf(const Run& run)
+{
+    const auto relevance = [&run, final = finalRelevance(run)](ValueId value) {
         const HandleId handle = final[value.index()];
         const bool isKept = handle.isValid() && handle.index() < run.tensors.size();
         return isKept ? wrongElementOf(run.tensors[handle.index()]) : std::string();

@@ -173,25 +173,32 @@ void GraphPainter::paintTitle(Index frame)
     }
 }
 
+void GraphPainter::paintHovered()
+{
+    if (m_picture.hovered == layout::kNone) {
+        return;
+    }
+    m_painter.setRenderHint(QPainter::Antialiasing, true);
+    m_painter.setPen(QPen(m_theme[Role::Strong], 1));
+    m_painter.setBrush(Qt::NoBrush);
+    m_painter.drawRoundedRect(pixelsOf(m_picture.hovered).adjusted(-1.5, -1.5, 1.5, 1.5), 4, 4);
+}
+
 void GraphPainter::paintRings()
 {
     const bool isSmall = m_tier == layout::DetailTier::Lines || m_tier == layout::DetailTier::Density;
-    if (m_picture.hovered != layout::kNone && !isSmall) {
-        m_painter.setRenderHint(QPainter::Antialiasing, true);
-        m_painter.setPen(QPen(m_theme[Role::Strong], 1));
-        m_painter.setBrush(Qt::NoBrush);
-        m_painter.drawRoundedRect(pixelsOf(m_picture.hovered).adjusted(-1.5, -1.5, 1.5, 1.5), 4, 4);
+    if (!isSmall) {
+        paintHovered();
     }
     if (m_picture.alsoSelected != nullptr) {
-        for (const Index box : *m_picture.alsoSelected) {
-            paintRing(box, 1.5, 2.5);
-        }
+        std::ranges::for_each(*m_picture.alsoSelected, [this](Index box) { paintRing(box, 1.5, 2.5); });
     }
-    if (m_picture.selected != layout::kNone && m_picture.selected != m_picture.status->now) {
+    const Index now = m_picture.status->now;
+    if (m_picture.selected != layout::kNone && m_picture.selected != now) {
         paintRing(m_picture.selected, 1.5, 2.5);
     }
-    if (m_picture.status->now != layout::kNone) {
-        paintRing(m_picture.status->now, m_picture.selected == m_picture.status->now ? 4 : 3, isSmall ? 2 : 3);
+    if (now != layout::kNone) {
+        paintRing(now, m_picture.selected == now ? 4 : 3, isSmall ? 2 : 3);
     }
 }
 

@@ -131,6 +131,7 @@ private:
     void paintFrames(const layout::Rect& area);
     void paintTitles();
     void paintTitle(Index frame);
+    void paintHovered();
     void paintRings();
     void paintRing(Index box, double width, double distance);
 

@@ -9,6 +9,24 @@
 namespace retro::engine
 {
 
+namespace
+{
+
+base::Result<void> expectKnown(std::span<const std::string> names, const std::vector<std::string>& known)
+{
+    for (const std::string& name : names) {
+        if (std::ranges::find(known, name) == known.end()) {
+            return base::usageError(
+                fmt::format("the model has no floating input of this name; it has {}",
+                            known.empty() ? "none at all" : fmt::format("{}", fmt::join(known, ", "))),
+                "--from " + name);
+        }
+    }
+    return {};
+}
+
+} // namespace
+
 base::Result<std::vector<base::ValueId>> chosenInputs(const graph::Graph& graph, std::span<const std::string> names)
 {
     std::vector<base::ValueId> chosen;
@@ -23,14 +41,7 @@ base::Result<std::vector<base::ValueId>> chosenInputs(const graph::Graph& graph,
             chosen.push_back(input);
         }
     }
-    for (const std::string& name : names) {
-        if (std::ranges::find(known, name) == known.end()) {
-            return base::usageError(
-                fmt::format("the model has no floating input of this name; it has {}",
-                            known.empty() ? "none at all" : fmt::format("{}", fmt::join(known, ", "))),
-                "--from " + name);
-        }
-    }
+    RETRO_CHECK(expectKnown(names, known));
     return chosen;
 }
 

@@ -96,22 +96,37 @@ std::string wrongAdjoint(const WiringCase& wiring, std::uint64_t seed, const Cha
     return left == right ? "" : fmt::format("{} and {}", left.value(), right.value());
 }
 
+/// Per node the nodes that read it, and how many operands are still missing; leaves are there from the start.
+struct OpenNodes
+{
+    std::vector<std::vector<Id>> readers;
+    std::vector<std::size_t> missing;
+};
+
+OpenNodes openNodes(const WiringCase& wiring)
+{
+    const auto leaves = static_cast<Id>(wiring.leaves);
+    OpenNodes open{std::vector<std::vector<Id>>(wiring.size()), std::vector<std::size_t>(wiring.size(), 0)};
+    for (Id id = leaves; id < wiring.size(); ++id) {
+        for (const Id parent : wiring.parents[id - leaves]) {
+            if (parent >= leaves) {
+                open.readers[parent].push_back(id);
+                ++open.missing[id];
+            }
+        }
+    }
+    return open;
+}
+
 /// Of the nodes whose operands are there the one of the highest rank comes next: newId per old id, leaves stay.
 std::vector<Id> orderedBy(const WiringCase& wiring, const std::vector<std::uint64_t>& ranks)
 {
     const auto leaves = static_cast<Id>(wiring.leaves);
-    std::vector<std::vector<Id>> readers(wiring.size());
-    std::vector<std::size_t> open(wiring.size(), 0);
+    OpenNodes open = openNodes(wiring);
     std::priority_queue<std::pair<std::uint64_t, Id>> ready;
     std::vector<Id> newId(wiring.size());
     for (Id id = leaves; id < wiring.size(); ++id) {
-        for (const Id parent : wiring.parents[id - leaves]) {
-            if (parent >= leaves) {
-                readers[parent].push_back(id);
-                ++open[id];
-            }
-        }
-        if (open[id] == 0) {
+        if (open.missing[id] == 0) {
             ready.emplace(ranks[id], id);
         }
     }
@@ -120,8 +135,8 @@ std::vector<Id> orderedBy(const WiringCase& wiring, const std::vector<std::uint6
         const Id picked = ready.top().second;
         ready.pop();
         newId[picked] = next;
-        for (const Id reader : readers[picked]) {
-            if (--open[reader] == 0) {
+        for (const Id reader : open.readers[picked]) {
+            if (--open.missing[reader] == 0) {
                 ready.emplace(ranks[reader], reader);
             }
         }

@@ -145,15 +145,25 @@ Tensor ConvolutionMap::walk(const Tensor& t, WeightVariant variant, Direction di
     if (variant.part == WeightPart::Ones) {
         return walkOnes(t, direction);
     }
-    if (t.dtype() == tensor::DType::Float32) {
-        if (Tensor sparse = direction == Direction::Transposed ? transposedSparse(t, variant) : Tensor();
-            sparse.isValid()) {
-            return sparse;
-        }
-        if (Tensor result = packed(t, variant, direction); result.isValid()) {
-            return result;
-        }
+    if (Tensor result = fastWalk(t, variant, direction); result.isValid()) {
+        return result;
     }
+    return referenceWalk(t, variant, direction);
+}
+
+/// Invalid: not in float32, or nothing faster than the reference knows this convolution.
+Tensor ConvolutionMap::fastWalk(const Tensor& t, WeightVariant variant, Direction direction) const
+{
+    if (t.dtype() != tensor::DType::Float32) {
+        return {};
+    }
+    Tensor sparse = direction == Direction::Transposed ? transposedSparse(t, variant) : Tensor();
+    return sparse.isValid() ? sparse : packed(t, variant, direction);
+}
+
+Tensor ConvolutionMap::referenceWalk(const Tensor& t, WeightVariant variant, Direction direction) const
+{
+    const Shape shape = shapeAfter(direction, t.shape()[0]);
     const Tensor in = t.contiguous();
     const Tensor weight = m_weight.get(variant);
     tensor::TensorBuffer buffer(t.dtype(), shape);

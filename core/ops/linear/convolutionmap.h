@@ -60,6 +60,8 @@ private:
     [[nodiscard]] tensor::Shape shapeAfter(onednn::Direction direction, std::int64_t samples) const;
     /// The map without bias, by whichever path computes it.
     [[nodiscard]] Tensor walk(const Tensor& t, WeightVariant variant, onednn::Direction direction) const;
+    [[nodiscard]] Tensor fastWalk(const Tensor& t, WeightVariant variant, onednn::Direction direction) const;
+    [[nodiscard]] Tensor referenceWalk(const Tensor& t, WeightVariant variant, onednn::Direction direction) const;
     /// The library's walk.
     [[nodiscard]] const onednn::PackedConvolution& way(const WayKey& key) const;
     enum class PackKeeping : std::uint8_t {
