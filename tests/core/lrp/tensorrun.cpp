@@ -178,7 +178,7 @@ void ModelBuilder::addConstants(const SpecNode& node, graph::Node& made)
     } else if (node.op == "where") {
         tensor::TensorBuffer mask(tensor::DType::Bool, node.shape);
         for (std::int64_t i = 0; i < tensor::elementCount(node.shape); ++i) {
-            mask.data<std::uint8_t>()[i] = i % 3 == 0 ? 0 : 1;
+            mask.data<bool>()[i] = i % 3 != 0;
         }
         made.inputs.insert(made.inputs.begin(), m_builder.addConstant(node.id + ":mask", std::move(mask).freeze()));
     }

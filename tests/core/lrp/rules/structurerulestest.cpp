@@ -335,8 +335,8 @@ private slots:
     void maskedElements()
     {
         tensor::TensorBuffer keep(tensor::DType::Bool, {2});
-        keep.data<std::uint8_t>()[0] = 1;
-        keep.data<std::uint8_t>()[1] = 0;
+        keep.data<bool>()[0] = true;
+        keep.data<bool>()[1] = false;
         OneNode where("Where", {{std::move(keep).freeze(), true}, {noise({3, 2}, 1)}, {doubles({}, {-9}), true}});
         const Tensor arrived = doubles({3, 2}, {1, 2, 4, 8, 16, 32});
         QCOMPARE(valuesOf(where.apply(lrp::passRule(), {arrived})[1]), (Values{1, 0, 4, 0, 16, 0}));
