@@ -63,17 +63,6 @@ DivisionSums sumsOfBlock(const T* r, const T* s, const T* d, std::int64_t length
     return {total(dividend), total(overZero), total(product)};
 }
 
-// Halves until blocks are short: the error grows with the logarithm of the length.
-template <class T>
-DivisionSums pairwiseSums(const T* r, const T* s, const T* d, std::int64_t length)
-{
-    if (length <= kSumBlock) {
-        return sumsOfBlock(r, s, d, length);
-    }
-    const std::int64_t half = length / 2;
-    return pairwiseSums(r, s, d, half) + pairwiseSums(r + half, s + half, d + half, length - half);
-}
-
 SumAndMagnitude operator+(const SumAndMagnitude& a, const SumAndMagnitude& b)
 {
     return {a.sum + b.sum, a.magnitude + b.magnitude};
@@ -88,7 +77,8 @@ struct AdditionSums
 
 AdditionSums operator+(const AdditionSums& a, const AdditionSums& b) { return {a.sums + b.sums, a.lost + b.lost}; }
 
-// `block(begin, length)` gives the sums of a block.
+// `block(begin, length)` gives the sums of a block. Halves until blocks are short: the error grows with the logarithm
+// of the length.
 template <class Block>
 auto pairwise(std::int64_t begin, std::int64_t length, const Block& block) -> decltype(block(begin, length))
 {
@@ -98,6 +88,14 @@ auto pairwise(std::int64_t begin, std::int64_t length, const Block& block) -> de
         return left + pairwise(begin + half, length - half, block);
     }
     return block(begin, length);
+}
+
+// As they are where they are dense and lie alike, else row-major.
+template <class... Others>
+std::array<Tensor, 1 + sizeof...(Others)> laidAlike(const Tensor& first, const Others&... others)
+{
+    const bool share = first.isDense() && ((others.strides() == first.strides()) && ...);
+    return share ? std::array{first, others...} : std::array{first.contiguous(), others.contiguous()...};
 }
 
 // Summed as it lies in memory: bringing channels-last tensors into row-major order takes longer than the sum.
@@ -154,17 +152,11 @@ SummedTensor multiplyAndSum(Tensor a, const Tensor& b, double factor)
 
 double lostInSum(const Tensor& a, const Tensor& b, const Tensor& sum)
 {
-    const bool share = a.isDense() && a.strides() == b.strides() && a.strides() == sum.strides();
-    const Tensor left = share ? a : a.contiguous();
-    const Tensor right = share ? b : b.contiguous();
-    const Tensor total = share ? sum : sum.contiguous();
-    return visitFloat(a.dtype(), [&](auto zero) {
+    const auto t = laidAlike(a, b, sum);
+    return visitFloat(a.dtype(), [&t](auto zero) {
         using T = decltype(zero);
-        const T* const x = left.data<T>();
-        const T* const y = right.data<T>();
-        const T* const z = total.data<T>();
-        return pairwise(0, left.size(), [x, y, z](std::int64_t begin, std::int64_t length) {
-            return blockLost(x + begin, y + begin, z + begin, length);
+        return pairwise(0, t[0].size(), [&t](std::int64_t begin, std::int64_t length) {
+            return blockLost(t[0].data<T>() + begin, t[1].data<T>() + begin, t[2].data<T>() + begin, length);
         });
     });
 }
@@ -208,28 +200,23 @@ double sumAbsolute(const Tensor& a) { return sumAndMagnitude(a).magnitude; }
 double dot(const Tensor& a, const Tensor& b)
 {
     assert(a.dtype() == b.dtype() && a.shape() == b.shape());
-    const bool share = a.isDense() && a.strides() == b.strides();
-    const Tensor left = share ? a : a.contiguous();
-    const Tensor right = share ? b : b.contiguous();
-    return visitFloat(a.dtype(), [&](auto zero) {
+    const auto t = laidAlike(a, b);
+    return visitFloat(a.dtype(), [&t](auto zero) {
         using T = decltype(zero);
-        const T* const x = left.data<T>();
-        const T* const y = right.data<T>();
-        return pairwise(0, left.size(), [x, y](std::int64_t begin, std::int64_t length) {
-            return blockDot(x + begin, y + begin, length); // as pairwiseSum of the reference, over products
+        return pairwise(0, t[0].size(), [&t](std::int64_t begin, std::int64_t length) {
+            return blockDot(t[0].data<T>() + begin, t[1].data<T>() + begin, length); // as the reference's pairwiseSum
         });
     });
 }
 
 DivisionSums divisionSums(const Tensor& r, const Tensor& s, const Tensor& d)
 {
-    const bool share = r.isDense() && r.strides() == s.strides() && r.strides() == d.strides();
-    const Tensor plainR = share ? r : r.contiguous();
-    const Tensor plainS = share ? s : s.contiguous();
-    const Tensor plainD = share ? d : d.contiguous();
-    return visitFloat(r.dtype(), [&](auto zero) {
+    const auto t = laidAlike(r, s, d);
+    return visitFloat(r.dtype(), [&t](auto zero) {
         using T = decltype(zero);
-        return pairwiseSums(plainR.data<T>(), plainS.data<T>(), plainD.data<T>(), r.size());
+        return pairwise(0, t[0].size(), [&t](std::int64_t begin, std::int64_t length) {
+            return sumsOfBlock(t[0].data<T>() + begin, t[1].data<T>() + begin, t[2].data<T>() + begin, length);
+        });
     });
 }
 

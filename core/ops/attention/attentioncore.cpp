@@ -151,11 +151,6 @@ Tensor capBack(const Tensor& y, const Tensor& g, double cap)
     });
 }
 
-} // namespace
-
-namespace
-{
-
 Tensor rawScores(const AttentionForm& form, const Tensor& q, const Tensor& k)
 {
     return algebra::scaleOver(matrixProduct(grouped(form, q), swapped(k)), form.scale)
@@ -174,7 +169,9 @@ Tensor mixed(const AttentionForm& form, const Tensor& probabilities, const Tenso
 Tensor attended(const AttentionForm& form, const Tensor& q, const Tensor& k, const Tensor& v, const AttentionMask& mask)
 {
     Tensor scores = rawScores(form, q, k);
-    scores = form.softcap > 0 ? capped(scores, form.softcap) : std::move(scores);
+    if (form.softcap > 0) {
+        scores = capped(scores, form.softcap);
+    }
     return mixed(form, softmaxOfRows(biased(form, std::move(scores), mask), form.keys), v);
 }
 

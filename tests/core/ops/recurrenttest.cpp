@@ -136,6 +136,41 @@ private slots:
         QVERIFY(q(OpCase(c).constant(doubles({3, 3}, std::vector<double>(9))).refusal()).contains("the mask"));
     }
 
+    void attentionWithoutItsScoresIsTheSame_data()
+    {
+        QTest::addColumn<bool>("isCausal");
+        QTest::addColumn<bool>("isMasked");
+        QTest::addColumn<bool>("isCapped");
+        for (int i = 0; i < 8; ++i) {
+            QTest::addRow("%d", i) << ((i & 1) != 0) << ((i & 2) != 0) << ((i & 4) != 0);
+        }
+    }
+
+    // Without that output each step writes over the one before it.
+    void attentionWithoutItsScoresIsTheSame()
+    {
+        QFETCH(bool, isCausal);
+        QFETCH(bool, isMasked);
+        QFETCH(bool, isCapped);
+        OpCase c = OpCase("Attention", 23).operand(doubles({1, 1, 2, 2}, {1, -2, 3, 0.5}));
+        c.operand(doubles({1, 1, 2, 2}, {0.5, 1, -1, 2})).operand(doubles({1, 1, 2, 1}, {4, 8}));
+        if (isMasked) {
+            c.constant(doubles({2, 2}, {0.25, -0.5, -1, 0.75}));
+        }
+        c.with("is_causal", std::int64_t{isCausal ? 1 : 0}).with("softcap", isCapped ? 2.0 : 0.0);
+        QVERIFY(c.bind());
+        const Tensor alone = c.forward().front();
+        for (const std::int64_t kept : {0, 1, 2, 3}) {
+            OpCase whole = OpCase(c).with("qk_matmul_output_mode", kept).outputs(4);
+            QVERIFY(whole.bind());
+            const std::vector<Tensor> results = whole.forward();
+            QVERIFY(results[0].bitEqual(alone));
+            QCOMPARE(results[3].shape(), (Shape{1, 1, 2, 2}));
+        }
+        OpCase raw = OpCase(c).with("scale", 1.0).outputs(4);
+        QCOMPARE(q(raw.run(3)), "[1 × 1 × 2 × 2] -1.5 -5 2 -2"); // q·kᵀ, whatever came after it
+    }
+
     void attentionOfGroupsAndThePast()
     {
         OpCase c = OpCase("Attention", 23).operand(doubles({1, 2, 1, 1}, {0, 0})).operand(doubles({1, 1, 1, 1}, {1}));
