@@ -2,6 +2,7 @@
 #include "core/ops/registry.h"
 
 #include "core/ops/families.h"
+#include "core/ops/schema/schema.h"
 
 #include <fmt/format.h>
 
@@ -180,6 +181,9 @@ base::Result<std::unique_ptr<BoundOperator>> bind(const BindContext& context)
     if (declaration == nullptr) {
         return context.error(reasonFor(context.node));
     }
+    if (auto fault = schemaFault(context.node)) {
+        return context.error(std::move(*fault));
+    }
     if (!declaration->takesNarrow) {
         RETRO_CHECK(expectWide(context));
     }
@@ -196,6 +200,8 @@ void collectReasons(const graph::Node& node, std::vector<std::string>& reasons)
 {
     if (ops::find(node.domain, node.op, node.opset) == nullptr) {
         reasons.push_back(reasonFor(node));
+    } else if (auto fault = schemaFault(node)) {
+        reasons.push_back(std::move(*fault));
     }
     for (const auto& [name, value] : node.attributes) {
         if (const auto* nested = std::get_if<graph::Subgraph>(&value)) {

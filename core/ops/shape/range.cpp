@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/bind/bindcheck.h"
+#include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
+#include "core/ops/kernel/filled.h"
 #include "core/ops/kernel/visitnumber.h"
 #include "core/ops/shape/known.h"
 
@@ -40,12 +42,57 @@ base::Result<Tensor> rangeOf(const BindContext& context)
     return Tensor::of<T>({static_cast<std::int64_t>(values.size())}, values);
 }
 
+/// Elements of a range whose start or step is computed. How many there are follows from the values that the model is
+/// bound to; it changes in jumps, so the limit has no gradient.
+class FloatRange final : public Operator<Differentiable>
+{
+public:
+    FloatRange(TensorType output, std::span<const TensorType> operands)
+        : Operator(std::move(output)), m_operands(operands.begin(), operands.end())
+    {}
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
+    {
+        const double start = operands[kStart].at(0);
+        const double delta = operands[kDelta].at(0);
+        const TensorType& type = m_outputTypes[0];
+        return {filled(type.dtype, type.shape, [&](auto* y) {
+            for (std::int64_t i = 0; i < type.shape[0]; ++i) {
+                y[i] = static_cast<std::decay_t<decltype(*y)>>(plus(start, times(static_cast<double>(i), delta)));
+            }
+        })};
+    }
+    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
+    [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor>, std::span<const Tensor>,
+                                  std::size_t slot) const override
+    {
+        const TensorType& operand = m_operands[slot];
+        double sum = 0;
+        for (std::int64_t i = 0; i < s[0].size() && slot != kLimit; ++i) {
+            sum += s[0].at(i) * (slot == kDelta ? static_cast<double>(i) : 1);
+        }
+        return Tensor::full(operand.dtype, operand.shape, sum);
+    }
+    [[nodiscard]] double share(std::span<const std::uint8_t>, std::size_t slot) const override
+    {
+        return slot == kLimit ? 0 : 1;
+    }
+
+private:
+    enum Slot : std::size_t { kStart, kLimit, kDelta };
+
+    std::vector<TensorType> m_operands;
+};
+
 BoundResult bindRange(const BindContext& context)
 {
     RETRO_CHECK(expect(context, {.least = 3, .most = 3, .types = OperandTypes::AllNumbers}));
     const tensor::DType type = firstType(context).dtype;
     RETRO_TRY(const Tensor values,
               tensor::isFloating(type) ? rangeOf<double>(context) : rangeOf<std::int64_t>(context));
+    if (tensor::isFloating(type) && !(context.constant(0) && context.constant(2))) {
+        return bound<FloatRange>(TensorType{type, values.shape()}, context.operandTypes);
+    }
     return boundKnown(values.to(type));
 }
 
@@ -54,7 +101,7 @@ BoundResult bindRange(const BindContext& context)
 std::span<const OperatorDeclaration> rangeDeclarations()
 {
     static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Range", 11, 0, "no relevance", false, bindRange},
+        OperatorDeclaration{"", "Range", 11, 0, "function, no relevance", true, bindRange},
     };
     return kDeclarations;
 }
