@@ -95,11 +95,23 @@ base::Result<std::vector<std::size_t>> paddedAxes(const BindContext& context)
     return axes;
 }
 
+/// The pads as the node gives them; some exporters write one row of them.
+base::Result<std::vector<std::int64_t>> givenPads(const BindContext& context)
+{
+    const bool isRow = context.node.opset >= 11 && context.operandTypes[1].shape.size() == 2 &&
+                       context.operandTypes[1].shape[0] == 1 && !tensor::isFloating(context.operandTypes[1].dtype);
+    if (!isRow) {
+        return intsFrom(context, context.node.opset < 2 ? "paddings" : "pads", 1, 11);
+    }
+    RETRO_TRY(const Tensor row, context.known(1));
+    return integersOf(row);
+}
+
 /// Begins and ends for all axes.
 base::Result<Shape> padsOf(const BindContext& context)
 {
     const std::size_t rank = firstType(context).shape.size();
-    RETRO_TRY(const auto given, intsFrom(context, context.node.opset < 2 ? "paddings" : "pads", 1, 11));
+    RETRO_TRY(const auto given, givenPads(context));
     RETRO_TRY(const auto axes, paddedAxes(context));
     if (given.size() != 2 * axes.size()) {
         return context.error(
