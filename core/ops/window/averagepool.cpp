@@ -60,7 +60,9 @@ public:
     WindowMean(TensorType output, Shape operand, const std::vector<WindowAxis>& axes, bool countsPadding)
         : Operator(std::move(output)),
           m_operand(std::move(operand)), m_shape{m_operand[0], m_operand[1], reference::threeAxes(axes)},
-          m_factors(factorsOf(m_shape.axes, countsPadding)), m_floatFactors(m_factors.begin(), m_factors.end())
+          m_factors(m_shape.batch * m_shape.channels > 0 ? factorsOf(m_shape.axes, countsPadding)
+                                                         : std::vector<double>()),
+          m_floatFactors(m_factors.begin(), m_factors.end())
     {}
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override

@@ -124,6 +124,28 @@ private slots:
         QCOMPARE(QString::fromStdString(conv.run()), "[1 × 1 × 4] 10 40 20 30");
     }
 
+    /// Where there is no channel, the number of windows counts all the same.
+    void windowsOfNothing()
+    {
+        const Ints wide(6, 1 << 29);
+        for (const char* op : {"MaxPool", "AveragePool", "LpPool"}) {
+            OpCase c(op, 19);
+            c.operand(Tensor::zeros(DType::Float32, {0, 2, 4, 4, 4})).with("kernel_shape", Ints(3, 1 << 30));
+            QVERIFY2(c.with("pads", wide).bind(), c.error().c_str());
+            OpCase many(op, 19);
+            many.operand(Tensor::zeros(DType::Float32, {0, 2, 1 << 28, 1 << 28, 1 << 28}));
+            const std::string text = many.with("kernel_shape", Ints(3, 2)).refusal();
+            QVERIFY2(text.find("more than") != std::string::npos, text.c_str());
+        }
+        OpCase conv("Conv", 13);
+        conv.operand(Tensor::zeros(DType::Float32, {0, 1, 4, 4})).constant(Tensor::zeros(DType::Float32, {1, 1, 2, 2}));
+        QVERIFY(conv.with("pads", Ints(4, 1 << 29)).refusal().find("more than") != std::string::npos);
+        OpCase columns("Col2Im", 18);
+        columns.operand(Tensor::zeros(DType::Float32, {1, 8, 1})).constant(ints({1 << 22, 1 << 22, 1 << 20}));
+        const std::string text = columns.constant(ints({1 << 22, 1 << 22, 1 << 20})).refusal();
+        QVERIFY2(text.find("more than") != std::string::npos, text.c_str());
+    }
+
     void longConvolutions()
     {
         for (const DType type : {DType::Float32, DType::Float64}) {
