@@ -16,6 +16,7 @@ namespace detail
 inline constexpr std::int64_t kWindowBlock = 1024;
 inline constexpr std::int64_t kMostColumns = 1 << 26;
 
+/// Windows that are handled together.
 inline std::int64_t windowBlock(const ConvolutionShape& shape)
 {
     const std::int64_t depth = std::max<std::int64_t>(shape.channels * shape.taps(), 1);

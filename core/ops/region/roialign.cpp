@@ -155,6 +155,19 @@ public:
     }
 
 private:
+    /// One region: corner and extent of a bin, samples per bin.
+    struct Region
+    {
+        double top;
+        double left;
+        double height;
+        double width;
+        double rows; ///< a whole number
+        double columns;
+        bool isHeightFree; ///< follows from the corners, and is not the least height
+        bool isWidthFree;
+    };
+
     /// By the corners of each region: left, top, right, bottom.
     [[nodiscard]] Tensor regionGradient(const Tensor& gradient, const Tensor& x, std::span<const Tensor> operands) const
     {
@@ -166,20 +179,29 @@ private:
             forEachBin(operands, [&](std::int64_t plane, std::int64_t bin, const std::vector<Tap>& taps, double count) {
                 const std::int64_t n = bin / (m_outputTypes[0].shape[1] * binsOfRegion());
                 const Region region = regionOf(rois.data<double>() + 4 * n);
-                const Tap winner = m_mode.isMaximum ? largest(in + plane, taps).first : Tap();
-                const auto used = m_mode.isMaximum ? std::span(&winner, 1) : std::span<const Tap>(taps);
-                const double factor = static_cast<double>(g[bin]) * m_mode.scale / (m_mode.isMaximum ? 1 : count);
-                for (const Tap& tap : used) {
-                    const double value = factor * static_cast<double>(in[plane + tap.at]);
-                    const double farX = region.isWidthFree ? tap.alongX : 0;
-                    const double farY = region.isHeightFree ? tap.alongY : 0;
-                    r[4 * n] += static_cast<T>(value * tap.byX * (1 - farX));
-                    r[4 * n + 1] += static_cast<T>(value * tap.byY * (1 - farY));
-                    r[4 * n + 2] += static_cast<T>(value * tap.byX * farX);
-                    r[4 * n + 3] += static_cast<T>(value * tap.byY * farY);
+                if (m_mode.isMaximum) {
+                    const Tap winner = largest(in + plane, taps).first;
+                    addCorners(region, {&winner, 1}, in + plane, static_cast<double>(g[bin]), r + 4 * n);
+                } else {
+                    addCorners(region, taps, in + plane, static_cast<double>(g[bin]) / count, r + 4 * n);
                 }
             });
         });
+    }
+
+    /// Adds `factor` times the derivative of Σ weight·element by the four corners of a region.
+    template <class T>
+    void addCorners(const Region& region, std::span<const Tap> taps, const T* plane, double factor, T* corners) const
+    {
+        for (const Tap& tap : taps) {
+            const double value = factor * m_mode.scale * static_cast<double>(plane[tap.at]);
+            const double farX = region.isWidthFree ? tap.alongX : 0;
+            const double farY = region.isHeightFree ? tap.alongY : 0;
+            corners[0] += static_cast<T>(value * tap.byX * (1 - farX));
+            corners[1] += static_cast<T>(value * tap.byY * (1 - farY));
+            corners[2] += static_cast<T>(value * tap.byX * farX);
+            corners[3] += static_cast<T>(value * tap.byY * farY);
+        }
     }
 
     [[nodiscard]] std::int64_t binsOfRegion() const { return m_outputTypes[0].shape[2] * m_outputTypes[0].shape[3]; }
@@ -208,18 +230,6 @@ private:
         return best;
     }
 
-    /// One region: corner and extent of a bin, samples per bin.
-    struct Region
-    {
-        double top;
-        double left;
-        double height;
-        double width;
-        double rows; ///< a whole number
-        double columns;
-        bool isHeightFree; ///< follows from the corners, and is not the least height
-        bool isWidthFree;
-    };
     [[nodiscard]] Region regionOf(const double* roi) const
     {
         const double least = m_mode.offset > 0 ? -INFINITY : 1; // only without half_pixel a region has at least 1

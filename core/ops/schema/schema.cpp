@@ -270,19 +270,31 @@ std::optional<std::string> schemaFault(const Node& node)
     return std::nullopt;
 }
 
+namespace
+{
+
+/// The node itself, and the graphs inside it.
+base::Result<void> expectSchemasOf(const Node& node)
+{
+    if (auto fault = schemaFault(node)) {
+        const std::string domain = node.domain.empty() ? std::string{} : node.domain + '.';
+        return base::inputError(std::move(*fault),
+                                fmt::format("node '{}' ({}{}, opset {})", node.name, domain, node.op, node.opset));
+    }
+    for (const auto& [name, value] : node.attributes) {
+        if (const auto* inner = std::get_if<graph::Subgraph>(&value)) {
+            RETRO_CHECK(expectSchemas(*inner->graph));
+        }
+    }
+    return {};
+}
+
+} // namespace
+
 base::Result<void> expectSchemas(const graph::Graph& graph)
 {
     for (const Node& node : graph.nodes()) {
-        if (auto fault = schemaFault(node)) {
-            const std::string domain = node.domain.empty() ? std::string{} : node.domain + '.';
-            return base::inputError(std::move(*fault),
-                                    fmt::format("node '{}' ({}{}, opset {})", node.name, domain, node.op, node.opset));
-        }
-        for (const auto& [name, value] : node.attributes) {
-            if (const auto* inner = std::get_if<graph::Subgraph>(&value)) {
-                RETRO_CHECK(expectSchemas(*inner->graph));
-            }
-        }
+        RETRO_CHECK(expectSchemasOf(node));
     }
     return {};
 }
