@@ -2,6 +2,9 @@
 #include "app/cli/context.h"
 
 #include "app/common/decodepicture.h"
+#include "core/base/bytesize.h"
+#include "core/base/failure.h"
+#include "core/base/memorylimit.h"
 #include "core/engine/inputs.h"
 #include "core/ops/threads.h"
 
@@ -59,6 +62,7 @@ int exitCodeOf(base::ErrorCode code)
     case base::ErrorCode::Input:
         return 3;
     case base::ErrorCode::Engine:
+    case base::ErrorCode::Memory:
     case base::ErrorCode::Cancelled:
         return 4;
     case base::ErrorCode::Output:
@@ -67,6 +71,43 @@ int exitCodeOf(base::ErrorCode code)
         return 1;
     }
     return 1;
+}
+
+namespace
+{
+
+/// Sets the limit that was asked for. Errors: Usage.
+Result<void> chooseMemory(const std::string& text)
+{
+    if (text.empty()) {
+        return {};
+    }
+    const auto bytes = base::parseBytesOrShare(text, base::machineMemory().total);
+    if (!bytes.ok()) {
+        return base::within(bytes.error(), "--memory");
+    }
+    if (*bytes == 0) {
+        return base::usageError("write at least one byte", "--memory " + text);
+    }
+    base::MemoryLimit::choose(*bytes);
+    return {};
+}
+
+} // namespace
+
+CLI::Option* addBytesOption(CLI::App& verb, const std::string& name, std::function<void(std::uint64_t)> take,
+                            const std::string& description)
+{
+    return verb.add_option_function<std::string>(
+        name,
+        [name, take = std::move(take)](const std::string& text) {
+            const auto parsed = base::parseBytes(text);
+            if (!parsed.ok() || *parsed == 0) {
+                throw CLI::ValidationError(name, parsed.ok() ? "write at least one byte" : parsed.error().message);
+            }
+            take(*parsed);
+        },
+        description);
 }
 
 CLI::App* addVerb(CLI::App& program, Context& context, const std::string& name, const std::string& description,
@@ -79,9 +120,15 @@ CLI::App* addVerb(CLI::App& program, Context& context, const std::string& name, 
         ->check(CLI::Range(1, 1024));
     verb->add_option("--precision", context.precision, "float (default) or double")
         ->check(CLI::IsMember({"float", "double"}));
+    verb->add_option("--memory", context.memory,
+                     "What tensors may take: bytes such as 8GB or 1.5GiB, or a share of the machine's memory such as "
+                     "50% (default 80%)");
     verb->callback([&context, action = std::move(action)] {
         ops::setThreads(context.usedThreads());
-        const Result<void> done = action();
+        const Result<void> done = base::caught([&]() -> Result<void> {
+            RETRO_CHECK(chooseMemory(context.memory));
+            return action();
+        });
         if (!done) {
             fmt::print(stderr, "retrograde-cli: {}\n", done.error().text());
             context.exitCode = exitCodeOf(done.error().code);

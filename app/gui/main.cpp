@@ -8,6 +8,7 @@
 #include "app/gui/screenshot.h"
 #include "app/gui/shell/settings.h"
 #include "app/gui/shell/shell.h"
+#include "core/base/memorylimit.h"
 #include "views/common/style.h"
 #include "views/common/theme.h"
 #include "views/graph/graphview.h"
@@ -64,7 +65,7 @@ int main(int argc, char** argv)
         return *code;
     }
     app::quietPlatform();
-    QApplication application(argc, argv);
+    app::GuardedApplication application(argc, argv);
     QApplication::setApplicationName(QStringLiteral("Retrograde"));
     QApplication::setDesktopFileName(QStringLiteral("ai.retrograde.Retrograde"));
     QApplication::setApplicationVersion(QStringLiteral(RETRO_VERSION));
@@ -76,6 +77,9 @@ int main(int argc, char** argv)
     if (!isPicture) {
         window.shell().remember(store);
         keepLayouts(window);
+    }
+    if (options.memory) {
+        base::MemoryLimit::choose(options.memory); // for this time only
     }
     if (isPicture || options.theme != views::ThemeChoice::System) {
         views::ThemeHub::instance().setChoice(options.theme); // for this time only

@@ -30,6 +30,7 @@ struct WindowOptions
     views::ThemeChoice theme = views::ThemeChoice::System;
     QSize size;
     double fontScale = 1;
+    std::optional<std::uint64_t> memory; ///< bytes that tensors may take; none = as the preferences say
 
     /// True when nothing is to be opened: the welcome page was asked for, or an ordinary window without a model.
     [[nodiscard]] bool isWelcome() const;

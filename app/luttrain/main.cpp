@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/luttrain/trainoptions.h"
+#include "core/base/failure.h"
 #include "core/base/file.h"
 #include "core/formats/onnx.h"
 
@@ -93,6 +94,7 @@ int exitCodeOf(retro::base::ErrorCode code)
     case retro::base::ErrorCode::Input:
         return 3;
     case retro::base::ErrorCode::Engine:
+    case retro::base::ErrorCode::Memory:
     case retro::base::ErrorCode::Cancelled:
         return 4;
     case retro::base::ErrorCode::Output:
@@ -115,7 +117,7 @@ int main(int argc, char** argv)
     } catch (const CLI::ParseError& error) {
         return program.exit(error) == 0 ? 0 : 2;
     }
-    if (const auto done = run(options); !done) {
+    if (const auto done = retro::base::caught([&options] { return run(options); }); !done) {
         fmt::print(stderr, "retrograde-lut-train: {}\n", done.error().text());
         return exitCodeOf(done.error().code);
     }

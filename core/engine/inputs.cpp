@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/inputs.h"
 
+#include "core/base/bytesize.h"
+#include "core/base/memorylimit.h"
 #include "core/engine/textinput.h"
 #include "core/formats/onnx.h"
+#include "core/tensor/checkedshape.h"
 #include "core/tensor/npy.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <random>
 
 namespace retro::engine
@@ -21,6 +25,24 @@ using base::inputError;
 using base::Result;
 using base::usageError;
 using tensor::Tensor;
+
+/// A model may declare any extents: what they need is looked at before it is taken.
+Result<void> expectRoom(const graph::Value& input, const tensor::Shape& shape)
+{
+    const std::string where = fmt::format("input '{}' [{}]", input.name, tensor::toText(shape));
+    const auto bytes = tensor::checkedBytes(shape, tensor::DType::Float64, std::numeric_limits<std::int64_t>::max());
+    if (!bytes.ok()) {
+        return base::within(bytes.error(), where);
+    }
+    const std::uint64_t needed = *bytes / sizeof(double) * tensor::sizeOf(input.dtype);
+    if (needed > base::MemoryLimit::bytes()) {
+        return inputError(fmt::format("it needs {}, but {} of memory may be used (--memory SIZE, or Preferences in the "
+                                      "window); give an .npy file of a smaller shape where the model takes one",
+                                      base::bytesText(needed), base::bytesText(base::MemoryLimit::bytes())),
+                          where);
+    }
+    return {};
+}
 
 Result<tensor::Shape> concreteShape(const graph::Value& input)
 {
@@ -39,6 +61,7 @@ Result<tensor::Shape> concreteShape(const graph::Value& input)
         }
         shape.push_back(extent.value_or(1));
     }
+    RETRO_CHECK(expectRoom(input, shape));
     return shape;
 }
 

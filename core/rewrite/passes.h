@@ -13,9 +13,10 @@ namespace retro::rewrite
 {
 
 /// A node whose results need more than this is not folded, and folding stops when all results together need more than
-/// the second.
+/// the second, or more than the third times what the constants of the graph take (at least the first in any case).
 inline constexpr std::uint64_t kMaxFoldedBytes = 256ULL << 20;
 inline constexpr std::uint64_t kMaxFoldedBytesTogether = 1ULL << 30;
+inline constexpr std::uint64_t kMaxFoldedTimes = 8;
 /// Nor is a node that takes more multiplications and additions than this.
 inline constexpr double kMaxFoldedFlops = 2e10;
 

@@ -84,10 +84,14 @@ private:
                                                           std::span<const Tensor> constants)
     {
         constexpr std::int64_t kMostElements = 1024; // shapes, no data
-        const auto isSmallInteger = [](const TensorType& type) {
-            return !tensor::isFloating(type.dtype) && tensor::elementCount(type.shape) <= kMostElements;
+        const auto isSmall = [](const TensorType& type) { return tensor::elementCount(type.shape) <= kMostElements; };
+        const auto isSmallInteger = [&isSmall](const TensorType& type) {
+            return !tensor::isFloating(type.dtype) && isSmall(type);
         };
-        std::vector<Tensor> known = op.knownResults();
+        std::vector<Tensor> known;
+        if (std::ranges::all_of(op.outputTypes(), isSmall)) {
+            known = op.knownResults();
+        }
         bool isKnown = known.empty() && !constants.empty() && std::ranges::all_of(op.outputTypes(), isSmallInteger);
         for (std::size_t slot = 0; slot < constants.size(); ++slot) {
             isKnown = isKnown && (constants[slot].isValid() || !node.inputs[slot].isValid());

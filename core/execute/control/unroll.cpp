@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/execute/control/unroll.h"
 
+#include "core/base/memorylimit.h"
 #include "core/execute/control/walker.h"
 
 #include <fmt/format.h>
@@ -93,6 +94,7 @@ Result<Walker::Values> Walker::dispatch(const Call& call)
 /// The results keep the names that the model gives them.
 Result<Walker::Values> Walker::runControl(Frame& frame, const graph::Node& node, Values operands)
 {
+    const base::MemoryAllowance allowance(base::MemoryLimit::beforeRun()); // steps may make what they carry ever larger
     const Place inner{frame.place.prefix + node.name + "/", joined(joined(frame.place.scope, node.scope), node.name)};
     RETRO_TRY(const Values results, dispatch({node, std::move(operands), inner}));
     if (results.size() < node.outputs.size()) {

@@ -15,9 +15,21 @@ namespace retro::ops
 namespace
 {
 
+/// `count` numbers: start, start + delta, …
+template <class T>
+Tensor numbersFrom(T start, T delta, std::int64_t count)
+{
+    tensor::TensorBuffer buffer(tensor::DTypeOf<T>::value, {count});
+    const std::span<T> values = buffer.span<T>();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        values[i] = plus(start, times(static_cast<T>(i), delta));
+    }
+    return std::move(buffer).freeze();
+}
+
 /// start, start + delta, … before the limit.
 template <class T>
-base::Result<Tensor> rangeOf(const BindContext& context)
+BoundResult boundRange(const BindContext& context, tensor::DType type)
 {
     std::array<T, 3> numbers{};
     for (std::size_t slot = 0; slot < 3; ++slot) {
@@ -33,20 +45,16 @@ base::Result<Tensor> rangeOf(const BindContext& context)
     if (delta == 0 || !std::isfinite(count) || count > static_cast<double>(kMaxElements)) {
         return context.error("the range has no end, or too many elements");
     }
-    std::vector<T> values(static_cast<std::size_t>(std::max(count, 0.0)));
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        values[i] = plus(start, times(static_cast<T>(i), delta));
-    }
-    return Tensor::of<T>({static_cast<std::int64_t>(values.size())}, values);
+    const auto length = static_cast<std::int64_t>(std::max(count, 0.0));
+    return bound<Made>(TensorType{type, {length}},
+                       [type, length, from = start, step = delta] { return numbersFrom(from, step, length).to(type); });
 }
 
 BoundResult bindRange(const BindContext& context)
 {
     RETRO_CHECK(expect(context, {.least = 3, .most = 3, .types = OperandTypes::AllNumbers}));
     const tensor::DType type = firstType(context).dtype;
-    RETRO_TRY(const Tensor values,
-              tensor::isFloating(type) ? rangeOf<double>(context) : rangeOf<std::int64_t>(context));
-    return boundKnown(values.to(type));
+    return tensor::isFloating(type) ? boundRange<double>(context, type) : boundRange<std::int64_t>(context, type);
 }
 
 } // namespace
