@@ -2,6 +2,7 @@
 #include "core/engine/binding.h"
 
 #include "core/execute/control/unroll.h"
+#include "core/ops/schema/schema.h"
 
 #include <algorithm>
 #include <optional>
@@ -69,6 +70,7 @@ graphFor(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs, ex
                 "value '" + value.name + "'");
         }
     }
+    RETRO_CHECK(ops::expectSchemas(*model.rewritten.before)); // rewrites may take out what is wrong
     RETRO_TRY(const Written graph, withDigits(model, precision, stop));
     if (!execute::hasControlFlow(*graph.graph)) {
         return graph.graph;

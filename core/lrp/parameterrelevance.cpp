@@ -7,6 +7,7 @@
 #include "core/lrp/openedoperator.h"
 #include "core/lrp/rules.h"
 #include "core/ops/algebra.h"
+#include "core/ops/detachable.h"
 #include "core/ops/lookup.h"
 
 #include <fmt/format.h>
@@ -132,6 +133,15 @@ private:
     Tensor m_s;
 };
 
+/// Of a normalisation: all that its operand got went through the scale.
+ParameterShare asScale(const Site& site, std::size_t slot)
+{
+    const std::vector<Tensor> parts = site.rule.rule->apply(site.context(site.rule.tracked));
+    const auto* detachable = dynamic_cast<const ops::Detachable*>(&site.op().structure());
+    const bool isTaken = !parts.empty() && parts[0].isValid() && detachable != nullptr;
+    return isTaken ? ParameterShare{slot, detachable->sumsPerScale(parts[0]), {}} : withoutShare(site, slot);
+}
+
 /// Scale and bias of a self-normalisation. Where its rule hands on what arrived as it is, all of that went through the
 /// scale, and nothing through the bias.
 std::vector<ParameterShare> ofSelfNormalisation(const Site& site, std::span<const std::size_t> slots)
@@ -148,7 +158,7 @@ std::vector<ParameterShare> ofSelfNormalisation(const Site& site, std::span<cons
             const Tensor gradient = function.pullback({&quotient.s(), 1}, context.operands, context.outputs, slot);
             shares.push_back({slot, algebra::multiply(gradient, context.operands[slot]), {}});
         } else if (slot == kScale && site.isHandedOnAsItIs()) {
-            shares.push_back(asCarriers(site, {&slot, 1}).front());
+            shares.push_back(asScale(site, slot));
         } else {
             shares.push_back(withoutShare(site, slot));
         }

@@ -86,6 +86,9 @@ base::Result<std::vector<std::int64_t>> BindContext::constantInts(std::size_t sl
         return error(
             fmt::format("operand {} must hold integers, not {}", slot, tensor::nameOf(operandTypes[slot].dtype)));
     }
+    if (operandTypes[slot].shape.size() > 1) {
+        return error(fmt::format("operand {} must be a list of integers or one integer", slot));
+    }
     RETRO_TRY(const Tensor data, known(slot));
     const Tensor wide = data.to(tensor::DType::Int64).contiguous();
     const auto values = wide.span<std::int64_t>();

@@ -4,6 +4,7 @@
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/families.h"
 #include "core/ops/runoperator.h"
+#include "core/ops/schema/schema.h"
 
 #include <fmt/format.h>
 
@@ -202,6 +203,9 @@ base::Result<std::unique_ptr<BoundOperator>> bind(const BindContext& context)
         return context.error(reasonFor(context.node));
     }
     RETRO_CHECK(expectOperandSizes(context));
+    if (auto fault = schemaFault(context.node)) {
+        return context.error(std::move(*fault));
+    }
     if (!declaration->takesNarrow) {
         RETRO_CHECK(expectWide(context));
     }
@@ -224,6 +228,8 @@ void collectReasons(const graph::Node& node, std::vector<std::string>& reasons)
 {
     if (ops::find(node.domain, node.op, node.opset) == nullptr) {
         reasons.push_back(reasonFor(node));
+    } else if (auto fault = schemaFault(node)) {
+        reasons.push_back(std::move(*fault));
     }
     for (const auto& [name, value] : node.attributes) {
         if (const auto* nested = std::get_if<graph::Subgraph>(&value)) {

@@ -45,7 +45,8 @@ struct UnsupportedNode
     graph::NodeId node;
     std::string reason;
 };
-/// Every unsupported node of a graph, in node order.
+/// Every node of a graph that cannot be run as it is, in node order: its operator is not implemented, or the node does
+/// not agree with the operator's schema.
 [[nodiscard]] std::vector<UnsupportedNode> unsupported(const graph::Graph& graph);
 
 } // namespace retro::ops

@@ -62,6 +62,9 @@ Result<Walker::Values> Walker::runIf(const Call& call)
     if (branch == nullptr) {
         return controlError(call.node, fmt::format("it has no {}", name));
     }
+    if (branch->graph->inputs().size() != branch->captured) {
+        return controlError(call.node, fmt::format("its {} has inputs, but a branch takes none", name));
+    }
     m_steps.push_back(fmt::format("If '{}': {}", call.node.name, name));
     return walk(*branch->graph, std::span(call.operands).last(branch->captured), call.place);
 }

@@ -3,6 +3,7 @@
 
 #include "core/base/memorylimit.h"
 #include "core/execute/control/walker.h"
+#include "core/ops/schema/schema.h"
 
 #include <fmt/format.h>
 
@@ -21,6 +22,20 @@ bool isControl(const graph::Node& node)
 {
     return std::any_of(node.attributes.begin(), node.attributes.end(),
                        [](const auto& entry) { return std::holds_alternative<Subgraph>(entry.second); });
+}
+
+/// What of a control-flow node does not fit together, whatever it is: operands and attributes that its operator does
+/// not have, and inner graphs that read more values from around them than the node hands over.
+std::optional<std::string> controlFault(const graph::Node& node)
+{
+    for (const auto& [name, value] : node.attributes) {
+        const auto* inner = std::get_if<Subgraph>(&value);
+        if (inner != nullptr && inner->captured > std::min(node.inputs.size(), inner->graph->inputs().size())) {
+            return fmt::format("its {} reads {} values from around it, which the node does not hand over", name,
+                               inner->captured);
+        }
+    }
+    return ops::schemaFault(node);
 }
 
 std::string joined(const std::string& outer, const std::string& inner)
@@ -94,6 +109,9 @@ Result<Walker::Values> Walker::dispatch(const Call& call)
 /// The results keep the names that the model gives them.
 Result<Walker::Values> Walker::runControl(Frame& frame, const graph::Node& node, Values operands)
 {
+    if (auto fault = controlFault(node)) {
+        return controlError(node, std::move(*fault));
+    }
     const base::MemoryAllowance allowance(base::MemoryLimit::beforeRun()); // steps may make what they carry ever larger
     const Place inner{frame.place.prefix + node.name + "/", joined(joined(frame.place.scope, node.scope), node.name)};
     RETRO_TRY(const Values results, dispatch({node, std::move(operands), inner}));

@@ -50,6 +50,20 @@ public:
         : Operator(std::move(output)), m_cache(std::move(cache)), m_rotation(rotation)
     {}
 
+    [[nodiscard]] base::Result<void> check(std::span<const Tensor> operands) const override
+    {
+        if (!m_rotation.hasPositions) {
+            return {};
+        }
+        const Tensor positions = operands[3].to(DType::Int64).contiguous();
+        for (const std::int64_t position : positions.span<std::int64_t>()) {
+            if (position < 0 || position >= m_rotation.rows) {
+                return base::inputError(
+                    fmt::format("position {} is outside the caches of {} rows", position, m_rotation.rows));
+            }
+        }
+        return {};
+    }
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
         return {turned(operands[0], operands, 1)};

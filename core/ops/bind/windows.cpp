@@ -146,10 +146,12 @@ base::Result<std::vector<WindowAxis>> poolWindows(const BindContext& context)
 
 base::Result<Shape> pooledShape(const BindContext& context, const std::vector<WindowAxis>& axes)
 {
-    Shape shape{firstType(context).shape[0], firstType(context).shape[1]};
+    Shape shape;
     for (const WindowAxis& axis : axes) {
         shape.push_back(axis.windows);
     }
+    RETRO_CHECK(expectSize(context, shape)); // also where there are no channels
+    shape.insert(shape.begin(), {firstType(context).shape[0], firstType(context).shape[1]});
     RETRO_CHECK(expectSize(context, shape));
     return shape;
 }

@@ -95,8 +95,8 @@ BoundResult bindSkip(const BindContext& context, const SkipSlots& slots, std::si
     std::vector<Shape> shapes;
     for (std::size_t slot = 0; slot < context.node.inputs.size(); ++slot) {
         shapes.push_back(context.operandTypes[slot].shape);
-        const bool fits =
-            slot < 2 ? broadcastShape(context, x.shape, shapes.back()).ok() : shapes.back() == Shape{view.form.length};
+        const auto whole = broadcastShape(context, x.shape, shapes.back());
+        const bool fits = slot < 2 ? whole.ok() && *whole == x.shape : shapes.back() == Shape{view.form.length};
         if (context.present(slot) && !fits) {
             return context.error(fmt::format("operand {} does not fit operand 0", slot));
         }

@@ -93,20 +93,35 @@ base::Result<OutputAttributes> outputAttributes(const BindContext& context, cons
     return result;
 }
 
+/// An output shape leaves as many windows as the operand has elements.
+base::Result<void> expectWindows(const BindContext& context, const WindowAxis& axis, std::int64_t extra)
+{
+    const std::int64_t room = axis.image + axis.padBegin + axis.padEnd - axis.span() - extra;
+    if (room < 0 || room / axis.stride + 1 != axis.windows) {
+        return context.error(
+            fmt::format("output_shape {} does not follow from {} elements, a stride of {} and a kernel "
+                        "that spans {}",
+                        axis.image, axis.windows, axis.stride, axis.span()));
+    }
+    return {};
+}
+
 /// Image and pads of axis `i`, whose other numbers are known.
-void placeImage(WindowAxis& axis, std::size_t i, const WindowAttributes& windows, const OutputAttributes& output)
+base::Result<void> placeImage(const BindContext& context, WindowAxis& axis, std::size_t i,
+                              const WindowAttributes& windows, const OutputAttributes& output)
 {
     const std::int64_t extra = output.padding[i];
     if (!output.shape.empty() || windows.autoPad.starts_with("SAME")) {
         padTo(axis, output.shape.empty() ? axis.windows * axis.stride : output.shape[i], extra,
               windows.autoPad == "SAME_UPPER");
-        return;
+        return output.shape.empty() ? base::Result<void>() : expectWindows(context, axis, extra);
     }
     if (windows.autoPad == "NOTSET") {
         axis.padBegin = windows.pads[i];
         axis.padEnd = windows.pads[windows.strides.size() + i];
     }
     axis.image = (axis.windows - 1) * axis.stride + extra + axis.span() - axis.padBegin - axis.padEnd;
+    return {};
 }
 
 base::Result<std::vector<WindowAxis>> transposedAxes(const BindContext& context,
@@ -121,7 +136,7 @@ base::Result<std::vector<WindowAxis>> transposedAxes(const BindContext& context,
         axes[i].kernel = kernel[i];
         axes[i].stride = windows.strides[i];
         axes[i].dilation = windows.dilations[i];
-        placeImage(axes[i], i, windows, output);
+        RETRO_CHECK(placeImage(context, axes[i], i, windows, output));
     }
     return axes;
 }

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace retro::ops
 {
 
@@ -34,7 +36,8 @@ base::Result<std::int64_t> groupsOf(const BindContext& context, const Convolutio
     const Shape& x = firstType(context).shape;
     const Shape& w = context.operandTypes[slots.weight].shape;
     const std::int64_t groups = context.intAttribute("group", 1);
-    if (groups < 1 || w[0] % groups != 0 || x[1] != (isTransposed ? w[0] : w[1] * groups)) {
+    if (groups < 1 || groups > std::max<std::int64_t>(w[0], 1) || w[0] % groups != 0 ||
+        x[1] != (isTransposed ? w[0] : w[1] * groups)) {
         return context.error(fmt::format("{} channels, weights for {} × {} and {} groups do not fit together", x[1],
                                          w[0], w[1], groups));
     }
@@ -52,10 +55,12 @@ base::Result<ConvolutionGeometry> convolutionGeometry(const BindContext& context
     RETRO_TRY(const std::int64_t groups, groupsOf(context, slots, false));
     const Shape& x = firstType(context).shape;
     const Shape& w = context.operandTypes[slots.weight].shape;
-    Shape output{x[0], w[0]};
+    Shape output;
     for (const reference::WindowAxis& axis : axes) {
         output.push_back(axis.windows);
     }
+    RETRO_CHECK(expectSize(context, output)); // also where there are no channels
+    output.insert(output.begin(), {x[0], w[0]});
     RETRO_CHECK(expectSize(context, output));
     return ConvolutionGeometry{{x[0], groups, w[1], w[0] / groups, std::move(axes)}, std::move(output)};
 }

@@ -154,7 +154,7 @@ Tensor ConvolutionMap::walk(const Tensor& t, WeightVariant variant, Direction di
 /// Invalid: not in float32, or nothing faster than the reference knows this convolution.
 Tensor ConvolutionMap::fastWalk(const Tensor& t, WeightVariant variant, Direction direction) const
 {
-    if (t.dtype() != tensor::DType::Float32) {
+    if (t.dtype() != tensor::DType::Float32 || reference::readsMostlyPadding(m_shape)) {
         return {};
     }
     Tensor sparse = direction == Direction::Transposed ? transposedSparse(t, variant) : Tensor();
@@ -246,7 +246,7 @@ std::vector<Tensor> ConvolutionMap::pullbackAll(const Tensor& s, std::span<const
     const auto count = static_cast<std::int64_t>(variants.size());
     const bool isStacked = count > 1 && m_direction == Direction::Forward && m_shape.groups == 1 &&
                            m_shape.channels * count <= kTogether && s.dtype() == tensor::DType::Float32 &&
-                           s.size() > 0 && m_weight.isKept();
+                           s.size() > 0 && m_weight.isKept() && !reference::readsMostlyPadding(m_shape);
     if (isStacked) {
         std::vector<WeightVariant> key;
         std::ranges::transform(variants, std::back_inserter(key), WeightVariants::canonical);
@@ -291,7 +291,7 @@ Tensor ConvolutionMap::forwardWithBias(const Tensor& x) const
 {
     const bool isForOne = m_direction == Direction::Forward && hasBias() && x.dtype() == tensor::DType::Float32 &&
                           x.size() > 0 && tensor::elementCount(m_outputTypes[0].shape) > 0 &&
-                          tensor::elementCount(m_weight.shape()) > 0;
+                          tensor::elementCount(m_weight.shape()) > 0 && !reference::readsMostlyPadding(m_shape);
     const Tensor bias = isForOne ? m_bias.get({}).contiguous() : Tensor();
     return isForOne && bias.size() == m_shape.groups * m_shape.filters ? packed(x, {}, m_direction, bias.data<float>())
                                                                        : Tensor();

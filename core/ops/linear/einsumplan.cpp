@@ -75,11 +75,10 @@ base::Result<void> takeExtents(const BindContext& context, const std::string& le
 {
     for (std::size_t axis = 0; axis < letters.size(); ++axis) {
         std::int64_t& known = extents[indexOf(letters[axis])];
-        if (known > 1 && shape[axis] > 1 && known != shape[axis]) {
+        if (known >= 0 && known != 1 && shape[axis] != 1 && known != shape[axis]) {
             return context.error(fmt::format("one letter stands for extents {} and {}", known, shape[axis]));
         }
         known = known < 0 || known == 1 ? shape[axis] : known;
-        known = shape[axis] == 0 ? 0 : known;
     }
     return {};
 }

@@ -146,6 +146,11 @@ Tensor Standardised::toAffine(const Tensor& product, std::size_t slot) const
     return algebra::reduceTo(product, m_view.affine.empty() ? own : m_view.affine).contiguous().reshaped(own);
 }
 
+Tensor Standardised::sumsPerScale(const Tensor& perElement) const
+{
+    return toAffine(perElement.contiguous().reshaped(m_view.shape), 1);
+}
+
 Tensor Standardised::pullback(std::span<const Tensor> s, std::span<const Tensor> operands, std::span<const Tensor>,
                               std::size_t slot) const
 {

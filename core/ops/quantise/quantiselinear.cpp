@@ -214,11 +214,13 @@ BoundResult bindQuantizeLinear(const BindContext& context)
     return bound<QuantizeLinear>(TensorType{type, x.shape}, computingType(context), layout, rounding);
 }
 
-/// y = (x − zero point)·scale.
-class DequantizeLinear final : public BoundOperator
+/// y = (x − zero point)·scale. The gradient by the scale is exact; x and the zero point are no floating values.
+class DequantizeLinear final : public Operator<Differentiable>
 {
 public:
-    DequantizeLinear(TensorType output, ScaleLayout layout) : m_layout(layout) { m_outputTypes = {std::move(output)}; }
+    DequantizeLinear(TensorType output, std::span<const TensorType> operands, ScaleLayout layout)
+        : Operator(std::move(output)), m_operands(operands.begin(), operands.end()), m_layout(layout)
+    {}
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
@@ -234,10 +236,34 @@ public:
             });
         })};
     }
-    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
-    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
+    [[nodiscard]] Reads savedForGradient() const override { return {Reads::bit(0) | Reads::bit(2), 0}; }
+    [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor> operands, std::span<const Tensor>,
+                                  std::size_t slot) const override
+    {
+        const TensorType& operand = m_operands[slot];
+        if (slot != kScaleSlot) {
+            return Tensor::zeros(operand.dtype, operand.shape);
+        }
+        return scaleGradient(s[0].to(DType::Float64).contiguous(), operands);
+    }
 
 private:
+    static constexpr std::size_t kScaleSlot = 1;
+
+    /// Σ s·(x − zero point) over all elements of one scale.
+    [[nodiscard]] Tensor scaleGradient(const Tensor& s, std::span<const Tensor> operands) const
+    {
+        const TensorType& scale = m_operands[kScaleSlot];
+        const Tensor x = operands[0].to(DType::Float64).contiguous();
+        const Tensor zero = zeroPoints(operands, 2, Tensor::zeros(scale.dtype, scale.shape));
+        std::vector<double> sums(static_cast<std::size_t>(tensor::elementCount(scale.shape)), 0);
+        m_layout.forEach([&](std::int64_t i, std::int64_t at) {
+            sums[static_cast<std::size_t>(at)] += s.data<double>()[i] * (x.data<double>()[i] - zero.data<double>()[at]);
+        });
+        return Tensor::of<double>(scale.shape, sums).to(scale.dtype);
+    }
+
+    std::vector<TensorType> m_operands;
     ScaleLayout m_layout;
 };
 
@@ -250,7 +276,7 @@ BoundResult bindDequantizeLinear(const BindContext& context)
             fmt::format("operand 0 is {}, but must be int32, {}", tensor::nameOf(x.dtype), kQuantised));
     }
     RETRO_TRY(const ScaleLayout layout, layoutOf(context));
-    return bound<DequantizeLinear>(TensorType{computingType(context), x.shape}, layout);
+    return bound<DequantizeLinear>(TensorType{computingType(context), x.shape}, context.operandTypes, layout);
 }
 
 /// uint8 of a floating operand, with scale and zero point from its own range (which always contains 0).
@@ -297,7 +323,7 @@ std::span<const OperatorDeclaration> quantiseDeclarations()
 {
     static constexpr std::array kDeclarations{
         OperatorDeclaration{"", "QuantizeLinear", 10, 0, "no relevance", false, bindQuantizeLinear, true},
-        OperatorDeclaration{"", "DequantizeLinear", 10, 0, "no relevance", false, bindDequantizeLinear, true},
+        OperatorDeclaration{"", "DequantizeLinear", 10, 0, "function", true, bindDequantizeLinear, true},
         OperatorDeclaration{"", "DynamicQuantizeLinear", 11, 0, "no relevance", false, bindDynamicQuantizeLinear},
     };
     return kDeclarations;

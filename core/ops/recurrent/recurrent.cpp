@@ -5,6 +5,8 @@
 #include "core/ops/recurrent/recurrentrow.h"
 #include "core/ops/threads.h"
 
+#include <fmt/format.h>
+
 namespace retro::ops
 {
 
@@ -179,6 +181,21 @@ double Recurrent::flops() const
 {
     return 2.0 * static_cast<double>(m_form.directions() * m_form.steps * m_form.batch) *
            static_cast<double>(m_form.gates() * m_form.hidden) * static_cast<double>(m_form.inputs + m_form.hidden);
+}
+
+base::Result<void> Recurrent::check(std::span<const Tensor> operands) const
+{
+    if (operands.size() <= kSequenceLengths || !operands[kSequenceLengths].isValid()) {
+        return {};
+    }
+    const Tensor lengths = operands[kSequenceLengths].to(DType::Int64).contiguous();
+    for (const std::int64_t length : lengths.span<std::int64_t>()) {
+        if (length < 0 || length > m_form.steps) {
+            return base::inputError(fmt::format("a sequence of {} steps (operand {}) is not within the {} of operand 0",
+                                                length, kSequenceLengths, m_form.steps));
+        }
+    }
+    return {};
 }
 
 std::vector<Tensor> Recurrent::forward(std::span<const Tensor> operands) const

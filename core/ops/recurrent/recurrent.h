@@ -17,6 +17,8 @@ class Recurrent final : public Operator<Composed>
 public:
     Recurrent(std::vector<TensorType> outputs, RecurrentForm form, std::vector<tensor::Shape> operands);
 
+    /// Lengths of sequences lie within the steps.
+    [[nodiscard]] base::Result<void> check(std::span<const Tensor> operands) const override;
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override;
     [[nodiscard]] Reads savedForGradient() const override { return Reads::allOperands(); }
     /// By any floating operand: back through all steps.

@@ -26,16 +26,19 @@ void takeNext(const std::vector<double>& list, std::size_t& at, double& value)
     }
 }
 
-/// Names of the activations of all directions; the usual ones where the node does not name all.
-std::vector<std::string> activationNames(const graph::Node& node, RecurrentKind kind, std::size_t perDirection,
-                                         std::size_t count)
+/// Names of the activations of all directions; the usual ones where the node names none.
+base::Result<std::vector<std::string>> activationNames(const graph::Node& node, RecurrentKind kind,
+                                                       std::size_t perDirection, std::size_t count)
 {
     auto names = attributeOf(node, "activations", std::vector<std::string>{});
-    if (names.size() >= count) {
+    const bool isPlain = kind == RecurrentKind::Rnn;
+    const bool isUsualPair = isPlain && names.size() == 2; // the standard's default, whatever the direction
+    if (names.size() == count || isUsualPair) {
         return names;
     }
-    const bool isPlain = kind == RecurrentKind::Rnn;
-    names.clear();
+    if (!names.empty()) {
+        return base::inputError(fmt::format("activations has {} names, but {} are needed", names.size(), count));
+    }
     for (std::size_t i = 0; i < count; ++i) {
         names.emplace_back(!isPlain && i % perDirection == 0 ? "Sigmoid" : "Tanh");
     }
@@ -61,7 +64,7 @@ recurrentActivations(const graph::Node& node, RecurrentKind kind, std::size_t di
 {
     const auto perDirection = static_cast<std::size_t>(kind) + 1; // 1 for RNN, 2 for GRU, 3 for LSTM
     const std::size_t count = perDirection * directions;
-    const std::vector<std::string> names = activationNames(node, kind, perDirection, count);
+    RETRO_TRY(const std::vector<std::string> names, activationNames(node, kind, perDirection, count));
     const auto alphas = attributeOf(node, "activation_alpha", std::vector<double>{});
     const auto betas = attributeOf(node, "activation_beta", std::vector<double>{});
     std::size_t alphaAt = 0;

@@ -73,14 +73,12 @@ private:
         std::vector<T> out(static_cast<std::size_t>(outer * (isForward ? along.windows : along.image) * inner));
         for (std::int64_t o = 0; o < outer; ++o) {
             for (std::int64_t window = 0; window < along.windows; ++window) {
-                for (std::int64_t tap = 0; tap < along.kernel; ++tap) {
-                    const std::int64_t position = along.position(window, tap);
-                    if (along.contains(position)) {
-                        const std::int64_t atWindow = (o * along.windows + window) * inner;
-                        const std::int64_t atImage = (o * along.image + position) * inner;
-                        addRow(in.data() + (isForward ? atImage : atWindow), inner,
-                               out.data() + (isForward ? atWindow : atImage));
-                    }
+                const WindowAxis::Taps inside = along.tapsInside(window);
+                for (std::int64_t tap = inside.first; tap < inside.end; ++tap) {
+                    const std::int64_t atWindow = (o * along.windows + window) * inner;
+                    const std::int64_t atImage = (o * along.image + along.position(window, tap)) * inner;
+                    addRow(in.data() + (isForward ? atImage : atWindow), inner,
+                           out.data() + (isForward ? atWindow : atImage));
                 }
             }
         }

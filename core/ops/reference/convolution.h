@@ -1,42 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/ops/reference/convolutionshape.h"
 #include "core/ops/reference/matrix.h"
-#include "core/ops/reference/window.h"
+#include "core/ops/reference/overlap.h"
 
 namespace retro::ops::reference
 {
 
-/// A grouped convolution between an image (batch × groups·channels × spatial) and a result (batch × groups·filters ×
-/// windows). Weights are groups·filters × channels × kernel, row-major.
-struct ConvolutionShape
-{
-    std::int64_t batch = 1;
-    std::int64_t groups = 1;
-    std::int64_t channels = 1; ///< of the image, per group
-    std::int64_t filters = 1;  ///< of the result, per group
-    std::vector<WindowAxis> axes;
-    bool operator==(const ConvolutionShape&) const = default;
-
-    /// Product of one extent over the axes.
-    [[nodiscard]] std::int64_t product(std::int64_t WindowAxis::*extent) const
-    {
-        std::int64_t result = 1;
-        for (const WindowAxis& axis : axes) {
-            result *= axis.*extent;
-        }
-        return result;
-    }
-    [[nodiscard]] std::int64_t imageSize() const { return product(&WindowAxis::image); }
-    [[nodiscard]] std::int64_t windowCount() const { return product(&WindowAxis::windows); }
-    [[nodiscard]] std::int64_t taps() const { return product(&WindowAxis::kernel); }
-};
-
 namespace detail
 {
 
-/// Windows are handled in blocks of this many, so that the column matrix stays in the cache.
+/// Windows are handled in blocks of this many, so that the column matrix stays in the cache; in smaller ones where it
+/// would have more than kMostColumns elements.
 inline constexpr std::int64_t kWindowBlock = 1024;
+inline constexpr std::int64_t kMostColumns = 1 << 26;
+
+inline std::int64_t windowBlock(const ConvolutionShape& shape)
+{
+    const std::int64_t depth = std::max<std::int64_t>(shape.channels * shape.taps(), 1);
+    return std::clamp<std::int64_t>(std::min(kMostColumns / depth, shape.windowCount()), 1, kWindowBlock);
+}
 
 /// Calls f(row of the column matrix, index in the block, position in the image of one group) for every tap that reads
 /// the image and not the padding: channel by channel, tap by tap, window by window.
@@ -64,9 +48,10 @@ template <class F>
 void forEachBlock(const ConvolutionShape& shape, const F& f)
 {
     const std::int64_t windows = shape.windowCount();
+    const std::int64_t block = windowBlock(shape);
     for (std::int64_t g = 0; g < shape.batch * shape.groups; ++g) {
-        for (std::int64_t first = 0; first < windows; first += kWindowBlock) {
-            f(g, first, std::min(kWindowBlock, windows - first));
+        for (std::int64_t first = 0; first < windows; first += block) {
+            f(g, first, std::min(block, windows - first));
         }
     }
 }
@@ -77,10 +62,13 @@ void forEachBlock(const ConvolutionShape& shape, const F& f)
 template <class T>
 void convolve(const ConvolutionShape& shape, const T* x, const T* w, T* z)
 {
+    if (readsMostlyPadding(shape)) {
+        return convolveOverlap(shape, x, w, z);
+    }
     const std::int64_t depth = shape.channels * shape.taps();
     const std::int64_t windows = shape.windowCount();
     std::vector<T> columns;
-    columns.resize(static_cast<std::size_t>(depth * std::min(detail::kWindowBlock, windows)));
+    columns.resize(static_cast<std::size_t>(depth * detail::windowBlock(shape)));
     detail::forEachBlock(shape, [&](std::int64_t g, std::int64_t first, std::int64_t count) {
         std::fill(columns.begin(), columns.end(), T{0});
         const T* image = x + g * shape.channels * shape.imageSize();
@@ -98,12 +86,15 @@ void convolve(const ConvolutionShape& shape, const T* x, const T* w, T* z)
 template <class T>
 void convolveTransposed(const ConvolutionShape& shape, const T* z, const T* w, T* x)
 {
+    if (readsMostlyPadding(shape)) {
+        return convolveOverlapTransposed(shape, z, w, x);
+    }
     const std::int64_t depth = shape.channels * shape.taps();
     const std::int64_t windows = shape.windowCount();
     const std::int64_t imageSize = shape.channels * shape.imageSize();
     std::fill(x, x + shape.batch * shape.groups * imageSize, T{0});
     std::vector<T> columns;
-    columns.resize(static_cast<std::size_t>(depth * std::min(detail::kWindowBlock, windows)));
+    columns.resize(static_cast<std::size_t>(depth * detail::windowBlock(shape)));
     detail::forEachBlock(shape, [&](std::int64_t g, std::int64_t first, std::int64_t count) {
         const T* weights = w + g % shape.groups * shape.filters * depth;
         multiply(MatrixView<T>{weights, depth, shape.filters, 1, depth},
@@ -121,10 +112,13 @@ void convolveTransposed(const ConvolutionShape& shape, const T* z, const T* w, T
 template <class T>
 void convolveWeights(const ConvolutionShape& shape, const T* x, const T* z, T* w)
 {
+    if (readsMostlyPadding(shape)) {
+        return convolveOverlapWeights(shape, x, z, w);
+    }
     const std::int64_t depth = shape.channels * shape.taps();
     const std::int64_t windows = shape.windowCount();
     std::vector<T> columns;
-    columns.resize(static_cast<std::size_t>(depth * std::min(detail::kWindowBlock, windows)));
+    columns.resize(static_cast<std::size_t>(depth * detail::windowBlock(shape)));
     std::vector<T> product(static_cast<std::size_t>(shape.filters * depth));
     std::fill(w, w + shape.groups * shape.filters * depth, T{0});
     detail::forEachBlock(shape, [&](std::int64_t g, std::int64_t first, std::int64_t count) {

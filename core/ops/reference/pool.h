@@ -26,14 +26,16 @@ struct PoolShape
 inline void tapsOf(const PoolShape& shape, std::int64_t window, std::vector<std::int64_t>& taps)
 {
     const WindowCounter counter{shape.axes, window};
+    std::array<WindowAxis::Taps, 3> inside{};
+    for (std::size_t i = 0; i < inside.size(); ++i) {
+        inside[i] = shape.axes[i].tapsInside(counter.index[i]);
+    }
     std::array<std::int64_t, 3> tap{};
     taps.clear();
-    for (tap[0] = 0; tap[0] < shape.axes[0].kernel; ++tap[0]) {
-        for (tap[1] = 0; tap[1] < shape.axes[1].kernel; ++tap[1]) {
-            for (tap[2] = 0; tap[2] < shape.axes[2].kernel; ++tap[2]) {
-                if (const std::int64_t at = counter.read(tap); at >= 0) {
-                    taps.push_back(at);
-                }
+    for (tap[0] = inside[0].first; tap[0] < inside[0].end; ++tap[0]) {
+        for (tap[1] = inside[1].first; tap[1] < inside[1].end; ++tap[1]) {
+            for (tap[2] = inside[2].first; tap[2] < inside[2].end; ++tap[2]) {
+                taps.push_back(counter.read(tap));
             }
         }
     }
@@ -57,8 +59,10 @@ void forEachWindow(const PoolShape& shape, const F& f)
 {
     const std::int64_t lanes = lanesOf(shape);
     const std::int64_t ranges = (shape.channels + lanes - 1) / lanes;
-    const std::int64_t tapCount = shape.axes[0].kernel * shape.axes[1].kernel * shape.axes[2].kernel;
-    const std::int64_t work = shape.windowCount() * std::min<std::int64_t>(tapCount, shape.imageSize()) * lanes;
+    std::int64_t work = shape.windowCount() * lanes;
+    for (const WindowAxis& axis : shape.axes) {
+        work *= std::min(axis.kernel, axis.image);
+    }
     parallelFor(shape.batch * ranges, std::max<std::int64_t>(131072 / std::max<std::int64_t>(work, 1), 1),
                 [&](std::int64_t begin, std::int64_t end) {
                     std::vector<std::int64_t> taps;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -28,6 +29,22 @@ struct WindowAxis
     {
         return o * stride - padBegin + k * dilation;
     }
+    /// Taps from `first` on, before `end`.
+    struct Taps
+    {
+        std::int64_t first;
+        std::int64_t end;
+    };
+    /// Taps of window `o` that read positions from 0 to before `limit`; none: first = end.
+    [[nodiscard]] Taps tapsBefore(std::int64_t o, std::int64_t limit) const
+    {
+        const std::int64_t start = position(o, 0);
+        const auto steps = [this](std::int64_t way) { return way <= 0 ? 0 : (way + dilation - 1) / dilation; };
+        const std::int64_t end = std::min(kernel, steps(limit - start));
+        return {std::min(steps(-start), end), end};
+    }
+    /// Taps of window `o` that read the image and not the padding.
+    [[nodiscard]] Taps tapsInside(std::int64_t o) const { return tapsBefore(o, image); }
     /// True when the position lies in the image.
     [[nodiscard]] bool contains(std::int64_t at) const { return at >= 0 && at < image; }
 };

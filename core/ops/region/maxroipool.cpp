@@ -30,7 +30,7 @@ Cells cellsOf(double from, double to, double scale, std::int64_t i, std::int64_t
     const double first = std::round(from * scale);
     const double length = std::max(std::round(to * scale) - first + 1, 1.0) / static_cast<double>(bins);
     const auto cut = [extent](double v) {
-        return static_cast<std::int64_t>(std::clamp(v, 0.0, static_cast<double>(extent)));
+        return v >= 0 ? static_cast<std::int64_t>(std::min(v, static_cast<double>(extent))) : 0; // NaN: 0
     };
     return {cut(first + std::floor(static_cast<double>(i) * length)),
             cut(first + std::ceil(static_cast<double>(i + 1) * length))};
@@ -45,6 +45,17 @@ public:
         : Operator(std::move(output)), m_image(std::move(image)), m_rois(std::move(rois)), m_scale(scale)
     {}
 
+    [[nodiscard]] base::Result<void> check(std::span<const Tensor> operands) const override
+    {
+        for (std::int64_t n = 0; n < m_rois[0]; ++n) {
+            const double image = operands[1].at(5 * n);
+            if (!(image >= 0 && image < static_cast<double>(m_image[0]))) {
+                return base::inputError(
+                    fmt::format("batch index {} is outside a batch of {} images", image, m_image[0]));
+            }
+        }
+        return {};
+    }
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
         const Tensor x = operands[0].contiguous();

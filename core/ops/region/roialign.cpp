@@ -29,29 +29,59 @@ struct Tap
 {
     std::int64_t at = 0;
     double weight = 0;
+    double byY = 0;    ///< derivative of the weight by the sample's position
+    double byX = 0;    ///< likewise
+    double alongY = 0; ///< where the sample lies between the region's corners, from 0 to 1
+    double alongX = 0; ///< likewise
 };
 
+/// A position between two elements of an axis.
+struct Between
+{
+    std::int64_t low;
+    std::int64_t high;
+    double part;  ///< weight of `high`
+    double slope; ///< derivative of `part`; 0 where the position is held at an end of the axis
+};
+
+Between between(double position, std::int64_t extent)
+{
+    const double last = static_cast<double>(extent - 1);
+    const double inside = std::min(std::max(position, 0.0), last);
+    const auto low = static_cast<std::int64_t>(inside);
+    return {low, std::min(low + 1, extent - 1), inside - static_cast<double>(low),
+            position > 0 && position < last ? 1.0 : 0.0};
+}
+
 /// The four elements that a sample at (y, x) reads; none outside the image.
-void addTaps(double y, double x, std::int64_t height, std::int64_t width, std::vector<Tap>& taps)
+void addTaps(double y, double x, std::int64_t height, std::int64_t width, const Tap& sample, std::vector<Tap>& taps)
 {
     if (!(y >= -1 && y <= static_cast<double>(height) && x >= -1 && x <= static_cast<double>(width))) {
         return;
     }
-    const auto split = [](double v, std::int64_t extent) {
-        const double inside = std::min(std::max(v, 0.0), static_cast<double>(extent - 1));
-        const auto low = static_cast<std::int64_t>(inside);
-        return std::tuple(low, std::min(low + 1, extent - 1), inside - static_cast<double>(low));
+    const Between v = between(y, height);
+    const Between h = between(x, width);
+    const auto add = [&](std::int64_t row, double down, double byDown, std::int64_t column, double across,
+                         double byAcross) {
+        Tap tap = sample;
+        tap.at = row * width + column;
+        tap.weight = down * across;
+        tap.byY = byDown * across;
+        tap.byX = down * byAcross;
+        taps.push_back(tap);
     };
-    const auto [top, bottom, down] = split(y, height);
-    const auto [left, right, across] = split(x, width);
-    taps.push_back({top * width + left, (1 - down) * (1 - across)});
-    taps.push_back({top * width + right, (1 - down) * across});
-    taps.push_back({bottom * width + left, down * (1 - across)});
-    taps.push_back({bottom * width + right, down * across});
+    add(v.low, 1 - v.part, -v.slope, h.low, 1 - h.part, -h.slope);
+    add(v.low, 1 - v.part, -v.slope, h.high, h.part, h.slope);
+    add(v.high, v.part, v.slope, h.low, 1 - h.part, -h.slope);
+    add(v.high, v.part, v.slope, h.high, h.part, h.slope);
 }
 
+/// Most samples of a bin along one axis, and of all bins together.
+constexpr double kMostSamplesOfAxis = 4096;
+constexpr double kMostSamples = 1LL << 28;
+
 /// Regions of an image, each sampled bilinearly on a regular grid; the mean or the largest weighted element per bin.
-/// Linear in the image for the mean. The regions choose coefficients: they get no gradient, as in other frameworks.
+/// Linear in the image for the mean. The regions choose coefficients: they have a gradient, and take no relevance.
 class RoiAlign final : public Operator<Differentiable>
 {
 public:
@@ -59,6 +89,29 @@ public:
         : Operator(std::move(output)), m_image(std::move(image)), m_rois(std::move(rois)), m_mode(mode)
     {}
 
+    /// Batch indices are those of images; the samples of all bins can be counted through.
+    [[nodiscard]] base::Result<void> check(std::span<const Tensor> operands) const override
+    {
+        const Tensor batch = operands[2].to(tensor::DType::Int64).contiguous();
+        for (const std::int64_t image : batch.span<std::int64_t>()) {
+            if (image < 0 || image >= m_image[0]) {
+                return base::inputError(
+                    fmt::format("batch index {} is outside a batch of {} images", image, m_image[0]));
+            }
+        }
+        const Tensor rois = operands[1].to(tensor::DType::Float64).contiguous();
+        double samples = 0;
+        for (std::int64_t n = 0; n < m_rois[0]; ++n) {
+            const Region region = regionOf(rois.data<double>() + 4 * n);
+            samples += region.rows * region.columns * static_cast<double>(binsOfRegion());
+            if (!(std::max(region.rows, region.columns) <= kMostSamplesOfAxis && samples <= kMostSamples)) {
+                return base::inputError(fmt::format("region {} and those before it need {} samples; give a "
+                                                    "sampling_ratio, or regions of the size of the image",
+                                                    n, samples));
+            }
+        }
+        return {};
+    }
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
         const Tensor x = operands[0].contiguous();
@@ -76,10 +129,10 @@ public:
                                   std::size_t slot) const override
     {
         const Tensor gradient = s[0].contiguous();
-        if (slot != 0) {
-            return Tensor::zeros(gradient.dtype(), m_rois);
-        }
         const Tensor x = operands[0].contiguous();
+        if (slot != 0) {
+            return regionGradient(gradient, x, operands);
+        }
         return accumulated(gradient.dtype(), m_image, [&](auto* r) {
             using T = std::decay_t<decltype(*r)>;
             const T* g = elements(gradient, r);
@@ -102,6 +155,35 @@ public:
     }
 
 private:
+    /// By the corners of each region: left, top, right, bottom.
+    [[nodiscard]] Tensor regionGradient(const Tensor& gradient, const Tensor& x, std::span<const Tensor> operands) const
+    {
+        const Tensor rois = operands[1].to(tensor::DType::Float64).contiguous();
+        return accumulated(gradient.dtype(), m_rois, [&](auto* r) {
+            using T = std::decay_t<decltype(*r)>;
+            const T* g = elements(gradient, r);
+            const T* in = elements(x, r);
+            forEachBin(operands, [&](std::int64_t plane, std::int64_t bin, const std::vector<Tap>& taps, double count) {
+                const std::int64_t n = bin / (m_outputTypes[0].shape[1] * binsOfRegion());
+                const Region region = regionOf(rois.data<double>() + 4 * n);
+                const Tap winner = m_mode.isMaximum ? largest(in + plane, taps).first : Tap();
+                const auto used = m_mode.isMaximum ? std::span(&winner, 1) : std::span<const Tap>(taps);
+                const double factor = static_cast<double>(g[bin]) * m_mode.scale / (m_mode.isMaximum ? 1 : count);
+                for (const Tap& tap : used) {
+                    const double value = factor * static_cast<double>(in[plane + tap.at]);
+                    const double farX = region.isWidthFree ? tap.alongX : 0;
+                    const double farY = region.isHeightFree ? tap.alongY : 0;
+                    r[4 * n] += static_cast<T>(value * tap.byX * (1 - farX));
+                    r[4 * n + 1] += static_cast<T>(value * tap.byY * (1 - farY));
+                    r[4 * n + 2] += static_cast<T>(value * tap.byX * farX);
+                    r[4 * n + 3] += static_cast<T>(value * tap.byY * farY);
+                }
+            });
+        });
+    }
+
+    [[nodiscard]] std::int64_t binsOfRegion() const { return m_outputTypes[0].shape[2] * m_outputTypes[0].shape[3]; }
+
     template <class T>
     static double mean(const T* plane, const std::vector<Tap>& taps, double count)
     {
@@ -133,39 +215,50 @@ private:
         double left;
         double height;
         double width;
-        std::int64_t rows;
-        std::int64_t columns;
+        double rows; ///< a whole number
+        double columns;
+        bool isHeightFree; ///< follows from the corners, and is not the least height
+        bool isWidthFree;
     };
     [[nodiscard]] Region regionOf(const double* roi) const
     {
         const double least = m_mode.offset > 0 ? -INFINITY : 1; // only without half_pixel a region has at least 1
         const double left = roi[0] * m_mode.scale - m_mode.offset;
         const double top = roi[1] * m_mode.scale - m_mode.offset;
-        const double width = std::max(roi[2] * m_mode.scale - m_mode.offset - left, least);
-        const double height = std::max(roi[3] * m_mode.scale - m_mode.offset - top, least);
+        const double givenWidth = roi[2] * m_mode.scale - m_mode.offset - left;
+        const double givenHeight = roi[3] * m_mode.scale - m_mode.offset - top;
+        const double width = std::max(givenWidth, least);
+        const double height = std::max(givenHeight, least);
         const Shape& out = m_outputTypes[0].shape;
         const double binHeight = height / static_cast<double>(out[2]);
         const double binWidth = width / static_cast<double>(out[3]);
         const auto samples = [this](double bin) {
-            constexpr double kMost = 4096; // a region far larger than any image
-            return m_mode.sampling > 0 ? m_mode.sampling
-                                       : static_cast<std::int64_t>(std::clamp(std::ceil(bin), 0.0, kMost));
+            return m_mode.sampling > 0 ? static_cast<double>(m_mode.sampling) : std::max(std::ceil(bin), 0.0);
         };
-        return {top, left, binHeight, binWidth, samples(binHeight), samples(binWidth)};
+        return {top,
+                left,
+                binHeight,
+                binWidth,
+                samples(binHeight),
+                samples(binWidth),
+                height == givenHeight,
+                width == givenWidth};
     }
 
     void tapsOf(const Region& region, std::int64_t row, std::int64_t column, std::vector<Tap>& taps) const
     {
         taps.clear();
-        for (std::int64_t i = 0; i < region.rows; ++i) {
-            const double y = region.top + (static_cast<double>(row) +
-                                           (static_cast<double>(i) + 0.5) / static_cast<double>(region.rows)) *
-                                              region.height;
-            for (std::int64_t j = 0; j < region.columns; ++j) {
-                const double x = region.left + (static_cast<double>(column) +
-                                                (static_cast<double>(j) + 0.5) / static_cast<double>(region.columns)) *
-                                                   region.width;
-                addTaps(y, x, m_image[2], m_image[3], taps);
+        const double rows = std::min(region.rows, kMostSamplesOfAxis); // check() refuses more
+        for (double i = 0; i < rows; ++i) {
+            const double down = static_cast<double>(row) + (i + 0.5) / region.rows;
+            const double y = region.top + down * region.height;
+            for (double j = 0; j < std::min(region.columns, kMostSamplesOfAxis); ++j) {
+                const double across = static_cast<double>(column) + (j + 0.5) / region.columns;
+                const double x = region.left + across * region.width;
+                Tap sample;
+                sample.alongY = down / static_cast<double>(m_outputTypes[0].shape[2]);
+                sample.alongX = across / static_cast<double>(m_outputTypes[0].shape[3]);
+                addTaps(y, x, m_image[2], m_image[3], sample, taps);
             }
         }
     }
@@ -182,7 +275,7 @@ private:
         for (std::int64_t n = 0; n < out[0]; ++n) {
             const std::int64_t image = std::clamp<std::int64_t>(batch.data<std::int64_t>()[n], 0, m_image[0] - 1);
             const Region region = regionOf(rois.data<double>() + 4 * n);
-            const double count = static_cast<double>(std::max<std::int64_t>(region.rows * region.columns, 1));
+            const double count = std::max(region.rows * region.columns, 1.0);
             for (std::int64_t bin = 0; bin < bins; ++bin) {
                 tapsOf(region, bin / out[3], bin % out[3], taps);
                 for (std::int64_t c = 0; c < out[1]; ++c) {

@@ -86,10 +86,15 @@ base::Result<std::vector<WindowAxis>> axesOf(const BindContext& context, const s
     RETRO_TRY(const auto pads, list(context, "pads", 2 * count, 0));
     std::vector<WindowAxis> axes(count);
     for (std::size_t i = 0; i < count; ++i) {
+        constexpr std::int64_t kMost = 1LL << 30; // sums and products of two still fit
+        if (image[i] < 1 || block[i] < 1 || image[i] > kMost || block[i] > kMost) {
+            return context.error(fmt::format("a block of {} or an image extent of {} is not between 1 and {}", block[i],
+                                             image[i], kMost));
+        }
         WindowAxis& axis = axes[i];
         axis = {image[i], 1, block[i], strides[i], dilations[i], pads[i], pads[count + i]};
         const std::int64_t room = axis.image + axis.padBegin + axis.padEnd - axis.span();
-        if (image[i] < 1 || block[i] < 1 || block[i] > (1LL << 30) || room < 0) {
+        if (room < 0) {
             return context.error(fmt::format("a block of {} does not fit an image extent of {}", block[i], image[i]));
         }
         axis.windows = room / axis.stride + 1;
@@ -111,6 +116,12 @@ BoundResult bindCol2Im(const BindContext& context)
             "needed");
     }
     RETRO_TRY(auto axes, axesOf(context, image, block));
+    Shape windows;
+    for (const WindowAxis& axis : axes) {
+        windows.push_back(axis.windows);
+    }
+    RETRO_CHECK(expectSize(context, windows));
+    RETRO_CHECK(expectSize(context, Shape(block)));
     ConvolutionShape shape{columns.shape[0], 1, 1, 1, std::move(axes)};
     if (columns.shape[1] % shape.taps() != 0 || columns.shape[2] != shape.windowCount()) {
         return context.error(fmt::format("{} columns of {} elements do not fit {} blocks of {}", columns.shape[2],

@@ -27,8 +27,11 @@ using tensor::Shape;
 class Resize final : public Operator<Differentiable>, public ResamplesAxes
 {
 public:
-    Resize(TensorType output, std::vector<AxisWeights> weights, double outsideValue)
-        : Operator(std::move(output)), m_weights(std::move(weights)), m_outsideValue(outsideValue)
+    /// `operands`: their types by slot; only the first is differentiated, the others say how large the result is.
+    Resize(TensorType output, std::span<const TensorType> operands, std::vector<AxisWeights> weights,
+           double outsideValue)
+        : Operator(std::move(output)), m_operands(operands.begin(), operands.end()), m_weights(std::move(weights)),
+          m_outsideValue(outsideValue)
     {
         for (const AxisWeights& axis : m_weights) {
             m_hasOutside =
@@ -45,11 +48,18 @@ public:
         }
         return {(m_hasOutside ? replacedOutside(t, m_outsideValue) : t).to(type)};
     }
+    [[nodiscard]] double share(std::span<const std::uint8_t>, std::size_t slot) const override
+    {
+        return slot == 0 ? 1 : 0;
+    }
     [[nodiscard]] const std::vector<AxisWeights>& axisWeights() const override { return m_weights; }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
     [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor>, std::span<const Tensor>,
-                                  std::size_t) const override
+                                  std::size_t slot) const override
     {
+        if (slot != 0) {
+            return Tensor::zeros(m_operands[slot].dtype, m_operands[slot].shape);
+        }
         Tensor t = m_hasOutside ? replacedOutside(s[0], 0) : s[0];
         for (std::size_t axis = m_weights.size(); axis-- > 0;) {
             t = m_weights[axis].isIdentity() ? t : resampleBack(t, axis, m_weights[axis]);
@@ -81,6 +91,7 @@ private:
         return outside;
     }
 
+    std::vector<TensorType> m_operands;
     std::vector<AxisWeights> m_weights; // per axis
     double m_outsideValue;
     bool m_hasOutside = false;
@@ -123,6 +134,9 @@ base::Result<std::vector<double>> knownFloats(const BindContext& context, std::s
 {
     if (!context.present(slot)) {
         return std::vector<double>{};
+    }
+    if (context.operandTypes[slot].shape.size() > 1) {
+        return context.error(fmt::format("operand {} must be a list of numbers", slot));
     }
     RETRO_TRY(const Tensor data, context.known(slot));
     const Tensor wide = data.to(DType::Float64).contiguous();
@@ -245,8 +259,8 @@ BoundResult boundResize(const BindContext& context, const std::vector<ResampledA
     for (const ResampledAxis& axis : axes) {
         weights.push_back(weightsOf(axis, mode));
     }
-    return bound<Resize>(TensorType{firstType(context).dtype, std::move(shape)}, std::move(weights),
-                         context.floatAttribute("extrapolation_value", 0));
+    return bound<Resize>(TensorType{firstType(context).dtype, std::move(shape)}, context.operandTypes,
+                         std::move(weights), context.floatAttribute("extrapolation_value", 0));
 }
 
 BoundResult bindResize(const BindContext& context)

@@ -145,6 +145,38 @@ Tensor list(const std::vector<std::int64_t>& values)
     return Tensor::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values);
 }
 
+/// Unique of computed floating values: which of them are taken follows from the values that the model is bound to.
+class UniqueOfValues final : public Operator<ShapeMap>
+{
+public:
+    /// `map`: where in the operand each element of output 0 lies. `lists`: outputs 1 to 3.
+    UniqueOfValues(TensorType output, Shape operand, ElementMap map, std::vector<Tensor> lists)
+        : Operator(std::move(output)), m_operand(std::move(operand)), m_map(std::move(map)), m_lists(std::move(lists))
+    {
+        for (const Tensor& each : m_lists) {
+            m_outputTypes.push_back({each.dtype(), each.shape()});
+        }
+    }
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
+    {
+        std::vector<Tensor> results{gathered(operands[0].contiguous(), m_map, m_outputTypes[0].shape)};
+        results.insert(results.end(), m_lists.begin(), m_lists.end());
+        return results;
+    }
+    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
+    [[nodiscard]] Tensor carryBack(std::span<const Tensor> perOutput, std::size_t) const override
+    {
+        return perOutput[0].isValid() ? scatterSum(perOutput[0], m_map, m_operand)
+                                      : Tensor::zeros(m_outputTypes[0].dtype, m_operand);
+    }
+
+private:
+    Shape m_operand;
+    ElementMap m_map;
+    std::vector<Tensor> m_lists;
+};
+
 BoundResult bindUnique(const BindContext& context)
 {
     RETRO_CHECK(
@@ -159,8 +191,14 @@ BoundResult bindUnique(const BindContext& context)
     const Groups groups = withComparable(x, [&](const auto* values) { return groupsOf(values, view, isSorted); });
     Shape shape = x.shape();
     shape[axis] = static_cast<std::int64_t>(groups.first.size());
-    const Tensor y = gathered(x, alongAxis(x.shape(), axis, groups.first), shape);
-    return bound<Known>(std::vector<Tensor>{y, list(groups.first), list(groups.inverse), list(groups.counts)});
+    ElementMap map = alongAxis(x.shape(), axis, groups.first);
+    std::vector<Tensor> lists{list(groups.first), list(groups.inverse), list(groups.counts)};
+    if (tensor::isFloating(x.dtype()) && !context.constant(0)) {
+        return bound<UniqueOfValues>(TensorType{x.dtype(), std::move(shape)}, firstType(context).shape, std::move(map),
+                                     std::move(lists));
+    }
+    lists.insert(lists.begin(), gathered(x, map, shape));
+    return bound<Known>(std::move(lists));
 }
 
 } // namespace
@@ -170,7 +208,7 @@ std::span<const OperatorDeclaration> dataShapeDeclarations()
     static constexpr std::array kDeclarations{
         OperatorDeclaration{"", "Compress", 9, 0, "shape map", true, bindCompress},
         OperatorDeclaration{"", "NonZero", 9, 0, "no relevance", false, bindNonZero},
-        OperatorDeclaration{"", "Unique", 11, 0, "no relevance", false, bindUnique},
+        OperatorDeclaration{"", "Unique", 11, 0, "shape map, no relevance", true, bindUnique},
     };
     return kDeclarations;
 }

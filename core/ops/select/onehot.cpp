@@ -18,6 +18,24 @@ namespace
 using tensor::DType;
 using tensor::Shape;
 
+constexpr std::size_t kOneHotValues = 2;
+
+/// Which of the two values each element of a result of `shape` is, by the indices along its new axis.
+ElementMap chosenValues(const Tensor& given, const Shape& shape, std::size_t axis)
+{
+    const std::vector<std::int64_t> indices = integersOf(given);
+    const AxisView view(shape, axis);
+    ElementMap map(static_cast<std::size_t>(tensor::elementCount(shape)), 0);
+    for (std::size_t n = 0; n < indices.size(); ++n) {
+        const std::int64_t index = indices[n] < 0 ? indices[n] + view.extent : indices[n];
+        if (index >= 0 && index < view.extent) {
+            const auto place = static_cast<std::int64_t>(n);
+            map[static_cast<std::size_t>(view.at(place / view.inner, index, place % view.inner))] = 1;
+        }
+    }
+    return map;
+}
+
 /// Along a new axis: the on value (element 1 of operand 2) at the index, the off value (element 0) elsewhere.
 class OneHot final : public BoundOperator
 {
@@ -27,22 +45,45 @@ public:
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
     {
         const Shape& shape = m_outputTypes[0].shape;
-        const std::vector<std::int64_t> indices = integersOf(operands[0]);
-        const AxisView view(shape, m_axis);
-        ElementMap map(static_cast<std::size_t>(tensor::elementCount(shape)), 0);
-        for (std::size_t n = 0; n < indices.size(); ++n) {
-            const std::int64_t index = indices[n] < 0 ? indices[n] + view.extent : indices[n];
-            if (index >= 0 && index < view.extent) {
-                const auto place = static_cast<std::int64_t>(n);
-                map[static_cast<std::size_t>(view.at(place / view.inner, index, place % view.inner))] = 1;
-            }
-        }
-        return {gathered(operands[2], map, shape)};
+        return {gathered(operands[kOneHotValues], chosenValues(operands[0], shape, m_axis), shape)};
     }
     [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
     [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
 
 private:
+    std::size_t m_axis;
+};
+
+/// The same with computed values: each result element is one of the two.
+class OneHotOfValues final : public Operator<ShapeMap>
+{
+public:
+    OneHotOfValues(TensorType output, std::span<const TensorType> operands, std::size_t axis)
+        : Operator(std::move(output)), m_operands(operands.begin(), operands.end()), m_axis(axis)
+    {}
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
+    {
+        const Shape& shape = m_outputTypes[0].shape;
+        return {gathered(operands[kOneHotValues], chosenValues(operands[0], shape, m_axis), shape)};
+    }
+    [[nodiscard]] Reads savedForGradient() const override { return {Reads::bit(0), 0}; }
+    [[nodiscard]] bool isSteered() const override { return true; }
+    [[nodiscard]] Tensor carryBack(std::span<const Tensor>, std::size_t slot) const override
+    {
+        return Tensor::zeros(m_operands[slot].dtype, m_operands[slot].shape); // never asked: it is steered
+    }
+    [[nodiscard]] Tensor carryBack(std::span<const Tensor> perOutput, std::span<const Tensor> operands,
+                                   std::size_t slot) const override
+    {
+        if (slot != kOneHotValues || !perOutput[0].isValid()) {
+            return Tensor::zeros(m_operands[slot].dtype, m_operands[slot].shape);
+        }
+        return scatterSum(perOutput[0], chosenValues(operands[0], m_outputTypes[0].shape, m_axis), Shape{2});
+    }
+
+private:
+    std::vector<TensorType> m_operands;
     std::size_t m_axis;
 };
 
@@ -67,7 +108,11 @@ BoundResult bindOneHot(const BindContext& context)
     RETRO_TRY(const std::size_t axis, axisWithin(context, context.intAttribute("axis", -1), shape.size() + 1));
     shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), depth);
     RETRO_CHECK(expectSize(context, shape));
-    return bound<OneHot>(TensorType{values.dtype, std::move(shape)}, axis);
+    TensorType output{values.dtype, std::move(shape)};
+    if (tensor::isFloating(values.dtype) && !context.constant(kOneHotValues)) {
+        return bound<OneHotOfValues>(std::move(output), context.operandTypes, axis);
+    }
+    return bound<OneHot>(std::move(output), axis);
 }
 
 } // namespace
@@ -75,7 +120,7 @@ BoundResult bindOneHot(const BindContext& context)
 std::span<const OperatorDeclaration> oneHotDeclarations()
 {
     static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "OneHot", 9, 0, "no relevance", false, bindOneHot},
+        OperatorDeclaration{"", "OneHot", 9, 0, "shape map, no relevance", true, bindOneHot},
     };
     return kDeclarations;
 }

@@ -7,6 +7,8 @@
 #include "core/ops/kernel/visitnumber.h"
 #include "core/ops/lookup.h"
 
+#include <fmt/format.h>
+
 #include <array>
 
 namespace retro::ops
@@ -147,6 +149,11 @@ BoundResult bindDropout(const BindContext& context)
     RETRO_CHECK(expectArity(context, 1, context.node.opset < 12 ? 1 : 3, 2));
     if (!isInference(context)) {
         return context.error("this Dropout is in training mode, which is random; export the model for inference");
+    }
+    for (const std::size_t slot : {std::size_t{1}, std::size_t{2}}) {
+        if (context.present(slot) && tensor::elementCount(context.operandTypes[slot].shape) != 1) {
+            return context.error(fmt::format("operand {} must be one number", slot));
+        }
     }
     std::vector<TensorType> outputs{firstType(context)};
     if (context.node.outputs.size() > 1) {

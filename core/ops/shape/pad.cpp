@@ -95,11 +95,23 @@ base::Result<std::vector<std::size_t>> paddedAxes(const BindContext& context)
     return axes;
 }
 
+/// The pads as the node gives them; some exporters write one row of them.
+base::Result<std::vector<std::int64_t>> givenPads(const BindContext& context)
+{
+    const bool isRow = context.node.opset >= 11 && context.operandTypes[1].shape.size() == 2 &&
+                       context.operandTypes[1].shape[0] == 1 && !tensor::isFloating(context.operandTypes[1].dtype);
+    if (!isRow) {
+        return intsFrom(context, context.node.opset < 2 ? "paddings" : "pads", 1, 11);
+    }
+    RETRO_TRY(const Tensor row, context.known(1));
+    return integersOf(row);
+}
+
 /// Begins and ends for all axes.
 base::Result<Shape> padsOf(const BindContext& context)
 {
     const std::size_t rank = firstType(context).shape.size();
-    RETRO_TRY(const auto given, intsFrom(context, context.node.opset < 2 ? "paddings" : "pads", 1, 11));
+    RETRO_TRY(const auto given, givenPads(context));
     RETRO_TRY(const auto axes, paddedAxes(context));
     if (given.size() != 2 * axes.size()) {
         return context.error(
@@ -174,25 +186,75 @@ base::Result<Continuation> continuationOf(const BindContext& context, const std:
                                      mode));
 }
 
+/// What negative pads leave of an axis of the operand, and how many elements are put in front of that.
+struct KeptAxis
+{
+    std::int64_t first = 0;
+    std::int64_t extent = 0;
+    std::int64_t before = 0;
+};
+
+/// The operand is cut first, then what is left of it is continued. A mirror shows each element once on either side.
+base::Result<KeptAxis> keptAxis(const BindContext& context, const Shape& pads, std::size_t axis, bool isMirror)
+{
+    const std::int64_t begin = pads[axis];
+    const std::int64_t end = pads[pads.size() / 2 + axis];
+    const std::int64_t first = std::max<std::int64_t>(-begin, 0);
+    const std::int64_t extent = firstType(context).shape[axis] - first - std::max<std::int64_t>(-end, 0);
+    const std::int64_t longest = std::max({begin, end, std::int64_t{0}});
+    if (longest > 0 && extent < 1) {
+        return context.error(fmt::format("axis {} has no elements to continue with", axis));
+    }
+    if (isMirror && longest >= extent && longest > 0) {
+        return context.error(fmt::format("mode reflect puts {} elements on a side of axis {}, but its {} elements "
+                                         "mirror at most {}",
+                                         longest, axis, extent, extent - 1));
+    }
+    return KeptAxis{first, extent, std::max<std::int64_t>(begin, 0)};
+}
+
+/// A map by which no element of the pad value, which may be given all the same, is read.
+class ContinuedPad final : public FixedMap
+{
+public:
+    ContinuedPad(TensorType output, Shape operand, ElementMap map, Shape fillShape)
+        : FixedMap(std::move(output), std::move(operand), std::move(map)), m_fillShape(std::move(fillShape))
+    {}
+
+    [[nodiscard]] Tensor carryBack(std::span<const Tensor> perOutput, std::span<const Tensor> operands,
+                                   std::size_t slot) const override
+    {
+        return slot == 0 ? FixedMap::carryBack(perOutput, operands, slot)
+                         : Tensor::zeros(m_outputTypes[0].dtype, m_fillShape);
+    }
+
+private:
+    Shape m_fillShape;
+};
+
+Shape fillShapeOf(const BindContext& context) { return context.present(2) ? context.operandTypes[2].shape : Shape(); }
+
 /// Pad with elements of the operand.
-BoundResult boundContinuation(const BindContext& context, const Shape& begins, Shape shape, Continuation f)
+BoundResult boundContinuation(const BindContext& context, const Shape& pads, Shape shape, Continuation f)
 {
     const TensorType& operand = firstType(context);
+    std::vector<KeptAxis> axes;
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-        if (operand.shape[axis] == 0 && shape[axis] > 0) {
-            return context.error(fmt::format("axis {} has no elements to continue with", axis));
-        }
+        RETRO_TRY(const KeptAxis kept, keptAxis(context, pads, axis, f.at == mirrored));
+        axes.push_back(kept);
     }
     const Shape strides = tensor::rowMajorStrides(operand.shape);
     ElementMap map;
     forEachIndex(shape, [&](const Shape& index) {
         std::int64_t position = 0;
         for (std::size_t axis = 0; axis < index.size(); ++axis) {
-            position += f.at(index[axis] - begins[axis], operand.shape[axis]) * strides[axis];
+            const KeptAxis& kept = axes[axis];
+            position += (kept.first + f.at(index[axis] - kept.before, kept.extent)) * strides[axis];
         }
         map.push_back(position);
     });
-    return bound<FixedMap>(TensorType{operand.dtype, std::move(shape)}, operand.shape, std::move(map));
+    return bound<ContinuedPad>(TensorType{operand.dtype, std::move(shape)}, operand.shape, std::move(map),
+                               fillShapeOf(context));
 }
 
 BoundResult bindPad(const BindContext& context)
@@ -206,15 +268,16 @@ BoundResult bindPad(const BindContext& context)
         shape[axis] += pads[axis] + pads[rank + axis];
     }
     RETRO_CHECK(expectSize(context, shape));
-    pads.resize(rank);
     const std::string mode = context.textAttribute("mode", "constant");
     if (mode != "constant") {
+        RETRO_TRY([[maybe_unused]] const Tensor unread, fillOf(context));
         RETRO_TRY(const Continuation f, continuationOf(context, mode));
         return boundContinuation(context, pads, std::move(shape), f);
     }
+    pads.resize(rank);
     RETRO_TRY(Tensor fill, fillOf(context));
     return bound<ConstantPad>(TensorType{operand.dtype, std::move(shape)}, operand.shape, std::move(pads),
-                              std::move(fill), context.present(2) ? context.operandTypes[2].shape : Shape());
+                              std::move(fill), fillShapeOf(context));
 }
 
 } // namespace

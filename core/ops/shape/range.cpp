@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/bind/bindcheck.h"
+#include "core/ops/bind/operatorbase.h"
 #include "core/ops/families.h"
+#include "core/ops/kernel/filled.h"
 #include "core/ops/kernel/visitnumber.h"
 #include "core/ops/shape/known.h"
 
@@ -27,6 +29,48 @@ Tensor numbersFrom(T start, T delta, std::int64_t count)
     return std::move(buffer).freeze();
 }
 
+/// Elements of a range whose start or step is computed. How many there are follows from the values that the model is
+/// bound to; it changes in jumps, so the limit has no gradient.
+class FloatRange final : public Operator<Differentiable>
+{
+public:
+    FloatRange(TensorType output, std::span<const TensorType> operands)
+        : Operator(std::move(output)), m_operands(operands.begin(), operands.end())
+    {}
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
+    {
+        const double start = operands[kStart].at(0);
+        const double delta = operands[kDelta].at(0);
+        const TensorType& type = m_outputTypes[0];
+        return {filled(type.dtype, type.shape, [&](auto* y) {
+            for (std::int64_t i = 0; i < type.shape[0]; ++i) {
+                y[i] = static_cast<std::decay_t<decltype(*y)>>(plus(start, times(static_cast<double>(i), delta)));
+            }
+        })};
+    }
+    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
+    [[nodiscard]] Tensor pullback(std::span<const Tensor> s, std::span<const Tensor>, std::span<const Tensor>,
+                                  std::size_t slot) const override
+    {
+        const TensorType& operand = m_operands[slot];
+        double sum = 0;
+        for (std::int64_t i = 0; i < s[0].size() && slot != kLimit; ++i) {
+            sum += s[0].at(i) * (slot == kDelta ? static_cast<double>(i) : 1);
+        }
+        return Tensor::full(operand.dtype, operand.shape, sum);
+    }
+    [[nodiscard]] double share(std::span<const std::uint8_t>, std::size_t slot) const override
+    {
+        return slot == kLimit ? 0 : 1;
+    }
+
+private:
+    enum Slot : std::size_t { kStart, kLimit, kDelta };
+
+    std::vector<TensorType> m_operands;
+};
+
 /// start, start + delta, … before the limit.
 template <class T>
 BoundResult boundRange(const BindContext& context, tensor::DType type)
@@ -46,6 +90,9 @@ BoundResult boundRange(const BindContext& context, tensor::DType type)
         return context.error("the range has no end, or too many elements");
     }
     const auto length = static_cast<std::int64_t>(std::max(count, 0.0));
+    if (tensor::isFloating(type) && !(context.constant(0) && context.constant(2))) {
+        return bound<FloatRange>(TensorType{type, {length}}, context.operandTypes);
+    }
     return bound<Made>(TensorType{type, {length}},
                        [type, length, from = start, step = delta] { return numbersFrom(from, step, length).to(type); });
 }
@@ -62,7 +109,7 @@ BoundResult bindRange(const BindContext& context)
 std::span<const OperatorDeclaration> rangeDeclarations()
 {
     static constexpr std::array kDeclarations{
-        OperatorDeclaration{"", "Range", 11, 0, "no relevance", false, bindRange},
+        OperatorDeclaration{"", "Range", 11, 0, "function, no relevance", true, bindRange},
     };
     return kDeclarations;
 }

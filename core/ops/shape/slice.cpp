@@ -108,11 +108,11 @@ base::Result<SliceBounds> boundsOf(const BindContext& context)
     RETRO_TRY(bounds.steps,
               context.node.opset < 10 ? base::Result(std::vector<std::int64_t>{}) : context.constantInts(4));
     const std::size_t count = bounds.starts.size();
-    if (bounds.axes.empty()) {
+    if (!hasInts(context, "axes", 3, 10)) {
         bounds.axes.resize(count);
         std::iota(bounds.axes.begin(), bounds.axes.end(), std::int64_t{0});
     }
-    if (bounds.steps.empty()) {
+    if (context.node.opset < 10 || !context.present(4)) {
         bounds.steps.assign(count, 1);
     }
     if (bounds.ends.size() != count || bounds.axes.size() != count || bounds.steps.size() != count) {

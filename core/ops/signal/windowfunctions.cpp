@@ -155,6 +155,12 @@ BoundResult bindMelWeightMatrix(const BindContext& context)
     Shape shape{bins, form.bands};
     RETRO_CHECK(expectSize(context, shape));
     const std::vector<std::int64_t> edges = bandEdges(form);
+    if (edges.back() >= bins) {
+        return context.error(
+            fmt::format("the upper edge lies in bin {} of a spectrogram of {}; choose a lower one, or a "
+                        "higher sample_rate",
+                        edges.back(), bins));
+    }
     std::vector<double> values;
     for (std::int64_t j = 0; j < bins; ++j) {
         for (std::size_t band = 0; band + 2 < edges.size(); ++band) {

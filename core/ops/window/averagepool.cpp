@@ -23,13 +23,9 @@ using tensor::Shape;
 /// Elements that window `o` of one axis is divided by: taps in the image, or in image and padding.
 std::int64_t tapsCounted(const WindowAxis& axis, std::int64_t o, bool countsPadding)
 {
-    std::int64_t count = 0;
-    for (std::int64_t k = 0; k < axis.kernel; ++k) {
-        const std::int64_t at = axis.position(o, k);
-        // A window that ceil_mode lets stick out beyond the padding is not divided by what lies out there.
-        count += (countsPadding ? at < axis.image + axis.padEnd : axis.contains(at)) ? 1 : 0;
-    }
-    return count;
+    // A window that ceil_mode lets stick out beyond the padding is not divided by what lies out there.
+    const WindowAxis::Taps taps = countsPadding ? axis.tapsBefore(o, axis.image + axis.padEnd) : axis.tapsInside(o);
+    return countsPadding ? taps.end : taps.end - taps.first;
 }
 
 /// `counts` times the counts of one more, inner axis.
@@ -64,7 +60,9 @@ public:
     WindowMean(TensorType output, Shape operand, const std::vector<WindowAxis>& axes, bool countsPadding)
         : Operator(std::move(output)),
           m_operand(std::move(operand)), m_shape{m_operand[0], m_operand[1], reference::threeAxes(axes)},
-          m_factors(factorsOf(m_shape.axes, countsPadding)), m_floatFactors(m_factors.begin(), m_factors.end())
+          m_factors(m_shape.batch * m_shape.channels > 0 ? factorsOf(m_shape.axes, countsPadding)
+                                                         : std::vector<double>()),
+          m_floatFactors(m_factors.begin(), m_factors.end())
     {}
 
     [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override

@@ -115,7 +115,8 @@ private:
     template <class T>
     [[nodiscard]] std::vector<T> ones() const
     {
-        return std::vector<T>(static_cast<std::size_t>(m_shape.windowCount()), T{1});
+        const bool isEmpty = m_shape.batch * m_shape.channels == 0;
+        return std::vector<T>(isEmpty ? 0 : static_cast<std::size_t>(m_shape.windowCount()), T{1});
     }
     static Tensor inner(const Tensor& t, const Shape& shape)
     {

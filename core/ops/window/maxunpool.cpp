@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 namespace retro::ops
@@ -37,6 +38,19 @@ public:
                 }
             }
         })};
+    }
+    [[nodiscard]] base::Result<void> check(std::span<const Tensor> operands) const override
+    {
+        const std::vector<std::int64_t> places = placesOf(operands[1]);
+        const auto outside = std::find(places.begin(), places.end(), -1);
+        if (outside == places.end()) {
+            return {};
+        }
+        const Tensor indices = operands[1].contiguous();
+        return base::inputError(
+            fmt::format("index {} is outside the {} elements of the shape [{}] or of the result",
+                        indices.span<std::int64_t>()[static_cast<std::size_t>(outside - places.begin())],
+                        tensor::elementCount(m_implied), tensor::toText(m_implied)));
     }
     [[nodiscard]] Reads savedForGradient() const override { return {Reads::bit(1), 0}; }
     [[nodiscard]] bool isSteered() const override { return true; }
@@ -114,6 +128,12 @@ BoundResult bindMaxUnpool(const BindContext& context)
     if (shape.size() != implied.size()) {
         return context.error(
             fmt::format("output_shape has {} entries, but {} are needed", shape.size(), implied.size()));
+    }
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+        if (shape[axis] < implied[axis]) {
+            return context.error(fmt::format("output_shape [{}] is smaller than the windows' own [{}]",
+                                             tensor::toText(shape), tensor::toText(implied)));
+        }
     }
     return bound<MaxUnpool>(TensorType{x.dtype, std::move(shape)}, x.shape, implied);
 }

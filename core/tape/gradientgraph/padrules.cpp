@@ -69,7 +69,7 @@ ValueId withoutPadding(EmitSite& site, const Padding& padding)
     return isNothing(lost.before) && isNothing(lost.after) ? inside : site.emit.pad(inside, lost.before, lost.after);
 }
 
-/// The operand's element that stands at position i, counted from its first, in modes edge, wrap and reflect.
+/// The element that stands at position i, counted from the first of what is continued, in modes edge, wrap and reflect.
 std::int64_t sourceOf(std::string_view mode, std::int64_t i, std::int64_t extent)
 {
     if (mode == "edge") {
@@ -80,7 +80,8 @@ std::int64_t sourceOf(std::string_view mode, std::int64_t i, std::int64_t extent
     return inside < extent ? inside : period - inside;
 }
 
-/// Axis by axis the sum of what arrives wherever an element stands, as a product with flags.
+/// Axis by axis the sum of what arrives wherever an element stands, as a product with flags. What negative widths cut
+/// off is not continued.
 ValueId gathered(EmitSite& site, const Padding& padding, const std::string& mode)
 {
     ValueId part = site.up();
@@ -90,9 +91,13 @@ ValueId gathered(EmitSite& site, const Padding& padding, const std::string& mode
             continue;
         }
         const std::int64_t extent = site.shape(0)[axis];
+        const std::int64_t first = std::max<std::int64_t>(-padding.before[axis], 0);
+        const std::int64_t kept = extent - first - std::max<std::int64_t>(-padding.after[axis], 0);
+        const std::int64_t before = std::max<std::int64_t>(padding.before[axis], 0);
         std::vector<double> flags(static_cast<std::size_t>(extent * shape[axis]), 0);
         for (std::int64_t i = 0; i < shape[axis]; ++i) {
-            flags[static_cast<std::size_t>(sourceOf(mode, i - padding.before[axis], extent) * shape[axis] + i)] = 1;
+            const std::int64_t source = first + sourceOf(mode, i - before, kept);
+            flags[static_cast<std::size_t>(source * shape[axis] + i)] = 1;
         }
         part = site.emit.alongAxis(part, shape, axis, flags, extent);
         shape[axis] = extent;
@@ -106,11 +111,12 @@ EmittedParts padding(EmitSite& site)
     const std::string mode = site.text("mode", "constant");
     EmittedParts parts(site.operands.size());
     parts[0] = mode == "constant" ? withoutPadding(site, widths) : gathered(site, widths, mode);
-    if (site.wants(2)) { // the value stands wherever the operand does not
+    if (site.wants(2)) { // the value stands wherever the operand does not; nowhere where the operand is continued
         Widths axes(site.shape(0).size());
         std::iota(axes.begin(), axes.end(), 0);
         const auto total = [&](ValueId value) { return site.emit.reduce("ReduceSum", value, axes); };
-        const ValueId rest = site.emit.node("Sub", {total(site.up()), total(parts[0])});
+        const ValueId inside = total(mode == "constant" ? parts[0] : site.up());
+        const ValueId rest = site.emit.node("Sub", {total(site.up()), inside});
         parts[2] = site.emit.reshape(rest, site.shape(2));
     }
     return parts;

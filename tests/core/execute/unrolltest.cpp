@@ -218,6 +218,37 @@ private slots:
         QVERIFY(account.peak() - before <= (1 << 20));
     }
 
+    void nodesThatDoNotFitAreRefused()
+    {
+        const auto textOfRefusal = [](std::vector<bool> given, graph::Subgraph taken) {
+            GraphBuilder builder("gate");
+            builder.setOpset("", 13);
+            const ValueId c = builder.addInput("c", DType::Bool, tensor::Shape{});
+            const ValueId x = builder.addInput("x", DType::Float32, tensor::Shape{kTwo});
+            const ValueId y = builder.addResult("y");
+            std::vector<ValueId> operands;
+            for (std::size_t i = 0; i < given.size(); ++i) {
+                operands.push_back(given[i] ? (i == 0 ? c : x) : ValueId());
+            }
+            graph::Attributes branches{{"then_branch", taken}, {"else_branch", std::move(taken)}};
+            builder.addNode({"If", "", "if", "", 13, std::move(operands), {y}, std::move(branches)});
+            builder.addOutput(y);
+            const auto refused = execute::unroll(*finished(std::move(builder)),
+                                                 std::vector{Tensor::scalar(true), numbers({1, 2})}, Precision::Float);
+            return refused.ok() ? QString("taken") : QString::fromStdString(refused.error().text());
+        };
+        QCOMPARE(textOfRefusal({true, true}, branch("Add")), QString("taken"));
+        QCOMPARE(textOfRefusal({false, true}, branch("Add")),
+                 QString("node 'if' (If, opset 13): operand 0 is missing (cond of If)"));
+        QCOMPARE(textOfRefusal({}, {branch("Add").graph, 0}),
+                 QString("node 'if' (If, opset 13): operand 0 is missing (cond of If)"));
+        QCOMPARE(textOfRefusal({}, branch("Add")),
+                 QString("node 'if' (If, opset 13): its else_branch reads 1 values from around it, which the node does "
+                         "not hand over"));
+        QCOMPARE(textOfRefusal({true}, {branch("Add").graph, 0}),
+                 QString("node 'if' (If, opset 13): its then_branch has inputs, but a branch takes none"));
+    }
+
     void aStopEndsIt()
     {
         std::stop_source source;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every operator with drawn operands, types and attributes that mostly make no sense: bound or refused, never a crash;
-// and what is bound computes results of the types that it declares.
+// Every operator with drawn operands, types and attributes that its schema knows, but whose values mostly make no
+// sense, and now and then with others: bound or refused, never a crash; and what is bound computes results of the types
+// that it declares.
+#include "core/ops/schema/schema.h"
 #include "tests/core/ops/opcase.h"
 
 #include <QtTest>
@@ -32,14 +34,23 @@ public:
         const std::int64_t last = declaration.untilOpset != 0  ? declaration.untilOpset
                                   : declaration.domain.empty() ? ops::kNewestOpset
                                                                : declaration.sinceOpset;
-        OpCase c(std::string(declaration.op), whole(declaration.sinceOpset, last), std::string(declaration.domain));
+        OpCase c(std::string(declaration.op), whole(0, 4) == 0 ? whole(declaration.sinceOpset, last) : last,
+                 std::string(declaration.domain));
         const Shape common = shape();
         const DType type = kind();
-        for (std::int64_t i = whole(0, 5); i > 0; --i) {
+        const ops::OperatorSchema* schema = ops::schemaOf(declaration.domain, declaration.op, last);
+        const auto known = static_cast<std::int64_t>(words(schema->operands).size());
+        for (std::int64_t i = whole(0, 9) == 0 ? whole(0, 5) : std::max<std::int64_t>(known - whole(0, 2), 1); i > 0;
+             --i) {
             addOperand(c, common, type);
         }
-        for (std::int64_t i = whole(0, 4); i > 0; --i) {
-            addAttribute(c);
+        for (const std::string_view word : words(schema->attributes)) {
+            if (word.ends_with('!') || whole(0, 2) == 0) {
+                addAttribute(c, word);
+            }
+        }
+        if (whole(0, 15) == 0) {
+            addAttribute(c, "start:graph");
         }
         return c.outputs(static_cast<std::size_t>(whole(1, 3)));
     }
@@ -83,43 +94,57 @@ private:
         whole(0, 1) == 0 ? c.constant(t) : c.operand(t);
     }
 
-    void addAttribute(OpCase& c)
+    static std::vector<std::string_view> words(std::string_view text)
     {
-        static const std::vector<std::string> kWhole{"axis",      "keepdims",  "group",       "transA",     "blocksize",
-                                                     "to",        "dtype",     "batch_dims",  "k",          "upper",
-                                                     "exclusive", "allowzero", "num_outputs", "batch_axis", "time_axis",
-                                                     "ceil_mode", "broadcast", "start",       "hidden_size"};
-        static const std::vector<std::string> kLists{"axes",      "perm",  "pads",   "kernel_shape", "strides",
-                                                     "dilations", "split", "starts", "ends",         "output_padding"};
-        static const std::vector<std::pair<std::string, std::string>> kTexts{
-            {"equation", "ij,jk->ik"}, {"equation", "...ii->...i"}, {"equation", "a,a,b->"},
-            {"mode", "reflect"},       {"mode", "linear"},          {"reduction", "add"},
-            {"reduction", "max"},      {"direction", "LEFT"},       {"auto_pad", "SAME_UPPER"}};
-        const auto among = [&](const auto& list) {
-            return list[static_cast<std::size_t>(whole(0, static_cast<std::int64_t>(list.size()) - 1))];
-        };
-        switch (whole(0, 4)) {
-        case 0:
-            c.with(among(kWhole), whole(-3, 5));
-            break;
-        case 1: {
-            std::vector<std::int64_t> list(static_cast<std::size_t>(whole(0, 6)));
-            for (std::int64_t& value : list) {
-                value = whole(-2, 5);
-            }
-            c.with(among(kLists), std::move(list));
-            break;
+        std::vector<std::string_view> found;
+        while (!text.empty() && text != "*") {
+            const std::size_t end = std::min(text.find(' '), text.size());
+            found.push_back(text.substr(0, end));
+            text.remove_prefix(std::min(end + 1, text.size()));
         }
-        case 2: {
-            const auto [name, value] = among(kTexts);
-            c.with(name, value);
-            break;
+        return found;
+    }
+
+    std::string text()
+    {
+        static const std::vector<std::string> kTexts{"ij,jk->ik",  "...ii->...i", "a,a,b->", "reflect",
+                                                     "linear",     "add",         "max",     "LEFT",
+                                                     "SAME_UPPER", "forward",     "sum",     "FLOAT"};
+        return kTexts[static_cast<std::size_t>(whole(0, static_cast<std::int64_t>(kTexts.size()) - 1))];
+    }
+
+    template <class T>
+    std::vector<T> list()
+    {
+        std::vector<T> values(static_cast<std::size_t>(whole(0, 6)));
+        for (T& value : values) {
+            value = static_cast<T>(whole(-2, 5));
         }
-        case 3:
-            c.with(among(kWhole), retro::graph::Subgraph{std::make_shared<const retro::graph::Graph>(), 0});
-            break;
-        default:
-            c.with(among(kWhole), static_cast<double>(whole(-3, 5)));
+        return values;
+    }
+
+    /// `word`: "axis:int!" of a schema; the kind is another one now and then.
+    void addAttribute(OpCase& c, std::string_view word)
+    {
+        const std::string name(word.substr(0, word.find(':')));
+        std::string kind(word.substr(std::min(word.find(':') + 1, word.size())));
+        kind = whole(0, 15) == 0 ? "graph" : kind.substr(0, kind.find('!'));
+        if (kind == "int") {
+            c.with(name, whole(-3, 5));
+        } else if (kind == "float") {
+            c.with(name, static_cast<double>(whole(-3, 5)));
+        } else if (kind == "text") {
+            c.with(name, text());
+        } else if (kind == "tensor") {
+            c.with(name, data(shape(), DType::Float32));
+        } else if (kind == "ints") {
+            c.with(name, list<std::int64_t>());
+        } else if (kind == "floats") {
+            c.with(name, list<double>());
+        } else if (kind == "texts") {
+            c.with(name, std::vector<std::string>{text(), text()});
+        } else {
+            c.with(name, retro::graph::Subgraph{std::make_shared<const retro::graph::Graph>(), 0});
         }
     }
 

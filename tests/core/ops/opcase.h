@@ -120,6 +120,16 @@ public:
         m_node.attributes[name] = std::move(value);
         return *this;
     }
+    /// Operands that are no constants are known all the same while the node is bound, as those of a model that is bound
+    /// to its inputs.
+    OpCase& known()
+    {
+        m_isKnown = true;
+        return *this;
+    }
+    /// Another tensor for operand `slot`.
+    void replaceOperand(std::size_t slot, Tensor t) { m_operands[slot] = std::move(t); }
+    void setConstant(std::size_t slot, bool isConstant) { m_isConstant[slot] = isConstant; }
     void copyAttributesTo(OpCase& other) const { other.m_node.attributes = m_node.attributes; }
     OpCase& outputs(std::size_t count)
     {
@@ -127,14 +137,12 @@ public:
         return *this;
     }
 
-    /// Binds; the error's text is kept for error().
-    bool bind()
+    /// The graph around the node: its operands that are no constants are inputs x0, x1 …, in order.
+    [[nodiscard]] std::shared_ptr<const graph::Graph> makeGraph() const
     {
         graph::GraphBuilder builder("case");
         builder.setOpset(m_node.domain, m_node.opset);
         graph::Node node = m_node;
-        m_types.clear();
-        m_constants.clear();
         for (std::size_t i = 0; i < m_operands.size(); ++i) {
             const Tensor& t = m_operands[i];
             const std::string name = fmt::format("x{}", i);
@@ -144,16 +152,28 @@ public:
                 node.inputs.push_back(m_isConstant[i] ? builder.addConstant(name, t)
                                                       : builder.addInput(name, t.dtype(), t.shape()));
             }
-            m_types.push_back({t.dtype(), t.shape()});
-            m_constants.push_back(m_isConstant[i] ? t : Tensor{});
         }
         for (std::size_t k = 0; k < m_outputs; ++k) {
             node.outputs.push_back(builder.addResult(fmt::format("y{}", k)));
         }
         builder.addOutput(node.outputs.front());
         builder.addNode(std::move(node));
-        m_graph = std::make_shared<const graph::Graph>(std::move(builder).build().value());
-        auto result = ops::bind({*m_graph, graph::NodeId(std::uint32_t{0}), m_graph->nodes()[0], m_types, m_constants});
+        return std::make_shared<const graph::Graph>(std::move(builder).build().value());
+    }
+
+    /// Binds; the error's text is kept for error().
+    bool bind()
+    {
+        m_types.clear();
+        m_constants.clear();
+        for (std::size_t i = 0; i < m_operands.size(); ++i) {
+            m_types.push_back({m_operands[i].dtype(), m_operands[i].shape()});
+            m_constants.push_back(m_isConstant[i] ? m_operands[i] : Tensor{});
+        }
+        m_graph = makeGraph();
+        const GivenOperands given(m_operands);
+        auto result = ops::bind({*m_graph, graph::NodeId(std::uint32_t{0}), m_graph->nodes()[0], m_types, m_constants,
+                                 DType::Float32, m_isKnown ? &given : nullptr});
         m_error = result.ok() ? std::string{} : result.error().text();
         m_op = result.ok() ? std::shared_ptr<const ops::BoundOperator>(std::move(result).value()) : nullptr;
         return m_op != nullptr;
@@ -201,7 +221,18 @@ public:
     std::string refusal() { return bind() ? "bound" : m_error; }
 
 private:
+    class GivenOperands final : public ops::OperandSource
+    {
+    public:
+        explicit GivenOperands(const std::vector<Tensor>& operands) : m_operands(operands) {}
+        [[nodiscard]] retro::base::Result<Tensor> operand(std::size_t slot) const override { return m_operands[slot]; }
+
+    private:
+        const std::vector<Tensor>& m_operands;
+    };
+
     graph::Node m_node;
+    bool m_isKnown = false;
     std::vector<Tensor> m_operands;
     std::vector<bool> m_isConstant;
     std::size_t m_outputs = 1;

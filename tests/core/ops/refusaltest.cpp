@@ -87,6 +87,12 @@ std::vector<Refusal> refusals()
         {OpCase("Unbind", 1, "ai.retrograde").operand(x).outputs(2), "axis 0 has extent 1"},
         {OpCase("Pad").with("mode", std::string("wrap")).operand(x).constant(ints({0, 0, 0, 0, 0, 0, 0, 0})),
          "mode 'wrap' is not known at this opset"},
+        {OpCase("Pad").with("mode", std::string("reflect")).operand(zeros({3, 2})).constant(ints({0, 0, 3, 0})),
+         "puts 3 elements on a side of axis 0, but its 3 elements mirror at most 2"},
+        {OpCase("Pad").with("mode", std::string("reflect")).operand(zeros({3})).constant(ints({-1, 2})),
+         "its 2 elements mirror at most 1"},
+        {OpCase("Pad").with("mode", std::string("edge")).operand(zeros({3})).constant(ints({-3, 1})),
+         "axis 0 has no elements to continue with"},
         {OpCase("Pad").operand(x).constant(ints({1, 1})), "pads has 2 entries"},
         {OpCase("Pad").operand(x).constant(ints({0, 0, 0, 0, 0, 0, -3, -3})).operand(zeros({2})),
          "constant_value must be"},
@@ -94,7 +100,8 @@ std::vector<Refusal> refusals()
         {OpCase("Pad").operand(x).constant(ints({0, 0, 1LL << 50, 0, 0, 0, 0, 0})), "out of range"},
         {OpCase("ReduceSum").operand(x).constant(ints({4})), "axis 4 is outside"},
         {OpCase("Softmax").operand(zeros({})), "axis -1 is outside"},
-        {OpCase("MaxPool").operand(x), "the kernel has 0 axes"},
+        {OpCase("MaxPool").operand(x), "attribute 'kernel_shape' is missing"},
+        {OpCase("MaxPool").with("kernel_shape", Ints{}).operand(x), "the kernel has 0 axes"},
         {OpCase("MaxPool").with("kernel_shape", Ints{2, 2}).operand(x.to(DType::Int64)), "operand 0 is int64"},
         {OpCase("MaxPool").with("kernel_shape", Ints{2, 2}).with("pads", Ints{2, 0, 0, 0}).operand(x),
          "must be smaller than the window"},
@@ -108,7 +115,7 @@ std::vector<Refusal> refusals()
              .constant(zeros({3}))
              .operand(zeros({2})),
          "variance (operand 4) must have the shape [3]"},
-        {OpCase("BatchNormalization")
+        {OpCase("BatchNormalization", 14)
              .with("training_mode", one)
              .operand(x)
              .constant(zeros({3}))
@@ -136,12 +143,23 @@ std::vector<Refusal> refusals()
     };
 }
 
+/// An LSTM of two steps with these activations.
+OpCase lstmWith(std::vector<std::string> activations)
+{
+    OpCase c("LSTM");
+    c.operand(zeros({2, 1, 3})).operand(zeros({1, 8, 3})).operand(zeros({1, 8, 2}));
+    return c.with("hidden_size", std::int64_t{2}).with("activations", std::move(activations));
+}
+
 std::vector<Refusal> refusalsOfShapes()
 {
     const Tensor x = zeros({1, 3, 5, 5});
     const Tensor flags = Tensor::full(DType::Bool, {5}, 1);
     const std::string left = "LEFT";
     return {
+        {lstmWith({"Foo"}), "activations has 1 names, but 3 are needed"},
+        {lstmWith({"Sigmoid", "Tanh", "Foo"}), "activation 'Foo' is unknown"},
+        {lstmWith({"Sigmoid", "Tanh", "Tanh", "Tanh"}), "activations has 4 names, but 3 are needed"},
         {OpCase("Where").operand(x).operand(x).operand(x), "the condition (operand 0) must be bool"},
         {OpCase("Where").operand(flags).operand(x).operand(ints({1})), "operand 2 is int64, but operand 1 is float32"},
         {OpCase("Expand").operand(x).constant(ints({2, 2})), "do not broadcast"},

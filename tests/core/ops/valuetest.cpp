@@ -145,12 +145,17 @@ private slots:
     void whatIsPadded()
     {
         const Tensor x = doubles({3}, {1, 2, 3});
-        const auto pad = [&](const std::string& mode) {
-            return OpCase("Pad", 19).with("mode", mode).operand(x).constant(ints({3, 2})).run();
+        const auto pad = [&](const std::string& mode, std::int64_t begin, std::int64_t end) {
+            return OpCase("Pad", 19).with("mode", mode).operand(x).constant(ints({begin, end})).run();
         };
-        QCOMPARE(q(pad("edge")), "[8] 1 1 1 1 2 3 3 3");
-        QCOMPARE(q(pad("reflect")), "[8] 2 3 2 1 2 3 2 1");
-        QCOMPARE(q(pad("wrap")), "[8] 1 2 3 1 2 3 1 2");
+        QCOMPARE(q(pad("edge", 3, 2)), "[8] 1 1 1 1 2 3 3 3");
+        QCOMPARE(q(pad("reflect", 2, 2)), "[7] 3 2 1 2 3 2 1");
+        QCOMPARE(q(pad("wrap", 3, 2)), "[8] 1 2 3 1 2 3 1 2");
+        // Cut first, then what is left is continued.
+        QCOMPARE(q(pad("edge", 2, -1)), "[4] 1 1 1 2");
+        QCOMPARE(q(pad("reflect", -1, 1)), "[3] 2 3 2");
+        QCOMPARE(q(pad("wrap", 2, -1)), "[4] 1 2 1 2");
+        QCOMPARE(q(pad("wrap", -1, 2)), "[4] 2 3 2 3");
     }
 
     void scatterWithEqualIndices()

@@ -215,6 +215,35 @@ private slots:
         QVERIFY2(passed[1].reason.find("LayerNormalization") != std::string::npos, passed[1].reason.c_str());
     }
 
+    // A scale of one number per channel, which lies along axis 1, has what its channel got.
+    void scalesPerChannel()
+    {
+        for (const char* op : {"InstanceNormalization", "GroupNormalization"}) {
+            const bool hasGroups = std::string(op) == "GroupNormalization";
+            graph::Attributes attributes;
+            if (hasGroups) {
+                attributes["num_groups"] = std::int64_t{2};
+            }
+            OneNode layer(op, {{noise({2, 4, 3, 2}, 1)}, {noise({4}, 2), true}, {noise({4}, 3), true}}, attributes);
+            const Tensor r = noise({2, 4, 3, 2}, 5);
+            for (const auto& rule : {lrp::passRule(), lrp::detachedDeviationRule(kExact)}) {
+                const Tensor got = layer.apply(rule, {r})[0].contiguous();
+                const auto shares = layer.parameters(rule, {r});
+                QVERIFY2(shares[0].relevance.isValid(), shares[0].reason.c_str());
+                QCOMPARE(shares[0].relevance.shape(), (Shape{4}));
+                QVERIFY(std::abs(total(shares[0].relevance) - total(got)) <= 1e-9);
+            }
+            const Tensor passed = layer.parameters(lrp::passRule(), {r})[0].relevance;
+            for (std::int64_t channel = 0; channel < 4; ++channel) {
+                double sum = 0;
+                for (std::int64_t i = 0; i < 12; ++i) {
+                    sum += r.at((i / 6 * 4 + channel) * 6 + i % 6);
+                }
+                QVERIFY(isClose(passed.at(channel), sum));
+            }
+        }
+    }
+
     // What a shape map puts between or beside the elements that it moves.
     void constantsOfShapeMaps()
     {

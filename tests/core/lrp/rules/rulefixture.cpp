@@ -50,7 +50,7 @@ OneNode::OneNode(std::string op, std::vector<Operand> operands, graph::Attribute
                  execute::Precision precision, std::size_t outputCount, std::string domain)
 {
     graph::GraphBuilder builder("one node");
-    const std::int64_t opset = op == "LayerNormalization" ? 17 : 13; // which is where it begins
+    const std::int64_t opset = op == "LayerNormalization" ? 17 : op == "GroupNormalization" ? 21 : 13; // newer ones
     builder.setOpset("", opset);
     builder.setOpset("ai.retrograde", 1);
     graph::Node node;

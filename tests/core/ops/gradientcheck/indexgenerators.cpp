@@ -109,6 +109,47 @@ OpCase reverseSequence(Draw& draw)
     return c.with("time_axis", std::int64_t{timeFirst ? 0 : 1}).with("batch_axis", std::int64_t{timeFirst ? 1 : 0});
 }
 
+OpCase oneHot(Draw& draw)
+{
+    OpCase c("OneHot", kNewest);
+    const Shape shape = draw.shape(0, 3, 3);
+    c.operand(draw.integers(shape, -4, 4)).constant(ints({3}).reshaped({})).operand(draw.tensor({2}));
+    return c.with("axis", draw.axis(shape.size() + 1));
+}
+
+/// Start and step; the limit lies between two elements, where the count does not change.
+OpCase range(Draw& draw)
+{
+    OpCase c("Range", kNewest);
+    const double start = draw.number(-2, 2);
+    const double delta = draw.number(0.3, 2) * (draw.coin() ? 1 : -1);
+    const double limit = start + delta * (static_cast<double>(draw.whole(0, 5)) + 0.5);
+    draw.coin() ? c.operand(doubles({}, {start})) : c.constant(doubles({}, {start}));
+    return c.operand(doubles({}, {limit})).operand(doubles({}, {delta})).known();
+}
+
+OpCase unique(Draw& draw)
+{
+    OpCase c("Unique", kNewest);
+    const Shape shape = draw.shape(1, 3, 3);
+    c.operand(draw.distinct(shape)).known().with("sorted", draw.whole(0, 1)).outputs(4);
+    return draw.coin() ? c : c.with("axis", draw.axis(shape.size()));
+}
+
+/// By the scale; the rest are integers.
+OpCase dequantize(Draw& draw)
+{
+    OpCase c("DequantizeLinear", kNewest);
+    const Shape shape{2, 3, 4};
+    const std::int64_t form = draw.whole(0, 2);
+    const Shape scales = form == 0 ? Shape{} : form == 1 ? Shape{3} : Shape{2, 2, 4};
+    c.operand(draw.integers(shape, -9, 9).to(DType::Int8)).operand(draw.tensor(scales, 0.1, 1));
+    if (draw.coin()) {
+        c.operand(draw.integers(scales, -3, 3).to(DType::Int8));
+    }
+    return form == 2 ? c.with("block_size", std::int64_t{2}) : c;
+}
+
 /// Of the weights: what chooses rows has a surrogate gradient, which differences do not show.
 OpCase lut(Draw& draw)
 {
@@ -141,7 +182,10 @@ std::vector<Generator> indexGenerators()
         {"Gather", gather},
         {"GatherElements", gatherElements},
         {"GatherND", gatherNd},
+        {"DequantizeLinear", dequantize},
         {"LUT", lut, "ai.retrograde"},
+        {"OneHot", oneHot},
+        {"Range", range},
         {"ReverseSequence", reverseSequence},
         {"Scatter", [](Draw& d) { return scatterElements("Scatter", d); }},
         {"ScatterElements", [](Draw& d) { return scatterElements("ScatterElements", d); }},
@@ -149,6 +193,7 @@ std::vector<Generator> indexGenerators()
         {"Slice", slice},
         {"TensorScatter", tensorScatter},
         {"TopK", topK},
+        {"Unique", unique},
     };
 }
 

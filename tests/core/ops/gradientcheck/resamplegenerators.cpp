@@ -104,7 +104,7 @@ OpCase roiAlign(Draw& draw)
         const double top = draw.number(-1, 3);
         rois.insert(rois.end(), {left, top, left + draw.number(0.5, 4), top + draw.number(0.5, 4)});
     }
-    c.operand(draw.distinct({2, 2, 5, 6})).constant(doubles({2, 4}, rois)).constant(draw.integers({2}, 0, 1));
+    c.operand(draw.distinct({2, 2, 5, 6})).operand(doubles({2, 4}, rois)).constant(draw.integers({2}, 0, 1));
     c.with("mode", draw.among<std::string>({"avg", "max"})).with("sampling_ratio", draw.whole(0, 2));
     c.with("coordinate_transformation_mode", draw.among<std::string>({"half_pixel", "output_half_pixel"}));
     return c.with("output_height", draw.whole(1, 3)).with("output_width", draw.whole(1, 3));

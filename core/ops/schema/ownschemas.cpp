@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/schema/schematables.h"
+
+#include <array>
+
+namespace retro::ops
+{
+
+std::span<const OperatorSchema> ownSchemas()
+{
+    static constexpr std::array kSchemas{
+        OperatorSchema{"ai.retrograde", "Checkpoint", 1, "X", "Y", ""},
+        OperatorSchema{"ai.retrograde", "LUT", 1, "X anchors W codes? row_starts? columns?", "Y",
+                       "sequence:int outputs:int forward_group:int backward_group:int documented:int"},
+        OperatorSchema{"ai.retrograde", "Stack", 1, "X+", "Y", "axis:int"},
+        OperatorSchema{"ai.retrograde", "Unbind", 1, "X", "Y+", "axis:int"},
+        OperatorSchema{"retrograde", "DeformSample", 1, "X offset mask?", "Y",
+                       "auto_pad:text dilations:ints kernel_shape:ints! offset_group:int pads:ints strides:ints"},
+        OperatorSchema{"retrograde", "Detach", 1, "X", "Y", ""},
+        OperatorSchema{"retrograde", "ElementwiseChain", 1, "X", "Y", "*"},
+        OperatorSchema{"retrograde", "Gate", 1, "A B", "C", ""},
+        OperatorSchema{"retrograde", "MatMul", 1, "A B C", "Y", ""},
+        OperatorSchema{"retrograde", "PassThrough", 1, "X", "Y", ""},
+    };
+    return kSchemas;
+}
+
+} // namespace retro::ops
