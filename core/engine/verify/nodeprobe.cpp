@@ -74,13 +74,7 @@ Result<void> NodeProbe::measure(NodeGradient& result)
     if (!parts.ok()) {
         return parts.error().asError();
     }
-    Comparison best = compared(shortest, *parts);
-    // What is lost in rounding over a short step may not be over a longer one.
-    for (double step = m_step * kLonger; isPoor(best) && step <= m_step * kLongest; step *= kLonger) {
-        RETRO_TRY(const Difference longer, differenceOver(step));
-        const Comparison other = longer.isSingular ? best : compared(longer, *parts);
-        best = !other.isKink && other.error < best.error ? other : best;
-    }
+    RETRO_TRY(const Comparison best, closest(shortest, *parts));
     m_answers = best.answers;
     result.isKink = best.isKink;
     if (isPoor(best) && best.apart <= best.rounding) {
@@ -89,6 +83,20 @@ Result<void> NodeProbe::measure(NodeGradient& result)
         result.error = best.error;
     }
     return {};
+}
+
+/// The comparison over the shortest step; where that is poor, the best of those over longer ones: what is lost in
+/// rounding over a short step may not be over a long one.
+Result<NodeProbe::Comparison> NodeProbe::closest(const Difference& shortest,
+                                                 const std::vector<tape::Contribution<Bundle>>& parts) const
+{
+    Comparison best = compared(shortest, parts);
+    for (double step = m_step * kLonger; isPoor(best) && step <= m_step * kLongest; step *= kLonger) {
+        RETRO_TRY(const Difference longer, differenceOver(step));
+        const Comparison other = longer.isSingular ? best : compared(longer, parts);
+        best = !other.isKink && other.error < best.error ? other : best;
+    }
+    return best;
 }
 
 bool NodeProbe::isPoor(const Comparison& comparison)

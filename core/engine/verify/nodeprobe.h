@@ -49,6 +49,8 @@ private:
     };
 
     [[nodiscard]] static bool isPoor(const Comparison& comparison);
+    [[nodiscard]] base::Result<Comparison> closest(const Difference& shortest,
+                                                   const std::vector<tape::Contribution<tape::Bundle>>& parts) const;
     [[nodiscard]] base::Result<Difference> differenceOver(double step) const;
     [[nodiscard]] Comparison compared(const Difference& difference,
                                       const std::vector<tape::Contribution<tape::Bundle>>& parts) const;
