@@ -27,6 +27,9 @@ public:
 
     [[nodiscard]] const graph::Graph& before() const { return m_before; }
     [[nodiscard]] bool isStopped() const { return m_stop.stop_requested(); }
+    [[nodiscard]] const std::stop_token& stopToken() const { return m_stop; }
+    /// Computed constants are kept in float64.
+    [[nodiscard]] bool keepsDigits() const { return m_keepsDigits; }
     /// Nodes of the graph before, removed ones included.
     [[nodiscard]] std::size_t nodeCount() const { return m_nodes.size(); }
     /// A node as it is now.

@@ -60,10 +60,10 @@ constexpr std::array kPasses{
     Pass{{"fuse-linear", "MatMul by a constant + Add of a constant → one linear layer with bias",
           &RewriteOptions::fuseLinear},
          fuseLinear},
-    Pass{
-        {"merge-batchnorm", "BatchNormalization → the weights of the layer before it", &RewriteOptions::mergeBatchNorm},
-        mergeBatchNorm},
-    Pass{{"merge-batchnorm-right", "BatchNormalization → the weights of the layer after it",
+    Pass{{"merge-batchnorm", "BatchNormalization, scale and shift by constants → the weights of the layer before",
+          &RewriteOptions::mergeBatchNorm},
+         mergeBatchNorm},
+    Pass{{"merge-batchnorm-right", "BatchNormalization, scale and shift by constants → the weights of the layer after",
           &RewriteOptions::mergeBatchNormRight},
          mergeBatchNormRight},
 };

@@ -4,6 +4,7 @@
 #include "core/ops/algebra.h"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 namespace retro::engine::probing
@@ -11,6 +12,12 @@ namespace retro::engine::probing
 
 using tape::Bundle;
 using tensor::Tensor;
+
+double roundingOf(double size, double step)
+{
+    constexpr double kRoundings = 32;
+    return kRoundings * std::numeric_limits<double>::epsilon() * size / step;
+}
 
 bool isFloating(const Tensor& tensor) { return tensor.isValid() && tensor::isFloating(tensor.dtype()); }
 
