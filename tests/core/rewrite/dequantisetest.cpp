@@ -2,7 +2,7 @@
 // Quantised values become the floats that they stand for: names and values stay, who needs levels gets them.
 #include "tests/core/rewrite/graphs.h"
 
-#include "core/ops/structure.h"
+#include "core/execute/control/unroll.h"
 
 #include <QtTest>
 
@@ -273,7 +273,10 @@ private slots:
                         "com.microsoft");
             w.output(y[1]);
             const Rewritten result = dequantised(w.finish());
-            const auto outputs = evaluate(result.graph, {x}, Precision::Double);
+            const Tensor wide = x.to(DType::Float64);
+            const auto unrolled = retro::execute::unroll(*result.graph, {&wide, 1}, Precision::Double);
+            QVERIFY2(unrolled.ok(), unrolled.ok() ? "" : unrolled.error().text().c_str());
+            const auto outputs = evaluate(unrolled->graph, {x}, Precision::Double);
             QVERIFY2(outputs.size() == 1, qPrintable(operators(*result.graph)));
             QCOMPARE(outputs[0].shape(), (Shape{1, 1, kHidden}));
             const std::vector<double> wanted = lstmByHand(x, weight, state, bias, isReverse);
