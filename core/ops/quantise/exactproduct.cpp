@@ -91,7 +91,7 @@ Tensor ExactProduct::once(const Tensor& x, const Tensor& w) const
 
 Tensor ExactProduct::of(const Tensor& x, const Tensor& w) const
 {
-    if (m_type == DType::Float64) {
+    if (m_type == DType::Float64 || !std::isfinite(largestMagnitude(x))) {
         return once(x, w);
     }
     const double base = baseOf(m_weightSum);

@@ -24,9 +24,11 @@ namespace
 using tensor::DType;
 using tensor::Shape;
 
-/// What lies farther beyond the range of a type, in steps, has saturated: what is nearer is rounded as everything else
-/// is. A little more than half a step, so that the ends of a range that was measured are within it.
-constexpr double kMostRounding = 0.501;
+/// What lies farther beyond the range of a type has saturated: at least so many steps (what is nearer is rounded as
+/// everything else is), and so large a part of the range. The largest element of what a quantiser has measured lies at
+/// the end of the range, and the roundings of the layers before it carry it a few steps beyond.
+constexpr double kLeastBeyond = 0.501;
+constexpr double kPartBeyond = 1.0 / 64;
 
 /// Least and largest number of a quantised type.
 std::pair<double, double> rangeOf(DType type)
@@ -86,7 +88,8 @@ public:
             return zeros(slot);
         }
         const auto [least, most] = rangeOf(m_setting.levels);
-        const double beyond = tensor::isNarrowFloat(m_setting.levels) ? 0 : kMostRounding;
+        const double beyond =
+            tensor::isNarrowFloat(m_setting.levels) ? 0 : std::max(kLeastBeyond, (most - least) * kPartBeyond);
         const Tensor arrived = perOutput[0].contiguous();
         const Tensor share = shares(operands);
         return filled(arrived.dtype(), arrived.shape(), [&, low = least - beyond, high = most + beyond](auto* part) {

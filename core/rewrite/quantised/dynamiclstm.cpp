@@ -110,6 +110,17 @@ std::vector<BodyOperand> lstmOperands(const Draft& draft, const Node& node, cons
     return operands;
 }
 
+/// Biases and peepholes, where there are some, fit the weights of the state.
+bool hasExtents(const Draft& draft, const Node& node, const Tensor& state)
+{
+    const auto fits = [&](std::size_t slot, std::int64_t rows) {
+        const ValueId id = operandOf(node, slot);
+        const Shape wanted{state.shape()[0], rows * state.shape()[2]};
+        return !id.isValid() || draft.value(id).constant.shape() == wanted;
+    };
+    return fits(kBiases, 8) && fits(kPeepholes, 3);
+}
+
 std::optional<QuantisedLstm> lstmOf(Dequantiser& to, NodeId id)
 {
     QuantisedLstm lstm{to.draft().node(id), {}, {}};
@@ -120,7 +131,7 @@ std::optional<QuantisedLstm> lstmOf(Dequantiser& to, NodeId id)
                       weights.shape()[0] == static_cast<std::int64_t>(isReverse->size()) &&
                       state.shape()[0] == weights.shape()[0] && state.shape()[1] == 4 * state.shape()[2] &&
                       weights.shape()[1] == state.shape()[1];
-    if (!fits) {
+    if (!fits || weights.size() == 0 || !hasExtents(to.draft(), lstm.node, state)) {
         return std::nullopt;
     }
     auto activations = ops::recurrentActivations(lstm.node, ops::RecurrentKind::Lstm, isReverse->size());

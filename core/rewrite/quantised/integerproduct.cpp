@@ -73,9 +73,10 @@ struct Tail
 class TailReader
 {
 public:
-    /// `columns` of the result; `isConvolution`: they are axis 1 of it, else its last.
-    TailReader(const Draft& draft, const Grid& grid, std::int64_t columns, bool isConvolution)
-        : m_draft(draft), m_grid(grid), m_columns(columns), m_isConvolution(isConvolution)
+    /// `columns` of the result; `rank` of a convolution's result, whose axis 1 they are; 0 for a matrix product, whose
+    /// last axis they are.
+    TailReader(const Draft& draft, const Grid& grid, std::int64_t columns, std::size_t rank)
+        : m_draft(draft), m_grid(grid), m_columns(columns), m_rank(rank)
     {}
 
     /// Nothing where the products are not those of the grid's scale and a constant.
@@ -165,29 +166,29 @@ private:
     [[nodiscard]] Tensor perColumn(ValueId id) const
     {
         const Tensor data = wideConstant(m_draft, id);
-        if (!data.isValid() || data.size() == 1) {
-            return data.isValid() ? data.reshaped({1}) : data;
+        if (!data.isValid() || data.rank() > std::max<std::size_t>(m_rank, 1)) { // more axes than the result
+            return {};
         }
-        const Shape& shape = data.shape();
-        const std::size_t behind = m_isConvolution ? 2 : 0;
-        const bool isColumn = shape.size() > behind && m_isConvolution
-                                  ? isChannel(shape)
-                                  : !m_isConvolution && data.size() == m_columns && shape.back() == m_columns;
+        if (data.size() == 1) {
+            return data.reshaped({1});
+        }
+        const bool isColumn = m_rank > 0 ? isChannel(data.shape()) : data.shape() == Shape{m_columns};
         return isColumn ? data.reshaped({m_columns}) : Tensor();
     }
 
-    /// [C, 1, 1] or [1, C, 1, 1]: the axis that is followed by ones alone is the channels'.
+    /// [C, 1, 1] or [1, C, 1, 1]: all of it lies along axis 1 of the result.
     [[nodiscard]] bool isChannel(const Shape& shape) const
     {
-        const auto at = std::ranges::find(shape, m_columns);
-        const bool hasOnes = std::ranges::count(shape, 1) + 1 == static_cast<std::ptrdiff_t>(shape.size());
-        return at != shape.end() && hasOnes && shape.end() - at >= 2 && (at - shape.begin()) <= 1;
+        Shape wanted(m_rank, 1);
+        wanted[1] = m_columns;
+        const auto missing = static_cast<std::ptrdiff_t>(m_rank - shape.size());
+        return missing <= 1 && std::equal(shape.begin(), shape.end(), wanted.begin() + missing, wanted.end());
     }
 
     const Draft& m_draft;
     Grid m_grid;
     std::int64_t m_columns;
-    bool m_isConvolution;
+    std::size_t m_rank;
 };
 
 constexpr std::array<std::int64_t, 4> kFloatCasts{1, 10, 11, 16};
@@ -258,8 +259,9 @@ bool integerProduct(Dequantiser& to, NodeId id)
     const bool isConvolution = node.op == "ConvInteger";
     std::optional<Tail> tail;
     if (to.draft().isConstant(weight) && to.draft().value(weight).constant.rank() >= 2) {
-        const std::int64_t columns = columnsOf(to.draft().value(weight).constant, isConvolution);
-        tail = TailReader(to.draft(), asked, columns, isConvolution).read(*cast);
+        const Tensor& levels = to.draft().value(weight).constant;
+        const std::size_t rank = isConvolution ? levels.rank() : 0;
+        tail = TailReader(to.draft(), asked, columnsOf(levels, isConvolution), rank).read(*cast);
     } else {
         to.note(id, "its weight is computed");
         return false;

@@ -32,7 +32,7 @@ std::optional<ValueId> biasOf(Dequantiser& to, ValueId levels, std::initializer_
     Tensor bias = wideConstant(to.draft(), levels);
     for (const ValueId id : scales) {
         const Tensor scale = wideConstant(to.draft(), id);
-        if (!bias.isValid() || !scale.isValid() || (scale.size() != 1 && scale.size() != bias.shape().back())) {
+        if (!bias.isValid() || bias.rank() == 0 || !scale.isValid() || (scale.size() != 1 && scale.size() != bias.shape().back())) {
             return std::nullopt;
         }
         bias = ops::algebra::multiplyBroadcast(bias, scale.reshaped({scale.size()}));
@@ -56,8 +56,8 @@ bool qLinearConv(Dequantiser& to, NodeId id)
         return false;
     }
     const bool areChannelsLast = intAttribute(node, "channels_last", 0) != 0;
-    if (areChannelsLast && !to.draft().isConstant(weight)) {
-        to.note(id, "its channels come last and its weight is computed");
+    if (areChannelsLast && (!to.draft().isConstant(weight) || to.draft().value(weight).constant.rank() < 3)) {
+        to.note(id, "its channels come last and its weight is computed, or has too few axes");
         return false;
     }
     const Dequantiser::Working working(to, id);
