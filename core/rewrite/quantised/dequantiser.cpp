@@ -356,6 +356,14 @@ void Dequantiser::finishQuantised(NodeId id, ValueId floats, const Grid& grid)
     becomeFloats(levels, grid, {});
 }
 
+void Dequantiser::finishMoved(NodeId id, const NodeForm& form, const std::string& suffix, ValueId floats,
+                              const Grid& grid)
+{
+    const ValueId levels = m_draft.node(id).outputs[0];
+    finish(id, form, suffix, {floats}, {levels});
+    becomeFloats(levels, grid, {});
+}
+
 std::pair<ValueId, Grid> Dequantiser::dynamicOf(ValueId x)
 {
     const ValueId levels = m_draft.addResultLike(m_name + "/levels", DType::UInt8, x);

@@ -45,10 +45,33 @@ bool quantisedFunction(Dequantiser& to, NodeId id)
     return true;
 }
 
+/// NhwcMaxPool moves elements: MaxPool of the standard between two Transpose.
+bool nhwcMaxPool(Dequantiser& to, NodeId id)
+{
+    const Node node = to.draft().node(id);
+    const auto kernel = attributeOr<std::vector<std::int64_t>>(node, "kernel_shape", {});
+    const std::optional<Grid> grid = to.knownGrid(operandOf(node, 0));
+    if (kernel.empty() || !grid || !isOfTensor(to.draft(), *grid) || to.draft().isOutput(node.outputs[0])) {
+        return false;
+    }
+    const ValueId floats = to.tracedFloatsOf(node.inputs[0], *grid);
+    if (!floats.isValid()) {
+        return false;
+    }
+    const Dequantiser::Working working(to, id);
+    const std::size_t rank = kernel.size() + 2;
+    const ValueId pooled = to.add({"", "MaxPool", 12, node.attributes}, "", {channelsFirst(to, floats, rank)}, floats);
+    to.finishMoved(id, {"", "Transpose", 13, {{"perm", lastOrder(rank)}}}, "/channels last", pooled, *grid);
+    return true;
+}
+
 } // namespace
 
 DequantiseFunction functionDequantiser(const Node& node)
 {
+    if (node.domain == "com.microsoft" && node.op == "NhwcMaxPool") {
+        return nhwcMaxPool;
+    }
     return ops::quantisedForm(node.domain, node.op) == nullptr ? nullptr : quantisedFunction;
 }
 

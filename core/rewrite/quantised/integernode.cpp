@@ -64,11 +64,16 @@ ValueId channelsFirst(Dequantiser& to, ValueId value, std::size_t rank)
     return transposed(to, value, std::move(order), "/channels first");
 }
 
-ValueId channelsLast(Dequantiser& to, ValueId value, std::size_t rank)
+std::vector<std::int64_t> lastOrder(std::size_t rank)
 {
     std::vector<std::int64_t> order = sameOrder(rank);
     std::rotate(order.begin() + 1, order.begin() + 2, order.end());
-    return transposed(to, value, std::move(order), "/channels last");
+    return order;
+}
+
+ValueId channelsLast(Dequantiser& to, ValueId value, std::size_t rank)
+{
+    return transposed(to, value, lastOrder(rank), "/channels last");
 }
 
 IntegerLayer integerLayer(Dequantiser& to, IntegerLayerParts parts)
