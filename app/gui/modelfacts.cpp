@@ -76,6 +76,7 @@ QString rewriteTitle(std::string_view name)
         {"expand-functions", QT_TR_NOOP("Expand functions")},
         {"remove-unused", QT_TR_NOOP("Remove unused")},
         {"fold-constants", QT_TR_NOOP("Fold constants")},
+        {"dequantise", QT_TR_NOOP("Dequantise")},
         {"remove-identities", QT_TR_NOOP("Remove identities")},
         {"fuse-layernorm", QT_TR_NOOP("Fuse LayerNorm")},
         {"fuse-rmsnorm", QT_TR_NOOP("Fuse RMSNorm")},

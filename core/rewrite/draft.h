@@ -53,6 +53,10 @@ public:
     ValueId addConstant(const std::string& stem, tensor::Tensor data, tensor::DType declared);
     /// A new value that some node will make; named as addConstant names.
     ValueId addResult(const std::string& stem, tensor::DType declared);
+    /// As addResult, with the declared shape of `like`.
+    ValueId addResultLike(const std::string& stem, tensor::DType declared, ValueId like);
+    /// A value of another type under the same name; whoever makes and reads it must know.
+    void retype(ValueId id, tensor::DType declared) { m_values[id.index()].dtype = declared; }
     /// A new node, whose outputs come from addResult. Returns its id, behind all others.
     NodeId addNode(graph::Node node);
     /// Puts another node in the place of one; it makes the same values.

@@ -35,6 +35,12 @@ void removeUnused(Draft& draft, std::vector<RewriteStep>& steps);
 /// (Draft::kept). A node that makes an output of the graph stays, and so does one that is not implemented or too large.
 void foldConstants(Draft& draft, std::vector<RewriteStep>& steps);
 
+/// QuantizeLinear and DequantizeLinear with the same scale and zero point → FakeQuantize of the domain `retrograde`;
+/// integer layers (QLinearConv, MatMulInteger …) → the layers of floats that they stand for, which still multiply whole
+/// numbers (domain `retrograde.integer`); functions of quantised values (QLinearAdd …) → the function of the standard
+/// between them. Values of levels keep their names and become floats; who still needs levels gets them.
+void dequantise(Draft& draft, std::vector<RewriteStep>& steps);
+
 /// Takes out Identity, and Dropout in inference (its mask unread), where the value has another name to go by: the
 /// graph's outputs keep theirs, so a node that makes an output of the graph from an input or constant stays.
 void removeIdentities(Draft& draft, std::vector<RewriteStep>& steps);

@@ -46,6 +46,9 @@ constexpr std::array kPasses{
     Pass{{"remove-unused", "take out what no output depends on", &RewriteOptions::removeUnused}, removeUnused},
     Pass{{"fold-constants", "compute what depends on constants alone, once", &RewriteOptions::foldConstants},
          foldConstants},
+    Pass{{"dequantise", "layers of quantised values → the layers of floats that they stand for",
+          &RewriteOptions::dequantise},
+         dequantise},
     Pass{{"remove-identities", "take out Identity and Dropout", &RewriteOptions::removeIdentities}, removeIdentities},
     Pass{
         {"fuse-layernorm", "mean, difference, variance, quotient → LayerNormalization", &RewriteOptions::fuseLayerNorm},

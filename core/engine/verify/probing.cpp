@@ -2,6 +2,7 @@
 #include "core/engine/verify/probing.h"
 
 #include "core/ops/algebra.h"
+#include "core/ops/quantise/straightthrough.h"
 
 #include <algorithm>
 #include <limits>
@@ -93,8 +94,11 @@ Bundle scaledDifference(const Bundle& a, const Bundle& b, double factor)
 
 bool isSurrogate(const tape::ModelTape& made, tape::Id id)
 {
-    return made.nodeOf[id].isValid() && !made.model->graph().isInput(made.nodeOf[id]) &&
-           made.model->op(made.nodeOf[id]).structure().kind() == ops::StructureKind::TableLookup;
+    if (!made.nodeOf[id].isValid() || made.model->graph().isInput(made.nodeOf[id])) {
+        return false;
+    }
+    const ops::BoundOperator& op = made.model->op(made.nodeOf[id]);
+    return op.structure().kind() == ops::StructureKind::TableLookup || ops::isStraightThrough(op);
 }
 
 } // namespace retro::engine::probing

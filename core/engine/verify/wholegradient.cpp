@@ -160,7 +160,7 @@ Result<PropertyResult> checkFrom(const ModelTape& made, Id target, const Tensor&
     const WholeProbe probe(made, target, start, directions);
     if (hasSurrogate(made)) {
         return PropertyResult{"gradient", kStatement, PropertyState::NotApplicable,
-                              "a table lookup takes part, whose gradient is a surrogate"};
+                              "a table lookup or a rounding takes part, whose gradient is a surrogate"};
     }
     if (!probe.moves()) {
         return PropertyResult{"gradient", kStatement, PropertyState::NotApplicable, "no input is floating"};
