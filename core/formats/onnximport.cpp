@@ -52,7 +52,12 @@ struct ModelContext
     const std::filesystem::path& folder;
     const std::stop_token& stop;
     Opsets opsets;
+    std::uint64_t& capturedBytes; ///< of the operands that nested graphs got for values around them
 };
+
+/// Most of them: each graph inside a node gets all that any graph of the node reads.
+constexpr std::uint64_t kMaxCapturedBytes = 128ULL << 20U;
+constexpr std::uint64_t kBytesOfOperand = 256; // without its name
 
 /// Reads one graph: the model's, or one inside a node, whose last inputs are the values that it captures.
 class GraphReader
@@ -247,9 +252,19 @@ private:
     Result<void> addNestedGraphs(NodeProto& proto, graph::Node& node)
     {
         const std::vector<std::string> captured = capturedNames(proto);
+        std::uint64_t bytes = 0;
+        for (const std::string& name : captured) {
+            bytes += kBytesOfOperand + name.size();
+        }
         for (auto& attribute : *proto.mutable_attribute()) {
             if (!attribute.has_g()) {
                 continue;
+            }
+            m_context.capturedBytes += bytes;
+            if (m_context.capturedBytes > kMaxCapturedBytes) {
+                return inputError(fmt::format("the graphs inside nodes read too many values of the graphs around them: "
+                                              "they take more than {} MiB",
+                                              kMaxCapturedBytes >> 20U));
             }
             Result<graph::Graph> nested = GraphReader(*attribute.mutable_g(), m_context).readNested(captured);
             if (!nested) {
@@ -379,7 +394,8 @@ Result<graph::Graph> importModel(ModelProto& model, const std::filesystem::path&
     }
     RETRO_TRY(Opsets opsets, readOpsets(model));
     RETRO_CHECK(inlineFunctions(model, stop, inlined));
-    const ModelContext context{folder, stop, std::move(opsets)};
+    std::uint64_t capturedBytes = 0;
+    const ModelContext context{folder, stop, std::move(opsets), capturedBytes};
     return GraphReader(*model.mutable_graph(), context).read();
 }
 
