@@ -65,8 +65,12 @@ std::vector<rewrite::RewriteStep> inliningSteps(const ReadModel& read)
         step.name = kInlineFunctions;
         step.removed = function.calls;
         step.added = nodesWrittenOut(read, function);
-        step.text = fmt::format("{}, called {}, is written out in the file's graph", function.name,
-                                function.calls.size() == 1 ? "once" : fmt::format("{} times", function.calls.size()));
+        step.text =
+            !function.note.empty()
+                ? function.note
+                : fmt::format("{}, called {}, is written out in the file's graph", function.name,
+                              function.calls.size() == 1 ? "once" : fmt::format("{} times", function.calls.size()));
+        step.isNote = !function.note.empty();
         steps.push_back(std::move(step));
     }
     return steps;

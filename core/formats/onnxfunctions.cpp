@@ -2,6 +2,7 @@
 #include "core/formats/onnxfunctions.h"
 
 #include "core/base/cancel.h"
+#include "core/formats/known/knownfunctions.h"
 #include "core/formats/onnxexpansion.h"
 #include "core/formats/onnxgraphnames.h"
 #include "core/formats/onnxnames.h"
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
@@ -59,14 +61,26 @@ public:
         for (const FunctionProto& function : m_model.functions()) {
             m_functions[{plainDomain(function.domain()), function.name(), function.overload()}] = &function;
         }
-        if (m_functions.empty()) {
+        const bool hasKnown = callsKnownFunction(m_model.graph());
+        if (m_functions.empty() && !hasKnown) {
             return {};
         }
+        m_facts = hasKnown ? GraphFacts(m_model.graph()) : GraphFacts();
         noteNames(m_model.graph());
         return expand(*m_model.mutable_graph()->mutable_node(), 0);
     }
 
 private:
+    static bool callsKnownFunction(const GraphProto& graph)
+    {
+        return std::any_of(graph.node().begin(), graph.node().end(), [](const NodeProto& node) {
+            return isKnownFunction(node.domain(), node.op_type()) ||
+                   std::any_of(node.attribute().begin(), node.attribute().end(), [](const AttributeProto& attribute) {
+                       return attribute.has_g() && callsKnownFunction(attribute.g());
+                   });
+        });
+    }
+
     /// Value names of the model, so that new ones differ.
     void noteNames(const GraphProto& graph)
     {
@@ -100,6 +114,14 @@ private:
         return at == m_functions.end() ? nullptr : at->second;
     }
 
+    /// The steps that an operator stands for, where it is one of those that are written out.
+    Result<std::optional<FunctionProto>> writtenOut(const NodeProto& call) const
+    {
+        Result<std::optional<FunctionProto>> known = knownFunction(call, m_facts);
+        return known.ok() ? std::move(known)
+                          : Result<std::optional<FunctionProto>>(base::within(std::move(known).error(), placeOf(call)));
+    }
+
     Result<void> expandNested(NodeProto& node, int depth)
     {
         for (AttributeProto& attribute : *node.mutable_attribute()) {
@@ -116,6 +138,11 @@ private:
         for (NodeProto& node : nodes) {
             RETRO_CHECK(base::checkStop(m_stop));
             const FunctionProto* function = functionOf(node);
+            std::optional<FunctionProto> known;
+            if (function == nullptr) {
+                RETRO_TRY(known, writtenOut(node));
+                function = known ? &*known : nullptr;
+            }
             if (function == nullptr) {
                 RETRO_CHECK(expandNested(node, depth));
                 expanded.Add(std::move(node));
@@ -331,6 +358,7 @@ private:
     std::unordered_map<std::string, std::size_t> m_places; // in m_inlined, by name
     ExpansionCounter m_counter;
     ExpansionBudget m_budget;
+    GraphFacts m_facts;
 };
 
 } // namespace

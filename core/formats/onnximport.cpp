@@ -4,11 +4,13 @@
 #include "core/base/cancel.h"
 #include "core/base/leftovers.h"
 #include "core/formats/onnxattributes.h"
+#include "core/formats/onnxblocked.h"
 #include "core/formats/onnxfunctions.h"
 #include "core/formats/onnxgraphnames.h"
 #include "core/formats/onnxnames.h"
 #include "core/formats/onnxschema.pb.h"
 #include "core/formats/onnxtensor.h"
+#include "core/formats/onnxtexts.h"
 #include "core/formats/onnxtypes.h"
 #include "core/graph/graphbuilder.h"
 
@@ -393,7 +395,10 @@ Result<graph::Graph> importModel(ModelProto& model, const std::filesystem::path&
                           "field 'training_info'");
     }
     RETRO_TRY(Opsets opsets, readOpsets(model));
+    RETRO_CHECK(unblockChannels(model, folder, inlined));
+    forgetMaps(model);
     RETRO_CHECK(inlineFunctions(model, stop, inlined));
+    RETRO_CHECK(leaveTextsOut(model, inlined));
     std::uint64_t capturedBytes = 0;
     const ModelContext context{folder, stop, std::move(opsets), capturedBytes};
     return GraphReader(*model.mutable_graph(), context).read();

@@ -83,5 +83,7 @@ namespace retro::ops
 [[nodiscard]] std::span<const OperatorDeclaration> stftDeclarations();
 [[nodiscard]] std::span<const OperatorDeclaration> windowFunctionDeclarations();
 [[nodiscard]] std::span<const OperatorDeclaration> lutDeclarations();
+[[nodiscard]] std::span<const OperatorDeclaration> treeEnsembleDeclarations();
+[[nodiscard]] std::span<const OperatorDeclaration> supportVectorDeclarations();
 
 } // namespace retro::ops

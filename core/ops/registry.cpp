@@ -92,7 +92,9 @@ std::vector<OperatorDeclaration> gather()
                               dftDeclarations,
                               stftDeclarations,
                               windowFunctionDeclarations,
-                              lutDeclarations}) {
+                              lutDeclarations,
+                              treeEnsembleDeclarations,
+                              supportVectorDeclarations}) {
         const auto declarations = family();
         all.insert(all.end(), declarations.begin(), declarations.end());
     }
