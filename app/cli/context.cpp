@@ -139,7 +139,14 @@ CLI::App* addVerb(CLI::App& program, Context& context, const std::string& name, 
 
 void ModelOptions::addModelTo(CLI::App& verb)
 {
-    verb.add_option("MODEL", model, "Model file (.onnx, or graph JSON .json)")->required();
+    verb.add_option("MODEL", model, "Model file (.onnx, ONNX as text, or graph JSON .json)")->required();
+    verb.add_option(
+            "--shape", shapes,
+            "NAME=2x3x48x192: extents of an input whose axes are free (? leaves one as it is); NAME= may be left "
+            "out with one input")
+        ->allow_extra_args(false);
+    verb.add_flag("--no-weights", noWeights,
+                  "Leave weights in the file: for a graph that is only to be looked at or planned for");
     verb.add_flag("--no-fold", noFold, "Do not fold constants");
     verb.add_flag("--no-merge-batchnorm", noMerge, "Do not merge BatchNormalization into the layer before it");
     verb.add_option("--no-rewrite", switchedOff, "Do not apply this rewrite (docs/rewrites.md); all for none at all")
@@ -173,7 +180,9 @@ Result<engine::LoadedModelPointer> ModelOptions::load() const
     rewrites.foldConstants = rewrites.foldConstants && !noFold;
     rewrites.mergeBatchNorm = rewrites.mergeBatchNorm && !noMerge;
     rewrites.passThrough = passThrough;
-    RETRO_TRY(engine::LoadedModelPointer loaded, engine::loadModel(model, rewrites));
+    RETRO_TRY(engine::LoadedModelPointer loaded,
+              engine::loadModel(model, engine::LoadOptions{rewrites, {.withoutWeights = noWeights}, shapes}));
+    RETRO_TRY(loaded, engine::takeOptionalInputs(loaded, inputs, decodePicture));
     for (const rewrite::RewriteStep& step : loaded->rewritten.steps) {
         if (step.name == rewrite::kPassThrough) { // also with --quiet: the numbers are not the model's
             fmt::print(stderr, "retrograde-cli: warning: {}\n", step.text);
@@ -199,8 +208,7 @@ engine::PictureOptions ModelOptions::pictureOptions(const engine::LoadedModel& l
 
 Result<std::vector<tensor::Tensor>> ModelOptions::resolve(const engine::LoadedModel& loaded) const
 {
-    return engine::resolveInputs(inputs, *loaded.graph(), pictureOptions(loaded), decodePicture,
-                                 loaded.card ? &*loaded.card : nullptr);
+    return engine::resolveInputs(inputs, loaded, pictureOptions(loaded), decodePicture);
 }
 
 } // namespace retro::app

@@ -59,6 +59,8 @@ struct ModelOptions
 {
     std::string model;
     std::vector<std::string> inputs;
+    std::vector<std::string> shapes; ///< of inputs: NAME=2x3x48x192
+    bool noWeights = false;
     std::vector<double> mean;
     std::vector<double> deviation;
     std::string layout;

@@ -124,7 +124,7 @@ Result<std::optional<ControlResult>> explainControl(const ExplainJob& job, engin
     if (!job.model->card || job.model->card->control.empty()) {
         return std::optional<ControlResult>();
     }
-    if (request.target.kind == engine::TargetRequest::Kind::Value) {
+    if (request.target.namesValue()) {
         request.target = {};
         request.start = {};
     }
@@ -472,10 +472,12 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
 {
     if (!job.model) {
         emit progress(job.generation, tr("Reading the model"), -1);
-        rewrite::RewriteOptions rewrites;
-        rewrites.passThrough = job.passThrough;
+        engine::LoadOptions options;
+        options.rewrites.passThrough = job.passThrough;
+        options.read.withoutWeights = job.withoutWeights;
+        options.shapes = job.shapes.value_or(std::vector<std::string>());
         RETRO_TRY(job.model, isEmbeddedPath(job.path) ? loadEmbedded(job.path)
-                                                      : engine::loadModel(job.path.toStdString(), rewrites, token));
+                                                      : engine::loadModel(job.path.toStdString(), options, token));
         job.target = job.targetOrUsual();
         if (job.model->card) {
             job.checkpoints = job.model->card->checkpoints;

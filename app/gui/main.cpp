@@ -89,7 +89,7 @@ int main(int argc, char** argv)
     }
     window.showWorkspace(options.workspace);
     if (!options.isWelcome()) {
-        window.open(options.model, options.inputs, options.composite);
+        window.open(options.model, options.inputs, options.composite, {options.shapes, options.isGraphOnly});
     }
     addWatches(window, options.watches);
     return isPicture ? app::takeScreenshot(window, options) : app::runWindow(window, options);

@@ -430,6 +430,7 @@ void MainWindow::showQuestion(const ExplainDone& result)
                           panel.question().noRewrites,
                           panel.question().checkpoints,
                           panel.question().stopsAtCheckpoints};
+    asked.shapes = panel.question().shapes;
     putComposite(result.composite, asked);
     panel.setQuestion(asked);
     m_run->setModel(result.model);

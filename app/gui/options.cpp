@@ -57,6 +57,7 @@ struct RawOptions
 {
     std::string model;
     std::vector<std::string> inputs;
+    std::vector<std::string> shapes;
     std::string composite;
     std::string workspace = "explain";
     std::string theme = "system";
@@ -83,6 +84,9 @@ void addOptions(CLI::App& program, RawOptions& raw, WindowOptions& options)
                        "built-in sample");
     program.add_option("--input", raw.inputs, "NAME=FILE (.npy, .pb, .png, .jpg, .txt), zeros, or random:SEED")
         ->allow_extra_args(false);
+    program.add_option("--shape", raw.shapes, "NAME=2x3x48x192: extents of an input whose axes are free")
+        ->allow_extra_args(false);
+    program.add_flag("--no-weights", options.isGraphOnly, "Leave weights in the file: only the graph is looked at");
     program.add_option("--composite", raw.composite, "Rules: a built-in composite or a .json file");
     program.add_option("--workspace", raw.workspace, "explain (default), engine, kernels, or welcome")
         ->check(CLI::IsMember(spaces));
@@ -110,6 +114,7 @@ void take(const RawOptions& raw, WindowOptions& options)
 {
     options.model = QString::fromStdString(raw.model);
     options.inputs = stringList(raw.inputs);
+    options.shapes = stringList(raw.shapes);
     options.composite = QString::fromStdString(raw.composite);
     options.workspace = QString::fromStdString(raw.workspace);
     options.screenshot = QString::fromStdString(raw.screenshot);

@@ -18,6 +18,8 @@ struct WindowOptions
 {
     QString model; ///< empty = the built-in sample
     QStringList inputs;
+    QStringList shapes;       ///< of inputs
+    bool isGraphOnly = false; ///< weights stay in the file
     QString composite;
     QString workspace = QStringLiteral("explain");
     QString screenshot; ///< empty = an ordinary window

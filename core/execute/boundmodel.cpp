@@ -8,6 +8,7 @@
 #include "core/base/memorylimit.h"
 #include "core/execute/earlyvalues.h"
 #include "core/execute/trackedvalues.h"
+#include "core/graph/placeholder.h"
 #include "core/ops/bind/bindcheck.h"
 #include "core/ops/registry.h"
 #include "core/ops/runoperator.h"
@@ -50,11 +51,11 @@ using Symbols = std::map<std::string, std::int64_t>;
 
 bool fits(const graph::Dimension& declared, std::int64_t extent, Symbols& symbols)
 {
-    if (declared.extent) {
+    if (declared.extent.value_or(0) != 0) {
         return *declared.extent == extent;
     }
-    if (declared.symbol.empty()) {
-        return true;
+    if (declared.extent || graph::isPlaceholder(declared.symbol)) {
+        return true; // 0 is what some exporters write for an extent that they do not know
     }
     return symbols.emplace(declared.symbol, extent).first->second == extent;
 }
@@ -166,6 +167,16 @@ Tensor inRun(const Tensor& constant, tensor::DType floatType)
     return tensor::isFloating(constant.dtype()) ? constant.to(floatType) : constant;
 }
 
+/// Type of a constant whose data is not there, as it is declared: a model is bound to plan for it, not to run it.
+ops::TensorType typeWithoutData(const graph::Value& value, tensor::DType floatType)
+{
+    ops::TensorType type{tensor::isFloating(value.dtype) ? floatType : value.dtype, {}};
+    for (const graph::Dimension& dimension : value.shape.value_or(std::vector<graph::Dimension>())) {
+        type.shape.push_back(dimension.extent.value_or(1));
+    }
+    return type;
+}
+
 bool staysNarrow(const Tensor& constant)
 {
     const bool isHalf = constant.dtype() == tensor::DType::Float16 || constant.dtype() == tensor::DType::BFloat16;
@@ -185,6 +196,10 @@ void BoundModel::takeConstants()
     for (std::size_t i = 0; i < m_graph->valueCount(); ++i) {
         const graph::Value& value = m_graph->value(ValueId(i));
         if (value.kind == graph::ValueKind::Constant) {
+            if (!value.constant.isValid()) {
+                m_types[i] = typeWithoutData(value, dtypeOf(m_precision));
+                continue;
+            }
             const tensor::DType stored = value.constant.dtype();
             const tensor::DType floatType = dtypeOf(m_precision);
             m_constants[i] = staysNarrow(value.constant) ? value.constant : inRun(value.constant, floatType);

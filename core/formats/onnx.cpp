@@ -8,6 +8,7 @@
 #include "core/formats/onnximport.h"
 #include "core/formats/onnxschema.pb.h"
 #include "core/formats/onnxtensor.h"
+#include "core/formats/onnxtextforms.h"
 #include "core/formats/stoppableinput.h"
 
 #include <google/protobuf/arena.h>
@@ -84,6 +85,11 @@ Result<ModelProto*> decodeModel(std::span<const std::byte> data, Arena& arena, c
     if (decoded == Decoded::TooLarge) {
         return tooLarge();
     }
+    if (const TextForm form = textFormOf(data); form > TextForm::OtherJson) {
+        model->Clear();
+        RETRO_CHECK(parseTextModel(data, form, *model));
+        return model;
+    }
     if (!model->has_graph()) {
         return explainUnreadable(data);
     }
@@ -97,9 +103,10 @@ Result<ModelProto*> decodeModel(std::span<const std::byte> data, Arena& arena, c
 }
 
 Result<std::shared_ptr<const graph::Graph>> import(ModelProto& model, const std::filesystem::path& folder,
-                                                   const std::stop_token& stop, std::vector<InlinedFunction>* inlined)
+                                                   const std::stop_token& stop, FileNotes* notes,
+                                                   const ReadOptions& options)
 {
-    RETRO_TRY(graph::Graph graph, importModel(model, folder, stop, inlined));
+    RETRO_TRY(graph::Graph graph, importModel(model, folder, stop, notes, options));
     return std::make_shared<const graph::Graph>(std::move(graph));
 }
 
@@ -114,15 +121,15 @@ Result<T> in(const std::string& where, Result<T> result)
 
 Result<std::shared_ptr<const graph::Graph>> parseOnnx(std::span<const std::byte> data, const std::string& where,
                                                       const std::filesystem::path& folder, const std::stop_token& stop,
-                                                      std::vector<InlinedFunction>* inlined)
+                                                      FileNotes* notes, const ReadOptions& options)
 {
     MessageRoom room(stop);
     const Result<ModelProto*> model = decodeModel(data, room.arena(), stop);
-    return model.ok() ? in(where, import(**model, folder, stop, inlined)) : within(model.error(), where);
+    return model.ok() ? in(where, import(**model, folder, stop, notes, options)) : base::within(model.error(), where);
 }
 
 Result<std::shared_ptr<const graph::Graph>> readOnnx(const std::filesystem::path& path, const std::stop_token& stop,
-                                                     std::vector<InlinedFunction>* inlined)
+                                                     FileNotes* notes, const ReadOptions& options)
 {
     Result<std::vector<std::byte>> data = base::readFile(path, kMaxOnnxBytes);
     if (!data) {
@@ -135,7 +142,7 @@ Result<std::shared_ptr<const graph::Graph>> readOnnx(const std::filesystem::path
         return model.error();
     }
     *data = {}; // the message holds a copy: give the bytes back before tensors are made
-    return in(path.string(), import(**model, path.parent_path(), stop, inlined));
+    return in(path.string(), import(**model, path.parent_path(), stop, notes, options));
 }
 
 Result<tensor::Tensor> readTensorProto(const std::filesystem::path& path)

@@ -106,6 +106,26 @@ Result<ExternalData> findExternalData(const TensorProto& proto, const fs::path& 
     return ExternalData{file, offset};
 }
 
+bool lacksExternalData(const TensorProto& proto, const fs::path& folder, std::uint64_t bytes)
+{
+    const std::optional<std::string> location = entry(proto, "location");
+    const Result<std::uint64_t> offset = number(proto, "offset", 0);
+    const Result<std::uint64_t> length = number(proto, "length", bytes);
+    if (!location || location->empty() || leavesFolder(*location) || !offset || !length || *length != bytes) {
+        return false;
+    }
+    std::error_code ec;
+    const fs::path file = (folder.empty() ? fs::path(".") : folder) / *location;
+    if (!fs::exists(fs::symlink_status(file, ec))) {
+        return true;
+    }
+    if (!fileOf(proto, folder)) {
+        return !fs::exists(file, ec); // a link to nothing; anything else there is no weight file
+    }
+    const std::uint64_t size = fs::file_size(file, ec);
+    return !ec && (*offset > size || bytes > size - *offset);
+}
+
 Result<void> readExternalData(const ExternalData& place, std::span<std::byte> target)
 {
     std::ifstream file(place.file, std::ios::binary);

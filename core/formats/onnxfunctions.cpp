@@ -152,6 +152,7 @@ private:
                 RETRO_CHECK(take(node, *function));
             }
             RETRO_TRY(Nodes body, bodyOf(node, *function, depth));
+            m_versions.erase(known ? &*known : nullptr); // the next one may lie at the same place
             note(node, body, depth);
             for (NodeProto& inner : body) {
                 expanded.Add(std::move(inner));

@@ -299,7 +299,7 @@ int onnxOfDtype(DType dtype)
     return at->first;
 }
 
-Result<Tensor> fromTensorProto(const TensorProto& proto, const std::filesystem::path& folder)
+Result<TensorOutline> outlineOf(const TensorProto& proto)
 {
     Result<DType> dtype = dtypeOfOnnx(proto.data_type());
     if (!dtype) {
@@ -313,10 +313,16 @@ Result<Tensor> fromTensorProto(const TensorProto& proto, const std::filesystem::
     if (tensor::isNarrow(*dtype)) {
         *bytes = tensor::packedBytes(*dtype, *bytes);
     }
+    return TensorOutline{*dtype, std::move(shape), *bytes};
+}
+
+Result<Tensor> fromTensorProto(const TensorProto& proto, const std::filesystem::path& folder)
+{
+    RETRO_TRY(TensorOutline outline, outlineOf(proto));
     if (proto.data_location() == TensorProto::EXTERNAL) {
-        return readExternal(proto, folder, std::move(shape), *dtype, *bytes);
+        return readExternal(proto, folder, std::move(outline.shape), outline.dtype, outline.bytes);
     }
-    return readInternal(proto, std::move(shape), *dtype, *bytes);
+    return readInternal(proto, std::move(outline.shape), outline.dtype, outline.bytes);
 }
 
 void toTensorProto(const Tensor& tensor, TensorProto& proto)
