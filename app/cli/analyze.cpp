@@ -333,8 +333,10 @@ void addAnalyze(CLI::App& program, Context& context)
     options->planning.addTo(*verb);
     verb->add_option("--flops-per-second", options->machine.flopsPerSecond, "Of the machine that costs are stated for")
         ->check(CLI::PositiveNumber);
-    verb->add_option("--bytes-per-second", options->machine.bytesPerSecond, "Of its memory")
-        ->check(CLI::PositiveNumber);
+    addBytesOption(
+        *verb, "--bytes-per-second",
+        [options](std::uint64_t bytes) { options->machine.bytesPerSecond = static_cast<double>(bytes); },
+        "Of its memory, such as 100GB");
     verb->add_option("--from", options->from,
                      "Input that the critical subgraph starts at, again for more (default: every one)")
         ->allow_extra_args(false);

@@ -3,7 +3,9 @@
 
 #include "app/cli/ownprocesses.h"
 #include "core/base/csvfield.h"
+#include "core/base/failure.h"
 #include "core/base/file.h"
+#include "core/base/memorylimit.h"
 #include "core/engine/question.h"
 
 #include <fmt/format.h>
@@ -122,7 +124,7 @@ Failures explainHere(const Context& context, const BatchPlan& plan, const std::v
     Failures failures;
     for (std::size_t i = 0; i < open.size(); ++i) {
         const engine::BatchItem& item = plan.items[open[i]];
-        if (const Result<void> done = explain(item); !done) {
+        if (const Result<void> done = base::caught([&] { return explain(item); }); !done) {
             failures[open[i]] = done.error().text();
             fmt::print(stderr, "retrograde-cli: {}: {}\n", item.stem, done.error().text());
         } else {
@@ -132,7 +134,7 @@ Failures explainHere(const Context& context, const BatchPlan& plan, const std::v
     return failures;
 }
 
-/// Job k of n explains every n-th item of the shard, which is a shard as well.
+/// Job k of n explains every n-th item of the shard, which is a shard as well, with its part of threads and memory.
 Result<Failures> explainInJobs(const Context& context, const BatchPlan& plan, const std::vector<std::size_t>& open)
 {
     std::vector<std::vector<std::string>> options;
@@ -140,9 +142,11 @@ Result<Failures> explainInJobs(const Context& context, const BatchPlan& plan, co
     for (std::size_t k = 0; k < jobs; ++k) {
         options.push_back({"--shard",
                            fmt::format("{}/{}", plan.shard.number + plan.shard.count * k, plan.shard.count * jobs),
-                           "--threads", std::to_string(std::max(1, context.usedThreads() / plan.jobs)), "--quiet"});
+                           "--threads", std::to_string(std::max(1, context.usedThreads() / plan.jobs)), "--memory",
+                           std::to_string(std::max<std::uint64_t>(1, base::MemoryLimit::bytes() / jobs)), "--quiet"});
     }
-    RETRO_CHECK(runOwnProcesses(context.arguments, {"--jobs", "--shard", "--threads"}, {"--quiet", "--json"}, options));
+    RETRO_CHECK(runOwnProcesses(context.arguments, {"--jobs", "--shard", "--threads", "--memory"},
+                                {"--quiet", "--json"}, options));
     Failures failures;
     for (const std::size_t i : open) {
         if (!completeSummary(plan, plan.items[i]).is_object()) {

@@ -243,8 +243,11 @@ Result<void> giveRules(const engine::ComparedSide& a, engine::ComparedSide& b, c
 
 Result<void> compareFiles(const Context& context, const CompareOptions& options)
 {
-    RETRO_TRY(const engine::ComparedSide a, engine::readCompared(options.a));
-    RETRO_TRY(engine::ComparedSide b, engine::readCompared(options.b));
+    const bool isRunSecond = std::filesystem::path(options.a).extension() == ".npz"; // arrays are read after the run
+    RETRO_TRY(engine::ComparedSide first, engine::readCompared(isRunSecond ? options.b : options.a));
+    RETRO_TRY(engine::ComparedSide second, engine::readCompared(isRunSecond ? options.a : options.b, first.run.get()));
+    engine::ComparedSide& b = isRunSecond ? first : second;
+    const engine::ComparedSide& a = isRunSecond ? second : first;
     RETRO_CHECK(giveRules(a, b, options.rulesB));
     RETRO_TRY(const Comparison comparison, engine::compare(a, b, options.tolerance));
     if (!options.csv.empty()) {

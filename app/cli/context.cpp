@@ -2,6 +2,9 @@
 #include "app/cli/context.h"
 
 #include "app/common/decodepicture.h"
+#include "core/base/bytesize.h"
+#include "core/base/failure.h"
+#include "core/base/memorylimit.h"
 #include "core/engine/inputs.h"
 #include "core/ops/threads.h"
 
@@ -59,6 +62,7 @@ int exitCodeOf(base::ErrorCode code)
     case base::ErrorCode::Input:
         return 3;
     case base::ErrorCode::Engine:
+    case base::ErrorCode::Memory:
     case base::ErrorCode::Cancelled:
         return 4;
     case base::ErrorCode::Output:
@@ -67,6 +71,43 @@ int exitCodeOf(base::ErrorCode code)
         return 1;
     }
     return 1;
+}
+
+namespace
+{
+
+/// Sets the limit that was asked for. Errors: Usage.
+Result<void> chooseMemory(const std::string& text)
+{
+    if (text.empty()) {
+        return {};
+    }
+    const auto bytes = base::parseBytesOrShare(text, base::machineMemory().total);
+    if (!bytes.ok()) {
+        return base::within(bytes.error(), "--memory");
+    }
+    if (*bytes == 0) {
+        return base::usageError("write at least one byte", "--memory " + text);
+    }
+    base::MemoryLimit::choose(*bytes);
+    return {};
+}
+
+} // namespace
+
+CLI::Option* addBytesOption(CLI::App& verb, const std::string& name, std::function<void(std::uint64_t)> take,
+                            const std::string& description)
+{
+    return verb.add_option_function<std::string>(
+        name,
+        [name, take = std::move(take)](const std::string& text) {
+            const auto parsed = base::parseBytes(text);
+            if (!parsed.ok() || *parsed == 0) {
+                throw CLI::ValidationError(name, parsed.ok() ? "write at least one byte" : parsed.error().message);
+            }
+            take(*parsed);
+        },
+        description);
 }
 
 CLI::App* addVerb(CLI::App& program, Context& context, const std::string& name, const std::string& description,
@@ -79,9 +120,15 @@ CLI::App* addVerb(CLI::App& program, Context& context, const std::string& name, 
         ->check(CLI::Range(1, 1024));
     verb->add_option("--precision", context.precision, "float (default) or double")
         ->check(CLI::IsMember({"float", "double"}));
+    verb->add_option("--memory", context.memory,
+                     "What tensors may take: bytes such as 8GB or 1.5GiB, or a share of the machine's memory such as "
+                     "50% (default 80%)");
     verb->callback([&context, action = std::move(action)] {
         ops::setThreads(context.usedThreads());
-        const Result<void> done = action();
+        const Result<void> done = base::caught([&]() -> Result<void> {
+            RETRO_CHECK(chooseMemory(context.memory));
+            return action();
+        });
         if (!done) {
             fmt::print(stderr, "retrograde-cli: {}\n", done.error().text());
             context.exitCode = exitCodeOf(done.error().code);
@@ -92,7 +139,14 @@ CLI::App* addVerb(CLI::App& program, Context& context, const std::string& name, 
 
 void ModelOptions::addModelTo(CLI::App& verb)
 {
-    verb.add_option("MODEL", model, "Model file (.onnx, or graph JSON .json)")->required();
+    verb.add_option("MODEL", model, "Model file (.onnx, ONNX as text, or graph JSON .json)")->required();
+    verb.add_option(
+            "--shape", shapes,
+            "NAME=2x3x48x192: extents of an input whose axes are free (? leaves one as it is); NAME= may be left "
+            "out with one input")
+        ->allow_extra_args(false);
+    verb.add_flag("--no-weights", noWeights,
+                  "Leave weights in the file: for a graph that is only to be looked at or planned for");
     verb.add_flag("--no-fold", noFold, "Do not fold constants");
     verb.add_flag("--no-merge-batchnorm", noMerge, "Do not merge BatchNormalization into the layer before it");
     verb.add_option("--no-rewrite", switchedOff, "Do not apply this rewrite (docs/rewrites.md); all for none at all")
@@ -126,7 +180,9 @@ Result<engine::LoadedModelPointer> ModelOptions::load() const
     rewrites.foldConstants = rewrites.foldConstants && !noFold;
     rewrites.mergeBatchNorm = rewrites.mergeBatchNorm && !noMerge;
     rewrites.passThrough = passThrough;
-    RETRO_TRY(engine::LoadedModelPointer loaded, engine::loadModel(model, rewrites));
+    RETRO_TRY(engine::LoadedModelPointer loaded,
+              engine::loadModel(model, engine::LoadOptions{rewrites, {.withoutWeights = noWeights}, shapes}));
+    RETRO_TRY(loaded, engine::takeOptionalInputs(loaded, inputs, decodePicture));
     for (const rewrite::RewriteStep& step : loaded->rewritten.steps) {
         if (step.name == rewrite::kPassThrough) { // also with --quiet: the numbers are not the model's
             fmt::print(stderr, "retrograde-cli: warning: {}\n", step.text);
@@ -152,8 +208,7 @@ engine::PictureOptions ModelOptions::pictureOptions(const engine::LoadedModel& l
 
 Result<std::vector<tensor::Tensor>> ModelOptions::resolve(const engine::LoadedModel& loaded) const
 {
-    return engine::resolveInputs(inputs, *loaded.graph(), pictureOptions(loaded), decodePicture,
-                                 loaded.card ? &*loaded.card : nullptr);
+    return engine::resolveInputs(inputs, loaded, pictureOptions(loaded), decodePicture);
 }
 
 } // namespace retro::app

@@ -22,6 +22,7 @@ struct Context
     bool quiet = false;
     int threads = 0; ///< 0 = as many as the machine has
     std::string precision = "float";
+    std::string memory; ///< what tensors may take, as written; empty = the usual share of the machine's memory
     int exitCode = 0;
     std::vector<std::string> arguments; ///< of the program, its own name first
 
@@ -49,11 +50,17 @@ struct Context
 CLI::App* addVerb(CLI::App& program, Context& context, const std::string& name, const std::string& description,
                   std::function<base::Result<void>()> action);
 
+/// An option that takes a size as people write it (base::parseBytes), at least 1 byte, and hands it to `take`.
+CLI::Option* addBytesOption(CLI::App& verb, const std::string& name, std::function<void(std::uint64_t)> take,
+                            const std::string& description);
+
 /// Model and inputs, as several verbs take them.
 struct ModelOptions
 {
     std::string model;
     std::vector<std::string> inputs;
+    std::vector<std::string> shapes; ///< of inputs: NAME=2x3x48x192
+    bool noWeights = false;
     std::vector<double> mean;
     std::vector<double> deviation;
     std::string layout;

@@ -4,6 +4,7 @@
 #include "app/cli/context.h"
 #include "app/common/curvechart.h"
 #include "core/base/csvfield.h"
+#include "core/base/failure.h"
 #include "core/base/file.h"
 #include "core/engine/batch.h"
 #include "core/engine/question.h"
@@ -225,7 +226,8 @@ Result<void> evaluateMany(const Context& context, const EvaluateOptions& options
         if (json.is_null()) {
             ModelOptions inputs = options.model;
             inputs.inputs = item.sources;
-            Result<ordered_json> done = evaluateInto(context, options, model, inputs, folder / item.stem);
+            Result<ordered_json> done =
+                base::caught([&] { return evaluateInto(context, options, model, inputs, folder / item.stem); });
             if (!done) {
                 fmt::print(stderr, "retrograde-cli: {}: {}\n", item.stem, done.error().text());
                 failed.push_back(item.stem);

@@ -226,7 +226,7 @@ Result<void> writeImage(const ExplainOptions& options, const engine::LoadedModel
     job.modelHash = views::modelHashText(graph);
     job.step = result.counts.events;
     job.composite = result.composite.name;
-    job.target = labelOf(model, result.target.index.front());
+    job.target = placeOf(model, graph, result.target, 0);
     job.visit = result.counts.visits;
     return writeHeatmap(options.image, job);
 }

@@ -6,6 +6,7 @@
 #include "core/engine/lutdecisions.h"
 #include "core/engine/runfacts.h"
 #include "core/ops/algebra.h"
+#include "core/trace/targetplace.h"
 
 #include <fmt/format.h>
 
@@ -18,6 +19,20 @@ std::string labelOf(const engine::LoadedModel& model, std::int64_t index)
         return fmt::format("{} ({})", index, model.card->labels[static_cast<std::size_t>(index)]);
     }
     return index < 0 ? "the whole value" : std::to_string(index);
+}
+
+std::string placeOf(const engine::LoadedModel& model, const graph::Graph& graph, const engine::ResolvedTarget& target,
+                    std::size_t sample)
+{
+    const std::int64_t index = target.index[sample];
+    const tensor::Shape& shape = target.start.shape();
+    const std::vector<std::string> axes = trace::axisNames(graph, target.value, shape.size());
+    if (index < 0 || !trace::isDense(axes, shape)) {
+        return labelOf(model, index);
+    }
+    const std::int64_t of = trace::classOf(axes, shape, index);
+    const std::string label = labelOf(model, of);
+    return trace::placeText(axes, shape, index) + label.substr(std::to_string(of).size());
 }
 
 namespace
@@ -42,7 +57,12 @@ void sayTarget(const Context& context, const engine::LoadedModel& model, const e
                const engine::ResolvedTarget& target)
 {
     for (std::size_t i = 0; i < target.index.size(); ++i) {
-        context.say(fmt::format("target       {} of {}, score {:.6g}", labelOf(model, target.index[i]),
+        if (target.index[i] == -2) {
+            continue; // a sample without a target
+        }
+        context.say(fmt::format("target       {}{} of {}, score {:.6g}",
+                                target.index.size() > 1 ? fmt::format("sample {}: ", i) : std::string(),
+                                placeOf(model, result.model->graph(), target, i),
                                 result.model->graph().value(target.value).name, target.logit[i]));
     }
 }

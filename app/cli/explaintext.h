@@ -16,6 +16,10 @@ namespace retro::app
 /// "243 (bull mastiff)" by the labels of the model's card, "243" without; "the whole value" below 0.
 [[nodiscard]] std::string labelOf(const engine::LoadedModel& model, std::int64_t index);
 
+/// "token 11, class 504 (label)" of a target in one sample; as labelOf() where there is one row of classes per sample.
+[[nodiscard]] std::string placeOf(const engine::LoadedModel& model, const graph::Graph& graph,
+                                  const engine::ResolvedTarget& target, std::size_t sample);
+
 /// Says how many parameters have relevance, where that was asked for.
 void sayParameters(const Context& context, const engine::ExplainResult& result);
 

@@ -98,8 +98,9 @@ void ForwardingOptions::addChoicesTo(CLI::App& verb)
             "How forward values get to the rules that read them: store, rebuild, compress (signs and winners where "
             "readers need no more), optimal (cheapest within --forward-budget)")
         ->check(CLI::IsMember(names));
-    verb.add_option("--forward-budget", budget, "Bytes of the modelled peak, for --forward optimal")
-        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 60));
+    addBytesOption(
+        verb, "--forward-budget", [this](std::uint64_t bytes) { budget = bytes; },
+        "Bytes of the modelled peak, such as 500MB, for --forward optimal");
     verb.add_option("--forward-value", choices, "NAME=store, NAME=rebuild or NAME=compress, before the strategy")
         ->allow_extra_args(false);
     verb.add_option("--checkpoint-every", checkpointEvery,
@@ -125,7 +126,7 @@ Result<engine::ForwardingWish> ForwardingOptions::wish() const
     engine::ForwardingWish wish;
     wish.strategy = strategy.empty() ? ForwardStrategy::Store : strategies().at(strategy);
     if (budget > 0) {
-        wish.budget = budget;
+        wish.budget = static_cast<std::int64_t>(budget);
     }
     wish.checkpointEvery = checkpointEvery;
     const std::map<std::string, ForwardForm> forms{

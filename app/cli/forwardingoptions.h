@@ -15,7 +15,7 @@ namespace retro::app
 struct ForwardingOptions
 {
     std::string strategy;
-    std::int64_t budget = 0;
+    std::uint64_t budget = 0;                   ///< bytes; 0 = none
     std::vector<std::string> choices;           ///< NAME=store, NAME=rebuild, NAME=compress
     std::optional<std::size_t> checkpointEvery; ///< iterations of a loop; 0 = chosen
     bool isProfiled = false;

@@ -397,6 +397,9 @@ Result<void> gradModel(const Context& context, const GradOptions& options)
             "grad needs --output-dir DIR for the gradients (or --graph-out FILE, which runs nothing)");
     }
     RETRO_TRY(const Gradients gradients, compute(context, *model, request, options));
+    for (const std::string& note : gradients.target.notes) { // also with --quiet: it is not what was asked for
+        fmt::print(stderr, "retrograde-cli: warning: {}\n", note);
+    }
     RETRO_TRY(const ordered_json files, write(context, options, gradients));
     const engine::CriticalNodes found = engine::criticalNodes(*gradients.model, gradients.target.value, gradients.from);
     context.say(fmt::format("visited {} of {} operators", found.critical, found.critical + found.leftOut.size()));
@@ -407,6 +410,7 @@ Result<void> gradModel(const Context& context, const GradOptions& options)
         ordered_json answer{{"target",
                              {{"output", gradients.model->graph().value(gradients.target.value).name},
                               {"index", gradients.target.index},
+                              {"place", gradients.target.place},
                               {"logit", gradients.target.logit}}},
                             {"gradients", files}};
         answer["critical"] = criticalJson(found);

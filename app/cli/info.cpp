@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 
@@ -67,13 +69,23 @@ std::map<std::string, int> operatorCounts(const graph::Graph& graph)
     return counts;
 }
 
+/// Elements of a constant whose data is not there.
+std::int64_t declaredSize(const graph::Value& value)
+{
+    std::int64_t size = 1;
+    for (const graph::Dimension& dimension : value.shape.value_or(std::vector<graph::Dimension>{{0, {}}})) {
+        size *= dimension.extent.value_or(0);
+    }
+    return size;
+}
+
 std::int64_t parameterCount(const graph::Graph& graph)
 {
     std::int64_t count = 0;
     for (const graph::Value& value : graph.values()) {
         const bool isWeight = tensor::isFloating(value.dtype) || tensor::isNarrow(value.dtype);
         if (value.kind == graph::ValueKind::Constant && isWeight) {
-            count += value.constant.size();
+            count += value.constant.isValid() ? value.constant.size() : declaredSize(value);
         }
     }
     return count;
@@ -110,6 +122,11 @@ ordered_json infoJson(const engine::LoadedModel& model)
                            {"reason", node.reason}});
     }
     info["unsupported"] = missing;
+    info["optional_inputs"] = model.notes.optionalInputs;
+    info["missing_weights"] = ordered_json::object();
+    for (const auto& [name, reason] : model.notes.absent) {
+        info["missing_weights"][name] = reason;
+    }
     return info;
 }
 
@@ -119,6 +136,25 @@ void sayValues(const Context& context, const char* title, const graph::Graph& gr
         const graph::Value& value = graph.value(id);
         context.say(fmt::format("{:<12} {}  {}  {}", title, value.name, tensor::nameOf(value.dtype), shapeText(value)));
     }
+}
+
+/// Optional inputs and missing weights that are named before the rest is only counted.
+constexpr std::size_t kNamedNotes = 8;
+
+void saySome(const Context& context, const char* title, const std::vector<std::string>& names, const char* what)
+{
+    for (std::size_t i = 0; i < std::min(names.size(), kNamedNotes); ++i) {
+        context.say(fmt::format("{:<12} {}{}", title, names[i], what));
+    }
+    if (names.size() > kNamedNotes) {
+        context.say(fmt::format("{:<12} and {} more", "", names.size() - kNamedNotes));
+    }
+}
+
+std::map<std::string, std::string> firstOf(const std::map<std::string, std::string>& notes)
+{
+    const auto count = static_cast<std::ptrdiff_t>(std::min(notes.size(), kNamedNotes));
+    return {notes.begin(), std::next(notes.begin(), count)};
 }
 
 void sayInfo(const Context& context, const engine::LoadedModel& model, const ordered_json& info, bool isDiff)
@@ -138,6 +174,13 @@ void sayInfo(const Context& context, const engine::LoadedModel& model, const ord
     sayRewrites(context, model.rewritten, isDiff);
     for (const std::string& name : rewrite::switchedOff(model.rewritten.options)) {
         context.say(fmt::format("{:<12} {}", "switched off", name));
+    }
+    saySome(context, "optional", model.notes.optionalInputs, " has a value in the file; --input gives another one");
+    for (const auto& [name, reason] : firstOf(model.notes.absent)) {
+        context.say(fmt::format("{:<12} {}: {}", "no weights", name, reason));
+    }
+    if (model.notes.absent.size() > kNamedNotes) {
+        context.say(fmt::format("{:<12} and {} more", "", model.notes.absent.size() - kNamedNotes));
     }
     if (info["unsupported"].empty()) {
         context.say(fmt::format("{:<12} nothing; every operator is implemented", "unsupported"));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/context.h"
+#include "core/base/bytesize.h"
 #include "core/engine/lutcaserun.h"
 #include "core/trace/runfile.h"
 
@@ -22,12 +23,26 @@ struct LutOptions
     std::string file;
     std::string backend = "cpu";
     std::string path = "fused";
-    std::uint64_t scratchMegabytes = lut::kScratchLimit >> 20;
+    std::string scratch; ///< as written; empty = lut::kScratchLimit
     std::string runFile;
 };
 
 /// Numbers that a line shows.
 constexpr std::size_t kShownValues = 6;
+
+/// A size as people write it, MiB where it has no unit.
+base::Result<std::uint64_t> scratchBytes(const std::string& text)
+{
+    if (text.empty()) {
+        return lut::kScratchLimit;
+    }
+    const bool isNumber = text.find_first_not_of("0123456789") == std::string::npos;
+    auto bytes = base::parseBytes(isNumber ? text + "MiB" : text);
+    if (bytes.ok() && *bytes == 0) {
+        bytes = base::usageError("write at least one byte");
+    }
+    return bytes.ok() ? std::move(bytes) : base::within(std::move(bytes).error(), "--scratch " + text);
+}
 
 ordered_json namesOf(const std::vector<lut::BufferId>& buffers)
 {
@@ -146,7 +161,7 @@ base::Result<void> runCase(Context& context, const LutOptions& options)
     how.path = options.path == "documented" ? lut::Path::Documented : lut::Path::Fused;
     how.isDouble = context.runPrecision() == execute::Precision::Double;
     how.threads = context.threads;
-    how.scratchLimit = options.scratchMegabytes << 20;
+    RETRO_TRY(how.scratchLimit, scratchBytes(options.scratch));
     RETRO_TRY(const engine::LutRun run, engine::runLutCase(given, how));
     if (!options.runFile.empty()) {
         RETRO_TRY(const engine::ExplainResult recorded, engine::recordLutCase(given, how));
@@ -177,9 +192,9 @@ void addLut(CLI::App& program, Context& context)
         ->check(CLI::IsMember({"cpu", "cuda"}));
     verb->add_option("--path", options->path, "fused, or documented: every stage as a kernel, every array as a buffer")
         ->check(CLI::IsMember({"fused", "documented"}));
-    verb->add_option("--scratch", options->scratchMegabytes,
-                     "MiB of dense scratch buffers that the documented path may have")
-        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 30));
+    verb->add_option("--scratch", options->scratch,
+                     "Dense scratch buffers that the documented path may have, such as 2GB; a number alone counts MiB "
+                     "(default 1024)");
     verb->add_option("--run", options->runFile,
                      "Also record the forward and the backward pass, on the CPU, into this .retro file");
 }

@@ -2,9 +2,9 @@
 #include "app/cli/gradientverbs.h"
 #include "app/common/freedmemory.h"
 #include "app/common/passivewaiting.h"
+#include "core/base/failure.h"
 
 #include <cstdlib>
-#include <exception>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -44,9 +44,10 @@ int main(int argc, char** argv)
     } catch (const CLI::ParseError& error) {
         const int code = program.exit(error);
         return code == 0 ? 0 : 2;
-    } catch (const std::exception& error) {
-        fmt::print(stderr, "retrograde-cli: this is a bug in Retrograde: {}\n", error.what());
-        return 1;
+    } catch (...) {
+        const retro::base::Error error = retro::base::errorBeingHandled();
+        fmt::print(stderr, "retrograde-cli: {}\n", error.text());
+        return exitCodeOf(error.code);
     }
     return context.exitCode;
 }

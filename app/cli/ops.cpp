@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/cli/context.h"
+#include "core/formats/known/knownfunctions.h"
 #include "core/ops/registry.h"
 
 #include <fmt/format.h>
@@ -15,6 +16,24 @@ std::string domainName(std::string_view domain) { return domain.empty() ? "ai.on
 std::int64_t untilOf(const ops::OperatorDeclaration& declaration)
 {
     return declaration.untilOpset > 0 ? declaration.untilOpset : (declaration.domain.empty() ? ops::kNewestOpset : 1);
+}
+
+/// What is written out while a file is read, behind the operators.
+void listFunctions(const Context& context, nlohmann::ordered_json& all)
+{
+    for (const formats::KnownFunction& function : formats::knownFunctions()) {
+        const std::string structure = fmt::format("written out: {}", function.steps);
+        if (context.json) {
+            all.push_back({{"domain", function.domain},
+                           {"operator", function.op},
+                           {"forward", true},
+                           {"gradient", "steps"},
+                           {"structure", structure}});
+        } else {
+            context.say(fmt::format("{:<16} {:<24} {:<9} {:<8} {:<9} {}", function.domain, function.op, "all", "yes",
+                                    "steps", structure));
+        }
+    }
 }
 
 base::Result<void> listOperators(const Context& context)
@@ -40,6 +59,7 @@ base::Result<void> listOperators(const Context& context)
                                     declaration.structure));
         }
     }
+    listFunctions(context, all);
     if (context.json) {
         context.answer(all);
     }

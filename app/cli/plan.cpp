@@ -380,7 +380,8 @@ void addPlan(CLI::App& program, Context& context)
     options->planning.addTo(*verb);
     verb->get_option("MODEL")->required(false);
     verb->add_option("--strategy", options->strategy, "fast (default), best, or a planner; list names them");
-    verb->add_option("--budget", options->budget, "Bytes, or P% of the store-all peak (default: that peak)");
+    verb->add_option("--budget", options->budget,
+                     "Bytes (4096, 8GB, 1.5GiB), or P% of the store-all peak (default: that peak)");
     verb->add_option("--order", options->order, "Order of the forward operators, as `analyze` names it (default kahn)");
     verb->add_option("--keep", options->keep, "A value that stays (strategy user)")->allow_extra_args(false);
     verb->add_option("--recompute", options->recompute, "A value that is computed again (strategy user)")
@@ -411,7 +412,8 @@ void addSimulate(CLI::App& program, Context& context)
                              [&context, options] { return judgePlan(context, *options); });
     options->planning.addTo(*verb);
     verb->add_option("PLAN", options->plan, "Plan file (docs/formats/plan.md)")->required();
-    verb->add_option("--budget", options->budget, "Bytes, or P% of the store-all peak (default: the plan's own)");
+    verb->add_option("--budget", options->budget,
+                     "Bytes (4096, 8GB, 1.5GiB), or P% of the store-all peak (default: the plan's own)");
     verb->add_option("--order", options->order, "Order that the plan was made in (default kahn)");
     verb->add_option("--seconds-per-cost", options->secondsPerCost,
                      "For the time of computations beside copies (default 1)")

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <charconv>
 
 namespace retro::app
@@ -68,18 +67,6 @@ analysis::JointOptions PlanningOptions::joint(analysis::CostUnit unit) const
     options.hasParameterGradients = hasParameters;
     options.leastCost = unit == analysis::CostUnit::Milliseconds ? 0 : 1;
     return options;
-}
-
-std::string bytesText(std::uint64_t bytes)
-{
-    constexpr std::array kUnits{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-    double size = static_cast<double>(bytes);
-    std::size_t unit = 0;
-    while (size >= 1024 && unit + 1 < kUnits.size()) {
-        size /= 1024;
-        ++unit;
-    }
-    return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.2f} {}", size, kUnits[unit]);
 }
 
 } // namespace retro::app

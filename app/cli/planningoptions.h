@@ -3,6 +3,7 @@
 
 #include "app/cli/context.h"
 #include "core/analysis/joint.h"
+#include "core/base/bytesize.h"
 #include "core/engine/planning.h"
 
 namespace retro::app
@@ -26,7 +27,6 @@ struct PlanningOptions
     [[nodiscard]] analysis::JointOptions joint(analysis::CostUnit unit) const;
 };
 
-/// 1536 → "1.5 KiB".
-[[nodiscard]] std::string bytesText(std::uint64_t bytes);
+using base::bytesText;
 
 } // namespace retro::app

@@ -56,8 +56,8 @@ void PlanWishOptions::addTo(CLI::App& verb)
 {
     verb.add_option("--plan", file, "Run by this plan (docs/formats/plan.md) of the target's joint graph");
     verb.add_option("--budget", wish.budget,
-                    "Run within so many bytes, or P% of the store-all peak: results of operators, inputs and "
-                    "initializers left out");
+                    "Run within so many bytes (4096, 8GB, 1.5GiB), or P% of the store-all peak: results of operators, "
+                    "inputs and initializers left out");
     m_strategy = verb.add_option("--strategy", wish.strategy,
                                  "How the plan is made: fast (default), best, or a planner (`plan --strategy list`)");
     verb.add_option("--plan-order", wish.order, "Order of the forward operators in the plan (default kahn)");
@@ -65,7 +65,7 @@ void PlanWishOptions::addTo(CLI::App& verb)
         ->check(CLI::Range(0.01, 86400.0));
     verb.add_option("--tier", m_tier,
                     "NAME=BYTES: a plan that is made may move values to this place (memory, compressed, disk), with so "
-                    "many bytes per second both ways");
+                    "many bytes per second both ways, such as disk=500MB");
     verb.add_option(
             "--seconds-per-cost", m_secondsPerCost,
             "With --tier: seconds of one unit of cost (a floating-point operation; a millisecond where the graph "

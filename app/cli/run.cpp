@@ -28,11 +28,14 @@ base::Result<void> runModel(const Context& context, const RunOptions& options)
     RETRO_TRY(const engine::ForwardOutputs result,
               engine::runForward(*model, inputs, context.runPrecision(), {}, context.progress()));
     RETRO_CHECK(base::makeFolder(options.outputFolder));
+    for (const std::string& line : result.leftOut) { // also with --quiet: not every output is there
+        fmt::print(stderr, "retrograde-cli: warning: {}\n", line);
+    }
     const graph::Graph& graph = *model->graph();
     const std::vector<std::string> names = engine::fileNames(graph);
     nlohmann::ordered_json files = nlohmann::ordered_json::array();
     for (std::size_t i = 0; i < result.outputs.size(); ++i) {
-        const base::ValueId id = graph.outputs()[i];
+        const base::ValueId id = *graph.findValue(result.names[i]);
         const auto path = std::filesystem::path(options.outputFolder) / (names[id.index()] + ".npy");
         RETRO_CHECK(tensor::writeNpy(path, result.outputs[i]));
         files.push_back(
@@ -44,6 +47,7 @@ base::Result<void> runModel(const Context& context, const RunOptions& options)
     }
     if (context.json) {
         context.answer({{"outputs", files},
+                        {"left_out", result.leftOut},
                         {"seconds", {{"load", model->seconds}, {"forward", result.seconds}}},
                         {"peak_bytes", result.peakBytes}});
     }

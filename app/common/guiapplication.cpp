@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/common/guiapplication.h"
 
+#include "core/base/failure.h"
+#include "views/common/background.h"
 #include "views/common/fonts.h"
-
-#include <QApplication>
 
 #include <cstdio>
 
@@ -31,6 +31,15 @@ void showMessage(QtMsgType type, const QMessageLogContext& context, const QStrin
 }
 
 } // namespace
+
+bool GuardedApplication::notify(QObject* receiver, QEvent* event)
+{
+    const auto handled = base::caught([&]() -> base::Result<bool> { return QApplication::notify(receiver, event); });
+    if (!handled) {
+        views::BackgroundFailures::instance().report(handled.error());
+    }
+    return handled ? *handled : false;
+}
 
 void quietPlatform() { qInstallMessageHandler(showMessage); }
 

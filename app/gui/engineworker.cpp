@@ -12,6 +12,7 @@
 #include "app/gui/runproblems.h"
 #include "app/gui/verificationfacts.h"
 #include "core/base/cancel.h"
+#include "core/base/failure.h"
 #include "core/base/leftovers.h"
 #include "core/engine/compare.h"
 #include "core/engine/inputs.h"
@@ -54,19 +55,6 @@ Result<views::RunHandle> graphOnly(const engine::LoadedModel& model, const std::
     run->shapes.resize(model.graph()->valueCount());
     run->rules.resize(model.graph()->nodeCount());
     return makeHandle(std::move(run), stop);
-}
-
-/// What a person can do about an error, by its kind; the message itself already says what is wrong with the file.
-QString remedyFor(const base::Error& error)
-{
-    switch (error.code) {
-    case base::ErrorCode::Input:
-        return EngineWorker::tr("Choose another file, or mend this one and open it again.");
-    case base::ErrorCode::Usage:
-        return EngineWorker::tr("Change the question in the run panel and run again.");
-    default:
-        return EngineWorker::tr("Nothing was changed; the view before stays.");
-    }
 }
 
 /// Position of the first input that carries relevance; the picture, in picture models.
@@ -136,7 +124,7 @@ Result<std::optional<ControlResult>> explainControl(const ExplainJob& job, engin
     if (!job.model->card || job.model->card->control.empty()) {
         return std::optional<ControlResult>();
     }
-    if (request.target.kind == engine::TargetRequest::Kind::Value) {
+    if (request.target.namesValue()) {
         request.target = {};
         request.start = {};
     }
@@ -232,16 +220,27 @@ EngineWorker::EngineWorker(QObject* parent) : QObject(parent)
 
 EngineWorker::~EngineWorker() { shutDown(); }
 
-void EngineWorker::enqueue(std::function<void()> task)
+void EngineWorker::enqueue(std::function<void()> task, std::function<void(const base::Error&)> broken)
 {
     ++m_pending;
-    const auto run = [this, task = std::move(task)] {
-        task();
+    const auto run = [this, task = std::move(task), broken = std::move(broken)] {
+        const auto guarded = [](const std::function<void()>& f) {
+            return base::caughtAt([] { return std::string(); }, f);
+        };
+        if (const Result<void> done = guarded(task); !done) {
+            m_explainer.reset(); // what it keeps may be half made
+            static_cast<void>(guarded([&] { broken(done.error()); }));
+        }
         if (--m_pending == 0) {
             emit idle();
         }
     };
     QMetaObject::invokeMethod(&m_home, run, Qt::QueuedConnection);
+}
+
+std::function<void(const base::Error&)> EngineWorker::finishing(std::uint64_t generation)
+{
+    return [this, generation](const base::Error& error) { finish(generation, error); };
 }
 
 void EngineWorker::windUp()
@@ -276,7 +275,7 @@ std::uint64_t EngineWorker::post(ExplainJob job)
 {
     const std::stop_token token = begin(job);
     const std::uint64_t generation = job.generation;
-    enqueue([this, job = std::move(job), token] { execute(job, token); });
+    enqueue([this, job = std::move(job), token] { execute(job, token); }, finishing(generation));
     return generation;
 }
 
@@ -284,7 +283,8 @@ std::uint64_t EngineWorker::checkOracle(ExplainJob job, std::shared_ptr<const tr
 {
     const std::stop_token token = begin(job);
     const std::uint64_t generation = job.generation;
-    enqueue([this, job = std::move(job), run = std::move(run), token]() mutable { askOracle(job, *run, token); });
+    enqueue([this, job = std::move(job), run = std::move(run), token]() mutable { askOracle(job, *run, token); },
+            finishing(generation));
     return generation;
 }
 
@@ -307,9 +307,9 @@ std::uint64_t EngineWorker::verify(ExplainJob job, std::shared_ptr<const trace::
 {
     const std::stop_token token = begin(job);
     const std::uint64_t generation = job.generation;
-    enqueue([this, job = std::move(job), run = std::move(run), token]() mutable {
-        finish(job.generation, runVerification(job, *run, token));
-    });
+    enqueue([this, job = std::move(job), run = std::move(run),
+             token]() mutable { finish(job.generation, runVerification(job, *run, token)); },
+            finishing(generation));
     return generation;
 }
 
@@ -329,16 +329,21 @@ Result<void> EngineWorker::runVerification(ExplainJob& job, const trace::Run& ru
 
 void EngineWorker::saveRun(std::shared_ptr<const trace::Run> run, const QString& path, std::vector<trace::Note> notes)
 {
-    enqueue([this, run = std::move(run), path, notes = std::move(notes)] {
-        m_isWriting = true;
-        const Result<void> done = trace::writeRecorded(path.toStdString(), *run, notes);
-        m_isWriting = false;
-        if (done) {
-            emit saved(path);
-        } else {
-            emit saveFailed(QString::fromStdString(done.error().text()));
-        }
-    });
+    enqueue(
+        [this, run = std::move(run), path, notes = std::move(notes)] {
+            m_isWriting = true;
+            const Result<void> done = trace::writeRecorded(path.toStdString(), *run, notes);
+            m_isWriting = false;
+            if (done) {
+                emit saved(path);
+            } else {
+                emit saveFailed(QString::fromStdString(done.error().text()));
+            }
+        },
+        [this](const base::Error& error) {
+            m_isWriting = false;
+            emit saveFailed(QString::fromStdString(error.text()));
+        });
 }
 
 void EngineWorker::check(ExplainJob job) { enqueueCheck(job, ++m_newestCheck); }
@@ -352,20 +357,27 @@ void EngineWorker::enqueueCheck(const ExplainJob& job, std::uint64_t number)
         m_checkStop = std::stop_source();
         token = m_checkStop.get_token();
     }
-    enqueue([this, job, number, token] {
-        if (number != m_newestCheck) { // a newer question makes this one moot
-            return;
-        }
-        base::Leftovers leftovers;
-        const auto check =
-            token.stop_requested() ? nullptr : std::make_shared<const views::QuestionCheck>(checkQuestion(job, token));
-        disposeAside(leftovers);
-        if (!token.stop_requested()) {
+    enqueue(
+        [this, job, number, token] {
+            if (number != m_newestCheck) { // a newer question makes this one moot
+                return;
+            }
+            base::Leftovers leftovers;
+            const auto check = token.stop_requested()
+                                   ? nullptr
+                                   : std::make_shared<const views::QuestionCheck>(checkQuestion(job, token));
+            disposeAside(leftovers);
+            if (!token.stop_requested()) {
+                emit checked(check);
+            } else if (number == m_newestCheck) { // a job went before it
+                enqueueCheck(job, number);
+            }
+        },
+        [this](const base::Error& error) {
+            auto check = std::make_shared<views::QuestionCheck>();
+            check->problem = QString::fromStdString(error.text());
             emit checked(check);
-        } else if (number == m_newestCheck) { // a job went before it
-            enqueueCheck(job, number);
-        }
-    });
+        });
 }
 
 quint64 EngineWorker::preparePlanSubject(ExplainJob job)
@@ -379,19 +391,24 @@ quint64 EngineWorker::preparePlanSubject(ExplainJob job)
         token = m_planStop.get_token();
         number = ++m_planNumber;
     }
-    enqueue([this, job = std::move(job), number, token] {
-        if (token.stop_requested()) {
-            return;
-        }
-        base::Leftovers leftovers;
-        const Result<views::PlanSubjectPointer> subject = planSubjectOf(job, token);
-        disposeAside(leftovers);
-        if (subject) {
-            emit planSubjectReady(number, *subject);
-        } else if (subject.error().code != base::ErrorCode::Cancelled) {
-            emit planSubjectFailed(number, QString::fromStdString(subject.error().text()));
-        }
-    });
+    const auto tell = [this, number](const base::Error& error) {
+        emit planSubjectFailed(number, QString::fromStdString(error.text()));
+    };
+    enqueue(
+        [this, job = std::move(job), number, token, tell] {
+            if (token.stop_requested()) {
+                return;
+            }
+            base::Leftovers leftovers;
+            const Result<views::PlanSubjectPointer> subject = planSubjectOf(job, token);
+            disposeAside(leftovers);
+            if (subject) {
+                emit planSubjectReady(number, *subject);
+            } else if (subject.error().code != base::ErrorCode::Cancelled) {
+                tell(subject.error());
+            }
+        },
+        tell);
     return number;
 }
 
@@ -431,7 +448,7 @@ void EngineWorker::finish(std::uint64_t generation, const Result<void>& done)
     } else if (done.error().code == base::ErrorCode::Cancelled) {
         emit stopped(generation);
     } else {
-        emit failed(generation, QString::fromStdString(done.error().text()), remedyFor(done.error()));
+        emit failed(generation, QString::fromStdString(done.error().text()), views::remedyFor(done.error()));
     }
 }
 
@@ -455,10 +472,12 @@ Result<void> EngineWorker::explainModel(ExplainJob& job, std::stop_token token)
 {
     if (!job.model) {
         emit progress(job.generation, tr("Reading the model"), -1);
-        rewrite::RewriteOptions rewrites;
-        rewrites.passThrough = job.passThrough;
+        engine::LoadOptions options;
+        options.rewrites.passThrough = job.passThrough;
+        options.read.withoutWeights = job.withoutWeights;
+        options.shapes = job.shapes.value_or(std::vector<std::string>());
         RETRO_TRY(job.model, isEmbeddedPath(job.path) ? loadEmbedded(job.path)
-                                                      : engine::loadModel(job.path.toStdString(), rewrites, token));
+                                                      : engine::loadModel(job.path.toStdString(), options, token));
         job.target = job.targetOrUsual();
         if (job.model->card) {
             job.checkpoints = job.model->card->checkpoints;

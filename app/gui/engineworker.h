@@ -84,8 +84,11 @@ signals:
     void idle();
 
 private:
-    /// Runs `task` on the engine thread, after what was queued before.
-    void enqueue(std::function<void()> task);
+    /// Runs `task` on the engine thread, after what was queued before. What it throws (no memory) ends the task alone:
+    /// `broken` gets the error, on the same thread.
+    void enqueue(std::function<void()> task, std::function<void(const base::Error&)> broken);
+    /// The `broken` of a job: it failed.
+    [[nodiscard]] std::function<void(const base::Error&)> finishing(std::uint64_t generation);
     void execute(ExplainJob job, std::stop_token token);
     void askOracle(ExplainJob& job, const trace::Run& run, const std::stop_token& token);
     base::Result<void> runVerification(ExplainJob& job, const trace::Run& run, const std::stop_token& token);

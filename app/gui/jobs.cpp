@@ -36,8 +36,7 @@ Result<std::vector<tensor::Tensor>> inputsOf(const ExplainJob& job, const engine
         RETRO_TRY(tensor::Tensor array, builtInArray(job.inputs.front()));
         return std::vector{std::move(array)};
     }
-    return engine::resolveInputs(job.inputs, *job.model->graph(), options, decodePicture,
-                                 job.model->card ? &*job.model->card : nullptr);
+    return engine::resolveInputs(job.inputs, *job.model, options, decodePicture);
 }
 
 } // namespace
@@ -79,8 +78,11 @@ std::string ExplainJob::targetOrUsual() const
 
 Result<engine::LoadedModelPointer> modelOf(const ExplainJob& job, const std::stop_token& stop)
 {
+    RETRO_TRY(engine::LoadedModelPointer model,
+              job.shapes ? engine::withInputShapes(job.model, *job.shapes, stop) : job.model);
+    RETRO_TRY(model, engine::takeOptionalInputs(model, job.inputs, decodePicture, stop));
     if (!job.noRewrite) {
-        return job.model;
+        return model;
     }
     rewrite::RewriteOptions options;
     options.passThrough = job.model->rewritten.options.passThrough;
@@ -89,7 +91,7 @@ Result<engine::LoadedModelPointer> modelOf(const ExplainJob& job, const std::sto
         const std::array<std::string, 1> one{isOn ? name.substr(1) : name};
         RETRO_CHECK(isOn ? rewrite::switchOn(options, one) : rewrite::switchOff(options, one));
     }
-    return engine::withRewrites(job.model, options, stop);
+    return engine::withRewrites(model, options, stop);
 }
 
 Result<std::vector<tensor::Tensor>> readInputs(ExplainJob& job)

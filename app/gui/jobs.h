@@ -46,6 +46,10 @@ struct ExplainJob
     std::optional<engine::PictureOptions> preparation;
     /// Rewrites of the graph that are to be off; none = as the model was loaded.
     std::optional<std::vector<std::string>> noRewrite;
+    /// Shapes of inputs, as --shape says them; none = as the model is.
+    std::optional<std::vector<std::string>> shapes;
+    /// Of a model that is read: its weights stay in the file.
+    bool withoutWeights = false;
     /// Of a model that is read: operators that are not implemented hand their operand on.
     bool passThrough = false;
     /// Values at which LRP checkpoints are taken, by name; `stopsAtCheckpoints`: the run ends when all are.
@@ -71,7 +75,8 @@ struct ExplainJob
     [[nodiscard]] std::string targetOrUsual() const;
 };
 
-/// The model of a job with the rewrites that it asks for. A requested stop ends it with Cancelled. Errors: Usage.
+/// The model of a job with the shapes, the data of optional inputs and the rewrites that it asks for. A requested stop
+/// ends it with Cancelled. Errors: Usage.
 [[nodiscard]] base::Result<engine::LoadedModelPointer> modelOf(const ExplainJob& job, const std::stop_token& stop = {});
 /// The inputs of a job with what is covered; reads files only once, into job.tensors. Errors: Usage, Input.
 [[nodiscard]] base::Result<std::vector<tensor::Tensor>> readInputs(ExplainJob& job);

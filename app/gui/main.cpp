@@ -8,6 +8,7 @@
 #include "app/gui/screenshot.h"
 #include "app/gui/shell/settings.h"
 #include "app/gui/shell/shell.h"
+#include "core/base/memorylimit.h"
 #include "views/common/style.h"
 #include "views/common/theme.h"
 #include "views/graph/graphview.h"
@@ -64,7 +65,7 @@ int main(int argc, char** argv)
         return *code;
     }
     app::quietPlatform();
-    QApplication application(argc, argv);
+    app::GuardedApplication application(argc, argv);
     QApplication::setApplicationName(QStringLiteral("Retrograde"));
     QApplication::setDesktopFileName(QStringLiteral("ai.retrograde.Retrograde"));
     QApplication::setApplicationVersion(QStringLiteral(RETRO_VERSION));
@@ -77,6 +78,9 @@ int main(int argc, char** argv)
         window.shell().remember(store);
         keepLayouts(window);
     }
+    if (options.memory) {
+        base::MemoryLimit::choose(options.memory); // for this time only
+    }
     if (isPicture || options.theme != views::ThemeChoice::System) {
         views::ThemeHub::instance().setChoice(options.theme); // for this time only
     }
@@ -85,7 +89,7 @@ int main(int argc, char** argv)
     }
     window.showWorkspace(options.workspace);
     if (!options.isWelcome()) {
-        window.open(options.model, options.inputs, options.composite);
+        window.open(options.model, options.inputs, options.composite, {options.shapes, options.isGraphOnly});
     }
     addWatches(window, options.watches);
     return isPicture ? app::takeScreenshot(window, options) : app::runWindow(window, options);

@@ -30,6 +30,7 @@
 #include "core/engine/lutpath.h"
 #include "core/trace/runfile.h"
 #include "views/classes/classesview.h"
+#include "views/common/background.h"
 #include "views/common/fonts.h"
 #include "views/common/icons.h"
 #include "views/common/numbertext.h"
@@ -228,6 +229,10 @@ void MainWindow::connectEngine()
     connect(&m_engine, &EngineWorker::saved, this, [this](const QString& path) {
         statusBar()->showMessage(tr("Wrote %1").arg(path), kWindowMessageMilliseconds);
     });
+    connect(&views::BackgroundFailures::instance(), &views::BackgroundFailures::failed, this,
+            [this](const QString& what, const QString& remedy) {
+                m_shell->problems().addError(views::ProblemOrigin::Job, what, remedy);
+            });
     connect(&m_engine, &EngineWorker::saveFailed, this,
             [this](const QString& what) { showProblem(base::outputError(what.toStdString())); });
 }
@@ -425,6 +430,7 @@ void MainWindow::showQuestion(const ExplainDone& result)
                           panel.question().noRewrites,
                           panel.question().checkpoints,
                           panel.question().stopsAtCheckpoints};
+    asked.shapes = panel.question().shapes;
     putComposite(result.composite, asked);
     panel.setQuestion(asked);
     m_run->setModel(result.model);

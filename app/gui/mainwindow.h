@@ -49,9 +49,19 @@ public:
     explicit MainWindow(QWidget* parent = nullptr);
     ~MainWindow() override;
 
+    /// How a model is opened, as on the command line.
+    struct OpenOptions
+    {
+        QStringList shapes = {};  ///< of inputs: NAME=2x3x48x192
+        bool isGraphOnly = false; ///< its weights stay in the file
+    };
     /// Opens a model or a recorded run (empty = the built-in sample) and explains `inputs` (empty = what the card
     /// names).
-    void open(const QString& path, const QStringList& inputs = {}, const QString& composite = {});
+    void open(const QString& path, const QStringList& inputs = {}, const QString& composite = {})
+    {
+        open(path, inputs, composite, OpenOptions());
+    }
+    void open(const QString& path, const QStringList& inputs, const QString& composite, const OpenOptions& options);
     /// Opens the model that is open once more, its unsupported operators handing their operands on.
     void openPassingThrough();
     /// Explains another input with the model that is open.

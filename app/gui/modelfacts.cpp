@@ -6,6 +6,10 @@
 #include "app/gui/embeddedsample.h"
 #include "app/gui/questioncheck.h"
 #include "app/gui/stringlist.h"
+#include "core/engine/runnablepart.h"
+#include "core/graph/placeholder.h"
+#include "core/ops/registry.h"
+#include "core/trace/targetplace.h"
 #include "views/common/numbertext.h"
 
 #include <QDir>
@@ -25,7 +29,7 @@ std::int64_t parameterBytes(const graph::Graph& graph)
 {
     std::int64_t bytes = 0;
     for (const graph::Value& value : graph.values()) {
-        bytes += value.kind == graph::ValueKind::Constant ? value.constant.bytes() : 0;
+        bytes += value.kind == graph::ValueKind::Constant && value.constant.isValid() ? value.constant.bytes() : 0;
     }
     return bytes;
 }
@@ -47,6 +51,27 @@ QString summaryOf(const engine::LoadedModel& model)
     return passed == 0 ? summary
                        : summary + QLatin1Char('\n') +
                              QObject::tr("Passed through, neither computed nor conserved: %1 of its nodes").arg(passed);
+}
+
+/// "N×3×?×?" of one input, "x=N×3, y=?" of several; empty where no axis but the first one is free.
+QString shapeHintOf(const graph::Graph& graph)
+{
+    QStringList shapes;
+    bool isFree = false;
+    for (const base::ValueId input : graph.inputs()) {
+        const graph::Value& value = graph.value(input);
+        QStringList extents;
+        for (const graph::Dimension& dimension : value.shape.value_or(std::vector<graph::Dimension>())) {
+            const bool isKnown = dimension.extent.value_or(0) != 0;
+            isFree = isFree || !isKnown;
+            const std::string symbol = graph::isPlaceholder(dimension.symbol) ? "?" : dimension.symbol;
+            extents << QString::fromStdString(isKnown ? std::to_string(*dimension.extent) : symbol);
+        }
+        const QString shape = value.shape ? extents.join(QChar(0xd7)) : QStringLiteral("?");
+        isFree = isFree || !value.shape;
+        shapes << (graph.inputs().size() == 1 ? shape : QString::fromStdString(value.name) + QLatin1Char('=') + shape);
+    }
+    return isFree ? shapes.join(QStringLiteral("  ")) : QString();
 }
 
 /// One input with four axes: a picture may become it.
@@ -76,6 +101,7 @@ QString rewriteTitle(std::string_view name)
         {"expand-functions", QT_TR_NOOP("Expand functions")},
         {"remove-unused", QT_TR_NOOP("Remove unused")},
         {"fold-constants", QT_TR_NOOP("Fold constants")},
+        {"dequantise", QT_TR_NOOP("Dequantise")},
         {"remove-identities", QT_TR_NOOP("Remove identities")},
         {"fuse-layernorm", QT_TR_NOOP("Fuse LayerNorm")},
         {"fuse-rmsnorm", QT_TR_NOOP("Fuse RMSNorm")},
@@ -112,6 +138,14 @@ std::vector<views::RewriteFacts> rewritesOf(const rewrite::Rewritten& rewritten)
     return all;
 }
 
+/// Endings of files that hold models.
+const QStringList& modelEndings()
+{
+    static const QStringList endings{QStringLiteral("onnx"),      QStringLiteral("json"),  QStringLiteral("onnxtxt"),
+                                     QStringLiteral("textproto"), QStringLiteral("pbtxt"), QStringLiteral("prototxt")};
+    return endings;
+}
+
 /// Where a model of that name lies: beside the run, or among the files that are known; empty = nowhere.
 QString modelOf(const QString& name, const QString& runFile, const QStringList& known)
 {
@@ -123,7 +157,7 @@ QString modelOf(const QString& name, const QString& runFile, const QStringList& 
     }
     const auto found = std::find_if(places.begin(), places.end(), [](const QString& path) {
         const QString ending = QFileInfo(path).suffix().toLower();
-        return (ending == QLatin1String("onnx") || ending == QLatin1String("json")) && QFileInfo(path).isFile();
+        return modelEndings().contains(ending) && QFileInfo(path).isFile();
     });
     return found == places.end() ? QString() : *found;
 }
@@ -147,7 +181,7 @@ views::Question recordedQuestion(const trace::Run& run)
 {
     const auto& index = run.facts.targetIndex;
     views::Question question;
-    question.target = index.empty() ? QStringLiteral("argmax") : QString::number(index.front());
+    question.target = index.empty() ? QStringLiteral("argmax") : QString::fromStdString(trace::targetCode(run));
     question.start = QString::fromStdString(run.facts.start);
     putComposite(run.facts.composite, question);
     return question;
@@ -169,8 +203,13 @@ views::ModelFacts modelFacts(const engine::LoadedModel& model)
     views::ModelFacts facts;
     facts.name = QString::fromStdString(model.name);
     facts.summary = summaryOf(model);
-    facts.problem = unsupportedText(*model.graph());
-    facts.offersPassThrough = !facts.problem.isEmpty() && !model.rewritten.options.passThrough;
+    facts.problem = unsupportedText(model);
+    facts.runsInPart = !facts.problem.isEmpty() && engine::runsInPart(model);
+    for (const std::string& shape : model.shapes) {
+        facts.shapes += (facts.shapes.isEmpty() ? "" : " ") + QString::fromStdString(shape);
+    }
+    facts.shapeHint = shapeHintOf(model.read ? *model.read : *model.rewritten.before);
+    facts.offersPassThrough = !ops::unsupported(*model.graph()).empty() && !model.rewritten.options.passThrough;
     facts.values = valueNames(*model.graph());
     facts.rewrites = rewritesOf(model.rewritten);
     facts.preparation = preparationOf(engine::pictureOptions(model.card ? &*model.card : nullptr));

@@ -3,6 +3,8 @@
 
 #include "app/gui/mainwindow.h"
 #include "app/gui/stringlist.h"
+#include "core/base/bytesize.h"
+#include "core/base/memorylimit.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -55,6 +57,7 @@ struct RawOptions
 {
     std::string model;
     std::vector<std::string> inputs;
+    std::vector<std::string> shapes;
     std::string composite;
     std::string workspace = "explain";
     std::string theme = "system";
@@ -66,6 +69,7 @@ struct RawOptions
     std::vector<std::string> actions;
     std::vector<std::string> watches;
     std::string note;
+    std::string memory;
 };
 
 void addOptions(CLI::App& program, RawOptions& raw, WindowOptions& options)
@@ -80,6 +84,9 @@ void addOptions(CLI::App& program, RawOptions& raw, WindowOptions& options)
                        "built-in sample");
     program.add_option("--input", raw.inputs, "NAME=FILE (.npy, .pb, .png, .jpg, .txt), zeros, or random:SEED")
         ->allow_extra_args(false);
+    program.add_option("--shape", raw.shapes, "NAME=2x3x48x192: extents of an input whose axes are free")
+        ->allow_extra_args(false);
+    program.add_flag("--no-weights", options.isGraphOnly, "Leave weights in the file: only the graph is looked at");
     program.add_option("--composite", raw.composite, "Rules: a built-in composite or a .json file");
     program.add_option("--workspace", raw.workspace, "explain (default), engine, kernels, or welcome")
         ->check(CLI::IsMember(spaces));
@@ -96,6 +103,9 @@ void addOptions(CLI::App& program, RawOptions& raw, WindowOptions& options)
     program.add_option("--watch", raw.watches, "Expression for the watch list: R(conv1).sum")->allow_extra_args(false);
     program.add_option("--note", raw.note, "Pin step and node of the picture in the notebook, with this comment");
     program.add_option("--font-scale", options.fontScale, "Size of the text, 1 = 13 px")->check(CLI::Range(0.5, 3.0));
+    program.add_option("--memory", raw.memory,
+                       "What tensors may take: bytes such as 8GB or 1.5GiB, or a share of the machine's memory such as "
+                       "50%");
     program.add_flag("--quit-when-shown", options.isQuitWhenShown,
                      "Exit as soon as the window is on screen, to measure the start");
 }
@@ -104,6 +114,7 @@ void take(const RawOptions& raw, WindowOptions& options)
 {
     options.model = QString::fromStdString(raw.model);
     options.inputs = stringList(raw.inputs);
+    options.shapes = stringList(raw.shapes);
     options.composite = QString::fromStdString(raw.composite);
     options.workspace = QString::fromStdString(raw.workspace);
     options.screenshot = QString::fromStdString(raw.screenshot);
@@ -125,6 +136,19 @@ void checkSize(const std::string& written, const QSize& least, const QSize& pars
     }
 }
 
+/// Nothing where nothing was written. Throws where it is no size.
+std::optional<std::uint64_t> parseMemory(const std::string& text)
+{
+    if (text.empty()) {
+        return std::nullopt;
+    }
+    const auto bytes = base::parseBytesOrShare(text, base::machineMemory().total);
+    if (!bytes.ok() || *bytes == 0) {
+        throw CLI::ValidationError("--memory", bytes.ok() ? "write at least one byte" : bytes.error().message);
+    }
+    return *bytes;
+}
+
 } // namespace
 
 bool WindowOptions::isWelcome() const
@@ -144,6 +168,7 @@ std::optional<int> parseOptions(int argc, char** argv, WindowOptions& options)
         const QSize least = raw.view.empty() ? kLeastWindow : kLeastPane;
         options.size = parseSize(raw.size, least);
         checkSize(raw.size, least, options.size);
+        options.memory = parseMemory(raw.memory);
         if (!parseStep(raw.step, options.step)) {
             throw CLI::ValidationError("--step", "write a number of visits, or end");
         }

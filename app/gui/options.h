@@ -18,6 +18,8 @@ struct WindowOptions
 {
     QString model; ///< empty = the built-in sample
     QStringList inputs;
+    QStringList shapes;       ///< of inputs
+    bool isGraphOnly = false; ///< weights stay in the file
     QString composite;
     QString workspace = QStringLiteral("explain");
     QString screenshot; ///< empty = an ordinary window
@@ -30,6 +32,7 @@ struct WindowOptions
     views::ThemeChoice theme = views::ThemeChoice::System;
     QSize size;
     double fontScale = 1;
+    std::optional<std::uint64_t> memory; ///< bytes that tensors may take; none = as the preferences say
 
     /// True when nothing is to be opened: the welcome page was asked for, or an ordinary window without a model.
     [[nodiscard]] bool isWelcome() const;

@@ -2,6 +2,7 @@
 #include "app/gui/questioncheck.h"
 
 #include "app/gui/engineworker.h"
+#include "core/engine/runnablepart.h"
 #include "core/ops/registry.h"
 #include "views/common/heatmapimage.h"
 #include "views/common/numbertext.h"
@@ -77,6 +78,12 @@ views::QuestionCheck checkQuestion(ExplainJob job, const std::stop_token& stop)
 {
     views::QuestionCheck check;
     const engine::PictureOptions options = job.options();
+    const auto model = modelOf(job, stop);
+    if (!model) {
+        check.problem = QString::fromStdString(model.error().text());
+        return check;
+    }
+    job.model = *model;
     const auto inputs = readInputs(job);
     if (!inputs) {
         check.preview.problem = QString::fromStdString(inputs.error().text());
@@ -86,17 +93,12 @@ views::QuestionCheck checkQuestion(ExplainJob job, const std::stop_token& stop)
     if (!job.tensors.empty()) {
         check.preview = previewOf(job, options);
     }
-    const auto model = modelOf(job, stop);
-    if (!model) {
-        check.problem = QString::fromStdString(model.error().text());
-        return check;
-    }
-    job.model = *model;
     engine::ExplainRequest request;
     request.inputs = job.tensors;
     request.composite = job.compositeOrUsual();
     const auto target = engine::parseTarget(job.target);
     const auto value = target ? engine::targetValue(*target, *job.model->graph()) : target.error();
+    request.target = target ? *target : engine::TargetRequest();
     lrp::Composite composite;
     const auto rules = engine::listRules(*job.model, request, &composite, stop);
     if (!value) {
@@ -110,8 +112,9 @@ views::QuestionCheck checkQuestion(ExplainJob job, const std::stop_token& stop)
     return check;
 }
 
-QString unsupportedText(const graph::Graph& graph)
+QString unsupportedText(const engine::LoadedModel& model)
 {
+    const graph::Graph& graph = *model.graph();
     struct Refused
     {
         int count = 0;
@@ -137,9 +140,16 @@ QString unsupportedText(const graph::Graph& graph)
                      .arg(entry.count)
                      .arg(entry.first, entry.reason);
     }
-    return lines.isEmpty()
-               ? QString()
-               : EngineWorker::tr("This model cannot be run:") + QLatin1Char('\n') + lines.join(QLatin1Char('\n'));
+    if (const auto absent = engine::firstAbsent(graph)) {
+        lines << EngineWorker::tr("weights %1: %2")
+                     .arg(QString::fromStdString(*absent), QString::fromStdString(engine::absenceOf(model, *absent)));
+    }
+    if (lines.isEmpty()) {
+        return {};
+    }
+    const QString head = engine::runsInPart(model) ? EngineWorker::tr("What depends on this cannot be run:")
+                                                   : EngineWorker::tr("This model cannot be run:");
+    return head + QLatin1Char('\n') + lines.join(QLatin1Char('\n'));
 }
 
 engine::PictureOptions optionsOf(const views::Preparation& preparation)

@@ -14,8 +14,9 @@ namespace retro::app
 /// answer is good for nothing.
 [[nodiscard]] views::QuestionCheck checkQuestion(ExplainJob job, const std::stop_token& stop = {});
 
-/// Operators of the model that cannot be run, each with how often it occurs and its first node; empty = none.
-[[nodiscard]] QString unsupportedText(const graph::Graph& graph);
+/// What of the model cannot be run: operators, each with how often it occurs and its first node, and weights that are
+/// not there; empty = nothing.
+[[nodiscard]] QString unsupportedText(const engine::LoadedModel& model);
 
 /// The options of a preparation, and the other way round.
 [[nodiscard]] engine::PictureOptions optionsOf(const views::Preparation& preparation);

@@ -33,14 +33,14 @@ std::vector<std::string> namesOf(const QStringList& list)
 
 bool isSameFile(const engine::LoadedModelPointer& a, const engine::LoadedModelPointer& b)
 {
-    return a && b && a->rewritten.before == b->rewritten.before;
+    return a && b && a->read == b->read;
 }
 
 /// Class `index` of what `target` explains: of the model's output, or of sample 0 of a value that is named.
 QString targetOfClass(const QString& target, std::int64_t index)
 {
     const auto asked = engine::parseTarget(target.toStdString());
-    if (!asked || asked->kind != engine::TargetRequest::Kind::Value) {
+    if (!asked || !asked->namesValue()) {
         return QString::number(index);
     }
     return QStringLiteral("%1:0,%2").arg(QString::fromStdString(asked->value)).arg(index);
@@ -91,6 +91,7 @@ ExplainJob RunController::job() const
         job.inputs = {question.input.toStdString()};
         job.cover = m_cover.coverFor(job.inputs);
     }
+    job.shapes = namesOf(question.shapes.split(QLatin1Char(' '), Qt::SkipEmptyParts));
     job.target = question.target.toStdString();
     job.start = question.start.toStdString();
     job.composite = compositeOf(question);

@@ -126,19 +126,44 @@ void addPassedThrough(const engine::LoadedModel& model, std::vector<Problem>& pr
     addRest(problems, left, ProblemOrigin::Model);
 }
 
+/// Weights that are not there.
+void addAbsentWeights(const engine::LoadedModel& model, std::vector<Problem>& problems)
+{
+    const std::size_t most = problems.size() + kMost;
+    std::size_t left = 0;
+    for (const graph::Value& value : model.graph()->values()) {
+        if (value.kind != graph::ValueKind::Constant || value.constant.isValid()) {
+            continue;
+        }
+        if (problems.size() == most) {
+            ++left;
+            continue;
+        }
+        problems.push_back(
+            {Severity::Error, ProblemOrigin::Model,
+             ProblemsController::tr("Weights %1 are not there: %2")
+                 .arg(QString::fromStdString(value.name), QString::fromStdString(engine::absenceOf(model, value.name))),
+             ProblemsController::tr("The graph can be looked at and planned for; what needs these "
+                                    "weights cannot run.")});
+    }
+    addRest(problems, left, ProblemOrigin::Model);
+}
+
 } // namespace
 
 std::vector<Problem> problemsOf(const engine::LoadedModel& model)
 {
     std::vector<Problem> problems;
+    addAbsentWeights(model, problems);
     const auto missing = ops::unsupported(*model.graph());
     if (missing.size() > 1 && missing.size() == model.graph()->nodeCount()) {
         return {{Severity::Warning, ProblemOrigin::Model,
                  ProblemsController::tr("None of its operators is implemented: this graph cannot be run."),
                  ProblemsController::tr("It can be looked at, and planned for in the workspace Plan.")}};
     }
+    const std::size_t before = problems.size();
     for (const ops::UnsupportedNode& node : missing) {
-        if (problems.size() == kMost) {
+        if (problems.size() == before + kMost) {
             break;
         }
         Problem problem{Severity::Error, ProblemOrigin::Model};
@@ -152,7 +177,7 @@ std::vector<Problem> problemsOf(const engine::LoadedModel& model)
         problem.node = node.node;
         problems.push_back(std::move(problem));
     }
-    addRest(problems, missing.size() - problems.size(), ProblemOrigin::Model);
+    addRest(problems, missing.size() - (problems.size() - before), ProblemOrigin::Model);
     addPassedThrough(model, problems);
     return problems;
 }

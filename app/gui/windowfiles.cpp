@@ -41,14 +41,16 @@ QString fileOf(const QMimeData& data)
 
 void MainWindow::chooseModel()
 {
-    const QString path = QFileDialog::getOpenFileName(this, tr("Open a model or a run"), {},
-                                                      tr("Models and runs (*.onnx *.json *.retro);;All files (*)"));
+    const QString path = QFileDialog::getOpenFileName(
+        this, tr("Open a model or a run"), {},
+        tr("Models and runs (*.onnx *.onnxtxt *.textproto *.pbtxt *.json *.retro);;All files (*)"));
     if (!path.isEmpty()) {
         open(path);
     }
 }
 
-void MainWindow::open(const QString& path, const QStringList& inputs, const QString& composite)
+void MainWindow::open(const QString& path, const QStringList& inputs, const QString& composite,
+                      const OpenOptions& options)
 {
     if (isArrays(path)) {
         m_otherRuns->read({}, path);
@@ -59,6 +61,13 @@ void MainWindow::open(const QString& path, const QStringList& inputs, const QStr
     for (const QString& input : inputs) {
         job.inputs.push_back(input.toStdString());
     }
+    if (!options.shapes.isEmpty()) {
+        job.shapes.emplace();
+        for (const QString& shape : options.shapes) {
+            job.shapes->push_back(shape.toStdString());
+        }
+    }
+    job.withoutWeights = options.isGraphOnly;
     job.composite = composite.toStdString();
     post(std::move(job));
 }

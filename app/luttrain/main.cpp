@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/luttrain/trainoptions.h"
+#include "core/base/failure.h"
 #include "core/base/file.h"
+#include "core/base/standardstreams.h"
 #include "core/formats/onnx.h"
 
 #include <CLI/CLI.hpp>
@@ -63,7 +65,7 @@ void addOptions(CLI::App& program, retro::app::TrainOptions& options)
 void say(const retro::engine::LutTrainProgress& now)
 {
     const std::string test = std::isnan(now.testRight) ? "" : fmt::format(", test {:.4f}", now.testRight);
-    fmt::print("epoch {:3}  loss {:.5f}  right {:.4f}{}\n", now.epoch, now.loss, now.right, test);
+    retro::base::sayLine(fmt::format("epoch {:3}  loss {:.5f}  right {:.4f}{}", now.epoch, now.loss, now.right, test));
     std::fflush(stdout);
 }
 
@@ -72,8 +74,8 @@ retro::base::Result<void> run(retro::app::TrainOptions& options)
     RETRO_TRY(const retro::app::TrainData data, retro::app::readTrainData(options.data));
     RETRO_TRY(const retro::engine::LutNetworkPlan plan, retro::app::planFor(options, data));
     RETRO_TRY(retro::engine::LutNetwork network, retro::engine::LutNetwork::create(plan));
-    fmt::print("{} samples, {} classes, {} layers, {} numbers to learn\n", data.train.x.shape()[0], plan.classes,
-               plan.layers.size(), network.parameterCount());
+    retro::base::sayLine(fmt::format("{} samples, {} classes, {} layers, {} numbers to learn", data.train.x.shape()[0],
+                                     plan.classes, plan.layers.size(), network.parameterCount()));
     options.training.seed = options.seed;
     RETRO_CHECK(retro::engine::train(network, data.train, data.test, options.training, {}, say));
     const bool isPicture = options.picture.size() == 2;
@@ -81,8 +83,8 @@ retro::base::Result<void> run(retro::app::TrainOptions& options)
               network.toGraph(isPicture ? std::array{options.picture[0], options.picture[1]} : std::array{0U, 0U}));
     RETRO_TRY(const std::vector<std::byte> bytes, retro::formats::toOnnx(graph));
     RETRO_CHECK(retro::base::writeFile(options.out, bytes));
-    fmt::print("{} written, {} bytes\n", options.out.string(), bytes.size());
-    return {};
+    retro::base::sayLine(fmt::format("{} written, {} bytes", options.out.string(), bytes.size()));
+    return retro::base::finishOutput();
 }
 
 int exitCodeOf(retro::base::ErrorCode code)
@@ -93,6 +95,7 @@ int exitCodeOf(retro::base::ErrorCode code)
     case retro::base::ErrorCode::Input:
         return 3;
     case retro::base::ErrorCode::Engine:
+    case retro::base::ErrorCode::Memory:
     case retro::base::ErrorCode::Cancelled:
         return 4;
     case retro::base::ErrorCode::Output:
@@ -107,6 +110,7 @@ int exitCodeOf(retro::base::ErrorCode code)
 
 int main(int argc, char** argv)
 {
+    retro::base::prepareStreams();
     CLI::App program("Trains a classifier of LUT layers and saves it as a model.", "retrograde-lut-train");
     retro::app::TrainOptions options;
     addOptions(program, options);
@@ -115,8 +119,8 @@ int main(int argc, char** argv)
     } catch (const CLI::ParseError& error) {
         return program.exit(error) == 0 ? 0 : 2;
     }
-    if (const auto done = run(options); !done) {
-        fmt::print(stderr, "retrograde-lut-train: {}\n", done.error().text());
+    if (const auto done = retro::base::caught([&options] { return run(options); }); !done) {
+        retro::base::sayErrorLine("retrograde-lut-train: " + done.error().text());
         return exitCodeOf(done.error().code);
     }
     return 0;

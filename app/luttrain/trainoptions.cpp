@@ -196,9 +196,21 @@ Result<engine::LutLayerPlan> parseLayer(const std::string& text)
     return plan;
 }
 
+namespace
+{
+
+/// Arrays of another name are not unpacked.
+std::optional<std::string> isOfTraining(const std::string& name, const tensor::NpyHeader& /*header*/)
+{
+    const bool takesPart = name == "x" || name == "y" || name == "x_test" || name == "y_test";
+    return takesPart ? std::nullopt : std::optional(std::string());
+}
+
+} // namespace
+
 Result<TrainData> readTrainData(const std::filesystem::path& path)
 {
-    RETRO_TRY(const tensor::NamedTensors arrays, tensor::readNpz(path));
+    RETRO_TRY(const tensor::NamedTensors arrays, tensor::readNpz(path, isOfTraining));
     RETRO_TRY(const Tensor x, arrayOf(arrays, "x", path));
     RETRO_TRY(const Tensor y, arrayOf(arrays, "y", path));
     TrainData data{dataSet(x, y), {}};

@@ -319,6 +319,11 @@ private:
         op.savedOutputs = idsOf(node.outputs, [&](std::size_t i) {
             return states ? isStated(node.facts->savedOutputs, i) : reads.output(i);
         });
+        if (!states && bound != nullptr && m_facts.gradientReadsOf) {
+            const ops::Reads own = m_facts.gradientReadsOf(id);
+            op.operandReads = OperandReads{idsOf(node.inputs, [&](std::size_t i) { return own.operand(i); }),
+                                           idsOf(node.outputs, [&](std::size_t i) { return own.output(i); })};
+        }
     }
 
     [[nodiscard]] bool isProduct(NodeId id, const Node& node) const

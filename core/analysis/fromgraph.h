@@ -23,6 +23,8 @@ struct BoundFacts
     std::function<std::optional<ops::TensorType>(base::ValueId)> typeOf;
     /// The operator of a node.
     std::function<const ops::BoundOperator*(base::NodeId)> operatorOf;
+    /// What gradients of the operands of a node read; without an answer what the operator saves for every gradient.
+    std::function<ops::Reads(base::NodeId)> gradientReadsOf;
     /// True when a value carries a gradient; without an answer every floating value does.
     std::function<bool(base::ValueId)> carriesGradient;
     /// Bytes of the relevance of a value that is no floating one; 0 = it carries none.

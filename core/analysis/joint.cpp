@@ -83,14 +83,26 @@ public:
 private:
     [[nodiscard]] std::string prefix() const { return m_options.kind == JointKind::Gradient ? "d:" : "r:"; }
 
+    /// What the second half reads of the readers of a value.
+    struct Taken
+    {
+        Operands operands; ///< that it reads
+        Operands hashed;   ///< that it would read beside gradients of parameters
+        void add(OpValueId id)
+        {
+            operands.add(id);
+            hashed.add(id);
+        }
+    };
+
     /// What the reverse rule of `reader` reads: gradients of its outputs, what it saved. False when it has none.
-    bool readFrom(OpId reader, Operands& operands) const
+    bool readFrom(OpId reader, Taken& taken, bool isForParameters) const
     {
         const Op& op = m_forward.op(reader);
         bool hasGradient = false;
         for (const OpValueId output : op.outputs) {
             if (m_gradient[output] != kNone) {
-                operands.add(m_gradient[output]);
+                taken.add(m_gradient[output]);
                 hasGradient = true;
             }
         }
@@ -98,13 +110,18 @@ private:
             return false;
         }
         const bool readsAll = m_options.kind == JointKind::Relevance;
-        for (const OpValueId id : readsAll ? op.inputs : op.savedInputs) {
-            operands.add(id);
-        }
-        for (const OpValueId id : readsAll ? op.outputs : op.savedOutputs) {
-            operands.add(id);
-        }
+        const OperandReads saved =
+            readsAll ? OperandReads{op.inputs, op.outputs} : OperandReads{op.savedInputs, op.savedOutputs};
+        const OperandReads& read = readsAll || isForParameters || !op.operandReads ? saved : *op.operandReads;
+        addTo(taken.hashed, saved);
+        addTo(taken.operands, read);
         return true;
+    }
+
+    static void addTo(Operands& operands, const OperandReads& reads)
+    {
+        std::ranges::for_each(reads.inputs, [&](OpValueId id) { operands.add(id); });
+        std::ranges::for_each(reads.outputs, [&](OpValueId id) { operands.add(id); });
     }
 
     void addGradientOf(OpValueId id, OpId producer)
@@ -114,31 +131,31 @@ private:
         if (!value.isDifferentiable && !(isRelevance && value.relevanceBytes > 0)) {
             return;
         }
-        Operands operands;
+        Taken taken;
         double cost = 0;
         double flops = 0;
         if (value.isOutput) {
-            operands.add(id);
+            taken.add(id);
         }
         for (const OpId reader : m_forward.readers(id)) {
-            const bool isRead = readFrom(reader, operands);
+            const bool isRead = readFrom(reader, taken, false);
             cost += isRead ? m_forward.op(reader).cost : 0;
             flops += isRead ? m_forward.op(reader).flops : 0;
         }
-        if (operands.ids().empty()) {
+        if (taken.operands.ids().empty()) {
             return;
         }
         m_gradient[id] = addValue(prefix() + value.name, value.isDifferentiable ? value.bytes : value.relevanceBytes);
-        addOp(prefix() + value.name, operands, {m_gradient[id]}, std::max(cost, m_options.leastCost), producer);
+        addOp(prefix() + value.name, taken, {m_gradient[id]}, std::max(cost, m_options.leastCost), producer);
         m_ops.back().flops = flops;
     }
 
     void addParameterGradient(OpId id)
     {
-        Operands operands;
-        if (readFrom(id, operands)) {
+        Taken taken;
+        if (readFrom(id, taken, true)) {
             const Op& op = m_forward.op(id);
-            addOp("dw:" + op.name, operands, {}, std::max(op.cost, m_options.leastCost), id);
+            addOp("dw:" + op.name, taken, {}, std::max(op.cost, m_options.leastCost), id);
             m_ops.back().flops = op.flops;
         }
     }
@@ -152,12 +169,13 @@ private:
         return static_cast<OpValueId>(m_values.size() - 1);
     }
 
-    void addOp(std::string name, const Operands& operands, std::vector<OpValueId> outputs, double cost, OpId origin)
+    void addOp(std::string name, const Taken& taken, std::vector<OpValueId> outputs, double cost, OpId origin)
     {
         Op op;
         op.name = std::move(name);
         op.type = m_options.kind == JointKind::Gradient ? "Gradient" : "Relevance";
-        op.inputs = operands.ids();
+        op.inputs = taken.operands.ids();
+        op.hashedInputs = taken.hashed.ids();
         op.outputs = std::move(outputs);
         op.cost = cost;
         op.phase = Phase::Gradient;

@@ -23,8 +23,9 @@ struct JointOptions
 /// The joint graph of specification section 2.2: the forward operators (ids in `order`), then per value its gradient
 /// ("d:NAME", relevance "r:NAME"), last value first. Ids are a topological order. Graph inputs become pinned values
 /// that nobody computes. A value whose readers all have no gradient, and that is no output, gets none. The gradient of
-/// u reads u itself when u is an output, then for each reader the gradients of its outputs and what it saved; it costs
-/// the sum of its readers' costs. Nothing is required at the end.
+/// u reads u itself when u is an output, then for each reader the gradients of its outputs and what it saved for the
+/// gradients of its operands; those of parameters read all that it saved. It costs the sum of its readers' costs.
+/// Nothing is required at the end.
 struct JointGraph
 {
     OpGraph graph;

@@ -35,7 +35,12 @@ Result<void> checkOp(const Op& op, std::size_t valueCount)
     RETRO_CHECK(checkIds(op, op.inputs, valueCount));
     RETRO_CHECK(checkIds(op, op.outputs, valueCount));
     RETRO_CHECK(checkIds(op, op.savedInputs, valueCount));
-    return checkIds(op, op.savedOutputs, valueCount);
+    RETRO_CHECK(checkIds(op, op.savedOutputs, valueCount));
+    if (op.operandReads) {
+        RETRO_CHECK(checkIds(op, op.operandReads->inputs, valueCount));
+        RETRO_CHECK(checkIds(op, op.operandReads->outputs, valueCount));
+    }
+    return checkIds(op, op.hashedInputs, valueCount);
 }
 
 bool isGoodNumber(double number)
@@ -200,8 +205,9 @@ std::uint64_t OpGraph::hash() const
         hasher.number(std::bit_cast<std::uint64_t>(op.cost));
         hasher.number(op.workspace);
         hasher.number(static_cast<std::uint64_t>(op.phase) | (op.mayRepeat() ? 16U : 0U));
-        hasher.number(op.inputs.size());
-        std::ranges::for_each(op.inputs, [&](OpValueId id) { hasher.number(id); });
+        const std::vector<OpValueId>& inputs = op.hashedInputs.empty() ? op.inputs : op.hashedInputs;
+        hasher.number(inputs.size());
+        std::ranges::for_each(inputs, [&](OpValueId id) { hasher.number(id); });
         hasher.number(op.outputs.size());
         std::ranges::for_each(op.outputs, [&](OpValueId id) { hasher.number(id); });
     }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -43,6 +44,13 @@ struct OpValue
     std::uint64_t relevanceBytes = 0;
 };
 
+/// Subsets of an operator's operands and outputs.
+struct OperandReads
+{
+    std::vector<OpValueId> inputs;
+    std::vector<OpValueId> outputs;
+};
+
 /// An operator as planning sees it: what it reads and makes, what it costs, what its gradient reads.
 struct Op
 {
@@ -53,6 +61,12 @@ struct Op
     /// Operands and outputs that its reverse rule reads (specs: the save table); subsets of inputs and outputs.
     std::vector<OpValueId> savedInputs;
     std::vector<OpValueId> savedOutputs;
+    /// The part of them that gradients of its operands read: without gradients of parameters nothing else is needed.
+    /// Nothing = all.
+    std::optional<OperandReads> operandReads;
+    /// What hash() takes for `inputs`; empty = those. A gradient's are what it would read beside gradients of
+    /// parameters: plans of files stay plans of a graph whose gradients read less.
+    std::vector<OpValueId> hashedInputs;
     double cost = 0;             ///< in the graph's cost unit
     double flops = 0;            ///< floating-point operations, multiply-add counted as two
     std::uint64_t workspace = 0; ///< bytes while it runs

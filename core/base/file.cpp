@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/file.h"
 
+#include "core/base/mappedfile.h"
+
 #include <fmt/format.h>
 
+#include <atomic>
 #include <cerrno>
-#include <cstdio>
+#include <charconv>
+#include <csignal>
 #include <cstring>
-#include <memory>
+#include <fcntl.h>
+#include <optional>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 namespace retro::base
 {
@@ -17,15 +24,111 @@ namespace fs = std::filesystem;
 namespace
 {
 
-struct CloseFile
-{
-    void operator()(std::FILE* f) const { std::fclose(f); }
-};
-using FilePointer = std::unique_ptr<std::FILE, CloseFile>;
+constexpr std::size_t kMostStem = 60; // of a temporary name, which takes more room than the final one
+constexpr int kMostLinks = 40;        // to links, as the system has it
+constexpr std::string_view kTemporaryMark = ".tmp";
 
 std::string reason() { return std::strerror(errno); }
 
-Result<std::uint64_t> regularSize(const fs::path& path, std::uint64_t limit)
+/// An open file that is closed at the end.
+class OpenFile
+{
+public:
+    explicit OpenFile(int descriptor) : m_descriptor(descriptor) {}
+    ~OpenFile()
+    {
+        if (m_descriptor >= 0) {
+            ::close(m_descriptor);
+        }
+    }
+    OpenFile(const OpenFile&) = delete;
+    OpenFile& operator=(const OpenFile&) = delete;
+    [[nodiscard]] int number() const { return m_descriptor; }
+    /// False when closing says that something was not written.
+    [[nodiscard]] bool close() { return ::close(std::exchange(m_descriptor, -1)) == 0; }
+
+private:
+    int m_descriptor;
+};
+
+bool writeAll(int descriptor, std::span<const std::byte> data)
+{
+    while (!data.empty()) {
+        const ssize_t written = ::write(descriptor, data.data(), data.size());
+        if (written < 0 && errno == EINTR) {
+            continue;
+        }
+        if (written <= 0) {
+            errno = written == 0 ? ENOSPC : errno;
+            return false;
+        }
+        data = data.subspan(static_cast<std::size_t>(written));
+    }
+    return true;
+}
+
+/// Brings a file to the disk. File systems that cannot (EINVAL) have nothing to bring.
+Result<void> bringToDisk(const fs::path& path)
+{
+    const OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (file.number() < 0 || (::fsync(file.number()) != 0 && errno != EINVAL)) {
+        return outputError("writing stopped: " + reason());
+    }
+    return {};
+}
+
+/// Where a temporary name keeps what belongs together: ".stem.PID-N.tmp.ext".
+std::string stemOf(const fs::path& path) { return path.stem().string().substr(0, kMostStem); }
+
+fs::path temporaryBeside(const fs::path& path)
+{
+    static std::atomic<unsigned> count{0};
+    return path.parent_path() /
+           fmt::format(".{}.{}-{}{}{}", stemOf(path), ::getpid(), count++, kTemporaryMark, path.extension().string());
+}
+
+/// The process in a temporary name; nothing in other names.
+std::optional<pid_t> processIn(const std::string& name)
+{
+    const std::size_t mark = name.rfind(kTemporaryMark);
+    if (!name.starts_with('.') || mark == std::string::npos) {
+        return std::nullopt;
+    }
+    const std::size_t dot = name.rfind('.', mark - 1);
+    if (dot == std::string::npos || mark == 0 || dot == 0) {
+        return std::nullopt;
+    }
+    pid_t process = 0;
+    const char* end = name.data() + mark;
+    const auto [at, error] = std::from_chars(name.data() + dot + 1, end, process);
+    return error == std::errc() && process > 0 && at != end && *at == '-' ? std::optional(process) : std::nullopt;
+}
+
+bool isAlive(pid_t process) { return ::kill(process, 0) == 0 || errno != ESRCH; }
+
+/// The file that a name stands for, links followed, which may not be there yet.
+Result<fs::path> placeOf(const fs::path& path)
+{
+    std::error_code ec;
+    fs::path place = path;
+    for (int links = 0; fs::is_symlink(fs::symlink_status(place, ec)); ++links) {
+        const fs::path target = fs::read_symlink(place, ec);
+        if (ec || links == kMostLinks) {
+            return outputError("the link leads nowhere; name a file", path.string());
+        }
+        place = place.parent_path() / target; // which an absolute one replaces
+    }
+    const fs::file_status status = fs::status(place, ec);
+    if (fs::exists(status) && !fs::is_regular_file(status)) {
+        return outputError(fs::is_directory(status)
+                               ? "a folder of that name is there; name a file"
+                               : "this is a pipe or a device, which is never replaced; name a file",
+                           path.string());
+    }
+    return place;
+}
+
+Result<int> openToRead(const fs::path& path)
 {
     std::error_code ec;
     const fs::file_status status = fs::status(path, ec);
@@ -35,55 +138,93 @@ Result<std::uint64_t> regularSize(const fs::path& path, std::uint64_t limit)
     if (!fs::is_regular_file(status)) {
         return inputError("this is not a file (a folder or a device); name a file", path.string());
     }
-    const std::uint64_t size = fs::file_size(path, ec);
-    if (ec) {
-        return inputError("its size cannot be read: " + ec.message(), path.string());
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); // never waits for a pipe
+    if (descriptor < 0) {
+        return inputError("the file cannot be opened: " + reason(), path.string());
     }
-    if (size > limit) {
-        return inputError(fmt::format("the file has {} bytes; at most {} are read for this kind of file", size, limit),
-                          path.string());
-    }
-    return size;
-}
-
-fs::path temporaryBeside(const fs::path& path)
-{
-    return path.parent_path() /
-           fmt::format(".{}.{}.tmp{}", path.stem().string(), ::getpid(), path.extension().string());
+    return descriptor;
 }
 
 } // namespace
 
+Result<FileReader> FileReader::open(const fs::path& path, std::uint64_t limit)
+{
+    RETRO_TRY(const int descriptor, openToRead(path));
+    FileReader file(path, descriptor, 0);
+    struct stat status = {};
+    if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
+        return inputError("this is not a file (a folder or a device); name a file", path.string());
+    }
+    file.m_size = static_cast<std::uint64_t>(status.st_size);
+    if (file.m_size > limit) {
+        return inputError(
+            fmt::format("the file has {} bytes; at most {} are read for this kind of file", file.m_size, limit),
+            path.string());
+    }
+    return file;
+}
+
+FileReader::FileReader(FileReader&& other) noexcept
+    : m_path(std::move(other.m_path)), m_descriptor(std::exchange(other.m_descriptor, -1)), m_size(other.m_size)
+{}
+
+FileReader::~FileReader()
+{
+    if (m_descriptor >= 0) {
+        ::close(m_descriptor);
+    }
+}
+
+Result<void> FileReader::read(std::uint64_t offset, std::span<std::byte> target) const
+{
+    while (!target.empty()) {
+        const ssize_t count = ::pread(m_descriptor, target.data(), target.size(), static_cast<off_t>(offset));
+        if (count < 0 && errno == EINTR) {
+            continue;
+        }
+        if (count < 0) {
+            return inputError("the file cannot be read: " + reason(), m_path.string());
+        }
+        if (count == 0) {
+            return inputError("the file ended early while it was read", m_path.string());
+        }
+        target = target.subspan(static_cast<std::size_t>(count));
+        offset += static_cast<std::uint64_t>(count);
+    }
+    return {};
+}
+
 Result<std::vector<std::byte>> readFile(const fs::path& path, std::uint64_t limit)
 {
-    RETRO_TRY(const std::uint64_t size, regularSize(path, limit));
-    const FilePointer file(std::fopen(path.c_str(), "rb"));
-    if (!file) {
-        return inputError("the file cannot be opened: " + reason(), path.string());
-    }
-    std::vector<std::byte> data(size);
-    if (size > 0 && std::fread(data.data(), 1, size, file.get()) != size) {
-        return inputError("the file ended early while it was read", path.string());
-    }
+    RETRO_TRY(const FileReader file, FileReader::open(path, limit));
+    std::vector<std::byte> data(file.size());
+    RETRO_CHECK(file.read(0, data));
     return data;
 }
 
 Result<std::string> readTextFile(const fs::path& path, std::uint64_t limit)
 {
-    RETRO_TRY(const std::vector<std::byte> data, readFile(path, limit));
-    return std::string(reinterpret_cast<const char*>(data.data()), data.size());
+    RETRO_TRY(const FileReader file, FileReader::open(path, limit));
+    std::string text(file.size(), '\0');
+    RETRO_CHECK(file.read(0, std::as_writable_bytes(std::span(text.data(), text.size()))));
+    return text;
 }
 
 Result<void> writeThrough(const fs::path& path, const std::function<Result<void>(const fs::path&)>& write)
 {
-    const fs::path temporary = temporaryBeside(path);
+    RETRO_TRY(const fs::path place, placeOf(path));
+    RETRO_CHECK(checkMappedFiles());
+    const fs::path temporary = temporaryBeside(place);
     std::error_code ec;
     Result<void> written = write(temporary);
+    if (written) {
+        written = bringToDisk(temporary);
+    }
     if (!written) {
         fs::remove(temporary, ec);
         return within(std::move(written).error(), path.string());
     }
-    fs::rename(temporary, path, ec);
+    fs::rename(temporary, place, ec);
     if (ec) {
         std::error_code ignored;
         fs::remove(temporary, ignored);
@@ -95,13 +236,12 @@ Result<void> writeThrough(const fs::path& path, const std::function<Result<void>
 Result<void> writeFile(const fs::path& path, std::span<const std::byte> data)
 {
     return writeThrough(path, [&](const fs::path& temporary) -> Result<void> {
-        FilePointer file(std::fopen(temporary.c_str(), "wb"));
-        if (!file) {
+        OpenFile file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666));
+        if (file.number() < 0) {
             return outputError("the file cannot be written: " + reason() +
                                "; choose a folder that exists and that you may write to");
         }
-        const bool complete = data.empty() || std::fwrite(data.data(), 1, data.size(), file.get()) == data.size();
-        if (!complete || std::fclose(file.release()) != 0) {
+        if (!writeAll(file.number(), data) || !file.close()) {
             return outputError("writing stopped: " + reason());
         }
         return {};
@@ -117,12 +257,45 @@ Result<void> makeFolder(const fs::path& path)
 {
     std::error_code ec;
     fs::create_directories(path, ec);
-    if (ec || !fs::is_directory(path)) {
+    std::error_code ignored;
+    if (ec || !fs::is_directory(path, ignored)) {
         return outputError("the folder cannot be made: " +
                                (ec ? ec.message() : std::string("a file of that name exists")),
                            path.string());
     }
     return {};
+}
+
+void removeLeftovers(const fs::path& folder, int depth)
+{
+    std::error_code ec;
+    for (fs::directory_iterator at(folder, ec), end; !ec && at != end; at.increment(ec)) {
+        std::error_code ignored;
+        const fs::file_status status = at->symlink_status(ignored);
+        if (fs::is_directory(status) && depth > 0) {
+            removeLeftovers(at->path(), depth - 1);
+        }
+        const std::optional<pid_t> process = processIn(at->path().filename().string());
+        if (process && fs::is_regular_file(status) && !isAlive(*process)) {
+            fs::remove(at->path(), ignored);
+        }
+    }
+}
+
+void removeLeftoversOf(const fs::path& path)
+{
+    std::error_code ec;
+    const std::string begin = "." + stemOf(path) + ".";
+    const std::string end = std::string(kTemporaryMark) + path.extension().string();
+    const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+    for (fs::directory_iterator at(folder, ec), last; !ec && at != last; at.increment(ec)) {
+        const std::string name = at->path().filename().string();
+        const std::optional<pid_t> process = processIn(name);
+        std::error_code ignored;
+        if (process && name.starts_with(begin) && name.ends_with(end) && !isAlive(*process)) {
+            fs::remove(at->path(), ignored);
+        }
+    }
 }
 
 } // namespace retro::base

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/jsontext.h"
 
+#include "core/base/visibletext.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +16,14 @@ using nlohmann::json;
 
 namespace
 {
+
+constexpr std::size_t kMostFieldText = 200; // of a field in a message
+
+// What a value takes at most, with the room that its list keeps in advance.
+constexpr std::size_t kBytesOfValue = 24;
+constexpr std::size_t kBytesOfText = 48; // without its characters, of which there are no more than in the file
+constexpr std::size_t kBytesOfList = 80;
+constexpr std::size_t kBytesOfMember = 96; // without its value
 
 /// Reads characters and tells how far the parser has come.
 class CountingIterator
@@ -48,17 +58,18 @@ private:
 
 } // namespace
 
-/// Makes the values of the parser's events, and follows how deep they go, whether a key stands twice, and where one
-/// wanted field begins. (The library's own way to do both looks through a whole list each time an element of it ends.)
+/// Makes the values of the parser's events and looks whether a key stands twice; or makes none and finds where one
+/// wanted field begins. Reads nothing beyond the limits. (The library's own way to do both looks through a whole list
+/// each time an element of it ends.)
 class JsonText::Builder final : public nlohmann::json_sax<json>
 {
 public:
-    /// `wanted` may be empty: no field is looked for.
-    Builder(const std::string& text, std::string wanted)
-        : m_text(text), m_furthest(text.data()), m_wanted(std::move(wanted))
+    /// `wanted` may be empty: no field is looked for, values are made.
+    Builder(const std::string& text, JsonLimits limits, std::string wanted)
+        : m_text(text), m_limits(limits), m_furthest(text.data()), m_wanted(std::move(wanted))
     {}
 
-    /// False for bad syntax, or a number that no double can hold.
+    /// False for bad syntax, a number that no double can hold, or what is beyond the limits: nothing more is read then.
     bool parse()
     {
         const CountingIterator begin(m_text.data(), &m_furthest);
@@ -73,7 +84,7 @@ public:
     bool number_integer(number_integer_t value) override { return addValue(value); }
     bool number_unsigned(number_unsigned_t value) override { return addValue(value); }
     bool number_float(number_float_t value, const string_t& /*text*/) override { return addValue(value); }
-    bool string(string_t& value) override { return addValue(std::move(value)); }
+    bool string(string_t& value) override { return take(kBytesOfText) && addValue(std::move(value)); }
     bool binary(binary_t& /*value*/) override { return false; } // not in text
     bool start_object(std::size_t /*elements*/) override { return open(json::object()); }
     bool start_array(std::size_t /*elements*/) override { return open(json::array()); }
@@ -81,14 +92,20 @@ public:
     bool end_array() override { return close(); }
     bool key(string_t& name) override
     {
+        if (!take(kBytesOfMember)) {
+            return false;
+        }
         Frame& frame = m_frames.back();
+        if (!m_wanted.empty()) {
+            frame.matchedNext = matchedBy(frame, frame.matched == 0 ? name : "." + name);
+            return note(frame);
+        }
         const auto [at, isNew] = frame.value->get_ref<json::object_t&>().emplace(name, nullptr);
         frame.member = &at->second;
-        frame.key = name;
+        frame.key = &at->first;
         if (!isNew && m_duplicate.empty()) {
             m_duplicate = path();
         }
-        note();
         return true;
     }
     bool parse_error(std::size_t /*position*/, const std::string& /*token*/,
@@ -106,18 +123,24 @@ public:
     }
     /// True when what stopped the parser is a number that no double can hold.
     [[nodiscard]] bool isOutOfRange() const { return m_isOutOfRange; }
-    [[nodiscard]] std::size_t depth() const { return m_depth; }
+    /// What was beyond the limits, in words; empty when nothing was.
+    [[nodiscard]] const std::string& beyond() const { return m_beyond; }
     [[nodiscard]] const std::string& duplicate() const { return m_duplicate; }
     /// Line of the wanted field; 0 when it was not there.
     [[nodiscard]] std::size_t wantedLine() const { return m_wantedLine; }
 
 private:
+    static constexpr std::size_t kNoMatch = std::string::npos;
+
     struct Frame
     {
-        json* value = nullptr;  // the list or object
-        std::size_t next = 0;   // position after the element of a list that began last
-        std::string key;        // of the member of an object that began last
-        json* member = nullptr; // its value
+        bool isList = false;
+        json* value = nullptr;              // the list or object; of a search none
+        std::size_t next = 0;               // position after the element of a list that began last
+        const std::string* key = nullptr;   // of the member of an object that began last
+        json* member = nullptr;             // its value
+        std::size_t matched = kNoMatch;     // characters of the wanted field that lead to this list or object
+        std::size_t matchedNext = kNoMatch; // the same for what began last in it
     };
 
     /// Puts a value where the parser is; where it lies then.
@@ -128,27 +151,70 @@ private:
             return &m_root;
         }
         Frame& frame = m_frames.back();
-        if (!frame.value->is_array()) {
+        ++frame.next;
+        if (!frame.isList) {
             *frame.member = std::move(value);
             return frame.member;
         }
         frame.value->push_back(std::move(value));
-        ++frame.next;
-        note(); // members of objects were noted at their key
         return &frame.value->back();
+    }
+
+    /// Notes that an element of a list began, in a search; members of objects are noted at their key.
+    bool pass()
+    {
+        if (m_frames.empty() || !m_frames.back().isList) {
+            return true;
+        }
+        Frame& frame = m_frames.back();
+        ++frame.next;
+        if (frame.matched == kNoMatch) {
+            return true;
+        }
+        frame.matchedNext = matchedBy(frame, fmt::format("[{}]", frame.next - 1));
+        return note(frame);
     }
 
     bool addValue(json value)
     {
+        if (!take(kBytesOfValue)) {
+            return false;
+        }
+        if (!m_wanted.empty()) {
+            return pass();
+        }
         put(std::move(value));
         return true;
     }
 
+    /// Books memory; false when that is more than the limit.
+    bool take(std::size_t bytes)
+    {
+        m_memory += bytes;
+        if (m_memory > m_limits.memory) {
+            m_beyond = fmt::format("its values take more than {} MiB of memory, which is as much as is read",
+                                   m_limits.memory >> 20U);
+        }
+        return m_beyond.empty();
+    }
+
     bool open(json value)
     {
-        json* const place = put(std::move(value));
-        m_frames.push_back({place, 0, {}, nullptr});
-        m_depth = std::max(m_depth, m_frames.size());
+        if (m_frames.size() >= m_limits.depth) {
+            m_beyond = fmt::format("brackets are nested deeper than {}, which is as deep as is read", m_limits.depth);
+        }
+        if (!m_beyond.empty() || !take(kBytesOfValue + kBytesOfList)) {
+            return false;
+        }
+        Frame frame;
+        frame.isList = value.is_array();
+        if (m_wanted.empty()) {
+            frame.value = put(std::move(value));
+        } else if (!pass()) {
+            return false;
+        }
+        frame.matched = m_frames.empty() ? 0 : m_frames.back().matchedNext;
+        m_frames.push_back(frame);
         return true;
     }
 
@@ -158,11 +224,21 @@ private:
         return true;
     }
 
-    void note()
+    /// Characters of the wanted field that lead to an element of a frame's list or object; kNoMatch when it leads
+    /// elsewhere. Reads no more than the element's own part of the path.
+    [[nodiscard]] std::size_t matchedBy(const Frame& frame, const std::string& part) const
     {
-        if (!m_wanted.empty() && m_wantedLine == 0 && path() == m_wanted) {
+        const bool leadsHere = frame.matched != kNoMatch && m_wanted.compare(frame.matched, part.size(), part) == 0;
+        return leadsHere ? frame.matched + part.size() : kNoMatch;
+    }
+
+    /// False, which ends the search, at the wanted field.
+    bool note(const Frame& frame)
+    {
+        if (frame.matchedNext == m_wanted.size()) {
             m_wantedLine = line();
         }
+        return m_wantedLine == 0;
     }
 
     /// "entries[2].rule" of what began last.
@@ -170,21 +246,23 @@ private:
     {
         std::string text;
         for (const Frame& frame : m_frames) {
-            if (frame.value->is_array()) {
+            if (frame.isList) {
                 text += fmt::format("[{}]", frame.next - 1);
             } else {
-                text += (text.empty() ? "" : ".") + frame.key;
+                text += (text.empty() ? "" : ".") + *frame.key;
             }
         }
         return text;
     }
 
     const std::string& m_text;
+    JsonLimits m_limits;
     json m_root;
     const char* m_furthest;
     std::string m_wanted;
     std::size_t m_wantedLine = 0;
-    std::size_t m_depth = 0;
+    std::size_t m_memory = 0;
+    std::string m_beyond;
     bool m_isOutOfRange = false;
     std::string m_duplicate;
     std::vector<Frame> m_frames;
@@ -198,18 +276,18 @@ Result<JsonText> JsonText::parse(std::string text, const std::string& where, Jso
     JsonText result;
     result.m_where = where;
     result.m_text = std::move(text);
-    Builder builder(result.m_text, {});
+    result.m_limits = limits;
+    Builder builder(result.m_text, limits, {});
     if (!builder.parse()) {
+        if (!builder.beyond().empty()) {
+            return inputError(builder.beyond(), fmt::format("{}, line {}", where, builder.line()));
+        }
         return inputError(builder.isOutOfRange()
                               ? "a number here is out of range: no double holds it; the largest is about 1.8e308"
                               : "this is not valid JSON; look for a missing comma, quote or bracket",
                           fmt::format("{}, line {}", where, builder.line()));
     }
     result.m_root = builder.takeRoot();
-    if (builder.depth() > limits.depth) {
-        return inputError(
-            fmt::format("brackets are nested {} deep; at most {} are read", builder.depth(), limits.depth), where);
-    }
     if (!builder.duplicate().empty()) {
         return result.error(builder.duplicate(), "this field stands twice in one object; remove one");
     }
@@ -223,13 +301,13 @@ Error JsonText::error(const std::string& field, std::string message) const
         return inputError(std::move(message),
                           fmt::format("{}, line {}", m_where, 1 + std::count(m_text.begin(), begin, '\n')));
     }
-    Builder builder(m_text, field);
+    Builder builder(m_text, m_limits, field);
     static_cast<void>(builder.parse());
     std::string place = m_where;
     if (builder.wantedLine() > 0) {
         place += fmt::format(", line {}", builder.wantedLine());
     }
-    return inputError(std::move(message), place + ", field " + field);
+    return inputError(std::move(message), place + ", field " + shortened(field, kMostFieldText));
 }
 
 } // namespace retro::base

@@ -11,11 +11,13 @@
 namespace retro::base
 {
 
-/// Largest text, and deepest nesting in it, that is read.
+/// Largest text, deepest nesting in it, and most memory for its values that are read. Two bytes of text are enough for
+/// a value of 16 bytes, three for a list of 40.
 struct JsonLimits
 {
     std::size_t bytes = 1U << 20;
     std::size_t depth = 16;
+    std::size_t memory = 384U << 20;
 };
 
 /// JSON whose messages name the line of a field. Lines are looked for in the text when a message needs one, so a text
@@ -37,6 +39,7 @@ private:
 
     std::string m_where;
     std::string m_text;
+    JsonLimits m_limits;
     nlohmann::json m_root;
 };
 

@@ -12,8 +12,11 @@
 namespace retro::base
 {
 
+struct MappedSource;
+
 /// A range of a file in memory without a copy: pages come from the file when they are read and can be dropped again.
-/// The file must not shrink meanwhile.
+/// The file should not change meanwhile. Where it gets shorter, what is missing reads as zeros (a guard for SIGBUS sees
+/// to that), and checkMappedFiles says so.
 class MappedFile
 {
 public:
@@ -32,7 +35,18 @@ private:
 
     void* m_base = nullptr;
     std::size_t m_length = 0;
+    std::size_t m_slot = 0; // in the table that the guard reads
+    std::shared_ptr<const MappedSource> m_source;
     std::span<const std::byte> m_data;
 };
+
+/// Looks whether every mapped file that is in use is still as it was when it was opened: size, time of the last change,
+/// no missing page. A file that another one of the same name replaced counts as unchanged: the mapping keeps the old
+/// one. Errors (Engine) name the file. Costs one system call for each file; results are checked before they are written
+/// or handed on.
+[[nodiscard]] Result<void> checkMappedFiles();
+
+/// True once a page of a mapped file that is in use was missing. Costs one atomic read: for loops.
+[[nodiscard]] bool hasMissingPage();
 
 } // namespace retro::base

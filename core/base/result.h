@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cassert>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,6 +14,7 @@ enum class ErrorCode {
     Usage,     ///< the caller asked for something that does not exist (exit 2)
     Input,     ///< a file, operator, shape or plan that is wrong or not supported (exit 3)
     Engine,    ///< the engine could not finish: no plan, numerical stop (exit 4)
+    Memory,    ///< more memory than there is, or than the user allows (exit 4)
     Output,    ///< an output could not be written (exit 5)
     Cancelled, ///< the user stopped it
     Bug,       ///< a broken invariant (exit 1)
@@ -31,7 +31,7 @@ struct Error
     [[nodiscard]] std::string text() const { return where.empty() ? message : where + ": " + message; }
 };
 
-/// A value or an Error. Callers must look at it.
+/// A value or an Error. Callers must look at it: asking for the one that is not there throws, in every build.
 template <class T>
 class [[nodiscard]] Result
 {
@@ -42,31 +42,11 @@ public:
     [[nodiscard]] bool ok() const { return m_state.index() == 0; }
     explicit operator bool() const { return ok(); }
 
-    [[nodiscard]] const T& value() const&
-    {
-        assert(ok());
-        return std::get<0>(m_state);
-    }
-    [[nodiscard]] T& value() &
-    {
-        assert(ok());
-        return std::get<0>(m_state);
-    }
-    [[nodiscard]] T&& value() &&
-    {
-        assert(ok());
-        return std::get<0>(std::move(m_state));
-    }
-    [[nodiscard]] const Error& error() const&
-    {
-        assert(!ok());
-        return std::get<1>(m_state);
-    }
-    [[nodiscard]] Error&& error() &&
-    {
-        assert(!ok());
-        return std::get<1>(std::move(m_state));
-    }
+    [[nodiscard]] const T& value() const& { return std::get<0>(m_state); }
+    [[nodiscard]] T& value() & { return std::get<0>(m_state); }
+    [[nodiscard]] T&& value() && { return std::get<0>(std::move(m_state)); }
+    [[nodiscard]] const Error& error() const& { return std::get<1>(m_state); }
+    [[nodiscard]] Error&& error() && { return std::get<1>(std::move(m_state)); }
 
     const T& operator*() const& { return value(); }
     T& operator*() & { return value(); }
@@ -87,16 +67,8 @@ public:
 
     [[nodiscard]] bool ok() const { return !m_error.has_value(); }
     explicit operator bool() const { return ok(); }
-    [[nodiscard]] const Error& error() const&
-    {
-        assert(!ok());
-        return *m_error;
-    }
-    [[nodiscard]] Error&& error() &&
-    {
-        assert(!ok());
-        return *std::move(m_error);
-    }
+    [[nodiscard]] const Error& error() const& { return m_error.value(); }
+    [[nodiscard]] Error&& error() && { return std::move(m_error).value(); }
 
 private:
     std::optional<Error> m_error;
@@ -118,6 +90,12 @@ private:
 [[nodiscard]] inline Error engineError(std::string message, std::string where = {})
 {
     return {ErrorCode::Engine, std::move(message), std::move(where)};
+}
+
+/// A Memory error: says how much is needed, what there is, and what to do.
+[[nodiscard]] inline Error memoryError(std::string message, std::string where = {})
+{
+    return {ErrorCode::Memory, std::move(message), std::move(where)};
 }
 
 /// An Output error.

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/binding.h"
 
+#include "core/engine/runnablepart.h"
 #include "core/execute/control/unroll.h"
 #include "core/ops/schema/schema.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 namespace retro::engine
@@ -57,48 +61,213 @@ std::optional<FusedInRun> fusedAt(const std::vector<rewrite::FusedInBody>& fused
     return found;
 }
 
-/// The graph that these inputs run: control flow, if there is any, written out.
-base::Result<std::shared_ptr<const graph::Graph>>
-graphFor(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs, execute::Precision precision,
-         std::vector<std::string>* written, const std::stop_token& stop)
+using Bound = std::shared_ptr<const execute::BoundModel>;
+
+/// Binds graphs of one model for the same inputs, control flow, if there is any, written out.
+class Binder
 {
-    for (const graph::Value& value : model.graph()->values()) {
-        if (value.kind == graph::ValueKind::Constant && !value.constant.isValid()) {
-            return base::inputError(
-                "the file has no data for this constant, so the graph can be drawn and planned for, "
-                "but not run; write it with its data",
-                "value '" + value.name + "'");
+public:
+    Binder(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs, execute::Precision precision,
+           const std::stop_token& stop)
+        : m_model(model), m_inputs(inputs), m_precision(precision), m_stop(stop)
+    {}
+
+    base::Result<Bound> bind(const std::shared_ptr<const graph::Graph>& graph, std::vector<std::string>* written) const
+    {
+        RETRO_CHECK(checkData(*graph));
+        if (!execute::hasControlFlow(*graph)) {
+            return bindFlat(graph);
+        }
+        RETRO_TRY(execute::Unrolled flat, execute::unroll(*graph, m_inputs, m_precision, m_stop));
+        RETRO_TRY(Bound bound, bindFlat(flat.graph));
+        if (written != nullptr) {
+            *written = std::move(flat.steps);
+        }
+        return bound;
+    }
+
+private:
+    base::Result<Bound> bindFlat(const std::shared_ptr<const graph::Graph>& graph) const
+    {
+        std::vector<ops::TensorType> types;
+        for (const tensor::Tensor& input : m_inputs) {
+            types.push_back({input.dtype(), input.shape()});
+        }
+        return execute::BoundModel::bind(graph, types, m_precision, inPrecision(m_inputs, m_precision), m_stop);
+    }
+
+    [[nodiscard]] base::Result<void> checkData(const graph::Graph& graph) const
+    {
+        const std::optional<std::string> absent = firstAbsent(graph);
+        if (!absent) {
+            return {};
+        }
+        return base::inputError(
+            fmt::format("this constant has no data, so the graph can be drawn and planned for, but what needs it "
+                        "cannot run: {}",
+                        absenceOf(m_model, *absent)),
+            "value '" + *absent + "'");
+    }
+
+    const LoadedModel& m_model;
+    const std::vector<tensor::Tensor>& m_inputs;
+    execute::Precision m_precision;
+    const std::stop_token& m_stop;
+};
+
+/// Binds what can be had of a graph that cannot be bound as a whole.
+class PartBinder
+{
+public:
+    PartBinder(const LoadedModel& model, std::shared_ptr<const graph::Graph> graph, const Binder& binder,
+               base::Error whole)
+        : m_graph(std::move(graph)), m_binder(binder), m_whole(std::move(whole)), m_blocked(model, *m_graph)
+    {}
+
+    base::Result<Bound> bind(const BindWish& wish, std::vector<std::string>* written, std::vector<std::string>& leftOut)
+    {
+        RETRO_TRY(std::vector<base::ValueId> wanted, wantedValues(wish));
+        std::vector<base::ValueId> free = freeOutputs();
+        if (wish.isEveryOutput ? free.empty() : wanted.empty()) {
+            return m_whole;
+        }
+        if (!m_blocked.none()) {
+            addEach(wanted, free);
+            if (base::Result<Bound> bound = bindFor(free, written); bound.ok() || isFinal(bound)) {
+                leftOut = m_blocked.lines();
+                return bound;
+            }
+        }
+        if (wish.isEveryOutput) {
+            wanted = bindable(free);
+        }
+        base::Result<Bound> bound = wanted.empty() ? base::Result<Bound>(m_whole) : bindFor(wanted, written);
+        if (bound.ok()) {
+            leftOut = {"the rest of the model is left out: " + m_whole.text()};
+        }
+        return bound.ok() || isFinal(bound) ? std::move(bound) : base::Result<Bound>(m_whole);
+    }
+
+private:
+    static bool isFinal(const base::Result<Bound>& bound)
+    {
+        return !bound.ok() && bound.error().code != base::ErrorCode::Input;
+    }
+
+    static void addEach(const std::vector<base::ValueId>& more, std::vector<base::ValueId>& values)
+    {
+        for (const base::ValueId value : more) {
+            if (std::ranges::find(values, value) == values.end()) {
+                values.push_back(value);
+            }
         }
     }
-    RETRO_CHECK(ops::expectSchemas(*model.rewritten.before)); // rewrites may take out what is wrong
-    RETRO_TRY(const Written graph, withDigits(model, precision, stop));
-    if (!execute::hasControlFlow(*graph.graph)) {
-        return graph.graph;
+
+    /// Values that are named, and the default target where that is wanted.
+    base::Result<std::vector<base::ValueId>> wantedValues(const BindWish& wish) const
+    {
+        std::vector<base::ValueId> wanted;
+        for (const std::string& name : wish.values) {
+            const std::optional<base::ValueId> value = m_graph->findValue(name);
+            if (!value) {
+                continue; // whoever asks for it says that there is none
+            }
+            if (const std::optional<base::Error> error = m_blocked.of(*value)) {
+                return *error;
+            }
+            addEach({*value}, wanted);
+        }
+        if (wish.isDefaultWanted && !wish.isEveryOutput) {
+            addEach(defaultOutput(), wanted);
+        }
+        return wanted;
     }
-    RETRO_TRY(execute::Unrolled flat, execute::unroll(*graph.graph, inputs, precision, stop));
-    if (written != nullptr) {
-        *written = std::move(flat.steps);
+
+    /// The first output of floating elements that is not blocked; none where there is none.
+    [[nodiscard]] std::vector<base::ValueId> defaultOutput() const
+    {
+        for (const base::ValueId output : m_graph->outputs()) {
+            if (tensor::isFloating(m_graph->value(output).dtype) && !m_blocked.of(output)) {
+                return {output};
+            }
+        }
+        return {};
     }
-    return flat.graph;
-}
+
+    [[nodiscard]] std::vector<base::ValueId> freeOutputs() const
+    {
+        std::vector<base::ValueId> free;
+        for (const base::ValueId output : m_graph->outputs()) {
+            if (!m_blocked.of(output)) {
+                addEach({output}, free);
+            }
+        }
+        return free;
+    }
+
+    base::Result<Bound> bindFor(const std::vector<base::ValueId>& values, std::vector<std::string>* written) const
+    {
+        RETRO_TRY(const std::shared_ptr<const graph::Graph> part, partFor(*m_graph, values));
+        if (part->nodeCount() == m_graph->nodeCount()) {
+            return m_whole; // the same again
+        }
+        return m_binder.bind(part, written);
+    }
+
+    /// Those that can be bound by themselves.
+    [[nodiscard]] std::vector<base::ValueId> bindable(const std::vector<base::ValueId>& values) const
+    {
+        std::vector<base::ValueId> good;
+        std::ranges::copy_if(values, std::back_inserter(good),
+                             [this](base::ValueId value) { return bindFor({value}, nullptr).ok(); });
+        return good;
+    }
+
+    std::shared_ptr<const graph::Graph> m_graph;
+    const Binder& m_binder;
+    base::Error m_whole;
+    BlockedNodes m_blocked;
+};
 
 } // namespace
 
+BindWish wishFor(std::span<const TargetRequest> targets, std::span<const std::string> values)
+{
+    BindWish wish{{values.begin(), values.end()}, false, false};
+    for (const TargetRequest& target : targets) {
+        if (target.namesValue()) {
+            wish.values.push_back(target.value);
+        }
+        wish.isDefaultWanted = wish.isDefaultWanted || !target.namesValue();
+    }
+    return wish;
+}
+
+BindWish wishFor(const TargetRequest& target) { return wishFor(std::span(&target, 1)); }
+
 base::Result<std::shared_ptr<const execute::BoundModel>>
 bindModel(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs, execute::Precision precision,
-          std::vector<std::string>* written, const std::stop_token& stop)
+          std::vector<std::string>* written, const std::stop_token& stop, const BindWish& wish,
+          std::vector<std::string>* leftOut)
 {
-    std::vector<ops::TensorType> types;
-    for (const tensor::Tensor& input : inputs) {
-        types.push_back({input.dtype(), input.shape()});
+    const Binder binder(model, inputs, precision, stop);
+    if (auto schemas = ops::expectSchemas(*model.rewritten.before); !schemas) { // rewrites may take out what is wrong
+        return base::within(std::move(schemas).error(), model.path.string());
     }
-    auto graph = graphFor(model, inputs, precision, written, stop);
+    base::Result<Written> graph = withDigits(model, precision, stop);
     if (!graph) {
         return base::within(std::move(graph).error(), model.path.string());
     }
-    auto bound = execute::BoundModel::bind(*graph, types, precision, inPrecision(inputs, precision), stop);
+    base::Result<Bound> bound = binder.bind(graph->graph, written);
+    std::vector<std::string> lines;
+    if (!bound.ok() && bound.error().code == base::ErrorCode::Input) {
+        bound = PartBinder(model, graph->graph, binder, bound.error()).bind(wish, written, lines);
+    }
     if (!bound) {
         return base::within(std::move(bound).error(), model.path.string());
+    }
+    if (leftOut != nullptr) {
+        *leftOut = std::move(lines);
     }
     return bound;
 }

@@ -4,6 +4,7 @@
 #include "core/base/cancel.h"
 #include "core/engine/comparedvalues.h"
 #include "core/engine/parting.h"
+#include "core/engine/results.h"
 #include "core/graph/graphbuilder.h"
 #include "core/ops/algebra.h"
 #include "core/trace/runfile.h"
@@ -16,6 +17,7 @@
 #include <limits>
 #include <optional>
 #include <tuple>
+#include <unordered_map>
 
 namespace retro::engine
 {
@@ -268,20 +270,65 @@ std::vector<std::string> differentFacts(const trace::Run& a, const trace::Run& b
     return facts;
 }
 
-// Floating-point arrays; the others are listed.
-Result<void> readArrays(const std::filesystem::path& path, ComparedSide& side)
+/// Chooses the arrays of an archive that can be compared, by their headers alone.
+class ArrayChoice
 {
-    RETRO_TRY(tensor::NpzContents contents, tensor::readNpzNumbers(path));
-    side.skipped = std::move(contents.skipped);
-    for (auto& [name, tensor] : contents.tensors) {
-        if (tensor::isFloating(tensor.dtype())) {
-            side.tensors.emplace(name, std::move(tensor));
-        } else {
-            side.skipped.push_back(
-                fmt::format("{}: it is {}; relevance is floating point", name, tensor::nameOf(tensor.dtype())));
+public:
+    ArrayChoice(const trace::Run* other, std::vector<std::string>& unmatched) : m_other(other), m_unmatched(unmatched)
+    {
+        if (other != nullptr) {
+            const std::vector<std::string> files = fileNames(*other->graph);
+            for (std::size_t i = 0; i < files.size(); ++i) {
+                m_byFile.emplace(files[i], ValueId(i));
+            }
         }
     }
-    if (side.tensors.empty()) {
+
+    std::optional<std::string> operator()(const std::string& name, const tensor::NpyHeader& header) const
+    {
+        if (!tensor::isFloating(header.dtype)) {
+            return fmt::format("it is {}; relevance is floating point", tensor::nameOf(header.dtype));
+        }
+        if (m_other == nullptr) {
+            return std::nullopt;
+        }
+        const auto file = m_byFile.find(name);
+        const std::optional<ValueId> exact = m_other->graph->findValue(name);
+        if (!exact && file == m_byFile.end()) {
+            m_unmatched.push_back(name);
+            return std::string();
+        }
+        return shapeReason(exact ? *exact : file->second, header);
+    }
+
+private:
+    /// A large array that no reshape makes one of the value's is not worth its memory.
+    [[nodiscard]] std::optional<std::string> shapeReason(ValueId value, const tensor::NpyHeader& header) const
+    {
+        const bool isKnown = value.index() < m_other->shapes.size();
+        const std::int64_t count = tensor::elementCount(header.shape);
+        if (!isKnown || count <= kMostStrangeElements ||
+            count == tensor::elementCount(m_other->shapes[value.index()])) {
+            return std::nullopt;
+        }
+        return fmt::format("its shape {} is not that of the value, {}", tensor::toText(header.shape),
+                           tensor::toText(m_other->shapes[value.index()]));
+    }
+
+    static constexpr std::int64_t kMostStrangeElements = 1 << 22;
+
+    const trace::Run* m_other;
+    std::vector<std::string>& m_unmatched;
+    std::unordered_map<std::string, ValueId> m_byFile;
+};
+
+// Floating-point arrays; the others are listed.
+Result<void> readArrays(const std::filesystem::path& path, const trace::Run* other, ComparedSide& side)
+{
+    RETRO_TRY(tensor::NpzContents contents, tensor::readNpzNumbers(path, ArrayChoice(other, side.unmatched)));
+    side.skipped = std::move(contents.skipped);
+    side.tensors = std::move(contents.tensors);
+    if (side.tensors.empty() && side.unmatched.empty()) {
         return base::inputError("there is no floating-point array in it; save relevance with numpy.savez(file, "
                                 "**{name: array})" +
                                     (side.skipped.empty() ? std::string() : "; passed over: " + side.skipped.front()),
@@ -292,12 +339,12 @@ Result<void> readArrays(const std::filesystem::path& path, ComparedSide& side)
 
 } // namespace
 
-Result<ComparedSide> readCompared(const std::filesystem::path& path)
+Result<ComparedSide> readCompared(const std::filesystem::path& path, const trace::Run* other)
 {
     ComparedSide side;
     side.name = path.filename().string();
     if (path.extension() == ".npz") {
-        RETRO_CHECK(readArrays(path, side));
+        RETRO_CHECK(readArrays(path, other, side));
         return side;
     }
     if (path.extension() != ".retro") {

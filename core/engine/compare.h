@@ -18,18 +18,21 @@ namespace retro::engine
 /// One of two things that are compared: a recorded run, or relevance that another tool left by value name.
 struct ComparedSide
 {
-    std::string name;                      ///< file name, for people
-    std::shared_ptr<const trace::Run> run; ///< null for tensors alone
-    tensor::NamedTensors tensors;          ///< relevance by value name, when there is no run
-    std::vector<std::string> skipped = {}; ///< what the file holds besides arrays that can be relevance, with reasons
+    std::string name;                        ///< file name, for people
+    std::shared_ptr<const trace::Run> run;   ///< null for tensors alone
+    tensor::NamedTensors tensors;            ///< relevance by value name, when there is no run
+    std::vector<std::string> skipped = {};   ///< what the file holds besides arrays that can be relevance, with reasons
+    std::vector<std::string> unmatched = {}; ///< arrays that were not read: no value of the run has their name
     /// Of tensors: the rules that the other tool was set to, by NodeId of the run that they are compared with; empty
     /// when nobody knows.
     std::vector<trace::NodeRule> rules = {};
 };
 
 /// Reads a `.retro` run or an `.npz` of arrays by value name; what is no floating-point array is listed and passed
-/// over. Errors: Input, Usage (another ending).
-[[nodiscard]] base::Result<ComparedSide> readCompared(const std::filesystem::path& path);
+/// over. Of arrays that will be compared with the run `other`, only those are read that can be. Errors: Input, Usage
+/// (another ending).
+[[nodiscard]] base::Result<ComparedSide> readCompared(const std::filesystem::path& path,
+                                                      const trace::Run* other = nullptr);
 
 /// Relevance of every value of a run at its end, by ValueId; invalid where none arrived or it is no longer kept. For
 /// gradient × input the inputs' gradients are multiplied, as in the files of `explain`.

@@ -109,7 +109,7 @@ std::optional<ValueId> ComparedValues::start() const
 std::vector<std::string> ComparedValues::unmatched() const
 {
     const std::set<std::string, std::less<>> files(m_fileNames.begin(), m_fileNames.end());
-    std::vector<std::string> names;
+    std::vector<std::string> names = m_side.unmatched;
     for (const auto& [name, tensor] : m_side.tensors) {
         if (!m_leading.findValue(name) && files.count(name) == 0) {
             names.push_back(name);

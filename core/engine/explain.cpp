@@ -129,11 +129,15 @@ private:
     }
 
     /// The value of every target, in their order; m_targets has each value once.
-    Result<std::vector<base::ValueId>> findTargets(const graph::Graph& graph)
+    Result<std::vector<base::ValueId>> findTargets()
     {
         std::vector<base::ValueId> values;
         for (const TargetRequest& target : targetsOf(m_request)) {
-            RETRO_TRY(const base::ValueId value, targetValue(target, graph));
+            std::string note;
+            RETRO_TRY(const base::ValueId value, targetValue(target, *m_result.model, &note));
+            if (!note.empty()) {
+                m_result.warnings.push_back(std::move(note));
+            }
             values.push_back(value);
             if (std::find(m_targets.begin(), m_targets.end(), value) == m_targets.end()) {
                 m_targets.push_back(value);
@@ -159,7 +163,7 @@ private:
     {
         const Stopwatch watch;
         const graph::Graph& graph = m_result.model->graph();
-        RETRO_TRY(const std::vector<base::ValueId> values, findTargets(graph));
+        RETRO_TRY(const std::vector<base::ValueId> values, findTargets());
         m_starts.resize(m_targets.size());
         m_policy = m_request.engine == EngineKind::Oracle ? execute::SavePolicy::All : m_request.save;
         RETRO_CHECK(findCourse());
@@ -171,9 +175,7 @@ private:
             RETRO_TRY(ResolvedTarget target,
                       resolveTargetOf(forwardPass(), targetsOf(m_request)[i], m_request.start, values[i], known));
             addStart(target);
-            if (std::string hint = targetHint(*m_result.model, target); !hint.empty()) {
-                m_result.warnings.push_back(std::move(hint));
-            }
+            std::ranges::move(targetHints(*m_result.model, target), std::back_inserter(m_result.warnings));
             (i == 0 ? m_result.target : m_result.alsoTargets.emplace_back()) = std::move(target);
         }
         if (m_result.composite.dividesStart) {

@@ -209,8 +209,10 @@ struct RuleLine
                                                             const std::stop_token& stop = {},
                                                             std::vector<std::string>* unused = nullptr);
 
-/// What a person who explains this target should know: it is the result of a softmax, whose operand is the one to
-/// explain. Empty when there is nothing to say.
+/// What a person who explains this target should know: it is the result of a softmax, or of a sigmoid that is below
+/// 0.5, whose operand is the one to explain. Empty when there is nothing to say.
 [[nodiscard]] std::string targetHint(const execute::BoundModel& model, const ResolvedTarget& target);
+/// The same as a list, with what the first axis of a target is taken for where the model has time there.
+[[nodiscard]] std::vector<std::string> targetHints(const execute::BoundModel& model, const ResolvedTarget& target);
 
 } // namespace retro::engine

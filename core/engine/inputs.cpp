@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/inputs.h"
 
+#include "core/base/bytesize.h"
+#include "core/base/memorylimit.h"
+#include "core/engine/drawnintegers.h"
 #include "core/engine/textinput.h"
 #include "core/formats/onnx.h"
+#include "core/tensor/checkedshape.h"
 #include "core/tensor/npy.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
+#include <limits>
+#include <map>
 #include <random>
 
 namespace retro::engine
@@ -22,31 +29,79 @@ using base::Result;
 using base::usageError;
 using tensor::Tensor;
 
+/// A model may declare any extents: what they need is looked at before it is taken.
+Result<void> expectRoom(const graph::Value& input, const tensor::Shape& shape)
+{
+    const std::string where = fmt::format("input '{}' [{}]", input.name, tensor::toText(shape));
+    const auto bytes = tensor::checkedBytes(shape, tensor::DType::Float64, std::numeric_limits<std::int64_t>::max());
+    if (!bytes.ok()) {
+        return base::within(bytes.error(), where);
+    }
+    const std::uint64_t needed = *bytes / sizeof(double) * tensor::sizeOf(input.dtype);
+    if (needed > base::MemoryLimit::bytes()) {
+        return inputError(fmt::format("it needs {}, but {} of memory may be used (--memory SIZE, or Preferences in the "
+                                      "window); give an .npy file of a smaller shape where the model takes one",
+                                      base::bytesText(needed), base::bytesText(base::MemoryLimit::bytes())),
+                          where);
+    }
+    return {};
+}
+
 Result<tensor::Shape> concreteShape(const graph::Value& input)
 {
     if (!input.shape) {
-        return inputError(
-            "the model does not say this input's shape, so nothing can be made up for it; give an .npy file",
-            "input '" + input.name + "'");
+        return inputError("the model does not say this input's shape, so nothing can be made up for it; give it with "
+                          "--shape, or give an .npy file",
+                          "input '" + input.name + "'");
     }
     tensor::Shape shape;
     for (std::size_t i = 0; i < input.shape->size(); ++i) {
-        const auto& extent = (*input.shape)[i].extent;
+        const auto& declared = (*input.shape)[i].extent;
+        const bool isUnknown = declared == 0 && input.shape->size() > 1; // some exporters write 0 for that
+        const std::optional<std::int64_t> extent = isUnknown ? std::nullopt : declared;
         if (!extent && i > 0) {
             return inputError(
-                fmt::format("axis {} of this input is free, so nothing can be made up for it; give an .npy file", i),
+                fmt::format(
+                    "axis {} of this input is free, so nothing can be made up for it; give the shape with --shape "
+                    "{}=…, or give an .npy file",
+                    i, input.name),
                 "input '" + input.name + "'");
         }
         shape.push_back(extent.value_or(1));
     }
+    RETRO_CHECK(expectRoom(input, shape));
     return shape;
 }
 
 /// 53 random bits to [0, 1): std::uniform_real_distribution may differ between libraries, this does not.
 double unit(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1.0p-53; }
 
-Result<Tensor> randomInput(const graph::Value& input, const std::string& seedText)
+/// Integers of a range; where they are a mask, the first one of each row counts.
+Tensor drawnIntegers(const IntegerRange& range, const tensor::Shape& shape, std::mt19937_64& random)
 {
+    tensor::TensorBuffer buffer(tensor::DType::Int64, shape);
+    const auto count = static_cast<std::uint64_t>(range.high - range.low) + 1;
+    const std::int64_t length = shape.empty() ? 1 : shape.back();
+    std::int64_t at = 0;
+    for (std::int64_t& value : buffer.span<std::int64_t>()) {
+        value = range.low + static_cast<std::int64_t>(random() % count);
+        value = range.isMask && at % length == 0 ? 1 : value;
+        ++at;
+    }
+    return std::move(buffer).freeze();
+}
+
+/// What a source that is no file is made up for.
+struct MadeFor
+{
+    const graph::Graph& graph;
+    base::ValueId id;
+    [[nodiscard]] const graph::Value& input() const { return graph.value(id); }
+};
+
+Result<Tensor> randomInput(const MadeFor& wanted, const std::string& seedText)
+{
+    const graph::Value& input = wanted.input();
     std::uint64_t seed = 0;
     const auto [end, ec] = std::from_chars(seedText.data(), seedText.data() + seedText.size(), seed);
     if (ec != std::errc() || end != seedText.data() + seedText.size()) {
@@ -54,6 +109,10 @@ Result<Tensor> randomInput(const graph::Value& input, const std::string& seedTex
     }
     RETRO_TRY(const tensor::Shape shape, concreteShape(input));
     std::mt19937_64 random(seed);
+    if (!tensor::isFloating(input.dtype) && !tensor::isNarrow(input.dtype)) {
+        const std::int64_t length = shape.empty() ? 1 : shape.back();
+        return drawnIntegers(integersFor(wanted.graph, wanted.id, length), shape, random).to(input.dtype);
+    }
     tensor::TensorBuffer buffer(tensor::DType::Float64, shape);
     for (double& value : buffer.span<double>()) {
         value = unit(random);
@@ -69,15 +128,16 @@ std::string lowerExtension(const std::string& source)
     return extension;
 }
 
-Result<Tensor> readSource(const std::string& source, const graph::Value& input, const PictureOptions& options,
+Result<Tensor> readSource(const std::string& source, const MadeFor& wanted, const PictureOptions& options,
                           const PictureDecoder& decode, const formats::ModelCard* card)
 {
+    const graph::Value& input = wanted.input();
     if (source == "zeros") {
         RETRO_TRY(const tensor::Shape shape, concreteShape(input));
         return Tensor::zeros(input.dtype, shape);
     }
     if (source.starts_with("random:")) {
-        return randomInput(input, source.substr(7));
+        return randomInput(wanted, source.substr(7));
     }
     const std::string extension = lowerExtension(source);
     if (extension == ".npy") {
@@ -183,7 +243,8 @@ Result<std::vector<Tensor>> resolveInputs(const std::vector<std::string>& texts,
         if (inputs[position].isValid()) {
             return usageError("two sources are given for this input", "--input " + input.name);
         }
-        RETRO_TRY(Tensor data, readSource(source.source, input, options, decode, card));
+        RETRO_TRY(Tensor data,
+                  readSource(source.source, MadeFor{graph, graph.inputs()[position]}, options, decode, card));
         auto fit = fitted(std::move(data), input);
         if (!fit) {
             return base::within(std::move(fit).error(), source.source);
@@ -197,6 +258,43 @@ Result<std::vector<Tensor>> resolveInputs(const std::vector<std::string>& texts,
         }
     }
     return inputs;
+}
+
+Result<LoadedModelPointer> takeOptionalInputs(const LoadedModelPointer& model, const std::vector<std::string>& texts,
+                                              const PictureDecoder& decode, const std::stop_token& stop)
+{
+    const graph::Graph& graph = *model->rewritten.before;
+    const std::vector<std::string>& optional = model->notes.optionalInputs;
+    std::map<std::string, Tensor> given;
+    for (const std::string& text : texts) {
+        const std::string name = text.substr(0, text.find('='));
+        const auto value = graph.findValue(name);
+        const bool isOptional =
+            value && text.size() > name.size() && std::ranges::find(optional, name) != optional.end();
+        if (!isOptional) {
+            continue;
+        }
+        const std::string source = text.substr(name.size() + 1);
+        RETRO_TRY(Tensor data, readSource(source, MadeFor{graph, *value}, {}, decode, nullptr));
+        auto fit = fitted(std::move(data), graph.value(*value));
+        if (!fit) {
+            return base::within(std::move(fit).error(), source);
+        }
+        if (!given.emplace(name, fit->to(graph.value(*value).dtype)).second) {
+            return usageError("two sources are given for this input", "--input " + name);
+        }
+    }
+    return given.empty() ? Result<LoadedModelPointer>(model) : withGiven(model, std::move(given), stop);
+}
+
+Result<std::vector<Tensor>> resolveInputs(const std::vector<std::string>& texts, const LoadedModel& model,
+                                          const PictureOptions& options, const PictureDecoder& decode)
+{
+    std::vector<std::string> needed;
+    std::ranges::copy_if(texts, std::back_inserter(needed), [&model](const std::string& text) {
+        return !model.given.contains(text.substr(0, text.find('=')));
+    });
+    return resolveInputs(needed, *model.graph(), options, decode, model.card ? &*model.card : nullptr);
 }
 
 } // namespace retro::engine

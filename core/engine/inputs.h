@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/base/result.h"
+#include "core/engine/loadmodel.h"
 #include "core/engine/pictureinput.h"
 #include "core/graph/graph.h"
 #include "core/tensor/tensor.h"
@@ -30,10 +31,24 @@ struct InputSource
 
 /// Reads the tensor of every graph input, in order. Errors: Usage (an input without a source, a name that is no input,
 /// two sources), Input (the file).  `zeros` and `random:SEED` need a declared shape; a free first axis counts as 1.
-/// random gives uniform numbers in [0, 1), the same on every machine. A .txt needs the card, which has the vocabulary.
+/// random gives uniform numbers in [0, 1), and integers within what reads them (drawnintegers.h), the same on every
+/// machine. A .txt needs the card, which has the vocabulary.
 [[nodiscard]] base::Result<std::vector<tensor::Tensor>>
 resolveInputs(const std::vector<std::string>& texts, const graph::Graph& graph, const PictureOptions& options,
               const PictureDecoder& decode, const formats::ModelCard* card = nullptr);
+
+/// The same of a loaded model, without the texts that are of its optional inputs (takeOptionalInputs()).
+[[nodiscard]] base::Result<std::vector<tensor::Tensor>> resolveInputs(const std::vector<std::string>& texts,
+                                                                      const LoadedModel& model,
+                                                                      const PictureOptions& options,
+                                                                      const PictureDecoder& decode);
+
+/// The model with the data of its optional inputs (FileNotes::optionalInputs) that `texts` (NAME=FILE, …) name; the
+/// model itself when they name none. Errors: Usage (two sources), Input (the file, its type), as withGiven().
+[[nodiscard]] base::Result<LoadedModelPointer> takeOptionalInputs(const LoadedModelPointer& model,
+                                                                  const std::vector<std::string>& texts,
+                                                                  const PictureDecoder& decode,
+                                                                  const std::stop_token& stop = {});
 
 /// Whether a source names a picture: .png, .jpg or .jpeg.
 [[nodiscard]] bool isPictureFile(const std::string& source);

@@ -2,6 +2,7 @@
 #include "core/engine/numericalstop.h"
 
 #include "core/execute/forward.h"
+#include "core/trace/targetplace.h"
 #include "core/trace/wrongnumber.h"
 
 #include <fmt/format.h>
@@ -127,7 +128,8 @@ base::Result<void> checkProducts(const ForwardPass& forward, std::span<const Ten
 base::Result<ResolvedTarget> resolveTargetOf(const ForwardPass& forward, const TargetRequest& request,
                                              const StartRequest& start, ValueId value, const Tensor& known)
 {
-    base::Result<ResolvedTarget> target = resolveTarget(request, start, value, known);
+    const std::vector<std::string> axes = trace::axisNames(forward.model->graph(), value, known.rank());
+    base::Result<ResolvedTarget> target = resolveTarget(request, start, value, known, axes);
     if (target || target.error().code != base::ErrorCode::Engine) {
         return target;
     }

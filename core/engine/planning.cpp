@@ -5,6 +5,7 @@
 #include "core/analysis/report.h"
 #include "core/base/cancel.h"
 #include "core/execute/boundmodel.h"
+#include "core/lrp/gradientparts.h"
 
 #include <fmt/format.h>
 
@@ -109,6 +110,13 @@ Result<PlanningGraph> planningGraphOf(const BoundModel& model, std::vector<base:
     facts.typeOf = [&](base::ValueId id) { return std::optional(model.typeOf(id)); };
     facts.operatorOf = [&](base::NodeId id) { return &model.op(id); };
     facts.carriesGradient = [&](base::ValueId id) { return model.isTracked(id); };
+    facts.gradientReadsOf = [&](base::NodeId id) {
+        std::vector<std::uint8_t> tracked;
+        for (const base::ValueId operand : model.graph().node(id).inputs) {
+            tracked.push_back(operand.isValid() && model.isTracked(operand) ? 1 : 0);
+        }
+        return lrp::gradientReads(model.op(id), tracked);
+    };
     facts.relevanceBytesOf = [&](base::ValueId id) -> std::uint64_t {
         const bool isToken = model.isTracked(id) && !tensor::isFloating(model.typeOf(id).dtype);
         const tensor::DType dtype = execute::dtypeOf(model.precision());

@@ -54,7 +54,9 @@ bool hasCheckpoints(const graph::Graph& graph)
 Result<void> fill(Prepared& made, const LoadedModel& model, const ExplainRequest& request, const std::stop_token& stop)
 {
     if (!made.model) {
-        RETRO_TRY(made.model, bindModel(model, request.inputs, request.precision, &made.writtenOut, stop));
+        const std::vector<TargetRequest> targets = targetsOf(request);
+        RETRO_TRY(made.model, bindModel(model, request.inputs, request.precision, &made.writtenOut, stop,
+                                        wishFor(targets, request.checkpoints), &made.leftOut));
     }
     RETRO_TRY(made.composite, resolveComposite(request.composite, *made.model));
     lrp::EntryUse use;
@@ -86,7 +88,8 @@ Result<std::shared_ptr<const Prepared>> prepare(const LoadedModel& model, const 
         return done.error();
     }
     if (cache != nullptr) {
-        cache->keep(wanted, made, execute::hasControlFlow(*model.graph()));
+        // A part of a model is of these targets alone.
+        cache->keep(wanted, made, execute::hasControlFlow(*model.graph()) || !made->leftOut.empty());
     }
     return std::shared_ptr<const Prepared>(std::move(made));
 }
@@ -97,7 +100,8 @@ Result<void> takeRules(const Prepared& prepared, ExplainResult& result)
     result.composite = prepared.composite;
     result.rules = prepared.words;
     result.assigned = prepared.rules;
-    result.warnings = prepared.unused;
+    result.warnings = prepared.leftOut;
+    result.warnings.insert(result.warnings.end(), prepared.unused.begin(), prepared.unused.end());
     result.writtenOut = prepared.writtenOut;
     return checkTimesInput(result.composite, result.rules, *result.model);
 }

@@ -27,6 +27,7 @@ struct Prepared
     std::vector<trace::NodeRule> words;  ///< by NodeId: the rules in words
     std::vector<std::string> writtenOut; ///< what If, Loop and Scan became
     std::vector<std::string> unused;     ///< lrp::unusedEntries()
+    std::vector<std::string> leftOut;    ///< what cannot run of the model, where only a part of it is bound
     bool hasCheckpoints = false;         ///< the model has checkpoint operators
 };
 

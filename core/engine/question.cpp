@@ -81,6 +81,9 @@ void addModel(Hasher& hash, const LoadedModel& model)
     add(hash, rewrite::switchedOn(model.rewritten.options));
     hash.number(model.rewritten.options.keepDigits ? 1 : 0);
     hash.number(model.rewritten.options.passThrough ? 1 : 0);
+    if (!model.shapes.empty()) {
+        add(hash, model.shapes);
+    }
     if (model.card) {
         add(hash, model.card->labels);
         add(hash, model.card->vocabulary);
@@ -96,6 +99,10 @@ void addTarget(Hasher& hash, const TargetRequest& target)
     hash.number(target.index.size());
     for (const std::int64_t index : target.index) {
         hash.number(static_cast<std::uint64_t>(index));
+    }
+    for (const TargetRequest::Coordinate& coordinate : target.place) {
+        hash.text(coordinate.axis);
+        hash.number(static_cast<std::uint64_t>(coordinate.index));
     }
 }
 

@@ -9,6 +9,7 @@
 #include "core/engine/runfacts.h"
 #include "core/ops/algebra.h"
 #include "core/tensor/npy.h"
+#include "core/trace/targetplace.h"
 
 #include <nlohmann/json.hpp>
 
@@ -45,11 +46,20 @@ void addTarget(const LoadedModel& model, const ExplainResult& result, const Reso
                ordered_json& targets)
 {
     const std::string& output = result.model->graph().value(resolved.value).name;
+    const tensor::Shape& shape = resolved.start.shape();
+    const std::vector<std::string> axes = trace::axisNames(result.model->graph(), resolved.value, shape.size());
     for (std::size_t i = 0; i < resolved.index.size(); ++i) {
         const std::int64_t index = resolved.index[i];
         ordered_json target{{"output", output}, {"index", index}, {"logit", resolved.logit[i]}};
-        if (model.card && index >= 0 && static_cast<std::size_t>(index) < model.card->labels.size()) {
-            target["label"] = model.card->labels[static_cast<std::size_t>(index)];
+        if (index >= 0 && trace::isDense(axes, shape)) {
+            const std::vector<std::int64_t> indices = trace::indicesInSample(shape, index);
+            for (std::size_t axis = 1; axis < axes.size(); ++axis) {
+                target["place"][axes[axis]] = indices[axis - 1];
+            }
+        }
+        const std::int64_t label = index < 0 ? index : trace::classOf(axes, shape, index);
+        if (model.card && label >= 0 && static_cast<std::size_t>(label) < model.card->labels.size()) {
+            target["label"] = model.card->labels[static_cast<std::size_t>(label)];
         }
         targets.push_back(std::move(target));
     }

@@ -14,7 +14,14 @@ base::Result<ForwardOutputs> runForward(const LoadedModel& model, const std::vec
                                         const StageProgress& progress)
 {
     base::MemoryAccount::tensors().resetPeak();
-    RETRO_TRY(const std::shared_ptr<const execute::BoundModel> bound, bindModel(model, inputs, precision));
+    BindWish wish;
+    wish.isEveryOutput = true;
+    ForwardOutputs made;
+    RETRO_TRY(const std::shared_ptr<const execute::BoundModel> bound,
+              bindModel(model, inputs, precision, nullptr, stop, wish, &made.leftOut));
+    for (const base::ValueId output : bound->graph().outputs()) {
+        made.names.push_back(bound->graph().value(output).name);
+    }
     const Stopwatch watch;
     const auto report = [&progress](std::size_t done, std::size_t total) {
         if (progress) {
@@ -23,7 +30,10 @@ base::Result<ForwardOutputs> runForward(const LoadedModel& model, const std::vec
     };
     RETRO_TRY(execute::ForwardResult result, execute::forward(bound, inPrecision(inputs, precision),
                                                               execute::SavePolicy::Nothing, std::move(stop), report));
-    return ForwardOutputs{std::move(result.outputs), watch.seconds(), base::MemoryAccount::tensors().peak()};
+    made.outputs = std::move(result.outputs);
+    made.seconds = watch.seconds();
+    made.peakBytes = base::MemoryAccount::tensors().peak();
+    return made;
 }
 
 } // namespace retro::engine

@@ -4,10 +4,12 @@
 #include "core/engine/explain.h"
 #include "core/execute/boundmodel.h"
 #include "core/graph/graphbuilder.h"
+#include "core/tensor/checkedshape.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 namespace retro::engine
@@ -36,6 +38,10 @@ Result<Tensor> zerosFor(const graph::Value& value)
                 fmt::format("the run has neither data nor shape of the constant \"{}\"", value.name));
         }
         shape.push_back(*dimension.extent);
+    }
+    const auto bytes = tensor::checkedBytes(shape, value.dtype, std::numeric_limits<std::int64_t>::max());
+    if (!bytes.ok()) {
+        return base::within(bytes.error(), fmt::format("constant \"{}\" of the run", value.name));
     }
     return Tensor::zeros(value.dtype, std::move(shape));
 }

@@ -2,6 +2,7 @@
 #include "core/engine/symbolicshapes.h"
 
 #include "core/execute/boundmodel.h"
+#include "core/graph/placeholder.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -70,7 +71,7 @@ private:
     static std::string symbolOf(const graph::Value& input, std::size_t axis)
     {
         const std::string& symbol = (*input.shape)[axis].symbol;
-        return symbol.empty() ? fmt::format("{}[{}]", input.name, axis) : symbol;
+        return graph::isPlaceholder(symbol) ? fmt::format("{}[{}]", input.name, axis) : symbol;
     }
 
     Result<void> collectSymbols()

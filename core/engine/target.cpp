@@ -3,11 +3,12 @@
 
 #include "core/ops/kernel/visitnumber.h"
 #include "core/tensor/npy.h"
+#include "core/trace/targetplace.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+#include <array>
 #include <limits>
 #include <numeric>
 
@@ -20,31 +21,6 @@ namespace
 using base::inputError;
 using base::Result;
 using base::usageError;
-
-std::optional<std::int64_t> wholeNumber(std::string_view text)
-{
-    std::int64_t value = 0;
-    const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return ec == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
-
-/// "3,4" → {3, 4}; nothing when a part is not a whole number.
-std::optional<std::vector<std::int64_t>> wholeNumbers(std::string_view text)
-{
-    std::vector<std::int64_t> numbers;
-    while (true) {
-        const std::size_t comma = text.find(',');
-        const auto number = wholeNumber(text.substr(0, comma));
-        if (!number) {
-            return std::nullopt;
-        }
-        numbers.push_back(*number);
-        if (comma == std::string_view::npos) {
-            return numbers;
-        }
-        text.remove_prefix(comma + 1);
-    }
-}
 
 /// How the elements of a target are grouped into samples.
 struct SampleLayout
@@ -83,18 +59,20 @@ std::int64_t largestOf(const T* values, std::int64_t length)
     return best;
 }
 
+base::Error noFiniteScore(std::int64_t sample)
+{
+    return base::engineError("the output has no finite score, so argmax can choose no class; look at the input and "
+                             "the weights. Going on "
+                             "needs a class that is named with --target",
+                             fmt::format("sample {}", sample));
+}
+
 /// `plain` is of inFloats().
 Result<std::int64_t> largest(const tensor::Tensor& plain, std::int64_t sample, std::int64_t length)
 {
     const std::int64_t best = ops::visitFloat(
         plain.dtype(), [&](auto zero) { return largestOf(plain.data<decltype(zero)>() + sample * length, length); });
-    if (best < 0) {
-        return base::engineError("the output has no finite score, so argmax can choose no class; look at the input and "
-                                 "the weights. Going on "
-                                 "needs a class that is named with --target",
-                                 fmt::format("sample {}", sample));
-    }
-    return best;
+    return best < 0 ? Result<std::int64_t>(noFiniteScore(sample)) : best;
 }
 
 /// Flat element that VALUE:i,j,… names. With as many indices as axes it is one element of the whole value; with one
@@ -153,24 +131,198 @@ Result<tensor::Tensor> givenStart(const std::filesystem::path& file, const tenso
     return start.to(forward.dtype());
 }
 
-Result<void> chooseElement(ResolvedTarget& target, const TargetRequest& request, const tensor::Tensor& plain,
-                           const SampleLayout& samples)
+/// Elements of a sample that agree with what is fixed along some axes: an odometer over the others.
+class Slice
 {
-    if (request.kind == TargetRequest::Kind::Value) {
-        if (request.index.empty()) {
-            target.index.assign(static_cast<std::size_t>(samples.count), -1);
-            return {};
+public:
+    /// `fixed` per axis of the value; none = every index counts. Axis 0 has the samples where there are two axes.
+    Slice(const tensor::Shape& shape, const std::vector<std::optional<std::int64_t>>& fixed)
+    {
+        std::int64_t stride = 1;
+        const std::size_t first = shape.size() < 2 ? 0 : 1;
+        for (std::size_t axis = shape.size(); axis > first; --axis) {
+            if (fixed[axis - 1]) {
+                m_begin += *fixed[axis - 1] * stride;
+            } else {
+                m_axes.push_back({shape[axis - 1], stride, 0});
+            }
+            stride *= shape[axis - 1];
         }
-        RETRO_TRY(const std::int64_t flat, flatIndex(request.index, plain.shape()));
-        target.index.assign(static_cast<std::size_t>(samples.count), -2);
-        target.index[static_cast<std::size_t>(flat / samples.length)] = flat % samples.length;
-        return {};
+        m_at = m_begin;
     }
+
+    [[nodiscard]] std::int64_t position() const { return m_at; }
+
+    /// False behind the last one.
+    bool next()
+    {
+        for (Axis& axis : m_axes) {
+            m_at += axis.stride;
+            if (++axis.index < axis.extent) {
+                return true;
+            }
+            m_at -= axis.extent * axis.stride;
+            axis.index = 0;
+        }
+        return false;
+    }
+
+private:
+    struct Axis
+    {
+        std::int64_t extent = 1;
+        std::int64_t stride = 1;
+        std::int64_t index = 0;
+    };
+    std::vector<Axis> m_axes; // the last one first
+    std::int64_t m_begin = 0;
+    std::int64_t m_at = 0;
+};
+
+/// Position of the largest finite element of a slice; −1 when there is none.
+template <class T>
+std::int64_t largestIn(const T* values, Slice slice)
+{
+    std::int64_t best = -1;
+    T most = -std::numeric_limits<T>::infinity();
+    do {
+        const T value = values[slice.position()];
+        if (value > most && value <= std::numeric_limits<T>::max()) {
+            most = value;
+            best = slice.position();
+        }
+    } while (slice.next());
+    return best;
+}
+
+using FixedAxes = std::vector<std::optional<std::int64_t>>;
+
+/// "sample (2), token (12), class (1000)".
+std::string axesText(const std::vector<std::string>& axes, const tensor::Shape& shape)
+{
+    std::string text;
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+        text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", axes[i], shape[i]);
+    }
+    return text;
+}
+
+/// Other words for an axis.
+std::string_view commonName(std::string_view axis)
+{
+    static constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kOthers{{{"position", "token"},
+                                                                                           {"time", "token"},
+                                                                                           {"step", "token"},
+                                                                                           {"channel", "class"},
+                                                                                           {"batch", "sample"},
+                                                                                           {"label", "class"}}};
+    const auto* at =
+        std::find_if(kOthers.begin(), kOthers.end(), [axis](const auto& pair) { return pair.first == axis; });
+    return at == kOthers.end() ? axis : at->second;
+}
+
+/// The axis that a coordinate names; nothing when there is none. "axis2" is the third one whatever it is called.
+std::optional<std::size_t> axisOf(const std::string& name, const std::vector<std::string>& axes)
+{
+    for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+        if (axes[axis] == name || axes[axis] == commonName(name) || name == fmt::format("axis{}", axis)) {
+            return axis;
+        }
+    }
+    return std::nullopt;
+}
+
+Result<FixedAxes> fixedAxes(const TargetRequest& request, const tensor::Shape& shape,
+                            const std::vector<std::string>& axes)
+{
+    FixedAxes fixed(shape.size());
+    for (const TargetRequest::Coordinate& coordinate : request.place) {
+        const std::string written = fmt::format("--target {}={}", coordinate.axis, coordinate.index);
+        const std::optional<std::size_t> axis = axisOf(coordinate.axis, axes);
+        if (!axis || fixed[*axis]) {
+            return usageError(fmt::format("the target has {}: {}", axis ? "one index along each axis" : "other axes",
+                                          axesText(axes, shape)),
+                              written);
+        }
+        const std::int64_t at = coordinate.index < 0 ? coordinate.index + shape[*axis] : coordinate.index;
+        if (at < 0 || at >= shape[*axis]) {
+            return usageError(fmt::format("the index is out of range; the target has {}", axesText(axes, shape)),
+                              written);
+        }
+        fixed[*axis] = at;
+    }
+    return fixed;
+}
+
+/// The largest element that agrees with what is fixed, in every sample that does.
+Result<void> chooseInSlices(ResolvedTarget& target, const FixedAxes& fixed, const tensor::Tensor& plain,
+                            const SampleLayout& samples)
+{
+    const bool hasSamples = plain.rank() >= 2;
+    const Slice slice(plain.shape(), fixed);
     for (std::int64_t s = 0; s < samples.count; ++s) {
-        if (request.kind == TargetRequest::Kind::Class) {
-            target.index.push_back(request.classIndex);
+        if (hasSamples && fixed[0] && *fixed[0] != s) {
+            target.index.push_back(-2);
             continue;
         }
+        const std::int64_t best = ops::visitFloat(plain.dtype(), [&](auto zero) {
+            return largestIn(plain.data<decltype(zero)>() + s * samples.length, slice);
+        });
+        const bool isOne = std::all_of(fixed.begin() + (hasSamples ? 1 : 0), fixed.end(),
+                                       [](const auto& index) { return index.has_value(); });
+        if (best < 0 && !isOne) {
+            return noFiniteScore(s);
+        }
+        target.index.push_back(isOne ? slice.position() : best);
+    }
+    return {};
+}
+
+/// A class in every sample: where there are several rows of classes, in the row where its score is the largest.
+Result<void> chooseClass(ResolvedTarget& target, std::int64_t classIndex, const tensor::Tensor& plain,
+                         const SampleLayout& samples, const std::vector<std::string>& axes)
+{
+    if (!trace::isDense(axes, plain.shape())) {
+        target.index.assign(static_cast<std::size_t>(samples.count), classIndex);
+        return {};
+    }
+    FixedAxes fixed(plain.rank());
+    fixed[static_cast<std::size_t>(std::ranges::find(axes, "class") - axes.begin())] = classIndex;
+    return chooseInSlices(target, fixed, plain, samples);
+}
+
+Result<void> chooseNamed(ResolvedTarget& target, const TargetRequest& request, const tensor::Tensor& plain,
+                         const SampleLayout& samples)
+{
+    if (request.index.empty()) {
+        target.index.assign(static_cast<std::size_t>(samples.count), -1);
+        return {};
+    }
+    RETRO_TRY(const std::int64_t flat, flatIndex(request.index, plain.shape()));
+    target.index.assign(static_cast<std::size_t>(samples.count), -2);
+    target.index[static_cast<std::size_t>(flat / samples.length)] = flat % samples.length;
+    return {};
+}
+
+Result<void> chooseElement(ResolvedTarget& target, const TargetRequest& request, const tensor::Tensor& plain,
+                           const SampleLayout& samples, const std::vector<std::string>& axes)
+{
+    switch (request.kind) {
+    case TargetRequest::Kind::Value:
+        return chooseNamed(target, request, plain, samples);
+    case TargetRequest::Kind::Class:
+        return chooseClass(target, request.classIndex, plain, samples, axes);
+    case TargetRequest::Kind::Element:
+        target.index.assign(static_cast<std::size_t>(samples.count), request.classIndex);
+        return {};
+    case TargetRequest::Kind::Place: {
+        RETRO_TRY(const FixedAxes fixed, fixedAxes(request, plain.shape(), axes));
+        return chooseInSlices(target, fixed, plain, samples);
+    }
+    case TargetRequest::Kind::Argmax:
+        break;
+    }
+    for (std::int64_t s = 0; s < samples.count; ++s) {
         RETRO_TRY(const std::int64_t best, largest(plain, s, samples.length));
         target.index.push_back(best);
     }
@@ -189,66 +341,24 @@ double logitOf(const tensor::Tensor& plain, const SampleLayout& samples, std::in
 }
 
 /// Errors that depend on the shape of the target's value.
-Result<void> checkTarget(const TargetRequest& request, const SampleLayout& samples, const tensor::Shape& shape)
+Result<void> checkTarget(const TargetRequest& request, const SampleLayout& samples, const tensor::Shape& shape,
+                         const std::vector<std::string>& axes)
 {
     if (samples.length < 1 || samples.count < 1) {
         return inputError("the target has no elements", "shape " + tensor::toText(shape));
     }
-    if (request.kind == TargetRequest::Kind::Class && request.classIndex >= samples.length) {
-        return usageError(fmt::format("there is no class {}; the output has {} ({})", request.classIndex,
-                                      samples.length, tensor::toText(shape)),
+    const bool isDense = trace::isDense(axes, shape);
+    const auto classAxis = static_cast<std::size_t>(std::ranges::find(axes, "class") - axes.begin());
+    const std::int64_t classes = isDense && classAxis < shape.size() ? shape[classAxis] : samples.length;
+    if (request.kind == TargetRequest::Kind::Class && request.classIndex >= classes) {
+        return usageError(fmt::format("there is no class {}; the output has {} ({})", request.classIndex, classes,
+                                      isDense ? axesText(axes, shape) : tensor::toText(shape)),
                           "--target");
     }
     return {};
 }
 
 } // namespace
-
-Result<TargetRequest> parseTarget(const std::string& text, std::span<const std::string> labels)
-{
-    TargetRequest request;
-    if (text.empty() || text == "argmax") {
-        return request;
-    }
-    if (const auto label = std::find(labels.begin(), labels.end(), text); label != labels.end()) {
-        request.kind = TargetRequest::Kind::Class;
-        request.classIndex = label - labels.begin();
-        return request;
-    }
-    if (const auto number = wholeNumber(text)) {
-        if (*number < 0) {
-            return usageError("a class index cannot be negative", "--target " + text);
-        }
-        request.kind = TargetRequest::Kind::Class;
-        request.classIndex = *number;
-        return request;
-    }
-    request.kind = TargetRequest::Kind::Value;
-    request.value = text;
-    const std::size_t colon = text.rfind(':');
-    if (colon != std::string::npos) {
-        if (const auto index = wholeNumbers(std::string_view(text).substr(colon + 1))) {
-            request.value = text.substr(0, colon);
-            request.index = *index;
-        }
-    }
-    return request;
-}
-
-Result<base::ValueId> targetValue(const TargetRequest& request, const graph::Graph& graph)
-{
-    if (request.kind != TargetRequest::Kind::Value) {
-        return graph.outputs()[0];
-    }
-    const auto value = graph.findValue(request.value);
-    if (!value) {
-        return usageError(
-            "the graph has no value of this name (retrograde-cli info lists inputs and outputs); write argmax, a class "
-            "index, or VALUE[:i,j,…]",
-            "--target " + request.value);
-    }
-    return *value;
-}
 
 Result<StartRequest> parseStart(const std::string& text)
 {
@@ -285,14 +395,18 @@ std::string nameOf(const StartRequest& start)
 }
 
 Result<ResolvedTarget> resolveTarget(const TargetRequest& request, const StartRequest& start, base::ValueId value,
-                                     const tensor::Tensor& forward)
+                                     const tensor::Tensor& forward, const std::vector<std::string>& axes)
 {
     const SampleLayout samples = samplesOf(forward.shape());
-    RETRO_CHECK(checkTarget(request, samples, forward.shape()));
+    const std::vector<std::string> names = axes.empty() ? trace::usualAxisNames(forward.rank()) : axes;
+    RETRO_CHECK(checkTarget(request, samples, forward.shape(), names));
     ResolvedTarget target;
     target.value = value;
     const tensor::Tensor plain = inFloats(forward);
-    RETRO_CHECK(chooseElement(target, request, plain, samples));
+    RETRO_CHECK(chooseElement(target, request, plain, samples, names));
+    for (const std::int64_t index : target.index) {
+        target.place.push_back(index < 0 ? std::string() : trace::placeText(names, forward.shape(), index));
+    }
     for (std::int64_t s = 0; s < samples.count; ++s) {
         target.logit.push_back(ops::visitFloat(plain.dtype(), [&](auto zero) {
             return logitOf<decltype(zero)>(plain, samples, s, target.index[static_cast<std::size_t>(s)]);

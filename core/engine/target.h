@@ -15,22 +15,47 @@
 namespace retro::engine
 {
 
-/// What is explained: `argmax` (default), a class index, or VALUE[:i,j,…] (docs/cli.md).
+/// What is explained: `argmax` (default), a class index, `token=11,class=504`, or VALUE[:i,j,…] or
+/// VALUE:token=11,class=504 (docs/cli.md).
 struct TargetRequest
 {
-    enum class Kind { Argmax, Class, Value };
+    enum class Kind {
+        Argmax,
+        Class,
+        Value,
+        Element, ///< of the default value: the element at the row-major position `classIndex` of each sample
+        Place    ///< of the default value, or of `value`: the element that `place` names
+    };
+    /// An index along an axis that is named as trace::axisNames() names it.
+    struct Coordinate
+    {
+        std::string axis;
+        std::int64_t index = 0;
+    };
     Kind kind = Kind::Argmax;
     std::int64_t classIndex = 0;
-    std::string value;               ///< name, for Kind::Value
-    std::vector<std::int64_t> index; ///< indices after the name; empty = the whole value
+    std::string value = {};               ///< name, for Kind::Value and Kind::Place; empty = the default value
+    std::vector<std::int64_t> index = {}; ///< indices after the name; empty = the whole value
+    std::vector<Coordinate> place = {};   ///< for Kind::Place; along an axis that it does not name, the largest counts
+
+    /// True when a value is named.
+    [[nodiscard]] bool namesValue() const { return !value.empty(); }
 };
 
-/// Parses --target; a word among `labels` (of the model's card) is the class of that name. Errors: Usage.
+/// Parses --target; a word among `labels` (of the model's card) is the class of that name, also behind `class=`.
+/// Errors: Usage.
 [[nodiscard]] base::Result<TargetRequest> parseTarget(const std::string& text,
                                                       std::span<const std::string> labels = {});
 
-/// The value whose relevance starts: the first output for Argmax and Class. Errors (Usage): no value of that name.
+/// The value whose relevance starts: the one that is named, else the first output that is declared with floating
+/// elements (the first one of all, where none is). Errors (Usage): no value of that name.
 [[nodiscard]] base::Result<base::ValueId> targetValue(const TargetRequest& request, const graph::Graph& graph);
+
+/// The value whose relevance starts, of a bound model: the one that is named, else the first floating output that
+/// relevance can reach. `note` takes why, where that is not the first output. Errors: Usage (no value of that name),
+/// Input (a value of integers; no floating output).
+[[nodiscard]] base::Result<base::ValueId> targetValue(const TargetRequest& request, const execute::BoundModel& model,
+                                                      std::string* note = nullptr);
 
 /// How relevance starts.
 enum class StartKind { Logit, One, All, Contrastive, Given };
@@ -58,14 +83,22 @@ struct ResolvedTarget
     std::vector<double> logit;
     /// Start relevance, shape of the value.
     tensor::Tensor start;
+    /// Per sample: the element in words ("token 11, class 504"); "7" where there is one row of classes per sample,
+    /// empty for the whole value and for a sample without a target.
+    std::vector<std::string> place = {};
+    /// For people: why this value, where nobody chose it, and what does not run of the model.
+    std::vector<std::string> notes = {};
 };
 
 /// Chooses the target in `value` (the forward result) and builds the start relevance: the chosen element holds its own
 /// value (Logit) or 1 (One); All = the whole value; Contrastive = 1 at the target and −1/N at the other elements of a
-/// sample of N; Given = a file. Errors: Usage (index out of range), Input (file of another shape), Engine (no finite
-/// score that argmax could choose).
+/// sample of N; Given = a file. A class of a value with more than one row of classes per sample is taken in the row
+/// where its score is the largest. `axes` names the value's axes; none = as trace::usualAxisNames(). Errors: Usage
+/// (index out of range, no axis of that name), Input (file of another shape), Engine (no finite score that argmax could
+/// choose).
 [[nodiscard]] base::Result<ResolvedTarget> resolveTarget(const TargetRequest& request, const StartRequest& start,
-                                                         base::ValueId value, const tensor::Tensor& forward);
+                                                         base::ValueId value, const tensor::Tensor& forward,
+                                                         const std::vector<std::string>& axes = {});
 
 /// start / value with 0/0 = 0, the gradient of which `start` is the relevance. Error (Input): the value is 0 where
 /// relevance starts; `name` is for the message.

@@ -178,9 +178,10 @@ enum class Cause : std::uint8_t {
     Filter,          ///< removed by a rule that lets nothing of it through: a stopped branch, a unit that was off
     Rounding,        ///< what is left within floating-point rounding
     ClippedSign,     ///< had the sign that the rule cuts off
-    Mask             ///< arrived at elements that a mask had blanked out
+    Mask,            ///< arrived at elements that a mask had blanked out
+    Saturation       ///< arrived at elements that a quantised type could not hold
 };
-inline constexpr std::size_t kCauseCount = 11;
+inline constexpr std::size_t kCauseCount = 12;
 
 /// "bias", "stabiliser", "zero denominator", …
 [[nodiscard]] std::string_view nameOf(Cause cause);

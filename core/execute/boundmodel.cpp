@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/execute/boundmodel.h"
 
+#include "core/base/bytesize.h"
 #include "core/base/cancel.h"
+#include "core/base/failure.h"
 #include "core/base/leftovers.h"
+#include "core/base/memorylimit.h"
 #include "core/execute/earlyvalues.h"
 #include "core/execute/trackedvalues.h"
+#include "core/graph/placeholder.h"
+#include "core/ops/bind/bindcheck.h"
 #include "core/ops/registry.h"
+#include "core/ops/runoperator.h"
+#include "core/ops/shape/known.h"
+#include "core/tensor/checkedshape.h"
 
 #include <fmt/format.h>
 
@@ -43,11 +51,11 @@ using Symbols = std::map<std::string, std::int64_t>;
 
 bool fits(const graph::Dimension& declared, std::int64_t extent, Symbols& symbols)
 {
-    if (declared.extent) {
+    if (declared.extent.value_or(0) != 0) {
         return *declared.extent == extent;
     }
-    if (declared.symbol.empty()) {
-        return true;
+    if (declared.extent || graph::isPlaceholder(declared.symbol)) {
+        return true; // 0 is what some exporters write for an extent that they do not know
     }
     return symbols.emplace(declared.symbol, extent).first->second == extent;
 }
@@ -108,7 +116,8 @@ base::Result<std::shared_ptr<const BoundModel>> BoundModel::bind(std::shared_ptr
             base::Leftovers::add(model);
         }
         RETRO_CHECK(base::checkStop(stop));
-        RETRO_CHECK(model->bindNode(NodeId(i), early));
+        RETRO_CHECK(base::caughtAt([&] { return ops::placeOf(model->m_graph->node(NodeId(i))); },
+                                   [&] { return model->bindNode(NodeId(i), early); }));
     }
     model->m_tracked = trackedValues(*model->m_graph, model->m_operators, model->m_types);
     model->m_boundInputs.resize(inputTypes.size());
@@ -117,6 +126,14 @@ base::Result<std::shared_ptr<const BoundModel>> BoundModel::bind(std::shared_ptr
     }
     return std::shared_ptr<const BoundModel>(std::move(model));
 }
+
+namespace
+{
+
+/// No input has more; what is beyond is no size but a fault in a file.
+constexpr std::uint64_t kMaxInputBytes = static_cast<std::uint64_t>(ops::kMaxElements) * sizeof(double);
+
+} // namespace
 
 base::Result<void> BoundModel::takeInputs(std::span<const ops::TensorType> inputTypes)
 {
@@ -129,6 +146,10 @@ base::Result<void> BoundModel::takeInputs(std::span<const ops::TensorType> input
     Symbols symbols;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         RETRO_CHECK(checkInput(m_graph->value(inputs[i]), inputTypes[i], symbols));
+        const auto bytes = tensor::checkedBytes(inputTypes[i].shape, tensor::DType::Float64, kMaxInputBytes);
+        if (!bytes.ok()) {
+            return base::within(bytes.error(), fmt::format("input \"{}\"", m_graph->value(inputs[i]).name));
+        }
         const bool floating = tensor::isFloating(inputTypes[i].dtype);
         m_types[inputs[i].index()] = {floating ? dtypeOf(m_precision) : inputTypes[i].dtype, inputTypes[i].shape};
     }
@@ -144,6 +165,16 @@ constexpr std::int64_t kLeastNarrowBytes = 16 << 10;
 Tensor inRun(const Tensor& constant, tensor::DType floatType)
 {
     return tensor::isFloating(constant.dtype()) ? constant.to(floatType) : constant;
+}
+
+/// Type of a constant whose data is not there, as it is declared: a model is bound to plan for it, not to run it.
+ops::TensorType typeWithoutData(const graph::Value& value, tensor::DType floatType)
+{
+    ops::TensorType type{tensor::isFloating(value.dtype) ? floatType : value.dtype, {}};
+    for (const graph::Dimension& dimension : value.shape.value_or(std::vector<graph::Dimension>())) {
+        type.shape.push_back(dimension.extent.value_or(1));
+    }
+    return type;
 }
 
 bool staysNarrow(const Tensor& constant)
@@ -165,6 +196,10 @@ void BoundModel::takeConstants()
     for (std::size_t i = 0; i < m_graph->valueCount(); ++i) {
         const graph::Value& value = m_graph->value(ValueId(i));
         if (value.kind == graph::ValueKind::Constant) {
+            if (!value.constant.isValid()) {
+                m_types[i] = typeWithoutData(value, dtypeOf(m_precision));
+                continue;
+            }
             const tensor::DType stored = value.constant.dtype();
             const tensor::DType floatType = dtypeOf(m_precision);
             m_constants[i] = staysNarrow(value.constant) ? value.constant : inRun(value.constant, floatType);
@@ -194,6 +229,42 @@ private:
 
 } // namespace
 
+namespace
+{
+
+/// Weights may be packed and turned round while a node is bound; anything else that is made is small.
+std::uint64_t allowanceFor(std::span<const Tensor> constants)
+{
+    constexpr std::uint64_t kCopies = 4;
+    std::uint64_t bytes = base::MemoryLimit::beforeRun();
+    for (const Tensor& constant : constants) {
+        bytes += constant.isValid() ? kCopies * static_cast<std::uint64_t>(constant.bytes()) : 0;
+    }
+    return bytes;
+}
+
+/// Each result alone fits into the memory that may be used; said before anything is computed.
+base::Result<void> expectMemory(const graph::Node& node, std::span<const ops::TensorType> results)
+{
+    for (const ops::TensorType& type : results) {
+        const auto bytes = tensor::checkedBytes(type.shape, type.dtype, base::MemoryLimit::bytes());
+        if (!bytes.ok()) {
+            const double wanted =
+                static_cast<double>(tensor::elementCount(type.shape)) * static_cast<double>(tensor::sizeOf(type.dtype));
+            return base::memoryError(
+                fmt::format("its result {} of {} needs {}, but {} may be used; allow more (--memory SIZE, or "
+                            "Preferences in the window), or give a smaller input",
+                            tensor::toText(type.shape), tensor::nameOf(type.dtype),
+                            base::bytesText(static_cast<std::uint64_t>(wanted)),
+                            base::bytesText(base::MemoryLimit::bytes())),
+                ops::placeOf(node));
+        }
+    }
+    return {};
+}
+
+} // namespace
+
 base::Result<void> BoundModel::bindNode(NodeId id, EarlyValues& early)
 {
     const graph::Node& node = m_graph->node(id);
@@ -206,41 +277,56 @@ base::Result<void> BoundModel::bindNode(NodeId id, EarlyValues& early)
         }
     }
     const NodeOperands operands(node, early);
+    const base::MemoryAllowance allowance(allowanceFor(constants));
     RETRO_TRY(auto op, ops::bind({*m_graph, id, node, types, constants, dtypeOf(m_precision), &operands}));
     const std::vector<ops::TensorType>& outputs = op->outputTypes();
+    RETRO_CHECK(expectMemory(node, outputs));
     for (std::size_t k = 0; k < std::min(outputs.size(), node.outputs.size()); ++k) {
         if (!node.outputs[k].isValid()) {
             continue; // an optional result that nobody asked for
         }
         m_types[node.outputs[k].index()] = outputs[k];
     }
-    keepKnownResults(node, *op, constants);
+    RETRO_CHECK(keepKnownResults(node, *op, constants));
     m_operators[id.index()] = std::move(op);
     return {};
 }
 
+namespace
+{
+
+bool areKnownSizes(std::span<const ops::TensorType> types)
+{
+    return std::ranges::all_of(types, [](const ops::TensorType& type) {
+        return tensor::checkedBytes(type.shape, type.dtype, ops::kMaxKnownBytes).ok();
+    });
+}
+
+} // namespace
+
 /// Integers that are known before the run (Shape of anything, and what is computed from it) are constants for the
 /// operators that follow: Reshape wants its shape when it is bound.
-void BoundModel::keepKnownResults(const graph::Node& node, const ops::BoundOperator& op,
-                                  std::span<const Tensor> constants)
+base::Result<void> BoundModel::keepKnownResults(const graph::Node& node, const ops::BoundOperator& op,
+                                                std::span<const Tensor> constants)
 {
     const auto isInteger = [](const ops::TensorType& type) { return !tensor::isFloating(type.dtype); };
     if (!std::all_of(op.outputTypes().begin(), op.outputTypes().end(), isInteger)) {
-        return;
+        return {};
     }
     std::vector<Tensor> results = op.knownResults();
     bool isKnown = !constants.empty();
     for (std::size_t slot = 0; slot < constants.size(); ++slot) {
         isKnown = isKnown && (constants[slot].isValid() || !node.inputs[slot].isValid());
     }
-    if (results.empty() && isKnown && op.check(constants).ok()) {
-        results = op.forward(constants);
+    if (results.empty() && isKnown && areKnownSizes(op.outputTypes()) && op.check(constants).ok()) {
+        RETRO_TRY(results, ops::runForward(op, node, constants));
     }
     for (std::size_t k = 0; k < std::min(results.size(), node.outputs.size()); ++k) {
         if (node.outputs[k].isValid()) {
             m_constants[node.outputs[k].index()] = results[k];
         }
     }
+    return {};
 }
 
 } // namespace retro::execute

@@ -37,7 +37,8 @@ class BoundModel
 public:
     /// Binds every node in order. `inputTypes` per graph input, in order (floating types are replaced by the
     /// precision's). Errors (Input): wrong rank or extent of an input (names both shapes), unsupported operator,
-    /// impossible shape, a shape that depends on the data of an input when none is given.
+    /// impossible shape, a shape that depends on the data of an input when none is given. Errors (Memory), by node: a
+    /// result that is larger than base::MemoryLimit; what is made for the binding is beyond its beforeRun().
     ///
     /// `inputs` (per graph input in order, in the precision's type; or none) are read only where the shape of a value
     /// depends on data: such a model is bound to those inputs as well, see `boundInputs`. Stops between nodes
@@ -69,7 +70,8 @@ private:
     [[nodiscard]] base::Result<void> takeInputs(std::span<const ops::TensorType> inputTypes);
     void takeConstants();
     [[nodiscard]] base::Result<void> bindNode(NodeId id, EarlyValues& early);
-    void keepKnownResults(const graph::Node& node, const ops::BoundOperator& op, std::span<const Tensor> constants);
+    [[nodiscard]] base::Result<void> keepKnownResults(const graph::Node& node, const ops::BoundOperator& op,
+                                                      std::span<const Tensor> constants);
 
     std::shared_ptr<const graph::Graph> m_graph;
     Precision m_precision = Precision::Float;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/execute/earlyvalues.h"
 
+#include "core/base/memorylimit.h"
+#include "core/ops/runoperator.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -66,10 +69,10 @@ base::Result<void> EarlyValues::run(std::size_t node)
         }
     }
     if (base::Result<void> checked = m_operators[node]->check(operands); !checked.ok()) {
-        return base::inputError(
-            fmt::format("node '{}' ({}): {}", definition.name, definition.op, checked.error().message));
+        return base::inputError(fmt::format("{}: {}", ops::placeOf(definition), checked.error().message));
     }
-    const std::vector<Tensor> results = m_operators[node]->forward(operands);
+    const base::MemoryAllowance asInRun(std::nullopt); // this is a part of the pass
+    RETRO_TRY(const std::vector<Tensor> results, ops::runForward(*m_operators[node], definition, operands));
     for (std::size_t k = 0; k < std::min(results.size(), definition.outputs.size()); ++k) {
         if (definition.outputs[k].isValid()) {
             m_values[definition.outputs[k].index()] = results[k];

@@ -4,6 +4,7 @@
 #include "core/execute/overwriting.h"
 #include "core/execute/recomputingstore.h"
 #include "core/execute/runnode.h"
+#include "core/ops/runoperator.h"
 
 #include <fmt/format.h>
 
@@ -184,7 +185,8 @@ base::Result<ForwardResult> run(const std::shared_ptr<const BoundModel>& model, 
             return base::Error{base::ErrorCode::Cancelled, "stopped during the forward pass",
                                fmt::format("node {} of {}", i, total)};
         }
-        RETRO_CHECK(runOne(*model, overwriting, NodeId(i), values));
+        RETRO_CHECK(base::caughtAt([&] { return ops::placeOf(graph.node(NodeId(i))); },
+                                   [&] { return runOne(*model, overwriting, NodeId(i), values); }));
         report(progress, i + 1, total);
     }
     std::vector<Tensor> outputs;

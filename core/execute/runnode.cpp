@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/execute/runnode.h"
 
-#include <fmt/format.h>
+#include "core/ops/runoperator.h"
 
 namespace retro::execute
 {
@@ -35,15 +35,19 @@ base::Result<std::vector<Tensor>> operandsOf(const BoundModel& model, NodeId id,
         }
     }
     if (base::Result<void> checked = model.op(id).check(operands); !checked.ok()) {
-        return base::inputError(checked.error().message, fmt::format("node '{}' ({})", node.name, node.op));
+        return base::inputError(checked.error().message, ops::placeOf(node));
     }
     return operands;
 }
 
 base::Result<std::vector<Tensor>> runNode(const BoundModel& model, NodeId id, const ValueSource& valueOf)
 {
-    RETRO_TRY(const std::vector<Tensor> operands, operandsOf(model, id, valueOf));
-    return model.op(id).forward(operands);
+    const graph::Node& node = model.graph().node(id);
+    return base::caughtAt([&node] { return ops::placeOf(node); },
+                          [&]() -> base::Result<std::vector<Tensor>> {
+                              RETRO_TRY(const std::vector<Tensor> operands, operandsOf(model, id, valueOf));
+                              return model.op(id).forward(operands);
+                          });
 }
 
 } // namespace retro::execute

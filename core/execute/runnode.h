@@ -17,7 +17,7 @@ using ValueSource = std::function<Tensor(ValueId)>;
                                                            const ValueSource& valueOf);
 
 /// Runs one operator: one tensor per output. Constants come from the model, the other operands from `valueOf`, asked
-/// for once per slot. Errors (Input): data that the operator cannot work with, by node.
+/// for once per slot. Errors, by node: Input for data that the operator cannot work with; as ops::runForward().
 [[nodiscard]] base::Result<std::vector<Tensor>> runNode(const BoundModel& model, NodeId id, const ValueSource& valueOf);
 
 } // namespace retro::execute

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/formats/cardfields.h"
 
+#include "core/formats/insidefolder.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -87,6 +89,11 @@ Result<void> CardFields::relativePath(std::string_view name, std::string& target
     RETRO_CHECK(text(name, target));
     if (std::filesystem::path(target).is_absolute()) {
         return error(name, fmt::format("'{}' is an absolute path; paths are relative to the card", target));
+    }
+    if (leavesFolder(target)) {
+        return error(name, fmt::format("the path '{}' is not inside the card's folder; only files beside or below the "
+                                       "card are read",
+                                       target));
     }
     return {};
 }

@@ -35,7 +35,7 @@ public:
     /// One of a few words.
     [[nodiscard]] base::Result<void> word(std::string_view name, std::span<const std::string_view> allowed,
                                           std::string& target) const;
-    /// A path that is not absolute.
+    /// A path that does not leave the card's folder: not absolute, without "..".
     [[nodiscard]] base::Result<void> relativePath(std::string_view name, std::string& target) const;
     /// A list of texts.
     [[nodiscard]] base::Result<void> texts(std::string_view name, std::vector<std::string>& target) const;

@@ -2,6 +2,7 @@
 #include "core/formats/cardwriter.h"
 
 #include "core/base/file.h"
+#include "core/base/jsonout.h"
 #include "core/formats/cardfields.h"
 
 #include <nlohmann/json.hpp>
@@ -76,7 +77,7 @@ Result<bool> saveCardChoices(const fs::path& model, const ModelCard& card)
     if (root == before) {
         return false;
     }
-    RETRO_CHECK(base::writeFile(path, root.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n"));
+    RETRO_CHECK(base::writeFile(path, base::jsonOut(root, 2) + "\n"));
     return true;
 }
 

@@ -225,13 +225,17 @@ Result<void> checkFormat(const JsonFields& fields)
     return fields.error("format", fmt::format("this is not a graph: it must say \"format\": \"{}\"", kGraphJsonFormat));
 }
 
+/// Enough for some 800,000 nodes.
+constexpr std::size_t kMaxGraphJsonMemory = std::size_t{768} << 20U;
+
 } // namespace
 
 Result<Graph> readGraphObject(const JsonFields& fields) { return GraphObjectReader(fields).read(); }
 
 Result<std::shared_ptr<const Graph>> parseGraphJson(std::string text, const std::string& where)
 {
-    RETRO_TRY(const JsonText parsed, JsonText::parse(std::move(text), where, {kMaxGraphJsonBytes, kMaxGraphJsonDepth}));
+    RETRO_TRY(const JsonText parsed,
+              JsonText::parse(std::move(text), where, {kMaxGraphJsonBytes, kMaxGraphJsonDepth, kMaxGraphJsonMemory}));
     RETRO_TRY(const JsonFields root, JsonFields::of(parsed, parsed.root(), ""));
     RETRO_CHECK(checkFormat(root));
     RETRO_TRY(Graph graph, readGraphObject(root));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/jsonout.h"
 #include "core/formats/graphjson.h"
 #include "core/formats/graphjsonnames.h"
 
@@ -195,10 +196,7 @@ ordered_json graphObject(const Graph& graph, GraphJsonData data)
     return json;
 }
 
-std::string textOf(const ordered_json& json)
-{
-    return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
-}
+std::string textOf(const ordered_json& json) { return base::jsonOut(json); }
 
 /// Lists of objects get one line per object, so that files can be compared and read.
 std::string linesOf(const ordered_json& list)

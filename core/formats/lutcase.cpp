@@ -2,6 +2,7 @@
 #include "core/formats/lutcase.h"
 
 #include "core/base/file.h"
+#include "core/base/jsonout.h"
 #include "core/base/jsontext.h"
 #include "core/tensor/tensor.h"
 
@@ -104,7 +105,7 @@ private:
     Result<std::uint32_t> whole(const json& value, const std::string& field) const
     {
         if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kMaxWhole) {
-            const std::string given = value.is_number() ? ", not " + value.dump() : "";
+            const std::string given = value.is_number() ? ", not " + base::jsonOut(value) : "";
             return m_text.error(field, field + " must be a whole number from 0 to 4294967295" + given);
         }
         return static_cast<std::uint32_t>(value.get<std::uint64_t>());

@@ -3,6 +3,7 @@
 
 #include "core/base/file.h"
 #include "core/formats/cardfields.h"
+#include "core/formats/insidefolder.h"
 
 #include <fmt/format.h>
 
@@ -130,6 +131,26 @@ void addFigures(const json& object, const std::string& prefix, std::map<std::str
     }
 }
 
+/// Files that a card names and that are there are no links to places outside its folder.
+Result<void> checkLinks(const ModelCard& card, const fs::path& path)
+{
+    const auto check = [&](const std::string& file, const std::string& field) -> Result<void> {
+        std::error_code ec;
+        if (file.empty() || !fs::exists(path.parent_path() / file, ec) || isInsideFolder(file, path.parent_path())) {
+            return {};
+        }
+        return inputError(fmt::format("the file '{}' is a link to a place outside the card's folder; copy the file "
+                                      "there instead",
+                                      file),
+                          fmt::format("{}: field '{}'", path.string(), field));
+    };
+    RETRO_CHECK(check(card.control, "control"));
+    for (std::size_t i = 0; i < card.pictures.size(); ++i) {
+        RETRO_CHECK(check(card.pictures[i].file, fmt::format("pictures[{}].file", i)));
+    }
+    return {};
+}
+
 Result<ModelCard> cardFromText(const std::string& text)
 {
     RETRO_TRY(const json parsed, parseCardJson(text));
@@ -186,6 +207,7 @@ Result<std::optional<ModelCard>> cardOf(const fs::path& model)
         return std::optional<ModelCard>();
     }
     RETRO_TRY(ModelCard card, readCard(path));
+    RETRO_CHECK(checkLinks(card, path));
     return std::optional(std::move(card));
 }
 

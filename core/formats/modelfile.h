@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/base/result.h"
-#include "core/formats/inlinedfunction.h"
+#include "core/formats/filenotes.h"
 #include "core/graph/graph.h"
 
 #include <cstddef>
@@ -14,12 +14,13 @@
 namespace retro::formats
 {
 
-/// Reads a model by the ending of its name: `.json` as graph JSON (docs/formats/graph.md), anything else as ONNX
-/// (docs/formats/onnx.md). Errors as readGraphJson and readOnnx. `inlined` takes the functions of
-/// the model that were written out.
-[[nodiscard]] base::Result<std::shared_ptr<const graph::Graph>>
-readModelFile(const std::filesystem::path& path, const std::stop_token& stop = {},
-              std::vector<InlinedFunction>* inlined = nullptr);
+/// Reads a model: graph JSON (docs/formats/graph.md) or ONNX, binary or as text (docs/formats/onnx.md). A file that
+/// begins as JSON is told by its content, any other one is ONNX. Errors as readGraphJson and readOnnx; `notes` and
+/// `options` as readOnnx().
+[[nodiscard]] base::Result<std::shared_ptr<const graph::Graph>> readModelFile(const std::filesystem::path& path,
+                                                                              const std::stop_token& stop = {},
+                                                                              FileNotes* notes = nullptr,
+                                                                              const ReadOptions& options = {});
 
 /// Writes a graph in the format of the ending, `.json` or `.onnx`, as a whole or not at all. Errors: Usage (another
 /// ending), Input (the graph does not fit ONNX), Output.

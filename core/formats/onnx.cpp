@@ -8,6 +8,7 @@
 #include "core/formats/onnximport.h"
 #include "core/formats/onnxschema.pb.h"
 #include "core/formats/onnxtensor.h"
+#include "core/formats/onnxtextforms.h"
 #include "core/formats/stoppableinput.h"
 
 #include <google/protobuf/arena.h>
@@ -21,6 +22,7 @@ namespace retro::formats
 
 using base::inputError;
 using base::Result;
+using base::within;
 using google::protobuf::Arena;
 using onnxschema::ModelProto;
 
@@ -30,13 +32,22 @@ namespace
 constexpr int kMaxNesting = 100;    // messages inside messages; a nested graph takes three
 constexpr int kProbeNesting = 1000; // only to tell "too deep" from "damaged"
 
-bool decode(std::span<const std::byte> data, int nesting, google::protobuf::MessageLite& message,
-            const std::stop_token& stop = {})
+enum class Decoded { Whole, Damaged, TooLarge };
+
+Decoded decode(std::span<const std::byte> data, int nesting, google::protobuf::MessageLite& message, const Arena& arena,
+               const std::stop_token& stop = {})
 {
-    StoppableInput pieces(data, stop);
+    StoppableInput pieces(data, stop, arena);
     google::protobuf::io::CodedInputStream stream(&pieces);
     stream.SetRecursionLimit(nesting);
-    return message.ParseFromCodedStream(&stream) && stream.ConsumedEntireMessage();
+    const bool isWhole = message.ParseFromCodedStream(&stream) && stream.ConsumedEntireMessage();
+    return pieces.isTooLarge() ? Decoded::TooLarge : isWhole ? Decoded::Whole : Decoded::Damaged;
+}
+
+base::Error tooLarge()
+{
+    return inputError("its messages take far more memory than the file has bytes, as those of empty nodes or texts do; "
+                      "this is no model that a program would write");
 }
 
 /// Where the decoded message lives. A model of 100,000 nodes is millions of small objects, whose end takes a tenth of a
@@ -66,16 +77,24 @@ Result<ModelProto*> decodeModel(std::span<const std::byte> data, Arena& arena, c
         return inputError("the file has 2 GiB or more, which no ONNX file can have; keep the weights in external data");
     }
     auto* model = Arena::CreateMessage<ModelProto>(&arena);
-    const bool isWhole = decode(data, kMaxNesting, *model, stop);
+    const Decoded decoded = decode(data, kMaxNesting, *model, arena, stop);
     RETRO_CHECK(base::checkStop(stop));
-    if (isWhole && model->has_graph()) {
+    if (decoded == Decoded::Whole && model->has_graph()) {
+        return model;
+    }
+    if (decoded == Decoded::TooLarge) {
+        return tooLarge();
+    }
+    if (const TextForm form = textFormOf(data); form > TextForm::OtherJson) {
+        model->Clear();
+        RETRO_CHECK(parseTextModel(data, form, *model));
         return model;
     }
     if (!model->has_graph()) {
         return explainUnreadable(data);
     }
-    ModelProto probe;
-    if (decode(data, kProbeNesting, probe)) {
+    Arena room;
+    if (decode(data, kProbeNesting, *Arena::CreateMessage<ModelProto>(&room), room) == Decoded::Whole) {
         return inputError(
             "its messages are nested deeper than 100, which is as deep as is read (about 33 graphs inside "
             "each other)");
@@ -84,9 +103,10 @@ Result<ModelProto*> decodeModel(std::span<const std::byte> data, Arena& arena, c
 }
 
 Result<std::shared_ptr<const graph::Graph>> import(ModelProto& model, const std::filesystem::path& folder,
-                                                   const std::stop_token& stop, std::vector<InlinedFunction>* inlined)
+                                                   const std::stop_token& stop, FileNotes* notes,
+                                                   const ReadOptions& options)
 {
-    RETRO_TRY(graph::Graph graph, importModel(model, folder, stop, inlined));
+    RETRO_TRY(graph::Graph graph, importModel(model, folder, stop, notes, options));
     return std::make_shared<const graph::Graph>(std::move(graph));
 }
 
@@ -94,22 +114,22 @@ Result<std::shared_ptr<const graph::Graph>> import(ModelProto& model, const std:
 template <class T>
 Result<T> in(const std::string& where, Result<T> result)
 {
-    return result.ok() ? std::move(result) : Result<T>(base::within(std::move(result).error(), where));
+    return result.ok() ? std::move(result) : Result<T>(within(std::move(result).error(), where));
 }
 
 } // namespace
 
 Result<std::shared_ptr<const graph::Graph>> parseOnnx(std::span<const std::byte> data, const std::string& where,
                                                       const std::filesystem::path& folder, const std::stop_token& stop,
-                                                      std::vector<InlinedFunction>* inlined)
+                                                      FileNotes* notes, const ReadOptions& options)
 {
     MessageRoom room(stop);
     const Result<ModelProto*> model = decodeModel(data, room.arena(), stop);
-    return model.ok() ? in(where, import(**model, folder, stop, inlined)) : base::within(model.error(), where);
+    return model.ok() ? in(where, import(**model, folder, stop, notes, options)) : base::within(model.error(), where);
 }
 
 Result<std::shared_ptr<const graph::Graph>> readOnnx(const std::filesystem::path& path, const std::stop_token& stop,
-                                                     std::vector<InlinedFunction>* inlined)
+                                                     FileNotes* notes, const ReadOptions& options)
 {
     Result<std::vector<std::byte>> data = base::readFile(path, kMaxOnnxBytes);
     if (!data) {
@@ -122,14 +142,19 @@ Result<std::shared_ptr<const graph::Graph>> readOnnx(const std::filesystem::path
         return model.error();
     }
     *data = {}; // the message holds a copy: give the bytes back before tensors are made
-    return in(path.string(), import(**model, path.parent_path(), stop, inlined));
+    return in(path.string(), import(**model, path.parent_path(), stop, notes, options));
 }
 
 Result<tensor::Tensor> readTensorProto(const std::filesystem::path& path)
 {
     RETRO_TRY(const std::vector<std::byte> data, base::readFile(path, kMaxOnnxBytes - 1));
-    onnxschema::TensorProto proto;
-    if (data.empty() || !decode(data, kMaxNesting, proto)) {
+    Arena room;
+    auto& proto = *Arena::CreateMessage<onnxschema::TensorProto>(&room);
+    const Decoded decoded = data.empty() ? Decoded::Damaged : decode(data, kMaxNesting, proto, room);
+    if (decoded == Decoded::TooLarge) {
+        return within(tooLarge(), path.string());
+    }
+    if (decoded == Decoded::Damaged) {
         return inputError("this is not an ONNX tensor (TensorProto), or it was cut off", path.string());
     }
     return in(path.string(), fromTensorProto(proto, path.parent_path()));

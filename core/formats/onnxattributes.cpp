@@ -3,6 +3,7 @@
 
 #include "core/formats/onnxnames.h"
 #include "core/formats/onnxschema.pb.h"
+#include "core/formats/onnxsparse.h"
 #include "core/formats/onnxtensor.h"
 
 #include <fmt/format.h>
@@ -32,6 +33,7 @@ AttributeProto::AttributeType typeOf(const AttributeProto& proto)
         {proto.has_s(), AttributeProto::STRING},
         {proto.has_t(), AttributeProto::TENSOR},
         {proto.has_g(), AttributeProto::GRAPH},
+        {proto.has_sparse_tensor(), AttributeProto::SPARSE_TENSOR},
         {proto.graphs_size() > 0, AttributeProto::GRAPHS},
         {proto.floats_size() > 0, AttributeProto::FLOATS},
         {proto.ints_size() > 0, AttributeProto::INTS},
@@ -51,9 +53,8 @@ base::Error refusal(const NodeProto& node, AttributeProto::AttributeType type)
     case AttributeProto::GRAPHS:
         return inputError(
             fmt::format("the operator {} holds a list of graphs, which is not supported", node.op_type()));
-    case AttributeProto::SPARSE_TENSOR:
     case AttributeProto::SPARSE_TENSORS:
-        return inputError("sparse tensors are not supported; save the model with dense tensors");
+        return inputError("lists of sparse tensors are not supported; save the model with dense tensors");
     case AttributeProto::TENSORS:
         return inputError("lists of tensors are not supported");
     case AttributeProto::TYPE_PROTO:
@@ -79,6 +80,10 @@ Result<Attribute> readAttribute(const NodeProto& node, const AttributeProto& pro
         return Attribute(proto.s());
     case AttributeProto::TENSOR: {
         RETRO_TRY(Tensor tensor, fromTensorProto(proto.t(), folder));
+        return Attribute(std::move(tensor));
+    }
+    case AttributeProto::SPARSE_TENSOR: {
+        RETRO_TRY(Tensor tensor, fromSparseTensorProto(proto.sparse_tensor(), folder));
         return Attribute(std::move(tensor));
     }
     case AttributeProto::FLOATS:
@@ -159,6 +164,8 @@ struct ConstantReader
     }
 };
 
+bool isValueName(const std::string& name) { return name.starts_with("value") || name == "sparse_value"; }
+
 } // namespace
 
 Result<graph::Attributes> readAttributes(const NodeProto& node, const std::filesystem::path& folder)
@@ -192,9 +199,9 @@ void writeAttribute(const std::string& name, const Attribute& value, AttributePr
 Result<Tensor> readConstantNode(const NodeProto& node, const std::filesystem::path& folder)
 {
     RETRO_TRY(const graph::Attributes attributes, readAttributes(node, folder));
-    if (attributes.size() != 1 || !attributes.begin()->first.starts_with("value")) {
-        return inputError("a Constant must have exactly one attribute: value, value_float, value_floats, value_int or "
-                          "value_ints");
+    if (attributes.size() != 1 || !isValueName(attributes.begin()->first)) {
+        return inputError("a Constant must have exactly one attribute: value, sparse_value, value_float, value_floats, "
+                          "value_int or value_ints");
     }
     Result<Tensor> tensor = std::visit(ConstantReader(), attributes.begin()->second);
     return tensor.ok() ? std::move(tensor)

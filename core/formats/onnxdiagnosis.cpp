@@ -163,14 +163,22 @@ bool isText(std::string_view data)
     });
 }
 
+/// What is looked at to tell formats apart.
+std::string_view beginningOf(std::span<const std::byte> data)
+{
+    return {reinterpret_cast<const char*>(data.data()), std::min<std::size_t>(data.size(), 4096)};
+}
+
 } // namespace
+
+bool beginsAsText(std::span<const std::byte> data) { return !data.empty() && isText(beginningOf(data)); }
 
 Error explainUnreadable(std::span<const std::byte> data)
 {
     if (data.empty()) {
         return inputError("the file is empty; fetch or export it again");
     }
-    const std::string_view text(reinterpret_cast<const char*>(data.data()), std::min<std::size_t>(data.size(), 4096));
+    const std::string_view text = beginningOf(data);
     for (const OtherFormat& other : kOthers) {
         if (text.size() >= other.at && text.substr(other.at).starts_with(other.mark)) {
             return inputError(std::string(other.text));
@@ -178,7 +186,7 @@ Error explainUnreadable(std::span<const std::byte> data)
     }
     if (isText(text)) {
         return inputError("this is a text file, not an ONNX model; ONNX models are binary files, made for example by "
-                          "torch.onnx.export");
+                          "torch.onnx.export, or texts: protobuf's text format, its JSON, or the ONNX text form");
     }
     return Outline(data).explain();
 }

@@ -13,4 +13,7 @@ namespace retro::formats
 /// program's file, cut off (with the byte), or damaged. `data` could not be decoded, or decodes to nothing useful.
 [[nodiscard]] base::Error explainUnreadable(std::span<const std::byte> data);
 
+/// True when the first bytes are text: not empty, and no control characters but white space.
+[[nodiscard]] bool beginsAsText(std::span<const std::byte> data);
+
 } // namespace retro::formats

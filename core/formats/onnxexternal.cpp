@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/formats/onnxexternal.h"
 
+#include "core/formats/insidefolder.h"
 #include "core/formats/onnxschema.pb.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <optional>
@@ -49,18 +49,6 @@ Result<std::uint64_t> number(const TensorProto& proto, std::string_view key, std
     return value;
 }
 
-bool leavesFolder(const fs::path& location)
-{
-    return location.is_absolute() || location.has_root_name() ||
-           std::find(location.begin(), location.end(), "..") != location.end();
-}
-
-bool isInside(const fs::path& file, const fs::path& folder)
-{
-    const auto [inFolder, inFile] = std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
-    return inFolder == folder.end() && inFile != file.end();
-}
-
 /// The real path of a location, links followed, checked to lie in the folder.
 Result<fs::path> resolve(const std::string& location, const fs::path& folder)
 {
@@ -73,7 +61,7 @@ Result<fs::path> resolve(const std::string& location, const fs::path& folder)
                                       location),
                           field("location"));
     }
-    if (!isInside(file, root)) {
+    if (!isInsideFolder(location, root)) {
         return inputError(fmt::format("the file '{}' is a link to a place outside the model's folder; copy the file "
                                       "there instead",
                                       location),
@@ -116,6 +104,26 @@ Result<ExternalData> findExternalData(const TensorProto& proto, const fs::path& 
                           field("location"));
     }
     return ExternalData{file, offset};
+}
+
+bool lacksExternalData(const TensorProto& proto, const fs::path& folder, std::uint64_t bytes)
+{
+    const std::optional<std::string> location = entry(proto, "location");
+    const Result<std::uint64_t> offset = number(proto, "offset", 0);
+    const Result<std::uint64_t> length = number(proto, "length", bytes);
+    if (!location || location->empty() || leavesFolder(*location) || !offset || !length || *length != bytes) {
+        return false;
+    }
+    std::error_code ec;
+    const fs::path file = (folder.empty() ? fs::path(".") : folder) / *location;
+    if (!fs::exists(fs::symlink_status(file, ec))) {
+        return true;
+    }
+    if (!fileOf(proto, folder)) {
+        return !fs::exists(file, ec); // a link to nothing; anything else there is no weight file
+    }
+    const std::uint64_t size = fs::file_size(file, ec);
+    return !ec && (*offset > size || bytes > size - *offset);
 }
 
 Result<void> readExternalData(const ExternalData& place, std::span<std::byte> target)

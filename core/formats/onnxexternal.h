@@ -29,6 +29,11 @@ struct ExternalData
 [[nodiscard]] base::Result<ExternalData> findExternalData(const onnxschema::TensorProto& proto,
                                                           const std::filesystem::path& folder, std::uint64_t bytes);
 
+/// True when a tensor's file would be read, if it were there whole: its place is inside `folder`, but nothing lies
+/// there, or less than `bytes` bytes behind the offset.
+[[nodiscard]] bool lacksExternalData(const onnxschema::TensorProto& proto, const std::filesystem::path& folder,
+                                     std::uint64_t bytes);
+
 /// Reads `target.size()` bytes from there. Errors (Input): the file cannot be read.
 [[nodiscard]] base::Result<void> readExternalData(const ExternalData& place, std::span<std::byte> target);
 

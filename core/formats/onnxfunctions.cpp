@@ -2,16 +2,21 @@
 #include "core/formats/onnxfunctions.h"
 
 #include "core/base/cancel.h"
+#include "core/formats/known/knownfunctions.h"
+#include "core/formats/onnxexpansion.h"
 #include "core/formats/onnxgraphnames.h"
 #include "core/formats/onnxnames.h"
 #include "core/formats/onnxschema.pb.h"
-#include "core/graph/graphbuilder.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <string_view>
 #include <tuple>
+#include <unordered_map>
+#include <unordered_set>
 
 namespace retro::formats
 {
@@ -32,19 +37,23 @@ using Key = std::tuple<std::string, std::string, std::string>; // domain, name, 
 
 std::string plainDomain(const std::string& domain) { return domain == "ai.onnx" ? std::string() : domain; }
 
-/// Attribute of that name; nullptr when there is none.
-template <class Attributes>
-const AttributeProto* findAttribute(const Attributes& attributes, const std::string& name)
+using Versions = std::unordered_map<std::string, std::int64_t>; // of operator sets, by domain
+
+/// A call, and what its function's nodes take from it.
+struct Call
 {
-    const auto at = std::find_if(attributes.begin(), attributes.end(), [&](const auto& a) { return a.name() == name; });
-    return at == attributes.end() ? nullptr : &*at;
-}
+    const NodeProto& node;
+    const FunctionProto& function;
+    const Versions& versions;
+    std::unordered_map<std::string_view, const AttributeProto*> attributes; ///< the call's, else the function's own
+};
 
 class Inliner
 {
 public:
     Inliner(ModelProto& model, const std::stop_token& stop, std::vector<InlinedFunction>* inlined)
-        : m_model(model), m_stop(stop), m_inlined(inlined)
+        : m_model(model), m_stop(stop), m_inlined(inlined),
+          m_counter([this](const NodeProto& node) { return functionOf(node); })
     {}
 
     Result<void> run()
@@ -52,14 +61,26 @@ public:
         for (const FunctionProto& function : m_model.functions()) {
             m_functions[{plainDomain(function.domain()), function.name(), function.overload()}] = &function;
         }
-        if (m_functions.empty()) {
+        const bool hasKnown = callsKnownFunction(m_model.graph());
+        if (m_functions.empty() && !hasKnown) {
             return {};
         }
+        m_facts = hasKnown ? GraphFacts(m_model.graph()) : GraphFacts();
         noteNames(m_model.graph());
         return expand(*m_model.mutable_graph()->mutable_node(), 0);
     }
 
 private:
+    static bool callsKnownFunction(const GraphProto& graph)
+    {
+        return std::any_of(graph.node().begin(), graph.node().end(), [](const NodeProto& node) {
+            return isKnownFunction(node.domain(), node.op_type()) ||
+                   std::any_of(node.attribute().begin(), node.attribute().end(), [](const AttributeProto& attribute) {
+                       return attribute.has_g() && callsKnownFunction(attribute.g());
+                   });
+        });
+    }
+
     /// Value names of the model, so that new ones differ.
     void noteNames(const GraphProto& graph)
     {
@@ -76,10 +97,14 @@ private:
 
     std::string unique(const std::string& wanted)
     {
-        std::string name = wanted;
-        for (int i = 2; !m_taken.insert(name).second; ++i) {
-            name = fmt::format("{}~{}", wanted, i);
+        if (m_taken.insert(wanted).second) {
+            return wanted;
         }
+        std::size_t& last = m_counts.try_emplace(wanted, 1).first->second; // where many want one name
+        std::string name;
+        do {
+            name = fmt::format("{}~{}", wanted, ++last);
+        } while (!m_taken.insert(name).second);
         return name;
     }
 
@@ -87,6 +112,14 @@ private:
     {
         const auto at = m_functions.find({plainDomain(node.domain()), node.op_type(), node.overload()});
         return at == m_functions.end() ? nullptr : at->second;
+    }
+
+    /// The steps that an operator stands for, where it is one of those that are written out.
+    Result<std::optional<FunctionProto>> writtenOut(const NodeProto& call) const
+    {
+        Result<std::optional<FunctionProto>> known = knownFunction(call, m_facts);
+        return known.ok() ? std::move(known)
+                          : Result<std::optional<FunctionProto>>(base::within(std::move(known).error(), placeOf(call)));
     }
 
     Result<void> expandNested(NodeProto& node, int depth)
@@ -105,12 +138,21 @@ private:
         for (NodeProto& node : nodes) {
             RETRO_CHECK(base::checkStop(m_stop));
             const FunctionProto* function = functionOf(node);
+            std::optional<FunctionProto> known;
+            if (function == nullptr) {
+                RETRO_TRY(known, writtenOut(node));
+                function = known ? &*known : nullptr;
+            }
             if (function == nullptr) {
                 RETRO_CHECK(expandNested(node, depth));
                 expanded.Add(std::move(node));
                 continue;
             }
+            if (depth == 0) {
+                RETRO_CHECK(take(node, *function));
+            }
             RETRO_TRY(Nodes body, bodyOf(node, *function, depth));
+            m_versions.erase(known ? &*known : nullptr); // the next one may lie at the same place
             note(node, body, depth);
             for (NodeProto& inner : body) {
                 expanded.Add(std::move(inner));
@@ -118,6 +160,13 @@ private:
         }
         nodes.Swap(&expanded);
         return {};
+    }
+
+    /// Counts what a call that no function makes will make, before it does.
+    Result<void> take(const NodeProto& call, const FunctionProto& function)
+    {
+        Result<void> taken = m_budget.take(m_counter.ofCall(call, function));
+        return taken ? std::move(taken) : base::within(std::move(taken).error(), placeOf(call));
     }
 
     /// What became of a call that no function makes.
@@ -129,16 +178,17 @@ private:
         const std::string domain = plainDomain(call.domain());
         const std::string name = fmt::format("{}{}{}{}{}", domain, domain.empty() ? "" : "::", call.op_type(),
                                              call.overload().empty() ? "" : ":", call.overload());
-        auto at = std::ranges::find(*m_inlined, name, &InlinedFunction::name);
-        if (at == m_inlined->end()) {
-            at = m_inlined->insert(at, {name, {}, {}});
+        const auto [place, isNew] = m_places.try_emplace(name, m_inlined->size());
+        if (isNew) {
+            m_inlined->push_back({name, {}, {}});
         }
-        at->calls.push_back(labelOf(call));
+        InlinedFunction& inlined = (*m_inlined)[place->second];
+        inlined.calls.push_back(labelOf(call));
         for (const NodeProto& node : body) {
             const auto made =
                 std::ranges::find_if(node.output(), [](const std::string& output) { return !output.empty(); });
             if (made != node.output().end()) {
-                at->values.push_back(*made);
+                inlined.values.push_back(*made);
             }
         }
     }
@@ -151,31 +201,45 @@ private:
                                           kMaxFunctionDepth),
                               placeOf(call));
         }
-        m_nodes += static_cast<std::size_t>(function.node_size());
-        if (m_nodes > graph::kMaxNodes) {
-            return inputError(
-                fmt::format("with its functions written out the model has more than {} nodes", graph::kMaxNodes),
-                placeOf(call));
-        }
         if (!isUtf8(call.name())) {
             return inputError("a node's name is not valid text (UTF-8); the file is damaged");
         }
+        const Call called = calledBy(call, function);
         Nodes body;
-        const Renaming names = namesFor(call, function, body);
+        const Renaming names = namesFor(called, body);
         for (const NodeProto& node : function.node()) {
             NodeProto& copy = *body.Add();
             copy = node;
-            instantiate(copy, call, function, names);
+            instantiate(copy, called, names);
         }
         RETRO_CHECK(expand(body, depth + 1));
         return body;
     }
 
+    Call calledBy(const NodeProto& call, const FunctionProto& function)
+    {
+        const auto [versions, isNew] = m_versions.try_emplace(&function);
+        if (isNew) {
+            for (const auto& import : function.opset_import()) {
+                versions->second[plainDomain(import.domain())] = import.version();
+            }
+        }
+        Call called{call, function, versions->second, {}};
+        for (const auto* attributes : {&call.attribute(), &function.attribute_proto()}) {
+            for (const AttributeProto& attribute : *attributes) {
+                called.attributes.emplace(attribute.name(), &attribute); // the first of a name counts
+            }
+        }
+        return called;
+    }
+
     static std::string labelOf(const NodeProto& call) { return call.name().empty() ? call.op_type() : call.name(); }
 
     /// New names of everything in the function.
-    Renaming namesFor(const NodeProto& call, const FunctionProto& function, Nodes& body)
+    Renaming namesFor(const Call& called, Nodes& body)
     {
+        const NodeProto& call = called.node;
+        const FunctionProto& function = called.function;
         Renaming names;
         for (int i = 0; i < function.input_size(); ++i) {
             names[function.input(i)] = i < call.input_size() ? call.input(i) : std::string();
@@ -183,7 +247,7 @@ private:
         for (int i = 0; i < function.output_size(); ++i) {
             const std::string actual = i < call.output_size() ? call.output(i) : std::string();
             nameResult(function.output(i), actual, call, names);
-            handOn(function.output(i), actual, call, function, names, body);
+            handOn(function.output(i), actual, called, names, body);
         }
         for (const NodeProto& node : function.node()) {
             nameInner(node, call, names);
@@ -200,8 +264,8 @@ private:
     }
 
     /// An operand that is handed on as a result gets an Identity.
-    void handOn(const std::string& formal, const std::string& actual, const NodeProto& call,
-                const FunctionProto& function, const Renaming& names, Nodes& body)
+    void handOn(const std::string& formal, const std::string& actual, const Call& called, const Renaming& names,
+                Nodes& body)
     {
         if (actual.empty() || names.at(formal) == actual) {
             return;
@@ -210,7 +274,7 @@ private:
         identity.set_op_type("Identity");
         identity.add_input(names.at(formal));
         identity.add_output(actual);
-        finish(identity, call, function);
+        finish(identity, called);
     }
 
     void nameInner(const NodeProto& node, const NodeProto& call, Renaming& names)
@@ -222,48 +286,48 @@ private:
         }
     }
 
-    void instantiate(NodeProto& node, const NodeProto& call, const FunctionProto& function, const Renaming& names)
+    void instantiate(NodeProto& node, const Call& called, const Renaming& names)
     {
         rename(node, names);
-        bindAttributes(node, call, function);
-        finish(node, call, function);
+        bindAttributes(node, called);
+        finish(node, called);
     }
 
     /// Puts the call's attributes (else the function's own defaults) where the function refers to them.
-    void bindAttributes(NodeProto& node, const NodeProto& call, const FunctionProto& function)
+    void bindAttributes(NodeProto& node, const Call& called)
     {
         google::protobuf::RepeatedPtrField<AttributeProto> bound;
         for (AttributeProto& attribute : *node.mutable_attribute()) {
             if (attribute.ref_attr_name().empty()) {
-                bindNested(attribute, call, function);
+                bindNested(attribute, called);
                 bound.Add(std::move(attribute));
                 continue;
             }
-            const AttributeProto* given = findAttribute(call.attribute(), attribute.ref_attr_name());
-            given = given != nullptr ? given : findAttribute(function.attribute_proto(), attribute.ref_attr_name());
-            if (given != nullptr) {
+            if (const auto given = called.attributes.find(attribute.ref_attr_name());
+                given != called.attributes.end()) {
                 AttributeProto& copy = *bound.Add();
-                copy = *given;
+                copy = *given->second;
                 copy.set_name(attribute.name());
             }
         }
         node.mutable_attribute()->Swap(&bound);
     }
 
-    void bindNested(AttributeProto& attribute, const NodeProto& call, const FunctionProto& function)
+    void bindNested(AttributeProto& attribute, const Call& called)
     {
         if (!attribute.has_g()) {
             return;
         }
         for (NodeProto& node : *attribute.mutable_g()->mutable_node()) {
-            bindAttributes(node, call, function);
-            setVersion(node, function);
+            bindAttributes(node, called);
+            setVersion(node, called);
         }
     }
 
     /// Name, scope and version of a node that comes out of a call.
-    void finish(NodeProto& node, const NodeProto& call, const FunctionProto& function)
+    void finish(NodeProto& node, const Call& called)
     {
+        const NodeProto& call = called.node;
         const std::string own = node.name().empty() ? node.op_type() : node.name();
         const bool saysScope = hasScope(node);
         node.set_name(labelOf(call) + "/" + own);
@@ -274,15 +338,14 @@ private:
             const std::string label = labelOf(call);
             scope.set_value((outer.empty() ? outer : outer + "/") + label.substr(label.rfind('/') + 1));
         }
-        setVersion(node, function);
+        setVersion(node, called);
     }
 
-    void setVersion(NodeProto& node, const FunctionProto& function)
+    void setVersion(NodeProto& node, const Call& called)
     {
-        for (const auto& import : function.opset_import()) {
-            if (plainDomain(import.domain()) == plainDomain(node.domain())) {
-                node.set_resolved_opset(import.version());
-            }
+        const auto version = called.versions.find(plainDomain(node.domain()));
+        if (version != called.versions.end()) {
+            node.set_resolved_opset(version->second);
         }
     }
 
@@ -290,8 +353,13 @@ private:
     const std::stop_token& m_stop;
     std::map<Key, const FunctionProto*> m_functions;
     std::unordered_set<std::string> m_taken;
-    std::size_t m_nodes = 0;
+    std::unordered_map<std::string, std::size_t> m_counts; // of names that were taken when they were wanted
+    std::unordered_map<const FunctionProto*, Versions> m_versions;
     std::vector<InlinedFunction>* m_inlined;
+    std::unordered_map<std::string, std::size_t> m_places; // in m_inlined, by name
+    ExpansionCounter m_counter;
+    ExpansionBudget m_budget;
+    GraphFacts m_facts;
 };
 
 } // namespace

@@ -57,39 +57,52 @@ void collect(const GraphProto& graph, OrderedNames& found)
     }
 }
 
-void renameOne(std::string& name, const Renaming& names)
+/// Names that graphs around a place define themselves, from the inside out.
+struct Hidden
+{
+    const std::unordered_set<std::string>& own;
+    const Hidden* outer = nullptr;
+};
+
+bool isHiddenBy(const Hidden* hidden, const std::string& name)
+{
+    while (hidden != nullptr && !hidden->own.contains(name)) {
+        hidden = hidden->outer;
+    }
+    return hidden != nullptr;
+}
+
+void renameOne(std::string& name, const Renaming& names, const Hidden* hidden)
 {
     const auto at = names.find(name);
-    if (at != names.end()) {
+    if (at != names.end() && !isHiddenBy(hidden, name)) {
         name = at->second;
     }
 }
 
-void renameNested(NodeProto& node, const Renaming& names);
+void renameNested(NodeProto& node, const Renaming& names, const Hidden* hidden);
 
 /// A name that the graph defines itself hides the outer one.
-void renameCaptured(GraphProto& graph, const Renaming& outer)
+void renameCaptured(GraphProto& graph, const Renaming& names, const Hidden* outer)
 {
-    Renaming names = outer;
-    for (const std::string& own : definedNames(graph)) {
-        names.erase(own);
-    }
+    const std::unordered_set<std::string> own = definedNames(graph);
+    const Hidden hidden{own, outer};
     for (NodeProto& node : *graph.mutable_node()) {
         for (std::string& name : *node.mutable_input()) {
-            renameOne(name, names);
+            renameOne(name, names, &hidden);
         }
-        renameNested(node, names);
+        renameNested(node, names, &hidden);
     }
     for (auto& output : *graph.mutable_output()) {
-        renameOne(*output.mutable_name(), names);
+        renameOne(*output.mutable_name(), names, &hidden);
     }
 }
 
-void renameNested(NodeProto& node, const Renaming& names)
+void renameNested(NodeProto& node, const Renaming& names, const Hidden* hidden)
 {
     for (auto& attribute : *node.mutable_attribute()) {
         if (attribute.has_g()) {
-            renameCaptured(*attribute.mutable_g(), names);
+            renameCaptured(*attribute.mutable_g(), names, hidden);
         }
     }
 }
@@ -128,12 +141,12 @@ std::vector<std::string> capturedNames(const NodeProto& node)
 void rename(NodeProto& node, const Renaming& names)
 {
     for (std::string& name : *node.mutable_input()) {
-        renameOne(name, names);
+        renameOne(name, names, nullptr);
     }
     for (std::string& name : *node.mutable_output()) {
-        renameOne(name, names);
+        renameOne(name, names, nullptr);
     }
-    renameNested(node, names);
+    renameNested(node, names, nullptr);
 }
 
 } // namespace retro::formats

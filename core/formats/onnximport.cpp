@@ -4,11 +4,15 @@
 #include "core/base/cancel.h"
 #include "core/base/leftovers.h"
 #include "core/formats/onnxattributes.h"
+#include "core/formats/onnxblocked.h"
+#include "core/formats/onnxexternal.h"
 #include "core/formats/onnxfunctions.h"
 #include "core/formats/onnxgraphnames.h"
 #include "core/formats/onnxnames.h"
 #include "core/formats/onnxschema.pb.h"
+#include "core/formats/onnxsparse.h"
 #include "core/formats/onnxtensor.h"
+#include "core/formats/onnxtexts.h"
 #include "core/formats/onnxtypes.h"
 #include "core/graph/graphbuilder.h"
 
@@ -52,7 +56,30 @@ struct ModelContext
     const std::filesystem::path& folder;
     const std::stop_token& stop;
     Opsets opsets;
+    FileNotes* notes; // null: whatever cannot be read is an error
+    ReadOptions options;
+    std::uint64_t& capturedBytes; ///< of the operands that nested graphs got for values around them
 };
+
+/// Most of them: each graph inside a node gets all that any graph of the node reads.
+constexpr std::uint64_t kMaxCapturedBytes = 128ULL << 20U;
+constexpr std::uint64_t kBytesOfOperand = 256; // without its name
+
+/// A constant as its file has it; without data where that is not at hand.
+struct ReadConstant
+{
+    TensorOutline type;
+    tensor::Tensor data;
+};
+
+/// Constants of more numbers, and floating ones of two axes and more, count as weights.
+constexpr std::int64_t kMostPlainNumbers = 64;
+
+bool isWeight(const TensorOutline& type)
+{
+    const bool isFloating = tensor::isFloating(type.dtype) || tensor::isNarrow(type.dtype);
+    return tensor::elementCount(type.shape) > kMostPlainNumbers || (isFloating && type.shape.size() > 1);
+}
 
 /// Reads one graph: the model's, or one inside a node, whose last inputs are the values that it captures.
 class GraphReader
@@ -82,10 +109,6 @@ public:
 
     Result<graph::Graph> read(const std::vector<std::string>& captured = {})
     {
-        if (m_graph.sparse_initializer_size() > 0) {
-            return inputError("sparse initializers are not supported; save the model with dense tensors",
-                              "initializer '" + m_graph.sparse_initializer(0).values().name() + "'");
-        }
         for (const auto& [domain, version] : m_context.opsets) {
             m_builder.setOpset(domain, version);
         }
@@ -95,6 +118,7 @@ public:
             m_builder.addInput(name, tensor::DType::Float32, std::nullopt); // the type follows from the graph around
         }
         RETRO_CHECK(addInitializers());
+        RETRO_CHECK(addSparseInitializers());
         RETRO_CHECK(addConstants());
         RETRO_CHECK(addResults());
         RETRO_CHECK(addNodes());
@@ -137,8 +161,12 @@ private:
         for (const auto& initializer : m_graph.initializer()) {
             initialized.insert(initializer.name());
         }
+        for (const auto& initializer : m_graph.sparse_initializer()) {
+            initialized.insert(initializer.values().name());
+        }
         for (const ValueInfoProto& input : m_graph.input()) {
             if (initialized.contains(input.name())) {
+                noteOptional(input.name());
                 continue;
             }
             if (m_isNested && input.type().value_case() == onnxschema::TypeProto::VALUE_NOT_SET &&
@@ -162,14 +190,92 @@ private:
             if (!isUtf8(initializer.name()) || initializer.name().empty()) {
                 return inputError("an initializer has no valid name; the file is damaged");
             }
-            Result<tensor::Tensor> tensor = fromTensorProto(initializer, m_folder);
-            if (!tensor) {
-                return within(std::move(tensor).error(), "initializer '" + initializer.name() + "'");
+            Result<ReadConstant> constant = readConstant(initializer, initializer.name());
+            if (!constant) {
+                return within(std::move(constant).error(), "initializer '" + initializer.name() + "'");
             }
-            m_builder.addConstant(initializer.name(), std::move(tensor).value());
+            addConstant(initializer.name(), std::move(constant).value());
             initializer.Clear();
         }
         return {};
+    }
+
+    Result<void> addSparseInitializers()
+    {
+        for (auto& initializer : *m_graph.mutable_sparse_initializer()) {
+            RETRO_CHECK(base::checkStop(m_stop));
+            const std::string name = initializer.values().name();
+            if (!isUtf8(name) || name.empty()) {
+                return inputError("a sparse initializer has no valid name; the file is damaged");
+            }
+            Result<tensor::Tensor> tensor = fromSparseTensorProto(initializer, m_folder);
+            if (!tensor) {
+                return within(std::move(tensor).error(), "sparse initializer '" + name + "'");
+            }
+            m_builder.addConstant(name, std::move(tensor).value());
+            initializer.Clear();
+        }
+        return {};
+    }
+
+    void noteOptional(const std::string& name)
+    {
+        if (m_context.notes != nullptr && !m_isNested) {
+            m_context.notes->optionalInputs.push_back(name);
+        }
+    }
+
+    void addConstant(const std::string& name, ReadConstant constant)
+    {
+        const bool isThere = constant.data.isValid();
+        const ValueId id = m_builder.addConstant(name, std::move(constant.data));
+        if (!isThere) {
+            std::vector<graph::Dimension> dimensions;
+            for (const std::int64_t extent : constant.type.shape) {
+                dimensions.push_back({extent, {}});
+            }
+            m_builder.declare(id, constant.type.dtype, std::move(dimensions));
+        }
+    }
+
+    /// Why a constant is read without its data; empty = it is read whole.
+    std::string absenceOf(const onnxschema::TensorProto& proto, const TensorOutline& type) const
+    {
+        if (m_context.options.withoutWeights && isWeight(type)) {
+            return "its data was left in the file (--no-weights); open the model with its weights";
+        }
+        const bool isElsewhere = proto.data_location() == onnxschema::TensorProto::EXTERNAL;
+        if (isElsewhere && lacksExternalData(proto, m_folder, type.bytes)) {
+            return findExternalData(proto, m_folder, type.bytes).error().message;
+        }
+        return {};
+    }
+
+    Result<ReadConstant> readConstant(const onnxschema::TensorProto& proto, const std::string& name)
+    {
+        if (m_context.notes != nullptr && proto.data_type() == onnxschema::TensorProto::STRING) {
+            m_context.notes->absent[name] = "its elements are texts, which are not read";
+            return ReadConstant{{tensor::DType::UInt8, {proto.dims().begin(), proto.dims().end()}, 0}, {}};
+        }
+        RETRO_TRY(TensorOutline type, outlineOf(proto));
+        const std::string reason = m_context.notes != nullptr ? absenceOf(proto, type) : std::string();
+        if (!reason.empty()) {
+            m_context.notes->absent[name] = reason;
+            return ReadConstant{std::move(type), {}};
+        }
+        RETRO_TRY(tensor::Tensor data, fromTensorProto(proto, m_folder));
+        return ReadConstant{std::move(type), std::move(data)};
+    }
+
+    /// The constant of a node that holds one tensor is read as an initializer is.
+    Result<ReadConstant> readConstantNodeOf(const NodeProto& node)
+    {
+        if (node.attribute_size() == 1 && node.attribute(0).name() == "value" && node.attribute(0).has_t()) {
+            Result<ReadConstant> constant = readConstant(node.attribute(0).t(), node.output(0));
+            return constant.ok() ? std::move(constant) : within(std::move(constant).error(), "attribute 'value'");
+        }
+        RETRO_TRY(tensor::Tensor data, readConstantNode(node, m_folder));
+        return ReadConstant{{}, std::move(data)};
     }
 
     Result<void> addConstants()
@@ -179,11 +285,11 @@ private:
             if (!isConstantNode(node)) {
                 continue;
             }
-            Result<tensor::Tensor> tensor = readConstantNode(node, m_folder);
-            if (!tensor) {
-                return within(std::move(tensor).error(), placeOf(node));
+            Result<ReadConstant> constant = readConstantNodeOf(node);
+            if (!constant) {
+                return within(std::move(constant).error(), placeOf(node));
             }
-            m_builder.addConstant(node.output(0), std::move(tensor).value());
+            addConstant(node.output(0), std::move(constant).value());
         }
         return {};
     }
@@ -247,9 +353,19 @@ private:
     Result<void> addNestedGraphs(NodeProto& proto, graph::Node& node)
     {
         const std::vector<std::string> captured = capturedNames(proto);
+        std::uint64_t bytes = 0;
+        for (const std::string& name : captured) {
+            bytes += kBytesOfOperand + name.size();
+        }
         for (auto& attribute : *proto.mutable_attribute()) {
             if (!attribute.has_g()) {
                 continue;
+            }
+            m_context.capturedBytes += bytes;
+            if (m_context.capturedBytes > kMaxCapturedBytes) {
+                return inputError(fmt::format("the graphs inside nodes read too many values of the graphs around them: "
+                                              "they take more than {} MiB",
+                                              kMaxCapturedBytes >> 20U));
             }
             Result<graph::Graph> nested = GraphReader(*attribute.mutable_g(), m_context).readNested(captured);
             if (!nested) {
@@ -289,6 +405,10 @@ private:
             return {}; // exporters leave the types of results in nested graphs empty
         }
         Result<DeclaredType> type = readType(info);
+        if (!type && m_context.notes != nullptr) {
+            m_context.notes->otherTypes[info.name()] = type.error().message; // only what reads or makes it is refused
+            return {};
+        }
         if (!type) {
             return within(std::move(type).error(), placeOfValue(kind, info));
         }
@@ -371,15 +491,20 @@ Result<Opsets> readOpsets(const ModelProto& model)
 } // namespace
 
 Result<graph::Graph> importModel(ModelProto& model, const std::filesystem::path& folder, const std::stop_token& stop,
-                                 std::vector<InlinedFunction>* inlined)
+                                 FileNotes* notes, const ReadOptions& options)
 {
     if (model.training_info_size() > 0) {
         return inputError("the model carries training graphs, which are not supported; export it for inference",
                           "field 'training_info'");
     }
     RETRO_TRY(Opsets opsets, readOpsets(model));
+    std::vector<InlinedFunction>* inlined = notes != nullptr ? &notes->inlined : nullptr;
+    RETRO_CHECK(unblockChannels(model, folder, inlined));
+    forgetMaps(model);
     RETRO_CHECK(inlineFunctions(model, stop, inlined));
-    const ModelContext context{folder, stop, std::move(opsets)};
+    RETRO_CHECK(leaveTextsOut(model, inlined));
+    std::uint64_t capturedBytes = 0;
+    const ModelContext context{folder, stop, std::move(opsets), notes, options, capturedBytes};
     return GraphReader(*model.mutable_graph(), context).read();
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/base/result.h"
-#include "core/formats/inlinedfunction.h"
+#include "core/formats/filenotes.h"
 #include "core/graph/graph.h"
 
 #include <filesystem>
@@ -18,9 +18,9 @@ namespace retro::formats
 
 /// The graph of a decoded model. Tensor data is taken out of `model` piece by piece, so that a large model is not held
 /// twice. Values are numbered: inputs, initializers, Constant nodes, results in node order. Errors (Input) name the
-/// node, value or field; Cancelled after a requested stop. `inlined` takes the functions that were written out.
+/// node, value or field; Cancelled after a requested stop. `notes` and `options` as readOnnx().
 [[nodiscard]] base::Result<graph::Graph> importModel(onnxschema::ModelProto& model, const std::filesystem::path& folder,
-                                                     const std::stop_token& stop,
-                                                     std::vector<InlinedFunction>* inlined = nullptr);
+                                                     const std::stop_token& stop, FileNotes* notes = nullptr,
+                                                     const ReadOptions& options = {});
 
 } // namespace retro::formats

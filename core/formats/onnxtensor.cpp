@@ -165,13 +165,47 @@ std::size_t typedCount(const TensorProto& proto)
                                               proto.double_data_size(), proto.uint64_data_size()}));
 }
 
-Result<void> checkHasData(const TensorProto& proto, const tensor::Shape& shape, std::uint64_t bytes)
+/// The typed list that a type is read from.
+struct TypedList
 {
-    if (bytes > 0 && typedCount(proto) == 0) {
+    std::string_view field;
+    int count = 0;
+};
+
+TypedList typedListOf(const TensorProto& proto, DType dtype)
+{
+    switch (dtype) {
+    case DType::Float32:
+        return {"float_data", proto.float_data_size()};
+    case DType::Float64:
+        return {"double_data", proto.double_data_size()};
+    case DType::Int64:
+        return {"int64_data", proto.int64_data_size()};
+    case DType::UInt64:
+    case DType::UInt32:
+        return {"uint64_data", proto.uint64_data_size()};
+    default:
+        return {"int32_data", proto.int32_data_size()};
+    }
+}
+
+/// The typed list has the numbers that the shape, which was checked, promises.
+Result<void> checkHasData(const TensorProto& proto, const tensor::Shape& shape, DType dtype)
+{
+    const auto elements = static_cast<std::size_t>(tensor::elementCount(shape));
+    if (elements > 0 && typedCount(proto) == 0) {
         return inputError(fmt::format("it has the shape {} but no data; the weights were probably left out when the "
                                       "model was saved",
                                       tensor::toText(shape)),
                           "field 'raw_data'");
+    }
+    const bool isPacked = tensor::isNarrow(dtype) && tensor::bitsOf(dtype) < 6;
+    const std::size_t needed = isPacked ? tensor::packedBytes(dtype, elements) : elements;
+    const TypedList list = typedListOf(proto, dtype);
+    if (static_cast<std::size_t>(list.count) != needed) {
+        return inputError(
+            fmt::format("it has {} numbers but the shape {} needs {}", list.count, tensor::toText(shape), needed),
+            fmt::format("field '{}'", list.field));
     }
     return {};
 }
@@ -188,7 +222,7 @@ Result<void> checkData(const TensorProto& proto, const tensor::Shape& shape, DTy
     if (proto.has_segment()) {
         return inputError("tensors in segments are not read; save the tensor in one piece", "field 'segment'");
     }
-    return usesRaw(proto) ? checkRawSize(proto, shape, dtype, bytes) : checkHasData(proto, shape, bytes);
+    return usesRaw(proto) ? checkRawSize(proto, shape, dtype, bytes) : checkHasData(proto, shape, dtype);
 }
 
 /// Data inside the message.
@@ -265,7 +299,7 @@ int onnxOfDtype(DType dtype)
     return at->first;
 }
 
-Result<Tensor> fromTensorProto(const TensorProto& proto, const std::filesystem::path& folder)
+Result<TensorOutline> outlineOf(const TensorProto& proto)
 {
     Result<DType> dtype = dtypeOfOnnx(proto.data_type());
     if (!dtype) {
@@ -279,10 +313,16 @@ Result<Tensor> fromTensorProto(const TensorProto& proto, const std::filesystem::
     if (tensor::isNarrow(*dtype)) {
         *bytes = tensor::packedBytes(*dtype, *bytes);
     }
+    return TensorOutline{*dtype, std::move(shape), *bytes};
+}
+
+Result<Tensor> fromTensorProto(const TensorProto& proto, const std::filesystem::path& folder)
+{
+    RETRO_TRY(TensorOutline outline, outlineOf(proto));
     if (proto.data_location() == TensorProto::EXTERNAL) {
-        return readExternal(proto, folder, std::move(shape), *dtype, *bytes);
+        return readExternal(proto, folder, std::move(outline.shape), outline.dtype, outline.bytes);
     }
-    return readInternal(proto, std::move(shape), *dtype, *bytes);
+    return readInternal(proto, std::move(outline.shape), outline.dtype, outline.bytes);
 }
 
 void toTensorProto(const Tensor& tensor, TensorProto& proto)

@@ -27,6 +27,14 @@ inline constexpr std::uint64_t kMaxOnnxTensorBytes = 8ULL << 30;
 /// the caller adds file and tensor.
 [[nodiscard]] base::Result<tensor::Tensor> fromTensorProto(const onnxschema::TensorProto& proto,
                                                            const std::filesystem::path& folder);
+/// Type and shape of a message whose data is not read, and how many bytes it has. Errors as fromTensorProto().
+struct TensorOutline
+{
+    tensor::DType dtype = tensor::DType::Float32;
+    tensor::Shape shape;
+    std::uint64_t bytes = 0; ///< in the file
+};
+[[nodiscard]] base::Result<TensorOutline> outlineOf(const onnxschema::TensorProto& proto);
 /// Fills type, shape and raw data.
 void toTensorProto(const tensor::Tensor& tensor, onnxschema::TensorProto& proto);
 

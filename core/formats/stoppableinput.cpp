@@ -8,7 +8,8 @@ namespace retro::formats
 
 bool StoppableInput::Next(const void** data, int* size)
 {
-    if (m_at == m_data.size() || m_stop.stop_requested()) {
+    m_isTooLarge = m_isTooLarge || m_arena.SpaceAllocated() > kMostMemory + kMostTimes * m_at;
+    if (m_at == m_data.size() || m_stop.stop_requested() || m_isTooLarge) {
         return false;
     }
     const std::size_t count = std::min(kPiece, m_data.size() - m_at);

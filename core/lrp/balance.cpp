@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/balance.h"
 
+#include "core/base/failure.h"
 #include "core/lrp/knownsums.h"
 #include "core/ops/algebraover.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 #include <optional>
 
@@ -128,7 +128,7 @@ std::vector<Tensor> Balance::closeRearranged(std::vector<Tensor> parts)
 {
     const auto part = std::ranges::find_if(parts, [](const Tensor& each) { return each.isValid(); });
     if (isWanted() && part != parts.end() && m_arrived.isValid()) {
-        assert(part->size() == m_arrived.size());
+        base::guard(part->size() == m_arrived.size(), "what was rearranged has as many elements");
         m_part = *part;
         m_sumsOfPart = m_sumsOfArrived;
         keepSums(*part, m_sumsOfArrived);

@@ -295,6 +295,7 @@ Composite transformerComposite(ParameterReader& reader, Transformer parts)
             entry(StructureKind::AveragePool, normRule(stabiliser)),
             entry(StructureKind::Differentiable, normRule(stabiliser)),
             entry(StructureKind::TableLookup, lutRule(stabiliser)),
+            entry(StructureKind::Normalisation, epsilonRule(parts.epsilon)), // its statistics are constant anyway
             entry(StructureKind::SelfNormalisation, detachedDeviationRule(stabiliser))});
     append(composite.entries, baseMap(parts.bilinear));
     return composite;
@@ -320,7 +321,6 @@ Composite attnLrpAsGradient()
     gate.matcher.ops = {"Gate"};
     composite.entries = {std::move(gate),
                          entry(StructureKind::ElementWise, secantRule()),
-                         entry(StructureKind::Normalisation, secantRule()),
                          entry(StructureKind::Quotient, secantRule()),
                          entry(StructureKind::SelfNormalisation, detachedGradientRule()),
                          entry(StructureKind::Composed, decomposedRule()),

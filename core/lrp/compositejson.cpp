@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The composite file, docs/formats/composite.md.
+#include "core/base/jsonout.h"
 #include "core/lrp/composite.h"
 #include "core/lrp/jsontext.h"
 #include "core/lrp/rules.h"
@@ -345,7 +346,7 @@ std::string toJson(const Composite& composite)
         result["entries"].push_back(std::move(item));
     }
     // Bytes that are not UTF-8 (from a file's node names) must not make this throw.
-    return result.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+    return base::jsonOut(result, 2) + "\n";
 }
 
 } // namespace retro::lrp

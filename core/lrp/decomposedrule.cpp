@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/decomposedrule.h"
 
+#include "core/base/failure.h"
 #include "core/execute/constantvalue.h"
 #include "core/execute/forward.h"
 #include "core/lrp/balance.h"
@@ -11,7 +12,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cassert>
 
 namespace retro::lrp
 {
@@ -39,7 +39,7 @@ public:
     }
     [[nodiscard]] std::vector<Tensor> apply(const RuleContext& context) const override
     {
-        assert(false && "assignRules() binds this rule to its node");
+        base::guard(false, "assignRules() binds this rule to its node");
         return std::vector<Tensor>(context.tracked.size());
     }
 };
@@ -69,12 +69,12 @@ public:
     {
         Balance balance(context);
         std::vector<Tensor> parts(context.tracked.size());
-        const auto forward = execute::forward(m_body, inputsOf(context), execute::SavePolicy::All);
-        assert(forward.ok()); // bound to these types; its operands were checked by the node's own forward pass
+        // bound to these types; its operands were checked by the node's own forward pass
+        const auto forward = base::orFail(execute::forward(m_body, inputsOf(context), execute::SavePolicy::All));
         for (const BodyResult& result : m_results) {
             const bool arrived = result.output < context.relevance.size() && context.relevance[result.output].isValid();
-            if (forward.ok() && arrived) {
-                carryBack(result.graph, forward->saved, context.relevance[result.output], parts, balance);
+            if (arrived) {
+                carryBack(result.graph, forward.saved, context.relevance[result.output], parts, balance);
             }
         }
         for (std::size_t slot = 0; slot < parts.size(); ++slot) {
@@ -110,11 +110,9 @@ private:
                    std::vector<Tensor>& parts, Balance& balance) const
     {
         std::vector<event::LedgerEntry> ledger;
-        const auto table = oracle(values, m_rules, graph, relevance, {}, balance.isWanted() ? &ledger : nullptr);
-        assert(table.ok()); // nobody can stop it
-        if (table.ok()) {
-            addShares(*table, parts);
-        }
+        // nobody can stop it
+        addShares(base::orFail(oracle(values, m_rules, graph, relevance, {}, balance.isWanted() ? &ledger : nullptr)),
+                  parts);
         for (const event::LedgerEntry& row : ledger) {
             bookCauses(row, balance);
         }

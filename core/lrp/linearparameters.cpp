@@ -36,7 +36,8 @@ double numberOf(const graph::Node& node, const std::string& name)
 graph::Node withoutBias(graph::Node node)
 {
     node.inputs.resize(std::min(node.inputs.size(), kBiasSlot));
-    if (node.domain == "retrograde" && node.op == "MatMul") {
+    const bool isOwn = node.domain == "retrograde" || node.domain == "retrograde.integer";
+    if (isOwn && (node.op == "MatMul" || node.domain == "retrograde.integer")) {
         node.domain.clear();
         node.opset = ops::kNewestOpset;
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a node can do in a traversal, by its structure, its rule and what it saved.
+#include "core/base/failure.h"
 #include "core/lrp/tensorarithmetic.h"
 
 #include <algorithm>
-#include <cassert>
 
 namespace retro::lrp
 {
@@ -50,7 +50,7 @@ TensorArithmetic::NodeFacts TensorArithmetic::factsOf(NodeId node, const Travers
 /// True when the rule reads something that the node neither saved nor can compute from what it saved.
 bool TensorArithmetic::isStrict(NodeId node, std::span<const std::uint8_t> tracked) const
 {
-    assert(m_rules[node.index()].rule != nullptr);
+    base::guard(m_rules[node.index()].rule != nullptr, "a node has a rule");
     const ops::Reads reads = m_rules[node.index()].rule->reads(m_saved.model().op(node), tracked);
     const std::vector<ValueId>& inputs = definition(node).inputs;
     for (std::size_t slot = 0; slot < inputs.size(); ++slot) {

@@ -5,6 +5,7 @@
 #include "core/lrp/ruleregistry.h"
 #include "core/ops/lookup.h"
 #include "core/ops/masking.h"
+#include "core/ops/quantise/straightthrough.h"
 #include "core/ops/resample/axisresampling.h"
 
 #include <fmt/format.h>
@@ -156,6 +157,9 @@ private:
         }
         if (ops::isMasking(context.op.structure())) {
             return balance.closeAs(event::Cause::Mask, std::move(parts));
+        }
+        if (ops::isSaturating(context.op)) {
+            return balance.closeAs(event::Cause::Saturation, std::move(parts));
         }
         if (balance.isWanted()) {
             balance.book(event::Cause::Constant, carriedToUntracked(context));

@@ -5,6 +5,7 @@
 #include "core/lrp/balance.h"
 #include "core/ops/exactsums.h"
 #include "core/ops/lookup.h"
+#include "core/ops/runoperator.h"
 
 #include <algorithm>
 #include <cmath>
@@ -157,15 +158,20 @@ std::vector<Tensor> applyRule(const execute::BoundModel& model, NodeId node, con
                               std::span<const Tensor> relevance, const NodeValues& values, event::LedgerEntry* row,
                               double lost)
 {
-    std::vector<Tensor> parts =
-        site.rule->apply({model.op(node), values.operands, values.outputs, relevance, site.tracked, site.types, row});
-    for (const std::size_t slot : site.tokenSlots) {
-        parts[slot] = toInput(model, model.graph().node(node).inputs[slot], std::move(parts[slot]));
-    }
-    if (row != nullptr) {
-        closeRow(relevance, parts, lost, *row);
-    }
-    return parts;
+    const graph::Node& definition = model.graph().node(node);
+    return base::placed([&definition] { return ops::placeOf(definition); },
+                        [&] {
+                            std::vector<Tensor> parts =
+                                site.rule->apply({model.op(node), values.operands, values.outputs, relevance,
+                                                  site.tracked, site.types, row});
+                            for (const std::size_t slot : site.tokenSlots) {
+                                parts[slot] = toInput(model, definition.inputs[slot], std::move(parts[slot]));
+                            }
+                            if (row != nullptr) {
+                                closeRow(relevance, parts, lost, *row);
+                            }
+                            return parts;
+                        });
 }
 
 std::vector<Tensor> applyRule(const execute::BoundModel& model, NodeId node, const RulePointer& rule,

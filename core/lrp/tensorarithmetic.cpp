@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/tensorarithmetic.h"
 
+#include "core/base/failure.h"
 #include "core/lrp/partsum.h"
+#include "core/ops/runoperator.h"
 
 #include <algorithm>
-#include <cassert>
 #include <utility>
 
 namespace retro::lrp
@@ -25,11 +26,14 @@ HandleId TensorArithmetic::adopt(Tensor tensor)
     return newHandle(std::move(tensor), {HandleOrigin::From::Start, {}, m_starts++});
 }
 
-const Tensor& TensorArithmetic::tensor(HandleId handle) const
+const TensorArithmetic::Entry& TensorArithmetic::entry(HandleId handle) const
 {
-    assert(m_entries[handle.index()].references > 0);
-    return m_entries[handle.index()].tensor;
+    base::guard(handle.index() < m_entries.size() && m_entries[handle.index()].references > 0,
+                "a handle is of a tensor that is still there");
+    return m_entries[handle.index()];
 }
+
+const Tensor& TensorArithmetic::tensor(HandleId handle) const { return entry(handle).tensor; }
 
 Role TensorArithmetic::role(NodeId node) const { return m_facts[node.index()].role; }
 
@@ -137,8 +141,7 @@ HandleId TensorArithmetic::ownOutput(NodeId node, std::uint32_t k)
         return newHandle(m_saved.output(node, k), originOf(node, k));
     }
     Tensor known = remembered(node, k);
-    return valueHandle(
-        node, k, known.isValid() ? std::move(known) : m_saved.model().op(node).forward(allOperandsFor(node, {}))[k]);
+    return valueHandle(node, k, known.isValid() ? std::move(known) : computed(node, allOperandsFor(node, {}))[k]);
 }
 
 HandleId TensorArithmetic::carryForward(std::span<const NodeId> crossed, HandleId operand)
@@ -153,7 +156,7 @@ HandleId TensorArithmetic::carryForward(std::span<const NodeId> crossed, HandleI
         for (std::size_t slot = 0; slot < tracked.size(); ++slot) {
             operands[slot] = tracked[slot] != 0 ? value : operandFor(node, slot, {});
         }
-        value = std::move(m_saved.model().op(node).forward(operands).front());
+        value = std::move(computed(node, operands).front());
     }
     return valueHandle(crossed.back(), 0, std::move(value));
 }
@@ -164,10 +167,14 @@ HandleId TensorArithmetic::forwardOutput(NodeId node, std::span<const HandleId> 
         return valueHandle(node, k, std::move(known));
     }
     if (m_lastForward.node != node || !std::ranges::equal(m_lastForward.operands, operands)) {
-        m_lastForward = {
-            node, {operands.begin(), operands.end()}, m_saved.model().op(node).forward(allOperandsFor(node, operands))};
+        m_lastForward = {node, {operands.begin(), operands.end()}, computed(node, allOperandsFor(node, operands))};
     }
     return valueHandle(node, k, m_lastForward.outputs[k]);
+}
+
+std::vector<Tensor> TensorArithmetic::computed(NodeId node, std::span<const Tensor> operands) const
+{
+    return ops::forwardOrFail(m_saved.model().op(node), definition(node), operands);
 }
 
 Tensor TensorArithmetic::remembered(NodeId node, std::uint32_t k) const
@@ -195,16 +202,16 @@ HandleId TensorArithmetic::untrackedOperand(NodeId node, std::uint32_t slot)
 
 void TensorArithmetic::retain(HandleId handle)
 {
-    assert(m_entries[handle.index()].references > 0);
+    static_cast<void>(entry(handle));
     ++m_entries[handle.index()].references;
 }
 
 void TensorArithmetic::release(HandleId handle)
 {
-    Entry& entry = m_entries[handle.index()];
-    assert(entry.references > 0);
-    if (--entry.references == 0) {
-        entry.tensor = Tensor();
+    static_cast<void>(entry(handle));
+    Entry& released = m_entries[handle.index()];
+    if (--released.references == 0) {
+        released.tensor = Tensor();
     }
 }
 
@@ -216,7 +223,7 @@ HandleOrigin TensorArithmetic::originOf(NodeId node, std::uint32_t k) const
 
 HandleId TensorArithmetic::newHandle(Tensor tensor, const HandleOrigin& origin)
 {
-    assert(tensor.isValid());
+    base::guard(tensor.isValid(), "a handle gets a tensor");
     const HandleId handle{m_entries.size()};
     m_entries.push_back({std::move(tensor), 1, 0});
     m_origins.push_back(origin);
@@ -260,7 +267,7 @@ NodeValues TensorArithmetic::valuesFor(NodeId node, std::span<const HandleId> op
         }
     }
     if (isRecomputed) {
-        values.outputs = op.forward(allOperandsFor(node, operands));
+        values.outputs = computed(node, allOperandsFor(node, operands));
     }
     return values;
 }

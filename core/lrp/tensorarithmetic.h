@@ -91,11 +91,15 @@ private:
     [[nodiscard]] PassMemory::Added add(NodeId node, std::uint32_t k, std::vector<Tensor> parts) const;
     /// Handles of what the rule gave, and its row.
     [[nodiscard]] std::vector<HandleId> takeShares(NodeId node, std::vector<Tensor> shares, event::LedgerEntry row);
+    /// Forward outputs of a node; without memory an error leaves that names it (ops::forwardOrFail).
+    [[nodiscard]] std::vector<Tensor> computed(NodeId node, std::span<const Tensor> operands) const;
     /// Forward output `k` from the memory; invalid when it is not there.
     [[nodiscard]] Tensor remembered(NodeId node, std::uint32_t k) const;
     [[nodiscard]] HandleId valueHandle(NodeId node, std::uint32_t k, Tensor value);
     [[nodiscard]] ValueId valueOf(NodeId node, std::uint32_t k) const;
     [[nodiscard]] HandleId newHandle(Tensor tensor, const HandleOrigin& origin);
+    /// What a live handle stands for.
+    [[nodiscard]] const Entry& entry(HandleId handle) const;
     [[nodiscard]] HandleOrigin originOf(NodeId node, std::uint32_t k) const;
     [[nodiscard]] const graph::Node& definition(NodeId node) const { return m_saved.model().graph().node(node); }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/traversal.h"
 
+#include "core/base/failure.h"
 #include "core/event/partevent.h"
 #include "core/lrp/traversal/traversalstate.h"
 #include "core/lrp/traversal/view.h"
 
 #include <algorithm>
-#include <cassert>
 #include <ranges>
 #include <utility>
 
@@ -43,7 +43,7 @@ Traversal::Implementation::Implementation(const TraversalGraph& graph, Arithmeti
       m_parts(graph.inEdgeCount()), m_firstOutput(graph.size() + 1, 0), m_queue(graph.size()),
       m_unknownNodes(graph.postOrder().size())
 {
-    assert(m_starts.size() == graph.roots().size());
+    base::guard(m_starts.size() == graph.roots().size(), "there is a start for each root");
     for (std::size_t i = 0; i < graph.size(); ++i) {
         const NodeId node{i};
         m_nodes[i].missing = static_cast<std::uint32_t>(graph.inEdges(node).size());

@@ -61,6 +61,35 @@ Adjacency adjacencyOf(const execute::BoundModel& model)
     return adjacency;
 }
 
+/// The nearest node behind a value that passes no relevance though something computed goes in; invalid when there is
+/// none.
+NodeId nearestBarrier(const execute::BoundModel& model, ValueId target)
+{
+    const graph::Graph& graph = model.graph();
+    std::vector<bool> isSeen(graph.valueCount());
+    std::vector<ValueId> waiting{target};
+    for (std::size_t at = 0; at < waiting.size(); ++at) {
+        const NodeId id = graph.nodeOf(waiting[at]);
+        if (!id.isValid() || graph.isInput(id) || model.isConstant(waiting[at])) {
+            continue;
+        }
+        const graph::Node& node = graph.node(id);
+        const bool readsComputed = std::any_of(node.inputs.begin(), node.inputs.end(), [&model](ValueId operand) {
+            return operand.isValid() && !model.isConstant(operand);
+        });
+        if (readsComputed && model.op(id).structure().kind() == ops::StructureKind::NoRelevance) {
+            return id;
+        }
+        for (const ValueId operand : node.inputs) {
+            if (operand.isValid() && !isSeen[operand.index()]) {
+                isSeen[operand.index()] = true;
+                waiting.push_back(operand);
+            }
+        }
+    }
+    return {};
+}
+
 std::string whyUntracked(const execute::BoundModel& model, ValueId target)
 {
     if (model.isConstant(target)) {
@@ -69,7 +98,13 @@ std::string whyUntracked(const execute::BoundModel& model, ValueId target)
     if (!tensor::isFloating(model.typeOf(target).dtype)) {
         return fmt::format("its elements are {}", tensor::nameOf(model.typeOf(target).dtype));
     }
-    return "no path that passes relevance leads from it to an input";
+    const std::string reason = "no path that passes relevance leads from it to an input";
+    const NodeId barrier = nearestBarrier(model, target);
+    if (!barrier.isValid()) {
+        return reason;
+    }
+    const graph::Node& node = model.graph().node(barrier);
+    return fmt::format("{} (node '{}' ({}) passes none)", reason, node.name, node.op);
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/algebra.h"
 
+#include "core/base/failure.h"
 #include "core/ops/kernel/axisreduction.h"
 #include "core/ops/kernel/elementloop.h"
 #include "core/ops/kernel/stabilise.h"
@@ -27,7 +28,7 @@ Tensor unary(const Tensor& a, const F& f)
 template <class F>
 Tensor binary(const Tensor& a, const Tensor& b, const F& f)
 {
-    assert(a.dtype() == b.dtype());
+    base::guard(a.dtype() == b.dtype(), "two tensors of one type are combined");
     return visitFloat(a.dtype(), [&](auto zero) {
         using T = decltype(zero);
         return mapElements<T>(a, b, a.shape(), [&](T x, T y) { return static_cast<T>(f(x, y)); });

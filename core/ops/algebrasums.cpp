@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/algebrasums.h"
 
+#include "core/base/failure.h"
 #include "core/ops/algebra.h"
 #include "core/ops/algebraover.h"
 #include "core/ops/kernel/blocksums.h"
@@ -9,7 +10,6 @@
 #include "core/ops/threads.h"
 
 #include <array>
-#include <cassert>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -183,7 +183,7 @@ SummedAddition addedAndSummed(const Tensor& a, const Tensor& b)
 
 SummedAddition addAndSum(const Tensor& a, const Tensor& b)
 {
-    assert(a.dtype() == b.dtype() && a.shape() == b.shape());
+    base::guard(a.dtype() == b.dtype() && a.shape() == b.shape(), "two tensors of one type and shape are summed");
     if (threads() == 1 && a.isDense() && a.strides() == b.strides()) {
         return visitFloat(a.dtype(), [&](auto zero) { return addedAndSummed<decltype(zero)>(a, b); });
     }
@@ -199,7 +199,7 @@ double sumAbsolute(const Tensor& a) { return sumAndMagnitude(a).magnitude; }
 
 double dot(const Tensor& a, const Tensor& b)
 {
-    assert(a.dtype() == b.dtype() && a.shape() == b.shape());
+    base::guard(a.dtype() == b.dtype() && a.shape() == b.shape(), "two tensors of one type and shape are summed");
     const auto t = laidAlike(a, b);
     return visitFloat(a.dtype(), [&t](auto zero) {
         using T = decltype(zero);

@@ -57,6 +57,10 @@ namespace retro::ops
 [[nodiscard]] std::span<const OperatorDeclaration> lpPoolDeclarations();
 [[nodiscard]] std::span<const OperatorDeclaration> maxUnpoolDeclarations();
 [[nodiscard]] std::span<const OperatorDeclaration> quantiseDeclarations();
+[[nodiscard]] std::span<const OperatorDeclaration> fakeQuantizeDeclarations();
+[[nodiscard]] std::span<const OperatorDeclaration> integerLayerDeclarations();
+[[nodiscard]] std::span<const OperatorDeclaration> matMulNBitsDeclarations();
+[[nodiscard]] std::span<const OperatorDeclaration> quantisedFunctionDeclarations();
 [[nodiscard]] std::span<const OperatorDeclaration> integerMatMulDeclarations();
 [[nodiscard]] std::span<const OperatorDeclaration> integerConvolutionDeclarations();
 [[nodiscard]] std::span<const OperatorDeclaration> resizeDeclarations();
@@ -79,5 +83,7 @@ namespace retro::ops
 [[nodiscard]] std::span<const OperatorDeclaration> stftDeclarations();
 [[nodiscard]] std::span<const OperatorDeclaration> windowFunctionDeclarations();
 [[nodiscard]] std::span<const OperatorDeclaration> lutDeclarations();
+[[nodiscard]] std::span<const OperatorDeclaration> treeEnsembleDeclarations();
+[[nodiscard]] std::span<const OperatorDeclaration> supportVectorDeclarations();
 
 } // namespace retro::ops

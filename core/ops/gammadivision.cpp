@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/gammadivision.h"
 
+#include "core/base/failure.h"
 #include "core/ops/kernel/divisionblock.h"
 #include "core/ops/kernel/mapover.h"
 #include "core/ops/kernel/visitnumber.h"
 #include "core/ops/kernel/wideregisters.h"
 
 #include <array>
-#include <cassert>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -233,7 +233,8 @@ GammaQuotients gammaDivision(const Tensor& r, GammaDenominators denominators, co
                              bool wantsAmounts)
 {
     const Tensor& z = denominators.z;
-    assert(r.shape() == z.shape() && denominators.p.shape() == z.shape());
+    base::guard(r.shape() == z.shape() && denominators.p.shape() == z.shape(),
+                "what is divided and by what have one shape");
     return visitFloat(r.dtype(), [&](auto zero) {
         using T = decltype(zero);
         const Rows<T> rows{rowOrNone<T>(denominators.bias, z), rowOrNone<T>(denominators.up, z),

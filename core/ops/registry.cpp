@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/registry.h"
 
+#include "core/ops/bind/bindcheck.h"
 #include "core/ops/families.h"
+#include "core/ops/runoperator.h"
 #include "core/ops/schema/schema.h"
 
 #include <fmt/format.h>
@@ -65,6 +67,10 @@ std::vector<OperatorDeclaration> gather()
                               lpPoolDeclarations,
                               maxUnpoolDeclarations,
                               quantiseDeclarations,
+                              fakeQuantizeDeclarations,
+                              integerLayerDeclarations,
+                              matMulNBitsDeclarations,
+                              quantisedFunctionDeclarations,
                               integerMatMulDeclarations,
                               integerConvolutionDeclarations,
                               resizeDeclarations,
@@ -86,7 +92,9 @@ std::vector<OperatorDeclaration> gather()
                               dftDeclarations,
                               stftDeclarations,
                               windowFunctionDeclarations,
-                              lutDeclarations}) {
+                              lutDeclarations,
+                              treeEnsembleDeclarations,
+                              supportVectorDeclarations}) {
         const auto declarations = family();
         all.insert(all.end(), declarations.begin(), declarations.end());
     }
@@ -173,6 +181,25 @@ base::Result<void> expectWide(const BindContext& context)
     return {};
 }
 
+/// Shapes that operators compute with: also those that come from a file or an input.
+base::Result<void> expectOperandSizes(const BindContext& context)
+{
+    for (std::size_t slot = 0; slot < context.operandTypes.size(); ++slot) {
+        const std::string what = fmt::format("operand {}", slot);
+        RETRO_CHECK(context.present(slot) ? expectSize(context, context.operandTypes[slot].shape, what)
+                                          : base::Result<void>());
+    }
+    return {};
+}
+
+base::Result<void> expectResultSizes(const BindContext& context, const BoundOperator& op)
+{
+    for (const TensorType& type : op.outputTypes()) {
+        RETRO_CHECK(expectSize(context, type.shape));
+    }
+    return {};
+}
+
 } // namespace
 
 base::Result<std::unique_ptr<BoundOperator>> bind(const BindContext& context)
@@ -181,13 +208,20 @@ base::Result<std::unique_ptr<BoundOperator>> bind(const BindContext& context)
     if (declaration == nullptr) {
         return context.error(reasonFor(context.node));
     }
+    RETRO_CHECK(expectOperandSizes(context));
     if (auto fault = schemaFault(context.node)) {
         return context.error(std::move(*fault));
     }
     if (!declaration->takesNarrow) {
         RETRO_CHECK(expectWide(context));
     }
-    return declaration->bind(context);
+    auto bound = base::caught([&] { return declaration->bind(context); });
+    if (!bound.ok()) {
+        const bool hasPlace = !bound.error().where.empty();
+        return hasPlace ? std::move(bound) : base::within(std::move(bound).error(), placeOf(context.node));
+    }
+    RETRO_CHECK(expectResultSizes(context, **bound));
+    return bound;
 }
 
 namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/signsupport.h"
 
+#include "core/base/failure.h"
 #include "core/ops/kernel/elementloop.h"
 #include "core/ops/kernel/visitnumber.h"
 #include "core/ops/kernel/wideregisters.h"
@@ -57,7 +58,7 @@ SignSupport supportOf(const T* value, const T* sign, std::int64_t count)
 
 SignSupport signSupport(const Tensor& values, const Tensor& gate)
 {
-    assert(values.shape() == gate.shape());
+    base::guard(values.shape() == gate.shape(), "values and their gate have one shape");
     const Tensor signs = gate.isDense() ? gate : gate.contiguous();
     const Tensor there = withStrides(values, signs.strides());
     return visitFloat(values.dtype(), [&](auto zero) {

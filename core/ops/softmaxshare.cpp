@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/softmaxshare.h"
 
+#include "core/base/failure.h"
 #include "core/ops/kernel/blocksums.h"
 #include "core/ops/kernel/visitnumber.h"
 #include "core/ops/kernel/wideregisters.h"
@@ -8,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cassert>
 #include <numeric>
 #include <vector>
 
@@ -99,7 +99,8 @@ double shareChunk(const Operands<T>& in, std::int64_t begin, std::int64_t end, T
 SoftmaxShare softmaxShare(const Tensor& logits, const Tensor& probabilities, const Tensor& r, const Tensor& total,
                           bool wantsMasked)
 {
-    assert(logits.shape() == r.shape() && probabilities.shape() == r.shape());
+    base::guard(logits.shape() == r.shape() && probabilities.shape() == r.shape(),
+                "logits, probabilities and relevance have one shape");
     const std::int64_t row = elementsPerTotal(total.shape(), r.shape());
     const std::array all{logits.contiguous(), probabilities.contiguous(), r.contiguous(),
                          row > 1 ? total.contiguous() : broadcastTo(total, r.shape()).contiguous()};

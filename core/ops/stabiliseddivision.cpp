@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/stabiliseddivision.h"
 
+#include "core/base/failure.h"
 #include "core/ops/kernel/divisionblock.h"
 #include "core/ops/kernel/mapover.h"
 #include "core/ops/kernel/visitnumber.h"
@@ -138,7 +139,7 @@ Tensor divideAtOnce(const Tensor& r, Denominator denominator, const BiasRow<T>& 
 Tensor stabilisedDivision(const Tensor& r, Denominator denominator, const Stabiliser& stabiliser,
                           DivisionAmounts* amounts, std::optional<double> dividend)
 {
-    assert(r.shape() == denominator.base.shape());
+    base::guard(r.shape() == denominator.base.shape(), "what is divided and by what have one shape");
     if (!isDividedHere(denominator, stabiliser)) {
         return divideInSteps(r, denominator, stabiliser, amounts);
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "kernels/lut/cpu/firstexception.h"
+
 #include <algorithm>
 #include <cstdint>
 
@@ -20,18 +22,20 @@ void applyThreads();
 void applyThreadsFor(std::int64_t multiplications);
 
 /// Calls f(begin, end) for ranges that cover 0 … count − 1, on up to threads() threads; at least `grain` items per
-/// range. Ranges must be independent of each other. Serial under the thread sanitizer, which cannot see OpenMP's
-/// barriers.
+/// range. Ranges must be independent of each other. What f throws, the first of it, leaves when all have ended, as it
+/// would without threads. Serial under the thread sanitizer, which cannot see OpenMP's barriers.
 template <class F>
 void parallelFor(std::int64_t count, std::int64_t grain, const F& f)
 {
     const std::int64_t ranges = std::min<std::int64_t>(threads(), count / std::max<std::int64_t>(grain, 1));
 #ifndef __SANITIZE_THREAD__
     if (ranges > 1) {
+        lut::cpu::FirstException thrown;
 #pragma omp parallel for schedule(static, 1) num_threads(static_cast <int>(ranges))
         for (std::int64_t r = 0; r < ranges; ++r) {
-            f(count * r / ranges, count * (r + 1) / ranges);
+            thrown.run([&f, count, ranges, r] { f(count * r / ranges, count * (r + 1) / ranges); });
         }
+        thrown.rethrow();
         return;
     }
 #endif

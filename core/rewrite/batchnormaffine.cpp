@@ -23,18 +23,29 @@ bool isFloatingConstant(const Draft& draft, const Node& node, std::size_t slot)
 
 bool hasOperand(const Node& node, std::size_t slot) { return slot < node.inputs.size() && node.inputs[slot].isValid(); }
 
-bool isMergeableBias(const Draft& draft, const Node& node, std::int64_t channels)
+bool Affine::isShiftFree() const
 {
-    if (!hasOperand(node, 2)) {
-        return true;
+    for (std::size_t c = 0; c < channels(); ++c) {
+        if (shiftOf(0, c) != 0) {
+            return false;
+        }
     }
-    if (!isFloatingConstant(draft, node, 2)) {
-        return false;
+    return true;
+}
+
+bool Affine::isFactorFree() const
+{
+    return std::ranges::all_of(factor, [](double f) { return f == 1; });
+}
+
+bool Affine::isFinite() const
+{
+    for (std::size_t c = 0; c < channels(); ++c) {
+        if (!std::isfinite(factor[c]) || !std::isfinite(shiftOf(0, c))) {
+            return false;
+        }
     }
-    const tensor::Shape& shape = draft.value(node.inputs[2]).constant.shape();
-    const std::int64_t last = shape.empty() ? 1 : shape.back();
-    const bool isVector = tensor::elementCount(shape) == last;
-    return isVector && (last == channels || (node.op == "Gemm" && last == 1));
+    return true;
 }
 
 namespace

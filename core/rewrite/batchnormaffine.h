@@ -9,7 +9,7 @@
 namespace retro::rewrite
 {
 
-/// What a BatchNormalization does to channel c: y = factor[c]·x + shift[c].
+/// What a BatchNormalization, or a Mul, Div, Add or Sub by constants, does to channel c: y = factor[c]·x + shift[c].
 struct Affine
 {
     std::vector<double> factor;
@@ -17,6 +17,13 @@ struct Affine
     std::vector<double> beta;
     /// shift[c] of a channel to which a layer before has already added `bias`.
     [[nodiscard]] double shiftOf(double bias, std::size_t c) const { return (bias - mean[c]) * factor[c] + beta[c]; }
+    [[nodiscard]] std::size_t channels() const { return factor.size(); }
+    /// True where every shift is 0.
+    [[nodiscard]] bool isShiftFree() const;
+    /// True where every factor is 1.
+    [[nodiscard]] bool isFactorFree() const;
+    /// False where a factor or a shift is infinite or no number.
+    [[nodiscard]] bool isFinite() const;
 };
 
 /// What a node of op BatchNormalization does; nothing when it trains, makes more than its result, or has parameters
@@ -29,7 +36,4 @@ struct Affine
 [[nodiscard]] bool hasOperand(const graph::Node& node, std::size_t slot);
 /// True when operand `slot` is a constant of a floating type.
 [[nodiscard]] bool isFloatingConstant(const Draft& draft, const graph::Node& node, std::size_t slot);
-/// Operand 2 of a layer is missing, or a constant with one number per channel, or (Gemm) one number for all.
-[[nodiscard]] bool isMergeableBias(const Draft& draft, const graph::Node& node, std::int64_t channels);
-
 } // namespace retro::rewrite

@@ -149,6 +149,14 @@ ValueId Draft::addResult(const std::string& stem, tensor::DType declared)
     return addValueOf(stem, std::move(value));
 }
 
+ValueId Draft::addResultLike(const std::string& stem, tensor::DType declared, ValueId like)
+{
+    Value value;
+    value.dtype = declared;
+    value.shape = m_values[like.index()].shape;
+    return addValueOf(stem, std::move(value));
+}
+
 NodeId Draft::addNode(Node node)
 {
     m_nodes.push_back(std::move(node));
@@ -172,6 +180,9 @@ void Draft::takeOutputs(NodeId id)
 {
     const Node& node = m_nodes[id.index()];
     for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+        if (!node.outputs[k].isValid()) {
+            continue;
+        }
         Value& value = m_values[node.outputs[k].index()];
         value.producer = id;
         value.producerOutput = static_cast<std::uint32_t>(k);

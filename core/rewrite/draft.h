@@ -27,6 +27,9 @@ public:
 
     [[nodiscard]] const graph::Graph& before() const { return m_before; }
     [[nodiscard]] bool isStopped() const { return m_stop.stop_requested(); }
+    [[nodiscard]] const std::stop_token& stopToken() const { return m_stop; }
+    /// Computed constants are kept in float64.
+    [[nodiscard]] bool keepsDigits() const { return m_keepsDigits; }
     /// Nodes of the graph before, removed ones included.
     [[nodiscard]] std::size_t nodeCount() const { return m_nodes.size(); }
     /// A node as it is now.
@@ -50,6 +53,10 @@ public:
     ValueId addConstant(const std::string& stem, tensor::Tensor data, tensor::DType declared);
     /// A new value that some node will make; named as addConstant names.
     ValueId addResult(const std::string& stem, tensor::DType declared);
+    /// As addResult, with the declared shape of `like`.
+    ValueId addResultLike(const std::string& stem, tensor::DType declared, ValueId like);
+    /// A value of another type under the same name; whoever makes and reads it must know.
+    void retype(ValueId id, tensor::DType declared) { m_values[id.index()].dtype = declared; }
     /// A new node, whose outputs come from addResult. Returns its id, behind all others.
     NodeId addNode(graph::Node node);
     /// Puts another node in the place of one; it makes the same values.

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/failure.h"
+#include "core/base/memorylimit.h"
 #include "core/ops/registry.h"
 #include "core/rewrite/passes.h"
 #include "core/tensor/checkedshape.h"
@@ -24,7 +26,10 @@ using OperatorPointer = std::unique_ptr<BoundOperator>;
 class Folder
 {
 public:
-    explicit Folder(Draft& draft) : m_draft(draft) {}
+    explicit Folder(Draft& draft) : m_draft(draft), m_most(allowanceOf(draft)) {}
+
+    /// Bytes that all results may take together.
+    [[nodiscard]] std::uint64_t most() const { return m_most; }
 
     /// True when the node was folded.
     bool fold(NodeId id)
@@ -33,10 +38,11 @@ public:
         if (m_draft.isRemoved(id) || !isFoldable(node)) {
             return false;
         }
-        const std::vector<Tensor> results = compute(id);
-        if (results.empty()) {
+        const auto computed = base::caught([&]() -> base::Result<std::vector<Tensor>> { return compute(id); });
+        if (!computed.ok() || computed->empty()) { // without memory now, the run will say so
             return false;
         }
+        const std::vector<Tensor>& results = *computed;
         for (std::size_t k = 0; k < node.outputs.size(); ++k) {
             if (node.outputs[k].isValid()) {
                 m_draft.makeConstant(node.outputs[k], results[k].contiguous());
@@ -47,6 +53,18 @@ public:
     }
 
 private:
+    /// Bytes of all results together: some times what the file holds, so that a small file cannot take a gigabyte.
+    [[nodiscard]] static std::uint64_t allowanceOf(const Draft& draft)
+    {
+        std::uint64_t bytes = 0;
+        for (std::size_t i = 0; i < draft.before().valueCount(); ++i) {
+            const Tensor& constant = draft.before().value(ValueId(i)).constant;
+            bytes += constant.isValid() ? static_cast<std::uint64_t>(constant.bytes()) : 0;
+        }
+        return std::clamp(kMaxFoldedTimes * std::min(bytes, kMaxFoldedBytesTogether), kMaxFoldedBytes,
+                          kMaxFoldedBytesTogether);
+    }
+
     [[nodiscard]] bool isFoldable(const graph::Node& node) const
     {
         const auto isMissing = [](ValueId id) { return !id.isValid(); };
@@ -144,7 +162,7 @@ private:
             const auto size = tensor::checkedBytes(type.shape, type.dtype, kMaxFoldedBytes);
             bytes += size.ok() ? *size : kMaxFoldedBytes + 1;
         }
-        if (bytes > kMaxFoldedBytes || m_bytes + bytes > kMaxFoldedBytesTogether || op.flops() > kMaxFoldedFlops) {
+        if (bytes > kMaxFoldedBytes || m_bytes + bytes > m_most || op.flops() > kMaxFoldedFlops) {
             return false;
         }
         m_bytes += bytes;
@@ -153,6 +171,7 @@ private:
 
     Draft& m_draft;
     std::uint64_t m_bytes = 0;
+    std::uint64_t m_most;
 };
 
 /// "3 Transpose, 1 Cast".
@@ -170,6 +189,7 @@ std::string countsText(const std::map<std::string, int>& counts)
 void foldConstants(Draft& draft, std::vector<RewriteStep>& steps)
 {
     Folder folder(draft);
+    const base::MemoryAllowance allowance(base::MemoryLimit::beforeRun() + folder.most());
     RewriteStep step;
     step.rewrite = "fold constants";
     std::map<std::string, int> counts;

@@ -1,203 +1,140 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/rewrite/affinechain.h"
 #include "core/rewrite/attributes.h"
-#include "core/rewrite/batchnormaffine.h"
+#include "core/rewrite/mergestep.h"
 #include "core/rewrite/passes.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <string_view>
+#include <functional>
+#include <optional>
 
 namespace retro::rewrite
 {
 
 using graph::Node;
-using tensor::DType;
 using tensor::Tensor;
 
 namespace
 {
 
-/// Where an element of a weight stands: which channel it reads and which it adds to.
-struct Channels
+/// Merges chains into the layers behind them.
+class RightMerger
 {
-    std::int64_t read = 0;
-    std::int64_t made = 0;
-};
+public:
+    RightMerger(Draft& draft, std::vector<RewriteStep>& steps)
+        : m_draft(draft), m_steps(steps), m_readers(draft), m_shapes(draft)
+    {}
 
-/// How a layer's weight is laid out: Conv is (groups·made) × read × inner, Gemm read × made, or turned.
-struct Layout
-{
-    std::int64_t read = 1; ///< channels per group
-    std::int64_t made = 1; ///< channels of all groups
-    std::int64_t inner = 1;
-    std::int64_t groups = 1;
-    bool isMadeLast = false;
-
-    [[nodiscard]] Channels at(std::int64_t position) const
+    void mergeAt(NodeId id)
     {
-        if (isMadeLast) {
-            return {position / made, position % made};
+        const std::optional<LinearLayer> layer = linearLayerAt(m_draft, id);
+        const AffineChain chain = layer ? chainBefore(m_draft, *layer, m_shapes) : AffineChain();
+        if (chain.isEmpty()) {
+            return;
         }
-        const std::int64_t out = position / (read * inner);
-        return {out / (made / groups) * read + position / inner % read, out};
+        const std::vector<double> shift =
+            chain.applied(std::vector<double>(static_cast<std::size_t>(layer->layout.readCount()), 0.0));
+        const bool isShifted = std::ranges::any_of(shift, [](double t) { return t != 0; });
+        if (!isShifted || (layer->takesShift && layer->takesBias)) {
+            merge(*layer, chain, isShifted ? std::optional(shift) : std::nullopt);
+        } else if (!layer->takesShift && layer->read.isWhole) { // a convolution
+            keepAsOne(*layer, chain, shift);
+        }
     }
+
+private:
+    void merge(const LinearLayer& layer, const AffineChain& chain, const std::optional<std::vector<double>>& shift)
+    {
+        LayerChange change{chain.factor(), true};
+        if (shift) {
+            const Node& node = m_draft.node(layer.node);
+            change.bias = biasOf(m_draft, layer);
+            const std::vector<double> added = shiftedBy(m_draft, layer, *shift);
+            std::ranges::transform(added, *change.bias, change.bias->begin(), std::plus<>());
+            change.biasName = m_draft.value(node.inputs[layer.weightSlot]).name + ".merged_bias";
+        }
+        const bool isOfNorms = chain.isOfNorms(m_draft);
+        std::vector<std::string> names = chain.namesIn(m_draft);
+        names.push_back(m_draft.node(layer.node).name);
+        std::optional<Node> changed = changedLayer(m_draft, layer, change);
+        if (!changed) {
+            m_steps.push_back(outOfRangeNote(m_draft.node(layer.node), isOfNorms, names));
+            return;
+        }
+        m_steps.push_back(mergedStep(*changed, isOfNorms, std::move(names), true));
+        const StraightChain straight = straighten(m_draft, layer, chain, false, m_readers, m_shapes);
+        std::vector<NodeId> members = straight.members;
+        members.push_back(layer.node);
+        changed->inputs[layer.slot] = straight.from;
+        m_draft.fuse(layer.node, std::move(*changed), members);
+    }
+
+    /// A chain that no bias can express becomes one BatchNormalization, whatever it was written as.
+    void keepAsOne(const LinearLayer& layer, const AffineChain& chain, const std::vector<double>& shift)
+    {
+        const Node& node = m_draft.node(layer.node);
+        const std::vector<std::string> names = chain.namesIn(m_draft);
+        const bool isOne = chain.steps.size() == 1 && chain.isOfNorms(m_draft);
+        RewriteStep step;
+        step.rewrite = chain.isOfNorms(m_draft) ? "merge BatchNorm right" : "merge scale and shift right";
+        step.text =
+            fmt::format("{}{} stays before {} {}: it shifts the picture but not the zeros that pad it, which "
+                        "no bias can express",
+                        fmt::join(names, " + "),
+                        isOne ? "" : fmt::format(" → BatchNormalization {}, which", names.back()), node.op, node.name);
+        step.isNote = isOne;
+        if (!isOne) {
+            step.removed = names;
+            step.added = {names.back()};
+        }
+        m_steps.push_back(std::move(step));
+        if (!isOne) {
+            joinIntoOne(layer, chain, shift);
+        }
+    }
+
+    void joinIntoOne(const LinearLayer& layer, const AffineChain& chain, const std::vector<double>& shift)
+    {
+        const std::string name = chain.namesIn(m_draft).back();
+        const StraightChain straight = straighten(m_draft, layer, chain, false, m_readers, m_shapes);
+        Node node = m_draft.node(straight.members.back());
+        node.op = "BatchNormalization";
+        node.name = name;
+        node.attributes = {{"epsilon", 0.0}};
+        if (node.opset < 7) {
+            node.attributes["is_test"] = std::int64_t{1};
+        }
+        const auto channels = layer.layout.readCount();
+        const auto constant = [&](const char* what, const std::vector<double>& numbers) {
+            return m_draft.addConstant(name + what, Tensor::of<double>({channels}, numbers),
+                                       m_draft.value(straight.to).dtype);
+        };
+        const std::vector<double> ones(static_cast<std::size_t>(channels), 1.0);
+        const std::vector<double> zeros(ones.size(), 0.0);
+        node.inputs = {straight.from, constant(".scale", chain.factor()), constant(".shift", shift),
+                       constant(".mean", zeros), constant(".variance", ones)};
+        node.outputs = {straight.to};
+        m_draft.fuse(straight.members.back(), std::move(node), straight.members);
+    }
+
+    Draft& m_draft;
+    std::vector<RewriteStep>& m_steps;
+    SoleReaders m_readers;
+    GenericShapes m_shapes;
 };
-
-std::optional<Layout> layoutOf(const Node& node, const tensor::Shape& w, std::int64_t channels)
-{
-    const std::int64_t groups = intAttribute(node, "group", 1);
-    if (node.op == "Conv" && w.size() >= 3 && groups > 0 && w[0] % groups == 0 && w[1] * groups == channels) {
-        return Layout{w[1], w[0], tensor::elementCount({w.begin() + 2, w.end()}), groups, false};
-    }
-    const bool isGemm = node.op == "Gemm" && w.size() == 2 && intAttribute(node, "transA", 0) == 0;
-    const bool isTurned = isGemm && intAttribute(node, "transB", 0) != 0;
-    if (!isGemm || w[isTurned ? 1 : 0] != channels) {
-        return std::nullopt;
-    }
-    return isTurned ? Layout{w[1], w[0], 1, 1, false} : Layout{w[0], w[1], 1, 1, true};
-}
-
-bool isPadded(const Node& node)
-{
-    const auto automatic = attributeOr<std::string>(node, "auto_pad", "NOTSET");
-    const auto pads = attributeOr<std::vector<std::int64_t>>(node, "pads", {});
-    return (automatic != "NOTSET" && automatic != "VALID") ||
-           std::any_of(pads.begin(), pads.end(), [](std::int64_t pad) { return pad != 0; });
-}
-
-bool isShiftFree(const Affine& affine)
-{
-    for (std::size_t c = 0; c < affine.factor.size(); ++c) {
-        if (affine.shiftOf(0, c) != 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/// A layer that reads nothing but a BatchNormalization.
-struct LayerBehind
-{
-    NodeId norm;
-    NodeId layer;
-    Layout layout;
-    Affine affine;
-};
-
-/// b + (scale of the product)·Σ shift·w, per channel.
-Tensor mergedBias(const Draft& draft, const LayerBehind& target, std::span<const double> weight)
-{
-    const Node& node = draft.node(target.layer);
-    const bool isGemm = node.op == "Gemm";
-    const double productScale = isGemm ? floatAttribute(node, "alpha", 1) : 1;
-    const double biasScale = isGemm ? floatAttribute(node, "beta", 1) : 1;
-    tensor::TensorBuffer buffer(DType::Float64, {target.layout.made});
-    const std::span<double> out = buffer.span<double>();
-    std::fill(out.begin(), out.end(), 0.0);
-    for (std::size_t i = 0; i < weight.size(); ++i) {
-        const Channels channels = target.layout.at(static_cast<std::int64_t>(i));
-        out[static_cast<std::size_t>(channels.made)] +=
-            productScale * weight[i] * target.affine.shiftOf(0, static_cast<std::size_t>(channels.read));
-    }
-    if (hasOperand(node, 2)) {
-        const Tensor bias = asDouble(draft.value(node.inputs[2]));
-        const std::size_t step = bias.size() == 1 ? 0 : 1;
-        for (std::size_t c = 0; c < out.size(); ++c) {
-            out[c] += biasScale * bias.data<double>()[c * step];
-        }
-    }
-    return std::move(buffer).freeze();
-}
-
-Tensor scaledWeight(const LayerBehind& target, const Tensor& weight)
-{
-    tensor::TensorBuffer buffer(DType::Float64, weight.shape());
-    const std::span<const double> in = weight.span<double>();
-    const std::span<double> out = buffer.span<double>();
-    for (std::size_t i = 0; i < in.size(); ++i) {
-        const Channels channels = target.layout.at(static_cast<std::int64_t>(i));
-        out[i] = in[i] * target.affine.factor[static_cast<std::size_t>(channels.read)];
-    }
-    return std::move(buffer).freeze();
-}
-
-void merge(Draft& draft, const LayerBehind& target)
-{
-    const Node& norm = draft.node(target.norm);
-    Node node = draft.node(target.layer);
-    const graph::Value& stored = draft.value(node.inputs[1]);
-    const std::string stem = stored.name;
-    const DType declared = stored.dtype;
-    const Tensor weight = asDouble(stored);
-    Tensor bias = mergedBias(draft, target, weight.span<double>());
-    const ValueId weightId = draft.addConstant(stem + ".merged", scaledWeight(target, weight), declared);
-    const ValueId biasId = draft.addConstant(stem + ".merged_bias", std::move(bias), declared);
-    node.inputs = {norm.inputs[0], weightId, biasId};
-    if (node.op == "Gemm") {
-        node.attributes["beta"] = 1.0;
-    }
-    const std::array members{target.norm, target.layer};
-    draft.fuse(target.layer, std::move(node), members);
-}
-
-/// The BatchNormalization that alone makes the layer's input.
-std::optional<NodeId> normBefore(const Draft& draft, const Node& layer)
-{
-    const ValueId input = layer.inputs.empty() ? ValueId() : layer.inputs[0];
-    if (!input.isValid() || draft.readerCount(input) != 1 || draft.isOutput(input) ||
-        !draft.value(input).producer.isValid()) {
-        return std::nullopt;
-    }
-    const NodeId id = draft.value(input).producer;
-    const Node& node = draft.node(id);
-    return node.op == "BatchNormalization" && node.domain.empty() ? std::optional(id) : std::nullopt;
-}
-
-std::optional<LayerBehind> targetAt(const Draft& draft, NodeId layerId)
-{
-    const Node& layer = draft.node(layerId);
-    const std::optional<NodeId> norm = layer.domain.empty() ? normBefore(draft, layer) : std::nullopt;
-    const std::optional<Affine> affine = norm ? affineOf(draft, draft.node(*norm)) : std::nullopt;
-    if (!affine || !isFloatingConstant(draft, layer, 1)) {
-        return std::nullopt;
-    }
-    const std::optional<Layout> layout = layoutOf(layer, draft.value(layer.inputs[1]).constant.shape(),
-                                                  static_cast<std::int64_t>(affine->factor.size()));
-    if (!layout || !isMergeableBias(draft, layer, layout->made)) {
-        return std::nullopt;
-    }
-    return LayerBehind{*norm, layerId, *layout, *affine};
-}
 
 } // namespace
 
 void mergeBatchNormRight(Draft& draft, std::vector<RewriteStep>& steps)
 {
+    RightMerger merger(draft, steps);
     for (std::size_t i = 0; i < draft.nodeCount() && !draft.isStopped(); ++i) {
-        const std::optional<LayerBehind> target =
-            draft.isRemoved(NodeId(i)) ? std::nullopt : targetAt(draft, NodeId(i));
-        if (!target) {
-            continue;
+        if (!draft.isRemoved(NodeId(i))) {
+            merger.mergeAt(NodeId(i));
         }
-        const Node& norm = draft.node(target->norm);
-        const Node& layer = draft.node(target->layer);
-        RewriteStep step;
-        step.rewrite = "merge BatchNorm right";
-        if (isPadded(layer) && !isShiftFree(target->affine)) {
-            step.isNote = true;
-            step.text = fmt::format("{} stays before {} {}: it shifts the picture but not the zeros that pad it, which "
-                                    "no bias can express",
-                                    norm.name, layer.op, layer.name);
-            steps.push_back(std::move(step));
-            continue;
-        }
-        step.text = fmt::format("{} + {} → {} {}", norm.name, layer.name, layer.op, layer.name);
-        step.removed = {norm.name, layer.name};
-        step.added = {layer.name};
-        steps.push_back(std::move(step));
-        merge(draft, *target);
     }
 }
 

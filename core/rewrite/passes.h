@@ -13,9 +13,10 @@ namespace retro::rewrite
 {
 
 /// A node whose results need more than this is not folded, and folding stops when all results together need more than
-/// the second.
+/// the second, or more than the third times what the constants of the graph take (at least the first in any case).
 inline constexpr std::uint64_t kMaxFoldedBytes = 256ULL << 20;
 inline constexpr std::uint64_t kMaxFoldedBytesTogether = 1ULL << 30;
+inline constexpr std::uint64_t kMaxFoldedTimes = 8;
 /// Nor is a node that takes more multiplications and additions than this.
 inline constexpr double kMaxFoldedFlops = 2e10;
 
@@ -33,6 +34,12 @@ void removeUnused(Draft& draft, std::vector<RewriteStep>& steps);
 /// keeps their type; arithmetic is done and kept in float64, so that a run in either precision rounds once
 /// (Draft::kept). A node that makes an output of the graph stays, and so does one that is not implemented or too large.
 void foldConstants(Draft& draft, std::vector<RewriteStep>& steps);
+
+/// QuantizeLinear and DequantizeLinear with the same scale and zero point → FakeQuantize of the domain `retrograde`;
+/// integer layers (QLinearConv, MatMulInteger …) → the layers of floats that they stand for, which still multiply whole
+/// numbers (domain `retrograde.integer`); functions of quantised values (QLinearAdd …) → the function of the standard
+/// between them. Values of levels keep their names and become floats; who still needs levels gets them.
+void dequantise(Draft& draft, std::vector<RewriteStep>& steps);
 
 /// Takes out Identity, and Dropout in inference (its mask unread), where the value has another name to go by: the
 /// graph's outputs keep theirs, so a node that makes an output of the graph from an input or constant stays.
@@ -57,13 +64,16 @@ void fuseAttention(Draft& draft, std::vector<RewriteStep>& steps);
 /// "retrograde", which has the bias as its third operand. The bias is one number per column, or one for all.
 void fuseLinear(Draft& draft, std::vector<RewriteStep>& steps);
 
-/// Merges a BatchNormalization with constant parameters into the Conv, ConvTranspose or Gemm before it, when nobody
-/// else reads the value between them: w' = w·g/√(v+ε), b' = (b−m)·g/√(v+ε) + β, computed in float64 (Draft::kept).
-/// ConvTranspose scales axis 1 per group, Gemm the columns of B (C is multiplied by beta first, and beta becomes 1).
+/// Merges what scales and shifts by channel into the Conv, ConvTranspose, Gemm or MatMul with a constant before it:
+/// BatchNormalization in inference, Mul, Div, Add, Sub by constants, Neg; also behind Reshape, Flatten, Squeeze,
+/// Unsqueeze and Transpose, which then move behind the layer; when nobody else reads the values between them. For
+/// y = f·x + t per channel w' = w·f, b' = b·f + t, computed in float64 (Draft::kept). C of a Gemm is multiplied by beta
+/// first, and beta becomes 1. An Add behind a MatMul is fuseLinear's.
 void mergeBatchNorm(Draft& draft, std::vector<RewriteStep>& steps);
 
-/// Merges a BatchNormalization that nobody but one Conv or Gemm reads into that layer: w' = w·f, b' = b + Σ w·t for
-/// y = f·x + t per channel. A padded Conv is left alone and named, unless t is 0: its padding is not shifted.
+/// Merges the same that nobody but one such layer reads into that layer: w' = w·f, b' = b + Σ w·t. Before a padded Conv
+/// or a ConvTranspose only what does not shift: padding is not shifted. What shifts there becomes one
+/// BatchNormalization, so that it is the same whatever it was written as, and is named.
 void mergeBatchNormRight(Draft& draft, std::vector<RewriteStep>& steps);
 
 /// If with a constant condition → the nodes of the branch that it takes, in its place (`<if>/<node>`).

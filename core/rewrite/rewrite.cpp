@@ -46,6 +46,9 @@ constexpr std::array kPasses{
     Pass{{"remove-unused", "take out what no output depends on", &RewriteOptions::removeUnused}, removeUnused},
     Pass{{"fold-constants", "compute what depends on constants alone, once", &RewriteOptions::foldConstants},
          foldConstants},
+    Pass{{"dequantise", "layers of quantised values → the layers of floats that they stand for",
+          &RewriteOptions::dequantise},
+         dequantise},
     Pass{{"remove-identities", "take out Identity and Dropout", &RewriteOptions::removeIdentities}, removeIdentities},
     Pass{
         {"fuse-layernorm", "mean, difference, variance, quotient → LayerNormalization", &RewriteOptions::fuseLayerNorm},
@@ -60,10 +63,10 @@ constexpr std::array kPasses{
     Pass{{"fuse-linear", "MatMul by a constant + Add of a constant → one linear layer with bias",
           &RewriteOptions::fuseLinear},
          fuseLinear},
-    Pass{
-        {"merge-batchnorm", "BatchNormalization → the weights of the layer before it", &RewriteOptions::mergeBatchNorm},
-        mergeBatchNorm},
-    Pass{{"merge-batchnorm-right", "BatchNormalization → the weights of the layer after it",
+    Pass{{"merge-batchnorm", "BatchNormalization, scale and shift by constants → the weights of the layer before",
+          &RewriteOptions::mergeBatchNorm},
+         mergeBatchNorm},
+    Pass{{"merge-batchnorm-right", "BatchNormalization, scale and shift by constants → the weights of the layer after",
           &RewriteOptions::mergeBatchNormRight},
          mergeBatchNormRight},
 };

@@ -19,6 +19,7 @@ struct RewriteOptions
 {
     bool removeUnused = true;
     bool foldConstants = true;
+    bool dequantise = true;
     bool removeIdentities = true;
     bool fuseLayerNorm = true;
     bool fuseRmsNorm = true;

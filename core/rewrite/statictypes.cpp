@@ -21,7 +21,7 @@ namespace
 
 DType wide(DType type) { return tensor::isFloating(type) ? DType::Float32 : type; }
 
-std::optional<TensorType> declaredType(const graph::Value& value)
+std::optional<TensorType> declaredType(const graph::Value& value, const FreeExtent& freeExtent)
 {
     if (value.kind == ValueKind::Constant && value.constant.isValid()) {
         return TensorType{wide(value.constant.dtype()), value.constant.shape()};
@@ -30,11 +30,12 @@ std::optional<TensorType> declaredType(const graph::Value& value)
         return std::nullopt;
     }
     TensorType type{wide(value.dtype), {}};
+    const bool mayTry = value.kind == ValueKind::Input && freeExtent;
     for (const graph::Dimension& dimension : *value.shape) {
-        if (!dimension.extent) {
+        if (!dimension.extent && !mayTry) {
             return std::nullopt;
         }
-        type.shape.push_back(*dimension.extent);
+        type.shape.push_back(dimension.extent ? *dimension.extent : freeExtent(type.shape.size(), dimension));
     }
     return type;
 }
@@ -42,10 +43,11 @@ std::optional<TensorType> declaredType(const graph::Value& value)
 class Inference
 {
 public:
-    explicit Inference(const graph::Graph& graph) : m_graph(graph), m_types(graph.valueCount()), m_known(m_types.size())
+    Inference(const graph::Graph& graph, const FreeExtent& freeExtent)
+        : m_graph(graph), m_types(graph.valueCount()), m_known(m_types.size())
     {
         for (std::size_t i = 0; i < m_types.size(); ++i) {
-            m_types[i] = declaredType(graph.value(ValueId(i)));
+            m_types[i] = declaredType(graph.value(ValueId(i)), freeExtent);
             if (graph.value(ValueId(i)).kind == ValueKind::Constant) {
                 m_known[i] = graph.value(ValueId(i)).constant;
             }
@@ -84,10 +86,14 @@ private:
                                                           std::span<const Tensor> constants)
     {
         constexpr std::int64_t kMostElements = 1024; // shapes, no data
-        const auto isSmallInteger = [](const TensorType& type) {
-            return !tensor::isFloating(type.dtype) && tensor::elementCount(type.shape) <= kMostElements;
+        const auto isSmall = [](const TensorType& type) { return tensor::elementCount(type.shape) <= kMostElements; };
+        const auto isSmallInteger = [&isSmall](const TensorType& type) {
+            return !tensor::isFloating(type.dtype) && isSmall(type);
         };
-        std::vector<Tensor> known = op.knownResults();
+        std::vector<Tensor> known;
+        if (std::ranges::all_of(op.outputTypes(), isSmall)) {
+            known = op.knownResults();
+        }
         bool isKnown = known.empty() && !constants.empty() && std::ranges::all_of(op.outputTypes(), isSmallInteger);
         for (std::size_t slot = 0; slot < constants.size(); ++slot) {
             isKnown = isKnown && (constants[slot].isValid() || !node.inputs[slot].isValid());
@@ -113,9 +119,10 @@ private:
 
 } // namespace
 
-std::vector<std::optional<TensorType>> staticTypes(const graph::Graph& graph, const std::stop_token& stop)
+std::vector<std::optional<TensorType>> staticTypes(const graph::Graph& graph, const std::stop_token& stop,
+                                                   const FreeExtent& freeExtent)
 {
-    Inference inference(graph);
+    Inference inference(graph, freeExtent);
     for (std::size_t i = 0; i < graph.nodeCount() && !stop.stop_requested(); ++i) {
         inference.infer(NodeId(i));
     }

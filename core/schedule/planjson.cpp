@@ -2,6 +2,7 @@
 #include "core/schedule/planjson.h"
 
 #include "core/base/hash.h"
+#include "core/base/jsonout.h"
 #include "core/base/jsontext.h"
 
 #include <fmt/format.h>
@@ -17,6 +18,9 @@ namespace retro::schedule
 namespace
 {
 
+/// Of a plan's values; enough for some three million steps.
+constexpr std::size_t kMaxPlanMemory = std::size_t{768} << 20U;
+
 using base::JsonText;
 using base::Result;
 using nlohmann::json;
@@ -27,7 +31,7 @@ constexpr std::size_t kMaxTiers = 64;
 
 // ---------------------------------------------------------------------------------------------------- writing
 
-std::string quoted(const std::string& text) { return json(text).dump(-1, ' ', false, json::error_handler_t::replace); }
+std::string quoted(const std::string& text) { return base::jsonOut(json(text)); }
 
 std::string stepText(const OpGraph& graph, const Plan& plan, const Step& step)
 {
@@ -234,8 +238,7 @@ private:
     {
         const auto at = name.is_string() ? ids.find(name.template get_ref<const std::string&>()) : ids.end();
         if (at == ids.end()) {
-            return m_text.error(path, fmt::format("there is no {} {}", what,
-                                                  name.dump(-1, ' ', false, json::error_handler_t::replace)));
+            return m_text.error(path, fmt::format("there is no {} {}", what, base::jsonOut(name)));
         }
         return at->second;
     }
@@ -351,18 +354,18 @@ std::string toPlanJson(const OpGraph& graph, const Plan& plan)
     for (const Tier& tier : plan.tiers) {
         tiers.push_back({{"name", tier.name}, {"bytes_per_second", tier.bytesPerSecond}});
     }
-    text += fmt::format("\"tiers\": {},\n\"steps\": [", tiers.dump());
+    text += fmt::format("\"tiers\": {},\n\"steps\": [", base::jsonOut(tiers));
     for (std::size_t i = 0; i < plan.steps.size(); ++i) {
         text += (i == 0 ? "\n" : ",\n") + stepText(graph, plan, plan.steps[i]);
     }
     const json notes = annotationsJson(graph, plan.annotations);
-    text += fmt::format("\n],\n\"annotations\": {}\n}}\n", notes.dump(-1, ' ', false, json::error_handler_t::replace));
+    text += fmt::format("\n],\n\"annotations\": {}\n}}\n", base::jsonOut(notes));
     return text;
 }
 
 Result<Plan> parsePlanJson(const OpGraph& graph, std::string text, const std::string& where)
 {
-    RETRO_TRY(const JsonText parsed, JsonText::parse(std::move(text), where, {kMaxPlanBytes, 8}));
+    RETRO_TRY(const JsonText parsed, JsonText::parse(std::move(text), where, {kMaxPlanBytes, 8, kMaxPlanMemory}));
     return Reader(graph, parsed).run();
 }
 

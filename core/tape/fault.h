@@ -3,7 +3,6 @@
 
 #include "core/base/result.h"
 
-#include <cassert>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -52,21 +51,9 @@ public:
     Outcome(Fault fault) : m_state(std::in_place_index<1>, std::move(fault)) {}
 
     [[nodiscard]] bool ok() const { return m_state.index() == 0; }
-    [[nodiscard]] const T& value() const&
-    {
-        assert(ok());
-        return std::get<0>(m_state);
-    }
-    [[nodiscard]] T&& value() &&
-    {
-        assert(ok());
-        return std::get<0>(std::move(m_state));
-    }
-    [[nodiscard]] const Fault& error() const
-    {
-        assert(!ok());
-        return std::get<1>(m_state);
-    }
+    [[nodiscard]] const T& value() const& { return std::get<0>(m_state); }
+    [[nodiscard]] T&& value() && { return std::get<0>(std::move(m_state)); }
+    [[nodiscard]] const Fault& error() const { return std::get<1>(m_state); }
     const T& operator*() const& { return value(); }
     const T* operator->() const { return &value(); }
 

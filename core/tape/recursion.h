@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/base/failure.h"
 #include "core/tape/contributions.h"
 #include "core/tape/seed.h"
 
@@ -114,8 +115,8 @@ template <class V>
 Outcome<std::monostate> checkStart(std::span<const Node<V>> nodes, const Definition<V>& about,
                                    const std::vector<V>& seed)
 {
-    assert(nodes.size() <= about.context.size());
-    assert(about.tracked.empty() || about.tracked.size() == about.context.size());
+    base::guard(nodes.size() <= about.context.size(), "there is a value for each node");
+    base::guard(about.tracked.empty() || about.tracked.size() == about.context.size(), "a mask has an entry per value");
     const std::size_t leafCount = about.context.size() - nodes.size();
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         RETRO_CHECK(checkParents(nodes[i], static_cast<Id>(leafCount + i)));

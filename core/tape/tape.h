@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/base/failure.h"
 #include "core/tape/operator.h"
 
 #include <fmt/format.h>
@@ -85,7 +86,8 @@ template <class V>
 template <class V>
 [[nodiscard]] Outcome<Tape<V>> compile(NodeList<V> nodes, std::vector<V> leaves, Payload<V> payload = {})
 {
-    assert(leaves.size() + nodes.size() < std::numeric_limits<Id>::max());
+    base::guard(leaves.size() + nodes.size() < std::numeric_limits<Id>::max(),
+                "a tape has fewer cells than there are ids");
     std::vector<Cell<V>> cells;
     cells.reserve(leaves.size() + nodes.size());
     const std::size_t leafCount = leaves.size();

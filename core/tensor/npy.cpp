@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <numeric>
 #include <string_view>
@@ -25,40 +26,58 @@ constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kVersionEnd = 8;      // magic and two bytes of version
 constexpr std::size_t kMaxHeader = 1 << 20; // NumPy's own headers have about a hundred bytes
 
-/// Where the header's text and the elements lie.
-struct Sections
+/// The text of a header, and the bytes behind it.
+struct HeaderText
 {
-    std::string_view header;
-    std::span<const std::byte> elements;
+    std::string text;
+    std::uint64_t left = 0;
 };
 
-Result<Sections> split(std::span<const std::byte> data)
+/// Bytes one after the other of which there are `left`.
+struct Left
 {
-    const std::string_view text(reinterpret_cast<const char*>(data.data()), data.size());
-    if (!text.starts_with(kMagic)) {
+    const NextBytes& next;
+    std::uint64_t left;
+
+    Result<void> take(std::span<std::byte> target, const char* what)
+    {
+        if (target.size() > left) {
+            return inputError(fmt::format("the file ends inside {}", what));
+        }
+        left -= target.size();
+        return next(target);
+    }
+};
+
+Result<HeaderText> takeHeader(const NextBytes& next, std::uint64_t size)
+{
+    Left bytes{next, size};
+    std::array<std::byte, kVersionEnd> start{};
+    const bool hasStart = size >= start.size();
+    if (hasStart) {
+        RETRO_CHECK(bytes.take(start, "its version"));
+    }
+    const std::string_view text(reinterpret_cast<const char*>(start.data()), start.size());
+    if (!hasStart || !text.starts_with(kMagic)) {
         return inputError("this is not a NumPy array: it does not start with NumPy's mark; save one with numpy.save");
     }
-    if (data.size() < kVersionEnd) {
-        return inputError(fmt::format("the file ends at byte {}, inside its version", data.size()));
-    }
-    const auto major = std::to_integer<unsigned>(data[6]);
+    const auto major = std::to_integer<unsigned>(start[6]);
     if (major < 1 || major > 3) {
         return inputError(fmt::format("version {} of the format is not known; versions 1 to 3 are read", major));
     }
-    const std::size_t width = major == 1 ? 2 : 4;
-    const std::size_t begin = kVersionEnd + width;
-    if (data.size() < begin) {
-        return inputError(fmt::format("the file ends at byte {}, inside the length of its header", data.size()));
-    }
     std::uint32_t length = 0;
-    std::memcpy(&length, data.data() + kVersionEnd, width);
+    const std::size_t width = major == 1 ? 2 : 4;
+    RETRO_CHECK(bytes.take(std::as_writable_bytes(std::span(&length, 1)).first(width), "the length of its header"));
     if (length > kMaxHeader) {
         return inputError(fmt::format("the header says that it has {} bytes; at most {} are read", length, kMaxHeader));
     }
-    if (data.size() - begin < length) {
-        return inputError(fmt::format("the file ends at byte {}, inside its header of {} bytes", data.size(), length));
+    if (length > bytes.left) {
+        return inputError(fmt::format("the file ends at byte {}, inside its header of {} bytes", size, length));
     }
-    return Sections{text.substr(begin, length), data.subspan(begin + length)};
+    HeaderText header{std::string(length, '\0'), 0};
+    RETRO_CHECK(bytes.take(std::as_writable_bytes(std::span(header.text.data(), length)), "its header"));
+    header.left = bytes.left;
+    return header;
 }
 
 Result<void> checkLength(std::uint64_t expected, std::uint64_t actual, const NpyHeader& header)
@@ -80,29 +99,6 @@ Tensor fromFortran(const Tensor& reversed)
     return reversed.permuted(axes).contiguous();
 }
 
-Result<Tensor> parse(std::span<const std::byte> data)
-{
-    RETRO_TRY(const Sections sections, split(data));
-    Result<NpyHeader> parsed = parseNpyHeader(sections.header);
-    if (!parsed) {
-        return base::within(std::move(parsed).error(), "header");
-    }
-    const NpyHeader& header = *parsed;
-    Result<std::uint64_t> bytes = checkedBytes(header.shape, header.dtype, kMaxNpyBytes);
-    if (!bytes) {
-        return base::within(std::move(bytes).error(), "field 'shape'");
-    }
-    RETRO_CHECK(checkLength(*bytes, sections.elements.size(), header));
-    Shape shape = header.shape;
-    if (header.isFortranOrder) {
-        std::reverse(shape.begin(), shape.end());
-    }
-    TensorBuffer buffer(header.dtype, std::move(shape));
-    std::copy(sections.elements.begin(), sections.elements.end(), buffer.rawData());
-    Tensor tensor = std::move(buffer).freeze();
-    return header.isFortranOrder ? fromFortran(tensor) : std::move(tensor);
-}
-
 std::string headerText(const Tensor& tensor)
 {
     std::string extents;
@@ -122,16 +118,74 @@ std::string headerText(const Tensor& tensor)
 
 } // namespace
 
+Result<NpyReader> NpyReader::open(NextBytes next, std::uint64_t size)
+{
+    RETRO_TRY(const HeaderText text, takeHeader(next, size));
+    Result<NpyHeader> header = parseNpyHeader(text.text);
+    if (!header) {
+        return base::within(std::move(header).error(), "header");
+    }
+    Result<std::uint64_t> bytes = checkedBytes(header->shape, header->dtype, kMaxNpyBytes);
+    if (!bytes) {
+        return base::within(std::move(bytes).error(), "field 'shape'");
+    }
+    RETRO_CHECK(checkLength(*bytes, text.left, *header));
+    return NpyReader(std::move(next), std::move(header).value(), *bytes);
+}
+
+Result<Tensor> NpyReader::elements()
+{
+    Shape shape = m_header.shape;
+    if (m_header.isFortranOrder) {
+        std::reverse(shape.begin(), shape.end());
+    }
+    TensorBuffer buffer(m_header.dtype, std::move(shape));
+    RETRO_CHECK(m_next(std::span(buffer.rawData(), static_cast<std::size_t>(m_bytes))));
+    Tensor tensor = std::move(buffer).freeze();
+    return m_header.isFortranOrder ? fromFortran(tensor) : std::move(tensor);
+}
+
 Result<Tensor> parseNpy(std::span<const std::byte> data, const std::string& where)
 {
-    Result<Tensor> tensor = parse(data);
+    const auto next = [rest = data](std::span<std::byte> target) mutable -> Result<void> {
+        std::copy_n(rest.begin(), target.size(), target.begin());
+        rest = rest.subspan(target.size());
+        return {};
+    };
+    Result<NpyReader> reader = NpyReader::open(next, data.size());
+    Result<Tensor> tensor = reader ? reader->elements() : Result<Tensor>(std::move(reader).error());
     return tensor.ok() ? std::move(tensor) : base::within(std::move(tensor).error(), where);
 }
 
+namespace
+{
+
+/// The bytes of a file from its beginning. Borrows it.
+NextBytes bytesOf(const base::FileReader& file)
+{
+    return [&file, at = std::uint64_t{0}](std::span<std::byte> target) mutable -> Result<void> {
+        const std::uint64_t begin = at;
+        at += target.size();
+        Result<void> read = file.read(begin, target);
+        return read ? std::move(read) : base::inputError(std::move(read).error().message); // the file is named anyway
+    };
+}
+
+} // namespace
+
 Result<Tensor> readNpy(const std::filesystem::path& path)
 {
-    RETRO_TRY(const std::vector<std::byte> data, base::readFile(path, kMaxNpyBytes));
-    return parseNpy(data, path.string());
+    RETRO_TRY(const base::FileReader file, base::FileReader::open(path, kMaxNpyBytes));
+    Result<NpyReader> reader = NpyReader::open(bytesOf(file), file.size());
+    Result<Tensor> tensor = reader ? reader->elements() : Result<Tensor>(std::move(reader).error());
+    return tensor.ok() ? std::move(tensor) : base::within(std::move(tensor).error(), path.string());
+}
+
+Result<NpyHeader> readNpyHeader(const std::filesystem::path& path)
+{
+    RETRO_TRY(const base::FileReader file, base::FileReader::open(path, kMaxNpyBytes));
+    Result<NpyReader> reader = NpyReader::open(bytesOf(file), file.size());
+    return reader ? Result<NpyHeader>(reader->header()) : base::within(std::move(reader).error(), path.string());
 }
 
 namespace

@@ -2,10 +2,12 @@
 #include "core/tensor/storagepool.h"
 
 #include "core/base/memoryaccount.h"
+#include "core/base/memorylimit.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <new>
 
 #ifdef __linux__
@@ -61,8 +63,18 @@ static_assert(sizeof(Head) <= kAlignment);
 
 std::size_t capacityOf(const std::byte* block) { return reinterpret_cast<const Head*>(block - kAlignment)->capacity; }
 
+/// A large block is asked for only when the system has so much: it gives addresses without memory, and ends the
+/// process when they are used. Costs some reads of /proc, next to nothing beside the first touch of such a block.
+bool hasMemoryFor(std::size_t capacity)
+{
+    return capacity < base::MemoryLimit::kLargeBlock || capacity <= base::machineMemory().available;
+}
+
 std::byte* fromSystem(std::size_t capacity)
 {
+    if (!hasMemoryFor(capacity)) {
+        return nullptr;
+    }
     auto* whole = static_cast<std::byte*>(std::aligned_alloc(kAlignment, capacity + kAlignment));
     if (whole == nullptr) {
         return nullptr;
@@ -87,9 +99,20 @@ StoragePool::~StoragePool()
 
 std::byte* StoragePool::newBlock(std::size_t bytes)
 {
+    constexpr std::size_t kMost = std::numeric_limits<std::int64_t>::max();
+    if (bytes > kMost) { // the rounded size would wrap around
+        return nullptr;
+    }
     const std::size_t capacity = std::max((bytes + kAlignment - 1) / kAlignment * kAlignment, kAlignment);
-    std::byte* block = used == nullptr ? nullptr : used->take(capacity);
-    return block != nullptr ? block : fromSystem(capacity);
+    if (std::byte* block = used == nullptr ? nullptr : used->take(capacity)) {
+        return block;
+    }
+    std::byte* block = fromSystem(capacity);
+    if (block == nullptr && used != nullptr && used->m_held > 0) {
+        used->shrinkTo(0); // what lies in the pool is not needed
+        block = fromSystem(capacity);
+    }
+    return block;
 }
 
 void StoragePool::dropBlock(std::byte* block)

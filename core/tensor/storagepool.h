@@ -28,7 +28,8 @@ public:
     StoragePool(const StoragePool&) = delete;
     StoragePool& operator=(const StoragePool&) = delete;
 
-    /// A block for a tensor of so many bytes, from the thread's pool where that has one; null when there is no memory.
+    /// A block for a tensor of so many bytes, from the thread's pool where that has one; null when the system has
+    /// no memory, also with what lies in the pool.
     [[nodiscard]] static std::byte* newBlock(std::size_t bytes);
     /// Gives a block of newBlock() to the thread's pool, or to the system where that has no room.
     static void dropBlock(std::byte* block);

@@ -2,6 +2,7 @@
 #include "core/tensor/tensor.h"
 
 #include "core/base/memoryaccount.h"
+#include "core/base/memorylimit.h"
 #include "core/tensor/narrow.h"
 #include "core/tensor/storagepool.h"
 #include "core/tensor/stridedcopy.h"
@@ -11,7 +12,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <new>
 #include <numeric>
 
 namespace retro::tensor
@@ -87,9 +87,10 @@ Tensor convertedTo(const Tensor& source, DType dtype)
 
 Storage::Storage(std::size_t bytes) : m_bytes(bytes)
 {
+    base::claimMemory(bytes);
     m_data = StoragePool::newBlock(bytes);
     if (m_data == nullptr) {
-        throw std::bad_alloc();
+        throw base::Failure(base::outOfMemory(bytes));
     }
     base::MemoryAccount::tensors().add(static_cast<std::int64_t>(bytes));
 }
@@ -110,7 +111,12 @@ Storage::~Storage()
 Tensor::Tensor(DType dtype, Shape shape, Shape strides, std::int64_t offset, std::shared_ptr<const Storage> storage)
     : m_storage(std::move(storage)), m_shape(std::move(shape)), m_strides(std::move(strides)), m_offset(offset),
       m_dtype(dtype)
-{}
+{
+    static_cast<void>(elementCount(m_shape)); // repeated elements (strides of 0) take no memory but are counted
+    base::guard(m_storage != nullptr && liesWithin(m_shape, m_strides, m_offset,
+                                                   static_cast<std::int64_t>(m_storage->size() / sizeOf(m_dtype))),
+                "a view lies within the memory of its tensor");
+}
 
 Tensor Tensor::zeros(DType dtype, Shape shape)
 {
@@ -188,7 +194,7 @@ Tensor Tensor::to(DType dtype) const
 
 Tensor Tensor::reshaped(Shape shape) const
 {
-    assert(elementCount(shape) == size());
+    base::guard(elementCount(shape) == size(), "another shape has as many elements");
     const Tensor source = contiguous();
     Shape strides = rowMajorStrides(shape);
     return {m_dtype, std::move(shape), std::move(strides), source.m_offset, source.m_storage};
@@ -196,7 +202,8 @@ Tensor Tensor::reshaped(Shape shape) const
 
 Tensor Tensor::permuted(std::span<const std::int64_t> order) const
 {
-    assert(order.size() == rank());
+    const auto isAxis = [this](std::int64_t axis) { return axis >= 0 && axis < static_cast<std::int64_t>(rank()); };
+    base::guard(order.size() == rank() && std::ranges::all_of(order, isAxis), "an order names each axis");
     Shape shape(rank());
     Shape strides(rank());
     for (std::size_t i = 0; i < rank(); ++i) {
@@ -208,6 +215,7 @@ Tensor Tensor::permuted(std::span<const std::int64_t> order) const
 
 double Tensor::at(std::int64_t rowMajorIndex) const
 {
+    base::guard(isValid() && rowMajorIndex >= 0 && rowMajorIndex < size(), "an element that is read is there");
     std::int64_t position = 0;
     for (std::size_t i = rank(); i-- > 0;) {
         position += rowMajorIndex % m_shape[i] * m_strides[i];
@@ -239,10 +247,25 @@ bool Tensor::bitEqual(const Tensor& other) const
 
 TensorBuffer::TensorBuffer(DType dtype, Shape shape) : TensorBuffer(dtype, shape, rowMajorStrides(shape)) {}
 
+namespace
+{
+
+std::size_t bytesOf(const Shape& shape, DType dtype)
+{
+    std::int64_t bytes = 0;
+    const auto width = static_cast<std::int64_t>(sizeOf(dtype));
+    base::guard(!__builtin_mul_overflow(elementCount(shape), width, &bytes), "the bytes of a shape can be counted");
+    return static_cast<std::size_t>(bytes);
+}
+
+} // namespace
+
 TensorBuffer::TensorBuffer(DType dtype, Shape shape, Shape strides)
-    : m_storage(std::make_shared<Storage>(static_cast<std::size_t>(elementCount(shape)) * sizeOf(dtype))),
-      m_shape(std::move(shape)), m_strides(std::move(strides)), m_dtype(dtype)
-{}
+    : m_storage(std::make_shared<Storage>(bytesOf(shape, dtype))), m_shape(std::move(shape)),
+      m_strides(std::move(strides)), m_dtype(dtype)
+{
+    base::guard(liesWithin(m_shape, m_strides, 0, elementCount(m_shape)), "a tensor is filled within its memory");
+}
 
 void TensorBuffer::clear() { std::memset(m_storage->data(), 0, m_storage->size()); }
 
@@ -256,6 +279,7 @@ Shape channelsLastStrides(const Shape& shape)
     if (shape.size() < 3) {
         return rowMajorStrides(shape);
     }
+    static_cast<void>(elementCount(shape)); // then no stride overflows
     Shape strides(shape.size(), 1);
     std::int64_t step = shape[1];
     for (std::size_t i = shape.size(); i-- > 2;) {

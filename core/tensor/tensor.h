@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/base/failure.h"
 #include "core/tensor/dtype.h"
 #include "core/tensor/shape.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -20,6 +20,7 @@ namespace retro::tensor
 class Storage
 {
 public:
+    /// Throws a base::Failure (Memory) where base::MemoryLimit or the system does not have so many.
     explicit Storage(std::size_t bytes);
     /// Borrows `data`, which `owner` keeps in place; data must be aligned for its element type.
     Storage(std::shared_ptr<const void> owner, std::span<const std::byte> data);
@@ -30,7 +31,7 @@ public:
     /// First byte.
     [[nodiscard]] std::byte* data()
     {
-        assert(!m_owner);
+        base::guard(!m_owner, "memory that is only read is not written");
         return m_data;
     }
     [[nodiscard]] const std::byte* data() const { return m_data; }
@@ -49,7 +50,7 @@ class Tensor
 {
 public:
     Tensor() = default;
-    /// A view of `storage`; every reachable element must lie inside it.
+    /// A view of `storage`. Throws a base::Failure where an element lies outside of it.
     Tensor(DType dtype, Shape shape, Shape strides, std::int64_t offset, std::shared_ptr<const Storage> storage);
 
     /// Row-major tensor with a copy of `values`; values.size() must equal the element count.
@@ -82,7 +83,7 @@ public:
     template <class T>
     [[nodiscard]] const T* data() const
     {
-        assert(DTypeOf<T>::value == m_dtype);
+        base::guard(DTypeOf<T>::value == m_dtype && m_storage != nullptr, "a tensor is read as the type that it has");
         return reinterpret_cast<const T*>(m_storage->data()) + m_offset;
     }
     [[nodiscard]] const std::byte* rawData() const
@@ -93,7 +94,7 @@ public:
     template <class T>
     [[nodiscard]] std::span<const T> span() const
     {
-        assert(isContiguous());
+        base::guard(isContiguous(), "a tensor is read in a row only where it has no gaps");
         return {data<T>(), static_cast<std::size_t>(size())};
     }
 
@@ -119,7 +120,8 @@ private:
     DType m_dtype = DType::Float32;
 };
 
-/// A tensor while it is being filled: row-major or with given dense strides; freeze() makes it immutable.
+/// A tensor while it is being filled: row-major or with given dense strides; freeze() makes it immutable. Making one
+/// throws a base::Failure as elementCount(), Storage and Tensor do.
 class TensorBuffer
 {
 public:
@@ -131,7 +133,7 @@ public:
     template <class T>
     [[nodiscard]] T* data()
     {
-        assert(DTypeOf<T>::value == m_dtype);
+        base::guard(DTypeOf<T>::value == m_dtype && m_storage != nullptr, "a tensor is filled as the type that it has");
         return reinterpret_cast<T*>(m_storage->data());
     }
     template <class T>
@@ -167,7 +169,7 @@ private:
 template <class T>
 Tensor Tensor::of(Shape shape, std::span<const T> values)
 {
-    assert(static_cast<std::int64_t>(values.size()) == elementCount(shape));
+    base::guard(static_cast<std::int64_t>(values.size()) == elementCount(shape), "a tensor gets a value per element");
     TensorBuffer buffer{DTypeOf<T>::value, std::move(shape)};
     std::copy(values.begin(), values.end(), buffer.data<T>());
     return std::move(buffer).freeze();

@@ -165,7 +165,7 @@ Result<std::vector<ZipEntry>> parseZip(std::span<const std::byte> data)
     RETRO_TRY(const Directory directory, findDirectory(bytes));
     std::vector<ZipEntry> entries;
     std::uint64_t at = directory.at;
-    std::uint64_t total = 0;
+    std::uint64_t packed = 0;
     for (std::uint32_t i = 0; i < directory.count; ++i) {
         if (!bytes.has(at, kEntrySize) || bytes.four(static_cast<std::size_t>(at)) != kEntryMark) {
             return inputError(fmt::format("entry {} of the directory is not there, at byte {}", i, at));
@@ -177,9 +177,9 @@ Result<std::vector<ZipEntry>> parseZip(std::span<const std::byte> data)
             return cutOff(at);
         }
         RETRO_TRY(ZipEntry entry, entryAt(bytes, begin));
-        total += entry.size;
-        if (total > kMaxUnpackedBytes) {
-            return inputError(fmt::format("its files have more than {} bytes together", kMaxUnpackedBytes));
+        packed += entry.packed.size();
+        if (packed > data.size()) { // files that share their bytes unpack to any size
+            return inputError("its files lie over each other; the archive is damaged");
         }
         entries.push_back(std::move(entry));
         at += length;
@@ -190,44 +190,100 @@ Result<std::vector<ZipEntry>> parseZip(std::span<const std::byte> data)
 namespace
 {
 
-// True when the stream gave exactly the bytes of `result`.
-bool inflateInto(std::span<const std::byte> packed, std::vector<std::byte>& result)
+/// Bytes that zlib takes at once: its counters have 32 bits.
+constexpr std::size_t kMostAtOnce = std::size_t{1} << 30U;
+
+Bytef* toZlib(const std::byte* bytes)
 {
-    z_stream stream{};
-    if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) { // without zlib's own header
-        return false;
-    }
-    std::byte none{};
     // zlib does not write to what it reads; its interface of 1995 has no const.
-    stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(packed.data()));
-    stream.avail_in = static_cast<uInt>(packed.size());
-    stream.next_out = reinterpret_cast<Bytef*>(result.empty() ? &none : result.data());
-    stream.avail_out = static_cast<uInt>(result.size());
-    const int status = inflate(&stream, Z_FINISH);
-    const bool isGood = status == Z_STREAM_END && stream.total_out == result.size();
-    inflateEnd(&stream);
-    return isGood;
+    return reinterpret_cast<Bytef*>(const_cast<std::byte*>(bytes));
 }
 
 } // namespace
 
+struct ZipReader::Stream
+{
+    z_stream zlib{};
+    bool isReady = false;
+    bool isAtEnd = false;
+};
+
+ZipReader::ZipReader(const ZipEntry& entry)
+    : m_where(fmt::format("file \"{}\"", entry.name)), m_packed(entry.packed), m_wanted(entry.checksum)
+{
+    if (entry.isDeflated) {
+        m_stream = std::make_unique<Stream>();
+        m_stream->isReady = inflateInit2(&m_stream->zlib, -MAX_WBITS) == Z_OK; // without zlib's own header
+        m_stream->zlib.next_in = toZlib(m_packed.data());
+        m_stream->zlib.avail_in = static_cast<uInt>(m_packed.size()); // below 4 GiB: not ZIP64
+    }
+}
+
+ZipReader::~ZipReader()
+{
+    if (m_stream && m_stream->isReady) {
+        inflateEnd(&m_stream->zlib);
+    }
+}
+
+Result<void> ZipReader::inflateInto(std::span<std::byte> target)
+{
+    z_stream& zlib = m_stream->zlib;
+    while (!target.empty()) {
+        const std::size_t count = std::min(target.size(), kMostAtOnce);
+        zlib.next_out = toZlib(target.data());
+        zlib.avail_out = static_cast<uInt>(count);
+        const int status = m_stream->isReady && !m_stream->isAtEnd ? inflate(&zlib, Z_NO_FLUSH) : Z_STREAM_ERROR;
+        m_stream->isAtEnd = status == Z_STREAM_END;
+        const std::size_t made = count - zlib.avail_out;
+        if ((status != Z_OK && status != Z_STREAM_END) || made == 0) {
+            return inputError("its packed data are damaged, or are not as long as the directory says", m_where);
+        }
+        target = target.subspan(made);
+    }
+    return {};
+}
+
+Result<void> ZipReader::copyInto(std::span<std::byte> target)
+{
+    if (target.size() > m_packed.size()) {
+        return inputError("its packed data are damaged, or are not as long as the directory says", m_where);
+    }
+    std::copy_n(m_packed.begin(), target.size(), target.begin());
+    m_packed = m_packed.subspan(target.size());
+    return {};
+}
+
+Result<void> ZipReader::read(std::span<std::byte> target)
+{
+    RETRO_CHECK(m_stream ? inflateInto(target) : copyInto(target));
+    m_checksum = static_cast<std::uint32_t>(crc32_z(m_checksum, toZlib(target.data()), target.size()));
+    return {};
+}
+
+Result<void> ZipReader::finish()
+{
+    if (m_stream && !m_stream->isAtEnd) {
+        std::byte more{};
+        m_stream->zlib.next_out = toZlib(&more);
+        m_stream->zlib.avail_out = 1;
+        const int status = m_stream->isReady ? inflate(&m_stream->zlib, Z_FINISH) : Z_STREAM_ERROR;
+        if (status != Z_STREAM_END || m_stream->zlib.avail_out != 1) {
+            return inputError("its packed data are damaged, or are not as long as the directory says", m_where);
+        }
+    }
+    if (m_checksum != m_wanted) {
+        return inputError("its checksum is wrong: the file is damaged; save it again", m_where);
+    }
+    return {};
+}
+
 Result<std::vector<std::byte>> unpack(const ZipEntry& entry)
 {
-    const std::string where = fmt::format("file \"{}\"", entry.name);
-    std::vector<std::byte> result;
-    if (entry.isDeflated) {
-        result.resize(entry.size);
-        if (!inflateInto(entry.packed, result)) {
-            return inputError("its packed data are damaged, or are not as long as the directory says", where);
-        }
-    } else {
-        result.assign(entry.packed.begin(), entry.packed.end());
-    }
-    const auto checksum =
-        static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(result.data()), result.size()));
-    if (checksum != entry.checksum) {
-        return inputError("its checksum is wrong: the file is damaged; save it again", where);
-    }
+    ZipReader reader(entry);
+    std::vector<std::byte> result(entry.size);
+    RETRO_CHECK(reader.read(result));
+    RETRO_CHECK(reader.finish());
     return result;
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/base/failure.h"
+
 #include <array>
 #include <atomic>
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -58,7 +59,7 @@ public:
     [[nodiscard]] bool empty() const { return m_size == 0; }
     [[nodiscard]] const T& operator[](std::size_t i) const
     {
-        assert(i < m_size);
+        base::guard(i < m_size, "an element that is read is there");
         return m_blocks[i / Block]->items[i % Block];
     }
     [[nodiscard]] const T& back() const { return (*this)[m_size - 1]; }
@@ -69,7 +70,7 @@ public:
     /// this array is copied.
     [[nodiscard]] T& edit(std::size_t i)
     {
-        assert(i < m_size);
+        base::guard(i < m_size, "an element that is written is there");
         return m_blocks[i / Block].unshared().items[i % Block];
     }
     void push_back(T item)

@@ -35,4 +35,31 @@ QThreadPool& backgroundPool()
     return pool;
 }
 
+BackgroundFailures& BackgroundFailures::instance()
+{
+    static BackgroundFailures failures;
+    return failures;
+}
+
+void BackgroundFailures::report(const base::Error& error)
+{
+    emit failed(QString::fromStdString(error.text()), remedyFor(error));
+}
+
+QString remedyFor(const base::Error& error)
+{
+    switch (error.code) {
+    case base::ErrorCode::Input:
+        return BackgroundFailures::tr("Choose another file, or mend this one and open it again.");
+    case base::ErrorCode::Usage:
+        return BackgroundFailures::tr("Change the question in the run panel and run again.");
+    case base::ErrorCode::Memory:
+        return BackgroundFailures::tr(
+            "Nothing was changed. Allow more memory in the preferences, give a smaller input, "
+            "or close other programs.");
+    default:
+        return BackgroundFailures::tr("Nothing was changed; the view before stays.");
+    }
+}
+
 } // namespace retro::views

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/common/jobrunner.h"
 
+#include "core/base/failure.h"
 #include "views/common/background.h"
 
 #include <QMetaObject>
@@ -49,7 +50,11 @@ void JobRunner::start(Work work)
     backgroundPool().start(
         [channel = m_channel, generation = m_generation, token = m_stop.get_token(), job = std::move(work)] {
             stepBehindTheWindow();
-            channel->post(generation, job(token));
+            auto done = base::caught([&]() -> base::Result<Delivery> { return job(token); });
+            if (!done) {
+                BackgroundFailures::instance().report(done.error());
+            }
+            channel->post(generation, done ? std::move(done).value() : Delivery());
         });
 }
 

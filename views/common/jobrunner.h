@@ -13,7 +13,7 @@ namespace retro::views
 
 /// Runs work of one kind off the GUI thread. The newest job wins: starting one stops the one before, whose result is
 /// thrown away. Lives on the GUI thread; when it is destroyed, a job in flight is told to stop and its result is
-/// dropped without waiting for it.
+/// dropped without waiting for it. A job that throws delivers nothing; BackgroundFailures tells of it.
 class JobRunner final : public QObject
 {
     Q_OBJECT

@@ -3,6 +3,7 @@
 
 #include "core/base/hash.h"
 #include "core/graph/graphbuilder.h"
+#include "core/trace/targetplace.h"
 
 #include <algorithm>
 
@@ -18,6 +19,9 @@ std::string targetOf(const trace::Run& run)
     const trace::RunFacts& facts = run.facts;
     if (!facts.targetIndex.empty()) {
         const std::int64_t index = facts.targetIndex.front();
+        if (index >= 0 && trace::hasDenseTarget(run)) {
+            return trace::placeInTarget(run, index);
+        }
         const bool hasLabel = index >= 0 && static_cast<std::size_t>(index) < facts.labels.size();
         return hasLabel ? facts.labels[static_cast<std::size_t>(index)] : std::to_string(index);
     }

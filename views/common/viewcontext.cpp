@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "views/common/viewcontext.h"
 
+#include "core/trace/targetplace.h"
 #include "views/common/runindex.h"
 #include "views/common/turns.h"
 
@@ -14,6 +15,15 @@ namespace
 {
 
 QString text(std::string_view s) { return QString::fromUtf8(s.data(), static_cast<qsizetype>(s.size())); }
+
+/// All that tells an element of a target that has more than one row of classes per sample, with its class's label.
+QString placeName(const trace::Run& run, std::int64_t index)
+{
+    const auto label = static_cast<std::size_t>(trace::classInTarget(run, index));
+    const QString place = text(trace::placeInTarget(run, index));
+    const bool hasLabel = label < run.facts.labels.size() && !run.facts.labels[label].empty();
+    return hasLabel ? RunModel::tr("%1 (%2)").arg(place, text(run.facts.labels[label])) : place;
+}
 
 } // namespace
 
@@ -123,6 +133,9 @@ QString RunModel::shortShapeText(base::ValueId value) const
 
 QString RunModel::className(std::int64_t index) const
 {
+    if (index >= 0 && trace::hasDenseTarget(run())) {
+        return placeName(run(), index);
+    }
     const auto at = static_cast<std::size_t>(index);
     if (index >= 0 && at < run().facts.labels.size() && !run().facts.labels[at].empty()) {
         return text(run().facts.labels[at]);

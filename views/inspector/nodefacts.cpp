@@ -41,6 +41,8 @@ QString causeName(event::Cause cause)
         return translated("Clipped by sign");
     case event::Cause::Mask:
         return translated("Masked out");
+    case event::Cause::Saturation:
+        return translated("Saturated");
     }
     return {};
 }

@@ -99,6 +99,8 @@ QString shortCause(event::Cause cause)
         return ledgerText("clipped signs");
     case event::Cause::Mask:
         return ledgerText("masks");
+    case event::Cause::Saturation:
+        return ledgerText("saturation");
     }
     return {};
 }
@@ -173,6 +175,8 @@ QString causeText(event::Cause cause, double share)
         return ledgerText("Clipped by sign");
     case event::Cause::Mask:
         return ledgerText("Masked out");
+    case event::Cause::Saturation:
+        return ledgerText("Saturated");
     }
     return {};
 }

@@ -26,6 +26,9 @@ struct Question
     QStringList checkpoints = {}; ///< values at which LRP checkpoints are taken, by name
     bool stopsAtCheckpoints = false;
     QStringList overrides = {}; ///< rules put before the composite's: "op:Conv=gamma:gamma=0.1"
+    /// Extents of inputs whose axes are free: "1x3x48x192", or "NAME=1x3x48x192" for each of several, with blanks
+    /// between; empty = as the model says.
+    QString shapes = {};
     bool operator==(const Question&) const = default;
 };
 
@@ -72,6 +75,10 @@ struct ModelFacts
     QStringList checkpoints = {};            ///< that its card keeps
     bool stopsAtCheckpoints = false;
     QString reopen = {}; ///< where the model of a recorded run lies; empty = not known
+    /// What `problem` names blocks only what depends on it: other targets can be explained.
+    bool runsInPart = false;
+    QString shapes = {};    ///< that its inputs were given, as Question has them
+    QString shapeHint = {}; ///< of its inputs, with their free axes: "N×3×?×?"; empty = no axis is free
 };
 
 /// What the model is given, small: the picture, and the range of its numbers or what is wrong with them.

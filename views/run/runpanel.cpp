@@ -152,6 +152,7 @@ void RunPanel::addQuestion(QGridLayout& grid)
     m_inputName = addField(grid, tr("Data"), *m_input, tr("What the model is given"), m_openInput);
     connect(m_openInput, &QToolButton::clicked, this, &RunPanel::openInputRequested);
     connect(m_input, &QComboBox::activated, this, &RunPanel::questionChanged);
+    addShape(grid);
     m_preparation = new PreparationFields(this);
     grid.addWidget(m_preparation, grid.rowCount(), 0, 1, 3);
     connect(m_preparation, &PreparationFields::changed, this, &RunPanel::takePreparation);
@@ -173,6 +174,22 @@ void RunPanel::addQuestion(QGridLayout& grid)
     m_start->addItem(tr("against the others"), QStringLiteral("contrastive"));
     m_start->addItem(tr("the whole output"), QStringLiteral("all"));
     addField(grid, tr("Start"), *m_start, tr("The relevance that the target starts with"));
+}
+
+void RunPanel::addShape(QGridLayout& grid)
+{
+    m_shapeName = new ElidedLabel(tr("Shape"), Role::Text2, fonts::label(), this);
+    m_shapeName->setMinimumWidth(m_shapeName->sizeHint().width());
+    m_shape = new QLineEdit(this);
+    m_shape->setObjectName(QStringLiteral("shape"));
+    m_shape->setAccessibleName(tr("Shape of the input"));
+    m_shape->setToolTip(tr("Extents of axes that the model leaves free: 1x3x48x192; of several inputs NAME=1x3x48x192 "
+                           "each. ? leaves an axis as it is"));
+    m_shapeName->setBuddy(m_shape);
+    const int row = grid.rowCount();
+    grid.addWidget(m_shapeName, row, 0);
+    grid.addWidget(m_shape, row, 1, 1, 2);
+    connect(m_shape, &QLineEdit::editingFinished, this, &RunPanel::questionChanged);
 }
 
 void RunPanel::addRules(QGridLayout& grid)

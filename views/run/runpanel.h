@@ -117,6 +117,8 @@ private:
     void chooseTarget(const QString& target);
     void takeTarget();
     void takePreparation();
+    void addShape(QGridLayout& grid);
+    void takeShapes(const ModelFacts& facts);
     /// Why nothing can be run; empty = it can.
     [[nodiscard]] QString refusal() const;
     void showRunButton();
@@ -146,6 +148,8 @@ private:
     RewriteFields* m_rewrites = nullptr;
     CheckpointFields* m_checkpoints = nullptr;
     QLineEdit* m_value = nullptr;
+    QLabel* m_shapeName = nullptr;
+    QLineEdit* m_shape = nullptr;
     QLabel* m_applies = nullptr;
     QLabel* m_reason = nullptr;
     QLabel* m_note = nullptr;
@@ -153,6 +157,7 @@ private:
     QString m_modelName;    ///< whose choices are kept when it is set again
     QString m_reopen;       ///< model of the recorded run; empty = none, or not known where it lies
     QString m_modelRefusal; ///< of the model as a whole
+    QString m_modelNotice;  ///< what is wrong with a part of it
     QString m_checkRefusal; ///< of this question
     bool m_isRunning = false;
 };

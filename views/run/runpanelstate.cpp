@@ -65,6 +65,9 @@ QString summaryOf(const ModelFacts& facts)
     return facts.summary.isEmpty() ? recorded : facts.summary + QLatin1Char('\n') + recorded;
 }
 
+/// The value that a target names: what stands before its last colon.
+QString valueOf(const QString& target) { return target.section(QLatin1Char(':'), 0, 0); }
+
 } // namespace
 
 void RunPanel::showModel(const ModelFacts& facts)
@@ -86,7 +89,9 @@ void RunPanel::showModel(const ModelFacts& facts)
     m_changeModel->setVisible(isOpen || canReopen);
     const QString closed =
         facts.isRecorded ? tr("This is a recorded run: open its model first") : tr("Open a model first");
-    m_modelRefusal = isOpen ? facts.problem : closed;
+    const bool runs = isOpen && facts.runsInPart;
+    m_modelNotice = runs ? facts.problem : QString();
+    m_modelRefusal = !isOpen ? closed : runs ? QString() : facts.problem;
 }
 
 void RunPanel::setModel(const ModelFacts& facts)
@@ -115,8 +120,8 @@ void RunPanel::setModel(const ModelFacts& facts)
     m_preparation->setEnabled(isOpen);
     m_rewrites->setRewrites(facts.rewrites);
     choose(*m_input, before.input);
-    const bool isKept =
-        m_target->findData(before.target) >= 0 || facts.values.contains(before.target.section(QLatin1Char(':'), 0, 0));
+    takeShapes(facts);
+    const bool isKept = m_target->findData(before.target) >= 0 || facts.values.contains(valueOf(before.target));
     chooseTarget(isKept ? before.target : QStringLiteral("argmax"));
     for (const Field& field : m_fields) {
         field.widget->setEnabled(m_modelRefusal.isEmpty());
@@ -127,6 +132,14 @@ void RunPanel::setModel(const ModelFacts& facts)
     setCheck({});
     setNote({});
     holdWidth();
+}
+
+void RunPanel::takeShapes(const ModelFacts& facts)
+{
+    m_shape->setText(facts.shapes);
+    m_shape->setPlaceholderText(facts.shapeHint);
+    m_shapeName->setVisible(!facts.shapeHint.isEmpty());
+    m_shape->setVisible(!facts.shapeHint.isEmpty());
 }
 
 void RunPanel::takeCheckpoints(const ModelFacts& facts, const Question& before)
@@ -211,7 +224,8 @@ void RunPanel::setCheck(const QuestionCheck& check)
     m_checkRefusal = check.problem;
     m_preparation->setPreview(check.preview);
     const bool isOpen = m_openModel->isHidden();
-    m_problem->setText(isOpen && !m_modelRefusal.isEmpty() ? m_modelRefusal : check.problem);
+    const QString& ofQuestion = check.problem.isEmpty() ? m_modelNotice : check.problem;
+    m_problem->setText(isOpen && !m_modelRefusal.isEmpty() ? m_modelRefusal : ofQuestion);
     m_problem->setVisible(!m_problem->text().isEmpty());
     m_applies->setText(check.rules);
     m_applies->setToolTip(tr("Rules and how many nodes follow them: %1").arg(check.rules));
@@ -271,6 +285,7 @@ void RunPanel::setQuestion(const Question& question)
     m_rules->setSpecification(question.composite);
     setOverrides(question.overrides);
     m_rewrites->setOff(question.noRewrites);
+    m_shape->setText(question.shapes);
     if (question.checkpoints != m_checkpoints->checkpoints() ||
         question.stopsAtCheckpoints != m_checkpoints->stopsThere()) {
         m_checkpoints->setCheckpoints(question.checkpoints, question.stopsAtCheckpoints);
@@ -288,7 +303,7 @@ Question RunPanel::question() const
             m_start->currentData().toString(), m_rules->specification(),
             m_preparation->preparation(),      m_rewrites->off(),
             m_checkpoints->checkpoints(),      m_checkpoints->stopsThere(),
-            m_overrides->overrides()};
+            m_overrides->overrides(),          m_shape->text().simplified()};
 }
 
 void RunPanel::setThumbnails(const std::vector<CompositeThumbnail>& thumbnails, const QString& current)

@@ -4,6 +4,8 @@
 #include "app/gui/shell/recentfiles.h"
 #include "app/gui/shell/viewstates.h"
 #include "app/gui/workspace.h"
+#include "core/base/bytesize.h"
+#include "core/base/memorylimit.h"
 #include "views/common/actions.h"
 #include "views/common/motion.h"
 #include "views/common/textsize.h"
@@ -59,8 +61,13 @@ void Preferences::apply()
     setTheme(settings.theme);
     setHints(settings.hasHints);
     setMotionReduced(settings.isMotionReduced);
+    if (!setMemory(settings.memory)) {
+        static_cast<void>(setMemory({})); // the file was changed by hand
+    }
     applyKeys();
+    const QString memory = m_settings.memory;
     m_settings = settings;
+    m_settings.memory = memory;
     emit changed();
 }
 
@@ -119,6 +126,24 @@ void Preferences::setFontScale(double scale)
     }
     write();
     emit changed();
+}
+
+bool Preferences::setMemory(const QString& text)
+{
+    const QString plain = text.trimmed();
+    std::optional<std::uint64_t> bytes;
+    if (!plain.isEmpty()) {
+        const auto parsed = base::parseBytesOrShare(plain.toStdString(), base::machineMemory().total);
+        if (!parsed.ok() || *parsed == 0) {
+            return false;
+        }
+        bytes = *parsed;
+    }
+    base::MemoryLimit::choose(bytes);
+    m_settings.memory = plain;
+    write();
+    emit changed();
+    return true;
 }
 
 void Preferences::keepKey(const QString& id)

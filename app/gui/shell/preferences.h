@@ -38,6 +38,9 @@ public:
     void setMotionReduced(bool isReduced);
     /// 1 = 13 px; everything on screen follows at once.
     void setFontScale(double scale);
+    /// What tensors may take: a size or a share of the machine's memory as base::parseBytesOrShare() reads it; empty =
+    /// the usual share. False, and nothing changes, when it is neither.
+    [[nodiscard]] bool setMemory(const QString& text);
     /// Gives the key to the action and takes it from whoever had it.
     void setKey(const QString& id, const QKeySequence& key);
     /// Every action gets the key of the scheme, or the one that it was made with.

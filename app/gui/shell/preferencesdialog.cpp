@@ -3,12 +3,16 @@
 
 #include "app/gui/shell/keyspage.h"
 #include "app/gui/shell/preferences.h"
+#include "core/base/memorylimit.h"
 #include "views/common/fonts.h"
+#include "views/common/numbertext.h"
 
 #include <QCheckBox>
 #include <QComboBox>
 #include <QDialogButtonBox>
 #include <QFormLayout>
+#include <QLabel>
+#include <QLineEdit>
 #include <QTabWidget>
 #include <QVBoxLayout>
 
@@ -28,6 +32,7 @@ PreferencesDialog::PreferencesDialog(views::ActionRegistry& actions, Preferences
     tabs->setDocumentMode(true);
     tabs->addTab(makeLooks(), tr("Looks"));
     tabs->addTab(new KeysPage(actions, preferences, tabs), tr("Keys"));
+    tabs->addTab(makeComputing(), tr("Computing"));
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, this);
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
     auto* column = new QVBoxLayout(this);
@@ -59,6 +64,39 @@ QWidget* PreferencesDialog::makeLooks()
     motion->setChecked(m_preferences.settings().isMotionReduced);
     connect(motion, &QCheckBox::toggled, &m_preferences, &Preferences::setMotionReduced);
     form->addRow(tr("Reduced motion"), motion);
+    return page;
+}
+
+QWidget* PreferencesDialog::makeComputing()
+{
+    auto* page = new QWidget(this);
+    auto* form = new QFormLayout(page);
+    form->setContentsMargins(px(16), px(18), px(16), px(8));
+    form->setHorizontalSpacing(px(20));
+    form->setVerticalSpacing(px(12));
+    auto* memory = new QLineEdit(m_preferences.settings().memory, page);
+    memory->setObjectName(QStringLiteral("memory"));
+    memory->setAccessibleName(tr("Memory for tensors"));
+    memory->setPlaceholderText(tr("%1 % of the machine").arg(base::MemoryLimit::kUsualPercent));
+    memory->setToolTip(tr("A size such as 8GB or 1.5GiB, or a share of the machine's memory such as 50%. What needs "
+                          "more is refused before it is computed. Empty: %1 %.")
+                           .arg(base::MemoryLimit::kUsualPercent));
+    auto* note = new QLabel(page);
+    note->setObjectName(QStringLiteral("memoryNote"));
+    note->setWordWrap(true);
+    const auto tell = [this, memory, note] {
+        const bool isTaken = memory->text().trimmed() == m_preferences.settings().memory;
+        note->setText(isTaken ? tr("Tensors may take %1.")
+                                    .arg(views::bytesText(static_cast<std::int64_t>(base::MemoryLimit::bytes())))
+                              : tr("This is no size. Write one such as 8GB or 1.5GiB, or a share such as 50%."));
+    };
+    connect(memory, &QLineEdit::editingFinished, this, [this, memory, tell] {
+        static_cast<void>(m_preferences.setMemory(memory->text()));
+        tell();
+    });
+    tell();
+    form->addRow(tr("Memory for tensors"), memory);
+    form->addRow(QString(), note);
     return page;
 }
 

@@ -15,8 +15,8 @@ namespace retro::app
 
 class Preferences;
 
-/// The settings in two pages, looks and keys. Each takes effect as it is changed; there is nothing to confirm. GUI
-/// thread.
+/// The settings in three pages: looks, keys, computing. Each takes effect as it is changed; there is nothing to
+/// confirm. GUI thread.
 class PreferencesDialog final : public QDialog
 {
     Q_OBJECT
@@ -26,6 +26,7 @@ public:
 
 private:
     [[nodiscard]] QWidget* makeLooks();
+    [[nodiscard]] QWidget* makeComputing();
     void addTheme(QFormLayout& form);
     void addTextSize(QFormLayout& form);
 

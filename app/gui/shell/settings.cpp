@@ -16,6 +16,7 @@ const QString kTheme = QStringLiteral("theme");
 const QString kHints = QStringLiteral("hints");
 const QString kMotion = QStringLiteral("reducedMotion");
 const QString kFontScale = QStringLiteral("fontScale");
+const QString kMemory = QStringLiteral("memory");
 const QString kKeys = QStringLiteral("keys");
 const QString kRecent = QStringLiteral("recentFiles");
 const QString kUsed = QStringLiteral("usedActions");
@@ -49,6 +50,7 @@ Settings readSettings(const QSettings& store)
     settings.hasHints = store.value(kHints, settings.hasHints).toBool();
     settings.isMotionReduced = store.value(kMotion, settings.isMotionReduced).toBool();
     settings.fontScale = readScale(store);
+    settings.memory = store.value(kMemory).toString();
     const QVariantMap keys = store.value(kKeys).toMap();
     for (auto at = keys.begin(); at != keys.end(); ++at) {
         settings.keys.insert(at.key(), at.value().toString());
@@ -65,6 +67,7 @@ void writeSettings(QSettings& store, const Settings& settings)
     write(store, kHints, settings.hasHints, first.hasHints);
     write(store, kMotion, settings.isMotionReduced, first.isMotionReduced);
     write(store, kFontScale, settings.fontScale, first.fontScale);
+    write(store, kMemory, settings.memory, first.memory);
     QVariantMap keys;
     for (auto at = settings.keys.begin(); at != settings.keys.end(); ++at) {
         keys.insert(at.key(), at.value());

@@ -28,6 +28,7 @@ struct Settings
     bool hasHints = true;         ///< one sentence in every pane that says what it shows
     bool isMotionReduced = false; ///< nothing moves by itself
     double fontScale = 1;         ///< 1 = 13 px
+    QString memory;               ///< what tensors may take, as written; empty = the usual share of the machine
     QHash<QString, QString> keys; ///< action id → key as portable text, where it is not the first one
     QStringList recentFiles;      ///< newest first
     QStringList usedActions;      ///< newest first

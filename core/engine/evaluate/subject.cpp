@@ -5,6 +5,7 @@
 #include "core/engine/evaluate/channelaxis.h"
 #include "core/engine/numericalstop.h"
 #include "core/execute/forward.h"
+#include "core/trace/targetplace.h"
 
 #include <fmt/format.h>
 
@@ -64,6 +65,11 @@ std::optional<Lookup> lookupOf(const ExplainResult& result, ValueId input)
     return found;
 }
 
+bool hasSeveralTargets(const ResolvedTarget& target)
+{
+    return std::ranges::count_if(target.index, [](std::int64_t index) { return index != -2; }) > 1;
+}
+
 } // namespace
 
 Result<Subject> Subject::make(const LoadedModelPointer& model, const ExplainRequest& question, std::stop_token stop,
@@ -79,23 +85,45 @@ Result<Subject> Subject::make(const LoadedModelPointer& model, const ExplainRequ
     if (!question.alsoTargets.empty()) {
         return base::usageError("evaluate takes one --target; the curves are of one score", "--target");
     }
-    RETRO_TRY(subject.m_model, bindModel(*model, question.inputs, question.precision, nullptr, subject.m_stop));
+    RETRO_TRY(subject.m_model, bindModel(*model, question.inputs, question.precision, nullptr, subject.m_stop,
+                                         wishFor(question.target)));
     RETRO_CHECK(subject.chooseInput(*model, input));
     RETRO_TRY(const ExplainResult result, subject.m_explainer->explain(subject.m_question, subject.m_stop));
     subject.m_value = result.target.value;
-    if (question.target.kind != TargetRequest::Kind::Value && result.target.index.size() > 1) {
+    if (question.target.kind != TargetRequest::Kind::Value && hasSeveralTargets(result.target)) {
         return base::inputError(
             fmt::format(
                 "the target has {} rows, and each has a class of its own; choose one element with --target {}:i,j,…",
                 result.target.index.size(), subject.m_model->graph().value(subject.m_value).name),
             "--target");
     }
-    if (question.target.kind == TargetRequest::Kind::Argmax) {
-        subject.m_question.target.kind = TargetRequest::Kind::Class;
-        subject.m_question.target.classIndex = result.target.index.front();
-    }
+    subject.holdTarget(result.target);
     subject.findRunnerUp(result);
     return subject;
+}
+
+/// What was chosen by a score stays the target while the input changes.
+void Subject::holdTarget(const ResolvedTarget& target)
+{
+    TargetRequest& held = m_question.target;
+    const bool isChosen = held.kind != TargetRequest::Kind::Value && held.kind != TargetRequest::Kind::Element;
+    if (!isChosen) {
+        return;
+    }
+    m_place = target.place.empty() ? std::string() : target.place.front();
+    if (held.namesValue()) { // of one sample
+        const tensor::Shape& shape = m_model->typeOf(target.value).shape;
+        const auto chosen = std::ranges::find_if(target.index, [](std::int64_t index) { return index >= 0; });
+        held.kind = TargetRequest::Kind::Value;
+        held.index = trace::indicesInSample(shape, chosen == target.index.end() ? 0 : *chosen);
+        if (shape.size() > 1) {
+            held.index.insert(held.index.begin(), chosen - target.index.begin());
+        }
+    } else {
+        held.kind = TargetRequest::Kind::Element;
+        held.classIndex = target.index.front();
+    }
+    held.place.clear();
 }
 
 Result<std::size_t> Subject::positionOf(const std::string& wanted) const
@@ -148,15 +176,15 @@ Result<void> Subject::chooseInput(const LoadedModel& model, const std::string& w
 
 std::optional<std::int64_t> Subject::classIndex() const
 {
-    return m_question.target.kind == TargetRequest::Kind::Class ? std::optional(m_question.target.classIndex)
-                                                                : std::nullopt;
+    return m_question.target.kind == TargetRequest::Kind::Element ? std::optional(m_question.target.classIndex)
+                                                                  : std::nullopt;
 }
 
 std::string Subject::targetText() const
 {
     const std::string& name = m_model->graph().value(m_value).name;
     if (const std::optional<std::int64_t> index = classIndex()) {
-        return fmt::format("{} {}", name, *index);
+        return fmt::format("{} {}", name, m_place.empty() ? std::to_string(*index) : m_place);
     }
     std::string text = name;
     for (const std::int64_t index : m_question.target.index) {
@@ -168,9 +196,12 @@ std::string Subject::targetText() const
 void Subject::findRunnerUp(const ExplainResult& result)
 {
     const std::optional<std::int64_t> chosen = classIndex();
-    const Tensor& output = result.outputs.front();
-    m_classCount = output.size();
-    for (std::int64_t i = 0; chosen && i < output.size(); ++i) {
+    const auto outputs = m_model->graph().outputs();
+    const auto at = std::ranges::find(outputs, m_value);
+    const Tensor output =
+        at == outputs.end() ? Tensor() : result.outputs[static_cast<std::size_t>(at - outputs.begin())];
+    m_classCount = output.isValid() ? output.size() : 0;
+    for (std::int64_t i = 0; chosen && i < m_classCount; ++i) {
         if (i != *chosen && (!m_runnerUp || output.at(i) > output.at(*m_runnerUp))) {
             m_runnerUp = i;
         }
@@ -249,8 +280,9 @@ Result<Tensor> Subject::embeddingTimesGradient() const
 Subject Subject::withClass(std::int64_t index) const
 {
     Subject other = *this;
-    other.m_question.target.kind = TargetRequest::Kind::Class;
+    other.m_question.target.kind = TargetRequest::Kind::Element;
     other.m_question.target.classIndex = index;
+    other.m_place.clear();
     other.m_runnerUp = std::nullopt;
     return other;
 }
@@ -259,8 +291,9 @@ Result<Subject> Subject::withModel(const LoadedModelPointer& model) const
 {
     Subject other = *this;
     other.m_explainer = std::make_shared<Explainer>(model);
-    RETRO_TRY(other.m_model, bindModel(*model, m_question.inputs, m_question.precision, nullptr, m_stop));
-    RETRO_TRY(other.m_value, targetValue(other.m_question.target, other.m_model->graph()));
+    RETRO_TRY(other.m_model, bindModel(*model, m_question.inputs, m_question.precision, nullptr, m_stop,
+                                       wishFor(other.m_question.target)));
+    RETRO_TRY(other.m_value, targetValue(other.m_question.target, *other.m_model));
     return other;
 }
 

@@ -66,12 +66,14 @@ private:
     [[nodiscard]] ExplainRequest requestFor(const tensor::Tensor& input, const std::string& composite,
                                             StartKind start) const;
     [[nodiscard]] std::vector<tensor::Tensor> inputsWith(const tensor::Tensor& input) const;
+    void holdTarget(const ResolvedTarget& target);
     void findRunnerUp(const ExplainResult& result);
 
     std::shared_ptr<Explainer> m_explainer;
     std::shared_ptr<const execute::BoundModel> m_model;
     ExplainRequest m_question; // its target is fixed
     base::ValueId m_value;     // of the target
+    std::string m_place;       // of the target, in words; empty = its number
     std::size_t m_at = 0;      // of the evaluated input
     std::string m_inputName;
     tensor::Tensor m_input;

@@ -292,7 +292,7 @@ Result<ForwardedGradient> forwardedGradient(std::shared_ptr<const execute::Bound
     ForwardedGradient made;
     made.gradient.model = std::move(model);
     const execute::BoundModel& bound = *made.gradient.model;
-    RETRO_TRY(const ValueId target, targetValue(request.target, bound.graph()));
+    RETRO_TRY(const ValueId target, targetValue(request.target, bound));
     const GradientNeeds needs(made.gradient.model, target);
     if (!needs.isTracked(target)) {
         return base::usageError("the target does not depend on a floating input by operators that pass a gradient; "
@@ -316,7 +316,7 @@ Result<ForwardedGradient> forwardedGradient(const LoadedModel& model, const Grad
 {
     const Stopwatch watch;
     RETRO_TRY(std::shared_ptr<const execute::BoundModel> bound,
-              bindModel(model, request.inputs, request.precision, nullptr, stop));
+              bindModel(model, request.inputs, request.precision, nullptr, stop, wishFor(request.target)));
     const double seconds = watch.seconds();
     ForwardingWish whole = wish;
     whole.loops = loopsOf(*model.graph());

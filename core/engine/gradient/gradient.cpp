@@ -122,10 +122,14 @@ Result<GradientResult> gradient(std::shared_ptr<const execute::BoundModel> model
     }
     result.secondsForward = forward.seconds();
     const Stopwatch reverse;
-    RETRO_TRY(const base::ValueId target, targetValue(request.target, graph));
+    std::string note;
+    RETRO_TRY(const base::ValueId target, targetValue(request.target, *result.model, &note));
     RETRO_TRY(const Id id, targetCell(made, target));
     RETRO_TRY(result.target, resolveTargetOf({result.model, inputs, {}, stop}, request.target, {StartKind::One, {}},
                                              target, made.tape.cell(id).value.only()));
+    if (!note.empty()) {
+        result.target.notes.push_back(std::move(note));
+    }
     tape::Slots<Bundle> seed(made.tape.size());
     seed[id] = Bundle(result.target.start);
     RETRO_TRY(const std::vector<base::ValueId> chosen, chosenInputs(graph, request.from));
@@ -151,11 +155,13 @@ Result<GradientResult> gradient(const LoadedModel& model, const GradientRequest&
 {
     base::MemoryAccount::tensors().resetPeak();
     const Stopwatch watch;
+    std::vector<std::string> leftOut;
     RETRO_TRY(std::shared_ptr<const execute::BoundModel> bound,
-              bindModel(model, request.inputs, request.precision, nullptr, stop));
+              bindModel(model, request.inputs, request.precision, nullptr, stop, wishFor(request.target), &leftOut));
     const double seconds = watch.seconds();
     RETRO_TRY(GradientResult result, gradient(std::move(bound), request, stop, progress));
     result.secondsBind = seconds;
+    result.target.notes.insert(result.target.notes.begin(), leftOut.begin(), leftOut.end());
     return result;
 }
 

@@ -95,6 +95,7 @@ Result<OpenedParameters> openParameters(const LoadedModelPointer& model, std::ve
                                         const std::stop_token& stop)
 {
     rewrite::RewriteOptions none = rewrite::noRewrites();
+    none.dequantise = model->rewritten.options.dequantise; // no gradient passes levels
     RETRO_TRY(const LoadedModelPointer plain, withRewrites(model, none, stop));
     RETRO_TRY(graph::Graph opened, ConstantsOpener(*plain->graph()).open(inputs, stop));
     auto made = std::make_shared<LoadedModel>(*plain);

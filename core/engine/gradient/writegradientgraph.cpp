@@ -128,7 +128,8 @@ Result<void> writeOut(StandardSteps& steps, const LoadedModel& model, const std:
     addStage(steps, std::move(expanded));
     addStage(steps, std::move(replaced));
     std::vector<std::string> written;
-    RETRO_TRY(steps.bound, bindModel(*plain, request.inputs, request.precision, &written, stop));
+    RETRO_TRY(steps.bound,
+              bindModel(*plain, request.inputs, request.precision, &written, stop, wishFor(request.target)));
     addStage(steps, writeOutStage(standard, steps.bound->sharedGraph(), written));
     return {};
 }
@@ -172,7 +173,7 @@ base::Error explained(base::Error error, const StandardSteps& steps, bool keepsF
 Result<tape::GradientGraph> gradientGraphOf(const StandardSteps& steps, const GradientRequest& request,
                                             const GradientGraphForm& form)
 {
-    RETRO_TRY(const base::ValueId target, targetValue(request.target, steps.bound->graph()));
+    RETRO_TRY(const base::ValueId target, targetValue(request.target, *steps.bound));
     RETRO_TRY(const std::vector<base::ValueId> from, chosenInputs(steps.bound->graph(), request.from));
     Result<tape::GradientGraph> made = tape::gradientGraph(*steps.bound, target, form.isJoined, from);
     return made.ok() ? std::move(made) : explained(made.error(), steps, form.keepsFunctions);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/luttrain/lutnetwork.h"
 
+#include "core/base/failure.h"
 #include "core/engine/luttrain/lutlayerdraw.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 
 namespace retro::engine
@@ -33,6 +33,14 @@ void addSample(std::span<const float> scores, std::int64_t label, std::size_t ba
     for (std::size_t k = 0; k < scores.size(); ++k) {
         const double p = std::exp(static_cast<double>(scores[k] - *best)) / total;
         gradient[k] = static_cast<float>((p - (k == right ? 1 : 0)) / static_cast<double>(batch));
+    }
+}
+
+/// Nothing was computed where a kernel refuses what it was given.
+void expectDone(const lut::Status& status)
+{
+    if (!status.ok()) {
+        throw base::Failure(base::engineError(status.message));
     }
 }
 
@@ -106,9 +114,9 @@ private:
         }
         lut::RunOptions<float> options;
         options.threads = m_threads;
-        [[maybe_unused]] const lut::Status status =
+        const lut::Status status =
             lut::backward(layerOf(layer, scored.empty() ? layer.weights : scored), call, options);
-        assert(status.ok());
+        expectDone(status);
         if (descent != nullptr) {
             return;
         }
@@ -160,8 +168,8 @@ private:
     static lut::Layer<float> layerOf(const LutTrainLayer& layer, std::span<const float> weights)
     {
         std::optional<lut::Layer<float>> made;
-        [[maybe_unused]] const lut::Status status = lut::Layer<float>::create(descriptionOf(layer, weights), made);
-        assert(status.ok()); // checked when the network was made
+        const lut::Status status = lut::Layer<float>::create(descriptionOf(layer, weights), made);
+        expectDone(status); // checked when the network was made
         return *made;
     }
 
@@ -177,8 +185,8 @@ private:
         call.tape = &tape;
         lut::RunOptions<float> options;
         options.threads = m_threads;
-        [[maybe_unused]] const lut::Status status = lut::forward(layerOf(layer, layer.weights), call, options);
-        assert(status.ok());
+        const lut::Status status = lut::forward(layerOf(layer, layer.weights), call, options);
+        expectDone(status);
         for (std::size_t k = 0; layer.isResidual && k < y.size(); ++k) {
             y[k] += x[k];
         }
@@ -245,7 +253,7 @@ LutBatchResult LutNetwork::run(std::span<const float> input, std::span<const std
 void LutNetwork::run(std::span<const float> input, std::span<const std::int64_t> labels, LutGradients wanted,
                      int threads, LutBatchResult& result) const
 {
-    assert(wanted != LutGradients::Internal);
+    base::guard(wanted != LutGradients::Internal, "gradients that are kept inside have their own call");
     carryBack(Pass(*this, input, threads), labels, wanted, nullptr, result);
 }
 

@@ -70,7 +70,7 @@ private:
 /// The value at which the second half starts.
 Result<base::ValueId> startValue(const execute::BoundModel& model, const TargetRequest& request)
 {
-    RETRO_TRY(const base::ValueId target, targetValue(request, model.graph()));
+    RETRO_TRY(const base::ValueId target, targetValue(request, model));
     if (!model.isTracked(target)) {
         return base::usageError("the target does not depend on a floating input by operators that pass a gradient; "
                                 "choose another target, or ask for --parameters",
@@ -124,7 +124,7 @@ Result<PlannedGradient> plannedGradient(const LoadedModel& model, const Gradient
 {
     const Stopwatch watch;
     RETRO_TRY(std::shared_ptr<const execute::BoundModel> bound,
-              bindModel(model, request.inputs, request.precision, nullptr, options.stop));
+              bindModel(model, request.inputs, request.precision, nullptr, options.stop, wishFor(request.target)));
     const double seconds = watch.seconds();
     RETRO_TRY(PlannedGradient made, plannedGradient(std::move(bound), request, wish, std::move(options)));
     made.gradient.secondsBind = seconds;
@@ -166,7 +166,7 @@ Result<JointPlanning> plannedJoint(const LoadedModel& model, const ExplainReques
                                    const std::stop_token& stop)
 {
     RETRO_TRY(const std::shared_ptr<const execute::BoundModel> bound,
-              bindModel(model, question.inputs, question.precision, nullptr, stop));
+              bindModel(model, question.inputs, question.precision, nullptr, stop, wishFor(question.target)));
     RETRO_TRY(const base::ValueId target, startValue(*bound, question.target));
     return jointPlanningOf(*bound, target, stop);
 }

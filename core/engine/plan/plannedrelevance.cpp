@@ -107,11 +107,15 @@ Result<void> checkNames(const ExplainRequest& request, const graph::Graph& graph
 class Starts
 {
 public:
-    static Result<Starts> find(const ExplainRequest& request, const graph::Graph& graph)
+    static Result<Starts> find(const ExplainRequest& request, ExplainResult& result)
     {
         Starts starts(request);
         for (const TargetRequest& target : starts.m_requests) {
-            RETRO_TRY(const base::ValueId value, targetValue(target, graph));
+            std::string note;
+            RETRO_TRY(const base::ValueId value, targetValue(target, *result.model, &note));
+            if (!note.empty()) {
+                result.warnings.push_back(std::move(note));
+            }
             starts.m_values.push_back(value);
             if (std::ranges::find(starts.m_targets, value) == starts.m_targets.end()) {
                 starts.m_targets.push_back(value);
@@ -169,7 +173,7 @@ Result<PlannedRelevance> plannedRelevance(const LoadedModel& model, const Explai
     PlannedRelevance made;
     ExplainResult& result = made.result;
     RETRO_CHECK(takeRules(*prepared, result));
-    RETRO_TRY(Starts starts, Starts::find(request, result.model->graph()));
+    RETRO_TRY(Starts starts, Starts::find(request, result));
     RETRO_TRY(const lrp::TraversalGraph graph,
               lrp::TraversalGraph::build(*result.model, starts.targets(), lrp::edgeOrder(*prepared->rules)));
     result.nodes = graph.postOrder().size();

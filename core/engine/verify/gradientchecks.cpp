@@ -122,7 +122,7 @@ Result<std::vector<NodeGradient>> checkNodes(const ModelTape& made, std::uint64_
         NodeGradient result{id, cell.node.name, made.model->graph().node(made.nodeOf[id]).op};
         NodeProbe probe(made, id, directions);
         if (probing::isSurrogate(made, id)) {
-            result.note = "comparisons choose rows of tables: its gradient is a surrogate, not a slope";
+            result.note = "it chooses rows of tables or rounds: its gradient is a surrogate, not a slope";
         } else if (probe.moves()) {
             RETRO_CHECK(probe.measure(result));
         } else {

@@ -22,6 +22,15 @@ using tape::Bundle;
 using tape::Id;
 using tensor::Tensor;
 
+namespace
+{
+
+/// By how much steps grow that are tried one after the other, and up to how many times the shortest.
+constexpr double kLonger = 100;
+constexpr double kLongest = 1.01e4;
+
+} // namespace
+
 NodeProbe::NodeProbe(const tape::ModelTape& made, Id id, probing::Directions& directions)
     : m_made(made), m_id(id), m_cell(made.tape.cell(id))
 {
@@ -54,15 +63,10 @@ bool NodeProbe::moves() const
 
 Result<void> NodeProbe::measure(NodeGradient& result)
 {
-    RETRO_TRY(const Bundle ahead, at(m_step));
-    RETRO_TRY(const Bundle behind, at(-m_step));
-    const Bundle slope = scaledDifference(ahead, behind, 0.5 / m_step);
-    const Bundle rise = scaledDifference(ahead, m_cell.value, 1 / m_step);
-    const Bundle fall = scaledDifference(m_cell.value, behind, 1 / m_step);
-    const double steepness = dotAbsolute(m_upstream, slope);
-    result.isSingular = !std::isfinite(steepness + dotAbsolute(m_upstream, rise) + dotAbsolute(m_upstream, fall));
-    if (result.isSingular) {
-        result.error.reset();
+    result.error.reset();
+    RETRO_TRY(const Difference shortest, differenceOver(m_step));
+    result.isSingular = shortest.isSingular;
+    if (shortest.isSingular) {
         result.note = "its difference is not finite here: at a root of 0, at a pole, or beyond the largest number";
         return {};
     }
@@ -70,14 +74,64 @@ Result<void> NodeProbe::measure(NodeGradient& result)
     if (!parts.ok()) {
         return parts.error().asError();
     }
-    const auto [sum, size] = along(*parts);
-    const double measured = dotAll(m_upstream, slope);
-    m_answers = {sum, measured};
-    const double scale = std::max({std::isfinite(size) ? size : 0, steepness, 1e-30});
-    const double error = std::abs(measured - sum) / scale;
-    result.error = std::isfinite(error) ? error : std::numeric_limits<double>::infinity();
-    result.isKink = dotAbsolute(m_upstream, scaledDifference(rise, fall, 1)) > probing::kKink * scale;
+    RETRO_TRY(const Comparison best, closest(shortest, *parts));
+    m_answers = best.answers;
+    result.isKink = best.isKink;
+    if (isPoor(best) && best.apart <= best.rounding) {
+        result.note = "its difference drowns in the rounding of its values, which are far larger";
+    } else {
+        result.error = best.error;
+    }
     return {};
+}
+
+/// The comparison over the shortest step; where that is poor, the best of those over longer ones: what is lost in
+/// rounding over a short step may not be over a long one.
+Result<NodeProbe::Comparison> NodeProbe::closest(const Difference& shortest,
+                                                 const std::vector<tape::Contribution<Bundle>>& parts) const
+{
+    Comparison best = compared(shortest, parts);
+    for (double step = m_step * kLonger; isPoor(best) && step <= m_step * kLongest; step *= kLonger) {
+        RETRO_TRY(const Difference longer, differenceOver(step));
+        const Comparison other = longer.isSingular ? best : compared(longer, parts);
+        best = !other.isKink && other.error < best.error ? other : best;
+    }
+    return best;
+}
+
+bool NodeProbe::isPoor(const Comparison& comparison)
+{
+    return !comparison.isKink && !(comparison.error <= kPoorGradient);
+}
+
+Result<NodeProbe::Difference> NodeProbe::differenceOver(double step) const
+{
+    RETRO_TRY(const Bundle ahead, at(step));
+    RETRO_TRY(const Bundle behind, at(-step));
+    Difference result{step, scaledDifference(ahead, behind, 0.5 / step)};
+    const Bundle rise = scaledDifference(ahead, m_cell.value, 1 / step);
+    const Bundle fall = scaledDifference(m_cell.value, behind, 1 / step);
+    result.steepness = dotAbsolute(m_upstream, result.slope);
+    result.isSingular =
+        !std::isfinite(result.steepness + dotAbsolute(m_upstream, rise) + dotAbsolute(m_upstream, fall));
+    result.bend = result.isSingular ? 0 : dotAbsolute(m_upstream, scaledDifference(rise, fall, 1));
+    return result;
+}
+
+NodeProbe::Comparison NodeProbe::compared(const Difference& difference,
+                                          const std::vector<tape::Contribution<Bundle>>& parts) const
+{
+    Comparison result;
+    const auto [sum, size] = along(parts);
+    const double measured = dotAll(m_upstream, difference.slope);
+    result.answers = {sum, measured};
+    const double scale = std::max({std::isfinite(size) ? size : 0, difference.steepness, 1e-30});
+    result.apart = std::abs(measured - sum);
+    const double error = result.apart / scale;
+    result.error = std::isfinite(error) ? error : std::numeric_limits<double>::infinity();
+    result.rounding = probing::roundingOf(dotAbsolute(m_upstream, m_cell.value), difference.step);
+    result.isKink = difference.bend > probing::kKink * scale;
+    return result;
 }
 
 Result<Bundle> NodeProbe::at(double step) const

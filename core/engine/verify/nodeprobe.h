@@ -29,6 +29,31 @@ public:
 private:
     using Range = std::pair<std::int64_t, std::int64_t>;
 
+    /// What the node's values do when its operands move by ±step.
+    struct Difference
+    {
+        double step = 0;
+        tape::Bundle slope;
+        double steepness = 0;    ///< of the slope, without signs, by what arrives
+        double bend = 0;         ///< by how much forward and backward differences disagree
+        bool isSingular = false; ///< it is not finite
+    };
+    /// The rule against a difference.
+    struct Comparison
+    {
+        std::pair<double, double> answers; ///< of the rule and of the difference
+        double apart = 0;                  ///< of the two
+        double error = 0;                  ///< the same over the size of what was added
+        double rounding = 0;               ///< what the rounding of values makes of the difference at most
+        bool isKink = false;
+    };
+
+    [[nodiscard]] static bool isPoor(const Comparison& comparison);
+    [[nodiscard]] base::Result<Comparison> closest(const Difference& shortest,
+                                                   const std::vector<tape::Contribution<tape::Bundle>>& parts) const;
+    [[nodiscard]] base::Result<Difference> differenceOver(double step) const;
+    [[nodiscard]] Comparison compared(const Difference& difference,
+                                      const std::vector<tape::Contribution<tape::Bundle>>& parts) const;
     void joinRepeated();
     [[nodiscard]] bool isRepeated(std::size_t i) const;
     [[nodiscard]] base::Result<tape::Bundle> at(double step) const;

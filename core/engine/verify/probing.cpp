@@ -2,8 +2,10 @@
 #include "core/engine/verify/probing.h"
 
 #include "core/ops/algebra.h"
+#include "core/ops/quantise/straightthrough.h"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 namespace retro::engine::probing
@@ -11,6 +13,12 @@ namespace retro::engine::probing
 
 using tape::Bundle;
 using tensor::Tensor;
+
+double roundingOf(double size, double step)
+{
+    constexpr double kRoundings = 32;
+    return kRoundings * std::numeric_limits<double>::epsilon() * size / step;
+}
 
 bool isFloating(const Tensor& tensor) { return tensor.isValid() && tensor::isFloating(tensor.dtype()); }
 
@@ -86,8 +94,11 @@ Bundle scaledDifference(const Bundle& a, const Bundle& b, double factor)
 
 bool isSurrogate(const tape::ModelTape& made, tape::Id id)
 {
-    return made.nodeOf[id].isValid() && !made.model->graph().isInput(made.nodeOf[id]) &&
-           made.model->op(made.nodeOf[id]).structure().kind() == ops::StructureKind::TableLookup;
+    if (!made.nodeOf[id].isValid() || made.model->graph().isInput(made.nodeOf[id])) {
+        return false;
+    }
+    const ops::BoundOperator& op = made.model->op(made.nodeOf[id]);
+    return op.structure().kind() == ops::StructureKind::TableLookup || ops::isStraightThrough(op);
 }
 
 } // namespace retro::engine::probing

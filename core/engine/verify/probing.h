@@ -13,6 +13,10 @@ namespace retro::engine::probing
 /// One-sided differences that disagree by more than this share of their size see a kink.
 inline constexpr double kKink = 1e-3;
 
+/// How far a difference over ±`step` of a sum whose terms add up to `size`, without signs, may be off because they are
+/// rounded: each value a few times on its way.
+[[nodiscard]] double roundingOf(double size, double step);
+
 /// Valid and of a floating type.
 [[nodiscard]] bool isFloating(const tensor::Tensor& tensor);
 /// Mean of the absolute values; 0 of no element.

@@ -74,6 +74,7 @@ public:
     {
         m_options = rewrite::noRewrites();
         m_options.passThrough = model.rewritten.options.passThrough;
+        m_options.dequantise = isOpened(); // without it no gradient passes that others could be compared with
     }
 
     Result<PropertyResults> run()
@@ -81,7 +82,8 @@ public:
         PropertyResults results;
         for (const RewriteName& name : rewrite::rewriteNames()) {
             if (hasChanged(name)) {
-                RETRO_TRY(results.emplace_back(), checkNext(name));
+                const bool opens = name.option == &rewrite::RewriteOptions::dequantise;
+                RETRO_TRY(results.emplace_back(), opens ? checkOpening(name) : checkNext(name));
             }
         }
         return results;
@@ -93,6 +95,54 @@ private:
         return std::ranges::any_of(m_model.rewritten.steps, [&](const rewrite::RewriteStep& step) {
             return !step.isNote && step.name == name.name;
         });
+    }
+
+    /// True when quantised values became floats.
+    [[nodiscard]] bool isOpened() const
+    {
+        return std::ranges::any_of(rewrite::rewriteNames(), [&](const RewriteName& name) {
+            return name.option == &rewrite::RewriteOptions::dequantise && hasChanged(name);
+        });
+    }
+
+    /// All outputs in double, of the graph with these rewrites.
+    Result<std::vector<Tensor>> outputsWith(const rewrite::RewriteOptions& options) const
+    {
+        LoadedModel changed(m_model);
+        RETRO_TRY(changed.rewritten, rewrite::rewrite(m_model.rewritten.before, options, m_stop));
+        RETRO_TRY(const auto bound, bindModel(changed, m_inputs, execute::Precision::Double, nullptr, m_stop));
+        std::vector<Tensor> wide;
+        for (const Tensor& input : m_inputs) {
+            wide.push_back(tensor::isFloating(input.dtype()) ? input.to(tensor::DType::Float64) : input);
+        }
+        RETRO_TRY(execute::ForwardResult run, execute::forward(bound, wide, execute::SavePolicy::Nothing, m_stop));
+        return std::move(run.outputs);
+    }
+
+    /// A rewrite that opens a way for gradients where there was none: the outputs alone can be compared.
+    Result<PropertyResult> checkOpening(const RewriteName& name) const
+    {
+        rewrite::RewriteOptions closed = m_options;
+        closed.*name.option = false;
+        const Result<std::vector<Tensor>> before = outputsWith(closed);
+        if (!before.ok()) { // an operator that is known by what it stands for alone
+            RETRO_CHECK(base::checkStop(m_stop));
+            return PropertyResult{std::string(name.name), kRewriteStatement, PropertyState::NotApplicable,
+                                  "the graph before it cannot be run: " + before.error().message};
+        }
+        RETRO_TRY(const std::vector<Tensor> after, outputsWith(m_options));
+        Counterexample wrong;
+        double most = 0;
+        for (std::size_t k = 0; k < after.size(); ++k) {
+            most = std::max(most, deviation(after[k], (*before)[k]));
+            if (most > kMostDeviation && wrong.text.empty()) {
+                const auto output = m_model.rewritten.before->outputs()[k];
+                wrong.text = fmt::format("the output {} differs by {:.3g} of its largest element",
+                                         m_model.rewritten.before->value(output).name, most);
+            }
+        }
+        return judged(std::string(name.name), kRewriteStatement, wrong,
+                      fmt::format("outputs differ by at most {:.2g} of the largest; gradients pass behind it alone", most));
     }
 
     /// The graph with the rewrites so far.
@@ -217,9 +267,9 @@ double flopsOf(const execute::BoundModel& model)
 Result<PropertyResults> checkRewrites(const LoadedModel& model, const std::vector<Tensor>& inputs,
                                       const TargetRequest& target, std::uint64_t seed, const std::stop_token& stop)
 {
-    RETRO_TRY(const auto bound, bindModel(model, inputs, execute::Precision::Float, nullptr, stop));
+    RETRO_TRY(const auto bound, bindModel(model, inputs, execute::Precision::Float, nullptr, stop, wishFor(target)));
     const double flops = flopsOf(*bound);
-    if (flops > kMostRewriteFlops || target.kind == TargetRequest::Kind::Value) {
+    if (flops > kMostRewriteFlops || target.namesValue()) {
         return PropertyResults{
             {"rewrites", kRewriteStatement, PropertyState::NotApplicable,
              flops > kMostRewriteFlops

@@ -31,10 +31,10 @@ tape::ModelRule stoppable(tape::ModelRule rule, const std::stop_token& stop)
 Result<TargetTape> targetTape(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs,
                               const TargetRequest& target, execute::Precision precision, const std::stop_token& stop)
 {
-    RETRO_TRY(const auto bound, bindModel(model, inputs, precision, nullptr, stop));
+    RETRO_TRY(const auto bound, bindModel(model, inputs, precision, nullptr, stop, wishFor(target)));
     const std::vector<tensor::Tensor> own = inPrecision(inputs, precision);
     RETRO_TRY(ModelTape made, tape::compileModel(bound, own, stoppable(gradientRule(bound), stop), stop));
-    RETRO_TRY(const base::ValueId value, targetValue(target, bound->graph()));
+    RETRO_TRY(const base::ValueId value, targetValue(target, *bound));
     RETRO_TRY(const Id id, targetCell(made, value));
     RETRO_TRY(const ResolvedTarget resolved, resolveTargetOf({bound, own, {}, stop}, target, {StartKind::One, {}},
                                                              value, made.tape.cell(id).value.only()));

@@ -46,6 +46,12 @@ public:
         return std::ranges::any_of(m_directions, [](const Tensor& one) { return one.isValid(); });
     }
 
+    /// The score where it is, without the signs of its terms.
+    [[nodiscard]] double size() const
+    {
+        return probing::dotAbsolute(m_made.tape.cell(m_target).value, Bundle(m_start));
+    }
+
     Result<double> score(double step) const
     {
         tape::Tape<Bundle> tape = m_made.tape;
@@ -103,6 +109,7 @@ struct Slopes
     double error = std::numeric_limits<double>::infinity(); ///< relative, of the step that agrees best
     bool isFinite = false;                                  ///< at one step, at least
     bool isSmooth = false;
+    bool isRounding = false; ///< the step that agrees best is off by no more than scores are rounded
 };
 
 /// The score a step ahead, a step behind and between.
@@ -111,6 +118,7 @@ struct Scores
     double ahead = 0;
     double here = 0;
     double behind = 0;
+    double size = 0; ///< of the score, without the signs of its terms
 };
 
 /// Adds what the difference over one step says; nothing where a score is not finite.
@@ -124,8 +132,10 @@ void addStep(const Scores& scores, double step, double along, Slopes& slopes)
     const double scale = std::max({std::isfinite(along) ? std::abs(along) : 0, std::abs(slope), 1e-30});
     slopes.isFinite = true;
     slopes.isSmooth = slopes.isSmooth || bend <= probing::kKink * scale;
-    if (std::isfinite(along)) {
-        slopes.error = std::min(slopes.error, std::abs(slope - along) / scale);
+    const double apart = std::abs(slope - along);
+    if (std::isfinite(along) && apart / scale < slopes.error) {
+        slopes.error = apart / scale;
+        slopes.isRounding = apart <= probing::roundingOf(scores.size, step);
     }
 }
 
@@ -135,7 +145,11 @@ const char* excuseOf(const Slopes& slopes)
     if (!slopes.isFinite) {
         return "the score is not finite next to the input, so it has no slope there; ";
     }
-    return slopes.error > kPoorGradient && !slopes.isSmooth ? "a kink lies in every step; " : nullptr;
+    if (slopes.error <= kPoorGradient) {
+        return nullptr;
+    }
+    return !slopes.isSmooth ? "a kink lies in every step; "
+                            : (slopes.isRounding ? "the differences drown in the rounding of the score; " : nullptr);
 }
 
 Result<PropertyResult> checkFrom(const ModelTape& made, Id target, const Tensor& start, std::uint64_t seed,
@@ -146,7 +160,7 @@ Result<PropertyResult> checkFrom(const ModelTape& made, Id target, const Tensor&
     const WholeProbe probe(made, target, start, directions);
     if (hasSurrogate(made)) {
         return PropertyResult{"gradient", kStatement, PropertyState::NotApplicable,
-                              "a table lookup takes part, whose gradient is a surrogate"};
+                              "a table lookup or a rounding takes part, whose gradient is a surrogate"};
     }
     if (!probe.moves()) {
         return PropertyResult{"gradient", kStatement, PropertyState::NotApplicable, "no input is floating"};
@@ -158,7 +172,7 @@ Result<PropertyResult> checkFrom(const ModelTape& made, Id target, const Tensor&
         RETRO_CHECK(base::checkStop(stop));
         RETRO_TRY(const double ahead, probe.score(step));
         RETRO_TRY(const double behind, probe.score(-step));
-        addStep({ahead, here, behind}, step, along, slopes);
+        addStep({ahead, here, behind, probe.size()}, step, along, slopes);
     }
     const std::string text = fmt::format("slope {:.6g} along a direction drawn by chance", along);
     const std::string compared = fmt::format("{}, relative error {:.3g}", text, slopes.error);

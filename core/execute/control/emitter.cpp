@@ -3,6 +3,7 @@
 
 #include "core/base/cancel.h"
 #include "core/ops/registry.h"
+#include "core/ops/runoperator.h"
 
 #include <fmt/format.h>
 
@@ -73,7 +74,7 @@ Result<std::vector<LiveValue>> Emitter::run(const graph::Graph& source, base::No
         data.push_back(operand.data);
     }
     RETRO_TRY(const auto op, ops::bind({source, id, node, types, data, dtypeOf(m_precision)}));
-    std::vector<Tensor> results = op->forward(data);
+    RETRO_TRY(std::vector<Tensor> results, ops::runForward(*op, node, data));
     if (++m_nodes > m_mostNodes) {
         return base::inputError(fmt::format("with its loops written out the model has more than {} nodes; give a "
                                             "shorter input",

@@ -2,6 +2,7 @@
 // If, Loop and Scan with their data at hand (the ONNX standard's operator texts).
 #include "core/base/cancel.h"
 #include "core/execute/control/walker.h"
+#include "core/tensor/checkedshape.h"
 
 #include <fmt/format.h>
 
@@ -251,6 +252,11 @@ Result<LiveValue> Walker::stack(const Values& parts, std::int64_t axis, const gr
         tensor::Shape shape{0};
         for (const graph::Dimension& dimension : declared.shape.value_or(std::vector<graph::Dimension>())) {
             shape.push_back(dimension.extent.value_or(0));
+        }
+        const auto bytes =
+            tensor::checkedBytes(shape, tensor::DType::Float64, std::numeric_limits<std::int64_t>::max());
+        if (!bytes.ok()) {
+            return base::within(bytes.error(), fmt::format("result '{}' of a loop that never runs", declared.name));
         }
         const bool isFloat = tensor::isFloating(declared.dtype);
         return m_emitter.addConstant(name,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/execute/control/unroll.h"
 
+#include "core/base/memorylimit.h"
 #include "core/execute/control/walker.h"
 #include "core/ops/schema/schema.h"
 
@@ -111,6 +112,7 @@ Result<Walker::Values> Walker::runControl(Frame& frame, const graph::Node& node,
     if (auto fault = controlFault(node)) {
         return controlError(node, std::move(*fault));
     }
+    const base::MemoryAllowance allowance(base::MemoryLimit::beforeRun()); // steps may make what they carry ever larger
     const Place inner{frame.place.prefix + node.name + "/", joined(joined(frame.place.scope, node.scope), node.name)};
     RETRO_TRY(const Values results, dispatch({node, std::move(operands), inner}));
     if (results.size() < node.outputs.size()) {

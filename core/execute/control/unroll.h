@@ -38,7 +38,8 @@ struct Unrolled
 /// The graph that these inputs take through `graph`: each If is replaced by the branch that its condition chooses, each
 /// Loop and Scan by its body as often as it runs, so that every engine sees plain nodes. Inputs, outputs and their
 /// names stay; the nodes of a body lie in the scope of their control-flow node. Costs one forward pass. Errors (Input):
-/// an operator that is not implemented or does not fit, more than `mostNodes` nodes or steps of one loop; Cancelled.
+/// an operator that is not implemented or does not fit, more than `mostNodes` nodes or steps of one loop; Cancelled;
+/// Memory, by node: a pass takes too much, or what one If, Loop or Scan makes is beyond base::MemoryLimit::beforeRun().
 [[nodiscard]] base::Result<Unrolled> unroll(const graph::Graph& graph, std::span<const Tensor> inputs,
                                             Precision precision, const std::stop_token& stop = {},
                                             std::size_t mostNodes = kMaxUnrolledNodes);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/program/programrunner.h"
 
+#include "core/base/failure.h"
 #include "core/lrp/partsum.h"
+#include "core/ops/runoperator.h"
 
 #include <algorithm>
-#include <cassert>
 #include <iterator>
 #include <ranges>
 #include <utility>
@@ -298,7 +299,8 @@ base::Result<RelevanceTable> ProgramRunner::run(const execute::SavedValues& save
                                                 const std::function<void(std::size_t, std::size_t)>& progress,
                                                 MadeTensors* made, const TakeRelevance& take, const ValueIsRead& isRead)
 {
-    assert(starts.size() == m_program->starts && &saved.model() == m_model.get());
+    base::guard(starts.size() == m_program->starts && &saved.model() == m_model.get(),
+                "a program runs on the model that it was compiled for");
     m_made = made;
     if (made != nullptr) {
         *made = {std::vector<std::vector<Tensor>>(m_model->graph().runNodeCount()),
@@ -398,7 +400,8 @@ std::vector<Tensor> ProgramRunner::fetchedAll(const std::vector<Source>& sources
 void ProgramRunner::computeValue(const Step& step, const execute::SavedValues& saved)
 {
     const Instruction& which = instruction(step);
-    std::vector<Tensor> outputs = m_model->op(which.node).forward(fetchedAll(step.operands, saved));
+    const graph::Node& node = m_model->graph().node(which.node);
+    std::vector<Tensor> outputs = ops::forwardOrFail(m_model->op(which.node), node, fetchedAll(step.operands, saved));
     for (const BufferId made : m_program->writesOf(which)) {
         if (made.isValid()) {
             m_buffers[made.index()] = outputs[m_program->buffers[made.index()].item];
@@ -475,7 +478,8 @@ void ProgramRunner::applyRule(const Step& step, const execute::SavedValues& save
     const std::vector<Tensor> relevance = arrivedAt(which, lost);
     NodeValues values{fetchedAll(step.operands, saved), fetchedAll(step.outputs, saved)};
     if (step.recomputesOutputs) {
-        values.outputs = m_model->op(which.node).forward(values.operands);
+        const graph::Node& node = m_model->graph().node(which.node);
+        values.outputs = ops::forwardOrFail(m_model->op(which.node), node, values.operands);
     }
     event::LedgerEntry row{.node = which.node.value, .visit = step.index};
     std::vector<Tensor> parts =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/failure.h"
 #include "core/lrp/traversal/traversalstate.h"
 
-#include <cassert>
 #include <utility>
 
 namespace retro::lrp
@@ -135,7 +135,7 @@ void Traversal::Implementation::setRelevance(NodeId node, std::uint32_t k, Handl
 {
     HandleId& known = m_relevance[m_firstOutput[node.index()] + k];
     if (known.isValid()) {
-        assert(known == handle);
+        base::guard(known == handle, "an output has one final relevance");
         m_arithmetic.release(handle);
         return;
     }

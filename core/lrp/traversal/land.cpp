@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/failure.h"
 #include "core/lrp/traversal/traversalstate.h"
 
-#include <cassert>
 #include <ranges>
 
 namespace retro::lrp
@@ -60,7 +60,7 @@ void Traversal::Implementation::landPart(NodeId node, std::uint32_t slot)
 {
     const ChildSlot& target = m_graph.children(node)[slot];
     Part& landed = part(target.child, target.inEdge);
-    assert(landed.isEmpty() && run(target.child).missing > 0); // I1
+    base::guard(landed.isEmpty() && run(target.child).missing > 0, "a part lands once in its slot (I1)");
     landed = m_outs[slot];
     --run(target.child).missing;
     emit(partEvent(EventKind::Land, target.child, target.inEdge, landed));
@@ -100,7 +100,7 @@ void Traversal::Implementation::join(NodeId child, std::uint32_t firstSlot)
         if (!isPending(b)) {
             continue;
         }
-        assert(!promise(id).isOpen);
+        base::guard(!promise(id).isOpen, "a promise that is joined is closed");
         event::Event event = promiseEvent(EventKind::Join, id);
         event.node = child.value;
         event.other = m_branches[b].promise.value;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/failure.h"
 #include "core/lrp/traversal/traversalstate.h"
 
-#include <cassert>
 #include <utility>
 
 namespace retro::lrp
@@ -146,14 +146,14 @@ void Traversal::Implementation::gatherPart(NodeId node, std::uint32_t slot)
     if (landed.branch != kNoBranch) {
         handle = std::exchange(m_branches[landed.branch].relevance, HandleId());
     }
-    assert(handle.isValid());
+    base::guard(handle.isValid(), "a part that landed has its relevance");
     m_gathered[m_graph.inEdges(node)[slot].output].push_back(handle);
 }
 
 Part Traversal::Implementation::take(NodeId node, std::uint32_t slot)
 {
     const Part landed = std::exchange(part(node, slot), Part());
-    assert(!landed.isEmpty());
+    base::guard(!landed.isEmpty(), "a part that is taken has landed");
     emit(partEvent(EventKind::Take, node, slot, landed));
     return landed;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/failure.h"
 #include "core/lrp/traversal/traversalstate.h"
 
 #include <algorithm>
-#include <cassert>
 
 namespace retro::lrp
 {
@@ -92,7 +92,7 @@ void Traversal::Implementation::announce(const Pick& picked)
 
 void Traversal::Implementation::pushNormal(NodeId node)
 {
-    assert(!run(node).onNormal);
+    base::guard(!run(node).onNormal, "a node waits once for its visit");
     run(node).onNormal = true;
     m_normal.push_back(node);
     emit(nodeEvent(EventKind::Push, node));
@@ -100,7 +100,7 @@ void Traversal::Implementation::pushNormal(NodeId node)
 
 void Traversal::Implementation::pushSearch(NodeId node)
 {
-    assert(!run(node).onSearch);
+    base::guard(!run(node).onSearch, "a node waits once for a search");
     run(node).onSearch = true;
     m_search.push_back(node);
     event::Event event = nodeEvent(EventKind::Push, node);

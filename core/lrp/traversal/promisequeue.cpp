@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/lrp/traversal/promisequeue.h"
 
-#include <cassert>
+#include "core/base/failure.h"
 
 namespace retro::lrp
 {
@@ -15,7 +15,7 @@ std::uint32_t lowestBit(std::uint32_t i) { return i & (~i + 1); }
 
 std::uint32_t PromiseQueue::append(NodeId node)
 {
-    assert(!contains(node));
+    base::guard(!contains(node), "a node waits once in the queue of promises");
     const auto number = static_cast<std::uint32_t>(m_entries.size());
     m_entries.push_back({node, false});
     m_numberOf[node.index()] = number;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/failure.h"
 #include "core/lrp/traversal/traversalstate.h"
-
-#include <cassert>
 
 namespace retro::lrp
 {
@@ -54,7 +53,7 @@ void Traversal::Implementation::addParent(PromiseId id, BranchIndex b, std::uint
 {
     Promise& fed = promise(id);
     Branch& parent = m_branches[b];
-    assert(!parent.feeds.isValid());
+    base::guard(!parent.feeds.isValid(), "a branch feeds one promise");
     parent.feeds = id;
     parent.feedsOutput = m_graph.inEdges(fed.start)[inEdge].output;
     if (fed.lastParent == kNoBranch) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/failure.h"
 #include "core/lrp/traversal/traversalstate.h"
-
-#include <cassert>
 
 namespace retro::lrp
 {
@@ -22,7 +21,7 @@ bool Traversal::Implementation::propagateRelevance(NodeId node)
         // I7: one search at a time. It ends where an arg node raises a promise of its own (Softmax): the queue goes
         // first, so that node's search may be interrupted by others.
         m_argNodesRaise = m_argNodesRaise || m_arithmetic.role(node) == Role::Arg;
-        assert(m_unreadyPromises == 0 || m_argNodesRaise);
+        base::guard(m_unreadyPromises == 0 || m_argNodesRaise, "one search is under way at a time (I7)");
         const PromiseId id = newPromise(m_arithmetic.promiseKind(node), node, true, true);
         announceRelevance(id);
         sendBranches(id);
@@ -78,7 +77,7 @@ bool Traversal::Implementation::answer(NodeId node, BranchIndex b)
 void Traversal::Implementation::record(NodeId node, BranchIndex b)
 {
     NodeRun& crossed = run(node);
-    assert(!crossed.wasCrossed); // I3
+    base::guard(!crossed.wasCrossed, "a node is crossed once (I3)");
     crossed.wasCrossed = true;
     Branch& branch = m_branches[b];
     crossed.pathBefore = branch.pathLast;
@@ -114,10 +113,10 @@ void Traversal::Implementation::sendBranches(PromiseId id)
 std::vector<HandleId> Traversal::Implementation::applyRule(NodeId node, std::span<const HandleId> operands,
                                                            PromiseId by)
 {
-    assert(!run(node).ruleApplied); // I2
+    base::guard(!run(node).ruleApplied, "the rule of a node is applied once (I2)");
     run(node).ruleApplied = true;
     std::vector<HandleId> shares = m_arithmetic.applyRule(node, relevanceOf(node), operands);
-    assert(shares.size() == m_graph.children(node).size());
+    base::guard(shares.size() == m_graph.children(node).size(), "a rule gives a share for each operand");
     event::Event event = nodeEvent(EventKind::Rule, node);
     event.promise = by.value;
     event.extra = m_rulesApplied++;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/failure.h"
 #include "core/lrp/traversal/traversalstate.h"
 
-#include <cassert>
 #include <utility>
 
 namespace retro::lrp
@@ -19,7 +19,7 @@ void Traversal::Implementation::supplyArgument(BranchIndex b, HandleId value, No
 void Traversal::Implementation::setArgument(BranchIndex b, HandleId value, NodeId foundAt)
 {
     Branch& branch = m_branches[b];
-    assert(!branch.hasArgument && !branch.relevance.isValid()); // I5
+    base::guard(!branch.hasArgument && !branch.relevance.isValid(), "a branch gets its argument once (I5)");
     m_crossed.clear();
     for (NodeId node = branch.pathLast; node.isValid(); node = run(node).pathBefore) {
         m_crossed.push_back(node);

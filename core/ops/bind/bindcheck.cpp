@@ -276,24 +276,25 @@ base::Result<void> expectOldBroadcast(const BindContext& context)
     return {};
 }
 
-base::Result<void> expectSize(const BindContext& context, const Shape& shape)
+base::Result<void> expectSize(const BindContext& context, const Shape& shape, std::string_view what)
 {
     if (shape.size() > tensor::kMaxRank) {
         return context.error(
-            fmt::format("the result would have rank {}; at most {} is supported", shape.size(), tensor::kMaxRank));
+            fmt::format("{} would have rank {}; at most {} is supported", what, shape.size(), tensor::kMaxRank));
     }
     if (std::any_of(shape.begin(), shape.end(), [](std::int64_t extent) { return extent < 0; })) {
-        return context.error(fmt::format("the result would have the impossible shape [{}]; check pads, kernel and "
-                                         "extents against the operand",
-                                         tensor::toText(shape)));
+        return context.error(fmt::format("{} would have the impossible shape [{}]; check pads, kernel and extents "
+                                         "against the operand",
+                                         what, tensor::toText(shape)));
     }
     std::int64_t count = 1;
     for (const std::int64_t extent : shape) {
-        if (extent != 0 && count > kMaxElements / extent) {
-            return context.error(fmt::format("the result would have the shape [{}], more than {} elements",
+        const std::int64_t factor = std::max<std::int64_t>(extent, 1); // strides must fit as well
+        if (count > kMaxElements / factor) {
+            return context.error(fmt::format("{} would have the shape [{}], more than {} elements", what,
                                              tensor::toText(shape), kMaxElements));
         }
-        count *= extent;
+        count *= factor;
     }
     return {};
 }

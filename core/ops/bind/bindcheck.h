@@ -86,7 +86,8 @@ axesWithin(const BindContext& context, const std::vector<std::int64_t>& axes, st
 /// Before opset 7, operand 1 was repeated to operand 0's shape on demand, from an axis on. Accepts what broadcasting
 /// does in the same way, which is alignment at the last axis; refuses the rest.
 [[nodiscard]] base::Result<void> expectOldBroadcast(const BindContext& context);
-/// No negative extent and at most kMaxElements elements.
-[[nodiscard]] base::Result<void> expectSize(const BindContext& context, const tensor::Shape& shape);
+/// No negative extent and at most kMaxElements elements, also without axes of extent 0. `what` names the tensor.
+[[nodiscard]] base::Result<void> expectSize(const BindContext& context, const tensor::Shape& shape,
+                                            std::string_view what = "the result");
 
 } // namespace retro::ops

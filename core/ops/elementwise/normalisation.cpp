@@ -5,6 +5,7 @@
 #include "core/ops/families.h"
 #include "core/ops/kernel/elementloop.h"
 #include "core/ops/kernel/visitnumber.h"
+#include "core/ops/normalise/batchstatistics.h"
 
 #include <fmt/format.h>
 
@@ -107,10 +108,17 @@ private:
     double m_epsilon;
 };
 
+/// Since opset 14, an attribute says that the operand's own statistics count.
+bool usesOwnStatistics(const BindContext& context)
+{
+    return context.node.opset >= 14 && context.intAttribute("training_mode", 0) != 0;
+}
+
 base::Result<void> expectInference(const BindContext& context)
 {
     const bool isOldTraining = context.node.opset < 7 && context.intAttribute("is_test", 0) == 0;
-    if (isOldTraining || context.intAttribute("training_mode", 0) != 0 || context.node.outputs.size() > 1) {
+    const std::size_t most = usesOwnStatistics(context) ? 3 : 1;
+    if (isOldTraining || context.node.outputs.size() > most) {
         return context.error("this BatchNormalization is in training mode; export the model for inference");
     }
     if (context.node.opset < 9 && context.intAttribute("spatial", 1) == 0) {
@@ -164,11 +172,15 @@ BoundResult bindBatchNormalization(const BindContext& context)
                                  .outputs = 5,
                                  .types = OperandTypes::Floats,
                                  .attributes = {{"epsilon", AttributeKind::Float},
+                                                {"momentum", AttributeKind::Float},
                                                 {"training_mode", AttributeKind::Int},
                                                 {"is_test", AttributeKind::Int},
                                                 {"spatial", AttributeKind::Int}}}));
     RETRO_CHECK(expectInference(context));
     RETRO_CHECK(expectStatistics(context));
+    if (usesOwnStatistics(context)) {
+        return bindBatchStatistics(context);
+    }
     const double epsilon = context.floatAttribute("epsilon", 1e-5);
     const bool isConstant = context.constant(1) && context.constant(2) && context.constant(3) && context.constant(4);
     if (!isConstant) {

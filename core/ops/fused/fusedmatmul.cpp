@@ -8,7 +8,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <numeric>
 
 namespace retro::ops
 {
@@ -18,22 +20,54 @@ namespace
 
 using tensor::Shape;
 
+/// How an operand is read: its first axis put before the last one where asked, then the last two swapped.
+struct FusedSide
+{
+    bool swaps = false;
+    bool movesBatch = false;
+
+    [[nodiscard]] Shape shape(Shape own) const
+    {
+        if (movesBatch) {
+            std::rotate(own.begin(), own.begin() + 1, own.end() - 1);
+        }
+        if (swaps) {
+            std::swap(own[own.size() - 1], own[own.size() - 2]);
+        }
+        return own;
+    }
+    [[nodiscard]] Tensor read(const Tensor& t) const
+    {
+        const Tensor moved = movesBatch ? t.permuted(shapeOfOrder(t.rank(), 1)) : t;
+        return swaps ? swapped(moved) : moved;
+    }
+    /// The way back.
+    [[nodiscard]] Tensor unread(const Tensor& t) const
+    {
+        const Tensor moved = swaps ? swapped(t) : t;
+        return (movesBatch ? moved.permuted(shapeOfOrder(t.rank(), static_cast<std::ptrdiff_t>(t.rank()) - 2)) : moved)
+            .contiguous();
+    }
+
+private:
+    /// 0, 1, … with all but the last rotated by `by`.
+    static Shape shapeOfOrder(std::size_t rank, std::ptrdiff_t by)
+    {
+        Shape order(rank);
+        std::iota(order.begin(), order.end(), std::int64_t{0});
+        std::rotate(order.begin(), order.begin() + by, order.end() - 1);
+        return order;
+    }
+};
+
 struct FusedSetting
 {
-    bool swapsA = false;
-    bool swapsB = false;
+    FusedSide a;
+    FusedSide b;
     double alpha = 1;
 };
 
-Shape swappedShape(Shape shape, bool swaps)
-{
-    if (swaps) {
-        std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
-    }
-    return shape;
-}
-
-/// alpha·a·b over the last two axes, each swapped first where asked.
+/// alpha·a·b over the last two axes of what is read of each.
 class FusedMatMul final : public Operator<Bilinear>
 {
 public:
@@ -55,15 +89,13 @@ public:
         const Tensor scaled = algebra::scale(s, m_setting.alpha);
         const Tensor full =
             slot == 0 ? matrixProduct(scaled, swapped(right(b))) : matrixProduct(swapped(left(a)), scaled);
-        const Shape& own = slot == 0 ? m_a : m_b;
-        const bool swaps = slot == 0 ? m_setting.swapsA : m_setting.swapsB;
-        const Tensor reduced = algebra::reduceTo(full, swappedShape(own, swaps));
-        return swaps ? swapped(reduced).contiguous() : reduced;
+        const FusedSide& side = slot == 0 ? m_setting.a : m_setting.b;
+        return side.unread(algebra::reduceTo(full, side.shape(slot == 0 ? m_a : m_b)));
     }
 
 private:
-    [[nodiscard]] Tensor left(const Tensor& a) const { return m_setting.swapsA ? swapped(a) : a; }
-    [[nodiscard]] Tensor right(const Tensor& b) const { return m_setting.swapsB ? swapped(b) : b; }
+    [[nodiscard]] Tensor left(const Tensor& a) const { return m_setting.a.read(a); }
+    [[nodiscard]] Tensor right(const Tensor& b) const { return m_setting.b.read(b); }
 
     Shape m_a;
     Shape m_b;
@@ -75,15 +107,15 @@ BoundResult boundMap(const BindContext& context, const FusedSetting& setting, Sh
 {
     const TensorType& x = firstType(context);
     MatrixMapPlan plan;
-    plan.isTransposed = setting.swapsA;
+    plan.isTransposed = setting.a.swaps;
     plan.xOuter = x.shape;
-    const std::int64_t depth = swappedShape(x.shape, setting.swapsA).back();
+    const std::int64_t depth = setting.a.shape(x.shape).back();
     const std::int64_t rows = depth == 0 ? 0 : tensor::elementCount(x.shape) / depth;
     plan.xInner = {rows, depth};
     plan.zInner = {rows, output.back()};
     const Tensor given = setting.alpha == 1 ? storedWeight(context, 1).contiguous()
                                             : algebra::scale(context.constants[1].contiguous(), setting.alpha);
-    plan.weight = setting.swapsB ? swapped(given) : given; // a view: nothing is moved
+    plan.weight = setting.b.swaps ? swapped(given) : given; // a view: nothing is moved
     return bound<MatrixMap>(TensorType{x.dtype, std::move(output)}, std::move(plan));
 }
 
@@ -97,25 +129,27 @@ BoundResult bindFusedMatMul(const BindContext& context)
                                                 {"transB", AttributeKind::Int},
                                                 {"transBatchA", AttributeKind::Int},
                                                 {"transBatchB", AttributeKind::Int}}}));
-    if (context.intAttribute("transBatchA", 0) != 0 || context.intAttribute("transBatchB", 0) != 0) {
-        return context.error("transBatchA and transBatchB are not supported; export with Transpose nodes");
-    }
     const Shape& outerA = context.operandTypes[0].shape;
     const Shape& outerB = context.operandTypes[1].shape;
     if (outerA.size() < 2 || outerB.size() < 2) {
         return context.error("both operands need at least two axes");
     }
-    const FusedSetting setting{context.intAttribute("transA", 0) != 0, context.intAttribute("transB", 0) != 0,
+    const auto isSet = [&context](std::string_view name) { return context.intAttribute(name, 0) != 0; };
+    const FusedSetting setting{{isSet("transA"), isSet("transBatchA")},
+                               {isSet("transB"), isSet("transBatchB")},
                                context.floatAttribute("alpha", 1)};
-    const Shape a = swappedShape(outerA, setting.swapsA);
-    const Shape b = swappedShape(outerB, setting.swapsB);
+    if ((setting.a.movesBatch || setting.b.movesBatch) && (outerA.size() < 3 || outerA.size() != outerB.size())) {
+        return context.error("transBatchA and transBatchB need two operands of one rank of at least 3");
+    }
+    const Shape a = setting.a.shape(outerA);
+    const Shape b = setting.b.shape(outerB);
     if (a.back() != b[b.size() - 2]) {
         return context.error(fmt::format("inner extents {} and {} differ", a.back(), b[b.size() - 2]));
     }
     RETRO_TRY(Shape output, broadcastShape(context, {a.begin(), a.end() - 2}, {b.begin(), b.end() - 2}));
     output.insert(output.end(), {a[a.size() - 2], b.back()});
     RETRO_CHECK(expectSize(context, output));
-    if (context.constant(1) && b.size() == 2 && (!setting.swapsA || a.size() == 2)) {
+    if (context.constant(1) && b.size() == 2 && (!setting.a.swaps || a.size() == 2)) {
         return boundMap(context, setting, std::move(output));
     }
     return bound<FusedMatMul>(TensorType{firstType(context).dtype, std::move(output)}, outerA, outerB, setting);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/kernel/elementloop.h"
 
+#include "core/base/failure.h"
 #include "core/tensor/stridedcopy.h"
 
 #include <numeric>
@@ -14,12 +15,12 @@ using tensor::TensorBuffer;
 
 Shape broadcastStrides(const Tensor& t, const Shape& shape)
 {
-    assert(t.rank() <= shape.size());
+    base::guard(t.rank() <= shape.size(), "a tensor is broadcast to at least its own rank");
     Shape strides(shape.size(), 0);
     const std::size_t lead = shape.size() - t.rank();
     for (std::size_t i = 0; i < t.rank(); ++i) {
         if (t.shape()[i] != 1) {
-            assert(t.shape()[i] == shape[lead + i]);
+            base::guard(t.shape()[i] == shape[lead + i], "a tensor is broadcast along axes of one element");
             strides[lead + i] = t.strides()[i];
         }
     }
@@ -102,6 +103,8 @@ std::vector<std::size_t> axesInMemoryOrder(const Shape& shape, const Shape& lead
 
 ElementLoop::ElementLoop(const Shape& shape, std::vector<Shape> strides) : m_strides(strides.size())
 {
+    const auto fits = [&shape](const Shape& each) { return each.size() == shape.size(); };
+    base::guard(!strides.empty() && std::ranges::all_of(strides, fits), "all that are walked together have one rank");
     const std::vector<std::size_t> order = axesInMemoryOrder(shape, strides.front());
     for (std::size_t i = 0; i < order.size(); ++i) {
         const bool merges = i > 0 && canMerge(strides, order[i - 1], order[i], shape[order[i]]);

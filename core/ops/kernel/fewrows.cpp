@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/kernel/fewrows.h"
 
+#include "core/base/failure.h"
 #include "core/ops/kernel/visitnumber.h"
 
 #include <algorithm>
-#include <cassert>
 
 namespace retro::ops
 {
@@ -59,7 +59,7 @@ std::optional<FewRows> FewRows::of(const Tensor& t)
 
 Tensor FewRows::spread(const Tensor& rows, const Shape& shape) const
 {
-    assert(rows.rank() == 2 && rows.shape()[0] == std::ssize(m_places));
+    base::guard(rows.rank() == 2 && rows.shape()[0] == std::ssize(m_places), "there is a place for each row");
     const Tensor dense = rows.contiguous();
     const std::int64_t length = dense.shape()[1];
     TensorBuffer buffer(dense.dtype(), shape);

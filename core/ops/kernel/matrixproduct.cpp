@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/kernel/matrixproduct.h"
 
+#include "core/base/failure.h"
 #include "core/ops/algebra.h"
 #include "core/ops/kernel/visitnumber.h"
 #include "core/ops/onednn/onednnmatrix.h"
@@ -112,8 +113,8 @@ Tensor swapped(const Tensor& t)
 
 Tensor matrixProduct(const Tensor& a, const Tensor& b)
 {
-    assert(a.rank() >= 2 && b.rank() >= 2 && a.dtype() == b.dtype());
-    assert(a.shape().back() == b.shape()[b.rank() - 2]);
+    base::guard(a.rank() >= 2 && b.rank() >= 2 && a.dtype() == b.dtype(), "two matrices of one type are multiplied");
+    base::guard(a.shape().back() == b.shape()[b.rank() - 2], "the columns of one matrix meet the rows of the other");
     const Shape batch = commonBatch(batchOf(a), batchOf(b));
     Shape shape = batch;
     shape.push_back(a.shape()[a.rank() - 2]);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/kernel/rowloop.h"
 
+#include "core/base/failure.h"
 #include "core/ops/kernel/elementloop.h"
 
 #include <array>
@@ -122,7 +123,7 @@ Shape stridesFor(const Shape& shape, std::span<const Tensor> operands)
 
 Tensor mapRows(RowFunction f, DType out, const Shape& shape, std::span<const Tensor> operands, RowParameters parameters)
 {
-    assert(f != nullptr && operands.size() <= kMostRowOperands);
+    base::guard(f != nullptr && operands.size() <= kMostRowOperands, "a row function has few operands");
     Shape strides = stridesFor(shape, operands);
     tensor::TensorBuffer buffer(out, shape, strides);
     std::vector<Shape> all{std::move(strides)};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/kernel/slices.h"
 
+#include "core/base/failure.h"
 #include "core/ops/kernel/elementloop.h"
 #include "core/tensor/stridedcopy.h"
 
@@ -11,7 +12,8 @@ using tensor::Shape;
 
 Tensor slice(const Tensor& t, std::size_t axis, std::int64_t begin, std::int64_t count)
 {
-    assert(begin >= 0 && begin + count <= t.shape()[axis]);
+    base::guard(axis < t.rank() && begin >= 0 && count >= 0 && begin <= t.shape()[axis] - count,
+                "a slice lies in its axis");
     Shape shape = t.shape();
     shape[axis] = count;
     return {t.dtype(), std::move(shape), t.strides(), t.offset() + begin * t.strides()[axis], t.storage()};
@@ -21,6 +23,7 @@ Tensor withAxis(const Tensor& t, std::size_t axis)
 {
     Shape shape = t.shape();
     Shape strides = t.strides();
+    base::guard(axis <= shape.size(), "a new axis lies beside those that are there");
     const std::int64_t step = axis < strides.size() ? strides[axis] * shape[axis] : 1;
     shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), 1);
     strides.insert(strides.begin() + static_cast<std::ptrdiff_t>(axis), step);
@@ -29,7 +32,7 @@ Tensor withAxis(const Tensor& t, std::size_t axis)
 
 Tensor withoutAxis(const Tensor& t, std::size_t axis)
 {
-    assert(t.shape()[axis] == 1);
+    base::guard(axis < t.rank() && t.shape()[axis] == 1, "an axis that goes has one element");
     Shape shape = t.shape();
     Shape strides = t.strides();
     shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
@@ -40,6 +43,8 @@ Tensor withoutAxis(const Tensor& t, std::size_t axis)
 void place(tensor::TensorBuffer& buffer, const Shape& strides, std::int64_t offset, const Tensor& part)
 {
     const std::size_t width = tensor::sizeOf(part.dtype());
+    base::guard(tensor::liesWithin(part.shape(), strides, offset, static_cast<std::int64_t>(buffer.bytes() / width)),
+                "a part is placed within the whole");
     tensor::copyStrided(part, buffer.rawData() + static_cast<std::size_t>(offset) * width, strides);
 }
 

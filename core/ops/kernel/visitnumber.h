@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/base/failure.h"
 #include "core/tensor/dtype.h"
 
-#include <cassert>
 #include <type_traits>
 
 namespace retro::ops
@@ -13,7 +13,7 @@ namespace retro::ops
 template <class F>
 auto visitFloat(tensor::DType type, const F& f)
 {
-    assert(type == tensor::DType::Float32 || type == tensor::DType::Float64);
+    base::guard(type == tensor::DType::Float32 || type == tensor::DType::Float64, "the type is float32 or float64");
     return type == tensor::DType::Float64 ? f(double{}) : f(float{});
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/linear/integerproduct.h"
 
+#include "core/base/failure.h"
 #include "core/ops/kernel/visitnumber.h"
-
-#include <cassert>
 
 namespace retro::ops
 {
@@ -12,7 +11,8 @@ using tensor::Tensor;
 
 Tensor integerProduct(const Tensor& a, const Tensor& b)
 {
-    assert(a.rank() >= 2 && a.rank() == b.rank() && a.isContiguous() && b.isContiguous());
+    base::guard(a.rank() >= 2 && a.rank() == b.rank() && a.isContiguous() && b.isContiguous(),
+                "two matrices without gaps are multiplied");
     const std::int64_t rows = a.shape()[a.rank() - 2];
     const std::int64_t depth = a.shape().back();
     const std::int64_t columns = b.shape().back();

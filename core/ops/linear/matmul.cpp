@@ -170,17 +170,17 @@ BoundResult bindMatMul(const BindContext& context)
     return bound<MatMul>(context.operandTypes[0], context.operandTypes[1], std::move(shapes));
 }
 
-/// x·W + b, which the rewrite of MatMul and Add makes.
+/// x·W + b or W·x + b, which the rewrites of MatMul with Add, or with what scales and shifts, make.
 BoundResult bindLinear(const BindContext& context)
 {
     RETRO_CHECK(expect(context, {.least = 3, .most = 3, .types = OperandTypes::Floats}));
-    if (!context.constant(1) || !context.constant(2)) {
+    if ((!context.constant(0) && !context.constant(1)) || !context.constant(2)) {
         return context.error("MatMul with a bias needs constant weights and bias; use MatMul and Add");
     }
     RETRO_TRY(Shapes shapes, shapesOf(context));
     RETRO_TRY(const Shape common, broadcastShape(context, shapes.output, context.operandTypes[2].shape));
     if (tensor::elementCount(common) != tensor::elementCount(shapes.output)) {
-        return context.error("the bias must have one number per column, or one for all");
+        return context.error("the bias must have one number per column or row, or one for all");
     }
     shapes.output = common;
     return boundMap(context, shapes);

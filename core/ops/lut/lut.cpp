@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/ops/lut/lut.h"
 
+#include "core/base/failure.h"
 #include "core/ops/kernel/filled.h"
 #include "core/ops/lut/lutlayer.h"
 #include "core/ops/threads.h"
@@ -17,6 +18,14 @@ using tensor::Shape;
 namespace
 {
 
+/// Nothing was computed where a kernel refuses what it was given.
+void expectOk(const lut::Status& status)
+{
+    if (!status.ok()) {
+        throw base::Failure(base::engineError(status.message));
+    }
+}
+
 /// Operands of one call, row-major, with the layer that borrows them.
 template <class T>
 class Call
@@ -31,8 +40,8 @@ public:
     {
         const auto description = descriptionOf<T>(structure, m_weights.span<T>(),
                                                   m_codes.isValid() ? m_codes.span<T>() : std::span<const T>());
-        [[maybe_unused]] const lut::Status status = lut::Layer<T>::create(description, m_layer);
-        assert(status.ok()); // checked when the node was bound
+        const lut::Status status = lut::Layer<T>::create(description, m_layer);
+        expectOk(status); // checked when the node was bound
     }
 
     [[nodiscard]] const lut::Layer<T>& layer() const { return *m_layer; }
@@ -52,8 +61,8 @@ public:
         lut::RunOptions<T> options;
         options.threads = threads();
         options.path = m_path;
-        [[maybe_unused]] const lut::Status status = lut::forward(*m_layer, call, options);
-        assert(status.ok());
+        const lut::Status status = lut::forward(*m_layer, call, options);
+        expectOk(status);
     }
 
     /// The tape of a forward pass whose result nobody wants.
@@ -78,8 +87,8 @@ public:
         lut::RunOptions<T> options;
         options.threads = threads();
         options.path = m_path;
-        [[maybe_unused]] const lut::Status status = lut::backward(*m_layer, call, options);
-        assert(status.ok());
+        const lut::Status status = lut::backward(*m_layer, call, options);
+        expectOk(status);
     }
 
 private:
@@ -151,8 +160,8 @@ TableRelevance relevanceOf(const Call<T>& call, std::uint64_t batch, const Tenso
     request.bitRelevance = spanOf<T>(bits);
     request.pairMap = spanOf<T>(pairs);
     request.unplaced = unplaced;
-    [[maybe_unused]] const lut::Status status = lut::relevance(call.layer(), request, threads());
-    assert(status.ok());
+    const lut::Status status = lut::relevance(call.layer(), request, threads());
+    expectOk(status);
     TableRelevance result;
     result.input = std::move(input).freeze();
     result.codes = hasCodes ? std::move(codes).freeze() : Tensor();

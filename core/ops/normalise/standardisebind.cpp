@@ -184,6 +184,7 @@ std::span<const OperatorDeclaration> standardisationDeclarations()
 {
     static constexpr std::string_view kStructure = "self-normalisation";
     static constexpr std::array kDeclarations{
+        OperatorDeclaration{"", "LayerNormalization", 1, 16, kStructure, true, bindLayerNormalization},
         OperatorDeclaration{"", "LayerNormalization", 17, 0, kStructure, true, bindLayerNormalization},
         OperatorDeclaration{"com.microsoft", "LayerNormalization", 1, 0, kStructure, true, bindLayerNormalization},
         OperatorDeclaration{"", "SimplifiedLayerNormalization", 1, 0, kStructure, true, bindRmsNormalization},

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/base/failure.h"
+#include "core/base/memorylimit.h"
+
 #include <oneapi/dnnl/dnnl.hpp>
+
+#include <string>
+#include <type_traits>
 
 namespace retro::ops::onednn
 {
@@ -14,6 +20,21 @@ inline constexpr auto kFloat = dnnl::memory::data_type::f32;
 [[nodiscard]] dnnl::stream& stream();
 /// Whether the library computes with registers of 512 bits here; what it does well and badly differs without them.
 [[nodiscard]] bool hasWideRegisters();
+/// f(), which calls the library: what that throws leaves as a base::Failure, Memory where it has no memory for its own
+/// scratch, else Engine with what the library says.
+template <class F>
+auto asFailure(const F& f) -> std::invoke_result_t<const F&>
+{
+    try {
+        return f();
+    } catch (const dnnl::error& error) {
+        if (error.status == dnnl_out_of_memory) {
+            throw base::Failure(base::outOfMemory());
+        }
+        throw base::Failure(base::engineError(std::string("oneDNN does not compute this: ") + error.what()));
+    }
+}
+
 /// A view of memory that the library only reads.
 [[nodiscard]] inline dnnl::memory readOnly(const dnnl::memory::desc& desc, const void* data)
 {

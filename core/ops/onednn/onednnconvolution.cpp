@@ -322,9 +322,11 @@ tensor::Tensor PackedConvolution::pack(const float* weight) const
         changed = kernelsTurned(weight, plain, m_state->turnedTaps);
         weight = changed.data<float>();
     }
-    m_state->packing.execute(queue, {{DNNL_ARG_FROM, readOnly(m_state->plain, weight)},
-                                     {DNNL_ARG_TO, memory(m_state->packed, engine(), buffer.data<float>())}});
-    queue.wait();
+    asFailure([&] {
+        m_state->packing.execute(queue, {{DNNL_ARG_FROM, readOnly(m_state->plain, weight)},
+                                         {DNNL_ARG_TO, memory(m_state->packed, engine(), buffer.data<float>())}});
+        queue.wait();
+    });
     return std::move(buffer).freeze();
 }
 
@@ -373,8 +375,10 @@ void PackedConvolution::compute(std::size_t index, const float* in, const tensor
     if (bias != nullptr) {
         arguments.emplace(DNNL_ARG_BIAS, readOnly(m_state->bias, bias));
     }
-    call.primitive.execute(queue, arguments);
-    queue.wait();
+    asFailure([&] {
+        call.primitive.execute(queue, arguments);
+        queue.wait();
+    });
 }
 
 void PackedConvolution::run(const float* in, const tensor::Tensor& weights, float* out, const float* bias) const

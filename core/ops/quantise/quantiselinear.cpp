@@ -4,6 +4,7 @@
 #include "core/ops/families.h"
 #include "core/ops/kernel/filled.h"
 #include "core/ops/quantise/integers.h"
+#include "core/ops/quantise/scalelayout.h"
 #include "core/ops/shape/elementtype.h"
 
 #include <fmt/format.h>
@@ -21,121 +22,6 @@ namespace
 
 using tensor::DType;
 using tensor::Shape;
-
-/// Which scale belongs to which element: the operand as outer × extent × inner around the axis, `block` elements of the
-/// axis to a scale.
-struct ScaleLayout
-{
-    std::int64_t outer = 1;
-    std::int64_t extent = 1;
-    std::int64_t inner = 1;
-    std::int64_t block = 1;
-    bool isBlocked = false;  ///< a scale per block and per element of the other axes
-    bool isPerTensor = true; ///< one scale for all
-
-    /// Calls f(element, scale) for all elements in row-major order.
-    template <class F>
-    void forEach(const F& f) const
-    {
-        const std::int64_t size = outer * extent * inner;
-        for (std::int64_t at = 0; at < size; ++at) {
-            f(at, isPerTensor ? 0 : scaleOf(at / (extent * inner), at / inner % extent, at % inner));
-        }
-    }
-
-private:
-    [[nodiscard]] std::int64_t scaleOf(std::int64_t o, std::int64_t e, std::int64_t i) const
-    {
-        return isBlocked ? (o * ((extent + block - 1) / block) + e / block) * inner + i : e;
-    }
-};
-
-ScaleLayout scaleLayout(const Shape& shape, std::size_t axis)
-{
-    const auto at = shape.begin() + static_cast<std::ptrdiff_t>(axis);
-    ScaleLayout layout;
-    layout.outer = tensor::elementCount({shape.begin(), at});
-    layout.extent = *at;
-    layout.inner = tensor::elementCount({at + 1, shape.end()});
-    layout.isPerTensor = false;
-    return layout;
-}
-
-base::Result<ScaleLayout> blockedLayout(const BindContext& context, ScaleLayout layout, std::size_t axis,
-                                        std::int64_t block)
-{
-    Shape wanted = firstType(context).shape;
-    wanted[axis] = (wanted[axis] + block - 1) / block;
-    if (context.operandTypes[1].shape != wanted) {
-        return context.error(
-            fmt::format("with block_size {} the scale must have the shape [{}]", block, tensor::toText(wanted)));
-    }
-    layout.block = block;
-    layout.isBlocked = true;
-    return layout;
-}
-
-/// One scale for the tensor, one per element of the axis, or one per block.
-base::Result<ScaleLayout> layoutOf(const BindContext& context)
-{
-    const Shape& x = firstType(context).shape;
-    const Shape& scale = context.operandTypes[1].shape;
-    const bool isOne = tensor::elementCount(scale) == 1 && scale.size() <= 1;
-    const std::int64_t block = context.intAttribute("block_size", 0);
-    if (block < 0) {
-        return context.error(fmt::format("block_size is {}, but must not be negative", block));
-    }
-    if (isOne && block == 0) {
-        ScaleLayout all;
-        all.inner = tensor::elementCount(x);
-        return all;
-    }
-    RETRO_TRY(const std::size_t axis, axisWithin(context, context.intAttribute("axis", 1), x.size()));
-    const ScaleLayout layout = scaleLayout(x, axis);
-    if (block > 0) {
-        return blockedLayout(context, layout, axis, block);
-    }
-    if (scale != Shape{layout.extent}) {
-        return context.error(fmt::format("the scale must be one number or have the shape [{}]", layout.extent));
-    }
-    return layout;
-}
-
-constexpr std::string_view kQuantised = "an integer of at most 16 bits or a float of at most 8 (not float8e8m0)";
-
-/// Type of the scale; the run's floating type where that is no type to compute in.
-DType computingType(const BindContext& context)
-{
-    const DType scale = context.operandTypes[1].dtype;
-    return tensor::isFloating(scale) ? scale : context.floatType;
-}
-
-/// A zero point has the shape of the scale; one number may be a scalar or not.
-base::Result<void> expectZeroPoint(const BindContext& context)
-{
-    if (!context.present(2) || context.operandTypes[2].shape == context.operandTypes[1].shape) {
-        return {};
-    }
-    const bool areOne = tensor::elementCount(context.operandTypes[1].shape) == 1 &&
-                        tensor::elementCount(context.operandTypes[2].shape) == 1;
-    return areOne ? base::Result<void>() : context.error("scale and zero point (operands 1 and 2) must have one shape");
-}
-
-base::Result<void> expectScales(const BindContext& context)
-{
-    RETRO_CHECK(expect(context, {.least = 2,
-                                 .most = 3,
-                                 .attributes = {{"axis", AttributeKind::Int},
-                                                {"block_size", AttributeKind::Int},
-                                                {"output_dtype", AttributeKind::Int},
-                                                {"saturate", AttributeKind::Int}}}));
-    const DType scale = context.operandTypes[1].dtype;
-    if (!tensor::isFloating(scale) && scale != DType::Float8E8M0 && scale != DType::Int32) {
-        return context.error(fmt::format("the scale (operand 1) is {}, but must be floating, float8e8m0 or int32",
-                                         tensor::nameOf(scale)));
-    }
-    return expectZeroPoint(context);
-}
 
 /// y = saturate(round(x / scale) + zero point), halves rounded to even. In a float of few bits the sum is rounded.
 class QuantizeLinear final : public BoundOperator
@@ -186,21 +72,6 @@ private:
     tensor::NarrowRounding m_rounding;
 };
 
-/// The type that a quantised result has: that of the zero point, else output_dtype, else uint8.
-base::Result<DType> quantisedType(const BindContext& context)
-{
-    DType type = DType::UInt8;
-    if (context.present(2)) {
-        type = context.operandTypes[2].dtype;
-    } else if (context.intAttribute("output_dtype", 0) != 0) {
-        RETRO_TRY(type, elementType(context, "output_dtype"));
-    }
-    if (isQuantised(type)) {
-        return type;
-    }
-    return context.error(fmt::format("the quantised type is {}, but must be {}", tensor::nameOf(type), kQuantised));
-}
-
 BoundResult bindQuantizeLinear(const BindContext& context)
 {
     RETRO_CHECK(expectScales(context));
@@ -209,7 +80,7 @@ BoundResult bindQuantizeLinear(const BindContext& context)
         return context.error(fmt::format("operand 0 is {}, but must be floating or int32", tensor::nameOf(x.dtype)));
     }
     RETRO_TRY(const DType type, quantisedType(context));
-    RETRO_TRY(const ScaleLayout layout, layoutOf(context));
+    RETRO_TRY(const ScaleLayout layout, scaleLayoutOf(context));
     RETRO_TRY(const tensor::NarrowRounding rounding, narrowRounding(context));
     return bound<QuantizeLinear>(TensorType{type, x.shape}, computingType(context), layout, rounding);
 }
@@ -273,9 +144,9 @@ BoundResult bindDequantizeLinear(const BindContext& context)
     const TensorType& x = firstType(context);
     if (!isQuantised(x.dtype) && x.dtype != DType::Int32) {
         return context.error(
-            fmt::format("operand 0 is {}, but must be int32, {}", tensor::nameOf(x.dtype), kQuantised));
+            fmt::format("operand 0 is {}, but must be int32, {}", tensor::nameOf(x.dtype), kQuantisedTypes));
     }
-    RETRO_TRY(const ScaleLayout layout, layoutOf(context));
+    RETRO_TRY(const ScaleLayout layout, scaleLayoutOf(context));
     return bound<DequantizeLinear>(TensorType{computingType(context), x.shape}, context.operandTypes, layout);
 }
 
@@ -324,6 +195,8 @@ std::span<const OperatorDeclaration> quantiseDeclarations()
     static constexpr std::array kDeclarations{
         OperatorDeclaration{"", "QuantizeLinear", 10, 0, "no relevance", false, bindQuantizeLinear, true},
         OperatorDeclaration{"", "DequantizeLinear", 10, 0, "function", true, bindDequantizeLinear, true},
+        OperatorDeclaration{"com.microsoft", "QuantizeLinear", 1, 0, "no relevance", false, bindQuantizeLinear, true},
+        OperatorDeclaration{"com.microsoft", "DequantizeLinear", 1, 0, "function", true, bindDequantizeLinear, true},
         OperatorDeclaration{"", "DynamicQuantizeLinear", 11, 0, "no relevance", false, bindDynamicQuantizeLinear},
     };
     return kDeclarations;

@@ -187,6 +187,9 @@ base::Result<void> expectEntries(const BindContext& context, const Extents& exte
 
 double roundHalfUp(double v) { return std::floor(v + 0.5); }
 
+/// An extent that was computed; what is beyond every limit (NaN, too) becomes one that is refused.
+std::int64_t checkedExtent(double v) { return v < 0x1p62 ? static_cast<std::int64_t>(std::max(v, -1.0)) : 1LL << 62; }
+
 /// Sizes made to keep the ratio of the named axes: one scale for all of them.
 void keepRatio(const std::vector<std::size_t>& axes, const Extents& extents, bool isLarger,
                std::vector<ResampledAxis>& result)
@@ -198,7 +201,7 @@ void keepRatio(const std::vector<std::size_t>& axes, const Extents& extents, boo
     }
     for (const std::size_t axis : axes) {
         result[axis].scale = scale.value_or(1);
-        result[axis].to = static_cast<std::int64_t>(roundHalfUp(*scale * static_cast<double>(result[axis].from)));
+        result[axis].to = checkedExtent(roundHalfUp(*scale * static_cast<double>(result[axis].from)));
     }
 }
 
@@ -220,7 +223,7 @@ base::Result<std::vector<ResampledAxis>> resampledAxes(const BindContext& contex
         ResampledAxis& axis = result[axes[i]];
         const auto from = static_cast<double>(axis.from);
         axis.scale = extents.sizes.empty() ? extents.scales[i] : static_cast<double>(extents.sizes[i]) / from;
-        axis.to = extents.sizes.empty() ? static_cast<std::int64_t>(std::floor(from * axis.scale)) : extents.sizes[i];
+        axis.to = extents.sizes.empty() ? checkedExtent(std::floor(from * axis.scale)) : extents.sizes[i];
     }
     if (!extents.sizes.empty() && policy != Policy::Stretch) {
         keepRatio(axes, extents, policy == Policy::NotSmaller, result);

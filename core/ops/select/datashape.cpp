@@ -28,21 +28,21 @@ BoundResult bindNonZero(const BindContext& context)
     const Shape& shape = x.shape();
     const auto isSet = x.to(DType::Bool).contiguous();
     const auto* flags = reinterpret_cast<const std::uint8_t*>(isSet.rawData());
-    std::vector<Shape> places;
+    const auto count = std::count_if(flags, flags + x.size(), [](std::uint8_t flag) { return flag != 0; });
+    tensor::TensorBuffer buffer(DType::Int64, {static_cast<std::int64_t>(shape.size()), count});
+    std::int64_t* perAxis = buffer.data<std::int64_t>();
     std::size_t at = 0;
+    std::int64_t found = 0;
     forEachIndex(shape, [&](const Shape& index) {
-        if (flags[at++] != 0) {
-            places.push_back(index);
+        if (flags[at++] == 0) {
+            return;
         }
+        for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+            perAxis[static_cast<std::int64_t>(axis) * count + found] = index[axis];
+        }
+        ++found;
     });
-    std::vector<std::int64_t> perAxis;
-    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-        for (const Shape& place : places) {
-            perAxis.push_back(place[axis]);
-        }
-    }
-    const Shape result{static_cast<std::int64_t>(shape.size()), static_cast<std::int64_t>(places.size())};
-    return boundKnown(Tensor::of<std::int64_t>(result, perAxis));
+    return boundKnown(std::move(buffer).freeze());
 }
 
 /// Indices at which the condition holds.

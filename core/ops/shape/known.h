@@ -2,12 +2,18 @@
 #pragma once
 
 #include "core/ops/bind/operatorbase.h"
+#include "core/tensor/checkedshape.h"
+
+#include <functional>
 
 namespace retro::ops
 {
 
-/// Results that are known once the operator is bound: what follows from shapes (Shape, ConstantOfShape), and what has a
-/// shape that depends on data, to which the model is then bound (NonZero, Range). Passes no relevance.
+/// Results of integers that are larger are not worked out while a model is bound: shapes and indices are small.
+inline constexpr std::uint64_t kMaxKnownBytes = 64ULL << 20U;
+
+/// Results that are known once the operator is bound: what follows from shapes (Shape), and what has a shape that
+/// depends on data, to which the model is then bound (NonZero). Passes no relevance.
 class Known final : public BoundOperator
 {
 public:
@@ -25,6 +31,31 @@ public:
 
 private:
     std::vector<Tensor> m_values;
+};
+
+/// One result that follows from constants alone but may be large (ConstantOfShape, Range): it is made for each pass,
+/// and known before the run only when it is small. Passes no relevance.
+class Made final : public BoundOperator
+{
+public:
+    /// `make` gives a tensor of `type`.
+    Made(TensorType type, std::function<Tensor()> make) : m_make(std::move(make))
+    {
+        m_outputTypes.push_back(std::move(type));
+    }
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor>) const override { return {m_make()}; }
+    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
+    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
+    [[nodiscard]] std::vector<Tensor> knownResults() const override
+    {
+        const TensorType& type = m_outputTypes.front();
+        const auto bytes = tensor::checkedBytes(type.shape, type.dtype, kMaxKnownBytes);
+        return bytes.ok() ? std::vector<Tensor>{m_make()} : std::vector<Tensor>();
+    }
+
+private:
+    std::function<Tensor()> m_make;
 };
 
 /// An operator with one known result.

@@ -17,29 +17,16 @@ namespace retro::ops
 namespace
 {
 
-/// start, start + delta, … before the limit.
+/// `count` numbers: start, start + delta, …
 template <class T>
-base::Result<Tensor> rangeOf(const BindContext& context)
+Tensor numbersFrom(T start, T delta, std::int64_t count)
 {
-    std::array<T, 3> numbers{};
-    for (std::size_t slot = 0; slot < 3; ++slot) {
-        RETRO_TRY(const Tensor given, context.known(slot));
-        if (given.size() != 1) {
-            return context.error(fmt::format("operand {} must be one number", slot));
-        }
-        numbers[slot] = *given.to(tensor::DTypeOf<T>::value).contiguous().template data<T>();
-    }
-    const auto [start, limit, delta] = numbers;
-    const double count =
-        std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));
-    if (delta == 0 || !std::isfinite(count) || count > static_cast<double>(kMaxElements)) {
-        return context.error("the range has no end, or too many elements");
-    }
-    std::vector<T> values(static_cast<std::size_t>(std::max(count, 0.0)));
+    tensor::TensorBuffer buffer(tensor::DTypeOf<T>::value, {count});
+    const std::span<T> values = buffer.span<T>();
     for (std::size_t i = 0; i < values.size(); ++i) {
         values[i] = plus(start, times(static_cast<T>(i), delta));
     }
-    return Tensor::of<T>({static_cast<std::int64_t>(values.size())}, values);
+    return std::move(buffer).freeze();
 }
 
 /// Elements of a range whose start or step is computed. How many there are follows from the values that the model is
@@ -84,16 +71,37 @@ private:
     std::vector<TensorType> m_operands;
 };
 
+/// start, start + delta, … before the limit.
+template <class T>
+BoundResult boundRange(const BindContext& context, tensor::DType type)
+{
+    std::array<T, 3> numbers{};
+    for (std::size_t slot = 0; slot < 3; ++slot) {
+        RETRO_TRY(const Tensor given, context.known(slot));
+        if (given.size() != 1) {
+            return context.error(fmt::format("operand {} must be one number", slot));
+        }
+        numbers[slot] = *given.to(tensor::DTypeOf<T>::value).contiguous().template data<T>();
+    }
+    const auto [start, limit, delta] = numbers;
+    const double count =
+        std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));
+    if (delta == 0 || !std::isfinite(count) || count > static_cast<double>(kMaxElements)) {
+        return context.error("the range has no end, or too many elements");
+    }
+    const auto length = static_cast<std::int64_t>(std::max(count, 0.0));
+    if (tensor::isFloating(type) && !(context.constant(0) && context.constant(2))) {
+        return bound<FloatRange>(TensorType{type, {length}}, context.operandTypes);
+    }
+    return bound<Made>(TensorType{type, {length}},
+                       [type, length, from = start, step = delta] { return numbersFrom(from, step, length).to(type); });
+}
+
 BoundResult bindRange(const BindContext& context)
 {
     RETRO_CHECK(expect(context, {.least = 3, .most = 3, .types = OperandTypes::AllNumbers}));
     const tensor::DType type = firstType(context).dtype;
-    RETRO_TRY(const Tensor values,
-              tensor::isFloating(type) ? rangeOf<double>(context) : rangeOf<std::int64_t>(context));
-    if (tensor::isFloating(type) && !(context.constant(0) && context.constant(2))) {
-        return bound<FloatRange>(TensorType{type, values.shape()}, context.operandTypes);
-    }
-    return boundKnown(values.to(type));
+    return tensor::isFloating(type) ? boundRange<double>(context, type) : boundRange<std::int64_t>(context, type);
 }
 
 } // namespace

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstring>
 
 namespace retro::ops
 {
@@ -92,20 +93,40 @@ BoundResult bindConstantOfShape(const BindContext& context)
     RETRO_CHECK(expectSize(context, shape));
     const auto found = context.node.attributes.find("value");
     if (found == context.node.attributes.end()) {
-        return boundKnown(Tensor::zeros(context.floatType, shape));
+        const TensorType type{context.floatType, shape};
+        return bound<Made>(type, [type] { return Tensor::zeros(type.dtype, type.shape); });
     }
     const Tensor& value = std::get<Tensor>(found->second);
     if (value.size() != 1) {
         return context.error(fmt::format("value has {} elements, but must have one", value.size()));
     }
     const Tensor one = tensor::isFloating(value.dtype()) ? value.to(context.floatType) : value;
-    return boundKnown(Tensor(one.dtype(), shape, Shape(shape.size(), 0), one.offset(), one.storage()).contiguous());
+    const Tensor repeated(one.dtype(), shape, Shape(shape.size(), 0), one.offset(), one.storage());
+    return bound<Made>(TensorType{one.dtype(), shape}, [repeated] { return repeated.contiguous(); });
 }
 
 BoundResult bindSize(const BindContext& context)
 {
     RETRO_CHECK(expectArity(context, 1, 1));
     return boundKnown(Tensor::scalar(tensor::elementCount(firstType(context).shape)));
+}
+
+/// A matrix of zeros with ones at (row, row + k).
+Tensor diagonal(const TensorType& type, std::int64_t k)
+{
+    const std::int64_t rows = type.shape[0];
+    const std::int64_t columns = type.shape[1];
+    const Tensor one = Tensor::full(type.dtype, {}, 1);
+    const auto width = static_cast<std::int64_t>(tensor::sizeOf(type.dtype));
+    tensor::TensorBuffer buffer(type.dtype, type.shape);
+    buffer.clear();
+    const bool isInside = k > -rows && k < columns; // then k and rows can be added
+    const std::int64_t first = isInside ? std::max<std::int64_t>(0, -k) : rows;
+    for (std::int64_t row = first; row < rows && row + k < columns; ++row) {
+        std::memcpy(buffer.rawData() + (row * columns + row + k) * width, one.rawData(),
+                    static_cast<std::size_t>(width));
+    }
+    return std::move(buffer).freeze();
 }
 
 BoundResult bindEyeLike(const BindContext& context)
@@ -119,14 +140,8 @@ BoundResult bindEyeLike(const BindContext& context)
     if (context.node.attributes.find("dtype") != context.node.attributes.end()) {
         RETRO_TRY(type, elementType(context, "dtype"));
     }
-    const std::int64_t k = context.intAttribute("k", 0);
-    std::vector<double> values;
-    for (std::int64_t row = 0; row < operand.shape[0]; ++row) {
-        for (std::int64_t column = 0; column < operand.shape[1]; ++column) {
-            values.push_back(column - row == k ? 1 : 0);
-        }
-    }
-    return boundKnown(Tensor::of<double>(operand.shape, values).to(type));
+    const TensorType result{type, operand.shape};
+    return bound<Made>(result, [result, k = context.intAttribute("k", 0)] { return diagonal(result, k); });
 }
 
 } // namespace

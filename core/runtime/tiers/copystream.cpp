@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/tiers/copystream.h"
 
-#include <new>
+#include "core/base/failure.h"
 
 namespace retro::runtime
 {
@@ -12,11 +12,7 @@ namespace
 /// Nothing may leave the thread but by a Result.
 base::Result<void> done(const std::function<base::Result<void>()>& work)
 {
-    try {
-        return work();
-    } catch (const std::bad_alloc&) {
-        return base::engineError("no memory is left for a copy between tiers");
-    }
+    return base::caughtAt([] { return "a copy between tiers"; }, work);
 }
 
 } // namespace

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/base/failure.h"
 #include "core/tape/operator.h"
 #include "core/tensor/shape.h"
 
-#include <cassert>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -48,7 +48,7 @@ template <class K>
 template <class K, class F>
 [[nodiscard]] Array<K> zipped(const Array<K>& a, const Array<K>& b, const F& f)
 {
-    assert(a.shape == b.shape);
+    base::guard(a.shape == b.shape, "two arrays of one shape are combined");
     Array<K> result{a.shape, {}};
     result.data.reserve(a.data.size());
     for (std::size_t i = 0; i < a.data.size(); ++i) {

@@ -2,6 +2,7 @@
 #include "core/tape/model/modeltape.h"
 
 #include "core/base/cancel.h"
+#include "core/ops/runoperator.h"
 
 #include <algorithm>
 
@@ -34,7 +35,7 @@ public:
         const ops::BoundOperator& op = m_shared->model->op(m_node);
         const std::vector<Tensor> bySlot = operandsBySlot(operands);
         RETRO_CHECK(op.check(bySlot));
-        return Bundle(op.forward(bySlot));
+        return Bundle(ops::forwardOrFail(op, node(), bySlot));
     }
 
     [[nodiscard]] Result<Parts<Bundle>> reverse(const Site<Bundle>& site, const Bundle& upstream) const override
@@ -43,8 +44,12 @@ public:
         const std::vector<Tensor> bySlot = operandsBySlot(site.operands);
         std::vector<std::uint8_t> wanted(bySlot.size(), 0);
         forEachPresent([&](std::size_t slot, std::size_t i) { wanted[slot] = site.wanted[i]; });
-        RETRO_TRY(std::vector<Tensor> parts,
-                  m_shared->rule({m_node, bySlot, site.value.tensors, upstream.tensors, wanted}));
+        RETRO_TRY(
+            std::vector<Tensor> parts,
+            base::placed([this] { return ops::placeOf(node()); },
+                         [&] {
+                             return m_shared->rule({m_node, bySlot, site.value.tensors, upstream.tensors, wanted});
+                         }));
         Parts<Bundle> all(site.operands.size());
         forEachPresent([&](std::size_t slot, std::size_t i) {
             if (slot < parts.size() && parts[slot].isValid()) {
@@ -55,7 +60,8 @@ public:
     }
 
 private:
-    [[nodiscard]] const std::vector<ValueId>& inputs() const { return m_shared->model->graph().node(m_node).inputs; }
+    [[nodiscard]] const graph::Node& node() const { return m_shared->model->graph().node(m_node); }
+    [[nodiscard]] const std::vector<ValueId>& inputs() const { return node().inputs; }
 
     /// f(slot, position among the operands that are given).
     template <class F>

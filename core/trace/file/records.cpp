@@ -57,6 +57,20 @@ void put(ByteWriter& to, const event::LedgerEntry& entry)
     to.put(entry.magnitudeHandedOn);
 }
 
+namespace
+{
+
+/// How many causes a ledger row of this version has.
+std::size_t causesOf(std::int64_t version)
+{
+    if (version < kSaturationSince) {
+        return version < 2 ? kCausesOfVersion1 : kCausesOfVersion2;
+    }
+    return event::kCauseCount;
+}
+
+} // namespace
+
 event::LedgerEntry getLedgerEntry(ByteReader& from, std::int64_t version)
 {
     event::LedgerEntry entry;
@@ -65,8 +79,7 @@ event::LedgerEntry getLedgerEntry(ByteReader& from, std::int64_t version)
     entry.arrived = from.get<double>();
     entry.handedOn = from.get<double>();
     entry.magnitude = from.get<double>();
-    const std::size_t causes = version < 2 ? kCausesOfVersion1 : event::kCauseCount;
-    for (double& amount : std::span(entry.causes).first(causes)) {
+    for (double& amount : std::span(entry.causes).first(causesOf(version))) {
         amount = from.get<double>();
     }
     entry.magnitudeHandedOn = version < kMagnitudesSince ? 0 : from.get<double>();

@@ -5,7 +5,7 @@
 
 #include <array>
 
-// Tables of version 9 of the run file (docs/formats/retro.md). A change here is a new version: readers compare the
+// Tables of version 10 of the run file (docs/formats/retro.md). A change here is a new version: readers compare the
 // whole statement. Versions 1 to 4 lack the last one or two of kCounted, and older
 // ones differ in what rows hold.
 namespace retro::trace::file

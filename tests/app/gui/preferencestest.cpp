@@ -12,6 +12,7 @@
 #include "app/gui/shell/shell.h"
 #include "app/gui/transportbar.h"
 #include "app/gui/workspaces.h"
+#include "core/base/memorylimit.h"
 #include "tests/views/support/tinyrun.h"
 #include "views/common/docktitle.h"
 #include "views/common/motion.h"
@@ -23,6 +24,7 @@
 #include <QDockWidget>
 #include <QKeySequenceEdit>
 #include <QLabel>
+#include <QLineEdit>
 #include <QPushButton>
 #include <QSettings>
 #include <QStyle>
@@ -85,6 +87,7 @@ private slots:
         settings.hasHints = false;
         settings.isMotionReduced = true;
         settings.fontScale = 1.5;
+        settings.memory = "1.5GiB";
         settings.keys.insert("file.open", "Ctrl+L");
         settings.recentFiles = QStringList{"/a b/c, d.onnx", "/e.retro"};
         settings.usedActions = QStringList{"go.first"};
@@ -108,6 +111,41 @@ private slots:
         QVERIFY(settings.keys.isEmpty());
         store.settings.setValue("fontScale", "wide");
         QCOMPARE(app::readSettings(store.settings).fontScale, 1.0);
+    }
+
+    void theMemoryIsBoundedAndComesBack()
+    {
+        Store store;
+        {
+            app::MainWindow window;
+            window.shell().remember(store.settings);
+            QVERIFY(!base::MemoryLimit::isChosen());
+            app::Preferences& preferences = window.shell().preferences();
+            app::PreferencesDialog dialog(window.actions(), preferences);
+            auto* field = dialog.findChild<QLineEdit*>("memory");
+            auto* note = dialog.findChild<QLabel*>("memoryNote");
+            QVERIFY(field != nullptr && note != nullptr);
+            field->setText("a lot");
+            emit field->editingFinished();
+            QVERIFY2(note->text().contains("no size"), qPrintable(note->text()));
+            QVERIFY(!base::MemoryLimit::isChosen());
+            field->setText(" 1.5 GiB ");
+            emit field->editingFinished();
+            QVERIFY2(note->text().contains("Tensors may take"), qPrintable(note->text()));
+            QCOMPARE(quint64{base::MemoryLimit::bytes()}, quint64{3} << 29U);
+        }
+        base::MemoryLimit::choose(std::nullopt);
+        {
+            app::MainWindow window;
+            window.shell().remember(store.settings);
+            QCOMPARE(quint64{base::MemoryLimit::bytes()}, quint64{3} << 29U);
+            QVERIFY(window.shell().preferences().setMemory({}));
+            QVERIFY(!base::MemoryLimit::isChosen());
+        }
+        store.settings.setValue("memory", "many"); // changed by hand
+        app::MainWindow window;
+        window.shell().remember(store.settings);
+        QVERIFY(!base::MemoryLimit::isChosen());
     }
 
     void changesTakeEffectAndComeBack()

@@ -5,7 +5,13 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
+#include <algorithm>
+#include <csignal>
 #include <fstream>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace retro::base;
 
@@ -94,6 +100,98 @@ private slots:
         const auto written = writeFile(m_folder / "taken", std::string_view("x"));
         QCOMPARE(written.error().code, ErrorCode::Output);
         QCOMPARE(entries(), std::size_t{1});
+    }
+
+    void pipesAndDevicesAreNeitherReplacedNorRead()
+    {
+        const fs::path pipe = m_folder / "p.png";
+        QCOMPARE(::mkfifo(pipe.c_str(), 0600), 0);
+        const auto written = writeFile(pipe, std::string_view("x"));
+        QCOMPARE(written.error().code, ErrorCode::Output);
+        QVERIFY(written.error().text().find("a pipe or a device") != std::string::npos);
+        QVERIFY(fs::is_fifo(pipe));
+        QCOMPARE(writeFile("/dev/null", std::string_view("x")).error().code, ErrorCode::Output);
+        QCOMPARE(readFile(pipe, 10).error().code, ErrorCode::Input); // does not wait for a writer
+        QCOMPARE(readFile("/dev/zero", 10).error().code, ErrorCode::Input);
+        QCOMPARE(entries(), std::size_t{1});
+    }
+
+    void linksAreFollowed()
+    {
+        fs::create_directory(m_folder / "real");
+        QVERIFY(writeFile(m_folder / "real" / "a.txt", std::string_view("old")).ok());
+        fs::create_symlink("real/a.txt", m_folder / "link.txt");
+        fs::create_symlink("real/new.txt", m_folder / "dangling.txt");
+        fs::create_symlink("loop.txt", m_folder / "loop.txt");
+        fs::create_symlink("/dev/full", m_folder / "device.txt");
+        QVERIFY(writeFile(m_folder / "link.txt", std::string_view("new")).ok());
+        QCOMPARE(readTextFile(m_folder / "real" / "a.txt", 10).value(), std::string("new"));
+        QVERIFY(fs::is_symlink(m_folder / "link.txt"));
+        QVERIFY(writeFile(m_folder / "dangling.txt", std::string_view("made")).ok());
+        QCOMPARE(readTextFile(m_folder / "real" / "new.txt", 10).value(), std::string("made"));
+        QCOMPARE(writeFile(m_folder / "loop.txt", std::string_view("x")).error().code, ErrorCode::Output);
+        QCOMPARE(writeFile(m_folder / "device.txt", std::string_view("x")).error().code, ErrorCode::Output);
+    }
+
+    void aShortWriteLeavesTheOldFile()
+    {
+        QVERIFY(writeFile(m_folder / "a.bin", std::string_view("old")).ok());
+        rlimit before{};
+        QCOMPARE(::getrlimit(RLIMIT_FSIZE, &before), 0);
+        const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+        const rlimit small{1000, before.rlim_max};
+        QCOMPARE(::setrlimit(RLIMIT_FSIZE, &small), 0);
+        const auto written = writeFile(m_folder / "a.bin", std::string(100'000, 'x'));
+        QCOMPARE(::setrlimit(RLIMIT_FSIZE, &before), 0);
+        std::signal(SIGXFSZ, handler);
+        QCOMPARE(written.error().code, ErrorCode::Output);
+        QVERIFY(written.error().text().find("writing stopped") != std::string::npos);
+        QCOMPARE(readTextFile(m_folder / "a.bin", 10).value(), std::string("old"));
+        QCOMPARE(entries(), std::size_t{1});
+    }
+
+    void longNamesHaveRoomForTheirTemporary()
+    {
+        const std::string name(240, 'n');
+        QVERIFY(writeFile(m_folder / (name + ".npy"), std::string_view("x")).ok());
+        QCOMPARE(entries(), std::size_t{1});
+    }
+
+    void whatKilledProcessesLeftIsRemoved()
+    {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            ::_exit(0);
+        }
+        QCOMPARE(::waitpid(child, nullptr, 0), child); // its number is free now
+        const auto touch = [&](const fs::path& path) { std::ofstream(path) << "x"; };
+        const std::string dead = std::to_string(child);
+        const std::string living = std::to_string(::getppid());
+        fs::create_directories(m_folder / "below" / "far");
+        touch(m_folder / (".r." + dead + "-0.tmp.retro"));
+        touch(m_folder / (".q." + dead + "-3.tmp.retro"));
+        touch(m_folder / "below" / (".a.b." + dead + "-12.tmp.npy"));
+        touch(m_folder / "below" / "far" / (".c." + dead + "-1.tmp"));
+        const std::vector<fs::path> kept{m_folder / (".r." + living + "-0.tmp.retro"),
+                                         m_folder / ("r." + dead + "-0.tmp.retro"),
+                                         m_folder / ".tmp",
+                                         m_folder / ("." + dead + "-0.tmp"),
+                                         m_folder / (".r." + dead + ".tmp.retro"),
+                                         m_folder / ".r.x-0.tmp.retro"};
+        std::ranges::for_each(kept, touch);
+        removeLeftoversOf(m_folder / "r.retro");
+        QVERIFY(!fs::exists(m_folder / (".r." + dead + "-0.tmp.retro")));
+        QVERIFY(fs::exists(m_folder / (".q." + dead + "-3.tmp.retro")));
+        removeLeftovers(m_folder, 1);
+        QVERIFY(!fs::exists(m_folder / (".q." + dead + "-3.tmp.retro")));
+        QVERIFY(fs::is_directory(m_folder / "below" / "far"));
+        QVERIFY(!fs::exists(m_folder / "below" / (".a.b." + dead + "-12.tmp.npy")));
+        QVERIFY(fs::exists(m_folder / "below" / "far" / (".c." + dead + "-1.tmp")));
+        removeLeftovers(m_folder, 2);
+        QVERIFY(fs::is_empty(m_folder / "below" / "far"));
+        for (const fs::path& path : kept) {
+            QVERIFY2(fs::exists(path), path.c_str());
+        }
     }
 
     void foldersAreMadeWithTheirParents()

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // AttnLRP as gradient × input gives what its relevance form gives without a stabiliser.
 #include "core/engine/explain.h"
+#include "core/formats/onnx.h"
 #include "core/ops/algebra.h"
 #include "core/tensor/npy.h"
 #include "core/trace/gradientrun.h"
+#include "tests/core/rewrite/graphs.h"
 
 #include <QtTest>
 
@@ -84,6 +86,45 @@ private slots:
         const double distance = ops::algebra::sumAbsolute(ops::algebra::subtract(a, b));
         QVERIFY2(distance <= 1e-9 * largest * static_cast<double>(a.size()), qPrintable(QString::number(distance)));
         QVERIFY(trace::carriesGradient(gradient->rules) && !trace::carriesGradient(relevance->rules));
+    }
+
+    // A Relu makes zeros, where the quotient of what BatchNormalization makes of them and 0 has no limit.
+    void aNormalisationThatStaysBlowsNothingUp()
+    {
+        rewrite::testing::Writer writer;
+        const auto x = writer.input("x", {1, 4, 3, 3});
+        const auto rectified = writer.node("Relu", "rectified", {x});
+        const auto norm = writer.node("Relu", "bent", {writer.batchNorm("bn", rectified, 4)});
+        const auto flat = writer.node("Flatten", "flat", {norm});
+        const auto weight = writer.constant("w", rewrite::testing::randomTensor({36, 3}, 3));
+        writer.output(writer.node("Gemm", "head", {flat, weight}));
+        const auto bytes = formats::toOnnx(*writer.finish());
+        QVERIFY(bytes.ok());
+        const auto model = engine::parseModel(*bytes, "norm.onnx", {});
+        QVERIFY2(model.ok(), model.ok() ? "" : model.error().text().c_str());
+        QVERIFY((*model)->graph()->findNode("bn").has_value());
+        std::vector<double> numbers;
+        for (int i = 0; i < 36; ++i) {
+            numbers.push_back(i % 3 == 0 ? -0.5 : (i % 3 == 1 ? 1e-9 : 0.1 * i)); // off, near 0, on
+        }
+        const Tensor input = Tensor::of<double>({1, 4, 3, 3}, numbers);
+        const auto gradient = explained(**model, input, "attnlrp:form=gradient_x_input");
+        const auto relevance = explained(**model, input, "attnlrp:epsilon=0");
+        QVERIFY2(gradient.ok() && relevance.ok(), gradient.ok() ? "" : gradient.error().text().c_str());
+        const Tensor a = atInput(*gradient);
+        const Tensor b = atInput(*relevance);
+        double largest = 0;
+        for (std::int64_t i = 0; i < a.size(); ++i) {
+            QVERIFY2(std::abs(a.at(i) - b.at(i)) <= 1e-12, qPrintable(QString::number(a.at(i) - b.at(i))));
+            QVERIFY(i % 3 != 1 || std::abs(a.at(i)) < 1e-6); // what is near 0 has next to nothing
+            largest = std::max(largest, std::abs(a.at(i)));
+        }
+        QVERIFY(largest > 1e-3);
+        for (const Tensor& value : gradient->relevance) { // gradients, of weights and factors below 10
+            for (std::int64_t i = 0; value.isValid() && i < value.size(); ++i) {
+                QVERIFY(std::abs(value.at(i)) < 1e3);
+            }
+        }
     }
 
     // 0/0 is 0; another start has no gradient whose product with 0 it is.

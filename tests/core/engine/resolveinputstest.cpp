@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files that are given as inputs, fitted to what the model declares.
+#include "core/base/memorylimit.h"
 #include "core/engine/inputs.h"
 #include "core/graph/graphbuilder.h"
 #include "core/tensor/npy.h"
@@ -52,6 +53,46 @@ private slots:
         const auto pair = engine::resolveInputs({file.toStdString()}, twice({}), {}, {});
         QVERIFY(pair.ok()); // what does not fit is refused when the model is bound
         QCOMPARE(pair->front().shape().size(), std::size_t{1});
+    }
+
+    void whatNoMachineHasRoomForIsRefused_data()
+    {
+        QTest::addColumn<std::int64_t>("extent");
+        QTest::addColumn<QString>("shape");
+        QTest::addColumn<QString>("reason");
+        QTest::newRow("wraps around") << (std::int64_t{1} << 62) + 1 << "4611686018427387905 × 4"
+                                      << "more than";
+        QTest::newRow("most") << INT64_MAX << "9223372036854775807 × 4"
+                              << "more than";
+        QTest::newRow("negative") << std::int64_t{-2} << "-2 × 4"
+                                  << "negative extent";
+        QTest::newRow("counted") << (std::int64_t{1} << 36) << "68719476736 × 4"
+                                 << "needs 1.00 TiB";
+    }
+
+    void whatNoMachineHasRoomForIsRefused()
+    {
+        QFETCH(const std::int64_t, extent);
+        QFETCH(const QString, shape);
+        QFETCH(const QString, reason);
+        for (const char* source : {"zeros", "random:1"}) {
+            const auto made = engine::resolveInputs({source}, twice({{extent, ""}, {4, ""}}), {}, {});
+            QVERIFY(!made.ok());
+            QVERIFY(made.error().code == base::ErrorCode::Input);
+            const QString text = QString::fromStdString(made.error().text());
+            QVERIFY2(text.startsWith("input 'x' [" + shape + "]"), qPrintable(text));
+            QVERIFY2(text.contains(reason), qPrintable(text));
+        }
+    }
+
+    void theLimitCounts()
+    {
+        base::MemoryLimit::choose(1000);
+        const auto made = engine::resolveInputs({"zeros"}, twice({{251, ""}}), {}, {});
+        base::MemoryLimit::choose(std::nullopt);
+        QVERIFY(!made.ok());
+        QVERIFY2(made.error().text().find("needs 1004 B, but 1000 B of memory") != std::string::npos,
+                 made.error().text().c_str());
     }
 
     void aModelWithoutInputsSaysSo()

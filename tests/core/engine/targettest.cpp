@@ -32,6 +32,25 @@ std::vector<double> valuesOf(const Tensor& t)
     return {span.begin(), span.end()};
 }
 
+/// 2 samples of 3 tokens and 4 classes; the largest is class 2 of token 1 in the one, class 3 of token 0 in the other.
+Tensor dense()
+{
+    std::vector<double> values(24, 0.0);
+    values[0] = 0.5;
+    values[5] = 0.75;
+    values[6] = 9;
+    values[15] = 8;
+    values[17] = 0.25;
+    values[20] = 1.5;
+    return Tensor::of<double>({2, 3, 4}, std::span<const double>(values));
+}
+
+engine::ResolvedTarget denseTarget(const std::string& target)
+{
+    const auto resolved = engine::resolveTarget(*engine::parseTarget(target), {}, {}, dense());
+    return resolved.ok() ? *resolved : engine::ResolvedTarget();
+}
+
 } // namespace
 
 class TargetTest : public QObject
@@ -96,6 +115,96 @@ private slots:
         QVERIFY(!tooMany.ok());
         const Tensor broken = Tensor::full(tensor::DType::Float64, {1, 3}, std::nan(""));
         QVERIFY(!engine::resolveTarget({}, {}, base::ValueId(std::uint32_t{0}), broken).ok());
+    }
+
+    void placesAreParsed()
+    {
+        const auto place = engine::parseTarget("token=11,class=504");
+        QVERIFY(place->kind == TargetRequest::Kind::Place && place->value.empty());
+        QCOMPARE(place->place.size(), std::size_t{2});
+        QCOMPARE(place->place[1].index, std::int64_t{504});
+        const auto inside = engine::parseTarget("/head/out:row=1,column=-1");
+        QCOMPARE(inside->value, std::string("/head/out"));
+        QVERIFY(inside->namesValue() && inside->place[1].axis == "column");
+        const std::vector<std::string> labels{"ground", "house"};
+        QCOMPARE(engine::parseTarget("token=2,class=house", labels)->place[1].index, std::int64_t{1});
+        for (const char* value : {"a=b", "token=", "Token=1", "x:token=1,2"}) {
+            QVERIFY2(engine::parseTarget(value)->kind == TargetRequest::Kind::Value, value);
+        }
+    }
+
+    void elementsOfDenseOutputsAreTokenAndClass()
+    {
+        QCOMPARE(denseTarget("argmax").place, (std::vector<std::string>{"token 1, class 2", "token 0, class 3"}));
+        QCOMPARE(denseTarget("token=0,class=1").place,
+                 (std::vector<std::string>{"token 0, class 1", "token 0, class 1"}));
+        QCOMPARE(denseTarget("token=0,class=1").index, (std::vector<std::int64_t>{1, 1}));
+        QCOMPARE(denseTarget("token=0").place, (std::vector<std::string>{"token 0, class 0", "token 0, class 3"}));
+        QCOMPARE(denseTarget("1").place, (std::vector<std::string>{"token 1, class 1", "token 1, class 1"}));
+        QCOMPARE(denseTarget("class=1").index, denseTarget("1").index);
+        const auto one = denseTarget("sample=1,token=-1,class=0");
+        QCOMPARE(one.index, (std::vector<std::int64_t>{-2, 8}));
+        QCOMPARE(one.start.at(20), one.logit[1]);
+        QCOMPARE(denseTarget("axis1=2,axis2=3").place,
+                 (std::vector<std::string>{"token 2, class 3", "token 2, class 3"}));
+        for (const char* wrong : {"4", "token=3", "class=4", "row=1", "token=0,token=1", "sample=2"}) {
+            const auto refused = engine::resolveTarget(*engine::parseTarget(wrong), {}, {}, dense());
+            QVERIFY2(!refused.ok() && refused.error().code == base::ErrorCode::Usage, wrong);
+        }
+    }
+
+    void aSigmoidBelowOneHalfHasAHint()
+    {
+        graph::GraphBuilder builder("small");
+        builder.setOpset("", 18);
+        const base::ValueId x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{1, 2});
+        const base::ValueId z = builder.addResult("z");
+        const base::ValueId p = builder.addResult("p");
+        builder.addNode({"Neg", "", "neg", "", 18, {x}, {z}, {}});
+        builder.addNode({"Sigmoid", "", "sig", "", 18, {z}, {p}, {}});
+        builder.addOutput(p);
+        const std::vector<ops::TensorType> types{{tensor::DType::Float32, {1, 2}}};
+        const auto model = execute::BoundModel::bind(
+            std::make_shared<const graph::Graph>(std::move(builder).build().value()), types, execute::Precision::Float);
+        engine::ResolvedTarget target;
+        target.value = p;
+        target.index = {1};
+        target.logit = {0.2};
+        const std::string hint = engine::targetHint(**model, target);
+        QVERIFY2(hint.find("0.2 is below 0.5") != std::string::npos, hint.c_str());
+        QVERIFY2(hint.find("--target 'z:0,1'") != std::string::npos, hint.c_str());
+        target.logit = {0.5};
+        QVERIFY(engine::targetHint(**model, target).empty());
+        target.logit = {0.2};
+        target.value = z;
+        QVERIFY(engine::targetHint(**model, target).empty());
+    }
+
+    void timeFirstIsSaid()
+    {
+        graph::GraphBuilder builder("series");
+        builder.setOpset("", 18);
+        const base::ValueId x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{4, 1, 3});
+        const base::ValueId w = builder.addConstant("w", Tensor::zeros(tensor::DType::Float32, {1, 2, 3}));
+        const base::ValueId r = builder.addConstant("r", Tensor::zeros(tensor::DType::Float32, {1, 2, 2}));
+        const base::ValueId axis =
+            builder.addConstant("axis", Tensor::of<std::int64_t>({1}, std::array<std::int64_t, 1>{1}));
+        const base::ValueId all = builder.addResult("all");
+        const base::ValueId y = builder.addResult("y");
+        builder.addNode({"RNN", "", "rnn", "", 18, {x, w, r}, {all}, {{"hidden_size", std::int64_t{2}}}});
+        builder.addNode({"Squeeze", "", "squeeze", "", 18, {all, axis}, {y}, {}});
+        builder.addOutput(y);
+        const std::vector<ops::TensorType> types{{tensor::DType::Float32, {4, 1, 3}}};
+        const auto model = execute::BoundModel::bind(
+            std::make_shared<const graph::Graph>(std::move(builder).build().value()), types, execute::Precision::Float);
+        QVERIFY2(model.ok(), model.ok() ? "" : model.error().text().c_str());
+        engine::ResolvedTarget target;
+        target.value = y;
+        target.index = {0, 0, 0, 0};
+        target.logit = {0, 0, 0, 0};
+        const auto hints = engine::targetHints(**model, target);
+        QCOMPARE(hints.size(), std::size_t{1});
+        QVERIFY2(hints[0].find("counts as samples") != std::string::npos, hints[0].c_str());
     }
 
     void aProbabilityHasAHint()

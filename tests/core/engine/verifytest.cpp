@@ -109,6 +109,54 @@ private slots:
         QVERIFY(engine::checkWhole(right, target, start, 1, {})->state == engine::PropertyState::Held);
     }
 
+    // Beside values of size 1, what weights of 1e-17 do is lost when numbers are rounded: no difference shows it.
+    void aDifferenceThatDrownsInRoundingSaysNothing()
+    {
+        for (const char* op : {"Tanh", "Identity"}) {
+            const auto model = modelOf([op](graph::GraphBuilder& builder, base::ValueId x) {
+                const auto constant = [&](const char* name, double number) {
+                    return builder.addConstant(name, Tensor::full(tensor::DType::Float64, {3}, number));
+                };
+                const base::ValueId tiny = addNode(builder, "Mul", "tiny", {x, constant("w", -1.3e-17)}, "t");
+                const base::ValueId shifted = addNode(builder, "Add", "shift", {tiny, constant("b", 1.1)}, "s");
+                return addNode(builder, op, "bend", {shifted}, "y");
+            });
+            const auto right = tapeOf(model, engine::gradientRule(model));
+            const tape::Id target = right.idOf[model->graph().outputs().front().index()];
+            const Tensor start = Tensor::full(tensor::DType::Float64, {3}, 1);
+            for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+                const engine::PropertyResult nodes = engine::judgeNodes(*engine::checkNodes(right, seed, {}));
+                QVERIFY2(nodes.state != engine::PropertyState::Violated, nodes.detail.c_str());
+                const auto whole = engine::checkWhole(right, target, start, seed, {});
+                QVERIFY2(whole->state == engine::PropertyState::NotApplicable, whole->detail.c_str());
+            }
+            // What does show is found as before.
+            const auto wrong =
+                tapeOf(model, spoilt(model, "tiny", [](const Tensor& t) { return ops::algebra::scale(t, 1.01); }));
+            QVERIFY(engine::judgeNodes(*engine::checkNodes(wrong, 1, {})).state == engine::PropertyState::Violated);
+        }
+    }
+
+    // One node that holds both: the weight and the bias of a layer.
+    void aLayerOfTinyWeightsIsNotAccused()
+    {
+        const auto model = modelOf([](graph::GraphBuilder& builder, base::ValueId x) {
+            const base::ValueId row = addNode(
+                builder, "Reshape", "row",
+                {x, builder.addConstant("shape", Tensor::of<std::int64_t>({2}, std::vector<std::int64_t>{1, 3}))}, "r");
+            const base::ValueId w = builder.addConstant("w", Tensor::full(tensor::DType::Float64, {3, 2}, 2e-17));
+            const base::ValueId b = builder.addConstant("b", Tensor::full(tensor::DType::Float64, {2}, -0.9));
+            return addNode(builder, "Gemm", "layer", {row, w, b}, "y");
+        });
+        const auto right = tapeOf(model, engine::gradientRule(model));
+        const auto nodes = engine::checkNodes(right, 1, {});
+        QVERIFY(nodes.ok());
+        QVERIFY(engine::judgeNodes(*nodes).state != engine::PropertyState::Violated);
+        const auto layer = std::ranges::find(*nodes, "layer", &engine::NodeGradient::node);
+        QVERIFY(layer != nodes->end() && !layer->error && layer->state() == engine::GradientState::NotChecked);
+        QVERIFY2(layer->note.find("drowns in the rounding") != std::string::npos, layer->note.c_str());
+    }
+
     void aWrongRuleIsShownByTheFewestElements()
     {
         const auto model = smallModel();

@@ -2,6 +2,7 @@
 // Binding, the forward pass, and what it leaves behind for the backward pass.
 #include "core/execute/forward.h"
 #include "core/base/memoryaccount.h"
+#include "core/base/memorylimit.h"
 #include "core/graph/graphbuilder.h"
 
 #include <QTest>
@@ -344,6 +345,45 @@ private slots:
         QVERIFY(!result.ok());
         QVERIFY(QString::fromStdString(result.error().text()).contains("2 × 2"));
         QVERIFY(!execute::forward(model, {}, SavePolicy::Autograd).ok());
+    }
+
+    void withoutMemoryThePassEndsWithTheNode()
+    {
+        const auto model = bindResidual(64);
+        const std::vector<Tensor> inputs{Tensor::zeros(DType::Float64, {64, 2})};
+        const auto live = static_cast<std::uint64_t>(base::MemoryAccount::tensors().live());
+        base::MemoryLimit::choose(live + 1024); // one value of 64 × 2, not two
+        const auto result = execute::forward(model, inputs, SavePolicy::All);
+        base::MemoryLimit::choose(std::nullopt);
+        QVERIFY(!result.ok());
+        QVERIFY(result.error().code == base::ErrorCode::Memory);
+        QCOMPARE(result.error().where, std::string("node 'act' (Relu)"));
+        QVERIFY(result.error().message.find("1.00 KiB are needed") != std::string::npos);
+        QCOMPARE(static_cast<std::uint64_t>(base::MemoryAccount::tensors().live()), live);
+        QVERIFY(execute::forward(model, inputs, SavePolicy::All).ok());
+    }
+
+    void aResultBeyondTheLimitIsRefusedWhenBound()
+    {
+        base::MemoryLimit::choose(1U << 20U);
+        const std::vector<ops::TensorType> types{{DType::Float64, {1 << 20, 2}}};
+        const auto bound = BoundModel::bind(residual(), types, Precision::Double);
+        base::MemoryLimit::choose(std::nullopt);
+        QVERIFY(!bound.ok());
+        QVERIFY(bound.error().code == base::ErrorCode::Memory);
+        QCOMPARE(bound.error().where, std::string("node 'fc' (MatMul)"));
+        QVERIFY(bound.error().message.find("16.00 MiB") != std::string::npos);
+        QVERIFY(BoundModel::bind(residual(), types, Precision::Double).ok());
+    }
+
+    void anInputThatCannotBeCountedIsRefused()
+    {
+        const std::vector<ops::TensorType> types{{DType::Float64, {(1LL << 62) + 1, 2}}};
+        const auto bound = BoundModel::bind(residual(), types, Precision::Double);
+        QVERIFY(!bound.ok());
+        QVERIFY(bound.error().code == base::ErrorCode::Input);
+        QCOMPARE(bound.error().where, std::string("input \"x\""));
+        QVERIFY(bound.error().message.find("4611686018427387905 × 2") != std::string::npos);
     }
 
     void stopsAndReports()

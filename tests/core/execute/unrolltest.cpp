@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // If, Loop and Scan become the nodes that run for given inputs, and compute what the standard says.
 #include "core/execute/control/unroll.h"
+#include "core/base/memoryaccount.h"
+#include "core/base/memorylimit.h"
 #include "core/execute/forward.h"
 #include "core/graph/graphbuilder.h"
 
@@ -94,6 +96,31 @@ std::shared_ptr<const graph::Graph> loop()
     return finished(std::move(builder));
 }
 
+/// A Loop that carries `x` and makes it twice as long in each step.
+std::shared_ptr<const graph::Graph> doubling()
+{
+    GraphBuilder inner("body");
+    inner.setOpset("", 13);
+    inner.addInput("step", DType::Int64, tensor::Shape{});
+    const ValueId goes = inner.addInput("goes", DType::Bool, tensor::Shape{});
+    const ValueId carried = inner.addInput("carried", DType::Float32, std::nullopt);
+    const ValueId more = inner.addResult("more");
+    const ValueId twice = inner.addResult("twice");
+    inner.addNode({"Identity", "", "on", "", 13, {goes}, {more}, {}});
+    inner.addNode({"Concat", "", "join", "", 13, {carried, carried}, {twice}, {{"axis", std::int64_t{0}}}});
+    inner.addOutput(more);
+    inner.addOutput(twice);
+    GraphBuilder builder("doubling");
+    builder.setOpset("", 13);
+    const ValueId times = builder.addInput("times", DType::Int64, tensor::Shape{});
+    const ValueId x = builder.addInput("x", DType::Float32, tensor::Shape{kTwo});
+    const ValueId y = builder.addResult("y");
+    builder.addNode(
+        {"Loop", "", "loop", "", 13, {times, ValueId(), x}, {y}, {{"body", Subgraph{finished(std::move(inner)), 0}}}});
+    builder.addOutput(y);
+    return finished(std::move(builder));
+}
+
 Tensor numbers(const std::vector<float>& values)
 {
     return Tensor::of<float>({static_cast<std::int64_t>(values.size())}, values);
@@ -170,6 +197,25 @@ private slots:
         QVERIFY(!endless.ok());
         const QString text = QString::fromStdString(endless.error().text());
         QVERIFY2(text.contains("more than 1000 nodes"), qPrintable(text));
+    }
+
+    void aLoopThatDoublesWhatItCarriesIsStopped()
+    {
+        const auto three = answer(*doubling(), {Tensor::scalar(std::int64_t{3}), numbers({1, 2})});
+        QVERIFY2(three.ok(), three.ok() ? "" : three.error().text().c_str());
+        QCOMPARE(three->outputs[0].size(), 16);
+        auto& account = base::MemoryAccount::tensors();
+        account.resetPeak();
+        const std::int64_t before = account.live();
+        base::MemoryLimit::choose(static_cast<std::uint64_t>(before) + (1U << 20U));
+        const auto endless = execute::unroll(
+            *doubling(), std::vector{Tensor::scalar(std::int64_t{60}), numbers({1, 2})}, Precision::Float);
+        base::MemoryLimit::choose(std::nullopt);
+        QVERIFY(!endless.ok());
+        QVERIFY(endless.error().code == base::ErrorCode::Memory);
+        const QString text = QString::fromStdString(endless.error().text());
+        QVERIFY2(text.startsWith("node 'loop/17/join' (Concat): 1.00 MiB are needed"), qPrintable(text));
+        QVERIFY(account.peak() - before <= (1 << 20));
     }
 
     void nodesThatDoNotFitAreRefused()

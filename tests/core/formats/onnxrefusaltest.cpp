@@ -176,6 +176,12 @@ std::vector<Refusal> refusedTensors()
          },
          {"'w'", "no data"}},
         {"short list", [](ModelProto& m) { weight(m).set_dims(0, 4); }, {"'w'", "float_data", "3 numbers", "needs 4"}},
+        {"long shape", // 1 GiB must not be taken for a list of three
+         [](ModelProto& m) { weight(m).set_dims(0, 1LL << 28); },
+         {"'w'", "float_data", "3 numbers", "needs 268435456"}},
+        {"another list",
+         [](ModelProto& m) { weight(m).set_data_type(TensorProto::DOUBLE); },
+         {"'w'", "double_data", "0 numbers", "needs 3"}},
         {"raw size", [](ModelProto& m) { weight(m).set_raw_data("12345"); }, {"'w'", "raw_data", "5 bytes"}},
         {"range",
          [](ModelProto& m) {

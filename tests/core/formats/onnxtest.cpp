@@ -97,7 +97,8 @@ private slots:
         const std::vector<std::byte> data(3 * StoppableInput::kPiece + 5, std::byte{7});
         std::stop_source source;
         const std::stop_token stop = source.get_token();
-        StoppableInput input(data, stop);
+        const google::protobuf::Arena arena;
+        StoppableInput input(data, stop, arena);
         const void* piece = nullptr;
         int size = 0;
         QVERIFY(input.Next(&piece, &size));
@@ -112,7 +113,7 @@ private slots:
         QVERIFY(!input.Next(&piece, &size));
         QCOMPARE(input.ByteCount(), before);
         const std::stop_token never;
-        StoppableInput all(data, never);
+        StoppableInput all(data, never, arena);
         std::size_t total = 0;
         while (all.Next(&piece, &size)) {
             total += static_cast<std::size_t>(size);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensors: views, conversions, comparison, channels-last strides, memory account, 16-bit floats.
 #include "core/tensor/tensor.h"
+#include "core/base/failure.h"
 #include "core/base/memoryaccount.h"
+#include "core/base/memorylimit.h"
 
 #include <QtTest>
 
@@ -16,6 +18,8 @@ using namespace retro::tensor;
 
 namespace
 {
+
+using retro::base::Failure;
 
 Tensor counting(Shape shape)
 {
@@ -42,6 +46,95 @@ private slots:
         QVERIFY((channelsLastStrides({2, 3}) == Shape{3, 1}));
         QCOMPARE(QString::fromStdString(toText({2, 3})), "2 × 3");
         QCOMPARE(QString::fromStdString(toText({})), "scalar");
+    }
+
+    void sizesThatDoNotFitAreRefused()
+    {
+        constexpr std::int64_t kHuge = (1LL << 62) + 1;
+        QVERIFY_EXCEPTION_THROWN(static_cast<void>(elementCount({kHuge, 4})), Failure);
+        QVERIFY_EXCEPTION_THROWN(static_cast<void>(elementCount({-1, 4})), Failure);
+        QVERIFY_EXCEPTION_THROWN(static_cast<void>(elementCount({-1, -4})), Failure);
+        QVERIFY_EXCEPTION_THROWN(static_cast<void>(rowMajorStrides({2, kHuge, 4})), Failure);
+        QVERIFY_EXCEPTION_THROWN(static_cast<void>(channelsLastStrides({2, kHuge, 4, 4})), Failure);
+        QVERIFY_EXCEPTION_THROWN(TensorBuffer(DType::Float32, {kHuge, 4}), Failure);
+        QVERIFY_EXCEPTION_THROWN(TensorBuffer(DType::Float64, {1LL << 61}), Failure); // elements fit, bytes do not
+        QVERIFY_EXCEPTION_THROWN(TensorBuffer(DType::Float32, {-4}), Failure);
+        QVERIFY_EXCEPTION_THROWN(TensorBuffer(DType::Float32, {2, 3}, {6, 1}), Failure);
+        QCOMPARE(elementCount({1LL << 40, 1LL << 22}), 1LL << 62);
+    }
+
+    void knowsWhatLiesWithin()
+    {
+        QVERIFY(liesWithin({2, 3}, {3, 1}, 0, 6));
+        QVERIFY(!liesWithin({2, 3}, {3, 1}, 1, 6));
+        QVERIFY(!liesWithin({2, 3}, {3, 1}, 0, 5));
+        QVERIFY(liesWithin({2, 3}, {-3, 1}, 3, 6)); // backwards along an axis
+        QVERIFY(!liesWithin({2, 3}, {-3, 1}, 2, 6));
+        QVERIFY(liesWithin({1LL << 40}, {0}, 5, 6)); // one element again and again
+        QVERIFY(liesWithin({}, {}, 5, 6));
+        QVERIFY(!liesWithin({}, {}, 6, 6));
+        QVERIFY(liesWithin({0, 7}, {7, 1}, 99, 6)); // nothing is read
+        QVERIFY(!liesWithin({-1, 0}, {1, 1}, 0, 6));
+        QVERIFY(!liesWithin({2}, {3, 1}, 0, 6));
+        QVERIFY(!liesWithin({3, 3}, {1LL << 62, 1LL << 62}, 0, 6)); // the reach overflows
+    }
+
+    void aViewOutsideOfItsMemoryIsRefused()
+    {
+        const Tensor t = counting({2, 3});
+        const auto view = [&t](Shape shape, Shape strides, std::int64_t offset) {
+            return Tensor(t.dtype(), std::move(shape), std::move(strides), offset, t.storage());
+        };
+        QCOMPARE(view({3}, {2}, 1).at(2), 5.0);
+        QVERIFY_EXCEPTION_THROWN(view({3}, {2}, 2), Failure);
+        QVERIFY_EXCEPTION_THROWN(view({2, 3}, {3, 1}, -1), Failure);
+        QVERIFY_EXCEPTION_THROWN(view({1LL << 40, 1LL << 40}, {0, 0}, 0), Failure); // cannot be counted
+        QVERIFY_EXCEPTION_THROWN(Tensor(DType::Float64, {2, 3}, {3, 1}, 0, t.storage()), Failure);
+        QVERIFY_EXCEPTION_THROWN(Tensor(DType::Float32, {}, {}, 0, nullptr), Failure);
+    }
+
+    void whatIsReadWronglyIsRefused()
+    {
+        const Tensor t = counting({2, 3});
+        QVERIFY_EXCEPTION_THROWN(static_cast<void>(t.data<double>()), Failure);
+        QVERIFY_EXCEPTION_THROWN(static_cast<void>(t.at(6)), Failure);
+        QVERIFY_EXCEPTION_THROWN(static_cast<void>(t.at(-1)), Failure);
+        QVERIFY_EXCEPTION_THROWN(static_cast<void>(t.reshaped({7})), Failure);
+        const std::array<std::int64_t, 2> wrong{0, 2};
+        QVERIFY_EXCEPTION_THROWN(static_cast<void>(t.permuted(wrong)), Failure);
+        const std::array<std::int64_t, 2> turned{1, 0};
+        QVERIFY_EXCEPTION_THROWN(static_cast<void>(t.permuted(turned).span<float>()), Failure);
+        const std::array<float, 2> few{1, 2};
+        QVERIFY_EXCEPTION_THROWN(static_cast<void>(Tensor::of<float>({3}, few)), Failure);
+        QVERIFY_EXCEPTION_THROWN(static_cast<void>(TensorBuffer(DType::Float32, {2}).data<std::int64_t>()), Failure);
+    }
+
+    void theLimitBoundsTensors()
+    {
+        using retro::base::MemoryLimit;
+        const auto live = static_cast<std::uint64_t>(retro::base::MemoryAccount::tensors().live());
+        MemoryLimit::choose(live + 4096);
+        const auto tooLarge = retro::base::caughtAt([] { return std::string("here"); },
+                                                    [] { return Tensor::zeros(DType::Float32, {1025}).size(); });
+        const auto fits = retro::base::caughtAt([] { return std::string("here"); },
+                                                [] { return Tensor::zeros(DType::Float32, {1024}).size(); });
+        MemoryLimit::choose(std::nullopt);
+        QVERIFY(!tooLarge.ok());
+        QVERIFY(tooLarge.error().code == retro::base::ErrorCode::Memory);
+        QVERIFY(tooLarge.error().message.find("4.00 KiB are needed") != std::string::npos);
+        QCOMPARE(fits.value(), 1024);
+        QCOMPARE(static_cast<std::uint64_t>(retro::base::MemoryAccount::tensors().live()), live);
+    }
+
+    void memoryThatThereIsNotIsRefusedBeforeItIsTouched()
+    {
+        retro::base::MemoryLimit::choose(1ULL << 60U);
+        const auto result = retro::base::caughtAt([] { return std::string("here"); },
+                                                  [] { return Tensor::zeros(DType::UInt8, {1LL << 50}).size(); });
+        retro::base::MemoryLimit::choose(std::nullopt);
+        QVERIFY(!result.ok());
+        QVERIFY(result.error().code == retro::base::ErrorCode::Memory);
+        QVERIFY(result.error().message.find("1.00 PiB are needed") != std::string::npos);
     }
 
     void permutedIsAView()

@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <memory>
+#include <new>
 #include <vector>
 
 using namespace retro::views;
@@ -60,6 +61,25 @@ private slots:
         painted.release(threads);
         QVERIFY(backgroundPool().waitForDone());
         QCOMPARE(gaveUp.load(), 0);
+    }
+
+    static void aJobThatThrowsIsToldAndEnds()
+    {
+        QStringList told;
+        const auto connection =
+            QObject::connect(&BackgroundFailures::instance(), &BackgroundFailures::failed, QCoreApplication::instance(),
+                             [&told](const QString& what, const QString& remedy) { told << what << remedy; });
+        JobRunner runner;
+        runner.start([](const std::stop_token&) -> JobRunner::Delivery { throw std::bad_alloc(); });
+        QVERIFY(runner.isRunning());
+        QTRY_VERIFY(!runner.isRunning());
+        QTRY_COMPARE(told.size(), 2);
+        QVERIFY2(told[0].contains("no memory is left"), qPrintable(told[0]));
+        QVERIFY2(told[1].contains("Allow more memory"), qPrintable(told[1]));
+        bool isDelivered = false;
+        runner.start([&](const std::stop_token&) -> JobRunner::Delivery { return [&] { isDelivered = true; }; });
+        QTRY_VERIFY(isDelivered); // the threads are still there
+        QObject::disconnect(connection);
     }
 };
 

@@ -270,6 +270,46 @@ private slots:
         QVERIFY2(words.contains(facts.summary + QStringLiteral("\nThis run of jug.onnx")), qPrintable(words));
     }
 
+    void freeAxesHaveAField()
+    {
+        RunPanel panel;
+        auto* shape = panel.findChild<QLineEdit*>(QStringLiteral("shape"));
+        panel.setModel(makeFacts());
+        QVERIFY(shape != nullptr && !shape->isVisibleTo(&panel));
+        ModelFacts facts = makeFacts();
+        facts.shapeHint = QStringLiteral("N×3×?×?");
+        facts.shapes = QStringLiteral("1x3x24x24");
+        panel.setModel(facts);
+        QVERIFY(shape->isVisibleTo(&panel));
+        QCOMPARE(shape->placeholderText(), facts.shapeHint);
+        QCOMPARE(panel.question().shapes, facts.shapes);
+        QSignalSpy asked(&panel, &RunPanel::questionChanged);
+        shape->clear();
+        QTest::keyClicks(shape, QStringLiteral("  2x3x48x192 "));
+        QTest::keyClick(shape, Qt::Key_Return);
+        QVERIFY(!asked.isEmpty());
+        QCOMPARE(panel.question().shapes, QStringLiteral("2x3x48x192"));
+    }
+
+    void aPartThatCannotRunRefusesNothingElse()
+    {
+        RunPanel panel;
+        ModelFacts facts = makeFacts();
+        facts.problem = QStringLiteral("What depends on this cannot be run: nms");
+        facts.runsInPart = true;
+        panel.setModel(facts);
+        QVERIFY(wordsOf(panel).contains(facts.problem));
+        QVERIFY(button(panel, "Run")->isEnabled());
+        QuestionCheck check;
+        check.problem = QStringLiteral("value 'boxes' needs nms");
+        panel.setCheck(check);
+        QVERIFY(!button(panel, "Run")->isEnabled());
+        QVERIFY(wordsOf(panel).contains(check.problem));
+        panel.setCheck({});
+        QVERIFY(button(panel, "Run")->isEnabled());
+        QVERIFY(wordsOf(panel).contains(facts.problem));
+    }
+
     void aProblemIsSaidAndNothingRuns()
     {
         ModelFacts facts = makeFacts();

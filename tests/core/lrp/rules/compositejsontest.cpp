@@ -308,7 +308,7 @@ private slots:
                                 << "field entries[2].rule.params.signal: must be a number from 0 to 1";
         QTest::newRow("no entries") << "{\"format\": \"retrograde-composite/1\", \"entries\": []}"
                                     << "field entries: a list of 1 to 10000 entries";
-        QTest::newRow("deep") << QString(40, '[') + QString(40, ']') << "nested 40 deep";
+        QTest::newRow("deep") << QString(40, '[') + QString(40, ']') << "nested deeper than 16";
         QTest::newRow("large") << QString(int(lrp::kMaxCompositeBytes) + 1, ' ') << "at most 1048576 are read";
     }
     void errors()

@@ -196,6 +196,16 @@ OpCase fusedMatMul(Draw& draw)
     const std::int64_t swapsB = draw.whole(0, 1);
     const Shape a = swapsA != 0 ? Shape{4, 3} : Shape{3, 4};
     Shape b = swapsB != 0 ? Shape{2, 4} : Shape{4, 2};
+    if (draw.coin()) { // both of three axes, the first of which may stand before the last
+        const auto ofThree = [&draw, &c](const char* name, const Shape& shape) {
+            const std::int64_t movesBatch = draw.whole(0, 1);
+            c.with(name, movesBatch);
+            return movesBatch != 0 ? Shape{shape[0], 2, shape[1]} : Shape{2, shape[0], shape[1]};
+        };
+        c.operand(draw.tensor(ofThree("transBatchA", a)));
+        c.operand(draw.tensor(ofThree("transBatchB", b)));
+        return c.with("transA", swapsA).with("transB", swapsB).with("alpha", draw.number(0.5, 2));
+    }
     const bool isBatch = draw.coin();
     if (isBatch) {
         b.insert(b.begin(), 2);

@@ -250,7 +250,9 @@ private slots:
         for (const ops::OperatorDeclaration& declaration : ops::declarations()) {
             const bool isThere = drawn.contains({std::string(declaration.domain), std::string(declaration.op)});
             const bool isWrittenOut = declaration.structure == "control flow"; // never bound as a node
-            QVERIFY2(!declaration.gradient || isWrittenOut || isThere,
+            // Straight through what rounds, which no difference shows: quantisedlayertest.cpp has them.
+            const bool rounds = declaration.op == "FakeQuantize" || declaration.domain == "retrograde.integer";
+            QVERIFY2(!declaration.gradient || isWrittenOut || rounds || isThere,
                      fmt::format("{} has no line in tests/core/ops/gradientcheck", declaration.op).c_str());
         }
     }

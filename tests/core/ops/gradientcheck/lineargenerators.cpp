@@ -119,6 +119,24 @@ OpCase convolution(const char* op, Draw& draw)
     return c.with("group", group).with("strides", strides).with("dilations", dilations).with("pads", pads);
 }
 
+/// Of the operand: the weights are bytes.
+OpCase matMulNBits(Draw& draw)
+{
+    OpCase c("MatMulNBits", 1, "com.microsoft");
+    const std::int64_t bits = draw.among<std::int64_t>({2, 4, 8});
+    const std::int64_t depth = draw.whole(1, 40);
+    const std::int64_t rows = draw.whole(1, 3);
+    const std::int64_t blocks = (depth + 15) / 16;
+    c.operand(draw.tensor({draw.whole(1, 3), depth}));
+    c.constant(draw.integers({rows, blocks, 16 * bits / 8}, 0, 255).to(DType::UInt8));
+    c.constant(draw.tensor({rows, blocks}));
+    if (draw.coin()) {
+        c.constant(draw.integers({rows, (blocks * bits + 7) / 8}, 0, 255).to(DType::UInt8));
+    }
+    c.with("K", depth).with("N", rows).with("bits", bits);
+    return c.with("block_size", std::int64_t{16});
+}
+
 } // namespace
 
 std::vector<Generator> linearGenerators()
@@ -131,6 +149,7 @@ std::vector<Generator> linearGenerators()
         {"Gemm", gemm},
         {"MatMul", matMul},
         {"MatMul", linear, "retrograde"},
+        {"MatMulNBits", matMulNBits, "com.microsoft"},
     };
 }
 

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ordinary memory (lists, text, what libraries ask for) has the bound of tensors: a block that is so large that only a
+// shape can be the reason is asked for only where base::MemoryLimit and the machine have room for it. Without this a
+// list as long as an axis of a small file would take all the memory that there is before the first allocation fails.
+#include "core/base/largeblock.h"
+
+#include "core/base/memorylimit.h"
+
+#include <cstdlib>
+#include <new>
+
+namespace retro::base
+{
+
+bool isLargeBlockAllowed(std::size_t bytes)
+{
+    return !whyNoMemory(bytes) && (bytes < MemoryLimit::kLargeBlock || bytes <= machineMemory().available);
+}
+
+} // namespace retro::base
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // they have their own
+namespace
+{
+
+/// What the standard asks of operator new: the handler is called until there is memory or it throws.
+void* blockOf(std::size_t bytes)
+{
+    while (true) {
+        if (void* block = std::malloc(bytes == 0 ? 1 : bytes); block != nullptr) {
+            return block;
+        }
+        const std::new_handler handler = std::get_new_handler();
+        if (handler == nullptr) {
+            throw std::bad_alloc();
+        }
+        handler();
+    }
+}
+
+} // namespace
+
+/// Weak: a program may have its own. What it gives is freed by the standard operator delete.
+[[gnu::weak]] void* operator new(std::size_t bytes)
+{
+    if (bytes >= retro::base::kLeastLargeBlock && !retro::base::isLargeBlockAllowed(bytes)) {
+        throw retro::base::LargeBlockRefused(bytes);
+    }
+    return blockOf(bytes);
+}
+#endif

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/base/result.h"
+#include "core/graph/graph.h"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace retro::engine
+{
+
+/// What is to be different in a copy of a graph. Tensors are shared with it.
+struct GraphChanges
+{
+    std::map<base::ValueId, std::vector<graph::Dimension>> shapes; ///< of inputs
+    std::map<base::ValueId, tensor::Tensor> constants;             ///< data of constants
+    std::optional<std::vector<bool>> keptNodes = {};               ///< by NodeId; none = all
+    std::optional<std::vector<base::ValueId>> outputs = {};        ///< in place of the graph's own
+};
+
+/// The copy. Inputs keep their order; where all nodes are kept, so do values and nodes their ids. Values that nobody
+/// makes or reads any more are left out with their nodes. Errors: as graph::GraphBuilder::build() (a kept node that
+/// reads what no kept node makes; no output).
+[[nodiscard]] base::Result<std::shared_ptr<const graph::Graph>> changedGraph(const graph::Graph& graph,
+                                                                             const GraphChanges& changes);
+
+} // namespace retro::engine

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/formats/known/functionwriter.h"
+
+#include "core/formats/onnxattributes.h"
+#include "core/formats/onnxtensor.h"
+
+#include <fmt/format.h>
+
+namespace retro::formats
+{
+
+using onnxschema::AttributeProto;
+using onnxschema::FunctionProto;
+using onnxschema::NodeProto;
+using onnxschema::TensorProto;
+
+namespace
+{
+
+template <class T>
+T writtenAttribute(const graph::Attributes& attributes, std::string_view name, T fallback)
+{
+    const auto at = attributes.find(std::string(name));
+    const T* value = at == attributes.end() ? nullptr : std::get_if<T>(&at->second);
+    return value != nullptr ? *value : std::move(fallback);
+}
+
+} // namespace
+
+FunctionWriter::FunctionWriter(const NodeProto& call, graph::Attributes attributes, const GraphFacts& facts)
+    : m_call(call), m_attributes(std::move(attributes)), m_facts(facts)
+{
+    for (std::size_t slot = 0; slot < operandCount(); ++slot) {
+        m_function.add_input(operand(slot));
+    }
+}
+
+bool FunctionWriter::isGiven(std::size_t slot) const
+{
+    return slot < operandCount() && !m_call.input(static_cast<int>(slot)).empty();
+}
+
+bool FunctionWriter::isAsked(std::size_t k) const
+{
+    return k < static_cast<std::size_t>(m_call.output_size()) && !m_call.output(static_cast<int>(k)).empty();
+}
+
+std::string FunctionWriter::operand(std::size_t slot) const { return fmt::format("operand {}", slot); }
+
+std::optional<std::size_t> FunctionWriter::rank(std::size_t slot) const
+{
+    return isGiven(slot) ? m_facts.rank(m_call.input(static_cast<int>(slot))) : std::nullopt;
+}
+
+std::optional<tensor::DType> FunctionWriter::elementType(std::size_t slot) const
+{
+    const int type = isGiven(slot) ? m_facts.elementType(m_call.input(static_cast<int>(slot))) : 0;
+    const base::Result<tensor::DType> known = dtypeOfOnnx(type);
+    return type != 0 && known.ok() ? std::optional(*known) : std::nullopt;
+}
+
+std::string FunctionWriter::producer(std::size_t slot) const
+{
+    return isGiven(slot) ? m_facts.producer(m_call.input(static_cast<int>(slot))) : std::string();
+}
+
+std::int64_t FunctionWriter::integer(std::string_view name, std::int64_t fallback) const
+{
+    return writtenAttribute(m_attributes, name, fallback);
+}
+double FunctionWriter::number(std::string_view name, double fallback) const
+{
+    return writtenAttribute(m_attributes, name, fallback);
+}
+std::string FunctionWriter::text(std::string_view name, std::string fallback) const
+{
+    return writtenAttribute(m_attributes, name, std::move(fallback));
+}
+std::vector<std::int64_t> FunctionWriter::integers(std::string_view name) const
+{
+    return writtenAttribute(m_attributes, name, std::vector<std::int64_t>());
+}
+std::vector<double> FunctionWriter::numbers(std::string_view name) const
+{
+    return writtenAttribute(m_attributes, name, std::vector<double>());
+}
+std::vector<std::string> FunctionWriter::texts(std::string_view name) const
+{
+    return writtenAttribute(m_attributes, name, std::vector<std::string>());
+}
+
+graph::Attributes FunctionWriter::pick(const std::vector<std::string>& names) const
+{
+    graph::Attributes picked;
+    for (const std::string& name : names) {
+        if (const auto at = m_attributes.find(name); at != m_attributes.end()) {
+            picked.insert(*at);
+        }
+    }
+    return picked;
+}
+
+std::string FunctionWriter::unique(std::string_view stem)
+{
+    int& count = m_taken[std::string(stem)];
+    ++count;
+    return count == 1 ? std::string(stem) : fmt::format("{} {}", stem, count);
+}
+
+NodeProto& FunctionWriter::addNode(std::string_view domain, std::string_view op, const Names& inputs,
+                                   const graph::Attributes& attributes, std::int64_t opset)
+{
+    NodeProto& node = *m_function.add_node();
+    node.set_domain(std::string(domain));
+    node.set_op_type(std::string(op));
+    node.set_name(unique(op));
+    node.set_resolved_opset(opset);
+    for (const std::string& input : inputs) {
+        node.add_input(input);
+    }
+    for (const auto& [name, value] : attributes) {
+        writeAttribute(name, value, *node.add_attribute());
+    }
+    return node;
+}
+
+std::string FunctionWriter::add(std::string_view op, const Names& inputs, graph::Attributes attributes,
+                                std::int64_t opset)
+{
+    return addOf("", op, inputs, std::move(attributes), opset, 1).front();
+}
+
+FunctionWriter::Names FunctionWriter::addOf(std::string_view domain, std::string_view op, const Names& inputs,
+                                            graph::Attributes attributes, std::int64_t opset, std::size_t results)
+{
+    NodeProto& node = addNode(domain, op, inputs, attributes, opset);
+    Names names;
+    for (std::size_t k = 0; k < results; ++k) {
+        names.push_back(k == 0 ? node.name() : fmt::format("{}, output {}", node.name(), k));
+        node.add_output(names.back());
+    }
+    return names;
+}
+
+std::string FunctionWriter::floats(const std::vector<double>& values, tensor::Shape shape)
+{
+    const std::vector<float> narrow(values.begin(), values.end());
+    return add("Constant", {}, {{"value", tensor::Tensor::of<float>(std::move(shape), narrow)}});
+}
+
+std::string FunctionWriter::floats(const std::vector<double>& values)
+{
+    return floats(values, {static_cast<std::int64_t>(values.size())});
+}
+
+std::string FunctionWriter::integers(const std::vector<std::int64_t>& values)
+{
+    return add("Constant", {},
+               {{"value", tensor::Tensor::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values)}});
+}
+
+std::string FunctionWriter::numberLikeOperand(double value)
+{
+    const tensor::DType given = elementType(0).value_or(tensor::DType::Float32);
+    const tensor::DType type = tensor::isFloating(given) ? given : tensor::DType::Float32;
+    return add("Constant", {}, {{"value", tensor::Tensor::scalar(value).to(type)}});
+}
+
+std::string FunctionWriter::textList(const std::vector<std::string>& values)
+{
+    NodeProto& node = addNode("", "Constant", {}, {}, kFunctionOpset);
+    AttributeProto& value = *node.add_attribute();
+    value.set_name("value");
+    value.set_type(AttributeProto::TENSOR);
+    value.mutable_t()->set_data_type(TensorProto::STRING);
+    value.mutable_t()->add_dims(static_cast<std::int64_t>(values.size()));
+    for (const std::string& one : values) {
+        value.mutable_t()->add_string_data(one);
+    }
+    node.add_output(node.name());
+    return node.name();
+}
+
+void FunctionWriter::output(std::size_t k, const std::string& value) { m_outputs[k] = value; }
+
+base::Result<FunctionProto> FunctionWriter::finish() &&
+{
+    for (int k = 0; k < m_call.output_size(); ++k) {
+        const auto made = m_outputs.find(static_cast<std::size_t>(k));
+        if (made == m_outputs.end() && !m_call.output(k).empty()) {
+            return base::inputError(
+                fmt::format("output {} of {} is not computed; take it out of the model where nobody "
+                            "reads it",
+                            k, m_call.op_type()));
+        }
+        m_function.add_output(made == m_outputs.end() ? fmt::format("no output {}", k) : made->second);
+    }
+    return std::move(m_function);
+}
+
+} // namespace retro::formats

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/base/result.h"
+#include "core/formats/known/graphfacts.h"
+#include "core/formats/onnxschema.pb.h"
+#include "core/graph/graph.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retro::formats
+{
+
+/// Version of ai.onnx that nodes of known functions have unless they say another.
+inline constexpr std::int64_t kFunctionOpset = 21;
+
+/// Writes the function that one call of an operator stands for. Values go by their names inside the function.
+class FunctionWriter
+{
+public:
+    using Names = std::vector<std::string>;
+
+    /// `call` and `facts` must outlive the writer.
+    FunctionWriter(const onnxschema::NodeProto& call, graph::Attributes attributes, const GraphFacts& facts);
+
+    /// True when the call gives operand `slot`, and when somebody reads output `k` or may do so.
+    [[nodiscard]] bool isGiven(std::size_t slot) const;
+    [[nodiscard]] bool isAsked(std::size_t k) const;
+    [[nodiscard]] std::size_t operandCount() const { return static_cast<std::size_t>(m_call.input_size()); }
+    /// Name of operand `slot`, inside.
+    [[nodiscard]] std::string operand(std::size_t slot) const;
+    /// Axes of an operand, where they are known.
+    [[nodiscard]] std::optional<std::size_t> rank(std::size_t slot) const;
+    /// Element type of an operand; nothing where it is not known.
+    [[nodiscard]] std::optional<tensor::DType> elementType(std::size_t slot) const;
+    /// Operator that makes the operand; empty when it is not known.
+    [[nodiscard]] std::string producer(std::size_t slot) const;
+
+    [[nodiscard]] bool has(std::string_view attribute) const { return m_attributes.contains(std::string(attribute)); }
+    /// Attributes, or the fallback where the call has none of that name and type.
+    [[nodiscard]] std::int64_t integer(std::string_view name, std::int64_t fallback) const;
+    [[nodiscard]] double number(std::string_view name, double fallback) const;
+    [[nodiscard]] std::string text(std::string_view name, std::string fallback) const;
+    [[nodiscard]] std::vector<std::int64_t> integers(std::string_view name) const;
+    [[nodiscard]] std::vector<double> numbers(std::string_view name) const;
+    [[nodiscard]] std::vector<std::string> texts(std::string_view name) const;
+    /// The attributes of these names that the call has.
+    [[nodiscard]] graph::Attributes pick(const std::vector<std::string>& names) const;
+
+    /// A node of the standard with one result, whose name is returned. The node is named after its operator.
+    std::string add(std::string_view op, const Names& inputs, graph::Attributes attributes = {},
+                    std::int64_t opset = kFunctionOpset);
+    /// A node of any domain with several results.
+    Names addOf(std::string_view domain, std::string_view op, const Names& inputs, graph::Attributes attributes,
+                std::int64_t opset, std::size_t results);
+    /// Constants: float32 or integers of a shape, or one text per element.
+    std::string floats(const std::vector<double>& values, tensor::Shape shape);
+    std::string floats(const std::vector<double>& values);
+    std::string integers(const std::vector<std::int64_t>& values);
+    /// A number of operand 0's floating type; float32 when that is not known.
+    std::string numberLikeOperand(double value);
+    std::string textList(const std::vector<std::string>& values);
+
+    /// Output `k` of the call is `value`.
+    void output(std::size_t k, const std::string& value);
+    /// The function. Errors (Input): somebody asks for an output that nothing makes.
+    [[nodiscard]] base::Result<onnxschema::FunctionProto> finish() &&;
+
+private:
+    std::string unique(std::string_view stem);
+    onnxschema::NodeProto& addNode(std::string_view domain, std::string_view op, const Names& inputs,
+                                   const graph::Attributes& attributes, std::int64_t opset);
+
+    const onnxschema::NodeProto& m_call;
+    graph::Attributes m_attributes;
+    const GraphFacts& m_facts;
+    onnxschema::FunctionProto m_function;
+    std::map<std::string, int, std::less<>> m_taken;
+    std::map<std::size_t, std::string> m_outputs;
+};
+
+} // namespace retro::formats

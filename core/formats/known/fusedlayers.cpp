@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers with an activation behind them, and products with transposes before them, as ONNX Runtime's optimiser joins
+// them.
+#include "core/formats/known/channelslast.h"
+#include "core/formats/known/knownfunctions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+namespace retro::formats
+{
+
+using base::inputError;
+using graph::Attributes;
+using ops::AttributeKind;
+using ops::AttributeSpec;
+
+namespace
+{
+
+using Axes = std::vector<std::int64_t>;
+
+/// An activation that a fused layer may name, and which of its numbers are which attribute.
+struct FusedActivation
+{
+    std::string_view op;
+    std::vector<std::string> numbers; ///< in the order of activation_params
+    std::int64_t opset = kFunctionOpset;
+    bool needsAll = false; ///< its numbers have no defaults
+};
+
+const FusedActivation* activationNamed(const std::string& name)
+{
+    static const std::array kKnown{
+        FusedActivation{"Relu", {}},
+        FusedActivation{"Sigmoid", {}},
+        FusedActivation{"Tanh", {}},
+        FusedActivation{"Softplus", {}},
+        FusedActivation{"Softsign", {}},
+        FusedActivation{"HardSwish", {}},
+        FusedActivation{"LeakyRelu", {"alpha"}},
+        FusedActivation{"Elu", {"alpha"}},
+        FusedActivation{"ThresholdedRelu", {"alpha"}},
+        FusedActivation{"HardSigmoid", {"alpha", "beta"}},
+        FusedActivation{"Selu", {"alpha", "gamma"}},
+        FusedActivation{"Clip", {"min", "max"}, 6, true}, // at 6 the bounds are attributes
+    };
+    const auto at = std::find_if(kKnown.begin(), kKnown.end(), [&name](const auto& one) { return one.op == name; });
+    return at == kKnown.end() ? nullptr : &*at;
+}
+
+base::Error unknownActivation(const std::string& name)
+{
+    return inputError(fmt::format("the activation '{}' is not known; save the model without it (optimisation level "
+                                  "basic)",
+                                  name));
+}
+
+/// The activation that `activation` and `activation_params` say, behind `x`; none is none.
+base::Result<std::string> withListedActivation(FunctionWriter& body, const std::string& x)
+{
+    const std::string name = body.text("activation", "");
+    if (name.empty()) {
+        return x;
+    }
+    const FusedActivation* known = activationNamed(name);
+    if (known == nullptr) {
+        return unknownActivation(name);
+    }
+    const std::vector<double> numbers = body.numbers("activation_params");
+    const bool fits = numbers.size() == known->numbers.size() || (numbers.empty() && !known->needsAll);
+    if (!fits) {
+        return inputError(fmt::format("activation_params has {} numbers, and {} takes {}", numbers.size(), name,
+                                      known->numbers.size()));
+    }
+    Attributes attributes;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        attributes[known->numbers[i]] = numbers[i];
+    }
+    return body.add(known->op, {x}, std::move(attributes), known->opset);
+}
+
+/// The activation that `activation`, `activation_alpha` and its like say, behind `x`.
+base::Result<std::string> withNamedActivation(FunctionWriter& body, const std::string& x)
+{
+    const std::string name = body.text("activation", "");
+    if (name.empty()) {
+        return x;
+    }
+    const FusedActivation* known = activationNamed(name);
+    if (known == nullptr || known->needsAll) {
+        return unknownActivation(name);
+    }
+    Attributes attributes;
+    for (const std::string& number : known->numbers) {
+        if (body.has("activation_" + number)) {
+            attributes[number] = body.number("activation_" + number, 0);
+        }
+    }
+    return body.add(known->op, {x}, std::move(attributes), known->opset);
+}
+
+FunctionWriter::Names layerOperands(const FunctionWriter& body)
+{
+    FunctionWriter::Names operands{body.operand(0), body.operand(1)};
+    if (body.isGiven(2)) {
+        operands.push_back(body.operand(2));
+    }
+    return operands;
+}
+
+const std::vector<std::string>& convolutionAttributes()
+{
+    static const std::vector<std::string> kNames{"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"};
+    return kNames;
+}
+
+/// Conv, plus operand 3, then the activation.
+Written writeFusedConvolution(FunctionWriter& body)
+{
+    std::string y = body.add("Conv", layerOperands(body), body.pick(convolutionAttributes()));
+    if (body.isGiven(3)) {
+        y = body.add("Add", {y, body.operand(3)});
+    }
+    RETRO_TRY(const std::string result, withListedActivation(body, y));
+    body.output(0, result);
+    return true;
+}
+
+/// As FusedConv, of batch × positions × channels.
+Written writeChannelsLastConvolution(FunctionWriter& body)
+{
+    const auto rank = channelsLastRank(body);
+    if (!rank) {
+        return inputError("how many axes its operand has is not known; give it a kernel_shape");
+    }
+    FunctionWriter::Names operands = layerOperands(body);
+    operands[0] = body.add("Transpose", {operands[0]}, {{"perm", channelsFirst(*rank)}});
+    std::string y = body.add("Conv", operands, body.pick(convolutionAttributes()));
+    if (body.isGiven(3)) {
+        y = body.add("Add", {y, body.add("Transpose", {body.operand(3)}, {{"perm", channelsFirst(*rank)}})});
+    }
+    RETRO_TRY(const std::string result, withListedActivation(body, y));
+    body.output(0, body.add("Transpose", {result}, {{"perm", channelsLast(*rank)}}));
+    return true;
+}
+
+Written writeChannelsLastMaxPool(FunctionWriter& body)
+{
+    const auto rank = channelsLastRank(body);
+    if (!rank) {
+        return inputError("kernel_shape is missing");
+    }
+    const std::string x = body.add("Transpose", {body.operand(0)}, {{"perm", channelsFirst(*rank)}});
+    const std::string y =
+        body.add("MaxPool", {x}, body.pick({"auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "strides"}));
+    body.output(0, body.add("Transpose", {y}, {{"perm", channelsLast(*rank)}}));
+    return true;
+}
+
+Written writeFusedGemm(FunctionWriter& body)
+{
+    const std::string y = body.add("Gemm", layerOperands(body), body.pick({"alpha", "beta", "transA", "transB"}));
+    RETRO_TRY(const std::string result, withNamedActivation(body, y));
+    body.output(0, result);
+    return true;
+}
+
+/// One operand of a product: its first axis put before the last one (`isBatchMoved`), then the last two swapped.
+struct ProductSide
+{
+    std::size_t slot;
+    bool isSwapped;
+    bool isBatchMoved;
+    [[nodiscard]] bool isPlain() const { return !isSwapped && !isBatchMoved; }
+};
+
+/// Order of the axes; empty when the rank is not known or too small.
+Axes orderOf(const FunctionWriter& body, const ProductSide& side)
+{
+    const std::size_t rank = body.rank(side.slot).value_or(0);
+    if (rank < (side.isBatchMoved ? 3U : 2U)) {
+        return {};
+    }
+    Axes order(rank);
+    std::iota(order.begin(), order.end(), std::int64_t{0});
+    if (side.isBatchMoved) {
+        std::rotate(order.begin(), order.begin() + 1, order.end() - 1);
+    }
+    if (side.isSwapped) {
+        std::swap(order[rank - 1], order[rank - 2]);
+    }
+    return order;
+}
+
+/// Transposes, MatMul, and the factor. A product whose operands have an unknown number of axes stays a node.
+Written writeFusedProduct(FunctionWriter& body)
+{
+    FunctionWriter::Names operands;
+    for (const ProductSide& side :
+         {ProductSide{0, body.integer("transA", 0) != 0, body.integer("transBatchA", 0) != 0},
+          ProductSide{1, body.integer("transB", 0) != 0, body.integer("transBatchB", 0) != 0}}) {
+        if (side.isPlain()) {
+            operands.push_back(body.operand(side.slot));
+            continue;
+        }
+        const Axes order = orderOf(body, side);
+        if (order.empty()) {
+            return false;
+        }
+        operands.push_back(body.add("Transpose", {body.operand(side.slot)}, {{"perm", order}}));
+    }
+    std::string y = body.add("MatMul", operands);
+    if (const double alpha = body.number("alpha", 1); alpha != 1) {
+        y = body.add("Mul", {y, body.numberLikeOperand(alpha)});
+    }
+    body.output(0, y);
+    return true;
+}
+
+constexpr std::array kFusedConvolutionAttributes{
+    AttributeSpec{"activation", AttributeKind::Text}, AttributeSpec{"activation_params", AttributeKind::Floats},
+    AttributeSpec{"auto_pad", AttributeKind::Text},   AttributeSpec{"dilations", AttributeKind::Ints},
+    AttributeSpec{"group", AttributeKind::Int},       AttributeSpec{"kernel_shape", AttributeKind::Ints},
+    AttributeSpec{"pads", AttributeKind::Ints},       AttributeSpec{"strides", AttributeKind::Ints}};
+constexpr std::array kChannelsLastPoolAttributes{
+    AttributeSpec{"auto_pad", AttributeKind::Text},  AttributeSpec{"ceil_mode", AttributeKind::Int},
+    AttributeSpec{"dilations", AttributeKind::Ints}, AttributeSpec{"kernel_shape", AttributeKind::Ints},
+    AttributeSpec{"pads", AttributeKind::Ints},      AttributeSpec{"strides", AttributeKind::Ints}};
+constexpr std::array kFusedGemmAttributes{AttributeSpec{"activation", AttributeKind::Text},
+                                          AttributeSpec{"activation_alpha", AttributeKind::Float},
+                                          AttributeSpec{"activation_beta", AttributeKind::Float},
+                                          AttributeSpec{"activation_gamma", AttributeKind::Float},
+                                          AttributeSpec{"alpha", AttributeKind::Float},
+                                          AttributeSpec{"beta", AttributeKind::Float},
+                                          AttributeSpec{"transA", AttributeKind::Int},
+                                          AttributeSpec{"transB", AttributeKind::Int}};
+constexpr std::array kFusedProductAttributes{
+    AttributeSpec{"alpha", AttributeKind::Float}, AttributeSpec{"transA", AttributeKind::Int},
+    AttributeSpec{"transB", AttributeKind::Int}, AttributeSpec{"transBatchA", AttributeKind::Int},
+    AttributeSpec{"transBatchB", AttributeKind::Int}};
+
+} // namespace
+
+std::span<const KnownFunction> fusedLayerFunctions()
+{
+    static constexpr std::string_view kDomain = "com.microsoft";
+    static constexpr std::array kFunctions{
+        KnownFunction{kDomain, "FusedConv", "Conv, Add, activation", 2, 4, 1, kFusedConvolutionAttributes,
+                      writeFusedConvolution},
+        KnownFunction{kDomain, "NhwcFusedConv", "Transpose, Conv, Add, activation, Transpose", 2, 4, 1,
+                      kFusedConvolutionAttributes, writeChannelsLastConvolution},
+        KnownFunction{kDomain, "NhwcMaxPool", "Transpose, MaxPool, Transpose", 1, 1, 1, kChannelsLastPoolAttributes,
+                      writeChannelsLastMaxPool},
+        KnownFunction{kDomain, "FusedGemm", "Gemm, activation", 2, 3, 1, kFusedGemmAttributes, writeFusedGemm},
+        KnownFunction{kDomain, "FusedMatMul", "Transpose, MatMul, Mul", 2, 2, 1, kFusedProductAttributes,
+                      writeFusedProduct},
+        KnownFunction{kDomain, "TransposeMatMul", "Transpose, MatMul, Mul", 2, 2, 1, kFusedProductAttributes,
+                      writeFusedProduct},
+    };
+    return kFunctions;
+}
+
+} // namespace retro::formats

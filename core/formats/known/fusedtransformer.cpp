@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// What ONNX Runtime's optimiser joins in transformers: biased activations, normalisations of sums, embeddings.
+#include "core/formats/known/channelslast.h"
+#include "core/formats/known/knownfunctions.h"
+
+#include <array>
+
+namespace retro::formats
+{
+
+using base::inputError;
+using ops::AttributeKind;
+using ops::AttributeSpec;
+
+namespace
+{
+
+std::string gelu(FunctionWriter& body, const std::string& x, const char* approximate)
+{
+    return body.add("Gelu", {x}, {{"approximate", std::string(approximate)}});
+}
+
+std::string withOperand(FunctionWriter& body, const std::string& x, std::size_t slot)
+{
+    return body.isGiven(slot) ? body.add("Add", {x, body.operand(slot)}) : x;
+}
+
+Written writePlainGelu(FunctionWriter& body)
+{
+    body.output(0, gelu(body, body.operand(0), "none"));
+    return true;
+}
+
+Written writeBiasGelu(FunctionWriter& body)
+{
+    body.output(0, gelu(body, withOperand(body, body.operand(0), 1), "none"));
+    return true;
+}
+
+Written writeFastGelu(FunctionWriter& body)
+{
+    body.output(0, gelu(body, withOperand(body, body.operand(0), 1), "tanh"));
+    return true;
+}
+
+Written writeQuickGelu(FunctionWriter& body)
+{
+    body.output(0, body.add("Swish", {body.operand(0)}, {{"alpha", body.number("alpha", 1.702)}}, 24));
+    return true;
+}
+
+/// The sum that is normalised. The bias joins the product that makes an operand, of which it is the bias.
+std::string skipSum(FunctionWriter& body, std::size_t bias)
+{
+    if (!body.isGiven(bias)) {
+        return body.add("Add", {body.operand(0), body.operand(1)});
+    }
+    const std::size_t layer = body.producer(1).ends_with("MatMul") && !body.producer(0).ends_with("MatMul") ? 1 : 0;
+    const std::string biased = body.add("Add", {body.operand(layer), body.operand(bias)});
+    return layer == 0 ? body.add("Add", {biased, body.operand(1)}) : body.add("Add", {body.operand(0), biased});
+}
+
+Written writeSkipLayerNormalization(FunctionWriter& body)
+{
+    const std::string sum = skipSum(body, 4);
+    FunctionWriter::Names operands{sum, body.operand(2)};
+    if (body.isGiven(3)) {
+        operands.push_back(body.operand(3));
+    }
+    const std::size_t asked = body.isAsked(2) ? 3 : body.isAsked(1) ? 2 : 1;
+    const auto results =
+        body.addOf("", "LayerNormalization", operands,
+                   {{"axis", std::int64_t{-1}}, {"epsilon", body.number("epsilon", 1e-12)}}, kFunctionOpset, asked);
+    for (std::size_t k = 0; k < asked; ++k) {
+        body.output(k, results[k]);
+    }
+    body.output(3, sum);
+    return true;
+}
+
+Written writeSkipSimplified(FunctionWriter& body)
+{
+    const std::string sum = skipSum(body, 3);
+    body.output(0, body.add("RMSNormalization", {sum, body.operand(2)},
+                            {{"axis", std::int64_t{-1}}, {"epsilon", body.number("epsilon", 1e-12)}}, 23));
+    body.output(3, sum);
+    return true;
+}
+
+/// Operands of EmbedLayerNormalization.
+struct EmbedSlot
+{
+    enum : std::size_t { kTokens, kSegments, kWords, kPositions, kSegmentTable, kGamma, kBeta, kMask, kPositionIds };
+};
+
+/// Rows of the table of positions, by position_ids or one per token.
+std::string positionRows(FunctionWriter& body)
+{
+    if (body.isGiven(EmbedSlot::kPositionIds)) {
+        return body.add("Gather", {body.operand(EmbedSlot::kPositions), body.operand(EmbedSlot::kPositionIds)});
+    }
+    const std::string extents =
+        body.add("Shape", {body.operand(EmbedSlot::kTokens)}, {{"start", std::int64_t{1}}, {"end", std::int64_t{2}}});
+    return body.add("Slice", {body.operand(EmbedSlot::kPositions), body.integers({0}), extents, body.integers({0})});
+}
+
+/// Output 1: how many tokens of each row the mask keeps; 0 without a mask.
+void countTokens(FunctionWriter& body)
+{
+    if (!body.isAsked(1)) {
+        return;
+    }
+    const bool hasMask = body.isGiven(EmbedSlot::kMask) && body.integer("mask_index_type", 1) != 0;
+    const std::string tokens = body.operand(hasMask ? EmbedSlot::kMask : EmbedSlot::kTokens);
+    std::string counted = body.add("Cast", {tokens}, {{"to", std::int64_t{6}}}); // int32
+    if (!hasMask) {
+        counted = body.add("Sub", {counted, counted});
+    }
+    body.output(1, body.add("ReduceSum", {counted, body.integers({1})}, {{"keepdims", std::int64_t{0}}}));
+}
+
+Written writeEmbedLayerNormalization(FunctionWriter& body)
+{
+    for (const std::size_t slot : {EmbedSlot::kWords, EmbedSlot::kPositions, EmbedSlot::kGamma, EmbedSlot::kBeta}) {
+        if (!body.isGiven(slot)) {
+            return inputError("EmbedLayerNormalization needs tables of words and positions, gamma and beta");
+        }
+    }
+    std::string sum = body.add("Gather", {body.operand(EmbedSlot::kWords), body.operand(EmbedSlot::kTokens)});
+    sum = body.add("Add", {sum, positionRows(body)});
+    if (body.isGiven(EmbedSlot::kSegmentTable) && body.isGiven(EmbedSlot::kSegments)) {
+        sum = body.add("Add", {sum, body.add("Gather", {body.operand(EmbedSlot::kSegmentTable),
+                                                        body.operand(EmbedSlot::kSegments)})});
+    }
+    body.output(0,
+                body.add("LayerNormalization", {sum, body.operand(EmbedSlot::kGamma), body.operand(EmbedSlot::kBeta)},
+                         {{"axis", std::int64_t{-1}}, {"epsilon", body.number("epsilon", 1e-12)}}));
+    countTokens(body);
+    body.output(2, sum);
+    return true;
+}
+
+/// Softmax of a sum, over all axes from `axis` on.
+Written writeBiasSoftmax(FunctionWriter& body)
+{
+    const std::string sum = body.add("Add", {body.operand(0), body.operand(1)});
+    body.output(0, body.add("Softmax", {sum}, {{"axis", body.integer("axis", 1)}}, 11));
+    return true;
+}
+
+Written writeBiasAdd(FunctionWriter& body)
+{
+    body.output(0, withOperand(body, withOperand(body, body.operand(0), 1), 2));
+    return true;
+}
+
+/// In inference: the operand, the bias and the residual.
+Written writeBiasDropout(FunctionWriter& body)
+{
+    if (body.isGiven(4)) {
+        return inputError("BiasDropout has an operand that says whether it trains; export the model for inference");
+    }
+    body.output(0, withOperand(body, withOperand(body, body.operand(0), 1), 2));
+    return true;
+}
+
+/// GroupNormalization, then x·σ(x) where asked, of batch × height × width × channels or with channels second.
+std::string groupNormalised(FunctionWriter& body, const std::string& x, bool isLast)
+{
+    const std::string first = isLast ? body.add("Transpose", {x}, {{"perm", channelsFirst(4)}}) : x;
+    std::string y = body.add("GroupNormalization", {first, body.operand(1), body.operand(2)},
+                             {{"num_groups", body.integer("groups", 0)}, {"epsilon", body.number("epsilon", 1e-5)}});
+    if (body.integer("activation", 0) != 0) {
+        y = body.add("Swish", {y}, {}, 24);
+    }
+    return isLast ? body.add("Transpose", {y}, {{"perm", channelsLast(4)}}) : y;
+}
+
+Written writeGroupNorm(FunctionWriter& body)
+{
+    body.output(0, groupNormalised(body, body.operand(0), body.integer("channels_last", 1) != 0));
+    return true;
+}
+
+Written writeSkipGroupNorm(FunctionWriter& body)
+{
+    const std::string sum = withOperand(body, body.add("Add", {body.operand(0), body.operand(3)}), 4);
+    body.output(0, groupNormalised(body, sum, body.integer("channels_last", 1) != 0));
+    body.output(1, sum);
+    return true;
+}
+
+constexpr std::array kAlpha{AttributeSpec{"alpha", AttributeKind::Float}};
+constexpr std::array kEpsilon{AttributeSpec{"epsilon", AttributeKind::Float}};
+constexpr std::array kEmbedAttributes{AttributeSpec{"epsilon", AttributeKind::Float},
+                                      AttributeSpec{"mask_index_type", AttributeKind::Int}};
+constexpr std::array kBiasSoftmaxAttributes{AttributeSpec{"axis", AttributeKind::Int},
+                                            AttributeSpec{"is_inner_broadcast", AttributeKind::Int}};
+constexpr std::array kSeed{AttributeSpec{"seed", AttributeKind::Int}};
+constexpr std::array kGroupNormAttributes{
+    AttributeSpec{"activation", AttributeKind::Int}, AttributeSpec{"channels_last", AttributeKind::Int},
+    AttributeSpec{"epsilon", AttributeKind::Float}, AttributeSpec{"groups", AttributeKind::Int}};
+
+} // namespace
+
+std::span<const KnownFunction> fusedTransformerFunctions()
+{
+    static constexpr std::string_view kDomain = "com.microsoft";
+    static constexpr std::array kFunctions{
+        KnownFunction{kDomain, "Gelu", "Gelu", 1, 1, 1, {}, writePlainGelu},
+        KnownFunction{kDomain, "BiasGelu", "Add, Gelu", 2, 2, 1, {}, writeBiasGelu},
+        KnownFunction{kDomain, "FastGelu", "Add, Gelu", 1, 2, 1, {}, writeFastGelu},
+        KnownFunction{kDomain, "QuickGelu", "Swish", 1, 1, 1, kAlpha, writeQuickGelu},
+        KnownFunction{kDomain, "SkipLayerNormalization", "Add, LayerNormalization", 3, 5, 4, kEpsilon,
+                      writeSkipLayerNormalization},
+        KnownFunction{kDomain, "SkipSimplifiedLayerNormalization", "Add, RMSNormalization", 3, 4, 4, kEpsilon,
+                      writeSkipSimplified},
+        KnownFunction{kDomain, "EmbedLayerNormalization", "Gather, Add, LayerNormalization", 1, 9, 3, kEmbedAttributes,
+                      writeEmbedLayerNormalization},
+        KnownFunction{kDomain, "BiasSoftmax", "Add, Softmax", 2, 2, 1, kBiasSoftmaxAttributes, writeBiasSoftmax},
+        KnownFunction{kDomain, "BiasAdd", "Add", 3, 3, 1, {}, writeBiasAdd},
+        KnownFunction{kDomain, "BiasDropout", "Add", 2, 5, 2, kSeed, writeBiasDropout},
+        KnownFunction{kDomain, "GroupNorm", "Transpose, GroupNormalization, Swish, Transpose", 3, 3, 1,
+                      kGroupNormAttributes, writeGroupNorm},
+        KnownFunction{kDomain, "SkipGroupNorm", "Add, Transpose, GroupNormalization, Swish, Transpose", 4, 5, 2,
+                      kGroupNormAttributes, writeSkipGroupNorm},
+    };
+    return kFunctions;
+}
+
+} // namespace retro::formats

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/formats/known/graphfacts.h"
+
+#include "core/formats/onnxschema.pb.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace retro::formats
+{
+
+using onnxschema::AttributeProto;
+using onnxschema::GraphProto;
+using onnxschema::NodeProto;
+using onnxschema::ValueInfoProto;
+
+namespace
+{
+
+using Count = std::optional<std::size_t>;
+
+/// Results have as many axes as operand 0.
+constexpr std::array<std::string_view, 55> kSameRank{
+    "Identity",
+    "Cast",
+    "Relu",
+    "LeakyRelu",
+    "Sigmoid",
+    "Tanh",
+    "Gelu",
+    "FastGelu",
+    "BiasGelu",
+    "QuickGelu",
+    "Erf",
+    "Exp",
+    "Log",
+    "Sqrt",
+    "Neg",
+    "Abs",
+    "Reciprocal",
+    "Softplus",
+    "Elu",
+    "Selu",
+    "HardSigmoid",
+    "HardSwish",
+    "Swish",
+    "Mish",
+    "Clip",
+    "Dropout",
+    "Softmax",
+    "LogSoftmax",
+    "LayerNormalization",
+    "SimplifiedLayerNormalization",
+    "RMSNormalization",
+    "SkipLayerNormalization",
+    "SkipSimplifiedLayerNormalization",
+    "BatchNormalization",
+    "InstanceNormalization",
+    "GroupNormalization",
+    "LRN",
+    "Conv",
+    "FusedConv",
+    "ConvTranspose",
+    "MaxPool",
+    "AveragePool",
+    "GlobalAveragePool",
+    "GlobalMaxPool",
+    "Pad",
+    "Slice",
+    "Split",
+    "Tile",
+    "Concat",
+    "Transpose",
+    "Attention",
+    "PRelu",
+    "Resize",
+    "Upsample",
+    "ScatterND",
+};
+
+/// Operands are broadcast to each other.
+constexpr std::array<std::string_view, 18> kBroadcasts{
+    "Add", "Sub", "Mul",   "Div",     "Pow",  "Where", "Max",  "Min",         "Sum",
+    "And", "Or",  "Equal", "Greater", "Less", "Mod",   "Mean", "LessOrEqual", "GreaterOrEqual"};
+
+/// Results are bool.
+constexpr std::array<std::string_view, 11> kTruths{"Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual", "And",
+                                                   "Or",    "Xor",  "Not",     "IsNaN",       "IsInf"};
+
+template <std::size_t N>
+bool isOneOf(const std::array<std::string_view, N>& names, std::string_view op)
+{
+    return std::find(names.begin(), names.end(), op) != names.end();
+}
+
+const AttributeProto* attributeOf(const NodeProto& node, std::string_view name)
+{
+    const auto at = std::find_if(node.attribute().begin(), node.attribute().end(),
+                                 [name](const AttributeProto& attribute) { return attribute.name() == name; });
+    return at == node.attribute().end() ? nullptr : &*at;
+}
+
+} // namespace
+
+GraphFacts::GraphFacts(const GraphProto& graph) { take(graph); }
+
+std::optional<std::size_t> GraphFacts::rank(const std::string& value) const
+{
+    const auto at = m_ranks.find(value);
+    return at == m_ranks.end() ? std::nullopt : Count(at->second);
+}
+
+int GraphFacts::elementType(const std::string& value) const
+{
+    const auto at = m_types.find(value);
+    return at == m_types.end() ? 0 : at->second;
+}
+
+std::string GraphFacts::producer(const std::string& value) const
+{
+    const auto at = m_producers.find(value);
+    return at == m_producers.end() ? std::string() : at->second;
+}
+
+void GraphFacts::take(const GraphProto& graph)
+{
+    takeDeclared(graph);
+    for (const NodeProto& node : graph.node()) {
+        takeNode(node);
+    }
+}
+
+void GraphFacts::takeDeclared(const GraphProto& graph)
+{
+    for (const auto* list : {&graph.input(), &graph.value_info(), &graph.output()}) {
+        for (const ValueInfoProto& value : *list) {
+            if (value.type().has_tensor_type()) {
+                m_types[value.name()] = value.type().tensor_type().elem_type();
+            }
+            if (value.type().has_tensor_type() && value.type().tensor_type().has_shape()) {
+                m_ranks[value.name()] = static_cast<std::size_t>(value.type().tensor_type().shape().dim_size());
+            }
+        }
+    }
+    for (const auto& constant : graph.initializer()) {
+        m_types[constant.name()] = constant.data_type();
+        m_ranks[constant.name()] = static_cast<std::size_t>(constant.dims_size());
+        if (constant.dims_size() == 1 && constant.dims(0) >= 0) {
+            m_lengths[constant.name()] = static_cast<std::size_t>(constant.dims(0));
+        }
+    }
+}
+
+void GraphFacts::takeNode(const NodeProto& node)
+{
+    for (const AttributeProto& attribute : node.attribute()) {
+        if (attribute.has_g()) {
+            take(attribute.g());
+        }
+    }
+    takeLength(node);
+    const Count found = rankOf(node);
+    const int type = elementTypeOf(node);
+    for (const std::string& output : node.output()) {
+        m_producers[output] = node.op_type();
+        m_types.emplace(output, type);
+        if (found) {
+            m_ranks.emplace(output, *found);
+        }
+    }
+}
+
+int GraphFacts::elementTypeOf(const NodeProto& node) const
+{
+    const std::string& op = node.op_type();
+    if (const AttributeProto* to = op == "Cast" ? attributeOf(node, "to") : nullptr; to != nullptr) {
+        return static_cast<int>(to->i());
+    }
+    if (const AttributeProto* value = op == "Constant" ? attributeOf(node, "value") : nullptr; value != nullptr) {
+        return value->t().data_type();
+    }
+    if (op == "Shape" || op == "Size" || op == "ArgMax" || op == "ArgMin" || op == "NonZero") {
+        return onnxschema::TensorProto::INT64;
+    }
+    if (isOneOf(kTruths, op)) {
+        return onnxschema::TensorProto::BOOL;
+    }
+    const int slot = op == "Where" || op == "CastLike" ? 1 : 0;
+    return slot < node.input_size() ? elementType(node.input(slot)) : 0;
+}
+
+Count GraphFacts::rankOfOperand(const NodeProto& node, int slot) const
+{
+    return slot < node.input_size() ? rank(node.input(slot)) : std::nullopt;
+}
+
+Count GraphFacts::largestRank(const NodeProto& node) const
+{
+    std::size_t most = 0;
+    for (const std::string& input : node.input()) {
+        const Count own = rank(input);
+        if (!own) {
+            return std::nullopt;
+        }
+        most = std::max(most, *own);
+    }
+    return most;
+}
+
+Count GraphFacts::rankOfProduct(const NodeProto& node) const
+{
+    const Count a = rankOfOperand(node, 0);
+    const Count b = rankOfOperand(node, 1);
+    return a && b && *a >= 2 && *b >= 2 ? Count(std::max(*a, *b)) : std::nullopt;
+}
+
+/// Of a reduction that keeps its axes.
+Count GraphFacts::rankOfReduced(const NodeProto& node) const
+{
+    const AttributeProto* keeps = attributeOf(node, "keepdims");
+    return keeps == nullptr || keeps->i() != 0 ? rankOfOperand(node, 0) : std::nullopt;
+}
+
+/// Of operators that add and take axes.
+Count GraphFacts::rankOfMoved(const NodeProto& node) const
+{
+    const Count x = rankOfOperand(node, 0);
+    const std::string& op = node.op_type();
+    if (op == "Gather") {
+        const Count indices = rankOfOperand(node, 1);
+        return x && indices && *x > 0 ? Count(*x + *indices - 1) : std::nullopt;
+    }
+    const AttributeProto* attribute = attributeOf(node, "axes");
+    const Count axes =
+        attribute != nullptr ? Count(static_cast<std::size_t>(attribute->ints_size())) : lengthOf(node, 1);
+    if (!x || !axes) {
+        return std::nullopt;
+    }
+    if (op == "Unsqueeze") {
+        return *x + *axes;
+    }
+    return *x >= *axes ? Count(*x - *axes) : std::nullopt;
+}
+
+Count GraphFacts::rankOf(const NodeProto& node) const
+{
+    const std::string& op = node.op_type();
+    if (op == "Constant") {
+        const AttributeProto* value = attributeOf(node, "value");
+        return value != nullptr && value->has_t() ? Count(static_cast<std::size_t>(value->t().dims_size()))
+                                                  : std::nullopt;
+    }
+    if (op == "Reshape" || op == "Expand" || op == "ConstantOfShape") {
+        return lengthOf(node, op == "ConstantOfShape" ? 0 : 1);
+    }
+    if (op == "Gemm" || op == "FusedGemm" || op == "Flatten") {
+        return 2;
+    }
+    if (op == "Shape") {
+        return 1;
+    }
+    if (op == "MatMul" || op == "FusedMatMul") {
+        return rankOfProduct(node);
+    }
+    if (op == "Gather" || op == "Unsqueeze" || op == "Squeeze") {
+        return rankOfMoved(node);
+    }
+    if (op.starts_with("Reduce")) {
+        return rankOfReduced(node);
+    }
+    const AttributeProto* order = op == "Transpose" ? attributeOf(node, "perm") : nullptr;
+    if (order != nullptr) {
+        return static_cast<std::size_t>(order->ints_size());
+    }
+    return isOneOf(kBroadcasts, op) ? largestRank(node)
+           : isOneOf(kSameRank, op) ? rankOfOperand(node, 0)
+                                    : std::nullopt;
+}
+
+Count GraphFacts::lengthOf(const NodeProto& node, int slot) const
+{
+    const auto at = slot < node.input_size() ? m_lengths.find(node.input(slot)) : m_lengths.end();
+    return at == m_lengths.end() ? std::nullopt : Count(at->second);
+}
+
+/// Exporters join shapes of single extents.
+void GraphFacts::takeLength(const NodeProto& node)
+{
+    Count length;
+    const std::string& op = node.op_type();
+    if (op == "Constant") {
+        const AttributeProto* value = attributeOf(node, "value");
+        const AttributeProto* list = attributeOf(node, "value_ints");
+        if (value != nullptr && value->t().dims_size() == 1 && value->t().dims(0) >= 0) {
+            length = static_cast<std::size_t>(value->t().dims(0));
+        } else if (list != nullptr) {
+            length = static_cast<std::size_t>(list->ints_size());
+        }
+    } else if (op == "Unsqueeze" && rankOfMoved(node) == Count(1)) {
+        length = 1;
+    } else if (op == "Shape" && node.attribute_size() == 0) {
+        length = rankOfOperand(node, 0);
+    } else if (op == "Cast" || op == "Identity") {
+        length = lengthOf(node, 0);
+    } else if (op == "Concat") {
+        length = 0;
+        for (int slot = 0; slot < node.input_size(); ++slot) {
+            const Count own = lengthOf(node, slot);
+            length = length && own ? Count(*length + *own) : std::nullopt;
+        }
+    }
+    if (length && node.output_size() > 0) {
+        m_lengths[node.output(0)] = *length;
+    }
+}
+
+} // namespace retro::formats

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace retro::onnxschema
+{
+class GraphProto;
+class NodeProto;
+} // namespace retro::onnxschema
+
+namespace retro::formats
+{
+
+/// What follows from a graph of a file without knowing extents: how many axes values have, and which operator makes
+/// them. Graphs inside nodes count, too. Keeps copies, so nodes may be moved afterwards.
+class GraphFacts
+{
+public:
+    GraphFacts() = default;
+    explicit GraphFacts(const onnxschema::GraphProto& graph);
+
+    /// Number of axes of a value, where it follows from declared shapes, constants and operators; nothing otherwise.
+    [[nodiscard]] std::optional<std::size_t> rank(const std::string& value) const;
+    /// Element type of a value as TensorProto.DataType numbers it, as far as it follows from declared types, constants
+    /// and operators that hand on the type of their first operand; 0 when it is not known.
+    [[nodiscard]] int elementType(const std::string& value) const;
+    /// Operator (of any domain) that makes the value; empty for an input, a constant, or what is not known.
+    [[nodiscard]] std::string producer(const std::string& value) const;
+
+private:
+    using Ranks = std::unordered_map<std::string, std::size_t>;
+
+    void take(const onnxschema::GraphProto& graph);
+    void takeDeclared(const onnxschema::GraphProto& graph);
+    void takeNode(const onnxschema::NodeProto& node);
+    [[nodiscard]] std::optional<std::size_t> rankOf(const onnxschema::NodeProto& node) const;
+    [[nodiscard]] std::optional<std::size_t> rankOfOperand(const onnxschema::NodeProto& node, int slot) const;
+    [[nodiscard]] std::optional<std::size_t> largestRank(const onnxschema::NodeProto& node) const;
+    [[nodiscard]] std::optional<std::size_t> rankOfProduct(const onnxschema::NodeProto& node) const;
+    [[nodiscard]] std::optional<std::size_t> rankOfReduced(const onnxschema::NodeProto& node) const;
+    [[nodiscard]] std::optional<std::size_t> rankOfMoved(const onnxschema::NodeProto& node) const;
+    void takeLength(const onnxschema::NodeProto& node);
+    [[nodiscard]] int elementTypeOf(const onnxschema::NodeProto& node) const;
+    [[nodiscard]] std::optional<std::size_t> lengthOf(const onnxschema::NodeProto& node, int slot) const;
+
+    Ranks m_ranks;
+    Ranks m_lengths; ///< of lists: values of one axis whose extent is known
+    std::unordered_map<std::string, int> m_types;
+    std::unordered_map<std::string, std::string> m_producers;
+};
+
+} // namespace retro::formats

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/base/result.h"
+#include "core/formats/known/functionwriter.h"
+#include "core/ops/bind/bindcheck.h"
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace retro::formats
+{
+
+/// What a writer answers: true when the function was written, false when the call shall stay a node of its own.
+using Written = base::Result<bool>;
+
+/// An operator that is written out as the steps that it stands for while a file is read: what optimisers fuse, and
+/// operators of ONNX-ML that are chains of operators of the standard.
+struct KnownFunction
+{
+    std::string_view domain;
+    std::string_view op;
+    std::string_view steps; ///< for `ops`: "Conv, Add, activation"
+    std::size_t least = 1;  ///< operands that must be given
+    std::size_t most = 1;   ///< operands that may be given
+    std::size_t outputs = 1;
+    std::span<const ops::AttributeSpec> attributes; ///< all that the operator has
+    Written (*write)(FunctionWriter&);
+};
+
+/// All of them, sorted by domain and operator.
+[[nodiscard]] const std::vector<KnownFunction>& knownFunctions();
+/// True when calls of this operator may be written out.
+[[nodiscard]] bool isKnownFunction(std::string_view domain, std::string_view op);
+/// The function that a call stands for; nothing when it is none of these, or stays a node. Errors (Input, without a
+/// place): operands, outputs or attributes that the operator does not have, or with values that have no meaning.
+[[nodiscard]] base::Result<std::optional<onnxschema::FunctionProto>> knownFunction(const onnxschema::NodeProto& call,
+                                                                                   const GraphFacts& facts);
+
+/// The functions by family.
+[[nodiscard]] std::span<const KnownFunction> fusedLayerFunctions();
+[[nodiscard]] std::span<const KnownFunction> fusedTransformerFunctions();
+[[nodiscard]] std::span<const KnownFunction> machineLearningFunctions();
+[[nodiscard]] std::span<const KnownFunction> classifierFunctions();
+
+} // namespace retro::formats

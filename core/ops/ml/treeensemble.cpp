@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/bind/bindcheck.h"
+#include "core/ops/families.h"
+#include "core/ops/kernel/visitnumber.h"
+#include "core/ops/ml/nodelists.h"
+#include "core/ops/ml/posttransform.h"
+#include "core/ops/ml/treenodes.h"
+#include "core/ops/ml/treescores.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+/// Decision trees of ONNX-ML. They are constant almost everywhere, so no relevance passes.
+namespace retro::ops
+{
+
+namespace
+{
+
+using tensor::DType;
+using tensor::Shape;
+
+/// Scores of every sample, one row each.
+class TreeRegressor final : public BoundOperator
+{
+public:
+    TreeRegressor(TensorType output, SampleRows rows, TreeScores scores, PostTransform transform)
+        : m_rows(rows), m_scores(std::move(scores)), m_transform(transform)
+    {
+        m_outputTypes.push_back(std::move(output));
+    }
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
+    {
+        const Tensor x = asReals(operands[0]);
+        tensor::TensorBuffer y(m_outputTypes[0].dtype, m_outputTypes[0].shape);
+        const std::int64_t targets = m_outputTypes[0].shape[1];
+        visitFloat(m_outputTypes[0].dtype, [&](auto zero) {
+            using T = decltype(zero);
+            for (std::int64_t n = 0; n < m_rows.samples; ++n) {
+                const auto scores = transformed(m_scores.ofSample(x, n).values, m_transform, SecondClass::None);
+                std::transform(scores.begin(), scores.end(), y.data<T>() + n * targets,
+                               [](double score) { return static_cast<T>(score); });
+            }
+        });
+        return {std::move(y).freeze()};
+    }
+    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
+    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
+
+private:
+    SampleRows m_rows;
+    TreeScores m_scores;
+    PostTransform m_transform;
+};
+
+/// What decides between two classes.
+struct TwoClasses
+{
+    bool isSingle = false;      ///< all weights are of one class: the other one's score follows
+    bool isAllPositive = false; ///< no weight is negative: scores are probabilities
+};
+
+/// Labels and scores of every sample.
+class TreeClassifier final : public BoundOperator
+{
+public:
+    TreeClassifier(std::vector<TensorType> outputs, SampleRows rows, TreeScores scores, PostTransform transform,
+                   std::vector<std::int64_t> labels, TwoClasses two)
+        : m_rows(rows), m_scores(std::move(scores)), m_transform(transform), m_labels(std::move(labels)), m_two(two)
+    {
+        m_outputTypes = std::move(outputs);
+    }
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
+    {
+        const Tensor x = asReals(operands[0]);
+        tensor::TensorBuffer labels(DType::Int64, m_outputTypes[0].shape);
+        tensor::TensorBuffer scores(m_outputTypes[1].dtype, m_outputTypes[1].shape);
+        const std::int64_t classes = m_outputTypes[1].shape[1];
+        visitFloat(m_outputTypes[1].dtype, [&](auto zero) {
+            using T = decltype(zero);
+            for (std::int64_t n = 0; n < m_rows.samples; ++n) {
+                const Decided decided = decide(m_scores.ofSample(x, n));
+                labels.data<std::int64_t>()[n] = m_labels[decided.position];
+                const auto row = transformed(decided.scores, m_transform, decided.second);
+                std::transform(row.begin(), row.end(), scores.data<T>() + n * classes,
+                               [](double score) { return static_cast<T>(score); });
+            }
+        });
+        return {std::move(labels).freeze(), std::move(scores).freeze()};
+    }
+    [[nodiscard]] Reads savedForGradient() const override { return Reads::nothing(); }
+    [[nodiscard]] const Structure& structure() const override { return noRelevance(); }
+
+private:
+    struct Decided
+    {
+        std::size_t position = 0;
+        std::vector<double> scores;
+        SecondClass second = SecondClass::None;
+    };
+
+    [[nodiscard]] Decided decide(SampleScores sums) const
+    {
+        return m_labels.size() == 2 && m_two.isSingle ? betweenTwo(std::move(sums)) : best(std::move(sums));
+    }
+
+    /// The class with the largest score that a leaf gave; the first of equal ones.
+    static Decided best(SampleScores sums)
+    {
+        Decided decided;
+        bool isFound = false;
+        for (std::size_t k = 0; k < sums.values.size(); ++k) {
+            if (sums.isGiven[k] && (!isFound || sums.values[k] > sums.values[decided.position])) {
+                decided.position = k;
+                isFound = true;
+            }
+        }
+        decided.scores = std::move(sums.values);
+        return decided;
+    }
+
+    /// One score that speaks for the second class.
+    [[nodiscard]] Decided betweenTwo(SampleScores sums) const
+    {
+        Decided decided;
+        const double score = sums.isGiven[1] ? sums.values[1] : sums.values[0];
+        decided.position = score > (m_two.isAllPositive ? 0.5 : 0) ? 1 : 0;
+        decided.second = m_two.isAllPositive ? SecondClass::Complement : SecondClass::Negative;
+        decided.scores = std::move(sums.values);
+        if (!sums.isGiven[1]) {
+            decided.scores.pop_back();
+        }
+        return decided;
+    }
+
+    SampleRows m_rows;
+    TreeScores m_scores;
+    PostTransform m_transform;
+    std::vector<std::int64_t> m_labels;
+    TwoClasses m_two;
+};
+
+/// Attributes that all kinds of trees have.
+base::Result<void> expectTrees(const BindContext& context, std::size_t outputs)
+{
+    return expect(context, {.least = 1,
+                            .most = 1,
+                            .outputs = outputs,
+                            .attributes = {{"nodes_treeids", AttributeKind::Ints},
+                                           {"nodes_nodeids", AttributeKind::Ints},
+                                           {"nodes_featureids", AttributeKind::Ints},
+                                           {"nodes_values", AttributeKind::Floats},
+                                           {"nodes_values_as_tensor", AttributeKind::Tensor},
+                                           {"nodes_hitrates", AttributeKind::Floats},
+                                           {"nodes_hitrates_as_tensor", AttributeKind::Tensor},
+                                           {"nodes_modes", AttributeKind::Texts},
+                                           {"nodes_truenodeids", AttributeKind::Ints},
+                                           {"nodes_falsenodeids", AttributeKind::Ints},
+                                           {"nodes_missing_value_tracks_true", AttributeKind::Ints},
+                                           {"base_values", AttributeKind::Floats},
+                                           {"base_values_as_tensor", AttributeKind::Tensor},
+                                           {"post_transform", AttributeKind::Text}}});
+}
+
+base::Result<void> expectTargets(const BindContext& context, std::string_view what)
+{
+    if (what == "target") {
+        return expectAttributes(context, {{"target_treeids", AttributeKind::Ints},
+                                          {"target_nodeids", AttributeKind::Ints},
+                                          {"target_ids", AttributeKind::Ints},
+                                          {"target_weights", AttributeKind::Floats},
+                                          {"target_weights_as_tensor", AttributeKind::Tensor},
+                                          {"n_targets", AttributeKind::Int},
+                                          {"aggregate_function", AttributeKind::Text}});
+    }
+    return expectAttributes(context, {{"class_treeids", AttributeKind::Ints},
+                                      {"class_nodeids", AttributeKind::Ints},
+                                      {"class_ids", AttributeKind::Ints},
+                                      {"class_weights", AttributeKind::Floats},
+                                      {"class_weights_as_tensor", AttributeKind::Tensor},
+                                      {"classlabels_int64s", AttributeKind::Ints},
+                                      {"classlabels_strings", AttributeKind::Texts}});
+}
+
+base::Result<TreeAggregate> aggregateOf(const BindContext& context)
+{
+    static constexpr std::array<std::string_view, 4> kNames{"AVERAGE", "SUM", "MIN", "MAX"};
+    const std::string name = context.textAttribute("aggregate_function", "SUM");
+    const auto at = std::find(kNames.begin(), kNames.end(), name);
+    if (at == kNames.end()) {
+        return context.error(fmt::format("aggregate_function '{}' is not known; AVERAGE, SUM, MIN and MAX are", name));
+    }
+    return static_cast<TreeAggregate>(at - kNames.begin());
+}
+
+BoundResult boundRegressor(const BindContext& context, SampleRows rows, TreeScores scores, PostTransform transform)
+{
+    const Shape shape{rows.samples, static_cast<std::int64_t>(scores.targets)};
+    RETRO_CHECK(expectSize(context, shape));
+    return bound<TreeRegressor>(TensorType{context.floatType, shape}, rows, std::move(scores), transform);
+}
+
+/// Base values: none, or one per score.
+base::Result<void> expectBase(const BindContext& context, const TreeScores& scores)
+{
+    if (!scores.base.empty() && scores.base.size() != scores.targets) {
+        return context.error(fmt::format("{} base values for {} scores", scores.base.size(), scores.targets));
+    }
+    return {};
+}
+
+/// At least one score, and no more than a list can name.
+base::Result<std::size_t> targetCount(const BindContext& context, std::int64_t count)
+{
+    constexpr std::int64_t kMostTargets = 1 << 20;
+    if (count < 1 || count > kMostTargets) {
+        return context.error(fmt::format("{} scores per sample; between 1 and {} are supported", count, kMostTargets));
+    }
+    return static_cast<std::size_t>(count);
+}
+
+BoundResult bindTreeRegressor(const BindContext& context)
+{
+    RETRO_CHECK(expectTrees(context, 1));
+    RETRO_CHECK(expectTargets(context, "target"));
+    RETRO_TRY(const SampleRows rows, sampleRows(context));
+    RETRO_TRY(const PostTransform transform, postTransformOf(context));
+    TreeScores scores;
+    RETRO_TRY(scores.targets, targetCount(context, context.intAttribute("n_targets", 1)));
+    RETRO_TRY(scores.aggregate, aggregateOf(context));
+    RETRO_TRY(scores.trees, treesOf(context, "target", rows.features, static_cast<std::int64_t>(scores.targets)));
+    scores.base = realsOf(context, "base_values");
+    RETRO_CHECK(expectBase(context, scores));
+    return boundRegressor(context, rows, std::move(scores), transform);
+}
+
+/// Where all weights of two classes are of one, base values are taken as onnxruntime does: one is added to that score.
+base::Result<void> expectClassBase(const BindContext& context, const TreeScores& scores, const TwoClasses& two)
+{
+    if (scores.targets == 2 && !scores.base.empty()) {
+        const bool isFirst = two.isSingle && context.intsAttribute("class_ids", {}).front() == 0;
+        return isFirst && scores.base.size() == 1
+                   ? base::Result<void>()
+                   : context.error("base values of two classes are supported where all weights are of class 0 and "
+                                   "there is one base value; add them to the weights of a tree");
+    }
+    return expectBase(context, scores);
+}
+
+BoundResult bindTreeClassifier(const BindContext& context)
+{
+    RETRO_CHECK(expectTrees(context, 2));
+    RETRO_CHECK(expectTargets(context, "class"));
+    RETRO_TRY(const SampleRows rows, sampleRows(context));
+    RETRO_TRY(const PostTransform transform, postTransformOf(context));
+    std::vector<std::int64_t> labels = context.intsAttribute("classlabels_int64s", {});
+    if (labels.size() < 2) {
+        return context.error("it needs classlabels_int64s with two labels or more");
+    }
+    TreeScores scores;
+    RETRO_TRY(scores.targets, targetCount(context, static_cast<std::int64_t>(labels.size())));
+    RETRO_TRY(scores.trees, treesOf(context, "class", rows.features, static_cast<std::int64_t>(scores.targets)));
+    scores.base = realsOf(context, "base_values");
+    scores.baseIsScore = true;
+    const auto ids = context.intsAttribute("class_ids", {});
+    const std::vector<double> weights = realsOf(context, "class_weights");
+    const TwoClasses two{std::set<std::int64_t>(ids.begin(), ids.end()).size() == 1,
+                         std::all_of(weights.begin(), weights.end(), [](double weight) { return weight >= 0; })};
+    RETRO_CHECK(expectClassBase(context, scores, two));
+    if (labels.size() == 2 && two.isSingle && transform == PostTransform::Probit) {
+        return context.error("PROBIT of two classes with weights of one is not supported");
+    }
+    const Shape shape{rows.samples, static_cast<std::int64_t>(labels.size())};
+    RETRO_CHECK(expectSize(context, shape));
+    return bound<TreeClassifier>(std::vector<TensorType>{{DType::Int64, {rows.samples}}, {context.floatType, shape}},
+                                 rows, std::move(scores), transform, std::move(labels), two);
+}
+
+BoundResult bindTreeEnsemble(const BindContext& context)
+{
+    RETRO_CHECK(expect(context, {.least = 1,
+                                 .most = 1,
+                                 .types = OperandTypes::Floats,
+                                 .attributes = {{"aggregate_function", AttributeKind::Int},
+                                                {"leaf_targetids", AttributeKind::Ints},
+                                                {"leaf_weights", AttributeKind::Tensor},
+                                                {"membership_values", AttributeKind::Tensor},
+                                                {"n_targets", AttributeKind::Int},
+                                                {"nodes_falseleafs", AttributeKind::Ints},
+                                                {"nodes_falsenodeids", AttributeKind::Ints},
+                                                {"nodes_featureids", AttributeKind::Ints},
+                                                {"nodes_hitrates", AttributeKind::Tensor},
+                                                {"nodes_missing_value_tracks_true", AttributeKind::Ints},
+                                                {"nodes_modes", AttributeKind::Tensor},
+                                                {"nodes_splits", AttributeKind::Tensor},
+                                                {"nodes_trueleafs", AttributeKind::Ints},
+                                                {"nodes_truenodeids", AttributeKind::Ints},
+                                                {"post_transform", AttributeKind::Int},
+                                                {"tree_roots", AttributeKind::Ints}}}));
+    RETRO_TRY(const SampleRows rows, sampleRows(context));
+    const std::int64_t aggregate = context.intAttribute("aggregate_function", 1);
+    const std::int64_t transform = context.intAttribute("post_transform", 0);
+    if (aggregate < 0 || aggregate > 3 || transform < 0 || transform > 4) {
+        return context.error("aggregate_function must be 0 to 3, and post_transform 0 to 4");
+    }
+    TreeScores scores;
+    RETRO_TRY(scores.targets, targetCount(context, context.intAttribute("n_targets", 1)));
+    scores.aggregate = static_cast<TreeAggregate>(aggregate);
+    RETRO_TRY(scores.trees, joinedTrees(context, rows.features, static_cast<std::int64_t>(scores.targets)));
+    return boundRegressor(context, rows, std::move(scores), static_cast<PostTransform>(transform));
+}
+
+} // namespace
+
+std::span<const OperatorDeclaration> treeEnsembleDeclarations()
+{
+    static constexpr std::string_view kDomain = "ai.onnx.ml";
+    static constexpr std::array kDeclarations{
+        OperatorDeclaration{kDomain, "TreeEnsembleRegressor", 1, 5, "no relevance", false, bindTreeRegressor},
+        OperatorDeclaration{kDomain, "TreeEnsembleClassifier", 1, 5, "no relevance", false, bindTreeClassifier},
+        OperatorDeclaration{kDomain, "TreeEnsemble", 5, 5, "no relevance", false, bindTreeEnsemble},
+    };
+    return kDeclarations;
+}
+
+} // namespace retro::ops

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/algebra.h"
+#include "core/ops/bind/bindcheck.h"
+#include "core/ops/bind/operatorbase.h"
+#include "core/ops/families.h"
+#include "core/ops/kernel/filled.h"
+#include "core/ops/quantise/exactproduct.h"
+#include "core/ops/quantise/straightthrough.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace retro::ops
+{
+
+namespace
+{
+
+using tensor::DType;
+using tensor::Shape;
+
+constexpr std::size_t kBiasSlot = 2;
+constexpr std::size_t kLeftScale = 3;
+constexpr std::size_t kRightScale = 4;
+
+/// The whole numbers that a dequantised tensor is multiples of its scale by, in its type.
+Tensor wholeOf(const Tensor& values, const Tensor& scale)
+{
+    const Tensor steps = algebra::broadcastTo(scale.to(values.dtype()), values.shape()).contiguous();
+    const Tensor x = values.contiguous();
+    return filled(x.dtype(), x.shape(), [&](auto* y) {
+        const auto* in = elements(x, y);
+        const auto* step = elements(steps, y);
+        for (std::int64_t i = 0; i < x.size(); ++i) {
+            y[i] = step[i] == 0 ? std::decay_t<decltype(*y)>{0} : std::nearbyint(in[i] / step[i]);
+        }
+    });
+}
+
+/// Scales of the rows or columns of a weight as they broadcast to the result.
+Tensor alongResult(const Tensor& scale, const Shape& result, std::size_t axis)
+{
+    if (scale.size() == 1) {
+        return scale.contiguous().reshaped({});
+    }
+    Shape shape(result.size(), 1);
+    shape[axis] = scale.size();
+    return scale.contiguous().reshaped(std::move(shape));
+}
+
+/// A linear layer whose operands are dequantised: multiples of a scale. The value is that of the product of whole
+/// numbers, which is exact, times both scales; everything else, relevance and gradients among it, is that of the layer
+/// that it stands for.
+class IntegerLayer final : public BoundOperator, public StraightThrough
+{
+public:
+    struct Parts
+    {
+        std::unique_ptr<BoundOperator> layer; ///< in floating point, with the bias
+        ExactProduct whole;                   ///< of whole numbers, without it
+        Tensor wholeWeight;                   ///< invalid when the weight is computed
+        Shape biasShape;                      ///< as it broadcasts to the result
+        std::size_t columnAxis = 1;           ///< of the result
+    };
+
+    explicit IntegerLayer(Parts parts) : m_parts(std::move(parts)) { m_outputTypes = m_parts.layer->outputTypes(); }
+
+    [[nodiscard]] std::vector<Tensor> forward(std::span<const Tensor> operands) const override
+    {
+        const Tensor x = wholeOf(operands[0], operands[kLeftScale]);
+        const Tensor w =
+            m_parts.wholeWeight.isValid() ? m_parts.wholeWeight : wholeOf(operands[1], operands[kRightScale]);
+        const Tensor sum = m_parts.whole.of(x, w); // in double
+        const Shape& shape = m_outputTypes[0].shape;
+        const Tensor left = operands[kLeftScale].to(DType::Float64).contiguous().reshaped({});
+        const Tensor right = alongResult(operands[kRightScale].to(DType::Float64), shape, m_parts.columnAxis);
+        Tensor result = algebra::scale(algebra::multiplyBroadcast(sum.reshaped(shape), right), left.at(0));
+        if (operands[kBiasSlot].isValid()) {
+            const Tensor bias = operands[kBiasSlot].to(DType::Float64).contiguous();
+            result = algebra::addBroadcast(result, bias.reshaped(m_parts.biasShape));
+        }
+        return {result.to(m_outputTypes[0].dtype)};
+    }
+    [[nodiscard]] Reads savedForGradient() const override { return m_parts.layer->savedForGradient(); }
+    [[nodiscard]] const Structure& structure() const override { return m_parts.layer->structure(); }
+    [[nodiscard]] double flops() const override { return m_parts.layer->flops(); }
+
+private:
+    Parts m_parts;
+};
+
+/// The node without scales, as the layer that it stands for.
+graph::Node layerNode(const BindContext& context)
+{
+    graph::Node node = context.node;
+    const bool hasBias = context.present(kBiasSlot);
+    node.inputs.resize(hasBias ? 3 : 2);
+    const bool isLinear = node.op == "MatMul" && hasBias;
+    node.domain = isLinear ? "retrograde" : "";
+    node.opset = isLinear ? 1 : kNewestOpset;
+    return node;
+}
+
+BoundResult bindLayer(const BindContext& context, const graph::Node& node)
+{
+    const std::size_t count = std::min(node.inputs.size(), context.constants.size());
+    return bind({context.graph, context.id, node, context.operandTypes.first(node.inputs.size()),
+                 context.constants.first(count), context.floatType, context.source});
+}
+
+SumAxis sumAxisOf(const graph::Node& node)
+{
+    if (node.op == "Conv") {
+        return SumAxis::AllButFirst;
+    }
+    const auto at = node.attributes.find("transB");
+    const auto* swaps = at == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&at->second);
+    return swaps != nullptr && *swaps != 0 ? SumAxis::Last : SumAxis::BeforeLast;
+}
+
+/// The product of whole numbers; `weight` is invalid when it is computed.
+base::Result<ExactProduct> bindWhole(const BindContext& context, graph::Node node, const Tensor& weight)
+{
+    node.inputs.resize(2);
+    node.domain.clear();
+    node.opset = kNewestOpset;
+    const bool isWide = !ExactProduct::fitsFloat(weight, sumAxisOf(node));
+    const DType type = isWide ? DType::Float64 : firstType(context).dtype;
+    std::array types{context.operandTypes[0], context.operandTypes[1]};
+    types[0].dtype = type;
+    types[1].dtype = type;
+    std::array<Tensor, 2> constants;
+    if (weight.isValid()) {
+        constants[1] = weight.to(type);
+        node.inputs[1] = graph::ValueId(context.graph.valueCount()); // not what the graph stores there
+    }
+    RETRO_TRY(auto product, bind({context.graph, context.id, node, types, constants, type, context.source}));
+    return ExactProduct(std::move(product), weight, type, sumAxisOf(node));
+}
+
+base::Result<void> expectLayer(const BindContext& context)
+{
+    RETRO_CHECK(expectArity(context, 2, 5));
+    for (const std::size_t slot : {kLeftScale, kRightScale}) {
+        if (!context.present(slot) || !tensor::isFloating(context.operandTypes[slot].dtype)) {
+            return context.error(fmt::format("operand {} must be the floating scale of an operand", slot));
+        }
+    }
+    if (tensor::elementCount(context.operandTypes[kLeftScale].shape) != 1) {
+        return context.error("the scale of operand 0 (operand 3) must be one number");
+    }
+    if (context.intAttribute("transA", 0) != 0 || context.floatAttribute("beta", 1) != 1 ||
+        context.floatAttribute("alpha", 1) != 1) {
+        return context.error("transA, alpha and beta are not supported here; use the operator of the standard");
+    }
+    return {};
+}
+
+/// The scale of the weight is one number, or one per column of the result, as it broadcasts to the weight.
+base::Result<void> expectRightScale(const BindContext& context, const Shape& result, std::size_t axis)
+{
+    const Shape& scale = context.operandTypes[kRightScale].shape;
+    if (tensor::elementCount(scale) == 1) {
+        return {};
+    }
+    const Shape& weight = context.operandTypes[1].shape;
+    const bool isOfRows = context.node.op == "Conv" || context.intAttribute("transB", 0) != 0;
+    Shape wanted(weight.size(), 1);
+    wanted[isOfRows ? 0 : weight.size() - 1] = result[axis];
+    const bool isLast = !isOfRows && scale == Shape{result[axis]};
+    return isLast || scale == wanted ? base::Result<void>()
+                                     : context.error(fmt::format("the scale of operand 1 (operand 4) must be one "
+                                                                 "number or have the shape [{}]",
+                                                                 tensor::toText(wanted)));
+}
+
+BoundResult bindIntegerLayer(const BindContext& context)
+{
+    RETRO_CHECK(expectArity(context, 2, 5));
+    if (context.node.inputs.size() <= kLeftScale) {
+        return bindLayer(context, layerNode(context));
+    }
+    RETRO_CHECK(expectLayer(context));
+    const graph::Node node = layerNode(context);
+    if (node.domain == "retrograde" && (!context.constant(1) || !context.constant(kBiasSlot))) {
+        return context.error("a product of whole numbers with a bias needs constant weights and bias; gradients by them "
+                             "are not implemented");
+    }
+    IntegerLayer::Parts parts;
+    RETRO_TRY(parts.layer, bindLayer(context, node));
+    const Shape& result = parts.layer->outputTypes()[0].shape;
+    if (result.empty()) {
+        return context.error("the product of two vectors is not supported here; use the operator of the standard");
+    }
+    parts.columnAxis = node.op == "Conv" ? 1 : result.size() - 1;
+    RETRO_CHECK(expectRightScale(context, result, parts.columnAxis));
+    if (context.present(kBiasSlot)) {
+        parts.biasShape = context.operandTypes[kBiasSlot].shape;
+        if (node.op == "Conv") {
+            parts.biasShape = Shape(result.size(), 1);
+            parts.biasShape[1] = result[1];
+        }
+    }
+    if (context.constant(1) && context.constant(kRightScale)) {
+        parts.wholeWeight = wholeOf(context.constants[1], context.constants[kRightScale]);
+    }
+    RETRO_TRY(parts.whole, bindWhole(context, node, parts.wholeWeight));
+    return bound<IntegerLayer>(std::move(parts));
+}
+
+} // namespace
+
+std::span<const OperatorDeclaration> integerLayerDeclarations()
+{
+    static constexpr std::array kDeclarations{
+        OperatorDeclaration{"retrograde.integer", "Conv", 1, 0, "linear map, function", true, bindIntegerLayer},
+        OperatorDeclaration{"retrograde.integer", "Gemm", 1, 0, "linear map, bilinear, function", true,
+                            bindIntegerLayer},
+        OperatorDeclaration{"retrograde.integer", "MatMul", 1, 0, "linear map, bilinear", true, bindIntegerLayer},
+    };
+    return kDeclarations;
+}
+
+} // namespace retro::ops

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/quantise/nbitsweight.h"
+
+#include "core/ops/bind/bindcheck.h"
+#include "core/ops/kernel/filled.h"
+#include "core/tensor/checkedshape.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace retro::ops
+{
+
+namespace
+{
+
+using tensor::DType;
+using tensor::Shape;
+
+constexpr std::int64_t kMostBlock = 1 << 20;
+
+struct NBitsSlot
+{
+    enum : std::size_t { kData = 0, kWeight = 1, kScales = 2, kZeroPoints = 3, kGroups = 4, kBias = 5 };
+};
+
+/// How the weights of MatMulNBits lie: rows of blocks of numbers of few bits, low bits first.
+struct NBitsLayout
+{
+    std::int64_t depth = 0; ///< K
+    std::int64_t rows = 0;  ///< N
+    std::int64_t bits = 4;
+    std::int64_t block = 32;
+
+    [[nodiscard]] std::int64_t blocks() const { return (depth + block - 1) / block; }
+    [[nodiscard]] std::int64_t bytesOfBlock() const { return block * bits / 8; }
+    /// Bytes of the packed zero points of one row.
+    [[nodiscard]] std::int64_t bytesOfZeros() const { return (blocks() * bits + 7) / 8; }
+};
+
+/// Number `at` of a stream of numbers of few bits, which divide 8.
+double packedNumber(const std::uint8_t* bytes, std::int64_t at, std::int64_t bits)
+{
+    const std::int64_t bit = at * bits;
+    return (bytes[bit / 8] >> (bit % 8)) & ((1 << bits) - 1);
+}
+
+/// (u − z)·s of every weight, depth × rows: what x is multiplied with.
+class NBitsWeight
+{
+public:
+    NBitsWeight(const NBitsLayout& layout, std::span<const Tensor> constants)
+        : m_layout(layout), m_data(constants[NBitsSlot::kWeight].contiguous()),
+          m_scales(constants[NBitsSlot::kScales].to(DType::Float64).contiguous())
+    {
+        if (const Tensor& zeros = constants[NBitsSlot::kZeroPoints]; zeros.isValid()) {
+            m_areZerosPacked = zeros.dtype() == DType::UInt8;
+            m_zeros = m_areZerosPacked ? zeros.contiguous() : zeros.to(DType::Float64).contiguous();
+        }
+        if (const Tensor& groups = constants[NBitsSlot::kGroups]; groups.isValid()) {
+            m_groups = groups.to(DType::Int64).contiguous();
+        }
+    }
+
+    [[nodiscard]] Tensor widened(DType type) const
+    {
+        const auto* const packed = m_data.data<std::uint8_t>();
+        const std::int64_t rowBytes = m_layout.blocks() * m_layout.bytesOfBlock();
+        return filled(type, {m_layout.depth, m_layout.rows}, [&](auto* w) {
+            using T = std::decay_t<decltype(*w)>;
+            for (std::int64_t n = 0; n < m_layout.rows; ++n) {
+                for (std::int64_t k = 0; k < m_layout.depth; ++k) {
+                    const double level = packedNumber(packed + n * rowBytes, k, m_layout.bits);
+                    const std::int64_t group = groupOf(k);
+                    const double scale = m_scales.data<double>()[n * m_layout.blocks() + group];
+                    w[k * m_layout.rows + n] = static_cast<T>((level - zeroOf(n, group)) * scale);
+                }
+            }
+        });
+    }
+
+private:
+    [[nodiscard]] std::int64_t groupOf(std::int64_t k) const
+    {
+        return m_groups.isValid() ? m_groups.data<std::int64_t>()[k] : k / m_layout.block;
+    }
+    [[nodiscard]] double zeroOf(std::int64_t row, std::int64_t group) const
+    {
+        if (!m_zeros.isValid()) {
+            return static_cast<double>(1LL << (m_layout.bits - 1));
+        }
+        return m_areZerosPacked ? packedNumber(m_zeros.data<std::uint8_t>() + row * m_layout.bytesOfZeros(), group,
+                                               m_layout.bits)
+                                : m_zeros.data<double>()[row * m_layout.blocks() + group];
+    }
+
+    NBitsLayout m_layout;
+    Tensor m_data;
+    Tensor m_scales;
+    Tensor m_zeros;
+    Tensor m_groups;
+    bool m_areZerosPacked = false;
+};
+
+base::Result<NBitsLayout> nBitsLayout(const BindContext& context)
+{
+    const NBitsLayout layout{context.intAttribute("K", 0), context.intAttribute("N", 0),
+                             context.intAttribute("bits", 4), context.intAttribute("block_size", 0)};
+    if (layout.bits != 2 && layout.bits != 4 && layout.bits != 8) {
+        return context.error(fmt::format("bits is {}, but must be 2, 4 or 8", layout.bits));
+    }
+    const bool isPower = layout.block >= 16 && (layout.block & (layout.block - 1)) == 0;
+    if (!isPower || layout.block > kMostBlock) {
+        return context.error(
+            fmt::format("block_size is {}, but must be a power of two from 16 to {}", layout.block, kMostBlock));
+    }
+    if (layout.depth <= 0 || layout.rows <= 0) {
+        return context.error(fmt::format("K is {} and N is {}, but both must be positive", layout.depth, layout.rows));
+    }
+    RETRO_CHECK(expectSize(context, {layout.depth, layout.rows}));
+    if (context.intAttribute("weight_prepacked", 0) != 0) {
+        return context.error("weights that are packed for one machine (weight_prepacked) are not supported");
+    }
+    return layout;
+}
+
+/// The element types and counts of the packed operands.
+base::Result<void> expectPacked(const BindContext& context, const NBitsLayout& layout)
+{
+    const auto countOf = [&](std::size_t slot) { return tensor::elementCount(context.operandTypes[slot].shape); };
+    const auto typeOf = [&](std::size_t slot) { return context.operandTypes[slot].dtype; };
+    const std::int64_t blocks = layout.rows * layout.blocks();
+    if (typeOf(NBitsSlot::kWeight) != DType::UInt8 || countOf(NBitsSlot::kWeight) != blocks * layout.bytesOfBlock()) {
+        return context.error(fmt::format("the weights (operand 1) must be {} bytes of uint8: N rows of {} blocks of {} "
+                                         "bytes",
+                                         blocks * layout.bytesOfBlock(), layout.blocks(), layout.bytesOfBlock()));
+    }
+    if (!tensor::isFloating(typeOf(NBitsSlot::kScales)) || countOf(NBitsSlot::kScales) != blocks) {
+        return context.error(fmt::format("the scales (operand 2) must be {} floating numbers, one per block", blocks));
+    }
+    if (context.present(NBitsSlot::kZeroPoints)) {
+        const bool isPacked = typeOf(NBitsSlot::kZeroPoints) == DType::UInt8;
+        const std::int64_t wanted = isPacked ? layout.rows * layout.bytesOfZeros() : blocks;
+        if ((!isPacked && !tensor::isFloating(typeOf(NBitsSlot::kZeroPoints))) ||
+            countOf(NBitsSlot::kZeroPoints) != wanted) {
+            return context.error(fmt::format("the zero points (operand 3) must be {} bytes of uint8, or {} floating "
+                                             "numbers",
+                                             layout.rows * layout.bytesOfZeros(), blocks));
+        }
+    }
+    return {};
+}
+
+/// Groups name blocks that exist; `groups` is invalid when there are none.
+base::Result<void> expectGroups(const BindContext& context, const NBitsLayout& layout)
+{
+    if (!context.present(NBitsSlot::kGroups)) {
+        return {};
+    }
+    const Tensor groups = context.constants[NBitsSlot::kGroups].to(DType::Int64).contiguous();
+    bool isWithin = groups.size() == layout.depth;
+    for (const std::int64_t group : groups.span<std::int64_t>()) {
+        isWithin = isWithin && group >= 0 && group < layout.blocks();
+    }
+    return isWithin ? base::Result<void>()
+                    : context.error(fmt::format("g_idx (operand 4) must name, for each of the {} columns, a block from "
+                                                "0 to {}",
+                                                layout.depth, layout.blocks() - 1));
+}
+
+base::Result<void> expectNBits(const BindContext& context)
+{
+    RETRO_CHECK(expect(context, {.least = 3,
+                                 .most = 6,
+                                 .attributes = {{"K", AttributeKind::Int},
+                                                {"N", AttributeKind::Int},
+                                                {"bits", AttributeKind::Int},
+                                                {"block_size", AttributeKind::Int},
+                                                {"accuracy_level", AttributeKind::Int}}}));
+    for (std::size_t slot = 1; slot < context.node.inputs.size(); ++slot) {
+        if (context.present(slot) && !context.constant(slot)) {
+            return context.error(fmt::format("operand {} must be constant", slot));
+        }
+    }
+    return {};
+}
+
+} // namespace
+
+base::Result<Tensor> nBitsWeight(const BindContext& context, DType type, std::uint64_t most)
+{
+    RETRO_CHECK(expectNBits(context));
+    RETRO_TRY(const NBitsLayout layout, nBitsLayout(context));
+    RETRO_CHECK(expectPacked(context, layout));
+    RETRO_CHECK(expectGroups(context, layout));
+    const auto bytes = tensor::checkedBytes({layout.depth, layout.rows}, type, most);
+    if (!bytes.ok()) {
+        return context.error("its weights are too large to be widened");
+    }
+    std::array<Tensor, NBitsSlot::kBias + 1> given;
+    std::copy_n(context.constants.begin(), std::min(context.constants.size(), given.size()), given.begin());
+    return NBitsWeight(layout, given).widened(type);
+}
+
+} // namespace retro::ops

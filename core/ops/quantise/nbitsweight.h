@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/ops/boundoperator.h"
+
+namespace retro::ops
+{
+
+/// The weights of a MatMulNBits node, (u − z)·s, depth × columns: what operand 0 is multiplied with. Errors (Input):
+/// operands that are computed or do not fit, a form that is not supported, more than `most` bytes.
+[[nodiscard]] base::Result<Tensor> nBitsWeight(const BindContext& context, tensor::DType type, std::uint64_t most);
+
+} // namespace retro::ops

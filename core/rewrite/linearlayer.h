@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/rewrite/channelview.h"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace retro::rewrite
+{
+
+/// How a weight is laid out: batch × rows × columns × inner, of which rows are the channels that are read or made, and
+/// columns the others, per group.
+struct WeightLayout
+{
+    /// Which channel an element reads and which it adds to.
+    struct Channels
+    {
+        std::int64_t read = 0;
+        std::int64_t made = 0;
+    };
+
+    std::int64_t rows = 1;
+    std::int64_t columns = 1;
+    std::int64_t inner = 1;
+    std::int64_t groups = 1;
+    bool areRowsRead = false;
+
+    [[nodiscard]] Channels at(std::int64_t position) const;
+    [[nodiscard]] std::int64_t readCount() const { return areRowsRead ? rows : columns * groups; }
+    [[nodiscard]] std::int64_t madeCount() const { return areRowsRead ? columns * groups : rows; }
+};
+
+/// A node that is a linear map with a constant weight: Conv, ConvTranspose, Gemm, MatMul with a constant on either
+/// side, with or without the bias that MatMul has in the domain `retrograde`.
+struct LinearLayer
+{
+    NodeId node;
+    std::size_t slot = 0; ///< operand that is x
+    std::size_t weightSlot = 1;
+    WeightLayout layout;
+    ChannelView read;          ///< of x
+    ChannelView made;          ///< of the result
+    tensor::Shape biasShape;   ///< of a bias with one number per channel
+    double productScale = 1;   ///< alpha of a Gemm
+    double biasScale = 1;      ///< beta of a Gemm
+    bool takesBias = true;     ///< the bias that is there is constant, and one number per channel or one for all
+    bool takesShift = true;    ///< a shift of x by channel is a bias: no padding lies beside x
+    std::size_t leastRank = 1; ///< of x and the result, where the views are not whole
+};
+
+/// The node as a linear layer; nothing when it is none, or its weight is not a floating constant.
+[[nodiscard]] std::optional<LinearLayer> linearLayerAt(const Draft& draft, NodeId id);
+
+/// The bias per channel made, with beta; zeros where there is none.
+[[nodiscard]] std::vector<double> biasOf(const Draft& draft, const LinearLayer& layer);
+
+/// What changes in a layer: every weight times the factor of the channel that it reads or makes, and a new bias.
+struct LayerChange
+{
+    std::vector<double> factor;
+    bool isOfRead = false;
+    std::optional<std::vector<double>> bias = {}; ///< nothing = as it is
+    std::string biasName = {};                    ///< of a new bias
+};
+
+/// What a shift of x by `shift` per channel read adds to each channel made.
+[[nodiscard]] std::vector<double> shiftedBy(const Draft& draft, const LinearLayer& layer,
+                                            std::span<const double> shift);
+
+/// The layer's node with new constants, operands and outputs otherwise as they are. Nothing when a weight or bias would
+/// leave the range of normal numbers of float32, in which it was.
+[[nodiscard]] std::optional<graph::Node> changedLayer(Draft& draft, const LinearLayer& layer,
+                                                      const LayerChange& change);
+
+} // namespace retro::rewrite

@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/rewrite/quantised/dequantiser.h"
+
+#include "core/rewrite/quantised/movers.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+namespace retro::rewrite
+{
+
+using graph::Attributes;
+using graph::Node;
+using tensor::DType;
+using tensor::Tensor;
+
+namespace
+{
+
+constexpr const char* kRewriteText = "dequantise";
+/// Nodes that move elements between a value and what quantised it, at most.
+constexpr int kMostMoves = 64;
+constexpr std::int64_t kQuantizeOpset = 21;
+
+bool isQuantize(const Node& node)
+{
+    return node.op == "QuantizeLinear" && (node.domain.empty() || node.domain == "com.microsoft");
+}
+
+bool isDequantize(const Node& node)
+{
+    return node.op == "DequantizeLinear" && (node.domain.empty() || node.domain == "com.microsoft");
+}
+
+bool isDynamicQuantize(const Node& node) { return node.op == "DynamicQuantizeLinear" && node.domain.empty(); }
+
+/// Those that decide what a QuantizeLinear gives.
+Attributes quantizeAttributes(const Node& node)
+{
+    Attributes attributes = node.attributes;
+    std::erase_if(attributes, [](const auto& entry) {
+        constexpr std::array<std::string_view, 4> kKept{"axis", "block_size", "output_dtype", "saturate"};
+        return std::ranges::find(kKept, entry.first) == kKept.end();
+    });
+    return attributes;
+}
+
+NodeForm fakeQuantize(Attributes attributes = {}) { return {"retrograde", "FakeQuantize", 1, std::move(attributes)}; }
+
+std::vector<ValueId> withGrid(ValueId value, const Grid& grid)
+{
+    return grid.zero.isValid() ? std::vector{value, grid.scale, grid.zero} : std::vector{value, grid.scale};
+}
+
+} // namespace
+
+Dequantiser::Working::Working(Dequantiser& dequantiser, NodeId id)
+    : m_dequantiser(dequantiser), m_name(dequantiser.m_name), m_scope(dequantiser.m_scope), m_step(dequantiser.m_step)
+{
+    const Node& node = dequantiser.m_draft.node(id);
+    dequantiser.m_name = node.name;
+    dequantiser.m_scope = node.scope;
+    dequantiser.m_step = dequantiser.m_steps.size();
+    dequantiser.m_steps.push_back({kRewriteText, fmt::format("{} ({})", node.name, node.op), {node.name}, {}, false});
+}
+
+Dequantiser::Working::~Working()
+{
+    m_dequantiser.m_name = std::move(m_name);
+    m_dequantiser.m_scope = std::move(m_scope);
+    m_dequantiser.m_step = m_step;
+}
+
+void Dequantiser::run()
+{
+    m_to.assign(m_draft.before().valueCount(), ValueId());
+    const std::size_t first = m_steps.size();
+    for (std::size_t i = 0; i < m_draft.before().nodeCount() && !m_draft.isStopped(); ++i) {
+        if (!m_draft.isRemoved(NodeId(i)) && !m_written.contains(NodeId(i))) {
+            visit(NodeId(i));
+        }
+    }
+    restoreLevels();
+    m_draft.redirect(m_to);
+    for (std::size_t i = first; i < m_steps.size(); ++i) {
+        RewriteStep& step = m_steps[i];
+        if (!step.isNote) {
+            step.text += step.added.empty() ? " goes: floats take the place of its levels"
+                                            : fmt::format(" → {}", fmt::join(step.added, ", "));
+        }
+    }
+}
+
+void Dequantiser::visit(NodeId id)
+{
+    const Node& node = m_draft.node(id);
+    if (isDequantize(node)) {
+        dequantise(id);
+        return;
+    }
+    for (const DequantiseFunction function : {layerDequantiser(node), functionDequantiser(node)}) {
+        if (function != nullptr && function(*this, id)) {
+            return;
+        }
+    }
+}
+
+void Dequantiser::dequantise(NodeId id)
+{
+    const Node node = m_draft.node(id);
+    const ValueId levels = operandOf(node, 0);
+    if (!levels.isValid() || m_draft.isConstant(levels)) { // folding computes it
+        return;
+    }
+    const ValueId floats = tracedFloatsOf(levels, gridOf(node));
+    if (!floats.isValid()) {
+        return;
+    }
+    const Working working(*this, id);
+    if (m_draft.isOutput(node.outputs[0])) {
+        finish(id, {"", "Identity", 13, {}}, "", {floats}, node.outputs);
+        return;
+    }
+    m_to[node.outputs[0].index()] = floats;
+    m_draft.removeNode(id);
+}
+
+ValueId Dequantiser::floatsOf(ValueId levels, const Grid& grid)
+{
+    const ValueId floats = tracedFloatsOf(levels, grid);
+    if (floats.isValid() || !levels.isValid()) {
+        return floats;
+    }
+    const auto known = m_floats.find(levels);
+    const bool isFloat = known != m_floats.end() && known->second.floats == levels;
+    const std::string suffix = "/" + m_draft.value(levels).name;
+    const ValueId source = isFloat ? levelsOf(levels) : levels;
+    return add({"", "DequantizeLinear", kQuantizeOpset, {{"axis", grid.axis}, {"block_size", grid.block}}}, suffix,
+               withGrid(source, grid), levels);
+}
+
+ValueId Dequantiser::tracedFloatsOf(ValueId levels, const Grid& grid) { return traced(levels, grid, 0); }
+
+ValueId Dequantiser::traced(ValueId levels, const Grid& grid, int depth)
+{
+    if (!levels.isValid() || !grid.scale.isValid()) {
+        return {};
+    }
+    if (m_draft.isConstant(levels)) {
+        return ofConstant(levels, grid);
+    }
+    if (const auto known = m_floats.find(levels); known != m_floats.end()) {
+        return isSame(m_draft, known->second.grid, grid) ? known->second.floats : ValueId();
+    }
+    const NodeId producer = m_draft.value(levels).producer;
+    if (!producer.isValid() || m_written.contains(producer)) {
+        return {};
+    }
+    const Node& node = m_draft.node(producer);
+    if (isQuantize(node)) {
+        return isSame(m_draft, gridOf(node), grid) ? ofQuantize(producer, gridOf(node)) : ValueId();
+    }
+    if (isDynamicQuantize(node)) {
+        const auto result = [&](std::size_t k) { return k < node.outputs.size() ? node.outputs[k] : ValueId(); };
+        const Grid own{result(1), result(2)};
+        return isSame(m_draft, own, grid) ? ofDynamic(producer, grid) : ValueId();
+    }
+    return depth < kMostMoves && isOfTensor(m_draft, grid) ? ofMover(producer, grid, depth) : ValueId();
+}
+
+std::optional<Grid> Dequantiser::knownGrid(ValueId levels) const
+{
+    if (const auto known = m_floats.find(levels); known != m_floats.end()) {
+        return known->second.grid;
+    }
+    const NodeId producer = levels.isValid() ? m_draft.value(levels).producer : NodeId();
+    if (!producer.isValid()) {
+        return std::nullopt;
+    }
+    const Node& node = m_draft.node(producer);
+    if (isQuantize(node)) {
+        return gridOf(node);
+    }
+    const bool isWhole = isDynamicQuantize(node) && node.outputs.size() == 3 && node.outputs[0] == levels;
+    return isWhole ? std::optional(Grid{node.outputs[1], node.outputs[2]}) : std::nullopt;
+}
+
+DType Dequantiser::floatTypeOf(const Grid& grid) const
+{
+    const DType type = m_draft.value(grid.scale).dtype;
+    return tensor::isFloating(type) ? type : DType::Float32;
+}
+
+ValueId Dequantiser::ofConstant(ValueId levels, const Grid& grid)
+{
+    for (const auto& [known, floats] : m_constants[levels]) {
+        if (isSame(m_draft, known, grid)) {
+            return floats;
+        }
+    }
+    Tensor data = dequantised(m_draft, levels, grid);
+    if (!data.isValid()) {
+        return {};
+    }
+    const ValueId floats = constant(m_draft.value(levels).name + ".dequantised", std::move(data));
+    m_constants[levels].emplace_back(grid, floats);
+    return floats;
+}
+
+ValueId Dequantiser::ofQuantize(NodeId id, const Grid& grid)
+{
+    const Node node = m_draft.node(id);
+    const ValueId x = operandOf(node, 0);
+    const ValueId levels = node.outputs[0];
+    if (!x.isValid() || !tensor::isFloating(m_draft.value(x).dtype)) {
+        return {};
+    }
+    const Working working(*this, id);
+    const Attributes attributes = quantizeAttributes(node);
+    if (m_draft.isOutput(levels)) {
+        m_steps[m_step].removed.clear(); // it stays
+        const ValueId floats = add(fakeQuantize(attributes), "/dequantised", node.inputs, levels);
+        m_floats[levels] = {floats, grid, attributes};
+        return floats;
+    }
+    finish(id, fakeQuantize(attributes), "", node.inputs, {levels});
+    becomeFloats(levels, grid, attributes);
+    return levels;
+}
+
+ValueId Dequantiser::ofDynamic(NodeId id, const Grid& grid)
+{
+    Node node = m_draft.node(id);
+    const ValueId levels = node.outputs[0];
+    const Working working(*this, id);
+    if (m_draft.isOutput(levels)) {
+        m_steps[m_step].removed.clear();
+        const ValueId floats = add(fakeQuantize(), "/dequantised", withGrid(node.inputs[0], grid), levels);
+        m_floats[levels] = {floats, grid, {}};
+        return floats;
+    }
+    node.outputs[0] = m_draft.addResultLike(m_draft.value(levels).name + "/levels", DType::UInt8, levels);
+    m_steps[m_step].added.push_back(node.name);
+    const ValueId x = node.inputs[0];
+    m_draft.replaceNode(id, std::move(node));
+    Node fake = made(fakeQuantize(), "/quantise", withGrid(x, grid), {levels});
+    m_written.insert(m_draft.addNode(std::move(fake)));
+    becomeFloats(levels, grid, {});
+    return levels;
+}
+
+ValueId Dequantiser::ofMover(NodeId id, const Grid& grid, int depth)
+{
+    const Node node = m_draft.node(id);
+    const std::vector<std::size_t> slots = movedOperands(node);
+    std::vector<ValueId> inputs = node.inputs;
+    for (const std::size_t slot : slots) {
+        inputs[slot] = traced(inputs[slot], grid, depth + 1);
+        if (!inputs[slot].isValid()) {
+            return {};
+        }
+    }
+    if (slots.empty()) {
+        return {};
+    }
+    const Working working(*this, id);
+    const NodeForm form{node.domain, node.op, node.opset, node.attributes};
+    const bool makesOutput = std::ranges::any_of(node.outputs, [&](ValueId v) { return m_draft.isOutput(v); });
+    if (!makesOutput) {
+        finish(id, form, "", inputs, node.outputs);
+        for (const ValueId levels : node.outputs) {
+            becomeFloats(levels, grid, {});
+        }
+        return node.outputs[0];
+    }
+    if (node.outputs.size() > 1) {
+        return {};
+    }
+    m_steps[m_step].removed.clear();
+    const ValueId floats = add(form, "/dequantised", inputs, node.outputs[0]);
+    m_floats[node.outputs[0]] = {floats, grid, {}};
+    return floats;
+}
+
+void Dequantiser::becomeFloats(ValueId levels, const Grid& grid, const Attributes& attributes)
+{
+    m_floats[levels] = {levels, grid, attributes};
+    m_draft.retype(levels, floatTypeOf(grid));
+}
+
+Node Dequantiser::made(const NodeForm& form, const std::string& suffix, std::vector<ValueId> inputs,
+                       std::vector<ValueId> results)
+{
+    Node node;
+    node.op = form.op;
+    node.domain = form.domain;
+    node.opset = form.opset;
+    node.attributes = form.attributes;
+    node.name = m_name + suffix;
+    node.scope = m_scope;
+    node.inputs = std::move(inputs);
+    node.outputs = std::move(results);
+    m_steps[m_step].added.push_back(node.name);
+    return node;
+}
+
+ValueId Dequantiser::add(const NodeForm& form, const std::string& suffix, std::vector<ValueId> inputs, ValueId like)
+{
+    const std::string stem = m_draft.value(like).name + (suffix.empty() ? "/unrounded" : suffix);
+    const ValueId result = m_draft.addResultLike(stem, form.type, like);
+    m_written.insert(m_draft.addNode(made(form, suffix, std::move(inputs), {result})));
+    return result;
+}
+
+std::vector<ValueId> Dequantiser::addFreeOf(const NodeForm& form, const std::string& suffix,
+                                            std::vector<ValueId> inputs, const std::vector<std::string>& results)
+{
+    std::vector<ValueId> values;
+    for (const std::string& result : results) {
+        values.push_back(m_draft.addResult(fmt::format("{}{}/{}", m_name, suffix, result), form.type));
+    }
+    addMaking(form, suffix, std::move(inputs), values);
+    return values;
+}
+
+ValueId Dequantiser::addFree(const NodeForm& form, const std::string& suffix, std::vector<ValueId> inputs)
+{
+    return addFreeOf(form, suffix, std::move(inputs), {"result"}).front();
+}
+
+void Dequantiser::addMaking(const NodeForm& form, const std::string& suffix, std::vector<ValueId> inputs,
+                            std::vector<ValueId> results)
+{
+    m_written.insert(m_draft.addNode(made(form, suffix, std::move(inputs), std::move(results))));
+}
+
+void Dequantiser::finish(NodeId id, const NodeForm& form, const std::string& suffix, std::vector<ValueId> inputs,
+                         std::vector<ValueId> results)
+{
+    m_draft.replaceNode(id, made(form, suffix, std::move(inputs), std::move(results)));
+    m_written.insert(id);
+}
+
+void Dequantiser::finishQuantised(NodeId id, ValueId floats, const Grid& grid)
+{
+    const ValueId levels = m_draft.node(id).outputs[0];
+    if (m_draft.isOutput(levels)) {
+        m_floats[levels] = {add(fakeQuantize(), "/dequantised", withGrid(floats, grid), levels), grid, {}};
+        finish(id, {"", "QuantizeLinear", kQuantizeOpset, {}}, "/quantise", withGrid(floats, grid), {levels});
+        return;
+    }
+    finish(id, fakeQuantize(), "/quantise", withGrid(floats, grid), {levels});
+    becomeFloats(levels, grid, {});
+}
+
+void Dequantiser::finishMoved(NodeId id, const NodeForm& form, const std::string& suffix, ValueId floats,
+                              const Grid& grid)
+{
+    const ValueId levels = m_draft.node(id).outputs[0];
+    finish(id, form, suffix, {floats}, {levels});
+    becomeFloats(levels, grid, {});
+}
+
+std::pair<ValueId, Grid> Dequantiser::dynamicOf(ValueId x)
+{
+    const ValueId levels = m_draft.addResultLike(m_name + "/levels", DType::UInt8, x);
+    const Grid grid{m_draft.addResult(m_name + "/scale", floatTypeOf({x, {}})),
+                    m_draft.addResult(m_name + "/zero point", DType::UInt8)};
+    m_written.insert(
+        m_draft.addNode(made({"", "DynamicQuantizeLinear", 11, {}}, "/range", {x}, {levels, grid.scale, grid.zero})));
+    return {add(fakeQuantize(), "/quantise", withGrid(x, grid), x), grid};
+}
+
+ValueId Dequantiser::constant(const std::string& stem, Tensor data)
+{
+    return m_draft.addConstant(stem, std::move(data), DType::Float32);
+}
+
+void Dequantiser::remove(NodeId id)
+{
+    m_steps[m_step].removed.push_back(m_draft.node(id).name);
+    m_draft.removeNode(id);
+}
+
+void Dequantiser::note(NodeId id, const std::string& why)
+{
+    const Node& node = m_draft.node(id);
+    m_steps.push_back(
+        {kRewriteText, fmt::format("{} ({}) stays, and passes no relevance: {}", node.name, node.op, why), {}, {}, true});
+}
+
+ValueId Dequantiser::levelsOf(ValueId floats)
+{
+    const auto made = m_levels.find(floats);
+    if (made != m_levels.end()) {
+        return made->second;
+    }
+    const Floats& known = m_floats.at(floats);
+    const std::string name = m_draft.value(floats).name + "/levels";
+    const ValueId levels = m_draft.addResultLike(name, DType::UInt8, floats);
+    Node node;
+    node.op = "QuantizeLinear";
+    node.opset = kQuantizeOpset;
+    node.name = name;
+    node.inputs = withGrid(floats, known.grid);
+    node.outputs = {levels};
+    node.attributes = known.attributes;
+    m_written.insert(m_draft.addNode(std::move(node)));
+    m_levels[floats] = levels;
+    return levels;
+}
+
+/// Nodes that were not rewritten go on reading levels.
+void Dequantiser::restoreLevels()
+{
+    for (std::size_t i = 0; i < m_draft.before().nodeCount() && !m_draft.isStopped(); ++i) {
+        if (m_draft.isRemoved(NodeId(i)) || m_written.contains(NodeId(i))) {
+            continue;
+        }
+        Node node = m_draft.node(NodeId(i));
+        bool isChanged = false;
+        for (ValueId& input : node.inputs) {
+            const auto known = input.isValid() ? m_floats.find(input) : m_floats.end();
+            if (known != m_floats.end() && known->second.floats == input) {
+                input = levelsOf(input);
+                isChanged = true;
+            }
+        }
+        if (isChanged) {
+            m_draft.replaceNode(NodeId(i), std::move(node));
+        }
+    }
+}
+
+void dequantise(Draft& draft, std::vector<RewriteStep>& steps) { Dequantiser(draft, steps).run(); }
+
+} // namespace retro::rewrite

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/rewrite/quantised/grid.h"
+#include "core/rewrite/rewrite.h"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace retro::rewrite
+{
+
+/// What a node is, but for its operands and results.
+struct NodeForm
+{
+    std::string domain;
+    std::string op;
+    std::int64_t opset = 13;
+    graph::Attributes attributes = {};
+    tensor::DType type = tensor::DType::Float32; ///< of its results
+};
+
+/// Writes quantised values as the floats that they stand for. A value of levels keeps its name and becomes a float;
+/// whoever still needs levels gets them from a new QuantizeLinear. Nodes that are not understood stay as they are.
+class Dequantiser
+{
+public:
+    Dequantiser(Draft& draft, std::vector<RewriteStep>& steps) : m_draft(draft), m_steps(steps) {}
+
+    /// Over all nodes, in order.
+    void run();
+
+    [[nodiscard]] Draft& draft() { return m_draft; }
+    /// The floats that `levels` stand for, by this grid; made where that is possible (a constant, the result of a
+    /// QuantizeLinear or of what was rewritten, moved elements of these), else a DequantizeLinear of them.
+    [[nodiscard]] ValueId floatsOf(ValueId levels, const Grid& grid);
+    /// As floatsOf(), invalid where no relevance could pass.
+    [[nodiscard]] ValueId tracedFloatsOf(ValueId levels, const Grid& grid);
+    /// The grid of a value that was rewritten, or is the result of a quantising node.
+    [[nodiscard]] std::optional<Grid> knownGrid(ValueId levels) const;
+
+    /// A new node with one result of the declared shape of `like`; names are those of the node being rewritten, with
+    /// `suffix`.
+    ValueId add(const NodeForm& form, const std::string& suffix, std::vector<ValueId> inputs, ValueId like);
+    /// As add(), with results of unknown shape, one per name.
+    std::vector<ValueId> addFreeOf(const NodeForm& form, const std::string& suffix, std::vector<ValueId> inputs,
+                                   const std::vector<std::string>& results);
+    /// As addFreeOf(), with one result.
+    ValueId addFree(const NodeForm& form, const std::string& suffix, std::vector<ValueId> inputs);
+    /// As add(), but the node makes values that nobody makes any more.
+    void addMaking(const NodeForm& form, const std::string& suffix, std::vector<ValueId> inputs,
+                   std::vector<ValueId> results);
+    /// As add(), but the node takes the place of one that made `results`.
+    void finish(NodeId id, const NodeForm& form, const std::string& suffix, std::vector<ValueId> inputs,
+                std::vector<ValueId> results);
+    /// `floats` quantised by `grid` take the place of the node's levels (its output 0).
+    void finishQuantised(NodeId id, ValueId floats, const Grid& grid);
+    /// DynamicQuantizeLinear and FakeQuantize of `x`: its floats, and their grid.
+    [[nodiscard]] std::pair<ValueId, Grid> dynamicOf(ValueId x);
+    /// The node's result (its output 0, levels of this grid) becomes floats, which another node makes of floats.
+    void finishMoved(NodeId id, const NodeForm& form, const std::string& suffix, ValueId floats, const Grid& grid);
+    /// A constant that is worked out in float64.
+    ValueId constant(const std::string& stem, tensor::Tensor data);
+    /// Another node that goes, too: nobody reads what it makes any more.
+    void remove(NodeId id);
+    /// A node that cannot be rewritten, and why.
+    void note(NodeId id, const std::string& why);
+    /// The floating type that a grid's numbers have.
+    [[nodiscard]] tensor::DType floatTypeOf(const Grid& grid) const;
+
+    /// While one lives, what is added is named after the node, and is listed in its step.
+    class Working
+    {
+    public:
+        Working(Dequantiser& dequantiser, NodeId id);
+        ~Working();
+        Working(const Working&) = delete;
+        Working& operator=(const Working&) = delete;
+
+    private:
+        Dequantiser& m_dequantiser;
+        std::string m_name;
+        std::string m_scope;
+        std::size_t m_step;
+    };
+
+private:
+    void visit(NodeId id);
+    void dequantise(NodeId id);
+    [[nodiscard]] ValueId traced(ValueId levels, const Grid& grid, int depth);
+    [[nodiscard]] ValueId ofConstant(ValueId levels, const Grid& grid);
+    [[nodiscard]] ValueId ofQuantize(NodeId id, const Grid& grid);
+    [[nodiscard]] ValueId ofDynamic(NodeId id, const Grid& grid);
+    [[nodiscard]] ValueId ofMover(NodeId id, const Grid& grid, int depth);
+    void becomeFloats(ValueId levels, const Grid& grid, const graph::Attributes& attributes);
+    [[nodiscard]] graph::Node made(const NodeForm& form, const std::string& suffix, std::vector<ValueId> inputs,
+                                   std::vector<ValueId> results);
+    void restoreLevels();
+    [[nodiscard]] ValueId levelsOf(ValueId floats);
+
+    struct Floats
+    {
+        ValueId floats;
+        Grid grid;
+        graph::Attributes attributes; ///< of a QuantizeLinear that makes the levels again
+    };
+
+    Draft& m_draft;
+    std::vector<RewriteStep>& m_steps;
+    std::map<ValueId, Floats> m_floats; ///< by the value of levels
+    std::map<ValueId, std::vector<std::pair<Grid, ValueId>>> m_constants;
+    std::map<ValueId, ValueId> m_levels; ///< of values that became floats: levels made again
+    std::set<NodeId> m_written;          ///< nodes that are made here
+    std::vector<ValueId> m_to;           ///< what readers of a value read instead
+    std::string m_name;                  ///< of the node being rewritten
+    std::string m_scope;
+    std::size_t m_step = 0; ///< of that node
+};
+
+/// Rewrites one node; false when it stays.
+using DequantiseFunction = bool (*)(Dequantiser&, NodeId);
+/// What rewrites nodes of an operator; nullptr for others.
+[[nodiscard]] DequantiseFunction layerDequantiser(const graph::Node& node);
+[[nodiscard]] DequantiseFunction functionDequantiser(const graph::Node& node);
+
+} // namespace retro::rewrite

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/ops/algebra.h"
+#include "core/rewrite/attributes.h"
+#include "core/rewrite/quantised/integernode.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <vector>
+
+namespace retro::rewrite
+{
+
+using graph::Node;
+using tensor::DType;
+using tensor::Shape;
+using tensor::Tensor;
+
+namespace
+{
+
+/// A node that alone reads a value, and its other operand.
+struct OnlyReader
+{
+    NodeId id;
+    ValueId other;
+    ValueId result;
+};
+
+/// The nodes that read a value of the graph before and are still as they were there.
+std::vector<NodeId> readersOf(const Draft& draft, ValueId value)
+{
+    std::vector<NodeId> readers;
+    for (const graph::Use& use : draft.before().uses(value)) {
+        if (!draft.isRemoved(use.node)) {
+            readers.push_back(use.node);
+        }
+    }
+    return readers;
+}
+
+std::optional<OnlyReader> onlyReader(const Draft& draft, ValueId value, std::string_view op)
+{
+    const bool isOld = value.isValid() && value.index() < draft.before().valueCount();
+    if (!isOld || draft.isOutput(value) || draft.readerCount(value) != 1) {
+        return std::nullopt;
+    }
+    const std::vector<NodeId> readers = readersOf(draft, value);
+    if (readers.size() != 1) {
+        return std::nullopt;
+    }
+    const Node& node = draft.node(readers[0]);
+    if (node.op != op || !node.domain.empty() || node.inputs.empty() || node.outputs.size() != 1) {
+        return std::nullopt;
+    }
+    OnlyReader reader{readers[0], {}, node.outputs[0]};
+    if (node.inputs.size() == 2) {
+        reader.other = node.inputs[node.inputs[0] == value ? 1 : 0];
+    }
+    return reader;
+}
+
+/// What follows a product of integers: a Cast, products with scales, the Add of a bias.
+struct Tail
+{
+    std::vector<NodeId> nodes;
+    ValueId result;        ///< of the last node
+    Tensor weightScale;    ///< one number or one per column, in float64
+    Tensor bias;           ///< one per column, in float64; may be invalid
+    ValueId product = {};  ///< of scales, made by a Mul that may be unread then
+};
+
+class TailReader
+{
+public:
+    /// `columns` of the result; `rank` of a convolution's result, whose axis 1 they are; 0 for a matrix product, whose
+    /// last axis they are.
+    TailReader(const Draft& draft, const Grid& grid, std::int64_t columns, std::size_t rank)
+        : m_draft(draft), m_grid(grid), m_columns(columns), m_rank(rank)
+    {}
+
+    /// Nothing where the products are not those of the grid's scale and a constant.
+    [[nodiscard]] std::optional<Tail> read(const OnlyReader& cast) const
+    {
+        Tail tail;
+        tail.nodes.push_back(cast.id);
+        std::optional<OnlyReader> mul = onlyReader(m_draft, cast.result, "Mul");
+        if (!mul || !takeFactors(*mul, tail)) {
+            return std::nullopt;
+        }
+        if (const auto add = onlyReader(m_draft, tail.result, "Add"); add && takeBias(*add, tail)) {
+            tail.nodes.push_back(add->id);
+            tail.result = add->result;
+        }
+        return tail;
+    }
+
+private:
+    /// One product with s·w, or one with each.
+    bool takeFactors(const OnlyReader& mul, Tail& tail) const
+    {
+        tail.nodes.push_back(mul.id);
+        tail.result = mul.result;
+        if (takeProduct(mul.other, tail) || takeWhole(mul.other, tail)) {
+            return tail.weightScale.isValid();
+        }
+        const auto next = onlyReader(m_draft, mul.result, "Mul");
+        if (!next) {
+            return false;
+        }
+        tail.nodes.push_back(next->id);
+        tail.result = next->result;
+        const bool isScaleFirst = isScale(mul.other);
+        if (!isScaleFirst && !isScale(next->other)) {
+            return false;
+        }
+        tail.weightScale = perColumn(isScaleFirst ? next->other : mul.other);
+        return tail.weightScale.isValid();
+    }
+
+    /// Mul(scale, constant).
+    bool takeProduct(ValueId factor, Tail& tail) const
+    {
+        const NodeId id = factor.isValid() ? m_draft.value(factor).producer : NodeId();
+        if (!id.isValid() || m_draft.node(id).op != "Mul" || m_draft.node(id).inputs.size() != 2) {
+            return false;
+        }
+        const Node& node = m_draft.node(id);
+        const bool isFirst = isScale(node.inputs[0]);
+        if (!isFirst && !isScale(node.inputs[1])) {
+            return false;
+        }
+        tail.weightScale = perColumn(node.inputs[isFirst ? 1 : 0]);
+        tail.product = factor;
+        return true;
+    }
+
+    /// A constant that is the product of both scales.
+    bool takeWhole(ValueId factor, Tail& tail) const
+    {
+        const Tensor scale = wideConstant(m_draft, m_grid.scale);
+        const Tensor both = scale.isValid() ? perColumn(factor) : Tensor();
+        if (!both.isValid() || scale.size() != 1 || scale.at(0) == 0) {
+            return false;
+        }
+        tail.weightScale = ops::algebra::scale(both, 1 / scale.at(0));
+        return true;
+    }
+
+    bool takeBias(const OnlyReader& add, Tail& tail) const
+    {
+        const Tensor bias = perColumn(add.other);
+        if (!bias.isValid() || bias.size() != m_columns) {
+            return false;
+        }
+        tail.bias = bias;
+        return true;
+    }
+
+    [[nodiscard]] bool isScale(ValueId id) const
+    {
+        return id.isValid() && isSame(m_draft, {id, {}}, {m_grid.scale, {}});
+    }
+
+    /// A constant of one number or one per column, as a vector; invalid for others.
+    [[nodiscard]] Tensor perColumn(ValueId id) const
+    {
+        const Tensor data = wideConstant(m_draft, id);
+        if (!data.isValid() || data.rank() > std::max<std::size_t>(m_rank, 1)) { // more axes than the result
+            return {};
+        }
+        if (data.size() == 1) {
+            return data.reshaped({1});
+        }
+        const bool isColumn = m_rank > 0 ? isChannel(data.shape()) : data.shape() == Shape{m_columns};
+        return isColumn ? data.reshaped({m_columns}) : Tensor();
+    }
+
+    /// [C, 1, 1] or [1, C, 1, 1]: all of it lies along axis 1 of the result.
+    [[nodiscard]] bool isChannel(const Shape& shape) const
+    {
+        Shape wanted(m_rank, 1);
+        wanted[1] = m_columns;
+        const auto missing = static_cast<std::ptrdiff_t>(m_rank - shape.size());
+        return missing <= 1 && std::equal(shape.begin(), shape.end(), wanted.begin() + missing, wanted.end());
+    }
+
+    const Draft& m_draft;
+    Grid m_grid;
+    std::int64_t m_columns;
+    std::size_t m_rank;
+};
+
+constexpr std::array<std::int64_t, 4> kFloatCasts{1, 10, 11, 16};
+
+std::optional<OnlyReader> castOf(const Draft& draft, ValueId sum)
+{
+    const auto cast = onlyReader(draft, sum, "Cast");
+    const std::int64_t to = cast ? intAttribute(draft.node(cast->id), "to", 0) : 0;
+    return std::ranges::find(kFloatCasts, to) != kFloatCasts.end() ? cast : std::nullopt;
+}
+
+/// Columns of the result by the constant weight.
+std::int64_t columnsOf(const Tensor& weight, bool isConvolution)
+{
+    return isConvolution ? weight.shape().front() : weight.shape().back();
+}
+
+/// The layer with scales and bias in the place of all that follows the product.
+void replaceAll(Dequantiser& to, NodeId id, const Tail& tail, const Grid& grid, ValueId floats, bool isConvolution)
+{
+    const Node node = to.draft().node(id);
+    const std::string& weightName = to.draft().value(node.inputs[1]).name;
+    const ValueId scale = to.constant(weightName + ".scale", tail.weightScale);
+    const ValueId bias = tail.bias.isValid() ? to.constant(weightName + ".bias", tail.bias) : ValueId();
+    const ValueId w = to.floatsOf(node.inputs[1], {scale, operandOf(node, 3), isConvolution ? 0 : -1});
+    const IntegerLayer layer =
+        integerLayer(to, {isConvolution ? "Conv" : "MatMul", floats, w, bias, grid.scale, scale,
+                          isConvolution ? node.attributes : graph::Attributes()});
+    for (const NodeId gone : tail.nodes) {
+        to.remove(gone);
+    }
+    to.finish(id, layer.form, "", layer.inputs, {tail.result});
+    const NodeId product = tail.product.isValid() ? to.draft().value(tail.product).producer : NodeId();
+    if (product.isValid() && to.draft().readerCount(tail.product) == 0 && !to.draft().isOutput(tail.product)) {
+        to.remove(product);
+    }
+}
+
+/// The product of whole numbers, x by its scale, in the place of the Cast: whatever follows stays.
+void replaceProduct(Dequantiser& to, NodeId id, const OnlyReader& cast, const Grid& grid, ValueId floats,
+                    bool isConvolution)
+{
+    const Node node = to.draft().node(id);
+    const ValueId one = to.constant(node.name + "/one", Tensor::scalar<double>(1));
+    const ValueId whole = to.add({"", "Div", 14, {}}, "/levels", {floats, grid.scale}, floats);
+    const ValueId w = to.floatsOf(node.inputs[1], {one, operandOf(node, 3), isConvolution ? 0 : -1});
+    const IntegerLayer layer = integerLayer(to, {isConvolution ? "Conv" : "MatMul", whole, w, {}, one, one,
+                                                 isConvolution ? node.attributes : graph::Attributes()});
+    to.remove(cast.id);
+    to.finish(id, layer.form, "", layer.inputs, {cast.result});
+}
+
+} // namespace
+
+bool integerProduct(Dequantiser& to, NodeId id)
+{
+    const Node node = to.draft().node(id);
+    const ValueId weight = operandOf(node, 1);
+    const auto cast = castOf(to.draft(), node.outputs[0]);
+    std::optional<Grid> grid = to.knownGrid(operandOf(node, 0));
+    if (!grid && cast) { // rows of a constant table, say, whose scale is one with that of the weight
+        grid = Grid{to.constant(node.name + "/one", Tensor::scalar<double>(1)), {}};
+    }
+    if (!weight.isValid() || !cast || !isOfTensor(to.draft(), *grid)) {
+        return false;
+    }
+    const Grid asked{grid->scale, operandOf(node, 2)};
+    const bool isConvolution = node.op == "ConvInteger";
+    std::optional<Tail> tail;
+    if (to.draft().isConstant(weight) && to.draft().value(weight).constant.rank() >= 2) {
+        const Tensor& levels = to.draft().value(weight).constant;
+        const std::size_t rank = isConvolution ? levels.rank() : 0;
+        tail = TailReader(to.draft(), asked, columnsOf(levels, isConvolution), rank).read(*cast);
+    } else {
+        to.note(id, "its weight is computed");
+        return false;
+    }
+    const ValueId floats = to.tracedFloatsOf(operandOf(node, 0), asked);
+    if (!floats.isValid()) {
+        to.note(id, "its zero point is not that of its operand");
+        return false;
+    }
+    const Dequantiser::Working working(to, id);
+    if (tail) {
+        replaceAll(to, id, *tail, asked, floats, isConvolution);
+    } else {
+        replaceProduct(to, id, *cast, asked, floats, isConvolution);
+    }
+    return true;
+}
+
+} // namespace retro::rewrite

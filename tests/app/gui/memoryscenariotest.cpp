@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory ends: in a job of the engine, beside it, in a handler of the window. The window stays and says so.
+#include <QtTest>
+
+#include "app/common/guiapplication.h"
+#include "app/gui/mainwindow.h"
+#include "app/gui/shell/problemscontroller.h"
+#include "app/gui/shell/shell.h"
+#include "core/base/file.h"
+#include "core/base/memoryaccount.h"
+#include "core/base/memorylimit.h"
+#include "core/formats/onnx.h"
+#include "core/graph/graphbuilder.h"
+#include "views/common/background.h"
+#include "views/common/jobrunner.h"
+#include "views/common/style.h"
+
+#include <QTemporaryDir>
+
+#include <new>
+
+using namespace retro;
+
+namespace
+{
+
+constexpr int kPatience = 60'000;
+
+bool settles(app::MainWindow& window)
+{
+    return QTest::qWaitFor([&] { return !window.isBusy(); }, kPatience);
+}
+
+/// What the list of problems says.
+QString problemsOf(const app::MainWindow& window)
+{
+    QStringList lines;
+    for (const views::Problem& problem : window.shell().problems().list().all()) {
+        lines << problem.what + QLatin1Char('|') + problem.remedy;
+    }
+    return lines.join(QLatin1Char('\n'));
+}
+
+/// A model whose one input has `extent` elements.
+QString writeModel(const QTemporaryDir& folder, std::int64_t extent)
+{
+    graph::GraphBuilder builder("wide");
+    builder.setOpset("", 13);
+    const graph::ValueId x = builder.addInput("x", tensor::DType::Float32, tensor::Shape{extent});
+    const graph::ValueId y = builder.addResult("y");
+    graph::Node node;
+    node.op = "Relu";
+    node.name = "relu";
+    node.opset = 13;
+    node.inputs = {x};
+    node.outputs = {y};
+    builder.addNode(std::move(node));
+    builder.addOutput(y);
+    const auto graph = std::move(builder).build();
+    const auto bytes = graph.ok() ? formats::toOnnx(*graph) : graph.error();
+    const QString file = folder.filePath("wide.onnx");
+    return bytes.ok() && base::writeFile(file.toStdString(), *bytes).ok() ? file : QString();
+}
+
+/// Throws when it gets an event.
+class Thrower final : public QObject
+{
+public:
+    bool event(QEvent*) override { throw std::bad_alloc(); }
+};
+
+} // namespace
+
+class MemoryScenarioTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void initTestCase() { views::Style::install(*qApp); }
+    void cleanup() { base::MemoryLimit::choose(std::nullopt); }
+
+    void aJobWithoutMemoryIsAProblemAndTheSessionStays()
+    {
+        app::MainWindow window;
+        window.show();
+        window.open({});
+        QVERIFY(settles(window));
+        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        const auto* before = &window.model().run();
+        const QString input = window.model().input().fileName;
+        base::MemoryLimit::choose(static_cast<std::uint64_t>(base::MemoryAccount::tensors().live()) + 100);
+        window.explainInput(input);
+        QVERIFY(settles(window));
+        QVERIFY2(problemsOf(window).contains("are needed, but"), qPrintable(problemsOf(window)));
+        QVERIFY2(problemsOf(window).contains("Allow more memory"), qPrintable(problemsOf(window)));
+        QCOMPARE(&window.model().run(), before); // what was shown is still there
+        base::MemoryLimit::choose(std::nullopt);
+        window.explainInput(input);
+        QVERIFY(settles(window));
+        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+        QVERIFY(&window.model().run() != before);
+        QVERIFY2(problemsOf(window).isEmpty(), qPrintable(problemsOf(window)));
+    }
+
+    void anInputThatNoMachineHasRoomForIsAProblem()
+    {
+        const QTemporaryDir folder;
+        app::MainWindow window;
+        window.show();
+        window.open(writeModel(folder, 1LL << 36), {"zeros"});
+        QVERIFY(settles(window));
+        QVERIFY2(problemsOf(window).contains("input 'x' [68719476736]: it needs 256.00 GiB"),
+                 qPrintable(problemsOf(window)));
+        window.open(writeModel(folder, (1LL << 62) + 1), {"random:1"});
+        QVERIFY(settles(window));
+        QVERIFY2(problemsOf(window).contains("input 'x' [4611686018427387905]"), qPrintable(problemsOf(window)));
+        window.open({});
+        QVERIFY(settles(window));
+        QVERIFY2(window.lastError().isEmpty(), qPrintable(window.lastError()));
+    }
+
+    void workBesideTheJobsThatThrowsIsAProblem()
+    {
+        app::MainWindow window;
+        views::JobRunner runner;
+        runner.start([](const std::stop_token&) -> views::JobRunner::Delivery { throw std::bad_alloc(); });
+        QTRY_VERIFY2(problemsOf(window).contains("no memory is left"), qPrintable(problemsOf(window)));
+        QVERIFY(!runner.isRunning());
+    }
+
+    void aHandlerThatThrowsIsAProblem()
+    {
+        app::MainWindow window;
+        Thrower thrower;
+        QCoreApplication::postEvent(&thrower, new QEvent(QEvent::User));
+        QTRY_VERIFY2(problemsOf(window).contains("no memory is left"), qPrintable(problemsOf(window)));
+    }
+};
+
+int main(int argc, char** argv)
+{
+    app::GuardedApplication application(argc, argv);
+    MemoryScenarioTest test;
+    return QTest::qExec(&test, argc, argv);
+}
+
+#include "memoryscenariotest.moc"

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an optimiser fused is explained as the layers that it was made of: the same bits as the model before it.
+#include "core/engine/explain.h"
+#include "tests/core/formats/protomodel.h"
+
+#include <QtTest>
+
+#include <functional>
+
+using namespace retro;
+using namespace retro::tests;
+using Ints = std::vector<std::int64_t>;
+using Floats = std::vector<double>;
+
+namespace
+{
+
+base::Result<engine::ExplainResult> explained(const ProtoModel& model, const Tensor& x, const std::string& composite)
+{
+    RETRO_TRY(const auto loaded, engine::parseModel(model.bytes(), "model.onnx", {}, {}));
+    engine::ExplainRequest request;
+    request.inputs = {x};
+    request.composite = composite;
+    return engine::explain(*loaded, request);
+}
+
+Tensor relevanceOf(const engine::ExplainResult& result, const std::string& value)
+{
+    const auto id = result.model->graph().findValue(value);
+    return id ? result.relevance[id->index()] : Tensor();
+}
+
+/// What differs between two models on one input; empty when nothing does.
+std::string difference(const ProtoModel& fused, const ProtoModel& plain, const Tensor& x)
+{
+    for (const char* composite : {"epsilon", "epsilon_plus_flat", "gradient"}) {
+        const auto a = explained(fused, x, composite);
+        const auto b = explained(plain, x, composite);
+        if (!a.ok() || !b.ok()) {
+            return (a.ok() ? b : a).error().text();
+        }
+        if (!a->outputs[0].bitEqual(b->outputs[0])) {
+            return "other values";
+        }
+        if (!relevanceOf(*a, "x").isValid() || !relevanceOf(*a, "x").bitEqual(relevanceOf(*b, "x"))) {
+            return std::string("other relevance by ") + composite;
+        }
+    }
+    return {};
+}
+
+/// A small network around layers that are written in one way or another.
+struct Pair
+{
+    ProtoModel fused;
+    ProtoModel plain;
+    Shape input;
+
+    void both(const std::function<void(ProtoModel&)>& write)
+    {
+        write(fused);
+        write(plain);
+    }
+};
+
+Pair convolutions()
+{
+    Pair pair;
+    pair.input = {1, 3, 6, 6};
+    pair.both([](ProtoModel& m) {
+        m.input("x", {1, 3, 6, 6}).constant("w", wavy({4, 3, 3, 3}, 0)).constant("b", wavy({4}, 1));
+        m.constant("v", wavy({4, 4, 3, 3}, 2)).constant("c", wavy({4}, 3)).output("y");
+    });
+    const Ints pads{1, 1, 1, 1};
+    pair.fused.node("com.microsoft:FusedConv", {"x", "w", "b"}, {"h"},
+                    {{"activation", std::string("Relu")}, {"pads", pads}});
+    pair.fused.node("com.microsoft:FusedConv", {"h", "v", "c", "h"}, {"k"},
+                    {{"activation", std::string("LeakyRelu")}, {"activation_params", Floats{0.25}}, {"pads", pads}});
+    pair.plain.node("Conv", {"x", "w", "b"}, {"h0"}, {{"pads", pads}}).node("Relu", {"h0"}, {"h"});
+    pair.plain.node("Conv", {"h", "v", "c"}, {"k0"}, {{"pads", pads}}).node("Add", {"k0", "h"}, {"k1"});
+    pair.plain.node("LeakyRelu", {"k1"}, {"k"}, {{"alpha", 0.25}});
+    pair.both([](ProtoModel& m) { m.node("GlobalAveragePool", {"k"}, {"p"}).node("Flatten", {"p"}, {"y"}); });
+    return pair;
+}
+
+Pair gemms()
+{
+    Pair pair;
+    pair.input = {1, 4};
+    pair.both([](ProtoModel& m) {
+        m.input("x", {1, 4}).constant("w", wavy({5, 4}, 0)).constant("b", wavy({5}, 1)).output("y");
+    });
+    pair.fused.node("com.microsoft:FusedGemm", {"x", "w", "b"}, {"y"},
+                    {{"transB", std::int64_t{1}}, {"activation", std::string("LeakyRelu")}, {"activation_alpha", 0.5}});
+    pair.plain.node("Gemm", {"x", "w", "b"}, {"h"}, {{"transB", std::int64_t{1}}});
+    pair.plain.node("LeakyRelu", {"h"}, {"y"}, {{"alpha", 0.5}});
+    return pair;
+}
+
+Pair transformerBlock()
+{
+    Pair pair;
+    pair.input = {1, 3, 4};
+    pair.both([](ProtoModel& m) {
+        m.input("x", {1, 3, 4}).constant("w", wavy({4, 6}, 0)).constant("b", wavy({6}, 1));
+        m.constant("v", wavy({6, 4}, 2)).constant("c", wavy({4}, 3)).constant("g", wavy({4}, 4));
+        m.constant("e", wavy({4}, 5)).constant("axes", Tensor::of<std::int64_t>({1}, Ints{1}));
+        m.node("MatMul", {"x", "w"}, {"h0"});
+    });
+    pair.fused.node("com.microsoft:BiasGelu", {"h0", "b"}, {"h"});
+    pair.plain.node("Add", {"h0", "b"}, {"h1"}).node("Gelu", {"h1"}, {"h"});
+    pair.both([](ProtoModel& m) { m.node("MatMul", {"h", "v"}, {"k0"}); });
+    pair.fused.node("com.microsoft:SkipLayerNormalization", {"x", "k0", "g", "e", "c"}, {"k"}, {{"epsilon", 1e-5}});
+    pair.plain.node("Add", {"k0", "c"}, {"k1"}).node("Add", {"x", "k1"}, {"k2"});
+    pair.plain.node("LayerNormalization", {"k2", "g", "e"}, {"k"}, {{"epsilon", 1e-5}});
+    pair.both([](ProtoModel& m) {
+        m.node("ReduceMean", {"k", "axes"}, {"y"}, {{"keepdims", std::int64_t{0}}}).output("y");
+    });
+    return pair;
+}
+
+/// The order of axes that FusedMatMul reads a batch × rows × columns operand in.
+Ints readingOrder(bool isSwapped, bool isBatchMoved)
+{
+    Ints order = isBatchMoved ? Ints{1, 0, 2} : Ints{0, 1, 2};
+    if (isSwapped) {
+        std::swap(order[1], order[2]);
+    }
+    return order;
+}
+
+Shape shapeReadAs(const Shape& wanted, const Ints& order)
+{
+    Shape shape(3);
+    for (std::size_t i = 0; i < 3; ++i) {
+        shape[static_cast<std::size_t>(order[i])] = wanted[i];
+    }
+    return shape;
+}
+
+/// Products of all transposes. `isOpen`: where nothing says how many axes the operands have, they stay one node.
+Pair products(int bits, bool isOpen)
+{
+    const auto bit = [bits](int k) { return std::int64_t{(bits >> k) & 1}; };
+    const Ints orderA = readingOrder(bit(0) != 0, bit(1) != 0);
+    const Ints orderB = readingOrder(bit(2) != 0, bit(3) != 0);
+    const Shape a = shapeReadAs({2, 3, 4}, orderA);
+    const Shape b = shapeReadAs({2, 4, 5}, orderB);
+    Pair pair;
+    pair.input = {1, 24};
+    pair.both([&](ProtoModel& m) {
+        m.input("x", {1, 24}).constant("w", wavy({24, 40}, 0));
+        m.constant("sa", Tensor::of<std::int64_t>({3}, a)).constant("sb", Tensor::of<std::int64_t>({3}, b));
+        m.node("Reshape", {"x", "sa"}, {"a0"})
+            .node("MatMul", {"x", "w"}, {"b00"})
+            .node("Reshape", {"b00", "sb"}, {"b0"});
+    });
+    const std::string suffix = isOpen ? "1" : "0";
+    if (isOpen) { // an operator behind which ranks are not known
+        pair.both([](ProtoModel& m) { m.node("Trilu", {"a0"}, {"a1"}).node("Trilu", {"b0"}, {"b1"}); });
+    }
+    pair.fused.node(
+        "com.microsoft:FusedMatMul", {"a" + suffix, "b" + suffix}, {"c"},
+        {{"transA", bit(0)}, {"transBatchA", bit(1)}, {"transB", bit(2)}, {"transBatchB", bit(3)}, {"alpha", 0.5}});
+    pair.plain.constant("half", Tensor::scalar(0.5F));
+    pair.plain.node("Transpose", {"a" + suffix}, {"at"}, {{"perm", orderA}});
+    pair.plain.node("Transpose", {"b" + suffix}, {"bt"}, {{"perm", orderB}});
+    pair.plain.node("MatMul", {"at", "bt"}, {"c0"}).node("Mul", {"c0", "half"}, {"c"});
+    pair.both([](ProtoModel& m) { m.node("Flatten", {"c"}, {"y"}, {{"axis", std::int64_t{0}}}).output("y"); });
+    return pair;
+}
+
+} // namespace
+
+class WrittenOutTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void fusedLayersAreTheirLayers()
+    {
+        int phase = 0;
+        for (const Pair& pair : {convolutions(), gemms(), transformerBlock()}) {
+            const std::string found = difference(pair.fused, pair.plain, wavy(pair.input, ++phase));
+            QVERIFY2(found.empty(), found.c_str());
+        }
+    }
+
+    void productsOfAllTransposes()
+    {
+        for (int bits = 0; bits < 16; ++bits) {
+            const Pair pair = products(bits, false);
+            const std::string found = difference(pair.fused, pair.plain, wavy(pair.input, bits));
+            QVERIFY2(found.empty(), qPrintable(QStringLiteral("%1: %2").arg(bits).arg(found.c_str())));
+        }
+    }
+
+    /// Without a known rank FusedMatMul is an operator of its own, of the same values and gradients.
+    void productsOfUnknownRank()
+    {
+        for (int bits = 0; bits < 16; ++bits) {
+            const Pair pair = products(bits, true);
+            const Tensor x = wavy(pair.input, bits);
+            const auto a = explained(pair.fused, x, "gradient");
+            const auto b = explained(pair.plain, x, "gradient");
+            QVERIFY2(a.ok(), a.ok() ? "" : a.error().text().c_str());
+            QVERIFY2(b.ok(), b.ok() ? "" : b.error().text().c_str());
+            for (std::int64_t i = 0; i < a->outputs[0].size(); ++i) {
+                QVERIFY(std::abs(a->outputs[0].at(i) - b->outputs[0].at(i)) < 1e-5);
+            }
+            const Tensor first = relevanceOf(*a, "x").contiguous();
+            const Tensor second = relevanceOf(*b, "x").contiguous();
+            for (std::int64_t i = 0; i < first.size(); ++i) {
+                QVERIFY2(std::abs(first.at(i) - second.at(i)) < 1e-5, qPrintable(QString::number(bits)));
+            }
+        }
+    }
+};
+
+QTEST_GUILESS_MAIN(WrittenOutTest)
+#include "writtenouttest.moc"

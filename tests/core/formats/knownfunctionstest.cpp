@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators that are written out while a file is read: what stands in their place, and what is refused.
+#include "core/formats/onnx.h"
+#include "tests/core/formats/protomodel.h"
+
+#include <QtTest>
+
+using namespace retro;
+using namespace retro::tests;
+using Ints = std::vector<std::int64_t>;
+using Floats = std::vector<double>;
+using Texts = std::vector<std::string>;
+
+namespace
+{
+
+using Read = base::Result<std::shared_ptr<const graph::Graph>>;
+
+Read read(const ProtoModel& model, std::vector<formats::InlinedFunction>* notes = nullptr)
+{
+    return formats::parseOnnx(model.bytes(), "model.onnx", {}, {}, notes);
+}
+
+/// Operators in order: "Conv Relu"; or the error.
+std::string operators(const ProtoModel& model)
+{
+    const Read graph = read(model);
+    if (!graph.ok()) {
+        return graph.error().text();
+    }
+    std::string text;
+    for (const graph::Node& node : (*graph)->nodes()) {
+        text += (text.empty() ? "" : " ") + node.op;
+    }
+    return text;
+}
+
+bool isRefused(const ProtoModel& model, const std::string& part)
+{
+    const std::string text = operators(model);
+    if (text.find(part) == std::string::npos) {
+        qWarning("%s", text.c_str());
+        return false;
+    }
+    return true;
+}
+
+ProtoModel layer(const std::string& op, const graph::Attributes& attributes)
+{
+    ProtoModel model;
+    model.input("x", {1, 2, 4, 4}).constant("w", wavy({3, 2, 3, 3}, 0)).output("y");
+    return model.node(op, {"x", "w"}, {"y"}, attributes);
+}
+
+/// A classifier of three features whose labels are texts.
+ProtoModel wordClassifier()
+{
+    ProtoModel model;
+    model.input("x", {2, 3});
+    return model.node("ai.onnx.ml:LinearClassifier", {"x"}, {"label", "scores"},
+                      {{"coefficients", Floats{1, 2, 3, 4, 5, 6}},
+                       {"intercepts", Floats{0, 1}},
+                       {"post_transform", std::string("SOFTMAX")},
+                       {"classlabels_strings", Texts{"cat", "dog"}}});
+}
+
+/// Weights in blocks: filters × channels filled up with zeros, as ONNX Runtime orders them.
+Tensor inBlocks(const Tensor& plain, std::int64_t width, bool isBoth)
+{
+    const auto up = [width](std::int64_t extent) { return (extent + width - 1) / width * width; };
+    const Shape& own = plain.shape();
+    const Shape filled{up(own[0]), isBoth ? up(own[1]) : own[1], own[2], own[3]};
+    const std::int64_t window = own[2] * own[3];
+    std::vector<float> values(static_cast<std::size_t>(tensor::elementCount(filled)));
+    std::size_t at = 0;
+    const std::int64_t inner = isBoth ? width : 1;
+    for (std::int64_t ob = 0; ob < filled[0]; ob += width) {
+        for (std::int64_t ib = 0; ib < filled[1]; ib += inner) {
+            for (std::int64_t s = 0; s < window; ++s) {
+                for (std::int64_t i = ib; i < ib + inner; ++i) {
+                    for (std::int64_t o = ob; o < ob + width; ++o, ++at) {
+                        const bool isReal = o < own[0] && i < own[1];
+                        values[at] = isReal ? static_cast<float>(plain.at((o * own[1] + i) * window + s)) : 0.0F;
+                    }
+                }
+            }
+        }
+    }
+    return Tensor::of<float>(filled, values);
+}
+
+Tensor filledUp(const Tensor& bias, std::int64_t width)
+{
+    std::vector<float> values(static_cast<std::size_t>((bias.size() + width - 1) / width * width));
+    for (std::int64_t i = 0; i < bias.size(); ++i) {
+        values[static_cast<std::size_t>(i)] = static_cast<float>(bias.at(i));
+    }
+    return Tensor::of<float>({static_cast<std::int64_t>(values.size())}, values);
+}
+
+/// Three layers in blocks: of the standard's layout, of blocks, depthwise.
+ProtoModel blockedLayers(std::int64_t width)
+{
+    const std::string domain = "com.microsoft.nchwc:";
+    const std::int64_t filled = width == 8 ? 24 : 32;
+    ProtoModel model;
+    model.input("x", {1, 3, 8, 8}).output("y");
+    model.constant("w1", inBlocks(wavy({20, 3, 3, 3}, 1), width, false)).constant("b1", filledUp(wavy({20}, 2), width));
+    model.constant("w2", inBlocks(wavy({18, 20, 1, 1}, 3), width, true));
+    model.constant("w3", inBlocks(wavy({18, 1, 3, 3}, 4), width, false));
+    model.node(domain + "Conv", {"x", "w1", "b1"}, {"h1"}, {{"activation", std::string("Relu")}});
+    model.node(domain + "MaxPool", {"h1"}, {"p1"}, {{"kernel_shape", Ints{2, 2}}});
+    model.node(domain + "Conv", {"p1", "w2"}, {"h2"});
+    model.node(domain + "Conv", {"h2", "w3"}, {"h3"}, {{"group", filled}});
+    model.node(domain + "ReorderOutput", {"h3"}, {"y"}, {{"channels", std::int64_t{18}}});
+    return model;
+}
+
+Tensor constantOf(const graph::Graph& graph, const std::string& name)
+{
+    const auto id = graph.findValue(name);
+    return id ? graph.value(*id).constant : Tensor();
+}
+
+} // namespace
+
+class KnownFunctionsTest : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void layersAndActivations()
+    {
+        QCOMPARE(
+            QString::fromStdString(operators(layer("com.microsoft:FusedConv", {{"activation", std::string("Relu")}}))),
+            "Conv Relu");
+        QCOMPARE(QString::fromStdString(operators(layer("com.microsoft:FusedConv", {}))), "Conv");
+        QCOMPARE(
+            QString::fromStdString(operators(layer("com.microsoft:FusedConv", {{"activation", std::string("Clip")},
+                                                                               {"activation_params", Floats{0, 6}}}))),
+            "Conv Clip");
+        QCOMPARE(
+            QString::fromStdString(operators(layer("com.microsoft:NhwcFusedConv", {{"kernel_shape", Ints{3, 3}}}))),
+            "Transpose Conv Transpose");
+    }
+
+    void refusals()
+    {
+        const auto with = [](const graph::Attributes& attributes) {
+            return layer("com.microsoft:FusedConv", attributes);
+        };
+        QVERIFY(isRefused(with({{"activation", std::string("Relo")}}), "the activation 'Relo' is not known"));
+        QVERIFY(isRefused(with({{"activations", std::string("Relu")}}), "has no attribute 'activations'"));
+        QVERIFY(isRefused(with({{"activation", std::int64_t{1}}}), "another type"));
+        QVERIFY(isRefused(with({{"activation", std::string("Clip")}}), "activation_params has 0 numbers"));
+        ProtoModel wide;
+        wide.input("x", {1, 3}).output("y").node("com.microsoft:BiasGelu", {"x", "x", "x"}, {"y"});
+        QVERIFY(isRefused(wide, "takes at most 2"));
+        ProtoModel scaler;
+        scaler.input("x", {1, 3}).output("y").node("ai.onnx.ml:Scaler", {"x"}, {"y"}, {{"scale", Floats{1, 2, 3}}});
+        QVERIFY(isRefused(scaler, "node 'y/made' (Scaler)"));
+    }
+
+    /// A function of the model goes before what is known of its name.
+    void ownFunctionsGoFirst()
+    {
+        ProtoModel model = layer("com.microsoft:FusedConv", {});
+        auto& function = *model.proto().add_functions();
+        function.set_domain("com.microsoft");
+        function.set_name("FusedConv");
+        function.add_input(std::string("a"));
+        function.add_output(std::string("b"));
+        auto& node = *function.add_node();
+        node.set_op_type("Neg");
+        node.add_input("a");
+        node.add_output("b");
+        QCOMPARE(QString::fromStdString(operators(model)), "Neg");
+    }
+
+    void mapsAreTheirRows()
+    {
+        ProtoModel model;
+        model.input("x", {2, 3}).node("ai.onnx.ml:ZipMap", {"x"}, {"z"}, {{"classlabels_int64s", Ints{0, 1, 2}}});
+        auto& output = *model.proto().mutable_graph()->add_output();
+        output.set_name("z");
+        auto& map = *output.mutable_type()->mutable_sequence_type()->mutable_elem_type()->mutable_map_type();
+        map.set_key_type(onnxschema::TensorProto::INT64);
+        map.mutable_value_type()->mutable_tensor_type()->set_elem_type(onnxschema::TensorProto::FLOAT);
+        QCOMPARE(QString::fromStdString(operators(model)), "Identity");
+    }
+
+    void outputsOfTextsAreLeftOut()
+    {
+        ProtoModel model = wordClassifier();
+        model.output("label").output("scores");
+        std::vector<formats::InlinedFunction> notes;
+        const Read graph = read(model, &notes);
+        QVERIFY2(graph.ok(), graph.ok() ? "" : graph.error().text().c_str());
+        QCOMPARE((*graph)->outputs().size(), 1U);
+        QCOMPARE((*graph)->value((*graph)->outputs()[0]).name, std::string("scores"));
+        QVERIFY(std::any_of(notes.begin(), notes.end(), [](const formats::InlinedFunction& one) {
+            return one.note.find("output \"label\" holds texts") != std::string::npos;
+        }));
+        QVERIFY(isRefused(wordClassifier().output("label"), "all outputs of the model hold texts"));
+    }
+
+    /// What makes numbers of texts stays, and is refused where it stands.
+    void textsThatAreReadAreRefused()
+    {
+        ProtoModel model;
+        model.input("x", {2, 3}).texts("words", {"a", "b"}).output("y");
+        model.node("Equal", {"words", "words"}, {"y"});
+        QVERIFY(isRefused(model, "initializer 'words'"));
+    }
+
+    void blocksOfChannels()
+    {
+        for (const std::int64_t width : {8, 16}) {
+            const Read graph = read(blockedLayers(width));
+            QVERIFY2(graph.ok(), graph.ok() ? "" : graph.error().text().c_str());
+            QCOMPARE(QString::fromStdString(operators(blockedLayers(width))), "Conv Relu MaxPool Conv Conv Identity");
+            QVERIFY(constantOf(**graph, "h1/weight in order").bitEqual(wavy({20, 3, 3, 3}, 1)));
+            QVERIFY(constantOf(**graph, "h1/bias in order").bitEqual(wavy({20}, 2)));
+            QVERIFY(constantOf(**graph, "h2/weight in order").bitEqual(wavy({18, 20, 1, 1}, 3)));
+            QVERIFY(constantOf(**graph, "h3/weight in order").bitEqual(wavy({18, 1, 3, 3}, 4)));
+        }
+        ProtoModel other = blockedLayers(8);
+        other.proto().mutable_graph()->mutable_node(1)->set_op_type("Softsign");
+        QVERIFY(isRefused(other, "this operator of com.microsoft.nchwc is not known"));
+    }
+};
+
+QTEST_GUILESS_MAIN(KnownFunctionsTest)
+#include "knownfunctionstest.moc"

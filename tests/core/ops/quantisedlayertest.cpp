@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// What quantised models are explained with: FakeQuantize, layers of whole numbers, functions of quantised values,
+// weights of few bits.
+#include "core/ops/quantise/straightthrough.h"
+#include "tests/core/ops/opcase.h"
+
+#include <QtTest>
+
+using namespace retro::tests;
+using Ints = std::vector<std::int64_t>;
+using retro::ops::StructureKind;
+namespace ops = retro::ops;
+
+namespace
+{
+
+const std::string kMicrosoft = "com.microsoft";
+const std::string kInteger = "retrograde.integer";
+
+QString q(std::string text) { return QString::fromStdString(std::move(text)); }
+
+Tensor levels(Shape shape, const std::vector<double>& values, DType type = DType::UInt8)
+{
+    return doubles(std::move(shape), values).to(type);
+}
+
+/// A scale, in the type that models have it in.
+Tensor scaleOf(double value) { return doubles({}, {value}).to(DType::Float32); }
+
+/// Whole numbers from −most to most.
+Tensor wholes(const Shape& shape, int most, unsigned seed)
+{
+    std::mt19937 random(seed);
+    std::uniform_int_distribution<int> draw(-most, most);
+    std::vector<double> values(static_cast<std::size_t>(retro::tensor::elementCount(shape)));
+    for (double& value : values) {
+        value = draw(random);
+    }
+    return doubles(shape, values);
+}
+
+struct GridCase
+{
+    const char* name;
+    DType levels;
+    Shape scale;
+    std::int64_t axis;
+    std::int64_t block;
+};
+
+std::vector<GridCase> gridCases()
+{
+    return {{"uint8", DType::UInt8, {}, 1, 0},         {"int8 per axis", DType::Int8, {4}, 1, 0},
+            {"int4", DType::Int4, {1}, 1, 0},          {"uint16", DType::UInt16, {}, 1, 0},
+            {"int8 in blocks", DType::Int8, {3, 2}, 1, 2}, {"float8", DType::Float8E4M3FN, {}, 1, 0}};
+}
+
+OpCase gridNode(const std::string& op, const std::string& domain, const GridCase& c, const Tensor& x)
+{
+    OpCase node(op, domain.empty() ? 21 : 1, domain);
+    node.operand(x);
+    std::vector<double> scales(static_cast<std::size_t>(retro::tensor::elementCount(c.scale)));
+    for (std::size_t i = 0; i < scales.size(); ++i) {
+        scales[i] = 0.1 + 0.07 * static_cast<double>(i);
+    }
+    node.constant(doubles(c.scale, scales).to(x.dtype() == DType::Float64 ? DType::Float64 : DType::Float32));
+    node.constant(Tensor::zeros(c.levels, c.scale));
+    return node.with("axis", c.axis).with("block_size", c.block);
+}
+
+/// The node of quantised values of com.microsoft with this result.
+OpCase pairOf(const std::string& op, const std::vector<double>& a, const std::vector<double>& b, double result)
+{
+    const auto count = static_cast<std::int64_t>(a.size());
+    OpCase c(op, 1, kMicrosoft);
+    c.operand(levels({count}, a)).constant(scaleOf(0.1)).constant(levels({}, {10}));
+    c.operand(levels({count}, b)).constant(scaleOf(0.2)).constant(levels({}, {3}));
+    return c.constant(scaleOf(result)).constant(levels({}, {20}));
+}
+
+OpCase oneOf(const std::string& op, const Tensor& x, double scale, double zero, double result, double resultZero)
+{
+    OpCase c(op, 1, kMicrosoft);
+    c.operand(x).constant(scaleOf(scale)).constant(levels({}, {zero}, x.dtype()));
+    return c.constant(scaleOf(result)).constant(levels({}, {resultZero}, x.dtype()));
+}
+
+} // namespace
+
+class QuantisedLayerTest : public QObject
+{
+    Q_OBJECT
+private slots:
+    void fakeQuantizeIsThereAndBack()
+    {
+        for (const DType type : {DType::Float32, DType::Float64}) {
+            const Tensor x = retro::ops::algebra::scale(randomTensor({3, 4}, type, 7), 9);
+            for (const GridCase& c : gridCases()) {
+                OpCase there = gridNode("QuantizeLinear", {}, c, x);
+                QVERIFY2(there.bind(), there.error().c_str());
+                OpCase back = gridNode("DequantizeLinear", {}, c, x);
+                std::vector<Tensor> operands = back.operands();
+                operands[0] = there.forward()[0];
+                OpCase whole("DequantizeLinear", 21);
+                whole.operand(operands[0]).constant(operands[1]).constant(operands[2]);
+                whole.with("axis", c.axis).with("block_size", c.block);
+                QVERIFY2(whole.bind(), whole.error().c_str());
+                OpCase fake = gridNode("FakeQuantize", "retrograde", c, x);
+                QVERIFY2(fake.bind(), fake.error().c_str());
+                QVERIFY2(fake.forward()[0].bitEqual(whole.forward()[0]), c.name);
+            }
+        }
+    }
+
+    void fakeQuantizePassesStraightThrough()
+    {
+        OpCase c("FakeQuantize", 1, "retrograde");
+        c.operand(doubles({6}, {-5, 0, 258.4, 260, -3, 100}));
+        c.constant(doubles({}, {1})).constant(levels({}, {0}));
+        QCOMPARE(q(c.run()), "[6] 0 0 255 255 0 100");
+        QVERIFY(c.op().structure().kind() == StructureKind::ShapeMap);
+        QVERIFY(ops::isSaturating(c.op()));
+        const std::vector<Tensor> arrived{doubles({6}, {1, 2, 3, 4, 5, 6})};
+        const auto& map = c.structure<ops::ShapeMap>();
+        QCOMPARE(q(textOf(map.carryBack(arrived, c.operands(), 0))), "[6] 0 2 3 0 5 6"); // a 64th of the range is near enough
+        QCOMPARE(q(textOf(map.carryBack(arrived, c.operands(), 1))), "[scalar] 0");
+    }
+
+    void theOwnRangeNeverSaturates()
+    {
+        OpCase c("FakeQuantize", 1, "retrograde");
+        c.operand(doubles({4}, {-100, 155, 3.4, 0}));
+        QCOMPARE(q(c.run()), "[4] -100 155 3 0");
+        QVERIFY(ops::isStraightThrough(c.op()) && !ops::isSaturating(c.op()));
+        OpCase wrong("FakeQuantize", 1, "retrograde");
+        QVERIFY(q(wrong.operand(ints({1, 2})).refusal()).contains("float"));
+    }
+
+    /// Sums of 5,000 products of 255 and 127 are beyond what float32 holds.
+    void wholeNumbersAreMultipliedExactly_data()
+    {
+        QTest::addColumn<int>("most");
+        QTest::addColumn<int>("depth");
+        QTest::newRow("small") << 7 << 5;
+        QTest::newRow("two digits") << 255 << 900;
+        QTest::newRow("deep") << 255 << 5000;
+        QTest::newRow("16 bits") << 32767 << 40;
+    }
+
+    void wholeNumbersAreMultipliedExactly()
+    {
+        QFETCH(int, most);
+        QFETCH(int, depth);
+        const Tensor x = wholes({3, depth}, most, 3);
+        const Tensor w = wholes({depth, 4}, 127, 5);
+        OpCase exact("MatMul");
+        exact.operand(x).operand(w);
+        QVERIFY2(exact.bind(), exact.error().c_str());
+        const Tensor wanted = exact.forward()[0];
+        for (const bool isConstant : {true, false}) {
+            OpCase c("MatMul", 1, kInteger);
+            c.operand(ops::algebra::scale(x, 0.03).to(DType::Float32));
+            const Tensor weight = ops::algebra::scale(w, 0.007).to(DType::Float32);
+            isConstant ? c.constant(weight) : c.operand(weight);
+            c.absent().constant(doubles({}, {0.03}).to(DType::Float32));
+            c.constant(doubles({}, {0.007}).to(DType::Float32));
+            QVERIFY2(c.bind(), c.error().c_str());
+            const double left = c.operands()[3].at(0);
+            const double right = c.operands()[4].at(0);
+            const Tensor result = c.forward()[0];
+            for (std::int64_t i = 0; i < wanted.size(); ++i) {
+                QCOMPARE(result.at(i), static_cast<double>(static_cast<float>(wanted.at(i) * right * left)));
+            }
+        }
+    }
+
+    void integerLayersAreTheLayersThatTheyStandFor()
+    {
+        const Tensor x = ops::algebra::scale(wholes({1, 2, 4, 4}, 100, 1), 0.5);
+        const Tensor w = ops::algebra::multiplyBroadcast(wholes({3, 2, 3, 3}, 127, 2), doubles({3, 1, 1, 1}, {1, 2, 4}));
+        const Tensor bias = doubles({3}, {1, -2, 0.5});
+        OpCase plain = OpCase("Conv").operand(x).constant(w).constant(bias).with("pads", Ints{1, 1, 1, 1});
+        OpCase own = OpCase("Conv", 1, kInteger).operand(x).constant(w).constant(bias).with("pads", Ints{1, 1, 1, 1});
+        own.constant(doubles({}, {0.5})).constant(doubles({3, 1, 1, 1}, {1, 2, 4}));
+        QVERIFY2(plain.bind() && own.bind(), own.error().c_str());
+        QVERIFY(distance(own.forward()[0], plain.forward()[0]) < 1e-14);
+        QVERIFY(own.op().structure().kind() == StructureKind::LinearMap);
+        QVERIFY(ops::isStraightThrough(own.op()));
+        const Tensor s = randomTensor(plain.forward()[0].shape());
+        const auto& a = own.structure<ops::LinearMap>();
+        const auto& b = plain.structure<ops::LinearMap>();
+        for (const ops::WeightVariant variant : allVariants()) {
+            QVERIFY(a.pullback(s, variant).bitEqual(b.pullback(s, variant)));
+            QVERIFY(a.apply(x, variant).bitEqual(b.apply(x, variant)));
+        }
+        OpCase wrong = OpCase("Conv", 1, kInteger).operand(x).constant(w).absent().constant(doubles({}, {0.5}));
+        QVERIFY(q(wrong.constant(doubles({3}, {1, 2, 4})).refusal()).contains("scale of operand 1")); // of the width
+    }
+
+    void gemmWithTransposedWeights()
+    {
+        const Tensor x = wholes({2, 6}, 50, 1);
+        const Tensor w = ops::algebra::scale(wholes({3, 6}, 50, 2), 0.25);
+        OpCase own = OpCase("Gemm", 1, kInteger).operand(x).constant(w).constant(doubles({3}, {1, 2, 3}));
+        own.constant(doubles({}, {1})).constant(doubles({3, 1}, {0.25, 0.25, 0.25})).with("transB", std::int64_t{1});
+        OpCase plain = OpCase("Gemm").operand(x).constant(w).constant(doubles({3}, {1, 2, 3}));
+        plain.with("transB", std::int64_t{1});
+        QVERIFY2(own.bind() && plain.bind(), own.error().c_str());
+        QVERIFY(distance(own.forward()[0], plain.forward()[0]) < 1e-14);
+    }
+
+    /// Values as onnxruntime gives them.
+    void functionsOfQuantisedValues()
+    {
+        const std::vector<double> a{0, 10, 128, 255};
+        const std::vector<double> b{3, 4, 5, 200};
+        QCOMPARE(q(pairOf("QLinearAdd", a, b, 0.15).run()), "[4] 13 21 101 255");
+        QCOMPARE(q(pairOf("QLinearMul", a, b, 0.5).run()), "[4] 20 20 29 255");
+        const Tensor negative = levels({5}, {-100, -3, 0, 5, 127}, DType::Int8);
+        QCOMPARE(q(oneOf("QLinearLeakyRelu", negative, 0.1, 2, 0.1, -4).with("alpha", 0.1).run()),
+                 "[5] -14 -4 -4 -1 121");
+        QCOMPARE(q(oneOf("QLinearSigmoid", levels({4}, a), 0.05, 100, 1.0 / 256, 0).run()), "[4] 2 3 205 255");
+        const Tensor picture = levels({1, 2, 2, 2}, {0, 30, 60, 90, 120, 150, 180, 210});
+        OpCase pool = oneOf("QLinearGlobalAveragePool", picture, 0.1, 5, 0.05, 7);
+        QCOMPARE(q(pool.with("channels_last", std::int64_t{0}).run()), "[1 × 2 × 1 × 1] 87 255");
+        QCOMPARE(q(pool.with("channels_last", std::int64_t{1}).run()), "[1 × 1 × 1 × 2] 177 237");
+        const Tensor square = levels({1, 1, 3, 3}, {0, 28, 56, 84, 112, 140, 168, 196, 224});
+        OpCase windows = oneOf("QLinearAveragePool", square, 0.1, 5, 0.1, 7).with("kernel_shape", Ints{2, 2});
+        QCOMPARE(q(windows.run()), "[1 × 1 × 2 × 2] 58 86 142 170");
+        OpCase softmax = oneOf("QLinearSoftmax", levels({1, 4}, {0, 100, 200, 255}), 0.02, 100, 1.0 / 256, 0);
+        QCOMPARE(q(softmax.with("axis", std::int64_t{-1}).with("opset", std::int64_t{13}).run()), "[1 × 4] 1 8 62 185");
+        OpCase joined = OpCase("QLinearConcat", 1, kMicrosoft).constant(scaleOf(0.2)).constant(levels({}, {10}));
+        joined.operand(levels({3}, {0, 50, 255})).constant(scaleOf(0.1)).constant(levels({}, {5}));
+        joined.operand(levels({2}, {7, 100})).constant(scaleOf(0.3)).constant(levels({}, {7}));
+        QCOMPARE(q(joined.with("axis", std::int64_t{0}).run()), "[5] 8 32 135 10 150");
+        OpCase chosen("QLinearWhere", 1, kMicrosoft);
+        chosen.operand(levels({3}, {1, 0, 1}, DType::Bool));
+        chosen.operand(levels({3}, {0, 50, 255})).constant(scaleOf(0.1)).constant(levels({}, {5}));
+        chosen.operand(levels({3}, {7, 100, 9})).constant(scaleOf(0.3)).constant(levels({}, {7}));
+        QCOMPARE(q(chosen.constant(scaleOf(0.2)).constant(levels({}, {10})).run()), "[3] 8 150 135");
+        OpCase lacking = OpCase("QLinearAdd", 1, kMicrosoft).operand(levels({1}, {1})).constant(scaleOf(1));
+        QVERIFY(q(lacking.refusal()).contains("missing"));
+    }
+
+    /// Weights of 4 bits in blocks of 16, low bits first, with zero points of their own.
+    void weightsOfFewBits()
+    {
+        constexpr std::int64_t kDepth = 20;
+        constexpr std::int64_t kRows = 3;
+        std::vector<double> bytes(static_cast<std::size_t>(kRows * 2 * 8));
+        for (std::size_t i = 0; i < bytes.size(); ++i) {
+            bytes[i] = static_cast<double>(i * 37 % 256);
+        }
+        const std::vector<double> scales{0.5, 0.25, 1, 2, 0.125, 0.75};
+        const std::vector<double> zeros{0x21, 0x83, 0x6F};
+        const Tensor x = wholes({2, kDepth}, 4, 9);
+        OpCase c = OpCase("MatMulNBits", 1, kMicrosoft).operand(x).constant(levels({kRows, 2, 8}, bytes));
+        c.constant(doubles({kRows, 2}, scales)).constant(levels({kRows, 1}, zeros)).absent();
+        c.constant(doubles({kRows}, {1, 2, 3}));
+        c.with("K", kDepth).with("N", kRows).with("bits", std::int64_t{4}).with("block_size", std::int64_t{16});
+        QVERIFY2(c.bind(), c.error().c_str());
+        const Tensor y = c.forward()[0];
+        for (std::int64_t row = 0; row < 2; ++row) {
+            for (std::int64_t n = 0; n < kRows; ++n) {
+                double sum = static_cast<double>(n + 1);
+                for (std::int64_t k = 0; k < kDepth; ++k) {
+                    const int byte = static_cast<int>(bytes[static_cast<std::size_t>(n * 16 + k / 2)]);
+                    const int pair = static_cast<int>(zeros[static_cast<std::size_t>(n)]);
+                    const int level = k % 2 == 0 ? byte & 15 : byte >> 4;
+                    const int zero = k < 16 ? pair & 15 : pair >> 4;
+                    sum += x.at(row * kDepth + k) * (level - zero) * scales[static_cast<std::size_t>(n * 2 + k / 16)];
+                }
+                QCOMPARE(y.at(row * kRows + n), sum);
+            }
+        }
+        QVERIFY(c.op().structure().kind() == StructureKind::LinearMap);
+        QVERIFY(q(OpCase(c).with("bits", std::int64_t{3}).refusal()).contains("bits is 3"));
+        QVERIFY(q(OpCase(c).with("block_size", std::int64_t{24}).refusal()).contains("power of two"));
+        QVERIFY(q(OpCase(c).with("N", std::int64_t{4}).refusal()).contains("bytes of uint8"));
+        QVERIFY(q(OpCase(c).with("weight_prepacked", std::int64_t{1}).refusal()).contains("one machine"));
+    }
+};
+
+QTEST_GUILESS_MAIN(QuantisedLayerTest)
+#include "quantisedlayertest.moc"
