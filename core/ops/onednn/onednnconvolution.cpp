@@ -292,15 +292,17 @@ std::unique_ptr<PackedConvolution::State> PackedConvolution::State::ofTransposed
 }
 
 PackedConvolution::PackedConvolution(const ConvolutionShape& shape, Direction direction, bool addsBias)
-try {
+{
     static_cast<void>(stream()); // the number of threads in force
-    m_state = direction == Direction::Forward
-                  ? State::ofForward(shape, ConvolutionDescription(shape).plainWeights(), addsBias)
-                  : State::ofTransposed(shape);
-} catch (const dnnl::error&) {
-    // Geometry that the library refuses, such as a transposed convolution that leaves a rim untouched: the reference
-    // template computes it.
-    m_state.reset();
+    try {
+        m_state = direction == Direction::Forward
+                      ? State::ofForward(shape, ConvolutionDescription(shape).plainWeights(), addsBias)
+                      : State::ofTransposed(shape);
+    } catch (const dnnl::error&) {
+        // Geometry that the library refuses, such as a transposed convolution that leaves a rim untouched: the
+        // reference template computes it. (A try block around a constructor would throw again.)
+        m_state.reset();
+    }
 }
 
 PackedConvolution::~PackedConvolution() = default;
