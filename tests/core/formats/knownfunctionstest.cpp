@@ -213,6 +213,34 @@ private slots:
         QVERIFY(isRefused(model, "initializer 'words'"));
     }
 
+    /// Lists of tensors that are made and read in one place are no lists.
+    void listsAreTakenApart()
+    {
+        const auto list = [](std::int64_t keepdims, bool hasParts) {
+            ProtoModel model;
+            model.input("x", {2, 4}).constant("i", Tensor::scalar(std::int64_t{1})).output("y");
+            model.constant("parts", Tensor::scalar(std::int64_t{2}));
+            model.node("SplitToSequence", hasParts ? Texts{"x", "parts"} : Texts{"x"}, {"s"},
+                       {{"axis", std::int64_t{1}}, {"keepdims", keepdims}});
+            return model.node("SequenceAt", {"s", "i"}, {"y"});
+        };
+        QCOMPARE(QString::fromStdString(operators(list(0, false))), "Gather");
+        QCOMPARE(QString::fromStdString(operators(list(1, false))), "Unsqueeze Gather");
+        QCOMPARE(QString::fromStdString(operators(list(1, true))), "SplitToSequence SequenceAt"); // refused when run
+        const auto made = [](const std::string& op, const Texts& operands, const graph::Attributes& attributes) {
+            ProtoModel model;
+            model.input("x", {2, 3}).input("z", {2, 3}).output("y");
+            model.constant("last", Tensor::scalar(std::int64_t{-1})).node("SequenceConstruct", {"x", "z"}, {"s"});
+            return model.node(op, operands, {"y"}, attributes);
+        };
+        QCOMPARE(QString::fromStdString(operators(made("SequenceAt", {"s", "last"}, {}))), "Identity");
+        QCOMPARE(QString::fromStdString(operators(made("ConcatFromSequence", {"s"}, {{"axis", std::int64_t{1}}}))),
+                 "Concat");
+        QCOMPARE(QString::fromStdString(operators(
+                     made("ConcatFromSequence", {"s"}, {{"axis", std::int64_t{1}}, {"new_axis", std::int64_t{1}}}))),
+                 "Unsqueeze Unsqueeze Concat");
+    }
+
     void blocksOfChannels()
     {
         for (const std::int64_t width : {8, 16}) {
