@@ -330,10 +330,11 @@ private:
                 gone.insert(name);
             }
         }
-        auto& all = *m_graph.mutable_initializer();
-        all.erase(std::remove_if(all.begin(), all.end(),
-                                 [&gone](const TensorProto& constant) { return gone.contains(constant.name()); }),
-                  all.end());
+        const auto isGone = [&gone](const auto& one) { return gone.contains(one.name()); };
+        auto& constants = *m_graph.mutable_initializer();
+        constants.erase(std::remove_if(constants.begin(), constants.end(), isGone), constants.end());
+        auto& inputs = *m_graph.mutable_input(); // older files list constants among the inputs
+        inputs.erase(std::remove_if(inputs.begin(), inputs.end(), isGone), inputs.end());
     }
 
     /// Declared shapes of values count the channels that fill blocks up.

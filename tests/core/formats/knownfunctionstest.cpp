@@ -252,6 +252,10 @@ private slots:
             QVERIFY(constantOf(**graph, "h2/weight in order").bitEqual(wavy({18, 20, 1, 1}, 3)));
             QVERIFY(constantOf(**graph, "h3/weight in order").bitEqual(wavy({18, 1, 3, 3}, 4)));
         }
+        ProtoModel old = blockedLayers(8); // constants are inputs, too
+        old.input("w1", {24, 3, 3, 3}).input("b1", {24});
+        const Read graph = read(old);
+        QVERIFY(graph.ok() && (*graph)->inputs().size() == 1);
         ProtoModel other = blockedLayers(8);
         other.proto().mutable_graph()->mutable_node(1)->set_op_type("Softsign");
         QVERIFY(isRefused(other, "this operator of com.microsoft.nchwc is not known"));
