@@ -3,6 +3,7 @@
 
 #include "app/common/decodepicture.h"
 #include "core/engine/inputs.h"
+#include "core/engine/precision.h"
 #include "core/ops/threads.h"
 
 #include <fmt/format.h>
@@ -30,6 +31,21 @@ void Context::say(const std::string& line) const
 }
 
 void Context::answer(const nlohmann::ordered_json& result) const { fmt::print("{}\n", result.dump(2)); }
+
+execute::Precision Context::runPrecision(const engine::LoadedModel& model) const
+{
+    if (precision == "auto") {
+        return engine::precisionOf(model);
+    }
+    return precision == "double" ? execute::Precision::Double : execute::Precision::Float;
+}
+
+void warn(const std::vector<std::string>& sentences)
+{
+    for (const std::string& sentence : sentences) {
+        fmt::print(stderr, "retrograde-cli: warning: {}\n", sentence);
+    }
+}
 
 engine::StageProgress Context::progress() const
 {
@@ -77,8 +93,10 @@ CLI::App* addVerb(CLI::App& program, Context& context, const std::string& name, 
     verb->add_flag("--quiet", context.quiet, "No messages and no progress");
     verb->add_option("--threads", context.threads, "Threads to compute with (default: all)")
         ->check(CLI::Range(1, 1024));
-    verb->add_option("--precision", context.precision, "float (default) or double")
-        ->check(CLI::IsMember({"float", "double"}));
+    verb->add_option("--precision", context.precision,
+                     "auto (default): float64 where the model has float64 values, else float32, narrower types rounded "
+                     "to; float: float32, also for float64 values; double: float64, and nothing is rounded")
+        ->check(CLI::IsMember({"auto", "float", "double"}));
     verb->callback([&context, action = std::move(action)] {
         ops::setThreads(context.usedThreads());
         const Result<void> done = action();

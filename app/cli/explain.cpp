@@ -111,7 +111,7 @@ Result<engine::ExplainRequest> questionOf(const Context& context, const ExplainO
     if (options.forwarding.isAsked()) {
         RETRO_TRY(request.forwarding, options.forwarding.wish());
     }
-    request.precision = context.runPrecision();
+    request.precision = context.runPrecision(model);
     request.checkpoints = options.checkpoints;
     request.stopAtCheckpoints = options.stopAtCheckpoints;
     request.goesOnWhenNotFinite = options.goesOn;
@@ -160,14 +160,6 @@ Result<engine::ExplainRequest> requestOf(const Context& context, const ExplainOp
         request.record = request.keepValues = true; // what decided in its tables follows from the run
     }
     return request;
-}
-
-/// Also with --quiet: what was asked for is not what is done.
-void warn(const std::vector<std::string>& sentences)
-{
-    for (const std::string& sentence : sentences) {
-        fmt::print(stderr, "retrograde-cli: warning: {}\n", sentence);
-    }
 }
 
 Result<void> showRules(const Context& context, const ExplainOptions& options, const engine::LoadedModel& model,

@@ -26,7 +26,8 @@ base::Result<void> runModel(const Context& context, const RunOptions& options)
     RETRO_TRY(const engine::LoadedModelPointer model, options.model.load());
     RETRO_TRY(const std::vector<tensor::Tensor> inputs, options.model.resolve(*model));
     RETRO_TRY(const engine::ForwardOutputs result,
-              engine::runForward(*model, inputs, context.runPrecision(), {}, context.progress()));
+              engine::runForward(*model, inputs, context.runPrecision(*model), {}, context.progress()));
+    warn(result.warnings);
     RETRO_CHECK(base::makeFolder(options.outputFolder));
     const graph::Graph& graph = *model->graph();
     const std::vector<std::string> names = engine::fileNames(graph);
@@ -35,8 +36,10 @@ base::Result<void> runModel(const Context& context, const RunOptions& options)
         const base::ValueId id = graph.outputs()[i];
         const auto path = std::filesystem::path(options.outputFolder) / (names[id.index()] + ".npy");
         RETRO_CHECK(tensor::writeNpy(path, result.outputs[i]));
-        files.push_back(
-            {{"output", graph.value(id).name}, {"file", path.string()}, {"shape", result.outputs[i].shape()}});
+        files.push_back({{"output", graph.value(id).name},
+                         {"file", path.string()},
+                         {"type", tensor::nameOf(result.outputs[i].dtype())},
+                         {"shape", result.outputs[i].shape()}});
         if (!context.json) {
             context.say(fmt::format("{}  {}  {}", graph.value(id).name, tensor::toText(result.outputs[i].shape()),
                                     path.string()));
@@ -44,6 +47,8 @@ base::Result<void> runModel(const Context& context, const RunOptions& options)
     }
     if (context.json) {
         context.answer({{"outputs", files},
+                        {"precision", tensor::nameOf(execute::dtypeOf(context.runPrecision(*model)))},
+                        {"warnings", result.warnings},
                         {"seconds", {{"load", model->seconds}, {"forward", result.seconds}}},
                         {"peak_bytes", result.peakBytes}});
     }

@@ -94,7 +94,7 @@ bindModel(const LoadedModel& model, const std::vector<tensor::Tensor>& inputs, e
     if (!graph) {
         return base::within(std::move(graph).error(), model.path.string());
     }
-    auto bound = execute::BoundModel::bind(*graph, types, precision, inPrecision(inputs, precision), stop);
+    auto bound = execute::BoundModel::bind(*graph, types, precision, inPrecision(**graph, inputs, precision), stop);
     if (!bound) {
         return base::within(std::move(bound).error(), model.path.string());
     }
@@ -118,13 +118,10 @@ base::Result<std::vector<FusedInRun>> fusedInRun(const LoadedModel& model, const
     return found;
 }
 
-std::vector<tensor::Tensor> inPrecision(const std::vector<tensor::Tensor>& inputs, execute::Precision precision)
+std::vector<tensor::Tensor> inPrecision(const graph::Graph& graph, const std::vector<tensor::Tensor>& inputs,
+                                        execute::Precision precision)
 {
-    std::vector<tensor::Tensor> converted;
-    for (const tensor::Tensor& input : inputs) {
-        converted.push_back(tensor::isFloating(input.dtype()) ? input.to(execute::dtypeOf(precision)) : input);
-    }
-    return converted;
+    return execute::inRun(graph, inputs, precision);
 }
 
 } // namespace retro::engine

@@ -9,7 +9,8 @@ namespace retro::engine
 /// Results of a forward pass alone.
 struct ForwardOutputs
 {
-    std::vector<tensor::Tensor> outputs; ///< per graph output
+    std::vector<tensor::Tensor> outputs; ///< per graph output, in the type that it has in the model
+    std::vector<std::string> warnings;   ///< for people: a value that its type in the model could not hold
     double seconds = 0;
     std::int64_t peakBytes = 0;
 };

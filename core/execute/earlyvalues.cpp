@@ -69,7 +69,7 @@ base::Result<void> EarlyValues::run(std::size_t node)
         return base::inputError(
             fmt::format("node '{}' ({}): {}", definition.name, definition.op, checked.error().message));
     }
-    const std::vector<Tensor> results = m_operators[node]->forward(operands);
+    const std::vector<Tensor> results = m_operators[node]->run(operands);
     for (std::size_t k = 0; k < std::min(results.size(), definition.outputs.size()); ++k) {
         if (definition.outputs[k].isValid()) {
             m_values[definition.outputs[k].index()] = results[k];

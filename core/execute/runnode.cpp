@@ -43,7 +43,7 @@ base::Result<std::vector<Tensor>> operandsOf(const BoundModel& model, NodeId id,
 base::Result<std::vector<Tensor>> runNode(const BoundModel& model, NodeId id, const ValueSource& valueOf)
 {
     RETRO_TRY(const std::vector<Tensor> operands, operandsOf(model, id, valueOf));
-    return model.op(id).forward(operands);
+    return model.op(id).run(operands);
 }
 
 } // namespace retro::execute

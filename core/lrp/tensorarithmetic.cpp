@@ -137,8 +137,8 @@ HandleId TensorArithmetic::ownOutput(NodeId node, std::uint32_t k)
         return newHandle(m_saved.output(node, k), originOf(node, k));
     }
     Tensor known = remembered(node, k);
-    return valueHandle(
-        node, k, known.isValid() ? std::move(known) : m_saved.model().op(node).forward(allOperandsFor(node, {}))[k]);
+    return valueHandle(node, k,
+                       known.isValid() ? std::move(known) : m_saved.model().op(node).run(allOperandsFor(node, {}))[k]);
 }
 
 HandleId TensorArithmetic::carryForward(std::span<const NodeId> crossed, HandleId operand)
@@ -153,7 +153,7 @@ HandleId TensorArithmetic::carryForward(std::span<const NodeId> crossed, HandleI
         for (std::size_t slot = 0; slot < tracked.size(); ++slot) {
             operands[slot] = tracked[slot] != 0 ? value : operandFor(node, slot, {});
         }
-        value = std::move(m_saved.model().op(node).forward(operands).front());
+        value = std::move(m_saved.model().op(node).run(operands).front());
     }
     return valueHandle(crossed.back(), 0, std::move(value));
 }
@@ -165,7 +165,7 @@ HandleId TensorArithmetic::forwardOutput(NodeId node, std::span<const HandleId> 
     }
     if (m_lastForward.node != node || !std::ranges::equal(m_lastForward.operands, operands)) {
         m_lastForward = {
-            node, {operands.begin(), operands.end()}, m_saved.model().op(node).forward(allOperandsFor(node, operands))};
+            node, {operands.begin(), operands.end()}, m_saved.model().op(node).run(allOperandsFor(node, operands))};
     }
     return valueHandle(node, k, m_lastForward.outputs[k]);
 }
@@ -260,7 +260,7 @@ NodeValues TensorArithmetic::valuesFor(NodeId node, std::span<const HandleId> op
         }
     }
     if (isRecomputed) {
-        values.outputs = op.forward(allOperandsFor(node, operands));
+        values.outputs = op.run(allOperandsFor(node, operands));
     }
     return values;
 }

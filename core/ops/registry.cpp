@@ -2,6 +2,8 @@
 #include "core/ops/registry.h"
 
 #include "core/ops/families.h"
+#include "core/ops/kernel/roundnumbers.h"
+#include "core/ops/numbertypes.h"
 
 #include <fmt/format.h>
 
@@ -172,6 +174,35 @@ base::Result<void> expectWide(const BindContext& context)
     return {};
 }
 
+/// True when every element of the result is one of an operand of the same type: nothing is to be rounded.
+bool onlyMoves(const BindContext& context, const BoundOperator& op, tensor::DType made)
+{
+    const std::string& name = context.node.op;
+    const bool isMap = op.structure().kind() == StructureKind::ShapeMap;
+    return isMap && name != "Cast" && name != "CastLike" && name != "Pad" && // before opset 11 Pad had its own number
+           std::ranges::all_of(context.numbers, [made](tensor::DType operand) {
+               return !tensor::isFloating(operand) || operand == made;
+           });
+}
+
+/// Results that hold fewer numbers in the model than the run stores are rounded.
+void roundResults(const BindContext& context, BoundOperator& op)
+{
+    const std::vector<tensor::DType> types = resultNumbers(context.node, context.numbers);
+    std::vector<std::optional<tensor::DType>> rounded(std::min(types.size(), op.outputTypes().size()));
+    bool isAny = false;
+    for (std::size_t k = 0; k < rounded.size(); ++k) {
+        const tensor::DType stored = op.outputTypes()[k].dtype;
+        if (tensor::isFloating(stored) && isWiderThan(stored, types[k]) && !onlyMoves(context, op, types[k])) {
+            rounded[k] = types[k];
+            isAny = true;
+        }
+    }
+    if (isAny) {
+        op.roundTo(std::move(rounded));
+    }
+}
+
 } // namespace
 
 base::Result<std::unique_ptr<BoundOperator>> bind(const BindContext& context)
@@ -183,7 +214,11 @@ base::Result<std::unique_ptr<BoundOperator>> bind(const BindContext& context)
     if (!declaration->takesNarrow) {
         RETRO_CHECK(expectWide(context));
     }
-    return declaration->bind(context);
+    RETRO_TRY(std::unique_ptr<BoundOperator> op, declaration->bind(context));
+    if (!context.numbers.empty()) {
+        roundResults(context, *op);
+    }
+    return op;
 }
 
 namespace

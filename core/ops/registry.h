@@ -34,7 +34,8 @@ inline constexpr std::int64_t kNewestOpset = 28;
 [[nodiscard]] std::span<const OperatorDeclaration> declarations();
 /// The declaration for an operator at an opset; nullptr when it is not implemented.
 [[nodiscard]] const OperatorDeclaration* find(std::string_view domain, std::string_view op, std::int64_t opset);
-/// Binds a node, or refuses it by name: operator, domain, opset, node, and what to do.
+/// Binds a node, or refuses it by name: operator, domain, opset, node, and what to do. Where the context has `numbers`,
+/// run() of the operator rounds its results to the types that they have in the model.
 [[nodiscard]] base::Result<std::unique_ptr<BoundOperator>> bind(const BindContext& context);
 
 /// A node whose operator is not implemented, for `info` and for error messages.

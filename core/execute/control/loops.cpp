@@ -249,9 +249,7 @@ Result<LiveValue> Walker::stack(const Values& parts, std::int64_t axis, const gr
         for (const graph::Dimension& dimension : declared.shape.value_or(std::vector<graph::Dimension>())) {
             shape.push_back(dimension.extent.value_or(0));
         }
-        const bool isFloat = tensor::isFloating(declared.dtype);
-        return m_emitter.addConstant(name,
-                                     Tensor::zeros(isFloat ? dtypeOf(m_emitter.precision()) : declared.dtype, shape));
+        return m_emitter.addConstant(name, Tensor::zeros(declared.dtype, shape));
     }
     const std::int64_t axes[] = {axis};
     const LiveValue where = m_emitter.addConstant(name + "/axis", Tensor::of<std::int64_t>({1}, axes));

@@ -398,7 +398,7 @@ std::vector<Tensor> ProgramRunner::fetchedAll(const std::vector<Source>& sources
 void ProgramRunner::computeValue(const Step& step, const execute::SavedValues& saved)
 {
     const Instruction& which = instruction(step);
-    std::vector<Tensor> outputs = m_model->op(which.node).forward(fetchedAll(step.operands, saved));
+    std::vector<Tensor> outputs = m_model->op(which.node).run(fetchedAll(step.operands, saved));
     for (const BufferId made : m_program->writesOf(which)) {
         if (made.isValid()) {
             m_buffers[made.index()] = outputs[m_program->buffers[made.index()].item];
@@ -475,7 +475,7 @@ void ProgramRunner::applyRule(const Step& step, const execute::SavedValues& save
     const std::vector<Tensor> relevance = arrivedAt(which, lost);
     NodeValues values{fetchedAll(step.operands, saved), fetchedAll(step.outputs, saved)};
     if (step.recomputesOutputs) {
-        values.outputs = m_model->op(which.node).forward(values.operands);
+        values.outputs = m_model->op(which.node).run(values.operands);
     }
     event::LedgerEntry row{.node = which.node.value, .visit = step.index};
     std::vector<Tensor> parts =

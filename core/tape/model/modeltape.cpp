@@ -34,7 +34,7 @@ public:
         const ops::BoundOperator& op = m_shared->model->op(m_node);
         const std::vector<Tensor> bySlot = operandsBySlot(operands);
         RETRO_CHECK(op.check(bySlot));
-        return Bundle(op.forward(bySlot));
+        return Bundle(op.run(bySlot));
     }
 
     [[nodiscard]] Result<Parts<Bundle>> reverse(const Site<Bundle>& site, const Bundle& upstream) const override
